@@ -137,7 +137,7 @@ var calls = []struct {
 	{"POST", "/api/embed", `{"input":["Once","Long ago"],"dimensions":8}`, 200}, {"POST", "/api/embed", `{"input":{}}`, 400},
 	{"POST", "/api/embeddings", `{"prompt":"Once"}`, 200},
 	{"POST", "/api/show", `{"model":"penstock-tiny"}`, 200},
-	{"GET", "/api/tags", "", 200}, {"GET", "/api/ps", "", 200}, {"GET", "/api/version", "", 200}, {"HEAD", "/api/version", "", 200}, {"HEAD", "/api/tags", "", 200}, {"HEAD", "/api/ps", "", 200},
+	{"GET", "/api/tags", "", 200}, {"GET", "/api/ps", "", 200}, {"GET", "/api/version", "", 200},
 	{"POST", "/completion", `{"prompt":"Once","n_predict":3,"n_probs":2,"return_tokens":true}`, 200},
 	{"POST", "/completions", `{"prompt":"Once","n_predict":2}`, 200},
 	{"POST", "/completion", `{"prompt":["Once",5],"n_predict":1,"stop":["x"]}`, 200},

@@ -2,7 +2,10 @@
 
 package scheduler
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // Errors that Submit, a stream's calls and its end event may carry; compare with errors.Is.
 var (
@@ -19,3 +22,14 @@ var (
 	ErrPass          = errors.New("the forward pass failed")
 	ErrLost          = errors.New("what computes the answers was lost")
 )
+
+// PromptTooLong is an ErrPromptTooLong with its numbers.
+type PromptTooLong struct{ Tokens, Context int }
+
+// Error names the numbers.
+func (e *PromptTooLong) Error() string {
+	return fmt.Sprintf("%v: %d tokens, the context has room for %d and one to generate", ErrPromptTooLong, e.Tokens, e.Context-1)
+}
+
+// Is makes the error an ErrPromptTooLong.
+func (*PromptTooLong) Is(target error) bool { return target == ErrPromptTooLong }

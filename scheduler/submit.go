@@ -145,7 +145,7 @@ func (s *Scheduler) prompt(r *Request) ([]Token, error) {
 	case n == 0:
 		return nil, ErrEmptyPrompt
 	case n >= longest:
-		return nil, fmt.Errorf("%w: %d tokens, the context has room for %d and one to generate", ErrPromptTooLong, n, longest-1)
+		return nil, &PromptTooLong{Tokens: n, Context: longest}
 	}
 	tokens := make([]Token, 0, n+max(0, min(r.MaxTokens, longest-n)))
 	for _, segment := range r.Prompt {

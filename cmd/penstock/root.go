@@ -23,6 +23,14 @@ func newRoot() *cobra.Command {
 		}
 		return nil
 	}
+	showVersion := root.Flags().Bool("version", false, "print the versions, as the command version does")
+	help := root.RunE
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if *showVersion {
+			return newVersion().RunE(cmd, args)
+		}
+		return help(cmd, args)
+	}
 	return root
 }
 

@@ -25,6 +25,9 @@ func TestVersion(t *testing.T) {
 	if text := penstock(t, "", "version").out; !strings.Contains(text, "llama.cpp "+b.LlamaCPP) {
 		t.Errorf("version prints %q", text)
 	}
+	if flag, command := penstock(t, "", "--version"), penstock(t, "", "version"); flag.out != command.out || flag.err != "" {
+		t.Errorf("--version prints %q and %q, version %q", flag.out, flag.err, command.out)
+	}
 	for own, want := range map[bool]string{true: "with Penstock's kernels", false: "PENSTOCK_KERNELS=OFF"} {
 		if got := kernelsText(own); !strings.Contains(got, want) {
 			t.Errorf("with own kernels %t it says %q", own, got)

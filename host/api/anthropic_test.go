@@ -132,7 +132,7 @@ func TestAPI_Anthropic_Bad(t *testing.T) {
 		{`{"max_tokens":3,"mcp_servers":[{}],` + hello + `}`, 400, "invalid_request_error", "mcp_servers is not supported"},
 		{`{"max_tokens":3,"plugins":["x"],` + hello + `}`, 400, "invalid_request_error", "plugins is not supported"},
 		{`{"max_tokens":3,"model":"claude",` + hello + `}`, 404, "not_found_error", `there is no model "claude" here`},
-		{`{"max_tokens":3,"messages":[{"role":"user","content":"` + strings.Repeat("x", contextSize) + `"}]}`, 400, "invalid_request_error", "the prompt has"},
+		{`{"max_tokens":3,"messages":[{"role":"user","content":"` + strings.Repeat("x", contextSize) + `"}]}`, 400, "invalid_request_error", "prompt is too long: 2054 tokens"},
 		{`{"max_tokens":3,"messages":[{"role":"user","content":"` + strings.Repeat("x", 65<<10) + `"}]}`, 413, "request_too_large", "the request body is larger"},
 		{`{"max_tokens":3,"messages":[{"role":"user","content":"unrenderable"}]}`, 400, "invalid_request_error", "messages do not fit the model's chat template"},
 	} {

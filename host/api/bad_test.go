@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
 )
 
 const hello = `"messages":[{"role":"user","content":"hi"}]`
@@ -109,7 +110,7 @@ func TestAPI_OtherRoutes_Bad(t *testing.T) {
 		code, param      string
 	}{
 		{"a tool without function", "/v1/chat/completions", `{` + hello + `,"tools":[{"type":"function"}]}`, 400, "invalid_value", "tools[0].function"},
-		{"a tool of another type", "/v1/chat/completions", `{` + hello + `,"tools":[{"type":"web_search"}]}`, 400, "invalid_value", "tools[0].type"},
+		{"a tool without a type", "/v1/chat/completions", `{` + hello + `,"tools":[{"name":"f"}]}`, 400, "invalid_value", "tools[0].type"},
 		{"tools are no list", "/v1/chat/completions", `{` + hello + `,"tools":{}}`, 400, "invalid_type", "tools"},
 		{"tool_choice", "/v1/chat/completions", `{` + hello + `,"tool_choice":"maybe"}`, 400, "invalid_value", "tool_choice"},
 		{"tool_choice without tools", "/v1/chat/completions", `{` + hello + `,"tool_choice":"required"}`, 400, "invalid_value", "tool_choice"},

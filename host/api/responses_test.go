@@ -95,7 +95,7 @@ func TestResponses_Bad(t *testing.T) {
 		`{"input":[{"type":"function_call_output","output":"x"}]}`:                       "input[0].call_id",
 		`{"input":"a","previous_response_id":"resp_1"}`:                                  "previous_response_id",
 		`{"input":"a","background":true}`:                                                "background",
-		`{"input":"a","tools":[{"type":"web_search"}]}`:                                  "tools[0].type",
+		`{"input":"a","tools":[{"name":"f"}]}`:                                           "tools[0].type",
 		`{"input":"a","text":{"format":{"type":"json_schema"}}}`:                         "text.format.schema",
 		`{"input":"a","text":{"format":{"type":"xml"}}}`:                                 "text.format.type",
 		`{"input":"a","tools":[{"type":"function"}]}`:                                    "tools[0].name",

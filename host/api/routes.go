@@ -74,9 +74,8 @@ func New(o Options) http.Handler {
 	e.RouteNotFound(pageRoute, absent)
 	if o.UI != nil {
 		e.GET(pageRoute, s.page)
-		e.HEAD(pageRoute, s.page) // Ollama's command line asks for / before anything else
 	}
-	return e
+	return headAsGet{e}
 }
 
 // absent answers what no route takes. The page takes every GET, so a method that a route does not have is not found either.

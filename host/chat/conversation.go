@@ -11,7 +11,8 @@ type Conversation struct {
 
 	Tools             []Tool
 	ToolChoice        ToolChoice
-	ParallelToolCalls *bool // nil: as the template can
+	LeftOut           []string // the fields of the request that count for nothing, though they ask for something
+	ParallelToolCalls *bool    // nil: as the template can
 
 	JSONSchema string // of the answer; "": none
 	Grammar    string // of the answer, in GBNF; "": none. Not together with tools
@@ -25,6 +26,7 @@ type Conversation struct {
 	// so with one of the assistant's, and then tells that message's part of the answer too.
 	Continue            Continuation
 	AddGenerationPrompt *bool // nil: unless the answer goes on with the last message
+	Fresh               bool  // the answer begins a new message, whoever the last one is by
 	Echo                bool  // tell the last message's part in any case
 }
 

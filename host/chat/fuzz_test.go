@@ -65,7 +65,7 @@ func FuzzParseTools(f *testing.F) {
 		if json.Unmarshal([]byte(list), &raw) != nil || choice != "" && !json.Valid([]byte(choice)) {
 			return // the body's decoder has refused it
 		}
-		tools, err := ParseTools(raw)
+		tools, _, err := ParseTools(raw)
 		if err != nil {
 			refused(t, err, "tools[")
 			return

@@ -18,23 +18,42 @@ type Tool struct {
 	JSON json.RawMessage // in OpenAI's shape, with the keys in their order
 }
 
-// ParseTools reads OpenAI's list of tools. Errors are *Invalid.
-func ParseTools(raw []json.RawMessage) ([]Tool, error) {
-	tools := make([]Tool, len(raw))
+// ParseTools reads OpenAI's list of tools. Those of other types than function are carried out by OpenAI, or need a grammar of their own:
+// they are left out, and the fields that hold them are named. Errors are *Invalid.
+func ParseTools(raw []json.RawMessage) (tools []Tool, leftOut []string, _ error) {
+	tools = make([]Tool, 0, len(raw))
 	for i, r := range raw {
-		name, err := checkTool(r, fmt.Sprintf("tools[%d]", i))
-		if err != nil {
-			return nil, err
+		field := fmt.Sprintf("tools[%d]", i)
+		if t, err := TypeOfTool(r, field); err != nil {
+			return nil, nil, err
+		} else if t != typeFunction {
+			leftOut = append(leftOut, field)
+			continue
 		}
-		tools[i] = Tool{name, r}
+		name, err := checkTool(r, field)
+		if err != nil {
+			return nil, nil, err
+		}
+		tools = append(tools, Tool{name, withoutNulls(r)})
 	}
-	return tools, nil
+	return tools, leftOut, nil
 }
 
-// checkTool returns the name of a tool's function.
+// TypeOfTool is the type of the tool that a field holds. Errors are *Invalid.
+func TypeOfTool(raw json.RawMessage, field string) (string, error) {
+	var t struct {
+		Type string `json:"type"`
+	}
+	err := unmarshal(raw, &t, field, "a tool")
+	if err == nil && t.Type == "" {
+		err = &Invalid{field + ".type", "is missing"}
+	}
+	return t.Type, err
+}
+
+// checkTool returns the name of the function that a tool is.
 func checkTool(raw json.RawMessage, field string) (string, error) {
 	var t struct {
-		Type     string `json:"type"`
 		Function *struct {
 			Name        string          `json:"name"`
 			Description *string         `json:"description"`
@@ -45,8 +64,6 @@ func checkTool(raw json.RawMessage, field string) (string, error) {
 		return "", err
 	}
 	switch {
-	case t.Type != typeFunction:
-		return "", &Invalid{field + ".type", fmt.Sprintf("is %q; only tools of type function are supported", excerpt.Of(t.Type, 40))}
 	case t.Function == nil:
 		return "", &Invalid{field + ".function", "is missing"}
 	case t.Function.Name == "":

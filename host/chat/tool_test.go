@@ -13,7 +13,7 @@ import (
 const fTool = `{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{"b":{},"a":{}}}}}`
 
 func TestParseTools_KeepTheirText(t *testing.T) {
-	tools, err := ParseTools(split(t, `[`+fTool+`,{"type":"function","function":{"name":"g"}}]`))
+	tools, _, err := ParseTools(split(t, `[`+fTool+`,{"type":"function","function":{"name":"g"}}]`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,14 +30,14 @@ func TestParseTools_Wrong(t *testing.T) {
 		`[7]`:                                 "tools[0]",
 		`[null]`:                              "tools[0]",
 		`[` + fTool + `,{}]`:                  "tools[1].type",
-		`[{"type":"web_search"}]`:             "tools[0].type",
+		`[{"name":"f"}]`:                      "tools[0].type",
 		`[{"type":"function"}]`:               "tools[0].function",
 		`[{"type":"function","function":{}}]`: "tools[0].function.name",
 		`[{"type":"function","function":{"name":7}}]`:                           "tools[0].function.name",
 		`[{"type":"function","function":{"name":"f","parameters":[]}}]`:         "tools[0].function.parameters",
 		`[{"type":"function","function":{"name":"f","description":{"a":"b"}}}]`: "tools[0].function.description",
 	} {
-		_, err := ParseTools(split(t, body))
+		_, _, err := ParseTools(split(t, body))
 		var invalid *Invalid
 		if !errors.As(err, &invalid) || invalid.Field != field {
 			t.Errorf("%s: got %v, want field %s", body, err, field)
@@ -110,5 +110,13 @@ func TestParseMessages_ToolCalls_NoArguments(t *testing.T) {
 	got, err := ParseMessages(split(t, `[{"role":"assistant","tool_calls":[{"type":"function","function":{"name":"f","arguments":""}}]}]`))
 	if err != nil || got[0].ToolCalls[0].Function.Arguments != "{}" {
 		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+// A description that is null is none, and neither moves the other members nor reaches the template.
+func TestParseTools_NullIsNone(t *testing.T) {
+	tools, _, err := ParseTools(split(t, `[{"type":"function","function":{"name":"f","description":null,"strict":null,"parameters":{"z":null,"a":1}}}]`))
+	if want := `{"type":"function","function":{"name":"f","parameters":{"z":null,"a":1}}}`; err != nil || len(tools) != 1 || string(tools[0].JSON) != want {
+		t.Errorf("%v %s, want %s", err, tools, want)
 	}
 }

@@ -13,7 +13,10 @@ import (
 
 // Converse has a conversation become the request's prompt once it is filled. What its answer must look like is the request's constraint; a
 // template may have words around that, so from then on it is what the template makes of it.
-func (r *Request) Converse(c chat.Conversation) { r.conversation = &c }
+func (r *Request) Converse(c chat.Conversation) {
+	c = c.WithoutEmptyEnd()
+	r.conversation, r.LeftOut = &c, c.LeftOut
+}
 
 // converse makes a conversation the prompt that a template plugin writes. The plugin waits for its turn among the guests, so that is not
 // done in the text pool, where it would keep a worker waiting too.

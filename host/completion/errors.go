@@ -63,12 +63,13 @@ func pluginError(err error) *refusal.Error {
 }
 
 func schedulerError(err error, prompt string) *refusal.Error {
+	var long *scheduler.PromptTooLong
 	switch {
 	case errors.Is(err, scheduler.ErrQueueFull):
 		return &refusal.Error{Kind: refusal.KindBusy, Code: "queue_full", Retry: 1,
 			Message: "too many requests are waiting; try again in a moment"}
-	case errors.Is(err, scheduler.ErrPromptTooLong):
-		return &refusal.Error{Kind: refusal.KindInvalid, Code: "context_length_exceeded", Field: prompt, Message: err.Error()}
+	case errors.As(err, &long):
+		return refusal.TooLong(prompt, long.Tokens, long.Context)
 	case errors.Is(err, scheduler.ErrEmptyPrompt), errors.Is(err, scheduler.ErrBadRequest):
 		return refusal.Invalid(prompt, "%v", err)
 	case errors.Is(err, scheduler.ErrClosed):

@@ -70,7 +70,7 @@ func TextError(err error, field string) error {
 	var tooLong *chat.TooLong
 	switch {
 	case errors.As(err, &tooLong):
-		return &refusal.Error{Kind: refusal.KindInvalid, Code: "context_length_exceeded", Field: field, Message: tooLong.Error()}
+		return refusal.TextTooLong(field, tooLong.Error(), tooLong.Context)
 	case errors.Is(err, chat.ErrInvalidText):
 		return refusal.Invalid(field, "%s: %v", field, err)
 	}

@@ -33,6 +33,7 @@ type Request struct {
 
 	Prompts   [][]scheduler.Token
 	Rendered  chat.Prompt // of a conversation: what its template has made of it
+	LeftOut   []string    // the fields of the body that count for nothing, of which the client is told
 	Choices   int         // answers to each prompt
 	Stops     []string
 	MaxTokens int // to generate; 0: as many as fit

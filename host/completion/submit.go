@@ -5,7 +5,6 @@ package completion
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/penstock/penstock/host/chat"
@@ -25,9 +24,7 @@ func (s *Service) Submit(ctx context.Context, r *Request) ([]serving.Stream, err
 	}
 	for _, prompt := range r.Prompts {
 		if len(prompt) >= r.Model.Context {
-			return nil, &refusal.Error{Kind: refusal.KindInvalid, Code: "context_length_exceeded", Field: r.PromptField,
-				Message: fmt.Sprintf("the prompt has %d tokens; the context holds %d, the answer included", len(prompt), r.Model.Context),
-				Numbers: map[string]int{"n_prompt_tokens": len(prompt), "n_ctx": r.Model.Context}}
+			return nil, refusal.TooLong(r.PromptField, len(prompt), r.Model.Context)
 		}
 	}
 	streams, err := r.Model.Scheduler.SubmitBuilt(len(r.Prompts)*r.Choices, func() ([]scheduler.Request, error) { return s.build(ctx, r) })

@@ -26,7 +26,7 @@ var absent = []struct {
 		"it is always done, or never; cache_prompt in a request"},
 	{[]string{"-to", "--timeout", "--threads-http", "--sse-ping-interval", "--reuse-port", "--api-prefix", "--path", "--cors-methods", "--cors-headers", "--cors-credentials", "--no-cors-credentials"},
 		"timeouts are keys of the section server; a proxy may add a prefix"},
-	{[]string{"--log-*", "--no-log-*", "-v", "--verbose", "-lv", "--verbosity"}, "use --log-level and --log-format"},
+	{[]string{"--log-*", "--no-log-*", "-lv", "--verbosity"}, "use --log-level and --log-format"},
 	{[]string{"--tools*", "-ag", "--agent", "-no-ag", "--no-agent", "--mcp-*", "--ui-*", "--webui-*", "--no-ui-*", "--no-webui-*"}, "the server runs no tools"},
 	{[]string{"-r", "--reverse-prompt", "-sp", "--special", "-e", "--escape", "--no-escape", "--spm-infill"}, "requests say stop texts, and have their escapes from JSON"},
 	{[]string{"--sleep-idle-seconds"}, "use --model-idle"},

@@ -243,7 +243,8 @@ var table = slices.Concat([]Key{
 	{Name: "recordings.keep_for", Kind: Duration, Default: 7 * 24 * time.Hour, check: lasting(time.Minute, 10000*time.Hour),
 		Allowed: "1m to 10000h", Help: "how long each is kept"},
 
-	{Name: "log.level", Flag: "log-level", Kind: Text, Default: "info", check: oneOf("debug", "info", "warn", "error"),
+	{Name: "log.level", Flag: "log-level", Kind: Text, Default: "info",
+		Spelt: map[string]string{"-v": "debug", "--verbose": "debug", "--log-verbose": "debug"}, check: oneOf("debug", "info", "warn", "error"),
 		Allowed: "debug, info, warn or error", Help: "least level that is logged"},
 	{Name: "log.format", Flag: "log-format", Kind: Text, Default: "auto", check: oneOf("auto", "text", "json"),
 		Allowed: "auto, text or json", Help: "auto: text on a terminal, json elsewhere"},

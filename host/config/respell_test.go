@@ -37,6 +37,8 @@ func TestFlagValues_LlamaServers(t *testing.T) {
 		{[]string{"--host", "::1"}, func(c Config) bool { return c.Server.Listen == "[::1]:8080" }},
 		{[]string{"--host", "/run/p.sock"}, func(c Config) bool { return c.Server.Listen == "/run/p.sock" }},
 		{[]string{"--listen", ":7000", "--port", "7001"}, func(c Config) bool { return c.Server.Listen == ":7001" }},
+		{[]string{"-v"}, func(c Config) bool { return c.Log.Level == "debug" }},
+		{[]string{"--verbose"}, func(c Config) bool { return c.Log.Level == "debug" }},
 		{[]string{"--cache-ram", "256"}, func(c Config) bool { return c.Scheduler.CacheRAM == 256<<20 }},
 		{[]string{"-ctxcp", "4", "-cms", "100"}, func(c Config) bool { return c.Scheduler.CtxCheckpoints == 4 && c.Scheduler.CheckpointMinStep == 100 }},
 		{[]string{"--swa-checkpoints", "0"}, func(c Config) bool { return c.Scheduler.CtxCheckpoints == 0 }},

@@ -63,7 +63,7 @@ func conversationOf(messages, tools string) (c chat.Conversation, ok bool) {
 	}
 	var errMessages, errTools error
 	c.Messages, errMessages = chat.ParseMessages(rawMessages)
-	c.Tools, errTools = chat.ParseTools(rawTools)
+	c.Tools, _, errTools = chat.ParseTools(rawTools)
 	return c, errMessages == nil && errTools == nil
 }
 

@@ -131,7 +131,7 @@ func (e *Engine) thinking(c *chat.Conversation, n *native.Conversation) error {
 func (e *Engine) goOn(c *chat.Conversation, n *native.Conversation) error {
 	last := len(c.Messages) - 1
 	byAssistant := func(i int) bool { return i >= 0 && c.Messages[i].Role == "assistant" }
-	if n.Continue == "" && !e.templateOptions.NoPrefill && byAssistant(last) {
+	if n.Continue == "" && !c.Fresh && !e.templateOptions.NoPrefill && byAssistant(last) {
 		if byAssistant(last - 1) {
 			return &chat.Invalid{Field: "messages", Reason: "end with two of the assistant's; an answer can go on with one"}
 		}

@@ -104,3 +104,24 @@ func TestEngine_Render_Parser(t *testing.T) {
 		})
 	}
 }
+
+// Where an empty message of the assistant ended a conversation, the template begins its turn as if that had never been there, and behind
+// another message of the assistant too.
+func TestEngine_Render_EmptyEnd(t *testing.T) {
+	for _, template := range []string{"Qwen-Qwen3-0.6B.jinja", "meta-llama-Llama-3.1-8B-Instruct.jinja", "llama3", "chatml"} {
+		e := withTemplate(t, template)
+		want, err := e.Render(t.Context(), chat.Conversation{Messages: hello})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := e.Render(t.Context(), chat.Conversation{Messages: append(hello[:1:1], chat.Message{Role: "assistant"})}.WithoutEmptyEnd())
+		if err != nil || got.Text != want.Text {
+			t.Errorf("%s: %v\n%s\nwant\n%s", template, err, got.Text, want.Text)
+		}
+		said := chat.Message{Role: "assistant", Content: "Hello."}
+		got, err = e.Render(t.Context(), chat.Conversation{Messages: append(hello[:1:1], said, chat.Message{Role: "assistant"})}.WithoutEmptyEnd())
+		if err != nil || !strings.HasPrefix(got.Text[strings.Index(got.Text, "Hello."):], "Hello.<|") {
+			t.Errorf("%s: %v\n%s", template, err, got.Text)
+		}
+	}
+}

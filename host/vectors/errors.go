@@ -17,7 +17,8 @@ func asError(err error, field string) *refusal.Error {
 	var tooLong embedding.TooLongError
 	switch {
 	case errors.As(err, &tooLong):
-		return &refusal.Error{Kind: refusal.KindTooLong, Code: "context_length_exceeded", Field: field,
+		return &refusal.Error{Kind: refusal.KindTooLong, Code: refusal.TooLongCode, Field: field,
+			Numbers: map[string]int{refusal.PromptTokens: tooLong.Tokens, refusal.ContextTokens: tooLong.Limit},
 			Message: fmt.Sprintf("input (%d tokens) is too large to process. increase the physical batch size (current batch size: %d): "+
 				"entry %d of %s is longer than the model takes, or than --ubatch-size", tooLong.Tokens, tooLong.Limit, tooLong.Input, field)}
 	case errors.Is(err, embedding.ErrInvalid):

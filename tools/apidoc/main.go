@@ -178,6 +178,8 @@ func mark(fields []wire.Field, name string) string {
 		return ""
 	case fields[i].Refused:
 		return "refused"
+	case fields[i].LeftOut:
+		return "left out"
 	}
 	return "yes"
 }

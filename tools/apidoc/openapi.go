@@ -26,6 +26,9 @@ func bodySchemas() string {
 				if f.Refused {
 					about = append(about, "description: known and refused")
 				}
+				if f.LeftOut {
+					about = append(about, "description: 'known and left out, which a Warning header tells'")
+				}
 				fmt.Fprintf(&b, "        %s: {%s}\n", f.Name, strings.Join(about, ", "))
 			}
 		}

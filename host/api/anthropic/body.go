@@ -29,9 +29,11 @@ type messagesBody struct {
 	TemplateArgs  map[string]json.RawMessage `json:"chat_template_kwargs"` // an addition of ours
 
 	// Refused: nothing acts on them.
-	Container         json.RawMessage `json:"container" api:"refused"`
-	ContextManagement json.RawMessage `json:"context_management" api:"refused"`
-	MCPServers        json.RawMessage `json:"mcp_servers" api:"refused"`
+	Container  json.RawMessage `json:"container" api:"refused"`
+	MCPServers json.RawMessage `json:"mcp_servers" api:"refused"`
+
+	// Left out: it edits a conversation that has grown long, which this server does not.
+	ContextManagement json.RawMessage `json:"context_management" api:"left out"`
 }
 
 // hottest is the highest temperature that Anthropic's API takes.
@@ -42,7 +44,7 @@ func (b *messagesBody) check() error {
 	for _, f := range []struct {
 		name string
 		raw  json.RawMessage
-	}{{"container", b.Container}, {"context_management", b.ContextManagement}, {"mcp_servers", b.MCPServers}} {
+	}{{"container", b.Container}, {"mcp_servers", b.MCPServers}} {
 		if completion.IsSet(f.raw) {
 			return refusal.Unsupported(f.name, "%s is not supported by this server", f.name)
 		}
@@ -99,8 +101,11 @@ func (b *messagesBody) conversation() (c chat.Conversation, err error) {
 	if budget != nil {
 		b.ThinkingBudget = budget
 	}
-	if c.Tools, err = readTools(b.Tools); err != nil {
+	if c.Tools, c.LeftOut, err = readTools(b.Tools); err != nil {
 		return c, err
+	}
+	if completion.IsSet(b.ContextManagement) {
+		c.LeftOut = append(c.LeftOut, "context_management")
 	}
 	if c.ToolChoice, c.ParallelToolCalls, err = readToolChoice(b.ToolChoice, c.Tools); err != nil {
 		return c, err

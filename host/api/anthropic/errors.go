@@ -3,6 +3,7 @@
 package anthropic
 
 import (
+	"fmt"
 	"net/http"
 
 	"github.com/penstock/penstock/host/api/wire"
@@ -29,7 +30,14 @@ func (errorBody) EventName() string { return "error" }
 
 // Error is the wire.ErrorShape of the API.
 func Error(e *refusal.Error) any {
-	return errorBody{Type: "error", Error: errorObject{Type: typeOf(wire.StatusOf(e)), Message: e.Message, Code: e.Code, Param: e.Field}}
+	message := e.Message
+	if e.Code == refusal.TooLongCode { // in words that Anthropic's clients look for
+		message = "prompt is too long: " + message
+		if tokens := e.Numbers[refusal.PromptTokens]; tokens > 0 {
+			message = fmt.Sprintf("prompt is too long: %d tokens > %d maximum", tokens, e.Numbers[refusal.ContextTokens])
+		}
+	}
+	return errorBody{Type: "error", Error: errorObject{Type: typeOf(wire.StatusOf(e)), Message: message, Code: e.Code, Param: e.Field}}
 }
 
 // typeOf is Anthropic's word for the errors of a status.

@@ -18,26 +18,28 @@ type tool struct {
 	InputSchema json.RawMessage `json:"input_schema"`
 }
 
-// readTools turns the tools into OpenAI's shape, which templates know.
-func readTools(raw []json.RawMessage) ([]chat.Tool, error) {
-	tools := make([]chat.Tool, len(raw))
+// readTools turns the tools into OpenAI's shape, which templates know. Those of Anthropic's own types are left out, and the fields that
+// hold them are named.
+func readTools(raw []json.RawMessage) (tools []chat.Tool, leftOut []string, _ error) {
+	tools = make([]chat.Tool, 0, len(raw))
 	for i, r := range raw {
 		field := fmt.Sprintf("tools[%d]", i)
 		var t tool
 		if err := json.Unmarshal(r, &t); err != nil || isNull(r) {
-			return nil, &chat.Invalid{Field: field, Reason: "is not a tool: an object with a name, perhaps a description, and an input_schema"}
+			return nil, nil, &chat.Invalid{Field: field, Reason: "is not a tool: an object with a name, perhaps a description, and an input_schema"}
 		}
 		switch {
 		case t.Type != "" && t.Type != "custom":
-			return nil, &chat.Invalid{Field: field + ".type", Reason: fmt.Sprintf("is %q; this server has no tools of its own, only those of type custom with a name and an input_schema", excerpt.Of(t.Type, longestWord))}
+			leftOut = append(leftOut, field)
+			continue
 		case t.Name == "":
-			return nil, &chat.Invalid{Field: field + ".name", Reason: "is missing"}
+			return nil, nil, &chat.Invalid{Field: field + ".name", Reason: "is missing"}
 		case !isObject(t.InputSchema):
-			return nil, &chat.Invalid{Field: field + ".input_schema", Reason: "must be a JSON schema, which is an object"}
+			return nil, nil, &chat.Invalid{Field: field + ".input_schema", Reason: "must be a JSON schema, which is an object"}
 		}
-		tools[i] = chat.Tool{Name: t.Name, JSON: t.openAI()}
+		tools = append(tools, chat.Tool{Name: t.Name, JSON: t.openAI()})
 	}
-	return tools, nil
+	return tools, leftOut, nil
 }
 
 // openAI writes the tool in OpenAI's shape. The schema's keys keep their order.

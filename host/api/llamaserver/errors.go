@@ -14,7 +14,7 @@ import (
 func Error(e *refusal.Error) any {
 	body := map[string]any{"code": wire.StatusOf(e), "message": e.Message, "type": wire.TypeOf(e), "reason": e.Code}
 	switch {
-	case e.Code == "context_length_exceeded":
+	case e.Code == refusal.TooLongCode:
 		body["type"] = wire.TypeTooLong
 	case e.Kind == refusal.KindNotFound:
 		body["type"] = "not_found_error"

@@ -69,7 +69,7 @@ func (b *chatBody) conversation() (c chat.Conversation, err error) {
 	if c, err = b.Common.conversation(messages); err != nil {
 		return c, err
 	}
-	if c.Tools, err = chat.ParseTools(b.Tools); err != nil {
+	if c.Tools, c.LeftOut, err = chat.ParseTools(b.Tools); err != nil {
 		return c, err
 	}
 	c.ParallelToolCalls = b.ParallelToolCalls

@@ -24,12 +24,10 @@ func (a API) Routes() []wire.Route {
 		{Method: http.MethodPost, Path: "/api/embeddings", Handler: a.embeddings, Body: embeddingsBody{}},
 		{Method: http.MethodPost, Path: "/api/show", Handler: a.show, Body: showBody{}},
 	}
-	for _, method := range []string{http.MethodGet, http.MethodHead} {
-		routes = append(routes,
-			wire.Route{Method: method, Path: "/api/tags", Handler: a.tags},
-			wire.Route{Method: method, Path: "/api/ps", Handler: a.running},
-			wire.Route{Method: method, Path: "/api/version", Handler: a.version})
-	}
+	routes = append(routes,
+		wire.Route{Method: http.MethodGet, Path: "/api/tags", Handler: a.tags},
+		wire.Route{Method: http.MethodGet, Path: "/api/ps", Handler: a.running},
+		wire.Route{Method: http.MethodGet, Path: "/api/version", Handler: a.version})
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
 		routes = append(routes, wire.Route{Method: method, Path: "/api/*", Handler: absent})
 	}

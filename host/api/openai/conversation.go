@@ -5,6 +5,7 @@ package openai
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/penstock/penstock/host/chat"
@@ -26,6 +27,10 @@ type Conversation struct {
 	AddGenerationPrompt  *bool                      `json:"add_generation_prompt"`
 	ContinueFinalMessage json.RawMessage            `json:"continue_final_message"`
 
+	// Left out: what a server does with a conversation that it keeps.
+	ContextManagement json.RawMessage `json:"context_management" api:"left out"`
+	LeftOut           []string        `json:"-"` // by a dialect that makes this body of its own
+
 	// Refused: they are what tools and tool_choice were before.
 	Functions    json.RawMessage `json:"functions" api:"refused"`
 	FunctionCall json.RawMessage `json:"function_call" api:"refused"`
@@ -44,8 +49,12 @@ func (b *Conversation) read() (c chat.Conversation, err error) {
 	if c.Continue, err = b.goesOn(); err != nil {
 		return c, err
 	}
-	if c.Tools, err = chat.ParseTools(b.Tools); err != nil {
+	if c.Tools, c.LeftOut, err = chat.ParseTools(b.Tools); err != nil {
 		return c, err
+	}
+	c.LeftOut = slices.Concat(c.LeftOut, b.LeftOut)
+	if completion.IsSet(b.ContextManagement) {
+		c.LeftOut = append(c.LeftOut, "context_management")
 	}
 	if c.ToolChoice, err = chat.ParseToolChoice(b.ToolChoice, c.Tools); err != nil {
 		return c, err

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/penstock/penstock/host/api/openai"
+	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/refusal"
@@ -37,6 +38,8 @@ type body struct {
 	Include      []string                   `json:"include"`
 	Metadata     map[string]json.RawMessage `json:"metadata"`
 	TemplateArgs map[string]json.RawMessage `json:"chat_template_kwargs"`
+
+	ContextManagement json.RawMessage `json:"context_management" api:"left out"` // it shortens a conversation that is kept
 
 	// Refused while nothing acts on them.
 	PreviousResponse json.RawMessage `json:"previous_response_id" api:"refused"`
@@ -76,7 +79,7 @@ func (b *body) chat() (*openai.ChatBody, error) {
 		return nil, err
 	}
 	c := &openai.ChatBody{Common: openai.Common{Extras: b.Extras, Model: b.Model, Stream: b.Stream, MaxTokens: b.MaxOutputTokens, FormatField: "text.format"},
-		Conversation: openai.Conversation{Messages: messages, TemplateArgs: b.TemplateArgs, ParallelToolCalls: b.ParallelToolCalls},
+		Conversation: openai.Conversation{Messages: messages, TemplateArgs: b.TemplateArgs, ParallelToolCalls: b.ParallelToolCalls, ContextManagement: b.ContextManagement},
 		TopLogprobs:  b.TopLogprobs}
 	if effort := b.Reasoning.Effort; effort != nil {
 		c.ReasoningEffort = *effort
@@ -118,23 +121,25 @@ func (b *body) format() (json.RawMessage, error) {
 
 // tools gives a chat completion the tools, which have the function one level deeper there.
 func (b *body) tools(c *openai.ChatBody) error {
-	tools := make([]json.RawMessage, len(b.Tools))
+	tools := make([]json.RawMessage, 0, len(b.Tools))
 	for i, raw := range b.Tools {
 		field := fmt.Sprintf("tools[%d]", i)
+		if kind, err := chat.TypeOfTool(raw, field); err != nil {
+			return err
+		} else if kind != "function" {
+			c.LeftOut = append(c.LeftOut, field)
+			continue
+		}
 		var t struct {
-			Type string `json:"type"`
 			Name string `json:"name"`
 		}
 		if err := json.Unmarshal(raw, &t); err != nil {
 			return refusal.Invalid(field, "%s is not a tool object", field)
 		}
-		if t.Type != "function" {
-			return refusal.Unsupported(field+".type", "%s.type is %q; only tools of type function are supported", field, excerpt.Of(t.Type, 40))
-		}
 		if t.Name == "" {
 			return refusal.Invalid(field+".name", "%s.name is missing", field)
 		}
-		tools[i] = slices.Concat([]byte(`{"type":"function","function":`), raw, []byte("}"))
+		tools = append(tools, slices.Concat([]byte(`{"type":"function","function":`), raw, []byte("}")))
 	}
 	c.Tools, c.ToolChoice = tools, b.ToolChoice
 	var named struct {

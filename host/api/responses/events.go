@@ -7,6 +7,7 @@ import (
 
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // event is a server-sent event. It is a map because each type has other fields.
@@ -115,4 +116,13 @@ func (s *shape) Last(c *completion.Choice) []any {
 		r.Output = []output{}
 	}
 	return append(frames, s.event("response."+r.Status, event{"response": r}))
+}
+
+// Failed implements wire.Failing.
+func (s *shape) Failed(e *refusal.Error) []any {
+	frames := s.close(cut)
+	r := s.object(failed)
+	r.Output = append(r.Output, s.items...)
+	r.Error = failure{Code: e.Code, Message: e.Message}
+	return append(frames, s.event("response."+failed, event{"response": r}))
 }

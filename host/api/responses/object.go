@@ -93,7 +93,14 @@ const (
 	inProgress = "in_progress"
 	completed  = "completed"
 	cut        = "incomplete"
+	failed     = "failed"
 )
+
+// failure says why a response failed.
+type failure struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
 
 // object is the response with the items that it has so far.
 func (s *shape) object(status string) response {

@@ -34,6 +34,7 @@ func (s *Server) Answer(c echo.Context, r *completion.Request, sh Shape, stream 
 	}
 	defer answer.Cancel()
 	bodyOf(c).Decoded()
+	TellLeftOut(c, r)
 	if stream {
 		err = s.stream(ctx, c, answer, r, sh)
 	} else {
@@ -84,10 +85,18 @@ func (s *Server) stream(ctx context.Context, c echo.Context, a *completion.Answe
 		return err // as an ordinary answer, or to nobody
 	}
 	if err != nil {
-		_ = w.send(ErrorBody(c, completion.AsError(err, r.PromptField))) // a broken connection shows at flush
+		_ = w.send(failure(c, sh, completion.AsError(err, r.PromptField))...) // a broken connection shows at flush
 	}
 	w.done()
 	return w.flush()
+}
+
+// failure is the frames that end a stream which has begun.
+func failure(c echo.Context, sh Shape, e *refusal.Error) []any {
+	if f, ok := sh.(Failing); ok {
+		return f.Failed(e)
+	}
+	return []any{ErrorBody(c, e)}
 }
 
 // forward sends the frames of an event.

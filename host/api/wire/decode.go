@@ -19,7 +19,7 @@ func Decode(body []byte, v any) error {
 	}
 	var wrongType *json.UnmarshalTypeError
 	var syntax *json.SyntaxError
-	err := json.Unmarshal(body, v)
+	err := Unmarshal(body, v)
 	switch {
 	case err == nil && strings.TrimSpace(string(body)) == "null":
 		return Malformed("the request body is null; it must be a JSON object")

@@ -41,11 +41,16 @@ type ErrorObject struct {
 	Message string  `json:"message"`
 	Type    string  `json:"type"`
 	Param   *string `json:"param"`
+
+	// Of a prompt that is too long, as llama-server has them.
+	PromptTokens int `json:"n_prompt_tokens,omitempty"`
+	Context      int `json:"n_ctx,omitempty"`
 }
 
 // ErrorOf writes an error in OpenAI's shape.
 func ErrorOf(e *refusal.Error) ErrorObject {
-	b := ErrorObject{Code: e.Code, Message: e.Message, Type: TypeOf(e)}
+	b := ErrorObject{Code: e.Code, Message: e.Message, Type: TypeOf(e),
+		PromptTokens: e.Numbers[refusal.PromptTokens], Context: e.Numbers[refusal.ContextTokens]}
 	if e.Field != "" {
 		b.Param = &e.Field
 	}

@@ -15,10 +15,11 @@ type Field struct {
 	Type    string // as JSON has it: text, number, integer, true or false, list, object; "": several
 	Range   string // of a number that has one range on all routes: 0 to 1
 	Refused bool   // where it asks for something
+	LeftOut bool   // likewise: it is taken and counts for nothing, of which the client is told
 }
 
-// Fields lists the fields of a body by the struct that it is decoded into. A field with the tag api:"refused" is known and refused; the tags
-// min and max are its range.
+// Fields lists the fields of a body by the struct that it is decoded into. A field with the tag api:"refused" or api:"left out" is known,
+// and refused or left out; the tags min and max are its range.
 func Fields(body any) []Field {
 	if body == nil {
 		return nil
@@ -39,7 +40,7 @@ func fieldsOf(t reflect.Type) (fields []Field) {
 		case f.Anonymous && name == "":
 			fields = append(fields, slices.DeleteFunc(fieldsOf(f.Type), func(f Field) bool { return own[f.Name] })...)
 		case name != "" && name != "-":
-			fields = append(fields, Field{name, typeOf(f.Type), rangeOf(f.Tag), f.Tag.Get("api") == "refused"})
+			fields = append(fields, Field{name, typeOf(f.Type), rangeOf(f.Tag), f.Tag.Get("api") == "refused", f.Tag.Get("api") == "left out"})
 		}
 	}
 	return fields

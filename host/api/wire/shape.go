@@ -4,6 +4,7 @@ package wire
 
 import (
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
 )
@@ -30,6 +31,13 @@ type Detailed interface {
 	Shape
 	// Event is the frames for an event, in the place of Start, Part and Last.
 	Event(c *completion.Choice, d completion.Delta) []any
+}
+
+// Failing is a Shape that has frames of its own for an answer that fails after its stream has begun.
+type Failing interface {
+	Shape
+	// Failed is the frames that end the stream.
+	Failed(e *refusal.Error) []any
 }
 
 // Framing is how the frames of a stream are told apart.
