@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
 )
 
 const hello = `"messages":[{"role":"user","content":"hi"}]`
