@@ -134,7 +134,7 @@ func TestHost_Plugins_OneBudgetForAllModels(t *testing.T) {
 		await(t, func() bool { used, _ := h.plugins.MemoryUse(); return used == 0 }) // once its instance is closed
 	}
 	tale, _ := h.models.set.Loaded("tale")
-	plugins, err := tale.Policies.Resolve("me", []serving.PluginUse{{Name: "large", Field: "plugins[0]"}}, nil)
+	plugins, err := tale.Plugins.Resolve("me", []serving.PluginUse{{Name: "large", Field: "plugins[0]"}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -91,7 +91,7 @@ type rig struct {
 type setup struct {
 	Options
 	Engine            serving.Engine
-	Policies          serving.Policies
+	Finder            serving.PluginFinder
 	adapters          serving.Adapters
 	conversations     serving.Conversations
 	wrap              func(servingtest.OneModel) serving.Models // nil: the model as it is
@@ -123,7 +123,7 @@ func newRig(t *testing.T, change func(*setup)) *rig {
 	done := make(chan error, 1)
 	go func() { done <- r.scheduler.Run(ctx) }()
 	r.inner = inner{r.scheduler, make(chan string, 4096), make(chan string, 4096), make(chan string, 4096), make(chan string, 4096)}
-	one := servingtest.OneModel{Strict: s.strict, Model: &serving.Model{Info: servingtest.Info(), Engine: s.Engine, Scheduler: r.inner, Policies: s.Policies,
+	one := servingtest.OneModel{Strict: s.strict, Model: &serving.Model{Info: servingtest.Info(), Engine: s.Engine, Scheduler: r.inner, Plugins: s.Finder,
 		Adapters: s.adapters, Conversations: s.conversations}}
 	s.Models = one
 	if s.wrap != nil {

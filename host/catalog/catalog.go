@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 // Package catalog shows a folder of plugins to the API, which lists, uploads, removes and resets them.
+//
+// It puts the registry's answers and errors into the words of package api, which declares what it wants of a folder: so neither knows the other.
 package catalog
 
 import (

@@ -17,8 +17,8 @@ func discardPolicy(p serving.Policy) { _ = p.Close() }
 
 // pluginsOf resolves those of a request.
 func pluginsOf(m *serving.Model, client string, uses []serving.PluginUse, chain []string) (serving.Plugins, error) {
-	if m.Policies != nil {
-		return m.Policies.Resolve(client, uses, chain)
+	if m.Plugins != nil {
+		return m.Plugins.Resolve(client, uses, chain)
 	}
 	if len(uses) > 0 {
 		return nil, refusal.Unsupported("plugins", "plugins is not supported by this server")

@@ -21,7 +21,7 @@ import (
 type Core struct {
 	Engine    *engine.Engine
 	Scheduler *scheduler.Scheduler
-	Policies  *policy.Builder
+	Plugins   *policy.Builder
 	Metrics   *telemetry.Metrics
 	Model     *serving.Model       // as the API uses it
 	Broken    []model.BrokenKernel // kernels that the models of this process have come across

@@ -2,8 +2,9 @@
 
 // Package loading turns a configuration into a model that can be served. Open is its table of
 // contents: a line for each step, each of them a function with one result. The short ones stand
-// below it; the others lead to one file each: what fits (plan.go), workers, plugins, embeddings and
-// the drafter.
+// below it; the others lead to one file each: llama.cpp's options (options.go), what fits (plan.go),
+// workers, and how one that is lost comes back (revive.go), what the model is (describe.go), plugins,
+// embeddings and the drafter. What becomes of all that is in core.go and served.go.
 package loading
 
 import (
@@ -22,8 +23,6 @@ import (
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/policy"
 	"github.com/penstock/penstock/host/recording"
-	"github.com/penstock/penstock/host/serving"
-	"github.com/penstock/penstock/host/slotfile"
 	"github.com/penstock/penstock/host/telemetry"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
@@ -129,7 +128,7 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, o Options) (_ 
 		return nil, err
 	}
 	info.Drafter = drafter.name
-	core := &Core{Engine: chat, Scheduler: s, Policies: policy.New(chat, plugins.Registry, plugins.model, plugins.defaults),
+	core := &Core{Engine: chat, Scheduler: s, Plugins: policy.New(chat, plugins.Registry, plugins.model, plugins.defaults),
 		Metrics: l.metrics, Broken: embeddings.broken, remote: remote}
 	if core.Model, err = l.served(info, core, adapters, plugins, embeddings); err != nil {
 		return nil, err
@@ -242,26 +241,6 @@ func (l *loader) newScheduler(e *engine.Engine, adapters *adapter.Registry, d dr
 		return names
 	}})
 	return s, nil
-}
-
-// served is the model as the API uses it.
-func (l *loader) served(info serving.Info, core *Core, adapters *adapter.Registry, p *modelPlugins, e embeddings) (*serving.Model, error) {
-	c := l.config.Scheduler
-	m := &serving.Model{Info: info, Engine: core.Engine, Scheduler: schedulerAdapter{core.Scheduler}, Policies: core.Policies, Adapters: adapters,
-		Measures: measures{l.metrics, p}, MaxTokens: max(c.NPredict, 0), ContextShift: c.ContextShift, ShiftKeep: c.Keep,
-		Embeddings: e.vectors, Scores: e.scores}
-	if l.Recordings != nil {
-		m.Record = recording.New(l.Recordings, info.Name, core.Engine.Vocabulary()).Begin
-	}
-	if c.SlotSavePath != "" {
-		saved, err := slotfile.Open(c.SlotSavePath, core.Engine, core.Scheduler)
-		if err != nil {
-			return nil, fmt.Errorf("scheduler.slot_save_path: %w", err)
-		}
-		l.opened = append(l.opened, saved.Close)
-		m.Conversations = saved
-	}
-	return m, nil
 }
 
 // besideBuiltIn is the configuration for a model that generates nothing, where it asks for what the

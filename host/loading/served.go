@@ -3,10 +3,35 @@
 package loading
 
 import (
+	"fmt"
+
+	"github.com/penstock/penstock/host/adapter"
+	"github.com/penstock/penstock/host/recording"
 	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/host/slotfile"
 	"github.com/penstock/penstock/host/telemetry"
 	"github.com/penstock/penstock/scheduler"
 )
+
+// served is the model as the API uses it.
+func (l *loader) served(info serving.Info, core *Core, adapters *adapter.Registry, p *modelPlugins, e embeddings) (*serving.Model, error) {
+	c := l.config.Scheduler
+	m := &serving.Model{Info: info, Engine: core.Engine, Scheduler: schedulerAdapter{core.Scheduler}, Plugins: core.Plugins, Adapters: adapters,
+		Measures: measures{l.metrics, p}, MaxTokens: max(c.NPredict, 0), ContextShift: c.ContextShift, ShiftKeep: c.Keep,
+		Embeddings: e.vectors, Scores: e.scores}
+	if l.Recordings != nil {
+		m.Record = recording.New(l.Recordings, info.Name, core.Engine.Vocabulary()).Begin
+	}
+	if c.SlotSavePath != "" {
+		saved, err := slotfile.Open(c.SlotSavePath, core.Engine, core.Scheduler)
+		if err != nil {
+			return nil, fmt.Errorf("scheduler.slot_save_path: %w", err)
+		}
+		l.opened = append(l.opened, saved.Close)
+		m.Conversations = saved
+	}
+	return m, nil
+}
 
 // schedulerAdapter turns a scheduler into a serving.Scheduler: its streams become interfaces.
 type schedulerAdapter struct{ *scheduler.Scheduler }

@@ -10,7 +10,7 @@ import (
 	"github.com/penstock/penstock/host/serving"
 )
 
-// Builder builds policies of one model and the plugins of the server. It is an serving.Policies.
+// Builder builds policies of one model and the plugins of the server. It is a serving.PluginFinder.
 type Builder struct {
 	engine   *engine.Engine
 	registry *registry.Registry
@@ -18,7 +18,7 @@ type Builder struct {
 	defaults []string    // names of the operator's plugins, which every request uses
 }
 
-var _ serving.Policies = (*Builder)(nil)
+var _ serving.PluginFinder = (*Builder)(nil)
 
 // New makes a builder. Every request uses the default plugins, whether it names them or not.
 func New(e *engine.Engine, r *registry.Registry, m *load.Model, defaults []string) *Builder {

@@ -28,7 +28,7 @@ type uses struct {
 	list []use
 }
 
-// Resolve implements serving.Policies. It finds the operator's plugins, those of the request, and those that only its chain names.
+// Resolve implements serving.PluginFinder. It finds the operator's plugins, those of the request, and those that only its chain names.
 //
 // The operator's plugins have no client, so no quarantine applies to them: every request tries them anew. If they were skipped, what
 // the operator demands would be gone without a word. If they were refused, nothing would be served any more.

@@ -4,8 +4,12 @@
 //
 // The API reads them from requests, and the engine builds a sampler chain from them. Names and defaults are llama.cpp's.
 //
+// Params has all parameters of a request. Those that are used as they stand in its JSON are Plain, among them Numbers, which llama.cpp's
+// samplers take. Fields is the JSON object: Plain, and the parameters that have to be read first.
+//
 // A new parameter is a field of Plain, or of Numbers if llama.cpp's samplers take it: the tags say what requests call it and,
-// of a number, its range. Requests, the check of ranges, what plugins and clients are told, and docs/api.md follow from that.
+// of a number, its range, without which the program panics at its start (tags.go). Requests, the check of ranges, what plugins and
+// clients are told, and docs/api.md follow from that.
 package sampling
 
 // Params are the sampling parameters of one request. Default gives llama.cpp's values; Validate checks the ranges.

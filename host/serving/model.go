@@ -25,8 +25,8 @@ type Model struct {
 	Info
 	Engine    Engine
 	Scheduler Scheduler
-	Policies  Policies // nil: no plugins
-	Adapters  Adapters // nil: no LoRA adapters
+	Plugins   PluginFinder // nil: the server has none
+	Adapters  Adapters     // nil: no LoRA adapters
 
 	Record func(caller string) Recording // begins the recording of a caller's request; nil: no request is recorded
 

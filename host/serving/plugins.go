@@ -10,8 +10,8 @@ import (
 	"github.com/penstock/penstock/host/sampling"
 )
 
-// Policies lets plugins decide answers. Errors that are a client's to mend are *refusal.Error.
-type Policies interface {
+// PluginFinder finds the plugins of requests. Errors that are a client's to mend are *refusal.Error.
+type PluginFinder interface {
 	// Resolve finds the plugins of a request, once: those that it uses, those that its chain names, and the operator's. Their
 	// configuration is checked. client tells who asks. The caller releases them.
 	Resolve(client string, uses []PluginUse, chain []string) (Plugins, error)
@@ -38,6 +38,6 @@ type Plugins interface {
 	RefuseTemplates() error
 	// Again are the same for another request, with those that its chain names besides.
 	Again(client string, chain []string) (Plugins, error)
-	// Release ends their use. Policies go on.
+	// Release ends their use. Policies that were built go on.
 	Release()
 }

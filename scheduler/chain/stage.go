@@ -56,7 +56,7 @@ type Traits struct {
 	// TakesLong: its calls can take long, and traces tell how long.
 	TakesLong bool
 	// Lasts: it stays as long as its answer goes on, as plugins do. It may know more than Reset could
-	// tell another in its place.
+	// tell another in its place. Only such a stage may have Outputs and Interrupt.
 	Lasts bool
 	// Hold is how many of the last tokens it may splice. They are not shown to the client, so that
 	// nothing shown is taken back.
@@ -67,10 +67,10 @@ type Traits struct {
 	// more. Where there is no Refuse, the refusal ends the request.
 	Refuse func(act Act, why error) error
 	// Outputs returns what the stage has given the client since the last call, besides what it does to
-	// the text. It may be called after the stage has failed. Only a stage that lasts has it.
+	// the text. It may be called after the stage has failed.
 	Outputs func() []Output
 	// Interrupt is called when the request has ended, from another goroutine than the one that may be
-	// in a call. That call is to return soon, and only Close follows. Only a stage that lasts has it.
+	// in a call. That call is to return soon, and only Close follows.
 	Interrupt func()
 }
 

@@ -86,7 +86,8 @@ func parse(args []string, problems io.Writer) (options, error) {
 		return o, fmt.Errorf("-only is %q; the actors are %s", o.only, strings.Join(actorNames(), ", "))
 	}
 	// What is made once is there after this time, and a longer run fills more of it. The archive of conversations is full after two minutes.
-	o.warmup = min(max(o.lasting/5, 8*time.Second), 3*time.Minute)
+	// Each attack has to come, too: what it leaves in C's arenas would be taken for a leak.
+	o.warmup = min(max(o.lasting/5, 24*time.Second), 3*time.Minute)
 	return o, nil
 }
 
