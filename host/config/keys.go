@@ -128,7 +128,7 @@ var table = slices.Concat([]Key{
 	{Name: "server.ui", Flag: "ui", Aliases: []string{"--webui"}, Kind: Switch, Default: true,
 		Allowed: "true or false", Help: "serve the browser UI"},
 	{Name: "server.ui_dir", Flag: "path", Kind: Text, Default: "", check: isFolder,
-		Allowed: "a folder that exists", Help: "folder of static files that are served in place of the browser UI; empty: none"},
+		Allowed: "a folder that exists", Help: "folder of static files that are served in place of the browser UI, to clients without a key too; empty: none"},
 	{Name: "server.api_prefix", Flag: "api-prefix", Kind: Text, Default: "", check: isPrefix,
 		Allowed: "a path such as /llm, without a slash at the end", Help: "what the paths of all routes begin with, those of health, of the browser UI and of the WebSocket too; empty: nothing"},
 	{Name: "server.slots_route", Flag: "slots", Kind: Switch, Default: true,

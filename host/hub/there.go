@@ -24,9 +24,11 @@ func (o Options) there(ctx context.Context, r Reference, notify func(Event)) (_ 
 		if note == nil || note.From != r.String() || filepath.Dir(first) != filepath.Clean(o.Folder) || !o.means(note.Files) {
 			continue
 		}
-		if whole, err := areWhole(ctx, o.Folder, note.Files, notify); err != nil {
+		whole, err := areWhole(ctx, o.Folder, note.Files, notify)
+		if err != nil {
 			return Result{}, false, err
-		} else if !whole {
+		}
+		if !whole {
 			continue
 		}
 		m, err := library.Open(o.Folder).Model(name)
