@@ -40,7 +40,7 @@ type Options struct {
 type Host struct {
 	plugins  *loading.Plugins
 	models   *models
-	core     *resident // the first model's, which stays loaded; nil if there is none
+	core     *resident // the first model's, as it was loaded at the start; nil if there is none
 	config   config.Config
 	log      *slog.Logger
 	listener net.Listener
@@ -51,6 +51,7 @@ type Host struct {
 	keys     func() access.Keys
 	metrics  *telemetry.Server
 	traces   *telemetry.Traces // nil: none
+	files    *os.Root          // in the place of the page; nil: none
 
 	handler  atomic.Pointer[http.Handler]
 	accepts  atomic.Bool   // new requests are taken
@@ -94,7 +95,11 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	if err = h.openFirst(ctx); err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
-	h.handle(h.api(o))
+	ui, err := h.page(o.UI)
+	if err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	h.handle(h.api(o, ui))
 	return h, nil
 }
 
@@ -113,7 +118,7 @@ func (h *Host) openFirst(ctx context.Context) error {
 	return nil
 }
 
-func (h *Host) api(o Options) http.Handler {
+func (h *Host) api(o Options, ui fs.FS) http.Handler {
 	s := o.Config.Server
 	var proxies []*net.IPNet
 	for _, text := range s.TrustedProxies {
@@ -128,7 +133,7 @@ func (h *Host) api(o Options) http.Handler {
 		ShareCache: s.CacheScope == "all", Proxies: proxies, Origins: s.CORSOrigins,
 		BodyLimit: s.BodyLimit, BodyMemory: s.BodyMemory, BodyTimeout: s.BodyTimeout, WriteTimeout: s.WriteTimeout,
 		ModuleLimit: int64(plugin.DefaultLimits().Module.ModuleBytes), Sinks: []func(operation.Record){h.metrics.Ended},
-		UI: o.UI, Metrics: h.metrics.Handler(h.models.metrics),
+		Prefix: s.APIPrefix, NoSlots: !s.SlotsRoute, Props: s.PropsRoute, UI: ui, OwnUI: s.UIDir != "", Metrics: h.metrics.Handler(h.models.metrics),
 		Ready: h.isReady, Draining: h.draining, Done: h.done, Hold: h.hold,
 	}
 	if h.models.recordings != nil {
@@ -149,8 +154,14 @@ func replicaName(s config.Server) string {
 	return name
 }
 
-// isReady reports whether new requests are taken and the first model can compute them.
-func (h *Host) isReady() bool { return h.accepts.Load() && (h.core == nil || !h.core.Lost()) }
+// isReady reports whether new requests are taken and the first model can compute them. One that was unloaded is loaded for them.
+func (h *Host) isReady() bool {
+	if !h.accepts.Load() || h.core == nil {
+		return h.accepts.Load()
+	}
+	first, loaded := h.models.set.Loaded(h.models.first)
+	return !loaded || !first.Lost()
+}
 
 // warn logs what is unsafe.
 func (h *Host) warn() {

@@ -232,11 +232,14 @@ func TestOpen_Wrong(t *testing.T) {
 }
 
 func TestLoading_SaysSo(t *testing.T) {
-	for path, want := range map[string]int{"/livez": 200, "/readyz": 503, "/health": 503, "/v1/models": 503} {
-		w := httptest.NewRecorder()
-		stillLoading(w, httptest.NewRequest(http.MethodGet, path, nil))
-		if w.Code != want || (want == 503) != strings.Contains(w.Body.String(), `"loading_model"`) {
-			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+	for _, prefix := range []string{"", "/llm"} {
+		h := &Host{config: settings(t, map[string]any{"server.api_prefix": prefix})}
+		for path, want := range map[string]int{"/livez": 200, "/readyz": 503, "/health": 503, "/v1/models": 503} {
+			w := httptest.NewRecorder()
+			h.stillLoading(w, httptest.NewRequest(http.MethodGet, prefix+path, nil))
+			if w.Code != want || (want == 503) != strings.Contains(w.Body.String(), `"loading_model"`) {
+				t.Errorf("%s%s: %d %s", prefix, path, w.Code, w.Body)
+			}
 		}
 	}
 }

@@ -19,6 +19,9 @@ import (
 // nobody answers there, so it is replaced.
 func listen(ctx context.Context, s config.Server) (net.Listener, error) {
 	var l net.ListenConfig
+	if s.ReusePort && s.Network() == "tcp" {
+		l.Control = reusePort
+	}
 	listener, err := l.Listen(ctx, s.Network(), s.Listen)
 	if errors.Is(err, syscall.EADDRINUSE) && s.Network() == "unix" && isAbandoned(ctx, s.Listen) && os.Remove(s.Listen) == nil {
 		listener, err = l.Listen(ctx, s.Network(), s.Listen)
@@ -42,7 +45,7 @@ func isAbandoned(ctx context.Context, path string) bool {
 	return errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// URL is where the host is reached, with the port it got. For a Unix socket it is the socket's path.
+// URL is where the host is reached, with the port it got and the prefix of all paths. For a Unix socket it is the socket's path.
 func (h *Host) URL() string {
 	address, ok := h.listener.Addr().(*net.TCPAddr)
 	if !ok {
@@ -52,10 +55,11 @@ func (h *Host) URL() string {
 	if h.tls != nil {
 		scheme = "https://"
 	}
+	prefix := h.config.Server.APIPrefix
 	if address.IP.IsUnspecified() {
-		return fmt.Sprintf("%s127.0.0.1:%d", scheme, address.Port)
+		return fmt.Sprintf("%s127.0.0.1:%d%s", scheme, address.Port, prefix)
 	}
-	return scheme + address.String()
+	return scheme + address.String() + prefix
 }
 
 // encrypted is the listener with TLS, if that is configured.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/penstock/penstock/host/config"
@@ -37,12 +38,19 @@ type models struct {
 	recordings *recording.Store // nil: no request is recorded
 	first      string           // name of the one of the section model; empty: there is none
 	set        *residency.Set[*resident]
-	progress   func(done float32) // of the first model's load
+	progress   func(done float32)         // of the first model's first load
+	remembered atomic.Pointer[firstModel] // nil: it was never loaded
 
 	broken []model.BrokenKernel // that models have come across; used while one is loaded, which is one at a time
 }
 
 var _ serving.Models = (*models)(nil)
+
+// firstModel is what is known of the first model while it is unloaded.
+type firstModel struct {
+	serving.Info
+	embedsOnly bool
+}
 
 func newModels(c config.Config, log *slog.Logger, plugins *loading.Plugins, progress func(done float32)) *models {
 	m := &models{config: c, log: log, plugins: plugins, library: library.Open(c.Models.Dir), progress: progress, recordings: openRecordings(c.Recordings, log)}
@@ -61,7 +69,7 @@ func newModels(c config.Config, log *slog.Logger, plugins *loading.Plugins, prog
 	}
 	m.set = residency.New(residency.Options[*resident]{
 		Load: m.load, Need: m.need, Available: model.AvailableMemory, Budget: budget, Most: c.Models.Max, Idle: c.Models.Idle,
-		Keeps: func(name string) bool { return name == m.first }, Queue: c.Scheduler.MaxQueue, Log: log,
+		Keeps: func(name string) bool { return name == m.first }, KeptIdle: c.Models.IdleMain, Queue: c.Scheduler.MaxQueue, Log: log,
 		Rest: native.ReturnMemory,
 	})
 	return m
@@ -135,12 +143,12 @@ func (m *models) find(name string) (string, error) {
 // isFirst reports whether a name is another one of the first model: its own beside a model that only embeds, or that of the model for
 // embeddings or scores beside it.
 func (m *models) isFirst(name string) bool {
-	r, loaded := m.set.Loaded(m.first)
-	if !loaded {
+	first := m.remembered.Load()
+	if first == nil {
 		return false
 	}
 	beside := func(path string) bool { return path != "" && loading.NameOf(config.Model{Path: path}) == name }
-	return r.Model.Name == name || slices.Contains(r.Model.Aliases, name) || beside(m.config.Embedding.Model) || beside(m.config.Rerank.Model)
+	return first.Name == name || slices.Contains(first.Aliases, name) || beside(m.config.Embedding.Model) || beside(m.config.Rerank.Model)
 }
 
 // usual is the model of requests that name none: the first one, or the only one.
@@ -208,7 +216,7 @@ func (m *models) Unload(name string) error {
 	if err != nil {
 		return err
 	}
-	if known == m.first {
+	if known == m.first && m.config.Models.IdleMain == 0 {
 		return &refusal.Error{Kind: refusal.KindConflict, Code: "model_kept", Field: "model",
 			Message: "the model " + known + " is the one that --model names; it stays loaded"}
 	}
@@ -245,6 +253,8 @@ func (m *models) listed(name string) serving.Listed {
 	}
 	if r, loaded := m.set.Loaded(name); loaded && !r.Model.EmbedsOnly { // whose Info is that of the built-in model beside it
 		l.Info = r.Model.Info
+	} else if first := m.remembered.Load(); !loaded && name == m.first && first != nil && !first.embedsOnly {
+		l.Info, l.Context = first.Info, 0
 	}
 	l.Aliases = m.settings(name).Model.Alias
 	if l.Digest == "" {
@@ -266,7 +276,7 @@ func (m *models) load(ctx context.Context, name string) (*resident, error) {
 		o.Name = name
 	}
 	if name == m.first {
-		o.Progress = m.progress
+		o.Progress, m.progress = m.progress, nil
 	}
 	begin := time.Now()
 	core, err := loading.Open(ctx, c, m.log, o)
@@ -275,6 +285,9 @@ func (m *models) load(ctx context.Context, name string) (*resident, error) {
 	}
 	m.broken = core.Broken
 	core.Model.EmbedsOnly = embedsOnly
+	if name == m.first {
+		m.remembered.Store(&firstModel{core.Model.Info, embedsOnly})
+	}
 	m.log.Info("model loaded", slog.String("model", name), slog.Uint64("parameters", core.Model.Parameters), slog.Int("context", core.Model.Context),
 		slog.Int("slots", core.Model.Slots), slog.Duration("took", time.Since(begin).Round(time.Millisecond)))
 	return start(core), nil

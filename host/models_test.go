@@ -251,6 +251,30 @@ func TestHost_SeveralModels_FirstOneStays(t *testing.T) {
 	}
 }
 
+// The model that --model names leaves too where that is asked for, and comes back with the next request; meanwhile the host is ready and
+// tells of it what it did.
+func TestHost_FirstModel_IdleMain_UnloadsAndLoadsAgain(t *testing.T) {
+	h := open(t, map[string]any{"models.idle_main": "1ms", "server.admin_key": "secret"})
+	run(t, h)
+	_, by, want := sayOf(t, h, "")
+	for range 3 {
+		await(t, func() bool { _, loaded := h.models.set.Loaded(h.models.first); return !loaded })
+		if answer := lookUp(t, h, "/v1/models"); !strings.Contains(answer, "built_in:true") || !strings.Contains(answer, "value:unloaded") {
+			t.Errorf("of the model that is gone: %s", answer)
+		}
+		if answer := lookUp(t, h, "/health"); !strings.Contains(answer, "ok") {
+			t.Errorf("health: %s", answer)
+		}
+		if status, again, text := sayOf(t, h, ""); status != http.StatusOK || again != by || text != want {
+			t.Errorf("%d by %q: %s, want %s", status, again, text, want)
+		}
+	}
+	await(t, func() bool { // its last request may not be over yet
+		status, _ := command(t, h, "/models/unload", fmt.Sprintf(`{"model":%q}`, by))
+		return status == http.StatusOK
+	})
+}
+
 func TestHost_SeveralModels_NamedInTheFile(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	dir := modelFolder(t)

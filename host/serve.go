@@ -21,7 +21,7 @@ const (
 func (h *Host) serve() {
 	base, abort := context.WithCancel(context.Background())
 	h.abort = abort
-	h.handle(http.HandlerFunc(stillLoading))
+	h.handle(http.HandlerFunc(h.stillLoading))
 	h.server = &http.Server{
 		Handler:           h.Handler(),
 		ReadHeaderTimeout: h.config.Server.HeaderTimeout,
@@ -59,8 +59,8 @@ func (h *Host) answer(w http.ResponseWriter, r *http.Request) {
 }
 
 // stillLoading answers while the model is loaded.
-func stillLoading(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == "/livez" {
+func (h *Host) stillLoading(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == h.config.Server.APIPrefix+"/livez" {
 		_, _ = w.Write([]byte("ok\n")) // a client that has gone needs no answer
 		return
 	}
@@ -93,6 +93,9 @@ func (h *Host) close() error {
 	}
 	if h.plugins != nil {
 		err = errors.Join(err, h.plugins.Close())
+	}
+	if h.files != nil {
+		err = errors.Join(err, h.files.Close())
 	}
 	if h.traces != nil {
 		sending, stop := context.WithTimeout(context.Background(), partingTime)

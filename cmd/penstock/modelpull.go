@@ -28,7 +28,8 @@ MODEL is one of
   hf://OWNER/NAME/FILE.gguf  one file; the address of a page of the hub does, too
   https://HOST/FILE.gguf     a URL
 
-A pull that was cut goes on where it ended when it is started again. HF_TOKEN is the token for private and gated repositories.`,
+A pull that was cut goes on where it ended when it is started again. Of a model that is there and whole, by the hashes noted beside
+it, nothing is asked unless --ask-hub says so. HF_TOKEN is the token for private and gated repositories.`,
 		Args: exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if connections < 1 || connections > 64 {
@@ -40,6 +41,7 @@ A pull that was cut goes on where it ended when it is started again. HF_TOKEN is
 	addConfigFlags(cmd, "models")
 	cmd.Flags().StringVar(&options.Name, "name", "", "name of the model in the folder (default: its file's)")
 	cmd.Flags().StringVar(&options.SHA256, "sha256", "", "hash that the file must have; a hub names it itself")
+	cmd.Flags().BoolVar(&options.AskHub, "ask-hub", false, "ask the hub also about a model that is there and whole: it may have another file by now")
 	cmd.Flags().IntVar(&connections, "connections", 4, "connections at once")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd

@@ -45,7 +45,11 @@ type Options struct {
 	StreamGrace, StreamComment time.Duration
 	IdlePing                   time.Duration // after so long without a frame a WebSocket's client is asked whether it is there; 0: 30 s
 
+	Prefix  string       // of the paths of all routes, such as /llm; empty: none
+	NoSlots bool         // GET /slots is refused
+	Props   bool         // POST /props says success
 	UI      fs.FS        // files of the browser UI
+	OwnUI   bool         // they are the operator's own, not Penstock's
 	Metrics http.Handler // GET /metrics
 	Ready   func() bool  // whether new requests are taken
 

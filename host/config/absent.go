@@ -13,7 +13,7 @@ var absent = []struct {
 	flags   []string // with dashes, all spellings; a * stands for any letters
 	because string
 }{
-	{[]string{"--ignore-eos", "--dry-sequence-breaker*", "-l", "--logit-bias", "--grammar*", "-j", "--json-schema*", "-jf", "-bs", "--backend-sampling"}, "requests say them"},
+	{[]string{"--ignore-eos", "--dry-sequence-breaker*", "-l", "--logit-bias", "--grammar*", "-j", "--json-schema*", "-jf"}, "requests say them"},
 	{[]string{"-C", "--cpu-*", "-Cr", "-Cb", "-Crb", "--prio*", "--poll*"}, "which CPUs and priority threads have is the operating system's: use taskset and nice; between two passes threads sleep"},
 	{[]string{"--spec-*", "-hfd", "-hfrd", "--hf-repo-draft", "-td", "-tbd", "--threads-draft", "--threads-batch-draft", "-Cd", "-Crd", "-Cbd", "-otd",
 		"--override-tensor-draft", "-cmoed", "-ncmoed", "--n-cpu-moe-draft", "--draft*", "-devd", "--device-draft",
@@ -21,15 +21,14 @@ var absent = []struct {
 	{[]string{"-mm", "--mmproj*", "-mmu", "-mmdev", "--no-mmproj-*", "--image*", "--audio", "--video*", "--mtmd-*", "--media-path"}, "models read text only"},
 	{[]string{"-mu", "--model-url", "-hf", "-hfr", "--hf-repo", "-hff", "--hf-file", "-hft", "--hf-token", "-dr", "--docker-repo", "-cl", "--cache-list", "--models-preset",
 		"--no-models-autoload", "--*-default", "--fim-*"}, "penstock model pull fetches models, penstock model list shows them"},
-	{[]string{"-kvu", "--kv-unified*", "-no-kvu", "--no-kv-unified", "-sps", "--slot-prompt-similarity", "--cache-reuse", "--cache-idle-slots", "--no-cache-idle-slots", "-dt", "--defrag-thold"}, "--kv-layout says how slots share the cells; prefixes are shared among all slots"},
-	{[]string{"--props", "--no-slots", "--no-jinja", "-nocb", "--no-cont-batching", "--no-cache-prompt", "--no-perf", "--no-warmup", "--skip-chat-parsing", "--no-skip-chat-parsing"},
+	{[]string{"--kv-unified-per-slot"}, "--ctx-size and --kv-layout say how slots share the cells"},
+	{[]string{"--no-jinja", "-nocb", "--no-cont-batching", "--no-cache-prompt", "--skip-chat-parsing", "--no-skip-chat-parsing"},
 		"it is always done, or never; cache_prompt in a request"},
-	{[]string{"-to", "--timeout", "--threads-http", "--sse-ping-interval", "--reuse-port", "--api-prefix", "--path", "--cors-methods", "--cors-headers", "--cors-credentials", "--no-cors-credentials"},
-		"timeouts are keys of the section server; a proxy may add a prefix"},
-	{[]string{"--log-*", "--no-log-*", "-lv", "--verbosity"}, "use --log-level and --log-format"},
+	{[]string{"--cors-methods", "--cors-headers", "--cors-credentials", "--no-cors-credentials"},
+		"--cors-origins says what other origins may do"},
+	{[]string{"--log-file", "--log-prompts-dir", "--no-log-*"}, "the log goes to standard error, prompts are not in it; use --log-level and --log-format"},
 	{[]string{"--tools*", "-ag", "--agent", "-no-ag", "--no-agent", "--mcp-*", "--ui-*", "--webui-*", "--no-ui-*", "--no-webui-*"}, "the server runs no tools"},
 	{[]string{"-r", "--reverse-prompt", "-sp", "--special", "-e", "--escape", "--no-escape", "--spm-infill"}, "requests say stop texts, and have their escapes from JSON"},
-	{[]string{"--sleep-idle-seconds"}, "use --model-idle"},
 	{[]string{"--list-devices", "--completion-bash", "--version", "--usage"}, "use penstock doctor, penstock completion, penstock version and --help"},
 }
 
@@ -52,6 +51,9 @@ func CheckAbsent(args []string) error {
 
 // takesValue reports whether the argument after arg is its value.
 func takesValue(arg string) bool {
+	if unfollowed[arg] > 0 {
+		return true
+	}
 	for _, k := range table {
 		if k.Flag != "" && k.Kind != Switch && (arg == "--"+k.Flag || slices.Contains(k.Aliases, arg)) {
 			return true
@@ -64,7 +66,8 @@ func takesValue(arg string) bool {
 // neither.
 func FindFlag(name string) (known bool, because string) {
 	flag, _ := flagSpelt(name)
-	if flag != "" || slices.Contains(always, name) || slices.ContainsFunc(table, func(k Key) bool { return k.Flag != "" && name == "--"+k.Flag }) {
+	_, taken := unfollowed[name]
+	if flag != "" || taken || slices.Contains(always, name) || slices.ContainsFunc(table, func(k Key) bool { return k.Flag != "" && name == "--"+k.Flag }) {
 		return true, ""
 	}
 	for _, group := range absent {

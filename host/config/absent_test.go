@@ -22,6 +22,9 @@ func TestCheckAbsent(t *testing.T) {
 		{[]string{"serve", "--unknown", "-zz"}, ""},
 		{[]string{"serve", "--log-level", "warn", "-c", "4096", "--no-ui", "--metrics"}, ""},
 		{[]string{"serve", "--log-file", "x"}, "--log-level"},
+		{[]string{"serve", "-sps", "0.5", "--threads-http", "-md"}, ""},
+		{[]string{"serve", "--api-prefix", "/x", "-lv", "4", "--no-slots", "-to", "9", "--log-prefix", "-no-kvu"}, ""},
+		{[]string{"serve", "--kv-unified-per-slot", "9"}, "--kv-layout"},
 	} {
 		err := CheckAbsent(tc.args)
 		if (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {

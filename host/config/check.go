@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -106,9 +107,20 @@ func isHub(v any) bool {
 }
 
 func isFolder(v any) bool {
-	path := v.(string)
-	stat, err := os.Stat(path)
-	return path == "" || err == nil && stat.IsDir()
+	folder := v.(string)
+	stat, err := os.Stat(folder)
+	return folder == "" || err == nil && stat.IsDir()
+}
+
+// isPrefix knows paths that need no escapes, so that each has one spelling.
+func isPrefix(v any) bool {
+	prefix := v.(string)
+	return prefix == "" || prefix != "/" && strings.HasPrefix(prefix, "/") && path.Clean(prefix) == prefix &&
+		!strings.ContainsFunc(prefix, func(r rune) bool { return !strings.ContainsRune("/-._~", r) && !isLetterOrDigit(r) })
+}
+
+func isLetterOrDigit(r rune) bool {
+	return '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 }
 
 func isObject(v any) bool {

@@ -63,6 +63,8 @@ type Models struct {
 	Max    int           `koanf:"max"`    // loaded at once; 0: any number
 	Memory int64         `koanf:"memory"` // bytes of all; 0: nine tenths of what is available
 	Idle   time.Duration `koanf:"idle"`   // 0: never unloaded
+	// IdleMain is that of the model of the section model; 0: never.
+	IdleMain time.Duration `koanf:"idle_main"`
 }
 
 // Chat says how conversations become prompts, and what their answers are taken for, unless a request says otherwise.
@@ -90,6 +92,12 @@ type Server struct {
 	Host              string        `koanf:"host"`   // it and Port are in Listen already
 	Port              int           `koanf:"port"`
 	UI                bool          `koanf:"ui"`
+	UIDir             string        `koanf:"ui_dir"`      // files in place of the UI's; empty: none
+	APIPrefix         string        `koanf:"api_prefix"`  // of all paths; empty: none
+	SlotsRoute        bool          `koanf:"slots_route"` // GET /slots is answered
+	PropsRoute        bool          `koanf:"props_route"` // POST /props says success
+	ReusePort         bool          `koanf:"reuse_port"`  // several servers may listen on the port
+	Timeout           time.Duration `koanf:"timeout"`     // it is in BodyTimeout and WriteTimeout already
 	SSLCertFile       string        `koanf:"ssl_cert_file"`
 	SSLKeyFile        string        `koanf:"ssl_key_file"`
 	APIKeys           []string      `koanf:"api_keys"`

@@ -44,13 +44,22 @@ func FlagValues(fs *pflag.FlagSet) map[string]any {
 			continue
 		}
 		text := f.Value.String()
-		if word, ok := k.Words[text]; ok {
-			text = word
-		}
-		if _, err := strconv.ParseUint(text, 10, 64); err == nil {
-			text += k.Unit
-		}
-		given[k.Name] = text
+		given[k.Name] = k.unspell(text)
 	}
 	return given
+}
+
+// unspell turns a flag's value as llama-server spells it into the key's own.
+func (k Key) unspell(text string) string {
+	if word, ok := k.Words[text]; ok {
+		text = word
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	switch {
+	case err != nil:
+		return text
+	case len(k.Numbered) > 0:
+		return k.Numbered[min(n, uint64(len(k.Numbered)-1))]
+	}
+	return text + k.Unit
 }

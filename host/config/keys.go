@@ -29,7 +29,8 @@ type Key struct {
 	Off     []string // its spellings besides --no-FLAG that switch it off
 	// Spelt are flags of llama-server that stand for a value, with dashes; Words are values that it spells otherwise.
 	Spelt, Words map[string]string
-	Unit         string // of a plain number that the flag is given, as with llama-server's; empty: the kind's own
+	Numbered     []string // words that it numbers from 0 on; numbers above mean the last
+	Unit         string   // of a plain number that the flag is given, as with llama-server's; empty: the kind's own
 	Kind         Kind
 	Default      any
 	Allowed      string // what a value must be, as an error says it
@@ -65,7 +66,8 @@ var table = slices.Concat([]Key{
 	{Name: "model.fit_ctx", Flag: "fit-ctx", Aliases: []string{"-fitc"}, Kind: Integer, Default: 4096, check: between(1, 1<<30),
 		Allowed: "1 or more tokens", Help: "least context of a conversation that model.fit may choose"},
 
-	{Name: "model.kv_layout", Flag: "kv-layout", Kind: Text, Default: "auto", check: oneOf("auto", "shared", "split"),
+	{Name: "model.kv_layout", Flag: "kv-layout",
+		Spelt: map[string]string{"-kvu": "shared", "--kv-unified": "shared", "-no-kvu": "split", "--no-kv-unified": "split"}, Kind: Text, Default: "auto", check: oneOf("auto", "shared", "split"),
 		Allowed: "auto, shared or split", Help: "KV cells: shared by all slots, or split so that each has its own; auto: split on a CPU, shared on a GPU"},
 	{Name: "model.kernels", Flag: "kernels", Kind: Text, Default: "penstock", check: oneOf("penstock", "amx", "ggml", "plain"),
 		Allowed: "penstock, amx, ggml or plain", Help: "CPU kernels to prefer: Penstock's, AMX, those in llama.cpp's order, or plain ones; they differ in speed and rounding"},
@@ -93,6 +95,8 @@ var table = slices.Concat([]Key{
 		Allowed: "0 to 1PiB", Help: "most main memory for all models together; 0: nine tenths of what is available at the start"},
 	{Name: "models.idle", Flag: "model-idle", Kind: Duration, Default: 10 * time.Minute, check: lasting(0, 1000*time.Hour),
 		Allowed: "0 to 1000h", Help: "after so long without a request a model is unloaded, if it is not the one that --model names; 0: never"},
+	{Name: "models.idle_main", Flag: "sleep-idle-seconds", Unit: "s", Words: map[string]string{"-1": "0"}, Kind: Duration, Default: time.Duration(0), check: lasting(0, 1000*time.Hour),
+		Allowed: "0 to 1000h", Help: "after so long without a request the model that --model names is unloaded too, and loaded again by the next one; 0: never"},
 
 	{Name: "chat.template", Flag: "chat-template", Kind: Text, Default: "",
 		Help: "chat template: a file of Jinja, Jinja itself, or the name of one that llama.cpp has code for, such as llama3; empty: NAME.jinja beside NAME.gguf, else the model's own"},
@@ -123,6 +127,16 @@ var table = slices.Concat([]Key{
 		Allowed: "-1 to 65535", Help: "replaces the port of server.listen; -1: does not"},
 	{Name: "server.ui", Flag: "ui", Aliases: []string{"--webui"}, Kind: Switch, Default: true,
 		Allowed: "true or false", Help: "serve the browser UI"},
+	{Name: "server.ui_dir", Flag: "path", Kind: Text, Default: "", check: isFolder,
+		Allowed: "a folder that exists", Help: "folder of static files that are served in place of the browser UI, to clients without a key too; empty: none"},
+	{Name: "server.api_prefix", Flag: "api-prefix", Kind: Text, Default: "", check: isPrefix,
+		Allowed: "a path such as /llm, without a slash at the end", Help: "what the paths of all routes begin with, those of health, of the browser UI and of the WebSocket too; empty: nothing"},
+	{Name: "server.slots_route", Flag: "slots", Kind: Switch, Default: true,
+		Allowed: "true or false", Help: "answer GET /slots, which tells what each slot does"},
+	{Name: "server.props_route", Flag: "props", Kind: Switch, Default: false,
+		Allowed: "true or false", Help: "answer POST /props as llama-server does with this flag: it says success, and sets nothing"},
+	{Name: "server.reuse_port", Flag: "reuse-port", Kind: Switch, Default: false,
+		Allowed: "true or false", Help: "let several servers of this machine listen on the same port (SO_REUSEPORT); the system spreads the connections"},
 	{Name: "server.ssl_cert_file", Flag: "ssl-cert-file", Kind: Text, Default: "", Protects: true,
 		Allowed: "a PEM file, with server.ssl_key_file", Help: "certificate, with which the server speaks HTTPS; it is read again when it changes; empty: HTTP"},
 	{Name: "server.ssl_key_file", Flag: "ssl-key-file", Kind: Text, Default: "", Protects: true,
@@ -145,18 +159,20 @@ var table = slices.Concat([]Key{
 		Allowed: "0 or more", Help: "most requests in a minute for each API key, or each address where no key is asked for; 0: any number"},
 	{Name: "server.rate_limit_tokens", Flag: "rate-limit-tokens", Kind: Integer, Default: 0, check: between(0, 1<<30),
 		Allowed: "0 or more", Help: "most tokens of prompts and answers in a minute, likewise; 0: any number"},
+	{Name: "server.timeout", Flag: "timeout", Aliases: []string{"-to"}, Unit: "s", Kind: Duration, Default: time.Duration(0), check: lasting(0, 1000*time.Hour),
+		Allowed: "0 to 1000h", Help: "replaces server.body_timeout and server.write_timeout; 0: does not"},
 	{Name: "server.header_timeout", Kind: Duration, Default: 10 * time.Second, check: lasting(10*time.Millisecond, time.Hour),
 		Allowed: "10ms to 1h", Help: "how long a client may take to send the headers of a request"},
-	{Name: "server.body_timeout", Kind: Duration, Default: time.Minute, check: lasting(10*time.Millisecond, time.Hour),
-		Allowed: "10ms to 1h", Help: "how long it may take to send the body, or a frame of a WebSocket; a large frame may take longer"},
+	{Name: "server.body_timeout", Kind: Duration, Default: time.Minute, check: lasting(10*time.Millisecond, 1000*time.Hour),
+		Allowed: "10ms to 1000h", Help: "how long it may take to send the body, or a frame of a WebSocket; a large frame may take longer"},
 	{Name: "server.idle_timeout", Kind: Duration, Default: 2 * time.Minute, check: lasting(10*time.Millisecond, 24*time.Hour),
 		Allowed: "10ms to 24h", Help: "how long a connection may wait for its next request"},
 	{Name: "server.body_limit", Kind: Bytes, Default: int64(16 << 20), check: sized(1<<10, 1<<30),
 		Allowed: "1KiB to 1GiB", Help: "largest request body, and largest frame of a WebSocket"},
 	{Name: "server.body_memory", Kind: Bytes, Default: int64(256 << 20), check: sized(1<<20, 1<<40),
 		Allowed: "1MiB to 1TiB", Help: "most memory for all request bodies together: their bytes, and 128 more for each JSON value and key until the request is read; small ones do not count, and one client cannot take all of it"},
-	{Name: "server.write_timeout", Kind: Duration, Default: 5 * time.Minute, check: lasting(time.Second, 24*time.Hour),
-		Allowed: "1s to 24h", Help: "how long a client may accept no data before its connection is closed"},
+	{Name: "server.write_timeout", Kind: Duration, Default: 5 * time.Minute, check: lasting(time.Second, 1000*time.Hour),
+		Allowed: "1s to 1000h", Help: "how long a client may accept no data before its connection is closed"},
 	{Name: "server.shutdown_delay", Flag: "shutdown-delay", Kind: Duration, Default: time.Duration(0),
 		check: lasting(0, time.Hour), Allowed: "0s to 1h", Help: "how long new requests are still taken at shutdown, while /readyz says 503 already, so that proxies notice"},
 	{Name: "server.shutdown_timeout", Flag: "shutdown-timeout", Kind: Duration, Default: 30 * time.Second,
@@ -243,10 +259,10 @@ var table = slices.Concat([]Key{
 	{Name: "recordings.keep_for", Kind: Duration, Default: 7 * 24 * time.Hour, check: lasting(time.Minute, 10000*time.Hour),
 		Allowed: "1m to 10000h", Help: "how long each is kept"},
 
-	{Name: "log.level", Flag: "log-level", Kind: Text, Default: "info",
-		Spelt: map[string]string{"-v": "debug", "--verbose": "debug", "--log-verbose": "debug"}, check: oneOf("debug", "info", "warn", "error"),
+	{Name: "log.level", Flag: "log-level", Aliases: []string{"-lv", "--verbosity", "--log-verbosity"}, Numbered: []string{"error", "error", "warn", "info", "debug"}, Kind: Text, Default: "info",
+		Spelt: map[string]string{"-v": "debug", "--verbose": "debug", "--log-verbose": "debug", "--log-disable": "error"}, check: oneOf("debug", "info", "warn", "error"),
 		Allowed: "debug, info, warn or error", Help: "least level that is logged"},
-	{Name: "log.format", Flag: "log-format", Kind: Text, Default: "auto", check: oneOf("auto", "text", "json"),
+	{Name: "log.format", Flag: "log-format", Spelt: map[string]string{"--log-jsonl": "json", "--no-log-jsonl": "auto"}, Kind: Text, Default: "auto", check: oneOf("auto", "text", "json"),
 		Allowed: "auto, text or json", Help: "auto: text on a terminal, json elsewhere"},
 
 	{Name: "telemetry.otlp_endpoint", Flag: "otlp-endpoint", Kind: Text, Default: "", check: isEndpoint,

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/knadh/koanf/providers/confmap"
 	"github.com/knadh/koanf/v2"
@@ -56,6 +57,7 @@ func Load(s Sources) (Config, error) {
 	}
 	l.fitMicroBatch()
 	l.placeListener()
+	l.placeTimeout()
 	c, err := l.config()
 	c.named = l.namedModels()
 	if err := errors.Join(append(l.problems, err, c.Validate())...); err != nil {
@@ -113,6 +115,18 @@ func (l *loader) placeListener() {
 	if port.Value != -1 {
 		old, _, _ := net.SplitHostPort(listen.Value.(string))
 		listen.Value, listen.Origin = net.JoinHostPort(old, strconv.Itoa(port.Value.(int))), port.Origin
+	}
+}
+
+// placeTimeout puts server.timeout in the place of those that it replaces.
+func (l *loader) placeTimeout() {
+	timeout := l.find("server.timeout")
+	if timeout.Value == time.Duration(0) {
+		return
+	}
+	for _, name := range []string{"server.body_timeout", "server.write_timeout"} {
+		replaced := l.find(name)
+		replaced.Value, replaced.Origin = timeout.Value, timeout.Origin
 	}
 }
 

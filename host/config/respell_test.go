@@ -4,6 +4,7 @@ package config
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
@@ -18,6 +19,9 @@ func TestRespell(t *testing.T) {
 		{[]string{"--listen", ":1", "--unknown", "-zz"}, []string{"--listen", ":1", "--unknown", "-zz"}},
 		{[]string{"--control-vector-layer-range", "1", "4", "x.gguf"}, []string{"--control-vector-layer-range=1,4", "x.gguf"}},
 		{[]string{"--control-vector-layer-range", "1,4", "x.gguf"}, []string{"--control-vector-layer-range", "1,4", "x.gguf"}},
+		{[]string{"--threads-http", "8", "--no-warmup", "-sps", "0.5", "--cache-reuse=256", "--log-colors", "off", "--log-timestamps", "--port", "1"}, []string{"--port", "1"}},
+		{[]string{"--no-slots", "-to", "600", "-lv", "4", "-kvu", "--log-jsonl"},
+			[]string{"--slots=false", "--timeout", "600", "--log-level", "4", "--kv-layout=shared", "--log-format=json"}},
 		{[]string{"--", "-m"}, []string{"--", "-m"}},
 	} {
 		if diff := cmp.Diff(tc.want, Respell(tc.given)); diff != "" {
@@ -39,6 +43,21 @@ func TestFlagValues_LlamaServers(t *testing.T) {
 		{[]string{"--listen", ":7000", "--port", "7001"}, func(c Config) bool { return c.Server.Listen == ":7001" }},
 		{[]string{"-v"}, func(c Config) bool { return c.Log.Level == "debug" }},
 		{[]string{"--verbose"}, func(c Config) bool { return c.Log.Level == "debug" }},
+		{[]string{"-lv", "0"}, func(c Config) bool { return c.Log.Level == "error" }},
+		{[]string{"--verbosity", "2"}, func(c Config) bool { return c.Log.Level == "warn" }},
+		{[]string{"--log-verbosity", "3"}, func(c Config) bool { return c.Log.Level == "info" }},
+		{[]string{"-lv", "99"}, func(c Config) bool { return c.Log.Level == "debug" }},
+		{[]string{"--log-disable"}, func(c Config) bool { return c.Log.Level == "error" }},
+		{[]string{"-no-kvu"}, func(c Config) bool { return c.Model.KVLayout == "split" }},
+		{[]string{"-to", "3600"}, func(c Config) bool {
+			return c.Server.BodyTimeout == time.Hour && c.Server.WriteTimeout == time.Hour && c.Server.HeaderTimeout == 10*time.Second
+		}},
+		{[]string{"--timeout", "99999"}, func(c Config) bool { return c.Server.WriteTimeout == 99999*time.Second }},
+		{[]string{"--sleep-idle-seconds", "300"}, func(c Config) bool { return c.Models.IdleMain == 5*time.Minute }},
+		{[]string{"--sleep-idle-seconds", "-1"}, func(c Config) bool { return c.Models.IdleMain == 0 }},
+		{[]string{"--api-prefix", "/llm/v2", "--path", ".", "--props", "--no-slots", "--reuse-port"}, func(c Config) bool {
+			return c.Server.APIPrefix == "/llm/v2" && c.Server.UIDir == "." && c.Server.PropsRoute && !c.Server.SlotsRoute && c.Server.ReusePort
+		}},
 		{[]string{"--cache-ram", "256"}, func(c Config) bool { return c.Scheduler.CacheRAM == 256<<20 }},
 		{[]string{"-ctxcp", "4", "-cms", "100"}, func(c Config) bool { return c.Scheduler.CtxCheckpoints == 4 && c.Scheduler.CheckpointMinStep == 100 }},
 		{[]string{"--swa-checkpoints", "0"}, func(c Config) bool { return c.Scheduler.CtxCheckpoints == 0 }},
@@ -73,7 +92,9 @@ func TestFlagValues_LlamaServers(t *testing.T) {
 				return c.Model.RopeScaling == "yarn" && c.Model.RopeScale == 4 && c.Model.YarnOrigCtx == 4096 && c.Model.YarnExtFactor == 0 && c.Model.YarnBetaFast == 32
 			}},
 		{[]string{"--override-kv", "a=int:1,b=str:x"}, func(c Config) bool { return len(c.Model.OverrideKV) == 2 }},
-		{nil, func(c Config) bool { return c.Server.UI && !c.Scheduler.ContextShift && c.Scheduler.NPredict == -1 }},
+		{nil, func(c Config) bool {
+			return c.Server.UI && c.Server.SlotsRoute && !c.Server.PropsRoute && !c.Scheduler.ContextShift && c.Scheduler.NPredict == -1
+		}},
 	} {
 		fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 		AddFlags(fs)

@@ -21,6 +21,7 @@ type Options struct {
 	Folder string // of models; is made if absent
 	Name   string // of the model there; empty: the file's own
 	SHA256 string // that a single file must have; empty: what the hub names
+	AskHub bool   // ask it also about a model that is there and whole
 }
 
 // Result is what a pull came to.
@@ -31,12 +32,18 @@ type Result struct {
 	Bytes int64  `json:"bytes"` // that this pull downloaded
 }
 
-// Pull downloads the model that a reference means. What an earlier pull brought is not downloaded again. All files are checked before the
+// Pull downloads the model that a reference means. What an earlier pull brought is not downloaded again, and where that is all, nobody is
+// asked for anything. All files are checked before the
 // first gets its name. The error wraps a sentinel of this package, or is ctx's cause.
 func (c Client) Pull(ctx context.Context, r Reference, o Options) (_ Result, err error) {
 	c = c.withDefaults()
 	defer c.close()
 	c.Notify = oneAtATime(c.Notify)
+	if !o.AskHub {
+		if result, found, err := o.there(ctx, r, c.Notify); found || err != nil {
+			return result, err
+		}
+	}
 	files, err := c.plan(ctx, r, o)
 	if err != nil {
 		return Result{}, err

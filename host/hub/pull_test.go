@@ -75,7 +75,7 @@ func TestPull_Repository_ChoosesAndNotesTheSource(t *testing.T) {
 		t.Errorf("the store got the ranges %q, want several", h.ranges())
 	}
 	requests := len(h.ranges())
-	again, err := pull(t, h.client(t), "owner/name", Options{Folder: folder})
+	again, err := pull(t, h.client(t), "owner/name", Options{Folder: folder, AskHub: true})
 	if err != nil || again.Bytes != 0 || len(h.ranges()) != requests+1 {
 		t.Errorf("again: %+v, %v, with %d requests", again, err, len(h.ranges())-requests)
 	}

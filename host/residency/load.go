@@ -37,7 +37,7 @@ func (s *Set[M]) load(m *model[M]) {
 		if errors.Is(err, ErrBusy) {
 			m.failed = time.Time{} // the next request may find room
 		}
-		if !s.Keeps(m.name) { // whoever starts the server with it tells its user
+		if !s.Keeps(m.name) || s.KeptIdle > 0 { // else whoever starts the server with it tells its user
 			s.Log.Warn("a model does not load", slog.String("model", m.name), slog.Any("error", err))
 		}
 	} else {

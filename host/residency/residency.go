@@ -20,7 +20,7 @@ import (
 var (
 	// ErrBusy: all models that are loaded are in use, and there is no room for another.
 	ErrBusy = errors.New("the models that are loaded are all in use")
-	// ErrNoRoom: what stays loaded for good leaves no room for the model.
+	// ErrNoRoom: what never leaves for another leaves no room for the model.
 	ErrNoRoom = errors.New("there is no room for the model")
 	// ErrQueue: too many requests wait for models.
 	ErrQueue = errors.New("too many requests wait for models to load")
@@ -40,7 +40,8 @@ type Options[M io.Closer] struct {
 	Budget    uint64                 // bytes that all models may take together; 0: any number
 	Most      int                    // models loaded at once; 0: any number
 	Idle      time.Duration          // after so long without a request a model is unloaded; 0: never
-	Keeps     func(name string) bool // whether a model stays for good; nil: none
+	Keeps     func(name string) bool // whether a model never leaves for another; nil: none
+	KeptIdle  time.Duration          // after so long without a request even such a model is unloaded; 0: never
 	Wait      time.Duration          // how long a request waits for room; 0: two minutes
 	Queue     int                    // requests that may wait; 0: 256
 	Rest      func()                 // called once nobody has used a model for a second, and after a model was unloaded; nil: nothing is
@@ -194,9 +195,17 @@ func (s *Set[M]) letGo(m *model[M]) {
 
 // awaitIdle has a model that nobody uses unloaded when it was idle for long. s.mu is held.
 func (s *Set[M]) awaitIdle(m *model[M]) {
-	if s.Idle > 0 && !s.Keeps(m.name) {
-		m.idle = time.AfterFunc(s.Idle-time.Since(m.used), func() { s.unloadIdle(m) })
+	if after := s.idleAfter(m); after > 0 {
+		m.idle = time.AfterFunc(after-time.Since(m.used), func() { s.unloadIdle(m) })
 	}
+}
+
+// idleAfter is how long a model stays without a request; 0: for ever.
+func (s *Set[M]) idleAfter(m *model[M]) time.Duration {
+	if s.Keeps(m.name) {
+		return s.KeptIdle
+	}
+	return s.Idle
 }
 
 // stopIdle ends the wait for idleness. s.mu is held.
@@ -210,7 +219,7 @@ func (s *Set[M]) stopIdle(m *model[M]) {
 func (s *Set[M]) unloadIdle(m *model[M]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if m.state == Loaded && m.users == 0 && time.Since(m.used) >= s.Idle && !s.closed {
+	if m.state == Loaded && m.users == 0 && time.Since(m.used) >= s.idleAfter(m) && !s.closed {
 		s.unload(m, "it was idle")
 	}
 }

@@ -251,6 +251,29 @@ func TestSet_Idle_Unloads(t *testing.T) {
 	})
 }
 
+// A model that leaves for no other may leave when it is idle, after a time of its own, and comes back with the next request.
+func TestSet_KeptIdle_Unloads(t *testing.T) {
+	with(t, Options[*fake]{Most: 1, Idle: time.Second, KeptIdle: time.Minute, Keeps: func(n string) bool { return n == "a" }}, func(t *testing.T, s *Set[*fake], f *fakes) {
+		use(t, s, "a")()
+		time.Sleep(59 * time.Second)
+		if _, _, err := s.Use(t.Context(), "b"); !errors.Is(err, ErrNoRoom) {
+			t.Errorf("beside one that leaves for no other: %v", err)
+		}
+		expect(t, f, "load a")
+		time.Sleep(2 * time.Second)
+		expect(t, f, "unload a")
+		time.Sleep(failurePause)
+		use(t, s, "b")()
+		time.Sleep(2 * time.Second)
+		release := use(t, s, "a")
+		time.Sleep(time.Hour)
+		expect(t, f, "load b", "unload b", "load a")
+		release()
+		time.Sleep(61 * time.Second)
+		expect(t, f, "unload a")
+	})
+}
+
 // A model that is being unloaded takes its place until it is closed, and no other has to go for it.
 func TestSet_Idle_ClosesSlowly(t *testing.T) {
 	with(t, Options[*fake]{Idle: time.Minute, Most: 2}, func(t *testing.T, s *Set[*fake], f *fakes) {

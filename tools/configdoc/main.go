@@ -33,7 +33,8 @@ environment, and a flag of ` + "`penstock serve`" + `.
 
 * **Environment**: ` + "`PENSTOCK_`" + ` and the key in capitals, with ` + "`_`" + ` instead of the dot, such as ` + "`PENSTOCK_SERVER_LISTEN`" + `. Commas separate the items of a list.
 * **Flags**: for a list, separate its items by commas, or repeat the flag. llama-server's spellings are taken too; they stand behind the
-  flag. A plain number for ` + "`--cache-ram`" + ` is MiB there, and so it is on this command line.
+  flag. A plain number for ` + "`--cache-ram`" + ` is MiB there, and so it is on this command line; for ` + "`--timeout`" + ` and
+  ` + "`--sleep-idle-seconds`" + ` it is seconds.
 
 An empty variable counts as one that is not there. For keys, certificates and ` + "`plugins.lock`" + ` an empty text is refused wherever it
 stands: it may come from a variable that a script has not set, and would leave the server open. An empty list in the file says that there

@@ -15,7 +15,9 @@ import (
 // API answers llama-server's routes.
 type API struct {
 	*wire.Server
-	UI bool // the browser UI is served
+	UI      bool // the browser UI is served
+	NoSlots bool // GET /slots is refused
+	Props   bool // POST /props says success
 }
 
 // Routes are the routes of the API.

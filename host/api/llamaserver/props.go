@@ -22,8 +22,8 @@ func (a API) props(c echo.Context) error {
 		"model_path":                  m.Path,
 		"model_ftype":                 m.FileType,
 		"modalities":                  map[string]bool{"vision": false, "video": false, "audio": false},
-		"endpoint_slots":              true,
-		"endpoint_props":              false,
+		"endpoint_slots":              !a.NoSlots,
+		"endpoint_props":              a.Props,
 		"endpoint_metrics":            true,
 		"ui":                          a.UI,
 		"ui_settings":                 struct{}{},
@@ -46,7 +46,10 @@ func (a API) props(c echo.Context) error {
 	return c.JSON(http.StatusOK, props)
 }
 
-// setProps is POST /props: there is nothing that could be set.
-func (API) setProps(echo.Context) error {
+// setProps is POST /props: there is nothing that could be set. As with llama-server, clients may be told otherwise.
+func (a API) setProps(c echo.Context) error {
+	if a.Props {
+		return c.JSON(http.StatusOK, map[string]bool{"success": true})
+	}
 	return notSupported("the properties of this server cannot be changed while it runs; set them in its configuration")
 }

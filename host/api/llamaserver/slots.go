@@ -40,6 +40,9 @@ type nextToken struct {
 
 // slots is GET /slots. With fail_on_no_slot in the query it is refused while no slot is free.
 func (a API) slots(c echo.Context) error {
+	if a.NoSlots {
+		return notSupported("This server does not support slots endpoint. Start it with `--slots`")
+	}
 	m, release, err := a.loaded(c)
 	if err != nil {
 		return err

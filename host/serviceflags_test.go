@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+
+package host
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// What a service file of llama-server's says about the paths: a prefix of all of them, and files in the place of the page.
+func TestHost_PrefixAndOwnFiles(t *testing.T) {
+	dir, outside := t.TempDir(), filepath.Join(t.TempDir(), "secret")
+	for path, text := range map[string]string{filepath.Join(dir, "index.html"): "mine", outside: "secret"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(outside, filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	h := open(t, map[string]any{"server.api_prefix": "/llm", "server.ui_dir": dir})
+	run(t, h)
+	if !strings.HasSuffix(h.URL(), "/llm") {
+		t.Errorf("its address is %s", h.URL())
+	}
+	if status, text := post(t, h.URL()+"/v1/chat/completions", `{`+frog+`,"temperature":0,"max_tokens":8}`); status != 200 {
+		t.Errorf("a chat: %d %s", status, text)
+	}
+	if got := get(t, h.URL()+"/"); got != "mine" {
+		t.Errorf("the page: %q", got)
+	}
+	if got := get(t, h.URL()+"/link"); strings.Contains(got, "secret") {
+		t.Errorf("a link out of the folder is followed: %q", got)
+	}
+	if got := get(t, h.URL()+"/props"); !strings.Contains(got, `"ui":true`) {
+		t.Errorf("/props: %s", got)
+	}
+}
+
+// Two servers may listen on the same port where both say so.
+func TestListen_ReusePort(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no SO_REUSEPORT")
+	}
+	c := settings(t, map[string]any{"server.reuse_port": "true"}).Server
+	first, err := listen(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	c.Listen = first.Addr().String()
+	second, err := listen(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Close(); err != nil {
+		t.Error(err)
+	}
+	c.ReusePort = false
+	if third, err := listen(t.Context(), c); err == nil {
+		_ = third.Close()
+		t.Error("a server that does not say so has the port too")
+	}
+}
