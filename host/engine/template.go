@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -161,9 +160,9 @@ func (e *Engine) asField(err error, c *chat.Conversation) error {
 	if _, err := e.GrammarOf(sampling.Constraint{JSONSchema: json.RawMessage(c.JSONSchema)}); err != nil {
 		return &chat.Invalid{Field: "json_schema", Reason: strings.TrimPrefix(err.Error(), "json_schema ")}
 	}
-	for i, t := range c.Tools {
+	for _, t := range c.Tools {
 		if _, err := e.GrammarOf(sampling.Constraint{JSONSchema: t.Parameters()}); err != nil {
-			return &chat.Invalid{Field: fmt.Sprintf("tools[%d].function.parameters", i), Reason: strings.TrimPrefix(err.Error(), "json_schema ")}
+			return &chat.Invalid{Field: t.Field, Reason: strings.TrimPrefix(err.Error(), "json_schema ")}
 		}
 	}
 	return err

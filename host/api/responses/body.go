@@ -127,7 +127,7 @@ func (b *body) tools(c *openai.ChatBody) error {
 		if kind, err := chat.TypeOfTool(raw, field); err != nil {
 			return err
 		} else if kind != "function" {
-			c.LeftOut = append(c.LeftOut, field)
+			tools = append(tools, raw) // which a chat completion leaves out
 			continue
 		}
 		var t struct {
