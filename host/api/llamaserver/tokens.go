@@ -163,6 +163,7 @@ func (a API) applyTemplate(c echo.Context) error {
 		return err
 	}
 	defer r.Release()
+	wire.Warn(c, r)
 	if !body.ReturnTokens {
 		return c.JSON(http.StatusOK, map[string]any{"prompt": r.Rendered.Text})
 	}
