@@ -15,7 +15,7 @@ func TestHost_ToolSchema_NamesTheClientsTool(t *testing.T) {
 	const messages = `"max_tokens":1,"messages":[{"role":"user","content":"Hi"}],`
 	for path, c := range map[string]struct{ body, field string }{
 		"/v1/chat/completions": {`{` + messages + `"tools":[{"type":"web_search"},{"type":"function","function":{"name":"f","parameters":` + schema + `}}]}`, "tools[1].function.parameters"},
-		"/v1/responses":        {`{"input":"Hi","tools":[{"type":"web_search"},{"type":"function","name":"f","parameters":` + schema + `}]}`, "tools[1]."},
+		"/v1/responses":        {`{"input":"Hi","tools":[{"type":"web_search"},{"type":"function","name":"f","parameters":` + schema + `}]}`, "tools[1].parameters"},
 		"/v1/messages":         {`{` + messages + `"tools":[{"type":"web_search_20250305","name":"web_search"},{"name":"f","input_schema":` + schema + `}]}`, "tools[1].input_schema"},
 		"/api/chat":            {`{` + messages + `"tools":[{"type":"web_search"},{"type":"function","function":{"name":"f","parameters":` + schema + `}}]}`, "tools[1].function.parameters"},
 	} {

@@ -4,6 +4,7 @@ package integer
 
 import (
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -45,6 +46,28 @@ func TestUnmarshal_Lists(t *testing.T) {
 	if err := Unmarshal([]byte(`{"a":[1.0,`+long+`2.5]}`), &v); err == nil || !strings.Contains(err.Error(), "2.5") {
 		t.Errorf("2.5 among integers: %v", err)
 	}
+}
+
+// What encoding/json takes is taken as it takes it.
+func FuzzUnmarshal(f *testing.F) {
+	for _, seed := range []string{`{"a":5.0}`, `{"l":[1.0, 2 ,3e0],"r":5.0}`, `{"a":5,"l":[],"r":[5.0,1e1]}`, `[5.0`, `null`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		type object struct {
+			A int             `json:"a"`
+			L []int32         `json:"l"`
+			R json.RawMessage `json:"r"`
+		}
+		var want, got object
+		if json.Unmarshal(text, &want) != nil {
+			_ = Unmarshal(text, &got)
+			return
+		}
+		if err := Unmarshal(text, &got); err != nil || !reflect.DeepEqual(want, got) {
+			t.Errorf("%v: %+v, want %+v", err, got, want)
+		}
+	})
 }
 
 func TestUnmarshalKnown_RefusesOthers(t *testing.T) {
