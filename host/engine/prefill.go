@@ -66,13 +66,10 @@ func (e *Engine) joint(ctx context.Context, n native.Conversation) (string, erro
 	}
 	n.Continue, n.ToolChoice, n.JSONSchema, n.Grammar = "", "", "", ""
 	p, err := e.template.Render(ctx, n)
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return "", err
-	case err != nil:
-		return usual, nil // a template that takes no such conversation
 	}
-	_, behind, found := strings.Cut(p.Text, first)
+	_, behind, found := strings.Cut(p.Text, first) // of a template that takes no such conversation there is no text
 	if joint, _, ok := strings.Cut(behind, second); found && ok {
 		return joint, nil
 	}
