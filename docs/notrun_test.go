@@ -34,14 +34,16 @@ var notRun = map[string]string{
 	"penstock worker --listen 10.0.0.2:50052 --tls-cert worker.crt --tls-key worker.key --tls-ca ca.crt":                      "needs other machines; the tests of host start workers here",
 	"penstock serve -m model.gguf --rpc 10.0.0.2:50052,10.0.0.3:50052 --tls-cert host.crt --tls-key host.key --tls-ca ca.crt": "likewise",
 	"bin/penstock plugin push plugins/banned-phrases.wasm registry.example.com/team/banned-phrases:1.0":                       "needs a registry; the tests of cmd/penstock push to one of their own",
-	"penstock model pull OWNER/NAME":                                                                  "needs a hub; the tests of cmd/penstock pull from one of their own",
-	"penstock serve --rerank-model bge-reranker-v2-m3.gguf":                                           "needs a model that scores documents; the tests of host write one",
-	`OLLAMA_HOST=127.0.0.1:8080 ollama run penstock-tiny "Tell me a story about a frog."`:             "needs Ollama; its JavaScript client is run",
-	"OPENAI_API_BASE_URL=http://127.0.0.1:8080/v1 OPENAI_API_KEY=none open-webui serve":               "needs Open WebUI",
-	"OPENAI_API_BASE=http://127.0.0.1:8080/v1 OPENAI_API_KEY=none aider --model openai/penstock-tiny": "needs Aider",
-	`const socket = new WebSocket("ws://127.0.0.1:8080/v1/ws");`:                                      "is for a browser; web/test/docs.test.ts runs it there",
-	`const ws = new WebSocket("ws://127.0.0.1:8080/v1/ws");`:                                          "is for a browser; web/test/docs.test.ts runs it there",
-	`import { connect } from "./penstock.js";`:                                                        "is for a browser; TestWebSocketDocs in host runs its module",
+	"penstock model pull OWNER/NAME":                                                                          "needs a hub; the tests of cmd/penstock pull from one of their own",
+	"penstock serve --rerank-model bge-reranker-v2-m3.gguf":                                                   "needs a model that scores documents; the tests of host write one",
+	`OLLAMA_HOST=127.0.0.1:8080 ollama run penstock-tiny "Tell me a story about a frog."`:                     "needs Ollama; its JavaScript client is run",
+	"OPENAI_API_BASE_URL=http://127.0.0.1:8080/v1 OPENAI_API_KEY=none open-webui serve":                       "needs Open WebUI",
+	"OPENAI_API_BASE=http://127.0.0.1:8080/v1 OPENAI_API_KEY=none aider --model openai/penstock-tiny":         "needs Aider",
+	"ANTHROPIC_BASE_URL=http://127.0.0.1:8080 ANTHROPIC_AUTH_TOKEN=none ANTHROPIC_MODEL=penstock-tiny claude": "needs Claude Code; a test in host/api sends what it sends",
+	"lm_eval --model local-completions --tasks arc_easy \\":                                                   "needs lm-evaluation-harness; tests in host send what it sends",
+	`const socket = new WebSocket("ws://127.0.0.1:8080/v1/ws");`:                                              "is for a browser; web/test/docs.test.ts runs it there",
+	`const ws = new WebSocket("ws://127.0.0.1:8080/v1/ws");`:                                                  "is for a browser; web/test/docs.test.ts runs it there",
+	`import { connect } from "./penstock.js";`:                                                                "is for a browser; TestWebSocketDocs in host runs its module",
 }
 
 // notCommands are the languages of blocks that nobody runs.
@@ -51,6 +53,7 @@ var notCommands = map[string]string{
 	"json":   "bodies of requests and answers",
 	"python": "needs packages from PyPI; the clients for JavaScript send the same requests",
 	"text":   "layouts of memory",
+	"toml":   "other programs' files",
 	"wat":    "signatures of the plugin interface",
 	"yaml":   "configuration files",
 }

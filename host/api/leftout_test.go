@@ -3,6 +3,7 @@
 package api
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -26,6 +27,10 @@ func TestAPI_LeftOut_IsTold(t *testing.T) {
 		{"/v1/responses", `{"input":"hi","max_output_tokens":3,"tools":[{"type":"function","name":"f"},{"type":"namespace","name":"n","tools":[]},` +
 			`{"type":"custom","name":"c"}],` + edits + `}`, []string{"tools[1]", "tools[2]", "context_management"}},
 		{"/v1/responses/input_tokens", `{"input":"hi","tools":[{"type":"web_search"}]}`, []string{"tools[0]"}},
+		{"/v1/responses", `{"max_output_tokens":3,"input":[{"role":"user","content":"hi"},{"type":"web_search_call","status":"completed","action":{"type":"search","query":"x"}},` +
+			`{"type":"tool_search_call","call_id":"c","execution":"client","arguments":{"query":"x"}},{"type":"compaction","encrypted_content":"x"}]}`, []string{"input[1]", "input[2]", "input[3]"}},
+		{"/v1/chat/completions/input_tokens", `{` + messages + `,"tools":[{"type":"web_search"}]}`, []string{"tools[0]"}},
+		{"/apply-template", `{` + messages + `,"tools":[{"type":"web_search"}],` + edits + `}`, []string{"tools[0]", "context_management"}},
 		{"/api/chat", `{"options":{"num_predict":3},` + messages + `,"tools":[{"type":"web_search"}]}`, []string{"tools[0]"}},
 	} {
 		status, header, text := r.call("POST", c.path, c.body)
@@ -39,4 +44,30 @@ func TestAPI_LeftOut_IsTold(t *testing.T) {
 	}
 	// A choice of what is left out can still not be kept.
 	r.refused("/v1/chat/completions", `{`+messages+`,"tools":[{"type":"web_search"}],"tool_choice":"required"}`, 400, "invalid_value", "tool_choice")
+}
+
+// A long conversation may have many items that count for nothing; a client takes so many headers.
+func TestAPI_LeftOut_ManyAreToldInFew(t *testing.T) {
+	r := newRig(t, nil)
+	items := strings.Repeat(`{"type":"web_search_call"},`, 40)
+	status, header, text := r.call("POST", "/v1/responses", `{"max_output_tokens":1,"input":[`+items+`{"role":"user","content":"hi"}]}`)
+	if told := header.Values("Warning"); status != 200 || len(told) != 17 || told[16] != `199 penstock "24 more fields are left out"` {
+		t.Errorf("%d %s %q", status, text, told)
+	}
+}
+
+// Over the WebSocket, which has no headers for an answer, its first frame tells.
+func TestSocket_LeftOut_IsTold(t *testing.T) {
+	r := newRig(t, nil)
+	p := r.dial()
+	p.send(`{"type":"generate","id":"a","request":{"max_tokens":1,"messages":[{"role":"user","content":"hi"}],"tools":[{"type":"web_search"}],"context_management":{"edits":[]}}}`)
+	want := []string{"tools[0] is left out: this server does not act on it", "context_management is left out: this server does not act on it"}
+	if diff := cmp.Diff(want, p.until("started").Warnings); diff != "" {
+		t.Error(diff)
+	}
+	p.until("end")
+	p.send(`{"type":"generate","id":"b","request":{"max_tokens":1,"prompt":"hi"}}`)
+	if f := p.until("started"); f.Warnings != nil {
+		t.Errorf("got %q", f.Warnings)
+	}
 }

@@ -43,6 +43,7 @@ type serverFrame struct {
 	Reset                                     bool
 	Calls                                     []wire.CallDelta
 	Error                                     struct{ Code, Message, Param string }
+	Warnings                                  []string
 }
 
 func (r *rig) dial(offers ...string) *peer {

@@ -35,7 +35,7 @@ func TestSocket_Controls(t *testing.T) {
 	p.hold(r, g, "a", "")
 	p.send(`{"type":"inject","id":"a","text":"ABC"}`)
 	p.send(`{"type":"rewind","id":"a","tokens":1}`)
-	p.send(`{"type":"set","id":"a","sampling":{"temperature":0.1,"logit_bias":{"3":1}}}`)
+	p.send(`{"type":"set","id":"a","sampling":{"temperature":0.1,"top_k":4e1,"logit_bias":{"3":1}}}`)
 	p.send(`{"type":"resume","id":"a"}`)
 	var text strings.Builder
 	for {

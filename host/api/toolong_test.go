@@ -37,3 +37,27 @@ func TestAPI_TooLong_InTheDialectsWords(t *testing.T) {
 		}
 	}
 }
+
+// So they do where a conversation has more messages than the context has tokens, which shows before a template is asked.
+func TestAPI_TooManyMessages_AreTooLong(t *testing.T) {
+	const llama, number = `exceeds the available context size (2048 tokens)`, `"n_ctx":2048`
+	r := newRig(t, func(s *setup) { s.BodyLimit = 4 << 20 })
+	many := strings.TrimSuffix(strings.Repeat(`{"role":"user","content":"x"},`, contextSize+1), ",")
+	for _, c := range []struct {
+		path, body string
+		words      []string
+	}{
+		{"/v1/chat/completions", `{"messages":[MANY]}`, []string{llama, number, `"code":"context_length_exceeded"`}},
+		{"/v1/responses", `{"input":[MANY]}`, []string{llama, number, `"code":"context_length_exceeded"`}},
+		{"/v1/messages", `{"max_tokens":1,"messages":[MANY]}`, []string{"prompt is too long: ", "2048"}},
+		{"/api/chat", `{"messages":[MANY]}`, []string{llama}},
+		{"/apply-template", `{"messages":[MANY]}`, []string{llama, number, `"type":"exceed_context_size_error"`}},
+	} {
+		status, _, text := r.call("POST", c.path, strings.ReplaceAll(c.body, "MANY", many))
+		for _, words := range c.words {
+			if status != 400 || !strings.Contains(text, words) {
+				t.Errorf("%s: %d %.400s, want %s", c.path, status, text, words)
+			}
+		}
+	}
+}

@@ -41,13 +41,13 @@ type Encoder struct {
 
 // Conversation turns a conversation into a prompt: its text is what a template plugin has written, or else what the model's own
 // template turns the messages into. A template of either kind writes control tokens as text, and leaves the beginning of the
-// sequence to the tokeniser.
+// sequence to the tokeniser. What the context could never hold is refused with a *TooLong before it takes any time.
 func (e Encoder) Conversation(ctx context.Context, c Conversation) (p Prompt, err error) {
 	if f := c.ReasoningFormat; f != "" && !slices.Contains(reasoningFormats, f) {
 		return p, &Invalid{"reasoning_format", fmt.Sprintf("is %q; it must be one of %s", excerpt.Of(f, 40), strings.Join(reasoningFormats, ", "))}
 	}
 	if n := len(c.Messages); n > e.Context { // each is a token at least, and takes a template longer than that
-		return p, &Invalid{"messages", fmt.Sprintf("are %d; with a context of %d tokens no more than so many can be of use", n, e.Context)}
+		return p, &TooLong{Reason: fmt.Sprintf("there are %d messages, and each takes a token at least", n), Context: e.Context}
 	}
 	if c.Written != nil && len(c.Tools) > 0 {
 		return p, &Invalid{"tools", "cannot be used with a template plugin, which is not told of them"}
@@ -120,15 +120,16 @@ func (e Encoder) Tokenize(ctx context.Context, text string, addSpecial, parseSpe
 // CheckLength refuses a text that is longer than a context of so many tokens could hold, with a *TooLong.
 func CheckLength(text string, context int) error {
 	if most := max(leastBound, bytesPerToken*context); len(text) > most {
-		return &TooLong{Bytes: len(text), Most: most, Context: context}
+		return &TooLong{Reason: fmt.Sprintf("the text has %d bytes; with a context of %d tokens at most %d are taken", len(text), context, most), Context: context}
 	}
 	return nil
 }
 
-// TooLong refuses a text that the context could not hold.
-type TooLong struct{ Bytes, Most, Context int }
-
-// Error names the sizes.
-func (e *TooLong) Error() string {
-	return fmt.Sprintf("the text has %d bytes; with a context of %d tokens at most %d are taken", e.Bytes, e.Context, e.Most)
+// TooLong refuses a text or a conversation that the context could not hold, which shows before it is tokenised.
+type TooLong struct {
+	Reason  string
+	Context int // tokens
 }
+
+// Error is the reason.
+func (e *TooLong) Error() string { return e.Reason }

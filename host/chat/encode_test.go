@@ -5,6 +5,7 @@ package chat
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -81,9 +82,18 @@ func TestEncoder_TextsTheContextCannotHold_AreRefused(t *testing.T) {
 			t.Errorf("%s of %d bytes: %v", name, most, err)
 		}
 		var tooLong *TooLong
-		if _, err := encode(t.Context(), strings.Repeat("x", most+1)); !errors.As(err, &tooLong) || tooLong.Most != most {
+		if _, err := encode(t.Context(), strings.Repeat("x", most+1)); !errors.As(err, &tooLong) || !strings.Contains(tooLong.Reason, fmt.Sprintf("at most %d ", most)) {
 			t.Errorf("%s of %d bytes: got %v, want a *TooLong", name, most+1, err)
 		}
+	}
+}
+
+// So are more messages than the context has tokens, before a template takes its time for them.
+func TestEncoder_MoreMessagesThanTokens_AreRefused(t *testing.T) {
+	messages := make([]Message, 101)
+	var tooLong *TooLong
+	if _, err := (Encoder{Model: echo{}, Context: 100}).Conversation(t.Context(), Conversation{Messages: messages}); !errors.As(err, &tooLong) || tooLong.Context != 100 {
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -104,7 +114,6 @@ func TestEncoder_Conversation_Refuses(t *testing.T) {
 	for field, c := range map[string]Conversation{
 		"reasoning_format": {Messages: one, ReasoningFormat: "maybe"},
 		"tools":            {Messages: one, Tools: []Tool{{Name: "f"}}, Written: &written},
-		"messages":         {Messages: append(make([]Message, 100), one...)},
 	} {
 		var invalid *Invalid
 		if _, err := (Encoder{Model: echo{}, Context: 100}).Conversation(t.Context(), c); !errors.As(err, &invalid) || invalid.Field != field {

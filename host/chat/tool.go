@@ -14,8 +14,9 @@ import (
 
 // Tool is a function that an answer may call.
 type Tool struct {
-	Name string
-	JSON json.RawMessage // in OpenAI's shape, with the keys in their order
+	Name  string
+	JSON  json.RawMessage // in OpenAI's shape, with the keys in their order
+	Field string          // of the request, that has the JSON schema of its arguments
 }
 
 // ParseTools reads OpenAI's list of tools. Those of other types than function are carried out by OpenAI, or need a grammar of their own:
@@ -34,7 +35,7 @@ func ParseTools(raw []json.RawMessage) (tools []Tool, leftOut []string, _ error)
 		if err != nil {
 			return nil, nil, err
 		}
-		tools = append(tools, Tool{name, withoutNulls(r)})
+		tools = append(tools, Tool{name, withoutNulls(r), field + ".function.parameters"})
 	}
 	return tools, leftOut, nil
 }

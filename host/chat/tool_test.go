@@ -17,6 +17,9 @@ func TestParseTools_KeepTheirText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if more, leftOut, err := ParseTools(split(t, `[{"type":"web_search"},`+fTool+`]`)); err != nil || more[0].Field != "tools[1].function.parameters" || leftOut[0] != "tools[0]" {
+		t.Errorf("behind one that is left out: %v %+v %v", err, more, leftOut)
+	}
 	if tools[0].Name != "f" || string(tools[0].JSON) != fTool || tools[1].Parameters() != nil {
 		t.Errorf("%+v", tools)
 	}

@@ -3,11 +3,11 @@
 package completion
 
 import (
-	"bytes"
 	"encoding/json"
 	"math"
 	"strconv"
 
+	"github.com/penstock/penstock/host/integer"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
@@ -50,10 +50,8 @@ func readAdapterScale(item json.RawMessage, field string) (serving.AdapterScale,
 		Name  *string  `json:"name"`
 		Scale *float64 `json:"scale"`
 	}
-	d := json.NewDecoder(bytes.NewReader(item))
-	d.DisallowUnknownFields()
 	s := serving.AdapterScale{ID: -1, Field: field}
-	err := d.Decode(&object)
+	err := integer.UnmarshalKnown(item, &object)
 	switch {
 	case err != nil:
 		return s, refusal.Invalid(field, "%s must be an object with id or name, and scale, and nothing else%s", field, unknownField(err))

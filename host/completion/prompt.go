@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/integer"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
@@ -123,14 +124,20 @@ func (r PromptReader) mixedPrompt(ctx context.Context, items []json.RawMessage, 
 			prompt = append(prompt, tokens...)
 			continue
 		}
-		var token int32
-		if err := json.Unmarshal(item, &token); err != nil || token < 0 || int(token) >= r.Vocabulary {
+		token, ok := ReadToken(item, r.Vocabulary)
+		if !ok {
 			at := fmt.Sprintf("%s[%d]", field, i)
 			return nil, refusal.Invalid(at, "%s must be a text or a token from 0 to %d", at, r.Vocabulary-1)
 		}
 		prompt = append(prompt, token)
 	}
 	return prompt, nil
+}
+
+// ReadToken reads a token of a vocabulary of so many; false: the value is none.
+func ReadToken(raw json.RawMessage, vocabulary int) (token scheduler.Token, ok bool) {
+	err := integer.Unmarshal(raw, &token)
+	return token, IsNumber(raw) && err == nil && token >= 0 && int(token) < vocabulary
 }
 
 // PromptTexts are the texts of prompts that were read from raw: as they stand there, or else those of the tokens.

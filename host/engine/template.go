@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -39,7 +38,7 @@ func (o TemplateOptions) withDefaults() TemplateOptions {
 
 // Render implements chat.Renderer.
 func (e *Engine) Render(ctx context.Context, c chat.Conversation) (chat.Prompt, error) {
-	n, err := e.conversation(&c)
+	n, err := e.conversation(ctx, &c)
 	if err != nil {
 		return chat.Prompt{}, err
 	}
@@ -49,6 +48,9 @@ func (e *Engine) Render(ctx context.Context, c chat.Conversation) (chat.Prompt, 
 	}
 	if err != nil {
 		return chat.Prompt{}, err
+	}
+	if last := len(c.Messages) - 1; n.Continue != "" && last >= 0 {
+		keepOwnReasoning(&p, c.Messages[last])
 	}
 	prompt := chat.Prompt{
 		Text: p.Text, Stops: p.Stops, Preserved: p.PreservedTokens, Grammar: p.Grammar, Lazy: p.GrammarLazy,
@@ -67,7 +69,7 @@ func (e *Engine) Render(ctx context.Context, c chat.Conversation) (chat.Prompt, 
 }
 
 // conversation completes what a conversation leaves open and refuses what llama-server refuses.
-func (e *Engine) conversation(c *chat.Conversation) (native.Conversation, error) {
+func (e *Engine) conversation(ctx context.Context, c *chat.Conversation) (native.Conversation, error) {
 	n := native.Conversation{
 		ToolChoice: c.ToolChoice.Mode, ParallelToolCalls: e.info.TemplateCaps["supports_parallel_tool_calls"],
 		JSONSchema: c.JSONSchema, Grammar: c.Grammar, AddGenerationPrompt: true, Continue: string(c.Continue), ReasoningFormat: c.ReasoningFormat,
@@ -97,6 +99,11 @@ func (e *Engine) conversation(c *chat.Conversation) (native.Conversation, error)
 		return n, err
 	}
 	var err error
+	if n.Continue != "" {
+		if c.Messages, err = e.joined(ctx, c.Messages, n); err != nil {
+			return n, err
+		}
+	}
 	n.Messages, err = messagesJSON(c.Messages)
 	return n, err
 }
@@ -127,27 +134,6 @@ func (e *Engine) thinking(c *chat.Conversation, n *native.Conversation) error {
 	return nil
 }
 
-// goOn settles whether the answer goes on with the last message.
-func (e *Engine) goOn(c *chat.Conversation, n *native.Conversation) error {
-	last := len(c.Messages) - 1
-	byAssistant := func(i int) bool { return i >= 0 && c.Messages[i].Role == "assistant" }
-	if n.Continue == "" && !c.Fresh && !e.templateOptions.NoPrefill && byAssistant(last) {
-		if byAssistant(last - 1) {
-			return &chat.Invalid{Field: "messages", Reason: "end with two of the assistant's; an answer can go on with one"}
-		}
-		n.Continue, n.AddGenerationPrompt = native.ContinueAuto, false
-	}
-	switch {
-	case n.Continue == "":
-		return nil
-	case n.AddGenerationPrompt:
-		return &chat.Invalid{Field: "continue_final_message", Reason: "cannot be true unless add_generation_prompt is false"}
-	case byAssistant(last) && len(c.Messages[last].ToolCalls) > 0:
-		return &chat.Invalid{Field: "continue_final_message", Reason: "is for a message without tool calls"}
-	}
-	return nil
-}
-
 // asField names the field of the request that cannot be rendered.
 func (e *Engine) asField(err error, c *chat.Conversation) error {
 	var bad *native.BadField
@@ -161,9 +147,9 @@ func (e *Engine) asField(err error, c *chat.Conversation) error {
 	if _, err := e.GrammarOf(sampling.Constraint{JSONSchema: json.RawMessage(c.JSONSchema)}); err != nil {
 		return &chat.Invalid{Field: "json_schema", Reason: strings.TrimPrefix(err.Error(), "json_schema ")}
 	}
-	for i, t := range c.Tools {
+	for _, t := range c.Tools {
 		if _, err := e.GrammarOf(sampling.Constraint{JSONSchema: t.Parameters()}); err != nil {
-			return &chat.Invalid{Field: fmt.Sprintf("tools[%d].function.parameters", i), Reason: strings.TrimPrefix(err.Error(), "json_schema ")}
+			return &chat.Invalid{Field: t.Field, Reason: strings.TrimPrefix(err.Error(), "json_schema ")}
 		}
 	}
 	return err

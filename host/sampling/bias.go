@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
+
+	"github.com/penstock/penstock/host/integer"
 )
 
 // Vocabulary is what must be known of a model to read a bias on a text or a token.
@@ -54,7 +56,12 @@ func parseBias(raw json.RawMessage, base map[int32]float32, v Vocabulary) (map[i
 			}
 			continue
 		}
-		if err := addBias(biases, string(pair[0]), pair[1], v); err != nil {
+		name := string(pair[0])
+		var token *int64
+		if integer.Unmarshal(pair[0], &token) == nil && token != nil {
+			name = strconv.FormatInt(*token, 10)
+		}
+		if err := addBias(biases, name, pair[1], v); err != nil {
 			return nil, err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/integer"
 )
 
 // Constraint is what an answer must look like. At most one of Grammar, JSONSchema and Regex is set.
@@ -71,7 +72,7 @@ func (t *Trigger) UnmarshalJSON(raw []byte) error {
 		Value string `json:"value"`
 		Token *int32 `json:"token"`
 	}
-	switch err := json.Unmarshal(raw, &o); {
+	switch err := integer.Unmarshal(raw, &o); {
 	case err != nil || o.Type == nil || *o.Type < int(TriggerToken) || *o.Type > int(TriggerPatternFull):
 		return invalid("grammar_triggers", string(raw), `{"type": 0, "token": N} or {"type": 1 (word), 2 (pattern) or 3 (full pattern), "value": "…"}`)
 	case TriggerKind(*o.Type) == TriggerToken && o.Token == nil:

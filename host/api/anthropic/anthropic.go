@@ -37,7 +37,7 @@ func (a API) countTokens(c echo.Context) error {
 		return err
 	}
 	defer r.Release()
-	wire.TellLeftOut(c, r)
+	wire.Warn(c, r)
 	return c.JSON(http.StatusOK, map[string]int{"input_tokens": len(r.Prompts[0])})
 }
 

@@ -5,9 +5,9 @@ package anthropic
 import (
 	"encoding/json"
 
-	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/integer"
 	"github.com/penstock/penstock/host/refusal"
 )
 
@@ -21,7 +21,7 @@ func readThinking(raw json.RawMessage) (on bool, budget *int, err error) {
 		Type   string `json:"type"`
 		Budget *int   `json:"budget_tokens"`
 	}
-	if err := wire.Unmarshal(raw, &t); err != nil {
+	if err := integer.Unmarshal(raw, &t); err != nil {
 		return false, nil, refusal.Invalid("thinking", "thinking is not an object with a type (enabled, disabled or adaptive) and budget_tokens, an integer")
 	}
 	switch t.Type {

@@ -37,7 +37,7 @@ func readTools(raw []json.RawMessage) (tools []chat.Tool, leftOut []string, _ er
 		case !isObject(t.InputSchema):
 			return nil, nil, &chat.Invalid{Field: field + ".input_schema", Reason: "must be a JSON schema, which is an object"}
 		}
-		tools = append(tools, chat.Tool{Name: t.Name, JSON: t.openAI()})
+		tools = append(tools, chat.Tool{Name: t.Name, JSON: t.openAI(), Field: field + ".input_schema"})
 	}
 	return tools, leftOut, nil
 }

@@ -24,8 +24,8 @@ func TestReadTools_Shape(t *testing.T) {
 		`{"type":"web_search_20250305","name":"web_search"}`,
 		`{"type":"custom","name":"g","input_schema":{}}`))
 	want := []chat.Tool{
-		{Name: "f", JSON: json.RawMessage(`{"type":"function","function":{"name":"f","description":"finds","parameters":{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"integer"}}}}}`)},
-		{Name: "g", JSON: json.RawMessage(`{"type":"function","function":{"name":"g","parameters":{}}}`)},
+		{Name: "f", JSON: json.RawMessage(`{"type":"function","function":{"name":"f","description":"finds","parameters":{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"integer"}}}}}`), Field: "tools[0].input_schema"},
+		{Name: "g", JSON: json.RawMessage(`{"type":"function","function":{"name":"g","parameters":{}}}`), Field: "tools[2].input_schema"},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Error(err, diff)

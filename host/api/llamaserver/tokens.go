@@ -86,8 +86,8 @@ func (b *tokenizeBody) tokens(ctx context.Context, m *serving.Model) (tokens []s
 			tokens = append(tokens, more...)
 			continue
 		}
-		var token scheduler.Token
-		if !isList || json.Unmarshal(item, &token) != nil || token < 0 || int(token) >= m.Vocabulary {
+		token, ok := completion.ReadToken(item, m.Vocabulary)
+		if !isList || !ok {
 			return nil, refusal.Invalid(field, "%s must be a text, or in a list a token from 0 to %d", field, m.Vocabulary-1)
 		}
 		tokens = append(tokens, token)
@@ -163,6 +163,7 @@ func (a API) applyTemplate(c echo.Context) error {
 		return err
 	}
 	defer r.Release()
+	wire.Warn(c, r)
 	if !body.ReturnTokens {
 		return c.JSON(http.StatusOK, map[string]any{"prompt": r.Rendered.Text})
 	}

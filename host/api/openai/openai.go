@@ -65,6 +65,7 @@ func (a API) countTokens(c echo.Context) error {
 		return err
 	}
 	defer r.Release()
+	wire.Warn(c, r)
 	answer := map[string]any{"object": "response.input_tokens", "input_tokens": len(r.Prompts[0])}
 	if wanted == "true" {
 		digests := []string{}

@@ -74,12 +74,12 @@ func (b *body) chat() (*openai.ChatBody, error) {
 	if top := b.TopLogprobs; top != nil && (*top < 0 || *top > openai.MaxLogprobs) {
 		return nil, refusal.Invalid("top_logprobs", "top_logprobs is %d; it must be from 0 to %d", *top, openai.MaxLogprobs)
 	}
-	messages, err := b.messages()
+	messages, leftOut, err := b.messages()
 	if err != nil {
 		return nil, err
 	}
 	c := &openai.ChatBody{Common: openai.Common{Extras: b.Extras, Model: b.Model, Stream: b.Stream, MaxTokens: b.MaxOutputTokens, FormatField: "text.format"},
-		Conversation: openai.Conversation{Messages: messages, TemplateArgs: b.TemplateArgs, ParallelToolCalls: b.ParallelToolCalls, ContextManagement: b.ContextManagement},
+		Conversation: openai.Conversation{Messages: messages, TemplateArgs: b.TemplateArgs, ParallelToolCalls: b.ParallelToolCalls, ContextManagement: b.ContextManagement, LeftOut: leftOut},
 		TopLogprobs:  b.TopLogprobs}
 	if effort := b.Reasoning.Effort; effort != nil {
 		c.ReasoningEffort = *effort
@@ -127,7 +127,7 @@ func (b *body) tools(c *openai.ChatBody) error {
 		if kind, err := chat.TypeOfTool(raw, field); err != nil {
 			return err
 		} else if kind != "function" {
-			c.LeftOut = append(c.LeftOut, field)
+			tools = append(tools, raw) // which a chat completion leaves out
 			continue
 		}
 		var t struct {

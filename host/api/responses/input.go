@@ -3,9 +3,11 @@
 package responses
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/completion"
@@ -23,6 +25,9 @@ type item struct {
 	Name      string          `json:"name"`
 	Arguments string          `json:"arguments"`
 	Output    json.RawMessage `json:"output"`
+	Input     string          `json:"input"`  // of a custom_tool_call
+	ID        string          `json:"id"`     // of a local_shell_call without a call_id
+	Action    json.RawMessage `json:"action"` // of a local_shell_call
 }
 
 // message is a message of a chat completion.
@@ -45,8 +50,13 @@ type function struct {
 	Arguments string `json:"arguments"`
 }
 
-// messages are the messages that the instructions and the input are in a chat completion.
-func (b *body) messages() ([]json.RawMessage, error) {
+// elsewhere are the types of items that tell what OpenAI has done, or that only OpenAI can read. An answer is made without them, of which
+// the client is told.
+var elsewhere = []string{"web_search_call", "file_search_call", "image_generation_call", "code_interpreter_call", "mcp_list_tools", "additional_tools", "tool_search_call",
+	"tool_search_output", "compaction", "compaction_summary", "compaction_trigger", "context_compaction"}
+
+// messages are the messages that the instructions and the input are in a chat completion, and the fields of items that are left out.
+func (b *body) messages() (_ []json.RawMessage, leftOut []string, _ error) {
 	var all []message
 	if b.Instructions != nil && *b.Instructions != "" {
 		all = append(all, message{Role: "system", Content: *b.Instructions})
@@ -55,32 +65,43 @@ func (b *body) messages() ([]json.RawMessage, error) {
 	var items []json.RawMessage
 	switch {
 	case !completion.IsSet(b.Input):
-		return nil, refusal.Invalid("input", "input is missing: a text or a list of items")
+		return nil, nil, refusal.Invalid("input", "input is missing: a text or a list of items")
 	case json.Unmarshal(b.Input, &text) == nil:
 		all = append(all, message{Role: "user", Content: text})
 	case json.Unmarshal(b.Input, &items) != nil:
-		return nil, refusal.Invalid("input", "input must be a text or a list of items")
+		return nil, nil, refusal.Invalid("input", "input must be a text or a list of items")
 	}
 	for i, raw := range items {
 		field := fmt.Sprintf("input[%d]", i)
+		if isElsewhere(raw) {
+			leftOut = append(leftOut, field)
+			continue
+		}
 		var it item
 		if err := json.Unmarshal(raw, &it); err != nil {
-			return nil, refusal.Invalid(field, "%s is not an item; it must be an object such as {\"role\": \"user\", \"content\": …}, with fields of OpenAI's types", field)
+			return nil, nil, refusal.Invalid(field, "%s is not an item; it must be an object such as {\"role\": \"user\", \"content\": …}, with fields of OpenAI's types", field)
 		}
 		var err error
 		if all, err = it.appendTo(all, field); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	out := make([]json.RawMessage, len(all))
 	for i, m := range all {
 		data, err := json.Marshal(m)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		out[i] = data
 	}
-	return out, nil
+	return out, leftOut, nil
+}
+
+func isElsewhere(raw json.RawMessage) bool {
+	var it struct {
+		Type string `json:"type"`
+	}
+	return json.Unmarshal(raw, &it) == nil && slices.Contains(elsewhere, it.Type)
 }
 
 // appendTo appends the message that an item is. What the assistant thought, said and called in one turn is one message.
@@ -112,23 +133,46 @@ func (it *item) appendTo(all []message, field string) ([]message, error) {
 		all = turn(all)
 		all[len(all)-1].Reasoning += text
 		return all, err
-	case "function_call":
-		if it.CallID == "" || it.Name == "" {
-			return nil, refusal.Invalid(field, "%s is a function_call; it needs call_id, name and arguments", field)
+	case "function_call", "custom_tool_call", "local_shell_call":
+		made, err := it.call(field)
+		if err != nil {
+			return nil, err
 		}
 		all = turn(all)
 		m := &all[len(all)-1]
-		m.ToolCalls = append(m.ToolCalls, call{it.CallID, "function", function{it.Name, it.Arguments}})
+		m.ToolCalls = append(m.ToolCalls, made)
 		return all, nil
-	case "function_call_output":
+	case "function_call_output", "custom_tool_call_output", "local_shell_call_output":
 		text, err := texts(it.Output, field+".output")
 		if err == nil && it.CallID == "" {
-			err = refusal.Invalid(field+".call_id", "%s.call_id is missing: the function_call whose output it is", field)
+			err = refusal.Invalid(field+".call_id", "%s.call_id is missing: the call whose output it is", field)
 		}
 		return append(all, message{Role: "tool", Content: text, ToolCallID: it.CallID}), err
 	}
 	return nil, refusal.Unsupported(field+".type",
-		"%s.type is %q; message, reasoning, function_call and function_call_output are supported", field, excerpt.Of(it.Type, 40))
+		"%s.type is %q; message, reasoning, and calls of functions and custom tools with their outputs are supported", field, excerpt.Of(it.Type, 40))
+}
+
+// call is the call of a function that an item is. What a custom tool was given is the argument input, as in the function that Codex offers
+// in the place of such a tool; a model that made no such call can still read it.
+func (it *item) call(field string) (call, error) {
+	id, name, arguments := it.CallID, it.Name, it.Arguments
+	switch it.Type {
+	case "custom_tool_call":
+		var text strings.Builder
+		e := json.NewEncoder(&text)
+		e.SetEscapeHTML(false) // a template may show the text as it stands here
+		if err := e.Encode(map[string]string{"input": it.Input}); err != nil {
+			return call{}, err
+		}
+		arguments = strings.TrimSpace(text.String())
+	case "local_shell_call":
+		id, name, arguments = cmp.Or(id, it.ID), "local_shell", string(it.Action)
+	}
+	if id == "" || name == "" {
+		return call{}, refusal.Invalid(field, "%s is a %s; it needs call_id, name and what the call gives", field, it.Type)
+	}
+	return call{id, "function", function{name, arguments}}, nil
 }
 
 // turn makes the last message one of the assistant.

@@ -4,11 +4,15 @@
 package responses
 
 import (
+	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // API answers the routes. Nothing is stored: a response cannot be fetched later, nor gone on with by its id.
@@ -39,7 +43,7 @@ func (a API) countTokens(c echo.Context) error {
 		return err
 	}
 	defer r.Release()
-	wire.TellLeftOut(c, r)
+	wire.Warn(c, r)
 	return c.JSON(http.StatusOK, map[string]any{"object": "response.input_tokens", "input_tokens": len(r.Prompts[0])})
 }
 
@@ -53,10 +57,26 @@ func (a API) parse(c echo.Context) (*completion.Request, *body, error) {
 	if err := wire.Decode(data, b); err != nil {
 		return nil, nil, err
 	}
-	chat, err := b.chat()
+	asked, err := b.chat()
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := chat.Request(c.Request().Context(), a.Service, wire.CallerOf(c), "input", len(data))
-	return r, b, err
+	r, err := asked.Request(c.Request().Context(), a.Service, wire.CallerOf(c), "input", len(data))
+	return r, b, inTool(err)
+}
+
+// inTool has an error about a function that a tool is name its field in the tool itself, where it stands here.
+func inTool(err error) error {
+	var unfit *chat.Invalid
+	var refused *refusal.Error
+	if !errors.As(err, &unfit) && !errors.As(err, &refused) {
+		return err
+	}
+	e := *completion.AsError(err, "input")
+	field := e.Field
+	if strings.HasPrefix(field, "tools[") {
+		e.Field = strings.Replace(field, ".function.", ".", 1)
+		e.Message = strings.Replace(e.Message, field, e.Field, 1)
+	}
+	return &e
 }

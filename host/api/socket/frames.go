@@ -37,6 +37,8 @@ type startedFrame struct {
 	Seed   uint32 `json:"seed"` // of the request, or drawn where it names none
 	Prompt int    `json:"prompt_tokens"`
 	Cached int    `json:"cached_tokens"`
+
+	Warnings []string `json:"warnings,omitempty"` // of the request's fields that count for nothing
 }
 
 type tokenFrame struct {
@@ -121,7 +123,7 @@ func (a *answer) frameOf(e scheduler.Event) any {
 	switch e.Kind {
 	case scheduler.KindStarted:
 		return startedFrame{Type: "started", ID: a.id, Stream: a.connection.api.nameOf(a.stream), Model: c.Request.Model.Name,
-			Seed: a.seed, Prompt: e.Started.PromptTokens, Cached: e.Started.CachedTokens}
+			Seed: a.seed, Prompt: e.Started.PromptTokens, Cached: e.Started.CachedTokens, Warnings: wire.Warnings(c.Request)}
 	case scheduler.KindPrompt:
 		return promptFrame{Type: "prompt", ID: a.id, Seq: e.Seq, Prompt: wire.PromptProbabilities(engine, e)}
 	case scheduler.KindOutput:

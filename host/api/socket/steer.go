@@ -3,13 +3,13 @@
 package socket
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/integer"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
@@ -147,9 +147,7 @@ func readSampling(raw json.RawMessage, fields *sampling.Fields) error {
 	if err := wire.Decode(raw, fields); err != nil {
 		return err
 	}
-	strict := json.NewDecoder(bytes.NewReader(raw))
-	strict.DisallowUnknownFields()
-	if err := strict.Decode(&sampling.Fields{}); err != nil {
+	if err := integer.UnmarshalKnown(raw, &sampling.Fields{}); err != nil {
 		return refusal.Invalid("sampling", "sampling has a field that is no sampling parameter: %v", err)
 	}
 	return nil

@@ -34,7 +34,7 @@ func (s *Server) Answer(c echo.Context, r *completion.Request, sh Shape, stream 
 	}
 	defer answer.Cancel()
 	bodyOf(c).Decoded()
-	TellLeftOut(c, r)
+	Warn(c, r)
 	if stream {
 		err = s.stream(ctx, c, answer, r, sh)
 	} else {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/penstock/penstock/host/integer"
 	"github.com/penstock/penstock/host/refusal"
 )
 
@@ -19,7 +20,7 @@ func Decode(body []byte, v any) error {
 	}
 	var wrongType *json.UnmarshalTypeError
 	var syntax *json.SyntaxError
-	err := Unmarshal(body, v)
+	err := integer.Unmarshal(body, v)
 	switch {
 	case err == nil && strings.TrimSpace(string(body)) == "null":
 		return Malformed("the request body is null; it must be a JSON object")

@@ -3,14 +3,32 @@
 package wire
 
 import (
+	"fmt"
+
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/completion"
 )
 
-// TellLeftOut tells a client, in a header for each, of the fields of its request that count for nothing: programs send some without
-// which an answer is as good, and refusing them would keep those programs out.
-func TellLeftOut(c echo.Context, r *completion.Request) {
-	for _, field := range r.LeftOut {
-		c.Response().Header().Add("Warning", `199 penstock "`+field+` is left out: this server does not act on it"`)
+// maxWarnings bounds how many fields are told one by one: a client bounds the headers that it takes, and a long conversation may have many
+// items that count for nothing.
+const maxWarnings = 16
+
+// Warnings say which fields of a request count for nothing: programs send some without which an answer is as good, and refusing them would
+// keep those programs out.
+func Warnings(r *completion.Request) []string {
+	var all []string
+	for i, field := range r.LeftOut {
+		if i == maxWarnings {
+			return append(all, fmt.Sprintf("%d more fields are left out", len(r.LeftOut)-i))
+		}
+		all = append(all, field+" is left out: this server does not act on it")
+	}
+	return all
+}
+
+// Warn tells a client the warnings, in a header for each.
+func Warn(c echo.Context, r *completion.Request) {
+	for _, text := range Warnings(r) {
+		c.Response().Header().Add("Warning", `199 penstock "`+text+`"`)
 	}
 }

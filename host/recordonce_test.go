@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+
+package host
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+)
+
+// recordedFrame is a frame of an answer that is recorded.
+type recordedFrame struct {
+	Type, Stream, Text, Recording string
+	Seq                           int64
+}
+
+func (c *client) recordedFrame() (f recordedFrame) {
+	c.t.Helper()
+	_, data, err := c.conn.Read(c.t.Context())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, &f); err != nil || f.Type == "error" {
+		c.t.Fatalf("%v %s", err, data)
+	}
+	return f
+}
+
+// An answer is recorded once, however often its client comes back to it, while it goes on and after its end, and wherever it goes on.
+func TestRecording_Socket_AnAnswerThatIsReadAgain_IsRecordedOnce(t *testing.T) {
+	const tokens = 120
+	h := open(t, nil)
+	run(t, h)
+	for _, parts := range []bool{false, true} {
+		c := dial(t, h)
+		c.send(fmt.Sprintf(`{"type":"generate","id":"a","detach_ms":60000,"parts":%t,"request":{"messages":[{"role":"user","content":"A frog"}],"temperature":0,`+
+			`"ignore_eos":true,"max_tokens":%d,"record":true}}`, parts, tokens))
+		stream, id, text := "", "", ""
+		for seq := int64(0); seq < 10; {
+			f := c.recordedFrame()
+			if f.Stream != "" {
+				stream = f.Stream
+			}
+			seq = max(seq, f.Seq)
+		}
+		c.conn.CloseNow() //nolint:errcheck // it is lost
+		for _, after := range []int64{4, 10, -1, 20, -1} {
+			back, last := dial(t, h), int64(0)
+			back.send(fmt.Sprintf(`{"type":"attach","id":"b","stream":%q,"after":%d}`, stream, after))
+			var read strings.Builder
+			for {
+				f := back.recordedFrame()
+				read.WriteString(f.Text)
+				if last = max(last, f.Seq); f.Type == "end" {
+					if id = f.Recording; after < 0 {
+						text = read.String()
+					}
+					break
+				}
+				if after >= 0 && last > after+5 {
+					break
+				}
+			}
+			if after < 0 { // this client has all, which the host need not wait for at its end
+				if err := back.conn.Close(websocket.StatusNormalClosure, ""); err != nil {
+					t.Error(err)
+				}
+				continue
+			}
+			back.conn.CloseNow() //nolint:errcheck // likewise
+		}
+		got := download(t, h, id).Recording.Choices
+		if len(got) != 1 || len(got[0].Tokens) != tokens || got[0].Text != text || got[0].Reason != "length" {
+			t.Errorf("with parts %t: the recording has %+v, want %d tokens of %q", parts, got, tokens, text)
+		}
+	}
+}

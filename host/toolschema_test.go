@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+
+package host
+
+import (
+	"strings"
+	"testing"
+)
+
+// A tool whose schema no grammar can be made of is named as its client has numbered it, behind one that is left out too.
+func TestHost_ToolSchema_NamesTheClientsTool(t *testing.T) {
+	h := open(t, toolTemplate(t))
+	run(t, h)
+	const schema = `{"type":"object","properties":{"a":{"type":"frog"}}}`
+	const messages = `"max_tokens":1,"messages":[{"role":"user","content":"Hi"}],`
+	for path, c := range map[string]struct{ body, field string }{
+		"/v1/chat/completions": {`{` + messages + `"tools":[{"type":"web_search"},{"type":"function","function":{"name":"f","parameters":` + schema + `}}]}`, "tools[1].function.parameters"},
+		"/v1/responses":        {`{"input":"Hi","tools":[{"type":"web_search"},{"type":"function","name":"f","parameters":` + schema + `}]}`, "tools[1].parameters"},
+		"/v1/messages":         {`{` + messages + `"tools":[{"type":"web_search_20250305","name":"web_search"},{"name":"f","input_schema":` + schema + `}]}`, "tools[1].input_schema"},
+		"/api/chat":            {`{` + messages + `"tools":[{"type":"web_search"},{"type":"function","function":{"name":"f","parameters":` + schema + `}}]}`, "tools[1].function.parameters"},
+	} {
+		if status, text := post(t, h.URL()+path, c.body); status != 400 || !strings.Contains(text, c.field) || !strings.Contains(text, "frog") {
+			t.Errorf("%s: %d %s, want 400 about %s", path, status, text, c.field)
+		}
+	}
+}
