@@ -85,3 +85,9 @@ func MustFault(t *testing.T, err error, export string, cause error, detail strin
 		t.Errorf("got %q, want it to have %q", plugin.Told(err), detail)
 	}
 }
+
+// FewWords are the first 60 of Words: a plugin may want more.
+type FewWords struct{ Words }
+
+// Size implements plugin.Vocabulary.
+func (FewWords) Size() int { return 60 }

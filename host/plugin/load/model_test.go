@@ -19,11 +19,6 @@ import (
 	"github.com/penstock/penstock/plugins/asm"
 )
 
-// fewer is a vocabulary of fewer tokens than hosttest.Words.
-type fewer struct{ hosttest.Words }
-
-func (fewer) Size() int { return 60 }
-
 // choosy is a guest that refuses to be warmed for a vocabulary of less than 100 tokens, and shows in
 // open, at hosttest.AtScratch, how many there were.
 func choosy() *asm.Guest {
@@ -39,7 +34,7 @@ func modelless(t *testing.T, change ...func(*plugin.Options)) (l *Loader, large,
 	o := hosttest.Options(append(change, func(o *plugin.Options) { o.Vocabulary = nil })...)
 	l = New(o)
 	large = l.Model(plugin.ModelOptions{Model: plugin.Model{Name: "large"}, Vocabulary: hosttest.Words{}})
-	small = l.Model(plugin.ModelOptions{Model: plugin.Model{Name: "small"}, Vocabulary: fewer{}})
+	small = l.Model(plugin.ModelOptions{Model: plugin.Model{Name: "small"}, Vocabulary: hosttest.FewWords{}})
 	t.Cleanup(func() {
 		ctx := context.Background()
 		if err := errors.Join(large.Close(ctx), small.Close(ctx), l.Close(ctx)); err != nil {

@@ -23,11 +23,6 @@ import (
 	"github.com/penstock/penstock/plugins/asm"
 )
 
-// fewer is a vocabulary of fewer tokens than hosttest.Words.
-type fewer struct{ hosttest.Words }
-
-func (fewer) Size() int { return 60 }
-
 // needing is a module that refuses to be warmed for a vocabulary of fewer than n tokens.
 func needing(name, version string, n int) []byte {
 	g := asm.New(fmt.Sprintf(`{"name":%q,"version":%q}`, name, version))
@@ -37,17 +32,7 @@ func needing(name, version string, n int) []byte {
 // openForModels opens a registry of no model.
 func openForModels(t *testing.T, dir string) *Registry {
 	t.Helper()
-	l := loadtest.New(t, func(o *plugin.Options) { o.Vocabulary = nil })
-	g, err := Open(context.Background(), l, dir, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return g
+	return openWith(t, loadtest.New(t, func(o *plugin.Options) { o.Vocabulary = nil }), dir, nil)
 }
 
 // withModel has a registry know a model until the test ends.
@@ -85,7 +70,7 @@ func TestRegistry_Model_FailsAlone(t *testing.T) {
 		t.Fatalf("without a model: %v", err)
 	}
 	expect(t, g, "early 1 ready, uploaded 1 ready")
-	small := withModel(t, g, plugin.ModelOptions{Model: plugin.Model{Name: "small"}, Vocabulary: fewer{}})
+	small := withModel(t, g, plugin.ModelOptions{Model: plugin.Model{Name: "small"}, Vocabulary: hosttest.FewWords{}})
 	large := withModel(t, g, plugin.ModelOptions{Model: plugin.Model{Name: "large"}, Vocabulary: hosttest.Words{}})
 	place(t, dir, "late.wasm", needing("late", "1", 100))
 	place(t, dir, "any.wasm", named("any", "1"))
@@ -201,7 +186,7 @@ func TestRegistry_Hammer_ModelsComeAndGo(t *testing.T) {
 			g.List()
 		}
 	})
-	for n, vocabulary := range []plugin.Vocabulary{hosttest.Words{}, fewer{}, hosttest.Words{}} {
+	for n, vocabulary := range []plugin.Vocabulary{hosttest.Words{}, hosttest.FewWords{}, hosttest.Words{}} {
 		group.Go(func() {
 			for range 8 {
 				m, err := g.Model(ctx, plugin.ModelOptions{Model: plugin.Model{Name: fmt.Sprint(n)}, Vocabulary: vocabulary})

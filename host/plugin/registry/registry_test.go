@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/loadtest"
 	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/plugins/abi"
@@ -28,7 +29,12 @@ func openRegistry(t *testing.T, dir string) *Registry {
 
 func openLocked(t *testing.T, dir string, lock plugin.Lock) *Registry {
 	t.Helper()
-	g, err := Open(context.Background(), loadtest.New(t), dir, lock, nil)
+	return openWith(t, loadtest.New(t), dir, lock)
+}
+
+func openWith(t *testing.T, l *load.Loader, dir string, lock plugin.Lock) *Registry {
+	t.Helper()
+	g, err := Open(context.Background(), l, dir, lock, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
