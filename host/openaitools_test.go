@@ -5,12 +5,9 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -19,18 +16,6 @@ import (
 	"github.com/openai/openai-go/v3/responses"
 	"github.com/openai/openai-go/v3/shared"
 )
-
-// toolTemplate is a chat template that knows tools. With it the model, which does not know them, calls one at once where it must: the
-// template's grammar leaves it nothing else, if it may not think before.
-func toolTemplate(t *testing.T) map[string]any {
-	t.Helper()
-	source := cmp.Or(os.Getenv("LLAMA_CPP_DIR"), "../build/llama.cpp/source-*")
-	found, err := filepath.Glob(source + "/models/templates/Cohere2MoE.jinja")
-	if err != nil || len(found) == 0 {
-		t.Fatalf("llama.cpp's templates are not there (%v): run `make llama` first", err)
-	}
-	return map[string]any{"chat.template_file": found[0], "chat.reasoning_budget": "0", "model.ctx_size": "8192"}
-}
 
 // place is what the tool takes and what structured answers are.
 type place struct{ City, Days string }

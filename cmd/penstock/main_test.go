@@ -61,8 +61,13 @@ type result struct {
 // penstock runs a command in this process, with in as its standard input.
 func penstock(t *testing.T, in string, args ...string) result {
 	t.Helper()
+	return penstockIn(t.Context(), in, args...)
+}
+
+// penstockIn is penstock in a context.
+func penstockIn(ctx context.Context, in string, args ...string) result {
 	var out, errOut strings.Builder
-	code := execute(t.Context(), args, strings.NewReader(in), &out, &errOut)
+	code := execute(ctx, args, strings.NewReader(in), &out, &errOut)
 	return result{code, out.String(), errOut.String()}
 }
 

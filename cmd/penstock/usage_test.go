@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -31,7 +32,7 @@ func TestExecute_WrongUse(t *testing.T) {
 		"too many arguments":  {[]string{"version", "x"}, `unexpected argument "x"`},
 		"no prompt":           {[]string{"run"}, "there is no prompt"},
 		"wrong value":         {[]string{"serve", "--parallel", "0"}, "scheduler.slots"},
-		"llama-server's flag": {[]string{"serve", "--temp", "0.7"}, "--temp is a flag of llama-server that is absent here: requests say"},
+		"llama-server's flag": {[]string{"serve", "--logit-bias", "5+1"}, "--logit-bias is a flag of llama-server that is absent here: requests say"},
 		"quantised V":         {[]string{"serve", "-ctv", "q8_0", "-fa", "off"}, "model.cache_type_v = \"q8_0\" (flag --cache-type-v): must be f32"},
 		"no type of metadata": {[]string{"serve", "--override-kv", "a.b=i32:1"}, "KEY=TYPE:VALUE"},
 		"two scales":          {[]string{"serve", "--rope-scale", "2", "--rope-freq-scale", "0.5"}, "without model.rope_freq_scale"},
@@ -41,7 +42,9 @@ func TestExecute_WrongUse(t *testing.T) {
 		"two that exclude":    {[]string{"plugin", "list", "--json", "--lock"}, "[json lock] were all set; see 'penstock plugin list --help'"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := penstock(t, "", tc.args...)
+			over, end := context.WithCancel(t.Context()) // a server that begins after all ends at once
+			end()
+			got := penstockIn(over, "", tc.args...)
 			if got.code != exitWrongUse || !strings.Contains(got.err, tc.want) || got.out != "" {
 				t.Errorf("penstock %v = %d, error %q, output %q; want %d and %q", tc.args, got.code, got.err, got.out, exitWrongUse, tc.want)
 			}

@@ -130,9 +130,17 @@ test("a wrong tool or choice is refused by name", async () => {
     client.messages.create({ ...ask, tool_choice: { type: "tool", name: "absent" } }),
   );
   assert.match(absent.message, /tool_choice.*absent/);
-  const server = await refusal(
+  const nameless = await refusal(
     Anthropic.BadRequestError,
-    client.messages.create({ ...ask, tools: [{ type: "web_search_20250305", name: "web_search" }] }),
+    client.messages.create({ ...ask, tools: [{ name: "", input_schema: { type: "object" } }] }),
   );
-  assert.match(server.message, /tools\[0\]/);
+  assert.match(nameless.message, /tools\[0\]\.name/);
+});
+
+test("a tool that Anthropic's own server runs is left out with a warning", async () => {
+  const { data, response } = await client.messages
+    .create({ ...ask, tools: [{ type: "web_search_20250305", name: "web_search" }] })
+    .withResponse();
+  assert.equal(data.content[0]?.type, "text");
+  assert.match(response.headers.get("warning") ?? "", /tools\[0\] is left out/);
 });
