@@ -119,7 +119,7 @@ func single(n *node) bool {
 // the look-aheads hold where more is left than that length.
 func (c *compiler) stepsBefore(n *node, k follows) follows {
 	steps := n.parts[0].parts
-	low, high := c.a.Lengths(k[afterWord])
+	low, high := c.a.Lengths(k[0])
 	char := steps[len(steps)-1]
 	if k != anyway(k[0]) || low != high && k[0] != lexeme.Nothing {
 		return c.refuse(n, "a repeated look-ahead is supported only where the end of the text follows, or a text of one length")
