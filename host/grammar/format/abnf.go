@@ -52,7 +52,10 @@ func (g *abnf) rule(name string) lexeme.Expr {
 	g.rest = body
 	x := g.alternatives()
 	if g.rest != "" {
-		x = g.fail(name + ": " + g.rest)
+		g.fail(name + ": " + g.rest)
+	}
+	if g.fault != "" {
+		x = lexeme.Nothing
 	}
 	g.rest, g.made[name] = outer, x
 	return x

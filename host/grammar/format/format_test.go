@@ -195,8 +195,8 @@ func TestHostname_AgreesWithAPattern(t *testing.T) {
 	}
 	seeds := func(r *rand.Rand) string {
 		size := 60 + r.IntN(5)
-		long := strings.Repeat(strings.Repeat("a", size)+".", 4)
-		return []string{"example.com", "a-b.c1", "localhost", "xn--4gbwdl.xn--wgbh1c", strings.Repeat("a", size), long[:245+r.IntN(len(long)-245)]}[r.IntN(6)]
+		long := strings.Repeat(strings.Repeat("a", 50)+".", 6)
+		return []string{"example.com", "a-b.c1", "localhost", "xn--4gbwdl.xn--wgbh1c", strings.Repeat("a", size), long[:248+r.IntN(10)]}[r.IntN(6)]
 	}
 	agree(t, "hostname", "aZ09-._é", seeds, isHost)
 	agree(t, "idn-hostname", "09-.", func(r *rand.Rand) string {
@@ -255,7 +255,7 @@ func TestURI_IsReadByNetURL(t *testing.T) {
 			continue // net/url reads IPv6 addresses otherwise
 		}
 		u, err := url.Parse(text)
-		if err != nil && !strings.Contains(err.Error(), "port") {
+		if err != nil && !strings.Contains(err.Error(), "port") && !strings.Contains(err.Error(), "URL escape") { // of which it takes fewer in hosts
 			t.Fatalf("%q: %v", text, err)
 		}
 		if err == nil && u.IsAbs() != absolute(text) {

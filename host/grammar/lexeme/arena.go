@@ -24,16 +24,17 @@ const Unbounded = -1
 // Arena makes expressions. Its methods do not run concurrently. What is beyond its bounds becomes an error, which Err returns: its
 // constructors return Nothing from then on.
 type Arena struct {
-	parent *Arena // has the expressions below base; it must not change any more
-	base   Expr
-	nodes  []node
-	args   []Expr  // the parts of unions and intersections
-	ranges []Range // of classes
-	known  map[string]Expr
-	key    []byte // of the expression that is being made
-	bound  int    // of expressions, those of parent not counted
-	left   int    // steps that the work at hand may still take
-	err    error
+	parent   *Arena // has the expressions below base; it must not change any more
+	base     Expr
+	nodes    []node
+	args     []Expr  // the parts of unions and intersections
+	ranges   []Range // of classes
+	automata []*Automaton
+	known    map[string]Expr
+	key      []byte // of the expression that is being made
+	bound    int    // of expressions, those of parent not counted
+	left     int    // steps that the work at hand may still take
+	err      error
 
 	derived derived
 	voids   map[Expr]bool // whether an expression has no text, where that took a search
@@ -55,7 +56,7 @@ func NewArena(bound int) *Arena {
 
 // fork returns an arena that begins with a's expressions. What it adds goes with it. a must not change afterwards.
 func (a *Arena) fork(bound int) *Arena {
-	return &Arena{parent: a, base: Expr(a.Len()), known: map[string]Expr{}, bound: bound, voids: map[Expr]bool{}, err: a.err}
+	return &Arena{parent: a, base: Expr(a.Len()), known: map[string]Expr{}, bound: bound, voids: map[Expr]bool{}, err: a.err, automata: a.automata}
 }
 
 // Err is what was too much.
