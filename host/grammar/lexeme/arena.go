@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-// Package lexeme has the words of a grammar: expressions over characters with intersection and complement, which become automata over
-// bytes as texts reach their states.
 package lexeme
+
+import (
+	"encoding/binary"
+	"fmt"
+)
 
 // Expr is an expression of an Arena: a set of texts. Equal sets that are written alike are one number.
 type Expr int32
@@ -15,56 +18,153 @@ const (
 	All                 // any text
 )
 
-// Range is characters from Low to High, both among them.
-type Range struct{ Low, High rune }
-
 // Unbounded is a Repeat without an upper bound.
 const Unbounded = -1
 
 // Arena makes expressions. Its methods do not run concurrently. What is beyond its bounds becomes an error, which Err returns: its
 // constructors return Nothing from then on.
 type Arena struct {
-	// TODO(lexeme): helper A
+	parent *Arena // has the expressions below base; it must not change any more
+	base   Expr
+	nodes  []node
+	args   []Expr  // the parts of unions and intersections
+	ranges []Range // of classes
+	known  map[string]Expr
+	key    []byte // of the expression that is being made
+	bound  int    // of expressions, those of parent not counted
+	left   int    // steps that the work at hand may still take
+	err    error
+
+	derived derived
+	voids   map[Expr]bool // whether an expression has no text, where that took a search
+	sizes   [decoders]map[Expr]int32
 }
 
-// NewArena returns one that makes at most so many expressions.
-func NewArena(bound int) *Arena { return &Arena{} }
+// stepsPerExpression is how much work making the expressions of an arena may take, for each that it may have.
+const stepsPerExpression = 64
+
+// NewArena returns one that makes at most so many expressions, derivatives among them.
+func NewArena(bound int) *Arena {
+	a := &Arena{known: map[string]Expr{}, bound: max(bound, 4), left: stepsPerExpression * max(bound, 1000), voids: map[Expr]bool{}}
+	a.add(node{kind: void})
+	a.add(node{kind: empty})
+	a.Class(Range{0, maxRune})
+	a.repetition(Char, 0, far)
+	return a
+}
+
+// fork returns an arena that begins with a's expressions. What it adds goes with it. a must not change afterwards.
+func (a *Arena) fork(bound int) *Arena {
+	return &Arena{parent: a, base: Expr(a.Len()), known: map[string]Expr{}, bound: bound, voids: map[Expr]bool{}, err: a.err}
+}
 
 // Err is what was too much.
-func (a *Arena) Err() error { return nil }
+func (a *Arena) Err() error { return a.err }
 
-// Class is one character that lies in a range.
-func (a *Arena) Class(ranges ...Range) Expr { return Nothing }
+// Len is how many expressions there are.
+func (a *Arena) Len() int { return int(a.base) + len(a.nodes) }
 
-// Text is one text, in UTF-8. Bytes that are none are U+FFFD.
-func (a *Arena) Text(s string) Expr { return Nothing }
+// spend counts work.
+func (a *Arena) spend(steps int) bool {
+	if a.err != nil {
+		return false
+	}
+	if a.left -= steps; a.left < 0 {
+		a.err = fmt.Errorf("%w: too many steps", ErrTooMuch)
+		return false
+	}
+	return true
+}
 
-// Then is texts of each, one after the other.
-func (a *Arena) Then(parts ...Expr) Expr { return Nothing }
+// bounded runs work that may take so many steps. Where it takes more, its error is the work's alone and the arena stays usable.
+func (a *Arena) bounded(steps int, work func()) error {
+	if a.err != nil {
+		return a.err
+	}
+	before := a.left
+	a.left = steps
+	work()
+	err := a.err
+	a.err, a.left = nil, before
+	if len(a.nodes) >= a.bound || a.derived.bytes > bytesPerExpression*a.bound {
+		a.err = err
+	}
+	return err
+}
 
-// Or is the union.
-func (a *Arena) Or(parts ...Expr) Expr { return Nothing }
+func (a *Arena) at(x Expr) *node {
+	if x < a.base {
+		return &a.parent.nodes[x]
+	}
+	return &a.nodes[x-a.base]
+}
 
-// And is the intersection.
-func (a *Arena) And(parts ...Expr) Expr { return Nothing }
+// parts are those of a union or an intersection.
+func (a *Arena) parts(x Expr) []Expr {
+	n := a.at(x)
+	if x < a.base {
+		return a.parent.args[n.a : n.a+n.b]
+	}
+	return a.args[n.a : n.a+n.b]
+}
 
-// Not is all texts but x's.
-func (a *Arena) Not(x Expr) Expr { return Nothing }
+func (a *Arena) rangesOf(x Expr) []Range {
+	n := a.at(x)
+	if x < a.base {
+		return a.parent.ranges[n.a : n.a+n.b]
+	}
+	return a.ranges[n.a : n.a+n.b]
+}
 
-// Repeat is x at least min times and at most max times. Counts may be in the millions: they are counted, not copied.
-func (a *Arena) Repeat(x Expr, minimum, maximum int) Expr { return Nothing }
+// add returns the number of a node, which parts or ranges belong to.
+func (a *Arena) add(n node, parts ...Expr) Expr { return a.intern(n, parts, nil) }
 
-// Match reports whether text is one of x's.
-func (a *Arena) Match(x Expr, text string) (bool, error) { return false, nil }
+func (a *Arena) intern(n node, parts []Expr, ranges []Range) Expr {
+	if !a.spend(1 + len(parts) + len(ranges)) {
+		return Nothing
+	}
+	a.key = append(a.key[:0], byte(n.kind))
+	if parts == nil && ranges == nil {
+		for _, v := range [...]int32{n.a, n.b, n.min, n.max} {
+			a.key = binary.LittleEndian.AppendUint32(a.key, uint32(v))
+		}
+	}
+	for _, p := range parts {
+		a.key = binary.LittleEndian.AppendUint32(a.key, uint32(p))
+	}
+	for _, r := range ranges {
+		a.key = binary.LittleEndian.AppendUint32(a.key, uint32(r.Low))
+		a.key = binary.LittleEndian.AppendUint32(a.key, uint32(r.High))
+	}
+	if a.parent != nil {
+		if x, ok := a.parent.known[string(a.key)]; ok {
+			return x
+		}
+	}
+	if x, ok := a.known[string(a.key)]; ok {
+		return x
+	}
+	if len(a.nodes) >= a.bound {
+		a.err = fmt.Errorf("%w: more than %d expressions", ErrTooMuch, a.bound)
+		return Nothing
+	}
+	if parts != nil {
+		n.a, n.b = int32(len(a.args)), int32(len(parts))
+		a.args = append(a.args, parts...)
+	}
+	if ranges != nil {
+		n.a, n.b = int32(len(a.ranges)), int32(len(ranges))
+		a.ranges = append(a.ranges, ranges...)
+	}
+	a.measure(&n, parts)
+	x := Expr(a.Len())
+	a.nodes = append(a.nodes, n)
+	a.known[string(a.key)] = x
+	return x
+}
 
-// IsVoid reports whether x has no text. It explores at most work states: an error says that it took more.
-func (a *Arena) IsVoid(x Expr, work int) (bool, error) { return false, nil }
-
-// Decoder is how bytes spell the characters of an expression.
-type Decoder uint8
-
-// The decoders.
-const (
-	UTF8       Decoder = iota // as they are
-	JSONString                // within a JSON string's quotes: escapes are the characters that they mean, control characters must be escaped; the quotes are not part of it
-)
+// size is about how many bytes the arena takes, its parent's not counted.
+func (a *Arena) size() int {
+	const perNode = 40 + 64 // with its key's entry in the map
+	return len(a.nodes)*perNode + 2*4*len(a.args) + 2*8*len(a.ranges) + a.derived.size() + 24*len(a.voids) + 24*(len(a.sizes[0])+len(a.sizes[1]))
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+
+package lexeme
+
+import "slices"
+
+type kind uint8
+
+const (
+	void kind = iota
+	empty
+	class
+	sequence // a, then b; a is no sequence
+	union
+	intersection
+	complement // of a
+	repetition // of a
+)
+
+// far is where lengths and counts end: what has as many is without bound.
+const far = 1 << 30
+
+// node is an expression.
+type node struct {
+	kind        kind
+	nullable    bool  // the empty text is one of its texts
+	sure        bool  // it surely has a text; if not, IsVoid has to look
+	whole       bool  // the lengths of its texts are all of least to most
+	a, b        int32 // what it is made of, or where that lies and how many there are
+	min, max    int32 // of repetitions; max may be far
+	least, most int32 // bounds of the length of its texts in characters
+}
+
+// measure fills in what is known of a node by its parts.
+func (a *Arena) measure(n *node, parts []Expr) {
+	switch n.kind {
+	case void:
+		n.least, n.most = far, 0
+	case empty:
+		n.nullable, n.sure, n.whole = true, true, true
+	case class:
+		n.sure, n.whole, n.least, n.most = true, true, 1, 1
+	case sequence:
+		x, y := a.at(Expr(n.a)), a.at(Expr(n.b))
+		n.nullable, n.sure, n.whole = x.nullable && y.nullable, x.sure && y.sure, x.whole && y.whole
+		n.least, n.most = plus(x.least, y.least), plus(x.most, y.most)
+	case repetition:
+		x := a.at(Expr(n.a))
+		n.nullable, n.sure = n.min == 0 || x.nullable, n.min == 0 || x.sure
+		n.least, n.most = times(x.least, n.min), times(x.most, n.max)
+		n.whole = x.whole && (n.min == n.max || times(x.most-x.least, n.min) >= x.least-1)
+	case complement:
+		x := a.at(Expr(n.a))
+		n.nullable, n.sure, n.most = !x.nullable, !x.nullable || x.most < far, far
+		if x.nullable {
+			n.least = 1
+		}
+	case union:
+		a.measureUnion(n, parts)
+	case intersection:
+		a.measureIntersection(n, parts)
+	}
+}
+
+func (a *Arena) measureUnion(n *node, parts []Expr) {
+	n.least, n.whole = far, len(parts) <= 64
+	for _, p := range parts {
+		x := a.at(p)
+		n.nullable, n.sure, n.whole = n.nullable || x.nullable, n.sure || x.sure, n.whole && x.whole
+		n.least, n.most = min(n.least, x.least), max(n.most, x.most)
+	}
+	if !n.whole {
+		return
+	}
+	sorted := slices.SortedFunc(slices.Values(parts), func(p, q Expr) int { return int(a.at(p).least - a.at(q).least) })
+	most := n.least
+	for _, p := range sorted {
+		if x := a.at(p); x.least > most+1 {
+			n.whole = false
+		} else {
+			most = max(most, x.most)
+		}
+	}
+}
+
+func (a *Arena) measureIntersection(n *node, parts []Expr) {
+	n.nullable, n.most = true, far
+	whole := len(parts) == 2
+	lengths := false // a part tells only how long a text is
+	for _, p := range parts {
+		x := a.at(p)
+		n.nullable, whole = n.nullable && x.nullable, whole && x.whole
+		n.least, n.most = max(n.least, x.least), min(n.most, x.most)
+		lengths = lengths || x.kind == repetition && Expr(x.a) == Char
+	}
+	n.whole = whole && lengths && n.least <= n.most
+	n.sure = n.nullable || n.whole
+}
+
+func plus(x, y int32) int32 { return int32(min(int64(x)+int64(y), far)) }
+
+func times(x, y int32) int32 {
+	if x == 0 || y == 0 {
+		return 0
+	}
+	return int32(min(int64(x)*int64(y), far))
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+
+package lexeme
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// IsVoid reports whether x has no text. It explores at most work states: an error says that it took more.
+func (a *Arena) IsVoid(x Expr, work int) (bool, error) {
+	is := false
+	err := a.bounded(stepsPerCharacter*max(1, work/64), func() { is = a.isVoid(x, work) })
+	return is, err
+}
+
+// isVoid is the answer only if the arena has no error afterwards.
+func (a *Arena) isVoid(x Expr, work int) bool {
+	if is, known := a.knownVoid(x); known {
+		return is
+	}
+	if a.err != nil {
+		return false
+	}
+	return a.search(x, work)
+}
+
+// knownVoid is the answer where it takes no search.
+func (a *Arena) knownVoid(x Expr) (is, known bool) {
+	if n := a.at(x); x == Nothing || n.sure {
+		return x == Nothing, true
+	}
+	is, known = a.voids[x]
+	if !known && a.parent != nil {
+		is, known = a.parent.voids[x]
+	}
+	return is, known
+}
+
+// search follows derivatives until one has a text. What lies on the way has one, too; if none is found, none that was seen has one.
+func (a *Arena) search(x Expr, work int) bool {
+	from := map[Expr]Expr{x: Nothing}
+	ahead := []Expr{x}
+	for len(ahead) > 0 {
+		y := ahead[len(ahead)-1]
+		ahead = ahead[:len(ahead)-1]
+		next := slices.Clone(a.derive(y).next)
+		slices.SortFunc(next, func(p, q Expr) int { return cmp.Compare(a.at(q).least, a.at(p).least) })
+		if a.err != nil {
+			return false
+		}
+		for _, z := range next {
+			void, known := a.knownVoid(z)
+			if known && !void {
+				for ; y != Nothing; y = from[y] {
+					a.voids[y] = false
+				}
+				return false
+			}
+			if _, seen := from[z]; seen || known {
+				continue
+			}
+			if from[z], ahead = y, append(ahead, z); len(from) > work {
+				a.err = fmt.Errorf("%w: whether it has a text was not found within %d states", ErrTooMuch, work)
+				return false
+			}
+		}
+	}
+	for y := range from {
+		a.voids[y] = true
+	}
+	return true
+}
