@@ -29,7 +29,7 @@ type Arena struct {
 	nodes    []node
 	args     []Expr  // the parts of unions and intersections
 	ranges   []Range // of classes
-	automata []*Automaton
+	machines []*Machine
 	known    map[string]Expr
 	key      []byte // of the expression that is being made
 	bound    int    // of expressions, those of parent not counted
@@ -56,7 +56,7 @@ func NewArena(bound int) *Arena {
 
 // fork returns an arena that begins with a's expressions. What it adds goes with it. a must not change afterwards.
 func (a *Arena) fork(bound int) *Arena {
-	return &Arena{parent: a, base: Expr(a.Len()), known: map[string]Expr{}, bound: bound, voids: map[Expr]bool{}, err: a.err, automata: a.automata}
+	return &Arena{parent: a, base: Expr(a.Len()), known: map[string]Expr{}, bound: bound, voids: map[Expr]bool{}, err: a.err, machines: a.machines}
 }
 
 // Err is what was too much.

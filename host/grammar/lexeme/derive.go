@@ -75,8 +75,8 @@ func (a *Arena) deriveNew(x Expr) derivative {
 	switch n.kind {
 	case class:
 		return a.deriveClass(x)
-	case automaton:
-		return a.deriveAutomaton(n.a, n.b)
+	case machine:
+		return a.deriveMachine(n.a, n.b)
 	case sequence:
 		d := a.mapped(a.derive(Expr(n.a)), func(y Expr) Expr { return a.then(y, Expr(n.b)) })
 		if a.at(Expr(n.a)).nullable {
