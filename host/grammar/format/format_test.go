@@ -302,5 +302,19 @@ func TestExpr_UnknownFormats(t *testing.T) {
 		if x, ok := format.Expr(lexeme.NewArena(1000), name); ok || x != lexeme.Nothing {
 			t.Errorf("%q is known", name)
 		}
+		if format.Exact(name) {
+			t.Errorf("%q has all texts of a format", name)
+		}
+	}
+}
+
+func TestExact_IsNotOfNarrowerFormats(t *testing.T) {
+	for name, has := range map[string]string{"regex": "(?<name>a)", "time": "23:40:60-00:19", "email": "a@[x400:b]", "uri-template": "{!a}", "ipv4": "", "date": "", "uuid": ""} {
+		if format.Exact(name) != (has == "") {
+			t.Errorf("%s: exact %v", name, format.Exact(name))
+		}
+		if has != "" && matcher(t, name)(has) {
+			t.Errorf("%s takes %q: is it exact now?", name, has)
+		}
 	}
 }
