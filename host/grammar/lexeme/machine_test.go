@@ -65,3 +65,21 @@ func TestArena_Machine_LeavesOutWhatHasNoSymbol(t *testing.T) {
 		}
 	}
 }
+
+func TestArena_Machine_InAutomata(t *testing.T) {
+	a := lexeme.NewArena(10_000)
+	x := a.Then(a.Text("n"), a.Machine(remainders(7), 3)) // 3 is behind a first digit 3
+	automata := lexeme.NewAutomata(a, 1<<20)
+	s, err := automata.Start(x, lexeme.UTF8)
+	for _, b := range []byte("n") {
+		if err == nil {
+			s, err = automata.Next(s, b)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := automata.Shortest(s); n != 1 || err != nil { // 35
+		t.Errorf("the shortest rest has %d bytes, %v", n, err)
+	}
+}
