@@ -224,12 +224,12 @@ func TestEmail_IsReadByNetMail(t *testing.T) {
 	if taken < 300 {
 		t.Errorf("%d texts had the format", taken)
 	}
-	for _, text := range []string{"joe@", "@a.b", ".joe@a.b", "joe.@a.b", "a..b@a.b", "a@b@c", "a b@c", "Joe <joe@a.b>", "joe@[127.0.0.300]", "joe@a_b", strings.Repeat("a", 65) + "@b"} {
+	for _, text := range []string{"joe@", "@a.b", ".joe@a.b", "joe.@a.b", "a..b@a.b", "a@b@c", "a b@c", "Joe <joe@a.b>", "joe@[127.0.0.300]", "joe@a_b", strings.Repeat("a", 65) + "@b", "abcdefg@" + strings.Repeat("long.", 49) + "xx"} {
 		if fits(text) {
 			t.Errorf("%q is taken", text)
 		}
 	}
-	for _, text := range []string{"joe@[IPv6:::1]", strings.Repeat("a", 64) + "@b", "o'neil@a.b"} {
+	for _, text := range []string{"joe@[IPv6:::1]", strings.Repeat("a", 64) + "@b", "abcdefg@" + strings.Repeat("long.", 49) + "x", "o'neil@a.b"} {
 		if !fits(text) {
 			t.Errorf("%q is not taken", text)
 		}
