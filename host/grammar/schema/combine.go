@@ -72,11 +72,13 @@ func (r *reader) either(all []*shape, at *value, of ...[]literal) ([]*shape, err
 		if err != nil {
 			return nil, err
 		}
-		if made, err = r.settle(append(made, more...), at); err != nil {
-			return nil, err
+		if made = append(made, more...); len(made) > maxAlternatives {
+			if made, err = r.settle(made, at); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return made, nil
+	return r.settle(made, at)
 }
 
 // both makes all of some literals hold.

@@ -29,16 +29,17 @@ func (r *reader) objectBodies(all []*shape) ([]grammar.Body, error) {
 			return nil, err
 		}
 		for _, m := range variants {
-			key := m.structure()
-			if alike[key] == nil {
-				order = append(order, key)
+			var of key
+			of.structure(m)
+			if alike[string(of)] == nil {
+				order = append(order, string(of))
 			}
-			alike[key] = append(alike[key], m)
+			alike[string(of)] = append(alike[string(of)], m)
 		}
 	}
 	var made []grammar.Body
-	for _, key := range order {
-		bodies, err := r.objects(alike[key])
+	for _, of := range order {
+		bodies, err := r.objects(alike[of])
 		if err != nil {
 			return nil, err
 		}
@@ -152,9 +153,10 @@ func (r *reader) objects(all []*members) ([]grammar.Body, error) {
 	kept := all[:0:0]
 	seen := map[string]bool{}
 	for _, m := range all {
-		key := m.key()
-		if !seen[key] && !slices.ContainsFunc(m.required, func(name string) bool { return !possible[name] }) {
-			seen[key] = true
+		var of key
+		of.members(m)
+		if !seen[string(of)] && !slices.ContainsFunc(m.required, func(name string) bool { return !possible[name] }) {
+			seen[string(of)] = true
 			kept = append(kept, m)
 		}
 	}
