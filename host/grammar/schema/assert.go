@@ -2,7 +2,10 @@
 
 package schema
 
-import "slices"
+import (
+	"bytes"
+	"slices"
+)
 
 // maxAlternatives bounds the alternatives of a goal, which multiply.
 const maxAlternatives = 256
@@ -31,7 +34,7 @@ func (r *reader) assert(all []*shape, l literal) ([]*shape, error) {
 	defer delete(r.active, l)
 	var err error
 	if l.not {
-		all, err = r.deny(all, l.at)
+		all, err = r.choose(all, l.at, r.deny)
 	} else {
 		all, err = r.hold(all, l.at)
 	}
@@ -77,6 +80,35 @@ func (r *reader) settle(all []*shape, at *value) ([]*shape, error) {
 		return nil, wrong(at, "the schema has more than %d alternatives here, as they multiply", maxAlternatives)
 	}
 	return kept, r.step(at, len(kept))
+}
+
+// choose makes alternatives of each alternative by itself. Where one of them is what it was, it holds already: the others add nothing.
+func (r *reader) choose(all []*shape, at *value, make func([]*shape, *value) ([]*shape, error)) ([]*shape, error) {
+	var made []*shape
+	for _, s := range all {
+		more, err := make([]*shape{s.copy()}, at)
+		if err != nil {
+			return nil, err
+		}
+		var before, after key
+		before.shape(s)
+		for _, m := range more {
+			after = after[:0]
+			if after.shape(m); bytes.Equal(before, after) {
+				more = []*shape{s}
+				break
+			}
+		}
+		if made = append(made, more...); len(made) > maxAlternatives {
+			if made, err = r.settle(made, at); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(all) == 1 {
+		return made, nil
+	}
+	return r.settle(made, at)
 }
 
 // prune drops alternatives that nothing fits, where that takes a closer look.

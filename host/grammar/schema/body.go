@@ -134,8 +134,12 @@ func (r *reader) literals(values []*value) []grammar.Body {
 			}
 		case null:
 			words = append(words, "null")
-		case boolean, number:
+		case boolean:
 			words = append(words, v.text)
+		case number: // as the schema writes it, or as most do
+			if words = append(words, v.text); plain(v.text) != "" {
+				words = append(words, plain(v.text))
+			}
 		default:
 			parts = append(parts, r.literal(v))
 		}
