@@ -224,12 +224,12 @@ func TestEmail_IsReadByNetMail(t *testing.T) {
 	if taken < 300 {
 		t.Errorf("%d texts had the format", taken)
 	}
-	for _, text := range []string{"joe@", "@a.b", ".joe@a.b", "joe.@a.b", "a..b@a.b", "a@b@c", "a b@c", "Joe <joe@a.b>", "joe@[127.0.0.300]", "joe@a_b", strings.Repeat("a", 65) + "@b"} {
+	for _, text := range []string{"joe@", "@a.b", ".joe@a.b", "joe.@a.b", "a..b@a.b", "a@b@c", "a b@c", "Joe <joe@a.b>", "joe@[127.0.0.300]", "joe@a_b", strings.Repeat("a", 65) + "@b", "abcdefg@" + strings.Repeat("long.", 49) + "xx"} {
 		if fits(text) {
 			t.Errorf("%q is taken", text)
 		}
 	}
-	for _, text := range []string{"joe@[IPv6:::1]", strings.Repeat("a", 64) + "@b", "o'neil@a.b"} {
+	for _, text := range []string{"joe@[IPv6:::1]", strings.Repeat("a", 64) + "@b", "abcdefg@" + strings.Repeat("long.", 49) + "x", "o'neil@a.b"} {
 		if !fits(text) {
 			t.Errorf("%q is not taken", text)
 		}
@@ -301,6 +301,20 @@ func TestExpr_UnknownFormats(t *testing.T) {
 	for _, name := range []string{"", "color", "Date", "int32", "url"} {
 		if x, ok := format.Expr(lexeme.NewArena(1000), name); ok || x != lexeme.Nothing {
 			t.Errorf("%q is known", name)
+		}
+		if format.Exact(name) {
+			t.Errorf("%q has all texts of a format", name)
+		}
+	}
+}
+
+func TestExact_IsNotOfNarrowerFormats(t *testing.T) {
+	for name, has := range map[string]string{"regex": "(?<name>a)", "time": "23:40:60-00:19", "email": "a@[x400:b]", "uri-template": "{!a}", "ipv4": "", "date": "", "uuid": ""} {
+		if format.Exact(name) != (has == "") {
+			t.Errorf("%s: exact %v", name, format.Exact(name))
+		}
+		if has != "" && matcher(t, name)(has) {
+			t.Errorf("%s takes %q: is it exact now?", name, has)
 		}
 	}
 }

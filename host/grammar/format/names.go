@@ -36,8 +36,9 @@ non-ascii      = %xA0-D7FF / %xF900-FDCF / %xFDF0-FFEF / %x10000-1FFFD / %x20000
 
 // The lengths that the standards allow: characters, which are bytes where they are ASCII.
 const (
-	hostLength  = 253
-	localLength = 64
+	hostLength    = 253
+	localLength   = 64
+	addressLength = 254
 )
 
 func within(a *lexeme.Arena, x lexeme.Expr, length int) lexeme.Expr {
@@ -47,7 +48,8 @@ func within(a *lexeme.Arena, x lexeme.Expr, length int) lexeme.Expr {
 func hostname(g *abnf) lexeme.Expr { return within(g.a, g.rule("hosts"), hostLength) }
 
 func email(g *abnf) lexeme.Expr {
-	return g.a.Then(within(g.a, g.rule("local"), localLength), g.a.Text("@"), g.a.Or(hostname(g), g.rule("literal")))
+	whole := g.a.Then(within(g.a, g.rule("local"), localLength), g.a.Text("@"), g.a.Or(g.rule("hosts"), g.rule("literal")))
+	return within(g.a, whole, addressLength)
 }
 
 // idnEmail is RFC 6531's mailbox. The standard counts its local part in bytes, of which a character here has up to four.

@@ -24,21 +24,23 @@ const Unbounded = -1
 // Arena makes expressions. Its methods do not run concurrently. What is beyond its bounds becomes an error, which Err returns: its
 // constructors return Nothing from then on.
 type Arena struct {
-	parent   *Arena // has the expressions below base; it must not change any more
-	base     Expr
-	nodes    []node
-	args     []Expr  // the parts of unions and intersections
-	ranges   []Range // of classes
-	automata []*Automaton
-	known    map[string]Expr
-	key      []byte // of the expression that is being made
-	bound    int    // of expressions, those of parent not counted
-	left     int    // steps that the work at hand may still take
-	err      error
+	parent *Arena // has the expressions below base; it must not change any more
+	base   Expr
+	nodes  []node
+	args   []Expr  // the parts of unions and intersections
+	ranges []Range // of classes
+	known  map[string]Expr
+	key    []byte // of the expression that is being made
+	bound  int    // of expressions, those of parent not counted
+	memory int    // of derivatives, in bytes
+	left   int    // steps that the work at hand may still take
+	err    error
+
+	machines []*Machine
 
 	derived derived
-	voids   map[Expr]bool // whether an expression has no text, where that took a search
-	sizes   [decoders]map[Expr]int32
+	voids   map[Expr]bool            // whether an expression has no text, where that took a search
+	sizes   [decoders]map[Expr]int32 // bytes of the shortest text
 }
 
 // stepsPerExpression is how much work making the expressions of an arena may take, for each that it may have.
@@ -46,7 +48,8 @@ const stepsPerExpression = 64
 
 // NewArena returns one that makes at most so many expressions, derivatives among them.
 func NewArena(bound int) *Arena {
-	a := &Arena{known: map[string]Expr{}, bound: max(bound, 4), left: stepsPerExpression * max(bound, 1000), voids: map[Expr]bool{}}
+	bound = max(bound, 4)
+	a := &Arena{known: map[string]Expr{}, bound: bound, memory: bytesPerExpression * bound, left: stepsPerExpression * max(bound, 1000), voids: map[Expr]bool{}}
 	a.add(node{kind: void})
 	a.add(node{kind: empty})
 	a.Class(Range{0, maxRune})
@@ -54,9 +57,10 @@ func NewArena(bound int) *Arena {
 	return a
 }
 
-// fork returns an arena that begins with a's expressions. What it adds goes with it. a must not change afterwards.
-func (a *Arena) fork(bound int) *Arena {
-	return &Arena{parent: a, base: Expr(a.Len()), known: map[string]Expr{}, bound: bound, voids: map[Expr]bool{}, err: a.err, automata: a.automata}
+// fork returns an arena that begins with a's expressions and takes about so many bytes for others, which go with it. a must not
+// change afterwards.
+func (a *Arena) fork(memory int) *Arena {
+	return &Arena{parent: a, base: Expr(a.Len()), known: map[string]Expr{}, bound: memory / (2 * perNode), memory: memory / 2, voids: map[Expr]bool{}, machines: a.machines, err: a.err}
 }
 
 // Err is what was too much.
@@ -87,7 +91,7 @@ func (a *Arena) bounded(steps int, work func()) error {
 	work()
 	err := a.err
 	a.err, a.left = nil, before
-	if len(a.nodes) >= a.bound || a.derived.bytes > bytesPerExpression*a.bound {
+	if len(a.nodes) >= a.bound || a.derived.bytes > a.memory {
 		a.err = err
 	}
 	return err
@@ -138,7 +142,7 @@ func (a *Arena) intern(n node, parts []Expr, ranges []Range) Expr {
 		a.key = binary.LittleEndian.AppendUint32(a.key, uint32(r.High))
 	}
 	if a.parent != nil {
-		if x, ok := a.parent.known[string(a.key)]; ok {
+		if x, ok := a.parent.known[string(a.key)]; ok && x < a.base {
 			return x
 		}
 	}
@@ -164,8 +168,10 @@ func (a *Arena) intern(n node, parts []Expr, ranges []Range) Expr {
 	return x
 }
 
+// perNode is about how many bytes a node takes, with its entry in known.
+const perNode = 40 + 64
+
 // size is about how many bytes the arena takes, its parent's not counted.
 func (a *Arena) size() int {
-	const perNode = 40 + 64 // with its key's entry in the map
 	return len(a.nodes)*perNode + 2*4*len(a.args) + 2*8*len(a.ranges) + a.derived.size() + 24*len(a.voids) + 24*(len(a.sizes[0])+len(a.sizes[1]))
 }

@@ -64,8 +64,8 @@ func (a *Arena) derive(x Expr) derivative {
 		a.derived.of = map[Expr]derivative{}
 	}
 	a.derived.of[x] = d
-	if a.derived.bytes += 96 + 4*len(d.next); a.derived.bytes > bytesPerExpression*a.bound {
-		a.err = fmt.Errorf("%w: its derivatives take more than %d bytes", ErrTooMuch, bytesPerExpression*a.bound)
+	if a.derived.bytes += 96 + 4*len(d.next); a.derived.bytes > a.memory {
+		a.err = fmt.Errorf("%w: its derivatives take more than %d bytes", ErrTooMuch, a.memory)
 	}
 	return d
 }
@@ -75,8 +75,8 @@ func (a *Arena) deriveNew(x Expr) derivative {
 	switch n.kind {
 	case class:
 		return a.deriveClass(x)
-	case automaton:
-		return a.deriveAutomaton(n.a, n.b)
+	case machine:
+		return a.deriveMachine(n.a, n.b)
 	case sequence:
 		d := a.mapped(a.derive(Expr(n.a)), func(y Expr) Expr { return a.then(y, Expr(n.b)) })
 		if a.at(Expr(n.a)).nullable {

@@ -15,7 +15,7 @@ const (
 	intersection
 	complement // of a
 	repetition // of a
-	automaton  // number a of the arena's, in state b
+	machine    // number a of the arena's, in state b
 )
 
 // far is where lengths and counts end: what has as many is without bound.
@@ -56,8 +56,8 @@ func (a *Arena) measure(n *node, parts []Expr) {
 		if x.nullable {
 			n.least = 1
 		}
-	case automaton:
-		n.nullable, n.sure, n.most = a.automata[n.a].Final[n.b], true, far
+	case machine:
+		n.nullable, n.sure, n.most = a.machines[n.a].Final[n.b], true, far
 		if !n.nullable {
 			n.least = 1
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
-// maxRemainders are the states of a multiple's automaton: about a megabyte.
-const maxRemainders = 20_000
+// maxRemainders are the states of a multiple's machine: some hundred kilobytes.
+const maxRemainders = 4_096
 
 // multiple is the plain numbers, of either sign, that are multiples of one.
 func multiple(a *lexeme.Arena, text string) (lexeme.Expr, error) {
@@ -32,7 +32,7 @@ func multiple(a *lexeme.Arena, text string) (lexeme.Expr, error) {
 		return lexeme.Nothing, fmt.Errorf("multipleOf %.60s has too many remainders: its digits without the point times the number of decimals is above %d", text, maxRemainders)
 	}
 	t := remainders(modulus.Int64(), len(d.fraction))
-	return a.Then(sign(a), a.Automaton(t, 0)), nil
+	return a.Then(sign(a), a.Machine(t, 0)), nil
 }
 
 // powers is the multiples of a power of ten: numbers that end in zeros, or have so many decimals, behind which come zeros only.
@@ -60,10 +60,10 @@ const (
 // point is the symbol behind the ten digits.
 const point = 10
 
-// remainders is an automaton of the magnitudes that times 10^decimals are multiples of modulus. Its state is the remainder of the digits
+// remainders is a machine of the magnitudes that times 10^decimals are multiples of modulus. Its state is the remainder of the digits
 // that were read, and how many of these are decimals.
-func remainders(modulus int64, decimals int) *lexeme.Automaton {
-	t := &lexeme.Automaton{}
+func remainders(modulus int64, decimals int) *lexeme.Machine {
+	t := &lexeme.Machine{}
 	for d := rune('0'); d <= '9'; d++ {
 		t.Symbols = append(t.Symbols, lexeme.Range{Low: d, High: d})
 	}
@@ -121,7 +121,7 @@ func remainders(modulus int64, decimals int) *lexeme.Automaton {
 }
 
 // prune takes out what leads to states, from a first one on, that no digits end well: each leads to later ones or to zeroTail.
-func prune(t *lexeme.Automaton, first int) {
+func prune(t *lexeme.Machine, first int) {
 	const symbols = point + 1
 	for s := len(t.Final) - 1; s >= 0; s-- {
 		for i := s * symbols; i < (s+1)*symbols; i++ {

@@ -58,7 +58,7 @@ func (g *random) text(int) object {
 }
 
 func (g *random) formatted(int) object {
-	all := []string{"date", "time", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uri-reference", "uuid", "json-pointer", "relative-json-pointer", "regex", "uri-template", "color"}
+	all := []string{"date", "time", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uri-reference", "uuid", "json-pointer", "relative-json-pointer", "uri-template", "color"}
 	return object{"type": "string", "format": all[g.IntN(len(all))]}
 }
 

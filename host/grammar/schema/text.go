@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/penstock/penstock/host/grammar/format"
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
@@ -236,6 +237,9 @@ func denyFormat(r *reader, all []*shape, at *value) ([]*shape, error) {
 	x, known, err := r.format(at.member("format"))
 	if err != nil || !known {
 		return nil, err
+	}
+	if word := at.member("format"); !format.Exact(word.text) {
+		return all, r.cannot(word, "that a string does not have the format %q cannot be enforced", word.text)
 	}
 	for _, s := range all {
 		s.only(text)

@@ -11,24 +11,24 @@ import (
 )
 
 // remainders is the digits, none or more, of multiples of a number.
-func remainders(of int) *lexeme.Automaton {
-	t := &lexeme.Automaton{Final: make([]bool, of)}
-	t.Final[0] = true
+func remainders(of int) *lexeme.Machine {
+	m := &lexeme.Machine{Final: make([]bool, of)}
+	m.Final[0] = true
 	for d := '9'; d >= '0'; d-- { // in no order
-		t.Symbols = append(t.Symbols, lexeme.Range{Low: d, High: d})
+		m.Symbols = append(m.Symbols, lexeme.Range{Low: d, High: d})
 	}
 	for r := range of {
 		for d := 9; d >= 0; d-- {
-			t.Next = append(t.Next, int32((r*10+d)%of))
+			m.Next = append(m.Next, int32((r*10+d)%of))
 		}
 	}
-	return t
+	return m
 }
 
-func TestArena_Automaton_WithinOtherExpressions(t *testing.T) {
+func TestArena_Machine_WithinOtherExpressions(t *testing.T) {
 	r := steadytest.Rand(t)
 	a := lexeme.NewArena(10_000)
-	sevens, twelves := a.Automaton(remainders(7), 0), a.Automaton(remainders(12), 0)
+	sevens, twelves := a.Machine(remainders(7), 0), a.Machine(remainders(12), 0)
 	x := a.Then(a.And(sevens, a.Not(twelves)), a.Text("!"))
 	for range 2_000 {
 		n := r.IntN(1000)
@@ -45,16 +45,16 @@ func TestArena_Automaton_WithinOtherExpressions(t *testing.T) {
 	}
 }
 
-func TestArena_Automaton_CountsItsStates(t *testing.T) {
+func TestArena_Machine_CountsItsStates(t *testing.T) {
 	a := lexeme.NewArena(1000)
-	if a.Automaton(remainders(2000), 0); a.Err() == nil {
-		t.Error("an automaton has more states than the arena may have expressions")
+	if a.Machine(remainders(2000), 0); a.Err() == nil {
+		t.Error("a machine has more states than the arena may have expressions")
 	}
 }
 
-func TestArena_Automaton_LeavesOutWhatHasNoSymbol(t *testing.T) {
+func TestArena_Machine_LeavesOutWhatHasNoSymbol(t *testing.T) {
 	a := lexeme.NewArena(100)
-	x := a.Automaton(&lexeme.Automaton{
+	x := a.Machine(&lexeme.Machine{
 		Symbols: []lexeme.Range{{Low: 'a', High: 'c'}, {Low: 'x', High: 'x'}},
 		Next:    []int32{1, lexeme.NoState, lexeme.NoState, 0},
 		Final:   []bool{false, true},
@@ -63,5 +63,23 @@ func TestArena_Automaton_LeavesOutWhatHasNoSymbol(t *testing.T) {
 		if got, err := a.Match(x, text); err != nil || got != want {
 			t.Errorf("%q: %v, %v, want %v", text, got, err, want)
 		}
+	}
+}
+
+func TestArena_Machine_InAutomata(t *testing.T) {
+	a := lexeme.NewArena(10_000)
+	x := a.Then(a.Text("n"), a.Machine(remainders(7), 3)) // 3 is behind a first digit 3
+	automata := lexeme.NewAutomata(a, 1<<20)
+	s, err := automata.Start(x, lexeme.UTF8)
+	for _, b := range []byte("n") {
+		if err == nil {
+			s, err = automata.Next(s, b)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := automata.Shortest(s); n != 1 || err != nil { // 35
+		t.Errorf("the shortest rest has %d bytes, %v", n, err)
 	}
 }
