@@ -9,6 +9,9 @@ import (
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
+// maxSome bounds the members without a listed name that must be there.
+const maxSome = 3
+
 // objectBodies is the alternatives that are objects. Those with the same members are one body, whichever of them must be there.
 func (r *reader) objectBodies(all []*shape) ([]grammar.Body, error) {
 	var order []string
@@ -50,8 +53,8 @@ func (r *reader) objectBodies(all []*shape) ([]grammar.Body, error) {
 
 // placeSome makes alternatives of each member that must be there under some name: any listed name that it may have, or another.
 func (r *reader) placeSome(m *members) ([]*members, error) {
-	if len(m.some) > 3 {
-		return nil, wrong(r.document.root, "more than three members that do not fit cannot be looked for in an object")
+	if len(m.some) > maxSome {
+		return nil, wrong(r.document.root, "more than %d members that do not fit cannot be looked for in an object", maxSome)
 	}
 	made := []*members{m}
 	for i, o := range m.some {
@@ -194,8 +197,8 @@ func (r *reader) anyOrder(all []*members, listed []member, groups []group) gramm
 	}
 	for _, g := range groups {
 		item := grammar.Item{Is: r.groupMember(g), Bit: -1, Count: 1}
-		if g.some >= 0 {
-			item.Bit = len(listed) + g.some
+		if g.some > 0 {
+			item.Bit = len(listed) + g.some - 1
 		}
 		loop.Items = append(loop.Items, item)
 	}
@@ -204,15 +207,19 @@ func (r *reader) anyOrder(all []*members, listed []member, groups []group) gramm
 		for _, name := range m.required {
 			end.Must = append(end.Must, bits[name])
 		}
-		for i := range m.some {
-			end.Must = append(end.Must, len(listed)+i)
-		}
 		for _, name := range m.absent {
 			if bit, has := bits[name]; has {
 				end.MustNot = append(end.MustNot, bit)
 			}
 		}
-		loop.Ends = append(loop.Ends, end)
+		for _, cover := range covers(len(m.some)) {
+			by := end
+			by.Must = slices.Clone(end.Must)
+			for _, some := range cover {
+				by.Must = append(by.Must, len(listed)+some-1)
+			}
+			loop.Ends = append(loop.Ends, by)
+		}
 	}
 	if !counts(loop.Ends) {
 		for i := range loop.Items {
@@ -220,6 +227,27 @@ func (r *reader) anyOrder(all []*members, listed []member, groups []group) gramm
 		}
 	}
 	return r.b.Seq(r.spaces.openObject, r.b.Loop(loop), r.spaces.closeObject)
+}
+
+// covers are the ways in which members can be all of so many that must be there: each is sets, as bits, that hold all together.
+func covers(n int) [][]int {
+	made := [][]int{nil}
+	for i := range n {
+		var more [][]int
+		for _, cover := range made {
+			if slices.ContainsFunc(cover, func(set int) bool { return set>>i&1 == 1 }) {
+				more = append(more, cover)
+				continue
+			}
+			for set := range 1 << n {
+				if set>>i&1 == 1 {
+					more = append(more, append(slices.Clone(cover), set))
+				}
+			}
+		}
+		made = more
+	}
+	return made
 }
 
 // counts reports whether a loop's count matters.
