@@ -3,26 +3,28 @@
 package grammar
 
 import (
+	"errors"
 	"fmt"
 	"sync"
+
+	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
 // Grammar is what Build made. Any number of texts may be followed in it at once.
 type Grammar struct {
 	program
-	words []wordStart // by lexeme
+	arena *lexeme.Arena
+	spelt []word // the lexemes
 	start *node
 
 	mu         sync.Mutex // over what is made as texts need it
-	lexers     *lexers
+	automata   *lexeme.Automata
+	words      []lexeme.State // by lexeme: where it begins
 	table      *table
 	generation uint32
 	names      uint64
 	closure    closure
 }
-
-// wordStart is where the automaton of a lexeme begins.
-type wordStart struct{ automaton, start int32 }
 
 // Build ends a Builder. root is the rule that a whole text fits.
 //
@@ -35,11 +37,10 @@ func (b *Builder) Build(root Rule) (*Grammar, error) {
 	if err := b.check(root); err != nil {
 		return nil, err
 	}
-	g := &Grammar{table: newTable()}
+	g := &Grammar{arena: b.Lexemes, spelt: b.lexemes, table: newTable()}
 	g.closure.g = g
-	var lengths []int
-	var err error
-	if g.lexers, g.words, lengths, err = newLexers(b); err != nil {
+	lengths, err := g.startWords(b)
+	if err != nil {
 		return nil, err
 	}
 	loops := make([]*loop, len(b.loops))
@@ -81,6 +82,31 @@ func (b *Builder) check(root Rule) error {
 		}
 	}
 	return nil
+}
+
+// unknownLength is taken for lexemes whose shortest text is too hard to find.
+const unknownLength = never / 1024
+
+// startWords finds where the lexemes begin, and how long the shortest text of each is.
+func (g *Grammar) startWords(b *Builder) ([]int, error) {
+	g.automata = lexeme.NewAutomata(b.Lexemes, maxLexemes)
+	lengths := make([]int, len(b.lexemes))
+	for i, w := range b.lexemes {
+		s, err := g.automata.Start(w.is, w.spelt)
+		if err != nil {
+			return nil, err
+		}
+		g.words = append(g.words, s)
+		if lengths[i] = never; s != lexeme.Dead {
+			switch lengths[i], err = g.automata.Shortest(s); {
+			case errors.Is(err, lexeme.ErrTooMuch):
+				lengths[i] = unknownLength
+			case err != nil:
+				return nil, err
+			}
+		}
+	}
+	return lengths, nil
 }
 
 // begin is the node before the first byte.

@@ -50,7 +50,10 @@ func (g *Grammar) Mask(s State, v *Vocabulary, mask []uint32) error {
 		known.write(mask)
 		return nil
 	}
-	n = g.current(n)
+	n, err := g.current(n)
+	if err != nil {
+		return err
+	}
 	if known := n.known.Load(); known != nil && known.vocabulary == v {
 		known.write(mask)
 		return nil
@@ -65,7 +68,7 @@ func (g *Grammar) Mask(s State, v *Vocabulary, mask []uint32) error {
 }
 
 // current is n, or its like in the present table.
-func (g *Grammar) current(n *node) *node {
+func (g *Grammar) current(n *node) (*node, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.home(n)
@@ -87,7 +90,7 @@ func (m *masking) fill(n *node) error {
 			setBit(m.mask, token)
 		}
 	}
-	room, any, err := m.g.room(n, &m.work)
+	room, any, err := m.g.room(n)
 	if err != nil {
 		return err
 	}
@@ -142,7 +145,7 @@ func (m *masking) walk(n *node, t *trie) error {
 func (m *masking) named(n *node) {
 	except := int32(-1)
 	for _, p := range n.pairs {
-		switch p.automaton {
+		switch p.reads {
 		case readsToken:
 			if m.v.has(p.at) && m.v.isNamed[p.at] {
 				setBit(m.mask, p.at)

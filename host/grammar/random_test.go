@@ -122,14 +122,14 @@ func TestGrammar_Mask_IsWhatTokenTakes(t *testing.T) {
 		for step := range 12 {
 			where := fmt.Sprintf("grammar %d, token %d", i, step)
 			if err := g.Mask(s, v, mask); err != nil {
-				t.Logf("%s: %v", where, err)
-				break
+				break // too ambiguous
 			}
 			var next []State
 			for token := range int32(v.Len()) {
 				to, ok, err := g.Token(s, v, token)
 				if err != nil {
-					t.Fatalf("%s: %v", where, err)
+					next = nil // what may follow a named token is too ambiguous
+					break
 				}
 				if in := mask[token/32]>>(token%32)&1 == 1; in != ok {
 					t.Fatalf("%s: token %d %q: in the mask %v, taken %v", where, token, v.pieces[token], in, ok)
@@ -154,7 +154,7 @@ func TestGrammar_Mask_IsWhatTokenTakes(t *testing.T) {
 // checkShortest follows the shortest rest by bytes and named tokens: each step must be one byte nearer to the end.
 func checkShortest(t *testing.T, g *Grammar, s State, where string) {
 	t.Helper()
-	for left := g.Shortest(s); left > 0; left-- {
+	for left := shortestOf(t, g, s); left > 0; left-- {
 		if left >= never {
 			t.Fatalf("%s: a state that cannot end", where)
 		}
@@ -168,7 +168,7 @@ func checkShortest(t *testing.T, g *Grammar, s State, where string) {
 			if !ok {
 				continue
 			}
-			n := g.Shortest(to)
+			n := shortestOf(t, g, to)
 			least = min(least, n)
 			if n == left-1 {
 				s, found = to, true
@@ -182,7 +182,16 @@ func checkShortest(t *testing.T, g *Grammar, s State, where string) {
 			return
 		}
 	}
-	if !s.node.takesToken() && g.Shortest(s) != 0 {
-		t.Fatalf("%s: %d bytes left", where, g.Shortest(s))
+	if !s.node.takesToken() && shortestOf(t, g, s) != 0 {
+		t.Fatalf("%s: %d bytes left", where, shortestOf(t, g, s))
 	}
+}
+
+func shortestOf(t *testing.T, g *Grammar, s State) int {
+	t.Helper()
+	n, err := g.Shortest(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }

@@ -3,9 +3,13 @@
 package grammar
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
+	"unicode/utf8"
 
+	"github.com/penstock/penstock/host/grammar/lexeme"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -16,6 +20,7 @@ type reference struct {
 	text    string
 	fits    map[[3]int]bool // rule, from, to
 	changed bool
+	matched map[string]bool // by lexeme and text
 }
 
 func (r *reference) whole(root Rule) bool {
@@ -34,6 +39,20 @@ func (r *reference) whole(root Rule) bool {
 	return r.fits[[3]int{int(root), 0, len(r.text)}]
 }
 
+func (r *reference) match(x lexeme.Expr, text string) bool {
+	key := fmt.Sprint(x, " ", text)
+	fits, known := r.matched[key]
+	if !known {
+		ok, err := r.b.Lexemes.Match(x, text)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		fits = ok && utf8.ValidString(text)
+		r.matched[key] = fits
+	}
+	return fits
+}
+
 // ends is where a body that begins at from can end.
 func (r *reference) ends(i Body, from int) (ends []int) {
 	n := &r.b.bodies[i]
@@ -43,7 +62,7 @@ func (r *reference) ends(i Body, from int) (ends []int) {
 		case isCall:
 			ok = r.fits[[3]int{int(n.arg), from, to}]
 		case isLexeme:
-			ok = matches(r.t, r.b, r.b.lexemes[n.arg], r.text[from:to])
+			ok = r.match(r.b.lexemes[n.arg].is, r.text[from:to])
 		}
 		if ok {
 			ends = append(ends, to)
@@ -147,14 +166,17 @@ func holds(l *Loop, s loopSpot) bool {
 func TestGrammar_Advance_AgainstSearch(t *testing.T) {
 	rng := steadytest.Rand(t)
 	fit, built := 0, 0
-	for i := range 600 {
-		b := NewBuilder()
-		root := randomGrammar(b, rng)
+	for i := range 400 {
+		seed := rng.Uint64()
+		b, read := NewBuilder(), NewBuilder() // a grammar has its arena to itself
+		root := randomGrammar(b, rand.New(rand.NewPCG(seed, 0)))
+		randomGrammar(read, rand.New(rand.NewPCG(seed, 0)))
 		g, err := b.Build(root)
 		if err != nil {
 			continue
 		}
 		built++
+		matched := map[string]bool{}
 		for range 12 {
 			text := ""
 			letters := []string{"a", "b", ",", "é", "\"", "0"}
@@ -165,7 +187,7 @@ func TestGrammar_Advance_AgainstSearch(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			want := (&reference{t: t, b: b, text: text, fits: map[[3]int]bool{}}).whole(root)
+			want := (&reference{t: t, b: read, matched: matched, text: text, fits: map[[3]int]bool{}}).whole(root)
 			if got := ok && g.Complete(s); got != want {
 				t.Fatalf("grammar %d: %q fits: %v, a search finds %v", i, text, got, want)
 			}
@@ -173,7 +195,7 @@ func TestGrammar_Advance_AgainstSearch(t *testing.T) {
 		}
 	}
 	t.Logf("%d grammars, %d texts that fit", built, fit)
-	if fit < 300 {
+	if fit < 100 {
 		t.Errorf("only %d texts fit", fit)
 	}
 }

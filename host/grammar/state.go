@@ -5,29 +5,32 @@ package grammar
 import (
 	"cmp"
 	"sync/atomic"
+
+	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
 // State is how far a text has come. States of one grammar that allow the same are equal, unless much was followed between them; they cost
 // nothing to copy. The zero State is where nothing fits.
 type State struct{ node *node }
 
-// Automata of pairs that read a token instead of bytes.
+// What a pair reads.
 const (
-	readsToken = -1 // the token at
-	readsOther = -2 // any token but at
+	readsBytes uint8 = iota // of a lexeme, of whose automaton at is the state
+	readsToken              // the token at
+	readsOther              // any token but at
 )
 
 // pair is one way to mean the text so far: within a lexeme, and what comes after it.
 type pair struct {
-	automaton int32
-	at        int32 // state of the automaton
-	to        place // behind the lexeme
-	memory    *memory
-	below     *frame
+	reads  uint8
+	at     int32
+	to     place // behind the lexeme
+	memory *memory
+	below  *frame
 }
 
 func comparePairs(a, b pair) int {
-	return cmp.Or(cmp.Compare(a.automaton, b.automaton), cmp.Compare(a.at, b.at), cmp.Compare(a.to, b.to),
+	return cmp.Or(cmp.Compare(a.reads, b.reads), cmp.Compare(a.at, b.at), cmp.Compare(a.to, b.to),
 		cmp.Compare(a.memory.name(), b.memory.name()), cmp.Compare(a.below.name(), b.below.name()))
 }
 
@@ -48,6 +51,7 @@ func (f *frame) name() uint64 {
 // node is what a State is: a set of pairs, sorted. It does not change, but for what is known about it.
 type node struct {
 	generation uint32 // of the table that it is in
+	automata   *lexeme.Automata
 	pairs      []pair
 	complete   bool // the text may end
 	next       [16]atomic.Pointer[steps]
@@ -126,29 +130,43 @@ func (g *Grammar) Forced(s State) ([]byte, error) {
 }
 
 // takesToken reports whether a token may come for its number.
-func (n *node) takesToken() bool { return len(n.pairs) > 0 && n.pairs[0].automaton < 0 }
+func (n *node) takesToken() bool {
+	return len(n.pairs) > 0 && n.pairs[len(n.pairs)-1].reads != readsBytes
+}
 
-// Shortest is the length in bytes of the shortest text that completes s, where a token that is named counts as one.
-func (g *Grammar) Shortest(s State) int {
+// Shortest is the length in bytes of the shortest text that completes s, where a token that is named counts as one. The bytes of such a
+// text can come one after the other so that Shortest tells one less after each.
+//
+// # Errors
+//
+//   - lexeme.ErrTooMuch: to find it out takes more than a bounded amount of work.
+func (g *Grammar) Shortest(s State) (int, error) {
 	if s.node == nil {
-		return never
+		return never, nil
 	}
 	if s.node.complete {
-		return 0
+		return 0, nil
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	node, err := g.home(s.node)
+	if err != nil {
+		return never, err
+	}
 	least := never
-	for i := range s.node.pairs {
-		p := &s.node.pairs[i]
+	for i := range node.pairs {
+		p := &node.pairs[i]
 		n := 1
-		if p.automaton >= 0 {
-			n = g.lexers.rest(p.automaton, p.at)
+		if p.reads == readsBytes {
+			var err error
+			if n, err = g.automata.Shortest(lexeme.State(p.at)); err != nil {
+				return never, err
+			}
 		}
 		n = plus(n, g.rests[p.to].length(p.memory))
 		least = min(least, plus(n, g.restBelow(p.below)))
 	}
-	return least
+	return least, nil
 }
 
 // restBelow is the shortest text that ends all that is on a stack.

@@ -2,7 +2,11 @@
 
 package grammar
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/penstock/penstock/host/grammar/lexeme"
+)
 
 // maxWork bounds an operation: pairs and places that are looked at, for the first time, and steps of the automata. It is some ten
 // milliseconds.
@@ -41,13 +45,25 @@ func (g *Grammar) stepHome(n *node, b byte, w *work) (home, to *node, err error)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.bound()
-	n = g.home(n)
+	home, to, err = g.stepLocked(n, b, w)
+	if errors.Is(err, lexeme.ErrFull) {
+		if err = g.renew(); err == nil {
+			home, to, err = g.stepLocked(n, b, w)
+		}
+	}
+	return home, to, err
+}
+
+func (g *Grammar) stepLocked(n *node, b byte, w *work) (home, to *node, err error) {
+	if n, err = g.home(n); err != nil {
+		return nil, nil, err
+	}
 	alone := w.left == maxWork
 	if to, err = g.after(n, b, w); err != nil {
 		if alone && errors.Is(err, ErrAmbiguous) { // else it may be the steps before that took so long
 			g.remember(n, b, ambiguous)
 		}
-		return n, nil, err
+		return nil, nil, err
 	}
 	g.remember(n, b, to)
 	return n, to, nil
@@ -77,22 +93,22 @@ func (g *Grammar) after(n *node, b byte, w *work) (*node, error) {
 	c.begin(w)
 	for i := range n.pairs {
 		p := n.pairs[i]
-		if p.automaton < 0 {
+		if p.reads != readsBytes {
 			continue
 		}
 		if err := w.spend(1); err != nil {
 			return nil, err
 		}
-		at, err := g.lexers.step(p.automaton, p.at, b)
+		at, err := g.automata.Next(lexeme.State(p.at), b)
 		if err != nil {
 			return nil, err
 		}
-		if at == 0 {
+		if at == lexeme.Dead {
 			continue
 		}
-		p.at = at
+		p.at = int32(at)
 		c.pairs = append(c.pairs, p)
-		if g.lexers.accepts(p.automaton, at) {
+		if g.automata.Accepts(at) {
 			if err := c.reach(spot{p.to, p.memory, p.below}); err != nil {
 				return nil, err
 			}
@@ -176,8 +192,7 @@ func (c *closure) follow(s spot, e edge) error {
 	case toEmpty:
 		c.visit(spot{e.to, s.memory, s.below})
 	case toLexeme:
-		w := g.words[e.arg]
-		c.pairs = append(c.pairs, pair{w.automaton, w.start, e.to, s.memory, s.below})
+		c.pairs = append(c.pairs, pair{readsBytes, int32(g.words[e.arg]), e.to, s.memory, s.below})
 	case toToken:
 		c.pairs = append(c.pairs, pair{readsToken, e.arg, e.to, s.memory, s.below})
 	case toOther:

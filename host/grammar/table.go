@@ -6,11 +6,16 @@ import (
 	"hash/maphash"
 	"slices"
 	"sync/atomic"
+
+	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
-// maxKept is how many bytes of states a grammar keeps, by an estimate that is rather too high. Then all are forgotten; those that
-// a request holds keep what they need themselves.
-const maxKept = 16 << 20
+// How many bytes of states a grammar keeps, by an estimate that is rather too high. Then all are forgotten; those that a request holds
+// keep what they need themselves.
+const (
+	maxKept    = 10 << 20
+	maxLexemes = 6 << 20 // of the lexemes' automata
+)
 
 // frame is what is to come after a rule that is being read: where its caller goes on, and what the caller's loop remembers.
 type frame struct {
@@ -40,14 +45,13 @@ type table struct {
 	memories map[memoryKey]*memory
 	nodes    map[uint64][]*node
 	masks    map[uint64]*maskOf // by what they allow
-	rooms    map[roomKey]*known
 	bytes    int
 }
 
 var seed = maphash.MakeSeed()
 
 func newTable() *table {
-	return &table{frames: map[frameKey]*frame{}, memories: map[memoryKey]*memory{}, nodes: map[uint64][]*node{}, masks: map[uint64]*maskOf{}, rooms: map[roomKey]*known{}}
+	return &table{frames: map[frameKey]*frame{}, memories: map[memoryKey]*memory{}, nodes: map[uint64][]*node{}, masks: map[uint64]*maskOf{}}
 }
 
 // name returns a number that nothing else has.
@@ -104,7 +108,7 @@ func (g *Grammar) node(pairs []pair, complete bool) *node {
 			return n
 		}
 	}
-	n := &node{generation: g.generation, pairs: slices.Clone(pairs), complete: complete}
+	n := &node{generation: g.generation, automata: g.automata, pairs: slices.Clone(pairs), complete: complete}
 	g.table.nodes[key] = append(g.table.nodes[key], n)
 	g.table.bytes += 320 + 48*len(pairs)
 	return n
@@ -112,9 +116,25 @@ func (g *Grammar) node(pairs []pair, complete bool) *node {
 
 // bound forgets all where too much is kept.
 func (g *Grammar) bound() {
-	if g.table.bytes < maxKept {
-		return
+	if g.table.bytes >= maxKept {
+		g.forget()
 	}
+}
+
+// renew has automata begin anew that are full.
+func (g *Grammar) renew() error {
+	g.forget()
+	g.automata = lexeme.NewAutomata(g.arena, maxLexemes)
+	for i, w := range g.spelt {
+		var err error
+		if g.words[i], err = g.automata.Start(w.is, w.spelt); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *Grammar) forget() {
 	for _, same := range g.table.nodes {
 		for _, n := range same {
 			n.forget()
@@ -125,9 +145,9 @@ func (g *Grammar) bound() {
 }
 
 // home is the node of the table that equals n, which may be of an earlier one.
-func (g *Grammar) home(n *node) *node {
+func (g *Grammar) home(n *node) (*node, error) {
 	if n.generation == g.generation || n == dead {
-		return n
+		return n, nil
 	}
 	moved := map[*frame]*frame{nil: nil}
 	pairs := slices.Clone(n.pairs)
@@ -144,6 +164,13 @@ func (g *Grammar) home(n *node) *node {
 			moved[f] = below
 		}
 		p.below, p.memory = below, g.memory(p.memory)
+		if p.reads == readsBytes && n.automata != g.automata {
+			at, err := n.automata.Move(lexeme.State(p.at), g.automata)
+			if err != nil {
+				return nil, err
+			}
+			p.at = int32(at)
+		}
 	}
-	return g.node(pairs, n.complete)
+	return g.node(pairs, n.complete), nil
 }

@@ -46,11 +46,17 @@ func (g *Grammar) named(n, text *node, token int32, w *work) (*node, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.bound()
-	n, text = g.home(n), g.home(text)
+	n, err := g.home(n)
+	if err != nil {
+		return nil, err
+	}
+	if text, err = g.home(text); err != nil {
+		return nil, err
+	}
 	c := &g.closure
 	c.begin(w)
 	for _, p := range n.pairs {
-		if p.automaton == readsToken && p.at == token || p.automaton == readsOther && p.at != token {
+		if p.reads == readsToken && p.at == token || p.reads == readsOther && p.at != token {
 			if err := c.reach(spot{p.to, p.memory, p.below}); err != nil {
 				return nil, err
 			}
