@@ -2,7 +2,10 @@
 
 package schema
 
-import "slices"
+import (
+	"bytes"
+	"slices"
+)
 
 // maxAlternatives bounds the alternatives of a goal, which multiply.
 const maxAlternatives = 256
@@ -31,31 +34,42 @@ func (r *reader) assert(all []*shape, l literal) ([]*shape, error) {
 	defer delete(r.active, l)
 	var err error
 	if l.not {
-		all, err = r.deny(all, l.at)
+		all, err = r.choose(all, l.at, r.deny)
 	} else {
 		all, err = r.hold(all, l.at)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return r.settle(all, l.at)
+	return possible(all), nil
+}
+
+// possible drops alternatives that plainly cannot hold.
+func possible(all []*shape) []*shape {
+	kept := all[:0]
+	for _, s := range all {
+		if s.settle(); s.kinds != 0 {
+			kept = append(kept, s)
+		}
+	}
+	return kept
 }
 
 // settle drops alternatives that cannot hold, and those that are there already.
 func (r *reader) settle(all []*shape, at *value) ([]*shape, error) {
-	kept, seen := all[:0], map[string]bool{}
-	for _, s := range all {
-		if s.settle(); s.kinds == 0 {
-			continue
-		}
-		if len(all) > 1 {
-			key := s.key()
-			if seen[key] {
-				continue
+	kept := possible(all)
+	if len(kept) > 1 {
+		seen, distinct := map[string]bool{}, kept[:0]
+		var of key
+		for _, s := range kept {
+			of = of[:0]
+			of.shape(s)
+			if !seen[string(of)] {
+				seen[string(of)] = true
+				distinct = append(distinct, s)
 			}
-			seen[key] = true
 		}
-		kept = append(kept, s)
+		kept = distinct
 	}
 	if len(kept) > maxAlternatives/4 {
 		if err := r.prune(&kept); err != nil {
@@ -65,7 +79,36 @@ func (r *reader) settle(all []*shape, at *value) ([]*shape, error) {
 	if len(kept) > maxAlternatives {
 		return nil, wrong(at, "the schema has more than %d alternatives here, as they multiply", maxAlternatives)
 	}
-	return kept, nil
+	return kept, r.step(at, len(kept))
+}
+
+// choose makes alternatives of each alternative by itself. Where one of them is what it was, it holds already: the others add nothing.
+func (r *reader) choose(all []*shape, at *value, make func([]*shape, *value) ([]*shape, error)) ([]*shape, error) {
+	var made []*shape
+	for _, s := range all {
+		more, err := make([]*shape{s.copy()}, at)
+		if err != nil {
+			return nil, err
+		}
+		var before, after key
+		before.shape(s)
+		for _, m := range more {
+			after = after[:0]
+			if after.shape(m); bytes.Equal(before, after) {
+				more = []*shape{s}
+				break
+			}
+		}
+		if made = append(made, more...); len(made) > maxAlternatives {
+			if made, err = r.settle(made, at); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(all) == 1 {
+		return made, nil
+	}
+	return r.settle(made, at)
 }
 
 // prune drops alternatives that nothing fits, where that takes a closer look.
@@ -137,9 +180,7 @@ func (r *reader) holdWords(all []*shape, at *value) ([]*shape, error) {
 		if err != nil {
 			return nil, err
 		}
-		if all, err = r.settle(made, at); err != nil {
-			return nil, err
-		}
+		all = possible(made)
 	}
 	return all, nil
 }

@@ -3,7 +3,6 @@
 package schema
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -17,7 +16,7 @@ func (r *reader) body(g goal) (grammar.Body, error) {
 	if err != nil {
 		return 0, err
 	}
-	values, err := r.valuesOf(all, g)
+	values, err := r.valuesOf(all)
 	if err != nil {
 		return 0, err
 	}
@@ -36,29 +35,32 @@ func (r *reader) body(g goal) (grammar.Body, error) {
 	return r.b.Alt(slices.Concat(r.literals(values), parts, lists, objects)...), nil
 }
 
-// valuesOf is the values of an enum that the whole goal allows.
-func (r *reader) valuesOf(all []*shape, g goal) ([]*value, error) {
+// valuesOf is the values of enums that their alternative allows.
+func (r *reader) valuesOf(all []*shape) ([]*value, error) {
 	var made []*value
-	seen := map[string]bool{}
+	type scalar struct {
+		kind kind
+		text string
+	}
+	seen := map[scalar]bool{}
 	for _, s := range all {
 		if !s.among {
 			continue
 		}
 		for _, v := range s.values {
-			key := fmt.Sprint(v.kind, v.text)
 			if v.kind == list || v.kind == object {
 				if slices.ContainsFunc(made, func(w *value) bool { return equal(v, w) }) {
 					continue
 				}
-			} else if seen[key] {
+			} else if seen[scalar{v.kind, v.text}] {
 				continue
 			}
-			seen[key] = true
-			fits, err := r.fits(v, g)
+			fits, err := r.fitsShape(v, s)
 			if err != nil {
 				return nil, err
 			}
 			if fits {
+				seen[scalar{v.kind, v.text}] = true
 				made = append(made, v)
 			}
 		}
@@ -132,8 +134,12 @@ func (r *reader) literals(values []*value) []grammar.Body {
 			}
 		case null:
 			words = append(words, "null")
-		case boolean, number:
+		case boolean:
 			words = append(words, v.text)
+		case number: // as the schema writes it, or as most do
+			if words = append(words, v.text); plain(v.text) != "" {
+				words = append(words, plain(v.text))
+			}
 		default:
 			parts = append(parts, r.literal(v))
 		}

@@ -66,17 +66,21 @@ func denials(of []*value) [][]literal {
 
 // either makes one of several conjunctions hold.
 func (r *reader) either(all []*shape, at *value, of ...[]literal) ([]*shape, error) {
-	var made []*shape
-	for _, conjunction := range of {
-		more, err := r.both(copies(all), conjunction...)
-		if err != nil {
-			return nil, err
+	return r.choose(all, at, func(all []*shape, at *value) ([]*shape, error) {
+		var made []*shape
+		for _, conjunction := range of {
+			more, err := r.both(copies(all), conjunction...)
+			if err != nil {
+				return nil, err
+			}
+			if made = append(made, more...); len(made) > maxAlternatives {
+				if made, err = r.settle(made, at); err != nil {
+					return nil, err
+				}
+			}
 		}
-		if made, err = r.settle(append(made, more...), at); err != nil {
-			return nil, err
-		}
-	}
-	return made, nil
+		return r.settle(made, at)
+	})
 }
 
 // both makes all of some literals hold.
@@ -142,11 +146,14 @@ func holdOne(r *reader, all []*shape, at *value) ([]*shape, error) {
 	for i, v := range of {
 		choices[i] = []literal{{at: v}}
 		for j, other := range of {
-			apart, err := r.apart(v, other)
+			if i == j {
+				continue
+			}
+			apart, err := r.apart(all, v, other)
 			if err != nil {
 				return nil, err
 			}
-			if i != j && !apart {
+			if !apart {
 				choices[i] = append(choices[i], literal{other, true})
 			}
 		}
@@ -170,12 +177,38 @@ func holdAnyOf(r *reader, all []*shape, at *value, of []*value) ([]*shape, error
 	return r.either(all, at, choices...)
 }
 
-// apart reports whether nothing fits two schemas at once, as far as a look at them tells.
-func (r *reader) apart(a, b *value) (bool, error) {
-	if a == b {
-		return true, nil
+// maxBeside bounds the alternatives beside which two schemas are looked at.
+const maxBeside = 8
+
+// apart reports whether nothing fits two schemas at once beside what is known already, as far as a look at them tells.
+func (r *reader) apart(beside []*shape, a, b *value) (bool, error) {
+	void, err := r.void(r.goal(literal{at: a}, literal{at: b}), 0)
+	if err != nil || void || len(beside) > maxBeside {
+		return void, err
 	}
-	return r.void(r.goal(literal{at: a}, literal{at: b}), 0)
+	pair := pair{min(a.id, b.id), max(a.id, b.id)}
+	var context key
+	for _, s := range beside {
+		context.shape(s)
+	}
+	if known, has := r.beside[pair]; has && known.context == string(context) {
+		return known.apart, nil
+	}
+	both, err := r.both(copies(beside), literal{at: a}, literal{at: b})
+	if err != nil {
+		return false, nil // what is wrong with one of them is told where it is read
+	}
+	err = r.prune(&both)
+	r.beside[pair] = besides{string(context), len(both) == 0}
+	return len(both) == 0, err
+}
+
+type pair struct{ low, high int }
+
+// besides is what apart found of a pair.
+type besides struct {
+	context string
+	apart   bool
 }
 
 // denyOne makes none hold, or two.
@@ -191,7 +224,7 @@ func denyOne(r *reader, all []*shape, at *value) ([]*shape, error) {
 	choices := [][]literal{none}
 	for i, v := range of {
 		for _, other := range of[:i] {
-			apart, err := r.apart(v, other)
+			apart, err := r.apart(all, v, other)
 			if err != nil {
 				return nil, err
 			}

@@ -85,12 +85,7 @@ func (r *reader) with(all []*shape, d dependency, deny bool) ([]*shape, error) {
 			}
 		}
 	}
-	kept := all[:0]
-	for _, s := range all {
-		if s.settle(); s.kinds != 0 {
-			kept = append(kept, s)
-		}
-	}
+	kept := possible(all)
 	if d.schema == nil {
 		return kept, nil
 	}

@@ -85,18 +85,22 @@ func (c *chain) others(l link) grammar.Body {
 			end.Max = max(0, c.m.most-l.count)
 		}
 	}
-	for bit := range c.m.some {
-		end.Must = append(end.Must, bit)
-	}
 	var parts []grammar.Body
-	if end.Min == 0 && len(end.Must) == 0 {
+	if end.Min == 0 && len(c.m.some) == 0 {
 		parts = append(parts, c.r.b.Seq())
 	}
 	if len(c.groups) > 0 && end.Max != 0 {
 		end.Min = max(1, end.Min)
-		loop := grammar.Loop{Separator: c.r.spaces.comma, Ends: []grammar.Condition{end}}
+		loop := grammar.Loop{Separator: c.r.spaces.comma}
 		for i, is := range c.groups {
-			loop.Items = append(loop.Items, grammar.Item{Is: is, Bit: c.some[i], Count: 1})
+			loop.Items = append(loop.Items, grammar.Item{Is: is, Bit: c.some[i] - 1, Count: 1})
+		}
+		for _, cover := range covers(len(c.m.some)) {
+			by := end
+			for _, some := range cover {
+				by.Must = append(by.Must, some-1)
+			}
+			loop.Ends = append(loop.Ends, by)
 		}
 		parts = append(parts, c.separated(l, c.r.b.Loop(loop)))
 	}

@@ -33,11 +33,12 @@ func (r *reader) listBodies(all []*shape) ([]grammar.Body, error) {
 	var made []grammar.Body
 	seen := map[string]bool{}
 	for _, s := range all {
-		key := s.sequences.key()
-		if s.among || !s.may(list) || seen[key] {
+		var of key
+		of.sequences(&s.sequences)
+		if s.among || !s.may(list) || seen[string(of)] {
 			continue
 		}
-		seen[key] = true
+		seen[string(of)] = true
 		for _, v := range s.excluded {
 			if v.kind == list {
 				if err := r.cannot(v, "that a value is not this list cannot be enforced"); err != nil {
@@ -201,7 +202,7 @@ func (r *reader) few(g goal) ([]*value, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	values, err := r.valuesOf(all, g)
+	values, err := r.valuesOf(all)
 	if err != nil {
 		return nil, false, err
 	}

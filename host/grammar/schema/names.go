@@ -117,7 +117,7 @@ func (r *reader) namesOf(g goal) (lexeme.Expr, error) {
 type group struct {
 	names lexeme.Expr
 	goal  goal
-	some  int // the number of the members.some that it is one of; -1: none
+	some  int // which of members.some it is, a bit for each
 }
 
 // others divides the names that are not listed by what is said of them. Those that no value fits are left out.
@@ -166,15 +166,17 @@ func (r *reader) others(m *members, listed []string) ([]group, error) {
 				return nil, err
 			}
 		}
-		for i, o := range m.some {
-			if p.in[o.names] {
-				if g := r.goal(append(slices.Clip(literals), o.goal...)...); !g.never() {
-					made = append(made, group{p.names, g, i})
+		for some := range 1 << len(m.some) {
+			all, may := slices.Clone(literals), true
+			for i, o := range m.some {
+				if some>>i&1 == 1 {
+					may = may && p.in[o.names]
+					all = append(all, o.goal...)
 				}
 			}
-		}
-		if g := r.goal(literals...); !g.never() {
-			made = append(made, group{p.names, g, -1})
+			if g := r.goal(all...); may && !g.never() {
+				made = append(made, group{p.names, g, some})
+			}
 		}
 	}
 	return r.merged(made), nil

@@ -3,7 +3,6 @@
 package schema
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -11,10 +10,12 @@ import (
 	numeric "github.com/penstock/penstock/host/grammar/number"
 )
 
+type bound = numeric.Bound
+
 // numbers is what holds of a number.
 type numbers struct {
 	whole, broken  bool // an integer, or none
-	low, high      []numeric.Bound
+	low, high      []bound
 	multiples      []string
 	otherMultiples []string // of which it is no multiple
 	without        []string
@@ -29,7 +30,9 @@ func (n *numbers) copy() numbers {
 
 func (n *numbers) never() bool { return n.whole && n.broken }
 
-func (n *numbers) key() string { return fmt.Sprintf("%v", *n) }
+func (n *numbers) free() bool {
+	return !n.whole && !n.broken && len(n.low)+len(n.high)+len(n.multiples)+len(n.otherMultiples)+len(n.without) == 0
+}
 
 var numberWords = []word{
 	{names: []string{"minimum", "exclusiveMinimum"}, hold: each(holdLow), deny: denyLow},
@@ -38,25 +41,25 @@ var numberWords = []word{
 }
 
 // bounds reads a bound of numbers. To draft 4, exclusiveMinimum says of minimum that it is out of the range.
-func bounds(at *value, inclusive, exclusive string) ([]numeric.Bound, error) {
-	var made []numeric.Bound
+func bounds(at *value, inclusive, exclusive string) ([]bound, error) {
+	var made []bound
 	without := at.member(exclusive)
 	if word := at.member(inclusive); word != nil {
 		if word.kind != number {
 			return nil, wrong(word, "%s must be a number", inclusive)
 		}
-		made = append(made, numeric.Bound{Value: word.text, Exclusive: without != nil && without.yes()})
+		made = append(made, bound{Value: word.text, Exclusive: without != nil && without.yes()})
 	}
 	if without != nil && without.kind == number {
-		made = append(made, numeric.Bound{Value: without.text, Exclusive: true})
+		made = append(made, bound{Value: without.text, Exclusive: true})
 	} else if without != nil && without.kind != boolean {
 		return nil, wrong(without, "%s must be a number", exclusive)
 	}
 	return made, nil
 }
 
-func lows(at *value) ([]numeric.Bound, error)  { return bounds(at, "minimum", "exclusiveMinimum") }
-func highs(at *value) ([]numeric.Bound, error) { return bounds(at, "maximum", "exclusiveMaximum") }
+func lows(at *value) ([]bound, error)  { return bounds(at, "minimum", "exclusiveMinimum") }
+func highs(at *value) ([]bound, error) { return bounds(at, "maximum", "exclusiveMaximum") }
 
 func holdLow(_ *reader, s *shape, at *value) error {
 	low, err := lows(at)
@@ -76,7 +79,7 @@ func denyLow(_ *reader, all []*shape, at *value) ([]*shape, error) {
 	for _, b := range low {
 		for _, s := range copies(all) {
 			s.only(number)
-			s.numbers.high = append(s.numbers.high, numeric.Bound{Value: b.Value, Exclusive: !b.Exclusive})
+			s.numbers.high = append(s.numbers.high, bound{Value: b.Value, Exclusive: !b.Exclusive})
 			made = append(made, s)
 		}
 	}
@@ -89,7 +92,7 @@ func denyHigh(_ *reader, all []*shape, at *value) ([]*shape, error) {
 	for _, b := range high {
 		for _, s := range copies(all) {
 			s.only(number)
-			s.numbers.low = append(s.numbers.low, numeric.Bound{Value: b.Value, Exclusive: !b.Exclusive})
+			s.numbers.low = append(s.numbers.low, bound{Value: b.Value, Exclusive: !b.Exclusive})
 			made = append(made, s)
 		}
 	}
@@ -155,7 +158,7 @@ func (r *reader) numberOf(n *numbers) (lexeme.Expr, error) {
 		parts = append(parts, r.a.Not(multiples))
 	}
 	for _, v := range n.without {
-		just := []numeric.Bound{{Value: v}}
+		just := []bound{{Value: v}}
 		equals, err := numeric.Numbers(r.a, numeric.Range{Min: just, Max: just})
 		if err != nil {
 			return lexeme.Nothing, err

@@ -9,6 +9,9 @@ import (
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
+// maxSome bounds the members without a listed name that must be there.
+const maxSome = 3
+
 // objectBodies is the alternatives that are objects. Those with the same members are one body, whichever of them must be there.
 func (r *reader) objectBodies(all []*shape) ([]grammar.Body, error) {
 	var order []string
@@ -29,16 +32,17 @@ func (r *reader) objectBodies(all []*shape) ([]grammar.Body, error) {
 			return nil, err
 		}
 		for _, m := range variants {
-			key := m.structure()
-			if alike[key] == nil {
-				order = append(order, key)
+			var of key
+			of.structure(m)
+			if alike[string(of)] == nil {
+				order = append(order, string(of))
 			}
-			alike[key] = append(alike[key], m)
+			alike[string(of)] = append(alike[string(of)], m)
 		}
 	}
 	var made []grammar.Body
-	for _, key := range order {
-		bodies, err := r.objects(alike[key])
+	for _, of := range order {
+		bodies, err := r.objects(alike[of])
 		if err != nil {
 			return nil, err
 		}
@@ -49,8 +53,8 @@ func (r *reader) objectBodies(all []*shape) ([]grammar.Body, error) {
 
 // placeSome makes alternatives of each member that must be there under some name: any listed name that it may have, or another.
 func (r *reader) placeSome(m *members) ([]*members, error) {
-	if len(m.some) > 3 {
-		return nil, wrong(r.document.root, "more than three members that do not fit cannot be looked for in an object")
+	if len(m.some) > maxSome {
+		return nil, wrong(r.document.root, "more than %d members that do not fit cannot be looked for in an object", maxSome)
 	}
 	made := []*members{m}
 	for i, o := range m.some {
@@ -152,9 +156,10 @@ func (r *reader) objects(all []*members) ([]grammar.Body, error) {
 	kept := all[:0:0]
 	seen := map[string]bool{}
 	for _, m := range all {
-		key := m.key()
-		if !seen[key] && !slices.ContainsFunc(m.required, func(name string) bool { return !possible[name] }) {
-			seen[key] = true
+		var of key
+		of.members(m)
+		if !seen[string(of)] && !slices.ContainsFunc(m.required, func(name string) bool { return !possible[name] }) {
+			seen[string(of)] = true
 			kept = append(kept, m)
 		}
 	}
@@ -192,8 +197,8 @@ func (r *reader) anyOrder(all []*members, listed []member, groups []group) gramm
 	}
 	for _, g := range groups {
 		item := grammar.Item{Is: r.groupMember(g), Bit: -1, Count: 1}
-		if g.some >= 0 {
-			item.Bit = len(listed) + g.some
+		if g.some > 0 {
+			item.Bit = len(listed) + g.some - 1
 		}
 		loop.Items = append(loop.Items, item)
 	}
@@ -202,15 +207,19 @@ func (r *reader) anyOrder(all []*members, listed []member, groups []group) gramm
 		for _, name := range m.required {
 			end.Must = append(end.Must, bits[name])
 		}
-		for i := range m.some {
-			end.Must = append(end.Must, len(listed)+i)
-		}
 		for _, name := range m.absent {
 			if bit, has := bits[name]; has {
 				end.MustNot = append(end.MustNot, bit)
 			}
 		}
-		loop.Ends = append(loop.Ends, end)
+		for _, cover := range covers(len(m.some)) {
+			by := end
+			by.Must = slices.Clone(end.Must)
+			for _, some := range cover {
+				by.Must = append(by.Must, len(listed)+some-1)
+			}
+			loop.Ends = append(loop.Ends, by)
+		}
 	}
 	if !counts(loop.Ends) {
 		for i := range loop.Items {
@@ -218,6 +227,27 @@ func (r *reader) anyOrder(all []*members, listed []member, groups []group) gramm
 		}
 	}
 	return r.b.Seq(r.spaces.openObject, r.b.Loop(loop), r.spaces.closeObject)
+}
+
+// covers are the ways in which members can be all of so many that must be there: each is sets, as bits, that hold all together.
+func covers(n int) [][]int {
+	made := [][]int{nil}
+	for i := range n {
+		var more [][]int
+		for _, cover := range made {
+			if slices.ContainsFunc(cover, func(set int) bool { return set>>i&1 == 1 }) {
+				more = append(more, cover)
+				continue
+			}
+			for set := range 1 << n {
+				if set>>i&1 == 1 {
+					more = append(more, append(slices.Clone(cover), set))
+				}
+			}
+		}
+		made = more
+	}
+	return made
 }
 
 // counts reports whether a loop's count matters.

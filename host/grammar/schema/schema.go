@@ -59,6 +59,7 @@ type reader struct {
 	formats     map[string]lexeme.Expr // lexeme.Nothing: it asserts nothing
 	spreading   map[string]bool
 	memberParts map[memberKey]*part
+	beside      map[pair]besides
 	partCount   int
 	evaluating  int              // unevaluatedProperties or unevaluatedItems around: they ask which alternatives hold
 	active      map[literal]bool // places that are being spread: one that leads to itself has no meaning
@@ -89,7 +90,7 @@ func Read(b *grammar.Builder, schema json.RawMessage, o Options) (grammar.Rule, 
 	r := &reader{
 		b: b, a: b.Lexemes, o: o, document: d,
 		rules: map[string]grammar.Rule{}, shapes: map[string][]*shape{}, parts: map[*value]*part{}, lists: map[*value]*listPart{},
-		voids: map[string]bool{}, patterns: map[string]lexeme.Expr{}, formats: map[string]lexeme.Expr{}, spreading: map[string]bool{}, memberParts: map[memberKey]*part{},
+		voids: map[string]bool{}, patterns: map[string]lexeme.Expr{}, formats: map[string]lexeme.Expr{}, spreading: map[string]bool{}, memberParts: map[memberKey]*part{}, beside: map[pair]besides{},
 		active: map[literal]bool{}, loosened: map[string]bool{},
 	}
 	r.spaces = r.makeSpaces()

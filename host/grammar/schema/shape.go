@@ -3,9 +3,7 @@
 package schema
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
@@ -149,60 +147,4 @@ func (m *members) forbid(name string) {
 	if !slices.Contains(m.absent, name) {
 		m.absent = append(m.absent, name)
 	}
-}
-
-// structure is equal for objects that may have the same members, whichever of them must be there.
-func (m *members) structure() string {
-	var b strings.Builder
-	for _, p := range m.parts {
-		fmt.Fprintf(&b, "p%d,", p.id)
-	}
-	for _, g := range m.names {
-		fmt.Fprintf(&b, "n%q", g.key())
-	}
-	for _, o := range m.some {
-		fmt.Fprintf(&b, "s%d%q", o.names, o.goal.key())
-	}
-	return b.String()
-}
-
-// key is equal for objects of which the same holds.
-func (m *members) key() string {
-	required, absent := slices.Sorted(slices.Values(m.required)), slices.Sorted(slices.Values(m.absent))
-	return fmt.Sprintf("%s %q %q %d %d", m.structure(), required, absent, m.least, m.most)
-}
-
-// key is equal for lists of which the same holds.
-func (q *sequences) key() string {
-	var b strings.Builder
-	for _, p := range q.parts {
-		fmt.Fprintf(&b, "p%d,", p.id)
-	}
-	for _, c := range q.contains {
-		fmt.Fprintf(&b, "c%d %v %d %d %d,", c.goal.at.id, c.goal.not, c.from, c.least, c.most)
-	}
-	fmt.Fprintf(&b, "%d %d %v", q.least, q.most, q.unique != nil)
-	return b.String()
-}
-
-// key is equal for equal shapes.
-func (s *shape) key() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d %d %d %d %d %v ", s.kinds, s.booleans, s.text, s.shortest, s.longest, s.among)
-	for _, v := range s.values {
-		fmt.Fprintf(&b, "v%d,", v.id)
-	}
-	for _, v := range s.excluded {
-		fmt.Fprintf(&b, "x%d,", v.id)
-	}
-	if s.may(number) {
-		b.WriteString(s.numbers.key())
-	}
-	if s.may(object) {
-		b.WriteString(s.members.key())
-	}
-	if s.may(list) {
-		b.WriteString(s.sequences.key())
-	}
-	return b.String()
 }

