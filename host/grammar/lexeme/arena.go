@@ -36,6 +36,8 @@ type Arena struct {
 	left   int    // steps that the work at hand may still take
 	err    error
 
+	machines []*Machine
+
 	derived derived
 	voids   map[Expr]bool            // whether an expression has no text, where that took a search
 	sizes   [decoders]map[Expr]int32 // bytes of the shortest text
@@ -58,7 +60,7 @@ func NewArena(bound int) *Arena {
 // fork returns an arena that begins with a's expressions and takes about so many bytes for others, which go with it. a must not
 // change afterwards.
 func (a *Arena) fork(memory int) *Arena {
-	return &Arena{parent: a, base: Expr(a.Len()), known: map[string]Expr{}, bound: memory / (2 * perNode), memory: memory / 2, voids: map[Expr]bool{}, err: a.err}
+	return &Arena{parent: a, base: Expr(a.Len()), known: map[string]Expr{}, bound: memory / (2 * perNode), memory: memory / 2, voids: map[Expr]bool{}, machines: a.machines, err: a.err}
 }
 
 // Err is what was too much.

@@ -75,6 +75,8 @@ func (a *Arena) deriveNew(x Expr) derivative {
 	switch n.kind {
 	case class:
 		return a.deriveClass(x)
+	case machine:
+		return a.deriveMachine(n.a, n.b)
 	case sequence:
 		d := a.mapped(a.derive(Expr(n.a)), func(y Expr) Expr { return a.then(y, Expr(n.b)) })
 		if a.at(Expr(n.a)).nullable {

@@ -15,6 +15,7 @@ const (
 	intersection
 	complement // of a
 	repetition // of a
+	machine    // number a of the arena's, in state b
 )
 
 // far is where lengths and counts end: what has as many is without bound.
@@ -53,6 +54,11 @@ func (a *Arena) measure(n *node, parts []Expr) {
 		x := a.at(Expr(n.a))
 		n.nullable, n.sure, n.most = !x.nullable, !x.nullable || x.most < far, far
 		if x.nullable {
+			n.least = 1
+		}
+	case machine:
+		n.nullable, n.sure, n.most = a.machines[n.a].Final[n.b], true, far
+		if !n.nullable {
 			n.least = 1
 		}
 	case union:

@@ -10,7 +10,7 @@ const (
 	PlainDigits  Plain = iota // 0 to 9
 	PlainLetters              // A to Z, a to z
 	PlainASCII                // from the space to ~, but for " and \
-	PlainAny                  // from the space on, but for " and \
+	PlainAny                  // from the space on, but for DEL, " and \
 
 	plains
 )
@@ -19,7 +19,7 @@ var plainRanges = [plains][]Range{
 	PlainDigits:  {{'0', '9'}},
 	PlainLetters: {{'A', 'Z'}, {'a', 'z'}},
 	PlainASCII:   {{' ', '!'}, {'#', '['}, {']', '~'}},
-	PlainAny:     {{' ', '!'}, {'#', '['}, {']', maxRune}},
+	PlainAny:     {{' ', '!'}, {'#', '['}, {']', '~'}, {0x80, maxRune}},
 }
 
 // Has reports whether a class has a character.

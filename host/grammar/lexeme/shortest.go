@@ -207,7 +207,7 @@ func better(best map[Expr]int32, x Expr, size int32) bool {
 
 // knownSize is an expression's shortest text where that takes no search.
 func (a *Arena) knownSize(x Expr, d Decoder) (int32, bool) {
-	if n := a.at(x); n.kind == complement || n.kind == intersection {
+	if n := a.at(x); n.kind == complement || n.kind == intersection || n.kind == machine {
 		if n.nullable {
 			return 0, true
 		}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+
+package grammar
+
+import (
+	"errors"
+
+	"github.com/penstock/penstock/host/grammar/lexeme"
+)
+
+// maxWork bounds an operation: pairs and places that are looked at, for the first time, and steps of the automata. It is some ten
+// milliseconds.
+const maxWork = 200_000
+
+// maxPairs bounds the ways to mean a text that are followed.
+const maxPairs = 5000
+
+// work is what is left of an operation's steps.
+type work struct{ left int }
+
+func (w *work) spend(n int) error {
+	if w.left -= n; w.left < 0 {
+		return ErrAmbiguous
+	}
+	return nil
+}
+
+// step is the node after a byte, or dead. Known steps take no lock.
+func (g *Grammar) step(n *node, b byte, w *work) (*node, error) {
+	_, to, err := g.stepHome(n, b, w)
+	return to, err
+}
+
+// stepHome is step, and n's like in the present table, from which further steps are kept.
+func (g *Grammar) stepHome(n *node, b byte, w *work) (home, to *node, err error) {
+	if to := n.after(b); to != nil {
+		if to == ambiguous {
+			return n, nil, ErrAmbiguous
+		}
+		return n, to, nil
+	}
+	if len(n.pairs) == 0 {
+		return n, dead, nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.bound()
+	home, to, err = g.stepLocked(n, b, w)
+	if errors.Is(err, lexeme.ErrFull) {
+		if err = g.renew(); err == nil {
+			home, to, err = g.stepLocked(n, b, w)
+		}
+	}
+	return home, to, err
+}
+
+func (g *Grammar) stepLocked(n *node, b byte, w *work) (home, to *node, err error) {
+	if n, err = g.home(n); err != nil {
+		return nil, nil, err
+	}
+	alone := w.left == maxWork
+	if to, err = g.after(n, b, w); err != nil {
+		if alone && errors.Is(err, ErrAmbiguous) { // else it may be the steps before that took so long
+			g.remember(n, b, ambiguous)
+		}
+		return nil, nil, err
+	}
+	g.remember(n, b, to)
+	return n, to, nil
+}
+
+// after is the node after a byte where it is known.
+func (n *node) after(b byte) *node {
+	if known := n.next[b>>4].Load(); known != nil {
+		return known[b&15].Load()
+	}
+	return nil
+}
+
+func (g *Grammar) remember(n *node, b byte, to *node) {
+	known := n.next[b>>4].Load()
+	if known == nil {
+		known = &steps{}
+		n.next[b>>4].Store(known)
+		g.table.bytes += 144
+	}
+	known[b&15].Store(to)
+}
+
+// after computes a step.
+func (g *Grammar) after(n *node, b byte, w *work) (*node, error) {
+	c := &g.closure
+	c.begin(w)
+	for i := range n.pairs {
+		p := n.pairs[i]
+		if p.reads != readsBytes {
+			continue
+		}
+		if err := w.spend(1); err != nil {
+			return nil, err
+		}
+		at, err := g.automata.Next(lexeme.State(p.at), b)
+		if err != nil {
+			return nil, err
+		}
+		if at == lexeme.Dead {
+			continue
+		}
+		p.at = int32(at)
+		c.pairs = append(c.pairs, p)
+		if g.automata.Accepts(at) {
+			if err := c.reach(spot{p.to, p.memory, p.below}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return g.node(c.pairs, c.complete), nil
+}
+
+// spot is a place with what is below it.
+type spot struct {
+	at     place
+	memory *memory
+	below  *frame
+}
+
+// closure collects what can be read from places. It is scratch of a grammar, under its lock.
+type closure struct {
+	g        *Grammar
+	seen     map[spot]struct{}
+	open     []spot
+	pairs    []pair
+	complete bool
+	work     *work
+}
+
+func (c *closure) begin(w *work) {
+	if len(c.seen) > 4096 {
+		c.seen = nil // to clear it would take as long each time
+	}
+	if c.seen == nil {
+		c.seen = map[spot]struct{}{}
+	}
+	clear(c.seen)
+	c.open, c.pairs, c.complete, c.work = c.open[:0], c.pairs[:0], false, w
+}
+
+func (c *closure) visit(s spot) {
+	if _, known := c.seen[s]; !known {
+		c.seen[s] = struct{}{}
+		c.open = append(c.open, s)
+	}
+}
+
+// reach adds all that can be read from a spot on.
+func (c *closure) reach(from spot) error {
+	c.visit(from)
+	return c.run()
+}
+
+// run adds all that can be read from the open spots on.
+func (c *closure) run() error {
+	for len(c.open) > 0 {
+		s := c.open[len(c.open)-1]
+		c.open = c.open[:len(c.open)-1]
+		if err := c.work.spend(1); err != nil {
+			return err
+		}
+		if c.g.ends[s.at] {
+			if s.below == nil {
+				c.complete = true
+			} else {
+				c.visit(spot{s.below.to, s.below.memory, s.below.below})
+			}
+			continue
+		}
+		for _, e := range c.g.edges[c.g.first[s.at]:c.g.first[s.at+1]] {
+			if err := c.follow(s, e); err != nil {
+				return err
+			}
+		}
+		if len(c.pairs) > maxPairs {
+			return ErrAmbiguous
+		}
+	}
+	return nil
+}
+
+func (c *closure) follow(s spot, e edge) error {
+	g := c.g
+	switch e.kind {
+	case toEmpty:
+		c.visit(spot{e.to, s.memory, s.below})
+	case toLexeme:
+		c.pairs = append(c.pairs, pair{readsBytes, int32(g.words[e.arg]), e.to, s.memory, s.below})
+	case toToken:
+		c.pairs = append(c.pairs, pair{readsToken, e.arg, e.to, s.memory, s.below})
+	case toOther:
+		c.pairs = append(c.pairs, pair{readsOther, e.arg, e.to, s.memory, s.below})
+	case toCall:
+		c.enter(e.arg, g.frame(frameKey{e.to, s.memory, s.below}))
+	case toJump:
+		c.enter(e.arg, s.below)
+	case toItem:
+		if s.memory.may(int(e.arg)) {
+			c.visit(spot{e.to, s.memory, s.below})
+		}
+	case toDone:
+		c.visit(spot{e.to, g.memory(s.memory.after(int(e.arg))), s.below})
+	case toMore:
+		if s.memory.more() {
+			c.visit(spot{e.to, s.memory, s.below})
+		}
+	case toEnd:
+		if s.memory.holds() {
+			c.visit(spot{e.to, s.memory, s.below})
+		}
+	case toMemory:
+		c.visit(spot{e.to, g.memory(g.memories[e.arg]), s.below})
+	}
+	return c.work.spend(1)
+}
+
+// enter goes on at the beginning of a procedure.
+func (c *closure) enter(procedure int32, below *frame) {
+	p := &c.g.procedures[procedure]
+	s := spot{p.start, nil, below}
+	if p.loop >= 0 {
+		s.memory = c.g.memory(c.g.loops[p.loop].empty())
+	}
+	c.visit(s)
+}
