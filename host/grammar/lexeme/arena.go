@@ -36,9 +36,12 @@ type Arena struct {
 	left   int    // steps that the work at hand may still take
 	err    error
 
-	derived derived
-	voids   map[Expr]bool            // whether an expression has no text, where that took a search
-	sizes   [decoders]map[Expr]int32 // bytes of the shortest text
+	machines []*Machine
+
+	derived  derived
+	voids    map[Expr]bool            // whether an expression has no text, where that took a search
+	searches int                      // for one, which are within one another
+	sizes    [decoders]map[Expr]int32 // bytes of the shortest text
 }
 
 // stepsPerExpression is how much work making the expressions of an arena may take, for each that it may have.
@@ -58,7 +61,7 @@ func NewArena(bound int) *Arena {
 // fork returns an arena that begins with a's expressions and takes about so many bytes for others, which go with it. a must not
 // change afterwards.
 func (a *Arena) fork(memory int) *Arena {
-	return &Arena{parent: a, base: Expr(a.Len()), known: map[string]Expr{}, bound: memory / (2 * perNode), memory: memory / 2, voids: map[Expr]bool{}, err: a.err}
+	return &Arena{parent: a, base: Expr(a.Len()), known: map[string]Expr{}, bound: memory / (2 * perNode), memory: memory / 2, voids: map[Expr]bool{}, machines: a.machines, err: a.err}
 }
 
 // Err is what was too much.

@@ -75,6 +75,8 @@ func (a *Arena) deriveNew(x Expr) derivative {
 	switch n.kind {
 	case class:
 		return a.deriveClass(x)
+	case machine:
+		return a.deriveMachine(n.a, n.b)
 	case sequence:
 		d := a.mapped(a.derive(Expr(n.a)), func(y Expr) Expr { return a.then(y, Expr(n.b)) })
 		if a.at(Expr(n.a)).nullable {
@@ -153,6 +155,7 @@ func (a *Arena) partition(cuts []cut) []cut {
 // mapped applies f to what a derivative leads to.
 func (a *Arena) mapped(d derivative, f func(Expr) Expr) derivative {
 	next := make([]Expr, len(d.next))
+	a.spend(len(next))
 	for i, x := range d.next {
 		next[i] = f(x)
 	}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+
+// Package schema reads JSON schemas into rules of a grammar: what a rule allows is JSON that fits the schema, and nothing else is.
+//
+// It reads draft 2020-12, and drafts 4 to 7 where they differ and $schema names them. What is to hold at some place of a text is a
+// goal: a set of places of the schema that must hold there, and of places that must not. A goal is one rule, so recursion ends.
+// References, allOf and words beside each other add places to a goal; anyOf, oneOf, if and the denial of several words make
+// alternatives, each of which is a shape: what holds for a string, a number, an object or a list, all of it at once.
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/penstock/penstock/host/grammar"
+	"github.com/penstock/penstock/host/grammar/lexeme"
+)
+
+// Order is how an object's members may be ordered.
+type Order uint8
+
+// The orders.
+const (
+	ByKind      Order = iota // as the schema lists them where no others are allowed, else any
+	SchemaOrder              // as the schema lists them, others after them
+	AnyOrder
+)
+
+// Options say how a schema is read. The zero value is what the standard says, strictly.
+type Options struct {
+	Order   Order
+	Closed  bool // objects that list their properties and say nothing of others have no others
+	Compact bool // no white space
+	Loose   bool // what cannot be enforced is dropped, and listed, instead of being an error
+}
+
+// Relaxed is a part of a schema that is not enforced.
+type Relaxed struct {
+	Place string // a JSON pointer, as #/properties/name
+	Why   string
+}
+
+// maxSteps bounds the work of reading a schema: places visited, in whatever way.
+const maxSteps = 400_000
+
+// reader reads one schema.
+type reader struct {
+	b           *grammar.Builder
+	a           *lexeme.Arena
+	o           Options
+	document    *document
+	rules       map[string]grammar.Rule
+	queue       []task
+	shapes      map[string][]*shape
+	parts       map[*value]*part
+	lists       map[*value]*listPart
+	voids       map[string]bool
+	patterns    map[string]lexeme.Expr
+	formats     map[string]lexeme.Expr // lexeme.Nothing: it asserts nothing
+	spreading   map[string]bool
+	memberParts map[memberKey]*part
+	beside      map[pair]besides
+	partCount   int
+	evaluating  int              // unevaluatedProperties or unevaluatedItems around: they ask which alternatives hold
+	active      map[literal]bool // places that are being spread: one that leads to itself has no meaning
+	relaxed     []Relaxed
+	loosened    map[string]bool
+	steps       int
+	spaces      spaces
+}
+
+type task struct {
+	rule grammar.Rule
+	goal goal
+}
+
+// Read adds the rules of a schema to a builder and returns the one that a whole text fits.
+//
+// # Notes
+//   - The work is bounded, and does not depend on the vocabulary.
+//   - Relaxed is empty without Options.Loose.
+//
+// # Errors
+//   - What is wrong, unknown or not enforceable, with its place as a JSON pointer.
+func Read(b *grammar.Builder, schema json.RawMessage, o Options) (grammar.Rule, []Relaxed, error) {
+	d, err := open(schema)
+	if err != nil {
+		return 0, nil, err
+	}
+	r := &reader{
+		b: b, a: b.Lexemes, o: o, document: d,
+		rules: map[string]grammar.Rule{}, shapes: map[string][]*shape{}, parts: map[*value]*part{}, lists: map[*value]*listPart{},
+		voids: map[string]bool{}, patterns: map[string]lexeme.Expr{}, formats: map[string]lexeme.Expr{}, spreading: map[string]bool{}, memberParts: map[memberKey]*part{}, beside: map[pair]besides{},
+		active: map[literal]bool{}, loosened: map[string]bool{},
+	}
+	r.spaces = r.makeSpaces()
+	root := r.goal(literal{at: d.root})
+	if void, err := r.void(root, 0); err != nil {
+		return 0, nil, err
+	} else if void {
+		return 0, nil, fmt.Errorf("#: nothing fits the JSON schema")
+	}
+	value := r.rule(root)
+	for len(r.queue) > 0 {
+		next := r.queue[len(r.queue)-1]
+		r.queue = r.queue[:len(r.queue)-1]
+		body, err := r.body(next.goal)
+		if err != nil {
+			return 0, nil, err
+		}
+		b.Define(next.rule, body)
+	}
+	whole := b.Rule()
+	b.Define(whole, b.Seq(b.Call(value), r.spaces.end))
+	if err := r.a.Err(); err != nil {
+		return 0, nil, fmt.Errorf("#: %w", err)
+	}
+	return whole, r.relaxed, nil
+}
+
+// cannot tells that a part of the schema is not enforceable: an error, or nil where it may be dropped.
+func (r *reader) cannot(at *value, why string, args ...any) error {
+	why = fmt.Sprintf(why, args...)
+	if !r.o.Loose {
+		return wrong(at, "%s", why)
+	}
+	if place := at.pointer(); !r.loosened[place] {
+		r.loosened[place] = true
+		r.relaxed = append(r.relaxed, Relaxed{Place: place, Why: why})
+	}
+	return nil
+}
+
+// wrong is an error at a place.
+func wrong(at *value, why string, args ...any) error {
+	return fmt.Errorf("%s: %s", at.pointer(), fmt.Sprintf(why, args...))
+}
+
+// step counts work.
+func (r *reader) step(at *value, n int) error {
+	if r.steps += n; r.steps > maxSteps {
+		return wrong(at, "the JSON schema takes too much work to read")
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+
+package schema
+
+import "github.com/penstock/penstock/host/grammar/lexeme"
+
+const (
+	maxVoidDepth = 6     // of objects and lists in which it is looked for what cannot be
+	voidStates   = 2_000 // of a lexeme's automaton
+)
+
+// void reports whether nothing fits a goal. It is an estimate: false may mean that this was not seen.
+func (r *reader) void(g goal, depth int) (bool, error) {
+	if g.never() {
+		return true, nil
+	}
+	key := g.key()
+	if known, has := r.voids[key]; has {
+		return known, nil
+	}
+	if depth > maxVoidDepth || r.spreading[key] {
+		return false, nil
+	}
+	all, err := r.spread(g)
+	if err != nil {
+		return false, err
+	}
+	r.voids[key] = false // where it leads to itself
+	for _, s := range all {
+		void, err := r.voidShape(s, depth)
+		if err != nil || !void {
+			return false, err
+		}
+	}
+	r.voids[key] = true
+	return true, nil
+}
+
+// voidShape reports the same of one alternative.
+func (r *reader) voidShape(s *shape, depth int) (bool, error) {
+	if s.among {
+		for _, v := range s.values {
+			if fits, err := r.fitsShape(v, s); err != nil || fits {
+				return false, err
+			}
+		}
+		return true, nil
+	}
+	if s.kinds&(1<<null|1<<boolean) != 0 {
+		return false, nil
+	}
+	if s.may(text) {
+		if s.text == lexeme.All && s.excluded == nil {
+			return false, nil
+		}
+		if void, err := r.a.IsVoid(r.textOf(s), voidStates); err != nil || !void {
+			return false, nil
+		}
+	}
+	if s.may(number) {
+		x, err := r.numberOf(&s.numbers)
+		if err != nil {
+			return false, err
+		}
+		if void, err := r.a.IsVoid(x, voidStates); err != nil || !void {
+			return false, nil
+		}
+	}
+	if s.may(list) {
+		if void, err := r.voidList(&s.sequences, depth); err != nil || !void {
+			return false, err
+		}
+	}
+	if s.may(object) {
+		return r.voidObject(&s.members, depth)
+	}
+	return true, nil
+}
+
+// voidObject looks for a member that must be there and cannot.
+func (r *reader) voidObject(m *members, depth int) (bool, error) {
+	for _, name := range m.required {
+		g, fits, err := r.memberGoal(m, name)
+		if err != nil {
+			return false, err
+		}
+		if !fits {
+			return true, nil
+		}
+		if err := r.step(r.document.root, 1); err != nil {
+			return false, err
+		}
+		if void, err := r.void(g, depth+1); err != nil || void {
+			return void, err
+		}
+	}
+	return false, nil
+}
+
+// voidList looks for an item that must be there and cannot.
+func (r *reader) voidList(q *sequences, depth int) (bool, error) {
+	for i := range min(q.least, 8) {
+		if void, err := r.void(r.itemGoal(q, i), depth+1); err != nil || void {
+			return void, err
+		}
+	}
+	return false, nil
+}
