@@ -208,7 +208,7 @@ func denyLongest(_ *reader, s *shape, at *value) error {
 }
 
 func holdPattern(r *reader, s *shape, at *value) error {
-	x, known, err := r.pattern(at.member("pattern"), at.member("pattern"))
+	x, known, err := r.patternIn(at)
 	if known && err == nil {
 		s.text = r.a.And(s.text, x)
 	}
@@ -217,7 +217,7 @@ func holdPattern(r *reader, s *shape, at *value) error {
 
 func denyPattern(r *reader, s *shape, at *value) error {
 	s.only(text)
-	x, known, err := r.pattern(at.member("pattern"), at.member("pattern"))
+	x, known, err := r.patternIn(at)
 	if known && err == nil {
 		s.text = r.a.And(s.text, r.a.Not(x))
 	}
