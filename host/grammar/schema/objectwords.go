@@ -198,7 +198,7 @@ func holdRequired(r *reader, s *shape, at *value) error {
 		s.members.require(name)
 	}
 	if err == nil {
-		err = r.step(word, len(names)*(1+len(s.members.required)/64))
+		err = r.step(word, len(names))
 	}
 	return err
 }
