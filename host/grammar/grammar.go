@@ -15,7 +15,9 @@ type Grammar struct {
 	program
 	arena *lexeme.Arena
 	spelt []word // the lexemes
-	start *node
+
+	mostKept, mostLexemes int // bytes, see maxKept
+	start                 *node
 
 	mu         sync.Mutex // over what is made as texts need it
 	automata   *lexeme.Automata
@@ -37,7 +39,7 @@ func (b *Builder) Build(root Rule) (*Grammar, error) {
 	if err := b.check(root); err != nil {
 		return nil, err
 	}
-	g := &Grammar{arena: b.Lexemes, spelt: b.lexemes, table: newTable()}
+	g := &Grammar{arena: b.Lexemes, spelt: b.lexemes, mostKept: maxKept, mostLexemes: maxLexemes, table: newTable()}
 	g.closure.g = g
 	lengths, err := g.startWords(b)
 	if err != nil {
@@ -89,7 +91,7 @@ const unknownLength = never / 1024
 
 // startWords finds where the lexemes begin, and how long the shortest text of each is.
 func (g *Grammar) startWords(b *Builder) ([]int, error) {
-	g.automata = lexeme.NewAutomata(b.Lexemes, maxLexemes)
+	g.automata = lexeme.NewAutomata(b.Lexemes, g.mostLexemes)
 	lengths := make([]int, len(b.lexemes))
 	for i, w := range b.lexemes {
 		s, err := g.automata.Start(w.is, w.spelt)

@@ -116,7 +116,7 @@ func (g *Grammar) node(pairs []pair, complete bool) *node {
 
 // bound forgets all where too much is kept.
 func (g *Grammar) bound() {
-	if g.table.bytes >= maxKept {
+	if g.table.bytes >= g.mostKept {
 		g.forget()
 	}
 }
@@ -124,7 +124,7 @@ func (g *Grammar) bound() {
 // renew has automata begin anew that are full.
 func (g *Grammar) renew() error {
 	g.forget()
-	g.automata = lexeme.NewAutomata(g.arena, maxLexemes)
+	g.automata = lexeme.NewAutomata(g.arena, g.mostLexemes)
 	for i, w := range g.spelt {
 		var err error
 		if g.words[i], err = g.automata.Start(w.is, w.spelt); err != nil {

@@ -58,7 +58,7 @@ func (g *random) text(int) object {
 }
 
 func (g *random) formatted(int) object {
-	all := []string{"date", "time", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uri-reference", "uuid", "json-pointer", "relative-json-pointer", "uri-template", "color"}
+	all := []string{"date", "time", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uri-reference", "uuid", "json-pointer", "relative-json-pointer", "color"}
 	return object{"type": "string", "format": all[g.IntN(len(all))]}
 }
 
@@ -156,8 +156,8 @@ func (g *random) tuple(depth int) object {
 }
 
 func (g *random) containing(int) object {
-	s := object{"type": "array", "contains": object{"type": "integer"}, "maxItems": 5}
-	g.maybe(s, "maxContains", 1+g.IntN(2))
+	s := object{"type": "array", "items": object{"type": []any{"integer", "string"}}, "contains": object{"type": "integer"}}
+	s[[]string{"maxContains", "maxItems", "minContains"}[g.IntN(3)]] = 1 + g.IntN(3)
 	return s
 }
 
