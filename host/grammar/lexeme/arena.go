@@ -38,9 +38,10 @@ type Arena struct {
 
 	machines []*Machine
 
-	derived derived
-	voids   map[Expr]bool            // whether an expression has no text, where that took a search
-	sizes   [decoders]map[Expr]int32 // bytes of the shortest text
+	derived  derived
+	voids    map[Expr]bool            // whether an expression has no text, where that took a search
+	searches int                      // for one, which are within one another
+	sizes    [decoders]map[Expr]int32 // bytes of the shortest text
 }
 
 // stepsPerExpression is how much work making the expressions of an arena may take, for each that it may have.

@@ -25,12 +25,10 @@ const Dead State = 0
 type Automata struct {
 	arena  *Arena
 	memory int // in bytes
-	count  int // of states
-	filled int // blocks
 
-	infos  [chunks]atomic.Pointer[[chunk]state]
-	rows   [chunks]atomic.Pointer[[chunk]row]
-	blocks [chunks]atomic.Pointer[[chunk]block]
+	infos  pages[state]
+	rows   pages[row]
+	blocks pages[block]
 
 	states    map[state]State
 	rests     []rest
@@ -40,11 +38,6 @@ type Automata struct {
 	rooms     map[roomKey]int32
 	living    map[Expr]derivative
 }
-
-const (
-	chunk  = 512  // states or blocks of one allocation
-	chunks = 1024 // of them at most
-)
 
 // row is where a state's blocks are, each for sixteen bytes; 0 is not known yet. Most states have most blocks in common with others.
 type row [16]atomic.Uint32
@@ -67,25 +60,24 @@ func NewAutomata(a *Arena, memory int) *Automata {
 		rooms: map[roomKey]int32{}, living: map[Expr]derivative{},
 	}
 	t.rests = append(t.rests, rest{})
-	t.infos[0].Store(new([chunk]state))
-	t.rows[0].Store(new([chunk]row))
-	t.blocks[0].Store(new([chunk]block))
-	t.count, t.filled = 1, 2 // state 0 is Dead; block 0 is none; block 1 is dead
-	t.blockOf[block{}] = 1
-	for i := range t.rows[0].Load()[Dead] {
-		t.rows[0].Load()[Dead][i].Store(1)
+	t.infos.add()
+	_, dead := t.rows.add()
+	t.blocks.add() // number 0 is none
+	t.blockOf[block{}], _ = t.blocks.add()
+	for i := range dead {
+		dead[i].Store(t.blockOf[block{}])
 	}
 	return t
 }
 
 // Len is how many states there are.
-func (t *Automata) Len() int { return t.count }
+func (t *Automata) Len() int { return int(t.rows.size) }
 
 // Size is about how many bytes the table takes.
 func (t *Automata) Size() int {
 	const perState = int(unsafe.Sizeof(row{})+2*unsafe.Sizeof(state{})) + 24
 	const perBlock = int(2*unsafe.Sizeof(block{})) + 24
-	return t.arena.size() + t.count*perState + t.filled*perBlock + t.restBytes + 64*len(t.living) + 24*len(t.rooms)
+	return t.arena.size() + t.Len()*perState + int(t.blocks.size)*perBlock + t.restBytes + 64*len(t.living) + 24*len(t.rooms)
 }
 
 // Start returns the state before the first byte of an expression's texts.
@@ -108,8 +100,8 @@ func (t *Automata) Start(x Expr, d Decoder) (State, error) {
 
 // stepsPerByte and statesPerStep bound the work of one call.
 const (
-	stepsPerByte  = 400_000
-	statesPerStep = 20_000
+	stepsPerByte  = 200_000
+	statesPerStep = 10_000
 )
 
 // work runs what makes states.
@@ -125,16 +117,16 @@ func (t *Automata) work(f func()) error {
 }
 
 func (t *Automata) full() bool {
-	return t.arena.err != nil || t.count >= chunk*chunks || t.filled >= chunk*chunks || t.Size() > t.memory
+	return t.arena.err != nil || t.rows.size >= maxListed || t.blocks.size >= maxListed || t.Size() > t.memory
 }
 
 // Peek returns the state after a byte, if Next has been there.
 func (t *Automata) Peek(s State, b byte) (State, bool) {
-	at := t.rows[s/chunk].Load()[s%chunk][b>>4].Load()
+	at := t.rows.at(uint32(s))[b>>4].Load()
 	if at == 0 {
 		return Dead, false
 	}
-	return t.blocks[at/chunk].Load()[at%chunk][b&15], true
+	return t.blocks.at(at)[b&15], true
 }
 
 // Next returns the state after a byte. It is Dead where no text goes on with the byte: no half character and no half escape leads
@@ -142,7 +134,7 @@ func (t *Automata) Peek(s State, b byte) (State, bool) {
 //
 // # Errors
 //   - ErrTooMuch: the derivatives, or to find out which of them have a text, take more than a fixed amount of work. The byte is neither
-//     allowed nor forbidden then, and no later call finds out.
+//     allowed nor forbidden then. A later call goes on with what this one has found.
 //   - ErrFull: see Start. A table that is full at its beginning never has enough.
 func (t *Automata) Next(s State, b byte) (State, error) {
 	if next, known := t.Peek(s, b); known {
@@ -154,15 +146,12 @@ func (t *Automata) Next(s State, b byte) (State, error) {
 	}
 	at, known := t.blockOf[made]
 	if !known {
-		at = uint32(t.filled)
-		if at%chunk == 0 {
-			t.blocks[at/chunk].Store(new([chunk]block))
-		}
-		t.blocks[at/chunk].Load()[at%chunk] = made
+		var place *block
+		at, place = t.blocks.add()
+		*place = made
 		t.blockOf[made] = at
-		t.filled++
 	}
-	t.rows[s/chunk].Load()[s%chunk][b>>4].Store(at)
+	t.rows.at(uint32(s))[b>>4].Store(at)
 	return made[b&15], nil
 }
 
@@ -172,25 +161,21 @@ func (t *Automata) Accepts(s State) bool { return t.info(s).accepts }
 // Live reports whether some text completes what led to a state.
 func (t *Automata) Live(s State) bool { return s != Dead }
 
-func (t *Automata) info(s State) *state { return &t.infos[s/chunk].Load()[s%chunk] }
+func (t *Automata) info(s State) *state { return t.infos.at(uint32(s)) }
 
 // number returns that of a state, which is live.
 func (t *Automata) number(is state) State {
 	if s, known := t.states[is]; known {
 		return s
 	}
-	if t.arena.err != nil || t.count >= chunk*chunks {
+	if t.arena.err != nil || t.rows.size >= maxListed {
 		return Dead
 	}
-	s := State(t.count)
-	if s%chunk == 0 {
-		t.infos[s/chunk].Store(new([chunk]state))
-		t.rows[s/chunk].Store(new([chunk]row))
-	}
-	t.infos[s/chunk].Load()[s%chunk] = is
-	t.states[is] = s
-	t.count++
-	return s
+	t.rows.add()
+	n, place := t.infos.add()
+	*place = is
+	t.states[is] = State(n)
+	return State(n)
 }
 
 // boundary is the state between two characters. What follows is not void.

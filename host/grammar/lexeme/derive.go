@@ -155,6 +155,7 @@ func (a *Arena) partition(cuts []cut) []cut {
 // mapped applies f to what a derivative leads to.
 func (a *Arena) mapped(d derivative, f func(Expr) Expr) derivative {
 	next := make([]Expr, len(d.next))
+	a.spend(len(next))
 	for i, x := range d.next {
 		next[i] = f(x)
 	}

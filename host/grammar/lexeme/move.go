@@ -51,6 +51,8 @@ func (m *mover) move(x Expr) Expr {
 	n := *m.from.at(x)
 	y := Nothing
 	switch n.kind {
+	case machine:
+		y = m.to.inMachine(n.a, n.b)
 	case class:
 		y = m.to.Class(m.from.rangesOf(x)...)
 	case sequence:

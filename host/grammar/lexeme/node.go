@@ -27,6 +27,7 @@ type node struct {
 	nullable    bool  // the empty text is one of its texts
 	sure        bool  // it surely has a text; if not, IsVoid has to look
 	whole       bool  // the lengths of its texts are all of least to most
+	front, back bool  // any text may stand before each of its texts; behind each
 	a, b        int32 // what it is made of, or where that lies and how many there are
 	min, max    int32 // of repetitions; max may be far
 	least, most int32 // bounds of the length of its texts in characters
@@ -45,11 +46,14 @@ func (a *Arena) measure(n *node, parts []Expr) {
 		x, y := a.at(Expr(n.a)), a.at(Expr(n.b))
 		n.nullable, n.sure, n.whole = x.nullable && y.nullable, x.sure && y.sure, x.whole && y.whole
 		n.least, n.most = plus(x.least, y.least), plus(x.most, y.most)
+		n.front, n.back = x.front, y.back
 	case repetition:
 		x := a.at(Expr(n.a))
 		n.nullable, n.sure = n.min == 0 || x.nullable, n.min == 0 || x.sure
 		n.least, n.most = times(x.least, n.min), times(x.most, n.max)
 		n.whole = x.whole && (n.min == n.max || times(x.most-x.least, n.min) >= x.least-1)
+		n.front = Expr(n.a) == Char && n.max == far
+		n.back = n.front
 	case complement:
 		x := a.at(Expr(n.a))
 		n.nullable, n.sure, n.most = !x.nullable, !x.nullable || x.most < far, far
@@ -69,11 +73,12 @@ func (a *Arena) measure(n *node, parts []Expr) {
 }
 
 func (a *Arena) measureUnion(n *node, parts []Expr) {
-	n.least, n.whole = far, len(parts) <= 64
+	n.least, n.whole, n.front, n.back = far, len(parts) <= 64, true, true
 	for _, p := range parts {
 		x := a.at(p)
 		n.nullable, n.sure, n.whole = n.nullable || x.nullable, n.sure || x.sure, n.whole && x.whole
 		n.least, n.most = min(n.least, x.least), max(n.most, x.most)
+		n.front, n.back = n.front && x.front, n.back && x.back
 	}
 	if !n.whole {
 		return
@@ -92,15 +97,24 @@ func (a *Arena) measureUnion(n *node, parts []Expr) {
 func (a *Arena) measureIntersection(n *node, parts []Expr) {
 	n.nullable, n.most = true, far
 	whole := len(parts) == 2
-	lengths := false // a part tells only how long a text is
+	lengths := false               // a part tells only how long a text is
+	first, last, row := 0, 0, true // texts of each can stand in a row, at most one only at the beginning, one only at the end
 	for _, p := range parts {
 		x := a.at(p)
 		n.nullable, whole = n.nullable && x.nullable, whole && x.whole
 		n.least, n.most = max(n.least, x.least), min(n.most, x.most)
 		lengths = lengths || x.kind == repetition && Expr(x.a) == Char
+		row = row && x.sure && (x.front || x.back)
+		if !x.front {
+			first++
+		}
+		if !x.back {
+			last++
+		}
 	}
+	n.front, n.back = first == 0, last == 0
 	n.whole = whole && lengths && n.least <= n.most
-	n.sure = n.nullable || n.whole
+	n.sure = n.nullable || n.whole || row && first <= 1 && last <= 1
 }
 
 func plus(x, y int32) int32 { return int32(min(int64(x)+int64(y), far)) }

@@ -160,7 +160,7 @@ func (a *Arena) shortestPath(x Expr, d Decoder) int32 {
 	best := map[Expr]int32{x: 0}
 	from := map[Expr]Expr{}
 	done := map[Expr]bool{}
-	ahead := &paths{{x, 0, a.at(x).least}}
+	ahead := &paths{{x, 0, a.atLeast(x, d)}}
 	for ahead.Len() > 0 {
 		p := heap.Pop(ahead).(path)
 		if p.to == Empty { // the end, whatever it is called
@@ -186,7 +186,7 @@ func (a *Arena) shortestPath(x Expr, d Decoder) int32 {
 		for _, y := range sortedKeys(next) {
 			if size := plus(p.size, next[y]); y != Nothing && better(best, y, size) {
 				from[y] = p.to
-				heap.Push(ahead, path{y, size, plus(size, a.at(y).least)})
+				heap.Push(ahead, path{y, size, plus(size, a.atLeast(y, d))})
 			}
 		}
 		if a.err != nil {
@@ -195,6 +195,19 @@ func (a *Arena) shortestPath(x Expr, d Decoder) int32 {
 	}
 	a.keepSize(x, d, far)
 	return far
+}
+
+// atLeast is a number of bytes that no text of an expression is shorter than.
+func (a *Arena) atLeast(x Expr, d Decoder) int32 {
+	least := a.at(x).least
+	if a.at(x).kind == intersection {
+		for _, p := range a.parts(x) {
+			if k := a.at(p).kind; k != complement && k != intersection && a.at(p).sure {
+				least = max(least, a.shortest(p, d))
+			}
+		}
+	}
+	return least
 }
 
 func better(best map[Expr]int32, x Expr, size int32) bool {
