@@ -4,7 +4,6 @@ package grammar
 
 import (
 	"errors"
-	"hash/maphash"
 	"slices"
 )
 
@@ -97,19 +96,16 @@ func (m *masking) fill(n *node) error {
 	if !any {
 		return m.walk(n, &m.v.all)
 	}
-	for i := range m.v.slices.slices {
-		s := &m.v.slices.slices[i]
-		if s.length > room[s.of] {
-			if err := m.walk(n, &s.trie); err != nil {
-				return err
-			}
-			continue
-		}
-		for w, bits := range s.mask {
-			m.mask[w] |= bits
+	within := m.v.slices.within(room)
+	for w, bits := range within.mask {
+		m.mask[w] |= bits
+	}
+	for _, t := range within.beyond {
+		if err := m.walk(n, t); err != nil {
+			return err
 		}
 	}
-	return m.walk(n, &m.v.slices.others)
+	return nil
 }
 
 // walk allows the tokens of a trie whose text fits.
@@ -177,13 +173,10 @@ func (g *Grammar) keep(n *node, v *Vocabulary, mask []uint32) {
 	var key uint64
 	if len(known.few) > fewTokens {
 		known.few = nil
-		key = maphash.Comparable(seed, v)
-		var h maphash.Hash
-		h.SetSeed(seed)
 		for _, bits := range mask {
-			maphash.WriteComparable(&h, bits)
+			key = (key ^ uint64(bits)) * 0x9e3779b97f4a7c15
+			key ^= key >> 29
 		}
-		key ^= h.Sum64()
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()

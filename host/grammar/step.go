@@ -66,7 +66,38 @@ func (g *Grammar) stepLocked(n *node, b byte, w *work) (home, to *node, err erro
 		return nil, nil, err
 	}
 	g.remember(n, b, to)
+	if len(n.pairs) <= fewPairs {
+		g.rememberLike(n, b, to)
+	}
 	return n, to, nil
+}
+
+// fewPairs is how many pairs a node may have for other bytes to be looked at too.
+const fewPairs = 8
+
+// rememberLike keeps a step for those of 16 bytes, among them b, that take every pair to where b takes it.
+func (g *Grammar) rememberLike(n *node, b byte, to *node) {
+	known := n.next[b>>4].Load()
+	for c := b &^ 15; c>>4 == b>>4; c++ {
+		if known[c&15].Load() == nil && g.alike(n, b, c) {
+			known[c&15].Store(to)
+		}
+		if c == 255 {
+			return
+		}
+	}
+}
+
+func (g *Grammar) alike(n *node, b, c byte) bool {
+	for i := range n.pairs {
+		if p := &n.pairs[i]; p.reads == readsBytes {
+			at, _ := g.automata.Peek(lexeme.State(p.at), b)
+			if like, known := g.automata.Peek(lexeme.State(p.at), c); !known || like != at {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // after is the node after a byte where it is known.

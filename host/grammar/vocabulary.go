@@ -15,7 +15,7 @@ type Vocabulary struct {
 	isEnd   []bool
 	isNamed []bool // by token: it may come for its number
 	all     trie   // tokens with a text
-	slices  slicing
+	slices  *slicing
 }
 
 // NewVocabulary arranges tokens. pieces has the bytes of each, which it keeps. Those of endOfGeneration come only where a text may end.
