@@ -9,30 +9,39 @@ const (
 	voidStates   = 2_000 // of a lexeme's automaton
 )
 
-// void reports whether nothing fits a goal. It is an estimate: false may mean that this was not seen.
+// found is what void knows of a goal: that nothing fits it, or that this was not seen, from some depth on.
+type found struct {
+	void  bool
+	depth int
+}
+
+// void reports whether nothing fits a goal. It is an estimate: false may mean that this was not seen. depth is how many objects and
+// lists lie around it, in which the same is asked.
 func (r *reader) void(g goal, depth int) (bool, error) {
 	if g.never() {
 		return true, nil
 	}
-	key := g.key()
-	if known, has := r.voids[key]; has {
-		return known, nil
+	var of key
+	of.goal(g)
+	name := string(of)
+	if known, has := r.voids[name]; has && (known.void || known.depth <= depth) {
+		return known.void, nil
 	}
-	if depth > maxVoidDepth || r.spreading[key] {
+	if depth > maxVoidDepth || r.spreading[name] {
 		return false, nil
 	}
 	all, err := r.spread(g)
 	if err != nil {
 		return false, err
 	}
-	r.voids[key] = false // where it leads to itself
+	r.voids[name] = found{false, depth} // where it leads to itself
 	for _, s := range all {
 		void, err := r.voidShape(s, depth)
 		if err != nil || !void {
 			return false, err
 		}
 	}
-	r.voids[key] = true
+	r.voids[name] = found{true, depth}
 	return true, nil
 }
 
