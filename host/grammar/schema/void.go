@@ -2,7 +2,11 @@
 
 package schema
 
-import "github.com/penstock/penstock/host/grammar/lexeme"
+import (
+	"slices"
+
+	"github.com/penstock/penstock/host/grammar/lexeme"
+)
 
 const (
 	maxVoidDepth = 6     // of objects and lists in which it is looked for what cannot be
@@ -30,11 +34,11 @@ func (r *reader) void(g goal, depth int) (bool, error) {
 	if depth > maxVoidDepth || r.spreading[name] {
 		return false, nil
 	}
+	r.voids[name] = found{false, depth} // where it leads to itself
 	all, err := r.spread(g)
 	if err != nil {
-		return false, err
+		return false, r.step(g[0].at, 0) // what is wrong with it is told where it is read, if it is
 	}
-	r.voids[name] = found{false, depth} // where it leads to itself
 	for _, s := range all {
 		void, err := r.voidShape(s, depth)
 		if err != nil || !void {
@@ -86,8 +90,9 @@ func (r *reader) voidShape(s *shape, depth int) (bool, error) {
 	return true, nil
 }
 
-// voidObject looks for a member that must be there and cannot.
+// voidObject looks for a member that must be there and cannot: first among those that take a short look.
 func (r *reader) voidObject(m *members, depth int) (bool, error) {
+	var later []goal
 	for _, name := range m.required {
 		g, fits, err := r.memberGoal(m, name)
 		if err != nil {
@@ -99,11 +104,29 @@ func (r *reader) voidObject(m *members, depth int) (bool, error) {
 		if err := r.step(r.document.root, 1); err != nil {
 			return false, err
 		}
+		if slices.ContainsFunc(g, func(l literal) bool { return leads(l.at) }) {
+			later = append(later, g)
+		} else if void, err := r.void(g, depth+1); err != nil || void {
+			return void, err
+		}
+	}
+	for _, g := range later {
 		if void, err := r.void(g, depth+1); err != nil || void {
 			return void, err
 		}
 	}
 	return false, nil
+}
+
+// leads reports whether a schema leads to others that hold for the same value.
+func leads(at *value) bool {
+	return slices.ContainsFunc(at.names, func(name string) bool {
+		switch name {
+		case "$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "not", "if":
+			return true
+		}
+		return false
+	})
 }
 
 // voidList looks for an item that must be there and cannot.
