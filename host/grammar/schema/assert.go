@@ -132,6 +132,7 @@ type word struct {
 	names []string
 	// hold makes it hold in each alternative, deny makes it fail. Both may change what they are given.
 	hold, deny func(r *reader, all []*shape, at *value) ([]*shape, error)
+	since      int  // the draft that has it first
 	plain      bool // it lists no members and makes no alternatives
 }
 
@@ -189,7 +190,7 @@ func (r *reader) holdWords(all []*shape, at *value) ([]*shape, error) {
 func (r *reader) present(at *value) []*word {
 	var all []*word
 	for i := range words {
-		if w := &words[i]; w.in(at) && (!r.hides(at) || w.names[0] == "$ref") {
+		if w := &words[i]; w.in(at) && (!r.hides(at) || w.names[0] == "$ref") && !(r.document.named && r.document.draft < w.since) {
 			all = append(all, w)
 		}
 	}

@@ -12,7 +12,7 @@ var combinations = []word{
 	{names: []string{"not"}, hold: not(true), deny: not(false)},
 }
 
-var conditionals = []word{{names: []string{"if"}, hold: holdIf, deny: denyIf}}
+var conditionals = []word{{names: []string{"if"}, hold: holdIf, deny: denyIf, since: 7}}
 
 // follower is follow or followDynamic.
 type follower func(r *reader, ref *value) (*value, error)

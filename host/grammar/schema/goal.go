@@ -3,7 +3,6 @@
 package schema
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"github.com/penstock/penstock/host/grammar"
@@ -60,27 +59,15 @@ func (g goal) never() bool {
 	return false
 }
 
-// key is equal for equal goals.
-func (g goal) key() string {
-	b := make([]byte, 0, 4*len(g))
-	for _, l := range g {
-		n := uint64(l.at.id) << 1
-		if l.not {
-			n++
-		}
-		b = binary.AppendUvarint(b, n)
-	}
-	return string(b)
-}
-
 // rule is the texts that a goal allows.
 func (r *reader) rule(g goal) grammar.Rule {
-	key := g.key()
-	if known, has := r.rules[key]; has {
+	var of key
+	of.goal(g)
+	if known, has := r.rules[string(of)]; has {
 		return known
 	}
 	made := r.b.Rule()
-	r.rules[key] = made
+	r.rules[string(of)] = made
 	r.queue = append(r.queue, task{made, g})
 	return made
 }
@@ -90,16 +77,18 @@ func (r *reader) spread(g goal) ([]*shape, error) {
 	if g.never() {
 		return nil, nil
 	}
-	key := g.key()
-	if known, has := r.shapes[key]; has {
+	var of key
+	of.goal(g)
+	name := string(of)
+	if known, has := r.shapes[name]; has {
 		return known, nil
 	}
-	r.spreading[key] = true
+	r.spreading[name] = true
 	active, evaluating := r.active, r.evaluating
 	r.active, r.evaluating = map[literal]bool{}, 0
 	defer func() {
 		r.active, r.evaluating = active, evaluating
-		delete(r.spreading, key)
+		delete(r.spreading, name)
 	}()
 	all := []*shape{anything()}
 	var err error
@@ -108,6 +97,6 @@ func (r *reader) spread(g goal) ([]*shape, error) {
 			return nil, err
 		}
 	}
-	r.shapes[key] = all
+	r.shapes[name] = all
 	return all, nil
 }

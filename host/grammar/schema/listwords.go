@@ -8,7 +8,7 @@ var listWords = []word{
 	{names: []string{"items", "prefixItems", "additionalItems"}, hold: each(holdItems), deny: denyItems},
 	{names: []string{"minItems"}, hold: each(holdLeastItems), deny: each(denyLeastItems)},
 	{names: []string{"maxItems"}, hold: each(holdMostItems), deny: each(denyMostItems)},
-	{names: []string{"contains"}, hold: each(holdContains), deny: denyContains},
+	{names: []string{"contains"}, hold: each(holdContains), deny: denyContains, since: 6},
 	{names: []string{"uniqueItems"}, hold: each(holdUnique), deny: denyUnique},
 }
 

@@ -212,7 +212,7 @@ func (m *members) dividers() []lexeme.Expr {
 func (r *reader) merged(of []group) []group {
 	var made []group
 	for _, g := range of {
-		at := slices.IndexFunc(made, func(o group) bool { return o.some == g.some && o.goal.key() == g.goal.key() })
+		at := slices.IndexFunc(made, func(o group) bool { return o.some == g.some && slices.Equal(o.goal, g.goal) })
 		if at < 0 {
 			made = append(made, g)
 			continue

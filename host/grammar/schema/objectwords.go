@@ -8,7 +8,7 @@ import (
 
 var objectWords = []word{
 	{names: []string{"properties", "patternProperties", "additionalProperties"}, hold: each(holdProperties), deny: denyProperties},
-	{names: []string{"propertyNames"}, hold: each(holdNames), deny: each(denyNames)},
+	{names: []string{"propertyNames"}, hold: each(holdNames), deny: each(denyNames), since: 6},
 	{names: []string{"required"}, hold: each(holdRequired), deny: denyRequired},
 	{names: []string{"minProperties"}, hold: each(holdLeast), deny: each(denyLeast)},
 	{names: []string{"maxProperties"}, hold: each(holdMost), deny: each(denyMost)},

@@ -41,7 +41,7 @@ type Relaxed struct {
 }
 
 // maxSteps bounds the work of reading a schema: places visited, in whatever way.
-const maxSteps = 400_000
+const maxSteps = 60_000
 
 // reader reads one schema.
 type reader struct {
@@ -54,7 +54,7 @@ type reader struct {
 	shapes      map[string][]*shape
 	parts       map[*value]*part
 	lists       map[*value]*listPart
-	voids       map[string]bool
+	voids       map[string]found
 	patterns    map[string]lexeme.Expr
 	formats     map[string]lexeme.Expr // lexeme.Nothing: it asserts nothing
 	spreading   map[string]bool
@@ -92,7 +92,7 @@ func Read(b *grammar.Builder, schema json.RawMessage, o Options) (grammar.Rule, 
 	r := &reader{
 		b: b, a: b.Lexemes, o: o, document: d,
 		rules: map[string]grammar.Rule{}, shapes: map[string][]*shape{}, parts: map[*value]*part{}, lists: map[*value]*listPart{},
-		voids: map[string]bool{}, patterns: map[string]lexeme.Expr{}, formats: map[string]lexeme.Expr{}, spreading: map[string]bool{}, memberParts: map[memberKey]*part{}, beside: map[pair]besides{}, otherwise: map[*value]lexeme.Expr{}, references: map[*value]*value{},
+		voids: map[string]found{}, patterns: map[string]lexeme.Expr{}, formats: map[string]lexeme.Expr{}, spreading: map[string]bool{}, memberParts: map[memberKey]*part{}, beside: map[pair]besides{}, otherwise: map[*value]lexeme.Expr{}, references: map[*value]*value{},
 		active: map[literal]bool{}, loosened: map[string]bool{},
 	}
 	r.spaces = r.makeSpaces()

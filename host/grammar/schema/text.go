@@ -13,7 +13,7 @@ import (
 // valueWords say which values may be, of any kind.
 var valueWords = []word{
 	{names: []string{"type"}, hold: holdType, deny: denyType},
-	{names: []string{"const"}, hold: each(holdConst), deny: each(denyConst)},
+	{names: []string{"const"}, hold: each(holdConst), deny: each(denyConst), since: 6},
 	{names: []string{"enum"}, hold: each(holdEnum), deny: each(denyEnum)},
 }
 

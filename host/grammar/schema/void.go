@@ -2,37 +2,50 @@
 
 package schema
 
-import "github.com/penstock/penstock/host/grammar/lexeme"
+import (
+	"slices"
+
+	"github.com/penstock/penstock/host/grammar/lexeme"
+)
 
 const (
 	maxVoidDepth = 6     // of objects and lists in which it is looked for what cannot be
 	voidStates   = 2_000 // of a lexeme's automaton
 )
 
-// void reports whether nothing fits a goal. It is an estimate: false may mean that this was not seen.
+// found is what void knows of a goal: that nothing fits it, or that this was not seen, from some depth on.
+type found struct {
+	void  bool
+	depth int
+}
+
+// void reports whether nothing fits a goal. It is an estimate: false may mean that this was not seen. depth is how many objects and
+// lists lie around it, in which the same is asked.
 func (r *reader) void(g goal, depth int) (bool, error) {
 	if g.never() {
 		return true, nil
 	}
-	key := g.key()
-	if known, has := r.voids[key]; has {
-		return known, nil
+	var of key
+	of.goal(g)
+	name := string(of)
+	if known, has := r.voids[name]; has && (known.void || known.depth <= depth) {
+		return known.void, nil
 	}
-	if depth > maxVoidDepth || r.spreading[key] {
+	if depth > maxVoidDepth || r.spreading[name] {
 		return false, nil
 	}
+	r.voids[name] = found{false, depth} // where it leads to itself
 	all, err := r.spread(g)
 	if err != nil {
-		return false, err
+		return false, r.step(g[0].at, 0) // what is wrong with it is told where it is read, if it is
 	}
-	r.voids[key] = false // where it leads to itself
 	for _, s := range all {
 		void, err := r.voidShape(s, depth)
 		if err != nil || !void {
 			return false, err
 		}
 	}
-	r.voids[key] = true
+	r.voids[name] = found{true, depth}
 	return true, nil
 }
 
@@ -77,8 +90,9 @@ func (r *reader) voidShape(s *shape, depth int) (bool, error) {
 	return true, nil
 }
 
-// voidObject looks for a member that must be there and cannot.
+// voidObject looks for a member that must be there and cannot: first among those that take a short look.
 func (r *reader) voidObject(m *members, depth int) (bool, error) {
+	var later []goal
 	for _, name := range m.required {
 		g, fits, err := r.memberGoal(m, name)
 		if err != nil {
@@ -90,11 +104,29 @@ func (r *reader) voidObject(m *members, depth int) (bool, error) {
 		if err := r.step(r.document.root, 1); err != nil {
 			return false, err
 		}
+		if slices.ContainsFunc(g, func(l literal) bool { return leads(l.at) }) {
+			later = append(later, g)
+		} else if void, err := r.void(g, depth+1); err != nil || void {
+			return void, err
+		}
+	}
+	for _, g := range later {
 		if void, err := r.void(g, depth+1); err != nil || void {
 			return void, err
 		}
 	}
 	return false, nil
+}
+
+// leads reports whether a schema leads to others that hold for the same value.
+func leads(at *value) bool {
+	return slices.ContainsFunc(at.names, func(name string) bool {
+		switch name {
+		case "$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "not", "if":
+			return true
+		}
+		return false
+	})
 }
 
 // voidList looks for an item that must be there and cannot.
