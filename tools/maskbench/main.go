@@ -22,6 +22,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/pprof"
+	"time"
 
 	"github.com/penstock/penstock/host/grammar/schema"
 )
@@ -41,7 +43,9 @@ func run(args []string, in io.Reader, out io.Writer) error {
 	vocabulary := flags.String("vocabulary", "", "a GGUF `file` whose tokens the masks are over (default: bytes are followed, without masks)")
 	order := flags.String("order", "", "property_order of each request: schema or any (default: what the server does)")
 	tool := flags.Bool("tool", false, "only what may be a tool's arguments: schemas of type object whose valid instances are objects")
+	processor := flags.Bool("processor", false, "measure processor time instead of the time that passes, on a machine that does other work besides")
 	every := flags.Int("every", 1, "take each `n`th schema only")
+	profile := flags.String("profile", "", "write where the time went into this `file`, for go tool pprof")
 	list := flags.String("list", "", "write a line of JSON for each schema into this `file`")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -50,7 +54,14 @@ func run(args []string, in io.Reader, out io.Writer) error {
 	if !ok || *every < 1 || flags.NArg() > 1 {
 		return errors.New("usage: maskbench [flags] [schemas.jsonl]; -order is schema or any, -every at least 1")
 	}
-	b := &bench{options: schema.Options{Order: o}}
+	begun := time.Now()
+	b := &bench{options: schema.Options{Order: o}, clock: func() time.Duration { return time.Since(begun) }}
+	if *processor {
+		var err error
+		if b.clock, err = processorClock(); err != nil {
+			return err
+		}
+	}
 	if *vocabulary != "" {
 		var err error
 		if b.tokens, err = readTokens(*vocabulary); err != nil {
@@ -64,6 +75,17 @@ func run(args []string, in io.Reader, out io.Writer) error {
 		}
 		defer f.Close()
 		in = f
+	}
+	if *profile != "" {
+		f, err := os.Create(*profile)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
 	}
 	results, err := measureAll(b, in, *every, *tool)
 	if err != nil {

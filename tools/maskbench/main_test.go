@@ -26,7 +26,7 @@ func TestRun_TellsWhatBecameOfEachSchema(t *testing.T) {
 	if err := synth.SmallFile(vocabulary, "mamba", 1); err != nil {
 		t.Fatal(err)
 	}
-	for name, flags := range map[string][]string{"bytes": nil, "tokens": {"-vocabulary", vocabulary}, "any order": {"-order", "any"}} {
+	for name, flags := range map[string][]string{"bytes": nil, "tokens": {"-vocabulary", vocabulary}, "any order": {"-order", "any", "-processor"}} {
 		t.Run(name, func(t *testing.T) {
 			list := filepath.Join(t.TempDir(), "list")
 			var out bytes.Buffer

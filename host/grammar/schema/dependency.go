@@ -48,7 +48,7 @@ func holdDependencies(r *reader, all []*shape, at *value) ([]*shape, error) {
 	for _, d := range of {
 		var made []*shape // without the member, if it is an object at all
 		for _, s := range all {
-			if !s.may(object) || !requires(s, d.name) {
+			if !s.may(object) || !among(s.members.required, d.name) {
 				c := s.copy()
 				c.members.forbid(d.name)
 				made = append(made, c)
@@ -63,15 +63,6 @@ func holdDependencies(r *reader, all []*shape, at *value) ([]*shape, error) {
 		}
 	}
 	return all, nil
-}
-
-func requires(s *shape, name string) bool {
-	for _, other := range s.members.required {
-		if other == name {
-			return true
-		}
-	}
-	return false
 }
 
 // with makes a member present, and what depends on it hold or not.

@@ -3,8 +3,6 @@
 package schema
 
 import (
-	"slices"
-
 	"github.com/penstock/penstock/host/grammar"
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
@@ -26,7 +24,7 @@ type link struct{ at, count int }
 func (r *reader) inOrder(m *members, listed []member, groups []group) grammar.Body {
 	c := &chain{r: r, m: m, rules: map[link]grammar.Rule{}}
 	for _, of := range listed {
-		if !slices.Contains(m.absent, of.name) {
+		if !among(m.absent, of.name) {
 			c.listed = append(c.listed, of)
 		}
 	}
@@ -62,7 +60,7 @@ func (c *chain) body(l link) grammar.Body {
 		}
 		parts = append(parts, c.r.b.Seq(c.separated(l, of.is), c.from(next)))
 	}
-	if !slices.Contains(c.m.required, of.name) {
+	if !among(c.m.required, of.name) {
 		parts = append(parts, c.from(link{l.at + 1, l.count}))
 	}
 	return c.r.b.Alt(parts...)

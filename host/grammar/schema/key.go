@@ -2,10 +2,7 @@
 
 package schema
 
-import (
-	"encoding/binary"
-	"slices"
-)
+import "encoding/binary"
 
 // key is a text that is equal for equal things.
 type key []byte
@@ -26,14 +23,6 @@ func (k *key) texts(all []string) {
 	for _, s := range all {
 		k.text(s)
 	}
-}
-
-// sorted adds texts whose order does not matter.
-func (k *key) sorted(all []string) {
-	if !slices.IsSorted(all) {
-		all = slices.Sorted(slices.Values(all))
-	}
-	k.texts(all)
 }
 
 func (k *key) goal(g goal) {
@@ -70,8 +59,8 @@ func (k *key) structure(m *members) {
 
 func (k *key) members(m *members) {
 	k.structure(m)
-	k.sorted(m.required)
-	k.sorted(m.absent)
+	k.texts(m.required)
+	k.texts(m.absent)
 	k.number(m.least)
 	k.number(m.most)
 }

@@ -43,7 +43,7 @@ func (p *part) goals(name string, matches func(lexeme.Expr) (bool, error), to *[
 
 // memberGoal is what must hold of a member, and whether it may be there at all.
 func (r *reader) memberGoal(m *members, name string) (goal, bool, error) {
-	if slices.Contains(m.absent, name) {
+	if among(m.absent, name) {
 		return nil, false, nil
 	}
 	key := &value{kind: text, text: name}
@@ -84,7 +84,7 @@ func (m *members) lists(name string) bool {
 			return true
 		}
 	}
-	return slices.Contains(m.required, name)
+	return among(m.required, name)
 }
 
 // namesOf is the strings that fit a goal.
@@ -144,7 +144,7 @@ func (r *reader) others(m *members, listed []string) ([]group, error) {
 	for _, pattern := range m.dividers() {
 		var finer []piece
 		for _, p := range pieces {
-			for _, half := range []piece{{r.a.And(p.names, pattern), with(p.in, pattern)}, {r.a.And(p.names, r.a.Not(pattern)), p.in}} {
+			for _, half := range []piece{{r.a.And(p.names, pattern), inside(p.in, pattern)}, {r.a.And(p.names, r.a.Not(pattern)), p.in}} {
 				if void, err := r.a.IsVoid(half.names, voidStates); err != nil || !void {
 					finer = append(finer, half)
 				}
@@ -185,7 +185,7 @@ func (r *reader) others(m *members, listed []string) ([]group, error) {
 // unlisted is the name of no member: it is no UTF-8, which a name always is.
 const unlisted = "\xff"
 
-func with(in map[lexeme.Expr]bool, x lexeme.Expr) map[lexeme.Expr]bool {
+func inside(in map[lexeme.Expr]bool, x lexeme.Expr) map[lexeme.Expr]bool {
 	more := map[lexeme.Expr]bool{x: true}
 	for other := range in {
 		more[other] = true

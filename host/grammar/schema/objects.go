@@ -66,7 +66,7 @@ func (r *reader) placeSome(m *members) ([]*members, error) {
 				if err != nil {
 					return nil, err
 				}
-				if !named || slices.Contains(from.absent, name) {
+				if !named || among(from.absent, name) {
 					continue
 				}
 				to := (&shape{members: *from}).copy().members
@@ -135,9 +135,7 @@ func (r *reader) objects(all []*members) ([]grammar.Body, error) {
 			return nil, err
 		}
 		base.required = nil
-		if !slices.ContainsFunc(all, func(m *members) bool { return slices.Contains(m.required, name) }) {
-			base.required = nil
-		} else {
+		if slices.ContainsFunc(all, func(m *members) bool { return among(m.required, name) }) {
 			base.required = []string{name}
 		}
 		g, fits, err := r.memberGoal(&base, name)

@@ -56,7 +56,7 @@ func (r *reader) partOf(at *value) (*part, error) {
 			return nil, wrong(word, "patternProperties must be an object")
 		}
 		for i, pattern := range word.names {
-			x, known, err := r.pattern(word.items[i], &value{kind: text, text: pattern})
+			x, known, err := r.pattern(word.items[i], pattern)
 			if err != nil {
 				return nil, err
 			}
@@ -198,7 +198,7 @@ func holdRequired(r *reader, s *shape, at *value) error {
 		s.members.require(name)
 	}
 	if err == nil {
-		err = r.step(word, len(names)*(1+len(s.members.required)/64))
+		err = r.step(word, len(names))
 	}
 	return err
 }

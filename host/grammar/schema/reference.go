@@ -125,7 +125,17 @@ func (d *document) baseOf(v *value) (*value, string) {
 
 // follow returns what a reference refers to.
 func (r *reader) follow(ref *value) (*value, error) {
-	d := r.document
+	if to := r.references[ref]; to != nil {
+		return to, nil
+	}
+	to, err := r.document.follow(ref)
+	if err == nil {
+		r.references[ref] = to
+	}
+	return to, err
+}
+
+func (d *document) follow(ref *value) (*value, error) {
 	if ref.kind != text {
 		return nil, wrong(ref, "a reference must be a string")
 	}
@@ -161,7 +171,9 @@ func (r *reader) follow(ref *value) (*value, error) {
 // walk follows a JSON pointer; nil where it leads nowhere.
 func walk(v *value, pointer string) *value {
 	for _, step := range strings.Split(pointer, "/")[1:] {
-		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
+		if strings.Contains(step, "~") {
+			step = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
+		}
 		if v.kind == list {
 			i, err := strconv.Atoi(step)
 			if err != nil || i < 0 || i >= len(v.items) {

@@ -60,6 +60,8 @@ type reader struct {
 	spreading   map[string]bool
 	memberParts map[memberKey]*part
 	beside      map[pair]besides
+	otherwise   map[*value]lexeme.Expr // the texts that the values of an enum are not
+	references  map[*value]*value
 	partCount   int
 	evaluating  int              // unevaluatedProperties or unevaluatedItems around: they ask which alternatives hold
 	active      map[literal]bool // places that are being spread: one that leads to itself has no meaning
@@ -90,7 +92,7 @@ func Read(b *grammar.Builder, schema json.RawMessage, o Options) (grammar.Rule, 
 	r := &reader{
 		b: b, a: b.Lexemes, o: o, document: d,
 		rules: map[string]grammar.Rule{}, shapes: map[string][]*shape{}, parts: map[*value]*part{}, lists: map[*value]*listPart{},
-		voids: map[string]bool{}, patterns: map[string]lexeme.Expr{}, formats: map[string]lexeme.Expr{}, spreading: map[string]bool{}, memberParts: map[memberKey]*part{}, beside: map[pair]besides{},
+		voids: map[string]bool{}, patterns: map[string]lexeme.Expr{}, formats: map[string]lexeme.Expr{}, spreading: map[string]bool{}, memberParts: map[memberKey]*part{}, beside: map[pair]besides{}, otherwise: map[*value]lexeme.Expr{}, references: map[*value]*value{},
 		active: map[literal]bool{}, loosened: map[string]bool{},
 	}
 	r.spaces = r.makeSpaces()

@@ -26,9 +26,9 @@ type shape struct {
 // members is what holds of an object.
 type members struct {
 	parts    []*part
-	names    []goal // propertyNames
-	required []string
-	absent   []string
+	names    []goal   // propertyNames
+	required []string // sorted
+	absent   []string // sorted
 	some     []some
 	least    int
 	most     int
@@ -108,7 +108,7 @@ func (s *shape) settle() {
 		s.without(object)
 	} else {
 		for _, name := range m.absent {
-			if slices.Contains(m.required, name) {
+			if among(m.required, name) {
 				s.without(object)
 			}
 		}
@@ -137,14 +137,21 @@ func lower(a, b int) int {
 	return a
 }
 
-func (m *members) require(name string) {
-	if !slices.Contains(m.required, name) {
-		m.required = append(m.required, name)
+func (m *members) require(name string) { m.required = with(m.required, name) }
+
+func (m *members) forbid(name string) { m.absent = with(m.absent, name) }
+
+// with adds a name to sorted ones, which it does not change.
+func with(names []string, name string) []string {
+	at, has := slices.BinarySearch(names, name)
+	if has {
+		return names
 	}
+	return slices.Insert(slices.Clip(names), at, name)
 }
 
-func (m *members) forbid(name string) {
-	if !slices.Contains(m.absent, name) {
-		m.absent = append(m.absent, name)
-	}
+// among reports whether a name is one of sorted ones.
+func among(names []string, name string) bool {
+	_, has := slices.BinarySearch(names, name)
+	return has
 }

@@ -115,7 +115,8 @@ func (s *shape) hold(values []*value) {
 }
 
 func denyConst(r *reader, s *shape, at *value) error {
-	return r.exclude(s, []*value{at.member("const")})
+	word := at.member("const")
+	return r.exclude(s, word, []*value{word})
 }
 
 func denyEnum(r *reader, s *shape, at *value) error {
@@ -123,12 +124,11 @@ func denyEnum(r *reader, s *shape, at *value) error {
 	if word.kind != list {
 		return wrong(word, "enum must be a list of values")
 	}
-	return r.exclude(s, word.items)
+	return r.exclude(s, word, word.items)
 }
 
-// exclude takes values out.
-func (r *reader) exclude(s *shape, values []*value) error {
-	var texts []string
+// exclude takes the values of a word out.
+func (r *reader) exclude(s *shape, word *value, values []*value) error {
 	for _, v := range values {
 		switch {
 		case v.kind == null:
@@ -137,18 +137,31 @@ func (r *reader) exclude(s *shape, values []*value) error {
 			s.booleans &^= 2
 		case v.kind == boolean:
 			s.booleans &^= 1
-		case v.kind == text:
-			texts = append(texts, v.text)
-		case v.kind == number:
+		case v.kind == number && s.may(number):
 			s.numbers.without = append(s.numbers.without, v.text)
-		default:
+		case (v.kind == list || v.kind == object) && s.may(v.kind):
 			s.excluded = append(s.excluded, v)
 		}
 	}
-	if len(texts) > 0 {
-		s.text = r.a.And(s.text, r.a.Not(r.words(texts)))
+	if s.may(text) {
+		s.text = r.a.And(s.text, r.otherTexts(word, values))
 	}
-	return r.step(values[0], len(values))
+	return r.step(word, len(values))
+}
+
+// otherTexts is all texts but those among a word's values.
+func (r *reader) otherTexts(word *value, values []*value) lexeme.Expr {
+	if known, has := r.otherwise[word]; has {
+		return known
+	}
+	var texts []string
+	for _, v := range values {
+		if v.kind == text {
+			texts = append(texts, v.text)
+		}
+	}
+	r.otherwise[word] = r.a.Not(r.words(texts))
+	return r.otherwise[word]
 }
 
 // longestCount stands for all counts above it: no text has so many characters, items or members.
@@ -208,7 +221,7 @@ func denyLongest(_ *reader, s *shape, at *value) error {
 }
 
 func holdPattern(r *reader, s *shape, at *value) error {
-	x, known, err := r.pattern(at.member("pattern"), at.member("pattern"))
+	x, known, err := r.patternIn(at)
 	if known && err == nil {
 		s.text = r.a.And(s.text, x)
 	}
@@ -217,7 +230,7 @@ func holdPattern(r *reader, s *shape, at *value) error {
 
 func denyPattern(r *reader, s *shape, at *value) error {
 	s.only(text)
-	x, known, err := r.pattern(at.member("pattern"), at.member("pattern"))
+	x, known, err := r.patternIn(at)
 	if known && err == nil {
 		s.text = r.a.And(s.text, r.a.Not(x))
 	}
