@@ -26,6 +26,7 @@ type Grammar struct {
 	generation uint32
 	names      uint64
 	closure    closure
+	sixteen    sixteen
 }
 
 // Build ends a Builder. root is the rule that a whole text fits.

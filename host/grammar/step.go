@@ -4,6 +4,7 @@ package grammar
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
@@ -66,38 +67,7 @@ func (g *Grammar) stepLocked(n *node, b byte, w *work) (home, to *node, err erro
 		return nil, nil, err
 	}
 	g.remember(n, b, to)
-	if len(n.pairs) <= fewPairs {
-		g.rememberLike(n, b, to)
-	}
 	return n, to, nil
-}
-
-// fewPairs is how many pairs a node may have for other bytes to be looked at too.
-const fewPairs = 8
-
-// rememberLike keeps a step for those of 16 bytes, among them b, that take every pair to where b takes it.
-func (g *Grammar) rememberLike(n *node, b byte, to *node) {
-	known := n.next[b>>4].Load()
-	for c := b &^ 15; c>>4 == b>>4; c++ {
-		if known[c&15].Load() == nil && g.alike(n, b, c) {
-			known[c&15].Store(to)
-		}
-		if c == 255 {
-			return
-		}
-	}
-}
-
-func (g *Grammar) alike(n *node, b, c byte) bool {
-	for i := range n.pairs {
-		if p := &n.pairs[i]; p.reads == readsBytes {
-			at, _ := g.automata.Peek(lexeme.State(p.at), b)
-			if like, known := g.automata.Peek(lexeme.State(p.at), c); !known || like != at {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // after is the node after a byte where it is known.
@@ -118,34 +88,80 @@ func (g *Grammar) remember(n *node, b byte, to *node) {
 	known[b&15].Store(to)
 }
 
-// after computes a step.
+// sixteen is scratch for steps of sixteen bytes: the pairs after each, and whether a lexeme ends there.
+type sixteen struct {
+	pairs [16][]pair
+	ends  [16]bool
+}
+
+// after computes a step. It keeps those of the other bytes that differ from b in the last four bits, where no lexeme ends: most of them
+// lead nowhere, or to where the one before leads.
 func (g *Grammar) after(n *node, b byte, w *work) (*node, error) {
+	x := &g.sixteen
+	if err := g.read(n, b, w); err != nil {
+		return nil, err
+	}
+	before, last := -1, dead // what is kept
+	for k := range x.pairs {
+		if k == int(b&15) || x.ends[k] || n.after(b&^15+byte(k)) != nil {
+			continue
+		}
+		if before < 0 || !slices.Equal(x.pairs[k], x.pairs[before]) {
+			last = g.node(slices.Clone(x.pairs[k]), false)
+		}
+		before = k
+		g.remember(n, b&^15+byte(k), last)
+	}
 	c := &g.closure
 	c.begin(w)
-	for i := range n.pairs {
-		p := n.pairs[i]
-		if p.reads != readsBytes {
-			continue
-		}
-		if err := w.spend(1); err != nil {
-			return nil, err
-		}
-		at, err := g.automata.Next(lexeme.State(p.at), b)
-		if err != nil {
-			return nil, err
-		}
-		if at == lexeme.Dead {
-			continue
-		}
-		p.at = int32(at)
-		c.pairs = append(c.pairs, p)
-		if g.automata.Accepts(at) {
+	c.pairs = append(c.pairs, x.pairs[b&15]...)
+	for _, p := range x.pairs[b&15] {
+		if g.automata.Accepts(lexeme.State(p.at)) {
 			if err := c.reach(spot{p.to, p.memory, p.below}); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return g.node(c.pairs, c.complete), nil
+	to := g.node(c.pairs, c.complete)
+	for k := range x.pairs {
+		if x.ends[k] && slices.Equal(x.pairs[k], x.pairs[b&15]) {
+			g.remember(n, b&^15+byte(k), to)
+		}
+	}
+	return to, nil
+}
+
+// read has every pair read sixteen bytes.
+func (g *Grammar) read(n *node, b byte, w *work) error {
+	x := &g.sixteen
+	for k := range x.pairs {
+		x.pairs[k], x.ends[k] = x.pairs[k][:0], false
+	}
+	for i := range n.pairs {
+		p := n.pairs[i]
+		if p.reads != readsBytes {
+			continue
+		}
+		states, err := g.automata.Sixteen(lexeme.State(p.at), b)
+		if err == nil {
+			err = w.spend(1)
+		}
+		if err != nil {
+			return err
+		}
+		if states == nil {
+			continue
+		}
+		for k, at := range states {
+			if at == lexeme.Dead {
+				continue
+			}
+			p.at = int32(at)
+			x.pairs[k] = append(x.pairs[k], p)
+			x.ends[k] = x.ends[k] || g.automata.Accepts(at)
+		}
+	}
+	return nil
 }
 
 // spot is a place with what is below it.

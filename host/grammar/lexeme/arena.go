@@ -70,6 +70,13 @@ func (a *Arena) Err() error { return a.err }
 // Len is how many expressions there are.
 func (a *Arena) Len() int { return int(a.base) + len(a.nodes) }
 
+// Limit lets constructors take so many steps from now on, and no more: a step is a part that one looks at, some 50 ns of work. Without
+// it there are 64 for each expression of the arena's bound.
+func (a *Arena) Limit(steps int) { a.left = steps }
+
+// Left is how many steps constructors may still take.
+func (a *Arena) Left() int { return max(a.left, 0) }
+
 // spend counts work.
 func (a *Arena) spend(steps int) bool {
 	if a.err != nil {

@@ -42,6 +42,9 @@ type Automata struct {
 // row is where a state's blocks are, each for sixteen bytes; 0 is not known yet. Most states have most blocks in common with others.
 type row [16]atomic.Uint32
 
+// deadBlock is where nothing goes on.
+const deadBlock = 1
+
 // block is where sixteen bytes lead.
 type block [16]State
 
@@ -63,9 +66,10 @@ func NewAutomata(a *Arena, memory int) *Automata {
 	t.infos.add()
 	_, dead := t.rows.add()
 	t.blocks.add() // number 0 is none
-	t.blockOf[block{}], _ = t.blocks.add()
+	t.blocks.add() // number deadBlock
+	t.blockOf[block{}] = deadBlock
 	for i := range dead {
-		dead[i].Store(t.blockOf[block{}])
+		dead[i].Store(deadBlock)
 	}
 	return t
 }

@@ -15,8 +15,11 @@ const (
 // Range is characters from Low to High, both among them.
 type Range struct{ Low, High rune }
 
-// Normal sorts ranges and joins those that touch. Surrogates and what is beyond Unicode goes.
+// Normal sorts ranges and joins those that touch. Surrogates and what is beyond Unicode goes. What is so already is returned as it is.
 func Normal(ranges []Range) []Range {
+	if isNormal(ranges) {
+		return ranges
+	}
 	all := make([]Range, 0, len(ranges)+1)
 	for _, r := range ranges {
 		r.Low, r.High = max(r.Low, 0), min(r.High, maxRune)
@@ -44,6 +47,17 @@ func Normal(ranges []Range) []Range {
 		}
 	}
 	return out
+}
+
+func isNormal(ranges []Range) bool {
+	next := rune(0)
+	for _, r := range ranges {
+		if r.Low < next || r.High < r.Low || r.High > maxRune || r.High >= firstSurrogate && r.Low <= lastSurrogate {
+			return false
+		}
+		next = r.High + 2
+	}
+	return true
 }
 
 // Complement is the characters that are in none of the ranges.
@@ -87,10 +101,10 @@ func (a *Arena) Class(ranges ...Range) Expr {
 
 // Text is one text, in UTF-8. Bytes that are none are U+FFFD.
 func (a *Arena) Text(s string) Expr {
-	all := []rune(s)
+	all := []rune(s) // no surrogates are among them
 	x := Empty
 	for _, r := range slices.Backward(all) {
-		x = a.then(a.Class(Range{r, r}), x)
+		x = a.then(a.intern(node{kind: class}, nil, []Range{{r, r}}), x)
 	}
 	return x
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-// Package lexeme has the words of a grammar: expressions over characters with intersection and complement, which become automata over
-// bytes as texts reach their states.
+// Package lexeme has the words of a grammar: expressions over characters, which become automata over bytes as texts reach their states.
 //
-// An expression's derivative by a character is the expression of what may follow it. There are finitely many of them, since equal
-// ones have one number, and they are made only when a text leads there: so complement and intersection cost what a text uses of them.
-// Characters are Unicode's scalar values: surrogates are none.
+// Besides unions, sequences and repetitions there are intersections and complements. An expression's derivative by a character is the
+// expression of what may follow it. There are finitely many of them, since equal ones have one number, and they are made only when a
+// text leads there: so complement and intersection cost what a text uses of them. Characters are Unicode's scalar values: surrogates
+// are none.
 package lexeme

@@ -202,7 +202,7 @@ func (a *Arena) atLeast(x Expr, d Decoder) int32 {
 	least := a.at(x).least
 	if a.at(x).kind == intersection {
 		for _, p := range a.parts(x) {
-			if k := a.at(p).kind; k != complement && k != intersection && a.at(p).sure {
+			if k := a.at(p).kind; k != complement && k != intersection && k != machine && a.at(p).sure {
 				least = max(least, a.shortest(p, d))
 			}
 		}

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// maxDigits are the digits of a bound or a multiple, without exponent. The largest and the smallest number of 64 bits have 309 and 1074.
-const maxDigits = 1100
+// maxDigits are the digits of a bound or a multiple, without exponent. The largest number of 64 bits has 309, the smallest 324.
+const maxDigits = 400
 
 // decimal is a number as its digits. whole has no zeros in front but for "0" itself, fraction none at its end.
 type decimal struct {
@@ -27,7 +27,7 @@ func parse(text string) (decimal, error) {
 	if scientific {
 		var err error
 		if shift, err = strconv.Atoi(exponent); err != nil || shift > maxDigits || shift < -maxDigits {
-			return decimal{}, fmt.Errorf("the number %.60s is too large or too precise", text)
+			return decimal{}, tooLarge(text)
 		}
 	}
 	magnitude, negative := strings.CutPrefix(mantissa, "-")
@@ -45,7 +45,7 @@ func parse(text string) (decimal, error) {
 	}
 	d := decimal{negative, strings.TrimLeft(whole, "0"), strings.TrimRight(fraction, "0")}
 	if len(d.whole)+len(d.fraction) > maxDigits {
-		return decimal{}, fmt.Errorf("the number %.60s has more than %d digits", text, maxDigits)
+		return decimal{}, tooLarge(text)
 	}
 	if d.whole == "" {
 		d.whole = "0"
@@ -54,6 +54,11 @@ func parse(text string) (decimal, error) {
 		d.negative = false
 	}
 	return d, nil
+}
+
+// tooLarge is the error of a number whose digits are not written out.
+func tooLarge(text string) error {
+	return fmt.Errorf("the number %.60s is too large or too precise: without its exponent it has more than %d digits", text, maxDigits)
 }
 
 func (d decimal) isZero() bool { return d.whole == "0" && d.fraction == "" }

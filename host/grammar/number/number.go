@@ -3,8 +3,8 @@
 // Package number makes expressions of JSON numbers: between bounds of any size, and multiples of decimals.
 //
 // A number is its value, so 1.50 is a multiple of 0.5 and 7.0 is not above 7. What the expressions leave out is how a number may be
-// spelled besides: there are exponents only in [Any], since a bound on digits tells nothing about them; integers have no
-// fraction, since many readers take 1.0 for none; and -0 only stands where a number below 0 may, so that a model
+// spelled besides: multiples have no exponent, and where there are bounds only numbers such as 1e-07 and 2.5e+16 have one, which
+// their digits show to be small or large enough; integers have no fraction, since many readers take 1.0 for none; and -0 only stands where a number below 0 may, so that a model
 // that must not go below 0 is not led to a minus sign.
 package number
 
@@ -29,15 +29,10 @@ var (
 	positive = lexeme.Range{Low: '1', High: '9'}
 )
 
-// Any is every JSON number. Exponents are at most 307, so that usual readers take the number.
+// Any is every JSON number. Exponents are at most 307.
 func Any(a *lexeme.Arena) lexeme.Expr {
-	small := a.Then(a.Class(digit), a.Repeat(a.Class(digit), 0, 1))
-	large := a.Or(
-		a.Then(a.Class(lexeme.Range{Low: '1', High: '2'}), a.Class(digit), a.Class(digit)),
-		a.Then(a.Text("30"), a.Class(lexeme.Range{Low: '0', High: '7'})),
-	)
-	exponent := a.Then(a.Or(a.Text("e"), a.Text("E")), a.Or(lexeme.Empty, a.Text("+"), a.Text("-")), a.Repeat(a.Text("0"), 0, 2), a.Or(small, large))
-	return a.Then(Plain(a), a.Or(lexeme.Empty, exponent))
+	signs := a.Or(lexeme.Empty, a.Text("+"), a.Text("-"))
+	return a.Then(Plain(a), a.Or(lexeme.Empty, exponent(a, signs, 0, maxExponent)))
 }
 
 // Plain is every JSON number without an exponent: what complements of ranges are intersected with.
@@ -65,7 +60,7 @@ func digits(a *lexeme.Arena) lexeme.Expr { return a.Repeat(a.Class(digit), 0, le
 // Numbers is the expression of the numbers in r; lexeme.Nothing where none fits a bound.
 //
 // # Errors
-//   - A bound or a multiple is no JSON number, or has more than 1,100 digits.
+//   - A bound or a multiple is no JSON number, or has more than 400 digits.
 //   - A multiple is not above 0, or so large that its remainders are too many.
 func Numbers(a *lexeme.Arena, r Range) (lexeme.Expr, error) {
 	low, err := narrowest(r.Min, func(a, b decimal) bool { return a.compare(b) > 0 })
@@ -79,7 +74,7 @@ func Numbers(a *lexeme.Arena, r Range) (lexeme.Expr, error) {
 	var x lexeme.Expr
 	switch {
 	case low != nil || high != nil:
-		x = bounded(a, low, high, r.Integer)
+		x = bounded(a, low, high, r.Integer, !r.Integer && len(r.MultipleOf) == 0)
 	case r.Integer:
 		x = Integers(a)
 	case len(r.MultipleOf) == 0:
@@ -122,7 +117,7 @@ func narrowest(bounds []Bound, narrower func(a, b decimal) bool) (*limit, error)
 }
 
 // bounded is the numbers between two limits, of which one may be nil.
-func bounded(a *lexeme.Arena, low, high *limit, integer bool) lexeme.Expr {
+func bounded(a *lexeme.Arena, low, high *limit, integer, exponents bool) lexeme.Expr {
 	if integer {
 		low, high = rounded(low), mirrored(rounded(mirrored(high)))
 	}
@@ -134,15 +129,22 @@ func bounded(a *lexeme.Arena, low, high *limit, integer bool) lexeme.Expr {
 	if high != nil && high.negative {
 		most = mirrored(high)
 	}
+	magnitudes := func(low, high *limit) lexeme.Expr {
+		x := span.between(low, high)
+		if exponents && x != lexeme.Nothing {
+			x = a.Or(x, scientific(a, low, high))
+		}
+		return x
+	}
 	positives, negatives := lexeme.Nothing, lexeme.Nothing
 	if high == nil || !high.negative {
-		positives = span.between(least, high)
+		positives = magnitudes(least, high)
 	}
 	if low == nil || low.negative {
 		if high != nil && high.isZero() && high.exclusive {
 			most = high // so -0 does not fit either
 		}
-		negatives = a.Then(a.Text("-"), span.between(most, mirrored(low)))
+		negatives = a.Then(a.Text("-"), magnitudes(most, mirrored(low)))
 	}
 	return a.Or(positives, negatives)
 }

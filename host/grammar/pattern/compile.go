@@ -30,12 +30,12 @@ func anyway(x lexeme.Expr) follows { return follows{x, x, x, x} }
 type compiler struct {
 	a     *lexeme.Arena
 	lines []lexeme.Range // characters that end a line, for ^ and $ with flag m
-	left  int            // copies of parts that may still be made
+	left  int            // nodes that may still be read once more, for copies of parts
 	err   error
 }
 
-// maxCopies bounds the copies of repeated parts with assertions.
-const maxCopies = 1000
+// maxCopies bounds the copies of repeated parts with assertions, in nodes.
+const maxCopies = 20_000
 
 func newCompiler(a *lexeme.Arena, lines []lexeme.Range) *compiler {
 	return &compiler{a: a, lines: lines, left: maxCopies}

@@ -112,7 +112,7 @@ func TestECMA_Refuses(t *testing.T) {
 		strings.Repeat("(", 300):           "groups are nested more than 250 deep, at byte 250",
 		strings.Repeat("a", MaxLength+1):   "it has 16385 bytes; at most 16384 are taken",
 		"\xff":                             "it is not UTF-8",
-		`^(?:(?:(?:\ba{2}b){16}){16}){16}`: "repeated assertions are not supported more than 1000 times, at byte 10",
+		`^(?:(?:(?:\ba{2}b){16}){16}){16}`: "repeated assertions take too many copies, at byte 10",
 	} {
 		_, err := ECMA(lexeme.NewArena(100_000), source)
 		var refused *Error

@@ -25,6 +25,7 @@ const (
 type node struct {
 	op        op
 	asserts   bool // it or a part of it is an assertion
+	size      int  // of it and its parts, in nodes
 	at        int  // where it stands, in bytes
 	ranges    []lexeme.Range
 	parts     []*node
@@ -33,8 +34,9 @@ type node struct {
 
 // newNode returns a node of parts.
 func newNode(op op, at int, parts ...*node) *node {
-	n := &node{op: op, at: at, parts: parts, asserts: op >= opBegin}
+	n := &node{op: op, at: at, parts: parts, asserts: op >= opBegin, size: 1}
 	for _, p := range parts {
+		n.size += p.size
 		n.asserts = n.asserts || p.asserts
 	}
 	return n
@@ -42,5 +44,5 @@ func newNode(op op, at int, parts ...*node) *node {
 
 // classNode is one character of ranges; no text fits it if there are none.
 func classNode(at int, ranges []lexeme.Range) *node {
-	return &node{op: opClass, at: at, ranges: ranges}
+	return &node{op: opClass, at: at, size: 1, ranges: ranges}
 }

@@ -25,7 +25,7 @@ func (p *parser) property(at int, not bool) ([]lexeme.Range, error) {
 	}
 	name := p.source[p.at : p.at+end]
 	p.at += end + 1
-	ranges, known := propertyRanges(name)
+	ranges, known := property(name)
 	if !known {
 		return nil, &Error{at, "the property " + name + " is not supported"}
 	}
@@ -57,6 +57,21 @@ var derivedProperties = map[string][]*unicode.RangeTable{
 
 // shortProperties are other names of binary properties.
 var shortProperties = map[string]string{"Alpha": "Alphabetic", "Upper": "Uppercase", "Lower": "Lowercase", "space": "White_Space", "AHex": "ASCII_Hex_Digit", "Hex": "Hex_Digit"}
+
+// properties keeps what names mean.
+var properties sync.Map
+
+// property returns the characters of a property, which must not change.
+func property(name string) ([]lexeme.Range, bool) {
+	if kept, ok := properties.Load(name); ok {
+		return kept.([]lexeme.Range), true
+	}
+	ranges, known := propertyRanges(name)
+	if known {
+		properties.Store(name, ranges)
+	}
+	return ranges, known
+}
 
 func propertyRanges(name string) ([]lexeme.Range, bool) {
 	key, value, pair := strings.Cut(name, "=")

@@ -34,8 +34,8 @@ func (c *compiler) repeatBefore(n *node, k follows) follows {
 }
 
 func (c *compiler) copy(part *node, k follows) follows {
-	if c.left--; c.left < 0 {
-		return c.refuse(part, "repeated assertions are not supported more than %d times", maxCopies)
+	if c.left -= part.size; c.left < 0 {
+		return c.refuse(part, "repeated assertions take too many copies")
 	}
 	return c.before(part, k)
 }

@@ -129,6 +129,11 @@ func (r *reader) restOf(q *sequences, prefix, most int) (grammar.Body, error) {
 		return 0, err
 	}
 	if void || end.Max == 0 {
+		if q.unique != nil && prefix > 1 && !above(2, q.most) {
+			if err := r.cannot(q.unique, "that items are unique is not enforced where they have schemas of their own"); err != nil {
+				return 0, err
+			}
+		}
 		if !optional || len(q.contains) > 0 && q.contains[0].least > 0 {
 			return r.b.Alt(), nil
 		}

@@ -37,9 +37,10 @@ var suites = []struct{ name, module, folder, dialect string }{
 
 // otherwise are cases in which the engine does other than the suite says, on purpose, by a part of their name.
 var otherwise = map[string]string{
-	"is only an annotation by default": "formats are enforced",
-	"_modified":                        "a file of the module that carries the suite, not of the suite",
-	"/content/":                        "contentEncoding and contentMediaType are annotations since 2019-09",
+	"_modified":                            "a file of the module that carries the suite, not of the suite",
+	"/content/":                            "contentEncoding and contentMediaType are annotations since 2019-09",
+	"draft4/optional/zeroTerminatedFloats": "1.0 is an integer since draft 6, which the engine writes as 1",
+	"latin-1 non-breaking-space":           "the suite was wrong then: ECMA-262's \\s has it, and later versions of the suite say so",
 }
 
 // group is a schema of the suite, and values that fit it or do not.
@@ -118,6 +119,7 @@ func TestRead_JSONSchemaTestSuite(t *testing.T) {
 				made, err := read(withDialect(g.Schema, s.dialect), schema.Options{})
 				if err != nil {
 					refused = append(refused, fmt.Sprintf("%s: %v", name, err))
+					checkVoid(t, name, &g, err)
 					continue
 				}
 				for _, c := range g.Tests {
@@ -132,7 +134,7 @@ func TestRead_JSONSchemaTestSuite(t *testing.T) {
 		}
 	}
 	t.Logf("%d cases, %d schemas refused", cases, len(refused))
-	if cases < 4_000 {
+	if cases < 3_800 {
 		t.Errorf("the suite has only %d cases", cases)
 	}
 	for part := range otherwise {
@@ -141,6 +143,16 @@ func TestRead_JSONSchemaTestSuite(t *testing.T) {
 		}
 	}
 	compareRefusals(t, refused)
+}
+
+// checkVoid looks whether a schema that is refused because nothing fits it has a value that does.
+func checkVoid(t *testing.T, name string, g *group, why error) {
+	t.Helper()
+	for _, c := range g.Tests {
+		if c.Valid && strings.HasSuffix(why.Error(), "nothing fits the JSON schema") {
+			t.Errorf("%s: %s fits, and the schema is refused: %v", name, c.Data, why)
+		}
+	}
 }
 
 func excused(name string, used map[string]bool) bool {

