@@ -3,7 +3,6 @@
 package lexeme
 
 import (
-	"encoding/binary"
 	"fmt"
 )
 
@@ -29,11 +28,10 @@ type Arena struct {
 	nodes  []node
 	args   []Expr  // the parts of unions and intersections
 	ranges []Range // of classes
-	known  map[string]Expr
-	key    []byte // of the expression that is being made
-	bound  int    // of expressions, those of parent not counted
-	memory int    // of derivatives, in bytes
-	left   int    // steps that the work at hand may still take
+	index  index
+	bound  int // of expressions, those of parent not counted
+	memory int // of derivatives, in bytes
+	left   int // steps that the work at hand may still take
 	err    error
 
 	machines []*Machine
@@ -44,13 +42,14 @@ type Arena struct {
 	sizes    [decoders]map[Expr]int32 // bytes of the shortest text
 }
 
-// stepsPerExpression is how much work making the expressions of an arena may take, for each that it may have.
-const stepsPerExpression = 64
+// maxSteps is how much work the constructors of an arena may take in all, some 60 ms: a step is a part that one looks at. No schema of
+// MaskBench takes more than half of it, and one in a thousand more than a fifth.
+const maxSteps = 1 << 20
 
 // NewArena returns one that makes at most so many expressions, derivatives among them.
 func NewArena(bound int) *Arena {
 	bound = max(bound, 4)
-	a := &Arena{known: map[string]Expr{}, bound: bound, memory: bytesPerExpression * bound, left: stepsPerExpression * max(bound, 1000), voids: map[Expr]bool{}}
+	a := &Arena{bound: bound, memory: bytesPerExpression * bound, left: maxSteps, voids: map[Expr]bool{}}
 	a.add(node{kind: void})
 	a.add(node{kind: empty})
 	a.Class(Range{0, maxRune})
@@ -61,7 +60,7 @@ func NewArena(bound int) *Arena {
 // fork returns an arena that begins with a's expressions and takes about so many bytes for others, which go with it. a must not
 // change afterwards.
 func (a *Arena) fork(memory int) *Arena {
-	return &Arena{parent: a, base: Expr(a.Len()), known: map[string]Expr{}, bound: memory / (2 * perNode), memory: memory / 2, voids: map[Expr]bool{}, machines: a.machines, err: a.err}
+	return &Arena{parent: a, base: Expr(a.Len()), bound: memory / (2 * perNode), memory: memory / 2, voids: map[Expr]bool{}, machines: a.machines, err: a.err}
 }
 
 // Err is what was too much.
@@ -69,13 +68,6 @@ func (a *Arena) Err() error { return a.err }
 
 // Len is how many expressions there are.
 func (a *Arena) Len() int { return int(a.base) + len(a.nodes) }
-
-// Limit lets constructors take so many steps from now on, and no more: a step is a part that one looks at, some 50 ns of work. Without
-// it there are 64 for each expression of the arena's bound.
-func (a *Arena) Limit(steps int) { a.left = steps }
-
-// Left is how many steps constructors may still take.
-func (a *Arena) Left() int { return max(a.left, 0) }
 
 // spend counts work.
 func (a *Arena) spend(steps int) bool {
@@ -89,7 +81,21 @@ func (a *Arena) spend(steps int) bool {
 	return true
 }
 
-// bounded runs work that may take so many steps. Where it takes more, its error is the work's alone and the arena stays usable.
+// Bounded runs work that may take so many steps, and no more than the arena has left. Where it takes more, the error is the work's alone:
+// what its constructors returned is of no use, and the arena goes on.
+func (a *Arena) Bounded(steps int, work func()) error {
+	before := a.left
+	steps = min(steps, before)
+	after := steps
+	err := a.bounded(steps, func() {
+		work()
+		after = max(a.left, 0)
+	})
+	a.left = before - (steps - after)
+	return err
+}
+
+// bounded is Bounded for what is no part of making an arena.
 func (a *Arena) bounded(steps int, work func()) error {
 	if a.err != nil {
 		return a.err
@@ -129,57 +135,10 @@ func (a *Arena) rangesOf(x Expr) []Range {
 	return a.ranges[n.a : n.a+n.b]
 }
 
-// add returns the number of a node, which parts or ranges belong to.
-func (a *Arena) add(n node, parts ...Expr) Expr { return a.intern(n, parts, nil) }
-
-func (a *Arena) intern(n node, parts []Expr, ranges []Range) Expr {
-	if !a.spend(1 + len(parts) + len(ranges)) {
-		return Nothing
-	}
-	a.key = append(a.key[:0], byte(n.kind))
-	if parts == nil && ranges == nil {
-		for _, v := range [...]int32{n.a, n.b, n.min, n.max} {
-			a.key = binary.LittleEndian.AppendUint32(a.key, uint32(v))
-		}
-	}
-	for _, p := range parts {
-		a.key = binary.LittleEndian.AppendUint32(a.key, uint32(p))
-	}
-	for _, r := range ranges {
-		a.key = binary.LittleEndian.AppendUint32(a.key, uint32(r.Low))
-		a.key = binary.LittleEndian.AppendUint32(a.key, uint32(r.High))
-	}
-	if a.parent != nil {
-		if x, ok := a.parent.known[string(a.key)]; ok && x < a.base {
-			return x
-		}
-	}
-	if x, ok := a.known[string(a.key)]; ok {
-		return x
-	}
-	if len(a.nodes) >= a.bound {
-		a.err = fmt.Errorf("%w: more than %d expressions", ErrTooMuch, a.bound)
-		return Nothing
-	}
-	if parts != nil {
-		n.a, n.b = int32(len(a.args)), int32(len(parts))
-		a.args = append(a.args, parts...)
-	}
-	if ranges != nil {
-		n.a, n.b = int32(len(a.ranges)), int32(len(ranges))
-		a.ranges = append(a.ranges, ranges...)
-	}
-	a.measure(&n, parts)
-	x := Expr(a.Len())
-	a.nodes = append(a.nodes, n)
-	a.known[string(a.key)] = x
-	return x
-}
-
-// perNode is about how many bytes a node takes, with its entry in known.
-const perNode = 40 + 64
+// perNode is about how many bytes a node takes, with its entries in the index and what slices have to spare.
+const perNode = 96
 
 // size is about how many bytes the arena takes, its parent's not counted.
 func (a *Arena) size() int {
-	return len(a.nodes)*perNode + 2*4*len(a.args) + 2*8*len(a.ranges) + a.derived.size() + 24*len(a.voids) + 24*(len(a.sizes[0])+len(a.sizes[1]))
+	return len(a.nodes)*perNode + 4*cap(a.args) + 8*cap(a.ranges) + a.derived.size() + 24*len(a.voids) + 24*(len(a.sizes[0])+len(a.sizes[1]))
 }
