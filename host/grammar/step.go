@@ -9,9 +9,12 @@ import (
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
-// maxWork bounds an operation: pairs and places that are looked at, for the first time, and steps of the automata. It is some ten
-// milliseconds.
+// maxWork bounds an operation: pairs and places that are looked at, for the first time, and steps of the automata. It is some tens
+// of milliseconds.
 const maxWork = 200_000
+
+// lexemeSteps is how many steps of an automaton take as long as one that is counted here.
+const lexemeSteps = 4
 
 // maxPairs bounds the ways to mean a text that are followed.
 const maxPairs = 5000
@@ -142,9 +145,10 @@ func (g *Grammar) read(n *node, b byte, w *work) error {
 		if p.reads != readsBytes {
 			continue
 		}
+		before := g.automata.Spent()
 		states, err := g.automata.Sixteen(lexeme.State(p.at), b)
 		if err == nil {
-			err = w.spend(1)
+			err = w.spend(1 + (g.automata.Spent()-before)/lexemeSteps)
 		}
 		if err != nil {
 			return err
@@ -177,6 +181,7 @@ type closure struct {
 	seen     map[spot]struct{}
 	open     []spot
 	pairs    []pair
+	most     int // of pairs, before those that are equal are taken out
 	complete bool
 	work     *work
 }
@@ -189,7 +194,7 @@ func (c *closure) begin(w *work) {
 		c.seen = map[spot]struct{}{}
 	}
 	clear(c.seen)
-	c.open, c.pairs, c.complete, c.work = c.open[:0], c.pairs[:0], false, w
+	c.open, c.pairs, c.most, c.complete, c.work = c.open[:0], c.pairs[:0], maxPairs, false, w
 }
 
 func (c *closure) visit(s spot) {
@@ -226,8 +231,11 @@ func (c *closure) run() error {
 				return err
 			}
 		}
-		if len(c.pairs) > maxPairs {
-			return ErrAmbiguous
+		if len(c.pairs) > c.most {
+			c.pairs = distinct(c.pairs)
+			if c.most = len(c.pairs) + maxPairs; len(c.pairs) > maxPairs {
+				return ErrAmbiguous
+			}
 		}
 	}
 	return nil
