@@ -20,12 +20,13 @@ type reference struct {
 	text    string
 	fits    map[[3]int]bool // rule, from, to
 	changed bool
-	matched map[string]bool // by lexeme and text
+	matched map[string]bool  // by lexeme and text
+	memo    map[[2]int][]int // by body and from, in this turn
 }
 
 func (r *reference) whole(root Rule) bool {
 	for r.changed = true; r.changed; {
-		r.changed = false
+		r.changed, r.memo = false, map[[2]int][]int{}
 		for rule, is := range r.b.rules {
 			for from := range len(r.text) + 1 {
 				for _, to := range r.ends(is, from) {
@@ -53,8 +54,18 @@ func (r *reference) match(x lexeme.Expr, text string) bool {
 	return fits
 }
 
-// ends is where a body that begins at from can end.
-func (r *reference) ends(i Body, from int) (ends []int) {
+// ends is where a body that begins at from can end, as far as it is known.
+func (r *reference) ends(i Body, from int) []int {
+	key := [2]int{int(i), from}
+	ends, known := r.memo[key]
+	if !known {
+		ends = r.search(i, from)
+		r.memo[key] = ends
+	}
+	return ends
+}
+
+func (r *reference) search(i Body, from int) (ends []int) {
 	n := &r.b.bodies[i]
 	for to := from; to <= len(r.text); to++ {
 		ok := false
@@ -166,7 +177,7 @@ func holds(l *Loop, s loopSpot) bool {
 func TestGrammar_Advance_AgainstSearch(t *testing.T) {
 	rng := steadytest.Rand(t)
 	fit, built := 0, 0
-	for i := range 400 {
+	for i := range 600 {
 		seed := rng.Uint64()
 		b, read := NewBuilder(), NewBuilder() // a grammar has its arena to itself
 		root := randomGrammar(b, rand.New(rand.NewPCG(seed, 0)))

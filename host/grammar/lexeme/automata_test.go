@@ -161,7 +161,7 @@ func TestAutomata_Random_IsTheExpressionOfWhatIsDecoded(t *testing.T) {
 	for range 300 {
 		a := NewArena(100_000)
 		x, _, written := randomExpr(r, a, 1+r.IntN(5))
-		m := NewAutomata(a, 1<<24)
+		m, moved := NewAutomata(a, 1<<24), NewAutomata(a, 1<<24)
 		for _, d := range []Decoder{UTF8, JSONString} {
 			start, err := m.Start(x, d)
 			if err != nil {
@@ -178,7 +178,17 @@ func TestAutomata_Random_IsTheExpressionOfWhatIsDecoded(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				s := follow(t, m, start, spelled)
+				half := r.IntN(len(spelled) + 1)
+				s := follow(t, m, start, spelled[:half])
+				later, err := m.Move(s, moved)
+				if err != nil {
+					t.Fatal(err)
+				}
+				later = follow(t, moved, later, spelled[half:])
+				s = follow(t, m, s, spelled[half:])
+				if m.Accepts(s) != moved.Accepts(later) || (s == Dead) != (later == Dead) {
+					t.Fatalf("%s: %q is something else in other automata from byte %d on", written, spelled, half)
+				}
 				if got := m.Accepts(s); got != (want && fits) {
 					t.Fatalf("%s accepts %q: %v; want %v", written, spelled, got, want && fits)
 				}
