@@ -145,16 +145,17 @@ func (r *reader) others(m *members, listed []string) ([]group, error) {
 		var finer []piece
 		for _, p := range pieces {
 			for _, half := range []piece{{r.a.And(p.names, pattern), inside(p.in, pattern)}, {r.a.And(p.names, r.a.Not(pattern)), p.in}} {
-				if void, err := r.a.IsVoid(half.names, voidStates); err != nil || !void {
+				void, err := r.voidText(half.names)
+				if err != nil {
+					return nil, err
+				}
+				if !void {
 					finer = append(finer, half)
 				}
 			}
 		}
 		if pieces = finer; len(pieces) > maxGroups {
-			return nil, wrong(r.document.root, "the patterns of an object's members divide names into more than %d groups", maxGroups)
-		}
-		if err := r.step(r.document.root, len(pieces)); err != nil {
-			return nil, err
+			return nil, wrong(r.here, "the patterns of an object's members divide names into more than %d groups", maxGroups)
 		}
 	}
 	var made []group

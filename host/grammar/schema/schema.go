@@ -68,6 +68,7 @@ type reader struct {
 	relaxed     []Relaxed
 	loosened    map[string]bool
 	steps       int
+	here        *value // the schema whose rule is made, for errors
 	spaces      spaces
 }
 
@@ -95,7 +96,7 @@ func Read(b *grammar.Builder, schema json.RawMessage, o Options) (grammar.Rule, 
 		voids: map[string]found{}, patterns: map[string]lexeme.Expr{}, formats: map[string]lexeme.Expr{}, spreading: map[string]bool{}, memberParts: map[memberKey]*part{}, beside: map[pair]besides{}, otherwise: map[*value]lexeme.Expr{}, references: map[*value]*value{},
 		active: map[literal]bool{}, loosened: map[string]bool{},
 	}
-	r.spaces = r.makeSpaces()
+	r.spaces, r.here = r.makeSpaces(), d.root
 	root := r.goal(literal{at: d.root})
 	if void, err := r.void(root, 0); err != nil {
 		return 0, nil, err
@@ -106,6 +107,9 @@ func Read(b *grammar.Builder, schema json.RawMessage, o Options) (grammar.Rule, 
 	for len(r.queue) > 0 {
 		next := r.queue[len(r.queue)-1]
 		r.queue = r.queue[:len(r.queue)-1]
+		if len(next.goal) > 0 {
+			r.here = next.goal[0].at
+		}
 		body, err := r.body(next.goal)
 		if err != nil {
 			return 0, nil, err
