@@ -94,7 +94,7 @@ func (r *reader) choose(all []*shape, at *value, make func([]*shape, *value) ([]
 		before.shape(s)
 		for _, m := range more {
 			after = after[:0]
-			if after.shape(m); bytes.Equal(before, after) {
+			if after.shape(m); r.evaluating == 0 && bytes.Equal(before, after) {
 				more = []*shape{s}
 				break
 			}
@@ -219,6 +219,8 @@ func (r *reader) deny(all []*shape, at *value) ([]*shape, error) {
 			return all, r.cannot(at, "that this does not hold cannot be enforced, as it has %s", name)
 		}
 	}
+	r.denying++
+	defer func() { r.denying-- }()
 	var made []*shape
 	for _, w := range r.present(at) {
 		more, err := w.deny(r, copies(all), at)

@@ -32,6 +32,9 @@ func (p *part) goals(name string, matches func(lexeme.Expr) (bool, error), to *[
 		return said, nil
 	}
 	for _, other := range p.under {
+		if other.silent {
+			continue
+		}
 		var unused []literal
 		if said, err := other.goals(name, matches, &unused); err != nil || said {
 			return false, err

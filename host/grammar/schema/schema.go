@@ -63,6 +63,7 @@ type reader struct {
 	otherwise   map[*value]lexeme.Expr // the texts that the values of an enum are not
 	references  map[*value]*value
 	partCount   int
+	denying     int              // schemas that are being denied: what holds within them does not count as evaluated
 	evaluating  int              // unevaluatedProperties or unevaluatedItems around: they ask which alternatives hold
 	active      map[literal]bool // places that are being spread: one that leads to itself has no meaning
 	relaxed     []Relaxed

@@ -10,7 +10,7 @@ import (
 
 const (
 	maxVoidDepth = 6   // of objects and lists in which it is looked for what cannot be
-	voidStates   = 500 // of a lexeme's automaton
+	voidStates   = 200 // of a lexeme's automaton
 )
 
 // found is what void knows of a goal: that nothing fits it, or that this was not seen, from some depth on.
@@ -92,11 +92,9 @@ func (r *reader) voidText(x lexeme.Expr) (bool, error) {
 	if x == lexeme.All {
 		return false, nil
 	}
+	before := r.a.Len()
 	void, err := r.a.IsVoid(x, voidStates)
-	if err != nil {
-		return false, r.step(r.here, 2*voidStates)
-	}
-	return void, r.step(r.here, 5)
+	return void && err == nil, r.step(r.here, 20+(r.a.Len()-before)/4)
 }
 
 // voidObject looks for a member that must be there and cannot: first among those that take a short look.
