@@ -148,7 +148,7 @@ func (d *document) follow(ref *value) (*value, error) {
 	if where != "" {
 		base = strings.TrimSuffix(join(base, where), "#")
 		if part = d.parts[base]; part == nil {
-			return nil, wrong(ref, "%q is another document; only references within the schema are followed", ref.text)
+			return nil, tooHard(ref, "%q is another document; only references within the schema are followed", ref.text)
 		}
 	}
 	if plain, err := url.PathUnescape(fragment); err == nil {
@@ -205,7 +205,7 @@ func (r *reader) followDynamic(ref *value) (*value, error) {
 		return to, nil // as $ref
 	}
 	if all := r.document.dynamic[anchor.text]; len(all) > 1 {
-		return nil, wrong(ref, "%q may be one of %d parts, as the way to it decides", ref.text, len(all))
+		return nil, tooHard(ref, "%q may be one of %d parts, as the way to it decides", ref.text, len(all))
 	}
 	return to, nil
 }
