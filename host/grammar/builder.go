@@ -1,53 +1,203 @@
 // SPDX-License-Identifier: MIT
 
 // Package grammar tells which texts, and so which tokens, an answer may be: rules over lexemes, followed byte by byte.
+//
+// A Builder collects rules. Build compiles them to places, of which a stack says what is still to come. A State is a set of stacks,
+// each with how far a lexeme has been read: one for each way in which the text so far can be meant. No way is preferred, as by
+// a longest match: a text fits where any way leads to the end. States are made when a text first reaches them and are kept, within a
+// bound, for all texts that are followed in the same Grammar. What cannot lead to an end is no part of a state, so a text that has
+// come so far can always be completed.
 package grammar
 
-import "github.com/penstock/penstock/host/grammar/lexeme"
+import (
+	"fmt"
+
+	"github.com/penstock/penstock/host/grammar/lexeme"
+)
 
 // Rule is a rule of a Builder, which may name itself in its body, also at its beginning.
 type Rule int32
 
-// Body is what a rule, or a part of one, may be.
+// Body is what a rule, or a part of one, may be. The zero Body fits nothing.
 type Body int32
 
 // Builder makes a Grammar. Its methods do not run concurrently; what is beyond its bounds is the error of Build.
 type Builder struct {
 	Lexemes *lexeme.Arena
-	// TODO(core): helper B
+
+	bodies  []body
+	rules   []Body // by Rule; undefined: not defined yet
+	lexemes []word
+	loops   []Loop
+	parts   int // of all bodies
+	known   map[word]Body
+	err     error
+}
+
+// The bounds of a Builder, which keep a hostile grammar small. A schema of 256 KiB stays below them.
+const (
+	maxRules       = 1 << 18
+	maxParts       = 1 << 20
+	maxDepth       = 10_000
+	maxItems       = 4096 // of a loop
+	maxConditions  = 1024 // of a loop
+	maxBit         = 1 << 14
+	maxExpressions = 300_000
+)
+
+const undefined Body = -1
+
+// word is a lexeme as bytes spell it.
+type word struct {
+	is    lexeme.Expr
+	spelt lexeme.Decoder
+}
+
+type bodyKind uint8
+
+const (
+	isNothing bodyKind = iota
+	isCall             // of rule arg
+	isLexeme           // arg
+	isToken            // arg
+	isOther            // any token but arg
+	isSeq
+	isAlt
+	isStar // its part any number of times
+	isPlus // its part once or more
+	isLoop // arg
+)
+
+// body is one node of the bodies, which form a directed graph without cycles but for calls.
+type body struct {
+	kind  bodyKind
+	arg   int32
+	depth int32
+	parts []Body
 }
 
 // NewBuilder returns an empty one.
-func NewBuilder() *Builder { return &Builder{} }
+func NewBuilder() *Builder {
+	return &Builder{Lexemes: lexeme.NewArena(maxExpressions), bodies: []body{{}, {kind: isSeq}}, known: map[word]Body{}}
+}
+
+func (b *Builder) fail(format string, args ...any) Body {
+	if b.err == nil {
+		b.err = fmt.Errorf(format, args...)
+	}
+	return 0
+}
 
 // Rule declares a rule. Each wants one Define.
-func (b *Builder) Rule() Rule { return 0 }
+func (b *Builder) Rule() Rule {
+	if len(b.rules) >= maxRules {
+		b.fail("the grammar has more than %d rules", maxRules)
+		return 0
+	}
+	b.rules = append(b.rules, undefined)
+	return Rule(len(b.rules) - 1)
+}
 
 // Define says what a rule is.
-func (b *Builder) Define(r Rule, is Body) {}
+func (b *Builder) Define(r Rule, is Body) {
+	if r >= 0 && int(r) < len(b.rules) {
+		b.rules[r] = is
+	}
+}
+
+func (b *Builder) add(kind bodyKind, arg int32, parts ...Body) Body {
+	if b.parts += 1 + len(parts); b.parts > maxParts {
+		return b.fail("the grammar has more than %d parts", maxParts)
+	}
+	n := body{kind: kind, arg: arg, parts: parts}
+	for _, p := range parts {
+		n.depth = max(n.depth, b.bodies[p].depth+1)
+	}
+	if n.depth > maxDepth {
+		return b.fail("the grammar is nested more than %d deep", maxDepth)
+	}
+	b.bodies = append(b.bodies, n)
+	return Body(len(b.bodies) - 1)
+}
 
 // Call is the texts of a rule.
-func (b *Builder) Call(r Rule) Body { return 0 }
+func (b *Builder) Call(r Rule) Body {
+	if r < 0 || int(r) >= len(b.rules) {
+		return b.fail("the grammar calls rule %d, which is not declared", r)
+	}
+	return b.add(isCall, int32(r))
+}
 
 // Lexeme is the texts of an expression, spelled for a decoder.
-func (b *Builder) Lexeme(x lexeme.Expr, d lexeme.Decoder) Body { return 0 }
+func (b *Builder) Lexeme(x lexeme.Expr, d lexeme.Decoder) Body {
+	w := word{x, d}
+	switch is, ok := b.known[w]; {
+	case ok:
+		return is
+	case x == lexeme.Nothing:
+		return b.Alt()
+	case x == lexeme.Empty:
+		return b.Seq()
+	}
+	b.lexemes = append(b.lexemes, w)
+	is := b.add(isLexeme, int32(len(b.lexemes)-1))
+	b.known[w] = is
+	return is
+}
 
 // Token is one token by its number, whatever its text, or with not any other token of the vocabulary.
-func (b *Builder) Token(token int32, not bool) Body { return 0 }
+func (b *Builder) Token(token int32, not bool) Body {
+	if not {
+		return b.add(isOther, token)
+	}
+	return b.add(isToken, token)
+}
 
 // Seq is one after the other; without parts, the empty text.
-func (b *Builder) Seq(parts ...Body) Body { return 0 }
+func (b *Builder) Seq(parts ...Body) Body {
+	switch len(parts) {
+	case 0:
+		return 1
+	case 1:
+		return parts[0]
+	}
+	return b.add(isSeq, 0, append([]Body(nil), parts...)...)
+}
 
 // Alt is one of them; without parts, nothing fits.
-func (b *Builder) Alt(parts ...Body) Body { return 0 }
+func (b *Builder) Alt(parts ...Body) Body {
+	switch len(parts) {
+	case 0:
+		return 0
+	case 1:
+		return parts[0]
+	}
+	return b.add(isAlt, 0, append([]Body(nil), parts...)...)
+}
 
 // Repeat is a body some times. Counts may be in the millions: they are counted, not copied. maximum may be lexeme.Unbounded.
-func (b *Builder) Repeat(x Body, minimum, maximum int) Body { return 0 }
+func (b *Builder) Repeat(x Body, minimum, maximum int) Body {
+	switch {
+	case minimum < 0 || maximum != lexeme.Unbounded && maximum < minimum:
+		return b.fail("a repetition of at least %d and at most %d", minimum, maximum)
+	case maximum == 0:
+		return b.Seq()
+	case minimum == 1 && maximum == 1:
+		return x
+	case minimum == 0 && maximum == 1:
+		return b.Alt(b.Seq(), x)
+	case minimum == 0 && maximum == lexeme.Unbounded:
+		return b.add(isStar, 0, x)
+	case minimum == 1 && maximum == lexeme.Unbounded:
+		return b.add(isPlus, 0, x)
+	}
+	return b.Loop(Loop{Items: []Item{{Is: x, Bit: -1, Count: 1}}, Ends: []Condition{{Min: minimum, Max: maximum}}})
+}
 
 // Loop is items in any order, which remembers what came: the members of an object, the items of an array.
 type Loop struct {
 	Items     []Item
-	Separator Body        // between two items
+	Separator Body        // between two items; the zero Body: nothing
 	Ends      []Condition // the loop may end where one of them holds; none: anywhere
 }
 
@@ -66,10 +216,32 @@ type Condition struct {
 }
 
 // Loop is the texts of a loop.
-func (b *Builder) Loop(l Loop) Body { return 0 }
-
-// Grammar is what Build made. Any number of texts may be followed in it at once.
-type Grammar struct{}
-
-// Build ends a Builder. root is the rule that a whole text fits.
-func (b *Builder) Build(root Rule) (*Grammar, error) { return nil, nil }
+func (b *Builder) Loop(l Loop) Body {
+	if len(l.Items) > maxItems || len(l.Ends) > maxConditions {
+		return b.fail("a loop has more than %d items or %d conditions", maxItems, maxConditions)
+	}
+	if len(l.Ends) == 0 {
+		l.Ends = []Condition{{Max: lexeme.Unbounded}}
+	}
+	if l.Separator == 0 {
+		l.Separator = b.Seq()
+	}
+	parts := []Body{l.Separator}
+	for _, item := range l.Items {
+		if item.Bit < -1 || item.Bit >= maxBit || item.Count < 0 || item.Count > 1 {
+			return b.fail("an item of a loop has bit %d and counts %d", item.Bit, item.Count)
+		}
+		parts = append(parts, item.Is)
+	}
+	for _, c := range l.Ends {
+		for _, bits := range [][]int{c.Must, c.MustNot} {
+			for _, bit := range bits {
+				if bit < 0 || bit >= maxBit {
+					return b.fail("a condition of a loop names bit %d", bit)
+				}
+			}
+		}
+	}
+	b.loops = append(b.loops, l)
+	return b.add(isLoop, int32(len(b.loops)-1), parts...)
+}

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-// Package lexeme has the words of a grammar: expressions over characters with intersection and complement, which become automata over
-// bytes as texts reach their states.
 package lexeme
+
+import (
+	"fmt"
+)
 
 // Expr is an expression of an Arena: a set of texts. Equal sets that are written alike are one number.
 type Expr int32
@@ -15,56 +17,128 @@ const (
 	All                 // any text
 )
 
-// Range is characters from Low to High, both among them.
-type Range struct{ Low, High rune }
-
 // Unbounded is a Repeat without an upper bound.
 const Unbounded = -1
 
 // Arena makes expressions. Its methods do not run concurrently. What is beyond its bounds becomes an error, which Err returns: its
 // constructors return Nothing from then on.
 type Arena struct {
-	// TODO(lexeme): helper A
+	parent *Arena // has the expressions below base; it must not change any more
+	base   Expr
+	nodes  []node
+	args   []Expr  // the parts of unions and intersections
+	ranges []Range // of classes
+	index  index
+	bound  int // of expressions, those of parent not counted
+	memory int // of derivatives, in bytes
+	left   int // steps that the work at hand may still take
+	err    error
+
+	machines []*Machine
+
+	derived  derived
+	voids    map[Expr]bool            // whether an expression has no text, where that took a search
+	searches int                      // for one, which are within one another
+	sizes    [decoders]map[Expr]int32 // bytes of the shortest text
 }
 
-// NewArena returns one that makes at most so many expressions.
-func NewArena(bound int) *Arena { return &Arena{} }
+// maxSteps is how much work the constructors of an arena may take in all, some 60 ms: a step is a part that one looks at. No schema of
+// MaskBench takes more than half of it, and one in a thousand more than a fifth.
+const maxSteps = 1 << 20
+
+// NewArena returns one that makes at most so many expressions, derivatives among them.
+func NewArena(bound int) *Arena {
+	bound = max(bound, 4)
+	a := &Arena{bound: bound, memory: bytesPerExpression * bound, left: maxSteps, voids: map[Expr]bool{}}
+	a.add(node{kind: void})
+	a.add(node{kind: empty})
+	a.Class(Range{0, maxRune})
+	a.repetition(Char, 0, far)
+	return a
+}
+
+// fork returns an arena that begins with a's expressions and takes about so many bytes for others, which go with it. a must not
+// change afterwards.
+func (a *Arena) fork(memory int) *Arena {
+	return &Arena{parent: a, base: Expr(a.Len()), bound: memory / (2 * perNode), memory: memory / 2, voids: map[Expr]bool{}, machines: a.machines, err: a.err}
+}
 
 // Err is what was too much.
-func (a *Arena) Err() error { return nil }
+func (a *Arena) Err() error { return a.err }
 
-// Class is one character that lies in a range.
-func (a *Arena) Class(ranges ...Range) Expr { return Nothing }
+// Len is how many expressions there are.
+func (a *Arena) Len() int { return int(a.base) + len(a.nodes) }
 
-// Text is one text, in UTF-8. Bytes that are none are U+FFFD.
-func (a *Arena) Text(s string) Expr { return Nothing }
+// spend counts work.
+func (a *Arena) spend(steps int) bool {
+	if a.err != nil {
+		return false
+	}
+	if a.left -= steps; a.left < 0 {
+		a.err = fmt.Errorf("%w: too many steps", ErrTooMuch)
+		return false
+	}
+	return true
+}
 
-// Then is texts of each, one after the other.
-func (a *Arena) Then(parts ...Expr) Expr { return Nothing }
+// Bounded runs work that may take so many steps, and no more than the arena has left. Where it takes more, the error is the work's alone:
+// what its constructors returned is of no use, and the arena goes on.
+func (a *Arena) Bounded(steps int, work func()) error {
+	before := a.left
+	steps = min(steps, before)
+	after := steps
+	err := a.bounded(steps, func() {
+		work()
+		after = max(a.left, 0)
+	})
+	a.left = before - (steps - after)
+	return err
+}
 
-// Or is the union.
-func (a *Arena) Or(parts ...Expr) Expr { return Nothing }
+// bounded is Bounded for what is no part of making an arena.
+func (a *Arena) bounded(steps int, work func()) error {
+	if a.err != nil {
+		return a.err
+	}
+	before := a.left
+	a.left = steps
+	work()
+	err := a.err
+	a.err, a.left = nil, before
+	if len(a.nodes) >= a.bound || a.derived.bytes > a.memory {
+		a.err = err
+	}
+	return err
+}
 
-// And is the intersection.
-func (a *Arena) And(parts ...Expr) Expr { return Nothing }
+func (a *Arena) at(x Expr) *node {
+	if x < a.base {
+		return &a.parent.nodes[x]
+	}
+	return &a.nodes[x-a.base]
+}
 
-// Not is all texts but x's.
-func (a *Arena) Not(x Expr) Expr { return Nothing }
+// parts are those of a union or an intersection.
+func (a *Arena) parts(x Expr) []Expr {
+	n := a.at(x)
+	if x < a.base {
+		return a.parent.args[n.a : n.a+n.b]
+	}
+	return a.args[n.a : n.a+n.b]
+}
 
-// Repeat is x at least min times and at most max times. Counts may be in the millions: they are counted, not copied.
-func (a *Arena) Repeat(x Expr, minimum, maximum int) Expr { return Nothing }
+func (a *Arena) rangesOf(x Expr) []Range {
+	n := a.at(x)
+	if x < a.base {
+		return a.parent.ranges[n.a : n.a+n.b]
+	}
+	return a.ranges[n.a : n.a+n.b]
+}
 
-// Match reports whether text is one of x's.
-func (a *Arena) Match(x Expr, text string) (bool, error) { return false, nil }
+// perNode is about how many bytes a node takes, with its entries in the index and what slices have to spare.
+const perNode = 96
 
-// IsVoid reports whether x has no text. It explores at most work states: an error says that it took more.
-func (a *Arena) IsVoid(x Expr, work int) (bool, error) { return false, nil }
-
-// Decoder is how bytes spell the characters of an expression.
-type Decoder uint8
-
-// The decoders.
-const (
-	UTF8       Decoder = iota // as they are
-	JSONString                // within a JSON string's quotes: escapes are the characters that they mean, control characters must be escaped; the quotes are not part of it
-)
+// size is about how many bytes the arena takes, its parent's not counted.
+func (a *Arena) size() int {
+	return len(a.nodes)*perNode + 4*cap(a.args) + 8*cap(a.ranges) + a.derived.size() + 24*len(a.voids) + 24*(len(a.sizes[0])+len(a.sizes[1]))
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+
+package gbnf
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/penstock/penstock/host/grammar/lexeme"
+)
+
+type kind uint8
+
+const (
+	sequence kind = iota // of parts; none: the empty text
+	choice               // of parts
+	literal
+	class
+	anything
+	reference // to a rule
+	named     // token number
+	other     // any token but number
+	repeated  // its part
+)
+
+// part is a part of a rule.
+type part struct {
+	kind             kind
+	parts            []*part
+	text             string // of a literal
+	ranges           []lexeme.Range
+	not              bool // of a class
+	number           int  // rule or token
+	minimum, maximum int  // of what is repeated
+	product          int  // how often, at most, its innermost part is repeated
+}
+
+// void reports whether a part is one that nothing was written in: a repetition of it has nothing to repeat.
+func (p *part) void() bool {
+	return p.kind == literal && p.text == "" || p.kind == class && len(p.ranges) == 0 || p.kind == repeated && p.maximum == 0
+}
+
+type rule struct {
+	name string
+	is   *part
+	at   int // in the text, where it is first used
+}
+
+type parser struct {
+	text   string
+	at     int
+	depth  int
+	tokens Tokens
+	rules  []rule
+	names  map[string]int
+}
+
+func (p *parser) parse() ([]rule, error) {
+	for p.space(true); p.at < len(p.text); p.space(true) {
+		if err := p.rule(); err != nil {
+			return nil, err
+		}
+	}
+	for _, r := range p.rules {
+		if r.is == nil {
+			p.at = r.at
+			return nil, fmt.Errorf("the rule %q is used, but not defined", r.name)
+		}
+	}
+	return p.rules, nil
+}
+
+// peek is the byte that is to be read, 0 at the end.
+func (p *parser) peek() byte {
+	if p.at < len(p.text) {
+		return p.text[p.at]
+	}
+	return 0
+}
+
+func (p *parser) take(c byte) bool {
+	if p.peek() == c {
+		p.at++
+		return true
+	}
+	return false
+}
+
+func (p *parser) space(newlines bool) {
+	for ; p.at < len(p.text); p.at++ {
+		switch c := p.text[p.at]; {
+		case c == '#':
+			for p.at < len(p.text) && p.text[p.at] != '\n' && p.text[p.at] != '\r' {
+				p.at++
+			}
+			p.at--
+		case c == ' ' || c == '\t' || newlines && (c == '\n' || c == '\r'):
+		default:
+			return
+		}
+	}
+}
+
+func isWord(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-'
+}
+
+// here quotes what is to be read, for an error.
+func (p *parser) here() string {
+	rest := p.text[min(p.at, len(p.text)):]
+	if rest == "" {
+		return "the end of the text"
+	}
+	n := 0
+	for i := range rest {
+		if rest[i] == '\n' || n == 20 {
+			return strconv.Quote(rest[:i])
+		}
+		n++
+	}
+	return strconv.Quote(rest)
+}
+
+func (p *parser) name() (int, error) {
+	from := p.at
+	for isWord(p.peek()) {
+		p.at++
+	}
+	if from == p.at {
+		return 0, fmt.Errorf("the name of a rule is expected, not %s", p.here())
+	}
+	name := p.text[from:p.at]
+	i, ok := p.names[name]
+	if !ok {
+		if len(p.rules) >= maxRules {
+			return 0, fmt.Errorf("there are more than %d rules", maxRules)
+		}
+		i = len(p.rules)
+		p.names[name] = i
+		p.rules = append(p.rules, rule{name: name, at: from})
+	}
+	return i, nil
+}
+
+func (p *parser) rule() error {
+	i, err := p.name()
+	if err != nil {
+		return err
+	}
+	p.space(false)
+	if !p.take(':') || !p.take(':') || !p.take('=') {
+		return fmt.Errorf("::= is expected after the name %q", p.rules[i].name)
+	}
+	p.space(true)
+	is, err := p.alternatives(false)
+	if err != nil {
+		return err
+	}
+	p.rules[i].is = is
+	if c := p.peek(); p.at < len(p.text) && c != '\n' && c != '\r' {
+		return fmt.Errorf("the end of the rule is expected, not %s", p.here())
+	}
+	return nil
+}
+
+func (p *parser) alternatives(nested bool) (*part, error) {
+	all := &part{kind: choice}
+	for {
+		one, err := p.sequence(nested)
+		if err != nil {
+			return nil, err
+		}
+		all.parts = append(all.parts, one)
+		if !p.take('|') {
+			return all, nil
+		}
+		p.space(true)
+	}
+}
+
+func (p *parser) sequence(nested bool) (*part, error) {
+	all := &part{kind: sequence}
+	for {
+		var one *part
+		var err error
+		switch c := p.peek(); {
+		case c == '"':
+			one, err = p.literal()
+		case c == '[':
+			one, err = p.class()
+		case c == '<' || c == '!':
+			one, err = p.token()
+		case c == '(':
+			one, err = p.group()
+		case c == '.':
+			p.at++
+			one = &part{kind: anything}
+		case c == '*' || c == '+' || c == '?' || c == '{':
+			if len(all.parts) == 0 || all.parts[len(all.parts)-1].void() {
+				return nil, fmt.Errorf("there is nothing to repeat before %s", p.here())
+			}
+			last := &all.parts[len(all.parts)-1]
+			*last, err = p.repetition(*last, nested)
+			if err != nil {
+				return nil, err
+			}
+			continue
+		case isWord(c):
+			var i int
+			i, err = p.name()
+			one = &part{kind: reference, number: i}
+		default:
+			return all, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		all.parts = append(all.parts, one)
+		p.space(nested)
+	}
+}
+
+func (p *parser) group() (*part, error) {
+	if p.depth++; p.depth > maxParentheses {
+		return nil, fmt.Errorf("parentheses nest more than %d deep", maxParentheses)
+	}
+	p.at++
+	p.space(true)
+	is, err := p.alternatives(true)
+	if err != nil {
+		return nil, err
+	}
+	if !p.take(')') {
+		return nil, fmt.Errorf(") is expected, not %s", p.here())
+	}
+	p.depth--
+	return is, nil
+}

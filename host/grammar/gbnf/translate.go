@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+
+package gbnf
+
+import (
+	"unicode/utf8"
+
+	"github.com/penstock/penstock/host/grammar"
+	"github.com/penstock/penstock/host/grammar/lexeme"
+)
+
+// maxWord is how many parts a lexeme may have, those of the rules that it uses among them.
+const maxWord = 2000
+
+// translation makes rules of a Builder. What needs no rules becomes a lexeme, also where rules say it, so that there are few places.
+type translation struct {
+	b     *grammar.Builder
+	rules []rule
+	made  []grammar.Rule
+	words []ruleWord
+}
+
+// ruleWord is the lexeme of a rule.
+type ruleWord struct {
+	is    lexeme.Expr
+	size  int // parts; 0: the rule is no lexeme
+	state uint8
+}
+
+const (
+	untried uint8 = iota
+	trying        // and so it uses itself
+	tried
+)
+
+func translate(b *grammar.Builder, rules []rule, root int) grammar.Rule {
+	t := &translation{b: b, rules: rules, made: make([]grammar.Rule, len(rules)), words: make([]ruleWord, len(rules))}
+	for i := range rules {
+		t.made[i] = b.Rule()
+	}
+	for i := range rules {
+		b.Define(t.made[i], t.body(rules[i].is))
+	}
+	return t.made[root]
+}
+
+// body is a part as it is followed.
+func (t *translation) body(p *part) grammar.Body {
+	if is, size := t.word(p, 0); size > 0 {
+		return t.b.Lexeme(is, lexeme.UTF8)
+	}
+	switch p.kind {
+	case reference:
+		return t.b.Call(t.made[p.number])
+	case named, other:
+		return t.b.Token(int32(p.number), p.kind == other)
+	case repeated:
+		return t.b.Repeat(t.body(p.parts[0]), p.minimum, p.maximum)
+	case choice:
+		return t.b.Alt(t.choice(p.parts)...)
+	}
+	return t.b.Seq(t.sequence(p.parts)...)
+}
+
+// sequence joins neighbours that are lexemes.
+func (t *translation) sequence(parts []*part) []grammar.Body {
+	var bodies []grammar.Body
+	var words []lexeme.Expr
+	size := 0
+	flush := func() {
+		if len(words) > 0 {
+			bodies = append(bodies, t.b.Lexeme(t.b.Lexemes.Then(words...), lexeme.UTF8))
+		}
+		words, size = nil, 0
+	}
+	for _, p := range parts {
+		is, n := t.word(p, 0)
+		if n == 0 || size+n > maxWord {
+			flush()
+		}
+		if n == 0 {
+			bodies = append(bodies, t.body(p))
+		} else {
+			words, size = append(words, is), size+n
+		}
+	}
+	flush()
+	return bodies
+}
+
+// choice joins those that are lexemes.
+func (t *translation) choice(parts []*part) []grammar.Body {
+	var bodies []grammar.Body
+	var words []lexeme.Expr
+	size := 0
+	flush := func() {
+		if len(words) > 0 {
+			bodies = append(bodies, t.b.Lexeme(t.b.Lexemes.Or(words...), lexeme.UTF8))
+		}
+		words, size = nil, 0
+	}
+	for _, p := range parts {
+		is, n := t.word(p, 0)
+		switch {
+		case n == 0:
+			bodies = append(bodies, t.body(p))
+			continue
+		case size+n > maxWord:
+			flush()
+		}
+		words, size = append(words, is), size+n
+	}
+	flush()
+	return bodies
+}
+
+// maxNesting is how deep rules are looked through for lexemes.
+const maxNesting = 500
+
+// word is the expression of a part, and how many parts it has; 0: it is no lexeme, or one of too many parts.
+func (t *translation) word(p *part, depth int) (lexeme.Expr, int) {
+	a := t.b.Lexemes
+	if depth > maxNesting {
+		return 0, 0
+	}
+	switch p.kind {
+	case literal:
+		if p.ranges != nil {
+			return lexeme.Nothing, 1
+		}
+		return a.Text(p.text), 1 + len(p.text)/8
+	case anything:
+		return a.Class(visible(nil, true)...), 1
+	case class:
+		if len(p.ranges) == 0 {
+			return lexeme.Empty, 1
+		}
+		return a.Class(visible(p.ranges, p.not)...), 1
+	case reference:
+		return t.ruleWord(p.number, depth)
+	case named, other:
+		return 0, 0
+	}
+	size := 1
+	var parts []lexeme.Expr
+	for _, one := range p.parts {
+		is, n := t.word(one, depth+1)
+		if size += n; n == 0 || size > maxWord {
+			return 0, 0
+		}
+		parts = append(parts, is)
+	}
+	switch p.kind {
+	case repeated:
+		return a.Repeat(parts[0], p.minimum, p.maximum), size
+	case choice:
+		return a.Or(parts...), size
+	}
+	return a.Then(parts...), size
+}
+
+func (t *translation) ruleWord(i, depth int) (lexeme.Expr, int) {
+	w := &t.words[i]
+	switch w.state {
+	case untried:
+		w.state = trying
+		w.is, w.size = t.word(t.rules[i].is, depth+1)
+		w.state = tried
+	case trying:
+		return 0, 0
+	}
+	return w.is, w.size
+}
+
+// visible are the characters of a class, or with not those that are outside it. Zero is none.
+func visible(ranges []lexeme.Range, not bool) []lexeme.Range {
+	kept := make([]lexeme.Range, 0, len(ranges)+1)
+	for _, r := range ranges {
+		if r.Low = max(r.Low, 1); r.Low <= r.High {
+			kept = append(kept, lexeme.Range{Low: r.Low, High: min(r.High, utf8.MaxRune)})
+		}
+	}
+	if not {
+		kept = lexeme.Complement(lexeme.Normal(append(kept, lexeme.Range{})))
+	}
+	return kept
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+
+package grammar
+
+import (
+	"slices"
+
+	"github.com/penstock/penstock/host/grammar/lexeme"
+)
+
+// loop is a Loop as it is followed.
+type loop struct {
+	number    int32
+	items     []loopItem
+	ends      []ending
+	separator int // bytes of its shortest text
+	words     int // of the bits of a memory
+	most      int // the count stops here: beyond it nothing tells counts apart
+
+	// For each bit, the shortest items that set it, by what they add to the count.
+	byBit [][2]int
+}
+
+type loopItem struct {
+	bit, count int
+	once       bool
+	length     int // bytes of its shortest text; never: the item fits nothing
+}
+
+// ending is a Condition.
+type ending struct {
+	must, mustNot []uint64
+	least, most   int
+	again         int // bytes of the shortest item that may come any number of times and counts; never: there is none
+}
+
+// memory is what a loop remembers of the items that came. Memories are interned: equal ones are one.
+type memory struct {
+	loop  *loop
+	id    uint64
+	bits  []uint64
+	count int
+	open  []prospect // by ending; nil: not computed
+	rests [3]int     // by where; 0: not computed, else one more than the bytes
+}
+
+// prospect is how an ending can be reached.
+type prospect struct {
+	possible    bool
+	least, most int // of the count, where it is reached; most may be never
+}
+
+func newLoop(number int32, l *Loop) *loop {
+	lp := &loop{number: number}
+	bits := 0
+	for _, item := range l.Items {
+		lp.items = append(lp.items, loopItem{bit: item.Bit, count: item.Count, once: item.Once && item.Bit >= 0})
+		bits = max(bits, item.Bit+1)
+	}
+	for _, c := range l.Ends {
+		for _, bit := range append(slices.Clone(c.Must), c.MustNot...) {
+			bits = max(bits, bit+1)
+		}
+	}
+	lp.words = (bits + 63) / 64
+	for _, c := range l.Ends {
+		e := ending{must: lp.set(c.Must), mustNot: lp.set(c.MustNot), least: c.Min, most: c.Max}
+		lp.most = max(lp.most, c.Min, c.Max+1)
+		if c.Max == lexeme.Unbounded {
+			e.most = never
+		}
+		lp.ends = append(lp.ends, e)
+	}
+	lp.byBit = make([][2]int, 64*lp.words)
+	return lp
+}
+
+func (lp *loop) set(bits []int) []uint64 {
+	s := make([]uint64, lp.words)
+	for _, bit := range bits {
+		s[bit/64] |= 1 << (bit % 64)
+	}
+	return s
+}
+
+func has(bits []uint64, bit int) bool { return bits[bit/64]>>(bit%64)&1 == 1 }
+
+// size is what a look at the whole loop costs.
+func (lp *loop) size() int { return 1 + len(lp.ends)*(1+len(lp.items)+64*lp.words) }
+
+// empty is the memory of a loop that begins, not interned.
+func (lp *loop) empty() *memory { return &memory{loop: lp, bits: make([]uint64, lp.words)} }
+
+// ready prepares what rest and may need, when the lengths of the items are known.
+func (lp *loop) ready() {
+	for i := range lp.byBit {
+		lp.byBit[i] = [2]int{never, never}
+	}
+	for i := range lp.ends {
+		lp.ends[i].again = never
+	}
+	for _, item := range lp.items {
+		if item.bit >= 0 {
+			lp.byBit[item.bit][item.count] = min(lp.byBit[item.bit][item.count], item.length)
+		}
+		for i := range lp.ends {
+			e := &lp.ends[i]
+			if item.count == 1 && !item.once && (item.bit < 0 || !has(e.mustNot, item.bit)) {
+				e.again = min(e.again, item.length)
+			}
+		}
+	}
+}
+
+// prospects computes how each ending can be reached from m.
+func (m *memory) prospects() []prospect {
+	if m.open != nil {
+		return m.open
+	}
+	lp := m.loop
+	m.open = make([]prospect, len(lp.ends))
+	for i := range lp.ends {
+		m.open[i] = lp.prospect(m, &lp.ends[i])
+	}
+	return m.open
+}
+
+func (lp *loop) prospect(m *memory, e *ending) prospect {
+	p := prospect{least: m.count, most: m.count}
+	for w := range e.must {
+		if m.bits[w]&e.mustNot[w] != 0 {
+			return prospect{}
+		}
+	}
+	for bit, lengths := range lp.byBit {
+		if has(m.bits, bit) || has(e.mustNot, bit) {
+			continue
+		}
+		if has(e.must, bit) {
+			if min(lengths[0], lengths[1]) == never {
+				return prospect{}
+			}
+			if lengths[0] == never {
+				p.least++
+			}
+		}
+		if lengths[1] != never {
+			p.most++
+		}
+	}
+	if e.again != never {
+		p.most = never
+	}
+	p.possible = p.least <= e.most && p.most >= e.least
+	return p
+}
+
+// holds reports whether the loop may end.
+func (m *memory) holds() bool {
+	for i := range m.loop.ends {
+		e := &m.loop.ends[i]
+		ok := m.count >= e.least && m.count <= e.most
+		for w := range e.must {
+			ok = ok && m.bits[w]&e.mustNot[w] == 0 && e.must[w]&^m.bits[w] == 0
+		}
+		if ok {
+			return true
+		}
+	}
+	return false
+}
+
+// may reports whether an item may come: it fits something, and some ending can be reached after it.
+func (m *memory) may(i int) bool {
+	lp := m.loop
+	item := &lp.items[i]
+	if item.length == never || item.once && has(m.bits, item.bit) {
+		return false
+	}
+	fresh := item.bit >= 0 && !has(m.bits, item.bit)
+	for k, p := range m.prospects() {
+		e := &lp.ends[k]
+		if !p.possible || fresh && has(e.mustNot, item.bit) {
+			continue
+		}
+		least, most := p.least+item.count, p.most
+		if fresh {
+			lengths := lp.byBit[item.bit]
+			if has(e.must, item.bit) && lengths[0] == never {
+				least-- // which p counts already
+			}
+			if lengths[1] != never && most != never {
+				most += item.count - 1
+			}
+		}
+		if least <= e.most && most >= e.least {
+			return true
+		}
+	}
+	return false
+}
+
+// more reports whether any item may come.
+func (m *memory) more() bool {
+	for i := range m.loop.items {
+		if m.may(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// after is the memory when an item has come, not interned.
+func (m *memory) after(i int) *memory {
+	item := &m.loop.items[i]
+	to := &memory{loop: m.loop, bits: m.bits, count: min(m.count+item.count, m.loop.most)}
+	if item.bit >= 0 && !has(m.bits, item.bit) {
+		to.bits = slices.Clone(m.bits)
+		to.bits[item.bit/64] |= 1 << (item.bit % 64)
+	}
+	return to
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+
+package grammar
+
+import (
+	"errors"
+	"slices"
+)
+
+// errMask says that a mask is too short or too long.
+var errMask = errors.New("a mask needs one bit for each token of the vocabulary")
+
+// maskOf is what is known of a state: the tokens that it allows, as a list where they are few.
+type maskOf struct {
+	vocabulary *Vocabulary
+	words      []uint32
+	few        []int32
+}
+
+// fewTokens is how many tokens are kept as a list.
+const fewTokens = 256
+
+func (m *maskOf) write(mask []uint32) {
+	if m.words != nil {
+		copy(mask, m.words)
+		return
+	}
+	clear(mask)
+	for _, token := range m.few {
+		setBit(mask, token)
+	}
+}
+
+// Mask writes which tokens may come next: bit i of word i/32 for token i. mask has v.Words() words.
+//
+// # Errors
+//
+//   - ErrAmbiguous: the mask takes more than a bounded number of steps. Token may still tell of single tokens.
+func (g *Grammar) Mask(s State, v *Vocabulary, mask []uint32) error {
+	if len(mask) != v.Words() {
+		return errMask
+	}
+	n := s.node
+	if n == nil {
+		clear(mask)
+		return nil
+	}
+	if known := n.known.Load(); known != nil && known.vocabulary == v {
+		known.write(mask)
+		return nil
+	}
+	n, err := g.current(n)
+	if err != nil {
+		return err
+	}
+	if known := n.known.Load(); known != nil && known.vocabulary == v {
+		known.write(mask)
+		return nil
+	}
+	clear(mask)
+	m := masking{g: g, v: v, mask: mask, work: work{left: maxWork}}
+	if err := m.fill(n); err != nil {
+		return err
+	}
+	g.keep(n, v, mask)
+	return nil
+}
+
+// current is n, or its like in the present table.
+func (g *Grammar) current(n *node) (*node, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.home(n)
+}
+
+// masking is the making of one mask.
+type masking struct {
+	g    *Grammar
+	v    *Vocabulary
+	mask []uint32
+	path []*node // after each byte of the text that is walked
+	work work
+}
+
+func (m *masking) fill(n *node) error {
+	m.named(n)
+	if n.complete {
+		for _, token := range m.v.end {
+			setBit(m.mask, token)
+		}
+	}
+	room, any, err := m.g.room(n)
+	if err != nil {
+		return err
+	}
+	if !any {
+		return m.walk(n, &m.v.all)
+	}
+	within := m.v.slices.within(room)
+	for w, bits := range within.mask {
+		m.mask[w] |= bits
+	}
+	for _, t := range within.beyond {
+		if err := m.walk(n, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// walk allows the tokens of a trie whose text fits.
+func (m *masking) walk(n *node, t *trie) error {
+	if len(m.path) <= t.depth {
+		m.path = make([]*node, t.depth+1)
+	}
+	path, nodes := m.path, t.nodes
+	path[0] = n
+	for i := uint32(0); int(i) < len(nodes)-1; {
+		at := &nodes[i]
+		to := path[at.depth].after(at.label)
+		if to == nil || to == ambiguous {
+			var err error
+			if path[at.depth], to, err = m.g.stepHome(path[at.depth], at.label, &m.work); err != nil {
+				return err
+			}
+		}
+		if to == dead {
+			i = at.skip
+			continue
+		}
+		path[at.depth+1] = to
+		for _, token := range t.tokens[at.first:nodes[i+1].first] {
+			setBit(m.mask, token)
+		}
+		i++
+	}
+	return nil
+}
+
+// named allows the tokens that may come for their number.
+func (m *masking) named(n *node) {
+	except := int32(-1)
+	for _, p := range n.pairs {
+		switch p.reads {
+		case readsToken:
+			if m.v.has(p.at) && m.v.isNamed[p.at] {
+				setBit(m.mask, p.at)
+			}
+		case readsOther:
+			if except == p.at {
+				continue
+			}
+			for token := range int32(len(m.v.pieces)) {
+				if m.v.isNamed[token] && token != p.at {
+					setBit(m.mask, token)
+				}
+			}
+			except = p.at
+		}
+	}
+}
+
+// keep remembers a mask.
+func (g *Grammar) keep(n *node, v *Vocabulary, mask []uint32) {
+	known := &maskOf{vocabulary: v}
+	for w, bits := range mask {
+		for i := int32(0); bits != 0 && len(known.few) <= fewTokens; bits, i = bits>>1, i+1 {
+			if bits&1 == 1 {
+				known.few = append(known.few, int32(w*32)+i)
+			}
+		}
+	}
+	var key uint64
+	if len(known.few) > fewTokens {
+		known.few = nil
+		for _, bits := range mask {
+			key = (key ^ uint64(bits)) * 0x9e3779b97f4a7c15
+			key ^= key >> 29
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if n.generation != g.generation {
+		return
+	}
+	if known.few == nil {
+		if same := g.table.masks[key]; same != nil && same.vocabulary == v && slices.Equal(same.words, mask) {
+			known = same
+		} else {
+			known.words = slices.Clone(mask)
+			g.table.masks[key] = known
+			g.table.bytes += 4*len(mask) + 100
+		}
+	}
+	g.table.bytes += 4*len(known.few) + 60
+	n.known.Store(known)
+}

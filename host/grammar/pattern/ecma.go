@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+
+package pattern
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/penstock/penstock/host/grammar/lexeme"
+)
+
+// ecmaLines are the characters that end a line in ECMA-262.
+var ecmaLines = []lexeme.Range{{Low: '\n', High: '\n'}, {Low: '\r', High: '\r'}, {Low: 0x2028, High: 0x2029}}
+
+// ECMA is the texts in which a pattern of ECMA-262 with flag u matches somewhere, as JSON Schema has them.
+//
+// # Notes
+//   - Beyond the standard, (?i), (?s) and (?m) may stand anywhere, a name may follow (?P, and braces and - may stand for themselves where
+//     they cannot be anything else.
+//   - Look-ahead within a repetition is taken where it stands before one character and one length follows, as in ^((?!x).)*$.
+//
+// # Errors
+//   - An *Error for what is no pattern, and for look-behind and references to groups, which no expression can be made of.
+//   - lexeme.ErrTooMuch for what takes too much work. Only if the arena is full is it the arena's, too.
+func ECMA(a *lexeme.Arena, source string) (lexeme.Expr, error) {
+	if len(source) > MaxLength {
+		return lexeme.Nothing, &Error{-1, fmt.Sprintf("it has %d bytes; at most %d are taken", len(source), MaxLength)}
+	}
+	if !utf8.ValidString(source) {
+		return lexeme.Nothing, &Error{-1, "it is not UTF-8"}
+	}
+	p := parser{source: source}
+	tree, err := p.choice()
+	if err == nil && p.at < len(source) {
+		err = p.fail("a ) closes nothing")
+	}
+	if err != nil {
+		return lexeme.Nothing, err
+	}
+	return bounded(a, func() (lexeme.Expr, error) { return newCompiler(a, ecmaLines).anywhere(tree) })
+}
+
+// maxWork is how many steps of an arena a pattern may take, some 20 ms.
+const maxWork = 300_000
+
+// bounded leaves the arena as it was where a pattern takes too much.
+func bounded(a *lexeme.Arena, make func() (lexeme.Expr, error)) (lexeme.Expr, error) {
+	x, err := lexeme.Nothing, error(nil)
+	if tooMuch := a.Bounded(maxWork, func() { x, err = make() }); tooMuch != nil {
+		return lexeme.Nothing, tooMuch
+	}
+	return x, err
+}
+
+// parser reads a pattern of ECMA-262.
+type parser struct {
+	source string
+	at     int
+	depth  int
+	ranges int // of all classes so far
+	flags  flags
+}
+
+// flags are those of modifiers.
+type flags struct{ fold, dotAll, lines bool }
+
+func (p *parser) fail(why string, args ...any) *Error { return &Error{p.at, fmt.Sprintf(why, args...)} }
+
+func (p *parser) more() bool { return p.at < len(p.source) }
+
+// peek reports whether a text comes next.
+func (p *parser) peek(text string) bool { return strings.HasPrefix(p.source[p.at:], text) }
+
+// take is peek, and goes on behind it.
+func (p *parser) take(text string) bool {
+	is := p.peek(text)
+	if is {
+		p.at += len(text)
+	}
+	return is
+}
+
+func (p *parser) rune() rune {
+	r, size := utf8.DecodeRuneInString(p.source[p.at:])
+	p.at += size
+	return r
+}
+
+// choice reads alternatives to the end or to a parenthesis.
+func (p *parser) choice() (*node, error) {
+	if p.depth++; p.depth > maxDepth {
+		return nil, p.fail("groups are nested more than %d deep", maxDepth)
+	}
+	defer func(f flags) { p.depth--; p.flags = f }(p.flags)
+	at := p.at
+	var all []*node
+	for {
+		part, err := p.sequence()
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, part); !p.take("|") {
+			break
+		}
+	}
+	if len(all) == 1 {
+		return all[0], nil
+	}
+	return newNode(opChoice, at, all...), nil
+}
+
+func (p *parser) sequence() (*node, error) {
+	at := p.at
+	var all []*node
+	for p.more() && !p.peek("|") && !p.peek(")") {
+		part, err := p.term()
+		if err != nil {
+			return nil, err
+		}
+		if part != nil {
+			all = append(all, part)
+		}
+	}
+	if len(all) == 1 {
+		return all[0], nil
+	}
+	return newNode(opSequence, at, all...), nil
+}
+
+// term reads an atom and how often it comes. Modifiers for what follows are nil.
+func (p *parser) term() (*node, error) {
+	at := p.at
+	part, err := p.atom()
+	if err != nil || part == nil {
+		return nil, err
+	}
+	low, high, found, err := p.quantifier()
+	if err != nil || !found {
+		return part, err
+	}
+	if part.op >= opBegin {
+		return nil, &Error{at, "an assertion cannot be repeated"}
+	}
+	if p.more() && strings.ContainsRune("*+?", rune(p.source[p.at])) {
+		return nil, p.fail("a quantifier follows a quantifier")
+	}
+	n := newNode(opRepeat, at, part)
+	n.low, n.high = low, high
+	return n, nil
+}
+
+// quantifier reads *, +, ? and {low,high}, also lazy ones, which fit the same texts.
+func (p *parser) quantifier() (low, high int, found bool, err error) {
+	switch {
+	case p.take("*"):
+		low, high = 0, lexeme.Unbounded
+	case p.take("+"):
+		low, high = 1, lexeme.Unbounded
+	case p.take("?"):
+		low, high = 0, 1
+	case p.peek("{"):
+		low, high, found, err = p.braces()
+		if err != nil || !found {
+			return low, high, false, err
+		}
+	default:
+		return 0, 0, false, nil
+	}
+	p.take("?")
+	return low, high, true, nil
+}
+
+// maxCount is the largest number of a quantifier; what is more is without bound.
+const maxCount = 1 << 30
+
+// braces reads {low,high}. Braces that are no quantifier stand for themselves.
+func (p *parser) braces() (low, high int, found bool, err error) {
+	begin := p.at
+	p.at++
+	low, some := p.number()
+	high = low
+	if p.take(",") {
+		if !some && p.more() && p.source[p.at] >= '0' && p.source[p.at] <= '9' {
+			return 0, 0, false, p.fail("a quantifier has no lower bound")
+		}
+		var bound bool
+		if high, bound = p.number(); !bound {
+			high = lexeme.Unbounded
+		}
+	}
+	if !some || !p.take("}") {
+		p.at = begin
+		return 0, 0, false, nil
+	}
+	if high >= 0 && high < low {
+		return 0, 0, false, p.fail("a quantifier's bounds are the wrong way round")
+	}
+	return low, high, true, nil
+}
+
+func (p *parser) number() (n int, found bool) {
+	for p.more() && p.source[p.at] >= '0' && p.source[p.at] <= '9' {
+		n, found = min(n*10+int(p.source[p.at]-'0'), maxCount), true
+		p.at++
+	}
+	return n, found
+}
+
+func (p *parser) atom() (*node, error) {
+	at := p.at
+	switch r := p.rune(); r {
+	case '^':
+		if p.flags.lines {
+			return newNode(opLineBegin, at), nil
+		}
+		return newNode(opBegin, at), nil
+	case '$':
+		if p.flags.lines {
+			return newNode(opLineEnd, at), nil
+		}
+		return newNode(opEnd, at), nil
+	case '(':
+		return p.group(at)
+	case '[':
+		ranges, err := p.class()
+		return p.counted(classNode(at, ranges), err)
+	case '.':
+		if p.flags.dotAll {
+			return classNode(at, lexeme.Complement(nil)), nil
+		}
+		return classNode(at, lexeme.Complement(ecmaLines)), nil
+	case '\\':
+		switch {
+		case p.take("b"):
+			return newNode(opWordEdge, at), nil
+		case p.take("B"):
+			return newNode(opNoEdge, at), nil
+		}
+		ranges, err := p.escape(false)
+		return p.counted(classNode(at, p.folded(ranges)), err)
+	case '*', '+', '?':
+		p.at = at
+		return nil, p.fail("nothing is before %c that can be repeated", r)
+	default:
+		return classNode(at, p.folded(one(r))), nil
+	}
+}
+
+// maxRanges is how many ranges the classes of a pattern may have in all.
+const maxRanges = 50_000
+
+// counted returns a class, unless there are too many that are large.
+func (p *parser) counted(class *node, err error) (*node, error) {
+	if err != nil {
+		return nil, err
+	}
+	if p.ranges += len(class.ranges); p.ranges > maxRanges {
+		return nil, p.fail("its classes have more than %d ranges", maxRanges)
+	}
+	return class, nil
+}
+
+func one(r rune) []lexeme.Range { return []lexeme.Range{{Low: r, High: r}} }
+
+func (p *parser) folded(ranges []lexeme.Range) []lexeme.Range {
+	if p.flags.fold {
+		return foldCase(ranges)
+	}
+	return ranges
+}

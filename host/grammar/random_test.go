@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+
+package grammar
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/penstock/penstock/tools/steadytest"
+)
+
+// randomGrammar has a few rules that call one another, also at their beginnings, with loops of all kinds.
+func randomGrammar(b *Builder, r *rand.Rand) Rule {
+	rules := make([]Rule, 1+r.IntN(4))
+	for i := range rules {
+		rules[i] = b.Rule()
+	}
+	for _, rule := range rules {
+		b.Define(rule, randomBody(b, r, rules, 2+r.IntN(2)))
+	}
+	return rules[0]
+}
+
+func randomBody(b *Builder, r *rand.Rand, rules []Rule, depth int) Body {
+	if depth == 0 {
+		switch r.IntN(8) {
+		case 0:
+			return b.Call(rules[r.IntN(len(rules))])
+		case 1:
+			return b.Token(int32(r.IntN(40)), r.IntN(3) == 0)
+		}
+		return randomLexeme(b, r)
+	}
+	parts := make([]Body, 1+r.IntN(3))
+	for i := range parts {
+		parts[i] = randomBody(b, r, rules, depth-1)
+	}
+	switch r.IntN(6) {
+	case 0:
+		return b.Alt(parts...)
+	case 1:
+		low := r.IntN(3)
+		return b.Repeat(parts[0], low, low+r.IntN(4)-1+b2i(low == 0))
+	case 2:
+		return b.Repeat(parts[0], r.IntN(3), -1)
+	case 3:
+		return randomLoop(b, r, parts)
+	case 4:
+		return b.Call(rules[r.IntN(len(rules))])
+	}
+	return b.Seq(parts...)
+}
+
+func b2i(v bool) int {
+	if v {
+		return 1
+	}
+	return 0
+}
+
+func randomLoop(b *Builder, r *rand.Rand, parts []Body) Body {
+	l := Loop{}
+	if r.IntN(2) == 0 {
+		l.Separator = randomLexeme(b, r)
+	}
+	for _, p := range parts {
+		l.Items = append(l.Items, Item{Is: p, Bit: r.IntN(4) - 1, Once: r.IntN(2) == 0, Count: r.IntN(2)})
+	}
+	for range r.IntN(3) {
+		c := Condition{Min: r.IntN(3)}
+		if c.Max = -1; r.IntN(2) == 0 {
+			c.Max = c.Min + r.IntN(3)
+		}
+		for bit := range 3 {
+			switch r.IntN(4) {
+			case 0:
+				c.Must = append(c.Must, bit)
+			case 1:
+				c.MustNot = append(c.MustNot, bit)
+			}
+		}
+		l.Ends = append(l.Ends, c)
+	}
+	return b.Loop(l)
+}
+
+func randomLexeme(b *Builder, r *rand.Rand) Body {
+	all := []string{"a", "b", "ab", "a*", "[ab]+", "(ab|ba)*", "é?", "[^b]*", ",", "a{2,4}", "(a|é)b?", "[0-9]+", "[^\"\\\\\x01-\x1f]*\"", "\"[a-z]*\""}
+	return re(b, all[r.IntN(len(all))])
+}
+
+// randomVocabulary has 200 tokens, of which some have the same text and one ends an answer.
+func randomVocabulary(r *rand.Rand) *Vocabulary {
+	pieces := make([][]byte, 200)
+	letters := []string{"a", "b", ",", "é", "\xc3", "\xa9", "\"", "0", " ", "x", "1", "\n", "€"}
+	for i := range pieces {
+		for range 1 + r.IntN(5) {
+			pieces[i] = append(pieces[i], letters[r.IntN(len(letters))]...)
+		}
+		if i < 3 {
+			pieces[i] = []byte(letters[i])
+		}
+	}
+	pieces[37] = nil
+	return NewVocabulary(pieces, []int32{30, 30, -1}, []int32{31, 32, 500})
+}
+
+// A mask has the tokens that may come, and no other; a state can always end, in as many bytes as Shortest tells.
+func TestGrammar_Mask_IsWhatTokenTakes(t *testing.T) {
+	r := steadytest.Rand(t)
+	walked := 0
+	for i := range 120 {
+		b := NewBuilder()
+		g, err := b.Build(randomGrammar(b, r))
+		if err != nil {
+			continue
+		}
+		if i%3 == 0 {
+			g.mostKept = 1 << 12 // states are forgotten all the time
+		}
+		walked += checkMasks(t, g, randomVocabulary(r), r, fmt.Sprint("grammar ", i))
+	}
+	if walked < 50 {
+		t.Errorf("only %d tokens were walked", walked)
+	}
+}
+
+// checkMasks walks at random and tries every token at every state. It returns how many tokens it has come.
+func checkMasks(t *testing.T, g *Grammar, v *Vocabulary, r *rand.Rand, where string) int {
+	t.Helper()
+	s := g.Start()
+	mask := make([]uint32, v.Words())
+	for step := range 12 {
+		if err := g.Mask(s, v, mask); err != nil {
+			return step // too ambiguous
+		}
+		var next []State
+		for token := range int32(v.Len()) {
+			to, ok, err := g.Token(s, v, token)
+			if err != nil {
+				return step // what may follow a named token is too ambiguous
+			}
+			if in := mask[token/32]>>(token%32)&1 == 1; in != ok {
+				t.Fatalf("%s, after %d tokens, token %d %q: in the mask %v, taken %v", where, step, token, v.pieces[token], in, ok)
+			}
+			if ok && !v.isEnd[token] {
+				next = append(next, to)
+			}
+		}
+		if step%4 == 0 {
+			checkShortest(t, g, s, where)
+		}
+		if len(next) == 0 {
+			return step
+		}
+		s = next[r.IntN(len(next))]
+	}
+	return 12
+}
+
+// checkShortest follows the shortest rest by bytes and named tokens: each step must be one byte nearer to the end.
+func checkShortest(t *testing.T, g *Grammar, s State, where string) {
+	t.Helper()
+	for left := shortestOf(t, g, s); left > 0; left-- {
+		if left >= never {
+			t.Fatalf("%s: a state that cannot end", where)
+		}
+		found := false
+		least := never
+		for c := range 256 {
+			to, ok, err := g.Advance(s, []byte{byte(c)})
+			if err != nil {
+				return // too ambiguous
+			}
+			if !ok {
+				continue
+			}
+			n := shortestOf(t, g, to)
+			least = min(least, n)
+			if n == left-1 {
+				s, found = to, true
+				break
+			}
+		}
+		if !found && !s.node.takesToken() {
+			t.Fatalf("%s: %d bytes are said to be left, but the least after a byte is %d", where, left, least)
+		}
+		if !found {
+			return
+		}
+	}
+	if !s.node.takesToken() && shortestOf(t, g, s) != 0 {
+		t.Fatalf("%s: %d bytes left", where, shortestOf(t, g, s))
+	}
+}
+
+func shortestOf(t *testing.T, g *Grammar, s State) int {
+	t.Helper()
+	n, err := g.Shortest(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

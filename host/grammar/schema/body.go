@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+
+package schema
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/penstock/penstock/host/grammar"
+	"github.com/penstock/penstock/host/grammar/lexeme"
+)
+
+// body is the texts of a goal: those of each alternative, and for each kind of value.
+func (r *reader) body(g goal) (grammar.Body, error) {
+	all, err := r.spread(g)
+	if err != nil {
+		return 0, err
+	}
+	values, err := r.valuesOf(all)
+	if err != nil {
+		return 0, err
+	}
+	parts, err := r.scalars(all)
+	if err != nil {
+		return 0, err
+	}
+	lists, err := r.listBodies(all)
+	if err != nil {
+		return 0, err
+	}
+	objects, err := r.objectBodies(all)
+	if err != nil {
+		return 0, err
+	}
+	return r.b.Alt(slices.Concat(r.literals(values), parts, lists, objects)...), nil
+}
+
+// valuesOf is the values of enums that their alternative allows.
+func (r *reader) valuesOf(all []*shape) ([]*value, error) {
+	var made []*value
+	seen := map[string]bool{}
+	for _, s := range all {
+		if !s.among {
+			continue
+		}
+		for _, v := range s.values {
+			if seen[v.same()] {
+				continue
+			}
+			fits, err := r.fitsShape(v, s)
+			if err != nil {
+				return nil, err
+			}
+			if fits {
+				seen[v.same()] = true
+				made = append(made, v)
+			}
+		}
+	}
+	return made, nil
+}
+
+// scalars is the alternatives that are null, true, false, a string or a number.
+func (r *reader) scalars(all []*shape) ([]grammar.Body, error) {
+	var words []string
+	var texts, numbers []lexeme.Expr
+	nothing, booleans := false, uint8(0)
+	for _, s := range all {
+		if s.among {
+			continue
+		}
+		nothing = nothing || s.may(null)
+		if s.may(boolean) {
+			booleans |= s.booleans
+		}
+		if s.may(text) {
+			texts = append(texts, r.textOf(s))
+		}
+		if s.may(number) {
+			x, err := r.numberOf(&s.numbers)
+			if err != nil {
+				return nil, err
+			}
+			numbers = append(numbers, x)
+		}
+	}
+	if nothing {
+		words = append(words, "null")
+	}
+	if booleans&2 != 0 {
+		words = append(words, "true")
+	}
+	if booleans&1 != 0 {
+		words = append(words, "false")
+	}
+	var parts []grammar.Body
+	if len(words) > 0 {
+		parts = append(parts, r.b.Lexeme(r.words(words), lexeme.UTF8))
+	}
+	if x := r.a.Or(texts...); x != lexeme.Nothing {
+		parts = append(parts, r.quoted(x))
+	}
+	if x := r.a.Or(numbers...); x != lexeme.Nothing {
+		parts = append(parts, r.b.Lexeme(x, lexeme.UTF8))
+	}
+	return parts, nil
+}
+
+// quoted is a string whose decoded text is one of an expression's.
+func (r *reader) quoted(x lexeme.Expr) grammar.Body {
+	quote := r.b.Lexeme(r.a.Text(`"`), lexeme.UTF8)
+	return r.b.Seq(quote, r.b.Lexeme(x, lexeme.JSONString), quote)
+}
+
+// literals is the texts of values.
+func (r *reader) literals(values []*value) []grammar.Body {
+	var parts []grammar.Body
+	var words, strings []string
+	for _, v := range values {
+		switch v.kind {
+		case text:
+			if spelled, one := spell(v.text); one {
+				words = append(words, spelled)
+			} else {
+				strings = append(strings, v.text)
+			}
+		case null:
+			words = append(words, "null")
+		case boolean:
+			words = append(words, v.text)
+		case number: // as the schema writes it, or as most do
+			if words = append(words, v.text); plain(v.text) != "" {
+				words = append(words, plain(v.text))
+			}
+		default:
+			parts = append(parts, r.literal(v))
+		}
+	}
+	if len(strings) > 0 {
+		parts = append(parts, r.quoted(r.words(strings)))
+	}
+	if len(words) > 0 {
+		parts = append(parts, r.b.Lexeme(r.words(words), lexeme.UTF8))
+	}
+	return parts
+}
+
+// literal is the texts of one value, whose members come in any order where members may.
+func (r *reader) literal(v *value) grammar.Body {
+	switch v.kind {
+	case list:
+		parts := []grammar.Body{r.spaces.openList}
+		for i, item := range v.items {
+			if i > 0 {
+				parts = append(parts, r.spaces.comma)
+			}
+			parts = append(parts, r.literal(item))
+		}
+		return r.b.Seq(append(parts, r.spaces.closeList)...)
+	case object:
+		loop := grammar.Loop{Separator: r.spaces.comma}
+		end := grammar.Condition{Max: lexeme.Unbounded}
+		parts := []grammar.Body{r.spaces.openObject}
+		for i, item := range v.items {
+			member := r.b.Seq(r.name(v.names[i]), r.literal(item))
+			if i > 0 {
+				parts = append(parts, r.spaces.comma)
+			}
+			parts = append(parts, member)
+			loop.Items = append(loop.Items, grammar.Item{Is: member, Bit: i, Once: true})
+			end.Must = append(end.Must, i)
+		}
+		if r.o.Order == AnyOrder && len(v.items) > 1 {
+			loop.Ends = []grammar.Condition{end}
+			parts = []grammar.Body{r.spaces.openObject, r.b.Loop(loop)}
+		}
+		return r.b.Seq(append(parts, r.spaces.closeObject)...)
+	}
+	return r.b.Alt(r.literals([]*value{v})...)
+}
+
+// spell is a text as a JSON string of which there is only one usual spelling, which is reported.
+func spell(s string) (string, bool) {
+	if strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c > '~' || c == '"' || c == '\\' || c == '/' }) {
+		return "", false
+	}
+	return `"` + s + `"`, true
+}

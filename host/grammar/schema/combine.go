@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT
+
+package schema
+
+import "errors"
+
+var combinations = []word{
+	{names: []string{"$ref"}, hold: refer("$ref", (*reader).follow, false), deny: refer("$ref", (*reader).follow, true)},
+	{names: []string{"$dynamicRef"}, hold: refer("$dynamicRef", (*reader).followDynamic, false), deny: refer("$dynamicRef", (*reader).followDynamic, true)},
+	{names: []string{"$recursiveRef"}, hold: refer("$recursiveRef", (*reader).followDynamic, false), deny: refer("$recursiveRef", (*reader).followDynamic, true)},
+	{names: []string{"allOf"}, hold: holdAll, deny: denyAll},
+	{names: []string{"anyOf"}, hold: holdAny, deny: denyAny},
+	{names: []string{"oneOf"}, hold: holdOne, deny: denyOne},
+	{names: []string{"not"}, hold: not(true), deny: not(false)},
+}
+
+var conditionals = []word{{names: []string{"if"}, hold: holdIf, deny: denyIf, since: 7}}
+
+// follower is follow or followDynamic.
+type follower func(r *reader, ref *value) (*value, error)
+
+func refer(name string, follow follower, deny bool) func(*reader, []*shape, *value) ([]*shape, error) {
+	return func(r *reader, all []*shape, at *value) ([]*shape, error) {
+		ref := at.member(name)
+		to, err := follow(r, ref)
+		if err != nil {
+			return nil, err
+		}
+		return r.assert(all, literal{to, deny})
+	}
+}
+
+// alternatives returns the schemas that a word lists.
+func alternatives(at *value, name string) ([]*value, error) {
+	v := at.member(name)
+	if v.kind != list {
+		return nil, wrong(v, "%s must be a list of schemas", name)
+	}
+	return v.items, nil
+}
+
+func holdAll(r *reader, all []*shape, at *value) ([]*shape, error) {
+	of, err := alternatives(at, "allOf")
+	for i := 0; err == nil && i < len(of); i++ {
+		all, err = r.assert(all, literal{at: of[i]})
+	}
+	return all, err
+}
+
+func denyAll(r *reader, all []*shape, at *value) ([]*shape, error) {
+	of, err := alternatives(at, "allOf")
+	if err != nil {
+		return nil, err
+	}
+	return r.either(all, at, denials(of)...)
+}
+
+func denials(of []*value) [][]literal {
+	made := make([][]literal, len(of))
+	for i, v := range of {
+		made[i] = []literal{{v, true}}
+	}
+	return made
+}
+
+// either makes one of several conjunctions hold.
+func (r *reader) either(all []*shape, at *value, of ...[]literal) ([]*shape, error) {
+	return r.choose(all, at, func(all []*shape, at *value) ([]*shape, error) {
+		var made []*shape
+		for _, conjunction := range of {
+			more, err := r.both(copies(all), conjunction...)
+			if err != nil {
+				return nil, err
+			}
+			if made = append(made, more...); len(made) > maxAlternatives {
+				if made, err = r.settle(made, at); err != nil {
+					return nil, err
+				}
+			}
+		}
+		return r.settle(made, at)
+	})
+}
+
+// both makes all of some literals hold.
+func (r *reader) both(all []*shape, of ...literal) ([]*shape, error) {
+	var err error
+	for i := 0; err == nil && i < len(of); i++ {
+		all, err = r.assert(all, of[i])
+	}
+	return all, err
+}
+
+func holdAny(r *reader, all []*shape, at *value) ([]*shape, error) {
+	of, err := alternatives(at, "anyOf")
+	if err != nil {
+		return nil, err
+	}
+	if r.evaluating > 0 {
+		return r.holdSubsets(all, at, of)
+	}
+	choices := make([][]literal, len(of))
+	for i, v := range of {
+		if trivial(v) {
+			return all, nil
+		}
+		choices[i] = []literal{{at: v}}
+	}
+	return r.either(all, at, choices...)
+}
+
+// holdSubsets makes any of some schemas hold with an alternative for each set of them, as unevaluatedProperties asks which do.
+func (r *reader) holdSubsets(all []*shape, at *value, of []*value) ([]*shape, error) {
+	if len(of) > 6 {
+		return nil, tooHard(at.member("anyOf"), "more than 6 alternatives beside unevaluated members or items take too many combinations")
+	}
+	var choices [][]literal
+	for set := 1; set < 1<<len(of); set++ {
+		var choice []literal
+		for i, v := range of {
+			if set&(1<<i) != 0 {
+				choice = append(choice, literal{at: v})
+			}
+		}
+		choices = append(choices, choice)
+	}
+	return r.either(all, at, choices...)
+}
+
+func denyAny(r *reader, all []*shape, at *value) ([]*shape, error) {
+	of, err := alternatives(at, "anyOf")
+	for i := 0; err == nil && i < len(of); i++ {
+		all, err = r.assert(all, literal{of[i], true})
+	}
+	return all, err
+}
+
+// holdOne makes exactly one hold: each in turn without those that could hold with it.
+func holdOne(r *reader, all []*shape, at *value) ([]*shape, error) {
+	of, err := alternatives(at, "oneOf")
+	if err != nil {
+		return nil, err
+	}
+	choices := make([][]literal, len(of))
+	for i, v := range of {
+		choices[i] = []literal{{at: v}}
+		for j, other := range of {
+			if i == j {
+				continue
+			}
+			apart, err := r.apart(all, v, other)
+			if err != nil {
+				return nil, err
+			}
+			if !apart {
+				choices[i] = append(choices[i], literal{other, true})
+			}
+		}
+	}
+	made, err := r.either(copies(all), at, choices...)
+	var hard *Error
+	if errors.As(err, &hard) && hard.Unenforceable {
+		if err := r.cannot(at.member("oneOf"), "its alternatives cannot be told apart: %v", err); err != nil {
+			return nil, err
+		}
+		return holdAnyOf(r, all, at, of)
+	}
+	return made, err
+}
+
+func holdAnyOf(r *reader, all []*shape, at *value, of []*value) ([]*shape, error) {
+	choices := make([][]literal, len(of))
+	for i, v := range of {
+		choices[i] = []literal{{at: v}}
+	}
+	return r.either(all, at, choices...)
+}
+
+// maxBeside bounds the alternatives beside which two schemas are looked at.
+const maxBeside = 8
+
+// apart reports whether nothing fits two schemas at once beside what is known already, as far as a look at them tells.
+func (r *reader) apart(beside []*shape, a, b *value) (bool, error) {
+	void, err := r.void(r.goal(literal{at: a}, literal{at: b}), 0)
+	if err != nil || void || len(beside) > maxBeside {
+		return void, err
+	}
+	pair := pair{min(a.id, b.id), max(a.id, b.id)}
+	var context key
+	for _, s := range beside {
+		context.shape(s)
+	}
+	if known, has := r.beside[pair]; has && known.context == string(context) {
+		return known.apart, nil
+	}
+	both, err := r.both(copies(beside), literal{at: a}, literal{at: b})
+	if err != nil {
+		return false, nil // what is wrong with one of them is told where it is read
+	}
+	err = r.prune(&both)
+	r.beside[pair] = besides{string(context), len(both) == 0}
+	return len(both) == 0, err
+}
+
+type pair struct{ low, high int }
+
+// besides is what apart found of a pair.
+type besides struct {
+	context string
+	apart   bool
+}
+
+// denyOne makes none hold, or two.
+func denyOne(r *reader, all []*shape, at *value) ([]*shape, error) {
+	of, err := alternatives(at, "oneOf")
+	if err != nil {
+		return nil, err
+	}
+	var none []literal
+	for _, v := range of {
+		none = append(none, literal{v, true})
+	}
+	choices := [][]literal{none}
+	for i, v := range of {
+		for _, other := range of[:i] {
+			apart, err := r.apart(all, v, other)
+			if err != nil {
+				return nil, err
+			}
+			if !apart {
+				choices = append(choices, []literal{{at: v}, {at: other}})
+			}
+		}
+	}
+	return r.either(all, at, choices...)
+}
+
+func not(deny bool) func(*reader, []*shape, *value) ([]*shape, error) {
+	return func(r *reader, all []*shape, at *value) ([]*shape, error) {
+		return r.assert(all, literal{at.member("not"), deny})
+	}
+}
+
+func holdIf(r *reader, all []*shape, at *value) ([]*shape, error) {
+	condition := at.member("if")
+	holds, fails := []literal{{at: condition}}, []literal{{condition, true}}
+	if then := at.member("then"); then != nil {
+		holds = append(holds, literal{at: then})
+	}
+	if other := at.member("else"); other != nil {
+		fails = append(fails, literal{at: other})
+	}
+	if len(holds) == 1 && len(fails) == 1 && r.evaluating == 0 {
+		return all, nil
+	}
+	return r.either(all, at, holds, fails)
+}
+
+func denyIf(r *reader, all []*shape, at *value) ([]*shape, error) {
+	condition := at.member("if")
+	var choices [][]literal
+	if then := at.member("then"); then != nil {
+		choices = append(choices, []literal{{at: condition}, {then, true}})
+	}
+	if other := at.member("else"); other != nil {
+		choices = append(choices, []literal{{condition, true}, {other, true}})
+	}
+	return r.either(all, at, choices...)
+}

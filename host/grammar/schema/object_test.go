@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+
+package schema
+
+import "testing"
+
+func TestRead_Members(t *testing.T) {
+	holds(t, Options{}, []promise{
+		{"closed", `{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"string"}},"required":["a"],"additionalProperties":false}`,
+			[]string{`{"a":1}`, `{"a": 1, "b": "x"}`, "{\n  \"a\": 1,\n  \"b\": \"x\"\n}"},
+			[]string{`{}`, `{"b":"x"}`, `{"b":"x","a":1}`, `{"a":1,"c":2}`, `{"a":1,"a":2}`, `{"a":"x"}`}},
+		{"open", `{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"string"}},"required":["a"]}`,
+			[]string{`{"a":1}`, `{"b":"x","a":1}`, `{"c":null,"a":1,"d":[]}`},
+			[]string{`{}`, `{"b":"x"}`, `{"a":"x"}`, `{"a":1,"b":2}`, `{"a":1,"a":2}`, `{"\u0061":"x","a":1}`}},
+		{"required and not listed", `{"properties":{"a":{"type":"boolean"}},"required":["a","b"]}`,
+			[]string{`{"a":true,"b":1}`, `{"b":1,"a":true}`, `3`}, []string{`{"a":true}`, `{"b":1}`}},
+		{"only required", `{"type":"object","required":["b"]}`, []string{`{"b":1}`, `{"a":1,"b":[]}`}, []string{`{}`, `{"a":1}`}},
+		{"other members", `{"type":"object","properties":{"a":{}},"additionalProperties":{"type":"integer"}}`,
+			[]string{`{"a":"x","b":1}`, `{}`}, []string{`{"b":"x"}`}},
+		{"patterns", `{"type":"object","patternProperties":{"^s":{"type":"string"},"n$":{"minLength":2}},"additionalProperties":false}`,
+			[]string{`{"s":"x","sn":"xy","n":1}`}, []string{`{"s":1}`, `{"sn":"x"}`, `{"a":1}`}},
+		{"pattern beside property", `{"type":"object","properties":{"sa":{"maxLength":1}},"patternProperties":{"^s":{"type":"string"}}}`,
+			[]string{`{"sa":"x"}`, `{"t":1}`}, []string{`{"sa":1}`, `{"sa":"xy"}`}},
+		{"names", `{"type":"object","propertyNames":{"pattern":"^[a-c]+$","maxLength":2}}`, []string{`{"a":1,"bc":2}`}, []string{`{"d":1}`, `{"abc":1}`}},
+		{"names of an enum", `{"type":"object","propertyNames":{"enum":["a","b"]}}`, []string{`{"a":1}`}, []string{`{"c":1}`}},
+		{"forbidden member", `{"type":"object","properties":{"a":false}}`, []string{`{"b":1}`}, []string{`{"a":1}`}},
+		{"counts", `{"type":"object","minProperties":1,"maxProperties":2}`, []string{`{"a":1}`, `{"a":1,"b":2}`}, []string{`{}`, `{"a":1,"b":2,"c":3}`}},
+		{"counts of listed", `{"type":"object","properties":{"a":{},"b":{},"c":{}},"additionalProperties":false,"minProperties":2,"maxProperties":2}`,
+			[]string{`{"a":1,"c":1}`, `{"b":1,"c":1}`}, []string{`{"a":1}`, `{"a":1,"b":1,"c":1}`}},
+		{"escaped names", `{"type":"object","properties":{"a\"é":{"type":"integer"}},"additionalProperties":false}`,
+			[]string{`{"a\"é":1}`, `{"a\"\u00e9":1}`}, []string{`{"a":1}`}},
+	})
+}
+
+func TestRead_Dependencies(t *testing.T) {
+	holds(t, Options{}, []promise{
+		{"names", `{"type":"object","dependentRequired":{"card":["address"]}}`,
+			[]string{`{}`, `{"address":1}`, `{"card":1,"address":2}`, `{"address":1,"card":2}`}, []string{`{"card":1}`, `{"card":1,"x":1}`}},
+		{"older", `{"dependencies":{"a":["b"],"c":{"properties":{"d":{"type":"integer"}}}}}`,
+			[]string{`{"a":1,"b":1}`, `{"d":"x"}`, `{"c":1,"d":1}`, `{"c":1}`, `1`}, []string{`{"a":1}`, `{"c":1,"d":"x"}`, `{"d":"x","c":1}`}},
+		{"schemas", `{"type":"object","dependentSchemas":{"a":{"required":["b"]}}}`, []string{`{"a":1,"b":1}`, `{}`}, []string{`{"a":1}`}},
+	})
+}
+
+func TestRead_Order(t *testing.T) {
+	open := `{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"required":["b"]}`
+	holds(t, Options{Order: SchemaOrder}, []promise{{"schema", open, []string{`{"a":1,"b":2}`, `{"b":2,"c":3}`, `{"a":1,"b":2,"c":3,"d":4}`},
+		[]string{`{"b":1,"a":2}`, `{"a":1}`, `{"c":3,"b":2}`}}})
+	closed := `{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"required":["b"],"additionalProperties":false}`
+	holds(t, Options{Order: AnyOrder}, []promise{{"any", closed, []string{`{"a":1,"b":2}`, `{"b":1,"a":2}`, `{"b":1}`}, []string{`{"a":1}`, `{"b":1,"c":2}`, `{"b":1,"b":1}`}}})
+}
+
+func TestRead_Closed(t *testing.T) {
+	holds(t, Options{Closed: true}, []promise{
+		{"listed", `{"type":"object","properties":{"a":{}}}`, []string{`{"a":1}`, `{}`}, []string{`{"b":1}`}},
+		{"said of", `{"type":"object","properties":{"a":{}},"additionalProperties":true}`, []string{`{"b":1}`}, nil},
+		{"not listed", `{"type":"object"}`, []string{`{"b":1}`}, nil},
+	})
+}
+
+func TestRead_Compact(t *testing.T) {
+	holds(t, Options{Compact: true}, []promise{{"object", `{"type":"object","properties":{"a":{"type":"array"}}}`, []string{`{"a":[1,2]}`}, []string{`{"a": [1,2]}`, `{"a":[1, 2]}`, `{ "a":[]}`}}})
+}
+
+func TestRead_Lists(t *testing.T) {
+	holds(t, Options{}, []promise{
+		{"items", `{"type":"array","items":{"type":"integer"}}`, []string{`[]`, `[1]`, `[1, 2,3]`}, []string{`["a"]`, `[1,"a"]`}},
+		{"counts", `{"type":"array","items":{"type":"integer"},"minItems":2,"maxItems":3}`, []string{`[1,2]`, `[1,2,3]`}, []string{`[]`, `[1]`, `[1,2,3,4]`}},
+		{"none", `{"type":"array","maxItems":0}`, []string{`[]`}, []string{`[1]`}},
+		{"first", `{"type":"array","prefixItems":[{"type":"boolean"}],"items":{"type":"integer","minimum":0,"maximum":9},"minItems":2,"maxItems":2}`,
+			[]string{`[true,3]`}, []string{`[true]`, `[3,true]`, `[true,3,4]`, `[true,10]`}},
+		{"first alone", `{"type":"array","prefixItems":[{"type":"integer"},{"type":"string"}],"items":false}`, []string{`[]`, `[1]`, `[1,"a"]`}, []string{`["a"]`, `[1,"a",2]`}},
+		{"older", `{"type":"array","items":[{"type":"integer"}],"additionalItems":{"type":"string"}}`, []string{`[1,"a","b"]`}, []string{`[1,2]`}},
+		{"contains", `{"type":"array","contains":{"type":"integer"}}`, []string{`[1]`, `["a",1]`, `[1,"a"]`}, []string{`[]`, `["a"]`}},
+		{"contains so many", `{"type":"array","contains":{"type":"integer"},"minContains":2,"maxContains":2}`, []string{`[1,2]`, `["a",1,"b",2]`}, []string{`[1]`, `[1,2,3]`}},
+		{"contains none", `{"type":"array","items":{"type":["integer","string"]},"not":{"contains":{"type":"integer"}}}`, []string{`[]`, `["a"]`}, []string{`[1]`, `["a",1]`}},
+		{"unique", `{"type":"array","items":{"enum":["a","b",1]},"uniqueItems":true}`, []string{`[]`, `["b","a"]`, `[1,"a","b"]`}, []string{`["a","a"]`, `[1,"b",1]`}},
+		{"unique booleans", `{"type":"array","items":{"type":"boolean"},"uniqueItems":true,"minItems":1}`, []string{`[true]`, `[false,true]`}, []string{`[]`, `[true,true]`}},
+	})
+}

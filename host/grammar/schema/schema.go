@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+
+// Package schema reads JSON schemas into rules of a grammar: what a rule allows is JSON that fits the schema, and nothing else is.
+//
+// It reads draft 2020-12, and drafts 4 to 7 where they differ and $schema names them. What is to hold at some place of a text is a
+// goal: a set of places of the schema that must hold there, and of places that must not. A goal is one rule, so recursion ends.
+// References, allOf and words beside each other add places to a goal; anyOf, oneOf, if and the denial of several words make
+// alternatives, each of which is a shape: what holds for a string, a number, an object or a list, all of it at once.
+package schema
+
+import (
+	"encoding/json"
+
+	"github.com/penstock/penstock/host/grammar"
+	"github.com/penstock/penstock/host/grammar/lexeme"
+)
+
+// Order is how an object's members may be ordered.
+type Order uint8
+
+// The orders.
+const (
+	ByKind      Order = iota // as the schema lists them where no others are allowed, else any
+	SchemaOrder              // as the schema lists them, others after them
+	AnyOrder
+)
+
+// Options say how a schema is read. The zero value is what the standard says, strictly.
+type Options struct {
+	Order   Order
+	Closed  bool // objects that list their properties and say nothing of others have no others
+	Compact bool // no white space
+	Loose   bool // what cannot be enforced is dropped, and listed, instead of being an error
+}
+
+// Relaxed is a part of a schema that is not enforced.
+type Relaxed struct {
+	Place string // a JSON pointer, as #/properties/name
+	Why   string
+}
+
+// maxSteps bounds the work of reading a schema: places visited, in whatever way.
+const maxSteps = 60_000
+
+// reader reads one schema.
+type reader struct {
+	b        *grammar.Builder
+	a        *lexeme.Arena
+	o        Options
+	document *document
+	spaces   spaces
+	queue    []task // the rules that are named and not made yet
+	here     *value // the schema whose rule is made, for errors
+	steps    int
+
+	// What is made already.
+	rules       map[string]grammar.Rule // by goal
+	shapes      map[string][]*shape     // by goal
+	voids       map[string]found        // by goal
+	beside      map[pair]besides
+	said        map[*value][]*word // by schema
+	parts       map[*value]*part
+	memberParts map[memberKey]*part
+	lists       map[*value]*listPart
+	partCount   int
+	references  map[*value]*value
+	patterns    map[string]lexeme.Expr
+	formats     map[string]lexeme.Expr // lexeme.Nothing: it asserts nothing
+	otherwise   map[*value]lexeme.Expr // the texts that the values of an enum are not
+	names       map[string]grammar.Body
+
+	// The place in the schema that is read.
+	active     map[literal]bool // places that are being spread: one that leads to itself has no meaning
+	spreading  map[string]bool  // goals that are
+	denying    int              // schemas that are being denied: what holds within them does not count as evaluated
+	evaluating int              // unevaluatedProperties or unevaluatedItems around: they ask which alternatives hold
+
+	relaxed  []Relaxed
+	loosened map[string]bool // by place
+}
+
+func newReader(b *grammar.Builder, d *document, o Options) *reader {
+	r := &reader{
+		b: b, a: b.Lexemes, o: o, document: d, here: d.root,
+		rules: map[string]grammar.Rule{}, shapes: map[string][]*shape{}, voids: map[string]found{}, beside: map[pair]besides{},
+		said: map[*value][]*word{}, parts: map[*value]*part{}, memberParts: map[memberKey]*part{}, lists: map[*value]*listPart{},
+		references: map[*value]*value{}, patterns: map[string]lexeme.Expr{}, formats: map[string]lexeme.Expr{},
+		otherwise: map[*value]lexeme.Expr{}, names: map[string]grammar.Body{},
+		active: map[literal]bool{}, spreading: map[string]bool{}, loosened: map[string]bool{},
+	}
+	r.spaces = r.makeSpaces()
+	return r
+}
+
+type task struct {
+	rule grammar.Rule
+	goal goal
+}
+
+// Read adds the rules of a schema to a builder and returns the one that a whole text fits.
+//
+// # Notes
+//   - The work is bounded, and does not depend on the vocabulary.
+//   - Relaxed is empty without Options.Loose.
+//
+// # Errors
+//   - What is wrong, unknown or not enforceable, with its place as a JSON pointer.
+func Read(b *grammar.Builder, schema json.RawMessage, o Options) (grammar.Rule, []Relaxed, error) {
+	d, err := open(schema)
+	if err != nil {
+		return 0, nil, err
+	}
+	r := newReader(b, d, o)
+	root := r.goal(literal{at: d.root})
+	if void, err := r.void(root, 0); err != nil {
+		return 0, nil, err
+	} else if void {
+		return 0, nil, wrong(d.root, "nothing fits the JSON schema")
+	}
+	value := r.rule(root)
+	for len(r.queue) > 0 {
+		next := r.queue[len(r.queue)-1]
+		r.queue = r.queue[:len(r.queue)-1]
+		if len(next.goal) > 0 {
+			r.here = next.goal[0].at
+		}
+		body, err := r.body(next.goal)
+		if err != nil {
+			return 0, nil, err
+		}
+		b.Define(next.rule, body)
+	}
+	whole := b.Rule()
+	b.Define(whole, b.Seq(b.Call(value), r.spaces.end))
+	if err := r.a.Err(); err != nil {
+		return 0, nil, wrong(d.root, "%v", err)
+	}
+	return whole, r.relaxed, nil
+}
+
+// step counts work.
+func (r *reader) step(at *value, n int) error {
+	if r.steps += n; r.steps > maxSteps {
+		return wrong(at, "the JSON schema takes too much work to read")
+	}
+	return nil
+}

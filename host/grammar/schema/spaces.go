@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+
+package schema
+
+import (
+	"github.com/penstock/penstock/host/grammar"
+	"github.com/penstock/penstock/host/grammar/lexeme"
+)
+
+// spaces is JSON's punctuation with the white space around it.
+type spaces struct {
+	white                                        lexeme.Expr
+	openObject, closeObject, openList, closeList grammar.Body
+	comma, end                                   grammar.Body
+}
+
+// makeSpaces allows a space, or one or two line ends and at most 20 spaces and tabs: a model cannot go on with white space.
+func (r *reader) makeSpaces() spaces {
+	white := lexeme.Empty
+	if !r.o.Compact {
+		indent := r.a.Repeat(r.a.Class(lexeme.Range{Low: ' ', High: ' '}, lexeme.Range{Low: '\t', High: '\t'}), 0, 20)
+		white = r.a.Or(lexeme.Empty, r.a.Text(" "), r.a.Then(r.a.Repeat(r.a.Or(r.a.Text("\n"), r.a.Text("\r\n")), 1, 2), indent))
+	}
+	mark := func(before lexeme.Expr, text string, after lexeme.Expr) grammar.Body {
+		return r.b.Lexeme(r.a.Then(before, r.a.Text(text), after), lexeme.UTF8)
+	}
+	s := spaces{
+		white:      white,
+		openObject: mark(lexeme.Empty, "{", white), closeObject: mark(white, "}", lexeme.Empty),
+		openList: mark(lexeme.Empty, "[", white), closeList: mark(white, "]", lexeme.Empty),
+		comma: mark(white, ",", white), end: r.b.Seq(),
+	}
+	if !r.o.Compact {
+		s.end = r.b.Alt(s.end, r.b.Lexeme(r.a.And(white, r.a.Not(lexeme.Empty)), lexeme.UTF8))
+	}
+	return s
+}
+
+// name is a member's name and colon. It is one lexeme with one spelling where JSON has only one usual one.
+func (r *reader) name(name string) grammar.Body {
+	made, has := r.names[name]
+	if !has {
+		made = r.makeName(name)
+		r.names[name] = made
+	}
+	return made
+}
+
+func (r *reader) makeName(name string) grammar.Body {
+	colon := r.a.Then(r.spaces.white, r.a.Text(":"), r.spaces.white)
+	if spelled, one := spell(name); one {
+		return r.b.Lexeme(r.a.Then(r.a.Text(spelled), colon), lexeme.UTF8)
+	}
+	return r.named(r.a.Text(name))
+}
+
+// named is a name among some, and colon.
+func (r *reader) named(names lexeme.Expr) grammar.Body {
+	end := r.a.Then(r.a.Text(`"`), r.spaces.white, r.a.Text(":"), r.spaces.white)
+	return r.b.Seq(r.b.Lexeme(r.a.Text(`"`), lexeme.UTF8), r.b.Lexeme(names, lexeme.JSONString), r.b.Lexeme(end, lexeme.UTF8))
+}

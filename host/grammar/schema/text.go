@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT
+
+package schema
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/penstock/penstock/host/grammar/format"
+	"github.com/penstock/penstock/host/grammar/lexeme"
+)
+
+// valueWords say which values may be, of any kind.
+var valueWords = []word{
+	{names: []string{"type"}, hold: holdType, deny: denyType},
+	{names: []string{"const"}, hold: each(holdConst), deny: each(denyConst), since: 6},
+	{names: []string{"enum"}, hold: each(holdEnum), deny: each(denyEnum)},
+}
+
+var stringWords = []word{
+	{names: []string{"minLength"}, hold: each(holdShortest), deny: each(denyShortest)},
+	{names: []string{"maxLength"}, hold: each(holdLongest), deny: each(denyLongest)},
+	{names: []string{"pattern"}, hold: each(holdPattern), deny: each(denyPattern)},
+	{names: []string{"format"}, hold: each(holdFormat), deny: denyFormat},
+}
+
+// kindsOf reads a type: which kinds it names, and whether its numbers are integers.
+func kindsOf(at *value) (named uint8, integers bool, err error) {
+	word := at.member("type")
+	types := []*value{word}
+	if word.kind == list {
+		types = word.items
+	}
+	for _, t := range types {
+		if t.kind != text {
+			return 0, false, wrong(word, "type must be a string or a list of strings")
+		}
+		switch t.text {
+		case "null":
+			named |= 1 << null
+		case "boolean":
+			named |= 1 << boolean
+		case "string":
+			named |= 1 << text
+		case "array":
+			named |= 1 << list
+		case "object":
+			named |= 1 << object
+		case "integer":
+			integers = integers || named&(1<<number) == 0
+			named |= 1 << number
+		case "number":
+			integers = false
+			named |= 1 << number
+		case "any": // draft 3
+			return every, false, nil
+		default:
+			return 0, false, wrong(t, "%q is no type: null, boolean, integer, number, string, array and object are", t.text)
+		}
+	}
+	return named, integers && !slices.ContainsFunc(types, func(t *value) bool { return t.text == "number" }), nil
+}
+
+func holdType(_ *reader, all []*shape, at *value) ([]*shape, error) {
+	named, integers, err := kindsOf(at)
+	for _, s := range all {
+		s.kinds &= named
+		s.numbers.whole = s.numbers.whole || integers
+	}
+	return all, err
+}
+
+func denyType(_ *reader, all []*shape, at *value) ([]*shape, error) {
+	named, integers, err := kindsOf(at)
+	if err != nil {
+		return nil, err
+	}
+	var made []*shape
+	if integers {
+		made = copies(all)
+		for _, s := range made {
+			s.only(number)
+			s.numbers.broken = true
+		}
+	}
+	for _, s := range all {
+		s.kinds &^= named
+	}
+	return append(made, all...), nil
+}
+
+func holdConst(_ *reader, s *shape, at *value) error {
+	s.hold([]*value{at.member("const")})
+	return nil
+}
+
+func holdEnum(r *reader, s *shape, at *value) error {
+	word := at.member("enum")
+	if word.kind != list {
+		return wrong(word, "enum must be a list of values")
+	}
+	s.hold(word.items)
+	return r.step(word, len(word.items))
+}
+
+// hold leaves values.
+func (s *shape) hold(values []*value) {
+	if !s.among {
+		s.values, s.among = values, true
+		return
+	}
+	held := map[string]bool{}
+	for _, v := range values {
+		held[v.same()] = true
+	}
+	s.values = slices.DeleteFunc(slices.Clone(s.values), func(v *value) bool { return !held[v.same()] })
+}
+
+func denyConst(r *reader, s *shape, at *value) error {
+	word := at.member("const")
+	return r.exclude(s, word, []*value{word})
+}
+
+func denyEnum(r *reader, s *shape, at *value) error {
+	word := at.member("enum")
+	if word.kind != list {
+		return wrong(word, "enum must be a list of values")
+	}
+	return r.exclude(s, word, word.items)
+}
+
+// exclude takes the values of a word out.
+func (r *reader) exclude(s *shape, word *value, values []*value) error {
+	for _, v := range values {
+		switch {
+		case v.kind == null:
+			s.without(null)
+		case v.kind == boolean && v.yes():
+			s.booleans &^= 2
+		case v.kind == boolean:
+			s.booleans &^= 1
+		case v.kind == number && s.may(number):
+			s.numbers.without = append(s.numbers.without, v.text)
+		case (v.kind == list || v.kind == object) && s.may(v.kind):
+			s.excluded = append(s.excluded, v)
+		}
+	}
+	if s.may(text) {
+		s.text = r.a.And(s.text, r.otherTexts(word, values))
+	}
+	return r.step(word, len(values))
+}
+
+// otherTexts is all texts but those among a word's values.
+func (r *reader) otherTexts(word *value, values []*value) lexeme.Expr {
+	if known, has := r.otherwise[word]; has {
+		return known
+	}
+	var texts []string
+	for _, v := range values {
+		if v.kind == text {
+			texts = append(texts, v.text)
+		}
+	}
+	r.otherwise[word] = r.a.Not(r.words(texts))
+	return r.otherwise[word]
+}
+
+// longestCount stands for all counts above it: no text has so many characters, items or members.
+const longestCount = 1 << 24
+
+// whole reads a count.
+func whole(word *value) (int, error) {
+	if word.kind == number {
+		if x := rational(word.text); x != nil && x.IsInt() && x.Sign() >= 0 {
+			if !x.Num().IsInt64() || x.Num().Int64() > longestCount {
+				return longestCount, nil
+			}
+			return int(x.Num().Int64()), nil
+		}
+		if n, err := strconv.ParseFloat(word.text, 64); err == nil && n > longestCount {
+			return longestCount, nil
+		}
+	}
+	return 0, wrong(word, "%s must be a whole number that is not negative", word.step)
+}
+
+// atMost reads an upper count.
+func atMost(word *value) (int, error) {
+	n, err := whole(word)
+	if n == longestCount {
+		return lexeme.Unbounded, err
+	}
+	return n, err
+}
+
+func holdShortest(_ *reader, s *shape, at *value) error {
+	n, err := whole(at.member("minLength"))
+	s.shortest = max(s.shortest, n)
+	return err
+}
+
+func denyShortest(_ *reader, s *shape, at *value) error {
+	n, err := whole(at.member("minLength"))
+	if s.only(text); n == 0 {
+		s.kinds = 0
+	}
+	s.longest = lower(s.longest, n-1)
+	return err
+}
+
+func holdLongest(_ *reader, s *shape, at *value) error {
+	n, err := atMost(at.member("maxLength"))
+	s.longest = lower(s.longest, n)
+	return err
+}
+
+func denyLongest(_ *reader, s *shape, at *value) error {
+	n, err := whole(at.member("maxLength"))
+	s.only(text)
+	s.shortest = max(s.shortest, n+1)
+	return err
+}
+
+func holdPattern(r *reader, s *shape, at *value) error {
+	x, known, err := r.patternIn(at)
+	if known && err == nil {
+		s.text = r.a.And(s.text, x)
+	}
+	return err
+}
+
+func denyPattern(r *reader, s *shape, at *value) error {
+	s.only(text)
+	x, known, err := r.patternIn(at)
+	if known && err == nil {
+		s.text = r.a.And(s.text, r.a.Not(x))
+	}
+	return err
+}
+
+func holdFormat(r *reader, s *shape, at *value) error {
+	x, known, err := r.format(at.member("format"))
+	if known && err == nil {
+		s.text = r.a.And(s.text, x)
+	}
+	return err
+}
+
+// denyFormat leaves nothing where the format asserts nothing.
+func denyFormat(r *reader, all []*shape, at *value) ([]*shape, error) {
+	x, known, err := r.format(at.member("format"))
+	if err != nil || !known {
+		return nil, err
+	}
+	if word := at.member("format"); !format.Exact(word.text) {
+		return all, r.cannot(word, "that a string does not have the format %q cannot be enforced", word.text)
+	}
+	for _, s := range all {
+		s.only(text)
+		s.text = r.a.And(s.text, r.a.Not(x))
+	}
+	return all, nil
+}
+
+// textOf is what holds of a string, as one expression.
+func (r *reader) textOf(s *shape) lexeme.Expr {
+	if s.shortest == 0 && s.longest == lexeme.Unbounded {
+		return s.text
+	}
+	return r.a.And(s.text, r.a.Repeat(lexeme.Char, s.shortest, s.longest))
+}
+
+// words is any of some texts. Those that begin alike share their beginning: a text then rules out most others at its first character.
+func (r *reader) words(of []string) lexeme.Expr {
+	of = slices.Clone(of)
+	slices.Sort(of)
+	return r.begun(slices.Compact(of), 0)
+}
+
+// begun is any of some sorted texts from an offset on, before which they are equal.
+func (r *reader) begun(of []string, from int) lexeme.Expr {
+	if len(of) == 1 {
+		return r.a.Text(of[0][from:])
+	}
+	var parts []lexeme.Expr
+	for start := 0; start < len(of); {
+		if len(of[start]) == from {
+			parts = append(parts, lexeme.Empty)
+			start++
+			continue
+		}
+		end, width := start+1, runeAt(of[start], from)
+		for end < len(of) && len(of[end]) >= from+width && of[end][from:from+width] == of[start][from:from+width] {
+			end++
+		}
+		common := commonPrefix(of[start], of[end-1], from+width)
+		if end-start == 1 {
+			common = len(of[start])
+		}
+		parts = append(parts, r.a.Then(r.a.Text(of[start][from:common]), r.begun(of[start:end], common)))
+		start = end
+	}
+	return r.a.Or(parts...)
+}

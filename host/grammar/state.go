@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+
+package grammar
+
+import (
+	"cmp"
+	"sync/atomic"
+
+	"github.com/penstock/penstock/host/grammar/lexeme"
+)
+
+// State is how far a text has come. States of one grammar that allow the same are equal, unless much was followed between them; they cost
+// nothing to copy. The zero State is where nothing fits.
+type State struct{ node *node }
+
+// What a pair reads.
+const (
+	readsBytes uint8 = iota // of a lexeme, of whose automaton at is the state
+	readsToken              // the token at
+	readsOther              // any token but at
+)
+
+// pair is one way to mean the text so far: within a lexeme, and what comes after it.
+type pair struct {
+	reads  uint8
+	at     int32
+	to     place // behind the lexeme
+	memory *memory
+	below  *frame
+}
+
+func comparePairs(a, b pair) int {
+	return cmp.Or(cmp.Compare(a.reads, b.reads), cmp.Compare(a.at, b.at), cmp.Compare(a.to, b.to),
+		cmp.Compare(a.memory.name(), b.memory.name()), cmp.Compare(a.below.name(), b.below.name()))
+}
+
+func (m *memory) name() uint64 {
+	if m == nil {
+		return 0
+	}
+	return m.id
+}
+
+func (f *frame) name() uint64 {
+	if f == nil {
+		return 0
+	}
+	return f.id
+}
+
+// node is what a State is: a set of pairs, sorted. It does not change, but for what is known about it.
+type node struct {
+	generation uint32 // of the table that it is in
+	automata   *lexeme.Automata
+	pairs      []pair
+	complete   bool // the text may end
+	next       [16]atomic.Pointer[steps]
+	known      atomic.Pointer[maskOf]
+}
+
+// steps are the nodes after 16 bytes that follow one another.
+type steps [16]atomic.Pointer[node]
+
+var (
+	dead      = &node{}
+	ambiguous = &node{} // after a step that takes too long
+)
+
+func (n *node) forget() {
+	for i := range n.next {
+		n.next[i].Store(nil)
+	}
+	n.known.Store(nil)
+}
+
+// Start is the state before the first byte.
+func (g *Grammar) Start() State { return State{g.start} }
+
+// Complete reports whether the text may end.
+func (g *Grammar) Complete(s State) bool { return s.node != nil && s.node.complete }
+
+// Advance is the state after text; false where it does not fit.
+//
+// # Errors
+//
+//   - ErrAmbiguous: to follow the text takes more than a bounded number of steps.
+func (g *Grammar) Advance(s State, text []byte) (State, bool, error) {
+	n := s.node
+	w := work{left: maxWork}
+	if n == nil {
+		return s, false, nil
+	}
+	for _, b := range text {
+		var err error
+		if n, err = g.step(n, b, &w); err != nil || n == dead {
+			return s, false, err
+		}
+	}
+	return State{n}, true, nil
+}
+
+// maxForced is how many bytes Forced looks ahead.
+const maxForced = 4096
+
+// Forced is the bytes that must come next: as far as there is one way to go on, and the text may not end.
+func (g *Grammar) Forced(s State) ([]byte, error) {
+	var text []byte
+	w := work{left: maxWork}
+	for n := s.node; n != nil && len(text) < maxForced && !n.complete && !n.takesToken(); {
+		var only *node
+		var b byte
+		for c := range 256 {
+			to, err := g.step(n, byte(c), &w)
+			if err != nil {
+				return text, err
+			}
+			if to == dead {
+				continue
+			}
+			if only != nil {
+				return text, nil
+			}
+			only, b = to, byte(c)
+		}
+		if n = only; n != nil {
+			text = append(text, b)
+		}
+	}
+	return text, nil
+}
+
+// takesToken reports whether a token may come for its number.
+func (n *node) takesToken() bool {
+	return len(n.pairs) > 0 && n.pairs[len(n.pairs)-1].reads != readsBytes
+}
+
+// Shortest is the length in bytes of the shortest text that completes s, where a token that is named counts as one. The bytes of such a
+// text can come one after the other so that Shortest tells one less after each.
+//
+// # Errors
+//
+//   - lexeme.ErrTooMuch: to find it out takes more than a bounded amount of work.
+func (g *Grammar) Shortest(s State) (int, error) {
+	if s.node == nil {
+		return never, nil
+	}
+	if s.node.complete {
+		return 0, nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	node, err := g.home(s.node)
+	if err != nil {
+		return never, err
+	}
+	least := never
+	for i := range node.pairs {
+		p := &node.pairs[i]
+		n := 1
+		if p.reads == readsBytes {
+			var err error
+			if n, err = g.automata.Shortest(lexeme.State(p.at)); err != nil {
+				return never, err
+			}
+		}
+		n = plus(n, g.rests[p.to].length(p.memory))
+		least = min(least, plus(n, g.restBelow(p.below)))
+	}
+	return least, nil
+}
+
+// restBelow is the shortest text that ends all that is on a stack.
+func (g *Grammar) restBelow(f *frame) int {
+	var open []*frame
+	for ; f != nil && f.rest.Load() == 0; f = f.below {
+		open = append(open, f)
+	}
+	n := 0
+	if f != nil {
+		n = int(f.rest.Load() - 1)
+	}
+	for i := len(open) - 1; i >= 0; i-- {
+		f := open[i]
+		n = plus(n, g.rests[f.to].length(f.memory))
+		f.rest.Store(int32(n + 1))
+	}
+	return n
+}

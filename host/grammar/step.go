@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT
+
+package grammar
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/penstock/penstock/host/grammar/lexeme"
+)
+
+// maxWork bounds an operation: pairs and places that are looked at, for the first time, and steps of the automata. It is some tens
+// of milliseconds.
+const maxWork = 200_000
+
+// lexemeSteps is how many steps of an automaton take as long as one that is counted here.
+const lexemeSteps = 4
+
+// maxPairs bounds the ways to mean a text that are followed.
+const maxPairs = 5000
+
+// work is what is left of an operation's steps.
+type work struct{ left int }
+
+func (w *work) spend(n int) error {
+	if w.left -= n; w.left < 0 {
+		return ErrAmbiguous
+	}
+	return nil
+}
+
+// step is the node after a byte, or dead. Known steps take no lock.
+func (g *Grammar) step(n *node, b byte, w *work) (*node, error) {
+	_, to, err := g.stepHome(n, b, w)
+	return to, err
+}
+
+// stepHome is step, and n's like in the present table, from which further steps are kept.
+func (g *Grammar) stepHome(n *node, b byte, w *work) (home, to *node, err error) {
+	if to := n.after(b); to != nil {
+		if to == ambiguous {
+			return n, nil, ErrAmbiguous
+		}
+		return n, to, nil
+	}
+	if len(n.pairs) == 0 {
+		return n, dead, nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.bound()
+	home, to, err = g.stepLocked(n, b, w)
+	if errors.Is(err, lexeme.ErrFull) {
+		if err = g.renew(); err == nil {
+			home, to, err = g.stepLocked(n, b, w)
+		}
+	}
+	return home, to, err
+}
+
+func (g *Grammar) stepLocked(n *node, b byte, w *work) (home, to *node, err error) {
+	if n, err = g.home(n); err != nil {
+		return nil, nil, err
+	}
+	alone := w.left == maxWork
+	if to, err = g.after(n, b, w); err != nil {
+		if alone && errors.Is(err, ErrAmbiguous) { // else it may be the steps before that took so long
+			g.remember(n, b, ambiguous)
+		}
+		return nil, nil, err
+	}
+	g.remember(n, b, to)
+	return n, to, nil
+}
+
+// after is the node after a byte where it is known.
+func (n *node) after(b byte) *node {
+	if known := n.next[b>>4].Load(); known != nil {
+		return known[b&15].Load()
+	}
+	return nil
+}
+
+func (g *Grammar) remember(n *node, b byte, to *node) {
+	known := n.next[b>>4].Load()
+	if known == nil {
+		known = &steps{}
+		n.next[b>>4].Store(known)
+		g.table.bytes += 144
+	}
+	known[b&15].Store(to)
+}
+
+// sixteen is scratch for steps of sixteen bytes: the pairs after each, and whether a lexeme ends there.
+type sixteen struct {
+	pairs [16][]pair
+	ends  [16]bool
+}
+
+// after computes a step. It keeps those of the other bytes that differ from b in the last four bits, where no lexeme ends: most of them
+// lead nowhere, or to where the one before leads.
+func (g *Grammar) after(n *node, b byte, w *work) (*node, error) {
+	x := &g.sixteen
+	if err := g.read(n, b, w); err != nil {
+		return nil, err
+	}
+	before, last := -1, dead // what is kept
+	for k := range x.pairs {
+		if k == int(b&15) || x.ends[k] || n.after(b&^15+byte(k)) != nil {
+			continue
+		}
+		if before < 0 || !slices.Equal(x.pairs[k], x.pairs[before]) {
+			last = g.node(slices.Clone(x.pairs[k]), false)
+		}
+		before = k
+		g.remember(n, b&^15+byte(k), last)
+	}
+	c := &g.closure
+	c.begin(w)
+	c.pairs = append(c.pairs, x.pairs[b&15]...)
+	for _, p := range x.pairs[b&15] {
+		if g.automata.Accepts(lexeme.State(p.at)) {
+			if err := c.reach(spot{p.to, p.memory, p.below}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	to := g.node(c.pairs, c.complete)
+	for k := range x.pairs {
+		if x.ends[k] && slices.Equal(x.pairs[k], x.pairs[b&15]) {
+			g.remember(n, b&^15+byte(k), to)
+		}
+	}
+	return to, nil
+}
+
+// read has every pair read sixteen bytes.
+func (g *Grammar) read(n *node, b byte, w *work) error {
+	x := &g.sixteen
+	for k := range x.pairs {
+		x.pairs[k], x.ends[k] = x.pairs[k][:0], false
+	}
+	for i := range n.pairs {
+		p := n.pairs[i]
+		if p.reads != readsBytes {
+			continue
+		}
+		before := g.automata.Spent()
+		states, err := g.automata.Sixteen(lexeme.State(p.at), b)
+		if err == nil {
+			err = w.spend(1 + (g.automata.Spent()-before)/lexemeSteps)
+		}
+		if err != nil {
+			return err
+		}
+		if states == nil {
+			continue
+		}
+		for k, at := range states {
+			if at == lexeme.Dead {
+				continue
+			}
+			p.at = int32(at)
+			x.pairs[k] = append(x.pairs[k], p)
+			x.ends[k] = x.ends[k] || g.automata.Accepts(at)
+		}
+	}
+	return nil
+}
+
+// spot is a place with what is below it.
+type spot struct {
+	at     place
+	memory *memory
+	below  *frame
+}
+
+// closure collects what can be read from places. It is scratch of a grammar, under its lock.
+type closure struct {
+	g        *Grammar
+	seen     map[spot]struct{}
+	open     []spot
+	pairs    []pair
+	most     int // of pairs, before those that are equal are taken out
+	complete bool
+	work     *work
+}
+
+func (c *closure) begin(w *work) {
+	if len(c.seen) > 4096 {
+		c.seen = nil // to clear it would take as long each time
+	}
+	if c.seen == nil {
+		c.seen = map[spot]struct{}{}
+	}
+	clear(c.seen)
+	c.open, c.pairs, c.most, c.complete, c.work = c.open[:0], c.pairs[:0], maxPairs, false, w
+}
+
+func (c *closure) visit(s spot) {
+	if _, known := c.seen[s]; !known {
+		c.seen[s] = struct{}{}
+		c.open = append(c.open, s)
+	}
+}
+
+// reach adds all that can be read from a spot on.
+func (c *closure) reach(from spot) error {
+	c.visit(from)
+	return c.run()
+}
+
+// run adds all that can be read from the open spots on.
+func (c *closure) run() error {
+	for len(c.open) > 0 {
+		s := c.open[len(c.open)-1]
+		c.open = c.open[:len(c.open)-1]
+		if err := c.work.spend(1); err != nil {
+			return err
+		}
+		if c.g.ends[s.at] {
+			if s.below == nil {
+				c.complete = true
+			} else {
+				c.visit(spot{s.below.to, s.below.memory, s.below.below})
+			}
+			continue
+		}
+		for _, e := range c.g.edges[c.g.first[s.at]:c.g.first[s.at+1]] {
+			if err := c.follow(s, e); err != nil {
+				return err
+			}
+		}
+		if len(c.pairs) > c.most {
+			c.pairs = distinct(c.pairs)
+			if c.most = len(c.pairs) + maxPairs; len(c.pairs) > maxPairs {
+				return ErrAmbiguous
+			}
+		}
+	}
+	return nil
+}
+
+func (c *closure) follow(s spot, e edge) error {
+	g := c.g
+	switch e.kind {
+	case toEmpty:
+		c.visit(spot{e.to, s.memory, s.below})
+	case toLexeme:
+		c.pairs = append(c.pairs, pair{readsBytes, int32(g.words[e.arg]), e.to, s.memory, s.below})
+	case toToken:
+		c.pairs = append(c.pairs, pair{readsToken, e.arg, e.to, s.memory, s.below})
+	case toOther:
+		c.pairs = append(c.pairs, pair{readsOther, e.arg, e.to, s.memory, s.below})
+	case toCall:
+		c.enter(e.arg, g.frame(frameKey{e.to, s.memory, s.below}))
+	case toJump:
+		c.enter(e.arg, s.below)
+	case toItem:
+		if s.memory.may(int(e.arg)) {
+			c.visit(spot{e.to, s.memory, s.below})
+		}
+	case toDone:
+		c.visit(spot{e.to, g.memory(s.memory.after(int(e.arg))), s.below})
+	case toMore:
+		if s.memory.more() {
+			c.visit(spot{e.to, s.memory, s.below})
+		}
+	case toEnd:
+		if s.memory.holds() {
+			c.visit(spot{e.to, s.memory, s.below})
+		}
+	case toMemory:
+		c.visit(spot{e.to, g.memory(g.memories[e.arg]), s.below})
+	}
+	return c.work.spend(1)
+}
+
+// enter goes on at the beginning of a procedure.
+func (c *closure) enter(procedure int32, below *frame) {
+	p := &c.g.procedures[procedure]
+	s := spot{p.start, nil, below}
+	if p.loop >= 0 {
+		s.memory = c.g.memory(c.g.loops[p.loop].empty())
+	}
+	c.visit(s)
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+
+package grammar
+
+import (
+	"hash/maphash"
+	"slices"
+	"sync/atomic"
+
+	"github.com/penstock/penstock/host/grammar/lexeme"
+)
+
+// How many bytes of states a grammar keeps, by an estimate that is rather too high. Then all are forgotten; those that a request holds
+// keep what they need themselves.
+const (
+	maxKept    = 10 << 20
+	maxLexemes = 6 << 20 // of the lexemes' automata
+)
+
+// frame is what is to come after a rule that is being read: where its caller goes on, and what the caller's loop remembers.
+type frame struct {
+	id     uint64
+	to     place
+	memory *memory
+	below  *frame
+	rest   atomic.Int32 // one more than the bytes of the shortest text to the very end; 0: not computed
+}
+
+type frameKey struct {
+	to     place
+	memory *memory
+	below  *frame
+}
+
+type memoryKey struct {
+	loop  *loop
+	count int
+	bits  string
+}
+
+// table interns what states are made of: within one, equal frames, memories and nodes are one. Whoever uses it holds the grammar's
+// lock.
+type table struct {
+	frames   map[frameKey]*frame
+	memories map[memoryKey]*memory
+	nodes    map[uint64][]*node
+	masks    map[uint64]*maskOf // by what they allow
+	bytes    int
+}
+
+var seed = maphash.MakeSeed()
+
+func newTable() *table {
+	return &table{frames: map[frameKey]*frame{}, memories: map[memoryKey]*memory{}, nodes: map[uint64][]*node{}, masks: map[uint64]*maskOf{}}
+}
+
+// name returns a number that nothing else has.
+func (g *Grammar) name() uint64 {
+	g.names++
+	return g.names
+}
+
+func (g *Grammar) frame(k frameKey) *frame {
+	f := g.table.frames[k]
+	if f == nil {
+		f = &frame{id: g.name(), to: k.to, memory: k.memory, below: k.below}
+		g.table.frames[k] = f
+		g.table.bytes += 160
+	}
+	return f
+}
+
+func (g *Grammar) memory(m *memory) *memory {
+	if m == nil {
+		return nil
+	}
+	bits := make([]byte, 0, 64)
+	for _, w := range m.bits {
+		for i := range 8 {
+			bits = append(bits, byte(w>>(8*i)))
+		}
+	}
+	k := memoryKey{m.loop, m.count, string(bits)}
+	known := g.table.memories[k]
+	if known == nil {
+		known = &memory{loop: m.loop, id: g.name(), bits: m.bits, count: m.count}
+		g.table.memories[k] = known
+		g.table.bytes += 240 + 16*len(m.bits) + 24*len(m.loop.ends)
+	}
+	return known
+}
+
+// node interns a set of pairs, which is its own afterwards. No pairs and no end is dead.
+func (g *Grammar) node(pairs []pair, complete bool) *node {
+	if len(pairs) == 0 && !complete {
+		return dead
+	}
+	pairs = distinct(pairs)
+	var h maphash.Hash
+	h.SetSeed(seed)
+	for i := range pairs {
+		maphash.WriteComparable(&h, pairs[i])
+	}
+	key := h.Sum64()
+	for _, n := range g.table.nodes[key] {
+		if n.complete == complete && slices.Equal(n.pairs, pairs) {
+			return n
+		}
+	}
+	n := &node{generation: g.generation, automata: g.automata, pairs: slices.Clone(pairs), complete: complete}
+	g.table.nodes[key] = append(g.table.nodes[key], n)
+	g.table.bytes += 320 + 48*len(pairs)
+	return n
+}
+
+// distinct sorts pairs and takes out those that are equal.
+func distinct(pairs []pair) []pair {
+	slices.SortFunc(pairs, comparePairs)
+	return slices.Compact(pairs)
+}
+
+// bound forgets all where too much is kept.
+func (g *Grammar) bound() {
+	if g.table.bytes >= g.mostKept {
+		g.forget()
+	}
+}
+
+// renew has automata begin anew that are full.
+func (g *Grammar) renew() error {
+	g.forget()
+	g.automata = lexeme.NewAutomata(g.arena, g.mostLexemes)
+	for i, w := range g.spelt {
+		var err error
+		if g.words[i], err = g.automata.Start(w.is, w.spelt); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *Grammar) forget() {
+	for _, same := range g.table.nodes {
+		for _, n := range same {
+			n.forget()
+		}
+	}
+	g.table = newTable()
+	g.generation++
+}
+
+// home is the node of the table that equals n, which may be of an earlier one.
+func (g *Grammar) home(n *node) (*node, error) {
+	if n.generation == g.generation || n == dead {
+		return n, nil
+	}
+	moved := map[*frame]*frame{nil: nil}
+	pairs := slices.Clone(n.pairs)
+	for i := range pairs {
+		p := &pairs[i]
+		var above []*frame
+		f := p.below
+		for ; moved[f] == nil && f != nil; f = f.below {
+			above = append(above, f)
+		}
+		below := moved[f]
+		for _, f := range slices.Backward(above) {
+			below = g.frame(frameKey{f.to, g.memory(f.memory), below})
+			moved[f] = below
+		}
+		p.below, p.memory = below, g.memory(p.memory)
+		if p.reads == readsBytes && n.automata != g.automata {
+			at, err := n.automata.Move(lexeme.State(p.at), g.automata)
+			if err != nil {
+				return nil, err
+			}
+			p.at = int32(at)
+		}
+	}
+	return g.node(pairs, n.complete), nil
+}

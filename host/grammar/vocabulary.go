@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+
+package grammar
+
+import (
+	"bytes"
+	"slices"
+)
+
+// Vocabulary is the tokens of a model, arranged for masks: in the order of their texts, and those of plain characters by length. It does
+// not change.
+type Vocabulary struct {
+	pieces  [][]byte
+	end     []int32 // end-of-generation tokens
+	isEnd   []bool
+	isNamed []bool // by token: it may come for its number
+	all     trie   // tokens with a text
+	slices  *slicing
+}
+
+// NewVocabulary arranges tokens. pieces has the bytes of each, which it keeps. Those of endOfGeneration come only where a text may end.
+// Those of special come only where a grammar names them by number, never for their text.
+func NewVocabulary(pieces [][]byte, endOfGeneration, special []int32) *Vocabulary {
+	v := &Vocabulary{pieces: slices.Clone(pieces), isEnd: make([]bool, len(pieces)), isNamed: make([]bool, len(pieces))}
+	for i, piece := range v.pieces {
+		v.isNamed[i] = len(piece) > 0
+	}
+	for _, token := range special {
+		if v.has(token) {
+			v.pieces[token] = nil
+		}
+	}
+	for _, token := range endOfGeneration {
+		if v.has(token) && !v.isEnd[token] {
+			v.isEnd[token], v.isNamed[token], v.pieces[token] = true, false, nil
+			v.end = append(v.end, token)
+		}
+	}
+	var tokens []int32
+	for i, piece := range v.pieces {
+		if len(piece) > 0 {
+			tokens = append(tokens, int32(i))
+		}
+	}
+	slices.SortFunc(tokens, func(a, b int32) int { return bytes.Compare(v.pieces[a], v.pieces[b]) })
+	v.all = newTrie(v.pieces, tokens)
+	v.slices = newSlicing(v.pieces, tokens)
+	return v
+}
+
+// Len is the number of tokens.
+func (v *Vocabulary) Len() int { return len(v.pieces) }
+
+// Words is the number of words in a mask.
+func (v *Vocabulary) Words() int { return (len(v.pieces) + 31) / 32 }
+
+func (v *Vocabulary) has(token int32) bool { return token >= 0 && int(token) < len(v.pieces) }
+
+func setBit(mask []uint32, token int32) { mask[token>>5] |= 1 << (token & 31) }
