@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Command maskbench measures structured output without a server: for JSON schemas with instances, whether each valid instance may be
-// written and no invalid one, and how long the masks over a vocabulary take.
+// Command maskbench measures structured output without a server: which instances of JSON schemas may be written, and how long masks take.
 //
 //	xz -dc schemas.jsonl.xz | go run ./tools/maskbench [-vocabulary model.gguf] [flags] [-]
 //	go run ./tools/maskbench [flags] schemas.jsonl
@@ -25,6 +24,7 @@ import (
 	"runtime/pprof"
 	"time"
 
+	"github.com/penstock/penstock/host/grammar/grammartest"
 	"github.com/penstock/penstock/host/grammar/schema"
 )
 
@@ -64,7 +64,7 @@ func run(args []string, in io.Reader, out io.Writer) error {
 	}
 	if *vocabulary != "" {
 		var err error
-		if b.tokens, err = readTokens(*vocabulary); err != nil {
+		if b.tokens, err = grammartest.Read(*vocabulary); err != nil {
 			return err
 		}
 	}

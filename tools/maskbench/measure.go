@@ -3,11 +3,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/penstock/penstock/host/grammar"
+	"github.com/penstock/penstock/host/grammar/grammartest"
 	"github.com/penstock/penstock/host/grammar/schema"
 )
 
@@ -39,7 +41,7 @@ type times struct {
 // bench measures.
 type bench struct {
 	options schema.Options
-	tokens  *tokens // nil: bytes are followed
+	tokens  *grammartest.Tokens // nil: bytes are followed
 	clock   func() time.Duration
 	times   times
 	mask    []uint32
@@ -113,34 +115,30 @@ func (b *bench) follow(g *grammar.Grammar, text []byte) (at int, slowest time.Du
 		return at, 0, err
 	}
 	s := g.Start()
-	for at <= len(text) {
+	for _, token := range b.tokens.Of(string(text)) {
 		took, err := b.fill(g, s)
 		slowest = max(slowest, took)
 		if err != nil {
-			return min(at, len(text)-1), slowest, err
-		}
-		if at == len(text) {
-			break
-		}
-		token, size, ok := b.tokens.next(text[at:])
-		if !ok {
-			return at, slowest, fmt.Errorf("no token begins with the byte %#x", text[at])
-		}
-		next, ok, err := g.Token(s, b.tokens.Vocabulary, token)
-		if err != nil || !ok || b.mask[token/32]>>(token%32)&1 == 0 {
 			return at, slowest, err
 		}
-		s, at = next, at+size
+		next, ok, err := g.Token(s, b.tokens.Vocabulary, token)
+		if err != nil || !ok || !b.has(token) {
+			return at, slowest, err
+		}
+		s, at = next, at+len(b.tokens.Pieces[token])
 	}
-	end := func(token int32) bool { return b.mask[token/32]>>(token%32)&1 == 1 }
-	if len(b.tokens.end) > 0 && g.Complete(s) != slices.ContainsFunc(b.tokens.end, end) {
-		return len(text) - 1, slowest, fmt.Errorf("the mask is wrong about the end")
+	took, err := b.fill(g, s)
+	switch complete := g.Complete(s); {
+	case err == nil && len(b.tokens.End) > 0 && complete != slices.ContainsFunc(b.tokens.End, b.has):
+		return len(text) - 1, took, errors.New("the mask is wrong about the end")
+	case !complete:
+		return min(at, len(text)-1), max(slowest, took), err
 	}
-	if !g.Complete(s) {
-		return len(text) - 1, slowest, nil
-	}
-	return at, slowest, nil
+	return at, max(slowest, took), err
 }
+
+// has reports whether the mask has a token.
+func (b *bench) has(token int32) bool { return b.mask[token/32]>>(token%32)&1 == 1 }
 
 // followBytes is follow without tokens.
 func followBytes(g *grammar.Grammar, text []byte) (at int, err error) {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// maxDigits are the digits of a bound or a multiple, without exponent. The largest and the smallest number of 64 bits have 309 and 1074.
-const maxDigits = 1100
+// maxDigits are the digits of a bound or a multiple, without exponent. The largest number of 64 bits has 309, the smallest 324.
+const maxDigits = 400
 
 // decimal is a number as its digits. whole has no zeros in front but for "0" itself, fraction none at its end.
 type decimal struct {

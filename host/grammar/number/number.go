@@ -60,7 +60,7 @@ func digits(a *lexeme.Arena) lexeme.Expr { return a.Repeat(a.Class(digit), 0, le
 // Numbers is the expression of the numbers in r; lexeme.Nothing where none fits a bound.
 //
 // # Errors
-//   - A bound or a multiple is no JSON number, or has more than 1,100 digits.
+//   - A bound or a multiple is no JSON number, or has more than 400 digits.
 //   - A multiple is not above 0, or so large that its remainders are too many.
 func Numbers(a *lexeme.Arena, r Range) (lexeme.Expr, error) {
 	low, err := narrowest(r.Min, func(a, b decimal) bool { return a.compare(b) > 0 })

@@ -38,21 +38,13 @@ func (r *reader) body(g goal) (grammar.Body, error) {
 // valuesOf is the values of enums that their alternative allows.
 func (r *reader) valuesOf(all []*shape) ([]*value, error) {
 	var made []*value
-	type scalar struct {
-		kind kind
-		text string
-	}
-	seen := map[scalar]bool{}
+	seen := map[string]bool{}
 	for _, s := range all {
 		if !s.among {
 			continue
 		}
 		for _, v := range s.values {
-			if v.kind == list || v.kind == object {
-				if slices.ContainsFunc(made, func(w *value) bool { return equal(v, w) }) {
-					continue
-				}
-			} else if seen[scalar{v.kind, v.text}] {
+			if seen[v.same()] {
 				continue
 			}
 			fits, err := r.fitsShape(v, s)
@@ -60,7 +52,7 @@ func (r *reader) valuesOf(all []*shape) ([]*value, error) {
 				return nil, err
 			}
 			if fits {
-				seen[scalar{v.kind, v.text}] = true
+				seen[v.same()] = true
 				made = append(made, v)
 			}
 		}

@@ -3,8 +3,6 @@
 package schema
 
 import (
-	"slices"
-
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
@@ -15,7 +13,7 @@ func (r *reader) fits(v *value, g goal) (bool, error) {
 		return false, err
 	}
 	for _, s := range all {
-		if s.among && !slices.ContainsFunc(s.values, func(w *value) bool { return equal(v, w) }) {
+		if s.among && !v.among(s.values) {
 			continue
 		}
 		if fits, err := r.fitsShape(v, s); err != nil || fits {
@@ -27,10 +25,10 @@ func (r *reader) fits(v *value, g goal) (bool, error) {
 
 // fitsShape reports whether a value fits a shape, leaving aside the values that it must be among.
 func (r *reader) fitsShape(v *value, s *shape) (bool, error) {
-	if err := r.step(r.document.root, 1); err != nil {
+	if err := r.step(v, 1); err != nil {
 		return false, err
 	}
-	if !s.may(v.kind) || slices.ContainsFunc(s.excluded, func(w *value) bool { return equal(v, w) }) {
+	if !s.may(v.kind) || v.among(s.excluded) {
 		return false, nil
 	}
 	switch v.kind {
@@ -109,13 +107,15 @@ func (r *reader) fitsList(v *value, q *sequences) (bool, error) {
 	if len(v.items) < q.least || above(len(v.items), q.most) {
 		return false, nil
 	}
+	seen := map[string]bool{}
 	for i, item := range v.items {
 		if fits, err := r.fits(item, r.itemGoal(q, i)); err != nil || !fits {
 			return false, err
 		}
-		if q.unique != nil && slices.ContainsFunc(v.items[:i], func(w *value) bool { return equal(item, w) }) {
+		if q.unique != nil && seen[item.same()] {
 			return false, nil
 		}
+		seen[item.same()] = true
 	}
 	for _, c := range q.contains {
 		count := 0

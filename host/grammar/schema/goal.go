@@ -84,10 +84,10 @@ func (r *reader) spread(g goal) ([]*shape, error) {
 		return known, nil
 	}
 	r.spreading[name] = true
-	active, evaluating := r.active, r.evaluating
-	r.active, r.evaluating = map[literal]bool{}, 0
+	active, evaluating, denying := r.active, r.evaluating, r.denying
+	r.active, r.evaluating, r.denying = map[literal]bool{}, 0, 0
 	defer func() {
-		r.active, r.evaluating = active, evaluating
+		r.active, r.evaluating, r.denying = active, evaluating, denying
 		delete(r.spreading, name)
 	}()
 	all := []*shape{anything()}

@@ -21,7 +21,7 @@ type chain struct {
 // link is a place in a chain: the members from the one at on may come, count came before.
 type link struct{ at, count int }
 
-func (r *reader) inOrder(m *members, listed []member, groups []group) grammar.Body {
+func (r *reader) chainOf(m *members, listed []member, groups []group) *chain {
 	c := &chain{r: r, m: m, rules: map[link]grammar.Rule{}}
 	for _, of := range listed {
 		if !among(m.absent, of.name) {
@@ -33,7 +33,20 @@ func (r *reader) inOrder(m *members, listed []member, groups []group) grammar.Bo
 		c.some = append(c.some, g.some)
 	}
 	c.counted = m.least > len(m.required) || m.most != lexeme.Unbounded && (len(groups) > 0 || m.most < len(c.listed))
-	return r.b.Seq(r.spaces.openObject, c.from(link{}), r.spaces.closeObject)
+	return c
+}
+
+// links is how many there are at most.
+func (c *chain) links() int {
+	if !c.counted {
+		return 2 * len(c.listed)
+	}
+	return len(c.listed) * (min(len(c.listed), max(c.m.least, c.m.most)+1) + 1)
+}
+
+// whole is the object.
+func (c *chain) whole() grammar.Body {
+	return c.r.b.Seq(c.r.spaces.openObject, c.from(link{}), c.r.spaces.closeObject)
 }
 
 // from is the members from a link on.

@@ -74,7 +74,7 @@ func prefixOf(q *sequences) int {
 func (r *reader) listBody(q *sequences) (grammar.Body, error) {
 	prefix := prefixOf(q)
 	if prefix > maxPrefix {
-		return 0, wrong(r.document.root, "a list has more than %d items with schemas of their own", maxPrefix)
+		return 0, wrong(r.here, "a list has more than %d items with schemas of their own", maxPrefix)
 	}
 	most := q.most
 	var items []grammar.Body
@@ -227,11 +227,11 @@ func (r *reader) few(g goal) ([]*value, bool, error) {
 			}
 		}
 	}
-	var kept []*value
-	for _, v := range values {
-		if !slices.ContainsFunc(kept, func(w *value) bool { return equal(v, w) }) {
-			kept = append(kept, v)
-		}
-	}
-	return kept, len(kept) <= maxUnique, nil
+	seen := map[string]bool{}
+	values = slices.DeleteFunc(values, func(v *value) bool {
+		twice := seen[v.same()]
+		seen[v.same()] = true
+		return twice
+	})
+	return values, len(values) <= maxUnique, nil
 }

@@ -17,7 +17,8 @@ type listPart struct {
 	id     int
 	prefix []literal
 	rest   *literal
-	from   int // an unevaluatedItems: rest is of items from here on
+	from   int  // an unevaluatedItems: rest is of items from here on
+	silent bool // as a part's
 }
 
 // listOf reads the items that a place speaks of. A list of items is what prefixItems is called since 2020-12, and additionalItems the rest.
@@ -52,6 +53,11 @@ func (r *reader) listOf(at *value) (*listPart, error) {
 func holdItems(r *reader, s *shape, at *value) error {
 	p, err := r.listOf(at)
 	if err == nil && s.may(list) {
+		if r.evaluating > 0 && r.denying > 0 {
+			silent := *p
+			silent.silent = true
+			p = &silent
+		}
 		s.sequences.parts = append(s.sequences.parts, p)
 	}
 	return err
@@ -69,7 +75,7 @@ func denyItems(r *reader, all []*shape, at *value) ([]*shape, error) {
 			continue
 		}
 		r.partCount++
-		of := &listPart{id: r.partCount, prefix: make([]literal, i+1)}
+		of := &listPart{id: r.partCount, prefix: make([]literal, i+1), silent: true}
 		for j := range of.prefix {
 			of.prefix[j] = literal{at: anyValue}
 		}

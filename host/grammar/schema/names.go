@@ -32,6 +32,9 @@ func (p *part) goals(name string, matches func(lexeme.Expr) (bool, error), to *[
 		return said, nil
 	}
 	for _, other := range p.under {
+		if other.silent {
+			continue
+		}
 		var unused []literal
 		if said, err := other.goals(name, matches, &unused); err != nil || said {
 			return false, err
@@ -145,16 +148,18 @@ func (r *reader) others(m *members, listed []string) ([]group, error) {
 		var finer []piece
 		for _, p := range pieces {
 			for _, half := range []piece{{r.a.And(p.names, pattern), inside(p.in, pattern)}, {r.a.And(p.names, r.a.Not(pattern)), p.in}} {
-				if void, err := r.a.IsVoid(half.names, voidStates); err != nil || !void {
+				void, err := r.voidText(half.names)
+				if err != nil {
+					return nil, err
+				}
+				if !void {
 					finer = append(finer, half)
 				}
 			}
 		}
 		if pieces = finer; len(pieces) > maxGroups {
-			return nil, wrong(r.document.root, "the patterns of an object's members divide names into more than %d groups", maxGroups)
-		}
-		if err := r.step(r.document.root, len(pieces)); err != nil {
-			return nil, err
+			return []group{{names: r.a.And(base...), some: 1<<len(m.some) - 1}},
+				r.cannot(r.here, "the patterns of an object's members divide names into more than %d groups", maxGroups)
 		}
 	}
 	var made []group

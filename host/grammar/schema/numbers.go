@@ -170,6 +170,15 @@ func (r *reader) numberOf(n *numbers) (lexeme.Expr, error) {
 
 // plain spells a number without an exponent, and an integer without a fraction; "" where that takes too many digits.
 func plain(spelled string) string {
+	if !strings.ContainsAny(spelled, "eE") {
+		if strings.Contains(spelled, ".") {
+			spelled = strings.TrimSuffix(strings.TrimRight(spelled, "0"), ".")
+		}
+		if spelled == "-0" {
+			return "0"
+		}
+		return spelled
+	}
 	x := rational(spelled)
 	switch {
 	case x == nil:
@@ -177,6 +186,5 @@ func plain(spelled string) string {
 	case x.IsInt():
 		return x.Num().String()
 	}
-	digits := x.FloatString(3 * maxExponent)
-	return strings.TrimRight(digits, "0")
+	return strings.TrimRight(x.FloatString(len(spelled)+maxExponent), "0")
 }

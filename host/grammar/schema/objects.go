@@ -54,7 +54,12 @@ func (r *reader) objectBodies(all []*shape) ([]grammar.Body, error) {
 // placeSome makes alternatives of each member that must be there under some name: any listed name that it may have, or another.
 func (r *reader) placeSome(m *members) ([]*members, error) {
 	if len(m.some) > maxSome {
-		return nil, wrong(r.document.root, "more than %d members that do not fit cannot be looked for in an object", maxSome)
+		if err := r.cannot(r.here, "more than %d members that do not fit cannot be looked for in an object", maxSome); err != nil {
+			return nil, err
+		}
+		loose := *m
+		loose.some = nil
+		return []*members{&loose}, nil
 	}
 	made := []*members{m}
 	for i, o := range m.some {
@@ -80,7 +85,7 @@ func (r *reader) placeSome(m *members) ([]*members, error) {
 			}
 		}
 		if made = more; len(made) > maxAlternatives {
-			return nil, wrong(r.document.root, "an object has more than %d alternatives, as they multiply", maxAlternatives)
+			return nil, tooHard(r.here, "an object has more than %d alternatives, as they multiply", maxAlternatives)
 		}
 	}
 	for _, to := range made {
@@ -131,7 +136,7 @@ func (r *reader) objects(all []*members) ([]grammar.Body, error) {
 	var listedMembers []member
 	possible := map[string]bool{}
 	for _, name := range names {
-		if err := r.step(r.document.root, 1+len(base.parts)/8); err != nil {
+		if err := r.step(r.here, 8+len(base.parts)/8); err != nil {
 			return nil, err
 		}
 		base.required = nil
@@ -165,13 +170,23 @@ func (r *reader) objects(all []*members) ([]grammar.Body, error) {
 		return nil, nil
 	}
 	if r.o.Order == AnyOrder || r.o.Order == ByKind && len(groups) > 0 {
+		if len(listedMembers)+len(groups) > maxMembers {
+			return nil, wrong(r.here, "an object has more than %d members", maxMembers)
+		}
 		return []grammar.Body{r.anyOrder(kept, listedMembers, groups)}, nil
 	}
 	for _, m := range kept {
-		made = append(made, r.inOrder(m, listedMembers, groups))
+		c := r.chainOf(m, listedMembers, groups)
+		if err := r.step(r.here, 4*c.links()); err != nil {
+			return nil, err
+		}
+		made = append(made, c.whole())
 	}
 	return made, nil
 }
+
+// maxMembers bounds the members of an object that come in any order.
+const maxMembers = 4_000
 
 func (r *reader) voidMember(g goal, fits bool) (bool, error) {
 	if !fits {

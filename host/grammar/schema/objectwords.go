@@ -23,6 +23,7 @@ type part struct {
 	patterns []patternPart
 	rest     *literal // of names that it has not otherwise
 	under    []*part  // of unevaluatedProperties: rest is of names that these do not have either
+	silent   bool     // it stands within a schema that is denied, and so does not count as evaluated
 	lists    bool     // it lists properties and says nothing of others
 }
 
@@ -79,6 +80,11 @@ func holdProperties(r *reader, s *shape, at *value) error {
 		return err
 	}
 	if s.may(object) {
+		if r.evaluating > 0 && r.denying > 0 {
+			silent := *p
+			silent.silent = true
+			p = &silent
+		}
 		s.members.parts = append(s.members.parts, p)
 	}
 	return nil
@@ -147,7 +153,7 @@ func (r *reader) memberPart(name string, l literal) *part {
 		return known
 	}
 	p := r.newPart()
-	p.names, p.order = map[string]literal{name: l}, []string{name}
+	p.names, p.order, p.silent = map[string]literal{name: l}, []string{name}, true
 	r.memberParts[key] = p
 	return p
 }

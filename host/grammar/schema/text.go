@@ -109,9 +109,11 @@ func (s *shape) hold(values []*value) {
 		s.values, s.among = values, true
 		return
 	}
-	s.values = slices.DeleteFunc(slices.Clone(s.values), func(v *value) bool {
-		return !slices.ContainsFunc(values, func(w *value) bool { return equal(v, w) })
-	})
+	held := map[string]bool{}
+	for _, v := range values {
+		held[v.same()] = true
+	}
+	s.values = slices.DeleteFunc(slices.Clone(s.values), func(v *value) bool { return !held[v.same()] })
 }
 
 func denyConst(r *reader, s *shape, at *value) error {

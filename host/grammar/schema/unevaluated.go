@@ -42,6 +42,9 @@ func (r *reader) unevaluatedItems(s *shape, first int, word *value) {
 	r.partCount++
 	p := &listPart{id: r.partCount, rest: &literal{at: word}}
 	for _, of := range s.sequences.parts[first:] {
+		if of.silent {
+			continue
+		}
 		if of.rest != nil {
 			return
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -44,6 +45,8 @@ type value struct {
 	parent *value
 	step   string // from the parent
 	id     int
+
+	canonical string // what same returns; "" where it was not asked
 }
 
 // member is nil where an object has none, or v is no object.
@@ -166,36 +169,43 @@ func (p *parser) object(v *value, depth int) error {
 	return noEnd(err)
 }
 
-// equal reports whether two values are one as JSON Schema compares them: 1 and 1.0 are, members have no order.
-func equal(a, b *value) bool {
-	if a.kind != b.kind || len(a.items) != len(b.items) {
-		return false
-	}
-	switch a.kind {
-	case number:
-		return a.text == b.text || sameNumber(a.text, b.text)
-	case object:
-		for i, name := range a.names {
-			other := b.member(name)
-			if other == nil || !equal(a.items[i], other) {
-				return false
+// same is a text that is equal for values that JSON Schema takes for one: 1 and 1.0 are, members have no order.
+func (v *value) same() string {
+	if v.canonical == "" {
+		switch v.kind {
+		case list:
+			parts := make([]string, len(v.items))
+			for i, item := range v.items {
+				parts[i] = item.same()
 			}
-		}
-		return true
-	case list:
-		for i := range a.items {
-			if !equal(a.items[i], b.items[i]) {
-				return false
+			v.canonical = "[" + strings.Join(parts, ",") + "]"
+		case object:
+			parts := make([]string, len(v.items))
+			for i, item := range v.items {
+				parts[i] = strconv.Quote(v.names[i]) + ":" + item.same()
 			}
+			slices.Sort(parts)
+			v.canonical = "{" + strings.Join(parts, ",") + "}"
+		case number:
+			if v.canonical = plain(v.text); v.canonical == "" {
+				v.canonical = strings.ToLower(v.text)
+			}
+		case text:
+			v.canonical = strconv.Quote(v.text)
+		case null:
+			v.canonical = "null"
+		default:
+			v.canonical = v.text
 		}
-		return true
 	}
-	return a.text == b.text
+	return v.canonical
 }
 
-func sameNumber(a, b string) bool {
-	x, y := rational(a), rational(b)
-	return x != nil && y != nil && x.Cmp(y) == 0
+func equal(a, b *value) bool { return a.kind == b.kind && a.same() == b.same() }
+
+// among reports whether a value is one of some.
+func (v *value) among(values []*value) bool {
+	return slices.ContainsFunc(values, func(w *value) bool { return equal(v, w) })
 }
 
 // maxExponent bounds a number's exponent: its digits are written out.

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	maxVoidDepth = 6     // of objects and lists in which it is looked for what cannot be
-	voidStates   = 2_000 // of a lexeme's automaton
+	maxVoidDepth = 6   // of objects and lists in which it is looked for what cannot be
+	voidStates   = 200 // of a lexeme's automaton
 )
 
 // found is what void knows of a goal: that nothing fits it, or that this was not seen, from some depth on.
@@ -63,11 +63,8 @@ func (r *reader) voidShape(s *shape, depth int) (bool, error) {
 		return false, nil
 	}
 	if s.may(text) {
-		if s.text == lexeme.All && s.excluded == nil {
-			return false, nil
-		}
-		if void, err := r.a.IsVoid(r.textOf(s), voidStates); err != nil || !void {
-			return false, nil
+		if void, err := r.voidText(r.textOf(s)); err != nil || !void {
+			return false, err
 		}
 	}
 	if s.may(number) {
@@ -75,8 +72,8 @@ func (r *reader) voidShape(s *shape, depth int) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if void, err := r.a.IsVoid(x, voidStates); err != nil || !void {
-			return false, nil
+		if void, err := r.voidText(x); err != nil || !void {
+			return false, err
 		}
 	}
 	if s.may(list) {
@@ -90,6 +87,16 @@ func (r *reader) voidShape(s *shape, depth int) (bool, error) {
 	return true, nil
 }
 
+// voidText reports whether an expression has no text, as far as that can be found with some work.
+func (r *reader) voidText(x lexeme.Expr) (bool, error) {
+	if x == lexeme.All {
+		return false, nil
+	}
+	before := r.a.Len()
+	void, err := r.a.IsVoid(x, voidStates)
+	return void && err == nil, r.step(r.here, 20+(r.a.Len()-before)/4)
+}
+
 // voidObject looks for a member that must be there and cannot: first among those that take a short look.
 func (r *reader) voidObject(m *members, depth int) (bool, error) {
 	var later []goal
@@ -101,7 +108,7 @@ func (r *reader) voidObject(m *members, depth int) (bool, error) {
 		if !fits {
 			return true, nil
 		}
-		if err := r.step(r.document.root, 1); err != nil {
+		if err := r.step(r.here, 1); err != nil {
 			return false, err
 		}
 		if slices.ContainsFunc(g, func(l literal) bool { return leads(l.at) }) {
