@@ -9,9 +9,12 @@ import (
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
-// maxWork bounds an operation: pairs and places that are looked at, for the first time, and steps of the automata. It is some ten
-// milliseconds.
+// maxWork bounds an operation: pairs and places that are looked at, for the first time, and steps of the automata. It is some tens
+// of milliseconds.
 const maxWork = 200_000
+
+// lexemeSteps is how many steps of an automaton take as long as one that is counted here.
+const lexemeSteps = 4
 
 // maxPairs bounds the ways to mean a text that are followed.
 const maxPairs = 5000
@@ -142,9 +145,10 @@ func (g *Grammar) read(n *node, b byte, w *work) error {
 		if p.reads != readsBytes {
 			continue
 		}
+		before := g.automata.Spent()
 		states, err := g.automata.Sixteen(lexeme.State(p.at), b)
 		if err == nil {
-			err = w.spend(1)
+			err = w.spend(1 + (g.automata.Spent()-before)/lexemeSteps)
 		}
 		if err != nil {
 			return err

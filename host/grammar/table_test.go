@@ -3,6 +3,7 @@
 package grammar
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -173,12 +174,84 @@ func TestGrammar_Ambiguous(t *testing.T) {
 		}
 	}
 	for range 3 {
-		if _, _, err := g.Advance(s, []byte("a")); err != ErrAmbiguous {
+		if _, _, err := g.Advance(s, []byte("a")); !errors.Is(err, ErrAmbiguous) {
 			t.Errorf("got %v", err)
 		}
 	}
 	v := randomVocabulary(steadytest.Rand(t))
-	if err := g.Mask(s, v, make([]uint32, v.Words())); err != ErrAmbiguous {
+	if err := g.Mask(s, v, make([]uint32, v.Words())); !errors.Is(err, ErrAmbiguous) {
 		t.Errorf("a mask there: %v", err)
+	}
+}
+
+// all has every text of three letters as a token.
+func all() *Vocabulary {
+	var pieces [][]byte
+	for i := range 26 * 26 * 26 {
+		pieces = append(pieces, []byte{'a' + byte(i%26), 'a' + byte(i/26%26), 'a' + byte(i/26/26)})
+	}
+	return NewVocabulary(pieces, nil, nil)
+}
+
+// Of a lexeme with very many states a mask takes a bounded number of steps, and single tokens can be told.
+func TestGrammar_Mask_LargeLexeme(t *testing.T) {
+	b := NewBuilder()
+	a := b.Lexemes
+	x := lexeme.All
+	for i := range 26 {
+		letter := a.Class(lexeme.Range{Low: rune('a' + i), High: rune('a' + i)})
+		x = a.And(x, a.Then(lexeme.All, letter, lexeme.All))
+	}
+	g, err := b.Build(ruleOf(b, b.Lexeme(x, lexeme.UTF8)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pieces [][]byte
+	r := steadytest.Rand(t)
+	for range 20_000 {
+		piece := make([]byte, 12)
+		for i := range piece {
+			piece[i] = 'a' + byte(r.IntN(26))
+		}
+		pieces = append(pieces, piece)
+	}
+	v := NewVocabulary(pieces, nil, nil)
+	mask := make([]uint32, v.Words())
+	before := g.automata.Spent()
+	if err := g.Mask(g.Start(), v, mask); !errors.Is(err, ErrAmbiguous) {
+		t.Errorf("got %v", err)
+	}
+	const oneStep = 400_000
+	if n := g.automata.Spent() - before; n > maxWork*lexemeSteps+oneStep {
+		t.Errorf("it took %d steps", n)
+	}
+	clear(mask)
+	tokens := []int32{17, 5, 3, 99_999}
+	if n, err := g.Few(g.Start(), v, tokens, mask); n != len(tokens) || err != nil || mask[0] != 1<<17|1<<5|1<<3 {
+		t.Errorf("it looked at %d tokens, allowed %b, %v", n, mask[0], err)
+	}
+}
+
+// Few looks at as many tokens as its steps suffice for, and tells of each as Mask does.
+func TestGrammar_Few(t *testing.T) {
+	g := nested(t)
+	v := all()
+	s := follow(t, g, g.Start(), "[ab")
+	want, got := make([]uint32, v.Words()), make([]uint32, v.Words())
+	if err := g.Mask(s, v, want); err != nil {
+		t.Fatal(err)
+	}
+	var tokens []int32
+	for i := range int32(v.Len()) {
+		tokens = append(tokens, i)
+	}
+	if n, err := g.Few(s, v, tokens, got); n != v.Len() || err != nil || !slices.Equal(got, want) {
+		t.Errorf("of %d tokens others may come than in the mask, %v", n, err)
+	}
+	if _, err := g.Few(s, v, tokens, got[1:]); err == nil {
+		t.Error("a mask too short is taken")
+	}
+	if err := g.Mask(s, v, got[1:]); err == nil {
+		t.Error("a mask too short is taken")
 	}
 }

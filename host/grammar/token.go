@@ -2,6 +2,8 @@
 
 package grammar
 
+import "errors"
+
 // Token is the state after a token; false where it may not come. A token may come for its text, for its number, or for both. After an
 // end-of-generation token, which may come where the text may end, the state is as before.
 //
@@ -16,29 +18,62 @@ func (g *Grammar) Token(s State, v *Vocabulary, token int32) (State, bool, error
 		return s, s.node.complete, nil
 	}
 	w := work{left: maxWork}
+	to, err := g.token(s.node, v, token, &w)
+	if err != nil || to == dead {
+		return s, false, err
+	}
+	return State{to}, true, nil
+}
+
+// Few sets the bits in mask of those of some tokens that may come, the likeliest first, where a whole mask takes too long. All of them
+// together take no more steps than one Mask may. It returns how many it has looked at; of those that take too many steps themselves it
+// sets none.
+func (g *Grammar) Few(s State, v *Vocabulary, tokens []int32, mask []uint32) (int, error) {
+	if len(mask) != v.Words() {
+		return 0, errMask
+	}
+	w := work{left: maxWork}
+	for i, token := range tokens {
+		if s.node == nil || !v.has(token) {
+			continue
+		}
+		fits := v.isEnd[token] && s.node.complete
+		if !v.isEnd[token] {
+			to, err := g.token(s.node, v, token, &w)
+			if w.left <= 0 {
+				return i, nil
+			}
+			if err != nil && !errors.Is(err, ErrAmbiguous) {
+				return i, err
+			}
+			fits = err == nil && to != dead
+		}
+		if fits {
+			setBit(mask, token)
+		}
+	}
+	return len(tokens), nil
+}
+
+// token is the node after a token that is no end of generation, or dead.
+func (g *Grammar) token(n *node, v *Vocabulary, token int32, w *work) (*node, error) {
 	to := dead
 	if piece := v.pieces[token]; len(piece) > 0 {
-		to = s.node
+		to = n
 		for _, b := range piece {
 			var err error
-			if to, err = g.step(to, b, &w); err != nil {
-				return s, false, err
+			if to, err = g.step(to, b, w); err != nil {
+				return dead, err
 			}
 			if to == dead {
 				break
 			}
 		}
 	}
-	if s.node.takesToken() && v.isNamed[token] {
-		var err error
-		if to, err = g.named(s.node, to, token, &w); err != nil {
-			return s, false, err
-		}
+	if n.takesToken() && v.isNamed[token] {
+		return g.named(n, to, token, w)
 	}
-	if to == dead {
-		return s, false, nil
-	}
-	return State{to}, true, nil
+	return to, nil
 }
 
 // named is the node after a token that comes for its number, joined with the one after its text.

@@ -3,7 +3,6 @@
 package lexeme
 
 import (
-	"encoding/binary"
 	"fmt"
 )
 
@@ -29,11 +28,10 @@ type Arena struct {
 	nodes  []node
 	args   []Expr  // the parts of unions and intersections
 	ranges []Range // of classes
-	known  map[string]Expr
-	key    []byte // of the expression that is being made
-	bound  int    // of expressions, those of parent not counted
-	memory int    // of derivatives, in bytes
-	left   int    // steps that the work at hand may still take
+	index  index
+	bound  int // of expressions, those of parent not counted
+	memory int // of derivatives, in bytes
+	left   int // steps that the work at hand may still take
 	err    error
 
 	machines []*Machine
@@ -50,7 +48,7 @@ const stepsPerExpression = 64
 // NewArena returns one that makes at most so many expressions, derivatives among them.
 func NewArena(bound int) *Arena {
 	bound = max(bound, 4)
-	a := &Arena{known: map[string]Expr{}, bound: bound, memory: bytesPerExpression * bound, left: stepsPerExpression * max(bound, 1000), voids: map[Expr]bool{}}
+	a := &Arena{bound: bound, memory: bytesPerExpression * bound, left: stepsPerExpression * max(bound, 1000), voids: map[Expr]bool{}}
 	a.add(node{kind: void})
 	a.add(node{kind: empty})
 	a.Class(Range{0, maxRune})
@@ -61,7 +59,7 @@ func NewArena(bound int) *Arena {
 // fork returns an arena that begins with a's expressions and takes about so many bytes for others, which go with it. a must not
 // change afterwards.
 func (a *Arena) fork(memory int) *Arena {
-	return &Arena{parent: a, base: Expr(a.Len()), known: map[string]Expr{}, bound: memory / (2 * perNode), memory: memory / 2, voids: map[Expr]bool{}, machines: a.machines, err: a.err}
+	return &Arena{parent: a, base: Expr(a.Len()), bound: memory / (2 * perNode), memory: memory / 2, voids: map[Expr]bool{}, machines: a.machines, err: a.err}
 }
 
 // Err is what was too much.
@@ -98,7 +96,7 @@ func (a *Arena) bounded(steps int, work func()) error {
 	a.left = steps
 	work()
 	err := a.err
-	a.err, a.left = nil, before
+	a.err, a.left = nil, before-(steps-max(a.left, 0))
 	if len(a.nodes) >= a.bound || a.derived.bytes > a.memory {
 		a.err = err
 	}
@@ -129,57 +127,10 @@ func (a *Arena) rangesOf(x Expr) []Range {
 	return a.ranges[n.a : n.a+n.b]
 }
 
-// add returns the number of a node, which parts or ranges belong to.
-func (a *Arena) add(n node, parts ...Expr) Expr { return a.intern(n, parts, nil) }
-
-func (a *Arena) intern(n node, parts []Expr, ranges []Range) Expr {
-	if !a.spend(1 + len(parts) + len(ranges)) {
-		return Nothing
-	}
-	a.key = append(a.key[:0], byte(n.kind))
-	if parts == nil && ranges == nil {
-		for _, v := range [...]int32{n.a, n.b, n.min, n.max} {
-			a.key = binary.LittleEndian.AppendUint32(a.key, uint32(v))
-		}
-	}
-	for _, p := range parts {
-		a.key = binary.LittleEndian.AppendUint32(a.key, uint32(p))
-	}
-	for _, r := range ranges {
-		a.key = binary.LittleEndian.AppendUint32(a.key, uint32(r.Low))
-		a.key = binary.LittleEndian.AppendUint32(a.key, uint32(r.High))
-	}
-	if a.parent != nil {
-		if x, ok := a.parent.known[string(a.key)]; ok && x < a.base {
-			return x
-		}
-	}
-	if x, ok := a.known[string(a.key)]; ok {
-		return x
-	}
-	if len(a.nodes) >= a.bound {
-		a.err = fmt.Errorf("%w: more than %d expressions", ErrTooMuch, a.bound)
-		return Nothing
-	}
-	if parts != nil {
-		n.a, n.b = int32(len(a.args)), int32(len(parts))
-		a.args = append(a.args, parts...)
-	}
-	if ranges != nil {
-		n.a, n.b = int32(len(a.ranges)), int32(len(ranges))
-		a.ranges = append(a.ranges, ranges...)
-	}
-	a.measure(&n, parts)
-	x := Expr(a.Len())
-	a.nodes = append(a.nodes, n)
-	a.known[string(a.key)] = x
-	return x
-}
-
-// perNode is about how many bytes a node takes, with its entry in known.
-const perNode = 40 + 64
+// perNode is about how many bytes a node takes, with its entries in the index and what slices have to spare.
+const perNode = 96
 
 // size is about how many bytes the arena takes, its parent's not counted.
 func (a *Arena) size() int {
-	return len(a.nodes)*perNode + 2*4*len(a.args) + 2*8*len(a.ranges) + a.derived.size() + 24*len(a.voids) + 24*(len(a.sizes[0])+len(a.sizes[1]))
+	return len(a.nodes)*perNode + 4*cap(a.args) + 8*cap(a.ranges) + a.derived.size() + 24*len(a.voids) + 24*(len(a.sizes[0])+len(a.sizes[1]))
 }

@@ -25,6 +25,7 @@ const Dead State = 0
 type Automata struct {
 	arena  *Arena
 	memory int // in bytes
+	spent  int // steps
 
 	infos  pages[state]
 	rows   pages[row]
@@ -74,6 +75,9 @@ func NewAutomata(a *Arena, memory int) *Automata {
 	return t
 }
 
+// Spent is how many steps all calls took so far. One is some ten nanoseconds, and a call takes at most 400,000.
+func (t *Automata) Spent() int { return t.spent }
+
 // Len is how many states there are.
 func (t *Automata) Len() int { return int(t.rows.size) }
 
@@ -113,7 +117,10 @@ func (t *Automata) work(f func()) error {
 	if t.full() {
 		return ErrFull
 	}
-	err := t.arena.bounded(stepsPerByte, f)
+	err := t.arena.bounded(stepsPerByte, func() {
+		f()
+		t.spent += stepsPerByte - max(t.arena.left, 0)
+	})
 	if t.full() {
 		return ErrFull
 	}

@@ -17,6 +17,7 @@ type document struct {
 	parts   map[string]*value   // by URI
 	anchors map[string]*value   // by URI, "#" and name
 	dynamic map[string][]*value // $dynamicAnchor
+	outer   []*value            // those with $recursiveAnchor
 }
 
 // holders are words whose values are no schemas, in which an "$id" means nothing.
@@ -51,6 +52,9 @@ func draftOf(root *value) (int, bool) {
 func (d *document) name(v *value, base string) {
 	if v.kind == object {
 		base = d.identify(v, base)
+		if mark := v.member("$recursiveAnchor"); mark != nil && mark.yes() {
+			d.outer = append(d.outer, v)
+		}
 		for word, to := range map[string]*value{"$anchor": v.member("$anchor"), "$dynamicAnchor": v.member("$dynamicAnchor")} {
 			if to == nil || to.kind != text {
 				continue
@@ -192,6 +196,9 @@ func (r *reader) followDynamic(ref *value) (*value, error) {
 	to, err := r.follow(ref)
 	if err != nil {
 		return nil, err
+	}
+	if mark := to.member("$recursiveAnchor"); ref.step == "$recursiveRef" && mark != nil && mark.yes() && len(r.document.outer) > 1 {
+		return nil, wrong(ref, "it may be one of %d parts, as the way to it decides", len(r.document.outer))
 	}
 	anchor := to.member("$dynamicAnchor")
 	if ref.step == "$recursiveRef" || anchor == nil || !strings.HasSuffix(ref.text, "#"+anchor.text) {
