@@ -5,9 +5,9 @@ package schema
 import "errors"
 
 var combinations = []word{
-	{names: []string{"$ref"}, hold: refer("$ref", (*reader).follow, false), deny: refer("$ref", (*reader).follow, true)},
-	{names: []string{"$dynamicRef"}, hold: refer("$dynamicRef", (*reader).followDynamic, false), deny: refer("$dynamicRef", (*reader).followDynamic, true)},
-	{names: []string{"$recursiveRef"}, hold: refer("$recursiveRef", (*reader).followDynamic, false), deny: refer("$recursiveRef", (*reader).followDynamic, true)},
+	reference("$ref", (*reader).follow),
+	reference("$dynamicRef", (*reader).followDynamic),
+	reference("$recursiveRef", (*reader).followDynamic),
 	{names: []string{"allOf"}, hold: holdAll, deny: denyAll},
 	{names: []string{"anyOf"}, hold: holdAny, deny: denyAny},
 	{names: []string{"oneOf"}, hold: holdOne, deny: denyOne},
@@ -18,6 +18,10 @@ var conditionals = []word{{names: []string{"if"}, hold: holdIf, deny: denyIf, si
 
 // follower is follow or followDynamic.
 type follower func(r *reader, ref *value) (*value, error)
+
+func reference(name string, follow follower) word {
+	return word{names: []string{name}, hold: refer(name, follow, false), deny: refer(name, follow, true)}
+}
 
 func refer(name string, follow follower, deny bool) func(*reader, []*shape, *value) ([]*shape, error) {
 	return func(r *reader, all []*shape, at *value) ([]*shape, error) {

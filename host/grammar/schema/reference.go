@@ -28,7 +28,10 @@ func open(schema []byte) (*document, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &document{root: root, bases: map[*value]string{root: ""}, parts: map[string]*value{"": root}, anchors: map[string]*value{}, dynamic: map[string][]*value{}}
+	d := &document{
+		root: root, bases: map[*value]string{root: ""}, parts: map[string]*value{"": root},
+		anchors: map[string]*value{}, dynamic: map[string][]*value{},
+	}
 	d.draft, d.named = draftOf(root)
 	d.name(root, "")
 	return d, nil
