@@ -113,7 +113,8 @@ func holdAny(r *reader, all []*shape, at *value) ([]*shape, error) {
 	return r.either(all, at, choices...)
 }
 
-// holdSubsets makes any of some schemas hold with an alternative for each set of them, as unevaluatedProperties asks which do.
+// holdSubsets makes any of some schemas hold with an alternative for each set of them, as
+// unevaluatedProperties asks which do.
 func (r *reader) holdSubsets(all []*shape, at *value, of []*value) ([]*shape, error) {
 	if len(of) > 6 {
 		return nil, tooHard(at.member("anyOf"), "more than 6 alternatives beside unevaluated members or items take too many combinations")
@@ -183,7 +184,8 @@ func holdAnyOf(r *reader, all []*shape, at *value, of []*value) ([]*shape, error
 // maxBeside bounds the alternatives beside which two schemas are looked at.
 const maxBeside = 8
 
-// apart reports whether nothing fits two schemas at once beside what is known already, as far as a look at them tells.
+// apart reports whether nothing fits two schemas at once beside what is known already, as far as a
+// look at them tells.
 func (r *reader) apart(beside []*shape, a, b *value) (bool, error) {
 	void, err := r.void(r.goal(literal{at: a}, literal{at: b}), 0)
 	if err != nil || void || len(beside) > maxBeside {

@@ -104,7 +104,7 @@ func TestRead_LooseAlternatives(t *testing.T) {
 
 func TestRead_LooseItems(t *testing.T) {
 	for schema, text := range map[string]string{
-		`{"type":"array","contains":{"type":"integer"},"minContains":2,"maxItems":5,"items":{"type":["integer","string"]}}`:               `["a"]`,
+		`{"type":"array","contains":{"type":"integer"},"minContains":2,"maxItems":5,"items":{"type":["integer","string"]}}`:               `["a","b"]`,
 		`{"type":"array","items":{"type":"string"},"uniqueItems":true,"contains":{"const":"b"}}`:                                          `["a","a","b"]`,
 		`{"type":"array","prefixItems":[{"type":"string"}],"contains":{"type":"integer"},"minContains":2,"items":{"type":"integer"}}`:     `["a",1]`,
 		`{"type":"object","patternProperties":{"a":{},"b":{}},"unevaluatedProperties":{"not":{"$ref":"https://example.com/x"}},"x":null}`: `{"c":1}`,

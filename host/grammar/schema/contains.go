@@ -7,8 +7,8 @@ import (
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
-// placeContained simplifies what a list must contain. Where items have schemas of their own, it makes an alternative for each item
-// that may be the one.
+// placeContained simplifies what a list must contain. Where items have schemas of their own, it
+// makes an alternative for each item that may be the one.
 func (r *reader) placeContained(q *sequences) ([]*sequences, error) {
 	made := []*sequences{r.plainContains(q)}
 	prefix := prefixOf(q)

@@ -9,7 +9,8 @@ type dependency struct {
 	schema *value
 }
 
-// dependencies reads dependentRequired, dependentSchemas, and the older dependencies, which is both.
+// dependencies reads dependentRequired, dependentSchemas, and the older dependencies, which is
+// both.
 func dependencies(at *value) ([]dependency, error) {
 	var made []dependency
 	for _, name := range []string{"dependentRequired", "dependentSchemas", "dependencies"} {
