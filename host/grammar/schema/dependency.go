@@ -72,9 +72,7 @@ func (r *reader) with(all []*shape, d dependency, deny bool) ([]*shape, error) {
 		s.only(object)
 		s.members.require(d.name)
 		if !deny {
-			for _, name := range d.names {
-				s.members.require(name)
-			}
+			s.members.require(d.names...)
 		}
 	}
 	kept := possible(all)

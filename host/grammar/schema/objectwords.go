@@ -202,9 +202,7 @@ func requiredIn(word *value) ([]string, error) {
 func holdRequired(r *reader, s *shape, at *value) error {
 	word := at.member("required")
 	names, err := requiredIn(word)
-	for _, name := range names {
-		s.members.require(name)
-	}
+	s.members.require(names...)
 	if err == nil {
 		err = r.step(word, len(names))
 	}

@@ -9,6 +9,16 @@
 // beside each other add places to a goal; anyOf, oneOf, if and the denial of several words make
 // alternatives, each of which is a shape: what holds for a string, a number, an object or a list,
 // all of it at once.
+//
+// Refused, or left out with Options.Loose, are:
+//   - references to other documents, and dynamic ones that may lead to several parts
+//   - alternatives that multiply beyond 256, oneOf among them whose schemas overlap in many ways
+//   - unique items but of a few values, and how many items are so where their number is bounded too
+//   - the denial of unevaluated members and items, of formats that are not known exactly, and of
+//     objects and lists as values
+//
+// A member that the schema does not list may come twice under one name, and then counts twice
+// towards minProperties.
 package schema
 
 import (
