@@ -176,7 +176,8 @@ func longChain(n int, last string) string {
 	return b.String()
 }
 
-// Large grammars are read within the bounds, or refused; none takes more memory or work than those allow.
+// Large grammars are read within the bounds, or refused; none takes more memory or work than those
+// allow.
 func TestParse_Large(t *testing.T) {
 	for name, c := range map[string]struct{ text, refused string }{
 		"many rules":             {manyRules(90000), ""},

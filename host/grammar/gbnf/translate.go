@@ -13,7 +13,8 @@ import (
 // maxWord is how many parts a lexeme may have, those of the rules that it uses among them.
 const maxWord = 2000
 
-// translation makes rules of a Builder. What needs no rules becomes a lexeme, also where rules say it, so that there are few places.
+// translation makes rules of a Builder. What needs no rules becomes a lexeme, also where rules say
+// it, so that there are few places.
 type translation struct {
 	b     *grammar.Builder
 	rules []rule
@@ -127,7 +128,8 @@ func (t *translation) choice(parts []*part) []grammar.Body {
 // maxNesting is how deep rules are looked through for lexemes.
 const maxNesting = 500
 
-// word is the expression of a part, and how many parts it has; 0: it is no lexeme, or one of too many parts.
+// word is the expression of a part, and how many parts it has; 0: it is no lexeme, or one of too
+// many parts.
 func (t *translation) word(p *part, depth int) (lexeme.Expr, int) {
 	if depth > maxNesting {
 		return 0, 0
