@@ -94,16 +94,11 @@ func (s span) from(at int, followsLow, followsHigh bool) lexeme.Expr {
 	}
 	if at == s.wholeSize {
 		if !s.integer {
-			parts = append(parts, s.a.Then(s.a.Text("."), s.fraction(at, followsLow, followsHigh)))
+			parts = append(parts, s.a.Then(s.a.Text("."), s.step(at, followsLow, followsHigh)))
 		}
 		return s.a.Or(parts...)
 	}
 	return s.a.Or(append(parts, s.step(at, followsLow, followsHigh))...)
-}
-
-// fraction is a fraction's digits, at least one, after the first at digits.
-func (s span) fraction(at int, followsLow, followsHigh bool) lexeme.Expr {
-	return s.step(at, followsLow, followsHigh)
 }
 
 // mayEnd reports whether the number that ends here lies in the range: where only zeros are left of
