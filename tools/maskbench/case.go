@@ -38,7 +38,8 @@ func (c *schemaCase) isTool() bool {
 	return true
 }
 
-// texts are the ways in which an instance is written, members in its order: with a blank behind each comma and colon, and without.
+// texts are the ways in which an instance is written, members in its order: with a blank behind
+// each comma and colon, and without.
 func (t *instance) texts() ([][]byte, error) {
 	var all [][]byte
 	for _, blanks := range []bool{true, false} {

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processorClock is the processor time of this goroutine's thread from now on, which other programs do not change.
+// processorClock is the processor time of this goroutine's thread from now on, which other programs
+// do not change.
 func processorClock() (func() time.Duration, error) {
 	runtime.LockOSThread()
 	var t unix.Timespec

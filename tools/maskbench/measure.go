@@ -108,7 +108,8 @@ func (b *bench) judge(r *result, t *instance, possible bool, end string) {
 	}
 }
 
-// follow follows a text until it does not fit, and says how far it came: less than all of it where it may not end there, too.
+// follow follows a text until it does not fit, and says how far it came: less than all of it where
+// it may not end there, too.
 func (b *bench) follow(g *grammar.Grammar, text []byte) (at int, slowest time.Duration, err error) {
 	if b.tokens == nil {
 		at, err = followBytes(g, text)

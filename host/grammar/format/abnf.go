@@ -9,8 +9,9 @@ import (
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
-// abnf makes expressions of rules in the notation of RFC 5234, which the standards of the formats use. A rule
-// may not name itself. Its texts in quotes are of either case, in %s"…" of the case that they have (RFC 7405).
+// abnf makes expressions of rules in the notation of RFC 5234, which the standards of the formats
+// use. A rule may not name itself. Its texts in quotes are of either case, in %s"…" of the case
+// that they have (RFC 7405).
 type abnf struct {
 	a     *lexeme.Arena
 	rules map[string]string
@@ -19,7 +20,8 @@ type abnf struct {
 	fault string // the first rule that could not be read: the tests look at it
 }
 
-// newABNF reads the rules of some texts. A rule begins a line, and goes on in lines that begin with a blank.
+// newABNF reads the rules of some texts. A rule begins a line, and goes on in lines that begin with
+// a blank.
 func newABNF(a *lexeme.Arena, texts ...string) *abnf {
 	g := &abnf{a: a, rules: map[string]string{}, made: map[string]lexeme.Expr{}}
 	for _, text := range texts {

@@ -34,8 +34,8 @@ clock          = %s"T" 1*DIGIT (%s"S" / %s"M" [seconds] / %s"H" [1*DIGIT %s"M" [
 seconds        = 1*DIGIT %s"S"
 `
 
-// timeOfDay is a full-time. A second numbered 60 is the last of a day of UTC; of offsets that have one, those of quarter
-// hours are known, which all zones' are.
+// timeOfDay is a full-time. A second numbered 60 is the last of a day of UTC; of offsets that have
+// one, those of quarter hours are known, which all zones' are.
 func timeOfDay(g *abnf) lexeme.Expr {
 	a := g.a
 	second := a.Then(a.Text(":60"), a.Or(lexeme.Empty, g.rule("fraction")))

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 
-// Package format has the formats that JSON Schema defines (2020-12, validation, section 7.3) as expressions over the characters
-// of a string.
+// Package format has the formats that JSON Schema defines (2020-12, validation, section 7.3) as
+// expressions over the characters of a string.
 //
-// Whatever an expression takes has the format. Some formats have texts that no expression of bearable size tells from others;
-// there the expression takes less:
+// Whatever an expression takes has the format. Some formats have texts that no expression of
+// bearable size tells from others; there the expression takes less:
 //   - time, date-time: a leap second needs an offset of quarter hours.
-//   - idn-hostname, idn-email: names of one script direction in normal form, up to 11 characters a label outside ASCII.
+//   - idn-hostname, idn-email: names of one script direction in normal form, up to 11 characters a
+//     label outside ASCII.
 //   - hostname: no A-labels (xn--…).
 //   - email, idn-email: of addresses in brackets, those of IPv4 and IPv6.
 //   - regex: groups up to four deep, no references to groups.
@@ -61,7 +62,8 @@ var narrower = map[string]bool{
 	"time": true, "date-time": true, "hostname": true, "email": true, "idn-email": true, "idn-hostname": true, "regex": true, "uri-template": true,
 }
 
-// Exact reports whether Expr has all texts of a format, so that a text outside does not have the format.
+// Exact reports whether Expr has all texts of a format, so that a text outside does not have the
+// format.
 func Exact(name string) bool {
 	_, ok := formats[name]
 	return ok && !narrower[name]

@@ -128,7 +128,8 @@ func randomClock(r *rand.Rand) string {
 	return fmt.Sprintf("%02d:%02d:%02d%s%s", local/60, local%60, second, []string{"", ".5", ".0123", "."}[r.IntN(4)], zone)
 }
 
-// The characters that texts are changed by leave offsets at quarter hours, or far from a leap second.
+// The characters that texts are changed by leave offsets at quarter hours, or far from a leap
+// second.
 func TestTime_AgreesWithTheStandard(t *testing.T) {
 	agree(t, "time", "Z:.+-tT ", randomClock, isClock)
 }
@@ -206,7 +207,8 @@ func TestHostname_AgreesWithAPattern(t *testing.T) {
 	})
 }
 
-// Go's reader of mailboxes takes more (comments, blanks, names of one letter), so only what has the format is held against it.
+// Go's reader of mailboxes takes more (comments, blanks, names of one letter), so only what has the
+// format is held against it.
 func TestEmail_IsReadByNetMail(t *testing.T) {
 	r, fits := steadytest.Rand(t), matcher(t, "email")
 	seeds := []string{"joe.bloggs@example.com", `"joe bloggs"@example.com`, `"joe..\"bloggs"@a.b`, "te~st@example.com", "a.b+c@x-y.example", "joe@[127.0.0.1]"}

@@ -12,16 +12,17 @@ import (
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
-// labelLength is the characters of a label outside ASCII: of the 63 that its encoded form may have, "xn--" takes four, and a
-// character of the basic plane at most five.
+// labelLength is the characters of a label outside ASCII: of the 63 that its encoded form may have,
+// "xn--" takes four, and a character of the basic plane at most five.
 const labelLength = 11
 
-// letters are the characters of a label outside ASCII (RFC 5892): those of scripts from left to right and from right to left,
-// and the marks, which do not begin a label.
+// letters are the characters of a label outside ASCII (RFC 5892): those of scripts from left to
+// right and from right to left, and the marks, which do not begin a label.
 type letters struct{ right, left, marks []lexeme.Range }
 
-// excluded are characters of the categories below that RFC 5892 disallows or allows in a context only: tatweels, tone marks, Arabic
-// digits, conjoining Jamo, characters that are ignored, and Cherokee, whose small letters fold to the capitals.
+// excluded are characters of the categories below that RFC 5892 disallows or allows in a context
+// only: tatweels, tone marks, Arabic digits, conjoining Jamo, characters that are ignored, and
+// Cherokee, whose small letters fold to the capitals.
 var excluded = &unicode.RangeTable{R16: []unicode.Range16{
 	{Lo: 0x0300, Hi: 0x036F, Stride: 1},
 	{Lo: 0x0640, Hi: 0x0640, Stride: 1},
@@ -72,14 +73,15 @@ var label = sync.OnceValue(func() letters {
 	return found
 })
 
-// virama is the combining class of the only marks that are taken though they may stand behind others: in normal form, which a
-// label has, other classes have an order.
+// virama is the combining class of the only marks that are taken though they may stand behind
+// others: in normal form, which a label has, other classes have an order.
 const virama = 9
 
 // signs are letters of a label (RFC 5892, section 2.6) that are in none of the categories.
 var signs = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x06FD, Hi: 0x06FE, Stride: 1}, {Lo: 0x0F0B, Hi: 0x0F0B, Stride: 1}, {Lo: 0x3007, Hi: 0x3007, Stride: 1}}}
 
-// idnHostname is labels of one direction (RFC 5893): beside one that runs from right to left, those of ASCII begin with a letter.
+// idnHostname is labels of one direction (RFC 5893): beside one that runs from right to left, those
+// of ASCII begin with a letter.
 func idnHostname(g *abnf) lexeme.Expr {
 	a, l := g.a, label()
 	digit, hyphen := lexeme.Range{Low: '0', High: '9'}, lexeme.Range{Low: '-', High: '-'}

@@ -4,7 +4,8 @@ package format
 
 import "github.com/penstock/penstock/host/grammar/lexeme"
 
-// nameRules are host names (RFC 1123, section 2.1), addresses (RFC 3986, section 3.2.2) and mailboxes (RFC 5321, section 4.1.2).
+// nameRules are host names (RFC 1123, section 2.1), addresses (RFC 3986, section 3.2.2) and
+// mailboxes (RFC 5321, section 4.1.2).
 const nameRules = `
 DIGIT          = %x30-39
 HEXDIG         = DIGIT / %x41-46 / %x61-66
@@ -45,7 +46,8 @@ func within(a *lexeme.Arena, x lexeme.Expr, length int) lexeme.Expr {
 	return a.And(x, a.Repeat(lexeme.Char, 0, length))
 }
 
-// hostname is names without A-labels: which of these encode a name that IDNA allows, no expression of bearable size tells.
+// hostname is names without A-labels: which of these encode a name that IDNA allows, no expression
+// of bearable size tells.
 func hostname(g *abnf) lexeme.Expr {
 	one := plainLabel(g)
 	return within(g.a, g.a.Then(one, g.a.Repeat(g.a.Then(g.a.Text("."), one), 0, lexeme.Unbounded)), hostLength)
@@ -61,7 +63,8 @@ func email(g *abnf) lexeme.Expr {
 	return within(g.a, whole, addressLength)
 }
 
-// idnEmail is RFC 6531's mailbox. The standard counts its local part in bytes, of which a character here has up to four.
+// idnEmail is RFC 6531's mailbox. The standard counts its local part in bytes, of which a character
+// here has up to four.
 func idnEmail(g *abnf) lexeme.Expr {
 	local := g.a.Or(within(g.a, g.rule("local"), localLength), within(g.a, g.rule("idn-local"), localLength/4))
 	return g.a.Then(local, g.a.Text("@"), g.a.Or(idnHostname(g), g.rule("literal")))

@@ -29,7 +29,8 @@ group          = "(" ["?" (":" / "=" / "!" / "<=" / "<!")]
 // regexDepth is how deep groups may stand in each other.
 const regexDepth = 4
 
-// regex is alternatives of terms. Assertions in groups (lookaround) are not repeated, as the flag u has it.
+// regex is alternatives of terms. Assertions in groups (lookaround) are not repeated, as the flag u
+// has it.
 func regex(g *abnf) lexeme.Expr {
 	a := g.a
 	g.rules["spans"] = spans()
@@ -63,8 +64,8 @@ func spans() string {
 	return strings.Join(parts, " / ")
 }
 
-// counts is what a quantifier's braces hold: numbers up to 9,999, of which the second is not below the first where both
-// have the same number of digits only if they differ in the first one.
+// counts is what a quantifier's braces hold: numbers up to 9,999, of which the second is not below
+// the first where both have the same number of digits only if they differ in the first one.
 func counts() string {
 	number := "(DIGIT / %x31-39 1*3DIGIT)"
 	parts := []string{number + ` [","]`, `DIGIT "," %x31-39 1*3DIGIT`, `%x31-39 DIGIT "," %x31-39 2*3DIGIT`, `%x31-39 2DIGIT "," %x31-39 3DIGIT`}

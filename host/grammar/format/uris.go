@@ -47,7 +47,8 @@ iprivate       = %xE000-F8FF / %xF0000-FFFFD / %x100000-10FFFD
 `
 )
 
-// templateRules are those of RFC 6570, section 2. Operators that the standard reserves are left out; an erratum adds the apostrophe.
+// templateRules are those of RFC 6570, section 2. Operators that the standard reserves are left
+// out; an erratum adds the apostrophe.
 const templateRules = `
 ALPHA          = %x41-5A / %x61-7A
 DIGIT          = %x30-39

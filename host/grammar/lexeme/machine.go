@@ -10,16 +10,16 @@ import (
 // NoState is where a Machine's symbol leads nowhere.
 const NoState = -1
 
-// Machine is a deterministic automaton over classes of characters, for what expressions cannot write down: remainders, say. Every state has
-// to lead to a final one.
+// Machine is a deterministic automaton over classes of characters, for what expressions cannot
+// write down: remainders, say. Every state has to lead to a final one.
 type Machine struct {
 	Symbols []Range // what each symbol is; no two overlap
 	Next    []int32 // the state after state s and symbol i, or NoState: Next[s*len(Symbols)+i]
 	Final   []bool  // by state: a text may end
 }
 
-// Machine is the texts that lead a machine from a state to a final one. It counts as an expression for each of its states. The arena
-// keeps m, which must not change.
+// Machine is the texts that lead a machine from a state to a final one. It counts as an expression
+// for each of its states. The arena keeps m, which must not change.
 func (a *Arena) Machine(m *Machine, state int32) Expr {
 	if !a.spend(len(m.Next)) {
 		return Nothing

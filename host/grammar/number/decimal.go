@@ -9,10 +9,12 @@ import (
 	"strings"
 )
 
-// maxDigits are the digits of a bound or a multiple, without exponent. The largest number of 64 bits has 309, the smallest 324.
+// maxDigits are the digits of a bound or a multiple, without exponent. The largest number of 64
+// bits has 309, the smallest 324.
 const maxDigits = 400
 
-// decimal is a number as its digits. whole has no zeros in front but for "0" itself, fraction none at its end.
+// decimal is a number as its digits. whole has no zeros in front but for "0" itself, fraction none
+// at its end.
 type decimal struct {
 	negative        bool
 	whole, fraction string

@@ -35,7 +35,8 @@ func multiple(a *lexeme.Arena, text string) (lexeme.Expr, error) {
 	return a.Then(sign(a), a.Machine(t, 0)), nil
 }
 
-// powers is the multiples of a power of ten: numbers that end in zeros, or have so many decimals, behind which come zeros only.
+// powers is the multiples of a power of ten: numbers that end in zeros, or have so many decimals,
+// behind which come zeros only.
 func powers(a *lexeme.Arena, zeros, decimals int) lexeme.Expr {
 	whole := wholes(a)
 	if zeros > 0 {
@@ -60,15 +61,16 @@ const (
 // point is the symbol behind the ten digits.
 const point = 10
 
-// remainders is a machine of the magnitudes that times 10^decimals are multiples of modulus. Its state is the remainder of the digits
-// that were read, and how many of these are decimals.
+// remainders is a machine of the magnitudes that times 10^decimals are multiples of modulus. Its
+// state is the remainder of the digits that were read, and how many of these are decimals.
 func remainders(modulus int64, decimals int) *lexeme.Machine {
 	t := &lexeme.Machine{}
 	for d := rune('0'); d <= '9'; d++ {
 		t.Symbols = append(t.Symbols, lexeme.Range{Low: d, High: d})
 	}
 	t.Symbols = append(t.Symbols, lexeme.Range{Low: '.', High: '.'})
-	// Whole parts come first, then points, then numbers of one decimal and of more; those of all decimals are zeroTail, or fit nothing.
+	// Whole parts come first, then points, then numbers of one decimal and of more; those of all
+	// decimals are zeroTail, or fit nothing.
 	state := func(group int, remainder int64) int32 { return int32(withRemainder + int64(group)*modulus + remainder) }
 	powers := make([]int64, decimals+1) // 10^n, modulo modulus
 	powers[0] = 1 % modulus
@@ -120,7 +122,8 @@ func remainders(modulus int64, decimals int) *lexeme.Machine {
 	return t
 }
 
-// prune takes out what leads to states, from a first one on, that no digits end well: each leads to later ones or to zeroTail.
+// prune takes out what leads to states, from a first one on, that no digits end well: each leads to
+// later ones or to zeroTail.
 func prune(t *lexeme.Machine, first int) {
 	const symbols = point + 1
 	for s := len(t.Final) - 1; s >= 0; s-- {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 
-// Package number makes expressions of JSON numbers: between bounds of any size, and multiples of decimals.
+// Package number makes expressions of JSON numbers: between bounds of any size, and multiples of
+// decimals.
 //
-// A number is its value, so 1.50 is a multiple of 0.5 and 7.0 is not above 7. What the expressions leave out is how a number may be
-// spelled besides: multiples have no exponent, and where there are bounds only numbers such as 1e-07 and 2.5e+16 have one, which
-// their digits show to be small or large enough; integers have no fraction, since many readers take 1.0 for none; and -0 only stands where a number below 0 may, so that a model
-// that must not go below 0 is not led to a minus sign.
+// A number is its value, so 1.50 is a multiple of 0.5 and 7.0 is not above 7. What the expressions
+// leave out is how a number may be spelled besides: multiples have no exponent, and where there are
+// bounds only numbers such as 1e-07 and 2.5e+16 have one, which their digits show to be small or
+// large enough; integers have no fraction, since many readers take 1.0 for none; and -0 only stands
+// where a number below 0 may, so that a model that must not go below 0 is not led to a minus sign.
 package number
 
 import "github.com/penstock/penstock/host/grammar/lexeme"
@@ -16,8 +18,8 @@ type Bound struct {
 	Exclusive bool // the limit itself is out of the range
 }
 
-// Range says which numbers fit. Of several bounds on one side the narrowest counts, and a number is a multiple of each of
-// MultipleOf, JSON numbers above 0.
+// Range says which numbers fit. Of several bounds on one side the narrowest counts, and a number is
+// a multiple of each of MultipleOf, JSON numbers above 0.
 type Range struct {
 	Integer    bool
 	Min, Max   []Bound

@@ -16,7 +16,8 @@ import (
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
-// The texts of numbers, as the RFC has them; some where a range is bounded, without exponents, and without fractions.
+// The texts of numbers, as the RFC has them; some where a range is bounded, without exponents, and
+// without fractions.
 var (
 	anyNumber     = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 	boundedNumber = regexp.MustCompile(`^-?((0|[1-9][0-9]*)(\.[0-9]+)?|[1-9](\.[0-9]+)?[eE][+-]?[0-9]+)$`)
@@ -57,7 +58,8 @@ func fits(t *testing.T, r number.Range, text string) bool {
 	return value.Sign() != 0 || text[0] != '-' || mayBeNegative(t, r)
 }
 
-// small reports whether a number with an exponent has to fit for its form: it is below 1, and each number of its sign below 1 fits.
+// small reports whether a number with an exponent has to fit for its form: it is below 1, and each
+// number of its sign below 1 fits.
 func small(t *testing.T, r number.Range, text string) bool {
 	t.Helper()
 	sign := ""

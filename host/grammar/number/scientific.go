@@ -18,9 +18,10 @@ func exponent(a *lexeme.Arena, sign lexeme.Expr, least, most int) lexeme.Expr {
 	return a.Then(a.Or(a.Text("e"), a.Text("E")), sign, a.Repeat(a.Text("0"), 0, 2), value)
 }
 
-// scientific is the numbers in a range that have an exponent, as far as their digits say so: with one digit, which is not 0,
-// before the point, a number lies between 0 and 1 if its exponent is below 0, and has as many digits as the exponent says and
-// one more if it is not. That is how other programs write small and large numbers. The limits are of magnitudes.
+// scientific is the numbers in a range that have an exponent, as far as their digits say so: with
+// one digit, which is not 0, before the point, a number lies between 0 and 1 if its exponent is
+// below 0, and has as many digits as the exponent says and one more if it is not. That is how other
+// programs write small and large numbers. The limits are of magnitudes.
 func scientific(a *lexeme.Arena, low, high *limit) lexeme.Expr {
 	mantissa := a.Then(a.Class(positive), fractions(a))
 	var exponents []lexeme.Expr

@@ -8,13 +8,14 @@ import (
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
-// span writes the magnitudes between two limits as an expression, digit by digit: as long as a text's digits are those of a
-// limit, the limit has a say in the next one. No prefix of the expression leads nowhere, and it has as many parts as the
-// limits have digits.
+// span writes the magnitudes between two limits as an expression, digit by digit: as long as a
+// text's digits are those of a limit, the limit has a say in the next one. No prefix of the
+// expression leads nowhere, and it has as many parts as the limits have digits.
 type span struct {
 	a       *lexeme.Arena
 	integer bool
-	// The limits' digits, wholes of one length and fractions of one length. A side that is not followed has no say.
+	// The limits' digits, wholes of one length and fractions of one length. A side that is not
+	// followed has no say.
 	low, high               side
 	wholeSize, fractionSize int
 }
@@ -75,7 +76,8 @@ func (s span) sized(low, high *limit) lexeme.Expr {
 	return s.from(0, low != nil, high != nil)
 }
 
-// from is what may follow the first at digits, where these are the digits of low, of high or of both, as follows say.
+// from is what may follow the first at digits, where these are the digits of low, of high or of
+// both, as follows say.
 func (s span) from(at int, followsLow, followsHigh bool) lexeme.Expr {
 	switch {
 	case !followsLow && !followsHigh && at >= s.wholeSize:
@@ -92,19 +94,15 @@ func (s span) from(at int, followsLow, followsHigh bool) lexeme.Expr {
 	}
 	if at == s.wholeSize {
 		if !s.integer {
-			parts = append(parts, s.a.Then(s.a.Text("."), s.fraction(at, followsLow, followsHigh)))
+			parts = append(parts, s.a.Then(s.a.Text("."), s.step(at, followsLow, followsHigh)))
 		}
 		return s.a.Or(parts...)
 	}
 	return s.a.Or(append(parts, s.step(at, followsLow, followsHigh))...)
 }
 
-// fraction is a fraction's digits, at least one, after the first at digits.
-func (s span) fraction(at int, followsLow, followsHigh bool) lexeme.Expr {
-	return s.step(at, followsLow, followsHigh)
-}
-
-// mayEnd reports whether the number that ends here lies in the range: where only zeros are left of a limit, it equals the limit.
+// mayEnd reports whether the number that ends here lies in the range: where only zeros are left of
+// a limit, it equals the limit.
 func (s span) mayEnd(at int, followsLow, followsHigh bool) bool {
 	if followsLow && (strings.Trim(s.low.digits[at:], "0") != "" || s.low.exclusive) {
 		return false
@@ -148,7 +146,8 @@ func (s span) step(at int, followsLow, followsHigh bool) lexeme.Expr {
 	return s.a.Or(parts...)
 }
 
-// after is what may follow digit number at. Within a fraction, unlike at its beginning, it may be nothing.
+// after is what may follow digit number at. Within a fraction, unlike at its beginning, it may be
+// nothing.
 func (s span) after(at int, followsLow, followsHigh bool) lexeme.Expr {
 	if at+1 > s.wholeSize && !followsLow && !followsHigh {
 		return digits(s.a)
@@ -163,7 +162,8 @@ func (s span) after(at int, followsLow, followsHigh bool) lexeme.Expr {
 	return s.from(at+1, followsLow, followsHigh)
 }
 
-// zeros is at least one digit behind those of the limits: zeros keep the number equal to them, other digits raise it.
+// zeros is at least one digit behind those of the limits: zeros keep the number equal to them,
+// other digits raise it.
 func (s span) zeros(followsLow, followsHigh bool) lexeme.Expr {
 	zeros := s.a.Repeat(s.a.Text("0"), 0, lexeme.Unbounded)
 	equal := s.a.Then(s.a.Text("0"), zeros)

@@ -7,7 +7,8 @@ import (
 	"math/rand/v2"
 )
 
-// random makes schemas that a model could be given: each kind of value with the words that apply to it, alternatives, and references.
+// random makes schemas that a model could be given: each kind of value with the words that apply to
+// it, alternatives, and references.
 type random struct {
 	*rand.Rand
 	refers bool

@@ -19,7 +19,8 @@ import (
 // maxSpellings bounds the orders of members that are tried.
 const maxSpellings = 400
 
-// spellings are ways to write a value: as it is, and its members in any order, with the numbers that have no fraction written without.
+// spellings are ways to write a value: as it is, and its members in any order, with the numbers
+// that have no fraction written without.
 func spellings(t *testing.T, value json.RawMessage) []string {
 	t.Helper()
 	raw := jsontext.Value(bytes.Clone(value))

@@ -35,7 +35,8 @@ var suites = []struct{ name, module, folder, dialect string }{
 	{"draft2020-12", "github.com/google/jsonschema-go", "jsonschema/testdata/draft2020-12", "https://json-schema.org/draft/2020-12/schema"},
 }
 
-// otherwise are cases in which the engine does other than the suite says, on purpose, by a part of their name.
+// otherwise are cases in which the engine does other than the suite says, on purpose, by a part of
+// their name.
 var otherwise = map[string]string{
 	"/content/":                            "contentEncoding and contentMediaType are annotations since 2019-09",
 	"draft4/optional/zeroTerminatedFloats": "1.0 is an integer since draft 6, which the engine writes as 1",
@@ -165,7 +166,8 @@ func excused(name string, used map[string]bool) bool {
 	return false
 }
 
-// compareRefusals holds the refused groups against those that are known, so that none comes or goes unseen.
+// compareRefusals holds the refused groups against those that are known, so that none comes or goes
+// unseen.
 func compareRefusals(t *testing.T, refused []string) {
 	t.Helper()
 	slices.Sort(refused)

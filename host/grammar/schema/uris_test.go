@@ -11,8 +11,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// references is RFC 3986's grammar once more, as a pattern: net/url, which the other implementation asks, takes more texts, and fewer hosts.
-// Its groups are the scheme and the address of a host in brackets.
+// references is RFC 3986's grammar once more, as a pattern: net/url, which the other implementation
+// asks, takes more texts, and fewer hosts. Its groups are the scheme and the address of a host in
+// brackets.
 var references = func() *regexp.Regexp {
 	const char = `[A-Za-z0-9\-._~!$&'()*+,;=]|%[0-9A-Fa-f]{2}`
 	const segment = `(?:` + char + `|[:@])`

@@ -22,7 +22,8 @@ import (
 // endToken ends an answer.
 const endToken = 0
 
-// walkVocabulary has a token for each byte, and tokens that go over several lexemes, end within characters and escape.
+// walkVocabulary has a token for each byte, and tokens that go over several lexemes, end within
+// characters and escape.
 func walkVocabulary() ([][]byte, *grammar.Vocabulary) {
 	pieces := [][]byte{[]byte("</s>")}
 	for b := range 256 {
@@ -66,8 +67,9 @@ func fits(v *jsonschema.Schema, text string) error {
 	return v.Validate(value)
 }
 
-// walk writes a random text of a grammar, over masks: each token of a mask fits, and after a while the text gets shorter.
-// It is false where the schema has so many alternatives that following the text takes too long.
+// walk writes a random text of a grammar, over masks: each token of a mask fits, and after a while
+// the text gets shorter. It is false where the schema has so many alternatives that following the
+// text takes too long.
 func walk(t *testing.T, r *rand.Rand, g *grammar.Grammar, pieces [][]byte, v *grammar.Vocabulary, document []byte) (string, bool) {
 	t.Helper()
 	mask := make([]uint32, v.Words())
@@ -143,8 +145,9 @@ func checkAbsent(t *testing.T, r *rand.Rand, g *grammar.Grammar, s grammar.State
 	}
 }
 
-// TestRead_WalksFit walks over masks of random schemas: another implementation has to take each text, and of texts that differ a little
-// from it, those that it takes, and no others, have to be possible.
+// TestRead_WalksFit walks over masks of random schemas: another implementation has to take each
+// text, and of texts that differ a little from it, those that it takes, and no others, have to be
+// possible.
 func TestRead_WalksFit(t *testing.T) {
 	r := steadytest.Rand(t)
 	pieces, v := walkVocabulary()
@@ -196,8 +199,8 @@ func TestRead_WalksFit(t *testing.T) {
 	}
 }
 
-// repeatsName reports whether an object of a text has a name twice. The engine cannot keep a model from that where names are not listed,
-// and counts both; other readers keep one.
+// repeatsName reports whether an object of a text has a name twice. The engine cannot keep a model
+// from that where names are not listed, and counts both; other readers keep one.
 func repeatsName(text string) bool {
 	_, err := jsontext.NewDecoder(strings.NewReader(text)).ReadValue()
 	return errors.Is(err, jsontext.ErrDuplicateName)
