@@ -42,13 +42,14 @@ type Arena struct {
 	sizes    [decoders]map[Expr]int32 // bytes of the shortest text
 }
 
-// stepsPerExpression is how much work making the expressions of an arena may take, for each that it may have.
-const stepsPerExpression = 64
+// maxSteps is how much work the constructors of an arena may take in all, some 60 ms: a step is a part that one looks at. No schema of
+// MaskBench takes more than half of it, and one in a thousand more than a fifth.
+const maxSteps = 1 << 20
 
 // NewArena returns one that makes at most so many expressions, derivatives among them.
 func NewArena(bound int) *Arena {
 	bound = max(bound, 4)
-	a := &Arena{bound: bound, memory: bytesPerExpression * bound, left: stepsPerExpression * max(bound, 1000), voids: map[Expr]bool{}}
+	a := &Arena{bound: bound, memory: bytesPerExpression * bound, left: maxSteps, voids: map[Expr]bool{}}
 	a.add(node{kind: void})
 	a.add(node{kind: empty})
 	a.Class(Range{0, maxRune})
@@ -68,13 +69,6 @@ func (a *Arena) Err() error { return a.err }
 // Len is how many expressions there are.
 func (a *Arena) Len() int { return int(a.base) + len(a.nodes) }
 
-// Limit lets constructors take so many steps from now on, and no more: a step is a part that one looks at, some 50 ns of work. Without
-// it there are 64 for each expression of the arena's bound.
-func (a *Arena) Limit(steps int) { a.left = steps }
-
-// Left is how many steps constructors may still take.
-func (a *Arena) Left() int { return max(a.left, 0) }
-
 // spend counts work.
 func (a *Arena) spend(steps int) bool {
 	if a.err != nil {
@@ -87,7 +81,21 @@ func (a *Arena) spend(steps int) bool {
 	return true
 }
 
-// bounded runs work that may take so many steps. Where it takes more, its error is the work's alone and the arena stays usable.
+// Bounded runs work that may take so many steps, and no more than the arena has left. Where it takes more, the error is the work's alone:
+// what its constructors returned is of no use, and the arena goes on.
+func (a *Arena) Bounded(steps int, work func()) error {
+	before := a.left
+	steps = min(steps, before)
+	after := steps
+	err := a.bounded(steps, func() {
+		work()
+		after = max(a.left, 0)
+	})
+	a.left = before - (steps - after)
+	return err
+}
+
+// bounded is Bounded for what is no part of making an arena.
 func (a *Arena) bounded(steps int, work func()) error {
 	if a.err != nil {
 		return a.err
@@ -96,7 +104,7 @@ func (a *Arena) bounded(steps int, work func()) error {
 	a.left = steps
 	work()
 	err := a.err
-	a.err, a.left = nil, before-(steps-max(a.left, 0))
+	a.err, a.left = nil, before
 	if len(a.nodes) >= a.bound || a.derived.bytes > a.memory {
 		a.err = err
 	}

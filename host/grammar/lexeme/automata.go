@@ -169,9 +169,6 @@ func (t *Automata) Next(s State, b byte) (State, error) {
 // Accepts reports whether the bytes that led to a state are a whole text.
 func (t *Automata) Accepts(s State) bool { return t.info(s).accepts }
 
-// Live reports whether some text completes what led to a state.
-func (t *Automata) Live(s State) bool { return s != Dead }
-
 func (t *Automata) info(s State) *state { return t.infos.at(uint32(s)) }
 
 // number returns that of a state, which is live.

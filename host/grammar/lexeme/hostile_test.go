@@ -54,6 +54,7 @@ func hostile(a *Arena) map[string]Expr {
 
 func TestAutomata_Hostile_AreBoundedOrRefused(t *testing.T) {
 	a := NewArena(200_000)
+	a.left = 1 << 24
 	all := hostile(a)
 	if a.Err() != nil {
 		t.Fatal(a.Err())
@@ -98,12 +99,18 @@ func TestArena_Bounds_AreErrors(t *testing.T) {
 		t.Errorf("more expressions than the bound are %d, %v", x, few.Err())
 	}
 	short := NewArena(1000)
-	short.Limit(100)
-	for i := range 100 {
-		short.Text(fmt.Sprint("text ", i))
+	if err := short.Bounded(10, func() { short.Text("a longer text") }); !errors.Is(err, ErrTooMuch) || short.Err() != nil {
+		t.Errorf("more steps than the bound: %v, and of the arena %v", err, short.Err())
 	}
-	if !errors.Is(short.Err(), ErrTooMuch) || short.Left() != 0 {
-		t.Errorf("more steps than the limit: %v, %d left", short.Err(), short.Left())
+	before := short.left
+	if err := short.Bounded(1000, func() { short.Text("a longer text") }); err != nil || short.left >= before {
+		t.Errorf("what is bounded counts: %v, %d steps are left of %d", err, short.left, before)
+	}
+	for short.err == nil {
+		short.Or(short.Text("0123456789"), All)
+	}
+	if !errors.Is(short.Err(), ErrTooMuch) {
+		t.Errorf("an arena that was worked on without end: %v", short.Err())
 	}
 	a := NewArena(10_000)
 	lengths := []Expr{a.Repeat(Char, 1, Unbounded)}

@@ -8,10 +8,11 @@ import (
 	"slices"
 )
 
-// IsVoid reports whether x has no text. It explores at most work states: an error says that it took more.
+// IsVoid reports whether x has no text. It explores at most work states: an error says that it took more. What it does counts as work of
+// making the arena.
 func (a *Arena) IsVoid(x Expr, work int) (bool, error) {
 	is := false
-	err := a.bounded(stepsPerCharacter*max(1, work/64), func() { is = a.isVoid(x, work) })
+	err := a.Bounded(stepsPerCharacter*max(1, work/64), func() { is = a.isVoid(x, work) })
 	return is, err
 }
 

@@ -35,7 +35,7 @@ type compiler struct {
 }
 
 // maxCopies bounds the copies of repeated parts with assertions, in nodes.
-const maxCopies = 20_000
+const maxCopies = 3000
 
 func newCompiler(a *lexeme.Arena, lines []lexeme.Range) *compiler {
 	return &compiler{a: a, lines: lines, left: maxCopies}
@@ -171,9 +171,6 @@ func (c *compiler) endings() follows {
 // whole is the texts that a tree fits as a whole.
 func (c *compiler) whole(n *node) (lexeme.Expr, error) {
 	k := c.before(n, anyway(lexeme.Empty))
-	if c.err == nil {
-		c.err = c.a.Err()
-	}
 	return k[atBegin], c.err
 }
 
@@ -191,9 +188,6 @@ func (c *compiler) anywhere(n *node) (lexeme.Expr, error) {
 		for i, ends := range c.endings() {
 			x = c.a.Or(x, c.a.Then(ends, k[i]))
 		}
-	}
-	if c.err == nil {
-		c.err = c.a.Err()
 	}
 	return x, c.err
 }

@@ -22,7 +22,7 @@ var ecmaLines = []lexeme.Range{{Low: '\n', High: '\n'}, {Low: '\r', High: '\r'},
 //
 // # Errors
 //   - An *Error for what is no pattern, and for look-behind and references to groups, which no expression can be made of.
-//   - The arena's, where the pattern takes too much.
+//   - lexeme.ErrTooMuch for what takes too much work. Only if the arena is full is it the arena's, too.
 func ECMA(a *lexeme.Arena, source string) (lexeme.Expr, error) {
 	if len(source) > MaxLength {
 		return lexeme.Nothing, &Error{-1, fmt.Sprintf("it has %d bytes; at most %d are taken", len(source), MaxLength)}
@@ -38,7 +38,19 @@ func ECMA(a *lexeme.Arena, source string) (lexeme.Expr, error) {
 	if err != nil {
 		return lexeme.Nothing, err
 	}
-	return newCompiler(a, ecmaLines).anywhere(tree)
+	return bounded(a, func() (lexeme.Expr, error) { return newCompiler(a, ecmaLines).anywhere(tree) })
+}
+
+// maxWork is how many steps of an arena a pattern may take, some 20 ms.
+const maxWork = 300_000
+
+// bounded leaves the arena as it was where a pattern takes too much.
+func bounded(a *lexeme.Arena, make func() (lexeme.Expr, error)) (lexeme.Expr, error) {
+	x, err := lexeme.Nothing, error(nil)
+	if tooMuch := a.Bounded(maxWork, func() { x, err = make() }); tooMuch != nil {
+		return lexeme.Nothing, tooMuch
+	}
+	return x, err
 }
 
 // parser reads a pattern of ECMA-262.
@@ -46,6 +58,7 @@ type parser struct {
 	source string
 	at     int
 	depth  int
+	ranges int // of all classes so far
 	flags  flags
 }
 
@@ -211,7 +224,7 @@ func (p *parser) atom() (*node, error) {
 		return p.group(at)
 	case '[':
 		ranges, err := p.class()
-		return classNode(at, ranges), err
+		return p.counted(classNode(at, ranges), err)
 	case '.':
 		if p.flags.dotAll {
 			return classNode(at, lexeme.Complement(nil)), nil
@@ -225,13 +238,27 @@ func (p *parser) atom() (*node, error) {
 			return newNode(opNoEdge, at), nil
 		}
 		ranges, err := p.escape(false)
-		return classNode(at, p.folded(ranges)), err
+		return p.counted(classNode(at, p.folded(ranges)), err)
 	case '*', '+', '?':
 		p.at = at
 		return nil, p.fail("nothing is before %c that can be repeated", r)
 	default:
 		return classNode(at, p.folded(one(r))), nil
 	}
+}
+
+// maxRanges is how many ranges the classes of a pattern may have in all.
+const maxRanges = 50_000
+
+// counted returns a class, unless there are too many that are large.
+func (p *parser) counted(class *node, err error) (*node, error) {
+	if err != nil {
+		return nil, err
+	}
+	if p.ranges += len(class.ranges); p.ranges > maxRanges {
+		return nil, p.fail("its classes have more than %d ranges", maxRanges)
+	}
+	return class, nil
 }
 
 func one(r rune) []lexeme.Range { return []lexeme.Range{{Low: r, High: r}} }

@@ -4,6 +4,7 @@ package pattern
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -113,11 +114,36 @@ func TestECMA_Refuses(t *testing.T) {
 		strings.Repeat("a", MaxLength+1):   "it has 16385 bytes; at most 16384 are taken",
 		"\xff":                             "it is not UTF-8",
 		`^(?:(?:(?:\ba{2}b){16}){16}){16}`: "repeated assertions take too many copies, at byte 10",
+		`(?i)` + strings.Repeat(`[^\p{L}]`, 1000): "its classes have more than 50000 ranges, at byte 612",
 	} {
 		_, err := ECMA(lexeme.NewArena(100_000), source)
 		var refused *Error
 		if !errors.As(err, &refused) || err.Error() != why {
 			t.Errorf("%.40s: %v; want %s", source, err, why)
+		}
+	}
+}
+
+func TestECMA_Hostile_TakesTooMuchWork(t *testing.T) {
+	many := func(write string) string {
+		var b strings.Builder
+		for i := 0; b.Len() < MaxLength-20; i++ {
+			fmt.Fprintf(&b, write, i)
+		}
+		return b.String()
+	}
+	for _, source := range []string{many(`(?=.*%d)`), many(`(?!.*%d)`), `^(a|` + many(`(\ba|-\b%d|$)`) + `)$`} {
+		a := lexeme.NewArena(1 << 20)
+		if _, err := ECMA(a, source); !errors.Is(err, lexeme.ErrTooMuch) {
+			t.Errorf("%.20s: %v", source, err)
+		}
+		if a.Err() != nil {
+			t.Errorf("%.20s: %v", source, a.Err())
+		}
+		if x, err := ECMA(a, `^a$`); err != nil || a.Err() != nil {
+			t.Errorf("%.20s: nothing else is read afterwards: %v", source, err)
+		} else if got, err := a.Match(x, "a"); !got || err != nil {
+			t.Errorf("%.20s: what is read afterwards does not match: %v", source, err)
 		}
 	}
 }

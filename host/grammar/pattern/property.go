@@ -153,18 +153,28 @@ func appendStrided(all []lexeme.Range, low, high, stride rune) []lexeme.Range {
 	return all
 }
 
-// cased are the characters that have another case.
-var cased = sync.OnceValue(func() []rune {
-	var all []rune
+// casing is a character and the others that differ from it only in case.
+type casing struct {
+	is     rune
+	others []lexeme.Range
+}
+
+// casings are all that have another case, in order.
+var casings = sync.OnceValue(func() []casing {
+	var all []casing
 	for _, c := range unicode.CaseRanges {
 		for r := rune(c.Lo); r <= rune(c.Hi); r++ {
-			if unicode.SimpleFold(r) != r {
-				all = append(all, r)
+			var others []lexeme.Range
+			for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
+				others = append(others, lexeme.Range{Low: other, High: other})
+			}
+			if others != nil {
+				all = append(all, casing{r, others})
 			}
 		}
 	}
-	slices.Sort(all)
-	return slices.Compact(all)
+	slices.SortFunc(all, func(x, y casing) int { return int(x.is - y.is) })
+	return all
 })
 
 // foldCase adds the characters that differ from some of the ranges only in case, as Unicode's simple folding has it.
@@ -172,13 +182,15 @@ func foldCase(ranges []lexeme.Range) []lexeme.Range {
 	ranges = lexeme.Normal(ranges)
 	all := slices.Clone(ranges)
 	for _, r := range ranges {
-		i, _ := slices.BinarySearch(cased(), r.Low)
-		for _, c := range cased()[i:] {
-			if c > r.High {
+		i, _ := slices.BinarySearchFunc(casings(), r.Low, func(c casing, low rune) int { return int(c.is - low) })
+		for _, c := range casings()[i:] {
+			if c.is > r.High {
 				break
 			}
-			for other := unicode.SimpleFold(c); other != c; other = unicode.SimpleFold(other) {
-				all = append(all, lexeme.Range{Low: other, High: other})
+			for _, other := range c.others {
+				if other.Low < r.Low || other.Low > r.High {
+					all = append(all, other)
+				}
 			}
 		}
 	}

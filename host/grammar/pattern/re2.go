@@ -16,7 +16,7 @@ import (
 //
 // # Errors
 //   - An *Error for what is no regular expression.
-//   - The arena's, where the expression takes too much.
+//   - lexeme.ErrTooMuch, see ECMA.
 func Go(a *lexeme.Arena, source string) (lexeme.Expr, error) {
 	if len(source) > MaxLength {
 		return lexeme.Nothing, &Error{-1, fmt.Sprintf("it has %d bytes; at most %d are taken", len(source), MaxLength)}
@@ -29,7 +29,7 @@ func Go(a *lexeme.Arena, source string) (lexeme.Expr, error) {
 	if err != nil {
 		return lexeme.Nothing, err
 	}
-	return newCompiler(a, one('\n')).whole(n)
+	return bounded(a, func() (lexeme.Expr, error) { return newCompiler(a, one('\n')).whole(n) })
 }
 
 // misparsed says where Go's parser has found its error.
