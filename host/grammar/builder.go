@@ -42,7 +42,7 @@ const (
 	maxItems       = 4096 // of a loop
 	maxConditions  = 1024 // of a loop
 	maxBit         = 1 << 14
-	maxExpressions = 1 << 20
+	maxExpressions = 300_000
 )
 
 const undefined Body = -1

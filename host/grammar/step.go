@@ -181,6 +181,7 @@ type closure struct {
 	seen     map[spot]struct{}
 	open     []spot
 	pairs    []pair
+	most     int // of pairs, before those that are equal are taken out
 	complete bool
 	work     *work
 }
@@ -193,7 +194,7 @@ func (c *closure) begin(w *work) {
 		c.seen = map[spot]struct{}{}
 	}
 	clear(c.seen)
-	c.open, c.pairs, c.complete, c.work = c.open[:0], c.pairs[:0], false, w
+	c.open, c.pairs, c.most, c.complete, c.work = c.open[:0], c.pairs[:0], maxPairs, false, w
 }
 
 func (c *closure) visit(s spot) {
@@ -230,8 +231,11 @@ func (c *closure) run() error {
 				return err
 			}
 		}
-		if len(c.pairs) > maxPairs {
-			return ErrAmbiguous
+		if len(c.pairs) > c.most {
+			c.pairs = distinct(c.pairs)
+			if c.most = len(c.pairs) + maxPairs; len(c.pairs) > maxPairs {
+				return ErrAmbiguous
+			}
 		}
 	}
 	return nil

@@ -95,8 +95,7 @@ func (g *Grammar) node(pairs []pair, complete bool) *node {
 	if len(pairs) == 0 && !complete {
 		return dead
 	}
-	slices.SortFunc(pairs, comparePairs)
-	pairs = slices.Compact(pairs)
+	pairs = distinct(pairs)
 	var h maphash.Hash
 	h.SetSeed(seed)
 	for i := range pairs {
@@ -112,6 +111,12 @@ func (g *Grammar) node(pairs []pair, complete bool) *node {
 	g.table.nodes[key] = append(g.table.nodes[key], n)
 	g.table.bytes += 320 + 48*len(pairs)
 	return n
+}
+
+// distinct sorts pairs and takes out those that are equal.
+func distinct(pairs []pair) []pair {
+	slices.SortFunc(pairs, comparePairs)
+	return slices.Compact(pairs)
 }
 
 // bound forgets all where too much is kept.

@@ -7,11 +7,10 @@
 // there the expression takes less:
 //   - time, date-time: a leap second needs an offset of quarter hours.
 //   - idn-hostname, idn-email: names of one script direction in normal form, up to 11 characters a label outside ASCII.
+//   - hostname: no A-labels (xn--…).
 //   - email, idn-email: of addresses in brackets, those of IPv4 and IPv6.
 //   - regex: groups up to four deep, no references to groups.
 //   - uri-template: no operators that RFC 6570 reserves.
-//
-// Of host names, A-labels (xn--…) are not decoded: whatever is in form one is taken.
 package format
 
 import "github.com/penstock/penstock/host/grammar/lexeme"
@@ -59,7 +58,7 @@ func Expr(a *lexeme.Arena, name string) (x lexeme.Expr, ok bool) {
 
 // narrower are the formats of which some texts are left out.
 var narrower = map[string]bool{
-	"time": true, "date-time": true, "email": true, "idn-email": true, "idn-hostname": true, "regex": true, "uri-template": true,
+	"time": true, "date-time": true, "hostname": true, "email": true, "idn-email": true, "idn-hostname": true, "regex": true, "uri-template": true,
 }
 
 // Exact reports whether Expr has all texts of a format, so that a text outside does not have the format.

@@ -3,6 +3,7 @@
 package format
 
 import (
+	"slices"
 	"sync"
 	"unicode"
 
@@ -53,7 +54,7 @@ var label = sync.OnceValue(func() letters {
 	}
 	for r := rune(0x80); r <= 0xFFFF; r++ {
 		mark := unicode.In(r, unicode.Mn, unicode.Mc)
-		if !mark && !unicode.In(r, unicode.Ll, unicode.Lo, unicode.Lm, unicode.Nd) || unicode.Is(excluded, r) {
+		if !mark && !unicode.In(r, unicode.Ll, unicode.Lo, unicode.Lm, unicode.Nd, signs) || unicode.Is(excluded, r) {
 			continue
 		}
 		text := string(r)
@@ -75,20 +76,28 @@ var label = sync.OnceValue(func() letters {
 // label has, other classes have an order.
 const virama = 9
 
-// idnHostname is labels of ASCII, or of letters of one direction.
+// signs are letters of a label (RFC 5892, section 2.6) that are in none of the categories.
+var signs = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x06FD, Hi: 0x06FE, Stride: 1}, {Lo: 0x0F0B, Hi: 0x0F0B, Stride: 1}, {Lo: 0x3007, Hi: 0x3007, Stride: 1}}}
+
+// idnHostname is labels of one direction (RFC 5893): beside one that runs from right to left, those of ASCII begin with a letter.
 func idnHostname(g *abnf) lexeme.Expr {
 	a, l := g.a, label()
-	digit := lexeme.Range{Low: '0', High: '9'}
-	hyphen := lexeme.Range{Low: '-', High: '-'}
+	digit, hyphen := lexeme.Range{Low: '0', High: '9'}, lexeme.Range{Low: '-', High: '-'}
 	ascii := []lexeme.Range{digit, {Low: 'a', High: 'z'}}
 	wide := func(first []lexeme.Range, others ...lexeme.Range) lexeme.Expr {
-		end := append(append([]lexeme.Range{}, first...), others...)
-		end = append(end, l.marks...)
+		end := slices.Concat(first, others, l.marks)
 		inner := append([]lexeme.Range{hyphen}, end...)
 		x := a.Then(a.Class(first...), a.Or(lexeme.Empty, a.Then(a.Repeat(a.Class(inner...), 0, labelLength-2), a.Class(end...))))
 		return a.And(x, a.Not(a.Then(lexeme.Char, lexeme.Char, a.Text("--"), lexeme.All)))
 	}
-	one := a.Or(g.rule("label"), wide(append(ascii, l.right...)), wide(l.left, digit))
-	hosts := a.Then(one, a.Repeat(a.Then(a.Text("."), one), 0, lexeme.Unbounded))
+	labels := func(one lexeme.Expr) lexeme.Expr {
+		return a.Then(one, a.Repeat(a.Then(a.Class(dots...), one), 0, lexeme.Unbounded))
+	}
+	plain := plainLabel(g)
+	late := a.And(plain, a.Not(a.Then(a.Class(digit), lexeme.All)))
+	hosts := a.Or(labels(a.Or(plain, wide(append(ascii, l.right...)))), labels(a.Or(late, wide(l.left, digit))))
 	return within(a, hosts, hostLength/4)
 }
+
+// dots are what separates labels.
+var dots = []lexeme.Range{{Low: '.', High: '.'}, {Low: 0x3002, High: 0x3002}, {Low: 0xFF0E, High: 0xFF0E}, {Low: 0xFF61, High: 0xFF61}}

@@ -31,7 +31,7 @@ atom           = 1*atext
 atext          = let-dig / "!" / "#" / "$" / "%" / "&" / "'" / "*" / "+" / "-" / "/" / "=" / "?" / "^" / "_" / %x60 / "{" / "|" / "}" / "~"
 idn-local      = idn-atom *("." idn-atom) / %x22 *(%x20-21 / %x23-5B / %x5D-7E / non-ascii / %x5C %x20-7E) %x22
 idn-atom       = 1*(atext / non-ascii)
-non-ascii      = %xA0-D7FF / %xF900-FDCF / %xFDF0-FFEF / %x10000-1FFFD / %x20000-2FFFD / %x30000-3FFFD
+non-ascii      = %x80-10FFFF
 `
 
 // The lengths that the standards allow: characters, which are bytes where they are ASCII.
@@ -45,7 +45,16 @@ func within(a *lexeme.Arena, x lexeme.Expr, length int) lexeme.Expr {
 	return a.And(x, a.Repeat(lexeme.Char, 0, length))
 }
 
-func hostname(g *abnf) lexeme.Expr { return within(g.a, g.rule("hosts"), hostLength) }
+// hostname is names without A-labels: which of these encode a name that IDNA allows, no expression of bearable size tells.
+func hostname(g *abnf) lexeme.Expr {
+	one := plainLabel(g)
+	return within(g.a, g.a.Then(one, g.a.Repeat(g.a.Then(g.a.Text("."), one), 0, lexeme.Unbounded)), hostLength)
+}
+
+// plainLabel is a label of ASCII that is no A-label.
+func plainLabel(g *abnf) lexeme.Expr {
+	return g.a.And(g.rule("label"), g.a.Not(g.a.Then(g.anyCase("xn--"), lexeme.All)))
+}
 
 func email(g *abnf) lexeme.Expr {
 	whole := g.a.Then(within(g.a, g.rule("local"), localLength), g.a.Text("@"), g.a.Or(g.rule("hosts"), g.rule("literal")))

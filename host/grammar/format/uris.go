@@ -47,13 +47,13 @@ iprivate       = %xE000-F8FF / %xF0000-FFFFD / %x100000-10FFFD
 `
 )
 
-// templateRules are those of RFC 6570, section 2. Operators that the standard reserves are left out.
+// templateRules are those of RFC 6570, section 2. Operators that the standard reserves are left out; an erratum adds the apostrophe.
 const templateRules = `
 ALPHA          = %x41-5A / %x61-7A
 DIGIT          = %x30-39
 HEXDIG         = DIGIT / %x41-46 / %x61-66
 uri-template   = *(literals / "{" [operator] varspec *("," varspec) "}")
-literals       = %x21 / %x23-24 / %x26 / %x28-3B / %x3D / %x3F-5B / %x5D / %x5F / %x61-7A / %x7E / "%" 2HEXDIG / ucschar / iprivate
+literals       = %x21 / %x23-24 / %x26-3B / %x3D / %x3F-5B / %x5D / %x5F / %x61-7A / %x7E / "%" 2HEXDIG / ucschar / iprivate
 operator       = "+" / "#" / "." / "/" / ";" / "?" / "&"
 varspec        = varchar *(["."] varchar) [":" %x31-39 *3DIGIT / "*"]
 varchar        = ALPHA / DIGIT / "_" / "%" 2HEXDIG

@@ -165,14 +165,68 @@ func TestParse_Invalid(t *testing.T) {
 	}
 }
 
-// Large grammars within the bounds are read.
+// longChain writes rules that each are the next.
+func longChain(n int, last string) string {
+	var b strings.Builder
+	b.WriteString("root ::= a0\n")
+	for i := range n {
+		b.WriteString("a" + strconv.Itoa(i) + "::=a" + strconv.Itoa(i+1) + "\n")
+	}
+	b.WriteString("a" + strconv.Itoa(n) + "::=" + last)
+	return b.String()
+}
+
+// Large grammars are read within the bounds, or refused; none takes more memory or work than those allow.
 func TestParse_Large(t *testing.T) {
-	for name, text := range map[string]string{
-		"many rules":  manyRules(90000),
-		"repetitions": "root ::= " + strings.Repeat(`("a" | "b"){0,1000} `, 90),
+	for name, c := range map[string]struct{ text, refused string }{
+		"many rules":             {manyRules(90000), ""},
+		"repetitions":            {"root ::= " + strings.Repeat(`("a" | "b"){0,1000} `, 90), ""},
+		"many repetitions":       {"root ::= " + strings.Repeat("[a]{0,2000} ", 80000), ""},
+		"repetitions of tokens":  {"root ::= " + strings.Repeat("<[1]>{0,2000} ", 70000), "places"},
+		"long chain":             {longChain(60000, `<[1]>`), ""},
+		"empty chain":            {longChain(60000, `""`), ""},
+		"circle":                 {longChain(60000, `"x" | a0 "y"`), "begin with one another"},
+		"many optional":          {"root ::= " + strings.Repeat("[a]? ", 200000), ""},
+		"many optional tokens":   {"root ::= " + strings.Repeat("<[1]>? ", 140000), "too ambiguous"},
+		"many alternatives":      {"root ::= " + strings.Repeat("[a] | ", 170000) + `"b"`, ""},
+		"many tokens":            {"root ::= " + strings.Repeat("<[1]> | ", 100000) + `"b"`, ""},
+		"tokens":                 {"root ::= " + strings.Repeat("<[1]> | ", 20000) + `"b"`, ""},
+		"many left recursions":   {"root ::= " + strings.Repeat("root [a] | ", 60000) + `"b"`, ""},
+		"groups":                 {"root ::= " + strings.Repeat("(", 200) + strings.Repeat(`"a" `, 200000) + strings.Repeat(")*", 200), ""},
+		"groups of groups":       {"root ::= " + strings.Repeat("(", 200) + strings.Repeat(`<[1]> `, 100000) + strings.Repeat("){0,2}", 200), "within others"},
+		"groups of groups, plus": {"root ::= " + strings.Repeat("(", 200) + strings.Repeat(`<[1]> `, 100000) + strings.Repeat(")+", 200), ""},
+		"a long literal":         {`root ::= "` + strings.Repeat("a", 1000000) + `"`, "expressions"},
+		"a class of many":        {`root ::= [` + strings.Repeat("ac", 500000) + `]`, ""},
 	} {
-		if _, err := Parse(text, "", tokens()); err != nil {
-			t.Errorf("%s: %v", name, err)
+		_, err := Parse(c.text, "", tokens())
+		if c.refused == "" && err != nil || c.refused != "" && (!errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), c.refused)) {
+			t.Errorf("%s: got %v, want %q", name, err, c.refused)
 		}
 	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{
+		`root ::= "a"`, "root ::= [a-z]+ ws\nws ::= [ \\t\\n]*", `root ::= ("a" | "b"){2,3} [^c] .`, "root ::= <[5]> !<[6]> <think>",
+		`root ::= "\x41\u00e9\U0001F438" # x`, `root::=r|""` + "\nr::=\"x\"?", `root ::= "a"{5,2}`, `root ::= [^]`, `root ::= [a-b-c]`,
+		"root ::= root \"a\" | (root | \"b\")* \"c\"",
+	} {
+		f.Add(seed, "ab")
+	}
+	f.Fuzz(func(t *testing.T, text, follows string) {
+		g, err := Parse(text, "", tokens())
+		if err != nil {
+			if !errors.Is(err, ErrInvalid) || !utf8.ValidString(err.Error()) {
+				t.Errorf("%q", err)
+			}
+			return
+		}
+		s, ok, err := g.Advance(g.Start(), []byte(follows))
+		if !ok || err != nil {
+			return
+		}
+		if n, err := g.Shortest(s); err == nil && (n == 0) != g.Complete(s) {
+			t.Errorf("%d bytes are left, complete: %v", n, g.Complete(s))
+		}
+	})
 }

@@ -4,6 +4,7 @@ package schema
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 )
 
@@ -77,7 +78,7 @@ func (r *reader) settle(all []*shape, at *value) ([]*shape, error) {
 		}
 	}
 	if len(kept) > maxAlternatives {
-		return nil, wrong(at, "the schema has more than %d alternatives here, as they multiply", maxAlternatives)
+		return nil, tooHard(at, "the schema has more than %d alternatives here, as they multiply", maxAlternatives)
 	}
 	return kept, r.step(at, len(kept))
 }
@@ -177,9 +178,18 @@ func (r *reader) holdWords(all []*shape, at *value) ([]*shape, error) {
 		if len(all) == 0 {
 			return nil, nil
 		}
+		before := all
+		if r.o.Loose && !w.plain {
+			before = copies(all)
+		}
 		made, err := w.hold(r, all, at)
 		if err != nil {
-			return nil, err
+			var hard *Error
+			if !r.o.Loose || w.plain || !errors.As(err, &hard) || !hard.Unenforceable {
+				return nil, err
+			}
+			r.relax(hard)
+			made = before
 		}
 		all = possible(made)
 	}
@@ -188,6 +198,9 @@ func (r *reader) holdWords(all []*shape, at *value) ([]*shape, error) {
 
 // present is the words of a schema: plain ones first, then those that list members, as they stand, so that members keep their order.
 func (r *reader) present(at *value) []*word {
+	if known, has := r.said[at]; has {
+		return known
+	}
 	var all []*word
 	for i := range words {
 		if w := &words[i]; w.in(at) && (!r.hides(at) || w.names[0] == "$ref") && !(r.document.named && r.document.draft < w.since) {
@@ -195,6 +208,7 @@ func (r *reader) present(at *value) []*word {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b *word) int { return a.position(at) - b.position(at) })
+	r.said[at] = all
 	return all
 }
 

@@ -2,6 +2,8 @@
 
 package schema
 
+import "errors"
+
 var combinations = []word{
 	{names: []string{"$ref"}, hold: refer("$ref", (*reader).follow, false), deny: refer("$ref", (*reader).follow, true)},
 	{names: []string{"$dynamicRef"}, hold: refer("$dynamicRef", (*reader).followDynamic, false), deny: refer("$dynamicRef", (*reader).followDynamic, true)},
@@ -22,9 +24,6 @@ func refer(name string, follow follower, deny bool) func(*reader, []*shape, *val
 		ref := at.member(name)
 		to, err := follow(r, ref)
 		if err != nil {
-			if r.o.Loose && ref.kind == text {
-				return all, r.cannot(ref, "%v", err)
-			}
 			return nil, err
 		}
 		return r.assert(all, literal{to, deny})
@@ -113,7 +112,7 @@ func holdAny(r *reader, all []*shape, at *value) ([]*shape, error) {
 // holdSubsets makes any of some schemas hold with an alternative for each set of them, as unevaluatedProperties asks which do.
 func (r *reader) holdSubsets(all []*shape, at *value, of []*value) ([]*shape, error) {
 	if len(of) > 6 {
-		return nil, wrong(at.member("anyOf"), "more than 6 alternatives beside unevaluated members or items take too many combinations")
+		return nil, tooHard(at.member("anyOf"), "more than 6 alternatives beside unevaluated members or items take too many combinations")
 	}
 	var choices [][]literal
 	for set := 1; set < 1<<len(of); set++ {
@@ -159,9 +158,9 @@ func holdOne(r *reader, all []*shape, at *value) ([]*shape, error) {
 		}
 	}
 	made, err := r.either(copies(all), at, choices...)
-	if err != nil && r.steps <= maxSteps {
-		word := at.member("oneOf")
-		if err := r.cannot(word, "its alternatives cannot be told apart: %v", err); err != nil {
+	var hard *Error
+	if errors.As(err, &hard) && hard.Unenforceable {
+		if err := r.cannot(at.member("oneOf"), "its alternatives cannot be told apart: %v", err); err != nil {
 			return nil, err
 		}
 		return holdAnyOf(r, all, at, of)

@@ -10,7 +10,7 @@ import (
 // placeContained simplifies what a list must contain. Where items have schemas of their own, it makes an alternative for each item
 // that may be the one.
 func (r *reader) placeContained(q *sequences) ([]*sequences, error) {
-	made := []*sequences{plainContains(r, q)}
+	made := []*sequences{r.plainContains(q)}
 	prefix := prefixOf(q)
 	for made[0] != nil {
 		var more []*sequences
@@ -21,7 +21,11 @@ func (r *reader) placeContained(q *sequences) ([]*sequences, error) {
 				if prefix > c.from && c.least == 1 && c.most == lexeme.Unbounded {
 					at = i
 				} else if prefix > c.from {
-					return nil, wrong(c.at, "how many items must be so is not enforced where items have schemas of their own")
+					if err := r.cannot(c.at, "how many items must be so is not enforced where items have schemas of their own"); err != nil {
+						return nil, err
+					}
+					from.contains = without(from.contains, i)
+					return r.placeContained(from)
 				}
 			}
 			if at < 0 {
@@ -49,7 +53,7 @@ func (r *reader) placeContained(q *sequences) ([]*sequences, error) {
 			return made, nil
 		}
 		if len(made) > maxAlternatives {
-			return nil, wrong(q.contains[0].at, "a list has more than %d alternatives, as they multiply", maxAlternatives)
+			return nil, tooHard(q.contains[0].at, "a list has more than %d alternatives, as they multiply", maxAlternatives)
 		}
 	}
 	return made, nil
@@ -66,7 +70,7 @@ func without(all []contain, at int) []contain {
 }
 
 // plainContains turns what must not be contained into what all items must be.
-func plainContains(r *reader, q *sequences) *sequences {
+func (r *reader) plainContains(q *sequences) *sequences {
 	to := (&shape{sequences: *q}).copy().sequences
 	to.contains = nil
 	for _, c := range q.contains {

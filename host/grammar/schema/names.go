@@ -158,7 +158,8 @@ func (r *reader) others(m *members, listed []string) ([]group, error) {
 			}
 		}
 		if pieces = finer; len(pieces) > maxGroups {
-			return nil, wrong(r.here, "the patterns of an object's members divide names into more than %d groups", maxGroups)
+			return []group{{names: r.a.And(base...), some: 1<<len(m.some) - 1}},
+				r.cannot(r.here, "the patterns of an object's members divide names into more than %d groups", maxGroups)
 		}
 	}
 	var made []group

@@ -54,7 +54,12 @@ func (r *reader) objectBodies(all []*shape) ([]grammar.Body, error) {
 // placeSome makes alternatives of each member that must be there under some name: any listed name that it may have, or another.
 func (r *reader) placeSome(m *members) ([]*members, error) {
 	if len(m.some) > maxSome {
-		return nil, wrong(r.here, "more than %d members that do not fit cannot be looked for in an object", maxSome)
+		if err := r.cannot(r.here, "more than %d members that do not fit cannot be looked for in an object", maxSome); err != nil {
+			return nil, err
+		}
+		loose := *m
+		loose.some = nil
+		return []*members{&loose}, nil
 	}
 	made := []*members{m}
 	for i, o := range m.some {
@@ -80,7 +85,7 @@ func (r *reader) placeSome(m *members) ([]*members, error) {
 			}
 		}
 		if made = more; len(made) > maxAlternatives {
-			return nil, wrong(r.here, "an object has more than %d alternatives, as they multiply", maxAlternatives)
+			return nil, tooHard(r.here, "an object has more than %d alternatives, as they multiply", maxAlternatives)
 		}
 	}
 	for _, to := range made {

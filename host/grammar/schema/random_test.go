@@ -34,7 +34,7 @@ func randomSchema(r *rand.Rand, depth int) object {
 func (g *random) schema(depth int) object {
 	kinds := []func(int) object{g.text, g.text, g.number, g.number, g.choice, g.types, g.formatted}
 	if depth > 0 {
-		kinds = append(kinds, g.members, g.members, g.open, g.patterned, g.items, g.tuple, g.alternatives, g.all, g.alike, g.conditional, g.but, g.reference, g.containing, g.unique)
+		kinds = append(kinds, g.members, g.members, g.open, g.patterned, g.items, g.tuple, g.alternatives, g.all, g.alike, g.conditional, g.but, g.reference, g.containing, g.unique, g.overlapping, g.denied, g.either, g.unevaluated, g.dependent)
 	}
 	return kinds[g.IntN(len(kinds))](depth - 1)
 }
@@ -208,4 +208,47 @@ func (g *random) but(int) object {
 func (g *random) reference(int) object {
 	g.refers = true
 	return object{"$ref": "#/$defs/node"}
+}
+
+// overlapping are alternatives of which one value may fit several.
+func (g *random) overlapping(depth int) object {
+	all := []any{g.number(0), g.number(0), g.text(0), g.text(0), g.choice(0), object{"type": "integer", "multipleOf": 2}, object{"pattern": "a"}, g.schema(max(0, depth-1))}
+	g.Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
+	return object{[]string{"anyOf", "oneOf", "oneOf", "allOf"}[g.IntN(4)]: all[:2+g.IntN(2)]}
+}
+
+// denied is a schema that another one takes something from.
+func (g *random) denied(depth int) object {
+	s := g.schema(max(0, depth-1))
+	if _, has := s["not"]; !has {
+		s["not"] = g.schema(0)
+	}
+	return s
+}
+
+// either is what depends on any other schema.
+func (g *random) either(depth int) object {
+	s := object{"if": g.schema(max(0, depth-1))}
+	g.maybe(s, "then", g.schema(max(0, depth-1)))
+	g.maybe(s, "else", g.schema(max(0, depth-1)))
+	return s
+}
+
+// unevaluated has members that are spoken of in several places.
+func (g *random) unevaluated(int) object {
+	return object{
+		"type": "object", "properties": object{"a": g.number(0)}, "unevaluatedProperties": []any{false, g.text(0)}[g.IntN(2)],
+		[]string{"allOf", "anyOf", "oneOf"}[g.IntN(3)]: []any{
+			object{"properties": object{"b": g.text(0)}, "required": []any{"b"}}, object{"properties": object{"c": g.number(0)}, "required": []any{"c"}},
+		},
+	}
+}
+
+// dependent has members that ask for others.
+func (g *random) dependent(int) object {
+	return object{
+		"type": "object", "properties": object{"a": true, "b": g.number(0), "c": g.choice(0)}, "additionalProperties": []any{false, true}[g.IntN(2)],
+		"dependentRequired": object{"a": []any{"b"}, "c": []any{"a"}},
+		"dependentSchemas":  object{"b": object{"properties": object{"c": g.text(0)}}},
+	}
 }

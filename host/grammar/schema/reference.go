@@ -17,6 +17,7 @@ type document struct {
 	parts   map[string]*value   // by URI
 	anchors map[string]*value   // by URI, "#" and name
 	dynamic map[string][]*value // $dynamicAnchor
+	outer   []*value            // those with $recursiveAnchor
 }
 
 // holders are words whose values are no schemas, in which an "$id" means nothing.
@@ -51,6 +52,9 @@ func draftOf(root *value) (int, bool) {
 func (d *document) name(v *value, base string) {
 	if v.kind == object {
 		base = d.identify(v, base)
+		if mark := v.member("$recursiveAnchor"); mark != nil && mark.yes() {
+			d.outer = append(d.outer, v)
+		}
 		for word, to := range map[string]*value{"$anchor": v.member("$anchor"), "$dynamicAnchor": v.member("$dynamicAnchor")} {
 			if to == nil || to.kind != text {
 				continue
@@ -144,7 +148,7 @@ func (d *document) follow(ref *value) (*value, error) {
 	if where != "" {
 		base = strings.TrimSuffix(join(base, where), "#")
 		if part = d.parts[base]; part == nil {
-			return nil, wrong(ref, "%q is another document; only references within the schema are followed", ref.text)
+			return nil, tooHard(ref, "%q is another document; only references within the schema are followed", ref.text)
 		}
 	}
 	if plain, err := url.PathUnescape(fragment); err == nil {
@@ -193,12 +197,15 @@ func (r *reader) followDynamic(ref *value) (*value, error) {
 	if err != nil {
 		return nil, err
 	}
+	if mark := to.member("$recursiveAnchor"); ref.step == "$recursiveRef" && mark != nil && mark.yes() && len(r.document.outer) > 1 {
+		return nil, wrong(ref, "it may be one of %d parts, as the way to it decides", len(r.document.outer))
+	}
 	anchor := to.member("$dynamicAnchor")
 	if ref.step == "$recursiveRef" || anchor == nil || !strings.HasSuffix(ref.text, "#"+anchor.text) {
 		return to, nil // as $ref
 	}
 	if all := r.document.dynamic[anchor.text]; len(all) > 1 {
-		return nil, wrong(ref, "%q may be one of %d parts, as the way to it decides", ref.text, len(all))
+		return nil, tooHard(ref, "%q may be one of %d parts, as the way to it decides", ref.text, len(all))
 	}
 	return to, nil
 }

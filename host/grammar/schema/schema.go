@@ -10,7 +10,6 @@ package schema
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"github.com/penstock/penstock/host/grammar"
 	"github.com/penstock/penstock/host/grammar/lexeme"
@@ -45,32 +44,52 @@ const maxSteps = 60_000
 
 // reader reads one schema.
 type reader struct {
-	b           *grammar.Builder
-	a           *lexeme.Arena
-	o           Options
-	document    *document
-	rules       map[string]grammar.Rule
-	queue       []task
-	shapes      map[string][]*shape
+	b        *grammar.Builder
+	a        *lexeme.Arena
+	o        Options
+	document *document
+	spaces   spaces
+	queue    []task // the rules that are named and not made yet
+	here     *value // the schema whose rule is made, for errors
+	steps    int
+
+	// What is made already.
+	rules       map[string]grammar.Rule // by goal
+	shapes      map[string][]*shape     // by goal
+	voids       map[string]found        // by goal
+	beside      map[pair]besides
+	said        map[*value][]*word // by schema
 	parts       map[*value]*part
+	memberParts map[memberKey]*part
 	lists       map[*value]*listPart
-	voids       map[string]found
+	partCount   int
+	references  map[*value]*value
 	patterns    map[string]lexeme.Expr
 	formats     map[string]lexeme.Expr // lexeme.Nothing: it asserts nothing
-	spreading   map[string]bool
-	memberParts map[memberKey]*part
-	beside      map[pair]besides
 	otherwise   map[*value]lexeme.Expr // the texts that the values of an enum are not
-	references  map[*value]*value
-	partCount   int
-	denying     int              // schemas that are being denied: what holds within them does not count as evaluated
-	evaluating  int              // unevaluatedProperties or unevaluatedItems around: they ask which alternatives hold
-	active      map[literal]bool // places that are being spread: one that leads to itself has no meaning
-	relaxed     []Relaxed
-	loosened    map[string]bool
-	steps       int
-	here        *value // the schema whose rule is made, for errors
-	spaces      spaces
+	names       map[string]grammar.Body
+
+	// The place in the schema that is read.
+	active     map[literal]bool // places that are being spread: one that leads to itself has no meaning
+	spreading  map[string]bool  // goals that are
+	denying    int              // schemas that are being denied: what holds within them does not count as evaluated
+	evaluating int              // unevaluatedProperties or unevaluatedItems around: they ask which alternatives hold
+
+	relaxed  []Relaxed
+	loosened map[string]bool // by place
+}
+
+func newReader(b *grammar.Builder, d *document, o Options) *reader {
+	r := &reader{
+		b: b, a: b.Lexemes, o: o, document: d, here: d.root,
+		rules: map[string]grammar.Rule{}, shapes: map[string][]*shape{}, voids: map[string]found{}, beside: map[pair]besides{},
+		said: map[*value][]*word{}, parts: map[*value]*part{}, memberParts: map[memberKey]*part{}, lists: map[*value]*listPart{},
+		references: map[*value]*value{}, patterns: map[string]lexeme.Expr{}, formats: map[string]lexeme.Expr{},
+		otherwise: map[*value]lexeme.Expr{}, names: map[string]grammar.Body{},
+		active: map[literal]bool{}, spreading: map[string]bool{}, loosened: map[string]bool{},
+	}
+	r.spaces = r.makeSpaces()
+	return r
 }
 
 type task struct {
@@ -91,18 +110,12 @@ func Read(b *grammar.Builder, schema json.RawMessage, o Options) (grammar.Rule, 
 	if err != nil {
 		return 0, nil, err
 	}
-	r := &reader{
-		b: b, a: b.Lexemes, o: o, document: d,
-		rules: map[string]grammar.Rule{}, shapes: map[string][]*shape{}, parts: map[*value]*part{}, lists: map[*value]*listPart{},
-		voids: map[string]found{}, patterns: map[string]lexeme.Expr{}, formats: map[string]lexeme.Expr{}, spreading: map[string]bool{}, memberParts: map[memberKey]*part{}, beside: map[pair]besides{}, otherwise: map[*value]lexeme.Expr{}, references: map[*value]*value{},
-		active: map[literal]bool{}, loosened: map[string]bool{},
-	}
-	r.spaces, r.here = r.makeSpaces(), d.root
+	r := newReader(b, d, o)
 	root := r.goal(literal{at: d.root})
 	if void, err := r.void(root, 0); err != nil {
 		return 0, nil, err
 	} else if void {
-		return 0, nil, fmt.Errorf("#: nothing fits the JSON schema")
+		return 0, nil, wrong(d.root, "nothing fits the JSON schema")
 	}
 	value := r.rule(root)
 	for len(r.queue) > 0 {
@@ -120,27 +133,9 @@ func Read(b *grammar.Builder, schema json.RawMessage, o Options) (grammar.Rule, 
 	whole := b.Rule()
 	b.Define(whole, b.Seq(b.Call(value), r.spaces.end))
 	if err := r.a.Err(); err != nil {
-		return 0, nil, fmt.Errorf("#: %w", err)
+		return 0, nil, wrong(d.root, "%v", err)
 	}
 	return whole, r.relaxed, nil
-}
-
-// cannot tells that a part of the schema is not enforceable: an error, or nil where it may be dropped.
-func (r *reader) cannot(at *value, why string, args ...any) error {
-	why = fmt.Sprintf(why, args...)
-	if !r.o.Loose {
-		return wrong(at, "%s", why)
-	}
-	if place := at.pointer(); !r.loosened[place] {
-		r.loosened[place] = true
-		r.relaxed = append(r.relaxed, Relaxed{Place: place, Why: why})
-	}
-	return nil
-}
-
-// wrong is an error at a place.
-func wrong(at *value, why string, args ...any) error {
-	return fmt.Errorf("%s: %s", at.pointer(), fmt.Sprintf(why, args...))
 }
 
 // step counts work.

@@ -38,6 +38,15 @@ func (r *reader) makeSpaces() spaces {
 
 // name is a member's name and colon. It is one lexeme with one spelling where JSON has only one usual one.
 func (r *reader) name(name string) grammar.Body {
+	made, has := r.names[name]
+	if !has {
+		made = r.makeName(name)
+		r.names[name] = made
+	}
+	return made
+}
+
+func (r *reader) makeName(name string) grammar.Body {
 	colon := r.a.Then(r.spaces.white, r.a.Text(":"), r.spaces.white)
 	if spelled, one := spell(name); one {
 		return r.b.Lexeme(r.a.Then(r.a.Text(spelled), colon), lexeme.UTF8)
