@@ -25,7 +25,7 @@ ipv6           = 6(h16 ":") ls32
 h16            = 1*4HEXDIG
 ls32           = h16 ":" h16 / ipv4
 uuid           = 8HEXDIG 3("-" 4HEXDIG) "-" 12HEXDIG
-literal        = "[" (ipv4 / "IPv6:" ipv6) "]"
+literal        = "[" (ipv4 / %s"IPv6:" ipv6) "]"
 local          = atom *("." atom) / %x22 *(%x20-21 / %x23-5B / %x5D-7E / %x5C %x20-7E) %x22
 atom           = 1*atext
 atext          = let-dig / "!" / "#" / "$" / "%" / "&" / "'" / "*" / "+" / "-" / "/" / "=" / "?" / "^" / "_" / %x60 / "{" / "|" / "}" / "~"

@@ -10,8 +10,8 @@ import (
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
-// body is the texts of a goal: those of each alternative, and for each kind of value.
-func (r *reader) body(g goal) (grammar.Body, error) {
+// body is the texts of a goal: those of each alternative, and for each kind of value. With raw, strings are written as they are.
+func (r *reader) body(g goal, raw bool) (grammar.Body, error) {
 	all, err := r.spread(g)
 	if err != nil {
 		return 0, err
@@ -20,7 +20,7 @@ func (r *reader) body(g goal) (grammar.Body, error) {
 	if err != nil {
 		return 0, err
 	}
-	parts, err := r.scalars(all)
+	parts, err := r.scalars(all, raw)
 	if err != nil {
 		return 0, err
 	}
@@ -32,7 +32,7 @@ func (r *reader) body(g goal) (grammar.Body, error) {
 	if err != nil {
 		return 0, err
 	}
-	return r.b.Alt(slices.Concat(r.literals(values), parts, lists, objects)...), nil
+	return r.b.Alt(slices.Concat(r.literals(values, raw), parts, lists, objects)...), nil
 }
 
 // valuesOf is the values of enums that their alternative allows.
@@ -61,7 +61,7 @@ func (r *reader) valuesOf(all []*shape) ([]*value, error) {
 }
 
 // scalars is the alternatives that are null, true, false, a string or a number.
-func (r *reader) scalars(all []*shape) ([]grammar.Body, error) {
+func (r *reader) scalars(all []*shape, raw bool) ([]grammar.Body, error) {
 	var words []string
 	var texts, numbers []lexeme.Expr
 	nothing, booleans := false, uint8(0)
@@ -98,7 +98,7 @@ func (r *reader) scalars(all []*shape) ([]grammar.Body, error) {
 		parts = append(parts, r.b.Lexeme(r.words(words), lexeme.UTF8))
 	}
 	if x := r.a.Or(texts...); x != lexeme.Nothing {
-		parts = append(parts, r.quoted(x))
+		parts = append(parts, r.written(x, raw))
 	}
 	if x := r.a.Or(numbers...); x != lexeme.Nothing {
 		parts = append(parts, r.b.Lexeme(x, lexeme.UTF8))
@@ -106,20 +106,24 @@ func (r *reader) scalars(all []*shape) ([]grammar.Body, error) {
 	return parts, nil
 }
 
-// quoted is a string whose decoded text is one of an expression's.
-func (r *reader) quoted(x lexeme.Expr) grammar.Body {
+// written is a string whose text is one of an expression's: between quotes, where escapes are what they mean, or raw, up to a delimiter.
+func (r *reader) written(x lexeme.Expr, raw bool) grammar.Body {
+	if raw {
+		within := r.a.Then(lexeme.All, r.a.Text(r.o.Delimiter), lexeme.All)
+		return r.b.Lexeme(r.a.And(x, r.a.Not(within)), lexeme.UTF8)
+	}
 	quote := r.b.Lexeme(r.a.Text(`"`), lexeme.UTF8)
 	return r.b.Seq(quote, r.b.Lexeme(x, lexeme.JSONString), quote)
 }
 
 // literals is the texts of values.
-func (r *reader) literals(values []*value) []grammar.Body {
+func (r *reader) literals(values []*value, raw bool) []grammar.Body {
 	var parts []grammar.Body
 	var words, strings []string
 	for _, v := range values {
 		switch v.kind {
 		case text:
-			if spelled, one := spell(v.text); one {
+			if spelled, one := spell(v.text); one && !raw {
 				words = append(words, spelled)
 			} else {
 				strings = append(strings, v.text)
@@ -137,7 +141,7 @@ func (r *reader) literals(values []*value) []grammar.Body {
 		}
 	}
 	if len(strings) > 0 {
-		parts = append(parts, r.quoted(r.words(strings)))
+		parts = append(parts, r.written(r.words(strings), raw))
 	}
 	if len(words) > 0 {
 		parts = append(parts, r.b.Lexeme(r.words(words), lexeme.UTF8))
@@ -176,7 +180,7 @@ func (r *reader) literal(v *value) grammar.Body {
 		}
 		return r.b.Seq(append(parts, r.spaces.closeObject)...)
 	}
-	return r.b.Alt(r.literals([]*value{v})...)
+	return r.b.Alt(r.literals([]*value{v}, false)...)
 }
 
 // spell is a text as a JSON string of which there is only one usual spelling, which is reported.

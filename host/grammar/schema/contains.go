@@ -47,7 +47,10 @@ func (r *reader) placeContained(q *sequences) ([]*sequences, error) {
 			to.contains = without(from.contains, at)
 			c.from = prefix
 			to.contains = append(to.contains, c)
-			more = append(more, &to)
+			to.least = max(to.least, prefix+1)
+			if !above(to.least, to.most) {
+				more = append(more, &to)
+			}
 		}
 		if made = more; !placed {
 			return made, nil
@@ -81,6 +84,7 @@ func (r *reader) plainContains(q *sequences) *sequences {
 			continue
 		}
 		to.contains = append(to.contains, c)
+		to.least = max(to.least, c.from+c.least)
 	}
 	return &to
 }

@@ -31,6 +31,11 @@ type Options struct {
 	Closed  bool // objects that list their properties and say nothing of others have no others
 	Compact bool // no white space
 	Loose   bool // what cannot be enforced is dropped, and listed, instead of being an error
+
+	// Delimiter is what follows the value where that is no JSON but the text of a tag, as some chat templates write arguments: a string
+	// stands there as it is, without quotes and escapes, and does not contain the delimiter. Other values, and strings within them, are
+	// JSON.
+	Delimiter string
 }
 
 // Relaxed is a part of a schema that is not enforced.
@@ -117,21 +122,26 @@ func Read(b *grammar.Builder, schema json.RawMessage, o Options) (grammar.Rule, 
 	} else if void {
 		return 0, nil, wrong(d.root, "nothing fits the JSON schema")
 	}
-	value := r.rule(root)
+	whole := b.Rule()
+	if o.Delimiter == "" {
+		b.Define(whole, b.Seq(b.Call(r.rule(root)), r.spaces.end))
+	} else if body, err := r.body(root, true); err != nil {
+		return 0, nil, err
+	} else {
+		b.Define(whole, body)
+	}
 	for len(r.queue) > 0 {
 		next := r.queue[len(r.queue)-1]
 		r.queue = r.queue[:len(r.queue)-1]
 		if len(next.goal) > 0 {
 			r.here = next.goal[0].at
 		}
-		body, err := r.body(next.goal)
+		body, err := r.body(next.goal, false)
 		if err != nil {
 			return 0, nil, err
 		}
 		b.Define(next.rule, body)
 	}
-	whole := b.Rule()
-	b.Define(whole, b.Seq(b.Call(value), r.spaces.end))
 	if err := r.a.Err(); err != nil {
 		return 0, nil, wrong(d.root, "%v", err)
 	}
