@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/penstock/penstock/host/gbnf"
+	"github.com/penstock/penstock/host/grammar"
+	syntax "github.com/penstock/penstock/host/grammar/gbnf"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
@@ -36,6 +38,29 @@ func (e *Engine) GrammarOf(c sampling.Constraint) (string, error) {
 		return text, err
 	}
 	return c.Grammar, nil
+}
+
+// read is the grammar of what a request's answer must look like. Its errors are *sampling.Invalid and name the field.
+func (e *Engine) read(c sampling.Constraint) (*grammar.Grammar, error) {
+	switch {
+	case len(c.JSONSchema) > 0:
+		g, err := e.ofSchema(string(normalSchema(c.JSONSchema)))
+		if err != nil {
+			err = sampling.Refused("json_schema", "json_schema cannot become a grammar: %v", err)
+		}
+		return g, err
+	case c.Regex != "":
+		g, err := e.ofRegex(c.Regex)
+		if err != nil {
+			err = sampling.Refused("regex", "regex cannot become a grammar: %v", err)
+		}
+		return g, err
+	}
+	g, err := e.ofGBNF(c.Grammar)
+	if err != nil {
+		err = sampling.Refused("grammar", "grammar cannot be used: %s", strings.TrimPrefix(err.Error(), syntax.ErrInvalid.Error()+": "))
+	}
+	return g, err
 }
 
 // anyObject is what an empty schema means to llama-server.
