@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"slices"
 	"sync"
 
@@ -43,6 +44,8 @@ type grammarKey struct {
 	text [sha256.Size]byte
 }
 
+var errUnread = errors.New("the grammar was not read to its end")
+
 type keptGrammar struct {
 	once sync.Once
 	is   *grammar.Grammar // nil: it is being read, or it is none
@@ -53,7 +56,15 @@ type keptGrammar struct {
 func (k *grammars) of(in notation, text string, read func() (*grammar.Grammar, error)) (*grammar.Grammar, error) {
 	key := grammarKey{in, sha256.Sum256([]byte(text))}
 	g := k.entry(key)
-	g.once.Do(func() { g.is, g.err = read() })
+	g.once.Do(func() {
+		is, err := (*grammar.Grammar)(nil), errUnread // where read panics
+		defer func() {
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			g.is, g.err = is, err
+		}()
+		is, err = read()
+	})
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if g.err != nil {
