@@ -105,7 +105,7 @@ func TestEngine_NewChain_BadConstraints(t *testing.T) {
 		"remote schema": {sampling.Constraint{JSONSchema: json.RawMessage(`{"properties":{"a":{"$ref":"https://example.com/a"}}}`)}, "json_schema", "#/properties/a"},
 		"pattern":       {sampling.Constraint{JSONSchema: json.RawMessage(`{"properties":{"a":{"pattern":"^[a$"}}}`)}, "json_schema", "#/properties/a/pattern: a class is not closed"},
 		"no object":     {sampling.Constraint{JSONSchema: json.RawMessage(`7`)}, "json_schema", "#: a schema must be an object"},
-		"regex":         {sampling.Constraint{Regex: `a(?=b)`}, "regex", "at byte 1"},
+		"regex":         {sampling.Constraint{Regex: `a(?=b)`}, "regex", "at character 1"},
 		"one token":     {trigger(sampling.TriggerWord, "a"), "grammar_triggers[0].value", "preserved_tokens"},
 		"look-ahead":    {trigger(sampling.TriggerPattern, "(?=a)"), "grammar_triggers[0].value", "invalid"},
 		"large pattern": {trigger(sampling.TriggerPatternFull, "(a{30}){30}x{100}"), "grammar_triggers[0].value", "repeats too much"},

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/penstock/penstock/host/grammar"
@@ -136,17 +137,41 @@ func (e *Engine) tokens() *grammar.Vocabulary {
 	return e.arranged
 }
 
-// ofGBNF is the grammar of a text in llama.cpp's notation.
-func (e *Engine) ofGBNF(text string) (*grammar.Grammar, error) {
-	return e.grammars.of(inGBNF, text, func() (*grammar.Grammar, error) {
-		return gbnf.Parse(text, "", gbnf.Tokens{Count: e.info.Vocabulary, Find: func(text string) (int32, bool) {
-			found, err := e.Tokenize(context.Background(), text, false, true)
-			if err != nil || len(found) != 1 {
-				return 0, false
-			}
-			return found[0], true
-		}})
+// answerRules are what llama.cpp calls the rule of a chat's JSON schema in the grammar of a format.
+var answerRules = []string{"response-format-schema", "response-format"}
+
+// badSchema is what is wrong with the schema of a format's grammar.
+type badSchema struct{ error }
+
+func (b badSchema) Unwrap() error { return b.error }
+
+// ofGBNF is the grammar of a text in llama.cpp's notation. In a chat format's, the answer fits a JSON schema; "" is none.
+func (e *Engine) ofGBNF(text, answer string) (*grammar.Grammar, error) {
+	return e.grammars.of(inGBNF, strconv.Itoa(len(answer))+" "+answer+text, func() (*grammar.Grammar, error) {
+		tokens := gbnf.Tokens{Count: e.info.Vocabulary, Find: e.tokenOf}
+		if answer == "" {
+			return gbnf.Parse(text, "", tokens)
+		}
+		b := grammar.NewBuilder()
+		fits, err := addSchema(b, answer)
+		if err != nil {
+			return nil, badSchema{err}
+		}
+		root, err := gbnf.AddWith(b, text, "", tokens, fits, answerRules...)
+		if err != nil {
+			return nil, err
+		}
+		return b.Build(root)
 	})
+}
+
+// tokenOf is the token that a text is, where it is one.
+func (e *Engine) tokenOf(text string) (int32, bool) {
+	found, err := e.Tokenize(context.Background(), text, false, true)
+	if err != nil || len(found) != 1 {
+		return 0, false
+	}
+	return found[0], true
 }
 
 // ofRegex is the grammar of the texts that a regular expression in Go's syntax matches as a whole.
@@ -167,10 +192,15 @@ func (e *Engine) ofRegex(text string) (*grammar.Grammar, error) {
 func (e *Engine) ofSchema(text string) (*grammar.Grammar, error) {
 	return e.grammars.of(inJSONSchema, text, func() (*grammar.Grammar, error) {
 		b := grammar.NewBuilder()
-		root, _, err := schema.Read(b, json.RawMessage(text), schema.Options{})
+		root, err := addSchema(b, text)
 		if err != nil {
 			return nil, err
 		}
 		return b.Build(root)
 	})
+}
+
+func addSchema(b *grammar.Builder, text string) (grammar.Rule, error) {
+	root, _, err := schema.Read(b, json.RawMessage(text), schema.Options{})
+	return root, err
 }
