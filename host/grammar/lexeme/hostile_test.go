@@ -47,7 +47,6 @@ func hostile(a *Arena) map[string]Expr {
 	for name, x := range all {
 		all["not "+name] = a.Not(x)
 		all["has "+name] = a.Then(All, x, All)
-		all["has not "+name] = a.Not(a.Then(All, x, All))
 	}
 	return all
 }
@@ -61,16 +60,16 @@ func TestAutomata_Hostile_AreBoundedOrRefused(t *testing.T) {
 		t.Fatal(a.Err())
 	}
 	r := steadytest.Rand(t)
-	const memory = 8 << 20
+	const memory = 4 << 20
 	follows := map[string]int{ // how many bytes some must not fail for, whichever they are
-		"far from the end": 1000, "has far from the end": 1500, "nested counts": 1500, "not nested counts": 1500, "all letters": 1500, "has all letters": 1500,
-		"square": 100, "not square": 100, "not many words": 1500, "has many words": 1500, "not words of equal length": 1500,
+		"far from the end": 400, "has far from the end": 400, "nested counts": 800, "not nested counts": 800, "all letters": 800, "has all letters": 800,
+		"square": 50, "not square": 50, "not many words": 800, "has many words": 800, "not words of equal length": 800,
 	}
 	for name, x := range all {
 		m := NewAutomata(a, memory)
 		s, err := m.Start(x, JSONString)
 		n := 0
-		for ; n < 1500 && s != Dead && err == nil; n++ {
+		for ; n < 800 && s != Dead && err == nil; n++ {
 			var next State
 			if next, err = m.Next(s, "ab"[r.IntN(2)]); err == nil {
 				s = next
