@@ -23,7 +23,8 @@ const jsonText = `{"title": "The Café on Rue Émile-Zola", "pages": 312, "price
   "author": {"name": "Jean Martin", "born": 1952, "alive": true, "works": [{"title": "One", "year": null}, {"title": "Two", "year": 1999}]},
   "text": "It was a bright cold day in April, and the clocks were striking thirteen. Winston Smith, his chin nuzzled into his breast."}`
 
-// BenchmarkGrammar_Mask is a mask for each token of a JSON text, over a vocabulary: in a new grammar, and in one that has followed it.
+// BenchmarkGrammar_Mask is a mask for each token of a JSON text, over a vocabulary: in a new
+// grammar, and in one that has followed it.
 func BenchmarkGrammar_Mask(b *testing.B) {
 	v := grammartest.Load(b, "../..")
 	for name, text := range map[string]string{

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: MIT
 
-// Package grammar tells which texts, and so which tokens, an answer may be: rules over lexemes, followed byte by byte.
+// Package grammar tells which texts, and so which tokens, an answer may be: rules over lexemes,
+// followed byte by byte.
 //
-// A Builder collects rules. Build compiles them to places, of which a stack says what is still to come. A State is a set of stacks,
-// each with how far a lexeme has been read: one for each way in which the text so far can be meant. No way is preferred, as by
-// a longest match: a text fits where any way leads to the end. States are made when a text first reaches them and are kept, within a
-// bound, for all texts that are followed in the same Grammar. What cannot lead to an end is no part of a state, so a text that has
-// come so far can always be completed.
+// A Builder collects rules. Build compiles them to places, of which a stack says what is still to
+// come. A State is a set of stacks, each with how far a lexeme has been read: one for each way in
+// which the text so far can be meant. No way is preferred, as by a longest match: a text fits where
+// any way leads to the end. States are made when a text first reaches them and are kept, within a
+// bound, for all texts that are followed in the same Grammar. What cannot lead to an end is no part
+// of a state, so a text that has come so far can always be completed.
+//
+// Grammars may be hostile. A Builder bounds what it is given, an operation the steps that it takes
+// (ErrAmbiguous is beyond), and a Grammar what it keeps: 16 MiB, after which what is known is
+// forgotten and found again, while the states that requests hold stay valid. Steps and masks that
+// are known are read without a lock.
 package grammar
 
 import (
@@ -21,7 +28,8 @@ type Rule int32
 // Body is what a rule, or a part of one, may be. The zero Body fits nothing.
 type Body int32
 
-// Builder makes a Grammar. Its methods do not run concurrently; what is beyond its bounds is the error of Build.
+// Builder makes a Grammar. Its methods do not run concurrently; what is beyond its bounds is the
+// error of Build.
 type Builder struct {
 	Lexemes *lexeme.Arena
 
@@ -34,7 +42,8 @@ type Builder struct {
 	err     error
 }
 
-// The bounds of a Builder, which keep a hostile grammar small. A schema of 256 KiB stays below them.
+// The bounds of a Builder, which keep a hostile grammar small. A schema of 256 KiB stays below
+// them.
 const (
 	maxRules       = 1 << 18
 	maxParts       = 1 << 20
@@ -145,7 +154,8 @@ func (b *Builder) Lexeme(x lexeme.Expr, d lexeme.Decoder) Body {
 	return is
 }
 
-// Token is one token by its number, whatever its text, or with not any other token of the vocabulary.
+// Token is one token by its number, whatever its text, or with not any other token of the
+// vocabulary.
 func (b *Builder) Token(token int32, not bool) Body {
 	if not {
 		return b.add(isOther, token)
@@ -175,7 +185,8 @@ func (b *Builder) Alt(parts ...Body) Body {
 	return b.add(isAlt, 0, append([]Body(nil), parts...)...)
 }
 
-// Repeat is a body some times. Counts may be in the millions: they are counted, not copied. maximum may be lexeme.Unbounded.
+// Repeat is a body some times. Counts may be in the millions: they are counted, not copied. maximum
+// may be lexeme.Unbounded.
 func (b *Builder) Repeat(x Body, minimum, maximum int) Body {
 	switch {
 	case minimum < 0 || maximum != lexeme.Unbounded && maximum < minimum:
@@ -194,7 +205,8 @@ func (b *Builder) Repeat(x Body, minimum, maximum int) Body {
 	return b.Loop(Loop{Items: []Item{{Is: x, Bit: -1, Count: 1}}, Ends: []Condition{{Min: minimum, Max: maximum}}})
 }
 
-// Loop is items in any order, which remembers what came: the members of an object, the items of an array.
+// Loop is items in any order, which remembers what came: the members of an object, the items of an
+// array.
 type Loop struct {
 	Items     []Item
 	Separator Body        // between two items; the zero Body: nothing
@@ -209,7 +221,8 @@ type Item struct {
 	Count int  // what it adds to the loop's count, 0 or 1
 }
 
-// Condition is where a Loop may end. An item may come only where some condition can still be reached after it.
+// Condition is where a Loop may end. An item may come only where some condition can still be
+// reached after it.
 type Condition struct {
 	Must, MustNot []int // bits
 	Min, Max      int   // of the count; Max may be lexeme.Unbounded

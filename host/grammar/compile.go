@@ -189,7 +189,8 @@ func (c *compiler) loop(i Body) {
 	c.procedures[len(c.b.rules)+int(n.arg)] = p
 }
 
-// findRests finds how long the shortest text is from each place to the end of its rule or to where a loop's memory says the rest.
+// findRests finds how long the shortest text is from each place to the end of its rule or to where
+// a loop's memory says the rest.
 func (c *compiler) findRests() {
 	var queue lengthQueue
 	type source struct {

@@ -2,9 +2,10 @@
 
 package grammar
 
-// separateEmpty has procedures read at least one byte. One that may be empty begins in copies of the places that it comes to without
-// having read anything, from which its end is not reached; those who call it have an edge around it. One that calls itself before it has
-// read anything is rewritten.
+// separateEmpty has procedures read at least one byte. One that may be empty begins in copies of
+// the places that it comes to without having read anything, from which its end is not reached;
+// those who call it have an edge around it. One that calls itself before it has read anything is
+// rewritten.
 func (c *compiler) separateEmpty() {
 	begins := make([][]place, len(c.procedures))
 	for i := range c.procedures {
@@ -61,7 +62,8 @@ func (c *compiler) copyBegin(begin []place, final place) map[place]place {
 	return copies
 }
 
-// leftGroups finds the groups of procedures that call one another before they have read anything, as Tarjan does.
+// leftGroups finds the groups of procedures that call one another before they have read anything,
+// as Tarjan does.
 func (c *compiler) leftGroups(begins [][]place) [][]int32 {
 	t := &groupFinder{c: c, begins: begins, order: make([]int32, len(begins)), low: make([]int32, len(begins)),
 		open: make([]bool, len(begins))}

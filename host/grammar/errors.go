@@ -4,7 +4,8 @@ package grammar
 
 import "errors"
 
-// ErrAmbiguous says that following a text takes too long: it can be meant in very many ways, or an expression has very many states.
+// ErrAmbiguous says that following a text takes too long: it can be meant in very many ways, or an
+// expression has very many states.
 var ErrAmbiguous = errors.New("the grammar is too ambiguous, or an expression of it too large: to follow it takes too long")
 
 // ErrVoid says that no text fits a grammar.

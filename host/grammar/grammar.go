@@ -112,7 +112,8 @@ func (g *Grammar) startWords(b *Builder) ([]int, error) {
 	return lengths, nil
 }
 
-// Size is about how many bytes what is kept of the states takes, which changes as texts are followed. It is at most 16 MiB.
+// Size is about how many bytes what is kept of the states takes, which changes as texts are
+// followed. It is at most 16 MiB.
 func (g *Grammar) Size() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -7,9 +7,10 @@ import (
 	"slices"
 )
 
-// rewriteLeft rewrites rules that begin with one another. A text of such a rule is a text that begins with none of them, which is a text
-// of one, then what may come after that one where another begins with it, and so on until the rule itself is complete. So each is
-// made of copies of all, between which lead edges from where one is complete.
+// rewriteLeft rewrites rules that begin with one another. A text of such a rule is a text that
+// begins with none of them, which is a text of one, then what may come after that one where another
+// begins with it, and so on until the rule itself is complete. So each is made of copies of all,
+// between which lead edges from where one is complete.
 func (c *compiler) rewriteLeft(group []int32, begins [][]place) {
 	member := make(map[int32]bool, len(group))
 	for _, i := range group {
@@ -93,7 +94,8 @@ func (c *compiler) leftCalls(i int32, member map[int32]bool) []leftCall {
 	return calls
 }
 
-// passes reports whether an edge that reads nothing may be taken, and the memory behind it, not interned.
+// passes reports whether an edge that reads nothing may be taken, and the memory behind it, not
+// interned.
 func passes(e edge, m *memory) (*memory, bool) {
 	switch e.kind {
 	case toEmpty:
@@ -110,7 +112,8 @@ func passes(e edge, m *memory) (*memory, bool) {
 	return nil, false
 }
 
-// restsAfter finds for each pair of members the shortest text that completes the first when the second is complete.
+// restsAfter finds for each pair of members the shortest text that completes the first when the
+// second is complete.
 func (c *compiler) restsAfter(group []int32, calls []leftCall) map[int32]map[int32]int {
 	work := 0
 	all := make(map[int32]map[int32]int, len(group))
@@ -195,7 +198,8 @@ func (c *compiler) memory(p procedure, m *memory) int32 {
 	return int32(len(c.memories) - 1)
 }
 
-// copyRest copies the places that p comes to when it has read something. What ends there goes on at complete.
+// copyRest copies the places that p comes to when it has read something. What ends there goes on at
+// complete.
 func (c *compiler) copyRest(p procedure, begin []place, complete place, more int, copies map[place]place) {
 	var open []place
 	visit := func(at place) {
@@ -227,7 +231,8 @@ func (c *compiler) copyRest(p procedure, begin []place, complete place, more int
 	}
 }
 
-// retarget has the edges of a copied place lead to copies, and to complete instead of final. It leaves out calls of members.
+// retarget has the edges of a copied place lead to copies, and to complete instead of final. It
+// leaves out calls of members.
 func (c *compiler) retarget(at, final, complete place, without map[int32]bool, copies map[place]place) {
 	kept := c.out[at][:0]
 	for _, e := range c.out[at] {

@@ -34,7 +34,8 @@ type ending struct {
 	again         int // bytes of the shortest item that may come any number of times and counts; never: there is none
 }
 
-// memory is what a loop remembers of the items that came. Memories are interned: equal ones are one.
+// memory is what a loop remembers of the items that came. Memories are interned: equal ones are
+// one.
 type memory struct {
 	loop  *loop
 	id    uint64

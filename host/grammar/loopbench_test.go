@@ -12,7 +12,8 @@ import (
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
-// object is a grammar of JSON objects with so many members, of which each tenth is required, and any others.
+// object is a grammar of JSON objects with so many members, of which each tenth is required, and
+// any others.
 func object(tb testing.TB, members int) *grammar.Grammar {
 	b := grammar.NewBuilder()
 	a := b.Lexemes

@@ -32,8 +32,9 @@ func (m *memory) rest(at where) int {
 	return m.rests[at] - 1
 }
 
-// remainder finds the shortest rest that reaches an ending: the shortest item for each bit that must come still, and then changes of
-// what they add to the count, each by one, the cheapest first, until the count is within the ending's bounds.
+// remainder finds the shortest rest that reaches an ending: the shortest item for each bit that
+// must come still, and then changes of what they add to the count, each by one, the cheapest first,
+// until the count is within the ending's bounds.
 type remainder struct {
 	loop   *loop
 	memory *memory
@@ -96,7 +97,8 @@ func (r *remainder) take(c change) {
 	r.first = r.first && !c.item
 }
 
-// needed takes the shortest item for each bit that must come, and collects the changes that are possible.
+// needed takes the shortest item for each bit that must come, and collects the changes that are
+// possible.
 func (r *remainder) needed() {
 	for bit, lengths := range r.loop.byBit {
 		switch {

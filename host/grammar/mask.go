@@ -70,7 +70,7 @@ func (g *Grammar) Mask(s State, v *Vocabulary, mask []uint32) error {
 func (g *Grammar) current(n *node) (*node, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.home(n)
+	return g.settle(n)
 }
 
 // masking is the making of one mask.

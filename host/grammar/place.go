@@ -31,15 +31,17 @@ type edge struct {
 // reads reports whether an edge reads something.
 func (k edgeKind) reads() bool { return k >= toLexeme && k <= toJump }
 
-// procedure is a rule, or a loop, which has a memory. It reads at least one byte: those who call it go on without it where it may be
-// empty. So nothing ends where it began, and no rule comes back to where it was.
+// procedure is a rule, or a loop, which has a memory. It reads at least one byte: those who call it
+// go on without it where it may be empty. So nothing ends where it began, and no rule comes back to
+// where it was.
 type procedure struct {
 	start, final place
 	loop         int32 // -1: none
 	empty        bool  // the texts have the empty one
 }
 
-// rest says how long the shortest text from a place to the end of its procedure is: so many bytes, and then what the loop's memory says.
+// rest says how long the shortest text from a place to the end of its procedure is: so many bytes,
+// and then what the loop's memory says.
 type rest struct {
 	bytes int32
 	after where

@@ -10,7 +10,8 @@ import (
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
-// randomGrammar has a few rules that call one another, also at their beginnings, with loops of all kinds.
+// randomGrammar has a few rules that call one another, also at their beginnings, with loops of all
+// kinds.
 func randomGrammar(b *Builder, r *rand.Rand) Rule {
 	rules := make([]Rule, 1+r.IntN(4))
 	for i := range rules {
@@ -106,7 +107,8 @@ func randomVocabulary(r *rand.Rand) *Vocabulary {
 	return NewVocabulary(pieces, []int32{30, 30, -1}, []int32{31, 32, 500})
 }
 
-// A mask has the tokens that may come, and no other; a state can always end, in as many bytes as Shortest tells.
+// A mask has the tokens that may come, and no other; a state can always end, in as many bytes as
+// Shortest tells.
 func TestGrammar_Mask_IsWhatTokenTakes(t *testing.T) {
 	r := steadytest.Rand(t)
 	walked := 0
@@ -126,7 +128,8 @@ func TestGrammar_Mask_IsWhatTokenTakes(t *testing.T) {
 	}
 }
 
-// checkMasks walks at random and tries every token at every state. It returns how many tokens it has come.
+// checkMasks walks at random and tries every token at every state. It returns how many tokens it
+// has come.
 func checkMasks(t *testing.T, g *Grammar, v *Vocabulary, r *rand.Rand, where string) int {
 	t.Helper()
 	s := g.Start()
@@ -159,7 +162,8 @@ func checkMasks(t *testing.T, g *Grammar, v *Vocabulary, r *rand.Rand, where str
 	return 12
 }
 
-// checkShortest follows the shortest rest by bytes and named tokens: each step must be one byte nearer to the end.
+// checkShortest follows the shortest rest by bytes and named tokens: each step must be one byte
+// nearer to the end.
 func checkShortest(t *testing.T, g *Grammar, s State, where string) {
 	t.Helper()
 	for left := shortestOf(t, g, s); left > 0; left-- {

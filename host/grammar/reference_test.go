@@ -13,7 +13,8 @@ import (
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
-// reference tells from the bodies which parts of a text fit a rule: it tries all, until nothing new is found.
+// reference tells from the bodies which parts of a text fit a rule: it tries all, until nothing new
+// is found.
 type reference struct {
 	t       *testing.T
 	b       *Builder
@@ -172,8 +173,8 @@ func holds(l *Loop, s loopSpot) bool {
 	return false
 }
 
-// The texts of random grammars are those that a plain search through their bodies finds, also where rules begin with themselves and where
-// loops have items that may be empty.
+// The texts of random grammars are those that a plain search through their bodies finds, also where
+// rules begin with themselves and where loops have items that may be empty.
 func TestGrammar_Advance_AgainstSearch(t *testing.T) {
 	rng := steadytest.Rand(t)
 	fit, built := 0, 0

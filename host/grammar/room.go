@@ -4,18 +4,21 @@ package grammar
 
 import "github.com/penstock/penstock/host/grammar/lexeme"
 
-// alphabets is how many classes of plain characters there are: each has those of the ones before it, but for digits and letters.
+// alphabets is how many classes of plain characters there are: each has those of the ones before
+// it, but for digits and letters.
 const alphabets = lexeme.PlainAny + 1
 
-// room is for each class of plain characters how many of them fit surely, whichever they are; any reports whether some do.
+// room is for each class of plain characters how many of them fit surely, whichever they are; any
+// reports whether some do.
 func (g *Grammar) room(n *node) (most [alphabets]int, any bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if n, err = g.home(n); err != nil {
+	home, err := g.settle(n)
+	if err != nil {
 		return most, false, err
 	}
-	for i := range n.pairs {
-		if p := &n.pairs[i]; p.reads == readsBytes {
+	for i := range home.pairs {
+		if p := &home.pairs[i]; p.reads == readsBytes {
 			for of := range alphabets {
 				most[of] = max(most[of], g.automata.Room(lexeme.State(p.at), of))
 				any = any || most[of] > 0

@@ -14,8 +14,9 @@ func plus(a, b int) int { return min(a+b, never) }
 
 var errWork = errors.New("the grammar takes too much work to read")
 
-// lengths finds the shortest text of every body, in bytes, a token counted as one: never where a body fits nothing, 0 where it fits the
-// empty text. Lengths become final in their order, as in Dijkstra's search, so a rule that calls itself needs no second look.
+// lengths finds the shortest text of every body, in bytes, a token counted as one: never where a
+// body fits nothing, 0 where it fits the empty text. Lengths become final in their order, as in
+// Dijkstra's search, so a rule that calls itself needs no second look.
 type lengths struct {
 	b       *Builder
 	loops   []*loop
@@ -134,7 +135,8 @@ func (l *lengths) spread(i Body) {
 	}
 }
 
-// computeLoop computes a loop of the items that are final so far. Those that become so later are longer than what is found now.
+// computeLoop computes a loop of the items that are final so far. Those that become so later are
+// longer than what is found now.
 func (l *lengths) computeLoop(i Body) error {
 	n := &l.b.bodies[i]
 	l.queued[n.arg] = false

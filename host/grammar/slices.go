@@ -10,10 +10,12 @@ import (
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
-// sliceLengths are the lengths of slices, in characters. A slice has the tokens that are longer than the one before it and no longer than its own.
+// sliceLengths are the lengths of slices, in characters. A slice has the tokens that are longer
+// than the one before it and no longer than its own.
 var sliceLengths = [...]int{1, 2, 3, 4, 6, 8, 12, 16, 24, 32}
 
-// slicing has the tokens of plain characters by class and length, so that where any such text fits they are allowed at once.
+// slicing has the tokens of plain characters by class and length, so that where any such text fits
+// they are allowed at once.
 type slicing struct {
 	slices []slice
 	others trie // tokens that are in no slice
@@ -30,7 +32,8 @@ type slice struct {
 	trie   trie
 }
 
-// fitting is what is known where so many characters of each class fit: the tokens that surely do, and tries of the others.
+// fitting is what is known where so many characters of each class fit: the tokens that surely do,
+// and tries of the others.
 type fitting struct {
 	mask   []uint32
 	beyond []*trie
@@ -107,7 +110,8 @@ func newSlicing(pieces [][]byte, sorted []int32) *slicing {
 	return s
 }
 
-// sliceOf is the slice that a text belongs to: the narrowest class of its characters; a length below 0: none.
+// sliceOf is the slice that a text belongs to: the narrowest class of its characters; a length
+// below 0: none.
 func sliceOf(piece []byte) (lexeme.Plain, int) {
 	if !utf8.Valid(piece) {
 		return 0, -1

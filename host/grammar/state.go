@@ -9,8 +9,8 @@ import (
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
-// State is how far a text has come. States of one grammar that allow the same are equal, unless much was followed between them; they cost
-// nothing to copy. The zero State is where nothing fits.
+// State is how far a text has come. States of one grammar that allow the same are equal, unless
+// much was followed between them; they cost nothing to copy. The zero State is where nothing fits.
 type State struct{ node *node }
 
 // What a pair reads.
@@ -48,7 +48,8 @@ func (f *frame) name() uint64 {
 	return f.id
 }
 
-// node is what a State is: a set of pairs, sorted. It does not change, but for what is known about it.
+// node is what a State is: a set of pairs, sorted. It does not change, but for what is known about
+// it.
 type node struct {
 	generation uint32 // of the table that it is in
 	automata   *lexeme.Automata
@@ -102,7 +103,8 @@ func (g *Grammar) Advance(s State, text []byte) (State, bool, error) {
 // maxForced is how many bytes Forced looks ahead.
 const maxForced = 4096
 
-// Forced is the bytes that must come next: as far as there is one way to go on, and the text may not end.
+// Forced is the bytes that must come next: as far as there is one way to go on, and the text may
+// not end.
 func (g *Grammar) Forced(s State) ([]byte, error) {
 	var text []byte
 	w := work{left: maxWork}
@@ -134,8 +136,9 @@ func (n *node) takesToken() bool {
 	return len(n.pairs) > 0 && n.pairs[len(n.pairs)-1].reads != readsBytes
 }
 
-// Shortest is the length in bytes of the shortest text that completes s, where a token that is named counts as one. The bytes of such a
-// text can come one after the other so that Shortest tells one less after each.
+// Shortest is the length in bytes of the shortest text that completes s, where a token that is
+// named counts as one. The bytes of such a text can come one after the other so that Shortest tells
+// one less after each.
 //
 // # Errors
 //
@@ -149,22 +152,30 @@ func (g *Grammar) Shortest(s State) (int, error) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	node, err := g.home(s.node)
+	least := never
+	err := g.withRoom(func() (err error) {
+		least, err = g.shortest(s.node)
+		return err
+	})
+	return least, err
+}
+
+func (g *Grammar) shortest(n *node) (int, error) {
+	n, err := g.home(n)
 	if err != nil {
 		return never, err
 	}
 	least := never
-	for i := range node.pairs {
-		p := &node.pairs[i]
-		n := 1
+	for i := range n.pairs {
+		p := &n.pairs[i]
+		length := 1
 		if p.reads == readsBytes {
-			var err error
-			if n, err = g.automata.Shortest(lexeme.State(p.at)); err != nil {
+			if length, err = g.automata.Shortest(lexeme.State(p.at)); err != nil {
 				return never, err
 			}
 		}
-		n = plus(n, g.rests[p.to].length(p.memory))
-		least = min(least, plus(n, g.restBelow(p.below)))
+		length = plus(length, g.rests[p.to].length(p.memory))
+		least = min(least, plus(length, g.restBelow(p.below)))
 	}
 	return least, nil
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
-// maxWork bounds an operation: pairs and places that are looked at, for the first time, and steps of the automata. It is some tens
-// of milliseconds.
+// maxWork bounds an operation: pairs and places that are looked at, for the first time, and steps
+// of the automata. It is some tens of milliseconds.
 const maxWork = 200_000
 
 // lexemeSteps is how many steps of an automaton take as long as one that is counted here.
@@ -49,12 +49,10 @@ func (g *Grammar) stepHome(n *node, b byte, w *work) (home, to *node, err error)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.bound()
-	home, to, err = g.stepLocked(n, b, w)
-	if errors.Is(err, lexeme.ErrFull) {
-		if err = g.renew(); err == nil {
-			home, to, err = g.stepLocked(n, b, w)
-		}
-	}
+	err = g.withRoom(func() (err error) {
+		home, to, err = g.stepLocked(n, b, w)
+		return err
+	})
 	return home, to, err
 }
 
@@ -91,14 +89,15 @@ func (g *Grammar) remember(n *node, b byte, to *node) {
 	known[b&15].Store(to)
 }
 
-// sixteen is scratch for steps of sixteen bytes: the pairs after each, and whether a lexeme ends there.
+// sixteen is scratch for steps of sixteen bytes: the pairs after each, and whether a lexeme ends
+// there.
 type sixteen struct {
 	pairs [16][]pair
 	ends  [16]bool
 }
 
-// after computes a step. It keeps those of the other bytes that differ from b in the last four bits, where no lexeme ends: most of them
-// lead nowhere, or to where the one before leads.
+// after computes a step. It keeps those of the other bytes that differ from b in the last four
+// bits, where no lexeme ends: most of them lead nowhere, or to where the one before leads.
 func (g *Grammar) after(n *node, b byte, w *work) (*node, error) {
 	x := &g.sixteen
 	if err := g.read(n, b, w); err != nil {

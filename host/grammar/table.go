@@ -3,6 +3,7 @@
 package grammar
 
 import (
+	"errors"
 	"hash/maphash"
 	"slices"
 	"sync/atomic"
@@ -10,14 +11,15 @@ import (
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
-// How many bytes of states a grammar keeps, by an estimate that is rather too high. Then all are forgotten; those that a request holds
-// keep what they need themselves.
+// How many bytes of states a grammar keeps, by an estimate that is rather too high. Then all are
+// forgotten; those that a request holds keep what they need themselves.
 const (
 	maxKept    = 10 << 20
 	maxLexemes = 6 << 20 // of the lexemes' automata
 )
 
-// frame is what is to come after a rule that is being read: where its caller goes on, and what the caller's loop remembers.
+// frame is what is to come after a rule that is being read: where its caller goes on, and what the
+// caller's loop remembers.
 type frame struct {
 	id     uint64
 	to     place
@@ -38,8 +40,8 @@ type memoryKey struct {
 	bits  string
 }
 
-// table interns what states are made of: within one, equal frames, memories and nodes are one. Whoever uses it holds the grammar's
-// lock.
+// table interns what states are made of: within one, equal frames, memories and nodes are one.
+// Whoever uses it holds the grammar's lock.
 type table struct {
 	frames   map[frameKey]*frame
 	memories map[memoryKey]*memory
@@ -124,6 +126,27 @@ func (g *Grammar) bound() {
 	if g.table.bytes >= g.mostKept {
 		g.forget()
 	}
+}
+
+// withRoom does what may find the automata full: then it is done again in new ones. Whatever f uses of
+// states it takes home itself.
+func (g *Grammar) withRoom(f func() error) error {
+	err := f()
+	if errors.Is(err, lexeme.ErrFull) {
+		if err = g.renew(); err == nil {
+			err = f()
+		}
+	}
+	return err
+}
+
+// settle is home, in new automata where those that there are have no room.
+func (g *Grammar) settle(n *node) (home *node, err error) {
+	err = g.withRoom(func() (err error) {
+		home, err = g.home(n)
+		return err
+	})
+	return home, err
 }
 
 // renew has automata begin anew that are full.

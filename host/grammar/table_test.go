@@ -13,7 +13,8 @@ import (
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
-// nested is lists of words of lists, so deep as one likes, in which each text has states of its own.
+// nested is lists of words of lists, so deep as one likes, in which each text has states of its
+// own.
 func nested(t testing.TB) *Grammar {
 	t.Helper()
 	b := NewBuilder()
@@ -49,7 +50,8 @@ func TestState_Equal(t *testing.T) {
 	}
 }
 
-// What a text of any length and a grammar of many states take stays within the bound, and states that are held go on as before.
+// What a text of any length and a grammar of many states take stays within the bound, and states
+// that are held go on as before.
 func TestGrammar_Memory_IsBounded(t *testing.T) {
 	g := nested(t)
 	g.mostKept, g.mostLexemes = 1<<16, 1<<15
@@ -113,7 +115,8 @@ func TestGrammar_Lexemes_BeginAnew(t *testing.T) {
 	}
 }
 
-// Many goroutines follow one grammar, while states are forgotten: each has the same masks as it has alone.
+// Many goroutines follow one grammar, while states are forgotten: each has the same masks as it has
+// alone.
 func TestGrammar_Hammer(t *testing.T) {
 	v := randomVocabulary(steadytest.Rand(t))
 	const text = "[ab,[b,[a],ba],b,[[[ab,ba],a]]"
@@ -150,7 +153,8 @@ func TestGrammar_Hammer(t *testing.T) {
 	group.Wait()
 }
 
-// A grammar whose readings double with each byte ends in an error, again and again, and quickly once it is known.
+// A grammar whose readings double with each byte ends in an error, again and again, and quickly
+// once it is known.
 func TestGrammar_Ambiguous(t *testing.T) {
 	b := NewBuilder()
 	root := b.Rule()
@@ -193,7 +197,8 @@ func all() *Vocabulary {
 	return NewVocabulary(pieces, nil, nil)
 }
 
-// Of a lexeme with very many states a mask takes a bounded number of steps, and single tokens can be told.
+// Of a lexeme with very many states a mask takes a bounded number of steps, and single tokens can
+// be told.
 func TestGrammar_Mask_LargeLexeme(t *testing.T) {
 	b := NewBuilder()
 	a := b.Lexemes

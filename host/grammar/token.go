@@ -4,8 +4,9 @@ package grammar
 
 import "errors"
 
-// Token is the state after a token; false where it may not come. A token may come for its text, for its number, or for both. After an
-// end-of-generation token, which may come where the text may end, the state is as before.
+// Token is the state after a token; false where it may not come. A token may come for its text, for
+// its number, or for both. After an end-of-generation token, which may come where the text may end,
+// the state is as before.
 //
 // # Errors
 //
@@ -25,9 +26,9 @@ func (g *Grammar) Token(s State, v *Vocabulary, token int32) (State, bool, error
 	return State{to}, true, nil
 }
 
-// Few sets the bits in mask of those of some tokens that may come, the likeliest first, where a whole mask takes too long. All of them
-// together take no more steps than one Mask may. It returns how many it has looked at; of those that take too many steps themselves it
-// sets none.
+// Few sets the bits in mask of those of some tokens that may come, the likeliest first, where a
+// whole mask takes too long. All of them together take no more steps than one Mask may. It returns
+// how many it has looked at; of those that take too many steps themselves it sets none.
 func (g *Grammar) Few(s State, v *Vocabulary, tokens []int32, mask []uint32) (int, error) {
 	if len(mask) != v.Words() {
 		return 0, errMask
@@ -77,10 +78,18 @@ func (g *Grammar) token(n *node, v *Vocabulary, token int32, w *work) (*node, er
 }
 
 // named is the node after a token that comes for its number, joined with the one after its text.
-func (g *Grammar) named(n, text *node, token int32, w *work) (*node, error) {
+func (g *Grammar) named(n, text *node, token int32, w *work) (to *node, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.bound()
+	err = g.withRoom(func() (err error) {
+		to, err = g.namedLocked(n, text, token, w)
+		return err
+	})
+	return to, err
+}
+
+func (g *Grammar) namedLocked(n, text *node, token int32, w *work) (*node, error) {
 	n, err := g.home(n)
 	if err != nil {
 		return nil, err

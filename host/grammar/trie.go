@@ -2,8 +2,8 @@
 
 package grammar
 
-// trie is the texts of tokens, which share their beginnings. Its nodes stand in the order of the texts, each before those that go on
-// after it.
+// trie is the texts of tokens, which share their beginnings. Its nodes stand in the order of the
+// texts, each before those that go on after it.
 type trie struct {
 	nodes  []trieNode
 	tokens []int32 // in the order of the nodes

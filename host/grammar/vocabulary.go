@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Vocabulary is the tokens of a model, arranged for masks: in the order of their texts, and those of plain characters by length. It does
-// not change.
+// Vocabulary is the tokens of a model, arranged for masks: in the order of their texts, and those
+// of plain characters by length. It does not change.
 type Vocabulary struct {
 	pieces  [][]byte
 	end     []int32 // end-of-generation tokens
@@ -18,8 +18,9 @@ type Vocabulary struct {
 	slices  *slicing
 }
 
-// NewVocabulary arranges tokens. pieces has the bytes of each, which it keeps. Those of endOfGeneration come only where a text may end.
-// Those of special come only where a grammar names them by number, never for their text.
+// NewVocabulary arranges tokens. pieces has the bytes of each, which it keeps. Those of
+// endOfGeneration come only where a text may end. Those of special come only where a grammar names
+// them by number, never for their text.
 func NewVocabulary(pieces [][]byte, endOfGeneration, special []int32) *Vocabulary {
 	v := &Vocabulary{pieces: slices.Clone(pieces), isEnd: make([]bool, len(pieces)), isNamed: make([]bool, len(pieces))}
 	for i, piece := range v.pieces {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// Package gbnf reads llama.cpp's notation for grammars. Its guide is llama.cpp's grammars/README.md; what that leaves open is as
-// llama.cpp's parser does it. Unlike there, rules may begin with themselves.
+// Package gbnf reads llama.cpp's notation for grammars. Its guide is llama.cpp's
+// grammars/README.md; what that leaves open is as llama.cpp's parser does it. Unlike there, rules
+// may begin with themselves.
 package gbnf
 
 import (
@@ -48,7 +49,8 @@ func Parse(text, root string, tokens Tokens) (*grammar.Grammar, error) {
 	return g, nil
 }
 
-// Add adds the rules of a text to a Builder, and returns root, "" is "root". Its errors are Parse's.
+// Add adds the rules of a text to a Builder, and returns root, "" is "root". Its errors are
+// Parse's.
 func Add(b *grammar.Builder, text, root string, tokens Tokens) (grammar.Rule, error) {
 	return AddWith(b, text, root, tokens, 0)
 }

@@ -35,7 +35,8 @@ type part struct {
 	product          int  // how often, at most, its innermost part is repeated
 }
 
-// void reports whether a part is one that nothing was written in: a repetition of it has nothing to repeat.
+// void reports whether a part is one that nothing was written in: a repetition of it has nothing to
+// repeat.
 func (p *part) void() bool {
 	return p.kind == literal && p.text == "" || p.kind == class && len(p.ranges) == 0 || p.kind == repeated && p.maximum == 0
 }

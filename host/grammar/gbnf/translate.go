@@ -3,6 +3,7 @@
 package gbnf
 
 import (
+	"encoding/binary"
 	"unicode/utf8"
 
 	"github.com/penstock/penstock/host/grammar"
@@ -12,12 +13,21 @@ import (
 // maxWord is how many parts a lexeme may have, those of the rules that it uses among them.
 const maxWord = 2000
 
-// translation makes rules of a Builder. What needs no rules becomes a lexeme, also where rules say it, so that there are few places.
+// translation makes rules of a Builder. What needs no rules becomes a lexeme, also where rules say
+// it, so that there are few places.
 type translation struct {
 	b     *grammar.Builder
 	rules []rule
 	made  []grammar.Rule
 	words []ruleWord
+	parts map[*part]partWord
+	known map[string]lexeme.Expr // classes
+}
+
+// partWord is what word has found.
+type partWord struct {
+	is   lexeme.Expr
+	size int
 }
 
 // ruleWord is the lexeme of a rule.
@@ -35,7 +45,8 @@ const (
 
 // translate makes rules of a text's. The one at instead, if it is not negative, is another of the Builder's.
 func translate(b *grammar.Builder, rules []rule, root, instead int, is grammar.Rule) grammar.Rule {
-	t := &translation{b: b, rules: rules, made: make([]grammar.Rule, len(rules)), words: make([]ruleWord, len(rules))}
+	t := &translation{b: b, rules: rules, made: make([]grammar.Rule, len(rules)), words: make([]ruleWord, len(rules)),
+		parts: map[*part]partWord{}, known: map[string]lexeme.Expr{}}
 	for i := range rules {
 		if i == instead {
 			t.made[i], t.words[i].state = is, tried
@@ -124,12 +135,22 @@ func (t *translation) choice(parts []*part) []grammar.Body {
 // maxNesting is how deep rules are looked through for lexemes.
 const maxNesting = 500
 
-// word is the expression of a part, and how many parts it has; 0: it is no lexeme, or one of too many parts.
+// word is the expression of a part, and how many parts it has; 0: it is no lexeme, or one of too
+// many parts.
 func (t *translation) word(p *part, depth int) (lexeme.Expr, int) {
-	a := t.b.Lexemes
 	if depth > maxNesting {
 		return 0, 0
 	}
+	w, known := t.parts[p]
+	if !known {
+		w.is, w.size = t.newWord(p, depth)
+		t.parts[p] = w
+	}
+	return w.is, w.size
+}
+
+func (t *translation) newWord(p *part, depth int) (lexeme.Expr, int) {
+	a := t.b.Lexemes
 	switch p.kind {
 	case literal:
 		if p.ranges != nil {
@@ -137,12 +158,12 @@ func (t *translation) word(p *part, depth int) (lexeme.Expr, int) {
 		}
 		return a.Text(p.text), 1 + len(p.text)/8
 	case anything:
-		return a.Class(visible(nil, true)...), 1
+		return t.class(nil, true), 1
 	case class:
 		if len(p.ranges) == 0 {
 			return lexeme.Empty, 1
 		}
-		return a.Class(visible(p.ranges, p.not)...), 1
+		return t.class(p.ranges, p.not), 1
 	case reference:
 		return t.ruleWord(p.number, depth)
 	case named, other:
@@ -177,6 +198,23 @@ func (t *translation) ruleWord(i, depth int) (lexeme.Expr, int) {
 		return 0, 0
 	}
 	return w.is, w.size
+}
+
+// class is that of a part. Most grammars write the same one often.
+func (t *translation) class(ranges []lexeme.Range, not bool) lexeme.Expr {
+	var key []byte
+	for _, r := range ranges {
+		key = binary.LittleEndian.AppendUint64(key, uint64(uint32(r.Low))<<32|uint64(uint32(r.High)))
+	}
+	if not {
+		key = append(key, 0xff)
+	}
+	x, known := t.known[string(key)]
+	if !known {
+		x = t.b.Lexemes.Class(visible(ranges, not)...)
+		t.known[string(key)] = x
+	}
+	return x
 }
 
 // visible are the characters of a class, or with not those that are outside it. Zero is none.

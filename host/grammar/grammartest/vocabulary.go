@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package grammartest has what tests and benchmarks of grammars share: the vocabulary of a model file, and its tokens for a text.
+// Package grammartest has what tests and benchmarks of grammars share: the vocabulary of a model
+// file, and its tokens for a text.
 package grammartest
 
 import (
@@ -35,8 +36,9 @@ type Tokens struct {
 	longest int
 }
 
-// Load reads the model file that the environment names, or else Llama 3's vocabulary of 128,256 tokens from llama.cpp's source. It skips
-// the test where neither is there. up leads from the test's folder to the repository's.
+// Load reads the model file that the environment names, or else Llama 3's vocabulary of 128,256
+// tokens from llama.cpp's source. It skips the test where neither is there. up leads from the
+// test's folder to the repository's.
 func Load(t testing.TB, up string) *Tokens {
 	t.Helper()
 	path := os.Getenv(vocabularyEnv)
@@ -113,7 +115,8 @@ func kindOf(h *gguf.Header, token int) int64 {
 // spellings make the bytes of a token from its text, by the kind of vocabulary.
 var spellings = map[string]func(text string) []byte{"gpt2": gpt2()}
 
-// gpt2 reads bytes as GPT-2's vocabularies spell them. Texts that have other characters are meant as they are.
+// gpt2 reads bytes as GPT-2's vocabularies spell them. Texts that have other characters are meant
+// as they are.
 func gpt2() func(text string) []byte {
 	spelling := bytesOfRunes()
 	return func(text string) []byte {
@@ -139,7 +142,8 @@ func sentencePiece(text string) []byte {
 	return []byte(strings.ReplaceAll(text, "\u2581", " "))
 }
 
-// bytesOfRunes is how GPT-2 spells bytes: those that can be printed as themselves, the others as the characters from U+0100 on.
+// bytesOfRunes is how GPT-2 spells bytes: those that can be printed as themselves, the others as
+// the characters from U+0100 on.
 func bytesOfRunes() map[rune]byte {
 	spelling := map[rune]byte{}
 	next := rune(0x100)
@@ -154,7 +158,8 @@ func bytesOfRunes() map[rune]byte {
 	return spelling
 }
 
-// Of returns tokens of a text: always the longest that comes next. It ends where no token begins with the next byte.
+// Of returns tokens of a text: always the longest that comes next. It ends where no token begins
+// with the next byte.
 func (t *Tokens) Of(text string) []int32 {
 	var tokens []int32
 	for len(text) > 0 {
