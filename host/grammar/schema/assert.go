@@ -11,7 +11,8 @@ import (
 // maxAlternatives bounds the alternatives of a goal, which multiply.
 const maxAlternatives = 256
 
-// assert adds a literal to each alternative, which may make more of them. It may change those that it is given.
+// assert adds a literal to each alternative, which may make more of them. It may change those that
+// it is given.
 func (r *reader) assert(all []*shape, l literal) ([]*shape, error) {
 	if len(all) == 0 {
 		return nil, nil
@@ -83,7 +84,8 @@ func (r *reader) settle(all []*shape, at *value) ([]*shape, error) {
 	return kept, r.step(at, len(kept))
 }
 
-// choose makes alternatives of each alternative by itself. Where one of them is what it was, it holds already: the others add nothing.
+// choose makes alternatives of each alternative by itself. Where one of them is what it was, it
+// holds already: the others add nothing.
 func (r *reader) choose(all []*shape, at *value, make func([]*shape, *value) ([]*shape, error)) ([]*shape, error) {
 	var made []*shape
 	for _, s := range all {
@@ -128,10 +130,12 @@ func (r *reader) prune(all *[]*shape) error {
 	return nil
 }
 
-// word is a keyword of a schema, or several that are one assertion. Words that are not in the table assert nothing.
+// word is a keyword of a schema, or several that are one assertion. Words that are not in the table
+// assert nothing.
 type word struct {
 	names []string
-	// hold makes it hold in each alternative, deny makes it fail. Both may change what they are given.
+	// hold makes it hold in each alternative, deny makes it fail. Both may change what they are
+	// given.
 	hold, deny func(r *reader, all []*shape, at *value) ([]*shape, error)
 	since      int  // the draft that has it first
 	plain      bool // it lists no members and makes no alternatives
@@ -196,7 +200,8 @@ func (r *reader) holdWords(all []*shape, at *value) ([]*shape, error) {
 	return all, nil
 }
 
-// present is the words of a schema: plain ones first, then those that list members, as they stand, so that members keep their order.
+// present is the words of a schema: plain ones first, then those that list members, as they stand,
+// so that members keep their order.
 func (r *reader) present(at *value) []*word {
 	if known, has := r.said[at]; has {
 		return known

@@ -10,7 +10,8 @@ import (
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
-// body is the texts of a goal: those of each alternative, and for each kind of value. With raw, strings are written as they are.
+// body is the texts of a goal: those of each alternative, and for each kind of value. With raw,
+// strings are written as they are.
 func (r *reader) body(g goal, raw bool) (grammar.Body, error) {
 	all, err := r.spread(g)
 	if err != nil {
@@ -106,7 +107,8 @@ func (r *reader) scalars(all []*shape, raw bool) ([]grammar.Body, error) {
 	return parts, nil
 }
 
-// written is a string whose text is one of an expression's: between quotes, where escapes are what they mean, or raw, up to a delimiter.
+// written is a string whose text is one of an expression's: between quotes, where escapes are what
+// they mean, or raw, up to a delimiter.
 func (r *reader) written(x lexeme.Expr, raw bool) grammar.Body {
 	if raw {
 		within := r.a.Then(lexeme.All, r.a.Text(r.o.Delimiter), lexeme.All)

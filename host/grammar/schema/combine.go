@@ -5,9 +5,9 @@ package schema
 import "errors"
 
 var combinations = []word{
-	{names: []string{"$ref"}, hold: refer("$ref", (*reader).follow, false), deny: refer("$ref", (*reader).follow, true)},
-	{names: []string{"$dynamicRef"}, hold: refer("$dynamicRef", (*reader).followDynamic, false), deny: refer("$dynamicRef", (*reader).followDynamic, true)},
-	{names: []string{"$recursiveRef"}, hold: refer("$recursiveRef", (*reader).followDynamic, false), deny: refer("$recursiveRef", (*reader).followDynamic, true)},
+	reference("$ref", (*reader).follow),
+	reference("$dynamicRef", (*reader).followDynamic),
+	reference("$recursiveRef", (*reader).followDynamic),
 	{names: []string{"allOf"}, hold: holdAll, deny: denyAll},
 	{names: []string{"anyOf"}, hold: holdAny, deny: denyAny},
 	{names: []string{"oneOf"}, hold: holdOne, deny: denyOne},
@@ -18,6 +18,10 @@ var conditionals = []word{{names: []string{"if"}, hold: holdIf, deny: denyIf, si
 
 // follower is follow or followDynamic.
 type follower func(r *reader, ref *value) (*value, error)
+
+func reference(name string, follow follower) word {
+	return word{names: []string{name}, hold: refer(name, follow, false), deny: refer(name, follow, true)}
+}
 
 func refer(name string, follow follower, deny bool) func(*reader, []*shape, *value) ([]*shape, error) {
 	return func(r *reader, all []*shape, at *value) ([]*shape, error) {
@@ -109,7 +113,8 @@ func holdAny(r *reader, all []*shape, at *value) ([]*shape, error) {
 	return r.either(all, at, choices...)
 }
 
-// holdSubsets makes any of some schemas hold with an alternative for each set of them, as unevaluatedProperties asks which do.
+// holdSubsets makes any of some schemas hold with an alternative for each set of them, as
+// unevaluatedProperties asks which do.
 func (r *reader) holdSubsets(all []*shape, at *value, of []*value) ([]*shape, error) {
 	if len(of) > 6 {
 		return nil, tooHard(at.member("anyOf"), "more than 6 alternatives beside unevaluated members or items take too many combinations")
@@ -179,7 +184,8 @@ func holdAnyOf(r *reader, all []*shape, at *value, of []*value) ([]*shape, error
 // maxBeside bounds the alternatives beside which two schemas are looked at.
 const maxBeside = 8
 
-// apart reports whether nothing fits two schemas at once beside what is known already, as far as a look at them tells.
+// apart reports whether nothing fits two schemas at once beside what is known already, as far as a
+// look at them tells.
 func (r *reader) apart(beside []*shape, a, b *value) (bool, error) {
 	void, err := r.void(r.goal(literal{at: a}, literal{at: b}), 0)
 	if err != nil || void || len(beside) > maxBeside {

@@ -101,3 +101,20 @@ func TestRead_LooseAlternatives(t *testing.T) {
 		t.Error("a loose schema holds what can be enforced and nothing else")
 	}
 }
+
+func TestRead_LooseItems(t *testing.T) {
+	for schema, text := range map[string]string{
+		`{"type":"array","contains":{"type":"integer"},"minContains":2,"maxItems":5,"items":{"type":["integer","string"]}}`:               `["a","b"]`,
+		`{"type":"array","items":{"type":"string"},"uniqueItems":true,"contains":{"const":"b"}}`:                                          `["a","a","b"]`,
+		`{"type":"array","prefixItems":[{"type":"string"}],"contains":{"type":"integer"},"minContains":2,"items":{"type":"integer"}}`:     `["a",1]`,
+		`{"type":"object","patternProperties":{"a":{},"b":{}},"unevaluatedProperties":{"not":{"$ref":"https://example.com/x"}},"x":null}`: `{"c":1}`,
+	} {
+		if _, _, err := compile(schema, Options{}); err == nil {
+			t.Errorf("%s: taken", schema)
+		}
+		g, relaxed := compiled(t, schema, Options{Loose: true})
+		if len(relaxed) != 1 || !allows(t, g, text) {
+			t.Errorf("%s: relaxed %v; %s is allowed: %v", schema, relaxed, text, allows(t, g, text))
+		}
+	}
+}

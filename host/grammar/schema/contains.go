@@ -7,8 +7,8 @@ import (
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
-// placeContained simplifies what a list must contain. Where items have schemas of their own, it makes an alternative for each item
-// that may be the one.
+// placeContained simplifies what a list must contain. Where items have schemas of their own, it
+// makes an alternative for each item that may be the one.
 func (r *reader) placeContained(q *sequences) ([]*sequences, error) {
 	made := []*sequences{r.plainContains(q)}
 	prefix := prefixOf(q)
@@ -126,7 +126,7 @@ func (r *reader) containing(q *sequences, g goal, end grammar.Condition) (gramma
 		loop.Items = []grammar.Item{{Is: item(c.goal), Bit: -1, Count: 1}, {Is: item(literal{c.goal.at, !c.goal.not}), Bit: -1}}
 		loop.Ends = []grammar.Condition{{Min: c.least, Max: c.most}}
 	default:
-		return 0, r.cannot(of[0].at, "so many items, with bounds on how many there are in all, cannot be counted")
+		return r.plainItems(g, end), r.cannot(of[0].at, "so many items, with bounds on how many there are in all, cannot be counted")
 	}
 	return r.b.Loop(loop), nil
 }

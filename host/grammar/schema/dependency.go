@@ -9,7 +9,8 @@ type dependency struct {
 	schema *value
 }
 
-// dependencies reads dependentRequired, dependentSchemas, and the older dependencies, which is both.
+// dependencies reads dependentRequired, dependentSchemas, and the older dependencies, which is
+// both.
 func dependencies(at *value) ([]dependency, error) {
 	var made []dependency
 	for _, name := range []string{"dependentRequired", "dependentSchemas", "dependencies"} {
@@ -71,9 +72,7 @@ func (r *reader) with(all []*shape, d dependency, deny bool) ([]*shape, error) {
 		s.only(object)
 		s.members.require(d.name)
 		if !deny {
-			for _, name := range d.names {
-				s.members.require(name)
-			}
+			s.members.require(d.names...)
 		}
 	}
 	kept := possible(all)

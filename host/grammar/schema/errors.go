@@ -9,8 +9,8 @@ type Error struct {
 	Place string // a JSON pointer, as #/properties/name
 	Why   string
 
-	// Unenforceable tells that the schema means something, which a grammar cannot hold. Options.Loose leaves it out, but for what takes
-	// too much.
+	// Unenforceable tells that the schema means something, which a grammar cannot hold.
+	// Options.Loose leaves it out, but for what takes too much.
 	Unenforceable bool
 }
 
@@ -26,7 +26,8 @@ func tooHard(at *value, why string, args ...any) error {
 	return &Error{Place: at.pointer(), Why: fmt.Sprintf(why, args...), Unenforceable: true}
 }
 
-// cannot tells that a part of the schema is not enforceable: an error, or nil where it may be dropped.
+// cannot tells that a part of the schema is not enforceable: an error, or nil where it may be
+// dropped.
 func (r *reader) cannot(at *value, why string, args ...any) error {
 	err := tooHard(at, why, args...)
 	if r.o.Loose {

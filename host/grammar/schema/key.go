@@ -40,7 +40,8 @@ func (k *key) values(all []*value) {
 	}
 }
 
-// structure adds what is equal for objects that may have the same members, whichever of them must be there.
+// structure adds what is equal for objects that may have the same members, whichever of them must
+// be there.
 func (k *key) structure(m *members) {
 	k.number(len(m.parts))
 	for _, p := range m.parts {

@@ -106,7 +106,7 @@ func (r *reader) listBody(q *sequences) (grammar.Body, error) {
 		} else {
 			body = r.b.Seq(items[i], after)
 		}
-		if i >= q.least && !(i == 0 && false) {
+		if i >= q.least {
 			body = r.b.Alt(r.b.Seq(), body)
 		}
 		rule := r.b.Rule()
@@ -150,12 +150,7 @@ func (r *reader) restOf(q *sequences, prefix, most int) (grammar.Body, error) {
 		optional = optional && q.contains[0].least == 0
 		items, err = r.containing(q, g, end)
 	default:
-		item := r.b.Call(r.rule(g))
-		least, more := max(0, end.Min-1), end.Max
-		if more != lexeme.Unbounded {
-			more--
-		}
-		items = r.b.Seq(item, r.b.Repeat(r.b.Seq(r.spaces.comma, item), least, more))
+		items = r.plainItems(g, end)
 	}
 	if err != nil {
 		return 0, err
@@ -179,9 +174,10 @@ func (r *reader) uniqueItems(q *sequences, g goal, prefix int, end grammar.Condi
 		if err := r.cannot(q.unique, "that items are unique is only enforced where a list's items are one of at most %d values", maxUnique); err != nil {
 			return 0, err
 		}
-		loose := *q
-		loose.unique = nil
-		return r.restAgain(&loose, g, end)
+		if len(q.contains) > 0 {
+			return r.containing(q, g, end)
+		}
+		return r.plainItems(g, end), nil
 	}
 	end.Min = max(1, end.Min)
 	loop := grammar.Loop{Separator: r.spaces.comma, Ends: []grammar.Condition{end}}
@@ -191,14 +187,14 @@ func (r *reader) uniqueItems(q *sequences, g goal, prefix int, end grammar.Condi
 	return r.b.Loop(loop), nil
 }
 
-// restAgain is the items when they need not be unique.
-func (r *reader) restAgain(q *sequences, g goal, end grammar.Condition) (grammar.Body, error) {
-	if len(q.contains) > 0 {
-		return r.containing(q, g, end)
-	}
+// plainItems is items of one goal, at least one.
+func (r *reader) plainItems(g goal, end grammar.Condition) grammar.Body {
 	item := r.b.Call(r.rule(g))
-	end.Min = max(1, end.Min)
-	return r.b.Loop(grammar.Loop{Items: []grammar.Item{{Is: item, Bit: -1, Count: 1}}, Separator: r.spaces.comma, Ends: []grammar.Condition{end}}), nil
+	least, more := max(0, end.Min-1), end.Max
+	if more != lexeme.Unbounded {
+		more--
+	}
+	return r.b.Seq(item, r.b.Repeat(r.b.Seq(r.spaces.comma, item), least, more))
 }
 
 // few returns a goal's values where there are few.

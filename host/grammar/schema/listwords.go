@@ -21,7 +21,8 @@ type listPart struct {
 	silent bool // as a part's
 }
 
-// listOf reads the items that a place speaks of. A list of items is what prefixItems is called since 2020-12, and additionalItems the rest.
+// listOf reads the items that a place speaks of. A list of items is what prefixItems is called
+// since 2020-12, and additionalItems the rest.
 func (r *reader) listOf(at *value) (*listPart, error) {
 	if known, has := r.lists[at]; has {
 		return known, nil

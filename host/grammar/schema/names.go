@@ -69,7 +69,8 @@ func (r *reader) memberGoal(m *members, name string) (goal, bool, error) {
 	return g, !g.never(), nil
 }
 
-// closes reports whether Options.Closed forbids other members: some are listed, and nothing is said of others.
+// closes reports whether Options.Closed forbids other members: some are listed, and nothing is said
+// of others.
 func (m *members) closes() bool {
 	lists := false
 	for _, p := range m.parts {
@@ -123,7 +124,8 @@ type group struct {
 	some  int // which of members.some it is, a bit for each
 }
 
-// others divides the names that are not listed by what is said of them. Those that no value fits are left out.
+// others divides the names that are not listed by what is said of them. Those that no value fits
+// are left out.
 func (r *reader) others(m *members, listed []string) ([]group, error) {
 	if r.o.Closed && m.closes() {
 		return nil, nil

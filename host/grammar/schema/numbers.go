@@ -40,7 +40,8 @@ var numberWords = []word{
 	{names: []string{"multipleOf", "divisibleBy"}, hold: each(holdMultiple), deny: each(denyMultiple)},
 }
 
-// bounds reads a bound of numbers. To draft 4, exclusiveMinimum says of minimum that it is out of the range.
+// bounds reads a bound of numbers. To draft 4, exclusiveMinimum says of minimum that it is out of
+// the range.
 func bounds(at *value, inclusive, exclusive string) ([]bound, error) {
 	var made []bound
 	without := at.member(exclusive)
@@ -168,7 +169,8 @@ func (r *reader) numberOf(n *numbers) (lexeme.Expr, error) {
 	return r.a.And(parts...), nil
 }
 
-// plain spells a number without an exponent, and an integer without a fraction; "" where that takes too many digits.
+// plain spells a number without an exponent, and an integer without a fraction; "" where that takes
+// too many digits.
 func plain(spelled string) string {
 	if !strings.ContainsAny(spelled, "eE") {
 		if strings.Contains(spelled, ".") {

@@ -12,7 +12,8 @@ import (
 // maxSome bounds the members without a listed name that must be there.
 const maxSome = 3
 
-// objectBodies is the alternatives that are objects. Those with the same members are one body, whichever of them must be there.
+// objectBodies is the alternatives that are objects. Those with the same members are one body,
+// whichever of them must be there.
 func (r *reader) objectBodies(all []*shape) ([]grammar.Body, error) {
 	var order []string
 	alike := map[string][]*members{}
@@ -51,7 +52,8 @@ func (r *reader) objectBodies(all []*shape) ([]grammar.Body, error) {
 	return made, nil
 }
 
-// placeSome makes alternatives of each member that must be there under some name: any listed name that it may have, or another.
+// placeSome makes alternatives of each member that must be there under some name: any listed name
+// that it may have, or another.
 func (r *reader) placeSome(m *members) ([]*members, error) {
 	if len(m.some) > maxSome {
 		if err := r.cannot(r.here, "more than %d members that do not fit cannot be looked for in an object", maxSome); err != nil {
@@ -242,7 +244,8 @@ func (r *reader) anyOrder(all []*members, listed []member, groups []group) gramm
 	return r.b.Seq(r.spaces.openObject, r.b.Loop(loop), r.spaces.closeObject)
 }
 
-// covers are the ways in which members can be all of so many that must be there: each is sets, as bits, that hold all together.
+// covers are the ways in which members can be all of so many that must be there: each is sets, as
+// bits, that hold all together.
 func covers(n int) [][]int {
 	made := [][]int{nil}
 	for i := range n {

@@ -15,7 +15,8 @@ var objectWords = []word{
 	{names: []string{"dependentRequired", "dependentSchemas", "dependencies"}, hold: holdDependencies, deny: denyDependencies},
 }
 
-// part is properties, patternProperties and additionalProperties of one place, or what stands for them.
+// part is properties, patternProperties and additionalProperties of one place, or what stands for
+// them.
 type part struct {
 	id       int
 	names    map[string]literal
@@ -23,7 +24,7 @@ type part struct {
 	patterns []patternPart
 	rest     *literal // of names that it has not otherwise
 	under    []*part  // of unevaluatedProperties: rest is of names that these do not have either
-	silent   bool     // it stands within a schema that is denied, and so does not count as evaluated
+	silent   bool     // within a schema that is denied it does not count as evaluated
 	lists    bool     // it lists properties and says nothing of others
 }
 
@@ -146,7 +147,8 @@ func (r *reader) deniedMember(name string, l literal) *part {
 	return r.memberPart(name, l)
 }
 
-// memberPart is a part that speaks of one member. There is one for equal members, so that equal alternatives are one.
+// memberPart is a part that speaks of one member. There is one for equal members, so that equal
+// alternatives are one.
 func (r *reader) memberPart(name string, l literal) *part {
 	key := memberKey{name, l}
 	if known, has := r.memberParts[key]; has {
@@ -200,9 +202,7 @@ func requiredIn(word *value) ([]string, error) {
 func holdRequired(r *reader, s *shape, at *value) error {
 	word := at.member("required")
 	names, err := requiredIn(word)
-	for _, name := range names {
-		s.members.require(name)
-	}
+	s.members.require(names...)
 	if err == nil {
 		err = r.step(word, len(names))
 	}

@@ -8,7 +8,8 @@ import (
 	"github.com/penstock/penstock/host/grammar/pattern"
 )
 
-// pattern is the texts in which a pattern is found, and whether it is enforced. at is where it stands.
+// pattern is the texts in which a pattern is found, and whether it is enforced. at is where it
+// stands.
 func (r *reader) pattern(at *value, source string) (lexeme.Expr, bool, error) {
 	if known, has := r.patterns[source]; has {
 		return known, true, nil

@@ -48,7 +48,7 @@ func (g *random) maybe(s object, word string, value any) {
 
 func (g *random) text(int) object {
 	s := object{"type": "string"}
-	patterns := []string{"^[a-z]{1,5}$", "é", "^(a|bc)*$", `^\d{3}-\d{4}$`, `"`, `\\`, "^x", "[0-9]$", `^[^a-m]*$`, `^\S+( \S+)*$`}
+	patterns := []string{"^[a-z]{1,5}$", "é", "^(a|bc)*$", `^\d{3}-\d{4}$`, `"`, `\\`, "^x", "[0-9]$", `^[^a-m]*$`, `^[^ ]+( [^ ]+)*$`}
 	g.maybe(s, "pattern", patterns[g.IntN(len(patterns))])
 	g.maybe(s, "maxLength", 4+g.IntN(12))
 	if g.IntN(4) == 0 {

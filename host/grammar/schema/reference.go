@@ -28,13 +28,17 @@ func open(schema []byte) (*document, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &document{root: root, bases: map[*value]string{root: ""}, parts: map[string]*value{"": root}, anchors: map[string]*value{}, dynamic: map[string][]*value{}}
+	d := &document{
+		root: root, bases: map[*value]string{root: ""}, parts: map[string]*value{"": root},
+		anchors: map[string]*value{}, dynamic: map[string][]*value{},
+	}
 	d.draft, d.named = draftOf(root)
 	d.name(root, "")
 	return d, nil
 }
 
-// draftOf tells the draft that $schema names; without one, 2020-12 is meant, and older words are understood.
+// draftOf tells the draft that $schema names; without one, 2020-12 is meant, and older words are
+// understood.
 func draftOf(root *value) (int, bool) {
 	v := root.member("$schema")
 	if v == nil || v.kind != text {
@@ -166,7 +170,8 @@ func (d *document) follow(ref *value) (*value, error) {
 	if to := walk(part, fragment); to != nil {
 		return to, nil
 	}
-	if to := walk(d.root, fragment); to != nil && where == "" { // many write "id" without meaning a new base
+	// Many write "id" without meaning a new base.
+	if to := walk(d.root, fragment); to != nil && where == "" {
 		return to, nil
 	}
 	return nil, wrong(ref, "%q leads to nothing in the schema", ref.text)
@@ -191,7 +196,8 @@ func walk(v *value, pointer string) *value {
 	return v
 }
 
-// followDynamic returns what $dynamicRef or $recursiveRef refers to where only one part can be meant.
+// followDynamic returns what $dynamicRef or $recursiveRef refers to where only one part can be
+// meant.
 func (r *reader) followDynamic(ref *value) (*value, error) {
 	to, err := r.follow(ref)
 	if err != nil {

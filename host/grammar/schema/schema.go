@@ -1,11 +1,24 @@
 // SPDX-License-Identifier: MIT
 
-// Package schema reads JSON schemas into rules of a grammar: what a rule allows is JSON that fits the schema, and nothing else is.
+// Package schema reads JSON schemas into rules of a grammar: what a rule allows is JSON that fits
+// the schema, and nothing else is.
 //
-// It reads draft 2020-12, and drafts 4 to 7 where they differ and $schema names them. What is to hold at some place of a text is a
-// goal: a set of places of the schema that must hold there, and of places that must not. A goal is one rule, so recursion ends.
-// References, allOf and words beside each other add places to a goal; anyOf, oneOf, if and the denial of several words make
-// alternatives, each of which is a shape: what holds for a string, a number, an object or a list, all of it at once.
+// It reads draft 2020-12, and drafts 4 to 7 where they differ and $schema names them. What is to
+// hold at some place of a text is a goal: a set of places of the schema that must hold there, and
+// of places that must not. A goal is one rule, so recursion ends. References, allOf and words
+// beside each other add places to a goal; anyOf, oneOf, if and the denial of several words make
+// alternatives, each of which is a shape: what holds for a string, a number, an object or a list,
+// all of it at once.
+//
+// Refused, or left out with Options.Loose, are:
+//   - references to other documents, and dynamic ones that may lead to several parts
+//   - alternatives that multiply beyond 256, oneOf among them whose schemas overlap in many ways
+//   - unique items but of a few values, and how many items are so where their number is bounded too
+//   - the denial of unevaluated members and items, of formats that are not known exactly, and of
+//     objects and lists as values
+//
+// A member that the schema does not list may come twice under one name, and then counts twice
+// towards minProperties.
 package schema
 
 import (
@@ -32,9 +45,9 @@ type Options struct {
 	Compact bool // no white space
 	Loose   bool // what cannot be enforced is dropped, and listed, instead of being an error
 
-	// Delimiter is what follows the value where that is no JSON but the text of a tag, as some chat templates write arguments: a string
-	// stands there as it is, without quotes and escapes, and does not contain the delimiter. Other values, and strings within them, are
-	// JSON.
+	// Delimiter is what follows the value where that is no JSON but the text of a tag, as some chat
+	// templates write arguments: a string stands there as it is, without quotes and escapes, and
+	// does not contain the delimiter. Other values, and strings within them, are JSON.
 	Delimiter string
 }
 
@@ -75,10 +88,10 @@ type reader struct {
 	names       map[string]grammar.Body
 
 	// The place in the schema that is read.
-	active     map[literal]bool // places that are being spread: one that leads to itself has no meaning
+	active     map[literal]bool // that are being spread: one that leads to itself means nothing
 	spreading  map[string]bool  // goals that are
-	denying    int              // schemas that are being denied: what holds within them does not count as evaluated
-	evaluating int              // unevaluatedProperties or unevaluatedItems around: they ask which alternatives hold
+	denying    int              // how deep within schemas that are denied: nothing counts as evaluated
+	evaluating int              // how deep within schemas that ask which alternatives hold
 
 	relaxed  []Relaxed
 	loosened map[string]bool // by place

@@ -137,7 +137,15 @@ func lower(a, b int) int {
 	return a
 }
 
-func (m *members) require(name string) { m.required = with(m.required, name) }
+func (m *members) require(names ...string) {
+	if len(names) == 1 {
+		m.required = with(m.required, names[0])
+		return
+	}
+	m.required = slices.Concat(m.required, names)
+	slices.Sort(m.required)
+	m.required = slices.Compact(m.required)
+}
 
 func (m *members) forbid(name string) { m.absent = with(m.absent, name) }
 

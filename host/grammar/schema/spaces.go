@@ -14,7 +14,8 @@ type spaces struct {
 	comma, end                                   grammar.Body
 }
 
-// makeSpaces allows a space, or one or two line ends and at most 20 spaces and tabs: a model cannot go on with white space.
+// makeSpaces allows a space, or one or two line ends and at most 20 spaces and tabs: a model cannot
+// go on with white space.
 func (r *reader) makeSpaces() spaces {
 	white := lexeme.Empty
 	if !r.o.Compact {
@@ -36,7 +37,8 @@ func (r *reader) makeSpaces() spaces {
 	return s
 }
 
-// name is a member's name and colon. It is one lexeme with one spelling where JSON has only one usual one.
+// name is a member's name and colon. It is one lexeme with one spelling where JSON has only one
+// usual one.
 func (r *reader) name(name string) grammar.Body {
 	made, has := r.names[name]
 	if !has {

@@ -271,7 +271,8 @@ func (r *reader) textOf(s *shape) lexeme.Expr {
 	return r.a.And(s.text, r.a.Repeat(lexeme.Char, s.shortest, s.longest))
 }
 
-// words is any of some texts. Those that begin alike share their beginning: a text then rules out most others at its first character.
+// words is any of some texts. Those that begin alike share their beginning: a text then rules out
+// most others at its first character.
 func (r *reader) words(of []string) lexeme.Expr {
 	of = slices.Clone(of)
 	slices.Sort(of)

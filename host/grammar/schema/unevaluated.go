@@ -2,7 +2,8 @@
 
 package schema
 
-// holdUnevaluated makes hold what a place says of members and items that nothing else in it speaks of.
+// holdUnevaluated makes hold what a place says of members and items that nothing else in it speaks
+// of.
 func (r *reader) holdUnevaluated(all []*shape, at *value) ([]*shape, error) {
 	r.evaluating++
 	defer func() { r.evaluating-- }()

@@ -169,7 +169,8 @@ func (p *parser) object(v *value, depth int) error {
 	return noEnd(err)
 }
 
-// same is a text that is equal for values that JSON Schema takes for one: 1 and 1.0 are, members have no order.
+// same is a text that is equal for values that JSON Schema takes for one: 1 and 1.0 are, members
+// have no order.
 func (v *value) same() string {
 	if v.canonical == "" {
 		switch v.kind {

@@ -13,14 +13,15 @@ const (
 	voidStates   = 200 // of a lexeme's automaton
 )
 
-// found is what void knows of a goal: that nothing fits it, or that this was not seen, from some depth on.
+// found is what void knows of a goal: that nothing fits it, or that this was not seen, from some
+// depth on.
 type found struct {
 	void  bool
 	depth int
 }
 
-// void reports whether nothing fits a goal. It is an estimate: false may mean that this was not seen. depth is how many objects and
-// lists lie around it, in which the same is asked.
+// void reports whether nothing fits a goal. It is an estimate: false may mean that this was not
+// seen. depth is how many objects and lists lie around it, in which the same is asked.
 func (r *reader) void(g goal, depth int) (bool, error) {
 	if g.never() {
 		return true, nil
@@ -97,7 +98,8 @@ func (r *reader) voidText(x lexeme.Expr) (bool, error) {
 	return void && err == nil, r.step(r.here, 20+(r.a.Len()-before)/4)
 }
 
-// voidObject looks for a member that must be there and cannot: first among those that take a short look.
+// voidObject looks for a member that must be there and cannot: first among those that take a short
+// look.
 func (r *reader) voidObject(m *members, depth int) (bool, error) {
 	var later []goal
 	for _, name := range m.required {

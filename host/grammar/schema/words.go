@@ -10,7 +10,8 @@ func runeAt(s string, at int) int {
 	return width
 }
 
-// commonPrefix is how many bytes of whole characters two texts share, which are known to share the first so many.
+// commonPrefix is how many bytes of whole characters two texts share, which are known to share the
+// first so many.
 func commonPrefix(a, b string, known int) int {
 	for known < len(a) && known < len(b) {
 		width := runeAt(a, known)
