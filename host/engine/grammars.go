@@ -106,7 +106,7 @@ func (k *grammars) bound() {
 	bytes, keep := 0, len(k.order)
 	for keep > 0 && len(k.order)-keep < maxGrammars {
 		if g := k.known[k.order[keep-1]].is; g != nil {
-			bytes += g.Size()
+			bytes += g.Fixed() + g.Size()
 		}
 		if bytes > maxGrammarBytes && keep < len(k.order) {
 			break
