@@ -43,7 +43,9 @@ func (c Constraint) Field() string {
 }
 
 // Size is how many bytes there are to convert.
-func (c Constraint) Size() int { return len(c.Grammar) + len(c.JSONSchema) + len(c.Regex) }
+func (c Constraint) Size() int {
+	return len(c.Grammar) + len(c.JSONSchema) + len(c.Regex) + len(c.AnswerSchema)
+}
 
 // TriggerKind is what wakes a lazy grammar. The numbers are llama-server's.
 type TriggerKind int
