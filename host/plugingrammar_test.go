@@ -108,7 +108,7 @@ func TestPlugins_Grammar_BuiltInModel(t *testing.T) {
 			t.Errorf("JSON schema: %d %q, %v", status, text, err)
 		}
 	}
-	for name, want := range map[string]string{"bad": "uses a rule it does not define", "recursive": "the JSON schema"} {
+	for name, want := range map[string]string{"bad": `"nowhere" is used, but not defined`, "recursive": "the JSON schema"} {
 		if status, message, field := complete(t, h, `,"plugins":["`+name+`"]`); status != 400 || !strings.Contains(message, want) || !strings.Contains(field, "plugins") {
 			t.Errorf("%s: %d %q %q, want 400 with %q", name, status, message, field, want)
 		}
@@ -163,7 +163,7 @@ func TestGrammar_Example_BuiltInModel(t *testing.T) {
 		}
 	}
 	bad := `,"plugins":[` + use("grammar", map[string]any{"grammar": "root ::= nowhere"}) + `]`
-	if status, message, field := complete(t, h, bad); status != 400 || !strings.Contains(message, "uses a rule it does not define") || !strings.Contains(field, "plugins") {
+	if status, message, field := complete(t, h, bad); status != 400 || !strings.Contains(message, `"nowhere" is used, but not defined`) || !strings.Contains(field, "plugins") {
 		t.Errorf("%d %q %q", status, message, field)
 	}
 }

@@ -64,7 +64,7 @@ func (r *Request) takePrompt(ctx context.Context) (err error) {
 func (r *Request) takeFormat() {
 	p := &r.Rendered
 	if p.Grammar != "" {
-		r.Params.Constraint = sampling.Constraint{Grammar: p.Grammar, GrammarOfFormat: true, GrammarLazy: p.Lazy}
+		r.Params.Constraint = sampling.Constraint{Grammar: p.Grammar, AnswerSchema: r.Params.JSONSchema, GrammarOfFormat: true, GrammarLazy: p.Lazy}
 		for _, t := range p.Triggers {
 			r.Params.GrammarTriggers = append(r.Params.GrammarTriggers, sampling.Trigger{Kind: triggerKinds[t.Kind], Value: t.Value, Token: t.Token})
 		}

@@ -26,8 +26,8 @@ type Stage struct {
 	name    string // lists what it does, for traces
 	view    native.Candidates
 
-	wholeChain bool // SampleRows can run it
-	hasGrammar bool
+	wholeChain bool         // SampleRows can run it
+	rules      *following   // of the grammar; nil: there is none
 	slow       bool         // a token took long under the grammar
 	lazy       *lazy        // when the grammar begins; nil: with the answer
 	thinking   *thinking    // nil: unknown, or of no interest
@@ -69,14 +69,14 @@ func (e *Engine) NewStage(p sampling.Params, l Link) (*Stage, error) {
 	}
 	stage := &Stage{wholeChain: l.First && l.Last}
 	if l.Last {
-		if err := e.constrain(stage, &o, p); err != nil {
+		if err := e.constrain(stage, p); err != nil {
 			return nil, err
 		}
 	}
 	if stage.sampler, err = native.NewSampler(e.model, o); err != nil {
 		return nil, asInvalid(err, p)
 	}
-	stage.name, stage.hasGrammar = nameOf(l, o), o.Grammar != ""
+	stage.name = nameOf(l, o, stage.rules != nil)
 	stage.slow = stage.lazy != nil && stage.lazy.slow
 	if len(o.Chain) == 0 && !l.Last {
 		for i, token := range o.BiasTokens {
@@ -87,31 +87,46 @@ func (e *Engine) NewStage(p sampling.Params, l Link) (*Stage, error) {
 }
 
 // constrain adds to the end of a chain what the answer must look like, and what is known of its thinking.
-func (e *Engine) constrain(s *Stage, o *native.SamplerOptions, p sampling.Params) (err error) {
-	if o.Grammar, err = e.GrammarOf(p.Constraint); err != nil {
-		return err
+func (e *Engine) constrain(s *Stage, p sampling.Params) (err error) {
+	if p.IsSet() {
+		if err := e.follow(s, p); err != nil {
+			return err
+		}
 	}
-	switch {
-	case o.Grammar == "":
-	case p.GrammarLazy:
-		s.lazy, err = e.newLazy(p)
-	case p.GrammarOfFormat || len(p.JSONSchema) > 0:
-		o.GrammarPrefix, err = e.generationPrompt(p.GenerationPrompt)
-	}
-	if err == nil {
-		s.thinking, err = e.newThinking(p)
-	}
+	s.thinking, err = e.newThinking(p)
 	return err
 }
 
+// follow gives a stage the grammar of what the answer must look like.
+func (e *Engine) follow(s *Stage, p sampling.Params) error {
+	g, err := e.read(p.Constraint)
+	if err != nil {
+		return err
+	}
+	var prefix []scheduler.Token
+	switch {
+	case p.GrammarLazy:
+		s.lazy, err = e.newLazy(p)
+	case p.GrammarOfFormat || len(p.JSONSchema) > 0:
+		prefix, err = e.generationPrompt(p.GenerationPrompt)
+	}
+	if err != nil {
+		return err
+	}
+	if s.rules, err = e.newFollowing(g, prefix); err != nil {
+		return sampling.Refused(p.Field(), "%s cannot be used: %v", p.Field(), err)
+	}
+	return nil
+}
+
 // nameOf lists what a link does, in order.
-func nameOf(l Link, o native.SamplerOptions) string {
+func nameOf(l Link, o native.SamplerOptions, grammar bool) string {
 	var names []string
 	if len(o.BiasTokens) > 0 {
 		names = append(names, "logit_bias")
 	}
 	names = append(names, l.Names...)
-	if o.Grammar != "" {
+	if grammar {
 		names = append(names, "grammar")
 	}
 	if selector, ok := selectors[o.Select]; ok {
@@ -195,7 +210,8 @@ func (e *Engine) addBias(o *native.SamplerOptions, p sampling.Params) {
 // Traits implements chain.Stage. Samplers that begin by narrowing the row take it. Under a grammar
 // they may have to look at it again: where that forbids all candidates, they choose from the row.
 func (s *Stage) Traits() chain.Traits {
-	return chain.Traits{Name: s.name, Guards: s.hasGrammar, TakesRow: !s.hasGrammar && len(s.biases) == 0, IgnoresRow: !s.hasGrammar}
+	free := s.rules == nil
+	return chain.Traits{Name: s.name, Guards: !free, TakesRow: free && len(s.biases) == 0, IgnoresRow: free}
 }
 
 // Native implements chain.Stage.
@@ -219,9 +235,16 @@ func (s *Stage) Apply(v *chain.View) (err error) {
 	}
 	s.view = native.Candidates{Row: v.Row, ID: v.ID, Logit: v.Logit, N: v.N, Chosen: v.Chosen}
 	err = s.sampler.Apply(&s.view)
+	if t := s.view.Chosen; err == nil && t >= 0 && s.rules.guards() {
+		if fits, failed := s.rules.allows(t); failed != nil {
+			err = failed
+		} else if !fits {
+			s.view.Chosen, err = s.redrawAmong(v)
+		}
+	}
 	v.Row, v.ID, v.Logit, v.N, v.Chosen = s.view.Row, s.view.ID, s.view.Logit, s.view.N, s.view.Chosen
 	s.view = native.Candidates{}
-	return s.asChainError(err)
+	return asChainError(err)
 }
 
 // TakeRow implements chain.RowTaker.
@@ -233,17 +256,38 @@ func (s *Stage) TakeRow(row chain.WholeRow) bool {
 // Accept implements chain.Stage.
 func (s *Stage) Accept(t scheduler.Token) (chain.Effect, error) {
 	if s.lazy != nil || s.thinking != nil {
-		return chain.Effect{}, s.asChainError(s.follow(t))
+		return chain.Effect{}, asChainError(s.follow(t))
 	}
-	return chain.Effect{}, s.asChainError(s.sampler.Accept(t))
+	return chain.Effect{}, asChainError(s.accept(t))
+}
+
+// accept tells the samplers of a token, and the grammar unless it rests.
+func (s *Stage) accept(t scheduler.Token) error {
+	if s.rules.guards() {
+		if err := s.rules.accept([]scheduler.Token{t}, 0); err != nil {
+			return err
+		}
+	}
+	return s.sampler.Accept(t)
+}
+
+// rewind makes history the accepted tokens. The grammar does not see the prompt.
+func (s *Stage) rewind(history []scheduler.Token, prompt int) error {
+	s.rules.reset()
+	if s.rules.guards() {
+		if err := s.rules.accept(history[prompt:], 0); err != nil {
+			return err
+		}
+	}
+	return s.sampler.Rewind(history, prompt)
 }
 
 // Reset implements chain.Stage.
 func (s *Stage) Reset(history []scheduler.Token, prompt int) error {
 	if s.lazy != nil || s.thinking != nil {
-		return s.asChainError(s.replay(history, prompt))
+		return asChainError(s.replay(history, prompt))
 	}
-	return s.asChainError(s.sampler.Rewind(history, prompt))
+	return asChainError(s.rewind(history, prompt))
 }
 
 // Close implements chain.Stage.

@@ -13,6 +13,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/penstock/penstock/host/gbnf"
+	"github.com/penstock/penstock/host/grammar"
+	syntax "github.com/penstock/penstock/host/grammar/gbnf"
+	regex "github.com/penstock/penstock/host/grammar/pattern"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
@@ -36,6 +39,42 @@ func (e *Engine) GrammarOf(c sampling.Constraint) (string, error) {
 		return text, err
 	}
 	return c.Grammar, nil
+}
+
+// read is the grammar of what a request's answer must look like. Its errors are *sampling.Invalid and name the field.
+func (e *Engine) read(c sampling.Constraint) (*grammar.Grammar, error) {
+	switch {
+	case len(c.JSONSchema) > 0:
+		g, err := e.ofSchema(string(normalSchema(c.JSONSchema)))
+		if err != nil {
+			err = sampling.Refused("json_schema", "json_schema cannot become a grammar: %v", err)
+		}
+		return g, err
+	case c.Regex != "":
+		g, err := e.ofRegex(c.Regex)
+		if err != nil {
+			err = sampling.Refused("regex", "regex cannot become a grammar: %v", inCharacters(err, c.Regex))
+		}
+		return g, err
+	}
+	g, err := e.ofGBNF(c.Grammar, string(c.AnswerSchema))
+	var bad badSchema
+	switch {
+	case errors.As(err, &bad):
+		err = sampling.Refused("json_schema", "json_schema cannot become a grammar: %v", bad)
+	case err != nil:
+		err = sampling.Refused("grammar", "grammar cannot be used: %s", strings.TrimPrefix(err.Error(), syntax.ErrInvalid.Error()+": "))
+	}
+	return g, err
+}
+
+// inCharacters tells the place of an error in a regular expression in characters.
+func inCharacters(err error, text string) error {
+	var at *regex.Error
+	if !errors.As(err, &at) || at.Offset < 0 {
+		return err
+	}
+	return fmt.Errorf("at character %d: %s", utf8.RuneCountInString(text[:at.Offset]), at.Why)
 }
 
 // anyObject is what an empty schema means to llama-server.

@@ -99,12 +99,12 @@ func TestEngine_NewChain_BadConstraints(t *testing.T) {
 		constraint sampling.Constraint
 		field, why string
 	}{
-		"grammar":       {sampling.Constraint{Grammar: "root ::= nowhere"}, "grammar", "does not define"},
+		"grammar":       {sampling.Constraint{Grammar: "root ::= nowhere"}, "grammar", `the rule "nowhere" is used, but not defined`},
 		"repetition":    {sampling.Constraint{Grammar: `root ::= "a"{3,2}`}, "grammar", "at least 3"},
-		"schema":        {sampling.Constraint{JSONSchema: json.RawMessage(`{"properties":{"a":{"items":{"type":"frog"}}}}`)}, "json_schema", "at #/properties/a/items: unrecognized type frog"},
-		"schema count":  {sampling.Constraint{JSONSchema: json.RawMessage(`{"properties":{"a":{"type":"string","maxLength":5000}}}`)}, "json_schema", "at #/properties/a a maxLength of 5000"},
-		"pattern":       {sampling.Constraint{JSONSchema: json.RawMessage(`{"properties":{"a":{"pattern":"^[a$"}}}`)}, "json_schema", "at #/properties/a: Invalid pattern"},
-		"no object":     {sampling.Constraint{JSONSchema: json.RawMessage(`7`)}, "json_schema", "at #: schema must be an object"},
+		"schema":        {sampling.Constraint{JSONSchema: json.RawMessage(`{"properties":{"a":{"items":{"type":"frog"}}}}`)}, "json_schema", `#/properties/a/items/type: "frog" is no type`},
+		"remote schema": {sampling.Constraint{JSONSchema: json.RawMessage(`{"properties":{"a":{"$ref":"https://example.com/a"}}}`)}, "json_schema", "#/properties/a"},
+		"pattern":       {sampling.Constraint{JSONSchema: json.RawMessage(`{"properties":{"a":{"pattern":"^[a$"}}}`)}, "json_schema", "#/properties/a/pattern: a class is not closed"},
+		"no object":     {sampling.Constraint{JSONSchema: json.RawMessage(`7`)}, "json_schema", "#: a schema must be an object"},
 		"regex":         {sampling.Constraint{Regex: `a(?=b)`}, "regex", "at character 1"},
 		"one token":     {trigger(sampling.TriggerWord, "a"), "grammar_triggers[0].value", "preserved_tokens"},
 		"look-ahead":    {trigger(sampling.TriggerPattern, "(?=a)"), "grammar_triggers[0].value", "invalid"},

@@ -10,7 +10,9 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 
+	"github.com/penstock/penstock/host/grammar"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
 )
@@ -69,6 +71,10 @@ type Engine struct {
 
 	templateOptions TemplateOptions
 	schemas         schemas
+	grammars        grammars
+	arrange         sync.Once
+	arranged        *grammar.Vocabulary // see tokens
+	scratch         sync.Pool           // of *scratch
 	identity        *identity
 }
 

@@ -21,19 +21,19 @@ func (s *Stage) sample(row []float32) (scheduler.Token, error) {
 		return forced[0], nil
 	}
 	var start time.Time
-	if s.hasGrammar {
+	if s.rules != nil {
 		start = time.Now()
 	}
-	t, err := s.sampler.Sample(row)
-	if s.hasGrammar && time.Since(start) > slowDraw {
+	t, err := s.drawFitting(row)
+	if s.rules != nil && time.Since(start) > slowDraw {
 		s.slow = true
 	}
-	return t, s.asChainError(err)
+	return t, asChainError(err)
 }
 
 // follow accepts a token.
 func (s *Stage) follow(t scheduler.Token) error {
-	if err := s.sampler.Accept(t); err != nil { // tells the grammar, too, unless it rests
+	if err := s.accept(t); err != nil {
 		return err
 	}
 	if s.lazy == nil {
@@ -46,15 +46,13 @@ func (s *Stage) follow(t scheduler.Token) error {
 		if s.lazy.asleep {
 			begin, skip = s.lazy.accept(t)
 		} else if !resting {
-			continue // Accept has told it
+			continue // accept has told it
 		}
-		if err := s.sampler.AcceptGrammar(begin, skip); err != nil {
+		if err := s.rules.accept(begin, skip); err != nil {
 			return err
 		}
 	}
-	if rests := s.rests(); rests != resting {
-		return s.sampler.RestGrammar(rests)
-	}
+	s.rules.rests = s.rests()
 	return nil
 }
 
@@ -82,13 +80,11 @@ func (s *Stage) replay(history []scheduler.Token, prompt int) error {
 		for _, t := range history[prompt:] {
 			s.thinking.accept(t)
 		}
-		return s.sampler.Rewind(history, prompt)
+		return s.rewind(history, prompt)
 	}
 	s.lazy.reset()
-	if err := s.sampler.RestGrammar(true); err != nil {
-		return err
-	}
-	if err := s.sampler.Rewind(history[:prompt], prompt); err != nil {
+	s.rules.rests = true
+	if err := s.rewind(history[:prompt], prompt); err != nil {
 		return err
 	}
 	for _, t := range history[prompt:] {

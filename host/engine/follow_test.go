@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/penstock/penstock/host/sampling"
-	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // lazyAndThinking is an answer with a lazy grammar that two words wake, and with thinking of at most five tokens.
@@ -143,7 +143,7 @@ func TestStage_Fits_IsWhatAcceptTakes(t *testing.T) {
 		took := 0
 		for _, token := range rest {
 			if _, err := s.Accept(token); err != nil {
-				if !errors.Is(err, native.ErrFailed) {
+				if !errors.Is(err, chain.ErrNotAllowed) {
 					t.Fatal(err)
 				}
 				break

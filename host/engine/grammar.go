@@ -4,29 +4,63 @@ package engine
 
 import (
 	"fmt"
+	"strings"
 
+	"github.com/penstock/penstock/host/grammar"
+	"github.com/penstock/penstock/host/grammar/gbnf"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/plugins/abi"
 )
 
-// Grammar is a grammar that a plugin compiled, with its place in it.
-type Grammar struct{ *native.Grammar }
+// Grammar is a grammar that a plugin opened, with its place in it. Its methods do not run concurrently.
+type Grammar struct {
+	is     *grammar.Grammar // nil: closed
+	tokens *grammar.Vocabulary
+	here   grammar.State
+}
 
-// NewGrammar compiles text of one of the plugin ABI's kinds. An error is the text's fault and says what is wrong.
-func (e *Engine) NewGrammar(kind int32, text string) (Grammar, error) {
+// NewGrammar reads text of one of the plugin ABI's kinds. An error is the text's fault and says what is wrong.
+func (e *Engine) NewGrammar(kind int32, text string) (*Grammar, error) {
+	var g *grammar.Grammar
+	var err error
 	if kind == abi.GrammarJSONSchema {
-		var err error
-		if text, err = native.GrammarOfSchema(text); err != nil {
-			return Grammar{}, fmt.Errorf("the JSON schema: %w", err)
+		if g, err = e.ofSchema(text); err != nil {
+			return nil, fmt.Errorf("the JSON schema: %w", err)
 		}
+	} else if g, err = e.ofGBNF(text, ""); err != nil {
+		return nil, fmt.Errorf("the grammar: %s", strings.TrimPrefix(err.Error(), gbnf.ErrInvalid.Error()+": "))
 	}
-	g, err := native.NewGrammar(e.model, text, "")
-	return Grammar{g}, err
+	return &Grammar{is: g, tokens: e.tokens(), here: g.Start()}, nil
+}
+
+// Mask writes which tokens may come next: bit i of word i/32 for token i. mask has (vocabulary + 31) / 32 words. An error says that the
+// grammar is too ambiguous to tell.
+func (g *Grammar) Mask(mask []uint32) error {
+	if g.is == nil {
+		return native.ErrClosed
+	}
+	return g.is.Mask(g.here, g.tokens, mask)
 }
 
 // Accept moves on by a token. It is false, and nothing changes, if the token may not come next or the grammar was closed. A grammar
 // that has become too ambiguous to follow accepts no token any more; Mask tells why.
-func (g Grammar) Accept(token int32) bool {
-	ok, err := g.Grammar.Accept(token)
-	return ok && err == nil
+func (g *Grammar) Accept(token int32) bool {
+	if g.is == nil {
+		return false
+	}
+	to, fits, err := g.is.Token(g.here, g.tokens, token)
+	if !fits || err != nil {
+		return false
+	}
+	g.here = to
+	return true
+}
+
+// Close ends its use.
+func (g *Grammar) Close() error {
+	if g.is == nil {
+		return native.ErrClosed
+	}
+	g.is, g.here = nil, grammar.State{}
+	return nil
 }

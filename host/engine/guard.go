@@ -13,7 +13,7 @@ import (
 // Fits implements chain.Guard.
 func (s *Stage) Fits(tokens []scheduler.Token) (int, error) {
 	if s.lazy == nil {
-		return s.sampler.CountAllowed(tokens, 0)
+		return s.rules.count(tokens, 0)
 	}
 	thinking, asleep, known := s.thinking.clone(), s.lazy.asleep, len(s.lazy.seen)
 	var seen []scheduler.Token // what the grammar would be told
@@ -35,14 +35,14 @@ func (s *Stage) Fits(tokens []scheduler.Token) (int, error) {
 	if asleep {
 		s.lazy.undo(known)
 	}
-	n, err := s.sampler.CountAllowed(seen, skip)
+	n, err := s.rules.count(seen, skip)
 	if n < len(seen) {
 		return from[n], err
 	}
 	return len(tokens), err
 }
 
-// unsatisfied is an error of llama.cpp that the request itself has caused, as one that the scheduler knows.
+// unsatisfied is an error that the request itself has caused, as one that the scheduler knows.
 type unsatisfied struct {
 	error
 	kind error // chain.ErrNoToken or chain.ErrNotAllowed
@@ -50,23 +50,20 @@ type unsatisfied struct {
 
 // Error tells the reason alone: it is a client's to read, and not about the server.
 func (e unsatisfied) Error() string {
-	if reason := native.Reason(e.error); reason != "" && e.kind != chain.ErrNoToken { //nolint:errorlint // a field, never wrapped
-		return reason
+	if e.kind == chain.ErrNoToken { //nolint:errorlint // a field, never wrapped
+		return e.kind.Error()
 	}
-	return e.kind.Error()
+	return e.error.Error()
 }
 
 func (e unsatisfied) Is(target error) bool { return target == e.kind }
 
 func (e unsatisfied) Unwrap() error { return e.error }
 
-// asChainError tells what the request asks for and cannot have from what failed: no token is left, or the grammar cannot be followed.
-func (s *Stage) asChainError(err error) error {
-	switch {
-	case errors.Is(err, native.ErrNoToken):
+// asChainError tells what the request asks for and cannot have from what failed: no token is left. The grammar's errors say so themselves.
+func asChainError(err error) error {
+	if errors.Is(err, native.ErrNoToken) {
 		return unsatisfied{err, chain.ErrNoToken}
-	case s.hasGrammar && errors.Is(err, native.ErrFailed):
-		return unsatisfied{err, chain.ErrNotAllowed}
 	}
 	return err
 }

@@ -43,6 +43,9 @@ func (e *Engine) Render(ctx context.Context, c chat.Conversation) (chat.Prompt, 
 		return chat.Prompt{}, err
 	}
 	p, err := e.template.Render(ctx, n)
+	if err != nil && ctx.Err() == nil && n.JSONSchema != "" {
+		p, err = e.renderStandIn(ctx, n, err)
+	}
 	if err != nil && ctx.Err() == nil {
 		err = e.asField(err, &c)
 	}
@@ -66,6 +69,25 @@ func (e *Engine) Render(ctx context.Context, c chat.Conversation) (chat.Prompt, 
 		prompt.NewParser = func() (chat.Parser, error) { return newParser(format) }
 	}
 	return prompt, nil
+}
+
+// standIn is a schema that llama.cpp reads in place of one that it refuses and that is enforced all the same. A template may not show it.
+const (
+	standIn     = `{"type":"object","description":"` + standInText + `"}`
+	standInText = "Penstock's stand-in for a schema"
+)
+
+// renderStandIn renders a conversation whose schema llama.cpp may have refused. If that does not help, it is refused as before.
+func (e *Engine) renderStandIn(ctx context.Context, n native.Conversation, refused error) (native.Prompt, error) {
+	if _, err := e.ofSchema(string(normalSchema(json.RawMessage(n.JSONSchema)))); err != nil {
+		return native.Prompt{}, refused
+	}
+	n.JSONSchema = standIn
+	p, err := e.template.Render(ctx, n)
+	if err == nil && strings.Contains(p.Text, standInText) || err != nil && ctx.Err() == nil {
+		return native.Prompt{}, refused
+	}
+	return p, err
 }
 
 // conversation completes what a conversation leaves open and refuses what llama-server refuses.
@@ -144,7 +166,11 @@ func (e *Engine) asField(err error, c *chat.Conversation) error {
 		}
 		return &chat.Invalid{Field: field, Reason: "cannot be used: " + strings.TrimPrefix(bad.Unwrap().Error(), native.ErrInvalid.Error()+": ")}
 	}
-	if _, err := e.GrammarOf(sampling.Constraint{JSONSchema: json.RawMessage(c.JSONSchema)}); err != nil {
+	schema := sampling.Constraint{JSONSchema: json.RawMessage(c.JSONSchema)}
+	if _, err := e.read(schema); schema.IsSet() && err != nil {
+		return &chat.Invalid{Field: "json_schema", Reason: strings.TrimPrefix(err.Error(), "json_schema ")}
+	}
+	if _, err := e.GrammarOf(schema); err != nil {
 		return &chat.Invalid{Field: "json_schema", Reason: strings.TrimPrefix(err.Error(), "json_schema ")}
 	}
 	for _, t := range c.Tools {

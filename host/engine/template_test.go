@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/sampling"
 )
 
 // withTemplate opens the built-in model with one of llama.cpp's templates, or another.
@@ -123,5 +124,33 @@ func TestEngine_Render_EmptyEnd(t *testing.T) {
 		if err != nil || !strings.HasPrefix(got.Text[strings.Index(got.Text, "Hello."):], "Hello.<|") {
 			t.Errorf("%s: %v\n%s", template, err, got.Text)
 		}
+	}
+}
+
+// The answer to a conversation fits its whole schema, within what the template has around it, whether llama.cpp can read the schema or not.
+func TestEngine_Render_AnswerFitsTheSchema(t *testing.T) {
+	e := opened(t, Options{})
+	for name, c := range map[string]struct{ schema, says, want string }{
+		"fits":              {`{"type":"object","properties":{"a":{"multipleOf":7,"type":"integer"}},"required":["a"],"additionalProperties":false}`, `{"a":21}`, `{"a":21}`},
+		"does not fit":      {`{"type":"object","properties":{"a":{"enum":[21,28]},"b":{"not":{"type":"string"}}},"required":["a"],"not":{"required":["b"]},"additionalProperties":false}`, `{"a":21,"b":1}`, `{"a":21}`},
+		"too long for GBNF": {`{"type":"object","properties":{"a":{"type":"string","maxLength":5000}},"required":["a"],"additionalProperties":false}`, `{"a":"x"}`, `{"a":"x"}`},
+		"true as schema":    {`{"type":"object","properties":{"a":true},"required":["a"],"additionalProperties":false}`, `{"a":[1]}`, `{"a":[1]}`},
+	} {
+		prompt, err := e.Render(t.Context(), chat.Conversation{Messages: []chat.Message{{Role: "user", Content: "hi"}}, JSONSchema: c.schema})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		p := greedily()
+		p.Constraint = sampling.Constraint{Grammar: prompt.Grammar, AnswerSchema: json.RawMessage(c.schema), GrammarOfFormat: true}
+		p.GenerationPrompt = prompt.GenerationPrompt
+		if got := speak(t, e, wholeChain(t, e, p), c.says, 60); strings.Join(strings.Fields(got), "") != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+	_, err := e.Render(t.Context(), chat.Conversation{Messages: []chat.Message{{Role: "user", Content: "hi"}}, JSONSchema: `{"properties":{"a":{"type":"frog"}}}`})
+	var invalid *chat.Invalid
+	if !errors.As(err, &invalid) || invalid.Field != "json_schema" || !strings.Contains(err.Error(), "#/properties/a/type") {
+		t.Errorf("a bad schema: %v", err)
 	}
 }

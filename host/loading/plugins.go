@@ -108,7 +108,7 @@ func (p *modelPlugins) closeModel() error {
 	return p.model.Close(ctx)
 }
 
-// grammars compiles grammars for plugins with llama.cpp.
+// grammars reads grammars for plugins.
 type grammars struct{ engine *engine.Engine }
 
 // Open implements plugin.Grammars.

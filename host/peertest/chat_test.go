@@ -44,7 +44,7 @@ func TestChat_AnswersAsLlamaServer(t *testing.T) {
 				{"a call that is cut off", begun, `"max_tokens":12,"tools":[` + bonn + `],"tool_choice":"required"`},
 				{"a call that may be made", "", forced + `"max_tokens":3,"tools":[` + bonn + `,` + noon + `],"parallel_tool_calls":true`},
 				{"no call", "", forced + `"max_tokens":5,"tools":[` + bonn + `],"tool_choice":"none"`},
-				{"a schema", "", `"max_tokens":80,"json_schema":{"type":"object","properties":{"b":{"const":true},"a":{"const":"x"}},"required":["b","a"]}`},
+				{"a schema", "", `"max_tokens":80,"json_schema":{"type":"object","properties":{"b":{"const":true},"a":{"const":"x"}},"required":["b","a"],"additionalProperties":false}`},
 				{"a prefill", "One, two,", forced + `"max_tokens":3`},
 				{"a message that is continued", "One, two,", forced + `"max_tokens":3,"continue_final_message":true,"add_generation_prompt":false`},
 				{"reasoning in the content", "", forced + `"max_tokens":3,"reasoning_format":"none"`},

@@ -177,9 +177,9 @@ func (s story) requests(n int) map[string]map[string]any {
 }
 
 var schemas = []json.RawMessage{
-	json.RawMessage(`{}`), json.RawMessage(`{"type":"object","properties":{"z":{"type":"integer"},"a":{"enum":["x","y"]}},"required":["z","a"]}`),
+	json.RawMessage(`{}`), json.RawMessage(`{"type":"object","properties":{"z":{"type":"integer"},"a":{"enum":["x","y"]}},"required":["z","a"],"additionalProperties":false}`),
 	json.RawMessage(`{"type":"array","items":{"type":"string","pattern":"^[a-c]{2}$"},"minItems":2,"maxItems":3}`),
-	json.RawMessage(`{"anyOf":[{"type":"null"},{"const":{"b":1,"a":2}}]}`), json.RawMessage(`{"type":"integer","minimum":7,"maximum":12}`),
+	json.RawMessage(`{"anyOf":[{"type":"null"},{"const":"b1, a2"}]}`), json.RawMessage(`{"type":"integer","minimum":7,"maximum":12}`),
 }
 
 // Lazy grammars, schemas, generation prompts and budgets of thinking choose, token by token, what llama-server chooses.

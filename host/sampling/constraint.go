@@ -19,6 +19,10 @@ type Constraint struct {
 	JSONSchema json.RawMessage // the answer is JSON that the schema allows, with the schema's order of keys; empty: none
 	Regex      string          // the whole answer matches it, in Go's syntax; empty: none
 
+	// AnswerSchema is the JSON schema that the answer fits where Grammar, a chat format's, has it. What Grammar itself makes of it is
+	// not looked at.
+	AnswerSchema json.RawMessage
+
 	GrammarOfFormat bool      // Grammar is a chat format's, and begins with Params.GenerationPrompt; so does a JSON schema's
 	GrammarLazy     bool      // the constraint holds from the first trigger on
 	GrammarTriggers []Trigger // of a lazy constraint; at least one
@@ -39,7 +43,9 @@ func (c Constraint) Field() string {
 }
 
 // Size is how many bytes there are to convert.
-func (c Constraint) Size() int { return len(c.Grammar) + len(c.JSONSchema) + len(c.Regex) }
+func (c Constraint) Size() int {
+	return len(c.Grammar) + len(c.JSONSchema) + len(c.Regex) + len(c.AnswerSchema)
+}
 
 // TriggerKind is what wakes a lazy grammar. The numbers are llama-server's.
 type TriggerKind int

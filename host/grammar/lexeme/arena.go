@@ -138,6 +138,9 @@ func (a *Arena) rangesOf(x Expr) []Range {
 // perNode is about how many bytes a node takes, with its entries in the index and what slices have to spare.
 const perNode = 96
 
+// Size is about how many bytes the arena takes.
+func (a *Arena) Size() int { return a.size() }
+
 // size is about how many bytes the arena takes, its parent's not counted.
 func (a *Arena) size() int {
 	return len(a.nodes)*perNode + 4*cap(a.args) + 8*cap(a.ranges) + a.derived.size() + 24*len(a.voids) + 24*(len(a.sizes[0])+len(a.sizes[1]))
