@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { constants, setPriority, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -49,6 +49,8 @@ export class Server {
       env: Object.fromEntries(environment),
       stdio: ["ignore", "pipe", "inherit"],
     });
+    // Where others want the processors, too, the page has them first: a long answer is not over before it is looked at.
+    if (context > 0 && child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
     const url = await firstLine(child);
     const server = new Server(url, child, folder);
     await server.ready();
