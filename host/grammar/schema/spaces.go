@@ -7,7 +7,7 @@ import (
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
-// spaces is JSON's punctuation with the white space around it.
+// spaces is JSON's punctuation with the white space around it, where llama.cpp's converter has it.
 type spaces struct {
 	white                                        lexeme.Expr
 	openObject, closeObject, openList, closeList grammar.Body
@@ -29,10 +29,7 @@ func (r *reader) makeSpaces() spaces {
 		white:      white,
 		openObject: mark(lexeme.Empty, "{", white), closeObject: mark(white, "}", lexeme.Empty),
 		openList: mark(lexeme.Empty, "[", white), closeList: mark(white, "]", lexeme.Empty),
-		comma: mark(white, ",", white), end: r.b.Seq(),
-	}
-	if !r.o.Compact {
-		s.end = r.b.Alt(s.end, r.b.Lexeme(r.a.And(white, r.a.Not(lexeme.Empty)), lexeme.UTF8))
+		comma: mark(lexeme.Empty, ",", white), end: r.b.Seq(),
 	}
 	return s
 }
@@ -49,7 +46,7 @@ func (r *reader) name(name string) grammar.Body {
 }
 
 func (r *reader) makeName(name string) grammar.Body {
-	colon := r.a.Then(r.spaces.white, r.a.Text(":"), r.spaces.white)
+	colon := r.a.Then(r.a.Text(":"), r.spaces.white)
 	if spelled, one := spell(name); one {
 		return r.b.Lexeme(r.a.Then(r.a.Text(spelled), colon), lexeme.UTF8)
 	}
