@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-
-	"github.com/penstock/penstock/native"
 )
 
 // generated is what lm-evaluation-harness reads of an answer to generate_until: parse_generations of its openai_completions.py.
@@ -48,18 +46,8 @@ func TestHost_GenerateUntil_OfTheHarness(t *testing.T) {
 	const path = "model/penstock-tiny.gguf"
 	h := open(t, map[string]any{"model.path": path})
 	run(t, h)
-	m, err := native.LoadModel(t.Context(), path, native.ModelOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = m.Close() }()
 	prompts := []string{"Once upon a time there was a little frog.", "The sun was warm and"}
-	tokens := make([][]int32, len(prompts))
-	for i, text := range prompts {
-		if tokens[i], err = m.Tokenize(t.Context(), text, native.TokenizeOptions{AddSpecial: true}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	_, tokens := tokenised(t, path, prompts)
 	// As _create_payload of both writes it; what a task's generation_kwargs have besides goes along.
 	body := func(field string, prompt any, until ...string) map[string]any {
 		return map[string]any{field: prompt, "model": "any", "max_tokens": 24, "temperature": 0, "stop": append(until, "<|endoftext|>"), "seed": 1234, "ignore_eos": true}

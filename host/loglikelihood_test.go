@@ -51,6 +51,23 @@ func (a *scored) judged(t *testing.T, choice, context int) (sum float64, greedy 
 	return 0, false
 }
 
+// tokenised is a model, loaded beside the host as the harness's tokeniser is, and the tokens of texts.
+func tokenised(t *testing.T, path string, texts []string) (*native.Model, [][]int32) {
+	t.Helper()
+	m, err := native.LoadModel(t.Context(), path, native.ModelOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close() })
+	tokens := make([][]int32, len(texts))
+	for i, text := range texts {
+		if tokens[i], err = m.Tokenize(t.Context(), text, native.TokenizeOptions{AddSpecial: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return m, tokens
+}
+
 // own is the same of llama.cpp's own logits, in a context of its own.
 func own(t *testing.T, m *native.Model, prompt []int32, context int) (sum float64, greedy bool) {
 	t.Helper()
@@ -108,19 +125,10 @@ func TestHost_Loglikelihood_OfTheHarness(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := open(t, map[string]any{"model.path": path})
 			run(t, h)
-			m, err := native.LoadModel(t.Context(), path, native.ModelOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = m.Close() }()
 			context := "Once upon a time there was a little frog. " + strings.Repeat("It lived by a pond and it was green. ", 4)
 			texts := []string{context + "One day the frog saw a fly.", context + "One day it rained.", "The frog"}
-			prompts, from := make([][]int32, len(texts)), []int{40, 40, 1}
-			for i, text := range texts {
-				if prompts[i], err = m.Tokenize(t.Context(), text, native.TokenizeOptions{AddSpecial: true}); err != nil {
-					t.Fatal(err)
-				}
-			}
+			m, prompts := tokenised(t, path, texts)
+			from := []int{40, 40, 1}
 			check := func(a scored) {
 				for i := range prompts {
 					sum, greedy := a.judged(t, i, from[i])

@@ -3,13 +3,9 @@
 package api
 
 import (
-	"errors"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
-
-	"github.com/penstock/penstock/scheduler"
 )
 
 // An answer that fails in its middle ends with an error in the words of its API, and one that fails at once has a status too.
@@ -21,36 +17,12 @@ func TestAPI_Dialects_Faults(t *testing.T) {
 		{"/api/chat", `{` + hello + `}`, ollama, ollama},
 	} {
 		for _, good := range []int{0, 3} {
-			passes, seen := 0, make(chan struct{})
-			r := newRig(t, func(s *setup) {
-				s.fail = func(*scheduler.Batch) error {
-					if passes++; passes <= good {
-						return nil
-					}
-					<-seen
-					return errors.New("the device is lost")
-				}
-			})
-			if good == 0 {
-				close(seen)
-			}
-			a, err := http.Post(r.url+c.path, "application/json", strings.NewReader(c.body))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if good > 0 {
-				close(seen) // the headers are here, so something of the answer was sent
-			}
-			text, err := io.ReadAll(a.Body)
-			_ = a.Body.Close()
-			if err != nil {
-				t.Fatal(err)
-			}
+			status, text := lostAfter(t, good, c.path, c.body)
 			switch {
-			case good == 0 && (a.StatusCode != http.StatusInternalServerError || string(text) != c.whole):
-				t.Errorf("%s at once: %d %s", c.path, a.StatusCode, text)
-			case good > 0 && (a.StatusCode != http.StatusOK || !strings.HasSuffix(string(text), c.late) || string(text) == c.late):
-				t.Errorf("%s in its middle: %d %s", c.path, a.StatusCode, text)
+			case good == 0 && (status != http.StatusInternalServerError || text != c.whole):
+				t.Errorf("%s at once: %d %s", c.path, status, text)
+			case good > 0 && (status != http.StatusOK || !strings.HasSuffix(text, c.late) || text == c.late):
+				t.Errorf("%s in its middle: %d %s", c.path, status, text)
 			}
 		}
 	}

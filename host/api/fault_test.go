@@ -191,30 +191,42 @@ func TestAPI_FailedPass(t *testing.T) {
 	}
 }
 
-func TestAPI_FailedLater_IsAnEventThenDone(t *testing.T) {
-	passes, seen := 0, make(chan struct{})
+// lostAfter is the answer of a host whose device is lost after some passes. If there are any, the headers are sent before that.
+func lostAfter(t *testing.T, passes int, path, body string) (status int, text string) {
+	t.Helper()
+	done, seen := 0, make(chan struct{})
 	r := newRig(t, func(s *setup) {
 		s.fail = func(*scheduler.Batch) error {
-			if passes++; passes <= 3 {
+			if done++; done <= passes {
 				return nil
 			}
 			<-seen
 			return errors.New("the device is lost")
 		}
 	})
-	a, err := http.Post(r.url+"/v1/chat/completions", "application/json", strings.NewReader(`{`+hello+`,"stream":true}`))
+	if passes == 0 {
+		close(seen)
+	}
+	a, err := http.Post(r.url+path, "application/json", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer a.Body.Close()
-	close(seen) // the headers are here, so an event was sent
-	body, err := io.ReadAll(a.Body)
+	if passes > 0 {
+		close(seen) // the headers are here, so something of the answer was sent
+	}
+	all, err := io.ReadAll(a.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	events := frames(t, string(body))
-	if n := len(events); a.StatusCode != 200 || n < 3 || events[n-1] != "[DONE]" || !strings.HasPrefix(events[n-2], `{"error":{`) {
-		t.Errorf("%d %q", a.StatusCode, events)
+	return a.StatusCode, string(all)
+}
+
+func TestAPI_FailedLater_IsAnEventThenDone(t *testing.T) {
+	status, body := lostAfter(t, 3, "/v1/chat/completions", `{`+hello+`,"stream":true}`)
+	events := frames(t, body)
+	if n := len(events); status != 200 || n < 3 || events[n-1] != "[DONE]" || !strings.HasPrefix(events[n-2], `{"error":{`) {
+		t.Errorf("%d %q", status, events)
 	}
 }
 

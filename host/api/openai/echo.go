@@ -63,8 +63,7 @@ func (p *echoed) first(engine serving.Engine) *textProbs {
 // part describes the prompt's tokens from number i on that events tell of.
 func (p *echoed) part(engine serving.Engine, i int, told []scheduler.PromptToken) *textProbs {
 	t := &textProbs{}
-	for k, token := range told {
-		prob, _ := wire.Probability(engine, scheduler.Event{Token: token.Token, Logprobs: token.Logprobs})
+	for k, prob := range wire.PromptProbabilities(engine, told) {
 		t.add(prob, p.offsets[i+k])
 	}
 	return t

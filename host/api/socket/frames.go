@@ -125,7 +125,7 @@ func (a *answer) frameOf(e scheduler.Event) any {
 		return startedFrame{Type: "started", ID: a.id, Stream: a.connection.api.nameOf(a.stream), Model: c.Request.Model.Name,
 			Seed: a.seed, Prompt: e.Started.PromptTokens, Cached: e.Started.CachedTokens, Warnings: wire.Warnings(c.Request)}
 	case scheduler.KindPrompt:
-		return promptFrame{Type: "prompt", ID: a.id, Seq: e.Seq, Prompt: wire.PromptProbabilities(engine, e)}
+		return promptFrame{Type: "prompt", ID: a.id, Seq: e.Seq, Prompt: wire.PromptProbabilities(engine, e.Prompt)}
 	case scheduler.KindOutput:
 		return outputFrame{Type: "output", ID: a.id, Seq: e.Seq, PluginOutput: wire.OutputOf(*e.Output)}
 	case scheduler.KindRewound:

@@ -31,9 +31,9 @@ func Probability(engine serving.Engine, e scheduler.Event) (p TokenProb, ok bool
 	return p, true
 }
 
-// PromptProbabilities describes the tokens of the prompt that e tells of; none where it tells of others.
-func PromptProbabilities(engine serving.Engine, e scheduler.Event) (all []TokenProb) {
-	for _, t := range e.Prompt {
+// PromptProbabilities describes tokens of a prompt.
+func PromptProbabilities(engine serving.Engine, tokens []scheduler.PromptToken) (all []TokenProb) {
+	for _, t := range tokens {
 		p, _ := Probability(engine, scheduler.Event{Token: t.Token, Logprobs: t.Logprobs})
 		all = append(all, p)
 	}
