@@ -20,8 +20,7 @@ var (
 	ErrAborted     = errors.New("aborted")                 // a part of the batch may be in the cache
 	ErrCancelled   = errors.New("cancelled")
 	ErrUnsupported = errors.New("not supported by llama.cpp")
-	ErrGrammar     = fmt.Errorf("%w: grammar", ErrInvalid)
-	ErrNoToken     = fmt.Errorf("%w: no token is left to choose from", ErrFailed) // biases, masks and grammar leave none
+	ErrNoToken     = fmt.Errorf("%w: no token is left to choose from", ErrFailed) // biases and masks leave none
 )
 
 // What LoadModel finds wrong with a file before llama.cpp sees it.
@@ -41,7 +40,6 @@ var sentinels = map[C.int32_t]error{
 	C.PS_CANCELLED:   ErrCancelled,
 	C.PS_UNSUPPORTED: ErrUnsupported,
 	C.PS_NO_TOKEN:    ErrNoToken,
-	C.PS_BAD_GRAMMAR: ErrGrammar,
 }
 
 // failure turns a code of the shim into an error; the common case allocates nothing.

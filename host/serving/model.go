@@ -94,8 +94,6 @@ type Engine interface {
 	Shown(t int32) string
 	// NewChain builds the sampler chain of one request.
 	NewChain(p sampling.Params) ([]chain.Stage, error)
-	// GrammarOf is the GBNF of what an answer must look like; "": it may look like anything.
-	GrammarOf(c sampling.Constraint) (string, error)
 	// Triggers are those of a lazy grammar, as the engine takes them.
 	Triggers(p sampling.Params) ([]sampling.Trigger, error)
 	// PreservedTokens are the control tokens that an answer shows.

@@ -12,9 +12,9 @@ import (
 )
 
 // A verdict is what llama.cpp's grammars say of a text. testdata has them as lines: `accept "text"`,
-// or `reject 12 "text"`, where 12 is how many bytes of the text could be followed. They were written
-// down by the automaton that was here before this package, which gave the same as llama.cpp's. It
-// refused rules that begin with themselves, and chains of ten thousands of rules; those are read here.
+// or `reject 12 "text"`, where 12 is how many bytes of the text could be followed. The automaton that
+// was here before this package wrote them down; it gave the same as llama.cpp's. It refused rules that
+// begin with themselves, and chains of ten thousands of rules; those are read here.
 type verdict struct {
 	text    string
 	follows int

@@ -71,9 +71,6 @@ func (Toy) Detokenize(tokens []int32) (string, error) {
 // Piece is the byte that a token is.
 func (Toy) Piece(t int32) string { return string([]byte{byte(t)}) }
 
-// GrammarOf is a grammar that is given.
-func (Toy) GrammarOf(c sampling.Constraint) (string, error) { return c.Grammar, nil }
-
 // Triggers are as they were given.
 func (Toy) Triggers(p sampling.Params) ([]sampling.Trigger, error) { return p.GrammarTriggers, nil }
 
