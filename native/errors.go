@@ -47,24 +47,5 @@ func failure(code C.int32_t, e *C.ps_error) error {
 	if code == C.PS_OK {
 		return nil
 	}
-	return &callError{sentinels[code], C.GoString(&e.text[0])}
-}
-
-// callError is what a call into llama.cpp failed for.
-type callError struct {
-	kind   error
-	reason string
-}
-
-func (e *callError) Error() string { return e.kind.Error() + ": " + e.reason }
-
-func (e *callError) Unwrap() error { return e.kind }
-
-// Reason is llama.cpp's own reason for an error of this package, without what failed where; "" if it gave none.
-func Reason(err error) string {
-	var failed *callError
-	if errors.As(err, &failed) {
-		return failed.reason
-	}
-	return ""
+	return fmt.Errorf("%w: %s", sentinels[code], C.GoString(&e.text[0]))
 }
