@@ -289,20 +289,20 @@ func (s *Scheduler) draft(j *job, n int) {
 	s.record.Drafts++
 }
 
-// rows are those that the pass has for a worker's job.
+// rows are those that the pass has for a worker's job, from the one on that is to be drawn from.
 func (s *Scheduler) rows(j *job) worker.Rows {
 	g := &j.guess
 	g.logits = g.logits[:0]
-	for i := range 1 + len(g.draft) {
+	for i := g.row; i <= len(g.draft); i++ {
 		g.logits = append(g.logits, s.backend.Row(j.outputRow+i))
 	}
-	return worker.Rows{Logits: g.logits, Context: g.at, Draft: g.draft}
+	return worker.Rows{Logits: g.logits, First: g.row, Context: g.at, Draft: g.draft}
 }
 
 // leavesDraft reports whether the token that a native chain has drawn is the job's last of this tick; else the next row is to be drawn from.
 func (j *job) leavesDraft() bool {
 	g := &j.guess
-	if j.done || !j.drafting() || !chain.Native(j.chain.Stages()) {
+	if j.done || !j.drafting() || j.worker != nil || !chain.Native(j.chain.Stages()) {
 		return true
 	}
 	n := j.answer.Along(g.at, g.draft)

@@ -25,7 +25,8 @@ type View struct {
 type Stage interface {
 	// Traits tells what the stage is, from before its first call until its end.
 	Traits() Traits
-	// Native tells that the backend can run this stage itself, and soon. It may become false, once the stage has turned out to be slow.
+	// Native tells that the backend can run this stage itself, and soon. It may become false, once the stage has turned out to be slow: its
+	// draw then fails with ErrSlow, and Apply, on a worker, draws the same token from the same row.
 	// Chains of exactly one native stage take the fast path: the backend draws all their tokens in one call. Any other chain runs on a
 	// goroutine of its own (package worker), and so does that of a request with stop rules, log-probabilities or a trace.
 	Native() bool
@@ -129,4 +130,6 @@ type Guard interface {
 var (
 	ErrNoToken    = errors.New("no token is left to choose from")
 	ErrNotAllowed = errors.New("the request does not allow it") // or another of its stages does not
+	// ErrSlow is of the draw of a native stage that would take long: it is to be drawn on a worker.
+	ErrSlow = errors.New("the draw takes too long for the others to wait for it")
 )
