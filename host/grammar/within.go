@@ -16,8 +16,8 @@ import (
 // long. What it has found out is kept; with more steps it has a result.
 var ErrLater = errors.New("to follow the grammar here takes longer than there is time for now")
 
-// MaskWithin is Mask, but takes no more than about so many steps. One is a quarter of a microsecond at
-// most.
+// MaskWithin is Mask, but takes no more than about so many steps, of which each is a quarter of a
+// microsecond or less. With as many as Mask may take, it is Mask.
 //
 // # Errors
 //
@@ -56,7 +56,12 @@ type work struct {
 
 func unhurried() *work { return &work{left: maxWork} }
 
-func briefly(steps int) *work { return &work{left: min(steps, maxWork-1), brief: true} }
+func briefly(steps int) *work {
+	if steps >= maxWork {
+		return unhurried()
+	}
+	return &work{left: steps, brief: true}
+}
 
 func (w *work) spend(n int) error {
 	w.held += n
