@@ -50,6 +50,7 @@ type Traits struct {
 	Prepares bool // it is a Preparer
 	TakesRow bool // it is a RowTaker
 	Guards   bool // it is a Guard
+	Foresees bool // it is a Foreseer
 
 	// IgnoresRow: Apply does not look at the row where there are candidates, so it need not be given
 	// the row along with them.
@@ -117,6 +118,13 @@ type RowTaker interface {
 	// quick, and it keeps nothing of what it is given. If Apply leaves the view as it is, the next stage is given the row. With false it
 	// has taken nothing, and finds a copy in the view.
 	TakeRow(WholeRow) bool
+}
+
+// Foreseer is a stage that may know how the answer goes on before there is a row.
+type Foreseer interface {
+	// Foresee gives tokens that are likely to come next, at most so many, where hardly any others may; mostly there are none. It changes
+	// nothing and must be quick: the tick waits.
+	Foresee(most int) []Token
 }
 
 // Guard is a stage that knows which tokens the request allows: it has a grammar. What other stages choose, force or splice

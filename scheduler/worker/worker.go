@@ -102,6 +102,9 @@ func (w *Worker) Do(task func() error, instead func()) {
 // Busy reports whether the worker has a row or a task. Chain and answer are its own until then.
 func (w *Worker) Busy() bool { return w != nil && w.busy }
 
+// Idle reports whether the worker does nothing with the answer and will do nothing before it is told to.
+func (w *Worker) Idle() bool { return w == nil || !w.busy && !w.prepared }
+
 // Done has a message when a busy worker is done. Collect follows.
 func (w *Worker) Done() <-chan struct{} { return w.done }
 
