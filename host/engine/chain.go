@@ -40,6 +40,7 @@ var (
 	_ chain.Stage    = (*Stage)(nil)
 	_ chain.RowTaker = (*Stage)(nil)
 	_ chain.Preparer = (*Stage)(nil)
+	_ chain.Foreseer = (*Stage)(nil)
 	_ chain.Guard    = (*Stage)(nil)
 )
 
@@ -214,7 +215,7 @@ func (e *Engine) addBias(o *native.SamplerOptions, p sampling.Params) {
 // they may have to look at it again: where that forbids all candidates, they choose from the row.
 func (s *Stage) Traits() chain.Traits {
 	free := s.rules == nil
-	return chain.Traits{Name: s.name, Guards: !free, Prepares: !free, TakesRow: free && len(s.biases) == 0, IgnoresRow: free}
+	return chain.Traits{Name: s.name, Guards: !free, Prepares: !free, Foresees: !free, TakesRow: free && len(s.biases) == 0, IgnoresRow: free}
 }
 
 // Native implements chain.Stage.

@@ -75,6 +75,7 @@ type Engine struct {
 	arrange         sync.Once
 	arranged        *grammar.Vocabulary // see tokens
 	scratch         sync.Pool           // of *scratch
+	spelt           spellings
 	identity        *identity
 }
 

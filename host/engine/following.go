@@ -23,6 +23,7 @@ type following struct {
 	grammar     *grammar.Grammar
 	tokens      *grammar.Vocabulary
 	piece       func(scheduler.Token) string // its bytes, with the text of control tokens
+	spell       func(text []byte) []scheduler.Token
 	start, here grammar.State
 	behind      []told // tokens that here does not know yet
 	rests       bool   // it restricts nothing, and is told no token
@@ -43,7 +44,7 @@ const hurriedSteps = 1000
 
 // newFollowing begins with prefix, the tokens of the prompt that the grammar begins with.
 func (e *Engine) newFollowing(g *grammar.Grammar, prefix []scheduler.Token) (*following, error) {
-	f := &following{grammar: g, tokens: e.tokens(), piece: e.model.SpecialPiece, here: g.Start(), slow: true, pool: &e.scratch}
+	f := &following{grammar: g, tokens: e.tokens(), piece: e.model.SpecialPiece, spell: e.spelling, here: g.Start(), slow: true, pool: &e.scratch}
 	n, err := f.count(prefix, 0)
 	if err != nil {
 		return nil, err

@@ -103,37 +103,6 @@ func (g *Grammar) advance(s State, text []byte, w *work) (State, bool, error) {
 	return State{n}, true, nil
 }
 
-// maxForced is how many bytes Forced looks ahead.
-const maxForced = 4096
-
-// Forced is the bytes that must come next: as far as there is one way to go on, and the text may
-// not end.
-func (g *Grammar) Forced(s State) ([]byte, error) {
-	var text []byte
-	w := unhurried()
-	for n := s.node; n != nil && len(text) < maxForced && !n.complete && !n.takesToken(); {
-		var only *node
-		var b byte
-		for c := range 256 {
-			to, err := g.step(n, byte(c), w)
-			if err != nil {
-				return text, err
-			}
-			if to == dead {
-				continue
-			}
-			if only != nil {
-				return text, nil
-			}
-			only, b = to, byte(c)
-		}
-		if n = only; n != nil {
-			text = append(text, b)
-		}
-	}
-	return text, nil
-}
-
 // takesToken reports whether a token may come for its number.
 func (n *node) takesToken() bool {
 	return len(n.pairs) > 0 && n.pairs[len(n.pairs)-1].reads != readsBytes
