@@ -25,6 +25,7 @@ type Grammar struct {
 	automata   *lexeme.Automata
 	words      []lexeme.State // by lexeme: where it begins
 	table      *table
+	counted    *counted // nil: no Memory bounds it
 	generation uint32
 	names      uint64
 	closure    closure

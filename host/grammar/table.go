@@ -122,10 +122,17 @@ func distinct(pairs []pair) []pair {
 }
 
 // bound forgets all where too much is kept.
-func (g *Grammar) bound() {
+func (g *Grammar) bound() error {
+	if g.crowded() {
+		g.long.Store(true)
+		defer g.tell()
+		return g.renew()
+	}
 	if g.table.bytes >= g.mostKept {
+		g.long.Store(true)
 		g.forget()
 	}
+	return nil
 }
 
 // withRoom does what may find the automata full: then it is done again in new ones. Whatever f uses of

@@ -140,10 +140,9 @@ func (g *Grammar) lexemes(w *work, f func() error) error {
 // prepared sees to it that there is room for what an operation makes.
 func (g *Grammar) prepared(w *work, n *node) error {
 	if !w.brief {
-		g.bound()
-		return nil
+		return g.bound()
 	}
-	if g.table.bytes >= g.mostKept { // to forget all takes long
+	if g.table.bytes >= g.mostKept || g.crowded() { // to forget all takes long
 		return ErrLater
 	}
 	return w.spend(g.moving(n, w.left))
