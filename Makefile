@@ -291,6 +291,10 @@ simulate: ## what fleets of 1 to 1,000 replicas do, on virtual time, into docs/s
 bench-plugins: build plugins $(BENCH_MODEL) ## what plugins cost eight streams
 	go run ./tools/benchpeer -only plugins $(ARGS)
 
+.PHONY: bench-schemas
+bench-schemas: build $(BENCH_MODEL) ## what schemas cost eight streams
+	go run ./tools/benchpeer -only schemas $(ARGS)
+
 .PHONY: bench-calls
 bench-calls: build plugins ## what one call of a plugin costs the host
 	go test -run '^$$' -bench 'MinP_Sample|Row' -benchtime 20ms -count 10 ./host/plugin/examples

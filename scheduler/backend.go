@@ -48,7 +48,7 @@ type Backend interface {
 	// valid until the next Start. Stages may write to it. Without such a row it returns nil, which fails the answer.
 	Row(i int) []float32
 	// SampleRows draws one token for each entry; every Stage in it is Native. Results are written into the
-	// entries; an entry without a row gets an error.
+	// entries; an entry without a row gets an error, and chain.ErrSlow one that would hold up the others.
 	SampleRows(draws []Draw)
 
 	answer.Vocabulary

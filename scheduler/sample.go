@@ -3,6 +3,7 @@
 package scheduler
 
 import (
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -39,7 +40,8 @@ func (s *Scheduler) prepareWorkers(jobs []*job) {
 }
 
 // sample draws the next token of every job whose last pending token was computed, and takes it into the answer; where that is what was
-// guessed, then the one after it. Tokens of native stages are drawn in one call, one of each job; workers draw the others meanwhile.
+// guessed, then the one after it. Tokens of native stages are drawn in one call, one of each job; workers draw the others meanwhile, and what
+// turns out to take long.
 func (s *Scheduler) sample(jobs []*job) {
 	start := s.config.Clock()
 	sampling := &s.sampling
@@ -51,8 +53,7 @@ func (s *Scheduler) sample(jobs []*job) {
 		switch {
 		case j.outputRow < 0:
 		case j.worker != nil:
-			j.worker.Draw(s.rows(j))
-			sampling.drawing = append(sampling.drawing, j)
+			s.lend(j)
 		default:
 			sampling.native = append(sampling.native, j)
 		}
@@ -64,6 +65,12 @@ func (s *Scheduler) sample(jobs []*job) {
 	if len(sampling.drawing) > 0 {
 		s.awaitWorkers()
 	}
+}
+
+// lend has a job's worker draw from its rows.
+func (s *Scheduler) lend(j *job) {
+	j.worker.Draw(s.rows(j))
+	s.sampling.drawing = append(s.sampling.drawing, j)
 }
 
 // drawNative has the backend draw a token for each of some jobs with native chains, and takes it into the answer.
@@ -79,9 +86,13 @@ func (s *Scheduler) drawNative(jobs []*job) {
 		}
 	}
 	s.each(jobs, func(i int, j *job) {
-		if d := &draws[i]; d.Err != nil {
+		switch d := &draws[i]; {
+		case errors.Is(d.Err, chain.ErrSlow):
+			s.giveWorker(j, true)
+			s.lend(j)
+		case d.Err != nil:
 			j.answer.Fail(d.Err)
-		} else {
+		default:
 			j.answer.Advance(d.Token, answer.Details{})
 		}
 	})

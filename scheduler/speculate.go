@@ -21,18 +21,19 @@ import (
 
 // speculation is what the ticks need for that; its memory is used again.
 type speculation struct {
-	drafter draft.Drafter // nil: none, or it has panicked
-	chances draft.Chances // of the drafts of all answers
-	asks    []*draft.Ask
-	asked   []*job
-	trials  []*job
-	offers  estimator.Drafts
-	costs   time.Duration // of a token in a call of the drafter
-	budget  draft.Budget  // of all answers
-	spent   time.Duration // by the drafter in this tick
-	alone   time.Duration // what the tick would take without drafts
-	chosen  time.Duration // and with those that promise something
-	with    time.Duration // the longest pass with drafts that is believed
+	drafter  draft.Drafter // nil: none, or it has panicked
+	chances  draft.Chances // of the drafts of all answers
+	asks     []*draft.Ask
+	asked    []*job
+	foreseen []*job // their stages know how they go on: the drafter is not asked
+	trials   []*job
+	offers   estimator.Drafts
+	costs    time.Duration // of a token in a call of the drafter
+	budget   draft.Budget  // of all answers
+	spent    time.Duration // by the drafter in this tick
+	alone    time.Duration // what the tick would take without drafts
+	chosen   time.Duration // and with those that promise something
+	with     time.Duration // the longest pass with drafts that is believed
 }
 
 // guess is what a job has to do with the drafter.
@@ -66,7 +67,7 @@ func sameDrafting(jobs []*job) int {
 // would be, nor where sets of adapters have passes of their own.
 func (s *Scheduler) speculate() {
 	p := &s.speculation
-	p.asked, p.spent = p.asked[:0], 0
+	p.asked, p.foreseen, p.spent = p.asked[:0], p.foreseen[:0], 0
 	if p.drafter == nil || s.decoding == 0 || len(s.prefilling) > 0 || sameAdapters(s.planned) < len(s.planned) {
 		return
 	}
@@ -75,6 +76,7 @@ func (s *Scheduler) speculate() {
 	s.earn()
 	s.chooseAsked()
 	s.askDrafter()
+	p.asked = append(p.asked, p.foreseen...)
 	length := s.choose(0, func(a *draft.Ask) int { return len(a.Draft) })
 	if !s.costly() { // else it was asked for trials only
 		s.chooseTrials()
@@ -162,7 +164,10 @@ func (s *Scheduler) chooseAsked() {
 	p := &s.speculation
 	for _, j := range s.planned {
 		j.guess.ask.Most, j.guess.trial, j.guess.rows = s.mostDrafted(j), false, 0
-		if j.guess.ask.Most > 0 {
+		switch {
+		case s.foresee(j):
+			p.foreseen = append(p.foreseen, j)
+		case j.guess.ask.Most > 0:
 			p.asked = append(p.asked, j)
 		}
 	}
@@ -257,20 +262,9 @@ func (s *Scheduler) chance(j *job) float64 {
 // firstDrafts is how many tokens drafts of an answer have at most before any was right. After that they have up to twice as many as were.
 const firstDrafts = 2
 
-// mostDrafted is how many tokens may be guessed of a job's answer now: none beyond its end, and at first few.
+// mostDrafted is how many tokens a drafter may guess of a job's answer now, at first few.
 func (s *Scheduler) mostDrafted(j *job) int {
-	most := min(s.config.MostDrafted, max(firstDrafts, 2*j.accepted, j.req.LeastDrafted))
-	if j.req.MostDrafted != 0 {
-		most = min(most, j.req.MostDrafted)
-	}
-	most = min(most, s.limits.longest()-len(j.answer.Context())-1)
-	if n := j.beforeAdapters(); n > 0 {
-		most = min(most, n-1) // the pass computes all of them with the model alone
-	}
-	if j.req.MaxTokens > 0 {
-		most = min(most, j.req.MaxTokens-j.answer.Generated()-1)
-	}
-	return most
+	return min(s.roomAhead(j), max(firstDrafts, 2*j.accepted, j.req.LeastDrafted))
 }
 
 // draft plans up to n guessed tokens of a job, as far as there are free cells and rows.
@@ -289,20 +283,20 @@ func (s *Scheduler) draft(j *job, n int) {
 	s.record.Drafts++
 }
 
-// rows are those that the pass has for a worker's job.
+// rows are those that the pass has for a worker's job, from the one on that is to be drawn from.
 func (s *Scheduler) rows(j *job) worker.Rows {
 	g := &j.guess
 	g.logits = g.logits[:0]
-	for i := range 1 + len(g.draft) {
+	for i := g.row; i <= len(g.draft); i++ {
 		g.logits = append(g.logits, s.backend.Row(j.outputRow+i))
 	}
-	return worker.Rows{Logits: g.logits, Context: g.at, Draft: g.draft}
+	return worker.Rows{Logits: g.logits, First: g.row, Context: g.at, Draft: g.draft}
 }
 
 // leavesDraft reports whether the token that a native chain has drawn is the job's last of this tick; else the next row is to be drawn from.
 func (j *job) leavesDraft() bool {
 	g := &j.guess
-	if j.done || !j.drafting() || !chain.Native(j.chain.Stages()) {
+	if j.done || !j.drafting() || j.worker != nil || !chain.Native(j.chain.Stages()) {
 		return true
 	}
 	n := j.answer.Along(g.at, g.draft)

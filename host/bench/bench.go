@@ -9,6 +9,7 @@ package bench
 import (
 	"context"
 	"encoding/json"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,6 +20,7 @@ type Request struct {
 	Temperature float64
 	Seed        uint32
 	Plugins     json.RawMessage // the field plugins, which Penstock knows; empty: none
+	Schema      json.RawMessage // that the answer must fit; empty: it may be any text
 }
 
 // Usage is what a server says a request came to, in tokens. Zero if it does not say.
@@ -45,6 +47,22 @@ type withPlugins struct {
 
 func (w withPlugins) Stream(ctx context.Context, r Request, arrived func(at time.Time)) (Usage, error) {
 	r.Plugins = w.plugins
+	return w.Streamer.Stream(ctx, r, arrived)
+}
+
+// WithSchemas gives every request another schema: the one of its number, counted from 0.
+func WithSchemas(s Streamer, schema func(n int) json.RawMessage) Streamer {
+	return &withSchemas{Streamer: s, schema: schema}
+}
+
+type withSchemas struct {
+	Streamer
+	schema func(n int) json.RawMessage
+	sent   atomic.Int64
+}
+
+func (w *withSchemas) Stream(ctx context.Context, r Request, arrived func(at time.Time)) (Usage, error) {
+	r.Schema = w.schema(int(w.sent.Add(1) - 1))
 	return w.Streamer.Stream(ctx, r, arrived)
 }
 

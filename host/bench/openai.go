@@ -22,6 +22,7 @@ type body struct {
 	StreamOptions *streamOptions `json:"stream_options,omitempty"`
 
 	Plugins json.RawMessage `json:"plugins,omitempty"`
+	Schema  json.RawMessage `json:"json_schema,omitempty"` // as llama-server and Penstock have it on every route
 }
 
 type message struct {
@@ -35,7 +36,7 @@ type streamOptions struct {
 
 func bodyOf(r Request, model string, chat bool) body {
 	b := body{Model: model, MaxTokens: r.MaxTokens, Temperature: r.Temperature, Seed: r.Seed, IgnoreEOS: true,
-		Stream: true, StreamOptions: &streamOptions{IncludeUsage: true}, Plugins: r.Plugins}
+		Stream: true, StreamOptions: &streamOptions{IncludeUsage: true}, Plugins: r.Plugins, Schema: r.Schema}
 	if chat {
 		b.Messages = []message{{"user", r.Prompt}}
 	} else {

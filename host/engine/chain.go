@@ -28,7 +28,9 @@ type Stage struct {
 
 	wholeChain bool         // SampleRows can run it
 	rules      *following   // of the grammar; nil: there is none
-	slow       bool         // a token took long under the grammar
+	slow       bool         // a token takes long before the grammar wakes
+	first      int32        // the token that the samplers have chosen, while undecided
+	undecided  bool         // whether that one fits takes long to tell
 	lazy       *lazy        // when the grammar begins; nil: with the answer
 	thinking   *thinking    // nil: unknown, or of no interest
 	biases     []chain.Bias // if it does nothing else; llama.cpp would copy the whole row to change a few logits
@@ -37,6 +39,8 @@ type Stage struct {
 var (
 	_ chain.Stage    = (*Stage)(nil)
 	_ chain.RowTaker = (*Stage)(nil)
+	_ chain.Preparer = (*Stage)(nil)
+	_ chain.Foreseer = (*Stage)(nil)
 	_ chain.Guard    = (*Stage)(nil)
 )
 
@@ -211,11 +215,19 @@ func (e *Engine) addBias(o *native.SamplerOptions, p sampling.Params) {
 // they may have to look at it again: where that forbids all candidates, they choose from the row.
 func (s *Stage) Traits() chain.Traits {
 	free := s.rules == nil
-	return chain.Traits{Name: s.name, Guards: !free, TakesRow: free && len(s.biases) == 0, IgnoresRow: free}
+	return chain.Traits{Name: s.name, Guards: !free, Prepares: !free, Foresees: !free, TakesRow: free && len(s.biases) == 0, IgnoresRow: free}
 }
 
 // Native implements chain.Stage.
-func (s *Stage) Native() bool { return s.wholeChain && !s.slow }
+func (s *Stage) Native() bool { return s.wholeChain && !s.slow && !s.rules.isSlow() }
+
+// Prepare implements chain.Preparer. It asks for nothing: it makes the mask of an answer whose masks take long, which may be needed.
+func (s *Stage) Prepare() (chain.Prepared, error) {
+	if s.rules.guards() && s.rules.slow {
+		return chain.Prepared{}, asChainError(s.rules.prepare())
+	}
+	return chain.Prepared{}, nil
+}
 
 // Apply implements chain.Stage. A whole chain chooses as it does in SampleRows.
 func (s *Stage) Apply(v *chain.View) (err error) {
@@ -274,6 +286,7 @@ func (s *Stage) accept(t scheduler.Token) error {
 // rewind makes history the accepted tokens. The grammar does not see the prompt.
 func (s *Stage) rewind(history []scheduler.Token, prompt int) error {
 	s.rules.reset()
+	s.undecided = false
 	if s.rules.guards() {
 		if err := s.rules.accept(history[prompt:], 0); err != nil {
 			return err

@@ -25,13 +25,13 @@ func (e *Engine) read(c sampling.Constraint) (*grammar.Grammar, error) {
 	case len(c.JSONSchema) > 0:
 		g, err := e.ofSchema(string(normalSchema(c.JSONSchema)))
 		if err != nil {
-			err = sampling.Refused("json_schema", "json_schema cannot become a grammar: %v", err)
+			err = atFault(err, sampling.Refused("json_schema", "json_schema cannot become a grammar: %v", err))
 		}
 		return g, err
 	case c.Regex != "":
 		g, err := e.ofRegex(c.Regex)
 		if err != nil {
-			err = sampling.Refused("regex", "regex cannot become a grammar: %v", inCharacters(err, c.Regex))
+			err = atFault(err, sampling.Refused("regex", "regex cannot become a grammar: %v", inCharacters(err, c.Regex)))
 		}
 		return g, err
 	}
@@ -41,9 +41,17 @@ func (e *Engine) read(c sampling.Constraint) (*grammar.Grammar, error) {
 	case errors.As(err, &bad):
 		err = sampling.Refused("json_schema", "json_schema cannot become a grammar: %v", bad)
 	case err != nil:
-		err = sampling.Refused("grammar", "grammar cannot be used: %s", strings.TrimPrefix(err.Error(), gbnf.ErrInvalid.Error()+": "))
+		err = atFault(err, sampling.Refused("grammar", "grammar cannot be used: %s", strings.TrimPrefix(err.Error(), gbnf.ErrInvalid.Error()+": ")))
 	}
 	return g, err
+}
+
+// atFault is the refusal of a field, unless there is only no room for its grammar now.
+func atFault(err error, refused *sampling.Invalid) error {
+	if errors.Is(err, errCrowded) {
+		return errCrowded
+	}
+	return refused
 }
 
 // inCharacters tells the place of an error in a regular expression in characters.

@@ -74,6 +74,7 @@ type Engine struct {
 	arrange         sync.Once
 	arranged        *grammar.Vocabulary // see tokens
 	scratch         sync.Pool           // of *scratch
+	spelt           spellings
 	identity        *identity
 }
 
@@ -239,6 +240,7 @@ func (e *Engine) Backend() scheduler.Backend {
 
 // Close aborts a running forward pass and frees everything. Chains made by the engine may be closed later.
 func (e *Engine) Close() error {
+	e.arrange.Do(func() {}) // it may be at work: it reads the model
 	e.backend.close()
 	return errors.Join(e.Release(), e.template.Close(), e.model.Close())
 }

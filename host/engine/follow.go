@@ -3,31 +3,29 @@
 package engine
 
 import (
-	"time"
-
 	"github.com/penstock/penstock/scheduler"
 )
 
 // This file keeps a lazy grammar and the thinking of an answer in step with its tokens. While the model thinks, a lazy grammar sleeps
 // even where it was awake; when thinking ends, the grammar is told the end tag, which may be its trigger.
 
-// slowDraw is how long a token may take under a grammar before the answer gets a worker, so that others do not wait for it. Under most
-// grammars a token takes a tenth of a millisecond at most; in ambiguous ones, some tenths of a second.
-const slowDraw = 2 * time.Millisecond
+// sampleSoon is sample for the tick, which is not to wait. chain.ErrSlow says that the token takes long under the grammar: sample draws it
+// from the same row, as it would have been drawn here.
+func (s *Stage) sampleSoon(row []float32) (scheduler.Token, error) {
+	if s.rules == nil {
+		return s.sample(row)
+	}
+	s.rules.hurried = true
+	defer func() { s.rules.hurried = false }()
+	return s.sample(row)
+}
 
 // sample draws a token from a row, or takes the one that must come next.
 func (s *Stage) sample(row []float32) (scheduler.Token, error) {
 	if forced := s.thinking.force(); len(forced) > 0 && len(row) > 0 {
 		return forced[0], nil
 	}
-	var start time.Time
-	if s.rules != nil {
-		start = time.Now()
-	}
 	t, err := s.drawFitting(row)
-	if s.rules != nil && time.Since(start) > slowDraw {
-		s.slow = true
-	}
 	return t, asChainError(err)
 }
 
@@ -41,7 +39,7 @@ func (s *Stage) follow(t scheduler.Token) error {
 		return nil
 	}
 	resting := s.rests()
-	for _, t := range told(s.thinking, t) {
+	for _, t := range heard(s.thinking, t) {
 		begin, skip := []scheduler.Token{t}, 0
 		if s.lazy.asleep {
 			begin, skip = s.lazy.accept(t)
@@ -59,9 +57,9 @@ func (s *Stage) follow(t scheduler.Token) error {
 // rests reports whether a lazy grammar restricts nothing now.
 func (s *Stage) rests() bool { return s.lazy.asleep || s.thinking.active() }
 
-// told has the thinking accept a token, and returns what a lazy grammar is told then: the token, unless it belongs to the thinking, or
+// heard has the thinking accept a token, and returns what a lazy grammar is told then: the token, unless it belongs to the thinking, or
 // the end tag with which the thinking ended.
-func told(th *thinking, t scheduler.Token) []scheduler.Token {
+func heard(th *thinking, t scheduler.Token) []scheduler.Token {
 	was := th.active()
 	th.accept(t)
 	switch {

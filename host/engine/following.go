@@ -5,6 +5,8 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"sync"
 
 	"github.com/penstock/penstock/host/grammar"
@@ -14,18 +16,35 @@ import (
 )
 
 // following is how far an answer has come in its grammar. A nil one follows none. Errors are an unsatisfied, as the scheduler knows it.
+//
+// On the tick it takes only few steps. Where those do not suffice it is slow from then on, and the answer gets a worker, which takes as many
+// as it needs: beside the next forward passes if need be.
 type following struct {
 	grammar     *grammar.Grammar
 	tokens      *grammar.Vocabulary
 	piece       func(scheduler.Token) string // its bytes, with the text of control tokens
+	spell       func(text []byte) []scheduler.Token
 	start, here grammar.State
-	rests       bool // it restricts nothing, and is told no token
+	behind      []told // tokens that here does not know yet
+	rests       bool   // it restricts nothing, and is told no token
+	hurried     bool   // it is asked on the tick
+	slow        bool   // few steps did not suffice
+	hopeless    bool   // the masks take too long even with as many as there may be
 	pool        *sync.Pool
 }
 
+// told is a token that the grammar is told.
+type told struct {
+	token scheduler.Token
+	skip  int // bytes of its text that are left out
+}
+
+// hurriedSteps are what a question may take on the tick: a quarter of a millisecond or less.
+const hurriedSteps = 1000
+
 // newFollowing begins with prefix, the tokens of the prompt that the grammar begins with.
 func (e *Engine) newFollowing(g *grammar.Grammar, prefix []scheduler.Token) (*following, error) {
-	f := &following{grammar: g, tokens: e.tokens(), piece: e.model.SpecialPiece, here: g.Start(), pool: &e.scratch}
+	f := &following{grammar: g, tokens: e.tokens(), piece: e.model.SpecialPiece, spell: e.spelling, here: g.Start(), slow: true, pool: &e.scratch}
 	n, err := f.count(prefix, 0)
 	if err != nil {
 		return nil, err
@@ -34,31 +53,75 @@ func (e *Engine) newFollowing(g *grammar.Grammar, prefix []scheduler.Token) (*fo
 		return nil, fmt.Errorf("the grammar cannot begin as the prompt ends: its token %d does not fit", prefix[n])
 	}
 	err = f.accept(prefix, 0)
-	f.start = f.here
+	f.start, f.slow = f.here, false
 	return f, err
 }
 
 func (f *following) guards() bool { return f != nil && !f.rests }
 
+// isSlow reports whether the answer wants a worker.
+func (f *following) isSlow() bool { return f != nil && f.slow }
+
 // reset goes back to the beginning of the answer.
 func (f *following) reset() {
 	if f != nil {
-		f.here = f.start
+		f.here, f.behind = f.start, f.behind[:0]
 	}
+}
+
+// unhurried asks with few steps, and if those do not suffice with as many as it takes, unless the tick waits.
+func (f *following) unhurried(ask func(steps int) error) error {
+	if !f.slow {
+		err := ask(hurriedSteps)
+		if !errors.Is(err, grammar.ErrLater) {
+			return unfollowed(err)
+		}
+		if f.slow = true; f.hurried {
+			return chain.ErrSlow
+		}
+	}
+	return unfollowed(ask(math.MaxInt))
 }
 
 // after is the state after a token, of whose text skip bytes are left out; false where it may not come.
 func (f *following) after(s grammar.State, t scheduler.Token, skip int) (to grammar.State, fits bool, err error) {
-	if text := f.piece(t); skip > 0 && text != "" {
-		to, fits, err = f.grammar.Advance(s, []byte(text[min(skip, len(text)):]))
-	} else {
-		to, fits, err = f.grammar.Token(s, f.tokens, t)
+	err = f.unhurried(func(steps int) (err error) {
+		if text := f.piece(t); skip > 0 && text != "" {
+			to, fits, err = f.grammar.AdvanceWithin(s, []byte(text[min(skip, len(text)):]), steps)
+		} else {
+			to, fits, err = f.grammar.TokenWithin(s, f.tokens, t, steps)
+		}
+		return err
+	})
+	return to, fits, err
+}
+
+// catchUp moves on by the tokens that it is behind. Where one does not fit, nothing fits from then on, until reset.
+func (f *following) catchUp() error {
+	for i, told := range f.behind {
+		to, fits, err := f.after(f.here, told.token, told.skip)
+		if errors.Is(err, chain.ErrSlow) {
+			f.behind = slices.Delete(f.behind, 0, i)
+			return err
+		}
+		if err == nil && !fits {
+			err = unfollowed(fmt.Errorf("token %d does not fit the grammar here", told.token))
+		}
+		if err != nil {
+			f.here, f.behind = grammar.State{}, f.behind[:0]
+			return err
+		}
+		f.here = to
 	}
-	return to, fits, unfollowed(err)
+	f.behind = f.behind[:0]
+	return nil
 }
 
 // allows reports whether a token may come next.
 func (f *following) allows(t scheduler.Token) (bool, error) {
+	if err := f.catchUp(); err != nil {
+		return false, err
+	}
 	_, fits, err := f.after(f.here, t, 0)
 	return fits, err
 }
@@ -67,6 +130,9 @@ func (f *following) allows(t scheduler.Token) (bool, error) {
 func (f *following) count(tokens []scheduler.Token, skip int) (int, error) {
 	if f == nil {
 		return len(tokens), nil
+	}
+	if err := f.catchUp(); err != nil {
+		return 0, err
 	}
 	s := f.here
 	for i, t := range tokens {
@@ -80,18 +146,31 @@ func (f *following) count(tokens []scheduler.Token, skip int) (int, error) {
 	return len(tokens), nil
 }
 
-// accept moves on by tokens, of whose first skip bytes are left out. Where one does not fit, nothing fits from then on, until reset.
+// accept moves on by tokens, of whose first skip bytes are left out. Where that takes long, it is left for the next question: the tick may
+// wait.
 func (f *following) accept(tokens []scheduler.Token, skip int) error {
 	for _, t := range tokens {
-		to, fits, err := f.after(f.here, t, skip)
-		if err == nil && !fits {
-			err = unfollowed(fmt.Errorf("token %d does not fit the grammar here", t))
-		}
-		if err != nil {
-			f.here = grammar.State{}
-			return err
-		}
-		f.here, skip = to, 0
+		f.behind, skip = append(f.behind, told{t, skip}), 0
+	}
+	before := f.hurried
+	f.hurried = true
+	err := f.catchUp()
+	f.hurried = before
+	if errors.Is(err, chain.ErrSlow) {
+		return nil
+	}
+	return err
+}
+
+// prepare makes the mask that the next token may need, while nobody waits for it.
+func (f *following) prepare() error {
+	if err := f.catchUp(); err != nil {
+		return err
+	}
+	w := f.scratch()
+	defer f.pool.Put(w)
+	if !f.hopeless {
+		f.hopeless = errors.Is(f.grammar.Mask(f.here, f.tokens, w.mask), grammar.ErrAmbiguous)
 	}
 	return nil
 }
@@ -129,9 +208,13 @@ func (f *following) scratch() *scratch {
 
 // fill writes which tokens of a row may come next: where it takes too long to tell of all, of the likeliest.
 func (f *following) fill(w *scratch, row []float32) error {
-	err := f.grammar.Mask(f.here, f.tokens, w.mask)
+	err := f.unhurried(func(steps int) error { return f.grammar.MaskWithin(f.here, f.tokens, w.mask, steps) })
 	if !errors.Is(err, grammar.ErrAmbiguous) {
-		return unfollowed(err)
+		return err
+	}
+	if f.hurried { // to try single tokens takes long
+		f.slow = true
+		return chain.ErrSlow
 	}
 	clear(w.mask)
 	n := native.TopLogits(row, w.ids[:min(tried, len(w.ids))], w.logits)
@@ -139,7 +222,7 @@ func (f *following) fill(w *scratch, row []float32) error {
 		return unfollowed(few)
 	}
 	if !w.any() {
-		return unfollowed(err)
+		return err
 	}
 	return nil
 }

@@ -7,21 +7,24 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"runtime"
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/penstock/penstock/host/grammar"
 	"github.com/penstock/penstock/host/grammar/gbnf"
 	"github.com/penstock/penstock/host/grammar/lexeme"
 	regex "github.com/penstock/penstock/host/grammar/pattern"
 	"github.com/penstock/penstock/host/grammar/schema"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // maxGrammars is how many grammars are kept for requests to come, and maxGrammarBytes about how much they may take together.
 const (
 	maxGrammars     = 64
-	maxGrammarBytes = 256 << 20
+	maxGrammarBytes = 256 << 20 // of those that answers and plugins follow, too
 )
 
 // notation is what a grammar is written in.
@@ -35,9 +38,13 @@ const (
 
 // grammars keeps the last grammars. All answers that give the same text follow the same grammar, and so share what is known of its states.
 type grammars struct {
-	mu    sync.Mutex
-	known map[grammarKey]*keptGrammar
-	order []grammarKey // the longest unused first
+	mu     sync.Mutex
+	known  map[grammarKey]*keptGrammar
+	order  []grammarKey    // the longest unused first
+	memory *grammar.Memory // nil: not made yet
+
+	freeing sync.Mutex
+	freed   time.Time // when the collector was last asked for memory
 }
 
 type grammarKey struct {
@@ -64,7 +71,9 @@ func (k *grammars) of(in notation, text string, read func() (*grammar.Grammar, e
 			defer k.mu.Unlock()
 			g.is, g.err = is, err
 		}()
-		is, err = read()
+		if is, err = read(); err == nil {
+			is, err = k.admit(is)
+		}
 	})
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -101,22 +110,79 @@ func (k *grammars) drop(key grammarKey, g *keptGrammar) {
 	}
 }
 
+// errCrowded refuses a grammar for which there is no memory now.
+var errCrowded = &refusal.Error{Kind: refusal.KindBusy, Code: "grammars_busy", Retry: 1,
+	Message: "the schemas and grammars of other answers take all the memory that there is for them; try again when some have ended"}
+
+// admit counts a new grammar. Where those that answers and plugins follow take all the memory, what has ended is freed first.
+func (k *grammars) admit(g *grammar.Grammar) (*grammar.Grammar, error) {
+	memory := k.room()
+	if memory.Add(g) {
+		return g, nil
+	}
+	k.mu.Lock()
+	k.forget(len(k.order))
+	k.mu.Unlock()
+	if k.collect(); memory.Add(g) {
+		return g, nil
+	}
+	return nil, errCrowded
+}
+
+// room is the memory of all grammars.
+func (k *grammars) room() *grammar.Memory {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.memory == nil {
+		k.memory = grammar.NewMemory(maxGrammarBytes)
+	}
+	return k.memory
+}
+
+const (
+	collectEvery = time.Second           // at most: a collection takes processor time from the answers
+	collectWait  = 50 * time.Millisecond // for what it has found to be counted no more
+)
+
+// collect has the collector free the grammars that nobody follows any more.
+func (k *grammars) collect() {
+	k.freeing.Lock()
+	defer k.freeing.Unlock()
+	if time.Since(k.freed) < collectEvery {
+		return
+	}
+	runtime.GC()
+	time.Sleep(collectWait)
+	k.freed = time.Now()
+}
+
 // bound drops the grammars that were unused longest while there are too many. Answers that follow one keep it until they end.
 func (k *grammars) bound() {
-	bytes, keep := 0, len(k.order)
-	for keep > 0 && len(k.order)-keep < maxGrammars {
-		if g := k.known[k.order[keep-1]].is; g != nil {
-			bytes += g.Fixed() + g.Size()
+	kept := 0
+	sizes := make([]int, len(k.order))
+	for i, key := range k.order {
+		if g := k.known[key].is; g != nil {
+			sizes[i] = g.Fixed() + g.Size()
+			kept += sizes[i]
 		}
-		if bytes > maxGrammarBytes && keep < len(k.order) {
+	}
+	others := max(k.memory.Used()-kept, 0) // that answers follow, but nobody asks for any more
+	drop := max(0, len(k.order)-maxGrammars)
+	for i, size := range sizes {
+		if i >= drop && (kept+others <= maxGrammarBytes || i == len(sizes)-1) {
 			break
 		}
-		keep--
+		kept, drop = kept-size, max(drop, i+1)
 	}
-	for _, key := range k.order[:keep] {
+	k.forget(drop)
+}
+
+// forget drops the n grammars that were unused longest.
+func (k *grammars) forget(n int) {
+	for _, key := range k.order[:n] {
 		delete(k.known, key)
 	}
-	k.order = slices.Delete(k.order, 0, keep)
+	k.order = slices.Delete(k.order, 0, n)
 }
 
 // tokens is the vocabulary as grammars see it: control tokens may come for their text, those that end an answer only at the end.
@@ -136,6 +202,10 @@ func (e *Engine) tokens() *grammar.Vocabulary {
 	})
 	return e.arranged
 }
+
+// Arrange has the vocabulary arranged for grammars, beside what the caller goes on with: of 256,000 tokens that takes a fifth of a second,
+// which the first request under a grammar would wait for.
+func (e *Engine) Arrange() { go e.tokens() }
 
 // answerRules are what llama.cpp calls the rule of a chat's JSON schema in the grammar of a format.
 var answerRules = []string{"response-format-schema", "response-format"}

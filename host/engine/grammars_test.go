@@ -5,10 +5,13 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/penstock/penstock/host/grammar"
+	"github.com/penstock/penstock/host/sampling"
 )
 
 func anyGrammar(t *testing.T) *grammar.Grammar {
@@ -76,5 +79,62 @@ func TestGrammars_Of_ForgetsErrors(t *testing.T) {
 	}
 	if reads != 2 || len(k.known) != 0 || len(k.order) != 0 {
 		t.Errorf("read %d times, %d kept, %d in order", reads, len(k.known), len(k.order))
+	}
+}
+
+// Answers that each follow a grammar of their own take no more memory than there is: beyond it a request is told to come again, and what has
+// ended makes room.
+func TestGrammars_Of_RefusesWhatHasNoRoom(t *testing.T) {
+	k := grammars{memory: grammar.NewMemory(2*4*anyGrammar(t).Fixed() + 1)}
+	n := 0
+	read := func() (*grammar.Grammar, error) {
+		n++
+		return k.of(inRegex, fmt.Sprint(n), func() (*grammar.Grammar, error) { return anyGrammar(t), nil })
+	}
+	var followed []*grammar.Grammar
+	for {
+		g, err := read()
+		if err != nil {
+			if !errors.Is(err, errCrowded) {
+				t.Error(err)
+			}
+			break
+		}
+		if followed = append(followed, g); len(followed) > 10 {
+			t.Fatal("there is room for any number")
+		}
+	}
+	if len(followed) != 4 {
+		t.Errorf("room for %d", len(followed))
+	}
+	if _, err := read(); !errors.Is(err, errCrowded) {
+		t.Errorf("another: %v", err)
+	}
+	runtime.KeepAlive(followed)
+	followed = nil
+	err := errCrowded
+	for end := time.Now().Add(time.Minute); err != nil && time.Now().Before(end); {
+		k.freed = time.Time{}
+		_, other := read()
+		errors.As(other, &err)
+		if other == nil {
+			err = nil
+		}
+	}
+	if err != nil {
+		t.Error("what has ended makes no room")
+	}
+}
+
+// A request for whose grammar there is no room is not told that its field is wrong.
+func TestEngine_NewChain_NoRoomIsNoFault(t *testing.T) {
+	e := opened(t, Options{})
+	e.grammars.memory = grammar.NewMemory(1)
+	for _, c := range []sampling.Constraint{{Grammar: `root ::= "a"`}, {Regex: "a"}, {JSONSchema: []byte(`{"type":"object"}`)}} {
+		p := sampling.Default()
+		p.Constraint = c
+		if _, err := e.NewChain(p); !errors.Is(err, errCrowded) {
+			t.Errorf("%+v: %v", c, err)
+		}
 	}
 }

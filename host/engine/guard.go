@@ -20,7 +20,7 @@ func (s *Stage) Fits(tokens []scheduler.Token) (int, error) {
 	var from []int             // by which of the tokens
 	skip := 0
 	for i, t := range tokens {
-		for _, t := range told(thinking, t) {
+		for _, t := range heard(thinking, t) {
 			if !s.lazy.asleep {
 				seen = append(seen, t)
 				continue

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"errors"
 	"math/bits"
 
 	"github.com/penstock/penstock/native"
@@ -15,14 +16,20 @@ import (
 
 // drawFitting is the token that the samplers choose from a row: among those that the grammar allows, where they first choose another.
 func (s *Stage) drawFitting(row []float32) (scheduler.Token, error) {
-	t, err := s.sampler.Sample(row)
+	t, err := s.first, error(nil)
+	if !s.undecided {
+		t, err = s.sampler.Sample(row)
+	}
 	if err != nil || !s.rules.guards() {
 		return t, err
 	}
-	if fits, err := s.rules.allows(t); fits || err != nil {
-		return t, err
+	s.first, s.undecided = t, false
+	fits, err := s.rules.allows(t)
+	if err == nil && !fits {
+		t, err = s.redraw(row)
 	}
-	return s.redraw(row)
+	s.undecided = errors.Is(err, chain.ErrSlow)
+	return t, err
 }
 
 // redraw chooses among the tokens of a row that the grammar allows.

@@ -57,5 +57,5 @@ func (b *backend) sample(d *scheduler.Draw) {
 		d.Token, d.Err = -1, fmt.Errorf("sample row %d: a stage of type %T is not this engine's", d.Row, d.Stage)
 		return
 	}
-	d.Token, d.Err = stage.sample(b.Row(d.Row))
+	d.Token, d.Err = stage.sampleSoon(b.Row(d.Row))
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
@@ -19,10 +20,12 @@ type Grammar struct {
 	mostKept, mostLexemes int // bytes, see maxKept
 	start                 *node
 
-	mu         sync.Mutex // over what is made as texts need it
+	mu         sync.Mutex  // over what is made as texts need it
+	long       atomic.Bool // whoever has the lock takes long
 	automata   *lexeme.Automata
 	words      []lexeme.State // by lexeme: where it begins
 	table      *table
+	counted    *counted // nil: no Memory bounds it
 	generation uint32
 	names      uint64
 	closure    closure
@@ -128,7 +131,7 @@ func (g *Grammar) Fixed() int {
 
 // begin is the node before the first byte.
 func (g *Grammar) begin() (*node, error) {
-	g.closure.begin(&work{left: maxWork})
+	g.closure.begin(unhurried())
 	g.closure.enter(g.root, nil)
 	if err := g.closure.run(); err != nil {
 		return nil, err

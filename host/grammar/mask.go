@@ -37,6 +37,10 @@ func (m *maskOf) write(mask []uint32) {
 //
 //   - ErrAmbiguous: the mask takes more than a bounded number of steps. Token may still tell of single tokens.
 func (g *Grammar) Mask(s State, v *Vocabulary, mask []uint32) error {
+	return g.mask(s, v, mask, unhurried())
+}
+
+func (g *Grammar) mask(s State, v *Vocabulary, mask []uint32, w *work) error {
 	if len(mask) != v.Words() {
 		return errMask
 	}
@@ -49,7 +53,7 @@ func (g *Grammar) Mask(s State, v *Vocabulary, mask []uint32) error {
 		known.write(mask)
 		return nil
 	}
-	n, err := g.current(n)
+	n, err := g.current(n, w)
 	if err != nil {
 		return err
 	}
@@ -58,19 +62,24 @@ func (g *Grammar) Mask(s State, v *Vocabulary, mask []uint32) error {
 		return nil
 	}
 	clear(mask)
-	m := masking{g: g, v: v, mask: mask, work: work{left: maxWork}}
+	m := masking{g: g, v: v, mask: mask, work: w}
 	if err := m.fill(n); err != nil {
 		return err
 	}
-	g.keep(n, v, mask)
+	g.keep(n, v, mask, w)
 	return nil
 }
 
 // current is n, or its like in the present table.
-func (g *Grammar) current(n *node) (*node, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.settle(n)
+func (g *Grammar) current(n *node, w *work) (*node, error) {
+	if err := g.lock(w); err != nil {
+		return nil, err
+	}
+	defer g.unlock()
+	if err := w.also(g.moving(n, w.left)); err != nil {
+		return nil, err
+	}
+	return g.settle(w, n)
 }
 
 // masking is the making of one mask.
@@ -79,24 +88,29 @@ type masking struct {
 	v    *Vocabulary
 	mask []uint32
 	path []*node // after each byte of the text that is walked
-	work work
+	work *work
 }
 
 func (m *masking) fill(n *node) error {
-	m.named(n)
+	if err := m.named(n); err != nil {
+		return err
+	}
 	if n.complete {
 		for _, token := range m.v.end {
 			setBit(m.mask, token)
 		}
 	}
-	room, any, err := m.g.room(n)
+	room, any, err := m.g.room(n, m.work)
 	if err != nil {
 		return err
 	}
 	if !any {
 		return m.walk(n, &m.v.all)
 	}
-	within := m.v.slices.within(room)
+	within, err := m.v.slices.within(room, m.work)
+	if err != nil {
+		return err
+	}
 	for w, bits := range within.mask {
 		m.mask[w] |= bits
 	}
@@ -108,6 +122,10 @@ func (m *masking) fill(n *node) error {
 	return nil
 }
 
+// nodesPerStep is how many nodes of a trie take as long to walk as a step, where what comes after them
+// is known.
+const nodesPerStep = 32
+
 // walk allows the tokens of a trie whose text fits.
 func (m *masking) walk(n *node, t *trie) error {
 	if len(m.path) <= t.depth {
@@ -115,12 +133,18 @@ func (m *masking) walk(n *node, t *trie) error {
 	}
 	path, nodes := m.path, t.nodes
 	path[0] = n
+	since := 0
 	for i := uint32(0); int(i) < len(nodes)-1; {
+		if since++; since == nodesPerStep {
+			if since = 0; m.work.also(1) != nil {
+				return ErrLater
+			}
+		}
 		at := &nodes[i]
 		to := path[at.depth].after(at.label)
 		if to == nil || to == ambiguous {
 			var err error
-			if path[at.depth], to, err = m.g.stepHome(path[at.depth], at.label, &m.work); err != nil {
+			if path[at.depth], to, err = m.g.stepHome(path[at.depth], at.label, m.work); err != nil {
 				return err
 			}
 		}
@@ -138,7 +162,7 @@ func (m *masking) walk(n *node, t *trie) error {
 }
 
 // named allows the tokens that may come for their number.
-func (m *masking) named(n *node) {
+func (m *masking) named(n *node) error {
 	except := int32(-1)
 	for _, p := range n.pairs {
 		switch p.reads {
@@ -150,6 +174,9 @@ func (m *masking) named(n *node) {
 			if except == p.at {
 				continue
 			}
+			if err := m.work.also(len(m.v.pieces) / nodesPerStep); err != nil {
+				return err
+			}
 			for token := range int32(len(m.v.pieces)) {
 				if m.v.isNamed[token] && token != p.at {
 					setBit(m.mask, token)
@@ -158,15 +185,16 @@ func (m *masking) named(n *node) {
 			except = p.at
 		}
 	}
+	return nil
 }
 
-// keep remembers a mask.
-func (g *Grammar) keep(n *node, v *Vocabulary, mask []uint32) {
+// keep remembers a mask, unless others take long just now.
+func (g *Grammar) keep(n *node, v *Vocabulary, mask []uint32, w *work) {
 	known := &maskOf{vocabulary: v}
-	for w, bits := range mask {
+	for word, bits := range mask {
 		for i := int32(0); bits != 0 && len(known.few) <= fewTokens; bits, i = bits>>1, i+1 {
 			if bits&1 == 1 {
-				known.few = append(known.few, int32(w*32)+i)
+				known.few = append(known.few, int32(word*32)+i)
 			}
 		}
 	}
@@ -178,8 +206,10 @@ func (g *Grammar) keep(n *node, v *Vocabulary, mask []uint32) {
 			key ^= key >> 29
 		}
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	if g.lock(w) != nil {
+		return
+	}
+	defer g.unlock()
 	if n.generation != g.generation {
 		return
 	}

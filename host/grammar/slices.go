@@ -43,7 +43,7 @@ type fitting struct {
 const maxRooms = 64
 
 // within returns what fits where so many characters of each class do.
-func (s *slicing) within(room [alphabets]int) *fitting {
+func (s *slicing) within(room [alphabets]int, w *work) (*fitting, error) {
 	for of := range room {
 		room[of] = lengthWithin(room[of])
 	}
@@ -51,13 +51,16 @@ func (s *slicing) within(room [alphabets]int) *fitting {
 	defer s.mu.Unlock()
 	f := s.rooms[room]
 	if f == nil {
+		if err := w.also(s.words); err != nil {
+			return nil, err
+		}
 		f = s.fit(room)
 		if len(s.rooms) >= maxRooms {
 			clear(s.rooms)
 		}
 		s.rooms[room] = f
 	}
-	return f
+	return f, nil
 }
 
 // lengthWithin is the longest length of a slice within a room.

@@ -86,49 +86,21 @@ func (g *Grammar) Complete(s State) bool { return s.node != nil && s.node.comple
 //
 //   - ErrAmbiguous: to follow the text takes more than a bounded number of steps.
 func (g *Grammar) Advance(s State, text []byte) (State, bool, error) {
+	return g.advance(s, text, unhurried())
+}
+
+func (g *Grammar) advance(s State, text []byte, w *work) (State, bool, error) {
 	n := s.node
-	w := work{left: maxWork}
 	if n == nil {
 		return s, false, nil
 	}
 	for _, b := range text {
 		var err error
-		if n, err = g.step(n, b, &w); err != nil || n == dead {
+		if n, err = g.step(n, b, w); err != nil || n == dead {
 			return s, false, err
 		}
 	}
 	return State{n}, true, nil
-}
-
-// maxForced is how many bytes Forced looks ahead.
-const maxForced = 4096
-
-// Forced is the bytes that must come next: as far as there is one way to go on, and the text may
-// not end.
-func (g *Grammar) Forced(s State) ([]byte, error) {
-	var text []byte
-	w := work{left: maxWork}
-	for n := s.node; n != nil && len(text) < maxForced && !n.complete && !n.takesToken(); {
-		var only *node
-		var b byte
-		for c := range 256 {
-			to, err := g.step(n, byte(c), &w)
-			if err != nil {
-				return text, err
-			}
-			if to == dead {
-				continue
-			}
-			if only != nil {
-				return text, nil
-			}
-			only, b = to, byte(c)
-		}
-		if n = only; n != nil {
-			text = append(text, b)
-		}
-	}
-	return text, nil
 }
 
 // takesToken reports whether a token may come for its number.
@@ -150,10 +122,15 @@ func (g *Grammar) Shortest(s State) (int, error) {
 	if s.node.complete {
 		return 0, nil
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	w := unhurried()
+	if err := g.lock(w); err != nil {
+		return never, err
+	}
+	defer g.unlock()
+	g.long.Store(true)
+	g.automata.Within(maxWork * lexemeSteps)
 	least := never
-	err := g.withRoom(func() (err error) {
+	err := g.withRoom(w, func() (err error) {
 		least, err = g.shortest(s.node)
 		return err
 	})

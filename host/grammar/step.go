@@ -19,16 +19,6 @@ const lexemeSteps = 4
 // maxPairs bounds the ways to mean a text that are followed.
 const maxPairs = 5000
 
-// work is what is left of an operation's steps.
-type work struct{ left int }
-
-func (w *work) spend(n int) error {
-	if w.left -= n; w.left < 0 {
-		return ErrAmbiguous
-	}
-	return nil
-}
-
 // step is the node after a byte, or dead. Known steps take no lock.
 func (g *Grammar) step(n *node, b byte, w *work) (*node, error) {
 	_, to, err := g.stepHome(n, b, w)
@@ -46,10 +36,14 @@ func (g *Grammar) stepHome(n *node, b byte, w *work) (home, to *node, err error)
 	if len(n.pairs) == 0 {
 		return n, dead, nil
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.bound()
-	err = g.withRoom(func() (err error) {
+	if err := g.lock(w); err != nil {
+		return nil, nil, err
+	}
+	defer g.unlock()
+	if err := g.prepared(w, n); err != nil {
+		return nil, nil, err
+	}
+	err = g.withRoom(w, func() (err error) {
 		home, to, err = g.stepLocked(n, b, w)
 		return err
 	})
@@ -61,7 +55,7 @@ func (g *Grammar) stepLocked(n *node, b byte, w *work) (home, to *node, err erro
 		return nil, nil, err
 	}
 	alone := w.left == maxWork
-	if to, err = g.after(n, b, w); err != nil {
+	if to, err = g.compute(n, b, w); err != nil {
 		if alone && errors.Is(err, ErrAmbiguous) { // else it may be the steps before that took so long
 			g.remember(n, b, ambiguous)
 		}
@@ -96,9 +90,9 @@ type sixteen struct {
 	ends  [16]bool
 }
 
-// after computes a step. It keeps those of the other bytes that differ from b in the last four
+// compute computes a step. It keeps those of the other bytes that differ from b in the last four
 // bits, where no lexeme ends: most of them lead nowhere, or to where the one before leads.
-func (g *Grammar) after(n *node, b byte, w *work) (*node, error) {
+func (g *Grammar) compute(n *node, b byte, w *work) (*node, error) {
 	x := &g.sixteen
 	if err := g.read(n, b, w); err != nil {
 		return nil, err
@@ -109,6 +103,9 @@ func (g *Grammar) after(n *node, b byte, w *work) (*node, error) {
 			continue
 		}
 		if before < 0 || !slices.Equal(x.pairs[k], x.pairs[before]) {
+			if err := w.also(len(x.pairs[k])); err != nil {
+				return nil, err
+			}
 			last = g.node(slices.Clone(x.pairs[k]), false)
 		}
 		before = k
@@ -144,10 +141,13 @@ func (g *Grammar) read(n *node, b byte, w *work) error {
 		if p.reads != readsBytes {
 			continue
 		}
-		before := g.automata.Spent()
-		states, err := g.automata.Sixteen(lexeme.State(p.at), b)
+		var states *[16]lexeme.State
+		err := w.spend(1)
 		if err == nil {
-			err = w.spend(1 + (g.automata.Spent()-before)/lexemeSteps)
+			err = g.lexemes(w, func() (err error) {
+				states, err = g.automata.Sixteen(lexeme.State(p.at), b)
+				return err
+			})
 		}
 		if err != nil {
 			return err
@@ -216,6 +216,9 @@ func (c *closure) run() error {
 		c.open = c.open[:len(c.open)-1]
 		if err := c.work.spend(1); err != nil {
 			return err
+		}
+		if c.work.held > briefSteps && !c.work.brief {
+			c.g.long.Store(true)
 		}
 		if c.g.ends[s.at] {
 			if s.below == nil {

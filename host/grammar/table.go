@@ -122,17 +122,28 @@ func distinct(pairs []pair) []pair {
 }
 
 // bound forgets all where too much is kept.
-func (g *Grammar) bound() {
+func (g *Grammar) bound() error {
+	if g.crowded() {
+		g.long.Store(true)
+		defer g.tell()
+		return g.renew()
+	}
 	if g.table.bytes >= g.mostKept {
+		g.long.Store(true)
 		g.forget()
 	}
+	return nil
 }
 
 // withRoom does what may find the automata full: then it is done again in new ones. Whatever f uses of
 // states it takes home itself.
-func (g *Grammar) withRoom(f func() error) error {
+func (g *Grammar) withRoom(w *work, f func() error) error {
 	err := f()
 	if errors.Is(err, lexeme.ErrFull) {
+		if w.brief {
+			return ErrLater
+		}
+		g.long.Store(true)
 		if err = g.renew(); err == nil {
 			err = f()
 		}
@@ -141,8 +152,8 @@ func (g *Grammar) withRoom(f func() error) error {
 }
 
 // settle is home, in new automata where those that there are have no room.
-func (g *Grammar) settle(n *node) (home *node, err error) {
-	err = g.withRoom(func() (err error) {
+func (g *Grammar) settle(w *work, n *node) (home *node, err error) {
+	err = g.withRoom(w, func() (err error) {
 		home, err = g.home(n)
 		return err
 	})

@@ -12,14 +12,17 @@ import "errors"
 //
 //   - ErrAmbiguous: to follow the token takes more than a bounded number of steps.
 func (g *Grammar) Token(s State, v *Vocabulary, token int32) (State, bool, error) {
+	return g.after(s, v, token, unhurried())
+}
+
+func (g *Grammar) after(s State, v *Vocabulary, token int32, w *work) (State, bool, error) {
 	if s.node == nil || !v.has(token) {
 		return s, false, nil
 	}
 	if v.isEnd[token] {
 		return s, s.node.complete, nil
 	}
-	w := work{left: maxWork}
-	to, err := g.token(s.node, v, token, &w)
+	to, err := g.token(s.node, v, token, w)
 	if err != nil || to == dead {
 		return s, false, err
 	}
@@ -33,14 +36,14 @@ func (g *Grammar) Few(s State, v *Vocabulary, tokens []int32, mask []uint32) (in
 	if len(mask) != v.Words() {
 		return 0, errMask
 	}
-	w := work{left: maxWork}
+	w := unhurried()
 	for i, token := range tokens {
 		if s.node == nil || !v.has(token) {
 			continue
 		}
 		fits := v.isEnd[token] && s.node.complete
 		if !v.isEnd[token] {
-			to, err := g.token(s.node, v, token, &w)
+			to, err := g.token(s.node, v, token, w)
 			if w.left <= 0 {
 				return i, nil
 			}
@@ -79,10 +82,14 @@ func (g *Grammar) token(n *node, v *Vocabulary, token int32, w *work) (*node, er
 
 // named is the node after a token that comes for its number, joined with the one after its text.
 func (g *Grammar) named(n, text *node, token int32, w *work) (to *node, err error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.bound()
-	err = g.withRoom(func() (err error) {
+	if err := g.lock(w); err != nil {
+		return dead, err
+	}
+	defer g.unlock()
+	if err := g.prepared(w, n); err != nil {
+		return dead, err
+	}
+	err = g.withRoom(w, func() (err error) {
 		to, err = g.namedLocked(n, text, token, w)
 		return err
 	})

@@ -4,6 +4,8 @@ package grammar
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/binary"
 	"slices"
 )
 
@@ -37,16 +39,37 @@ func NewVocabulary(pieces [][]byte, endOfGeneration, special []int32) *Vocabular
 			v.end = append(v.end, token)
 		}
 	}
-	var tokens []int32
-	for i, piece := range v.pieces {
-		if len(piece) > 0 {
-			tokens = append(tokens, int32(i))
-		}
-	}
-	slices.SortFunc(tokens, func(a, b int32) int { return bytes.Compare(v.pieces[a], v.pieces[b]) })
+	tokens := sortedByText(v.pieces)
 	v.all = newTrie(v.pieces, tokens)
 	v.slices = newSlicing(v.pieces, tokens)
 	return v
+}
+
+// sortedByText is the tokens that have a text, in the order of their texts.
+func sortedByText(pieces [][]byte) []int32 {
+	type start struct {
+		first uint64 // the first eight bytes, which tell most texts apart
+		token int32
+	}
+	var starts []start
+	for i, piece := range pieces {
+		if len(piece) > 0 {
+			var first [8]byte
+			copy(first[:], piece)
+			starts = append(starts, start{binary.BigEndian.Uint64(first[:]), int32(i)})
+		}
+	}
+	slices.SortFunc(starts, func(a, b start) int {
+		if a.first != b.first {
+			return cmp.Compare(a.first, b.first)
+		}
+		return cmp.Or(bytes.Compare(pieces[a.token], pieces[b.token]), cmp.Compare(a.token, b.token))
+	})
+	tokens := make([]int32, len(starts))
+	for i := range starts {
+		tokens[i] = starts[i].token
+	}
+	return tokens
 }
 
 // Len is the number of tokens.

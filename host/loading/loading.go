@@ -102,6 +102,7 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, o Options) (_ 
 	if err != nil {
 		return nil, err
 	}
+	chat.Arrange()
 	info := l.describe(chat, file, remote)
 	defaults, err := l.sampling(chat)
 	if err != nil {

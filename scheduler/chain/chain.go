@@ -62,6 +62,18 @@ func (c *Chain) Prepares() bool {
 	return false
 }
 
+// Foresee gives tokens that are likely to come next, at most so many, by the first stage that knows some.
+func (c *Chain) Foresee(most int) []Token {
+	for i := range c.links {
+		if f := c.links[i].foreseer; f != nil {
+			if tokens := f.Foresee(most); len(tokens) > 0 {
+				return tokens[:min(len(tokens), most)]
+			}
+		}
+	}
+	return nil
+}
+
 // Hold is how many tokens the stages may take back.
 func (c *Chain) Hold() (hold int) {
 	for i := range c.links {

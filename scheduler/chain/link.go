@@ -8,6 +8,7 @@ type link struct {
 	traits   Traits
 	name     string   // in traces
 	preparer Preparer // nil: it prepares nothing
+	foreseer Foreseer // nil: it foresees nothing
 	taker    RowTaker // nil: it is given the row
 }
 
@@ -18,6 +19,9 @@ func linkOf(s Stage) link {
 	}
 	if l.traits.Prepares {
 		l.preparer = s.(Preparer)
+	}
+	if l.traits.Foresees {
+		l.foreseer = s.(Foreseer)
 	}
 	if l.traits.TakesRow {
 		l.taker = s.(RowTaker)

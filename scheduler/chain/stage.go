@@ -25,7 +25,8 @@ type View struct {
 type Stage interface {
 	// Traits tells what the stage is, from before its first call until its end.
 	Traits() Traits
-	// Native tells that the backend can run this stage itself, and soon. It may become false, once the stage has turned out to be slow.
+	// Native tells that the backend can run this stage itself, and soon. It may become false, once the stage has turned out to be slow: its
+	// draw then fails with ErrSlow, and Apply, on a worker, draws the same token from the same row.
 	// Chains of exactly one native stage take the fast path: the backend draws all their tokens in one call. Any other chain runs on a
 	// goroutine of its own (package worker), and so does that of a request with stop rules, log-probabilities or a trace.
 	Native() bool
@@ -49,6 +50,7 @@ type Traits struct {
 	Prepares bool // it is a Preparer
 	TakesRow bool // it is a RowTaker
 	Guards   bool // it is a Guard
+	Foresees bool // it is a Foreseer
 
 	// IgnoresRow: Apply does not look at the row where there are candidates, so it need not be given
 	// the row along with them.
@@ -118,6 +120,13 @@ type RowTaker interface {
 	TakeRow(WholeRow) bool
 }
 
+// Foreseer is a stage that may know how the answer goes on before there is a row.
+type Foreseer interface {
+	// Foresee gives tokens that are likely to come next, at most so many, where hardly any others may; mostly there are none. It changes
+	// nothing and must be quick: the tick waits.
+	Foresee(most int) []Token
+}
+
 // Guard is a stage that knows which tokens the request allows: it has a grammar. What other stages choose, force or splice
 // is tested against it.
 type Guard interface {
@@ -129,4 +138,6 @@ type Guard interface {
 var (
 	ErrNoToken    = errors.New("no token is left to choose from")
 	ErrNotAllowed = errors.New("the request does not allow it") // or another of its stages does not
+	// ErrSlow is of the draw of a native stage that would take long: it is to be drawn on a worker.
+	ErrSlow = errors.New("the draw takes too long for the others to wait for it")
 )

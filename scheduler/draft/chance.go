@@ -5,7 +5,7 @@ package draft
 // Chances learn how likely a drafted token is to be right if those before it were, for each grade of drafts. What one answer has seen counts
 // more than what all have.
 type Chances struct {
-	grades [Grades]record
+	grades [Forced + 1]record
 }
 
 // record is what became of the drafts of one grade, the latest counting most.
@@ -14,7 +14,7 @@ type record struct {
 }
 
 // first is the chance of a drafted token while nothing is known.
-var first = [Grades]float64{0.2, 0.4, 0.6, 0.75}
+var first = [Forced + 1]float64{0.2, 0.4, 0.6, 0.75, 0.9}
 
 const (
 	forget    = 0.85 // of the weight that a draft has after the next one of its answer

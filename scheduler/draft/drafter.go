@@ -33,5 +33,8 @@ type Ask struct {
 // Grades is how many grades of drafts there are, the least sure first.
 const Grades = 4
 
+// Forced is the grade of drafts that no drafter makes: what the stages of an answer leave no choice of.
+const Forced = Grades
+
 // Likely is the first of the grades whose drafts are usually right.
 const Likely = 2

@@ -75,9 +75,10 @@ func (w *Worker) Prepare() {
 }
 
 // Rows are rows of logits of one pass. Draft are the tokens that the pass has computed after the context, whose length they were not part
-// of: each has a row after the first one. A row counts while the answer is what was drafted.
+// of: each has a row after that of the context. A row counts while the answer is what was drafted.
 type Rows struct {
 	Logits  [][]float32
+	First   int // the row that Logits begins with: the tokens of those before it are drawn
 	Context int
 	Draft   []chain.Token
 }
@@ -85,7 +86,7 @@ type Rows struct {
 // Draw lends the worker rows of logits, from which it draws the next tokens. It is busy until Collect.
 func (w *Worker) Draw(r Rows) {
 	w.busy, w.prepared = true, false
-	w.rows, w.drawn = r, 0
+	w.rows, w.drawn = r, r.First
 	w.row.Lend(r.Logits, w.options.Loans)
 	w.orders <- orderDraw
 }
@@ -100,6 +101,9 @@ func (w *Worker) Do(task func() error, instead func()) {
 
 // Busy reports whether the worker has a row or a task. Chain and answer are its own until then.
 func (w *Worker) Busy() bool { return w != nil && w.busy }
+
+// Idle reports whether the worker does nothing with the answer and will do nothing before it is told to.
+func (w *Worker) Idle() bool { return w == nil || !w.busy && !w.prepared }
 
 // Done has a message when a busy worker is done. Collect follows.
 func (w *Worker) Done() <-chan struct{} { return w.done }

@@ -8,7 +8,7 @@
 // docs/performance.md. A chart of the gaps in streams and a sentence about it are for the README.
 //
 // Penstock is compared with itself, too, in shorter turns: with the binary of an earlier commit, and
-// with and without a plugin.
+// with and without a plugin, and with and without schemas.
 package main
 
 import (
@@ -42,12 +42,14 @@ var works = []struct {
 	{"target", (*lab).target},
 	{"mixed", (*lab).mixed}, // the last: it takes what time is left
 	{plugins, (*lab).plugins},
+	{schemas, (*lab).schemas},
 	{before, (*lab).compareBefore},
 }
 
 // These are not in a whole run, since they compare Penstock with itself.
 const (
 	plugins = "plugins"
+	schemas = "schemas"
 	before  = "before"
 )
 
@@ -76,7 +78,7 @@ func run(ctx context.Context) error {
 		l.chosen = strings.Split(list, ",")
 		return nil
 	})
-	only := flag.String("only", "", "parts to run, with commas: "+strings.Join(names(), ", ")+"; empty: all but plugins and before")
+	only := flag.String("only", "", "parts to run, with commas: "+strings.Join(names(), ", ")+"; empty: all but plugins, schemas and before")
 	var to output
 	flag.StringVar(&to.document, "document", "", "Markdown file whose section between the markers is replaced by the table of a whole run; empty: none")
 	flag.StringVar(&to.readme, "readme", "", "Markdown file whose section between the markers is replaced by a sentence about the gaps; empty: none")
@@ -115,7 +117,7 @@ func run(ctx context.Context) error {
 
 // work runs the parts. If one fails, the figures of those before it are kept.
 func (l *lab) work(only string) error {
-	wanted := slices.DeleteFunc(names(), func(name string) bool { return name == plugins || name == before })
+	wanted := slices.DeleteFunc(names(), func(name string) bool { return name == plugins || name == schemas || name == before })
 	if only != "" {
 		wanted = strings.Split(only, ",")
 	}

@@ -20,8 +20,8 @@ var pluginLoss = []struct {
 	{"grammar masks each token", `[{"name": "grammar", "config": {"grammar": "root ::= [a-z ]+"}}]`, 2},
 }
 
-// pluginFigures are compared with and without a plugin.
-var pluginFigures = []figure{
+// lossFigures are compared with and without a plugin, or schemas.
+var lossFigures = []figure{
 	{"tokens/s", func(t turn) float64 { return t.Total.TokensPerSecond }, false},
 	{"tokens/s by the median ITL", func(t turn) float64 { return 8 * ratio(1000, t.Class("stream").ITL.P50) }, false},
 	{"tokens a second of processor time", func(t turn) float64 { return ratio(t.Total.Tokens, t.Took.CPU) }, false},
@@ -43,7 +43,7 @@ func (l *lab) plugins() error {
 		{Name: "stream", Clients: 8, Requests: 8, PromptWords: 4, MaxTokens: 64}}}
 	err := l.withPlugins(plain, load)
 	for _, p := range pluginLoss {
-		for _, f := range pluginFigures {
+		for _, f := range lossFigures {
 			l.costsAtMost(p.what, f, p.most)
 		}
 	}
@@ -65,14 +65,14 @@ func (l *lab) withPlugins(plain side, load bench.Load) error {
 	return nil
 }
 
-// costsAtMost adds a row for what a plugin may take from a figure, in percent.
-func (l *lab) costsAtMost(plugin string, f figure, most float64) {
-	c := l.compared(plugin, "with", "without", f)
+// costsAtMost adds a row for what a plugin, or schemas, may take from a figure, in percent.
+func (l *lab) costsAtMost(what string, f figure, most float64) {
+	c := l.compared(what, "with", "without", f)
 	if c.n == 0 {
 		return // it is not measured here
 	}
 	less := func(ratio float64) float64 { return 100 * (1 - ratio) }
-	r := row{Work: "8 streams: " + plugin + ": " + f.what, Measured: digits(c.ours), Against: "without: " + digits(c.theirs),
+	r := row{Work: "8 streams: " + what + ": " + f.what, Measured: digits(c.ours), Against: "without: " + digits(c.theirs),
 		Ratio:    fmt.Sprintf("%.1f%% less, %s", less(c.ratio), c.pairs()),
 		Required: fmt.Sprintf("at most %.0f%% less", most), Reached: "undecided"}
 	if c.known() {

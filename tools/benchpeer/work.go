@@ -19,6 +19,7 @@ const (
 	seedLate
 	seedPrefix
 	seedPlugins
+	seedSchemas
 	seedQuants
 	seedDeep
 	seedGuesses

@@ -51,13 +51,19 @@ func report(out io.Writer, results []result, t *times) error {
 
 // summary is the mean and the quantiles of some times, in microseconds.
 func summary(all []time.Duration) string {
+	mean, at := moments(all)
+	return fmt.Sprintf("n %d, mean %.1f µs, p50 %.1f, p90 %.1f, p99 %.1f, p99.9 %.1f, max %.1f", len(all), mean, at(.5), at(.9), at(.99), at(.999), at(1))
+}
+
+// moments sorts some times, and returns their mean and what their quantiles are, in microseconds.
+func moments(all []time.Duration) (mean float64, quantile func(float64) float64) {
 	slices.Sort(all)
 	var sum time.Duration
 	for _, d := range all {
 		sum += d
 	}
 	at := func(q float64) float64 { return micros(all[min(len(all)-1, int(q*float64(len(all))))]) }
-	return fmt.Sprintf("n %d, mean %.1f µs, p50 %.1f, p90 %.1f, p99 %.1f, p99.9 %.1f, max %.1f", len(all), micros(sum)/float64(len(all)), at(.5), at(.9), at(.99), at(.999), micros(all[len(all)-1]))
+	return micros(sum) / float64(len(all)), at
 }
 
 func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }

@@ -26,6 +26,7 @@ type Automata struct {
 	arena  *Arena
 	memory int // in bytes
 	spent  int // steps
+	most   int // of a call
 
 	infos  pages[state]
 	rows   pages[row]
@@ -60,7 +61,7 @@ type state struct {
 // NewAutomata returns an empty table for an arena's expressions, which takes about so many bytes.
 func NewAutomata(a *Arena, memory int) *Automata {
 	t := &Automata{
-		arena: a.fork(memory / 2), memory: memory, states: map[state]State{}, restOf: map[string]int32{}, blockOf: map[block]uint32{},
+		arena: a.fork(memory / 2), memory: memory, most: stepsPerByte, states: map[state]State{}, restOf: map[string]int32{}, blockOf: map[block]uint32{},
 		rooms: map[roomKey]int32{}, living: map[Expr]derivative{},
 	}
 	t.rests = append(t.rests, rest{})
@@ -77,6 +78,10 @@ func NewAutomata(a *Arena, memory int) *Automata {
 
 // Spent is how many steps all calls took so far. One is some ten nanoseconds, and a call takes at most 400,000.
 func (t *Automata) Spent() int { return t.spent }
+
+// Within has each call from now on take at most so many steps, or ErrTooMuch is its error. More than any call takes means as many as any
+// does.
+func (t *Automata) Within(steps int) { t.most = min(max(steps, 1), stepsPerByte) }
 
 // Len is how many states there are.
 func (t *Automata) Len() int { return int(t.rows.size) }
@@ -117,9 +122,9 @@ func (t *Automata) work(f func()) error {
 	if t.full() {
 		return ErrFull
 	}
-	err := t.arena.bounded(stepsPerByte, func() {
+	err := t.arena.bounded(t.most, func() {
 		f()
-		t.spent += stepsPerByte - max(t.arena.left, 0)
+		t.spent += t.most - max(t.arena.left, 0)
 	})
 	if t.full() {
 		return ErrFull

@@ -56,8 +56,8 @@ func (t *Automata) Room(s State, plain Plain) int {
 		return int(n)
 	}
 	n := int32(0)
-	if t.work(func() { n = t.room(x, plain) }) != nil && n == 0 {
-		return 0
+	if t.work(func() { n = t.room(x, plain) }) != nil && (n == 0 || t.most < stepsPerByte) {
+		return int(n) // it may be more where there are more steps
 	}
 	t.rooms[roomKey{x, plain}] = n
 	return int(n)

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
+)
+
+// lengthy are constraints whose first masks take long, or those of some later tokens.
+func lengthy() map[string]sampling.Constraint {
+	var starts []string
+	var rules strings.Builder
+	for i := range 2000 {
+		starts = append(starts, fmt.Sprintf(`"a" r%d`, i))
+		fmt.Fprintf(&rules, "r%d ::= [a-z]* \"%d\"\n", i, i)
+	}
+	choice := strings.Join(starts, " | ")
+	return map[string]sampling.Constraint{
+		"many rules":   {Grammar: "root ::= " + choice + "\n" + rules.String()},
+		"large schema": {JSONSchema: largeSchema()},
+		"ambiguous":    {Grammar: `root ::= "a" root | "a" root "b" | "a" root "c" | "a"`},
+		"many states":  {Regex: `[a-z]*[a-m][a-z]{300}`},
+		"lazy": {Grammar: `root ::= "ab" (` + choice + ")\n" + rules.String(), GrammarLazy: true,
+			GrammarTriggers: []sampling.Trigger{{Kind: sampling.TriggerWord, Value: "aba"}}},
+	}
+}
+
+// On the tick an answer whose tokens take long is left to a worker, which draws what would have been drawn without hurry.
+func TestStage_SampleSoon_SameTokens(t *testing.T) {
+	e := opened(t, Options{})
+	slow := map[string]int{}
+	for name, constraint := range lengthy() {
+		for seed := range uint64(6) {
+			p := sampling.Default()
+			p.Seed, p.Constraint = uint32(seed), constraint
+			e.grammars = grammars{} // each begins with nothing known
+			soon := wholeChain(t, e, p)
+			e.grammars = grammars{}
+			patient := wholeChain(t, e, p)
+			history := []scheduler.Token{1}
+			for _, s := range []*Stage{soon, patient} {
+				if err := s.Reset(history, 1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r := rand.New(rand.NewPCG(seed, 4))
+			for i := range 25 {
+				row := randomRow(r, e.info.Vocabulary)
+				if wakes := tokens(t, e, "aba"); constraint.GrammarLazy && i < len(wakes) {
+					row[wakes[i]] = 1000
+				}
+				want, wantErr := patient.sample(row)
+				got, err := scheduler.Token(-1), chain.ErrSlow
+				if soon.Native() {
+					got, err = soon.sampleSoon(row)
+				}
+				if errors.Is(err, chain.ErrSlow) {
+					if slow[name]++; soon.Native() {
+						t.Fatalf("%s: a stage that was slow is native", name)
+					}
+					v := chain.View{Row: slices.Clone(row), N: -1, Chosen: -1}
+					err = soon.Apply(&v)
+					got = v.Chosen
+				}
+				if (err == nil) != (wantErr == nil) || err == nil && got != want {
+					t.Fatalf("%s, seed %d, after %v: %d, %v; without hurry %d, %v", name, seed, history, got, err, want, wantErr)
+				}
+				if err != nil || e.model.EndOfGeneration(got) {
+					break
+				}
+				history = append(history, got)
+				_, err = soon.Accept(got)
+				_, wantErr = patient.Accept(got)
+				if err != nil || wantErr != nil {
+					t.Fatalf("%s, seed %d, after %v: %v; without hurry %v", name, seed, history, err, wantErr)
+				}
+			}
+		}
+	}
+	if len(slow) < len(lengthy()) {
+		t.Errorf("draws that took long: %v", slow)
+	}
+}
+
+// What takes long after a token that wakes a grammar does not hold up the tick, which tells the stage of the token: the next draw does it.
+func TestStage_Accept_LeavesWhatTakesLong(t *testing.T) {
+	e := opened(t, Options{})
+	p := greedily()
+	p.Constraint = lengthy()["lazy"]
+	s := wholeChain(t, e, p)
+	if err := s.Reset([]scheduler.Token{1}, 1); err != nil {
+		t.Fatal(err)
+	}
+	for _, token := range tokens(t, e, "aba") {
+		if _, err := s.Accept(token); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(s.rules.behind) == 0 || s.Native() {
+		t.Fatal("the tick has followed what takes long")
+	}
+	all := tokens(t, e, "abcd")
+	if n, err := s.Fits(all[len(all)-1:]); n != 1 || err != nil {
+		t.Errorf("a letter: %d, %v", n, err)
+	}
+	if len(s.rules.behind) > 0 {
+		t.Error("it is behind still")
+	}
+}
+
+// A stage whose masks take long makes them beside the pass: the draw then finds them.
+func TestStage_Prepare_MakesTheMask(t *testing.T) {
+	e := opened(t, Options{})
+	p := greedily()
+	p.Constraint = lengthy()["large schema"]
+	s := wholeChain(t, e, p)
+	if err := s.Reset([]scheduler.Token{1}, 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.sampleSoon(make([]float32, e.info.Vocabulary)); !errors.Is(err, chain.ErrSlow) {
+		t.Fatalf("the first draw: %v", err)
+	}
+	if _, err := s.Prepare(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.rules.grammar.MaskWithin(s.rules.here, e.tokens(), make([]uint32, e.tokens().Words()), 1); err != nil {
+		t.Errorf("the mask is not made: %v", err)
+	}
+}

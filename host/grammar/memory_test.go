@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+
+package grammar
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+)
+
+// Grammars that are followed at once keep together what they may, and each goes on as it would alone.
+func TestMemory_BoundsAllTogether(t *testing.T) {
+	const most = 6 << 20
+	m := NewMemory(most)
+	var all []*Grammar
+	states := make([]State, 12)
+	for i := range states {
+		g := nested(t)
+		if !m.Add(g) {
+			t.Fatal("no room for its rules")
+		}
+		all, states[i] = append(all, g), g.Start()
+	}
+	alone, want := nested(t), nested(t).Start()
+	largest := 0
+	for i := range 900 {
+		part := fmt.Sprintf("[%c%c%c,", 'a'+i%26, 'a'+i/26%26, 'a'+i%7)
+		for k, g := range all {
+			states[k] = follow(t, g, states[k], part)
+		}
+		if i == 0 {
+			want = alone.Start()
+		}
+		want = follow(t, alone, want, part)
+		largest = max(largest, m.Used())
+	}
+	sum := 0
+	for _, g := range all {
+		sum += g.Fixed() + g.Size()
+	}
+	if largest > most+len(all)*leastKept || sum > most+len(all)*(leastKept+2*tellStep) {
+		t.Errorf("they took %d bytes, at the end %d, of %d", largest, sum, most)
+	}
+	if one := alone.Size(); 12*one < 2*most {
+		t.Errorf("alone one takes %d bytes: nothing had to be forgotten", one)
+	}
+	rest := "z"
+	for range 900 {
+		rest += "]"
+	}
+	for k, g := range all {
+		if s := follow(t, g, states[k], rest); !g.Complete(s) {
+			t.Errorf("grammar %d: the text is not complete", k)
+		}
+	}
+	if s := follow(t, alone, want, rest); !alone.Complete(s) {
+		t.Error("alone: the text is not complete")
+	}
+	runtime.KeepAlive(all)
+}
+
+// A grammar that somebody follows counts; one that nobody has any more does not.
+func TestMemory_CountsUntilNobodyHasIt(t *testing.T) {
+	one := nested(t).Fixed()
+	m := NewMemory(7 * one) // half of it is for rules
+	var all []*Grammar
+	for len(all) < 10 {
+		g := nested(t)
+		if !m.Add(g) {
+			break
+		}
+		all = append(all, g)
+	}
+	if len(all) != 3 {
+		t.Fatalf("room for %d", len(all))
+	}
+	used := m.Used()
+	if runtime.GC(); m.Used() < used || m.Add(nested(t)) {
+		t.Error("what is followed counts no more")
+	}
+	runtime.KeepAlive(all)
+	all = nil
+	for end := time.Now().Add(time.Minute); m.Used() > 0 && time.Now().Before(end); { // cleanups have a goroutine of their own
+		runtime.GC()
+		time.Sleep(time.Millisecond)
+	}
+	if m.Used() != 0 || !m.Add(nested(t)) {
+		t.Errorf("%d bytes count that nobody has", m.Used())
+	}
+}
