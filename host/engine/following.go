@@ -20,13 +20,14 @@ type following struct {
 	piece       func(scheduler.Token) string // its bytes, with the text of control tokens
 	start, here grammar.State
 	rests       bool // it restricts nothing, and is told no token
+	budget      budget
 	pool        *sync.Pool
 }
 
 // newFollowing begins with prefix, the tokens of the prompt that the grammar begins with.
 func (e *Engine) newFollowing(g *grammar.Grammar, prefix []scheduler.Token) (*following, error) {
 	f := &following{grammar: g, tokens: e.tokens(), piece: e.model.SpecialPiece, here: g.Start(), pool: &e.scratch}
-	n, err := f.count(prefix, 0)
+	n, err := f.count(prefix, 0, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +44,14 @@ func (f *following) guards() bool { return f != nil && !f.rests }
 // reset goes back to the beginning of the answer.
 func (f *following) reset() {
 	if f != nil {
-		f.here = f.start
+		f.here, f.budget.written = f.start, 0
+	}
+}
+
+// wrote counts tokens of the answer, whether the grammar is told them or not.
+func (f *following) wrote(tokens int) {
+	if f != nil {
+		f.budget.written += tokens
 	}
 }
 
@@ -59,12 +67,16 @@ func (f *following) after(s grammar.State, t scheduler.Token, skip int) (to gram
 
 // allows reports whether a token may come next.
 func (f *following) allows(t scheduler.Token) (bool, error) {
-	_, fits, err := f.after(f.here, t, 0)
+	to, fits, err := f.after(f.here, t, 0)
+	if fits && err == nil {
+		fits = f.affords(to, 1)
+	}
 	return fits, err
 }
 
-// count is how many of tokens may come, one after the other, of whose first skip bytes are left out; nothing changes.
-func (f *following) count(tokens []scheduler.Token, skip int) (int, error) {
+// count is how many of tokens may come, one after the other, of whose first skip bytes are left out; nothing changes. of says how many
+// tokens of the answer there are up to each; nil: as many as these.
+func (f *following) count(tokens []scheduler.Token, skip int, of []int) (int, error) {
 	if f == nil {
 		return len(tokens), nil
 	}
@@ -76,6 +88,15 @@ func (f *following) count(tokens []scheduler.Token, skip int) (int, error) {
 			return i, err
 		}
 		skip = 0
+		switch {
+		case of == nil:
+			fits = f.affords(s, i+1)
+		case i+1 == len(of) || of[i+1] > of[i]:
+			fits = f.affords(s, of[i])
+		}
+		if !fits {
+			return i, nil
+		}
 	}
 	return len(tokens), nil
 }

@@ -16,8 +16,11 @@ import (
 // drawFitting is the token that the samplers choose from a row: among those that the grammar allows, where they first choose another.
 func (s *Stage) drawFitting(row []float32) (scheduler.Token, error) {
 	t, err := s.sampler.Sample(row)
-	if err != nil || !s.rules.guards() {
+	if err != nil {
 		return t, err
+	}
+	if !s.rules.guards() {
+		return s.avoidWaking(row, t)
 	}
 	if fits, err := s.rules.allows(t); fits || err != nil {
 		return t, err
@@ -32,7 +35,7 @@ func (s *Stage) redraw(row []float32) (scheduler.Token, error) {
 	if err := s.rules.fill(w, row); err != nil {
 		return -1, err
 	}
-	return w.draw(s.sampler, row)
+	return s.rules.choose(w, func() (scheduler.Token, error) { return w.draw(s.sampler, row) })
 }
 
 // redrawAmong chooses among the candidates that earlier stages have left and the grammar allows. If it allows none of them, it is the
@@ -43,6 +46,11 @@ func (s *Stage) redrawAmong(v *chain.View) (scheduler.Token, error) {
 	if err := s.rules.fill(w, v.Row); err != nil {
 		return -1, err
 	}
+	return s.rules.choose(w, func() (scheduler.Token, error) { return w.drawAmong(s.sampler, v) })
+}
+
+// drawAmong is draw among the candidates of a view that the mask allows, or if it allows none of them, among all of the row.
+func (w *scratch) drawAmong(sampler *native.Sampler, v *chain.View) (scheduler.Token, error) {
 	if v.N >= 0 {
 		n := 0
 		for i, t := range v.ID[:v.N] {
@@ -51,10 +59,10 @@ func (s *Stage) redrawAmong(v *chain.View) (scheduler.Token, error) {
 			}
 		}
 		if n > 0 {
-			return w.choose(s.sampler, native.Candidates{ID: w.ids, Logit: w.logits, N: n})
+			return w.choose(sampler, native.Candidates{ID: w.ids, Logit: w.logits, N: n})
 		}
 	}
-	return w.draw(s.sampler, v.Row)
+	return w.draw(sampler, v.Row)
 }
 
 // draw chooses among the tokens of a row that the mask allows.
