@@ -14,6 +14,7 @@ import (
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/scheduler/draft"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -213,5 +214,29 @@ func TestStage_Complete_NotAsked(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		chain.Close(stages)
+	}
+}
+
+// With guesses that are checked in one pass, answers are complete too, and greedy ones are the same as without.
+func TestScheduler_Speculate_Complete(t *testing.T) {
+	e := opened(t, Options{Slots: 2, DraftRows: 16, ContextSize: 2 * 256})
+	schema := `{"type":"array","minItems":2,"items":{"type":"object","additionalProperties":false,"required":["kind","text"],
+		"properties":{"kind":{"enum":["a long kind","another kind"]},"text":{"type":"string"}}}}`
+	c := sampling.Constraint{JSONSchema: json.RawMessage(schema)}
+	prompts := [][]int32{tokens(t, e, "A list:"), tokens(t, e, "[{\"kind\": \"a long kind\"")}
+	least := leastOf(t, e, c)
+	for limit := least; limit < least+40; limit += 13 {
+		p := whole(c, limit)
+		p.Temperature = 0
+		want, _, _ := answersOf(t, e, nil, 2, prompts, p, limit)
+		got, drafted, _ := answersOf(t, e, confident{draft.NewLookup(1)}, 2, prompts, p, limit)
+		if drafted == 0 {
+			t.Errorf("%d tokens: nothing was guessed", limit)
+		}
+		for i := range prompts {
+			if text := e.textOf(got[i]); text != e.textOf(want[i]) || schematest.Fits([]byte(schema), text) != nil {
+				t.Errorf("%d tokens: %q, without guesses %q", limit, text, e.textOf(want[i]))
+			}
+		}
 	}
 }
