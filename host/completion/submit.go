@@ -26,6 +26,7 @@ func (s *Service) Submit(ctx context.Context, r *Request) ([]serving.Stream, err
 		if len(prompt) >= r.Model.Context {
 			return nil, refusal.TooLong(r.PromptField, len(prompt), r.Model.Context)
 		}
+		r.limit(prompt)
 	}
 	streams, err := r.Model.Scheduler.SubmitBuilt(len(r.Prompts)*r.Choices, func() ([]scheduler.Request, error) { return s.build(ctx, r) })
 	switch {
@@ -42,6 +43,19 @@ func (s *Service) Submit(ctx context.Context, r *Request) ([]serving.Stream, err
 	}
 	operation.From(ctx).Submitted(r.Model.Name, len(streams))
 	return streams, nil
+}
+
+// limit tells the samplers how many tokens an answer to a prompt has at most: with several prompts, to the longest.
+func (r *Request) limit(prompt []scheduler.Token) {
+	limits := [...]int{r.Params.Limit, r.MaxTokens, r.Model.Context - len(prompt)}
+	if r.Model.ContextShift {
+		limits[2] = 0
+	}
+	for _, n := range limits {
+		if n > 0 && (r.Params.Limit == 0 || n < r.Params.Limit) {
+			r.Params.Limit = n
+		}
+	}
 }
 
 // build makes the requests of all choices.

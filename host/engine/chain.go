@@ -120,6 +120,9 @@ func (e *Engine) follow(s *Stage, p sampling.Params) error {
 	if s.rules, err = e.newFollowing(g, prefix); err != nil {
 		return sampling.Refused(p.Field(), "%s cannot be used: %v", p.Field(), err)
 	}
+	if p.Complete && p.Limit > 0 {
+		return s.rules.keepWithin(p.Limit, p.GrammarLazy)
+	}
 	return nil
 }
 
@@ -235,8 +238,8 @@ func (s *Stage) Apply(v *chain.View) (err error) {
 		v.Chosen, err = s.sample(v.Row)
 		return err
 	}
-	if forced := s.thinking.force(); len(forced) > 0 {
-		v.Chosen = forced[0]
+	if t, forced := s.forced(); forced {
+		v.Chosen = t
 		return nil
 	}
 	if len(s.biases) > 0 && v.N < 0 {
@@ -253,6 +256,8 @@ func (s *Stage) Apply(v *chain.View) (err error) {
 		} else if !fits {
 			s.view.Chosen, err = s.redrawAmong(v)
 		}
+	} else if t >= 0 && err == nil && v.Row != nil {
+		s.view.Chosen, err = s.avoidWaking(v.Row, t)
 	}
 	v.Row, v.ID, v.Logit, v.N, v.Chosen = s.view.Row, s.view.ID, s.view.Logit, s.view.N, s.view.Chosen
 	s.view = native.Candidates{}
@@ -267,14 +272,21 @@ func (s *Stage) TakeRow(row chain.WholeRow) bool {
 
 // Accept implements chain.Stage.
 func (s *Stage) Accept(t scheduler.Token) (chain.Effect, error) {
+	var err error
 	if s.lazy != nil || s.thinking != nil {
-		return chain.Effect{}, asChainError(s.follow(t))
+		err = s.follow(t)
+	} else {
+		err = s.accept(t)
 	}
-	return chain.Effect{}, asChainError(s.accept(t))
+	if err != nil {
+		return chain.Effect{}, asChainError(err)
+	}
+	return s.ended(), nil
 }
 
 // accept tells the samplers of a token, and the grammar unless it rests.
 func (s *Stage) accept(t scheduler.Token) error {
+	s.rules.wrote(1)
 	if s.rules.guards() {
 		if err := s.rules.accept([]scheduler.Token{t}, 0); err != nil {
 			return err
@@ -287,6 +299,7 @@ func (s *Stage) accept(t scheduler.Token) error {
 func (s *Stage) rewind(history []scheduler.Token, prompt int) error {
 	s.rules.reset()
 	s.undecided = false
+	s.rules.wrote(len(history) - prompt)
 	if s.rules.guards() {
 		if err := s.rules.accept(history[prompt:], 0); err != nil {
 			return err

@@ -22,11 +22,25 @@ func (s *Stage) sampleSoon(row []float32) (scheduler.Token, error) {
 
 // sample draws a token from a row, or takes the one that must come next.
 func (s *Stage) sample(row []float32) (scheduler.Token, error) {
-	if forced := s.thinking.force(); len(forced) > 0 && len(row) > 0 {
-		return forced[0], nil
+	if t, forced := s.forced(); forced && len(row) > 0 {
+		return t, nil
 	}
 	t, err := s.drawFitting(row)
 	return t, asChainError(err)
+}
+
+// forced is the token that must come next, because the budget for thinking is used up. One after which the answer cannot be complete must not.
+func (s *Stage) forced() (scheduler.Token, bool) {
+	forced := s.thinking.force()
+	if len(forced) == 0 {
+		return 0, false
+	}
+	if s.rules.guards() && s.rules.budget.limit > 0 {
+		if fits, err := s.rules.allows(forced[0]); !fits && err == nil {
+			return 0, false
+		}
+	}
+	return forced[0], true
 }
 
 // follow accepts a token.

@@ -30,6 +30,7 @@ type following struct {
 	hurried     bool   // it is asked on the tick
 	slow        bool   // few steps did not suffice
 	hopeless    bool   // the masks take too long even with as many as there may be
+	budget      budget
 	pool        *sync.Pool
 }
 
@@ -45,7 +46,7 @@ const hurriedSteps = 1000
 // newFollowing begins with prefix, the tokens of the prompt that the grammar begins with.
 func (e *Engine) newFollowing(g *grammar.Grammar, prefix []scheduler.Token) (*following, error) {
 	f := &following{grammar: g, tokens: e.tokens(), piece: e.model.SpecialPiece, spell: e.spelling, here: g.Start(), slow: true, pool: &e.scratch}
-	n, err := f.count(prefix, 0)
+	n, err := f.count(prefix, 0, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +66,14 @@ func (f *following) isSlow() bool { return f != nil && f.slow }
 // reset goes back to the beginning of the answer.
 func (f *following) reset() {
 	if f != nil {
-		f.here, f.behind = f.start, f.behind[:0]
+		f.here, f.behind, f.budget.written = f.start, f.behind[:0], 0
+	}
+}
+
+// wrote counts tokens of the answer, whether the grammar is told them or not.
+func (f *following) wrote(tokens int) {
+	if f != nil {
+		f.budget.written += tokens
 	}
 }
 
@@ -122,12 +130,16 @@ func (f *following) allows(t scheduler.Token) (bool, error) {
 	if err := f.catchUp(); err != nil {
 		return false, err
 	}
-	_, fits, err := f.after(f.here, t, 0)
+	to, fits, err := f.after(f.here, t, 0)
+	if fits && err == nil {
+		fits = f.affords(to, 1)
+	}
 	return fits, err
 }
 
-// count is how many of tokens may come, one after the other, of whose first skip bytes are left out; nothing changes.
-func (f *following) count(tokens []scheduler.Token, skip int) (int, error) {
+// count is how many of tokens may come, one after the other, of whose first skip bytes are left out; nothing changes. of says how many
+// tokens of the answer there are up to each; nil: as many as these.
+func (f *following) count(tokens []scheduler.Token, skip int, of []int) (int, error) {
 	if f == nil {
 		return len(tokens), nil
 	}
@@ -142,6 +154,15 @@ func (f *following) count(tokens []scheduler.Token, skip int) (int, error) {
 			return i, err
 		}
 		skip = 0
+		switch {
+		case of == nil:
+			fits = f.affords(s, i+1)
+		case i+1 == len(of) || of[i+1] > of[i]:
+			fits = f.affords(s, of[i])
+		}
+		if !fits {
+			return i, nil
+		}
 	}
 	return len(tokens), nil
 }

@@ -42,6 +42,24 @@ func (g *Grammar) Mask(mask []uint32) error {
 	return g.is.Mask(g.here, g.tokens, mask)
 }
 
+// MaskWithin is Mask without the tokens after which the text cannot be completed with so many tokens in all, the next one included. False:
+// so many do not complete it, and the mask is empty.
+func (g *Grammar) MaskWithin(tokens int, mask []uint32) (bool, error) {
+	if g.is == nil {
+		return false, native.ErrClosed
+	}
+	return g.is.MaskCompletable(g.here, g.tokens, tokens, mask)
+}
+
+// Rest is how many tokens complete the text at most; ended: nothing may follow.
+func (g *Grammar) Rest() (tokens int, ended bool, err error) {
+	if g.is == nil {
+		return 0, false, native.ErrClosed
+	}
+	tokens, err = g.is.Rest(g.here, g.tokens)
+	return tokens, err == nil && tokens == 0 && g.is.Ended(g.here), err
+}
+
 // Accept moves on by a token. It is false, and nothing changes, if the token may not come next or the grammar was closed. A grammar
 // that has become too ambiguous to follow accepts no token any more; Mask tells why.
 func (g *Grammar) Accept(token int32) bool {

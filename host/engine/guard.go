@@ -13,11 +13,11 @@ import (
 // Fits implements chain.Guard.
 func (s *Stage) Fits(tokens []scheduler.Token) (int, error) {
 	if s.lazy == nil {
-		return s.rules.count(tokens, 0)
+		return s.rules.count(tokens, 0, nil)
 	}
 	thinking, asleep, known := s.thinking.clone(), s.lazy.asleep, len(s.lazy.seen)
 	var seen []scheduler.Token // what the grammar would be told
-	var from []int             // by which of the tokens
+	var from []int             // with so many of the tokens
 	skip := 0
 	for i, t := range tokens {
 		for _, t := range heard(thinking, t) {
@@ -29,15 +29,15 @@ func (s *Stage) Fits(tokens []scheduler.Token) (int, error) {
 			seen, skip = append(seen, begin...), n
 		}
 		for len(from) < len(seen) {
-			from = append(from, i)
+			from = append(from, i+1)
 		}
 	}
 	if asleep {
 		s.lazy.undo(known)
 	}
-	n, err := s.rules.count(seen, skip)
+	n, err := s.rules.count(seen, skip, from)
 	if n < len(seen) {
-		return from[n], err
+		return from[n] - 1, err
 	}
 	return len(tokens), err
 }

@@ -20,8 +20,11 @@ func (s *Stage) drawFitting(row []float32) (scheduler.Token, error) {
 	if !s.undecided {
 		t, err = s.sampler.Sample(row)
 	}
-	if err != nil || !s.rules.guards() {
+	if err != nil {
 		return t, err
+	}
+	if !s.rules.guards() {
+		return s.avoidWaking(row, t)
 	}
 	s.first, s.undecided = t, false
 	fits, err := s.rules.allows(t)
@@ -39,7 +42,7 @@ func (s *Stage) redraw(row []float32) (scheduler.Token, error) {
 	if err := s.rules.fill(w, row); err != nil {
 		return -1, err
 	}
-	return w.draw(s.sampler, row)
+	return s.rules.choose(w, func() (scheduler.Token, error) { return w.draw(s.sampler, row) })
 }
 
 // redrawAmong chooses among the candidates that earlier stages have left and the grammar allows. If it allows none of them, it is the
@@ -50,6 +53,11 @@ func (s *Stage) redrawAmong(v *chain.View) (scheduler.Token, error) {
 	if err := s.rules.fill(w, v.Row); err != nil {
 		return -1, err
 	}
+	return s.rules.choose(w, func() (scheduler.Token, error) { return w.drawAmong(s.sampler, v) })
+}
+
+// drawAmong is draw among the candidates of a view that the mask allows, or if it allows none of them, among all of the row.
+func (w *scratch) drawAmong(sampler *native.Sampler, v *chain.View) (scheduler.Token, error) {
 	if v.N >= 0 {
 		n := 0
 		for i, t := range v.ID[:v.N] {
@@ -58,10 +66,10 @@ func (s *Stage) redrawAmong(v *chain.View) (scheduler.Token, error) {
 			}
 		}
 		if n > 0 {
-			return w.choose(s.sampler, native.Candidates{ID: w.ids, Logit: w.logits, N: n})
+			return w.choose(sampler, native.Candidates{ID: w.ids, Logit: w.logits, N: n})
 		}
 	}
-	return w.draw(s.sampler, v.Row)
+	return w.draw(sampler, v.Row)
 }
 
 // draw chooses among the tokens of a row that the mask allows.

@@ -57,7 +57,7 @@ func (e *Engine) takes(t *testing.T, g *grammar.Grammar, text string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := f.count(append(tokens, e.info.Special.EOS), 0)
+	n, err := f.count(append(tokens, e.info.Special.EOS), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

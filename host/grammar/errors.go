@@ -10,3 +10,6 @@ var ErrAmbiguous = errors.New("the grammar is too ambiguous, or an expression of
 
 // ErrVoid says that no text fits a grammar.
 var ErrVoid = errors.New("no text fits the grammar")
+
+// ErrUnspelled says that no tokens of the vocabulary spell the text that completes an answer.
+var ErrUnspelled = errors.New("the model has no tokens for the shortest text that completes it")

@@ -57,6 +57,8 @@ type node struct {
 	complete   bool // the text may end
 	next       [16]atomic.Pointer[steps]
 	known      atomic.Pointer[maskOf]
+	lead       atomic.Pointer[lead]
+	reach      atomic.Pointer[reach]
 }
 
 // steps are the nodes after 16 bytes that follow one another.
@@ -137,6 +139,8 @@ func (g *Grammar) Shortest(s State) (int, error) {
 	return least, err
 }
 
+// shortest looks at lexemes that may end here last. Where they do, other pairs have what comes then, unless no byte of them has been read:
+// then one must be.
 func (g *Grammar) shortest(n *node) (int, error) {
 	n, err := g.home(n)
 	if err != nil {
@@ -145,14 +149,57 @@ func (g *Grammar) shortest(n *node) (int, error) {
 	least := never
 	for i := range n.pairs {
 		p := &n.pairs[i]
+		if p.reads == readsBytes && g.automata.Accepts(lexeme.State(p.at)) {
+			continue
+		}
 		length := 1
 		if p.reads == readsBytes {
 			if length, err = g.automata.Shortest(lexeme.State(p.at)); err != nil {
 				return never, err
 			}
 		}
-		length = plus(length, g.rests[p.to].length(p.memory))
-		least = min(least, plus(length, g.restBelow(p.below)))
+		least = min(least, plus(length, g.restOf(p)))
+	}
+	for i := range n.pairs {
+		p := &n.pairs[i]
+		if p.reads != readsBytes || !g.automata.Accepts(lexeme.State(p.at)) || g.restOf(p)+1 >= least {
+			continue
+		}
+		length, err := g.shortestOn(lexeme.State(p.at))
+		if err != nil {
+			return never, err
+		}
+		least = min(least, plus(length, g.restOf(p)))
+	}
+	return least, nil
+}
+
+// restOf is the shortest text behind the lexeme of a pair.
+func (g *Grammar) restOf(p *pair) int {
+	return plus(g.rests[p.to].length(p.memory), g.restBelow(p.below))
+}
+
+// shortestOn is the length of the shortest text of at least one byte with which a lexeme ends.
+func (g *Grammar) shortestOn(s lexeme.State) (int, error) {
+	least := never
+	for b := 0; b < 256; b += 16 {
+		states, err := g.automata.Sixteen(s, byte(b))
+		if err != nil {
+			return never, err
+		}
+		if states == nil {
+			continue
+		}
+		for k, to := range states {
+			if to == lexeme.Dead || k > 0 && to == states[k-1] {
+				continue
+			}
+			length, err := g.automata.Shortest(to)
+			if err != nil {
+				return never, err
+			}
+			least = min(least, plus(length, 1))
+		}
 	}
 	return least, nil
 }

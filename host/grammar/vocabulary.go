@@ -15,8 +15,10 @@ type Vocabulary struct {
 	pieces  [][]byte
 	end     []int32 // end-of-generation tokens
 	isEnd   []bool
-	isNamed []bool // by token: it may come for its number
-	all     trie   // tokens with a text
+	isNamed []bool     // by token: it may come for its number
+	all     trie       // tokens with a text
+	single  [256]int32 // the token that is a byte alone; -1: there is none
+	spells  bool       // all texts in UTF-8
 	slices  *slicing
 }
 
@@ -41,6 +43,7 @@ func NewVocabulary(pieces [][]byte, endOfGeneration, special []int32) *Vocabular
 	}
 	tokens := sortedByText(v.pieces)
 	v.all = newTrie(v.pieces, tokens)
+	v.bytes()
 	v.slices = newSlicing(v.pieces, tokens)
 	return v
 }
@@ -70,6 +73,19 @@ func sortedByText(pieces [][]byte) []int32 {
 		tokens[i] = starts[i].token
 	}
 	return tokens
+}
+
+// bytes finds the tokens that are a byte alone.
+func (v *Vocabulary) bytes() {
+	v.spells = true
+	for b := range v.single {
+		v.single[b] = -1
+		if at := v.all.child(-1, byte(b)); at >= 0 && v.all.nodes[at].first < v.all.nodes[at+1].first {
+			v.single[b] = v.all.tokens[v.all.nodes[at].first]
+		} else if b != 0xC0 && b != 0xC1 && b < 0xF5 { // the others are in no text
+			v.spells = false
+		}
+	}
 }
 
 // Len is the number of tokens.

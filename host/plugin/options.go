@@ -65,6 +65,11 @@ type Grammars interface {
 type Grammar interface {
 	// Mask writes which tokens may come next, in the ABI's layout; mask has (vocabulary + 31) / 32 words.
 	Mask(mask []uint32) error
+	// MaskWithin is Mask without the tokens after which the text cannot be completed with so many tokens in all, the next one included. False:
+	// so many do not complete it, and the mask is empty.
+	MaskWithin(tokens int, mask []uint32) (bool, error)
+	// Rest is how many tokens complete the text at most; ended: nothing may follow.
+	Rest() (tokens int, ended bool, err error)
 	// Accept moves on by a token. It returns false, and changes nothing, if the token may not come next.
 	Accept(token int32) bool
 	Close() error

@@ -29,27 +29,30 @@ const (
 
 // Names of imports.
 const (
-	ImportConfig        = "config"
-	ImportMessages      = "messages"
-	ImportHistory       = "history"
-	ImportFeature       = "feature"
-	ImportParam         = "param"
-	ImportRequest       = "request"
-	ImportRandom        = "random"
-	ImportVocabSize     = "vocab_size"
-	ImportPiece         = "piece"
-	ImportVocab         = "vocab"
-	ImportTokenAttr     = "token_attr"
-	ImportSpecial       = "special"
-	ImportTokenize      = "tokenize"
-	ImportOutput        = "output"
-	ImportBind          = "bind"
-	ImportEmit          = "emit"
-	ImportFail          = "fail"
-	ImportLog           = "log"
-	ImportGrammarOpen   = "grammar_open"
-	ImportGrammarMask   = "grammar_mask"
-	ImportGrammarAccept = "grammar_accept"
+	ImportConfig            = "config"
+	ImportMessages          = "messages"
+	ImportHistory           = "history"
+	ImportFeature           = "feature"
+	ImportParam             = "param"
+	ImportRequest           = "request"
+	ImportRandom            = "random"
+	ImportVocabSize         = "vocab_size"
+	ImportPiece             = "piece"
+	ImportVocab             = "vocab"
+	ImportTokenAttr         = "token_attr"
+	ImportSpecial           = "special"
+	ImportTokenize          = "tokenize"
+	ImportOutput            = "output"
+	ImportBind              = "bind"
+	ImportEmit              = "emit"
+	ImportFail              = "fail"
+	ImportLog               = "log"
+	ImportGrammarOpen       = "grammar_open"
+	ImportGrammarMask       = "grammar_mask"
+	ImportGrammarAccept     = "grammar_accept"
+	ImportGrammarMaskWithin = "grammar_mask_within"
+	ImportGrammarRest       = "grammar_rest"
+	ImportGrammarReason     = "grammar_reason"
 )
 
 // Kinds of buffers.
@@ -131,6 +134,19 @@ const (
 const (
 	GrammarGBNF       = 0 // llama.cpp's grammar notation
 	GrammarJSONSchema = 1 // a JSON schema
+)
+
+// Within answers: Result of grammar_mask_within.
+const (
+	WithinFilled  = 0  // the mask is filled
+	WithinRefused = -1 // as with grammar_mask
+	WithinTooFew  = -2 // so few tokens do not complete the text; the mask is empty
+)
+
+// Rest answers: Result of grammar_rest, where it is no number of tokens.
+const (
+	RestEnded   = -1 // the text is complete, and nothing but an end token may follow
+	RestUnknown = -2 // there is no such handle, the model has no tokens to complete the text with, or it takes too long to tell
 )
 
 // Bind answers: Result of bind.
@@ -234,6 +250,9 @@ var Imports = []Signature{
 	{Name: "grammar_open", Params: []Type{"i32", "i32", "i32"}, Results: []Type{"i32"}},
 	{Name: "grammar_mask", Params: []Type{"i32"}, Results: []Type{"i32"}},
 	{Name: "grammar_accept", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}},
+	{Name: "grammar_mask_within", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}, Added: true},
+	{Name: "grammar_rest", Params: []Type{"i32"}, Results: []Type{"i32"}, Added: true},
+	{Name: "grammar_reason", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}, Added: true},
 }
 
 // Features are the names that the import feature knows.
@@ -259,6 +278,9 @@ var Features = []string{
 	"grammar_open",
 	"grammar_mask",
 	"grammar_accept",
+	"grammar_mask_within",
+	"grammar_rest",
+	"grammar_reason",
 	"penstock_abi_v1",
 	"penstock_describe",
 	"penstock_warm",

@@ -31,6 +31,7 @@ func limitCases() []Case {
 		declined("so is the text of a refusal", "xxxx", refusal),
 		unchanged("grammars that do not compile have no handle", grammars()),
 		answered("a grammar fills the mask, moves on by what it allowed and refuses the rest; an instance has four at most", guided()),
+		answered("a grammar tells how many tokens complete its text, and masks those after which too few are left", completed()),
 	}
 }
 
@@ -43,8 +44,26 @@ func grammars() *draft {
 		return d.must(what, code, asm.I32(31), asm.ShiftRight) // the sign
 	}
 	d.open(d.bind(abi.BufferMask), refusal("a broken grammar", open(abi.GrammarGBNF, n)), refusal("a broken schema", open(abi.GrammarJSONSchema, n)),
-		refusal("an unknown kind", open(2, n)), d.is("accept without a grammar", -1, d.call(abi.ImportGrammarAccept, 0, 1)))
+		refusal("an unknown kind", open(2, n)), d.whereKnown(abi.ImportGrammarRest, d.is("the rest without a grammar", abi.RestUnknown, d.call(abi.ImportGrammarRest, 0))),
+		d.is("accept without a grammar", -1, d.call(abi.ImportGrammarAccept, 0, 1)))
 	return d.on(abi.ExportPrepare, d.is("a mask without a grammar", -1, d.call(abi.ImportGrammarMask, 0)), asm.I32(0))
+}
+
+// completed asks how a text can be completed, where the host has an engine for grammars and knows that.
+func completed() *draft {
+	const handle, none = 1, -1
+	d := newDraft("grammar-completes", "")
+	at, n := d.note("root ::= [a-z0-9 ]+")
+	led := func(name string, code ...[]byte) []byte {
+		return d.whereKnown(name, slices.Concat(asm.Global(handle), asm.I32(none), asm.Equal, asm.EqualZero, asm.When(code...)))
+	}
+	of := func(name string, arguments ...int) []byte {
+		return slices.Concat(asm.Global(handle), d.call(name, arguments...))
+	}
+	d.open(d.bind(abi.BufferMask), d.call(abi.ImportGrammarOpen, abi.GrammarGBNF, at, n), asm.SetGlobal(handle),
+		led(abi.ImportGrammarRest, d.is("a token completes it", 1, of(abi.ImportGrammarRest))),
+		led(abi.ImportGrammarReason, d.is("there is no reason where none was refused", 0, d.call(abi.ImportGrammarReason, at, 0))))
+	return d.on(abi.ExportPrepare, led(abi.ImportGrammarMaskWithin, d.is("the mask is filled", abi.WithinFilled, of(abi.ImportGrammarMaskWithin, 1000))), asm.I32(0))
 }
 
 // guided follows a grammar, where the host has an engine for it.

@@ -35,6 +35,18 @@ func (g *grammar) Mask(mask []uint32) error {
 	return nil
 }
 
+// MaskWithin implements plugin.Grammar. The text may end anywhere.
+func (g *grammar) MaskWithin(tokens int, mask []uint32) (bool, error) {
+	if tokens > 0 {
+		return true, g.Mask(mask)
+	}
+	clear(mask)
+	return tokens == 0, nil
+}
+
+// Rest implements plugin.Grammar.
+func (*grammar) Rest() (tokens int, ended bool, err error) { return 0, false, nil }
+
 // Accept implements plugin.Grammar.
 func (g *grammar) Accept(token int32) bool {
 	if !g.allows(token) {

@@ -4,6 +4,7 @@ package guest
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/plugins/abi"
@@ -11,12 +12,15 @@ import (
 
 // This file has the host functions about grammars. See docs/abi/v1.md.
 
-// What grammar calls cost: opening one and each byte of its text, trying one token of the vocabulary, accepting one.
+// What grammar calls cost: opening one and each byte of its text, trying one token of the vocabulary, the same and what may follow it,
+// accepting one, and what completes the text.
 const (
 	openFuel    = 100_000
 	grammarFuel = 256
 	maskFuel    = 16
+	withinFuel  = 32
 	acceptFuel  = 2_000
+	restFuel    = 10_000
 )
 
 func hostGrammarOpen(i *Instance, s []uint64) {
@@ -25,7 +29,9 @@ func hostGrammarOpen(i *Instance, s []uint64) {
 	if !i.meter.Charge(openFuel + grammarFuel*uint64(len(text))) {
 		panic(Violationf(plugin.CauseFuel, "in grammar_open, of %d bytes", len(text)))
 	}
+	i.grammarReason = ""
 	refuse := func(reason string) {
+		i.grammarReason = reason
 		i.session.log.add(abi.LogError, []byte("grammar_open: "+reason))
 		s[0] = i32(-1)
 	}
@@ -53,13 +59,33 @@ func hostGrammarOpen(i *Instance, s []uint64) {
 }
 
 func hostGrammarMask(i *Instance, s []uint64) {
+	i.fillMask(s, abi.ImportGrammarMask, maskFuel, func(g plugin.Grammar, mask []uint32, q *Question) (int32, error) {
+		return 0, g.Mask(mask)
+	})
+}
+
+func hostGrammarMaskWithin(i *Instance, s []uint64) {
+	tokens := int32(uint32(s[1]))
+	i.fillMask(s, abi.ImportGrammarMaskWithin, withinFuel, func(g plugin.Grammar, mask []uint32, q *Question) (int32, error) {
+		q.Count = tokens
+		fits, err := g.MaskWithin(int(tokens), mask)
+		if q.OK = fits; !fits {
+			clear(mask)
+			return abi.WithinTooFew, err
+		}
+		return abi.WithinFilled, err
+	})
+}
+
+// fillMask has a grammar fill the bound mask, and answers as it says, or -1.
+func (i *Instance) fillMask(s []uint64, name string, fuel uint64, fill func(plugin.Grammar, []uint32, *Question) (int32, error)) {
 	if i.running != Prepare {
-		panic(Violationf(plugin.CauseCall, "grammar_mask belongs to %s", abi.ExportPrepare))
+		panic(Violationf(plugin.CauseCall, "%s belongs to %s", name, abi.ExportPrepare))
 	}
 	i.pauseBefore()
 	n := i.module.Host.Vocabulary.Size()
-	if !i.meter.Charge(maskFuel * uint64(n)) {
-		panic(Violationf(plugin.CauseFuel, "in grammar_mask"))
+	if !i.meter.Charge(fuel * uint64(n)) {
+		panic(Violationf(plugin.CauseFuel, "in %s", name))
 	}
 	handle := s[0]
 	g := i.grammar(handle)
@@ -67,15 +93,41 @@ func hostGrammarMask(i *Instance, s []uint64) {
 		s[0] = i32(-1)
 		return
 	}
-	err := g.Mask(i.Buffers.Mask(n))
-	i.asked(Question{Import: abi.ImportGrammarMask, Handle: uint32(handle), Mask: i.Buffers.Mask(n), Err: err})
+	q := Question{Import: name, Handle: uint32(handle), Mask: i.Buffers.Mask(n)}
+	answer, err := fill(g, q.Mask, &q)
+	q.Err = err
+	i.asked(q)
 	if err != nil {
-		i.session.log.add(abi.LogError, []byte("grammar_mask: "+err.Error()))
-		s[0] = i32(-1)
+		i.session.log.add(abi.LogError, []byte(name+": "+err.Error()))
+		answer = -1
+	}
+	s[0] = i32(answer)
+}
+
+func hostGrammarRest(i *Instance, s []uint64) {
+	i.pauseBefore()
+	if !i.meter.Charge(restFuel) {
+		panic(Violationf(plugin.CauseFuel, "in grammar_rest"))
+	}
+	handle := s[0]
+	g := i.grammar(handle)
+	if s[0] = i32(abi.RestUnknown); g == nil {
 		return
 	}
-	s[0] = 0
+	tokens, ended, err := g.Rest()
+	tokens = min(tokens, math.MaxInt32)
+	i.asked(Question{Import: abi.ImportGrammarRest, Handle: uint32(handle), Count: int32(tokens), OK: ended, Err: err})
+	switch {
+	case err != nil:
+		i.session.log.add(abi.LogError, []byte("grammar_rest: "+err.Error()))
+	case ended:
+		s[0] = i32(abi.RestEnded)
+	default:
+		s[0] = i32(int32(tokens))
+	}
 }
+
+func hostGrammarReason(i *Instance, s []uint64) { i.write(s, s[0], s[1], 1, []byte(i.grammarReason)) }
 
 func hostGrammarAccept(i *Instance, s []uint64) {
 	i.pauseBefore()

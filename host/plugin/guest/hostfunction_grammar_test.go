@@ -42,6 +42,21 @@ func (s *sentence) Accept(t int32) bool {
 	return true
 }
 
+// It ends with 9.
+func (s *sentence) Rest() (int, bool, error) {
+	if s.next == 6 {
+		return 0, false, errors.New("nobody knows")
+	}
+	return max(0, int(9-s.next)), s.next >= 9, nil
+}
+
+func (s *sentence) MaskWithin(tokens int, mask []uint32) (bool, error) {
+	if int(9-s.next) > tokens {
+		return false, nil
+	}
+	return true, s.Mask(mask)
+}
+
 func (s *sentence) Close() error { s.engine.open--; return nil }
 
 func TestHost_Grammar_MasksAndMoves(t *testing.T) {
@@ -87,5 +102,53 @@ func TestHost_Grammar_MasksAndMoves(t *testing.T) {
 	}
 	if err := s.Close(true); err != nil || engine.open != 0 {
 		t.Errorf("%d grammars are open, %v", engine.open, err)
+	}
+}
+
+// A plugin learns how many tokens complete a text, and has the tokens masked after which too few are left.
+func TestHost_Grammar_Completes(t *testing.T) {
+	h := newTestHost(t, func(o *plugin.Options) { o.Grammars = &counter{} })
+	g := hosttest.Plain()
+	g.Put(hosttest.AtScratch+64, "bad")
+	open := func(size int) []byte {
+		return slices.Concat(i32c(abi.GrammarGBNF), i32c(hosttest.AtScratch+64), i32c(size), g.Call("grammar_open"))
+	}
+	reason := func(at int) []byte {
+		return slices.Concat(i32c(at), i32c(hosttest.AtScratch+128), i32c(64), g.Call(abi.ImportGrammarReason), store)
+	}
+	g.On(abi.ExportOpen, g.Bind(abi.BufferMask, atMask, 16), open(3), drop, reason(hosttest.AtScratch), open(2), drop, i32c(0))
+	g.On(abi.ExportPrepare, i32c(hosttest.AtScratch+4), i32c(0), i32c(5), g.Call(abi.ImportGrammarMaskWithin), store, i32c(1))
+	g.On(abi.ExportAccept, i32c(0), local(0), g.Call("grammar_accept"), drop,
+		i32c(hosttest.AtScratch+8), i32c(0), g.Call(abi.ImportGrammarRest), store,
+		i32c(hosttest.AtScratch+12), i32c(1), g.Call(abi.ImportGrammarRest), store, reason(hosttest.AtScratch+16), i32c(0))
+	s := useOf(t, mustLoad(t, h, g), plugin.Request{}, 9)
+	if n := peek(s, hosttest.AtScratch); n != int32(len("line 1: bad")) {
+		t.Errorf("the reason has %d bytes", n)
+	}
+	for token := int32(1); token <= 8; token++ {
+		_, err := s.prepare()
+		want, mask := int32(abi.WithinTooFew), uint32(0)
+		if token >= 4 {
+			want, mask = abi.WithinFilled, 1<<token
+		}
+		if got := peek(s, hosttest.AtScratch+4); got != want || s.Buffers.Mask(100)[0] != mask || err != nil {
+			t.Errorf("before token %d: %d, want %d, mask %x, %v", token, got, want, s.Buffers.Mask(100)[0], err)
+		}
+		if _, err := s.accept(token); err != nil {
+			t.Fatal(err)
+		}
+		rest := 8 - token
+		switch token {
+		case 5:
+			rest = abi.RestUnknown
+		case 8:
+			rest = abi.RestEnded
+		}
+		if got := peek(s, hosttest.AtScratch+8); got != rest {
+			t.Errorf("after token %d: %d, want %d", token, got, rest)
+		}
+	}
+	if unknown, reason := peek(s, hosttest.AtScratch+12), peek(s, hosttest.AtScratch+16); unknown != abi.RestUnknown || reason != 0 {
+		t.Errorf("a handle that is none: %d; where none is refused the reason has %d bytes", unknown, reason)
 	}
 }

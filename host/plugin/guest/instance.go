@@ -31,18 +31,19 @@ type Instance struct {
 	stack  [2]uint64     // parameters and result of every call
 	caller caller
 
-	running   Export
-	started   time.Time
-	deadline  time.Time     // of the call
-	turnSince time.Time     // since when it is this instance's turn; zero: it has none
-	yieldedAt time.Time     // when others were last let run
-	waited    time.Duration // of the call
-	fuelLimit int64         // fuel of the last call
-	emitted   []byte
-	refusal   []byte // what fail was given
-	grammars  []plugin.Grammar
-	clock     uint64 // of WASI, in ns
-	unusable  bool
+	running       Export
+	started       time.Time
+	deadline      time.Time     // of the call
+	turnSince     time.Time     // since when it is this instance's turn; zero: it has none
+	yieldedAt     time.Time     // when others were last let run
+	waited        time.Duration // of the call
+	fuelLimit     int64         // fuel of the last call
+	emitted       []byte
+	refusal       []byte // what fail was given
+	grammars      []plugin.Grammar
+	grammarReason string // why the last one was refused; empty if it was not
+	clock         uint64 // of WASI, in ns
+	unusable      bool
 }
 
 // hook is an export, and what is told the time of each call of it.

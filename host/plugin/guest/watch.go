@@ -30,7 +30,8 @@ type Question struct {
 	Token  int32
 	Tokens []int32
 	Mask   []uint32
-	OK     bool  // the grammar accepts the token
+	Count  int32 // of tokens: within which the text is to be completed, or that complete it
+	OK     bool  // the grammar accepts the token, so many tokens complete the text, or it has ended
 	Err    error // why there is no answer
 }
 

@@ -160,6 +160,29 @@ func (g *replayedGrammar) Mask(mask []uint32) error {
 	return err
 }
 
+// MaskWithin implements plugin.Grammar.
+func (g *replayedGrammar) MaskWithin(tokens int, mask []uint32) (bool, error) {
+	q, err := g.from.next(fmt.Sprintf("the mask of grammar %d within %d tokens", g.handle, tokens), func(q *Asked) bool {
+		return q.Import == abi.ImportGrammarMaskWithin && q.Handle == g.handle && int(q.Count) == tokens
+	})
+	if err != nil {
+		return false, err
+	}
+	copy(mask, q.Mask.Words(len(g.from.Pieces)))
+	return q.OK, nil
+}
+
+// Rest implements plugin.Grammar.
+func (g *replayedGrammar) Rest() (tokens int, ended bool, err error) {
+	q, err := g.from.next(fmt.Sprintf("the rest of grammar %d", g.handle), func(q *Asked) bool {
+		return q.Import == abi.ImportGrammarRest && q.Handle == g.handle
+	})
+	if err != nil {
+		return 0, false, err
+	}
+	return int(q.Count), q.OK, nil
+}
+
 // Accept implements plugin.Grammar.
 func (g *replayedGrammar) Accept(token Token) bool {
 	q, err := g.from.next(fmt.Sprintf("grammar %d to accept token %d", g.handle, token), func(q *Asked) bool {

@@ -179,12 +179,12 @@ func (a *Asked) check(n int) error {
 			return errors.New("text: it is missing")
 		}
 		return checkTokens("tokens", a.Tokens, n)
-	case abi.ImportGrammarMask:
+	case abi.ImportGrammarMask, abi.ImportGrammarMaskWithin:
 		if a.Mask == nil && a.Error == "" {
 			return errors.New("mask: it is missing")
 		}
 		return a.Mask.check(n)
-	case abi.ImportGrammarAccept:
+	case abi.ImportGrammarAccept, abi.ImportGrammarRest:
 		return nil
 	case abi.ImportRequest:
 		if a.Sampling == nil {
@@ -192,5 +192,5 @@ func (a *Asked) check(n int) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("import: %q is not asked for; there are tokenize, grammar_open, grammar_mask, grammar_accept and request", a.Import)
+	return fmt.Errorf("import: %q is not asked for; there are tokenize, grammar_open, grammar_mask, grammar_mask_within, grammar_rest, grammar_accept and request", a.Import)
 }

@@ -121,6 +121,7 @@ type Asked struct {
 	Token  Token   `json:"token,omitempty"`
 	Tokens []Token `json:"tokens,omitempty"`
 	Mask   *Mask   `json:"mask,omitempty"`
+	Count  int32   `json:"count,omitempty"`
 	OK     bool    `json:"ok,omitempty"`
 	Error  string  `json:"error,omitempty"`
 

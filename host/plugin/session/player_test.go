@@ -141,6 +141,29 @@ func TestPlayer_Play_HostsAnswers(t *testing.T) {
 	}
 }
 
+// What a plugin asked about how a text can be completed is answered again.
+func TestPlayer_Play_Completion(t *testing.T) {
+	g := example()
+	g.Put(4096, "hello")
+	g.On(abi.ExportPrepare, asm.I32(0), asm.I32(4096), asm.I32(5), g.Call(abi.ImportGrammarOpen), asm.I32(9), g.Call(abi.ImportGrammarMaskWithin), asm.Drop,
+		asm.I32(0), g.Call(abi.ImportGrammarRest), asm.I32(12), asm.Equal)
+	const opened, within, rest = `{"import":"grammar_open","text":"hello"}`, `{"import":"grammar_mask_within","count":9,"ok":true,"mask":{"allow":[7]}}`, `{"import":"grammar_rest","count":12}`
+	for name, tc := range map[string]struct{ asked, want string }{
+		"as it was":         {opened + "," + within + "," + rest, ""},
+		"of another number": {opened + "," + strings.Replace(within, "9", "8", 1) + "," + rest, "the mask of grammar 0 within 9 tokens"},
+		"another mask":      {opened + "," + strings.Replace(within, "[7]", "[8]", 1) + "," + rest, "may not come"},
+		"another rest":      {opened + "," + within + "," + strings.Replace(rest, "12", "11", 1), "answer"},
+		"not asked":         {opened + "," + within, "the rest of grammar 0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := play(t, file(t, `"calls":[{"call":"open"},{"call":"prepare","answer":1,"mask":{"allow":[7]},"asked":[`+tc.asked+`]}]`), g.Wasm())
+			if (d == nil) != (tc.want == "") || d != nil && !strings.Contains(d.String(), tc.want) {
+				t.Errorf("got %v, want %q", d, tc.want)
+			}
+		})
+	}
+}
+
 func TestPlayer_Play_Template(t *testing.T) {
 	g := asm.New(`{"name":"guest"}`)
 	g.Put(4096, "hello world")

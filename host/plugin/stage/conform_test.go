@@ -79,6 +79,10 @@ func (odd) Mask(mask []uint32) error {
 	return nil
 }
 
+func (o odd) MaskWithin(_ int, mask []uint32) (bool, error) { return true, o.Mask(mask) }
+
+func (odd) Rest() (int, bool, error) { return 1, false, nil }
+
 func (odd) Accept(token int32) bool { return token%2 == 1 }
 
 func (odd) Close() error { return nil }

@@ -89,6 +89,15 @@ func argumentGroups() []Group {
 			Constants: []Constant{{"gbnf", 0, "llama.cpp's grammar notation"}, {"json_schema", 1, "a JSON schema"}},
 		},
 		{
+			Prefix: "within", Title: "within answers", Doc: "Result of `grammar_mask_within`.",
+			Constants: []Constant{{"filled", 0, "the mask is filled"}, {"refused", -1, "as with `grammar_mask`"}, {"too_few", -2, "so few tokens do not complete the text; the mask is empty"}},
+		},
+		{
+			Prefix: "rest", Title: "rest answers", Doc: "Result of `grammar_rest`, where it is no number of tokens.",
+			Constants: []Constant{{"ended", -1, "the text is complete, and nothing but an end token may follow"},
+				{"unknown", -2, "there is no such handle, the model has no tokens to complete the text with, or it takes too long to tell"}},
+		},
+		{
 			Prefix: "bind", Title: "bind answers", Doc: "Result of `bind`.",
 			Constants: []Constant{{"ok", 0, "bound"}, {"refused", -1, "see `bind`"}},
 		},

@@ -128,9 +128,9 @@ func resultImports() []Func {
 	}
 }
 
-// grammarImports lend llama.cpp's grammar engine to a plugin.
+// grammarImports lend the host's grammar engine to a plugin.
 func grammarImports() []Func {
-	return []Func{
+	return append([]Func{
 		{
 			Name: "grammar_open", Params: []Value{kind, inPtr, length}, Result: I32, Fuel: "100,000, and 256 × bytes",
 			Doc: "Compiles a grammar of at most 256 KiB, see *grammar kinds*. A handle ≥ 0, at most four an instance, or negative with the reason in the log. A grammar goes with its instance.",
@@ -142,6 +142,27 @@ func grammarImports() []Func {
 		{
 			Name: "grammar_accept", Params: []Value{handle, token}, Result: I32, Fuel: "2,000",
 			Doc: "Moves the grammar on by a token. 0, or −1 for a refused token or an unknown handle, and nothing changes. It does not go back: where tokens may be taken back, leave out `penstock_rewind`, and a fresh instance is told all tokens again.",
+		},
+	}, addedGrammarImports()...)
+}
+
+// addedGrammarImports tell how a text can be completed, and why a grammar is refused.
+func addedGrammarImports() []Func {
+	return []Func{
+		{
+			Name: "grammar_mask_within", Added: true, Params: []Value{handle, {Name: "tokens", Type: I32}}, Result: I32, Fuel: "32 × n_vocab",
+			Doc: "Fills the bound mask as `grammar_mask` does, without the tokens after which the text cannot be completed with `tokens` tokens in all, the next one included. " +
+				"So an answer is complete in time if each of its tokens is one of such a mask and `tokens` is each time one less. Where it would take too long to tell, it may leave out more, but never all. " +
+				"Answers are the *within answers*. Allowed only in `penstock_prepare`; elsewhere a fault.",
+			Worked: "With 5 tokens left after `{\"a\": ` a mask has `1` and `\"`, and not `[[[[`, which takes 5 more.",
+		},
+		{
+			Name: "grammar_rest", Added: true, Params: []Value{handle}, Result: I32, Fuel: "10,000",
+			Doc: "How many tokens complete the text at most: as many as spell its shortest rest, and 0 where it may end. Below 0 are the *rest answers*.",
+		},
+		{
+			Name: "grammar_reason", Added: true, Params: []Value{outPtr, limit}, Result: I32, Fuel: perByte,
+			Doc: "Why the instance's last `grammar_open` was refused, in a sentence for whoever wrote the grammar; of a JSON schema with the place as a JSON pointer. Empty where it was not. Returns its length in bytes.",
 		},
 	}
 }

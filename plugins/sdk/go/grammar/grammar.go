@@ -5,6 +5,7 @@ package grammar
 
 import (
 	"errors"
+	"math"
 	"unsafe"
 
 	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
@@ -24,17 +25,45 @@ const (
 type Grammar struct{ handle int32 }
 
 var (
-	// ErrGrammar means that the host could not compile a grammar; the operator's log has the reason.
+	// ErrGrammar means that the host could not compile a grammar. The error of Open tells the reason where the host does; else the
+	// operator's log has it.
 	ErrGrammar = errors.New("the grammar is not valid, or the request has four already")
 	// ErrMask means that the mask could not be filled.
 	ErrMask = errors.New("the mask cannot be filled: the grammar was not opened for this request, or has become too ambiguous")
+	// ErrTooFew means that the text cannot be completed with so few tokens.
+	ErrTooFew = errors.New("so few tokens do not complete the text")
+	// ErrRest means that nobody can tell how many tokens complete the text, or that the host is too old to.
+	ErrRest = errors.New("this host cannot tell how many tokens complete the text")
 )
+
+// refusal is an ErrGrammar with its reason.
+type refusal string
+
+// Error implements error.
+func (r refusal) Error() string { return string(r) }
+
+// Is makes it an ErrGrammar.
+func (r refusal) Is(target error) bool { return target == ErrGrammar }
+
+// reason is why the last grammar was refused.
+func reason() error {
+	if !penstock.Feature("grammar_reason") {
+		return ErrGrammar
+	}
+	n := abi.GrammarReason(nil, 0)
+	if n <= 0 {
+		return ErrGrammar
+	}
+	text := make([]byte, n)
+	abi.GrammarReason(unsafe.Pointer(unsafe.SliceData(text)), n)
+	return refusal(text)
+}
 
 // Open compiles a grammar, at most four for a request.
 func Open(k Kind, text string) (Grammar, error) {
 	handle := abi.GrammarOpen(int32(k), unsafe.Pointer(unsafe.StringData(text)), int32(len(text)))
 	if handle < 0 {
-		return Grammar{}, ErrGrammar
+		return Grammar{}, reason()
 	}
 	return Grammar{handle}, nil
 }
@@ -45,6 +74,49 @@ func (g Grammar) Fill(*penstock.Mask) error {
 		return ErrMask
 	}
 	return nil
+}
+
+// FillWithin is Fill without the tokens after which the text cannot be completed with so many tokens in all, the next one included. An
+// answer is complete in time if each of its tokens comes from such a mask, and tokens is each time one less.
+//
+// # Errors
+//
+//   - ErrTooFew: so many do not complete it; the mask is empty.
+//   - ErrMask: as with Fill.
+//   - ErrRest: the host does not know this; ask before with Completes.
+func (g Grammar) FillWithin(_ *penstock.Mask, tokens int) error {
+	if !Completes() {
+		return ErrRest
+	}
+	switch abi.GrammarMaskWithin(g.handle, int32(min(tokens, math.MaxInt32))) {
+	case abi.WithinFilled:
+		return nil
+	case abi.WithinTooFew:
+		return ErrTooFew
+	}
+	return ErrMask
+}
+
+// Completes reports whether the host knows what FillWithin and Rest need.
+func Completes() bool { return penstock.Feature("grammar_mask_within") && penstock.Feature("grammar_rest") }
+
+// Rest is how many tokens complete the text at most, 0 where it may end. Ended: nothing but an end token may follow.
+//
+// # Errors
+//
+//   - ErrRest: nobody can tell.
+func (g Grammar) Rest() (tokens int, ended bool, err error) {
+	n := int32(abi.RestUnknown)
+	if Completes() {
+		n = abi.GrammarRest(g.handle)
+	}
+	switch {
+	case n == abi.RestEnded:
+		return 0, true, nil
+	case n < 0:
+		return 0, false, ErrRest
+	}
+	return int(n), false, nil
 }
 
 // Accept moves on by a token. It returns false, and stays where it is, if the grammar does not allow the token.

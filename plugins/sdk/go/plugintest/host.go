@@ -192,9 +192,26 @@ func (h host) Log(_ int32, p unsafe.Pointer, size int32) { h.s.Logs = append(h.s
 
 // GrammarOpen implements abi.Host: as a host without a grammar engine.
 func (h host) GrammarOpen(kind int32, p unsafe.Pointer, size int32) int32 {
-	h.s.asked = append(h.s.asked, asked{"grammar_open", kind, text(take(p, size)), "there is no grammar engine"})
+	h.s.asked = append(h.s.asked, asked{"grammar_open", kind, text(take(p, size)), noGrammars})
 	return -1
 }
+
+// noGrammars is why no grammar is opened here.
+const noGrammars = "this host has no grammar engine"
+
+// GrammarReason implements abi.Host.
+func (h host) GrammarReason(p unsafe.Pointer, limit int32) int32 {
+	if len(h.s.asked) == 0 {
+		return give("", p, limit)
+	}
+	return give(noGrammars, p, limit)
+}
+
+// GrammarMaskWithin implements abi.Host.
+func (h host) GrammarMaskWithin(int32, int32) int32 { return abi.WithinRefused }
+
+// GrammarRest implements abi.Host.
+func (h host) GrammarRest(int32) int32 { return abi.RestUnknown }
 
 // GrammarMask implements abi.Host.
 func (h host) GrammarMask(int32) int32 { return -1 }

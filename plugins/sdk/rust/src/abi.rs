@@ -89,6 +89,20 @@ pub const GRAMMAR_GBNF: i32 = 0;
 /// a JSON schema
 pub const GRAMMAR_JSON_SCHEMA: i32 = 1;
 
+// within answers: Result of grammar_mask_within.
+/// the mask is filled
+pub const WITHIN_FILLED: i32 = 0;
+/// as with `grammar_mask`
+pub const WITHIN_REFUSED: i32 = -1;
+/// so few tokens do not complete the text; the mask is empty
+pub const WITHIN_TOO_FEW: i32 = -2;
+
+// rest answers: Result of grammar_rest, where it is no number of tokens.
+/// the text is complete, and nothing but an end token may follow
+pub const REST_ENDED: i32 = -1;
+/// there is no such handle, the model has no tokens to complete the text with, or it takes too long to tell
+pub const REST_UNKNOWN: i32 = -2;
+
 // bind answers: Result of bind.
 /// bound
 pub const BIND_OK: i32 = 0;
@@ -243,6 +257,12 @@ extern "C" {
     pub fn request(ptr: *mut u8, limit: i32) -> i32;
     /// Gives the client a JSON value, in UTF-8 and at most 64 levels deep: it comes with the answer, under the plugin's name and with the number of tokens that the answer had then. 0, or −1 where it is refused, with the reason in the log: what is no JSON value, what exceeds `output_bytes` or `outputs`, and a call outside `penstock_open`, `penstock_prepare`, `penstock_sample`, `penstock_accept`, `penstock_stop` and `penstock_rewind`. A value stays when tokens are taken back. While a fresh instance is told the answer again (see `penstock_rewind`), values are dropped: the client has them.
     pub fn output(ptr: *const u8, len: i32) -> i32;
+    /// Fills the bound mask as `grammar_mask` does, without the tokens after which the text cannot be completed with `tokens` tokens in all, the next one included. So an answer is complete in time if each of its tokens is one of such a mask and `tokens` is each time one less. Where it would take too long to tell, it may leave out more, but never all. Answers are the *within answers*. Allowed only in `penstock_prepare`; elsewhere a fault.
+    pub fn grammar_mask_within(handle: i32, tokens: i32) -> i32;
+    /// How many tokens complete the text at most: as many as spell its shortest rest, and 0 where it may end. Below 0 are the *rest answers*.
+    pub fn grammar_rest(handle: i32) -> i32;
+    /// Why the instance's last `grammar_open` was refused, in a sentence for whoever wrote the grammar; of a JSON schema with the place as a JSON pointer. Empty where it was not. Returns its length in bytes.
+    pub fn grammar_reason(ptr: *mut u8, limit: i32) -> i32;
 }
 
 #[cfg(not(target_arch = "wasm32"))]

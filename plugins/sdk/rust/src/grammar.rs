@@ -2,7 +2,7 @@
 
 //! The host's own grammar engine, for a plugin that would rather not write one.
 
-use crate::{abi, Next, Token};
+use crate::{abi, host, Next, Token};
 use alloc::string::String;
 
 /// A notation of grammars.
@@ -22,7 +22,8 @@ pub struct Grammar {
 }
 
 impl Grammar {
-    /// Compiles a grammar, at most four for a request. The operator's log has what is wrong with one that is refused.
+    /// Compiles a grammar, at most four for a request. The error tells what is wrong with one that is refused, of a JSON schema with the
+    /// place; on an old host only the operator's log has it.
     pub fn open(kind: Kind, text: &str) -> Result<Grammar, String> {
         let kind = match kind {
             Kind::Gbnf => abi::GRAMMAR_GBNF,
@@ -30,7 +31,7 @@ impl Grammar {
         };
         // Safety: the host reads within the slice.
         match unsafe { abi::grammar_open(kind, text.as_ptr(), text.len() as i32) } {
-            handle if handle < 0 => Err(String::from("the grammar is not valid, or the request has four already")),
+            handle if handle < 0 => Err(reason()),
             handle => Ok(Grammar { handle }),
         }
     }
@@ -46,11 +47,80 @@ impl Grammar {
         filled
     }
 
+    /// Lets only those tokens come next that the grammar allows and after which its text can be completed with so many tokens in
+    /// all, the next one included. An answer is complete in time if each of its tokens is one of these, and `tokens` is each
+    /// time one less.
+    pub fn fill_within(&self, next: &mut Next, tokens: usize) -> Within {
+        if !completes() {
+            return Within::Refused;
+        }
+        // Safety: the host writes the mask that was bound, which is the one of `next`.
+        match unsafe { abi::grammar_mask_within(self.handle, tokens.min(i32::MAX as usize) as i32) } {
+            abi::WITHIN_FILLED => {
+                next.filled |= abi::PREPARE_MASK;
+                Within::Filled
+            }
+            abi::WITHIN_TOO_FEW => Within::TooFew,
+            _ => Within::Refused,
+        }
+    }
+
+    /// How many tokens complete the text.
+    pub fn rest(&self) -> Rest {
+        if !completes() {
+            return Rest::Unknown;
+        }
+        // Safety: there are no pointers.
+        match unsafe { abi::grammar_rest(self.handle) } {
+            abi::REST_ENDED => Rest::Ended,
+            n if n < 0 => Rest::Unknown,
+            n => Rest::Tokens(n as usize),
+        }
+    }
+
     /// Moves on by a token. False, and it stays where it is, if the grammar does not allow the token.
     pub fn accept(&mut self, token: Token) -> bool {
         // Safety: there are no pointers.
         unsafe { abi::grammar_accept(self.handle, token as i32) == 0 }
     }
+}
+
+/// What `fill_within` did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Within {
+    /// The mask is filled.
+    Filled,
+    /// So few tokens do not complete the text; the mask is left out.
+    TooFew,
+    /// The grammar has become too ambiguous to follow, or the host is too old; the mask is left out.
+    Refused,
+}
+
+/// How a grammar's text can be completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rest {
+    /// With so many tokens at most; with 0 it may end.
+    Tokens(usize),
+    /// It is complete, and nothing but an end token may follow.
+    Ended,
+    /// Nobody can tell: the model has no tokens for it, it takes too long to find out, or the host is too old.
+    Unknown,
+}
+
+/// Whether the host knows what `fill_within` and `rest` need.
+pub fn completes() -> bool {
+    host::feature("grammar_mask_within") && host::feature("grammar_rest")
+}
+
+/// Why the last grammar was refused.
+fn reason() -> String {
+    if host::feature("grammar_reason") {
+        let reason = host::grammar_reason();
+        if !reason.is_empty() {
+            return reason;
+        }
+    }
+    String::from("the grammar is not valid, or the request has four already")
 }
 
 #[cfg(test)]
@@ -76,6 +146,13 @@ mod tests {
             },
             grammar_mask: |handle| if handle == 2 { 0 } else { -1 },
             grammar_accept: |_, token| if token == 5 { 0 } else { -1 },
+            grammar_mask_within: |_, tokens| match tokens {
+                9 => abi::WITHIN_FILLED,
+                8 => abi::WITHIN_TOO_FEW,
+                _ => abi::WITHIN_REFUSED,
+            },
+            grammar_rest: |handle| handle + 1,
+            feature: |_, len| (len > 0) as i32,
             ..abi::ABSENT
         }
     }
@@ -90,5 +167,9 @@ mod tests {
         assert!(g.fill(&mut next));
         assert_eq!(next.filled, abi::PREPARE_MASK);
         assert!(g.accept(5) && !g.accept(6));
+        assert_eq!([9, 8, 7].map(|n| g.fill_within(&mut next, n)), [Within::Filled, Within::TooFew, Within::Refused]);
+        assert_eq!([2, -2, -3].map(|handle| Grammar { handle }.rest()), [Rest::Tokens(3), Rest::Ended, Rest::Unknown]);
+        abi::install(abi::Host { feature: |_, _| 0, ..host() });
+        assert_eq!((g.fill_within(&mut next, 9), g.rest()), (Within::Refused, Rest::Unknown));
     }
 }

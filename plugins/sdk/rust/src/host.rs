@@ -108,6 +108,10 @@ pub fn output(value: impl Display) -> Result<(), &'static str> {
     }
 }
 
+pub(crate) fn grammar_reason() -> String {
+    text(filled(256, |p, n| unsafe { abi::grammar_reason(p, n) }))
+}
+
 /// 64 random bits, the same again whenever this position of this request is computed again.
 pub fn random() -> u64 {
     unsafe { abi::random() as u64 }

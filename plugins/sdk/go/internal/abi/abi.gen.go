@@ -86,6 +86,19 @@ const (
 	GrammarJSONSchema = 1 // a JSON schema
 )
 
+// Within answers: Result of grammar_mask_within.
+const (
+	WithinFilled  = 0  // the mask is filled
+	WithinRefused = -1 // as with grammar_mask
+	WithinTooFew  = -2 // so few tokens do not complete the text; the mask is empty
+)
+
+// Rest answers: Result of grammar_rest, where it is no number of tokens.
+const (
+	RestEnded   = -1 // the text is complete, and nothing but an end token may follow
+	RestUnknown = -2 // there is no such handle, the model has no tokens to complete the text with, or it takes too long to tell
+)
+
 // Bind answers: Result of bind.
 const (
 	BindOk      = 0  // bound

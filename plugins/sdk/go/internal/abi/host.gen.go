@@ -31,6 +31,9 @@ type Host interface {
 	GrammarOpen(kind int32, ptr unsafe.Pointer, len int32) int32
 	GrammarMask(handle int32) int32
 	GrammarAccept(handle int32, token int32) int32
+	GrammarMaskWithin(handle int32, tokens int32) int32
+	GrammarRest(handle int32) int32
+	GrammarReason(ptr unsafe.Pointer, limit int32) int32
 }
 
 // Absent is the host where no test put one in: every answer is 0 and nothing is written.
@@ -101,6 +104,15 @@ func (Absent) GrammarMask(handle int32) int32 { return 0 }
 // GrammarAccept implements Host.
 func (Absent) GrammarAccept(handle int32, token int32) int32 { return 0 }
 
+// GrammarMaskWithin implements Host.
+func (Absent) GrammarMaskWithin(handle int32, tokens int32) int32 { return 0 }
+
+// GrammarRest implements Host.
+func (Absent) GrammarRest(handle int32) int32 { return 0 }
+
+// GrammarReason implements Host.
+func (Absent) GrammarReason(ptr unsafe.Pointer, limit int32) int32 { return 0 }
+
 // Features are the names that the import feature knows.
 var Features = []string{
 	"config",
@@ -124,6 +136,9 @@ var Features = []string{
 	"grammar_open",
 	"grammar_mask",
 	"grammar_accept",
+	"grammar_mask_within",
+	"grammar_rest",
+	"grammar_reason",
 	"penstock_abi_v1",
 	"penstock_describe",
 	"penstock_warm",

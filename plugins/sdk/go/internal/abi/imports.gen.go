@@ -174,3 +174,28 @@ func GrammarMask(handle int32) int32
 //go:wasmimport penstock grammar_accept
 //go:noescape
 func GrammarAccept(handle int32, token int32) int32
+
+// GrammarMaskWithin: Fills the bound mask as grammar_mask does, without the tokens after which the
+// text cannot be completed with tokens tokens in all, the next one included. So an answer is
+// complete in time if each of its tokens is one of such a mask and tokens is each time one less.
+// Where it would take too long to tell, it may leave out more, but never all. Answers are the
+// within answers. Allowed only in penstock_prepare; elsewhere a fault.
+//
+//go:wasmimport penstock-optional grammar_mask_within
+//go:noescape
+func GrammarMaskWithin(handle int32, tokens int32) int32
+
+// GrammarRest: How many tokens complete the text at most: as many as spell its shortest rest, and 0
+// where it may end. Below 0 are the rest answers.
+//
+//go:wasmimport penstock-optional grammar_rest
+//go:noescape
+func GrammarRest(handle int32) int32
+
+// GrammarReason: Why the instance's last grammar_open was refused, in a sentence for whoever wrote
+// the grammar; of a JSON schema with the place as a JSON pointer. Empty where it was not. Returns
+// its length in bytes.
+//
+//go:wasmimport penstock-optional grammar_reason
+//go:noescape
+func GrammarReason(ptr unsafe.Pointer, limit int32) int32

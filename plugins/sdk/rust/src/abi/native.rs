@@ -31,6 +31,9 @@ pub struct Host {
     pub grammar_open: unsafe fn(i32, *const u8, i32) -> i32,
     pub grammar_mask: unsafe fn(i32) -> i32,
     pub grammar_accept: unsafe fn(i32, i32) -> i32,
+    pub grammar_mask_within: unsafe fn(i32, i32) -> i32,
+    pub grammar_rest: unsafe fn(i32) -> i32,
+    pub grammar_reason: unsafe fn(*mut u8, i32) -> i32,
 }
 
 /// A host that has nothing: every answer is 0 and nothing is written.
@@ -56,6 +59,9 @@ pub const ABSENT: Host = Host {
     grammar_open: |_, _, _| 0,
     grammar_mask: |_| 0,
     grammar_accept: |_, _| 0,
+    grammar_mask_within: |_, _| 0,
+    grammar_rest: |_| 0,
+    grammar_reason: |_, _| 0,
 };
 
 std::thread_local! {
@@ -193,6 +199,24 @@ pub unsafe fn grammar_accept(handle: i32, token: i32) -> i32 {
     (HOST.with(|h| h.get()).grammar_accept)(handle, token)
 }
 
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn grammar_mask_within(handle: i32, tokens: i32) -> i32 {
+    (HOST.with(|h| h.get()).grammar_mask_within)(handle, tokens)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn grammar_rest(handle: i32) -> i32 {
+    (HOST.with(|h| h.get()).grammar_rest)(handle)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn grammar_reason(ptr: *mut u8, limit: i32) -> i32 {
+    (HOST.with(|h| h.get()).grammar_reason)(ptr, limit)
+}
+
 /// The names that the import feature knows.
 pub const FEATURES: &[&str] = &[
     "config",
@@ -216,6 +240,9 @@ pub const FEATURES: &[&str] = &[
     "grammar_open",
     "grammar_mask",
     "grammar_accept",
+    "grammar_mask_within",
+    "grammar_rest",
+    "grammar_reason",
     "penstock_abi_v1",
     "penstock_describe",
     "penstock_warm",

@@ -164,9 +164,17 @@ impl State {
         Some(tokens)
     }
 
+    fn grammar_reason(&self) -> &'static str {
+        if self.asked.is_empty() {
+            ""
+        } else {
+            NO_GRAMMARS
+        }
+    }
+
     /// As a host without a grammar engine.
     fn grammar_open(&mut self, kind: i32, text: &str) -> i32 {
-        let error = "there is no grammar engine";
+        let error = NO_GRAMMARS;
         let text = json::quote(text);
         self.asked.push(std::format!(r#"{{"import":"grammar_open","kind":{},"text":{},"error":"{}"}}"#, kind, text, error));
         -1
@@ -182,6 +190,9 @@ impl State {
         abi::BIND_OK
     }
 }
+
+/// Why no grammar is opened here.
+const NO_GRAMMARS: &str = "this host has no grammar engine";
 
 unsafe fn give<T: Copy>(items: &[T], ptr: *mut u8, limit: i32) -> i32 {
     if items.len() <= limit as usize {
@@ -245,4 +256,7 @@ const TABLE: abi::Host = abi::Host {
     grammar_open: |kind, p, n| ask(|s| s.grammar_open(kind, &unsafe { text(p, n) })),
     grammar_mask: |_| -1,
     grammar_accept: |_, _| -1,
+    grammar_mask_within: |_, _| abi::WITHIN_REFUSED,
+    grammar_rest: |_| abi::REST_UNKNOWN,
+    grammar_reason: |p, n| ask(|s| unsafe { give(s.grammar_reason().as_bytes(), p, n) }),
 };

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+
+package grammar
+
+import (
+	"errors"
+)
+
+// Rest is how many tokens complete s at most, 0 where the text may end: as many as spell one of the shortest texts that do, always the same
+// one. So there is a token after which Rest is one less.
+//
+// # Errors
+//
+//   - ErrUnspelled: no tokens spell that text.
+//   - ErrAmbiguous, lexeme.ErrTooMuch: to find it out takes more than a bounded amount of work.
+func (g *Grammar) Rest(s State, v *Vocabulary) (int, error) {
+	if s.node == nil {
+		return never, ErrUnspelled
+	}
+	r := newCompletions(g, v)
+	n, err := r.of(s.node)
+	if errors.Is(err, ErrAmbiguous) && v.spells {
+		return g.Shortest(s)
+	}
+	if err == nil && n.tokens == never {
+		return never, ErrUnspelled
+	}
+	return n.tokens, err
+}
+
+// Completes reports whether so many tokens complete s. It costs little where there are as many as bytes are missing.
+//
+// # Errors
+//
+//   - as those of Rest, but for ErrUnspelled
+func (g *Grammar) Completes(s State, v *Vocabulary, tokens int) (bool, error) {
+	if s.node == nil {
+		return false, nil
+	}
+	r := newCompletions(g, v)
+	return r.within(s.node, tokens)
+}
+
+// Ended reports whether the text may end and nothing may follow.
+func (g *Grammar) Ended(s State) bool {
+	n, w := s.node, work{left: maxWork}
+	if n == nil || !n.complete || n.takesToken() {
+		return false
+	}
+	for b := range 256 {
+		if to, err := g.step(n, byte(b), &w); err != nil || to != dead {
+			return false
+		}
+	}
+	return true
+}
+
+// completions finds how many tokens complete nodes. What it has found it keeps, for one operation.
+type completions struct {
+	g     *Grammar
+	v     *Vocabulary
+	known map[*node]*completion
+	work  work
+}
+
+// completion is the text that is taken for the shortest that completes a node, from there on.
+type completion struct {
+	label  int32       // its first byte, or 256 + a token that comes for its number
+	tokens int         // that spell it; never: none do
+	first  int32       // of these tokens
+	next   *completion // nil: the text may end here
+}
+
+// named is the label of a token that comes for its number, less the token.
+const named = 256
+
+func newCompletions(g *Grammar, v *Vocabulary) *completions {
+	return &completions{g: g, v: v, known: map[*node]*completion{}, work: work{left: maxWork}}
+}
+
+func (r *completions) within(n *node, tokens int) (bool, error) {
+	bytes, err := r.g.Shortest(State{n})
+	switch {
+	case err != nil:
+		return false, err
+	case bytes == 0:
+		return tokens >= 0, nil
+	case bytes <= tokens && r.v.spells:
+		return true, nil
+	case tokens <= 0 || bytes/tokens > r.v.all.depth:
+		return false, nil
+	}
+	rest, err := r.of(n)
+	return err == nil && rest.tokens <= tokens, err
+}
+
+func (r *completions) of(n *node) (*completion, error) {
+	type stepped struct {
+		at *node
+		is *completion
+	}
+	var path []stepped
+	var after *completion
+	for after = r.known[n]; after == nil; after = r.known[n] {
+		if n.complete {
+			after = &completion{}
+			r.known[n] = after
+			break
+		}
+		label, to, err := r.lead(n)
+		if err != nil {
+			return &completion{tokens: never}, err
+		}
+		path = append(path, stepped{n, &completion{label: label}})
+		n = to
+	}
+	for i := len(path) - 1; i >= 0; i-- {
+		at := path[i]
+		at.is.next = after
+		r.spell(at.is)
+		r.known[at.at], after = at.is, at.is
+	}
+	return after, nil
+}
+
+// spell counts the tokens of a rest, from those of the rests after it.
+func (r *completions) spell(is *completion) {
+	is.tokens = never
+	if is.label >= named {
+		is.tokens, is.first = plus(is.next.tokens, 1), is.label-named
+		return
+	}
+	t, at := &r.v.all, -1
+	for x := is; x.next != nil && x.label < named; x = x.next {
+		if at = t.child(at, byte(x.label)); at < 0 {
+			return
+		}
+		if t.nodes[at].first < t.nodes[at+1].first && x.next.tokens < is.tokens-1 {
+			is.tokens, is.first = x.next.tokens+1, t.tokens[t.nodes[at].first]
+		}
+	}
+}
+
+// lead is how the text that is taken for the shortest begins: with a byte that is a token, if there is one.
+func (r *completions) lead(n *node) (label int32, to *node, err error) {
+	if known := n.lead.Load(); known != nil && known.vocabulary == r.v {
+		to, err = r.follow(n, known.label)
+		return known.label, to, err
+	}
+	bytes, err := r.g.Shortest(State{n})
+	if err != nil {
+		return 0, nil, err
+	}
+	c := choosing{completions: r, bytes: bytes, best: bytes, tried: map[*node]int{}}
+	for b := range int32(256) {
+		c.try(n, b, !r.v.has(r.v.single[b]))
+	}
+	if n.takesToken() {
+		for i := range n.pairs {
+			if p := &n.pairs[i]; p.reads == readsToken && r.v.has(p.at) && r.v.isNamed[p.at] {
+				c.try(n, named+p.at, false)
+			} else if p.reads == readsOther {
+				for t := range int32(r.v.Len()) {
+					if r.v.isNamed[t] && t != p.at {
+						c.try(n, named+t, false)
+						break
+					}
+				}
+			}
+		}
+	}
+	if c.to == nil {
+		if c.err == nil {
+			c.err = ErrAmbiguous // to say how the text can be completed
+		}
+		return 0, nil, c.err
+	}
+	n.lead.Store(&lead{r.v, c.label})
+	return c.label, c.to, nil
+}
+
+// lead is the label of a node's rest, for a vocabulary.
+type lead struct {
+	vocabulary *Vocabulary
+	label      int32
+}
+
+// choosing looks for the label after which the fewest bytes are missing.
+type choosing struct {
+	*completions
+	bytes, best int // that are missing, before and after
+	odd         bool
+	label       int32
+	to          *node
+	err         error
+	tried       map[*node]int
+}
+
+// try takes a label if fewer bytes are missing after it than after those before; odd ones only where there is no other.
+func (c *choosing) try(n *node, label int32, odd bool) {
+	to, err := c.follow(n, label)
+	if err != nil {
+		c.err = err
+	}
+	if err != nil || to == dead {
+		return
+	}
+	bytes, known := c.tried[to]
+	if !known {
+		if bytes, err = c.g.Shortest(State{to}); err != nil {
+			c.err, bytes = err, never
+		}
+		c.tried[to] = bytes
+	}
+	if bytes < c.best || c.to != nil && bytes == c.best && c.odd && !odd {
+		c.best, c.odd, c.label, c.to = bytes, odd, label, to
+	}
+}
+
+func (r *completions) follow(n *node, label int32) (*node, error) {
+	if err := r.work.spend(1); err != nil {
+		return nil, err
+	}
+	if label >= named {
+		return r.g.token(n, r.v, label-named, &r.work)
+	}
+	return r.g.step(n, byte(label), &r.work)
+}
+
+// child is the node after another for a byte, or below 0; after -1 come the first ones.
+func (t *trie) child(of int, b byte) int {
+	at, depth := 0, uint16(0)
+	if of >= 0 {
+		at, depth = of+1, t.nodes[of].depth+1
+	}
+	for at < len(t.nodes)-1 && t.nodes[at].depth == depth && t.nodes[at].label <= b {
+		if t.nodes[at].label == b {
+			return at
+		}
+		at = int(t.nodes[at].skip)
+	}
+	return -1
+}
