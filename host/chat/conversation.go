@@ -2,7 +2,11 @@
 
 package chat
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/penstock/penstock/host/grammar/schema"
+)
 
 // Conversation is what becomes a prompt. What is nil or empty is as the server is configured, or else as llama-server has it.
 type Conversation struct {
@@ -14,8 +18,9 @@ type Conversation struct {
 	LeftOut           []string // the fields of the request that count for nothing, though they ask for something
 	ParallelToolCalls *bool    // nil: as the template can
 
-	JSONSchema string // of the answer; "": none
-	Grammar    string // of the answer, in GBNF; "": none. Not together with tools
+	JSONSchema string         // of the answer; "": none
+	Schemas    schema.Options // how it, and those of tools, are read
+	Grammar    string         // of the answer, in GBNF; "": none. Not together with tools
 
 	EnableThinking  *bool                      // nil: where the template does
 	ReasoningEffort string                     // none, or a level that the template knows

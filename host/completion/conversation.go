@@ -47,7 +47,7 @@ func (r *Request) takePrompt(ctx context.Context) (err error) {
 		if r.Params.Regex != "" && len(c.Tools) > 0 && c.ToolChoice.Mode != "none" {
 			return refusal.Invalid("regex", "regex cannot be used together with tools, whose calls have a grammar of their own")
 		}
-		c.JSONSchema, c.Grammar = string(r.Params.JSONSchema), r.Params.Grammar
+		c.JSONSchema, c.Grammar, c.Schemas = string(r.Params.JSONSchema), r.Params.Grammar, r.Params.Schemas
 		if r.Rendered, err = r.Model.Encoder().Conversation(ctx, *c); err != nil {
 			return r.schemaError(TextError(err, r.PromptField))
 		}
@@ -64,7 +64,8 @@ func (r *Request) takePrompt(ctx context.Context) (err error) {
 func (r *Request) takeFormat() {
 	p := &r.Rendered
 	if p.Grammar != "" {
-		r.Params.Constraint = sampling.Constraint{Grammar: p.Grammar, AnswerSchema: r.Params.JSONSchema, GrammarOfFormat: true, GrammarLazy: p.Lazy}
+		r.Params.Constraint = sampling.Constraint{Grammar: p.Grammar, AnswerSchema: r.Params.JSONSchema, Schemas: r.Params.Schemas,
+			GrammarOfFormat: true, GrammarLazy: p.Lazy}
 		for _, t := range p.Triggers {
 			r.Params.GrammarTriggers = append(r.Params.GrammarTriggers, sampling.Trigger{Kind: triggerKinds[t.Kind], Value: t.Value, Token: t.Token})
 		}

@@ -113,7 +113,7 @@ func (e *Engine) follow(s *Stage, p sampling.Params) error {
 	if err != nil {
 		return err
 	}
-	if s.rules, err = e.newFollowing(g, prefix); err != nil {
+	if s.rules, err = e.newFollowing(g.is, prefix); err != nil {
 		return sampling.Refused(p.Field(), "%s cannot be used: %v", p.Field(), err)
 	}
 	return nil

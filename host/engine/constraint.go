@@ -13,9 +13,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/penstock/penstock/host/gbnf"
-	"github.com/penstock/penstock/host/grammar"
 	syntax "github.com/penstock/penstock/host/grammar/gbnf"
 	regex "github.com/penstock/penstock/host/grammar/pattern"
+	"github.com/penstock/penstock/host/grammar/schema"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
@@ -42,12 +42,12 @@ func (e *Engine) GrammarOf(c sampling.Constraint) (string, error) {
 }
 
 // read is the grammar of what a request's answer must look like. Its errors are *sampling.Invalid and name the field.
-func (e *Engine) read(c sampling.Constraint) (*grammar.Grammar, error) {
+func (e *Engine) read(c sampling.Constraint) (*keptGrammar, error) {
 	switch {
 	case len(c.JSONSchema) > 0:
-		g, err := e.ofSchema(string(normalSchema(c.JSONSchema)))
+		g, err := e.ofSchema(string(normalSchema(c.JSONSchema)), c.Schemas)
 		if err != nil {
-			err = sampling.Refused("json_schema", "json_schema cannot become a grammar: %v", err)
+			err = refusedSchema(err)
 		}
 		return g, err
 	case c.Regex != "":
@@ -57,15 +57,36 @@ func (e *Engine) read(c sampling.Constraint) (*grammar.Grammar, error) {
 		}
 		return g, err
 	}
-	g, err := e.ofGBNF(c.Grammar, string(c.AnswerSchema))
+	g, err := e.ofGBNF(c.Grammar, string(c.AnswerSchema), c.Schemas)
 	var bad badSchema
 	switch {
 	case errors.As(err, &bad):
-		err = sampling.Refused("json_schema", "json_schema cannot become a grammar: %v", bad)
+		err = refusedSchema(bad)
 	case err != nil:
 		err = sampling.Refused("grammar", "grammar cannot be used: %s", strings.TrimPrefix(err.Error(), syntax.ErrInvalid.Error()+": "))
 	}
 	return g, err
+}
+
+// refusedSchema says what is wrong with a schema and, where that helps, what to do.
+func refusedSchema(err error) error {
+	remedy := ""
+	if bad := (*schema.Error)(nil); errors.As(err, &bad) && bad.Unenforceable {
+		remedy = `; change it, or ask with "strict": false for what can be enforced`
+	}
+	return sampling.Refused("json_schema", "json_schema cannot become a grammar: %v%s", err, remedy)
+}
+
+// Relaxed is what of a constraint's schema is not enforced, because the request has it so.
+func (e *Engine) Relaxed(c sampling.Constraint) ([]schema.Relaxed, error) {
+	if !c.Schemas.Loose || len(c.JSONSchema)+len(c.AnswerSchema) == 0 {
+		return nil, nil
+	}
+	g, err := e.read(c)
+	if err != nil {
+		return nil, err
+	}
+	return g.relaxed, nil
 }
 
 // inCharacters tells the place of an error in a regular expression in characters.

@@ -43,28 +43,37 @@ type grammars struct {
 type grammarKey struct {
 	in   notation
 	text [sha256.Size]byte
+	read schema.Options // how the schemas in it are read
 }
 
 var errUnread = errors.New("the grammar was not read to its end")
 
 type keptGrammar struct {
-	once sync.Once
-	is   *grammar.Grammar // nil: it is being read, or it is none
-	err  error
+	once    sync.Once
+	is      *grammar.Grammar // nil: it is being read, or it is none
+	relaxed []schema.Relaxed // of its schemas, what it does not enforce
+	err     error
+}
+
+// source is a text that a grammar is read from.
+type source struct {
+	in   notation
+	text string
+	read schema.Options // how the schemas in it are read
 }
 
 // of is the grammar of a text, which read makes unless it is known. Where several ask at once, it is read once.
-func (k *grammars) of(in notation, text string, read func() (*grammar.Grammar, error)) (*grammar.Grammar, error) {
-	key := grammarKey{in, sha256.Sum256([]byte(text))}
+func (k *grammars) of(s source, read func() (*grammar.Grammar, []schema.Relaxed, error)) (*keptGrammar, error) {
+	key := grammarKey{s.in, sha256.Sum256([]byte(s.text)), s.read}
 	g := k.entry(key)
 	g.once.Do(func() {
-		is, err := (*grammar.Grammar)(nil), errUnread // where read panics
+		made := keptGrammar{err: errUnread} // where read panics
 		defer func() {
 			k.mu.Lock()
 			defer k.mu.Unlock()
-			g.is, g.err = is, err
+			g.is, g.relaxed, g.err = made.is, made.relaxed, made.err
 		}()
-		is, err = read()
+		made.is, made.relaxed, made.err = read()
 	})
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -73,7 +82,7 @@ func (k *grammars) of(in notation, text string, read func() (*grammar.Grammar, e
 		return nil, g.err
 	}
 	k.bound()
-	return g.is, nil
+	return g, nil
 }
 
 func (k *grammars) entry(key grammarKey) *keptGrammar {
@@ -140,28 +149,36 @@ func (e *Engine) tokens() *grammar.Vocabulary {
 // answerRules are what llama.cpp calls the rule of a chat's JSON schema in the grammar of a format.
 var answerRules = []string{"response-format-schema", "response-format"}
 
+var errVoidSchema = errors.New("#: nothing fits the JSON schema")
+
 // badSchema is what is wrong with the schema of a format's grammar.
 type badSchema struct{ error }
 
 func (b badSchema) Unwrap() error { return b.error }
 
 // ofGBNF is the grammar of a text in llama.cpp's notation. In a chat format's, the answer fits a JSON schema; "" is none.
-func (e *Engine) ofGBNF(text, answer string) (*grammar.Grammar, error) {
-	return e.grammars.of(inGBNF, strconv.Itoa(len(answer))+" "+answer+text, func() (*grammar.Grammar, error) {
+func (e *Engine) ofGBNF(text, answer string, o schema.Options) (*keptGrammar, error) {
+	s := source{inGBNF, strconv.Itoa(len(answer)) + " " + answer + text, o}
+	return e.grammars.of(s, func() (*grammar.Grammar, []schema.Relaxed, error) {
 		tokens := gbnf.Tokens{Count: e.info.Vocabulary, Find: e.tokenOf}
 		if answer == "" {
-			return gbnf.Parse(text, "", tokens)
+			g, err := gbnf.Parse(text, "", tokens)
+			return g, nil, err
 		}
 		b := grammar.NewBuilder()
-		fits, err := addSchema(b, answer)
+		fits, relaxed, err := schema.Read(b, json.RawMessage(answer), o)
 		if err != nil {
-			return nil, badSchema{err}
+			return nil, nil, badSchema{err}
 		}
 		root, err := gbnf.AddWith(b, text, "", tokens, fits, answerRules...)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return b.Build(root)
+		g, err := b.Build(root)
+		if errors.Is(err, grammar.ErrVoid) { // without the schema, something fits the grammar of a format
+			err = badSchema{errVoidSchema}
+		}
+		return g, relaxed, err
 	})
 }
 
@@ -175,32 +192,32 @@ func (e *Engine) tokenOf(text string) (int32, bool) {
 }
 
 // ofRegex is the grammar of the texts that a regular expression in Go's syntax matches as a whole.
-func (e *Engine) ofRegex(text string) (*grammar.Grammar, error) {
-	return e.grammars.of(inRegex, text, func() (*grammar.Grammar, error) {
+func (e *Engine) ofRegex(text string) (*keptGrammar, error) {
+	return e.grammars.of(source{in: inRegex, text: text}, func() (*grammar.Grammar, []schema.Relaxed, error) {
 		b := grammar.NewBuilder()
 		whole, err := regex.Go(b.Lexemes, text)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		root := b.Rule()
 		b.Define(root, b.Lexeme(whole, lexeme.UTF8))
-		return b.Build(root)
+		g, err := b.Build(root)
+		return g, nil, err
 	})
 }
 
 // ofSchema is the grammar of the JSON texts that fit a schema.
-func (e *Engine) ofSchema(text string) (*grammar.Grammar, error) {
-	return e.grammars.of(inJSONSchema, text, func() (*grammar.Grammar, error) {
+func (e *Engine) ofSchema(text string, o schema.Options) (*keptGrammar, error) {
+	return e.grammars.of(source{inJSONSchema, text, o}, func() (*grammar.Grammar, []schema.Relaxed, error) {
 		b := grammar.NewBuilder()
-		root, err := addSchema(b, text)
+		root, relaxed, err := schema.Read(b, json.RawMessage(text), o)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return b.Build(root)
+		g, err := b.Build(root)
+		if errors.Is(err, grammar.ErrVoid) {
+			err = errVoidSchema
+		}
+		return g, relaxed, err
 	})
-}
-
-func addSchema(b *grammar.Builder, text string) (grammar.Rule, error) {
-	root, _, err := schema.Read(b, json.RawMessage(text), schema.Options{})
-	return root, err
 }

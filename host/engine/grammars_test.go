@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/grammar"
+	"github.com/penstock/penstock/host/grammar/schema"
 )
 
 func anyGrammar(t *testing.T) *grammar.Grammar {
@@ -28,8 +29,8 @@ func TestGrammars_Of_KeepsTheLastUsed(t *testing.T) {
 	g, reads := anyGrammar(t), map[string]int{}
 	ask := func(text string) {
 		t.Helper()
-		got, err := k.of(inRegex, text, func() (*grammar.Grammar, error) { reads[text]++; return g, nil })
-		if err != nil || got != g {
+		got, err := k.of(source{in: inRegex, text: text}, func() (*grammar.Grammar, []schema.Relaxed, error) { reads[text]++; return g, nil, nil })
+		if err != nil || got.is != g {
 			t.Fatal(got, err)
 		}
 	}
@@ -54,7 +55,7 @@ func TestGrammars_Of_ReadsOnceForAll(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			for range 100 {
-				if _, err := k.of(inGBNF, "a", func() (*grammar.Grammar, error) { reads++; return g, nil }); err != nil {
+				if _, err := k.of(source{in: inGBNF, text: "a"}, func() (*grammar.Grammar, []schema.Relaxed, error) { reads++; return g, nil, nil }); err != nil {
 					t.Error(err)
 				}
 			}
@@ -70,11 +71,42 @@ func TestGrammars_Of_ForgetsErrors(t *testing.T) {
 	var k grammars
 	bad, reads := errors.New("bad"), 0
 	for range 2 {
-		if _, err := k.of(inGBNF, "a", func() (*grammar.Grammar, error) { reads++; return nil, bad }); !errors.Is(err, bad) {
+		if _, err := k.of(source{in: inGBNF, text: "a"}, func() (*grammar.Grammar, []schema.Relaxed, error) { reads++; return nil, nil, bad }); !errors.Is(err, bad) {
 			t.Error(err)
 		}
 	}
 	if reads != 2 || len(k.known) != 0 || len(k.order) != 0 {
 		t.Errorf("read %d times, %d kept, %d in order", reads, len(k.known), len(k.order))
+	}
+}
+
+// Grammars of one schema that was read in two ways are two.
+func TestEngine_OfSchema_ByItsOptions(t *testing.T) {
+	e := opened(t, Options{})
+	const text = `{"properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"type":"object"}`
+	for name, c := range map[string]struct {
+		o         schema.Options
+		fits, not []string
+	}{
+		"as the standard says": {schema.Options{}, []string{`{"b": 1, "a": 2}`, `{"c": 1}`, "{}"}, nil},
+		"closed":               {schema.Options{Closed: true}, []string{`{"a": 1, "b": 2}`}, []string{`{"c": 1}`, `{"b": 1, "a": 2}`}},
+		"in order":             {schema.Options{Order: schema.SchemaOrder}, []string{`{"a": 1, "b": 2, "c": 3}`}, []string{`{"b": 1, "a": 2}`}},
+		"in any order":         {schema.Options{Order: schema.AnyOrder, Closed: true}, []string{`{"b": 1, "a": 2}`}, []string{`{"c": 1}`}},
+		"compact":              {schema.Options{Compact: true}, []string{`{"a":1}`}, []string{`{"a": 1}`}},
+	} {
+		kept, err := e.ofSchema(text, c.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, json := range c.fits {
+			if !e.takes(t, kept.is, json) {
+				t.Errorf("%s: %s is not taken", name, json)
+			}
+		}
+		for _, json := range c.not {
+			if e.takes(t, kept.is, json) {
+				t.Errorf("%s: %s is taken", name, json)
+			}
+		}
 	}
 }

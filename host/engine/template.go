@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/grammar/schema"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/native"
 )
@@ -44,7 +45,7 @@ func (e *Engine) Render(ctx context.Context, c chat.Conversation) (chat.Prompt, 
 	}
 	p, err := e.template.Render(ctx, n)
 	if err != nil && ctx.Err() == nil && n.JSONSchema != "" {
-		p, err = e.renderStandIn(ctx, n, err)
+		p, err = e.renderStandIn(ctx, n, c.Schemas, err)
 	}
 	if err != nil && ctx.Err() == nil {
 		err = e.asField(err, &c)
@@ -78,8 +79,8 @@ const (
 )
 
 // renderStandIn renders a conversation whose schema llama.cpp may have refused. If that does not help, it is refused as before.
-func (e *Engine) renderStandIn(ctx context.Context, n native.Conversation, refused error) (native.Prompt, error) {
-	if _, err := e.ofSchema(string(normalSchema(json.RawMessage(n.JSONSchema)))); err != nil {
+func (e *Engine) renderStandIn(ctx context.Context, n native.Conversation, o schema.Options, refused error) (native.Prompt, error) {
+	if _, err := e.ofSchema(string(normalSchema(json.RawMessage(n.JSONSchema))), o); err != nil {
 		return native.Prompt{}, refused
 	}
 	n.JSONSchema = standIn
@@ -166,11 +167,11 @@ func (e *Engine) asField(err error, c *chat.Conversation) error {
 		}
 		return &chat.Invalid{Field: field, Reason: "cannot be used: " + strings.TrimPrefix(bad.Unwrap().Error(), native.ErrInvalid.Error()+": ")}
 	}
-	schema := sampling.Constraint{JSONSchema: json.RawMessage(c.JSONSchema)}
-	if _, err := e.read(schema); schema.IsSet() && err != nil {
+	answer := sampling.Constraint{JSONSchema: json.RawMessage(c.JSONSchema), Schemas: c.Schemas}
+	if _, err := e.read(answer); answer.IsSet() && err != nil {
 		return &chat.Invalid{Field: "json_schema", Reason: strings.TrimPrefix(err.Error(), "json_schema ")}
 	}
-	if _, err := e.GrammarOf(schema); err != nil {
+	if _, err := e.GrammarOf(answer); err != nil {
 		return &chat.Invalid{Field: "json_schema", Reason: strings.TrimPrefix(err.Error(), "json_schema ")}
 	}
 	for _, t := range c.Tools {

@@ -10,18 +10,21 @@ import (
 	"strconv"
 
 	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/grammar/schema"
 	"github.com/penstock/penstock/host/integer"
 )
 
 // Constraint is what an answer must look like. At most one of Grammar, JSONSchema and Regex is set.
 type Constraint struct {
 	Grammar    string          // GBNF, beginning with the rule "root"; empty: none
-	JSONSchema json.RawMessage // the answer is JSON that the schema allows, with the schema's order of keys; empty: none
+	JSONSchema json.RawMessage // the answer is JSON that the schema allows; empty: none
 	Regex      string          // the whole answer matches it, in Go's syntax; empty: none
 
 	// AnswerSchema is the JSON schema that the answer fits where Grammar, a chat format's, has it. What Grammar itself makes of it is
 	// not looked at.
 	AnswerSchema json.RawMessage
+
+	Schemas schema.Options // how schemas are read: the answer's, and those of tools
 
 	GrammarOfFormat bool      // Grammar is a chat format's, and begins with Params.GenerationPrompt; so does a JSON schema's
 	GrammarLazy     bool      // the constraint holds from the first trigger on
@@ -127,6 +130,7 @@ type constraintFields struct {
 	Grammar    *string         `json:"grammar"`
 	JSONSchema json.RawMessage `json:"json_schema"`
 	Regex      *string         `json:"regex"`
+	schemaFields
 
 	GrammarType     *string         `json:"grammar_type"` // "tool_calls": Constraint.GrammarOfFormat
 	GrammarLazy     *bool           `json:"grammar_lazy"`
@@ -134,15 +138,19 @@ type constraintFields struct {
 }
 
 func (f constraintFields) constraint(base Constraint) (Constraint, error) {
-	c, schema := base, f.JSONSchema
-	if isNull(schema) {
-		schema = nil
+	c, text := base, f.JSONSchema
+	if isNull(text) {
+		text = nil
 	}
-	if f.Grammar != nil || f.Regex != nil || len(schema) > 0 {
-		c = Constraint{Grammar: value(f.Grammar), JSONSchema: schema, Regex: value(f.Regex)}
+	if f.Grammar != nil || f.Regex != nil || len(text) > 0 {
+		c = Constraint{Grammar: value(f.Grammar), JSONSchema: text, Regex: value(f.Regex)}
 		if err := c.onlyOne(); err != nil {
 			return c, err
 		}
+	}
+	var err error
+	if c.Schemas, err = f.options(base.Schemas); err != nil {
+		return c, err
 	}
 	if f.GrammarType != nil {
 		c.GrammarOfFormat = *f.GrammarType == "tool_calls"
