@@ -63,14 +63,14 @@ func SystemInfo() (string, error) {
 	return takeText(&text), nil
 }
 
-// Live is how many objects of each kind exist in C. Grammars that follow the same text share a grammar text.
+// Live is how many objects of each kind exist in C.
 type Live struct {
-	Models, Contexts, Samplers, Templates, Answers, Grammars, GrammarTexts, States, Adapters int
+	Models, Contexts, Samplers, Templates, Answers, States, Adapters int
 }
 
 // LiveObjects counts the objects in C, for tests that look for leaks.
 func LiveObjects() Live {
 	var l C.ps_live
 	C.ps_live_objects(&l)
-	return Live{int(l.models), int(l.contexts), int(l.samplers), int(l.templates), int(l.answers), int(l.grammars), int(l.grammar_texts), int(l.states), int(l.adapters)}
+	return Live{int(l.models), int(l.contexts), int(l.samplers), int(l.templates), int(l.answers), int(l.states), int(l.adapters)}
 }

@@ -20,8 +20,7 @@ var (
 	ErrAborted     = errors.New("aborted")                 // a part of the batch may be in the cache
 	ErrCancelled   = errors.New("cancelled")
 	ErrUnsupported = errors.New("not supported by llama.cpp")
-	ErrGrammar     = fmt.Errorf("%w: grammar", ErrInvalid)
-	ErrNoToken     = fmt.Errorf("%w: no token is left to choose from", ErrFailed) // biases, masks and grammar leave none
+	ErrNoToken     = fmt.Errorf("%w: no token is left to choose from", ErrFailed) // biases and masks leave none
 )
 
 // What LoadModel finds wrong with a file before llama.cpp sees it.
@@ -41,7 +40,6 @@ var sentinels = map[C.int32_t]error{
 	C.PS_CANCELLED:   ErrCancelled,
 	C.PS_UNSUPPORTED: ErrUnsupported,
 	C.PS_NO_TOKEN:    ErrNoToken,
-	C.PS_BAD_GRAMMAR: ErrGrammar,
 }
 
 // failure turns a code of the shim into an error; the common case allocates nothing.
@@ -49,24 +47,5 @@ func failure(code C.int32_t, e *C.ps_error) error {
 	if code == C.PS_OK {
 		return nil
 	}
-	return &callError{sentinels[code], C.GoString(&e.text[0])}
-}
-
-// callError is what a call into llama.cpp failed for.
-type callError struct {
-	kind   error
-	reason string
-}
-
-func (e *callError) Error() string { return e.kind.Error() + ": " + e.reason }
-
-func (e *callError) Unwrap() error { return e.kind }
-
-// Reason is llama.cpp's own reason for an error of this package, without what failed where; "" if it gave none.
-func Reason(err error) string {
-	var failed *callError
-	if errors.As(err, &failed) {
-		return failed.reason
-	}
-	return ""
+	return fmt.Errorf("%w: %s", sentinels[code], C.GoString(&e.text[0]))
 }

@@ -48,11 +48,9 @@ type SamplerOptions struct {
 	Select Selector
 	Seed   uint32 // the same seed gives the same draws
 	SamplerNumbers
-	DryBreakers          []string
-	BiasTokens           []int32   // tokens whose logits are shifted before all else
-	BiasValues           []float32 // by how much; −Inf bans
-	Grammar, GrammarRoot string    // GBNF and its first rule; "" is none, "root"
-	GrammarPrefix        []int32   // the tokens of the prompt that the grammar begins with
+	DryBreakers []string
+	BiasTokens  []int32   // tokens whose logits are shifted before all else
+	BiasValues  []float32 // by how much; −Inf bans
 }
 
 // Sampler is a chain of samplers with its state for one answer. Its methods do not run concurrently.
@@ -76,7 +74,6 @@ func (o SamplerOptions) lists(pin *runtime.Pinner) (C.ps_sampler_lists, error) {
 		breakers.WriteString(b)
 		breakers.WriteByte(0)
 	}
-	all := breakers.String()
 	var l C.ps_sampler_lists
 	if n := len(o.Chain); n > 0 {
 		pin.Pin(&o.Chain[0])
@@ -88,19 +85,9 @@ func (o SamplerOptions) lists(pin *runtime.Pinner) (C.ps_sampler_lists, error) {
 		l.bias_tokens, l.bias_values = (*C.int32_t)(unsafe.Pointer(&o.BiasTokens[0])), (*C.float)(unsafe.Pointer(&o.BiasValues[0]))
 		l.n_bias = C.size_t(n)
 	}
-	pinString := func(s string) (*C.char, C.size_t) {
-		if s == "" {
-			return nil, 0
-		}
-		pin.Pin(unsafe.StringData(s))
-		return textPointer(s), C.size_t(len(s))
-	}
-	l.breakers, l.breakers_size = pinString(all)
-	l.grammar, l.grammar_size = pinString(o.Grammar)
-	l.root, l.root_size = pinString(o.GrammarRoot)
-	if n := len(o.GrammarPrefix); n > 0 {
-		pin.Pin(&o.GrammarPrefix[0])
-		l.prefix, l.n_prefix = (*C.int32_t)(unsafe.Pointer(&o.GrammarPrefix[0])), C.size_t(n)
+	if all := breakers.String(); all != "" {
+		pin.Pin(unsafe.StringData(all))
+		l.breakers, l.breakers_size = textPointer(all), C.size_t(len(all))
 	}
 	return l, nil
 }
@@ -154,45 +141,8 @@ func (s *Sampler) Accept(token int32) error {
 	return nil
 }
 
-// CountAllowed is how many of tokens the chain's grammar allows, whether it rests or not, one after the other: all, if it has none. Of
-// the text of the first, skip bytes are left out. Nothing changes.
-func (s *Sampler) CountAllowed(tokens []int32, skip int) (int, error) {
-	if err := s.enterAlone(); err != nil {
-		return 0, err
-	}
-	defer s.leaveAlone()
-	var n C.size_t
-	if code := C.ps_sampler_allowed(s.c(), cInts(tokens), C.size_t(len(tokens)), C.size_t(max(skip, 0)), &n, &s.err); code != C.PS_OK {
-		return 0, fmt.Errorf("grammar: %w", failure(code, &s.err))
-	}
-	return int(n), nil
-}
-
-// RestGrammar has the chain's grammar rest, or not, from now on. A grammar that rests restricts nothing and is told no token.
-func (s *Sampler) RestGrammar(rest bool) error {
-	if err := s.enterAlone(); err != nil {
-		return err
-	}
-	defer s.leaveAlone()
-	C.ps_sampler_rest_grammar(s.c(), C.bool(rest))
-	return nil
-}
-
-// AcceptGrammar tells the chain's grammar alone, whether it rests or not, of tokens. Of the text of the first, skip bytes are left out.
-func (s *Sampler) AcceptGrammar(tokens []int32, skip int) error {
-	if err := s.enterAlone(); err != nil {
-		return err
-	}
-	defer s.leaveAlone()
-	code := C.ps_sampler_accept_grammar(s.c(), cInts(tokens), C.size_t(len(tokens)), C.size_t(max(skip, 0)), &s.err)
-	if code != C.PS_OK {
-		return fmt.Errorf("grammar: %w", failure(code, &s.err))
-	}
-	return nil
-}
-
-// Rewind makes history the accepted tokens; the first prompt of them are the prompt, which the grammar does not see.
-// Random numbers go on from where they are, so that a second try can end differently.
+// Rewind makes history the accepted tokens; the first prompt of them are the prompt. Random numbers go on from where they are, so that a
+// second try can end differently.
 func (s *Sampler) Rewind(history []int32, prompt int) error {
 	if err := s.enterAlone(); err != nil {
 		return err

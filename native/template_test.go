@@ -61,15 +61,6 @@ func TestTemplate_Render_LlamaTemplates(t *testing.T) {
 				if err != nil && name == "one" {
 					t.Errorf("%s: %v", name, err)
 				}
-				if p.Grammar == "" {
-					continue
-				}
-				g, err := NewGrammar(m, p.Grammar, "")
-				if err != nil {
-					t.Errorf("%s: its grammar is refused: %v\n%s", name, err, p.Grammar)
-					continue
-				}
-				closing(t, g)
 			}
 		})
 	}

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // described is the part of an answer that llama-server's clients look for.
@@ -44,6 +46,28 @@ func TestAPI_Verbose(t *testing.T) {
 		}
 		if seen != 1 {
 			t.Errorf("%s: %d frames of a stream describe the answer", path, seen)
+		}
+	}
+}
+
+// What a request says of its answer's form is in the settings as it was given.
+func TestAPI_GenerationSettings_Form(t *testing.T) {
+	r := newRig(t, nil)
+	for field, value := range map[string]any{
+		"grammar": "root ::= [a-z]*", "json_schema": map[string]any{"type": "object", "required": []any{"a"}}, "regex": "[a-z]*",
+	} {
+		body, err := json.Marshal(map[string]any{"prompt": "abc", "n_predict": 3, field: value})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var answer struct {
+			Settings map[string]any `json:"generation_settings"`
+		}
+		r.post("/completion", string(body), &answer)
+		want := map[string]any{"grammar": "", field: value}
+		got := map[string]any{"grammar": answer.Settings["grammar"], field: answer.Settings[field]}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", field, diff)
 		}
 	}
 }

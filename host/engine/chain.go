@@ -74,7 +74,7 @@ func (e *Engine) NewStage(p sampling.Params, l Link) (*Stage, error) {
 		}
 	}
 	if stage.sampler, err = native.NewSampler(e.model, o); err != nil {
-		return nil, asInvalid(err, p)
+		return nil, asInvalid(err)
 	}
 	stage.name = nameOf(l, o, stage.rules != nil)
 	stage.slow = stage.lazy != nil && stage.lazy.slow

@@ -12,34 +12,12 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/penstock/penstock/host/gbnf"
-	syntax "github.com/penstock/penstock/host/grammar/gbnf"
+	"github.com/penstock/penstock/host/grammar/gbnf"
 	regex "github.com/penstock/penstock/host/grammar/pattern"
 	"github.com/penstock/penstock/host/grammar/schema"
 	"github.com/penstock/penstock/host/sampling"
-	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
 )
-
-// GrammarOf is the GBNF of what a request's answer must look like, "" where it may look like anything. Its errors are *sampling.Invalid
-// and name the field.
-func (e *Engine) GrammarOf(c sampling.Constraint) (string, error) {
-	switch {
-	case len(c.JSONSchema) > 0:
-		text, err := e.schemas.grammarOf(c.JSONSchema)
-		if errors.Is(err, native.ErrInvalid) {
-			err = sampling.Refused("json_schema", "json_schema cannot become a grammar: %s", strings.TrimPrefix(err.Error(), native.ErrInvalid.Error()+": "))
-		}
-		return text, err
-	case c.Regex != "":
-		text, err := gbnf.OfRegex(c.Regex)
-		if err != nil {
-			err = sampling.Refused("regex", "regex cannot become a grammar: %v", err)
-		}
-		return text, err
-	}
-	return c.Grammar, nil
-}
 
 // read is the grammar of what a request's answer must look like. Its errors are *sampling.Invalid and name the field.
 func (e *Engine) read(c sampling.Constraint) (*keptGrammar, error) {
@@ -63,7 +41,7 @@ func (e *Engine) read(c sampling.Constraint) (*keptGrammar, error) {
 	case errors.As(err, &bad):
 		err = refusedSchema(bad)
 	case err != nil:
-		err = sampling.Refused("grammar", "grammar cannot be used: %s", strings.TrimPrefix(err.Error(), syntax.ErrInvalid.Error()+": "))
+		err = sampling.Refused("grammar", "grammar cannot be used: %s", strings.TrimPrefix(err.Error(), gbnf.ErrInvalid.Error()+": "))
 	}
 	return g, err
 }

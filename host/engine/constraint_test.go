@@ -162,25 +162,3 @@ func TestEngine_PreservedTokens(t *testing.T) {
 		t.Errorf("%v\n%s", err, diff)
 	}
 }
-
-func TestSchemas_GrammarOf_KeepsTheLast(t *testing.T) {
-	var s schemas
-	schema := func(i int) json.RawMessage { return json.RawMessage(`{"const":` + strings.Repeat("1", i+1) + `}`) }
-	for i := range 2 * maxSchemas {
-		if _, err := s.grammarOf(schema(i)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	bytes := 0
-	for schema, text := range s.texts {
-		bytes += len(schema) + len(text)
-	}
-	_, first := s.texts[string(schema(0))]
-	_, last := s.texts[string(schema(2*maxSchemas-1))]
-	if len(s.texts) != maxSchemas || len(s.order) != maxSchemas || s.bytes != bytes || first || !last {
-		t.Errorf("%d kept, %d in order, %d bytes counted of %d; the first %v, the last %v", len(s.texts), len(s.order), s.bytes, bytes, first, last)
-	}
-	if _, err := s.grammarOf(json.RawMessage(`{"type":"frog"}`)); err == nil || len(s.texts) != maxSchemas {
-		t.Errorf("a bad schema: %v, %d kept", err, len(s.texts))
-	}
-}

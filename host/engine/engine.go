@@ -70,7 +70,6 @@ type Engine struct {
 	info     Info
 
 	templateOptions TemplateOptions
-	schemas         schemas
 	grammars        grammars
 	arrange         sync.Once
 	arranged        *grammar.Vocabulary // see tokens

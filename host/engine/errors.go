@@ -5,7 +5,6 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/sampling"
@@ -17,13 +16,8 @@ var ErrNotGenerating = errors.New("it does not generate text token by token (an 
 	"choose a model that chats or completes, or serve this one with --embeddings or --reranking")
 
 // asInvalid marks an error that llama.cpp finds in a parameter as a sampling.ErrInvalid, which the API knows.
-// What it calls the grammar is the field that the grammar came from.
-func asInvalid(err error, p sampling.Params) error {
-	switch {
-	case errors.Is(err, native.ErrGrammar):
-		_, why, _ := strings.Cut(err.Error(), native.ErrGrammar.Error()+": ")
-		return sampling.Refused(p.Field(), "%s cannot be used: %s", p.Field(), why)
-	case errors.Is(err, native.ErrInvalid):
+func asInvalid(err error) error {
+	if errors.Is(err, native.ErrInvalid) {
 		return fmt.Errorf("%w: %w", sampling.ErrInvalid, err)
 	}
 	return err

@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/sampling"
-	"github.com/penstock/penstock/native"
 )
 
 // conversed are templates of llama.cpp's, each of another family.
@@ -78,13 +77,8 @@ func mustBeTheClients(t *testing.T, err error) {
 
 func mustCompile(t *testing.T, e *Engine, grammar string) {
 	t.Helper()
-	g, err := native.NewGrammar(e.model, grammar, "")
-	if err != nil {
+	if _, err := e.read(sampling.Constraint{Grammar: grammar}); err != nil {
 		t.Errorf("%v: %s", err, grammar)
-		return
-	}
-	if err := g.Close(); err != nil {
-		t.Error(err)
 	}
 }
 

@@ -171,11 +171,8 @@ func (e *Engine) asField(err error, c *chat.Conversation) error {
 	if _, err := e.read(answer); answer.IsSet() && err != nil {
 		return &chat.Invalid{Field: "json_schema", Reason: strings.TrimPrefix(err.Error(), "json_schema ")}
 	}
-	if _, err := e.GrammarOf(answer); err != nil {
-		return &chat.Invalid{Field: "json_schema", Reason: strings.TrimPrefix(err.Error(), "json_schema ")}
-	}
 	for _, t := range c.Tools {
-		if _, err := e.GrammarOf(sampling.Constraint{JSONSchema: t.Parameters()}); err != nil {
+		if _, err := e.read(sampling.Constraint{JSONSchema: t.Parameters()}); err != nil {
 			return &chat.Invalid{Field: t.Field, Reason: strings.TrimPrefix(err.Error(), "json_schema ")}
 		}
 	}

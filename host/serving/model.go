@@ -96,8 +96,6 @@ type Engine interface {
 	Shown(t int32) string
 	// NewChain builds the sampler chain of one request.
 	NewChain(p sampling.Params) ([]chain.Stage, error)
-	// GrammarOf is the GBNF of what an answer must look like; "": it may look like anything.
-	GrammarOf(c sampling.Constraint) (string, error)
 	// Relaxed is what of a constraint's JSON schema is not enforced, as the request allows.
 	Relaxed(c sampling.Constraint) ([]schema.Relaxed, error)
 	// Triggers are those of a lazy grammar, as the engine takes them.

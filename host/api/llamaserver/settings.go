@@ -74,14 +74,21 @@ func (b *completionBody) settings(r *completion.Request, choice int) settings {
 	return s
 }
 
-// formatSettings are those of what the answer must look like. It was not refused, so there are no errors.
+// formatSettings are those of what the answer must look like: what the request gave, or the grammar of its chat's format. It was not
+// refused, so there are no errors.
 func formatSettings(e serving.Engine, p sampling.Params) settings {
-	grammar, _ := e.GrammarOf(p.Constraint)
 	triggers, _ := e.Triggers(p)
 	preserved, _ := e.PreservedTokens(p)
 	slices.Sort(preserved)
-	return settings{"grammar": grammar, "grammar_lazy": p.GrammarLazy, "grammar_triggers": append([]sampling.Trigger{}, triggers...),
+	s := settings{"grammar": p.Grammar, "grammar_lazy": p.GrammarLazy, "grammar_triggers": append([]sampling.Trigger{}, triggers...),
 		"preserved_tokens": append([]int32{}, preserved...), "generation_prompt": p.GenerationPrompt}
+	if len(p.JSONSchema) > 0 {
+		s["json_schema"] = p.JSONSchema
+	}
+	if p.Regex != "" {
+		s["regex"] = p.Regex
+	}
+	return s
 }
 
 // unlimited reports whether the body says nothing of the length of the answer.

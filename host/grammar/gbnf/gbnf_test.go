@@ -11,6 +11,7 @@ import (
 
 	"github.com/penstock/penstock/host/grammar"
 	"github.com/penstock/penstock/host/grammar/lexeme"
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 func tokens() Tokens {
@@ -31,24 +32,26 @@ func TestParse_Syntax(t *testing.T) {
 	for text, want := range map[string]struct{ yes, no []string }{
 		`root ::= "a"`:   {[]string{"a"}, []string{"", "aa"}},
 		`root::="a"|"b"`: {[]string{"a", "b"}, []string{"ab"}},
-		"# first\n\nroot ::= x # then\n  x::= \"y\"\r\n":    {[]string{"y"}, nil},
-		"root ::= (\n \"a\" # one\n | \"b\" )\n":            {[]string{"a", "b"}, nil},
-		"root ::= \"a\" |\n \"b\"":                          {[]string{"a", "b"}, nil},
-		`root ::= [a-c-]`:                                   {[]string{"a", "b", "c", "-"}, []string{"d"}},
-		`root ::= [a-b-c]`:                                  {[]string{"a", "b", "c", "-"}, []string{"d"}},
-		`root ::= [^a-c]`:                                   {[]string{"d", "é", "€"}, []string{"a", "\xc3", "\x00"}},
-		`root ::= [c-a]?`:                                   {[]string{""}, []string{"a", "b"}},
-		`root ::= [^c-a]`:                                   {[]string{"a", "b"}, []string{""}},
-		`root ::= []"a"`:                                    {[]string{"a"}, []string{""}},
-		`root ::= .`:                                        {[]string{"a", "\n", "🐸"}, []string{"", "\x00"}},
-		`root ::= "\x41\u00e9\U0001F438\t\r\n\\\"\[\]\-"`:   {[]string{"Aé🐸\t\r\n\\\"[]-"}, nil},
-		`root ::= "\U00110000"?`:                            {[]string{""}, nil},
-		`root ::= "ab"{2}`:                                  {[]string{"abab"}, []string{"ab", "ababab"}},
-		`root ::= "a"{ 2 , }`:                               {[]string{"aa", "aaaa"}, []string{"a"}},
-		`root ::= "a"{2,3}`:                                 {[]string{"aa", "aaa"}, []string{"a", "aaaa"}},
-		`root ::= "a"{0} "b"`:                               {[]string{"b"}, []string{"ab"}},
-		`root ::= "a"*?+`:                                   {[]string{"", "aaa"}, []string{"b"}},
-		`root ::= ("a"? " "?)+ "b"`:                         {[]string{"b", "a a  ab"}, []string{"a"}},
+		"# first\n\nroot ::= x # then\n  x::= \"y\"\r\n":  {[]string{"y"}, nil},
+		"root ::= (\n \"a\" # one\n | \"b\" )\n":          {[]string{"a", "b"}, nil},
+		"root ::= \"a\" |\n \"b\"":                        {[]string{"a", "b"}, nil},
+		`root ::= [a-c-]`:                                 {[]string{"a", "b", "c", "-"}, []string{"d"}},
+		`root ::= [a-b-c]`:                                {[]string{"a", "b", "c", "-"}, []string{"d"}},
+		`root ::= [^a-c]`:                                 {[]string{"d", "é", "€"}, []string{"a", "\xc3", "\x00"}},
+		`root ::= [c-a]?`:                                 {[]string{""}, []string{"a", "b"}},
+		`root ::= [^c-a]`:                                 {[]string{"a", "b"}, []string{""}},
+		`root ::= []"a"`:                                  {[]string{"a"}, []string{""}},
+		`root ::= .`:                                      {[]string{"a", "\n", "🐸"}, []string{"", "\x00"}},
+		`root ::= "\x41\u00e9\U0001F438\t\r\n\\\"\[\]\-"`: {[]string{"Aé🐸\t\r\n\\\"[]-"}, nil},
+		`root ::= "\U00110000"?`:                          {[]string{""}, nil},
+		`root ::= "ab"{2}`:                                {[]string{"abab"}, []string{"ab", "ababab"}},
+		`root ::= "a"{ 2 , }`:                             {[]string{"aa", "aaaa"}, []string{"a"}},
+		`root ::= "a"{2,3}`:                               {[]string{"aa", "aaa"}, []string{"a", "aaaa"}},
+		`root ::= "a"{0} "b"`:                             {[]string{"b"}, []string{"ab"}},
+		`root ::= "a"*?+`:                                 {[]string{"", "aaa"}, []string{"b"}},
+		`root ::= ("a"? " "?)+ "b"`:                       {[]string{"b", "a a  ab"}, []string{"a"}},
+		`root ::= (("a"? "c"?)+ " "?)+ "b"`:               {[]string{"b", "acca  cab"}, []string{"ac ", "bb"}},
+		"root ::= x \"b\"\nx ::= e y | \"a\"\ny ::= e x | e\ne ::= \" \"?": {[]string{"b", "   b", "ab", "  ab"}, []string{"a", "aab", " ba"}},
 		`root ::= "a" root "b" | `:                          {[]string{"", "aabb"}, []string{"aab"}},
 		"root ::= \"a\"\nroot ::= \"b\"":                    {[]string{"b"}, []string{"a"}},
 		"root ::= (x | \"c\" root) \"]\"\nx ::= \"[\" (x)*": {[]string{"[]", "[[[]", "c[]]"}, []string{"c]"}},
@@ -119,11 +122,18 @@ func manyRules(n int) string {
 	return b.String()
 }
 
+// What is no grammar is refused, and that takes no longer than to read a large one.
 func TestParse_Invalid(t *testing.T) {
+	large := steadytest.Cost(t, func() {
+		if _, err := Parse(manyRules(90000), "", tokens()); err != nil {
+			t.Error(err)
+		}
+	})
 	for name, c := range map[string]struct{ text, says string }{
 		"nonsense":          {"???", "line 1: the name of a rule is expected, not \"???\""},
 		"no root":           {`a ::= "x"`, `it has no rule "root"`},
 		"only space":        {" \n\t ", `it has no rule "root"`},
+		"only a comment":    {"# nothing", `it has no rule "root"`},
 		"no definition":     {"root", "line 1: ::= is expected"},
 		"undefined rule":    {"root ::= \"a\"\n | nowhere", ""},
 		"undefined rule 2":  {"root ::= \"a\" |\n  nowhere", `line 2: the rule "nowhere" is used, but not defined`},
@@ -152,11 +162,17 @@ func TestParse_Invalid(t *testing.T) {
 		"bad token":         {"root ::= <[1x]>", "number is expected"},
 		"many rules":        {manyRules(101000), "1 MiB"},
 		"many braces":       {"root ::= " + strings.Repeat("{}", 500000), "nothing to repeat"},
+		"many commas":       {"root ::= " + strings.Repeat("{,}", 340000), "nothing to repeat"},
 		"nothing fits":      {"root ::= \"a\" root", "no text fits"},
 	} {
-		_, err := Parse(c.text, "", tokens())
-		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: got %v, want %q", name, err, c.says)
+		took := steadytest.Cost(t, func() {
+			_, err := Parse(c.text, "", tokens())
+			if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%s: got %v, want %q", name, err, c.says)
+			}
+		})
+		if took > large {
+			t.Errorf("%s: it takes %v, a large grammar %v", name, took, large)
 		}
 	}
 	for i := range 4 {

@@ -5,6 +5,7 @@ package gbnf
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
@@ -149,9 +150,11 @@ func (p *parser) rule() error {
 		return err
 	}
 	p.space(false)
-	if !p.take(':') || !p.take(':') || !p.take('=') {
+	rest, ok := strings.CutPrefix(p.text[p.at:], "::=")
+	if !ok {
 		return fmt.Errorf("::= is expected after the name %q", p.rules[i].name)
 	}
+	p.at = len(p.text) - len(rest)
 	p.space(true)
 	is, err := p.alternatives(false)
 	if err != nil {

@@ -89,6 +89,9 @@ func BenchmarkAutomata_Next_Cold(b *testing.B) {
 	for b.Loop() {
 		m := NewAutomata(a, 1<<26)
 		s, err := m.Start(x, JSONString)
+		if err != nil {
+			b.Fatal(err)
+		}
 		for i := range len(text) {
 			if s, err = m.Next(s, text[i]); err != nil || s == Dead {
 				b.Fatal(s, err)

@@ -3,7 +3,6 @@
 package pattern
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"regexp"
 	"strings"
@@ -81,7 +80,7 @@ func TestPatterns_Random_MatchAsGoDoes(t *testing.T) {
 				want bool
 			}{"ECMA": {x, anywhere.MatchString(s)}, "Go": {y, whole.MatchString(s)}} {
 				if got, err := a.Match(c.x, s); got != c.want || err != nil {
-					t.Fatal(fmt.Sprintf("%s: %s matches %q: %v, %v; want %v", name, source, s, got, err, c.want))
+					t.Fatalf("%s: %s matches %q: %v, %v; want %v", name, source, s, got, err, c.want)
 				}
 			}
 		}

@@ -201,7 +201,7 @@ func (r *reader) apart(beside []*shape, a, b *value) (bool, error) {
 	}
 	both, err := r.both(copies(beside), literal{at: a}, literal{at: b})
 	if err != nil {
-		return false, nil // what is wrong with one of them is told where it is read
+		return false, nil //nolint:nilerr // what is wrong with one of them is told where it is read
 	}
 	err = r.prune(&both)
 	r.beside[pair] = besides{string(context), len(both) == 0}

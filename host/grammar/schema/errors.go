@@ -22,7 +22,7 @@ func wrong(at *value, why string, args ...any) error {
 }
 
 // tooHard is an error at a place where the schema means what is not enforced.
-func tooHard(at *value, why string, args ...any) error {
+func tooHard(at *value, why string, args ...any) *Error {
 	return &Error{Place: at.pointer(), Why: fmt.Sprintf(why, args...), Unenforceable: true}
 }
 
@@ -31,7 +31,7 @@ func tooHard(at *value, why string, args ...any) error {
 func (r *reader) cannot(at *value, why string, args ...any) error {
 	err := tooHard(at, why, args...)
 	if r.o.Loose {
-		r.relax(err.(*Error))
+		r.relax(err)
 		return nil
 	}
 	return err

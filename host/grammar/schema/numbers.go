@@ -116,12 +116,13 @@ func holdMultiple(r *reader, s *shape, at *value) error {
 	if err != nil {
 		return err
 	}
-	if _, err := numeric.Numbers(r.a, numeric.Range{MultipleOf: []string{word.text}}); err != nil && s.may(number) {
+	_, err = numeric.Numbers(r.a, numeric.Range{MultipleOf: []string{word.text}})
+	switch {
+	case err == nil:
+		s.numbers.multiples = append(s.numbers.multiples, word.text)
+	case s.may(number):
 		return r.cannot(word, "%v", err)
-	} else if err != nil {
-		return nil
 	}
-	s.numbers.multiples = append(s.numbers.multiples, word.text)
 	return nil
 }
 

@@ -129,7 +129,7 @@ func (p *parser) value(parent *value, step string, depth int) (*value, error) {
 
 // noEnd is io.EOF as the error that it is within a document.
 func noEnd(err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err

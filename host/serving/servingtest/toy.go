@@ -72,9 +72,6 @@ func (Toy) Detokenize(tokens []int32) (string, error) {
 // Piece is the byte that a token is.
 func (Toy) Piece(t int32) string { return string([]byte{byte(t)}) }
 
-// GrammarOf is a grammar that is given.
-func (Toy) GrammarOf(c sampling.Constraint) (string, error) { return c.Grammar, nil }
-
 // Relaxed implements serving.Engine. The toy follows no schema.
 func (Toy) Relaxed(sampling.Constraint) ([]schema.Relaxed, error) { return nil, nil }
 

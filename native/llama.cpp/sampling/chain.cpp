@@ -18,32 +18,21 @@ llama_token chain::sample(const float * row, size_t size) {
     if (!selector) {
         throw fault(PS_INVALID, "this chain does not choose a token");
     }
-    load(row, size);
-    run_filters();
-    llama_token chosen = select();
-    // To mask a whole row is slow, and most often the token is allowed anyway.
-    if (guards() && !grammar->allows(chosen)) {
-        load_allowed(row, size);
-        run_filters();
-        chosen = select();
-    }
-    return chosen;
+    return apply(row, size);
 }
 
 llama_token chain::apply(const float * row, size_t size) {
     load(row, size);
-    run_filters();
-    return !selector ? -1 : guards() ? select_allowed(row, size) : select();
+    return run();
 }
 
-llama_token chain::apply(const float * row, size_t size, const int32_t * ids, const float * logits, size_t n) {
+llama_token chain::apply(const int32_t * ids, const float * logits, size_t n) {
     load_candidates(ids, logits, n);
-    run_filters();
-    return !selector ? -1 : guards() ? select_allowed(row, size) : select();
+    return run();
 }
 
 bool chain::take(const float * row, size_t size) {
-    taken = !guards() && size == n_vocab && few.fill(row, size, candidates);
+    taken = size == n_vocab && few.fill(row, size, candidates);
     return taken;
 }
 
@@ -53,8 +42,7 @@ llama_token chain::apply_taken() {
     }
     taken = false;
     view  = { candidates.data(), candidates.size(), -1, false };
-    run_filters();
-    return !selector ? -1 : select();
+    return run();
 }
 
 bool chain::is_whole_row() const {
@@ -85,23 +73,6 @@ void chain::load(const float * row, size_t size) {
     load_row(row, size);
 }
 
-// The candidates that the grammar allows, in token order: a shortlist of them where that gives the same as all.
-void chain::load_allowed(const float * row, size_t size) {
-    if (!few.fill_allowed(row, size, *grammar, candidates)) {
-        candidates.clear();
-        const auto & mask = grammar->mask();
-        for (size_t word = 0; word < mask.size(); word++) {
-            for (uint32_t bits = mask[word], i = 0; bits != 0; bits >>= 1, i++) {
-                const size_t id = 32 * word + i;
-                if ((bits & 1) && clamp_logit(row[id]) > -INFINITY) {  // a candidate of -inf would make typical's entropy NaN
-                    candidates.push_back({ static_cast<llama_token>(id), clamp_logit(row[id]), 0.0f });
-                }
-            }
-        }
-    }
-    view = { candidates.data(), candidates.size(), -1, false };
-}
-
 void chain::load_row(const float * row, size_t size) {
     if (size != n_vocab) {
         throw fault(PS_INVALID, "a row of " + std::to_string(size) + " logits for a vocabulary of " + std::to_string(n_vocab));
@@ -128,25 +99,13 @@ void chain::load_candidates(const int32_t * ids, const float * logits, size_t n)
     view = { candidates.data(), n, -1, false };
 }
 
-bool chain::any_left() const {
-    return std::any_of(view.data, view.data + view.size, [](const auto & d) { return d.logit > -INFINITY; });
-}
-
-// Several samplers assert that there is a candidate, and none can choose among banned ones.
-void chain::run(llama_sampler * s) {
-    if (!any_left()) {
-        throw fault(PS_NO_TOKEN, std::string("before ") + llama_sampler_name(s));
-    }
-    llama_sampler_apply(s, &view);
-}
-
-void chain::run_filters() {
+llama_token chain::run() {
     for (auto & filter : filters) {
         run(filter.get());
     }
-}
-
-llama_token chain::select() {
+    if (!selector) {
+        return -1;
+    }
     run(selector.get());
     if (view.selected < 0 || view.selected >= static_cast<int64_t>(view.size) || view.data[view.selected].logit == -INFINITY) {
         throw fault(PS_FAILED, "the sampler chain chose no token");
@@ -154,22 +113,12 @@ llama_token chain::select() {
     return view.data[view.selected].id;
 }
 
-// The candidates were narrowed without regard to the grammar, which may reject them all; then it is the whole row to choose from.
-llama_token chain::select_allowed(const float * row, size_t size) {
-    const auto  before = candidates;
-    const auto  n      = view.size;
-    llama_token chosen = select();
-    if (grammar->allows(chosen)) {
-        return chosen;
+// Several samplers assert that there is a candidate, and none can choose among banned ones.
+void chain::run(llama_sampler * s) {
+    if (!std::any_of(view.data, view.data + view.size, [](const auto & d) { return d.logit > -INFINITY; })) {
+        throw fault(PS_NO_TOKEN, std::string("before ") + llama_sampler_name(s));
     }
-    candidates = before;
-    view       = { candidates.data(), n, -1, false };
-    grammar->apply(&view);
-    if (!any_left()) {
-        load_row(row, size);
-        grammar->apply(&view);
-    }
-    return select();
+    llama_sampler_apply(s, &view);
 }
 
 void chain::check_token(llama_token token) const {
@@ -178,43 +127,8 @@ void chain::check_token(llama_token token) const {
     }
 }
 
-void chain::check_tokens(const int32_t * tokens, size_t n) const {
-    std::for_each(tokens, tokens + n, [this](llama_token token) { check_token(token); });
-}
-
-void chain::set_grammar(std::unique_ptr<ps::grammar> g, const int32_t * tokens, size_t n) {
-    check_tokens(tokens, n);
-    if (const size_t fit = g->count_allowed(tokens, n); fit < n) {
-        throw fault(PS_INVALID, "the grammar cannot begin as the prompt ends: its token " + std::to_string(tokens[fit]) + " does not fit");
-    }
-    grammar = std::move(g);
-    prefix.assign(tokens, tokens + n);
-    reset_grammar();
-}
-
-void chain::reset_grammar() {
-    if (grammar) {
-        grammar->reset();
-        accept_grammar(prefix.data(), prefix.size(), 0);
-    }
-}
-
-void chain::accept_grammar(const int32_t * tokens, size_t n, size_t skip) {
-    check_tokens(tokens, n);
-    for (size_t i = 0; i < n && grammar; i++) {
-        grammar->accept(tokens[i], i == 0 ? skip : 0);
-    }
-}
-
 void chain::accept(llama_token token) {
     check_token(token);
-    accept(token, true);
-}
-
-void chain::accept(llama_token token, bool generated) {
-    if (guards() && generated) {
-        grammar->accept(token);
-    }
     few.accept(token);
     for (auto & filter : filters) {
         llama_sampler_accept(filter.get(), token);
@@ -226,23 +140,17 @@ void chain::accept(llama_token token, bool generated) {
 
 // XTC keeps nothing but its random numbers, which go on from where they are.
 void chain::rewind(const int32_t * history, size_t n, size_t n_prompt) {
-    check_tokens(history, n);
+    std::for_each(history, history + n, [this](llama_token token) { check_token(token); });
     for (auto & filter : filters) {
         if (std::strcmp(llama_sampler_name(filter.get()), "xtc") != 0) {
             llama_sampler_reset(filter.get());
         }
     }
     few.reset();
-    reset_grammar();
     n_prompt = std::min(n_prompt, n);
     for (size_t i = n_prompt - std::min(n_prompt, look_back); i < n; i++) {
-        accept(history[i], i >= n_prompt);
+        accept(history[i]);
     }
-}
-
-size_t chain::count_allowed(const int32_t * tokens, size_t n, size_t skip) {
-    check_tokens(tokens, n);
-    return grammar ? grammar->count_allowed(tokens, n, skip) : n;
 }
 
 }  // namespace ps

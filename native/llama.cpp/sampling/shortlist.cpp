@@ -7,7 +7,6 @@
 
 namespace {
 
-constexpr size_t max_tries    = 1024;  // of tokens, whether a grammar allows them; a mask of all is as fast
 constexpr size_t max_adjusted = 2048;  // tokens that biases and penalties may change; with more, the whole row is as fast
 
 bool is(const llama_sampler * s, const char * name) { return std::strcmp(llama_sampler_name(s), name) == 0; }
@@ -85,26 +84,6 @@ bool ps::shortlist::fill(const float * row, size_t n, std::vector<llama_token_da
     }
     add_adjusted(row, n, out);
     return true;
-}
-
-bool ps::shortlist::fill_allowed(const float * row, size_t n, grammar & g, std::vector<llama_token_data> & out) {
-    if (k == 0) {
-        return false;
-    }
-    find_adjusted();
-    const size_t wanted = k + adjusted.size();
-    const auto   refused = [&](const auto & d) { return !g.allows(d.id); };
-    for (size_t tries = 2 * wanted; tries <= std::min(max_tries, n / 4); tries *= 4) {
-        search.highest(row, n, tries, out);
-        const bool all = out.size() < tries;  // there are no others
-        out.erase(std::remove_if(out.begin(), out.end(), refused), out.end());
-        if (out.size() >= wanted || (all && !out.empty())) {
-            add_adjusted(row, n, out);
-            out.erase(std::remove_if(out.begin(), out.end(), refused), out.end());
-            return true;
-        }
-    }
-    return false;
 }
 
 void ps::shortlist::find_adjusted() {

@@ -3,7 +3,6 @@
 // run on some dozens of candidates instead of the whole vocabulary, with the same result.
 #pragma once
 
-#include "grammar/grammar.h"
 #include "shim/penstock.h"
 #include "top_logits.h"
 
@@ -26,9 +25,6 @@ public:
 
     // Writes the candidates of a row in token order; returns false where the chain has to see the whole row.
     bool fill(const float * row, size_t n, std::vector<llama_token_data> & out);
-
-    // The same of the tokens that a grammar allows. It tries the likeliest and returns false where too few of them are allowed.
-    bool fill_allowed(const float * row, size_t n, grammar & g, std::vector<llama_token_data> & out);
 
     void accept(int32_t token);
     void reset() { accepted.clear(); }

@@ -8,6 +8,7 @@
 #include "shim.h"
 
 #include <algorithm>
+#include <mutex>
 #include <vector>
 
 static_assert(PS_KERNELS_OWN == int(PENSTOCK_OWN) && PS_KERNELS_AMX == int(PENSTOCK_AMX) && PS_KERNELS_REPACK == int(PENSTOCK_REPACK) &&

@@ -99,11 +99,6 @@ int32_t ps_model_load(const char * path, const ps_model_params * params, ps_prog
     });
 }
 
-const ps::sorted_vocabulary & ps_model::sorted() {
-    std::call_once(once, [&] { made = std::make_unique<const ps::sorted_vocabulary>(vocab); });
-    return *made;
-}
-
 void ps_model_free(ps_model * model) noexcept { delete model; }
 
 int32_t ps_model_describe(ps_model * m, ps_model_info * out, ps_error * err) noexcept {

@@ -30,7 +30,6 @@ enum ps_code {
     PS_CANCELLED = 6,   // stopped by the progress callback, or nobody waits for it
     PS_UNSUPPORTED = 7, // llama.cpp does not know this kind of model
     PS_NO_TOKEN = 8,    // no token is left to choose from
-    PS_BAD_GRAMMAR = 9,  // the grammar of a sampler is wrong; nothing was done
 };
 
 typedef struct ps_error {
@@ -82,7 +81,7 @@ int32_t ps_serve_devices(int32_t socket, const char *const *names, size_t n, siz
 
 // How many objects of each kind exist; tests look for leaks with it.
 typedef struct ps_live {
-    int64_t models, contexts, samplers, templates, answers, grammars, grammar_texts, states, adapters;
+    int64_t models, contexts, samplers, templates, answers, states, adapters;
 } ps_live;
 
 void ps_live_objects(ps_live *out) PS_NOEXCEPT;
@@ -273,12 +272,6 @@ typedef struct ps_sampler_lists {
     size_t n_bias;
     const char *breakers;
     size_t breakers_size;
-    const char *grammar;
-    size_t grammar_size;
-    const char *root;
-    size_t root_size;
-    const int32_t *prefix; // tokens of the prompt that the grammar begins with
-    size_t n_prefix;
 } ps_sampler_lists;
 
 int32_t ps_sampler_new(ps_model *model, const ps_sampler_params *params, const ps_sampler_lists *lists,
@@ -303,15 +296,8 @@ void ps_sampler_use_whole_rows(ps_sampler *sampler) PS_NOEXCEPT;
 
 // Tells the chain which token was chosen.
 int32_t ps_sampler_accept(ps_sampler *sampler, int32_t token, ps_error *err) PS_NOEXCEPT;
-// Makes history the accepted tokens. The grammar does not see the first n_prompt of them. Random numbers go on from where they are.
+// Makes history the accepted tokens, whose first n_prompt are the prompt. Random numbers go on from where they are.
 int32_t ps_sampler_rewind(ps_sampler *sampler, const int32_t *history, size_t n, size_t n_prompt, ps_error *err) PS_NOEXCEPT;
-// How many of the tokens the chain's grammar allows, whether it rests or not, one after the other; all where it has none. Of the text of
-// the first, skip bytes are left out. Nothing changes.
-int32_t ps_sampler_allowed(ps_sampler *sampler, const int32_t *tokens, size_t n, size_t skip, size_t *count, ps_error *err) PS_NOEXCEPT;
-// A grammar that rests restricts nothing and is told no token. It does not rest at first.
-void ps_sampler_rest_grammar(ps_sampler *sampler, bool rest) PS_NOEXCEPT;
-// Tells the grammar alone, whether it rests or not, of tokens. Of the text of the first, skip bytes are left out.
-int32_t ps_sampler_accept_grammar(ps_sampler *sampler, const int32_t *tokens, size_t n, size_t skip, ps_error *err) PS_NOEXCEPT;
 
 // The k highest logits of a row, best first, lower ids first among equals; fewer where fewer are above -infinity.
 // Returns how many.
@@ -324,16 +310,6 @@ size_t ps_first_invalid(const float *row, size_t n) PS_NOEXCEPT;
 
 // ---- grammar ---------------------------------------------------------------------------------------------------
 
-typedef struct ps_grammar ps_grammar;
-
-// text is GBNF; an empty root is "root".
-int32_t ps_grammar_new(ps_model *model, const char *text, size_t size, const char *root, size_t root_size,
-                       ps_grammar **out, ps_error *err) PS_NOEXCEPT;
-void ps_grammar_free(ps_grammar *grammar) PS_NOEXCEPT;
-// Writes which tokens may come next, one bit each, into (vocabulary + 31) / 32 words.
-int32_t ps_grammar_mask(ps_grammar *grammar, uint32_t *mask, size_t words, ps_error *err) PS_NOEXCEPT;
-// Moves on by a token where it is allowed; where not, nothing changes.
-int32_t ps_grammar_accept(ps_grammar *grammar, int32_t token, bool *allowed, ps_error *err) PS_NOEXCEPT;
 // The grammar of the JSON texts that a schema allows, as far as a grammar can express it.
 int32_t ps_grammar_of_schema(const char *schema, size_t size, ps_text *out, ps_error *err) PS_NOEXCEPT;
 

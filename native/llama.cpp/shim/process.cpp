@@ -15,7 +15,7 @@
 
 namespace ps {
 
-std::atomic<int64_t> live_models{ 0 }, live_contexts{ 0 }, live_samplers{ 0 }, live_templates{ 0 }, live_answers{ 0 }, live_grammars{ 0 }, live_states{ 0 },
+std::atomic<int64_t> live_models{ 0 }, live_contexts{ 0 }, live_samplers{ 0 }, live_templates{ 0 }, live_answers{ 0 }, live_states{ 0 },
     live_adapters{ 0 };
 
 void return_text(ps_text * out, const char * data, size_t size) {
@@ -97,13 +97,11 @@ int32_t ps_device_at(int32_t index, ps_device * out, ps_error * err) noexcept {
 }
 
 void ps_live_objects(ps_live * out) noexcept {
-    out->models        = ps::live_models;
-    out->contexts      = ps::live_contexts;
-    out->samplers      = ps::live_samplers;
-    out->templates     = ps::live_templates;
-    out->answers       = ps::live_answers;
-    out->grammars      = ps::live_grammars;
-    out->grammar_texts = ps::grammar_rules::living;
-    out->states        = ps::live_states;
-    out->adapters      = ps::live_adapters;
+    out->models    = ps::live_models;
+    out->contexts  = ps::live_contexts;
+    out->samplers  = ps::live_samplers;
+    out->templates = ps::live_templates;
+    out->answers   = ps::live_answers;
+    out->states    = ps::live_states;
+    out->adapters  = ps::live_adapters;
 }

@@ -12,25 +12,9 @@ struct ps_sampler {
     ps::counted count{ ps::live_samplers };
 };
 
-static void set_grammar(ps_sampler & s, ps_model * model, const ps_sampler_lists & l) {
-    try {
-        const std::string text(l.grammar, l.grammar_size), root(l.root, l.root_size);
-        auto              parsed = model->grammars.parsed(model->vocab, text, root);
-        s.chain.set_grammar(std::make_unique<ps::grammar>(model->sorted(), std::move(parsed)), l.prefix, l.n_prefix);
-    } catch (const ps::fault & f) {
-        throw ps::fault(f.code == PS_INVALID ? PS_BAD_GRAMMAR : f.code, f.what());
-    }
-}
-
 int32_t ps_sampler_new(ps_model * model, const ps_sampler_params * p, const ps_sampler_lists * l, ps_sampler ** out,
                        ps_error * err) noexcept {
-    return ps::guarded(err, [&] {
-        std::unique_ptr<ps_sampler> s(new ps_sampler{ ps::chain(model->vocab, *p, *l) });
-        if (l->grammar_size > 0) {
-            set_grammar(*s, model, *l);
-        }
-        *out = s.release();
-    });
+    return ps::guarded(err, [&] { *out = new ps_sampler{ ps::chain(model->vocab, *p, *l) }; });
 }
 
 void ps_sampler_free(ps_sampler * sampler) noexcept { delete sampler; }
@@ -43,7 +27,7 @@ int32_t ps_sampler_apply(ps_sampler * s, const float * row, size_t size, const i
                          int64_t n, int64_t * count, int32_t * chosen, ps_error * err) noexcept {
     return ps::guarded(err, [&] {
         const bool whole = n < 0;
-        *chosen          = !whole ? s->chain.apply(row, size, ids, logits, static_cast<size_t>(n)) :
+        *chosen          = !whole ? s->chain.apply(ids, logits, static_cast<size_t>(n)) :
                            row    ? s->chain.apply(row, size) :
                                     s->chain.apply_taken();
         *count           = whole && s->chain.is_whole_row() ? -1 : static_cast<int64_t>(s->chain.n_candidates());
@@ -66,16 +50,6 @@ int32_t ps_sampler_accept(ps_sampler * s, int32_t token, ps_error * err) noexcep
 
 int32_t ps_sampler_rewind(ps_sampler * s, const int32_t * history, size_t n, size_t n_prompt, ps_error * err) noexcept {
     return ps::guarded(err, [&] { s->chain.rewind(history, n, n_prompt); });
-}
-
-int32_t ps_sampler_allowed(ps_sampler * s, const int32_t * tokens, size_t n, size_t skip, size_t * count, ps_error * err) noexcept {
-    return ps::guarded(err, [&] { *count = s->chain.count_allowed(tokens, n, skip); });
-}
-
-void ps_sampler_rest_grammar(ps_sampler * s, bool rest) noexcept { s->chain.rest_grammar(rest); }
-
-int32_t ps_sampler_accept_grammar(ps_sampler * s, const int32_t * tokens, size_t n, size_t skip, ps_error * err) noexcept {
-    return ps::guarded(err, [&] { s->chain.accept_grammar(tokens, n, skip); });
 }
 
 int32_t ps_top_k(const float * row, size_t n, int32_t k, int32_t * ids, float * logits) noexcept {

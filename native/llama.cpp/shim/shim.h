@@ -8,14 +8,11 @@
 #include "locked_memory.h"
 #include "stack.h"
 
-#include "grammar/grammar.h"
-
 #include "llama.h"
 
 #include <atomic>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <shared_mutex>
 #include <vector>
 
@@ -32,8 +29,7 @@ struct counted {
     counted(const counted &) = delete;
 };
 
-extern std::atomic<int64_t> live_models, live_contexts, live_samplers, live_templates, live_answers, live_grammars, live_states,
-    live_adapters;
+extern std::atomic<int64_t> live_models, live_contexts, live_samplers, live_templates, live_answers, live_states, live_adapters;
 
 }  // namespace ps
 
@@ -47,16 +43,10 @@ struct ps_model {
 
     std::shared_mutex adapters;  // guards llama.cpp's list of the model's adapters: who plans a pass reads it
 
-    const ps::sorted_vocabulary & sorted();  // for grammars; made when first asked for
-    ps::grammar_texts grammars;
     std::vector<ps::locked_memory> locks;  // of the weights, if they are to stay in RAM
 
     ~ps_model() {
         locks.clear();  // while the memory is there
         llama_model_free(model);
     }
-
-  private:
-    std::once_flag                               once;
-    std::unique_ptr<const ps::sorted_vocabulary> made;
 };
