@@ -5,6 +5,7 @@ package chat
 import (
 	"encoding/json"
 
+	"github.com/penstock/penstock/host/grammar/peg"
 	"github.com/penstock/penstock/host/grammar/schema"
 )
 
@@ -53,8 +54,8 @@ type Prompt struct {
 	Stops     []string // texts that end an answer by the template's word, besides the model's own tokens
 	Preserved []string // control tokens whose text belongs to the answer
 
-	Grammar  string // of the answer, in GBNF; "": none
-	Lazy     bool   // the grammar applies from the first trigger on
+	Rules    *peg.Format // what the answer must look like, with the schemas of the conversation; nil: the template leaves that open
+	Lazy     bool        // it applies from the first trigger on
 	Triggers []Trigger
 
 	GenerationPrompt string   // the end of Text, where the assistant's turn begins

@@ -107,7 +107,7 @@ func (e *Engine) follow(s *Stage, p sampling.Params) error {
 	switch {
 	case p.GrammarLazy:
 		s.lazy, err = e.newLazy(p)
-	case p.GrammarOfFormat || len(p.JSONSchema) > 0:
+	case p.GrammarOfFormat || p.Format != nil || len(p.JSONSchema) > 0:
 		prefix, err = e.generationPrompt(p.GenerationPrompt)
 	}
 	if err != nil {

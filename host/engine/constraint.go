@@ -25,7 +25,7 @@ func (e *Engine) read(c sampling.Constraint) (*keptGrammar, error) {
 	case len(c.JSONSchema) > 0:
 		g, err := e.ofSchema(string(normalSchema(c.JSONSchema)), c.Schemas)
 		if err != nil {
-			err = refusedSchema(err)
+			err = refusedSchema("json_schema", err)
 		}
 		return g, err
 	case c.Regex != "":
@@ -34,30 +34,28 @@ func (e *Engine) read(c sampling.Constraint) (*keptGrammar, error) {
 			err = sampling.Refused("regex", "regex cannot become a grammar: %v", inCharacters(err, c.Regex))
 		}
 		return g, err
+	case c.Format != nil:
+		return e.ofFormat(c.Format)
 	}
-	g, err := e.ofGBNF(c.Grammar, string(c.AnswerSchema), c.Schemas)
-	var bad badSchema
-	switch {
-	case errors.As(err, &bad):
-		err = refusedSchema(bad)
-	case err != nil:
+	g, err := e.ofGBNF(c.Grammar)
+	if err != nil {
 		err = sampling.Refused("grammar", "grammar cannot be used: %s", strings.TrimPrefix(err.Error(), gbnf.ErrInvalid.Error()+": "))
 	}
 	return g, err
 }
 
-// refusedSchema says what is wrong with a schema and, where that helps, what to do.
-func refusedSchema(err error) error {
+// refusedSchema says what is wrong with the schema of a field and, where that helps, what to do.
+func refusedSchema(field string, err error) error {
 	remedy := ""
 	if bad := (*schema.Error)(nil); errors.As(err, &bad) && bad.Unenforceable {
 		remedy = `; change it, or ask with "strict": false for what can be enforced`
 	}
-	return sampling.Refused("json_schema", "json_schema cannot become a grammar: %v%s", err, remedy)
+	return sampling.Refused(field, "%s cannot become a grammar: %v%s", field, err, remedy)
 }
 
-// Relaxed is what of a constraint's schema is not enforced, because the request has it so.
+// Relaxed is what of a constraint's schemas is not enforced, because the request has it so. Places in a tool's schema begin with its field.
 func (e *Engine) Relaxed(c sampling.Constraint) ([]schema.Relaxed, error) {
-	if !c.Schemas.Loose || len(c.JSONSchema)+len(c.AnswerSchema) == 0 {
+	if c.Format == nil && (!c.Schemas.Loose || len(c.JSONSchema) == 0) {
 		return nil, nil
 	}
 	g, err := e.read(c)

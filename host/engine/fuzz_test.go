@@ -45,8 +45,8 @@ func FuzzEngine_Render(f *testing.F) {
 		if diff := cmp.Diff(p, again, cmpopts.IgnoreFields(chat.Prompt{}, "NewParser")); err != nil || diff != "" {
 			t.Errorf("the second time: %v\n%s", err, diff)
 		}
-		if p.Grammar != "" {
-			mustCompile(t, e, p.Grammar)
+		if p.Rules != nil {
+			mustCompile(t, e, sampling.Constraint{Format: p.Rules})
 		}
 		if p.NewParser != nil {
 			mustTakeApart(t, p, answer)
@@ -75,10 +75,10 @@ func mustBeTheClients(t *testing.T, err error) {
 	}
 }
 
-func mustCompile(t *testing.T, e *Engine, grammar string) {
+func mustCompile(t *testing.T, e *Engine, c sampling.Constraint) {
 	t.Helper()
-	if _, err := e.read(sampling.Constraint{Grammar: grammar}); err != nil {
-		t.Errorf("%v: %s", err, grammar)
+	if _, err := e.read(c); err != nil {
+		t.Errorf("%v: %s", err, c.Format.Parser)
 	}
 }
 

@@ -28,7 +28,7 @@ func (e *Engine) NewGrammar(kind int32, text string) (*Grammar, error) {
 		if g, err = e.ofSchema(text, schema.Options{}); err != nil {
 			return nil, fmt.Errorf("the JSON schema: %w", err)
 		}
-	} else if g, err = e.ofGBNF(text, "", schema.Options{}); err != nil {
+	} else if g, err = e.ofGBNF(text); err != nil {
 		return nil, fmt.Errorf("the grammar: %s", strings.TrimPrefix(err.Error(), gbnf.ErrInvalid.Error()+": "))
 	}
 	return &Grammar{is: g.is, tokens: e.tokens(), here: g.is.Start()}, nil

@@ -8,14 +8,15 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"strconv"
 	"sync"
 
 	"github.com/penstock/penstock/host/grammar"
 	"github.com/penstock/penstock/host/grammar/gbnf"
 	"github.com/penstock/penstock/host/grammar/lexeme"
 	regex "github.com/penstock/penstock/host/grammar/pattern"
+	"github.com/penstock/penstock/host/grammar/peg"
 	"github.com/penstock/penstock/host/grammar/schema"
+	"github.com/penstock/penstock/host/sampling"
 )
 
 // maxGrammars is how many grammars are kept for requests to come, and maxGrammarBytes about how much they may take together.
@@ -31,6 +32,7 @@ const (
 	inGBNF notation = iota
 	inRegex
 	inJSONSchema
+	inFormat // as its key
 )
 
 // grammars keeps the last grammars. All answers that give the same text follow the same grammar, and so share what is known of its states.
@@ -146,39 +148,44 @@ func (e *Engine) tokens() *grammar.Vocabulary {
 	return e.arranged
 }
 
-// answerRules are what llama.cpp calls the rule of a chat's JSON schema in the grammar of a format.
-var answerRules = []string{"response-format-schema", "response-format"}
+var errVoid = errors.New("#: nothing fits the JSON schema")
 
-var errVoidSchema = errors.New("#: nothing fits the JSON schema")
-
-// badSchema is what is wrong with the schema of a format's grammar.
-type badSchema struct{ error }
-
-func (b badSchema) Unwrap() error { return b.error }
-
-// ofGBNF is the grammar of a text in llama.cpp's notation. In a chat format's, the answer fits a JSON schema; "" is none.
-func (e *Engine) ofGBNF(text, answer string, o schema.Options) (*keptGrammar, error) {
-	s := source{inGBNF, strconv.Itoa(len(answer)) + " " + answer + text, o}
-	return e.grammars.of(s, func() (*grammar.Grammar, []schema.Relaxed, error) {
-		tokens := gbnf.Tokens{Count: e.info.Vocabulary, Find: e.tokenOf}
-		if answer == "" {
-			g, err := gbnf.Parse(text, "", tokens)
-			return g, nil, err
-		}
+// ofFormat is the grammar of a chat template's format. Its errors are *sampling.Invalid and name the field.
+func (e *Engine) ofFormat(f *peg.Format) (*keptGrammar, error) {
+	g, err := e.grammars.of(source{in: inFormat, text: f.Key()}, func() (*grammar.Grammar, []schema.Relaxed, error) {
 		b := grammar.NewBuilder()
-		fits, relaxed, err := schema.Read(b, json.RawMessage(answer), o)
-		if err != nil {
-			return nil, nil, badSchema{err}
-		}
-		root, err := gbnf.AddWith(b, text, "", tokens, fits, answerRules...)
+		root, all, err := peg.Add(b, f)
 		if err != nil {
 			return nil, nil, err
 		}
+		var relaxed []schema.Relaxed
+		for _, part := range all {
+			if part.Field != answerField {
+				part.Place = part.Field + part.Place
+			}
+			relaxed = append(relaxed, part.Relaxed)
+		}
 		g, err := b.Build(root)
-		if errors.Is(err, grammar.ErrVoid) { // without the schema, something fits the grammar of a format
-			err = badSchema{errVoidSchema}
+		if errors.Is(err, grammar.ErrVoid) && len(f.Answer.JSON) > 0 { // without the schema, something fits the format
+			err = &peg.Error{Field: answerField, Err: errVoid}
 		}
 		return g, relaxed, err
+	})
+	var bad *peg.Error
+	switch {
+	case errors.As(err, &bad):
+		err = refusedSchema(bad.Field, bad.Err)
+	case err != nil:
+		err = sampling.Refused("tools", "tools cannot become a grammar: %v", err)
+	}
+	return g, err
+}
+
+// ofGBNF is the grammar of a text in llama.cpp's notation.
+func (e *Engine) ofGBNF(text string) (*keptGrammar, error) {
+	return e.grammars.of(source{in: inGBNF, text: text}, func() (*grammar.Grammar, []schema.Relaxed, error) {
+		g, err := gbnf.Parse(text, "", gbnf.Tokens{Count: e.info.Vocabulary, Find: e.tokenOf})
+		return g, nil, err
 	})
 }
 
@@ -216,7 +223,7 @@ func (e *Engine) ofSchema(text string, o schema.Options) (*keptGrammar, error) {
 		}
 		g, err := b.Build(root)
 		if errors.Is(err, grammar.ErrVoid) {
-			err = errVoidSchema
+			err = errVoid
 		}
 		return g, relaxed, err
 	})

@@ -10,29 +10,28 @@ import (
 	"strconv"
 
 	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/grammar/peg"
 	"github.com/penstock/penstock/host/grammar/schema"
 	"github.com/penstock/penstock/host/integer"
 )
 
-// Constraint is what an answer must look like. At most one of Grammar, JSONSchema and Regex is set.
+// Constraint is what an answer must look like. At most one of Grammar, JSONSchema, Regex and Format is set.
 type Constraint struct {
 	Grammar    string          // GBNF, beginning with the rule "root"; empty: none
 	JSONSchema json.RawMessage // the answer is JSON that the schema allows; empty: none
 	Regex      string          // the whole answer matches it, in Go's syntax; empty: none
 
-	// AnswerSchema is the JSON schema that the answer fits where Grammar, a chat format's, has it. What Grammar itself makes of it is
-	// not looked at.
-	AnswerSchema json.RawMessage
+	Format     *peg.Format     // a chat template's format, with its tools' schemas and the answer's; nil: none
 
-	Schemas schema.Options // how schemas are read: the answer's, and those of tools
+	Schemas schema.Options // how JSONSchema is read
 
-	GrammarOfFormat bool      // Grammar is a chat format's, and begins with Params.GenerationPrompt; so does a JSON schema's
+	GrammarOfFormat bool      // Grammar begins with Params.GenerationPrompt; so do a format and a JSON schema
 	GrammarLazy     bool      // the constraint holds from the first trigger on
 	GrammarTriggers []Trigger // of a lazy constraint; at least one
 }
 
 // IsSet reports whether there is a constraint.
-func (c Constraint) IsSet() bool { return c.Grammar != "" || len(c.JSONSchema) > 0 || c.Regex != "" }
+func (c Constraint) IsSet() bool { return c.Grammar != "" || len(c.JSONSchema) > 0 || c.Regex != "" || c.Format != nil }
 
 // Field is the name of the field that has the constraint.
 func (c Constraint) Field() string {
@@ -47,7 +46,11 @@ func (c Constraint) Field() string {
 
 // Size is how many bytes there are to convert.
 func (c Constraint) Size() int {
-	return len(c.Grammar) + len(c.JSONSchema) + len(c.Regex) + len(c.AnswerSchema)
+	n := len(c.Grammar) + len(c.JSONSchema) + len(c.Regex)
+	if c.Format != nil {
+		n += c.Format.Size()
+	}
+	return n
 }
 
 // TriggerKind is what wakes a lazy grammar. The numbers are llama-server's.

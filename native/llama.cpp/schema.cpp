@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <stdexcept>
 #include <unordered_map>
 #include <utility>
 
@@ -21,6 +22,11 @@ constexpr int max_depth = 64, max_work = 100000, max_nodes = 5000;
 
 // How a prompt says that its answer has a grammar: native/template.go.
 const char * const of_the_parser = "of the parser";
+
+// For the arguments of a tool, parsers make lists of one, of two and so on: work by the square, which all tools of a prompt share. A
+// thread renders one prompt.
+constexpr size_t    max_squares = 8000000;
+thread_local size_t squares     = 0;
 
 struct known {
     types takes;
@@ -135,7 +141,11 @@ class reader {
     // An object, whatever the schema says: arguments are one.
     common_chat_schema_ptr document() {
         auto object = make<common_chat_schema_object>({ schema::TYPE_OBJECT });
-        for (const auto & m : members_of(root, 0).all) {
+        const auto found = members_of(root, 0);
+        if ((squares += found.all.size() * found.all.size()) > max_squares) {
+            throw std::runtime_error("the tools have too many arguments: at most 2800 are taken in one, and fewer in each of many");
+        }
+        for (const auto & m : found.all) {
             object->properties.push_back({ m.name, value(m.schema, m.takes, 0), m.required });
         }
         return object;

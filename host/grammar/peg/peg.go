@@ -12,7 +12,6 @@ package peg
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/penstock/penstock/host/grammar"
@@ -21,7 +20,7 @@ import (
 
 // Format is how a model answers a conversation, and what a grammar is made from.
 type Format struct {
-	Parser  string // llama.cpp's, of the answer, as JSON; "": the answer is JSON that fits Answer
+	Parser  string // llama.cpp's, of the answer, as JSON
 	Tools   []Tool
 	Answer  Schema // of the answer, where the format has it
 	Lazy    bool   // the grammar begins with the first call
@@ -125,9 +124,6 @@ func (w *writer) relax(field string, all []schema.Relaxed) {
 
 // root is a whole answer.
 func (w *writer) root() (grammar.Body, error) {
-	if w.f.Parser == "" {
-		return w.answered()
-	}
 	var err error
 	if w.a, err = open(w.f.Parser); err != nil {
 		return 0, err
@@ -177,7 +173,7 @@ func (w *writer) answered() (grammar.Body, error) {
 	if w.answer == 0 {
 		of := &w.f.Answer
 		if len(of.JSON) == 0 {
-			return 0, fmt.Errorf("llama.cpp's parser has a schema, and the request has none")
+			return 0, errors.New("llama.cpp's parser has a schema, and the request has none")
 		}
 		rule, relaxed, err := schema.Read(w.b, of.JSON, of.Options)
 		if err != nil {
