@@ -21,7 +21,7 @@ type Constraint struct {
 	JSONSchema json.RawMessage // the answer is JSON that the schema allows; empty: none
 	Regex      string          // the whole answer matches it, in Go's syntax; empty: none
 
-	Format     *peg.Format     // a chat template's format, with its tools' schemas and the answer's; nil: none
+	Format *peg.Format // a chat template's format, with its tools' schemas and the answer's; nil: none
 
 	Schemas schema.Options // how JSONSchema is read
 
@@ -31,7 +31,9 @@ type Constraint struct {
 }
 
 // IsSet reports whether there is a constraint.
-func (c Constraint) IsSet() bool { return c.Grammar != "" || len(c.JSONSchema) > 0 || c.Regex != "" || c.Format != nil }
+func (c Constraint) IsSet() bool {
+	return c.Grammar != "" || len(c.JSONSchema) > 0 || c.Regex != "" || c.Format != nil
+}
 
 // Field is the name of the field that has the constraint.
 func (c Constraint) Field() string {
