@@ -95,6 +95,8 @@ var wrongValues = map[string][]string{
 	"echo":                      {`"x"`},
 	"response_format":           {`5`, `{"type":"xml"}`, `{"type":"json_schema"}`, `{"type":"json_schema","json_schema":{"schema":{"type":"nope"}}}`},
 	"json_schema":               {`5`, `{"type":"nope"}`, `{"$ref":"#/nowhere"}`},
+	"property_order":            {`"sideways"`, `""`},
+	"white_space":               {`"some"`},
 	"regex":                     {`"("`, `"a{2,1}"`, `"\\1"`},
 	"best_of":                   {`0`, `129`},
 	"grammar_triggers":          {`5`, `[5]`, `[{"type":9}]`, `[{"type":0,"token":-1}]`, `[{"type":1,"value":""}]`},

@@ -40,31 +40,6 @@ func checkConversation(c Conversation) error {
 			return &BadField{name, err}
 		}
 	}
-	if c.JSONSchema != "" {
-		if err := checkSchema(c.JSONSchema); err != nil {
-			return &BadField{"json_schema", err}
-		}
-	}
-	return checkTools(c.Tools)
-}
-
-// checkTools checks the schemas of tools, which become one grammar.
-func checkTools(tools json.RawMessage) error {
-	var list []struct {
-		Function struct{ Parameters json.RawMessage }
-	}
-	if len(tools) == 0 || json.Unmarshal(tools, &list) != nil {
-		return nil //nolint:nilerr // llama.cpp refuses what is not a list of tools, with its own reason
-	}
-	cost := newConversionCost()
-	for i, tool := range list {
-		if len(tool.Function.Parameters) == 0 {
-			continue
-		}
-		if err := cost.add(string(tool.Function.Parameters)); err != nil {
-			return &BadField{fmt.Sprintf("tools[%d].function.parameters", i), err}
-		}
-	}
 	return nil
 }
 

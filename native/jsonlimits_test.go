@@ -132,3 +132,23 @@ func TestNewAnswer_ManyTools(t *testing.T) {
 	}
 	closing(t, a)
 }
+
+// TestTemplate_Render_TooMuch: what a request passes to a template besides messages is bounded too.
+func TestTemplate_Render_TooMuch(t *testing.T) {
+	steadytest.SkipRaced(t, inC)
+	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
+	template, err := NewTemplate(m, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closing(t, template)
+	hello := json.RawMessage(`[{"role":"user","content":"hi"}]`)
+	for name, c := range map[string]Conversation{
+		"keys":  {Messages: hello, TemplateArgs: map[string]json.RawMessage{"a": json.RawMessage(manyKeys(20_000))}},
+		"bytes": {Messages: hello, TemplateArgs: map[string]json.RawMessage{"a": json.RawMessage(`"` + strings.Repeat("a", 300<<10) + `"`)}},
+	} {
+		if _, err := template.Render(t.Context(), c); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%s: got %v, want ErrInvalid", name, err)
+		}
+	}
+}

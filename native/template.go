@@ -74,7 +74,7 @@ type Prompt struct {
 	Stops            []string `json:"stops"`
 	PreservedTokens  []string `json:"preserved_tokens"` // control tokens whose text belongs to the answer
 
-	Grammar     string    `json:"grammar"`
+	Grammar     string    `json:"grammar"`      // GrammarOfParser, or the conversation's; "": the answer is free
 	GrammarLazy bool      `json:"grammar_lazy"` // the grammar starts at a trigger
 	Triggers    []Trigger `json:"triggers"`
 
@@ -85,6 +85,9 @@ type Prompt struct {
 	Format   string `json:"format"`    // for an AnswerFormat, with Parser
 	Parser   string `json:"parser"`
 }
+
+// GrammarOfParser is the grammar of a prompt whose answer fits what its parser reads, and the schemas of the conversation.
+const GrammarOfParser = "of the parser" // in llama.cpp/schema.cpp
 
 // Trigger starts a lazy grammar.
 type Trigger struct {
@@ -155,6 +158,8 @@ func (t *Template) Render(ctx context.Context, c Conversation) (Prompt, error) {
 	switch {
 	case errors.Is(err, ErrCancelled):
 		return Prompt{}, fmt.Errorf("render: %w", context.Cause(ctx))
+	case errors.Is(err, ErrFailed) && strings.Contains(err.Error(), "the tools have too many arguments"): // in llama.cpp/schema.cpp
+		return Prompt{}, fmt.Errorf("render: %w", &BadField{"tools", fmt.Errorf("%w: %w", ErrInvalid, err)})
 	case errors.Is(err, ErrFailed):
 		if bad := checkArguments(c.Messages); bad != nil {
 			err = bad

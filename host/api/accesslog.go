@@ -34,6 +34,9 @@ func (s *service) logOperation(r operation.Record) {
 		attrs = append(attrs, slog.String("model", r.Model), slog.Int("prompt_tokens", prompt), slog.Int("cached_tokens", cached),
 			slog.Int("completion_tokens", generated), slog.Duration("queued", r.Answers[0].Timing.Queued.Round(time.Microsecond)))
 	}
+	if len(r.Relaxed) > 0 {
+		attrs = append(attrs, slog.Any("schema_relaxed", r.Relaxed))
+	}
 	if r.Err != nil {
 		attrs = append(attrs, slog.String("error", r.Err.Error()))
 	}

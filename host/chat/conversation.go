@@ -2,7 +2,12 @@
 
 package chat
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/penstock/penstock/host/grammar/peg"
+	"github.com/penstock/penstock/host/grammar/schema"
+)
 
 // Conversation is what becomes a prompt. What is nil or empty is as the server is configured, or else as llama-server has it.
 type Conversation struct {
@@ -14,8 +19,9 @@ type Conversation struct {
 	LeftOut           []string // the fields of the request that count for nothing, though they ask for something
 	ParallelToolCalls *bool    // nil: as the template can
 
-	JSONSchema string // of the answer; "": none
-	Grammar    string // of the answer, in GBNF; "": none. Not together with tools
+	JSONSchema string         // of the answer; "": none
+	Schemas    schema.Options // how it, and those of tools, are read
+	Grammar    string         // of the answer, in GBNF; "": none. Not together with tools
 
 	EnableThinking  *bool                      // nil: where the template does
 	ReasoningEffort string                     // none, or a level that the template knows
@@ -48,8 +54,8 @@ type Prompt struct {
 	Stops     []string // texts that end an answer by the template's word, besides the model's own tokens
 	Preserved []string // control tokens whose text belongs to the answer
 
-	Grammar  string // of the answer, in GBNF; "": none
-	Lazy     bool   // the grammar applies from the first trigger on
+	Rules    *peg.Format // what the answer must look like, with the schemas of the conversation; nil: the template leaves that open
+	Lazy     bool        // it applies from the first trigger on
 	Triggers []Trigger
 
 	GenerationPrompt string   // the end of Text, where the assistant's turn begins

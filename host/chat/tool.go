@@ -76,14 +76,22 @@ func checkTool(raw json.RawMessage, field string) (string, error) {
 }
 
 // Parameters is the JSON schema of the arguments; nil where the tool takes none.
-func (t Tool) Parameters() json.RawMessage {
+func (t Tool) Parameters() json.RawMessage { return t.function().Parameters }
+
+// Strict is whether all of the schema is to be enforced; nil where the tool does not say.
+func (t Tool) Strict() *bool { return t.function().Strict }
+
+type function struct {
+	Parameters json.RawMessage `json:"parameters"`
+	Strict     *bool           `json:"strict"`
+}
+
+func (t Tool) function() function {
 	var tool struct {
-		Function struct {
-			Parameters json.RawMessage `json:"parameters"`
-		} `json:"function"`
+		Function function `json:"function"`
 	}
 	_ = json.Unmarshal(t.JSON, &tool) // it was parsed before
-	return tool.Function.Parameters
+	return tool.Function
 }
 
 // ToolChoice is whether an answer calls tools. The zero value leaves that to the model.

@@ -47,7 +47,7 @@ func (r *Request) takePrompt(ctx context.Context) (err error) {
 		if r.Params.Regex != "" && len(c.Tools) > 0 && c.ToolChoice.Mode != "none" {
 			return refusal.Invalid("regex", "regex cannot be used together with tools, whose calls have a grammar of their own")
 		}
-		c.JSONSchema, c.Grammar = string(r.Params.JSONSchema), r.Params.Grammar
+		c.JSONSchema, c.Grammar, c.Schemas = string(r.Params.JSONSchema), r.Params.Grammar, r.Params.Schemas
 		if r.Rendered, err = r.Model.Encoder().Conversation(ctx, *c); err != nil {
 			return r.schemaError(TextError(err, r.PromptField))
 		}
@@ -63,13 +63,13 @@ func (r *Request) takePrompt(ctx context.Context) (err error) {
 // takeFormat has the answer obey what the template knows of its format.
 func (r *Request) takeFormat() {
 	p := &r.Rendered
-	if p.Grammar != "" {
-		r.Params.Constraint = sampling.Constraint{Grammar: p.Grammar, AnswerSchema: r.Params.JSONSchema, GrammarOfFormat: true, GrammarLazy: p.Lazy}
+	if p.Rules != nil {
+		r.Params.Constraint = sampling.Constraint{Format: p.Rules, GrammarLazy: p.Lazy}
 		for _, t := range p.Triggers {
 			r.Params.GrammarTriggers = append(r.Params.GrammarTriggers, sampling.Trigger{Kind: triggerKinds[t.Kind], Value: t.Value, Token: t.Token})
 		}
 	}
-	if p.Grammar != "" || len(r.Params.JSONSchema) == 0 { // a schema that the template has left alone is for the answer, not for the prompt's end
+	if p.Rules != nil || len(r.Params.JSONSchema) == 0 { // a schema that the template has left alone is for the answer, not for the prompt's end
 		r.Params.GenerationPrompt = p.GenerationPrompt
 	}
 	r.Params.PreservedTokens = append(r.Params.PreservedTokens, p.Preserved...)
@@ -80,7 +80,7 @@ func (r *Request) takeFormat() {
 
 // checkCall refuses an answer that must call a tool and cannot: a template that knows tools has a grammar for that.
 func (r *Request) checkCall() error {
-	if !r.mustCall || r.Rendered.Grammar != "" {
+	if !r.mustCall || r.Rendered.Rules != nil {
 		return nil
 	}
 	return refusal.Invalid("tool_choice", "tool_choice asks for a call, but the model's chat template knows no tools; a server can be given another template with --chat-template-file")

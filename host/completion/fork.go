@@ -16,7 +16,7 @@ import (
 func (s *Service) Fork(ctx context.Context, r *Request, st serving.Stream, change func(*sampling.Fields) error) (_ *Request, err error) {
 	fork := *r
 	fork.Params.Seed = sampling.RandomSeed()
-	fork.PromptLogprobs, fork.LeftOut = false, nil // who reads the answer has them
+	fork.PromptLogprobs, fork.LeftOut, fork.Relaxed = false, nil, nil // who reads the answer has them
 	fields := sampling.FieldsOf(fork.Params)
 	if err := change(&fields); err != nil {
 		return nil, err

@@ -34,6 +34,7 @@ type Request struct {
 	Prompts   [][]scheduler.Token
 	Rendered  chat.Prompt // of a conversation: what its template has made of it
 	LeftOut   []string    // the fields of the body that count for nothing, of which the client is told
+	Relaxed   []string    // the places of JSON schemas that are not enforced, likewise, each with its field and the reason; known once it is submitted
 	Choices   int         // answers to each prompt
 	Stops     []string
 	MaxTokens int // to generate; 0: as many as fit
@@ -167,6 +168,7 @@ func (r *Request) takeExtras(ctx context.Context) (err error) {
 	if t := r.Model.Thinking; t != nil {
 		base.Thinking = *t
 	}
+	base.Schemas = r.Model.Schemas
 	if r.Params, err = r.Extras.Params(base, tokens{ctx, r.Model}); err != nil {
 		return err
 	}

@@ -3,7 +3,9 @@
 package completion
 
 import (
+	"cmp"
 	"encoding/json"
+	"strings"
 
 	"github.com/penstock/penstock/host/refusal"
 )
@@ -12,10 +14,24 @@ import (
 var AnyObject = json.RawMessage(`{"type":"object"}`)
 
 // RequireSchema has the answers be JSON that a schema allows. The body asks for that with field, and has the schema in schemaField.
-func (r *Request) RequireSchema(schema json.RawMessage, field, schemaField string) error {
+func (r *Request) RequireSchema(text json.RawMessage, field, schemaField string) error {
 	if r.Params.Constraint.IsSet() {
 		return refusal.Invalid(field, "%s and %s cannot be used together", field, r.Params.Constraint.Field())
 	}
-	r.Params.JSONSchema, r.SchemaField = schema, schemaField
+	r.Params.JSONSchema, r.SchemaField = text, schemaField
 	return nil
+}
+
+// relax notes what of the schemas is not enforced. They are known to the engine already.
+func (r *Request) relax() error {
+	all, err := r.Model.Engine.Relaxed(r.Params.Constraint)
+	r.Relaxed = nil
+	for _, part := range all {
+		place := part.Place
+		if strings.HasPrefix(place, "#") { // it does not name its field
+			place = cmp.Or(r.SchemaField, "json_schema") + place
+		}
+		r.Relaxed = append(r.Relaxed, place+": "+part.Why)
+	}
+	return err
 }

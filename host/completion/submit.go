@@ -42,6 +42,7 @@ func (s *Service) Submit(ctx context.Context, r *Request) ([]serving.Stream, err
 		return nil, AsError(err, r.PromptField)
 	}
 	operation.From(ctx).Submitted(r.Model.Name, len(streams))
+	operation.From(ctx).Relaxed(r.Relaxed)
 	return streams, nil
 }
 
@@ -82,7 +83,7 @@ func (s *Service) build(ctx context.Context, r *Request) (requests []scheduler.R
 			requests = append(requests, request)
 		}
 	}
-	return requests, nil
+	return requests, r.relax()
 }
 
 // ended is what the scheduler tells of the end of each answer.

@@ -16,6 +16,7 @@ type Config struct {
 	Models      Models      `koanf:"models"`
 	Workers     Workers     `koanf:"workers"`
 	Chat        Chat        `koanf:"chat"`
+	Schema      Schema      `koanf:"schema"`
 	Sampling    Sampling    `koanf:"sampling"`
 	Server      Server      `koanf:"server"`
 	Scheduler   Scheduler   `koanf:"scheduler"`
@@ -79,6 +80,13 @@ type Chat struct {
 	ReasoningBudget   int    `koanf:"reasoning_budget"` // tokens; -1: no limit
 	ReasoningMessage  string `koanf:"reasoning_budget_message"`
 	PrefillAssistant  bool   `koanf:"prefill_assistant"`
+}
+
+// Schema says how JSON schemas are read, unless a request says otherwise.
+type Schema struct {
+	PropertyOrder        string `koanf:"property_order"` // auto, schema, any
+	AdditionalProperties bool   `koanf:"additional_properties"`
+	WhiteSpace           string `koanf:"white_space"` // free, compact
 }
 
 // Sampling says what requests have that do not say it themselves. The parameters are those of SamplingSaid.

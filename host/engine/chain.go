@@ -111,13 +111,13 @@ func (e *Engine) follow(s *Stage, p sampling.Params) error {
 	switch {
 	case p.GrammarLazy:
 		s.lazy, err = e.newLazy(p)
-	case p.GrammarOfFormat || len(p.JSONSchema) > 0:
+	case p.GrammarOfFormat || p.Format != nil || len(p.JSONSchema) > 0:
 		prefix, err = e.generationPrompt(p.GenerationPrompt)
 	}
 	if err != nil {
 		return err
 	}
-	if s.rules, err = e.newFollowing(g, prefix); err != nil {
+	if s.rules, err = e.newFollowing(g.is, prefix); err != nil {
 		return sampling.Refused(p.Field(), "%s cannot be used: %v", p.Field(), err)
 	}
 	if p.Complete && p.Limit > 0 {

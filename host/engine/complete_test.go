@@ -32,7 +32,7 @@ func leastOf(t *testing.T, e *Engine, c sampling.Constraint) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	least, err := g.Rest(g.Start(), e.tokens())
+	least, err := g.is.Rest(g.is.Start(), e.tokens())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestStage_Complete_OtherConstraints(t *testing.T) {
 			text, ended := randomAnswer(t, e, r, whole(c.of, limit))
 			if g, _ := e.read(c.of); !ended || !regexp.MustCompile(c.want).MatchString(text) {
 				t.Errorf("%s, %d tokens: %q, ended %v", name, limit, text, ended)
-			} else if s, ok, err := g.Advance(g.Start(), []byte(text)); !ok || err != nil || !g.Complete(s) {
+			} else if s, ok, err := g.is.Advance(g.is.Start(), []byte(text)); !ok || err != nil || !g.is.Complete(s) {
 				t.Errorf("%s, %d tokens: %q is not whole, %v", name, limit, text, err)
 			}
 		}

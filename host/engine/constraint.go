@@ -12,20 +12,20 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/penstock/penstock/host/grammar"
 	"github.com/penstock/penstock/host/grammar/gbnf"
 	regex "github.com/penstock/penstock/host/grammar/pattern"
+	"github.com/penstock/penstock/host/grammar/schema"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
 )
 
 // read is the grammar of what a request's answer must look like. Its errors are *sampling.Invalid and name the field.
-func (e *Engine) read(c sampling.Constraint) (*grammar.Grammar, error) {
+func (e *Engine) read(c sampling.Constraint) (*keptGrammar, error) {
 	switch {
 	case len(c.JSONSchema) > 0:
-		g, err := e.ofSchema(string(normalSchema(c.JSONSchema)))
+		g, err := e.ofSchema(string(normalSchema(c.JSONSchema)), c.Schemas)
 		if err != nil {
-			err = atFault(err, sampling.Refused("json_schema", "json_schema cannot become a grammar: %v", err))
+			err = atFault(err, refusedSchema("json_schema", err))
 		}
 		return g, err
 	case c.Regex != "":
@@ -34,24 +34,43 @@ func (e *Engine) read(c sampling.Constraint) (*grammar.Grammar, error) {
 			err = atFault(err, sampling.Refused("regex", "regex cannot become a grammar: %v", inCharacters(err, c.Regex)))
 		}
 		return g, err
+	case c.Format != nil:
+		return e.ofFormat(c.Format)
 	}
-	g, err := e.ofGBNF(c.Grammar, string(c.AnswerSchema))
-	var bad badSchema
-	switch {
-	case errors.As(err, &bad):
-		err = sampling.Refused("json_schema", "json_schema cannot become a grammar: %v", bad)
-	case err != nil:
+	g, err := e.ofGBNF(c.Grammar)
+	if err != nil {
 		err = atFault(err, sampling.Refused("grammar", "grammar cannot be used: %s", strings.TrimPrefix(err.Error(), gbnf.ErrInvalid.Error()+": ")))
 	}
 	return g, err
 }
 
 // atFault is the refusal of a field, unless there is only no room for its grammar now.
-func atFault(err error, refused *sampling.Invalid) error {
+func atFault(err, refused error) error {
 	if errors.Is(err, errCrowded) {
 		return errCrowded
 	}
 	return refused
+}
+
+// refusedSchema says what is wrong with the schema of a field and, where that helps, what to do.
+func refusedSchema(field string, err error) error {
+	remedy := ""
+	if bad := (*schema.Error)(nil); errors.As(err, &bad) && bad.Unenforceable {
+		remedy = `; change it, or ask with "strict": false for what can be enforced`
+	}
+	return sampling.Refused(field, "%s cannot become a grammar: %v%s", field, err, remedy)
+}
+
+// Relaxed is what of a constraint's schemas is not enforced, because the request has it so. Places in a tool's schema begin with its field.
+func (e *Engine) Relaxed(c sampling.Constraint) ([]schema.Relaxed, error) {
+	if c.Format == nil && (!c.Schemas.Loose || len(c.JSONSchema) == 0) {
+		return nil, nil
+	}
+	g, err := e.read(c)
+	if err != nil {
+		return nil, err
+	}
+	return g.relaxed, nil
 }
 
 // inCharacters tells the place of an error in a regular expression in characters.

@@ -45,8 +45,8 @@ func FuzzEngine_Render(f *testing.F) {
 		if diff := cmp.Diff(p, again, cmpopts.IgnoreFields(chat.Prompt{}, "NewParser")); err != nil || diff != "" {
 			t.Errorf("the second time: %v\n%s", err, diff)
 		}
-		if p.Grammar != "" {
-			mustCompile(t, e, p.Grammar)
+		if p.Rules != nil {
+			mustCompile(t, e, sampling.Constraint{Format: p.Rules})
 		}
 		if p.NewParser != nil {
 			mustTakeApart(t, p, answer)
@@ -75,10 +75,10 @@ func mustBeTheClients(t *testing.T, err error) {
 	}
 }
 
-func mustCompile(t *testing.T, e *Engine, grammar string) {
+func mustCompile(t *testing.T, e *Engine, c sampling.Constraint) {
 	t.Helper()
-	if _, err := e.read(sampling.Constraint{Grammar: grammar}); err != nil {
-		t.Errorf("%v: %s", err, grammar)
+	if _, err := e.read(c); err != nil {
+		t.Errorf("%v: %s", err, c.Format.Parser)
 	}
 }
 
@@ -108,7 +108,7 @@ func FuzzEngine_Regex(f *testing.F) {
 		if !utf8.ValidString(text) || strings.Contains(text, "\x00") || len(text) > 40 || len(pattern) > 200 {
 			return
 		}
-		g, err := e.read(sampling.Constraint{Regex: pattern})
+		kept, err := e.read(sampling.Constraint{Regex: pattern})
 		if err != nil {
 			return
 		}
@@ -119,7 +119,7 @@ func FuzzEngine_Regex(f *testing.F) {
 		goes.Longest()
 		at := goes.FindStringIndex(text)
 		want := at != nil && at[0] == 0 && at[1] == len(text)
-		if got := e.takes(t, g, text); got != want {
+		if got := e.takes(t, kept.is, text); got != want {
 			t.Errorf("%q: %q is taken: %v, matches: %v", pattern, text, got, want)
 		}
 	})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/penstock/penstock/host/grammar"
 	"github.com/penstock/penstock/host/grammar/gbnf"
+	"github.com/penstock/penstock/host/grammar/schema"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/plugins/abi"
 )
@@ -21,16 +22,16 @@ type Grammar struct {
 
 // NewGrammar reads text of one of the plugin ABI's kinds. An error is the text's fault and says what is wrong.
 func (e *Engine) NewGrammar(kind int32, text string) (*Grammar, error) {
-	var g *grammar.Grammar
+	var g *keptGrammar
 	var err error
 	if kind == abi.GrammarJSONSchema {
-		if g, err = e.ofSchema(text); err != nil {
+		if g, err = e.ofSchema(text, schema.Options{}); err != nil {
 			return nil, fmt.Errorf("the JSON schema: %w", err)
 		}
-	} else if g, err = e.ofGBNF(text, ""); err != nil {
+	} else if g, err = e.ofGBNF(text); err != nil {
 		return nil, fmt.Errorf("the grammar: %s", strings.TrimPrefix(err.Error(), gbnf.ErrInvalid.Error()+": "))
 	}
-	return &Grammar{is: g, tokens: e.tokens(), here: g.Start()}, nil
+	return &Grammar{is: g.is, tokens: e.tokens(), here: g.is.Start()}, nil
 }
 
 // Mask writes which tokens may come next: bit i of word i/32 for token i. mask has (vocabulary + 31) / 32 words. An error says that the

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"runtime"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -17,8 +16,10 @@ import (
 	"github.com/penstock/penstock/host/grammar/gbnf"
 	"github.com/penstock/penstock/host/grammar/lexeme"
 	regex "github.com/penstock/penstock/host/grammar/pattern"
+	"github.com/penstock/penstock/host/grammar/peg"
 	"github.com/penstock/penstock/host/grammar/schema"
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/sampling"
 )
 
 // maxGrammars is how many grammars are kept for requests to come, and maxGrammarBytes about how much they may take together.
@@ -34,6 +35,7 @@ const (
 	inGBNF notation = iota
 	inRegex
 	inJSONSchema
+	inFormat // as its key
 )
 
 // grammars keeps the last grammars. All answers that give the same text follow the same grammar, and so share what is known of its states.
@@ -50,29 +52,38 @@ type grammars struct {
 type grammarKey struct {
 	in   notation
 	text [sha256.Size]byte
+	read schema.Options // how the schemas in it are read
 }
 
 var errUnread = errors.New("the grammar was not read to its end")
 
 type keptGrammar struct {
-	once sync.Once
-	is   *grammar.Grammar // nil: it is being read, or it is none
-	err  error
+	once    sync.Once
+	is      *grammar.Grammar // nil: it is being read, or it is none
+	relaxed []schema.Relaxed // of its schemas, what it does not enforce
+	err     error
+}
+
+// source is a text that a grammar is read from.
+type source struct {
+	in   notation
+	text string
+	read schema.Options // how the schemas in it are read
 }
 
 // of is the grammar of a text, which read makes unless it is known. Where several ask at once, it is read once.
-func (k *grammars) of(in notation, text string, read func() (*grammar.Grammar, error)) (*grammar.Grammar, error) {
-	key := grammarKey{in, sha256.Sum256([]byte(text))}
+func (k *grammars) of(s source, read func() (*grammar.Grammar, []schema.Relaxed, error)) (*keptGrammar, error) {
+	key := grammarKey{s.in, sha256.Sum256([]byte(s.text)), s.read}
 	g := k.entry(key)
 	g.once.Do(func() {
-		is, err := (*grammar.Grammar)(nil), errUnread // where read panics
+		made := keptGrammar{err: errUnread} // where read panics
 		defer func() {
 			k.mu.Lock()
 			defer k.mu.Unlock()
-			g.is, g.err = is, err
+			g.is, g.relaxed, g.err = made.is, made.relaxed, made.err
 		}()
-		if is, err = read(); err == nil {
-			is, err = k.admit(is)
+		if made.is, made.relaxed, made.err = read(); made.err == nil {
+			made.is, made.err = k.admit(made.is)
 		}
 	})
 	k.mu.Lock()
@@ -82,7 +93,7 @@ func (k *grammars) of(in notation, text string, read func() (*grammar.Grammar, e
 		return nil, g.err
 	}
 	k.bound()
-	return g.is, nil
+	return g, nil
 }
 
 func (k *grammars) entry(key grammarKey) *keptGrammar {
@@ -207,31 +218,44 @@ func (e *Engine) tokens() *grammar.Vocabulary {
 // which the first request under a grammar would wait for.
 func (e *Engine) Arrange() { go e.tokens() }
 
-// answerRules are what llama.cpp calls the rule of a chat's JSON schema in the grammar of a format.
-var answerRules = []string{"response-format-schema", "response-format"}
+var errVoid = errors.New("#: nothing fits the JSON schema")
 
-// badSchema is what is wrong with the schema of a format's grammar.
-type badSchema struct{ error }
-
-func (b badSchema) Unwrap() error { return b.error }
-
-// ofGBNF is the grammar of a text in llama.cpp's notation. In a chat format's, the answer fits a JSON schema; "" is none.
-func (e *Engine) ofGBNF(text, answer string) (*grammar.Grammar, error) {
-	return e.grammars.of(inGBNF, strconv.Itoa(len(answer))+" "+answer+text, func() (*grammar.Grammar, error) {
-		tokens := gbnf.Tokens{Count: e.info.Vocabulary, Find: e.tokenOf}
-		if answer == "" {
-			return gbnf.Parse(text, "", tokens)
-		}
+// ofFormat is the grammar of a chat template's format. Its errors are *sampling.Invalid and name the field.
+func (e *Engine) ofFormat(f *peg.Format) (*keptGrammar, error) {
+	g, err := e.grammars.of(source{in: inFormat, text: f.Key()}, func() (*grammar.Grammar, []schema.Relaxed, error) {
 		b := grammar.NewBuilder()
-		fits, err := addSchema(b, answer)
+		root, all, err := peg.Add(b, f)
 		if err != nil {
-			return nil, badSchema{err}
+			return nil, nil, err
 		}
-		root, err := gbnf.AddWith(b, text, "", tokens, fits, answerRules...)
-		if err != nil {
-			return nil, err
+		var relaxed []schema.Relaxed
+		for _, part := range all {
+			if part.Field != answerField {
+				part.Place = part.Field + part.Place
+			}
+			relaxed = append(relaxed, part.Relaxed)
 		}
-		return b.Build(root)
+		g, err := b.Build(root)
+		if errors.Is(err, grammar.ErrVoid) && len(f.Answer.JSON) > 0 { // without the schema, something fits the format
+			err = &peg.Error{Field: answerField, Err: errVoid}
+		}
+		return g, relaxed, err
+	})
+	var bad *peg.Error
+	switch {
+	case errors.As(err, &bad):
+		err = refusedSchema(bad.Field, bad.Err)
+	case err != nil:
+		err = atFault(err, sampling.Refused("tools", "tools cannot become a grammar: %v", err))
+	}
+	return g, err
+}
+
+// ofGBNF is the grammar of a text in llama.cpp's notation.
+func (e *Engine) ofGBNF(text string) (*keptGrammar, error) {
+	return e.grammars.of(source{in: inGBNF, text: text}, func() (*grammar.Grammar, []schema.Relaxed, error) {
+		g, err := gbnf.Parse(text, "", gbnf.Tokens{Count: e.info.Vocabulary, Find: e.tokenOf})
+		return g, nil, err
 	})
 }
 
@@ -245,32 +269,32 @@ func (e *Engine) tokenOf(text string) (int32, bool) {
 }
 
 // ofRegex is the grammar of the texts that a regular expression in Go's syntax matches as a whole.
-func (e *Engine) ofRegex(text string) (*grammar.Grammar, error) {
-	return e.grammars.of(inRegex, text, func() (*grammar.Grammar, error) {
+func (e *Engine) ofRegex(text string) (*keptGrammar, error) {
+	return e.grammars.of(source{in: inRegex, text: text}, func() (*grammar.Grammar, []schema.Relaxed, error) {
 		b := grammar.NewBuilder()
 		whole, err := regex.Go(b.Lexemes, text)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		root := b.Rule()
 		b.Define(root, b.Lexeme(whole, lexeme.UTF8))
-		return b.Build(root)
+		g, err := b.Build(root)
+		return g, nil, err
 	})
 }
 
 // ofSchema is the grammar of the JSON texts that fit a schema.
-func (e *Engine) ofSchema(text string) (*grammar.Grammar, error) {
-	return e.grammars.of(inJSONSchema, text, func() (*grammar.Grammar, error) {
+func (e *Engine) ofSchema(text string, o schema.Options) (*keptGrammar, error) {
+	return e.grammars.of(source{inJSONSchema, text, o}, func() (*grammar.Grammar, []schema.Relaxed, error) {
 		b := grammar.NewBuilder()
-		root, err := addSchema(b, text)
+		root, relaxed, err := schema.Read(b, json.RawMessage(text), o)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return b.Build(root)
+		g, err := b.Build(root)
+		if errors.Is(err, grammar.ErrVoid) {
+			err = errVoid
+		}
+		return g, relaxed, err
 	})
-}
-
-func addSchema(b *grammar.Builder, text string) (grammar.Rule, error) {
-	root, _, err := schema.Read(b, json.RawMessage(text), schema.Options{})
-	return root, err
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/grammar"
+	"github.com/penstock/penstock/host/grammar/schema"
 	"github.com/penstock/penstock/host/sampling"
 )
 
@@ -31,8 +32,8 @@ func TestGrammars_Of_KeepsTheLastUsed(t *testing.T) {
 	g, reads := anyGrammar(t), map[string]int{}
 	ask := func(text string) {
 		t.Helper()
-		got, err := k.of(inRegex, text, func() (*grammar.Grammar, error) { reads[text]++; return g, nil })
-		if err != nil || got != g {
+		got, err := k.of(source{in: inRegex, text: text}, func() (*grammar.Grammar, []schema.Relaxed, error) { reads[text]++; return g, nil, nil })
+		if err != nil || got.is != g {
 			t.Fatal(got, err)
 		}
 	}
@@ -57,7 +58,7 @@ func TestGrammars_Of_ReadsOnceForAll(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			for range 100 {
-				if _, err := k.of(inGBNF, "a", func() (*grammar.Grammar, error) { reads++; return g, nil }); err != nil {
+				if _, err := k.of(source{in: inGBNF, text: "a"}, func() (*grammar.Grammar, []schema.Relaxed, error) { reads++; return g, nil, nil }); err != nil {
 					t.Error(err)
 				}
 			}
@@ -73,7 +74,7 @@ func TestGrammars_Of_ForgetsErrors(t *testing.T) {
 	var k grammars
 	bad, reads := errors.New("bad"), 0
 	for range 2 {
-		if _, err := k.of(inGBNF, "a", func() (*grammar.Grammar, error) { reads++; return nil, bad }); !errors.Is(err, bad) {
+		if _, err := k.of(source{in: inGBNF, text: "a"}, func() (*grammar.Grammar, []schema.Relaxed, error) { reads++; return nil, nil, bad }); !errors.Is(err, bad) {
 			t.Error(err)
 		}
 	}
@@ -87,11 +88,11 @@ func TestGrammars_Of_ForgetsErrors(t *testing.T) {
 func TestGrammars_Of_RefusesWhatHasNoRoom(t *testing.T) {
 	k := grammars{memory: grammar.NewMemory(2*4*anyGrammar(t).Fixed() + 1)}
 	n := 0
-	read := func() (*grammar.Grammar, error) {
+	read := func() (*keptGrammar, error) {
 		n++
-		return k.of(inRegex, fmt.Sprint(n), func() (*grammar.Grammar, error) { return anyGrammar(t), nil })
+		return k.of(source{in: inRegex, text: fmt.Sprint(n)}, func() (*grammar.Grammar, []schema.Relaxed, error) { return anyGrammar(t), nil, nil })
 	}
-	var followed []*grammar.Grammar
+	var followed []*keptGrammar
 	for {
 		g, err := read()
 		if err != nil {
@@ -135,6 +136,37 @@ func TestEngine_NewChain_NoRoomIsNoFault(t *testing.T) {
 		p.Constraint = c
 		if _, err := e.NewChain(p); !errors.Is(err, errCrowded) {
 			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+// Grammars of one schema that was read in two ways are two.
+func TestEngine_OfSchema_ByItsOptions(t *testing.T) {
+	e := opened(t, Options{})
+	const text = `{"properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"type":"object"}`
+	for name, c := range map[string]struct {
+		o         schema.Options
+		fits, not []string
+	}{
+		"as the standard says": {schema.Options{}, []string{`{"b": 1, "a": 2}`, `{"c": 1}`, "{}"}, nil},
+		"closed":               {schema.Options{Closed: true}, []string{`{"a": 1, "b": 2}`}, []string{`{"c": 1}`, `{"b": 1, "a": 2}`}},
+		"in order":             {schema.Options{Order: schema.SchemaOrder}, []string{`{"a": 1, "b": 2, "c": 3}`}, []string{`{"b": 1, "a": 2}`}},
+		"in any order":         {schema.Options{Order: schema.AnyOrder, Closed: true}, []string{`{"b": 1, "a": 2}`}, []string{`{"c": 1}`}},
+		"compact":              {schema.Options{Compact: true}, []string{`{"a":1}`}, []string{`{"a": 1}`}},
+	} {
+		kept, err := e.ofSchema(text, c.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, json := range c.fits {
+			if !e.takes(t, kept.is, json) {
+				t.Errorf("%s: %s is not taken", name, json)
+			}
+		}
+		for _, json := range c.not {
+			if e.takes(t, kept.is, json) {
+				t.Errorf("%s: %s is taken", name, json)
+			}
 		}
 	}
 }

@@ -19,7 +19,7 @@ func TestEngine_Regex_TakesWhatItMatches(t *testing.T) {
 		`a*b+c?`, `(a|bc)*x`, `[^a]{2,3}`, `.{1,4}`, `(?s).{1,4}`, `(?i)x[yz]*`, `\d+(\.\d{1,2})?`, `[é🐸]+|[a-c]+`, `\p{L}+ \p{L}+`,
 		`^(?:a|b)+$`, `["\\\]-]+`, `(ab?){2,}`, `a{0}b`, `(?:)`, `\s?\S+`, `x|`, `[[:digit:]]{2}`, `a\b.*`, `(?m)^a$\n?b*`,
 	} {
-		g, err := e.read(sampling.Constraint{Regex: pattern})
+		kept, err := e.read(sampling.Constraint{Regex: pattern})
 		if err != nil {
 			t.Fatalf("%s: %v", pattern, err)
 		}
@@ -31,7 +31,7 @@ func TestEngine_Regex_TakesWhatItMatches(t *testing.T) {
 			for i := range said {
 				said[i] = letters[r.IntN(len(letters))]
 			}
-			got, want := e.takes(t, g, string(said)), whole.MatchString(string(said))
+			got, want := e.takes(t, kept.is, string(said)), whole.MatchString(string(said))
 			if got != want {
 				t.Errorf("%s: %q is taken: %v, matches: %v", pattern, string(said), got, want)
 				break

@@ -43,9 +43,6 @@ func (e *Engine) Render(ctx context.Context, c chat.Conversation) (chat.Prompt, 
 		return chat.Prompt{}, err
 	}
 	p, err := e.template.Render(ctx, n)
-	if err != nil && ctx.Err() == nil && n.JSONSchema != "" {
-		p, err = e.renderStandIn(ctx, n, err)
-	}
 	if err != nil && ctx.Err() == nil {
 		err = e.asField(err, &c)
 	}
@@ -56,9 +53,14 @@ func (e *Engine) Render(ctx context.Context, c chat.Conversation) (chat.Prompt, 
 		keepOwnReasoning(&p, c.Messages[last])
 	}
 	prompt := chat.Prompt{
-		Text: p.Text, Stops: p.Stops, Preserved: p.PreservedTokens, Grammar: p.Grammar, Lazy: p.GrammarLazy,
+		Text: p.Text, Stops: p.Stops, Preserved: p.PreservedTokens, Lazy: p.GrammarLazy,
 		GenerationPrompt: p.GenerationPrompt, ThinkingStart: p.ThinkingStart, ThinkingEnds: p.ThinkingEnds,
 		Format: p.Format, ReasoningFormat: n.ReasoningFormat,
+	}
+	if p.Grammar == native.GrammarOfParser && c.Grammar == "" && !e.template.Info().ByName {
+		if prompt.Rules, err = e.format(&c, n, p); err != nil {
+			return chat.Prompt{}, err
+		}
 	}
 	for _, t := range p.Triggers {
 		prompt.Triggers = append(prompt.Triggers, chat.Trigger(t))
@@ -69,25 +71,6 @@ func (e *Engine) Render(ctx context.Context, c chat.Conversation) (chat.Prompt, 
 		prompt.NewParser = func() (chat.Parser, error) { return newParser(format) }
 	}
 	return prompt, nil
-}
-
-// standIn is a schema that llama.cpp reads in place of one that it refuses and that is enforced all the same. A template may not show it.
-const (
-	standIn     = `{"type":"object","description":"` + standInText + `"}`
-	standInText = "Penstock's stand-in for a schema"
-)
-
-// renderStandIn renders a conversation whose schema llama.cpp may have refused. If that does not help, it is refused as before.
-func (e *Engine) renderStandIn(ctx context.Context, n native.Conversation, refused error) (native.Prompt, error) {
-	if _, err := e.ofSchema(string(normalSchema(json.RawMessage(n.JSONSchema)))); err != nil {
-		return native.Prompt{}, refused
-	}
-	n.JSONSchema = standIn
-	p, err := e.template.Render(ctx, n)
-	if err == nil && strings.Contains(p.Text, standInText) || err != nil && ctx.Err() == nil {
-		return native.Prompt{}, refused
-	}
-	return p, err
 }
 
 // conversation completes what a conversation leaves open and refuses what llama-server refuses.
@@ -166,14 +149,12 @@ func (e *Engine) asField(err error, c *chat.Conversation) error {
 		}
 		return &chat.Invalid{Field: field, Reason: "cannot be used: " + strings.TrimPrefix(bad.Unwrap().Error(), native.ErrInvalid.Error()+": ")}
 	}
-	schema := sampling.Constraint{JSONSchema: json.RawMessage(c.JSONSchema)}
-	if _, err := e.read(schema); schema.IsSet() && err != nil {
-		return &chat.Invalid{Field: "json_schema", Reason: strings.TrimPrefix(err.Error(), "json_schema ")}
+	answer := sampling.Constraint{JSONSchema: json.RawMessage(c.JSONSchema), Schemas: c.Schemas}
+	if !answer.IsSet() {
+		return err
 	}
-	for _, t := range c.Tools {
-		if _, err := e.read(sampling.Constraint{JSONSchema: t.Parameters()}); err != nil {
-			return &chat.Invalid{Field: t.Field, Reason: strings.TrimPrefix(err.Error(), "json_schema ")}
-		}
+	if _, bad := e.read(answer); bad != nil {
+		return refusedField(bad)
 	}
 	return err
 }

@@ -25,6 +25,7 @@ type Record struct {
 	Address string      // of the client
 	Key     string      // the name of the client's key; "" if none is asked for
 	Model   string      // that answered; "" if none did
+	Relaxed []string    // places of the request's JSON schemas that are not enforced
 
 	Begin, End time.Time // of the handler
 	Status     int
@@ -162,6 +163,16 @@ func (o *Operation) Submitted(model string, answers int) {
 	defer o.mu.Unlock()
 	o.record.Model = model
 	o.submitted += answers
+}
+
+// Relaxed notes what of the request's JSON schemas is not enforced.
+func (o *Operation) Relaxed(places []string) {
+	if o == nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.record.Relaxed = places
 }
 
 // Ended notes that an answer has ended. It is quick: the scheduler may call it.

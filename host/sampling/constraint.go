@@ -10,26 +10,30 @@ import (
 	"strconv"
 
 	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/grammar/peg"
+	"github.com/penstock/penstock/host/grammar/schema"
 	"github.com/penstock/penstock/host/integer"
 )
 
-// Constraint is what an answer must look like. At most one of Grammar, JSONSchema and Regex is set.
+// Constraint is what an answer must look like. At most one of Grammar, JSONSchema, Regex and Format is set.
 type Constraint struct {
 	Grammar    string          // GBNF, beginning with the rule "root"; empty: none
-	JSONSchema json.RawMessage // the answer is JSON that the schema allows, with the schema's order of keys; empty: none
+	JSONSchema json.RawMessage // the answer is JSON that the schema allows; empty: none
 	Regex      string          // the whole answer matches it, in Go's syntax; empty: none
 
-	// AnswerSchema is the JSON schema that the answer fits where Grammar, a chat format's, has it. What Grammar itself makes of it is
-	// not looked at.
-	AnswerSchema json.RawMessage
+	Format *peg.Format // a chat template's format, with its tools' schemas and the answer's; nil: none
 
-	GrammarOfFormat bool      // Grammar is a chat format's, and begins with Params.GenerationPrompt; so does a JSON schema's
+	Schemas schema.Options // how JSONSchema is read
+
+	GrammarOfFormat bool      // Grammar begins with Params.GenerationPrompt; so do a format and a JSON schema
 	GrammarLazy     bool      // the constraint holds from the first trigger on
 	GrammarTriggers []Trigger // of a lazy constraint; at least one
 }
 
 // IsSet reports whether there is a constraint.
-func (c Constraint) IsSet() bool { return c.Grammar != "" || len(c.JSONSchema) > 0 || c.Regex != "" }
+func (c Constraint) IsSet() bool {
+	return c.Grammar != "" || len(c.JSONSchema) > 0 || c.Regex != "" || c.Format != nil
+}
 
 // Field is the name of the field that has the constraint.
 func (c Constraint) Field() string {
@@ -44,7 +48,11 @@ func (c Constraint) Field() string {
 
 // Size is how many bytes there are to convert.
 func (c Constraint) Size() int {
-	return len(c.Grammar) + len(c.JSONSchema) + len(c.Regex) + len(c.AnswerSchema)
+	n := len(c.Grammar) + len(c.JSONSchema) + len(c.Regex)
+	if c.Format != nil {
+		n += c.Format.Size()
+	}
+	return n
 }
 
 // TriggerKind is what wakes a lazy grammar. The numbers are llama-server's.
@@ -127,6 +135,7 @@ type constraintFields struct {
 	Grammar    *string         `json:"grammar"`
 	JSONSchema json.RawMessage `json:"json_schema"`
 	Regex      *string         `json:"regex"`
+	schemaFields
 
 	GrammarType     *string         `json:"grammar_type"` // "tool_calls": Constraint.GrammarOfFormat
 	GrammarLazy     *bool           `json:"grammar_lazy"`
@@ -134,15 +143,19 @@ type constraintFields struct {
 }
 
 func (f constraintFields) constraint(base Constraint) (Constraint, error) {
-	c, schema := base, f.JSONSchema
-	if isNull(schema) {
-		schema = nil
+	c, text := base, f.JSONSchema
+	if isNull(text) {
+		text = nil
 	}
-	if f.Grammar != nil || f.Regex != nil || len(schema) > 0 {
-		c = Constraint{Grammar: value(f.Grammar), JSONSchema: schema, Regex: value(f.Regex)}
+	if f.Grammar != nil || f.Regex != nil || len(text) > 0 {
+		c = Constraint{Grammar: value(f.Grammar), JSONSchema: text, Regex: value(f.Regex)}
 		if err := c.onlyOne(); err != nil {
 			return c, err
 		}
+	}
+	var err error
+	if c.Schemas, err = f.options(base.Schemas); err != nil {
+		return c, err
 	}
 	if f.GrammarType != nil {
 		c.GrammarOfFormat = *f.GrammarType == "tool_calls"

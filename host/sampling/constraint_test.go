@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/penstock/penstock/host/grammar/schema"
 )
 
 // read reads fields over base.
@@ -113,4 +115,31 @@ func FuzzTrigger_UnmarshalJSON(f *testing.F) {
 			t.Errorf("%s became %s, %v", text, raw, err)
 		}
 	})
+}
+
+// What a request says of how schemas are read replaces what its base says, member by member, and outlives another constraint.
+func TestFields_Params_SchemaOptions(t *testing.T) {
+	base := Default()
+	base.Schemas = schema.Options{Order: schema.AnyOrder, Closed: true}
+	for body, want := range map[string]schema.Options{
+		`{}`:                              base.Schemas,
+		`{"grammar": "root ::= \"a\""}`:   base.Schemas,
+		`{"property_order": null}`:        base.Schemas,
+		`{"property_order": "schema"}`:    {Order: schema.SchemaOrder, Closed: true},
+		`{"property_order": "auto"}`:      {Closed: true},
+		`{"additional_properties": true}`: {Order: schema.AnyOrder},
+		`{"white_space": "compact"}`:      {Order: schema.AnyOrder, Closed: true, Compact: true},
+		`{"strict": false}`:               {Order: schema.AnyOrder, Closed: true, Loose: true},
+	} {
+		p, err := read(t, base, body)
+		if diff := cmp.Diff(want, p.Schemas); err != nil || diff != "" {
+			t.Errorf("%s: %v\n%s", body, err, diff)
+		}
+	}
+	for body, field := range map[string]string{`{"property_order": "sideways"}`: "property_order", `{"white_space": ""}`: "white_space"} {
+		var refused *Invalid
+		if _, err := read(t, base, body); !errors.As(err, &refused) || refused.Field != field {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
 }

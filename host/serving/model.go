@@ -15,6 +15,7 @@ import (
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/embedding"
+	"github.com/penstock/penstock/host/grammar/schema"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
@@ -61,6 +62,7 @@ type Info struct {
 	Parameters uint64
 	Size       uint64             // bytes of weights
 	Template   string             // its chat template; empty if it has none
+	Schemas    schema.Options     // how requests have JSON schemas read that say nothing of it
 	Thinks     bool               // its chat template has it reason before it answers
 	Thinking   *sampling.Thinking // of requests that say nothing of it; nil: without a limit
 	BOS, EOS   string
@@ -94,6 +96,8 @@ type Engine interface {
 	Shown(t int32) string
 	// NewChain builds the sampler chain of one request.
 	NewChain(p sampling.Params) ([]chain.Stage, error)
+	// Relaxed is what of a constraint's JSON schema is not enforced, as the request allows.
+	Relaxed(c sampling.Constraint) ([]schema.Relaxed, error)
 	// Triggers are those of a lazy grammar, as the engine takes them.
 	Triggers(p sampling.Params) ([]sampling.Trigger, error)
 	// PreservedTokens are the control tokens that an answer shows.

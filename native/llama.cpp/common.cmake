@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# penstock_common: what the shim needs of llama.cpp's `common`, which is chat templates, answers' parsers, Jinja, JSON and schemas. All of it
+# penstock_common: what the shim needs of llama.cpp's `common`, which is chat templates, answers' parsers, Jinja and JSON. All of it
 # with cpp-httplib, the command line's options, downloads and speculation would be two fifths of a first build. The tools have llama.cpp's
 # own llama-common, which is compiled with them.
 #
@@ -10,13 +10,13 @@
 set(COMMON ${LLAMA_SOURCE}/common)
 include(${COMMON}/parsers/sources.cmake) # LLAMA_CHAT_PARSERS_SOURCES
 
-set(CHAT chat-auto-parser-generator chat-auto-parser-helpers chat-diff-analyzer chat-peg-parser json-schema json-schema-to-grammar log trie unicode)
+set(CHAT chat-auto-parser-generator chat-auto-parser-helpers chat-diff-analyzer chat-peg-parser log trie unicode)
 set(JINJA jinja/lexer jinja/parser jinja/value jinja/string jinja/caps) # value specialises what caps uses, so it comes first
 list(TRANSFORM CHAT REPLACE "(.+)" "${COMMON}/\\1.cpp")
 list(TRANSFORM JINJA REPLACE "(.+)" "${COMMON}/\\1.cpp")
 
 add_library(penstock_common STATIC ${LLAMA_CHAT_PARSERS_SOURCES} ${CHAT} ${JINJA}
-  ${COMMON}/chat.cpp ${COMMON}/common.cpp ${COMMON}/jinja/runtime.cpp ${COMMON}/json.cpp ${COMMON}/peg-parser.cpp parse.cpp uncalled.cpp)
+  ${COMMON}/chat.cpp ${COMMON}/common.cpp ${COMMON}/jinja/runtime.cpp ${COMMON}/json.cpp ${COMMON}/peg-parser.cpp parse.cpp schema.cpp uncalled.cpp)
 target_include_directories(penstock_common PUBLIC ${COMMON} ${LLAMA_SOURCE}/vendor)
 target_link_libraries(penstock_common PUBLIC llama)
 # No token is computed here. -O1 compiles in two thirds of the time; -w, since these are llama.cpp's sources.

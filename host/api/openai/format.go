@@ -3,7 +3,6 @@
 package openai
 
 import (
-	"cmp"
 	"encoding/json"
 
 	"github.com/penstock/penstock/host/completion"
@@ -11,44 +10,56 @@ import (
 	"github.com/penstock/penstock/host/refusal"
 )
 
-// schemaOf reads response_format: the JSON schema that an answer must fit; nil: it is text.
-func schemaOf(raw json.RawMessage) (json.RawMessage, error) {
+// format is what response_format says.
+type format struct {
+	schema json.RawMessage // that an answer must fit; nil: it is text
+	in     string          // where it stands within response_format
+	strict *bool           // nil: nothing is said
+}
+
+func formatOf(raw json.RawMessage) (f format, _ error) {
 	if !completion.IsSet(raw) {
-		return nil, nil
+		return f, nil
 	}
-	var format struct {
+	var said struct {
 		Type       string          `json:"type"`
 		Schema     json.RawMessage `json:"schema"` // of a json_object, llama-server's addition
 		JSONSchema *struct {
 			Schema json.RawMessage `json:"schema"`
+			Strict *bool           `json:"strict"`
 		} `json:"json_schema"`
 	}
-	if err := json.Unmarshal(raw, &format); err != nil {
-		return nil, refusal.Invalid("response_format", `response_format must be an object such as {"type": "json_schema", "json_schema": {"schema": …}}`)
+	if err := json.Unmarshal(raw, &said); err != nil {
+		return f, refusal.Invalid("response_format", `response_format must be an object such as {"type": "json_schema", "json_schema": {"schema": …}}`)
 	}
-	switch format.Type {
+	switch said.Type {
 	case "text":
-		return nil, nil
+		return f, nil
 	case "json_object":
-		if len(format.Schema) == 0 || string(format.Schema) == "null" {
-			return completion.AnyObject, nil
+		if len(said.Schema) == 0 || string(said.Schema) == "null" {
+			return format{schema: completion.AnyObject}, nil
 		}
-		return format.Schema, nil
+		return format{schema: said.Schema, in: ".schema"}, nil
 	case "json_schema":
-		if format.JSONSchema == nil || len(format.JSONSchema.Schema) == 0 || string(format.JSONSchema.Schema) == "null" {
-			return nil, refusal.Invalid("response_format.json_schema.schema", "response_format.json_schema.schema is missing; response_format.type is json_schema")
+		if said.JSONSchema == nil || len(said.JSONSchema.Schema) == 0 || string(said.JSONSchema.Schema) == "null" {
+			return f, refusal.Invalid("response_format.json_schema.schema", "response_format.json_schema.schema is missing; response_format.type is json_schema")
 		}
-		return format.JSONSchema.Schema, nil
+		return format{schema: said.JSONSchema.Schema, in: ".json_schema.schema", strict: said.JSONSchema.Strict}, nil
 	}
-	return nil, refusal.Invalid("response_format.type", "response_format.type is %q; it must be text, json_object or json_schema", excerpt.Of(format.Type, 40))
+	return f, refusal.Invalid("response_format.type", "response_format.type is %q; it must be text, json_object or json_schema", excerpt.Of(said.Type, 40))
 }
 
 // takeFormat gives a request the schema of response_format.
 func (b *Common) takeFormat(r *completion.Request) error {
-	schema, err := schemaOf(b.ResponseFormat)
-	if err != nil || schema == nil {
+	f, err := formatOf(b.ResponseFormat)
+	if err != nil || f.schema == nil {
 		return err
 	}
-	field := cmp.Or(b.FormatField, "response_format")
-	return r.RequireSchema(schema, field, field)
+	if f.strict != nil {
+		r.Params.Schemas.Loose = !*f.strict
+	}
+	if b.FormatField != "" { // which has the schema one level higher
+		return r.RequireSchema(f.schema, b.FormatField, b.FormatField+".schema")
+	}
+	return r.RequireSchema(f.schema, "response_format", "response_format"+f.in)
 }

@@ -103,6 +103,7 @@ func (b *body) format() (json.RawMessage, error) {
 		Type   string          `json:"type"`
 		Name   string          `json:"name"`
 		Schema json.RawMessage `json:"schema"`
+		Strict *bool           `json:"strict"`
 	}
 	if err := json.Unmarshal(raw, &f); err != nil {
 		return nil, refusal.Invalid("text.format", "text.format must be an object with a type")
@@ -116,7 +117,7 @@ func (b *body) format() (json.RawMessage, error) {
 	if !completion.IsSet(f.Schema) && !bytes.Equal(bytes.TrimSpace(f.Schema), []byte("{}")) {
 		return nil, refusal.Invalid("text.format.schema", "text.format.schema is missing; text.format.type is json_schema")
 	}
-	return json.Marshal(map[string]any{"type": f.Type, f.Type: map[string]any{"name": f.Name, "schema": f.Schema}})
+	return json.Marshal(map[string]any{"type": f.Type, f.Type: map[string]any{"name": f.Name, "schema": f.Schema, "strict": f.Strict}})
 }
 
 // tools gives a chat completion the tools, which have the function one level deeper there.

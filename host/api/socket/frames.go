@@ -38,7 +38,8 @@ type startedFrame struct {
 	Prompt int    `json:"prompt_tokens"`
 	Cached int    `json:"cached_tokens"`
 
-	Warnings []string `json:"warnings,omitempty"` // of the request's fields that count for nothing
+	Warnings []string `json:"warnings,omitempty"`       // of the request's fields that count for nothing
+	Relaxed  []string `json:"schema_relaxed,omitempty"` // what of its JSON schemas is not enforced
 }
 
 type tokenFrame struct {
@@ -123,7 +124,8 @@ func (a *answer) frameOf(e scheduler.Event) any {
 	switch e.Kind {
 	case scheduler.KindStarted:
 		return startedFrame{Type: "started", ID: a.id, Stream: a.connection.api.nameOf(a.stream), Model: c.Request.Model.Name,
-			Seed: a.seed, Prompt: e.Started.PromptTokens, Cached: e.Started.CachedTokens, Warnings: wire.Warnings(c.Request)}
+			Seed: a.seed, Prompt: e.Started.PromptTokens, Cached: e.Started.CachedTokens, Warnings: wire.Warnings(c.Request),
+			Relaxed: wire.Relaxed(c.Request)}
 	case scheduler.KindPrompt:
 		return promptFrame{Type: "prompt", ID: a.id, Seq: e.Seq, Prompt: wire.PromptProbabilities(engine, e.Prompt)}
 	case scheduler.KindOutput:

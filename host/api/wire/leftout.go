@@ -4,6 +4,8 @@ package wire
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/completion"
@@ -31,4 +33,31 @@ func Warn(c echo.Context, r *completion.Request) {
 	for _, text := range Warnings(r) {
 		c.Response().Header().Add("Warning", `199 penstock "`+text+`"`)
 	}
+	for _, text := range Relaxed(r) {
+		c.Response().Header().Add(relaxedHeader, inASCII(text))
+	}
+}
+
+// relaxedHeader has a place of a JSON schema that is not enforced, and why.
+const relaxedHeader = "Penstock-Schema-Relaxed"
+
+// Relaxed is what of a request's JSON schemas is not enforced.
+func Relaxed(r *completion.Request) []string {
+	if more := len(r.Relaxed) - maxWarnings; more > 0 {
+		return append(slices.Clone(r.Relaxed[:maxWarnings]), fmt.Sprintf("%d more places are not enforced", more))
+	}
+	return r.Relaxed
+}
+
+// inASCII writes what a header may not have as URIs do.
+func inASCII(text string) string {
+	var s strings.Builder
+	for _, b := range []byte(text) {
+		if b < ' ' || b > '~' || b == '%' {
+			fmt.Fprintf(&s, "%%%02X", b)
+		} else {
+			s.WriteByte(b)
+		}
+	}
+	return s.String()
 }

@@ -52,11 +52,6 @@ func Parse(text, root string, tokens Tokens) (*grammar.Grammar, error) {
 // Add adds the rules of a text to a Builder, and returns root, "" is "root". Its errors are
 // Parse's.
 func Add(b *grammar.Builder, text, root string, tokens Tokens) (grammar.Rule, error) {
-	return AddWith(b, text, root, tokens, 0)
-}
-
-// AddWith is Add, but the first of some names that the text has a rule of stands for another rule of the Builder, whatever the text says.
-func AddWith(b *grammar.Builder, text, root string, tokens Tokens, other grammar.Rule, names ...string) (grammar.Rule, error) {
 	if root == "" {
 		root = "root"
 	}
@@ -72,14 +67,7 @@ func AddWith(b *grammar.Builder, text, root string, tokens Tokens, other grammar
 	if !ok {
 		return 0, fmt.Errorf("%w: it has no rule %q", ErrInvalid, root)
 	}
-	instead := -1
-	for _, name := range names {
-		if at, found := p.names[name]; found {
-			instead = at
-			break
-		}
-	}
-	return translate(b, rules, first, instead, other), nil
+	return translate(b, rules, first), nil
 }
 
 func check(text string) error {

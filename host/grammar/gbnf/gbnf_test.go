@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/penstock/penstock/host/grammar"
-	"github.com/penstock/penstock/host/grammar/lexeme"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -247,26 +246,4 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%d bytes are left, complete: %v", n, g.Complete(s))
 		}
 	})
-}
-
-func TestAddWith_AnotherRule(t *testing.T) {
-	b := grammar.NewBuilder()
-	other := b.Rule()
-	b.Define(other, b.Lexeme(b.Lexemes.Text("other"), lexeme.UTF8))
-	root, err := AddWith(b, `root ::= "<" (answer | "none") ">"
-answer ::= "text" more
-more ::= "more"`, "", tokens(), other, "reply", "answer", "more")
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := b.Build(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for text, want := range map[string]bool{"<other>": true, "<none>": true, "<textmore>": false} {
-		s, fits, err := g.Advance(g.Start(), []byte(text))
-		if err != nil || (fits && g.Complete(s)) != want {
-			t.Errorf("%s: %v, want %v, %v", text, fits, want, err)
-		}
-	}
 }

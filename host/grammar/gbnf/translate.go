@@ -43,21 +43,15 @@ const (
 	tried
 )
 
-// translate makes rules of a text's. The one at instead, if it is not negative, is another of the Builder's.
-func translate(b *grammar.Builder, rules []rule, root, instead int, is grammar.Rule) grammar.Rule {
+// translate makes rules of a text's.
+func translate(b *grammar.Builder, rules []rule, root int) grammar.Rule {
 	t := &translation{b: b, rules: rules, made: make([]grammar.Rule, len(rules)), words: make([]ruleWord, len(rules)),
 		parts: map[*part]partWord{}, known: map[string]lexeme.Expr{}}
 	for i := range rules {
-		if i == instead {
-			t.made[i], t.words[i].state = is, tried
-		} else {
-			t.made[i] = b.Rule()
-		}
+		t.made[i] = b.Rule()
 	}
 	for i := range rules {
-		if i != instead {
-			b.Define(t.made[i], t.body(rules[i].is))
-		}
+		b.Define(t.made[i], t.body(rules[i].is))
 	}
 	return t.made[root]
 }

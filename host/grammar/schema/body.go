@@ -10,13 +10,18 @@ import (
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
-// body is the texts of a goal: those of each alternative, and for each kind of value. With raw,
-// strings are written as they are.
-func (r *reader) body(g goal, raw bool) (grammar.Body, error) {
+// body is the texts of a goal.
+func (r *reader) body(g goal) (grammar.Body, error) {
 	all, err := r.spread(g)
 	if err != nil {
 		return 0, err
 	}
+	return r.bodyOf(all, lexeme.Nothing)
+}
+
+// bodyOf is the texts of alternatives, for each kind of value. Strings are JSON, unless raw is
+// something: then they are written as they are, and are among its texts.
+func (r *reader) bodyOf(all []*shape, raw lexeme.Expr) (grammar.Body, error) {
 	values, err := r.valuesOf(all)
 	if err != nil {
 		return 0, err
@@ -62,7 +67,7 @@ func (r *reader) valuesOf(all []*shape) ([]*value, error) {
 }
 
 // scalars is the alternatives that are null, true, false, a string or a number.
-func (r *reader) scalars(all []*shape, raw bool) ([]grammar.Body, error) {
+func (r *reader) scalars(all []*shape, raw lexeme.Expr) ([]grammar.Body, error) {
 	var words []string
 	var texts, numbers []lexeme.Expr
 	nothing, booleans := false, uint8(0)
@@ -108,24 +113,23 @@ func (r *reader) scalars(all []*shape, raw bool) ([]grammar.Body, error) {
 }
 
 // written is a string whose text is one of an expression's: between quotes, where escapes are what
-// they mean, or raw, up to a delimiter.
-func (r *reader) written(x lexeme.Expr, raw bool) grammar.Body {
-	if raw {
-		within := r.a.Then(lexeme.All, r.a.Text(r.o.Delimiter), lexeme.All)
-		return r.b.Lexeme(r.a.And(x, r.a.Not(within)), lexeme.UTF8)
+// they mean, or as it is, where raw is something.
+func (r *reader) written(x, raw lexeme.Expr) grammar.Body {
+	if raw != lexeme.Nothing {
+		return r.b.Lexeme(r.a.And(x, raw), lexeme.UTF8)
 	}
 	quote := r.b.Lexeme(r.a.Text(`"`), lexeme.UTF8)
 	return r.b.Seq(quote, r.b.Lexeme(x, lexeme.JSONString), quote)
 }
 
 // literals is the texts of values.
-func (r *reader) literals(values []*value, raw bool) []grammar.Body {
+func (r *reader) literals(values []*value, raw lexeme.Expr) []grammar.Body {
 	var parts []grammar.Body
 	var words, strings []string
 	for _, v := range values {
 		switch v.kind {
 		case text:
-			if spelled, one := spell(v.text); one && !raw {
+			if spelled, one := spell(v.text); one && raw == lexeme.Nothing {
 				words = append(words, spelled)
 			} else {
 				strings = append(strings, v.text)
@@ -182,7 +186,7 @@ func (r *reader) literal(v *value) grammar.Body {
 		}
 		return r.b.Seq(append(parts, r.spaces.closeObject)...)
 	}
-	return r.b.Alt(r.literals([]*value{v}, false)...)
+	return r.b.Alt(r.literals([]*value{v}, lexeme.Nothing)...)
 }
 
 // spell is a text as a JSON string of which there is only one usual spelling, which is reported.

@@ -44,11 +44,6 @@ type Options struct {
 	Closed  bool // objects that list their properties and say nothing of others have no others
 	Compact bool // no white space
 	Loose   bool // what cannot be enforced is dropped, and listed, instead of being an error
-
-	// Delimiter is what follows the value where that is no JSON but the text of a tag, as some chat
-	// templates write arguments: a string stands there as it is, without quotes and escapes, and
-	// does not contain the delimiter. Other values, and strings within them, are JSON.
-	Delimiter string
 }
 
 // Relaxed is a part of a schema that is not enforced.
@@ -136,29 +131,31 @@ func Read(b *grammar.Builder, schema json.RawMessage, o Options) (grammar.Rule, 
 		return 0, nil, wrong(d.root, "nothing fits the JSON schema")
 	}
 	whole := b.Rule()
-	if o.Delimiter == "" {
-		b.Define(whole, b.Seq(b.Call(r.rule(root)), r.spaces.end))
-	} else if body, err := r.body(root, true); err != nil {
+	b.Define(whole, b.Seq(b.Call(r.rule(root)), r.spaces.end))
+	if err := r.finish(); err != nil {
 		return 0, nil, err
-	} else {
-		b.Define(whole, body)
 	}
+	return whole, r.relaxed, nil
+}
+
+// finish makes the rules that are named and not made yet.
+func (r *reader) finish() error {
 	for len(r.queue) > 0 {
 		next := r.queue[len(r.queue)-1]
 		r.queue = r.queue[:len(r.queue)-1]
 		if len(next.goal) > 0 {
 			r.here = next.goal[0].at
 		}
-		body, err := r.body(next.goal, false)
+		body, err := r.body(next.goal)
 		if err != nil {
-			return 0, nil, err
+			return err
 		}
-		b.Define(next.rule, body)
+		r.b.Define(next.rule, body)
 	}
 	if err := r.a.Err(); err != nil {
-		return 0, nil, wrong(d.root, "%v", err)
+		return wrong(r.document.root, "%v", err)
 	}
-	return whole, r.relaxed, nil
+	return nil
 }
 
 // step counts work.

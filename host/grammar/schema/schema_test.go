@@ -129,14 +129,3 @@ func TestRead_Numbers(t *testing.T) {
 		{"not a value", `{"type":"integer","not":{"enum":[3,5]}}`, []string{`4`, `33`}, []string{`3`, `5`}},
 	})
 }
-
-func TestRead_Delimiter(t *testing.T) {
-	holds(t, Options{Delimiter: "</parameter>"}, []promise{
-		{"string", `{"type":"string","maxLength":6}`, []string{``, `a "b"`, "é\n</p", "a\nb"}, []string{`a </parameter>`, `1234567`}},
-		{"pattern", `{"type":"string","pattern":"^[0-9]{2}\"$"}`, []string{`08"`}, []string{`"08\""`, `08\"`}},
-		{"enum", `{"enum":["red","dark \"red\"",3,null]}`, []string{`red`, `dark "red"`, `3`, `null`}, []string{`"red"`, `4`}},
-		{"within", `{"type":"object","properties":{"a":{"type":"string"}}}`, []string{`{"a":"b"}`}, []string{`{"a":b}`, `a`}},
-		{"or JSON", `{"type":["string","array"]}`, []string{`x`, `["x"]`}, []string{`</parameter>`}},
-		{"itself", `{"type":["string","array"],"items":{"$ref":"#"}}`, []string{`x`, `["x",["y"]]`}, nil},
-	})
-}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/grammar/schema"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler/chain"
@@ -70,6 +71,9 @@ func (Toy) Detokenize(tokens []int32) (string, error) {
 
 // Piece is the byte that a token is.
 func (Toy) Piece(t int32) string { return string([]byte{byte(t)}) }
+
+// Relaxed implements serving.Engine. The toy follows no schema.
+func (Toy) Relaxed(sampling.Constraint) ([]schema.Relaxed, error) { return nil, nil }
 
 // Triggers are as they were given.
 func (Toy) Triggers(p sampling.Params) ([]sampling.Trigger, error) { return p.GrammarTriggers, nil }

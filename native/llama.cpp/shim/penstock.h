@@ -308,11 +308,6 @@ void ps_mask_row(float *to, const float *row, size_t n, const uint32_t *mask) PS
 // The index of the first logit of a row that is NaN or +infinity; n where there is none.
 size_t ps_first_invalid(const float *row, size_t n) PS_NOEXCEPT;
 
-// ---- grammar ---------------------------------------------------------------------------------------------------
-
-// The grammar of the JSON texts that a schema allows, as far as a grammar can express it.
-int32_t ps_grammar_of_schema(const char *schema, size_t size, ps_text *out, ps_error *err) PS_NOEXCEPT;
-
 // ---- chat template ---------------------------------------------------------------------------------------------
 
 typedef struct ps_template ps_template;

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+
+package engine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/penstock/penstock/host/chat"
+)
+
+// allowedBy reports how much of a text the grammar of a conversation allows, and whether it may end there.
+func allowedBy(t *testing.T, e *Engine, c chat.Conversation, text string) (allowed string, complete bool) {
+	t.Helper()
+	c.Messages = hello
+	p, err := e.Render(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := e.ofFormat(p.Rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := g.is.Start()
+	if !p.Lazy {
+		text = p.GenerationPrompt + text
+	}
+	for i := range len(text) {
+		next, fits, err := g.is.Advance(s, []byte(text[i:i+1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !fits {
+			return text[:i], false
+		}
+		s = next
+	}
+	return text, g.is.Complete(s)
+}
+
+// Where one call may come, there is none after it, whatever the template's format would read.
+func TestEngine_Render_OneCall(t *testing.T) {
+	for _, template := range []string{"Qwen-Qwen3-0.6B.jinja", "NousResearch-Hermes-2-Pro-Llama-3-8B-tool_use.jinja", "ibm-granite-granite-4.0.jinja"} {
+		e := withTemplate(t, template)
+		for _, mode := range []string{"auto", "required"} {
+			const call = "<tool_call>\n{\"name\": \"g\", \"arguments\": {}}\n</tool_call>"
+			for _, parallel := range []bool{false, true} {
+				c := callingF(parallel, `{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`)
+				c.ToolChoice.Mode = mode
+				if _, complete := allowedBy(t, e, c, call); !complete {
+					t.Errorf("%s, %s, parallel %v: a call is forbidden", template, mode, parallel)
+				}
+				if _, complete := allowedBy(t, e, c, call+"\n"+call); complete != parallel {
+					t.Errorf("%s, %s, parallel %v: two calls are allowed: %v", template, mode, parallel, complete)
+				}
+			}
+		}
+	}
+}
+
+// What a schema says of a string holds where it is the text of a tag, too.
+func TestEngine_Render_TextOfTags(t *testing.T) {
+	const coder, glm = "Qwen3-Coder.jinja", "GLM-4.6.jinja"
+	wrap := map[string]string{
+		coder: "<tool_call>\n<function=f>\n<parameter=a>\n%s\n</parameter>\n</function>\n</tool_call>",
+		glm:   "\n<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>%s</arg_value>\n</tool_call>",
+	}
+	engines := map[string]*Engine{coder: withTemplate(t, coder), glm: withTemplate(t, glm)}
+	for name, c := range map[string]struct {
+		schema, right, wrong string
+		templates            []string
+	}{
+		"maxLength":  {`{"type":"string","maxLength":4096}`, strings.Repeat("é", 4096), strings.Repeat("é", 4097), []string{coder, glm}},
+		"pattern":    {`{"type":"string","pattern":"^[0-9]{2}\"$"}`, `08"`, `08`, []string{coder, glm}},
+		"enum":       {`{"type":"string","enum":["a","b c"]}`, `b c`, `"b c"`, []string{coder, glm}},
+		"const":      {`{"const":"<x>"}`, `<x>`, `x`, []string{coder, glm}},
+		"format":     {`{"type":"string","format":"date"}`, `2024-02-29`, `2023-02-29`, []string{coder, glm}},
+		"reference":  {`{"$ref":"#/$defs/s"}`, `ab`, `abc`, []string{coder, glm}},
+		"either":     {`{"anyOf":[{"type":"integer","minimum":5},{"type":"string","maxLength":2}]}`, `7`, `3`, []string{coder}},
+		"not JSON":   {`{"anyOf":[{"type":"integer","minimum":5},{"type":"string","maxLength":2}]}`, `3x`, `3xy`, []string{coder}},
+		"JSON alone": {`{"type":"array","items":{"type":"string","maxLength":1}}`, `["a"]`, `["ab"]`, []string{coder, glm}},
+	} {
+		for _, template := range c.templates {
+			parameters := `{"type":"object","properties":{"a":` + c.schema + `},"required":["a"],"$defs":{"s":{"type":"string","maxLength":2}}}`
+			conversation := chat.Conversation{Tools: []chat.Tool{tool(parameters)}, ToolChoice: chat.ToolChoice{Mode: "required"}, EnableThinking: new(bool)}
+			for text, want := range map[string]bool{c.right: true, c.wrong: false} {
+				if allowed, complete := allowedBy(t, engines[template], conversation, fmt.Sprintf(wrap[template], text)); complete != want {
+					t.Errorf("%s, %s: %.20q is allowed: %v, up to %.300q", name, template, text, complete, allowed)
+				}
+			}
+		}
+	}
+}
+
+// A tool whose schema cannot be enforced is an error that names its field and place, unless the tool says that it need not be.
+func TestEngine_Render_Unenforceable(t *testing.T) {
+	for _, template := range []string{"Qwen-Qwen3-0.6B.jinja", "Qwen3-Coder.jinja"} {
+		e := withTemplate(t, template)
+		with := func(strict, parameters string) (chat.Prompt, error) {
+			text := `{"type":"function","function":{"name":"f","description":"",` + strict + `"parameters":` + parameters + `}}`
+			return e.Render(t.Context(), chat.Conversation{Messages: hello, Tools: []chat.Tool{{Name: "f", Field: "tools[2].input", JSON: json.RawMessage(text)}}})
+		}
+		const unique = `{"type":"object","properties":{"a":{"type":"array","uniqueItems":true,"items":{"type":"object"}}}}`
+		_, err := with("", unique)
+		var invalid *chat.Invalid
+		if !errors.As(err, &invalid) || invalid.Field != "tools[2].input" || !strings.Contains(invalid.Reason, "#/properties/a") || !strings.Contains(invalid.Reason, `"strict": false`) {
+			t.Errorf("%s: %v", template, err)
+		}
+		p, err := with(`"strict":false,`, unique)
+		if err != nil {
+			t.Errorf("%s: not strict: %v", template, err)
+			continue
+		}
+		g, err := e.ofFormat(p.Rules)
+		if err != nil || len(g.relaxed) != 1 || !strings.HasPrefix(g.relaxed[0].Place, "tools[2].input#/properties/a") {
+			t.Errorf("%s: %v, %v", template, g, err)
+		}
+	}
+}
+
+// Hostile schemas of tools end with an answer or an error, and soon.
+func TestEngine_Render_HostileTools(t *testing.T) {
+	nested := func(n int) string {
+		return strings.Repeat(`{"type":"object","properties":{"a":`, n) + `{}` + strings.Repeat(`}}`, n)
+	}
+	wide := func(n int) string {
+		var names []string
+		for i := range n {
+			names = append(names, fmt.Sprintf(`"p%d":{"type":"string"}`, i))
+		}
+		return `{"type":"object","properties":{` + strings.Join(names, ",") + `}}`
+	}
+	for name, c := range map[string]struct {
+		schema  string
+		refused bool
+	}{
+		"deep":                    {nested(40), false},
+		"too deep":                {nested(300), true},
+		"wide":                    {wide(500), false},
+		"too wide":                {wide(4000), true},
+		"itself":                  {`{"$ref":"#"}`, false},
+		"circle":                  {`{"properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}`, false},
+		"doubling":                {doubling(40), false},
+		"doubling members":        {`{"$defs":{"a0":{"type":"object","properties":{"x":{"type":"string"}}}` + doublings(40) + `},"$ref":"#/$defs/a40"}`, false},
+		"words that mean nothing": {`{"type":"object","properties":{"a":{"type":["frog",7],"enum":{},"anyOf":3,"$ref":[],"allOf":[5,null]}},"required":{"a":1}}`, true},
+	} {
+		for _, template := range []string{"Qwen3-Coder.jinja", "GLM-4.6.jinja", "MiniMax-M3.jinja"} {
+			e := withTemplate(t, template)
+			_, err := e.Render(t.Context(), chat.Conversation{Messages: hello, Tools: []chat.Tool{{Name: "f", Field: "tools[0]", JSON: tool(c.schema).JSON}}})
+			var invalid *chat.Invalid
+			if err != nil && !errors.As(err, &invalid) || c.refused && err == nil {
+				t.Errorf("%s, %s: %v", name, template, err)
+			}
+		}
+	}
+}
+
+// doubling is a schema in which each part names the next twice.
+func doubling(n int) string {
+	return `{"type":"object","properties":{"a":{"$ref":"#/$defs/a` + fmt.Sprint(n) + `"}},"$defs":{"a0":{"type":"string"}` + doublings(n) + `}}`
+}
+
+func doublings(n int) string {
+	var s strings.Builder
+	for i := 1; i <= n; i++ {
+		fmt.Fprintf(&s, `,"a%d":{"allOf":[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%d"}]}`, i, i-1, i-1)
+	}
+	return s.String()
+}

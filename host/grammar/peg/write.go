@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+
+package peg
+
+import (
+	"fmt"
+
+	"github.com/penstock/penstock/host/grammar"
+	"github.com/penstock/penstock/host/grammar/lexeme"
+	"github.com/penstock/penstock/host/grammar/schema"
+)
+
+// calls is how many calls may come within a node.
+type calls uint8
+
+const (
+	anyCalls calls = iota
+	noCall
+	oneCall // exactly one
+)
+
+// context is where a node stands.
+type context struct {
+	tool        int    // whose call it is part of, or nobody
+	call        uint64 // the rule of that call
+	alternative int    // of the tool's arguments; -1: not chosen
+	path        string // of the argument, its steps divided by a zero byte; "": it is part of none
+	arguments   bool   // it is part of all arguments as one
+	text        schema.Kinds
+	whole       bool   // the value stands beside one that is text, which strings are
+	first       bool   // what ends a text is what comes next
+	not         string // what the text does not begin with
+	calls       calls
+}
+
+type place struct {
+	id uint64
+	context
+}
+
+// write is the texts of a node.
+func (w *writer) write(id uint64, c context) (grammar.Body, error) {
+	f := w.a.learn(id, w.named)
+	if !f.calls {
+		c.calls = anyCalls
+	}
+	if c.tool == nobody && f.tool >= 0 {
+		c.tool = f.tool
+	}
+	at := place{id, c}
+	if body, known := w.bodies[at]; known {
+		return body, nil
+	}
+	var body grammar.Body
+	var err error
+	if w.a.Parsers[id].Type == "rule" {
+		body, err = w.rule(at, f)
+	} else {
+		body, err = w.node(id, c)
+	}
+	if err == nil {
+		w.bodies[at] = body
+	}
+	return body, err
+}
+
+// rule is the texts of a rule, which may lead to itself.
+func (w *writer) rule(at place, f facts) (grammar.Body, error) {
+	if known, has := w.rules[at]; has {
+		return w.b.Call(known), nil
+	}
+	made := w.b.Rule()
+	w.rules[at] = made
+	child, c := w.a.Parsers[at.id].Child, at.context
+	var body grammar.Body
+	var err error
+	if f.calls && !f.inner && f.args && c.tool >= 0 && c.calls != noCall {
+		body, err = w.call(at)
+	} else {
+		body, err = w.write(child, c)
+	}
+	if err != nil {
+		return 0, err
+	}
+	w.b.Define(made, body)
+	return w.b.Call(made), nil
+}
+
+func (w *writer) node(id uint64, c context) (grammar.Body, error) {
+	a, n := w.b.Lexemes, &w.a.Parsers[id]
+	lexical := func(x lexeme.Expr) (grammar.Body, error) { return w.b.Lexeme(x, lexeme.UTF8), nil }
+	switch n.Type {
+	case "epsilon", "start", "end", "and", "not":
+		return w.b.Seq(), nil
+	case "literal":
+		return lexical(a.Text(n.Literal))
+	case "sequence":
+		return w.sequence(n.Children, c)
+	case "choice":
+		return w.choice(n.Children, c)
+	case "repetition":
+		return w.repetition(id, c)
+	case "any":
+		return lexical(lexeme.Char)
+	case "space":
+		indent := a.Repeat(a.Class(lexeme.Range{Low: ' ', High: ' '}, lexeme.Range{Low: '\t', High: '\t'}), 0, 20)
+		return lexical(a.Or(lexeme.Empty, a.Text(" "), a.Then(a.Repeat(a.Text("\n"), 1, 2), indent)))
+	case "chars":
+		var ranges []lexeme.Range
+		for _, r := range n.Ranges {
+			ranges = append(ranges, lexeme.Range{Low: r.Start, High: r.End})
+		}
+		ranges = lexeme.Normal(ranges)
+		if n.Negated {
+			ranges = lexeme.Complement(ranges)
+		}
+		return lexical(a.Repeat(a.Class(ranges...), n.Min, unbounded(n.Max)))
+	case "string":
+		return lexical(quoted(a, n.Delimiter))
+	case "until":
+		return lexical(until(a, n.Delimiters, c.first))
+	case "schema":
+		return w.schema(n.Child, c)
+	case "tag":
+		return w.tag(id, c)
+	case "gbnf": // that of a grammar that cannot say what the parser does; "" is a parser of what should not be there
+		if n.Grammar == "" {
+			return w.b.Seq(), nil
+		}
+	case "ac":
+		c.first = true
+	case "ref", "atomic":
+	default:
+		return 0, fmt.Errorf("llama.cpp's parser has a part of an unknown kind %q", n.Type)
+	}
+	return w.write(n.Child, c)
+}
+
+func unbounded(n int) int {
+	if n < 0 {
+		return lexeme.Unbounded
+	}
+	return n
+}
+
+// quoted is the inside of a string between delimiters.
+func quoted(a *lexeme.Arena, delimiter string) lexeme.Expr {
+	one := func(s string) (ranges []lexeme.Range) {
+		for _, c := range s {
+			ranges = append(ranges, lexeme.Range{Low: c, High: c})
+		}
+		return ranges
+	}
+	plain := a.Class(lexeme.Complement(lexeme.Normal(one(delimiter + `\`)))...)
+	hex := a.Class(lexeme.Range{Low: '0', High: '9'}, lexeme.Range{Low: 'A', High: 'F'}, lexeme.Range{Low: 'a', High: 'f'})
+	escape := a.Then(a.Text(`\`), a.Or(a.Class(one(delimiter+`\/bfnrt`)...), a.Then(a.Text("u"), a.Repeat(hex, 4, 4))))
+	return a.Repeat(a.Or(plain, escape), 0, lexeme.Unbounded)
+}
+
+// until is the texts without a delimiter. With first, one comes behind, and there is none before it
+// that begins within the text either.
+func until(a *lexeme.Arena, delimiters []string, first bool) lexeme.Expr {
+	var not []lexeme.Expr
+	for _, d := range delimiters {
+		if d == "" {
+			return lexeme.Empty
+		}
+		not = append(not, a.Then(lexeme.All, a.Text(d), lexeme.All))
+		for n := 1; first && n < len(d); n++ {
+			if d[n:] == d[:len(d)-n] {
+				not = append(not, a.Then(lexeme.All, a.Text(d[:n])))
+			}
+		}
+	}
+	return a.Not(a.Or(not...))
+}
+
+// sequence is nodes one after the other. Where one call comes, it comes in one of them.
+func (w *writer) sequence(children []uint64, c context) (grammar.Body, error) {
+	var ids []uint64
+	var parts, without []grammar.Body
+	for i := 0; i < len(children); i++ {
+		id := children[i]
+		if l, ok := w.listAt(children, i); ok && w.chosen(c) {
+			body, err := w.loop(l, c)
+			if err != nil {
+				return 0, err
+			}
+			ids, parts, without = append(ids, id), append(parts, body), append(without, body)
+			i++
+			continue
+		}
+		if n := &w.a.Parsers[id]; n.Type == "not" && c.path != "" {
+			c.not = w.a.text(n.Child)
+		}
+		body, err := w.write(id, c)
+		if err != nil {
+			return 0, err
+		}
+		empty := grammar.Body(0)
+		if c.calls == oneCall && w.a.knows[id].calls {
+			none := c
+			none.calls = noCall
+			if empty, err = w.write(id, none); err != nil {
+				return 0, err
+			}
+		}
+		ids, parts, without = append(ids, id), append(parts, body), append(without, empty)
+	}
+	if c.calls != oneCall {
+		return w.b.Seq(parts...), nil
+	}
+	return w.oneOf(ids, parts, without), nil
+}
+
+// oneOf is nodes one after the other, of which one has the call: of each that may, there is what it
+// is with it and without.
+func (w *writer) oneOf(children []uint64, with, without []grammar.Body) grammar.Body {
+	one, none := w.b.Alt(), w.b.Seq()
+	for i := len(with) - 1; i >= 0; i-- {
+		if !w.a.knows[children[i]].calls {
+			one, none = w.b.Seq(with[i], one), w.b.Seq(with[i], none)
+			continue
+		}
+		one, none = w.b.Alt(w.b.Seq(with[i], none), w.b.Seq(without[i], one)), w.b.Seq(without[i], none)
+	}
+	return one
+}
+
+// choice is one of nodes. What llama.cpp's parser would read as JSON is no text.
+func (w *writer) choice(children []uint64, c context) (grammar.Body, error) {
+	texts := 0
+	if c.path != "" {
+		for _, id := range children {
+			if _, has := w.a.find(id, "tool-arg-string-value"); has {
+				texts++
+			}
+		}
+	}
+	var parts []grammar.Body
+	for _, id := range children {
+		each := c
+		if c.calls == oneCall && !w.a.knows[id].calls {
+			continue
+		}
+		value, reads := uint64(0), false
+		if texts > 0 {
+			value, reads = w.a.find(id, "tool-arg-value")
+			each.whole = c.whole || reads
+		}
+		body, err := w.write(id, each)
+		if err != nil {
+			return 0, err
+		}
+		if reads {
+			c.text |= w.a.reads(value)
+		}
+		parts = append(parts, body)
+	}
+	return w.b.Alt(parts...), nil
+}
+
+// repetition is a node some times. Where one call comes, it comes in one of them.
+func (w *writer) repetition(id uint64, c context) (grammar.Body, error) {
+	n := &w.a.Parsers[id]
+	if l, ok := w.loopAt(id); ok && w.chosen(c) {
+		return w.loop(l, c)
+	}
+	body, err := w.write(n.Child, c)
+	if err != nil {
+		return 0, err
+	}
+	least, most := n.Min, unbounded(n.Max)
+	if c.calls != oneCall {
+		return w.b.Repeat(body, least, most), nil
+	}
+	if least > 1 || most != 1 && most != lexeme.Unbounded {
+		return 0, fmt.Errorf("llama.cpp's parser wants %d calls, where one may come", least)
+	}
+	none := c
+	none.calls = noCall
+	without, err := w.write(n.Child, none)
+	if err != nil {
+		return 0, err
+	}
+	others := w.b.Seq()
+	if most == lexeme.Unbounded {
+		others = w.b.Repeat(without, 0, most)
+	}
+	return w.b.Seq(others, body, others), nil
+}

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: MIT
+
+package schema
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/penstock/penstock/host/grammar"
+	"github.com/penstock/penstock/host/grammar/lexeme"
+	numeric "github.com/penstock/penstock/host/grammar/number"
+)
+
+// Arguments are those of a tool that a chat template writes one by one, each with its name: some as
+// JSON, some as the text of a tag.
+//
+// A schema may have alternatives that allow different arguments together. They are numbered: what
+// one says of an argument need not hold beside what another says of the next.
+type Arguments struct {
+	r            *reader
+	root         goal
+	alternatives [][]*members
+}
+
+// Ending is which arguments may come together: those of Must, none of MustNot, and so many. Max may
+// be lexeme.Unbounded.
+type Ending struct {
+	Must, MustNot []string
+	Min, Max      int
+}
+
+// Item is the step of a path to a list's items, whichever.
+const Item = "\xff"
+
+// Kinds are kinds of values, as bits.
+type Kinds uint8
+
+// The kinds.
+const (
+	Nulls    Kinds = 1 << null
+	Booleans Kinds = 1 << boolean
+	Strings  Kinds = 1 << text
+	Numbers  Kinds = 1 << number
+	Lists    Kinds = 1 << list
+	Objects  Kinds = 1 << object
+	AllKinds Kinds = every
+)
+
+// Tag is how a value is written as the text of a tag, if it is a string: as it is, without quotes
+// and escapes.
+type Tag struct {
+	Ends []string // what ends the tag, and with it the text: none of them comes before its end
+	Not  string   // what the text does not begin with; "": anything
+	JSON Kinds    // what would be read as JSON if it were so: no string that looks like it may come, unless anything may
+}
+
+// ReadArguments adds a schema's rules to a builder, as they are asked for. Finish has to follow.
+//
+// # Errors
+//   - As Read. A value or a tool that no arguments fit is one, too.
+func ReadArguments(b *grammar.Builder, schema json.RawMessage, o Options) (*Arguments, error) {
+	d, err := open(schema)
+	if err != nil {
+		return nil, err
+	}
+	r := newReader(b, d, o)
+	a := &Arguments{r: r, root: r.goal(literal{at: d.root})}
+	if void, err := r.void(a.root, 0); err != nil {
+		return nil, err
+	} else if void {
+		return nil, wrong(d.root, "nothing fits the JSON schema")
+	}
+	return a, nil
+}
+
+// JSON is all of the arguments as one object.
+func (a *Arguments) JSON() grammar.Body { return a.r.b.Call(a.r.rule(a.root)) }
+
+// Finish makes the rules that were asked for. Its Relaxed is empty without Options.Loose.
+func (a *Arguments) Finish() ([]Relaxed, error) { return a.r.relaxed, a.r.finish() }
+
+// Alternatives finds the alternatives, and returns for each which arguments may come together.
+//
+// # Errors
+//   - What of the schema cannot hold for arguments one by one.
+func (a *Arguments) Alternatives() ([][]Ending, error) {
+	r := a.r
+	all, err := r.spread(a.root)
+	if err != nil {
+		return nil, err
+	}
+	order := map[string]int{}
+	for _, s := range all {
+		switch {
+		case !s.may(object):
+			continue
+		case s.among || len(s.excluded) > 0:
+			if err := r.cannot(r.document.root, "arguments that are one of some objects, or none of some, cannot be written one by one"); err != nil {
+				return nil, err
+			}
+		}
+		variants, err := r.placeSome(&s.members)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range variants {
+			var of key
+			of.structure(m)
+			at, known := order[string(of)]
+			if !known {
+				at = len(a.alternatives)
+				order[string(of)] = at
+				a.alternatives = append(a.alternatives, nil)
+			}
+			a.alternatives[at] = append(a.alternatives[at], m)
+		}
+	}
+	var endings [][]Ending
+	for _, of := range a.alternatives {
+		var ends []Ending
+		for _, m := range of {
+			if len(m.some) == 0 { // of what has no name there is no argument
+				ends = append(ends, Ending{m.required, m.absent, m.least, m.most})
+			}
+		}
+		endings = append(endings, ends)
+	}
+	return endings, nil
+}
+
+// Value is the JSON texts of the value at a path, an argument's name and what it has within, of
+// some kinds. It must fit in an alternative, or where that is negative in any.
+func (a *Arguments) Value(alternative int, path []string, kinds Kinds) (grammar.Body, error) {
+	goals, err := a.goals(alternative, path)
+	if err != nil {
+		return 0, err
+	}
+	if kinds == AllKinds {
+		var bodies []grammar.Body
+		for _, g := range goals {
+			bodies = append(bodies, a.r.b.Call(a.r.rule(g)))
+		}
+		return a.r.b.Alt(bodies...), nil
+	}
+	all, err := a.shapes(goals, kinds)
+	if err != nil {
+		return 0, err
+	}
+	return a.r.bodyOf(all, lexeme.Nothing)
+}
+
+// Text is the same for a string as the text of a tag. Where no string fits, it is the JSON texts of
+// the other kinds: it cannot be written otherwise.
+func (a *Arguments) Text(alternative int, path []string, t Tag) (grammar.Body, error) {
+	goals, err := a.goals(alternative, path)
+	if err != nil {
+		return 0, err
+	}
+	all, err := a.shapes(goals, Strings)
+	if err != nil {
+		return 0, err
+	}
+	if len(all) == 0 && t.JSON == 0 {
+		return a.Value(alternative, path, AllKinds&^Strings)
+	}
+	if slices.ContainsFunc(goals, func(g goal) bool { return len(g) == 0 }) {
+		t.JSON = 0
+	}
+	return a.r.bodyOf(all, a.r.tagged(t))
+}
+
+// goals are what may have to hold at a path, one of them.
+func (a *Arguments) goals(alternative int, path []string) ([]goal, error) {
+	r := a.r
+	from := a.alternatives
+	if alternative >= 0 {
+		from = from[alternative : alternative+1]
+	}
+	var made []goal
+	for _, of := range from {
+		required := slices.ContainsFunc(of, func(m *members) bool { return among(m.required, path[0]) })
+		more, err := r.memberAt(of[0], path[0], required, made)
+		if err != nil {
+			return nil, err
+		}
+		made = more
+	}
+	for _, step := range path[1:] {
+		var within []goal
+		for _, g := range made {
+			all, err := r.spread(g)
+			if err != nil {
+				return nil, err
+			}
+			for _, s := range all {
+				if step == Item && s.may(list) {
+					within = r.itemsAt(s, within)
+				} else if step != Item && s.may(object) {
+					if within, err = r.memberAt(&s.members, step, among(s.members.required, step), within); err != nil {
+						return nil, err
+					}
+				}
+			}
+		}
+		made = within
+	}
+	return made, nil
+}
+
+// memberAt adds what must hold of a member, if it may be there.
+func (r *reader) memberAt(m *members, name string, required bool, to []goal) ([]goal, error) {
+	if err := r.step(r.here, 8+len(m.parts)/8); err != nil {
+		return nil, err
+	}
+	alone := (&shape{members: *m}).copy().members
+	alone.absent, alone.required = nil, nil
+	if required {
+		alone.required = []string{name}
+	}
+	g, fits, err := r.memberGoal(&alone, name)
+	if err != nil {
+		return nil, err
+	}
+	if void, err := r.voidMember(g, fits); err != nil || void {
+		return to, err
+	}
+	return include(to, g), nil
+}
+
+// itemsAt adds what may have to hold of an item.
+func (r *reader) itemsAt(s *shape, to []goal) []goal {
+	for i := range prefixOf(&s.sequences) + 1 {
+		if g := r.itemGoal(&s.sequences, i); !g.never() {
+			to = include(to, g)
+		}
+	}
+	return to
+}
+
+func include(to []goal, g goal) []goal {
+	if slices.ContainsFunc(to, func(o goal) bool { return slices.Equal(o, g) }) {
+		return to
+	}
+	return append(to, g)
+}
+
+// shapes are the alternatives of goals that allow some kinds, without the others.
+func (a *Arguments) shapes(goals []goal, kinds Kinds) ([]*shape, error) {
+	var made []*shape
+	for _, g := range goals {
+		all, err := a.r.spread(g)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range copies(all) {
+			s.kinds &= uint8(kinds)
+			if s.settle(); s.kinds != 0 {
+				made = append(made, s)
+			}
+		}
+	}
+	return made, nil
+}
+
+// tagged is the texts that a tag may have.
+func (r *reader) tagged(t Tag) lexeme.Expr {
+	var not []lexeme.Expr
+	if t.Not != "" {
+		not = append(not, r.a.Then(r.a.Text(t.Not), lexeme.All))
+	}
+	for _, end := range t.Ends {
+		not = append(not, r.a.Then(lexeme.All, r.a.Text(end), lexeme.All))
+		for n := 1; n < len(end); n++ { // the end of the text and the beginning of what ends it are not that either
+			if end[n:] == end[:len(end)-n] {
+				not = append(not, r.a.Then(lexeme.All, r.a.Text(end[:n])))
+			}
+		}
+	}
+	between := func(open, closing string) {
+		not = append(not, r.a.Then(r.a.Text(open), lexeme.All, r.a.Text(closing)))
+	}
+	if t.JSON&Nulls != 0 {
+		not = append(not, r.a.Text("null"))
+	}
+	if t.JSON&Booleans != 0 {
+		not = append(not, r.a.Text("true"), r.a.Text("false"))
+	}
+	if t.JSON&Numbers != 0 {
+		not = append(not, r.anyNumber())
+	}
+	if t.JSON&Strings != 0 {
+		between(`"`, `"`)
+	}
+	if t.JSON&Lists != 0 {
+		between("[", "]")
+	}
+	if t.JSON&Objects != 0 {
+		between("{", "}")
+	}
+	return r.a.Not(r.a.Or(not...))
+}
+
+// anyNumber is JSON's numbers, however large.
+func (r *reader) anyNumber() lexeme.Expr {
+	oneOf := func(chars string) lexeme.Expr {
+		var ranges []lexeme.Range
+		for _, c := range chars {
+			ranges = append(ranges, lexeme.Range{Low: c, High: c})
+		}
+		return r.a.Class(ranges...)
+	}
+	exponent := r.a.Then(oneOf("eE"), r.a.Repeat(oneOf("+-"), 0, 1), r.a.Repeat(oneOf("0123456789"), 1, lexeme.Unbounded))
+	return r.a.Then(numeric.Plain(r.a), r.a.Repeat(exponent, 0, 1))
+}
