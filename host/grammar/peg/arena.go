@@ -213,6 +213,14 @@ func (a *arena) reads(id uint64) (kinds schema.Kinds) {
 	return kinds
 }
 
+// python reports whether a node reads values as Python writes them: it takes single quotes.
+func (a *arena) python(id uint64) bool {
+	return a.visit(id, func(at uint64) (bool, bool) {
+		n := &a.Parsers[at]
+		return true, n.Type == "string" && n.Delimiter == "'"
+	})
+}
+
 // ends are the delimiters before which texts within a node end.
 func (a *arena) ends(id uint64) (all []string) {
 	a.visit(id, func(at uint64) (bool, bool) {
