@@ -48,7 +48,7 @@ func (b *Builder) Build(root Rule) (*Grammar, error) {
 	}
 	loops := make([]*loop, len(b.loops))
 	for i := range b.loops {
-		loops[i] = newLoop(int32(i), &b.loops[i])
+		loops[i] = newLoop(&b.loops[i])
 	}
 	length, err := shortest(b, loops, lengths)
 	if err != nil {

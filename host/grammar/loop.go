@@ -10,7 +10,6 @@ import (
 
 // loop is a Loop as it is followed.
 type loop struct {
-	number    int32
 	items     []loopItem
 	ends      []ending
 	separator int // bytes of its shortest text
@@ -51,8 +50,8 @@ type prospect struct {
 	least, most int // of the count, where it is reached; most may be never
 }
 
-func newLoop(number int32, l *Loop) *loop {
-	lp := &loop{number: number}
+func newLoop(l *Loop) *loop {
+	lp := &loop{}
 	bits := 0
 	for _, item := range l.Items {
 		lp.items = append(lp.items, loopItem{bit: item.Bit, count: item.Count, once: item.Once && item.Bit >= 0})
