@@ -101,7 +101,10 @@ func (g *Grammar) namedLocked(n, text *node, token int32, w *work) (*node, error
 	c.begin(w)
 	for _, p := range n.pairs {
 		if p.reads == readsToken && p.at == token || p.reads == readsOther && p.at != token {
-			if err := c.reach(spot{p.to, p.memory, p.below}); err != nil {
+			if err := g.settleTrail(&p, w); err != nil {
+				return nil, err
+			}
+			if err := c.reach(p.behind()); err != nil {
 				return nil, err
 			}
 		}
