@@ -134,10 +134,10 @@ func (g *Grammar) Fixed() int {
 
 // begin is the node before the first byte.
 func (g *Grammar) begin() (*node, error) {
-	g.closure.begin(&work{left: maxWork})
+	g.closure.begin(&work{left: maxWork}, false)
 	g.closure.enter(g.root, nil)
 	if err := g.closure.run(); err != nil {
 		return nil, err
 	}
-	return g.node(g.closure.pairs, g.empty || g.closure.complete), nil
+	return g.node(g.closure.pairs, g.empty || g.closure.complete, false), nil
 }

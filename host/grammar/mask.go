@@ -55,7 +55,7 @@ func (g *Grammar) Mask(s State, v *Vocabulary, mask []uint32) error {
 		return err
 	}
 	w := work{left: maxWork}
-	if n.hasShadow() {
+	if g.hasShadow(n) {
 		return g.maskByShadow(n, v, mask, &w)
 	}
 	_, err = g.ownMask(n, v, mask, &w)
@@ -87,6 +87,7 @@ func (g *Grammar) maskByShadow(n *node, v *Vocabulary, mask []uint32, w *work) e
 	if err != nil {
 		return err
 	}
+	refuted := false
 	for _, token := range known.doubts {
 		to, err := g.token(n, v, token, w)
 		if err != nil {
@@ -94,7 +95,14 @@ func (g *Grammar) maskByShadow(n *node, v *Vocabulary, mask []uint32, w *work) e
 		}
 		if to == dead {
 			mask[token/32] &^= 1 << (token % 32)
+			refuted = true
 		}
+	}
+	switch {
+	case !refuted:
+		n.known.Store(known)
+	case n.private == 0:
+		g.keep(n, v, mask, nil)
 	}
 	return nil
 }

@@ -64,6 +64,7 @@ func (f *frame) name() uint64 {
 type node struct {
 	generation uint32 // of the table that it is in
 	private    uint32 // that of the private table, where the node is private; 0: it is shared
+	shadow     bool   // see Grammar.shadow
 	records    bool   // a pair reads a unique text that is known, or has one to remember
 	blurs      bool   // a pair has one of which it is not known what it must not be
 	automata   *lexeme.Automata
@@ -123,7 +124,7 @@ func (g *Grammar) Forced(s State) ([]byte, error) {
 	var text []byte
 	w := work{left: maxWork}
 	n := s.node
-	if n != nil && n.hasShadow() { // what must come there must come here
+	if n != nil && g.hasShadow(n) { // what must come there must come here
 		var err error
 		if n, err = g.shadowOf(n); err != nil {
 			return nil, err

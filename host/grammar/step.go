@@ -117,13 +117,13 @@ func (g *Grammar) after(n *node, b byte, w *work) (*node, error) {
 			continue
 		}
 		if before < 0 || !slices.Equal(x.pairs[k], x.pairs[before]) {
-			last = g.node(slices.Clone(x.pairs[k]), false)
+			last = g.node(slices.Clone(x.pairs[k]), false, n.shadow)
 		}
 		before = k
 		g.remember(n, b&^15+byte(k), last)
 	}
 	c := &g.closure
-	c.begin(w)
+	c.begin(w, n.shadow)
 	c.pairs = append(c.pairs, x.pairs[b&15]...)
 	for _, p := range x.pairs[b&15] {
 		if g.automata.Accepts(lexeme.State(p.at)) {
@@ -132,7 +132,7 @@ func (g *Grammar) after(n *node, b byte, w *work) (*node, error) {
 			}
 		}
 	}
-	to := g.node(c.pairs, c.complete)
+	to := g.node(c.pairs, c.complete, n.shadow)
 	for k := range x.pairs {
 		if x.ends[k] && slices.Equal(x.pairs[k], x.pairs[b&15]) {
 			g.remember(n, b&^15+byte(k), to)
@@ -196,9 +196,10 @@ type closure struct {
 	most     int // of pairs, before those that are equal are taken out
 	complete bool
 	work     *work
+	shadow   bool // see Grammar.shadow
 }
 
-func (c *closure) begin(w *work) {
+func (c *closure) begin(w *work, shadow bool) {
 	if len(c.seen) > 4096 {
 		c.seen = nil // to clear it would take as long each time
 	}
@@ -207,6 +208,7 @@ func (c *closure) begin(w *work) {
 	}
 	clear(c.seen)
 	c.open, c.pairs, c.most, c.complete, c.work = c.open[:0], c.pairs[:0], maxPairs, false, w
+	c.shadow = shadow
 }
 
 func (c *closure) visit(s spot) {

@@ -110,12 +110,12 @@ func (g *Grammar) memory(m *memory) *memory {
 }
 
 // node interns a set of pairs, which is its own afterwards. No pairs and no end is dead.
-func (g *Grammar) node(pairs []pair, complete bool) *node {
+func (g *Grammar) node(pairs []pair, complete, shadow bool) *node {
 	if len(pairs) == 0 && !complete {
 		return dead
 	}
 	pairs = distinct(pairs)
-	n := &node{generation: g.generation, automata: g.automata, complete: complete}
+	n := &node{generation: g.generation, automata: g.automata, complete: complete, shadow: shadow}
 	for i := range pairs {
 		p := &pairs[i]
 		if p.isPrivate() {
@@ -136,7 +136,7 @@ func (g *Grammar) node(pairs []pair, complete bool) *node {
 	}
 	key := h.Sum64()
 	for _, n := range g.table.nodes[key] {
-		if n.complete == complete && slices.Equal(n.pairs, pairs) {
+		if n.complete == complete && n.shadow == shadow && slices.Equal(n.pairs, pairs) {
 			return n
 		}
 	}
@@ -231,5 +231,5 @@ func (g *Grammar) home(n *node) (*node, error) {
 			p.at = int32(at)
 		}
 	}
-	return g.node(pairs, n.complete), nil
+	return g.node(pairs, n.complete, n.shadow), nil
 }

@@ -179,8 +179,11 @@ func (c *closure) followUnique(s spot, e edge) error {
 		return err
 	}
 	t := atBegin
-	if s.memory.seen == forgotten {
+	switch {
+	case s.memory.seen == forgotten:
 		t = blurred
+	case c.shadow:
+		t = dropped
 	}
 	c.pairs = append(c.pairs, pair{readsUnique, int32(start), e.to, s.memory, s.below, t, e.arg})
 	if g.automata.Accepts(start) {
@@ -193,7 +196,7 @@ func (c *closure) followUnique(s spot, e edge) error {
 // depends on some.
 func (g *Grammar) afterPrivate(n *node, b byte, w *work) (*node, error) {
 	c := &g.closure
-	c.begin(w)
+	c.begin(w, false)
 	grown := map[*trail]*trail{}
 	read := g.sixteen.pairs[0][:0]
 	for i := range n.pairs {
@@ -233,7 +236,7 @@ func (g *Grammar) afterPrivate(n *node, b byte, w *work) (*node, error) {
 			}
 		}
 	}
-	return g.node(c.pairs, c.complete), nil
+	return g.node(c.pairs, c.complete, false), nil
 }
 
 // settleTrail has a pair that reads what follows a unique text remember the text.
@@ -254,7 +257,8 @@ func (p *pair) behind() spot {
 	return s
 }
 
-// shadow is a node that allows what n does, and perhaps texts again that n has seen.
+// shadow is a node that allows what n does, and perhaps texts again that n has seen. What comes
+// after it remembers none either, so that masks are made of shadows alone.
 func (g *Grammar) shadow(n *node) *node {
 	moved := map[*frame]*frame{nil: nil}
 	pairs := slices.Clone(n.pairs)
@@ -273,7 +277,7 @@ func (g *Grammar) shadow(n *node) *node {
 		}
 		p.memory, p.below = forget(p.memory), g.moveFrames(p.below, moved, forget)
 	}
-	return g.node(pairs, n.complete)
+	return g.node(pairs, n.complete, true)
 }
 
 // moveFrames makes a stack anew, with memories by another function. What is moved already is known.
@@ -301,7 +305,7 @@ func (b *Builder) newUnique(u *Unique) unique {
 }
 
 // hasShadow reports whether the mask of a node is that of its shadow, but for a few tokens.
-func (n *node) hasShadow() bool { return n.private != 0 || n.records }
+func (g *Grammar) hasShadow(n *node) bool { return len(g.uniques) > 0 && !n.shadow }
 
 // shadowOf is the shadow of a node.
 func (g *Grammar) shadowOf(n *node) (to *node, err error) {
