@@ -56,17 +56,13 @@ func (a *Arena) texts(x Expr, most int) ([]string, bool) {
 				texts = append(texts, b.text)
 			}
 			d := a.derive(b.rest)
+			if !a.spend(1+len(b.text)/16) || a.hasMany(d, most) {
+				return nil, false
+			}
 			for i, c := range d.cuts {
-				end := rune(maxRune + 1)
-				if i+1 < len(d.cuts) {
-					end = d.cuts[i+1].from
-				}
-				to := d.next[c.class]
+				to, end := d.next[c.class], d.end(i)
 				if to == Nothing || a.isVoid(to, statesPerStep) {
 					continue
-				}
-				if !a.spend(1+len(b.text)/16) || int(end-c.from) > most+lastSurrogate-firstSurrogate+1 {
-					return nil, false
 				}
 				for r := c.from; r < end; r++ {
 					if r < firstSurrogate || r > lastSurrogate {
@@ -81,6 +77,25 @@ func (a *Arena) texts(x Expr, most int) ([]string, bool) {
 		level = next
 	}
 	return texts, true
+}
+
+// end is where the part that begins with a cut ends.
+func (d derivative) end(i int) rune {
+	if i+1 < len(d.cuts) {
+		return d.cuts[i+1].from
+	}
+	return maxRune + 1
+}
+
+// hasMany reports whether more than so many characters lead on, as far as one look shows.
+func (a *Arena) hasMany(d derivative, most int) bool {
+	const surrogates = lastSurrogate - firstSurrogate + 1
+	for i, c := range d.cuts {
+		if to := d.next[c.class]; int(d.end(i)-c.from) > most+surrogates && to != Nothing && !a.isVoid(to, statesPerStep) {
+			return true
+		}
+	}
+	return false
 }
 
 // maxPlenty is how many characters Plenty looks ahead.
