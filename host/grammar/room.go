@@ -18,7 +18,7 @@ func (g *Grammar) room(n *node) (most [alphabets]int, any bool, err error) {
 		return most, false, err
 	}
 	for i := range home.pairs {
-		if p := &home.pairs[i]; p.reads == readsBytes {
+		if p := &home.pairs[i]; p.reads <= readsUnique {
 			for of := range alphabets {
 				most[of] = max(most[of], g.automata.Room(lexeme.State(p.at), of))
 				any = any || most[of] > 0
