@@ -145,6 +145,7 @@ func TestEngine_Render_HostileTools(t *testing.T) {
 		"circle":                  {`{"properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}`, false},
 		"doubling":                {doubling(40), false},
 		"doubling members":        {`{"$defs":{"a0":{"type":"object","properties":{"x":{"type":"string"}}}` + doublings(40) + `},"$ref":"#/$defs/a40"}`, false},
+		"nothing to write":        {`{"type":"object","minProperties":1,"patternProperties":{"^a":{}}}`, true},
 		"words that mean nothing": {`{"type":"object","properties":{"a":{"type":["frog",7],"enum":{},"anyOf":3,"$ref":[],"allOf":[5,null]}},"required":{"a":1}}`, true},
 	} {
 		for _, template := range []string{"Qwen3-Coder.jinja", "GLM-4.6.jinja", "MiniMax-M3.jinja"} {

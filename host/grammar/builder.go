@@ -33,13 +33,15 @@ type Body int32
 type Builder struct {
 	Lexemes *lexeme.Arena
 
-	bodies  []body
-	rules   []Body // by Rule; undefined: not defined yet
-	lexemes []word
-	loops   []Loop
-	parts   int // of all bodies
-	known   map[word]Body
-	err     error
+	bodies     []body
+	rules      []Body // by Rule; undefined: not defined yet
+	lexemes    []word
+	loops      []Loop
+	uniques    []unique // of the loops, once it is built
+	mostUnique int
+	parts      int // of all bodies
+	known      map[word]Body
+	err        error
 }
 
 // The bounds of a Builder, which keep a hostile grammar small. A schema of 256 KiB stays below
@@ -87,7 +89,7 @@ type body struct {
 
 // NewBuilder returns an empty one.
 func NewBuilder() *Builder {
-	return &Builder{Lexemes: lexeme.NewArena(maxExpressions), bodies: []body{{}, {kind: isSeq}}, known: map[word]Body{}}
+	return &Builder{Lexemes: lexeme.NewArena(maxExpressions), bodies: []body{{}, {kind: isSeq}}, known: map[word]Body{}, mostUnique: MaxUnique}
 }
 
 func (b *Builder) fail(format string, args ...any) Body {
@@ -219,6 +221,8 @@ type Item struct {
 	Bit   int  // it is remembered that the item came; -1: it is not
 	Once  bool // the item may not come where its bit is remembered already
 	Count int  // what it adds to the loop's count, 0 or 1
+
+	Unique *Unique // a text that comes before Is; nil: none
 }
 
 // Condition is where a Loop may end. An item may come only where some condition can still be
@@ -245,6 +249,19 @@ func (b *Builder) Loop(l Loop) Body {
 			return b.fail("an item of a loop has bit %d and counts %d", item.Bit, item.Count)
 		}
 		parts = append(parts, item.Is)
+	}
+	for _, item := range l.Items {
+		before := b.Seq()
+		if u := item.Unique; u != nil {
+			if before = u.Before; before == 0 {
+				before = b.Seq()
+			}
+			if u.Text == lexeme.Nothing || u.Text == lexeme.Empty {
+				return b.fail("an item of a loop has a unique text, of which there is one at most")
+			}
+			b.Lexeme(u.Text, u.Decoder) // so that it is known
+		}
+		parts = append(parts, before)
 	}
 	for _, c := range l.Ends {
 		for _, bits := range [][]int{c.Must, c.MustNot} {

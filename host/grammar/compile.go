@@ -173,7 +173,7 @@ func (c *compiler) loop(i Body) {
 	separator := c.place()
 	c.edge(join, toMore, 0, separator)
 	c.body(n.parts[0], separator, items, -1)
-	for k, item := range n.parts[1:] {
+	for k, item := range n.parts[1 : 1+len(lp.items)] {
 		if lp.items[k].length >= never {
 			continue
 		}
@@ -183,6 +183,16 @@ func (c *compiler) loop(i Body) {
 		to := c.place()
 		c.within.bytes = never
 		c.edge(items, toItem, int32(k), from)
+		if of := lp.items[k].unique; of >= 0 {
+			before := n.parts[1+len(lp.items)+k]
+			if c.length[before] == 0 && c.b.Lexemes.Nullable(c.b.uniques[of].Text) {
+				c.fail("an item of a loop begins with a unique text that may be empty, and nothing before it")
+			}
+			begin, end := c.place(), c.place()
+			c.body(before, from, begin, -1)
+			c.edge(begin, toUnique, of, end)
+			from = end
+		}
 		c.body(item, from, to, -1)
 		c.edge(to, toDone, int32(k), join)
 	}
@@ -234,6 +244,8 @@ func (c *compiler) edgeLength(e edge) int {
 		return 1
 	case e.kind == toEmpty:
 		return 0
+	case e.kind == toUnique:
+		return c.b.uniques[e.arg].plenty
 	case int(e.arg) < len(c.b.rules):
 		return c.length[c.b.rules[e.arg]]
 	}

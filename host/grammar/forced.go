@@ -22,7 +22,13 @@ func (g *Grammar) ForcedWithin(s State, most, steps int) []byte {
 }
 
 func (g *Grammar) forced(s State, most int, w *work) (text []byte, err error) {
-	for n := s.node; n != nil && len(text) < most && !n.complete && !n.takesToken(); {
+	n := s.node
+	if n != nil && g.hasShadow(n) { // what must come there must come here
+		if n, err = g.shadowOf(n, w); err != nil {
+			return nil, err
+		}
+	}
+	for n != nil && len(text) < most && !n.complete && !n.takesToken() {
 		to, b, err := g.only(n, w)
 		if err != nil {
 			return text, err

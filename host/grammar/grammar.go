@@ -17,6 +17,9 @@ type Grammar struct {
 	arena *lexeme.Arena
 	spelt []word // the lexemes
 
+	uniques    []unique
+	mostUnique int
+
 	mostKept, mostLexemes int // bytes, see maxKept
 	start                 *node
 
@@ -27,6 +30,8 @@ type Grammar struct {
 	table      *table
 	counted    *counted // nil: no Memory bounds it
 	generation uint32
+	private    *table // of private states
+	privates   uint32 // its generation
 	names      uint64
 	closure    closure
 	sixteen    sixteen
@@ -43,7 +48,7 @@ func (b *Builder) Build(root Rule) (*Grammar, error) {
 	if err := b.check(root); err != nil {
 		return nil, err
 	}
-	g := &Grammar{arena: b.Lexemes, spelt: b.lexemes, mostKept: maxKept, mostLexemes: maxLexemes, table: newTable()}
+	g := &Grammar{arena: b.Lexemes, spelt: b.lexemes, mostKept: maxKept, mostLexemes: maxLexemes, table: newTable(), private: newTable(), privates: 1}
 	g.closure.g = g
 	lengths, err := g.startWords(b)
 	if err != nil {
@@ -51,8 +56,9 @@ func (b *Builder) Build(root Rule) (*Grammar, error) {
 	}
 	loops := make([]*loop, len(b.loops))
 	for i := range b.loops {
-		loops[i] = newLoop(&b.loops[i])
+		loops[i] = b.newLoop(&b.loops[i])
 	}
+	g.uniques, g.mostUnique = b.uniques, b.mostUnique
 	length, err := shortest(b, loops, lengths)
 	if err != nil {
 		return nil, err
@@ -120,7 +126,7 @@ func (g *Grammar) startWords(b *Builder) ([]int, error) {
 func (g *Grammar) Size() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.table.bytes + g.automata.Size()
+	return g.table.bytes + g.private.bytes + g.automata.Size()
 }
 
 // Fixed is about how many bytes the rules and expressions take besides, for as long as the grammar is used.
@@ -131,10 +137,10 @@ func (g *Grammar) Fixed() int {
 
 // begin is the node before the first byte.
 func (g *Grammar) begin() (*node, error) {
-	g.closure.begin(unhurried())
+	g.closure.begin(unhurried(), false)
 	g.closure.enter(g.root, nil)
 	if err := g.closure.run(); err != nil {
 		return nil, err
 	}
-	return g.node(g.closure.pairs, g.empty || g.closure.complete), nil
+	return g.node(g.closure.pairs, g.empty || g.closure.complete, false), nil
 }

@@ -11,12 +11,14 @@ import (
 )
 
 // re is the lexeme of a pattern of letters, classes, groups, alternatives and repetitions.
-func re(b *Builder, pattern string) Body {
+func re(b *Builder, pattern string) Body { return b.Lexeme(exprOf(b, pattern), lexeme.UTF8) }
+
+func exprOf(b *Builder, pattern string) lexeme.Expr {
 	parsed, err := syntax.Parse("(?s:"+pattern+")", syntax.Perl)
 	if err != nil {
 		panic(err)
 	}
-	return b.Lexeme(expr(b.Lexemes, parsed), lexeme.UTF8)
+	return expr(b.Lexemes, parsed)
 }
 
 func expr(a *lexeme.Arena, p *syntax.Regexp) lexeme.Expr {

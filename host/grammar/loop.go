@@ -23,7 +23,8 @@ type loop struct {
 type loopItem struct {
 	bit, count int
 	once       bool
-	length     int // bytes of its shortest text; never: the item fits nothing
+	unique     int32 // its unique text; -1: none
+	length     int   // bytes of its shortest text; never: the item fits nothing
 }
 
 // ending is a Condition.
@@ -40,6 +41,7 @@ type memory struct {
 	id    uint64
 	bits  []uint64
 	count int
+	seen  *seen      // unique texts; nil: none
 	open  []prospect // by ending; nil: not computed
 	rests [3]int     // by where; 0: not computed, else one more than the bytes
 }
@@ -50,11 +52,16 @@ type prospect struct {
 	least, most int // of the count, where it is reached; most may be never
 }
 
-func newLoop(l *Loop) *loop {
+func (b *Builder) newLoop(l *Loop) *loop {
 	lp := &loop{}
 	bits := 0
 	for _, item := range l.Items {
-		lp.items = append(lp.items, loopItem{bit: item.Bit, count: item.Count, once: item.Once && item.Bit >= 0})
+		of := int32(-1)
+		if item.Unique != nil {
+			of = int32(len(b.uniques))
+			b.uniques = append(b.uniques, b.newUnique(item.Unique))
+		}
+		lp.items = append(lp.items, loopItem{bit: item.Bit, count: item.Count, once: item.Once && item.Bit >= 0, unique: of})
 		bits = max(bits, item.Bit+1)
 	}
 	for _, c := range l.Ends {
@@ -213,7 +220,7 @@ func (m *memory) more() bool {
 // after is the memory when an item has come, not interned.
 func (m *memory) after(i int) *memory {
 	item := &m.loop.items[i]
-	to := &memory{loop: m.loop, bits: m.bits, count: min(m.count+item.count, m.loop.most)}
+	to := &memory{loop: m.loop, bits: m.bits, seen: m.seen, count: min(m.count+item.count, m.loop.most)}
 	if item.bit >= 0 && !has(m.bits, item.bit) {
 		to.bits = slices.Clone(m.bits)
 		to.bits[item.bit/64] |= 1 << (item.bit % 64)

@@ -15,6 +15,7 @@ type maskOf struct {
 	vocabulary *Vocabulary
 	words      []uint32
 	few        []int32
+	doubts     []int32 // of a shadow: tokens that it cannot tell of
 }
 
 // fewTokens is how many tokens are kept as a list.
@@ -57,16 +58,55 @@ func (g *Grammar) mask(s State, v *Vocabulary, mask []uint32, w *work) error {
 	if err != nil {
 		return err
 	}
+	if g.hasShadow(n) {
+		return g.maskByShadow(n, v, mask, w)
+	}
+	_, err = g.ownMask(n, v, mask, w)
+	return err
+}
+
+// ownMask writes the mask of a node that has no shadow, or is one, and returns what is known of it.
+func (g *Grammar) ownMask(n *node, v *Vocabulary, mask []uint32, w *work) (*maskOf, error) {
 	if known := n.known.Load(); known != nil && known.vocabulary == v {
 		known.write(mask)
-		return nil
+		return known, nil
 	}
 	clear(mask)
 	m := masking{g: g, v: v, mask: mask, work: w}
 	if err := m.fill(n); err != nil {
+		return nil, err
+	}
+	return g.keep(n, v, mask, m.doubts, w), nil
+}
+
+// maskByShadow writes the mask of a node's shadow, and takes out what the node itself does not
+// allow.
+func (g *Grammar) maskByShadow(n *node, v *Vocabulary, mask []uint32, w *work) error {
+	shadow, err := g.shadowOf(n, w)
+	if err != nil {
 		return err
 	}
-	g.keep(n, v, mask, w)
+	known, err := g.ownMask(shadow, v, mask, w)
+	if err != nil {
+		return err
+	}
+	refuted := false
+	for _, token := range known.doubts {
+		to, err := g.token(n, v, token, w)
+		if err != nil {
+			return err
+		}
+		if to == dead {
+			mask[token/32] &^= 1 << (token % 32)
+			refuted = true
+		}
+	}
+	switch {
+	case !refuted:
+		n.known.Store(known)
+	case n.private == 0:
+		g.keep(n, v, mask, nil, w)
+	}
 	return nil
 }
 
@@ -89,6 +129,9 @@ type masking struct {
 	mask []uint32
 	path []*node // after each byte of the text that is walked
 	work *work
+
+	doubt  []bool // likewise: what is allowed from there on may not be
+	doubts []int32
 }
 
 func (m *masking) fill(n *node) error {
@@ -129,7 +172,7 @@ const nodesPerStep = 32
 // walk allows the tokens of a trie whose text fits.
 func (m *masking) walk(n *node, t *trie) error {
 	if len(m.path) <= t.depth {
-		m.path = make([]*node, t.depth+1)
+		m.path, m.doubt = make([]*node, t.depth+1), make([]bool, t.depth+1)
 	}
 	path, nodes := m.path, t.nodes
 	path[0] = n
@@ -153,8 +196,12 @@ func (m *masking) walk(n *node, t *trie) error {
 			continue
 		}
 		path[at.depth+1] = to
+		m.doubt[at.depth+1] = m.doubt[at.depth] || path[at.depth].blurs
 		for _, token := range t.tokens[at.first:nodes[i+1].first] {
 			setBit(m.mask, token)
+			if m.doubt[at.depth+1] {
+				m.doubts = append(m.doubts, token)
+			}
 		}
 		i++
 	}
@@ -189,8 +236,8 @@ func (m *masking) named(n *node) error {
 }
 
 // keep remembers a mask, unless others take long just now.
-func (g *Grammar) keep(n *node, v *Vocabulary, mask []uint32, w *work) {
-	known := &maskOf{vocabulary: v}
+func (g *Grammar) keep(n *node, v *Vocabulary, mask []uint32, doubts []int32, w *work) *maskOf {
+	known := &maskOf{vocabulary: v, doubts: doubts}
 	for word, bits := range mask {
 		for i := int32(0); bits != 0 && len(known.few) <= fewTokens; bits, i = bits>>1, i+1 {
 			if bits&1 == 1 {
@@ -207,21 +254,27 @@ func (g *Grammar) keep(n *node, v *Vocabulary, mask []uint32, w *work) {
 		}
 	}
 	if g.lock(w) != nil {
-		return
+		if known.few == nil {
+			known.words = slices.Clone(mask)
+		}
+		return known
 	}
 	defer g.unlock()
-	if n.generation != g.generation {
-		return
-	}
 	if known.few == nil {
-		if same := g.table.masks[key]; same != nil && same.vocabulary == v && slices.Equal(same.words, mask) {
+		if same := g.table.masks[key]; same != nil && same.vocabulary == v && slices.Equal(same.words, mask) && slices.Equal(same.doubts, doubts) {
 			known = same
 		} else {
 			known.words = slices.Clone(mask)
+			if n.generation != g.generation {
+				return known
+			}
 			g.table.masks[key] = known
 			g.table.bytes += 4*len(mask) + 100
 		}
 	}
-	g.table.bytes += 4*len(known.few) + 60
-	n.known.Store(known)
+	if n.generation == g.generation {
+		g.table.bytes += 4*(len(known.few)+len(doubts)) + 60
+		n.known.Store(known)
+	}
+	return known
 }

@@ -12,6 +12,7 @@ const (
 	toLexeme          // reads lexeme arg, of which at least one byte
 	toToken           // reads token arg
 	toOther           // reads any token but arg
+	toUnique          // reads unique text arg, which may be empty where something is read before it
 	toCall            // reads rule arg, of which at least one byte
 	toJump            // as toCall, where nothing is left to come after it: the stack does not grow
 	toItem            // where item arg may come

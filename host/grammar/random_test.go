@@ -7,12 +7,14 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/penstock/penstock/host/grammar/lexeme"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // randomGrammar has a few rules that call one another, also at their beginnings, with loops of all
 // kinds.
 func randomGrammar(b *Builder, r *rand.Rand) Rule {
+	b.mostUnique = 1 + r.IntN(3)
 	rules := make([]Rule, 1+r.IntN(4))
 	for i := range rules {
 		rules[i] = b.Rule()
@@ -62,11 +64,15 @@ func b2i(v bool) int {
 
 func randomLoop(b *Builder, r *rand.Rand, parts []Body) Body {
 	l := Loop{}
+	unique := r.IntN(2) == 0
 	if r.IntN(2) == 0 {
 		l.Separator = randomLexeme(b, r)
 	}
 	for _, p := range parts {
 		l.Items = append(l.Items, Item{Is: p, Bit: r.IntN(4) - 1, Once: r.IntN(2) == 0, Count: r.IntN(2)})
+		if unique && r.IntN(2) == 0 {
+			l.Items[len(l.Items)-1].Unique = randomUnique(b, r)
+		}
 	}
 	for range r.IntN(3) {
 		c := Condition{Min: r.IntN(3)}
@@ -84,6 +90,17 @@ func randomLoop(b *Builder, r *rand.Rand, parts []Body) Body {
 		l.Ends = append(l.Ends, c)
 	}
 	return b.Loop(l)
+}
+
+// randomUnique has more than three texts, of which some are all that begin so, and some have more
+// than one spelling.
+func randomUnique(b *Builder, r *rand.Rand) *Unique {
+	all := []string{"[ab]+", "[ab]{2}", "[^b\"]*", "[0-9]|[ab0]{3}", "a|[ab]b*", "(a|é)b?|,"}
+	u := &Unique{Text: exprOf(b, all[r.IntN(len(all))]), Decoder: lexeme.Decoder(r.IntN(2)), Set: r.IntN(2)}
+	if u.Before = re(b, ","); b.Lexemes.Nullable(u.Text) || r.IntN(2) == 0 {
+		u.Before = re(b, "\"|a")
+	}
+	return u
 }
 
 func randomLexeme(b *Builder, r *rand.Rand) Body {
@@ -163,10 +180,10 @@ func checkMasks(t *testing.T, g *Grammar, v *Vocabulary, r *rand.Rand, where str
 }
 
 // checkShortest follows the shortest rest by bytes and named tokens: each step must be one byte
-// nearer to the end.
+// nearer to the end, or, with unique texts, at least one.
 func checkShortest(t *testing.T, g *Grammar, s State, where string) {
 	t.Helper()
-	for left := shortestOf(t, g, s); left > 0; left-- {
+	for left := shortestOf(t, g, s); left > 0; {
 		if left >= never {
 			t.Fatalf("%s: a state that cannot end", where)
 		}
@@ -182,8 +199,8 @@ func checkShortest(t *testing.T, g *Grammar, s State, where string) {
 			}
 			n := shortestOf(t, g, to)
 			least = min(least, n)
-			if n == left-1 {
-				s, found = to, true
+			if n == left-1 || len(g.uniques) > 0 && n < left {
+				s, found, left = to, true, n
 				break
 			}
 		}

@@ -3,9 +3,11 @@
 package grammar
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -119,7 +121,32 @@ func (r *reference) then(starts []int, p Body) (ends []int) {
 	return ends
 }
 
-type loopSpot struct{ at, bits, count int }
+type loopSpot struct {
+	at, bits, count int
+	seen            string // the unique texts that came, each with its set
+}
+
+// afterUnique is where an item's unique text can end, and what has been seen then.
+func (r *reference) afterUnique(u *Unique, starts []int, s loopSpot) (spots []loopSpot) {
+	for _, at := range r.then(starts, u.Before) {
+		for to := at; to <= len(r.text); to++ {
+			text := r.text[at:to]
+			if u.Decoder == lexeme.JSONString {
+				if json.Unmarshal([]byte(`"`+text+`"`), &text) != nil || !utf8.ValidString(r.text[at:to]) {
+					continue
+				}
+			}
+			entry := fmt.Sprintf("%d%q;", u.Set, text)
+			if r.match(u.Text, text) && !strings.Contains(s.seen, entry) {
+				if strings.Count(s.seen, ";") == r.b.mostUnique {
+					entry = ""
+				}
+				spots = append(spots, loopSpot{at: to, seen: s.seen + entry})
+			}
+		}
+	}
+	return spots
+}
 
 func (r *reference) loop(n *body, from int) (ends []int) {
 	l := &r.b.loops[n.arg]
@@ -146,8 +173,16 @@ func (r *reference) loop(n *body, from int) (ends []int) {
 			if item.Once && s.bits&bit != 0 {
 				continue
 			}
+			if item.Unique != nil {
+				for _, u := range r.afterUnique(item.Unique, starts, s) {
+					for _, to := range r.then([]int{u.at}, item.Is) {
+						open = append(open, loopSpot{to, s.bits | bit, s.count + item.Count, u.seen})
+					}
+				}
+				continue
+			}
 			for _, to := range r.then(starts, item.Is) {
-				open = append(open, loopSpot{to, s.bits | bit, s.count + item.Count})
+				open = append(open, loopSpot{to, s.bits | bit, s.count + item.Count, s.seen})
 			}
 		}
 		if first {
@@ -191,7 +226,7 @@ func TestGrammar_Advance_AgainstSearch(t *testing.T) {
 		matched := map[string]bool{}
 		for range 12 {
 			text := ""
-			letters := []string{"a", "b", ",", "é", "\"", "0"}
+			letters := []string{"a", "b", ",", "é", "\"", "0", "a", "\\u0061"}
 			for range rng.IntN(6) {
 				text += letters[rng.IntN(len(letters))]
 			}

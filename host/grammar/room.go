@@ -21,7 +21,7 @@ func (g *Grammar) room(n *node, w *work) (most [alphabets]int, any bool, err err
 	}
 	for i := range home.pairs {
 		p := &home.pairs[i]
-		if p.reads != readsBytes {
+		if p.reads > readsUnique {
 			continue
 		}
 		if err := w.also(1); err != nil {

@@ -152,7 +152,11 @@ func (l *lengths) computeLoop(i Body) error {
 	}
 	lp.separator = final(n.parts[0])
 	for k := range lp.items {
-		lp.items[k].length = final(n.parts[1+k])
+		length := plus(final(n.parts[1+k]), final(n.parts[1+len(lp.items)+k]))
+		if of := lp.items[k].unique; of >= 0 {
+			length = plus(length, l.b.uniques[of].plenty)
+		}
+		lp.items[k].length = length
 	}
 	lp.ready()
 	l.offer(i, lp.empty().rest(atStart))

@@ -15,9 +15,10 @@ type State struct{ node *node }
 
 // What a pair reads.
 const (
-	readsBytes uint8 = iota // of a lexeme, of whose automaton at is the state
-	readsToken              // the token at
-	readsOther              // any token but at
+	readsBytes  uint8 = iota // of a lexeme, of whose automaton at is the state
+	readsUnique              // likewise, of a unique text
+	readsToken               // the token at
+	readsOther               // any token but at
 )
 
 // pair is one way to mean the text so far: within a lexeme, and what comes after it.
@@ -27,11 +28,21 @@ type pair struct {
 	to     place // behind the lexeme
 	memory *memory
 	below  *frame
+	trail  *trail // the unique text that it reads, or that has come before it and is not remembered yet; nil: neither
+	unique int32  // which one
 }
 
 func comparePairs(a, b pair) int {
 	return cmp.Or(cmp.Compare(a.reads, b.reads), cmp.Compare(a.at, b.at), cmp.Compare(a.to, b.to),
-		cmp.Compare(a.memory.name(), b.memory.name()), cmp.Compare(a.below.name(), b.below.name()))
+		cmp.Compare(a.memory.name(), b.memory.name()), cmp.Compare(a.below.name(), b.below.name()),
+		cmp.Compare(a.unique, b.unique), cmp.Compare(a.trail.name(), b.trail.name()))
+}
+
+func (t *trail) name() uint64 {
+	if t == nil {
+		return 0
+	}
+	return t.id
 }
 
 func (m *memory) name() uint64 {
@@ -52,6 +63,10 @@ func (f *frame) name() uint64 {
 // it.
 type node struct {
 	generation uint32 // of the table that it is in
+	private    uint32 // that of the private table, where the node is private; 0: it is shared
+	shadow     bool   // see Grammar.shadow
+	records    bool   // a pair reads a unique text that is known, or has one to remember
+	blurs      bool   // a pair has one of which it is not known what it must not be
 	automata   *lexeme.Automata
 	pairs      []pair
 	complete   bool // the text may end
@@ -107,12 +122,12 @@ func (g *Grammar) advance(s State, text []byte, w *work) (State, bool, error) {
 
 // takesToken reports whether a token may come for its number.
 func (n *node) takesToken() bool {
-	return len(n.pairs) > 0 && n.pairs[len(n.pairs)-1].reads != readsBytes
+	return len(n.pairs) > 0 && n.pairs[len(n.pairs)-1].reads > readsUnique
 }
 
 // Shortest is the length in bytes of the shortest text that completes s, where a token that is
 // named counts as one. The bytes of such a text can come one after the other so that Shortest tells
-// one less after each.
+// one less after each, or less than that: where unique texts are to come, it may be too much.
 //
 // # Errors
 //
@@ -149,11 +164,11 @@ func (g *Grammar) shortest(n *node) (int, error) {
 	least := never
 	for i := range n.pairs {
 		p := &n.pairs[i]
-		if p.reads == readsBytes && g.automata.Accepts(lexeme.State(p.at)) {
+		if p.reads <= readsUnique && g.automata.Accepts(lexeme.State(p.at)) {
 			continue
 		}
 		length := 1
-		if p.reads == readsBytes {
+		if p.reads <= readsUnique {
 			if length, err = g.automata.Shortest(lexeme.State(p.at)); err != nil {
 				return never, err
 			}
@@ -162,7 +177,7 @@ func (g *Grammar) shortest(n *node) (int, error) {
 	}
 	for i := range n.pairs {
 		p := &n.pairs[i]
-		if p.reads != readsBytes || !g.automata.Accepts(lexeme.State(p.at)) || g.restOf(p)+1 >= least {
+		if p.reads > readsUnique || !g.automata.Accepts(lexeme.State(p.at)) || g.restOf(p)+1 >= least {
 			continue
 		}
 		length, err := g.shortestOn(lexeme.State(p.at))

@@ -55,7 +55,12 @@ func (g *Grammar) stepLocked(n *node, b byte, w *work) (home, to *node, err erro
 		return nil, nil, err
 	}
 	alone := w.left == maxWork
-	if to, err = g.compute(n, b, w); err != nil {
+	if n.private != 0 || n.records {
+		to, err = g.computePrivate(n, b, w)
+	} else {
+		to, err = g.compute(n, b, w)
+	}
+	if err != nil {
 		if alone && errors.Is(err, ErrAmbiguous) { // else it may be the steps before that took so long
 			g.remember(n, b, ambiguous)
 		}
@@ -74,11 +79,14 @@ func (n *node) after(b byte) *node {
 }
 
 func (g *Grammar) remember(n *node, b byte, to *node) {
+	if to.private != 0 && n.private == 0 {
+		return // else what is private would be kept as long as n
+	}
 	known := n.next[b>>4].Load()
 	if known == nil {
 		known = &steps{}
 		n.next[b>>4].Store(known)
-		g.table.bytes += 144
+		g.tableOf(n.private != 0).bytes += 144
 	}
 	known[b&15].Store(to)
 }
@@ -106,22 +114,22 @@ func (g *Grammar) compute(n *node, b byte, w *work) (*node, error) {
 			if err := w.also(len(x.pairs[k])); err != nil {
 				return nil, err
 			}
-			last = g.node(slices.Clone(x.pairs[k]), false)
+			last = g.node(slices.Clone(x.pairs[k]), false, n.shadow)
 		}
 		before = k
 		g.remember(n, b&^15+byte(k), last)
 	}
 	c := &g.closure
-	c.begin(w)
+	c.begin(w, n.shadow)
 	c.pairs = append(c.pairs, x.pairs[b&15]...)
 	for _, p := range x.pairs[b&15] {
 		if g.automata.Accepts(lexeme.State(p.at)) {
-			if err := c.reach(spot{p.to, p.memory, p.below}); err != nil {
+			if err := c.reach(p.behind()); err != nil {
 				return nil, err
 			}
 		}
 	}
-	to := g.node(c.pairs, c.complete)
+	to := g.node(c.pairs, c.complete, n.shadow)
 	for k := range x.pairs {
 		if x.ends[k] && slices.Equal(x.pairs[k], x.pairs[b&15]) {
 			g.remember(n, b&^15+byte(k), to)
@@ -138,8 +146,11 @@ func (g *Grammar) read(n *node, b byte, w *work) error {
 	}
 	for i := range n.pairs {
 		p := n.pairs[i]
-		if p.reads != readsBytes {
+		if p.reads > readsUnique {
 			continue
+		}
+		if err := g.settleTrail(&p, w); err != nil {
+			return err
 		}
 		var states *[16]lexeme.State
 		err := w.spend(1)
@@ -172,6 +183,8 @@ type spot struct {
 	at     place
 	memory *memory
 	below  *frame
+	trail  *trail // of a unique text that is not remembered yet; nil: none
+	unique int32
 }
 
 // closure collects what can be read from places. It is scratch of a grammar, under its lock.
@@ -183,9 +196,10 @@ type closure struct {
 	most     int // of pairs, before those that are equal are taken out
 	complete bool
 	work     *work
+	shadow   bool // see Grammar.shadow
 }
 
-func (c *closure) begin(w *work) {
+func (c *closure) begin(w *work, shadow bool) {
 	if len(c.seen) > 4096 {
 		c.seen = nil // to clear it would take as long each time
 	}
@@ -194,6 +208,7 @@ func (c *closure) begin(w *work) {
 	}
 	clear(c.seen)
 	c.open, c.pairs, c.most, c.complete, c.work = c.open[:0], c.pairs[:0], maxPairs, false, w
+	c.shadow = shadow
 }
 
 func (c *closure) visit(s spot) {
@@ -224,7 +239,7 @@ func (c *closure) run() error {
 			if s.below == nil {
 				c.complete = true
 			} else {
-				c.visit(spot{s.below.to, s.below.memory, s.below.below})
+				c.visit(spot{at: s.below.to, memory: s.below.memory, below: s.below.below})
 			}
 			continue
 		}
@@ -243,37 +258,49 @@ func (c *closure) run() error {
 	return nil
 }
 
-func (c *closure) follow(s spot, e edge) error {
+func (c *closure) follow(s spot, e edge) (err error) {
 	g := c.g
+	if s.trail != nil && e.kind > toOther {
+		if s.memory, err = g.noted(s.memory, s.unique, s.trail, c.work); err != nil {
+			return err
+		}
+		s.trail, s.unique = nil, 0
+	}
+	to := s
+	to.at = e.to
 	switch e.kind {
 	case toEmpty:
-		c.visit(spot{e.to, s.memory, s.below})
+		c.visit(to)
 	case toLexeme:
-		c.pairs = append(c.pairs, pair{readsBytes, int32(g.words[e.arg]), e.to, s.memory, s.below})
+		c.pairs = append(c.pairs, pair{readsBytes, int32(g.words[e.arg]), e.to, s.memory, s.below, s.trail, s.unique})
 	case toToken:
-		c.pairs = append(c.pairs, pair{readsToken, e.arg, e.to, s.memory, s.below})
+		c.pairs = append(c.pairs, pair{readsToken, e.arg, e.to, s.memory, s.below, s.trail, s.unique})
 	case toOther:
-		c.pairs = append(c.pairs, pair{readsOther, e.arg, e.to, s.memory, s.below})
+		c.pairs = append(c.pairs, pair{readsOther, e.arg, e.to, s.memory, s.below, s.trail, s.unique})
+	case toUnique:
+		return c.followUnique(s, e)
 	case toCall:
 		c.enter(e.arg, g.frame(frameKey{e.to, s.memory, s.below}))
 	case toJump:
 		c.enter(e.arg, s.below)
 	case toItem:
 		if s.memory.may(int(e.arg)) {
-			c.visit(spot{e.to, s.memory, s.below})
+			c.visit(to)
 		}
 	case toDone:
-		c.visit(spot{e.to, g.memory(s.memory.after(int(e.arg))), s.below})
+		to.memory = g.memory(s.memory.after(int(e.arg)))
+		c.visit(to)
 	case toMore:
 		if s.memory.more() {
-			c.visit(spot{e.to, s.memory, s.below})
+			c.visit(to)
 		}
 	case toEnd:
 		if s.memory.holds() {
-			c.visit(spot{e.to, s.memory, s.below})
+			c.visit(to)
 		}
 	case toMemory:
-		c.visit(spot{e.to, g.memory(g.memories[e.arg]), s.below})
+		to.memory = g.memory(g.memories[e.arg])
+		c.visit(to)
 	}
 	return c.work.spend(1)
 }
@@ -281,7 +308,7 @@ func (c *closure) follow(s spot, e edge) error {
 // enter goes on at the beginning of a procedure.
 func (c *closure) enter(procedure int32, below *frame) {
 	p := &c.g.procedures[procedure]
-	s := spot{p.start, nil, below}
+	s := spot{at: p.start, below: below}
 	if p.loop >= 0 {
 		s.memory = c.g.memory(c.g.loops[p.loop].empty())
 	}

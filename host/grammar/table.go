@@ -14,18 +14,20 @@ import (
 // How many bytes of states a grammar keeps, by an estimate that is rather too high. Then all are
 // forgotten; those that a request holds keep what they need themselves.
 const (
-	maxKept    = 10 << 20
+	maxKept    = 8 << 20
+	maxPrivate = 2 << 20 // of private states
 	maxLexemes = 6 << 20 // of the lexemes' automata
 )
 
 // frame is what is to come after a rule that is being read: where its caller goes on, and what the
 // caller's loop remembers.
 type frame struct {
-	id     uint64
-	to     place
-	memory *memory
-	below  *frame
-	rest   atomic.Int32 // one more than the bytes of the shortest text to the very end; 0: not computed
+	id      uint64
+	to      place
+	memory  *memory
+	below   *frame
+	private bool         // what is to come depends on unique texts
+	rest    atomic.Int32 // one more than the bytes of the shortest text to the very end; 0: not computed
 }
 
 type frameKey struct {
@@ -38,6 +40,7 @@ type memoryKey struct {
 	loop  *loop
 	count int
 	bits  string
+	seen  *seen
 }
 
 // table interns what states are made of: within one, equal frames, memories and nodes are one.
@@ -47,13 +50,24 @@ type table struct {
 	memories map[memoryKey]*memory
 	nodes    map[uint64][]*node
 	masks    map[uint64]*maskOf // by what they allow
+	seen     map[seenKey]*seen
+	starts   map[startKey]lexeme.State // of unique texts
 	bytes    int
 }
 
 var seed = maphash.MakeSeed()
 
 func newTable() *table {
-	return &table{frames: map[frameKey]*frame{}, memories: map[memoryKey]*memory{}, nodes: map[uint64][]*node{}, masks: map[uint64]*maskOf{}}
+	return &table{frames: map[frameKey]*frame{}, memories: map[memoryKey]*memory{}, nodes: map[uint64][]*node{}, masks: map[uint64]*maskOf{},
+		seen: map[seenKey]*seen{}, starts: map[startKey]lexeme.State{}}
+}
+
+// tableOf is the one of private states, or of the others.
+func (g *Grammar) tableOf(private bool) *table {
+	if private {
+		return g.private
+	}
+	return g.table
 }
 
 // name returns a number that nothing else has.
@@ -63,11 +77,13 @@ func (g *Grammar) name() uint64 {
 }
 
 func (g *Grammar) frame(k frameKey) *frame {
-	f := g.table.frames[k]
+	private := k.memory.isPrivate() || k.below != nil && k.below.private
+	t := g.tableOf(private)
+	f := t.frames[k]
 	if f == nil {
-		f = &frame{id: g.name(), to: k.to, memory: k.memory, below: k.below}
-		g.table.frames[k] = f
-		g.table.bytes += 160
+		f = &frame{id: g.name(), to: k.to, memory: k.memory, below: k.below, private: private}
+		t.frames[k] = f
+		t.bytes += 160
 	}
 	return f
 }
@@ -82,22 +98,37 @@ func (g *Grammar) memory(m *memory) *memory {
 			bits = append(bits, byte(w>>(8*i)))
 		}
 	}
-	k := memoryKey{m.loop, m.count, string(bits)}
-	known := g.table.memories[k]
+	t := g.tableOf(m.isPrivate())
+	k := memoryKey{m.loop, m.count, string(bits), g.sameSeen(m.seen)}
+	known := t.memories[k]
 	if known == nil {
-		known = &memory{loop: m.loop, id: g.name(), bits: m.bits, count: m.count}
-		g.table.memories[k] = known
-		g.table.bytes += 240 + 16*len(m.bits) + 24*len(m.loop.ends)
+		known = &memory{loop: m.loop, id: g.name(), bits: m.bits, count: m.count, seen: k.seen}
+		t.memories[k] = known
+		t.bytes += 240 + 16*len(m.bits) + 24*len(m.loop.ends)
 	}
 	return known
 }
 
 // node interns a set of pairs, which is its own afterwards. No pairs and no end is dead.
-func (g *Grammar) node(pairs []pair, complete bool) *node {
+func (g *Grammar) node(pairs []pair, complete, shadow bool) *node {
 	if len(pairs) == 0 && !complete {
 		return dead
 	}
 	pairs = distinct(pairs)
+	n := &node{generation: g.generation, automata: g.automata, complete: complete, shadow: shadow}
+	for i := range pairs {
+		p := &pairs[i]
+		if p.isPrivate() {
+			n.private = g.privates
+		}
+		n.records = n.records || p.trail.isKnown()
+		n.blurs = n.blurs || p.trail == blurred
+	}
+	if n.private != 0 {
+		n.pairs = slices.Clone(pairs)
+		g.private.bytes += 320 + 64*len(pairs)
+		return n
+	}
 	var h maphash.Hash
 	h.SetSeed(seed)
 	for i := range pairs {
@@ -105,13 +136,13 @@ func (g *Grammar) node(pairs []pair, complete bool) *node {
 	}
 	key := h.Sum64()
 	for _, n := range g.table.nodes[key] {
-		if n.complete == complete && slices.Equal(n.pairs, pairs) {
+		if n.complete == complete && n.shadow == shadow && slices.Equal(n.pairs, pairs) {
 			return n
 		}
 	}
-	n := &node{generation: g.generation, automata: g.automata, pairs: slices.Clone(pairs), complete: complete}
+	n.pairs = slices.Clone(pairs)
 	g.table.nodes[key] = append(g.table.nodes[key], n)
-	g.table.bytes += 320 + 48*len(pairs)
+	g.table.bytes += 320 + 64*len(pairs)
 	return n
 }
 
@@ -123,14 +154,16 @@ func distinct(pairs []pair) []pair {
 
 // bound forgets all where too much is kept.
 func (g *Grammar) bound() error {
-	if g.crowded() {
+	switch {
+	case g.crowded():
 		g.long.Store(true)
 		defer g.tell()
 		return g.renew()
-	}
-	if g.table.bytes >= g.mostKept {
+	case g.table.bytes >= g.mostKept:
 		g.long.Store(true)
 		g.forget()
+	case g.private.bytes >= maxPrivate:
+		g.forgetPrivate()
 	}
 	return nil
 }
@@ -181,29 +214,26 @@ func (g *Grammar) forget() {
 	}
 	g.table = newTable()
 	g.generation++
+	g.forgetPrivate()
+}
+
+// forgetPrivate forgets what is known of private states, which belong to those who hold them.
+func (g *Grammar) forgetPrivate() {
+	g.private = newTable()
+	g.privates++
 }
 
 // home is the node of the table that equals n, which may be of an earlier one.
 func (g *Grammar) home(n *node) (*node, error) {
-	if n.generation == g.generation || n == dead {
+	if n.generation == g.generation && (n.private == 0 || n.private == g.privates) || n == dead {
 		return n, nil
 	}
 	moved := map[*frame]*frame{nil: nil}
 	pairs := slices.Clone(n.pairs)
 	for i := range pairs {
 		p := &pairs[i]
-		var above []*frame
-		f := p.below
-		for ; moved[f] == nil && f != nil; f = f.below {
-			above = append(above, f)
-		}
-		below := moved[f]
-		for _, f := range slices.Backward(above) {
-			below = g.frame(frameKey{f.to, g.memory(f.memory), below})
-			moved[f] = below
-		}
-		p.below, p.memory = below, g.memory(p.memory)
-		if p.reads == readsBytes && n.automata != g.automata {
+		p.below, p.memory = g.moveFrames(p.below, moved, g.memory), g.memory(p.memory)
+		if p.reads <= readsUnique && n.automata != g.automata {
 			at, err := n.automata.Move(lexeme.State(p.at), g.automata)
 			if err != nil {
 				return nil, err
@@ -211,5 +241,5 @@ func (g *Grammar) home(n *node) (*node, error) {
 			p.at = int32(at)
 		}
 	}
-	return g.node(pairs, n.complete), nil
+	return g.node(pairs, n.complete, n.shadow), nil
 }

@@ -105,13 +105,16 @@ func (g *Grammar) namedLocked(n, text *node, token int32, w *work) (*node, error
 		return nil, err
 	}
 	c := &g.closure
-	c.begin(w)
+	c.begin(w, false)
 	for _, p := range n.pairs {
 		if p.reads == readsToken && p.at == token || p.reads == readsOther && p.at != token {
-			if err := c.reach(spot{p.to, p.memory, p.below}); err != nil {
+			if err := g.settleTrail(&p, w); err != nil {
+				return nil, err
+			}
+			if err := c.reach(p.behind()); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return g.node(append(c.pairs, text.pairs...), c.complete || text.complete), nil
+	return g.node(append(c.pairs, text.pairs...), c.complete || text.complete, false), nil
 }

@@ -109,12 +109,12 @@ func (b *Common) readKeepAlive() error {
 	return refusal.Invalid("keep_alive", "keep_alive is %s; it must be a number of seconds or a duration such as \"5m\"", excerpt.Of(string(b.KeepAlive), longestValue))
 }
 
-// takeFormat has the answer be what format says: JSON, or JSON that a schema allows.
+// takeFormat has the answer be what format says: JSON, or JSON that a schema allows, which may be empty.
 func (b *Common) takeFormat(r *completion.Request) error {
 	var word string
 	schema := b.Format
 	switch {
-	case !completion.IsSet(b.Format):
+	case !completion.IsSet(b.Format) && (len(b.Format) == 0 || b.Format[0] != '{'):
 		return nil
 	case json.Unmarshal(b.Format, &word) == nil && word == "json":
 		schema = completion.AnyObject

@@ -42,6 +42,13 @@ func Plain(a *lexeme.Arena) lexeme.Expr {
 	return a.Then(sign(a), wholes(a), fractions(a))
 }
 
+// Single is every JSON number, in one spelling each: without an exponent, and with no more digits
+// than it takes.
+func Single(a *lexeme.Arena) lexeme.Expr {
+	fraction := a.Or(lexeme.Empty, a.Then(a.Text("."), digits(a), a.Class(positive)))
+	return a.And(a.Then(sign(a), wholes(a), fraction), a.Not(a.Text("-0")))
+}
+
 // Integers is every integer that Range.Integer takes.
 func Integers(a *lexeme.Arena) lexeme.Expr { return a.Then(sign(a), wholes(a)) }
 

@@ -213,6 +213,22 @@ func (a *arena) reads(id uint64) (kinds schema.Kinds) {
 	return kinds
 }
 
+// bare reports whether a call's rule has nothing that arguments could be.
+func (a *arena) bare(call uint64) bool {
+	return !a.visit(call, func(at uint64) (bool, bool) {
+		kind := a.Parsers[at].Type
+		return true, at != call && (kind == "rule" || kind == "schema")
+	})
+}
+
+// python reports whether a node reads values as Python writes them: it takes single quotes.
+func (a *arena) python(id uint64) bool {
+	return a.visit(id, func(at uint64) (bool, bool) {
+		n := &a.Parsers[at]
+		return true, n.Type == "string" && n.Delimiter == "'"
+	})
+}
+
 // ends are the delimiters before which texts within a node end.
 func (a *arena) ends(id uint64) (all []string) {
 	a.visit(id, func(at uint64) (bool, bool) {

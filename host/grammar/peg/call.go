@@ -109,6 +109,8 @@ func (w *writer) value(id uint64, c context) (grammar.Body, error) {
 	switch {
 	case w.a.Parsers[id].Tag == "tool-arg-string-value":
 		body, err = t.Text(c.alternative, path, schema.Tag{Ends: w.a.ends(id), Not: c.not, JSON: c.text})
+	case w.a.python(id):
+		body, err = t.Python(c.alternative, path)
 	case c.whole:
 		body, err = t.Value(c.alternative, path, schema.AllKinds&^schema.Strings)
 	default:

@@ -74,7 +74,7 @@ func (w *writer) rule(at place, f facts) (grammar.Body, error) {
 	child, c := w.a.Parsers[at.id].Child, at.context
 	var body grammar.Body
 	var err error
-	if f.calls && !f.inner && f.args && c.tool >= 0 && c.calls != noCall {
+	if f.calls && !f.inner && c.tool >= 0 && c.calls != noCall && (f.args || w.a.bare(at.id)) {
 		body, err = w.call(at)
 	} else {
 		body, err = w.write(child, c)

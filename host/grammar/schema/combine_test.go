@@ -79,11 +79,11 @@ func TestRead_Refuses(t *testing.T) {
 }
 
 func TestRead_Loose(t *testing.T) {
-	g, relaxed := compiled(t, `{"type":"object","properties":{"a":{"type":"array","uniqueItems":true,"items":{"type":"integer"}},"b":{"$ref":"https://example.com/x"}},"additionalProperties":false}`, Options{Loose: true})
+	g, relaxed := compiled(t, `{"type":"object","properties":{"a":{"type":"array","uniqueItems":true,"items":{"type":"object"}},"b":{"$ref":"https://example.com/x"}},"additionalProperties":false}`, Options{Loose: true})
 	if len(relaxed) != 2 || relaxed[0].Place != "#/properties/a/uniqueItems" && relaxed[1].Place != "#/properties/a/uniqueItems" {
 		t.Errorf("relaxed: %v", relaxed)
 	}
-	if !allows(t, g, `{"a":[1,1],"b":"x"}`) || allows(t, g, `{"a":["x"]}`) {
+	if !allows(t, g, `{"a":[{},{}],"b":"x"}`) || allows(t, g, `{"a":["x"]}`) {
 		t.Error("a loose schema holds what can be enforced and nothing else")
 	}
 }

@@ -12,8 +12,7 @@ type chain struct {
 	r       *reader
 	m       *members
 	listed  []member
-	groups  []grammar.Body
-	some    []int // the bits of the groups
+	others  []grammar.Item // members that are not listed
 	counted bool
 	rules   map[link]grammar.Rule
 }
@@ -28,9 +27,11 @@ func (r *reader) chainOf(m *members, listed []member, groups []group) *chain {
 			c.listed = append(c.listed, of)
 		}
 	}
+	next := 1<<len(m.some) - 1
 	for _, g := range groups {
-		c.groups = append(c.groups, r.groupMember(g))
-		c.some = append(c.some, g.some)
+		items := r.items(g, next)
+		c.others = append(c.others, items...)
+		next += len(items)
 	}
 	c.counted = m.least > len(m.required) || m.most != lexeme.Unbounded && (len(groups) > 0 || m.most < len(c.listed))
 	return c
@@ -62,7 +63,7 @@ func (c *chain) from(l link) grammar.Body {
 
 func (c *chain) body(l link) grammar.Body {
 	if l.at == len(c.listed) {
-		return c.others(l)
+		return c.unlisted(l)
 	}
 	of := c.listed[l.at]
 	var parts []grammar.Body
@@ -87,8 +88,8 @@ func (c *chain) separated(l link, is grammar.Body) grammar.Body {
 	return c.r.b.Seq(c.r.spaces.comma, is)
 }
 
-// others is the members that are not listed, at the end.
-func (c *chain) others(l link) grammar.Body {
+// unlisted is the members that are not listed, at the end.
+func (c *chain) unlisted(l link) grammar.Body {
 	end := grammar.Condition{Max: lexeme.Unbounded}
 	if c.counted {
 		end.Min = max(0, c.m.least-l.count)
@@ -100,12 +101,9 @@ func (c *chain) others(l link) grammar.Body {
 	if end.Min == 0 && len(c.m.some) == 0 {
 		parts = append(parts, c.r.b.Seq())
 	}
-	if len(c.groups) > 0 && end.Max != 0 {
+	if len(c.others) > 0 && end.Max != 0 {
 		end.Min = max(1, end.Min)
-		loop := grammar.Loop{Separator: c.r.spaces.comma}
-		for i, is := range c.groups {
-			loop.Items = append(loop.Items, grammar.Item{Is: is, Bit: c.some[i] - 1, Count: 1})
-		}
+		loop := grammar.Loop{Separator: c.r.spaces.comma, Items: c.others}
 		for _, cover := range covers(len(c.m.some)) {
 			by := end
 			for _, some := range cover {

@@ -3,16 +3,12 @@
 package schema
 
 import (
-	"slices"
-
 	"github.com/penstock/penstock/host/grammar"
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
-const (
-	maxPrefix = 2_000 // items that each have a schema of their own
-	maxUnique = 256   // values that unique items may have
-)
+// maxPrefix bounds the items that each have a schema of their own.
+const maxPrefix = 2_000
 
 // itemGoal is what must hold of the item at an index.
 func (r *reader) itemGoal(q *sequences, i int) goal {
@@ -164,29 +160,6 @@ func (r *reader) restOf(q *sequences, prefix, most int) (grammar.Body, error) {
 	return items, nil
 }
 
-// uniqueItems is different items where few values fit them.
-func (r *reader) uniqueItems(q *sequences, g goal, prefix int, end grammar.Condition) (grammar.Body, error) {
-	values, few, err := r.few(g)
-	if err != nil {
-		return 0, err
-	}
-	if !few || prefix > 0 || len(q.contains) > 0 {
-		if err := r.cannot(q.unique, "that items are unique is only enforced where a list's items are one of at most %d values", maxUnique); err != nil {
-			return 0, err
-		}
-		if len(q.contains) > 0 {
-			return r.containing(q, g, end)
-		}
-		return r.plainItems(g, end), nil
-	}
-	end.Min = max(1, end.Min)
-	loop := grammar.Loop{Separator: r.spaces.comma, Ends: []grammar.Condition{end}}
-	for i, v := range values {
-		loop.Items = append(loop.Items, grammar.Item{Is: r.literal(v), Bit: i, Once: true, Count: 1})
-	}
-	return r.b.Loop(loop), nil
-}
-
 // plainItems is items of one goal, at least one.
 func (r *reader) plainItems(g goal, end grammar.Condition) grammar.Body {
 	item := r.b.Call(r.rule(g))
@@ -195,39 +168,4 @@ func (r *reader) plainItems(g goal, end grammar.Condition) grammar.Body {
 		more--
 	}
 	return r.b.Seq(item, r.b.Repeat(r.b.Seq(r.spaces.comma, item), least, more))
-}
-
-// few returns a goal's values where there are few.
-func (r *reader) few(g goal) ([]*value, bool, error) {
-	all, err := r.spread(g)
-	if err != nil {
-		return nil, false, err
-	}
-	values, err := r.valuesOf(all)
-	if err != nil {
-		return nil, false, err
-	}
-	for _, s := range all {
-		if s.among {
-			continue
-		}
-		if s.kinds&^(1<<null|1<<boolean) != 0 {
-			return nil, false, nil
-		}
-		if s.may(null) {
-			values = append(values, &value{kind: null})
-		}
-		for bit, spelled := range []string{"false", "true"} {
-			if s.may(boolean) && s.booleans>>bit&1 == 1 {
-				values = append(values, &value{kind: boolean, text: spelled})
-			}
-		}
-	}
-	seen := map[string]bool{}
-	values = slices.DeleteFunc(values, func(v *value) bool {
-		twice := seen[v.same()]
-		seen[v.same()] = true
-		return twice
-	})
-	return values, len(values) <= maxUnique, nil
 }

@@ -5,6 +5,7 @@ package schema
 import (
 	"slices"
 
+	"github.com/penstock/penstock/host/grammar"
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
@@ -187,6 +188,28 @@ func (r *reader) others(m *members, listed []string) ([]group, error) {
 		}
 	}
 	return r.merged(made), nil
+}
+
+// items is the members of a group, as items of a loop: one for each name where there are few, which
+// sets one of the bits from next on. No name comes twice.
+func (r *reader) items(g group, next int) []grammar.Item {
+	value := r.b.Call(r.rule(g.goal))
+	if names, few, err := r.a.Texts(g.names, grammar.MaxUnique); few && err == nil {
+		var made []grammar.Item
+		for i, name := range names {
+			item := grammar.Item{Is: r.b.Seq(r.name(name), value), Bit: next + i, Once: true, Count: 1}
+			if g.some > 0 { // whose bit it is that says whether such a member has come
+				item.Bit, item.Once = g.some-1, false
+			}
+			made = append(made, item)
+		}
+		return made
+	}
+	quote := r.b.Lexeme(r.a.Text(`"`), lexeme.UTF8)
+	return []grammar.Item{{
+		Is: r.b.Seq(r.afterName(), value), Bit: g.some - 1, Count: 1,
+		Unique: &grammar.Unique{Before: quote, Text: g.names, Decoder: lexeme.JSONString},
+	}}
 }
 
 // unlisted is the name of no member: it is no UTF-8, which a name always is.

@@ -197,11 +197,6 @@ func (r *reader) voidMember(g goal, fits bool) (bool, error) {
 	return r.void(g, maxVoidDepth-1)
 }
 
-// groupMember is a member whose name is not listed.
-func (r *reader) groupMember(g group) grammar.Body {
-	return r.b.Seq(r.named(g.names), r.b.Call(r.rule(g.goal)))
-}
-
 // anyOrder is an object whose members come as they like.
 func (r *reader) anyOrder(all []*members, listed []member, groups []group) grammar.Body {
 	loop := grammar.Loop{Separator: r.spaces.comma}
@@ -210,12 +205,14 @@ func (r *reader) anyOrder(all []*members, listed []member, groups []group) gramm
 		bits[of.name] = i
 		loop.Items = append(loop.Items, grammar.Item{Is: of.is, Bit: i, Once: true, Count: 1})
 	}
+	next := len(listed) + 1<<len(all[0].some) - 1
 	for _, g := range groups {
-		item := grammar.Item{Is: r.groupMember(g), Bit: -1, Count: 1}
 		if g.some > 0 {
-			item.Bit = len(listed) + g.some - 1
+			g.some += len(listed)
 		}
-		loop.Items = append(loop.Items, item)
+		items := r.items(g, next)
+		loop.Items = append(loop.Items, items...)
+		next += len(items)
 	}
 	for _, m := range all {
 		end := grammar.Condition{Min: m.least, Max: m.most}

@@ -163,7 +163,17 @@ func (g *random) containing(int) object {
 }
 
 func (g *random) unique(int) object {
-	return object{"type": "array", "uniqueItems": true, "items": object{"enum": []any{"a", "b", "ab", 1, nil}}, "minItems": g.IntN(4)}
+	items := []object{
+		{"enum": []any{"a", "b", "ab", 1, nil}},
+		{"type": "string", "maxLength": 2},
+		{"type": "string", "pattern": "^(a|[bc].*)$"},
+		{"type": "integer", "minimum": -1, "maximum": 4},
+		{"type": "number", "minimum": 0, "maximum": 1},
+		{"type": "number", "multipleOf": 0.5, "minimum": -1, "maximum": 1.5},
+		{"type": []any{"string", "number", "null", "boolean"}},
+		{"anyOf": []any{object{"type": "string", "maxLength": 1}, object{"enum": []any{"a", 1.0, 2, "abc"}}, object{"type": "integer"}}},
+	}
+	return object{"type": "array", "uniqueItems": true, "items": items[g.IntN(len(items))], "minItems": g.IntN(4)}
 }
 
 func (g *random) alternatives(depth int) object {

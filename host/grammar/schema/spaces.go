@@ -50,11 +50,10 @@ func (r *reader) makeName(name string) grammar.Body {
 	if spelled, one := spell(name); one {
 		return r.b.Lexeme(r.a.Then(r.a.Text(spelled), colon), lexeme.UTF8)
 	}
-	return r.named(r.a.Text(name))
+	return r.b.Seq(r.b.Lexeme(r.a.Text(`"`), lexeme.UTF8), r.b.Lexeme(r.a.Text(name), lexeme.JSONString), r.afterName())
 }
 
-// named is a name among some, and colon.
-func (r *reader) named(names lexeme.Expr) grammar.Body {
-	end := r.a.Then(r.a.Text(`"`), r.spaces.white, r.a.Text(":"), r.spaces.white)
-	return r.b.Seq(r.b.Lexeme(r.a.Text(`"`), lexeme.UTF8), r.b.Lexeme(names, lexeme.JSONString), r.b.Lexeme(end, lexeme.UTF8))
+// afterName is the end of a name, and the colon.
+func (r *reader) afterName() grammar.Body {
+	return r.b.Lexeme(r.a.Then(r.a.Text(`"`), r.spaces.white, r.a.Text(":"), r.spaces.white), lexeme.UTF8)
 }

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+
+package engine
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/penstock/penstock/host/chat"
+)
+
+// callWritten is what a template writes where an assistant has called f, with what follows the call; false where the template does not
+// say.
+func callWritten(t *testing.T, e *Engine, c chat.Conversation, arguments string) (string, bool) {
+	t.Helper()
+	history := `[{"role":"user","content":"Hi"},{"role":"assistant","content":"","tool_calls":[{"id":"call00001","type":"function","function":{"name":"f","arguments":` + quoted(arguments) + `}}]},{"role":"tool","tool_call_id":"call00001","name":"f","content":"done"}]`
+	var raw []json.RawMessage
+	if err := json.Unmarshal([]byte(history), &raw); err != nil {
+		t.Fatal(err)
+	}
+	said, err := chat.ParseMessages(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := e.Render(t.Context(), c)
+	if err != nil {
+		return "", false
+	}
+	past := c
+	past.Messages, past.AddGenerationPrompt = said, new(bool)
+	whole, err := e.Render(t.Context(), past)
+	if err != nil {
+		return "", false
+	}
+	return strings.CutPrefix(whole.Text, strings.TrimSuffix(p.Text, p.GenerationPrompt))
+}
+
+func quoted(text string) string {
+	quoted, _ := json.Marshal(text)
+	return string(quoted)
+}
+
+// otherwise are templates whose text of a call is not what llama.cpp's parser reads: the prompt begins reasoning, which the text does not
+// end; the call's id stands elsewhere; lists are Python's; or there is no call at all.
+var otherwise = []string{"Apriel-1.6", "unsloth-Apriel-1.5", "MiniMax-M2", "NVIDIA-Nemotron-Nano-v2", "llama-cpp-deepseek-r1", "Mistral-Small-3.2",
+	"ByteDance-Seed-OSS", "LFM2", "openbmb-MiniCPM5"}
+
+// A call that fits its schema is allowed as the template itself writes it, and llama.cpp's parser reads it back.
+func TestEngine_Render_WhatTemplatesWriteIsAllowed(t *testing.T) {
+	const schema = `{"type":"object","required":["text","count"],"properties":{"text":{"type":"string","maxLength":20},"count":{"type":"integer"},
+		"color":{"type":"string","enum":["red","dark green"]},"list":{"type":"array","items":{"type":"boolean"}},
+		"nested":{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"string"}},"required":["a"]}}}`
+	read := 0
+	eachTemplate(t, func(t *testing.T, e *Engine, name string) {
+		if slices.ContainsFunc(otherwise, func(of string) bool { return strings.HasPrefix(name, of) }) {
+			return
+		}
+		c := callingF(true, schema)
+		p, err := e.Render(t.Context(), c)
+		if err != nil || p.Rules == nil {
+			return
+		}
+		for _, arguments := range []string{`{"text": "ab c", "count": 3}`, `{"text": "<b> \"q\"", "count": -12, "color": "dark green"}`, `{"text": "x", "count": 0, "list": [true, false], "nested": {"a": 1.5, "b": "y"}}`} {
+			text, ok := callWritten(t, e, c, arguments)
+			if !ok {
+				continue
+			}
+			if calls := readBack(t, e, p, text); len(calls) != 1 || !sameJSON(calls[0].arguments, arguments) {
+				t.Errorf("%s became %v, of %.400q", arguments, calls, text)
+				continue
+			}
+			read++
+		}
+	})
+	if read < 120 {
+		t.Errorf("only %d calls were looked at", read)
+	}
+}
+
+// readBack is the calls of the longest answer that a format allows at the beginning of a text, or where that has no call, further on:
+// what begins a turn may not be what ends a prompt.
+func readBack(t *testing.T, e *Engine, p chat.Prompt, text string) []call {
+	t.Helper()
+	g, err := e.ofFormat(p.Rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start, _, err := g.is.Advance(g.is.Start(), []byte(p.GenerationPrompt))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for from := range len(text) {
+		s, end := start, -1
+		for at := from; at < len(text); at++ {
+			next, fits, err := g.is.Advance(s, []byte(text[at:at+1]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !fits {
+				break
+			}
+			if s = next; g.is.Complete(s) {
+				end = at + 1
+			}
+		}
+		if end < 0 {
+			continue
+		}
+		if calls, _, err := callsOf(t, p, text[from:end]); err == nil && len(calls) > 0 {
+			return calls
+		}
+	}
+	return nil
+}
+
+func sameJSON(a, b string) bool {
+	var x, y any
+	return json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil && cmp.Equal(x, y)
+}

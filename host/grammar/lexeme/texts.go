@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+
+package lexeme
+
+// Without is Start for the expression's texts but for some.
+//
+// # Errors
+//   - Those of Start.
+func (t *Automata) Without(x Expr, texts []string, d Decoder) (State, error) {
+	if x >= t.arena.base {
+		return t.Start(x, d) // which says what is wrong
+	}
+	s := Dead
+	err := t.work(func() {
+		some := make([]Expr, len(texts))
+		for i, text := range texts {
+			some[i] = t.arena.Text(text)
+		}
+		if rest := t.arena.And(x, t.arena.Not(t.arena.Or(some...))); !t.arena.isVoid(rest, statesPerStep) {
+			s = t.boundary(rest, d)
+		}
+	})
+	return s, err
+}
+
+// stepsPerTexts bounds the work of Texts. A thousand texts of twenty characters take less.
+const stepsPerTexts = 50_000
+
+// Texts are x's texts where there are at most so many; all reports whether that is so.
+//
+// # Errors
+//   - ErrTooMuch: to find them takes more than a fixed amount of work.
+func (a *Arena) Texts(x Expr, most int) (texts []string, all bool, err error) {
+	err = a.bounded(stepsPerTexts, func() { texts, all = a.texts(x, most) })
+	return texts, all && err == nil, err
+}
+
+// begun is a text as far as it goes, and what may follow.
+type begun struct {
+	text string
+	rest Expr
+}
+
+// texts goes on with all texts at once, a character at a time. What has no text is left out, so
+// each that has begun is one more.
+func (a *Arena) texts(x Expr, most int) ([]string, bool) {
+	var texts []string
+	level := []begun{{rest: x}}
+	if a.isVoid(x, statesPerStep) {
+		level = nil
+	}
+	for len(level) > 0 {
+		var next []begun
+		for _, b := range level {
+			if a.Nullable(b.rest) {
+				texts = append(texts, b.text)
+			}
+			d := a.derive(b.rest)
+			if !a.spend(1+len(b.text)/16) || a.hasMany(d, most) {
+				return nil, false
+			}
+			for i, c := range d.cuts {
+				to, end := d.next[c.class], d.end(i)
+				if to == Nothing || a.isVoid(to, statesPerStep) {
+					continue
+				}
+				for r := c.from; r < end; r++ {
+					if r < firstSurrogate || r > lastSurrogate {
+						next = append(next, begun{b.text + string(r), to})
+					}
+				}
+			}
+			if a.err != nil || len(texts)+len(next) > most {
+				return nil, false
+			}
+		}
+		level = next
+	}
+	return texts, true
+}
+
+// end is where the part that begins with a cut ends.
+func (d derivative) end(i int) rune {
+	if i+1 < len(d.cuts) {
+		return d.cuts[i+1].from
+	}
+	return maxRune + 1
+}
+
+// hasMany reports whether more than so many characters lead on, as far as one look shows.
+func (a *Arena) hasMany(d derivative, most int) bool {
+	const surrogates = lastSurrogate - firstSurrogate + 1
+	for i, c := range d.cuts {
+		if to := d.next[c.class]; int(d.end(i)-c.from) > most+surrogates && to != Nothing && !a.isVoid(to, statesPerStep) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxPlenty is how many characters Plenty looks ahead.
+const maxPlenty = 1024
+
+// Plenty is a number of bytes within which at least so many of x's texts can be written, whatever
+// the decoder; false where that is too hard to find, or there are not so many.
+func (a *Arena) Plenty(x Expr, count int) (bytes int, ok bool) {
+	_ = a.bounded(stepsPerCharacter, func() { bytes, ok = a.plenty(x, count) })
+	return bytes, ok
+}
+
+func (a *Arena) plenty(x Expr, count int) (int, bool) {
+	found := 0
+	level := map[Expr]int{x: 1}
+	for n := 0; n < maxPlenty && len(level) > 0; n++ {
+		next := map[Expr]int{}
+		for y, ways := range level {
+			if a.Nullable(y) {
+				found += ways
+			}
+			d := a.derive(y)
+			for _, r := range plainRanges[PlainASCII] {
+				parts := targets(d, r.Low, r.High-r.Low+1)
+				for i, part := range parts {
+					end := r.High - r.Low + 1
+					if i+1 < len(parts) {
+						end = parts[i+1].from
+					}
+					if part.to != Nothing && a.spend(1) {
+						next[part.to] = min(count, next[part.to]+ways*int(end-part.from))
+					}
+				}
+			}
+			if a.err != nil || len(next) > roomStates {
+				return 0, false
+			}
+		}
+		if found >= count {
+			return n, true
+		}
+		level = next
+	}
+	return 0, false
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+
+package grammar
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/penstock/penstock/host/grammar/lexeme"
+	"github.com/penstock/penstock/tools/steadytest"
+)
+
+// uniqueStrings is lists of different JSON strings of a pattern, and of different digits.
+func uniqueStrings(t testing.TB, pattern string) *Grammar {
+	t.Helper()
+	b := NewBuilder()
+	root := b.Rule()
+	quote := re(b, `"`)
+	items := b.Loop(Loop{Separator: re(b, ","), Items: []Item{
+		{Is: quote, Bit: -1, Unique: &Unique{Before: quote, Text: exprOf(b, pattern), Decoder: lexeme.JSONString}},
+		{Is: b.Seq(), Bit: -1, Unique: &Unique{Text: exprOf(b, `0|[1-9][0-9]*`), Decoder: lexeme.UTF8, Set: 1}},
+	}})
+	b.Define(root, b.Seq(re(b, `\[`), items, re(b, `\]`)))
+	g, err := b.Build(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// What a text means counts, not how it is spelled, and each set by itself.
+func TestLoop_Unique(t *testing.T) {
+	g := uniqueStrings(t, `.*`)
+	for text, want := range map[string]bool{
+		`["a","b","ab",""]`:    true,
+		`["a","a"]`:            false,
+		`["a","b","a"]`:        false,
+		`["","a",""]`:          false,
+		`["a","\u0061"]`:       false,
+		`["é","\u00e9"]`:       false,
+		`["\ud83d\ude00","😀"]`: false,
+		`["\n","\u000A"]`:      false,
+		`["\n","\\n"]`:         true,
+		`["1",1,11,"11",111]`:  true,
+		`[1,12,1]`:             false,
+		`[1,11,111,1111,1]`:    false,
+		`["` + strings.Repeat("a", 9) + `","` + strings.Repeat("a", 8) + `"]`: true,
+	} {
+		s, fits, err := g.Advance(g.Start(), []byte(text))
+		if err != nil || (fits && g.Complete(s)) != want {
+			t.Errorf("%s fits: %v, want %v; %v", text, fits && g.Complete(s), want, err)
+		}
+	}
+}
+
+// A text that begins as one that came goes on only where another can come of it.
+func TestLoop_Unique_LeadsNowhereElse(t *testing.T) {
+	g := uniqueStrings(t, `a|[bc].*`)
+	s := follow(t, g, g.Start(), `["b","a","`)
+	for next, want := range map[string]bool{"a": false, "b": true, "c": true, `\u0061`: false, `\u00`: true, `"`: false} {
+		if _, fits, err := g.Advance(s, []byte(next)); fits != want || err != nil {
+			t.Errorf("%s may come: %v, want %v; %v", next, fits, want, err)
+		}
+	}
+}
+
+// Texts that differ in nothing but what they have seen share their masks, and keep no states of
+// their own.
+func TestGrammar_Unique_SharesMasks(t *testing.T) {
+	g := uniqueStrings(t, `.*`)
+	v := randomVocabulary(steadytest.Rand(t))
+	mask, other := make([]uint32, v.Words()), make([]uint32, v.Words())
+	walk := func(words ...string) {
+		t.Helper()
+		text := `["` + strings.Join(words, `","`) + `"`
+		s := g.Start()
+		for i := range text {
+			if err := g.Mask(s, v, mask); err != nil {
+				t.Fatal(err)
+			}
+			s = follow(t, g, s, text[i:i+1])
+		}
+	}
+	count := func() (n int) {
+		for _, same := range g.table.nodes {
+			n += len(same)
+		}
+		return n
+	}
+	walk("ab", "ba", "x")
+	before := count()
+	for i := range 20 {
+		walk(fmt.Sprint("b0", i), "1x", fmt.Sprint("a", i))
+	}
+	// A state differs where a text has the same beginning as one that came.
+	if n := count(); n > before+100 {
+		t.Errorf("%d states were kept for one text, %d for twenty more", before, n)
+	}
+	a, b := follow(t, g, g.Start(), `["ab","0`), follow(t, g, g.Start(), `["xx","0`)
+	if err := g.Mask(a, v, mask); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Mask(b, v, other); err != nil || !slices.Equal(mask, other) {
+		t.Errorf("masks differ behind different texts: %v", err)
+	}
+}
+
+// What many texts take stays within the bound, and states that are held go on as before.
+func TestGrammar_Unique_MemoryIsBounded(t *testing.T) {
+	g := uniqueStrings(t, `.*`)
+	s := follow(t, g, g.Start(), "[")
+	held := map[int]State{}
+	for i := range 1500 {
+		if s = follow(t, g, s, fmt.Sprintf(`"text %d",`, i)); i%100 == 0 {
+			held[i] = s
+		}
+		if n := g.private.bytes; n > 2*maxPrivate {
+			t.Fatalf("after %d texts the private states take %d bytes", i, n)
+		}
+	}
+	if g.privates == 1 {
+		t.Error("nothing was forgotten")
+	}
+	for i, s := range held {
+		if i < MaxUnique {
+			if _, fits, err := g.Advance(s, fmt.Appendf(nil, `"text %d"`, i)); fits || err != nil {
+				t.Errorf("text %d may come again: %v", i, err)
+			}
+		}
+		if s := follow(t, g, s, `"another"]`); !g.Complete(s) {
+			t.Errorf("the list does not end after text %d", i)
+		}
+	}
+}
+
+// A unique text that could be read as nothing, or of which there is only one, is refused.
+func TestBuilder_Unique_Refused(t *testing.T) {
+	for name, u := range map[string]*Unique{
+		"may be empty": {Text: lexeme.All},
+		"only one":     {Text: lexeme.Empty},
+		"none":         {Text: lexeme.Nothing},
+	} {
+		b := NewBuilder()
+		root := b.Rule()
+		b.Define(root, b.Loop(Loop{Items: []Item{{Is: re(b, "a"), Bit: -1, Unique: u}}}))
+		if _, err := b.Build(root); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
