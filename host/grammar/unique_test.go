@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/penstock/penstock/host/grammar/lexeme"
@@ -149,4 +150,42 @@ func TestBuilder_Unique_Refused(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
+}
+
+// Many goroutines write different texts in one grammar, while states are forgotten: each has the
+// masks that it has alone.
+func TestGrammar_Unique_Hammer(t *testing.T) {
+	v := randomVocabulary(steadytest.Rand(t))
+	texts := make([]string, 8)
+	want := make([][][]uint32, len(texts))
+	for k := range texts {
+		texts[k] = fmt.Sprintf(`["a%d","ab","b%d0","a",%d,"b"`, k, k, k)
+		alone := uniqueStrings(t, `.*`)
+		for i := range texts[k] {
+			mask := make([]uint32, v.Words())
+			if err := alone.Mask(follow(t, alone, alone.Start(), texts[k][:i]), v, mask); err != nil {
+				t.Fatal(err)
+			}
+			want[k] = append(want[k], mask)
+		}
+	}
+	g := uniqueStrings(t, `.*`)
+	g.mostKept = 1 << 15
+	var group sync.WaitGroup
+	for k, text := range texts {
+		group.Go(func() {
+			mask := make([]uint32, v.Words())
+			for n := range 5 {
+				s := g.Start()
+				for i := range text {
+					if err := g.Mask(s, v, mask); err != nil || !slices.Equal(mask, want[k][i]) {
+						t.Errorf("goroutine %d, turn %d, byte %d: another mask, %v", k, n, i, err)
+						return
+					}
+					s, _, _ = g.Advance(s, []byte{text[i]})
+				}
+			}
+		})
+	}
+	group.Wait()
 }
