@@ -9,8 +9,8 @@ import (
 )
 
 // MaskWithin is Mask without the tokens after which fewer tokens are left than complete the text, of so many with the one that comes next.
-// Where to find out takes more than a bounded number of steps, it leaves out more, but never all. False: so many do not complete the text,
-// and the mask is empty.
+// Where to find out takes more than a bounded number of steps, it leaves out more, but never all: in the end all but the longest token of
+// the shortest text. False: so many do not complete the text, and the mask is empty.
 //
 // # Errors
 //
@@ -25,7 +25,17 @@ func (g *Grammar) MaskWithin(s State, v *Vocabulary, tokens int, mask []uint32) 
 		return false, nil
 	}
 	m := &narrowing{completions: newCompletions(g, v), mask: mask, left: tokens - 1, verdicts: map[*node]bool{}}
-	if fits, failed := m.within(n, tokens); !fits || failed != nil {
+	fits, failed := m.within(n, tokens)
+	if errors.Is(failed, ErrAmbiguous) {
+		clear(mask)
+		m.work.left = maxWork
+		token, err := m.farthest(n)
+		if err == nil {
+			setBit(mask, token)
+		}
+		return err == nil, err
+	}
+	if !fits || failed != nil {
 		clear(mask)
 		return false, failed
 	}
