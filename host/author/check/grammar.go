@@ -35,6 +35,18 @@ func (g *grammar) Mask(mask []uint32) error {
 	return nil
 }
 
+// MaskWithin implements plugin.Grammar: the text is never long.
+func (g *grammar) MaskWithin(tokens int, mask []uint32) (bool, error) {
+	if tokens < 1 {
+		clear(mask)
+		return false, nil
+	}
+	return true, g.Mask(mask)
+}
+
+// Rest implements plugin.Grammar: any token completes the text.
+func (*grammar) Rest() (tokens int, ended bool, err error) { return 1, false, nil }
+
 // Accept implements plugin.Grammar.
 func (g *grammar) Accept(token int32) bool {
 	if !g.allows(token) {
