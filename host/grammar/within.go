@@ -83,6 +83,8 @@ type narrowing struct {
 	left     int // tokens after the next
 	longest  int // rest after a token, in bytes
 	verdicts map[*node]bool
+	last     *node // that was looked at: most often the next is the same
+	lastFits bool
 }
 
 func (m *narrowing) narrow(n *node) error {
@@ -141,7 +143,10 @@ func (m *narrowing) consider(token int32, to *node) error {
 	if m.allowed[token>>5]>>(token&31)&1 == 0 {
 		return nil
 	}
-	fits, known := m.verdicts[to]
+	fits, known := m.lastFits, to == m.last
+	if !known {
+		fits, known = m.verdicts[to]
+	}
 	if !known {
 		bytes, err := m.g.Shortest(State{to})
 		if err == nil {
@@ -156,6 +161,7 @@ func (m *narrowing) consider(token int32, to *node) error {
 		m.longest = max(m.longest, bytes)
 		m.verdicts[to] = fits
 	}
+	m.last, m.lastFits = to, fits
 	if fits {
 		setBit(m.mask, token)
 	}
