@@ -30,7 +30,10 @@ func BenchmarkGrammar_Within(b *testing.B) {
 	for name, do := range map[string]func(s grammar.State, rest int) error{
 		"many left": func(s grammar.State, _ int) error { _, err := g.Within(s, v.Vocabulary, 1000); return err },
 		"few left":  func(s grammar.State, rest int) error { _, err := g.Within(s, v.Vocabulary, rest); return err },
-		"mask":      func(s grammar.State, rest int) error { _, err := g.MaskWithin(s, v.Vocabulary, rest+1, mask); return err },
+		"mask": func(s grammar.State, rest int) error {
+			_, err := g.MaskWithin(s, v.Vocabulary, rest+1, mask)
+			return err
+		},
 	} {
 		b.Run(name, func(b *testing.B) {
 			rests := make([]int, len(states))
