@@ -150,7 +150,7 @@ func TestJSONSchema_Refuses_ByName(t *testing.T) {
 		`{"type":"string","minLength":-1}`:                                         "#/minLength",
 		`{"enum":["` + strings.Repeat("a", 512<<10) + `"]}`:                        "at most 262144 are taken",
 		`{"type":"string","minLength":99999}`:                                      "max_tokens: 100 is too little",
-		} {
+	} {
 		_, err := generate(t, m, w, []byte(schema), 100, rand.New(rand.NewPCG(0, 0)))
 		var refusal *plugin.Refusal
 		if !errors.As(err, &refusal) || !strings.Contains(refusal.Message, want) {

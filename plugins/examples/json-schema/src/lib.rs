@@ -42,7 +42,9 @@ impl Plugin for JsonSchema {
             Rest::Tokens(needed) if needed > limit => {
                 Err(format!("max_tokens: {} is too little for config.schema; it needs up to {}", limit, needed))
             }
-            Rest::Unknown => Err("config.schema: it takes too long to find its shortest value, or the model has no tokens for it".to_string()),
+            Rest::Unknown => {
+                Err("config.schema: it takes too long to find its shortest value, or the model has no tokens for it".to_string())
+            }
             _ => Ok(JsonSchema { grammar, strayed: false, prompt: request.prompt_tokens, limit }),
         }
     }
