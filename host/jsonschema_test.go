@@ -72,7 +72,9 @@ func TestJSONSchema_ThousandsOfTexts_FitAndClose(t *testing.T) {
 	values, properties := make([]string, 5000), map[string]any{}
 	for i := range values {
 		values[i] = fmt.Sprintf("%c%c cat no. %d", 'a'+i*7%26, 'a'+i*11%25, i)
-		properties[values[i]] = map[string]any{"type": []string{"integer", "boolean"}[i%2]}
+		if i < 1500 {
+			properties[values[i]] = map[string]any{"type": []string{"integer", "boolean"}[i%2]}
+		}
 	}
 	for name, schema := range map[string]any{
 		"enum":               map[string]any{"type": "string", "enum": values},

@@ -51,7 +51,7 @@ func (f *following) affords(s grammar.State, tokens int) bool {
 		return false // the answer is whole as long as the grammar does not begin
 	}
 	fits, err := f.grammar.Completes(f.here, f.tokens, f.budget.left())
-	return !fits || err != nil // it is lost already
+	return !fits && err == nil // it is lost already
 }
 
 // fillWithin writes which tokens may come next after which the answer can still be complete. False: there are none.

@@ -3,7 +3,7 @@
 package engine
 
 import (
-	"fmt"
+	"errors"
 	"strings"
 
 	"github.com/penstock/penstock/host/grammar"
@@ -26,10 +26,10 @@ func (e *Engine) NewGrammar(kind int32, text string) (*Grammar, error) {
 	var err error
 	if kind == abi.GrammarJSONSchema {
 		if g, err = e.ofSchema(text, schema.Options{}); err != nil {
-			return nil, fmt.Errorf("the JSON schema: %w", err)
+			return nil, err
 		}
 	} else if g, err = e.ofGBNF(text); err != nil {
-		return nil, fmt.Errorf("the grammar: %s", strings.TrimPrefix(err.Error(), gbnf.ErrInvalid.Error()+": "))
+		return nil, errors.New(strings.TrimPrefix(err.Error(), gbnf.ErrInvalid.Error()+": "))
 	}
 	return &Grammar{is: g.is, tokens: e.tokens(), here: g.is.Start()}, nil
 }

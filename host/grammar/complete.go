@@ -9,8 +9,8 @@ import (
 )
 
 // MaskCompletable is Mask without the tokens after which fewer tokens are left than complete the text, of so many with the one that comes next.
-// Where to find out takes more than a bounded number of steps, it leaves out more, but never all. False: so many do not complete the text,
-// and the mask is empty.
+// Where to find out takes more than a bounded number of steps, it leaves out more, but never all: in the end all but the longest token of
+// the shortest text. False: so many do not complete the text, and the mask is empty.
 //
 // # Errors
 //
@@ -25,7 +25,17 @@ func (g *Grammar) MaskCompletable(s State, v *Vocabulary, tokens int, mask []uin
 		return false, nil
 	}
 	m := &narrowing{completions: newCompletions(g, v), mask: mask, left: tokens - 1, verdicts: map[*node]bool{}}
-	if fits, failed := m.within(n, tokens); !fits || failed != nil {
+	fits, failed := m.within(n, tokens)
+	if errors.Is(failed, ErrAmbiguous) {
+		clear(mask)
+		m.work.left = maxWork
+		token, err := m.farthest(n)
+		if err == nil {
+			setBit(mask, token)
+		}
+		return err == nil, err
+	}
+	if !fits || failed != nil {
 		clear(mask)
 		return false, failed
 	}
@@ -73,6 +83,8 @@ type narrowing struct {
 	left     int // tokens after the next
 	longest  int // rest after a token, in bytes
 	verdicts map[*node]bool
+	last     *node // that was looked at: most often the next is the same
+	lastFits bool
 }
 
 func (m *narrowing) narrow(n *node) error {
@@ -131,7 +143,10 @@ func (m *narrowing) consider(token int32, to *node) error {
 	if m.allowed[token>>5]>>(token&31)&1 == 0 {
 		return nil
 	}
-	fits, known := m.verdicts[to]
+	fits, known := m.lastFits, to == m.last
+	if !known {
+		fits, known = m.verdicts[to]
+	}
 	if !known {
 		bytes, err := m.g.Shortest(State{to})
 		if err == nil {
@@ -146,6 +161,7 @@ func (m *narrowing) consider(token int32, to *node) error {
 		m.longest = max(m.longest, bytes)
 		m.verdicts[to] = fits
 	}
+	m.last, m.lastFits = to, fits
 	if fits {
 		setBit(m.mask, token)
 	}

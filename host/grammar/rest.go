@@ -4,6 +4,7 @@ package grammar
 
 import (
 	"errors"
+	"slices"
 )
 
 // Rest is how many tokens complete s at most, 0 where the text may end: as many as spell one of the shortest texts that do, always the same
@@ -74,6 +75,37 @@ type completion struct {
 // named is the label of a token that comes for its number, less the token.
 const named = 256
 
+// farthest is the longest token that the text begins with that is taken for the shortest.
+func (r *completions) farthest(n *node) (token int32, err error) {
+	token = -1
+	for at, i := -1, 0; i < r.v.all.depth && !n.complete; i++ {
+		label, to, err := r.lead(n)
+		if err != nil && token < 0 {
+			return -1, err
+		}
+		if err == nil && label >= named && i == 0 {
+			return label - named, nil
+		}
+		if err != nil || label >= named {
+			break
+		}
+		if at = r.v.all.child(at, byte(label)); at < 0 {
+			break
+		}
+		if t := &r.v.all; t.nodes[at].first < t.nodes[at+1].first {
+			token = t.tokens[t.nodes[at].first]
+		}
+		n = to
+	}
+	if token < 0 {
+		return -1, ErrUnspelled
+	}
+	return token, nil
+}
+
+// leadWork is what it costs to look for a lead.
+const leadWork = 16
+
 func newCompletions(g *Grammar, v *Vocabulary) *completions {
 	return &completions{g: g, v: v, known: map[*node]*completion{}, work: work{left: maxWork}}
 }
@@ -107,7 +139,11 @@ func (r *completions) of(n *node) (*completion, error) {
 			r.known[n] = after
 			break
 		}
-		label, to, err := r.lead(n)
+		err := r.work.spend(1)
+		label, to := int32(0), dead
+		if err == nil {
+			label, to, err = r.lead(n)
+		}
 		if err != nil {
 			return &completion{tokens: never}, err
 		}
@@ -130,13 +166,13 @@ func (r *completions) spell(is *completion) {
 		is.tokens, is.first = plus(is.next.tokens, 1), is.label-named
 		return
 	}
-	t, at := &r.v.all, -1
-	for x := is; x.next != nil && x.label < named; x = x.next {
-		if at = t.child(at, byte(x.label)); at < 0 {
-			return
-		}
+	t, at := &r.v.all, int(r.v.roots[byte(is.label)])
+	for x := is; at >= 0; at = t.child(at, byte(x.label)) {
 		if t.nodes[at].first < t.nodes[at+1].first && x.next.tokens < is.tokens-1 {
 			is.tokens, is.first = x.next.tokens+1, t.tokens[t.nodes[at].first]
+		}
+		if x = x.next; x.next == nil || x.label >= named {
+			return
 		}
 	}
 }
@@ -147,36 +183,45 @@ func (r *completions) lead(n *node) (label int32, to *node, err error) {
 		to, err = r.follow(n, known.label)
 		return known.label, to, err
 	}
-	bytes, err := r.g.Shortest(State{n})
+	if err := r.work.spend(leadWork); err != nil {
+		return 0, nil, err
+	}
+	l, err := r.g.leads(n)
 	if err != nil {
 		return 0, nil, err
 	}
-	c := choosing{completions: r, bytes: bytes, best: bytes, tried: map[*node]int{}}
-	for b := range int32(256) {
-		c.try(n, b, !r.v.has(r.v.single[b]))
+	if label = r.choose(l); label < 0 {
+		return 0, nil, ErrAmbiguous // to say how the text can be completed
 	}
-	if n.takesToken() {
-		for i := range n.pairs {
-			if p := &n.pairs[i]; p.reads == readsToken && r.v.has(p.at) && r.v.isNamed[p.at] {
-				c.try(n, named+p.at, false)
-			} else if p.reads == readsOther {
-				for t := range int32(r.v.Len()) {
-					if r.v.isNamed[t] && t != p.at {
-						c.try(n, named+t, false)
-						break
-					}
-				}
-			}
+	if to, err = r.follow(n, label); err == nil && to == dead {
+		err = ErrAmbiguous
+	}
+	if err == nil {
+		n.lead.Store(&lead{r.v, label})
+	}
+	return label, to, err
+}
+
+// choose is the label that a rest is taken to begin with, below 0 where none is known.
+func (r *completions) choose(l leads) int32 {
+	odd := int32(-1)
+	for b, leads := range l.bytes {
+		if leads && r.v.has(r.v.single[b]) {
+			return int32(b)
+		}
+		if leads && odd < 0 {
+			odd = int32(b)
 		}
 	}
-	if c.to == nil {
-		if c.err == nil {
-			c.err = ErrAmbiguous // to say how the text can be completed
+	for t := range int32(len(r.v.pieces)) {
+		if len(l.tokens) == 0 && len(l.others) == 0 {
+			break
 		}
-		return 0, nil, c.err
+		if r.v.isNamed[t] && (slices.Contains(l.tokens, t) || slices.ContainsFunc(l.others, func(other int32) bool { return other != t })) {
+			return named + t
+		}
 	}
-	n.lead.Store(&lead{r.v, c.label})
-	return c.label, c.to, nil
+	return odd
 }
 
 // lead is the label of a node's rest, for a vocabulary.
@@ -185,42 +230,7 @@ type lead struct {
 	label      int32
 }
 
-// choosing looks for the label after which the fewest bytes are missing.
-type choosing struct {
-	*completions
-	bytes, best int // that are missing, before and after
-	odd         bool
-	label       int32
-	to          *node
-	err         error
-	tried       map[*node]int
-}
-
-// try takes a label if fewer bytes are missing after it than after those before; odd ones only where there is no other.
-func (c *choosing) try(n *node, label int32, odd bool) {
-	to, err := c.follow(n, label)
-	if err != nil {
-		c.err = err
-	}
-	if err != nil || to == dead {
-		return
-	}
-	bytes, known := c.tried[to]
-	if !known {
-		if bytes, err = c.g.Shortest(State{to}); err != nil {
-			c.err, bytes = err, never
-		}
-		c.tried[to] = bytes
-	}
-	if bytes < c.best || c.to != nil && bytes == c.best && c.odd && !odd {
-		c.best, c.odd, c.label, c.to = bytes, odd, label, to
-	}
-}
-
 func (r *completions) follow(n *node, label int32) (*node, error) {
-	if err := r.work.spend(1); err != nil {
-		return nil, err
-	}
 	if label >= named {
 		return r.g.token(n, r.v, label-named, &r.work)
 	}

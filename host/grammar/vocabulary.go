@@ -17,6 +17,7 @@ type Vocabulary struct {
 	isEnd   []bool
 	isNamed []bool     // by token: it may come for its number
 	all     trie       // tokens with a text
+	roots   [256]int32 // the first node of all for a byte; -1: there is none
 	single  [256]int32 // the token that is a byte alone; -1: there is none
 	spells  bool       // all texts in UTF-8
 	slices  *slicing
@@ -80,7 +81,9 @@ func (v *Vocabulary) bytes() {
 	v.spells = true
 	for b := range v.single {
 		v.single[b] = -1
-		if at := v.all.child(-1, byte(b)); at >= 0 && v.all.nodes[at].first < v.all.nodes[at+1].first {
+		at := v.all.child(-1, byte(b))
+		v.roots[b] = int32(at)
+		if at >= 0 && v.all.nodes[at].first < v.all.nodes[at+1].first {
 			v.single[b] = v.all.tokens[v.all.nodes[at].first]
 		} else if b != 0xC0 && b != 0xC1 && b < 0xF5 { // the others are in no text
 			v.spells = false

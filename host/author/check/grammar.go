@@ -35,17 +35,17 @@ func (g *grammar) Mask(mask []uint32) error {
 	return nil
 }
 
-// MaskWithin implements plugin.Grammar. The text may end anywhere.
+// MaskWithin implements plugin.Grammar: the text is never long.
 func (g *grammar) MaskWithin(tokens int, mask []uint32) (bool, error) {
-	if tokens > 0 {
-		return true, g.Mask(mask)
+	if tokens < 1 {
+		clear(mask)
+		return false, nil
 	}
-	clear(mask)
-	return tokens == 0, nil
+	return true, g.Mask(mask)
 }
 
-// Rest implements plugin.Grammar.
-func (*grammar) Rest() (tokens int, ended bool, err error) { return 0, false, nil }
+// Rest implements plugin.Grammar: any token completes the text.
+func (*grammar) Rest() (tokens int, ended bool, err error) { return 1, false, nil }
 
 // Accept implements plugin.Grammar.
 func (g *grammar) Accept(token int32) bool {

@@ -98,7 +98,9 @@ func (g Grammar) FillWithin(_ *penstock.Mask, tokens int) error {
 }
 
 // Completes reports whether the host knows what FillWithin and Rest need.
-func Completes() bool { return penstock.Feature("grammar_mask_within") && penstock.Feature("grammar_rest") }
+func Completes() bool {
+	return penstock.Feature("grammar_mask_within") && penstock.Feature("grammar_rest")
+}
 
 // Rest is how many tokens complete the text at most, 0 where it may end. Ended: nothing but an end token may follow.
 //

@@ -59,6 +59,8 @@ unsafe fn make(name: &str, a: &mut Args) -> i64 {
         "bind" => abi::bind(a.number(0), a.buffer(1), a.number(2)),
         "grammar_open" => abi::grammar_open(a.number(0), a.buffer(1), a.number(2)),
         "grammar_accept" => abi::grammar_accept(a.number(0), a.number(1)),
+        "grammar_rest" => abi::grammar_rest(a.number(0)),
+        "grammar_reason" => abi::grammar_reason(a.buffer(0), a.number(1)),
         "emit" => return (abi::emit(a.buffer(0), a.number(1)), 0).1,
         "fail" => return (abi::fail(a.buffer(0), a.number(1)), 0).1,
         "log" => return (abi::log(a.number(0), a.buffer(1), a.number(2)), 0).1,
