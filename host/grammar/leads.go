@@ -18,7 +18,6 @@ func (g *Grammar) leads(n *node) (l leads, err error) {
 	}
 	defer g.unlock()
 	g.long.Store(true)
-	g.automata.Within(maxWork * lexemeSteps)
 	err = g.withRoom(w, func() (err error) {
 		l, err = g.leadsLocked(n)
 		return err

@@ -145,7 +145,6 @@ func (g *Grammar) Shortest(s State) (int, error) {
 	}
 	defer g.unlock()
 	g.long.Store(true)
-	g.automata.Within(maxWork * lexemeSteps)
 	least := never
 	err := g.withRoom(w, func() (err error) {
 		least, err = g.shortest(s.node)

@@ -171,7 +171,11 @@ func (g *Grammar) bound() error {
 // withRoom does what may find the automata full: then it is done again in new ones. Whatever f uses of
 // states it takes home itself.
 func (g *Grammar) withRoom(w *work, f func() error) error {
+	g.limit(w)
 	err := f()
+	if w.brief && errors.Is(err, lexeme.ErrTooMuch) {
+		return ErrLater
+	}
 	if errors.Is(err, lexeme.ErrFull) {
 		if w.brief {
 			return ErrLater

@@ -113,22 +113,30 @@ func (g *Grammar) unlock() {
 	g.mu.Unlock()
 }
 
+// limit has each call of the automata take no more steps than there are.
+func (g *Grammar) limit(w *work) {
+	if w.brief {
+		g.automata.Within(max(w.left, 0) * lexemeSteps)
+	} else {
+		g.automata.Within(maxWork * lexemeSteps)
+	}
+}
+
 // lexemes does something with the automata that spends steps: first with few, and if those do not
 // suffice and there are more, with as many as there are.
 func (g *Grammar) lexemes(w *work, f func() error) error {
 	before := g.automata.Spent()
-	few := briefSteps
-	if w.brief {
-		few = max(w.left, 0)
+	if !w.brief {
+		g.automata.Within(briefSteps * lexemeSteps)
 	}
-	g.automata.Within(few * lexemeSteps)
+	defer g.limit(w)
 	err := f()
 	if errors.Is(err, lexeme.ErrTooMuch) {
 		if w.brief {
 			return ErrLater
 		}
 		g.long.Store(true)
-		g.automata.Within(maxWork * lexemeSteps)
+		g.limit(w)
 		err = f()
 	}
 	if err == nil {

@@ -58,7 +58,7 @@ type place struct {
 func (p *place) Mask(mask []uint32) error { return p.in.Mask(p.here, p.tokens, mask) }
 
 func (p *place) MaskWithin(tokens int, mask []uint32) (bool, error) {
-	return p.in.MaskWithin(p.here, p.tokens, tokens, mask)
+	return p.in.MaskCompletable(p.here, p.tokens, tokens, mask)
 }
 
 func (p *place) Rest() (int, bool, error) {
