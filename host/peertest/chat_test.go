@@ -17,9 +17,9 @@ import (
 const (
 	forced = `"logit_bias":[[" and",100]],`
 	bonn   = `{"type":"function","function":{"name":"get_weather","description":"The weather.","parameters":{"type":"object",
-		"properties":{"city":{"const":"Bonn"},"unit":{"const":"C"}},"required":["city","unit"]}}}`
+		"properties":{"city":{"const":"Bonn"},"unit":{"const":"C"}},"required":["city","unit"],"additionalProperties":false}}}`
 	noon = `{"type":"function","function":{"name":"set_alarm","description":"Sets an alarm.","parameters":{"type":"object",
-		"properties":{"at":{"const":12},"days":{"const":["Mon","Tue"]}},"required":["at","days"]}}}`
+		"properties":{"at":{"const":12},"days":{"const":"Mon"}},"required":["at","days"],"additionalProperties":false}}}`
 )
 
 // The answers to conversations with tools and reasoning are taken apart as llama-server does it, whole and streamed. The
@@ -39,7 +39,7 @@ func TestChat_AnswersAsLlamaServer(t *testing.T) {
 			peer := LlamaServer(t, BuiltIn, "--chat-template-file", files[0])
 			ours := Penstock(t, BuiltIn, map[string]any{"chat.template_file": files[0]})
 			for _, c := range []struct{ name, begun, body string }{
-				{"a call", begun, `"max_tokens":100,"tools":[` + bonn + `],"tool_choice":"required"`},
+				{"a call", begun, `"max_tokens":60,"tools":[` + bonn + `],"tool_choice":"required"`},
 				{"one of two", begun, `"max_tokens":100,"tools":[` + bonn + `,` + noon + `],"tool_choice":"required"`},
 				{"a call that is cut off", begun, `"max_tokens":12,"tools":[` + bonn + `],"tool_choice":"required"`},
 				{"a call that may be made", "", forced + `"max_tokens":3,"tools":[` + bonn + `,` + noon + `],"parallel_tool_calls":true`},
