@@ -3,29 +3,49 @@
 package scheduler
 
 import (
+	"slices"
+
 	"github.com/penstock/penstock/scheduler/draft"
+	"github.com/penstock/penstock/scheduler/estimator"
 	"github.com/penstock/penstock/scheduler/panics"
 )
 
 // This file drafts what needs no guess: under a grammar often one text alone can come next, as the rest of a name that has begun. It is
 // checked as any draft is, so the answer stays the same where the model writes that text in other tokens.
 
-// foresee has the stages of a job draft what they leave no choice of. It reports whether there is such a draft.
+// foresee asks the stages of a job what they leave no choice of. It reports whether there is something.
 func (s *Scheduler) foresee(j *job) bool {
-	a, most := &j.guess.ask, s.roomAhead(j)
-	a.Grade = min(a.Grade, draft.Grades-1)
+	g, most := &j.guess, s.roomAhead(j)
+	g.foreseen, g.ask.Grade = g.foreseen[:0], min(g.ask.Grade, draft.Grades-1)
 	if most < 1 || !j.worker.Idle() {
 		return false
 	}
-	a.Draft = a.Draft[:0]
-	if err := panics.Try(func() error { a.Draft = append(a.Draft, j.chain.Foresee(most)...); return nil }); err != nil {
+	if err := panics.Try(func() error { g.foreseen = append(g.foreseen, j.chain.Foresee(most)...); return nil }); err != nil {
 		s.logPanic(err)
 	}
-	if len(a.Draft) == 0 {
-		return false
+	return len(g.foreseen) > 0
+}
+
+// takeForeseen makes what stages have foreseen drafts, where it promises more than what the drafter has guessed: that may go on for longer,
+// and knows which tokens this answer has had for the same text.
+func (s *Scheduler) takeForeseen() {
+	p := &s.speculation
+	for _, j := range p.foreseen {
+		a, asked := &j.guess.ask, slices.Contains(p.asked, j)
+		if asked && s.promises(j, a.Grade, len(a.Draft)) >= s.promises(j, draft.Forced, len(j.guess.foreseen)) {
+			continue
+		}
+		a.Draft, a.Grade = append(a.Draft[:0], j.guess.foreseen...), draft.Forced
+		if !asked {
+			p.asked = append(p.asked, j)
+		}
 	}
-	a.Grade = draft.Forced
-	return true
+}
+
+// promises is how many tokens of a job's draft are expected to be right.
+func (s *Scheduler) promises(j *job, grade, tokens int) float64 {
+	o := estimator.Offer{Chance: j.guess.chances.Of(grade, &s.speculation.chances), Tokens: tokens}
+	return o.Expected(tokens)
 }
 
 // roomAhead is how many tokens may be computed ahead of a job's answer: none beyond its end.

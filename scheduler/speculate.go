@@ -25,7 +25,7 @@ type speculation struct {
 	chances  draft.Chances // of the drafts of all answers
 	asks     []*draft.Ask
 	asked    []*job
-	foreseen []*job // their stages know how they go on: the drafter is not asked
+	foreseen []*job // their stages know how they go on
 	trials   []*job
 	offers   estimator.Drafts
 	costs    time.Duration // of a token in a call of the drafter
@@ -38,18 +38,19 @@ type speculation struct {
 
 // guess is what a job has to do with the drafter.
 type guess struct {
-	ask     draft.Ask
-	chances draft.Chances
-	budget  draft.Budget
-	draft   []Token       // the part of ask.Draft that is computed; empty: none
-	at      int           // tokens of the context before it
-	row     int           // the row that was drawn from last, counted from the job's first
-	rows    int           // of guessed tokens in this tick
-	worth   time.Duration // what one that is right saves
-	allowed bool          // the request does not refuse the draft
-	chosen  bool          // it promises something
-	trial   bool          // it was asked for although it does not seem to pay
-	logits  [][]float32   // for a worker
+	ask      draft.Ask
+	chances  draft.Chances
+	budget   draft.Budget
+	draft    []Token       // the part of ask.Draft that is computed; empty: none
+	foreseen []Token       // what the stages leave no choice of
+	at       int           // tokens of the context before it
+	row      int           // the row that was drawn from last, counted from the job's first
+	rows     int           // of guessed tokens in this tick
+	worth    time.Duration // what one that is right saves
+	allowed  bool          // the request does not refuse the draft
+	chosen   bool          // it promises something
+	trial    bool          // it was asked for although it does not seem to pay
+	logits   [][]float32   // for a worker
 }
 
 // drafting reports whether the job computes guessed tokens in this tick.
@@ -76,7 +77,7 @@ func (s *Scheduler) speculate() {
 	s.earn()
 	s.chooseAsked()
 	s.askDrafter()
-	p.asked = append(p.asked, p.foreseen...)
+	s.takeForeseen()
 	length := s.choose(0, func(a *draft.Ask) int { return len(a.Draft) })
 	if !s.costly() { // else it was asked for trials only
 		s.chooseTrials()
@@ -164,10 +165,13 @@ func (s *Scheduler) chooseAsked() {
 	p := &s.speculation
 	for _, j := range s.planned {
 		j.guess.ask.Most, j.guess.trial, j.guess.rows = s.mostDrafted(j), false, 0
-		switch {
-		case s.foresee(j):
+		if s.foresee(j) {
 			p.foreseen = append(p.foreseen, j)
-		case j.guess.ask.Most > 0:
+			if s.costly() {
+				continue // what is known need not be guessed
+			}
+		}
+		if j.guess.ask.Most > 0 {
 			p.asked = append(p.asked, j)
 		}
 	}

@@ -27,6 +27,8 @@ func AsError(err error, prompt string) *refusal.Error {
 	switch {
 	case errors.As(err, &own):
 		return own
+	case errors.Is(err, sampling.ErrCrowded):
+		return &refusal.Error{Kind: refusal.KindBusy, Code: "grammars_busy", Retry: 1, Message: sampling.ErrCrowded.Error()}
 	case errors.As(err, &badParam):
 		return refusal.Invalid(badParam.Field, "%v", badParam)
 	case errors.As(err, &badMessage):

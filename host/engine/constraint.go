@@ -46,8 +46,8 @@ func (e *Engine) read(c sampling.Constraint) (*keptGrammar, error) {
 
 // atFault is the refusal of a field, unless there is only no room for its grammar now.
 func atFault(err, refused error) error {
-	if errors.Is(err, errCrowded) {
-		return errCrowded
+	if errors.Is(err, sampling.ErrCrowded) {
+		return sampling.ErrCrowded
 	}
 	return refused
 }

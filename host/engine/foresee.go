@@ -27,21 +27,14 @@ const (
 	longestForced  = 8 // bytes a token of it
 )
 
-// foresee is the tokens of what must come next, without the last ones in whose place a longer one might be that goes on beyond it.
+// foresee is the tokens of what must come next.
 func (f *following) foresee(most int) []scheduler.Token {
-	text := f.grammar.ForcedWithin(f.here, most*longestForced, hurriedSteps)
+	text := f.grammar.Forced(f.here, most*longestForced, hurriedSteps)
 	if len(text) < shortestForced {
 		return nil
 	}
-	tokens, at := f.spell(text), 0
-	for i, t := range tokens {
-		piece := f.piece(t)
-		if i == most || !bytes.HasPrefix(text[at:], []byte(piece)) || f.tokens.Longer(text[at:]) {
-			return tokens[:i]
-		}
-		at += len(piece)
-	}
-	return tokens
+	tokens := f.spell(text)
+	return tokens[:min(len(tokens), most)]
 }
 
 // spellings are the tokens of texts that grammars force, which are the same in every item of a list.
@@ -53,7 +46,8 @@ type spellings struct {
 // maxSpellings is how many of them are kept.
 const maxSpellings = 1024
 
-// spelling is the tokens of a text in the middle of an answer.
+// spelling is the tokens of a text in the middle of an answer, without the last ones in whose place a longer one might be that goes on
+// beyond the text.
 func (e *Engine) spelling(text []byte) []scheduler.Token {
 	k := &e.spelt
 	k.mu.Lock()
@@ -67,6 +61,15 @@ func (e *Engine) spelling(text []byte) []scheduler.Token {
 	}
 	if len(tokens) > 0 && text[0] != ' ' && e.Piece(tokens[0]) == " " { // some tokenisers put a space before the first
 		tokens = tokens[1:]
+	}
+	at := 0
+	for i, t := range tokens {
+		piece := e.Piece(t)
+		if !bytes.HasPrefix(text[at:], []byte(piece)) || e.tokens().Longer(text[at:]) {
+			tokens = tokens[:i]
+			break
+		}
+		at += len(piece)
 	}
 	if len(k.known) >= maxSpellings || k.known == nil {
 		k.known = map[string][]scheduler.Token{}

@@ -18,7 +18,6 @@ import (
 	regex "github.com/penstock/penstock/host/grammar/pattern"
 	"github.com/penstock/penstock/host/grammar/peg"
 	"github.com/penstock/penstock/host/grammar/schema"
-	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
 )
 
@@ -121,10 +120,6 @@ func (k *grammars) drop(key grammarKey, g *keptGrammar) {
 	}
 }
 
-// errCrowded refuses a grammar for which there is no memory now.
-var errCrowded = &refusal.Error{Kind: refusal.KindBusy, Code: "grammars_busy", Retry: 1,
-	Message: "the schemas and grammars of other answers take all the memory that there is for them; try again when some have ended"}
-
 // admit counts a new grammar. Where those that answers and plugins follow take all the memory, what has ended is freed first.
 func (k *grammars) admit(g *grammar.Grammar) (*grammar.Grammar, error) {
 	memory := k.room()
@@ -137,7 +132,7 @@ func (k *grammars) admit(g *grammar.Grammar) (*grammar.Grammar, error) {
 	if k.collect(); memory.Add(g) {
 		return g, nil
 	}
-	return nil, errCrowded
+	return nil, sampling.ErrCrowded
 }
 
 // room is the memory of all grammars.

@@ -36,13 +36,13 @@ func ExampleBuilder() {
 	mask := make([]uint32, v.Words())
 	err = g.Mask(s, v, mask)
 	fmt.Printf("after blue: %05b, %v\n", mask[0], err)
-	forced, err := g.Forced(s)
+	forced := g.Forced(s, 100, 10_000)
 	left, _ := g.Shortest(s)
-	fmt.Printf("%q must follow, %d bytes are left, %v\n", forced, left, err)
+	fmt.Printf("%q must follow, %d bytes are left\n", forced, left)
 	// Output:
 	// "blue": fits true, complete false, <nil>
 	// "blue, red": fits true, complete true, <nil>
 	// "blue, blue": fits false, complete false, <nil>
 	// after blue: 10000, <nil>
-	// ", " must follow, 5 bytes are left, <nil>
+	// ", " must follow, 5 bytes are left
 }

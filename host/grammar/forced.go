@@ -7,54 +7,59 @@ import (
 	"sort"
 )
 
-// maxForced is how many bytes Forced looks ahead.
-const maxForced = 4096
-
 // Forced is the bytes that must come next: as far as there is one way to go on, and the text may
-// not end.
-func (g *Grammar) Forced(s State) ([]byte, error) { return g.forced(s, maxForced, unhurried()) }
-
-// ForcedWithin is the first of the bytes that must come next: at most so many, and no more than are
-// found within about so many steps.
-func (g *Grammar) ForcedWithin(s State, most, steps int) []byte {
-	text, _ := g.forced(s, most, briefly(steps)) // what was found holds
-	return text
-}
-
-func (g *Grammar) forced(s State, most int, w *work) (text []byte, err error) {
+// not end. There are at most so many, and no more than are found within about so many steps.
+func (g *Grammar) Forced(s State, most, steps int) (text []byte) {
+	w := briefly(steps)
 	n := s.node
 	if n != nil && g.hasShadow(n) { // what must come there must come here
+		var err error
 		if n, err = g.shadowOf(n, w); err != nil {
-			return nil, err
+			return nil
 		}
 	}
 	for n != nil && len(text) < most && !n.complete && !n.takesToken() {
-		to, b, err := g.only(n, w)
+		next, err := g.only(n, w)
 		if err != nil {
-			return text, err
+			return text
 		}
-		if n = to; n != nil {
-			text = append(text, b)
+		if n = next.to; n != nil {
+			text = append(text, next.by)
 		}
 	}
-	return text, nil
+	return text
 }
 
-// only is the one byte that may come, and the node after it; nil where others may.
-func (g *Grammar) only(n *node, w *work) (to *node, b byte, err error) {
-	for c := range 256 {
-		next, err := g.step(n, byte(c), w)
-		switch {
-		case err != nil:
-			return nil, 0, err
-		case next == dead:
-		case to != nil:
-			return nil, 0, nil
-		default:
-			to, b = next, byte(c)
-		}
+// sole is the only step from a node.
+type sole struct {
+	by byte
+	to *node // nil: there are several
+}
+
+var several = &sole{}
+
+// only is the only step from a node. It is looked for once: the tick asks at each token of an answer.
+func (g *Grammar) only(n *node, w *work) (*sole, error) {
+	if known := n.sole.Load(); known != nil {
+		return known, nil
 	}
-	return to, b, nil
+	found := several
+	for c := range 256 {
+		to, err := g.step(n, byte(c), w)
+		if err != nil {
+			return several, err
+		}
+		if to == dead {
+			continue
+		}
+		if found != several {
+			found = several
+			break
+		}
+		found = &sole{byte(c), to}
+	}
+	n.sole.Store(found)
+	return found, nil
 }
 
 // Longer reports whether some token's text begins with a text and is longer.

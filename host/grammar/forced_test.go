@@ -8,7 +8,7 @@ import (
 )
 
 // With few steps and bytes, what is told of the bytes that must come is a beginning of them.
-func TestGrammar_ForcedWithin_TellsABeginning(t *testing.T) {
+func TestGrammar_Forced_TellsABeginning(t *testing.T) {
 	b := NewBuilder()
 	long := strings.Repeat("abc", 200)
 	root := b.Rule()
@@ -17,14 +17,14 @@ func TestGrammar_ForcedWithin_TellsABeginning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	some := g.ForcedWithin(g.Start(), 1000, 300)
+	some := g.Forced(g.Start(), 1000, 300)
 	if len(some) == 0 || len(some) >= len(long) || !strings.HasPrefix(long, string(some)) {
 		t.Errorf("with few steps %q", some)
 	}
-	if few := g.ForcedWithin(g.Start(), 7, maxWork); string(few) != long[:7] {
+	if few := g.Forced(g.Start(), 7, maxWork); string(few) != long[:7] {
 		t.Errorf("at most 7 bytes: %q", few)
 	}
-	if all := g.ForcedWithin(g.Start(), 1000, maxWork); string(all) != long {
+	if all := g.Forced(g.Start(), 1000, maxWork); string(all) != long {
 		t.Errorf("%d bytes of %d", len(all), len(long))
 	}
 }

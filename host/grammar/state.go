@@ -72,6 +72,7 @@ type node struct {
 	complete   bool // the text may end
 	next       [16]atomic.Pointer[steps]
 	known      atomic.Pointer[maskOf]
+	sole       atomic.Pointer[sole] // nil: not looked for
 	lead       atomic.Pointer[lead]
 	reach      atomic.Pointer[reach]
 }
@@ -89,6 +90,7 @@ func (n *node) forget() {
 		n.next[i].Store(nil)
 	}
 	n.known.Store(nil)
+	n.sole.Store(nil)
 }
 
 // Start is the state before the first byte.

@@ -62,7 +62,7 @@ func (d *Drafts) Choose() (offers, length int) {
 			}
 			gain, more := 0.0, false
 			for _, o := range d.Offers[:m] {
-				gain, more = gain+o.expected(k), more || o.likely(k)
+				gain, more = gain+o.Expected(k), more || o.likely(k)
 			}
 			if !more {
 				break
@@ -110,8 +110,8 @@ func (o *Offer) bears(price time.Duration) bool {
 	return time.Duration((1-o.Chance)*float64(price)) <= o.Budget
 }
 
-// expected is how many of the first k tokens of a draft will be right.
-func (o *Offer) expected(k int) (sum float64) {
+// Expected is how many of the first k tokens of a draft will be right.
+func (o *Offer) Expected(k int) (sum float64) {
 	for i, p := 0, o.Chance; i < min(k, o.Tokens); i++ {
 		sum, p = sum+p, p*o.Chance
 	}
