@@ -27,10 +27,10 @@ h16            = 1*4HEXDIG
 ls32           = h16 ":" h16 / ipv4
 uuid           = 8HEXDIG 3("-" 4HEXDIG) "-" 12HEXDIG
 literal        = "[" (ipv4 / %s"IPv6:" ipv6) "]"
-local          = atom *("." atom) / %x22 *(%x20-21 / %x23-5B / %x5D-7E / %x5C %x20-7E) %x22
+local          = atom *("." atom) / %x22 *(%x20-21 / %x23-5B / %x5D-7E) %x22
 atom           = 1*atext
 atext          = let-dig / "!" / "#" / "$" / "%" / "&" / "'" / "*" / "+" / "-" / "/" / "=" / "?" / "^" / "_" / %x60 / "{" / "|" / "}" / "~"
-idn-local      = idn-atom *("." idn-atom) / %x22 *(%x20-21 / %x23-5B / %x5D-7E / non-ascii / %x5C %x20-7E) %x22
+idn-local      = idn-atom *("." idn-atom) / %x22 *(%x20-21 / %x23-5B / %x5D-7E / non-ascii) %x22
 idn-atom       = 1*(atext / non-ascii)
 non-ascii      = %x80-10FFFF
 `

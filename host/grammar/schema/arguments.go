@@ -89,7 +89,7 @@ func (a *Arguments) Alternatives() ([][]Ending, error) {
 	if err != nil {
 		return nil, err
 	}
-	order := map[string]int{}
+	var objects []*shape
 	for _, s := range all {
 		switch {
 		case !s.may(object):
@@ -99,21 +99,10 @@ func (a *Arguments) Alternatives() ([][]Ending, error) {
 				return nil, err
 			}
 		}
-		variants, err := r.placeSome(&s.members)
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range variants {
-			var of key
-			of.structure(m)
-			at, known := order[string(of)]
-			if !known {
-				at = len(a.alternatives)
-				order[string(of)] = at
-				a.alternatives = append(a.alternatives, nil)
-			}
-			a.alternatives[at] = append(a.alternatives[at], m)
-		}
+		objects = append(objects, s)
+	}
+	if a.alternatives, err = r.alike(objects); err != nil {
+		return nil, err
 	}
 	var endings [][]Ending
 	for _, of := range a.alternatives {

@@ -39,7 +39,7 @@ func (r *reader) placeContained(q *sequences) ([]*sequences, error) {
 				to.contains = without(from.contains, at)
 				to.parts = append(to.parts, r.itemPart(i, c.goal))
 				to.least = max(to.least, i+1)
-				if !above(to.least, to.most) {
+				if !to.never() {
 					more = append(more, &to)
 				}
 			}
@@ -48,7 +48,7 @@ func (r *reader) placeContained(q *sequences) ([]*sequences, error) {
 			c.from = prefix
 			to.contains = append(to.contains, c)
 			to.least = max(to.least, prefix+1)
-			if !above(to.least, to.most) {
+			if !to.never() {
 				more = append(more, &to)
 			}
 		}

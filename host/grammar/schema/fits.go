@@ -35,7 +35,7 @@ func (r *reader) fitsShape(v *value, s *shape) (bool, error) {
 	case boolean:
 		return s.booleans&2 != 0 && v.yes() || s.booleans&1 != 0 && !v.yes(), nil
 	case text:
-		if s.text == lexeme.All && s.shortest == 0 && s.longest == lexeme.Unbounded {
+		if s.text == lexeme.All && s.length == limitless {
 			return true, nil
 		}
 		return r.a.Match(r.textOf(s), v.text)

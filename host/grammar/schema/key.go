@@ -99,7 +99,7 @@ func (k *key) numbers(n *numbers) {
 }
 
 func (k *key) shape(s *shape) {
-	for _, n := range []int{int(s.kinds), int(s.booleans), int(s.text), s.shortest, s.longest} {
+	for _, n := range []int{int(s.kinds), int(s.booleans), int(s.text), s.length.least, s.length.most} {
 		k.number(n)
 	}
 	k.flag(s.among)

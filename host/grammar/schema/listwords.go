@@ -6,8 +6,8 @@ import "github.com/penstock/penstock/host/grammar/lexeme"
 
 var listWords = []word{
 	{names: []string{"items", "prefixItems", "additionalItems"}, hold: each(holdItems), deny: denyItems},
-	{names: []string{"minItems"}, hold: each(holdLeastItems), deny: each(denyLeastItems)},
-	{names: []string{"maxItems"}, hold: each(holdMostItems), deny: each(denyMostItems)},
+	least("minItems", list, itemCount),
+	most("maxItems", list, itemCount),
 	{names: []string{"contains"}, hold: each(holdContains), deny: denyContains, since: 6},
 	{names: []string{"uniqueItems"}, hold: each(holdUnique), deny: denyUnique},
 }
@@ -102,34 +102,6 @@ func denyItems(r *reader, all []*shape, at *value) ([]*shape, error) {
 
 // anyValue is a schema that allows anything.
 var anyValue = &value{kind: boolean, text: "true", id: -1}
-
-func holdLeastItems(_ *reader, s *shape, at *value) error {
-	n, err := whole(at.member("minItems"))
-	s.sequences.least = max(s.sequences.least, n)
-	return err
-}
-
-func denyLeastItems(_ *reader, s *shape, at *value) error {
-	n, err := whole(at.member("minItems"))
-	if s.only(list); n == 0 {
-		s.kinds = 0
-	}
-	s.sequences.most = lower(s.sequences.most, max(n-1, 0))
-	return err
-}
-
-func holdMostItems(_ *reader, s *shape, at *value) error {
-	n, err := atMost(at.member("maxItems"))
-	s.sequences.most = lower(s.sequences.most, n)
-	return err
-}
-
-func denyMostItems(_ *reader, s *shape, at *value) error {
-	n, err := whole(at.member("maxItems"))
-	s.only(list)
-	s.sequences.least = max(s.sequences.least, n+1)
-	return err
-}
 
 // containsIn reads contains and how often.
 func containsIn(at *value) (contain, error) {

@@ -76,28 +76,24 @@ func holdHigh(_ *reader, s *shape, at *value) error {
 
 func denyLow(_ *reader, all []*shape, at *value) ([]*shape, error) {
 	low, err := lows(at)
-	var made []*shape
-	for _, b := range low {
-		for _, s := range copies(all) {
-			s.only(number)
-			s.numbers.high = append(s.numbers.high, bound{Value: b.Value, Exclusive: !b.Exclusive})
-			made = append(made, s)
-		}
-	}
-	return made, err
+	return denyBounds(all, low, func(s *shape, b bound) { s.numbers.high = append(s.numbers.high, b) }), err
 }
 
 func denyHigh(_ *reader, all []*shape, at *value) ([]*shape, error) {
 	high, err := highs(at)
-	var made []*shape
-	for _, b := range high {
+	return denyBounds(all, high, func(s *shape, b bound) { s.numbers.low = append(s.numbers.low, b) }), err
+}
+
+// denyBounds makes an alternative for each bound, beyond which a number is.
+func denyBounds(all []*shape, bounds []bound, add func(*shape, bound)) (made []*shape) {
+	for _, b := range bounds {
 		for _, s := range copies(all) {
 			s.only(number)
-			s.numbers.low = append(s.numbers.low, bound{Value: b.Value, Exclusive: !b.Exclusive})
+			add(s, bound{Value: b.Value, Exclusive: !b.Exclusive})
 			made = append(made, s)
 		}
 	}
-	return made, err
+	return made
 }
 
 func multipleIn(at *value) (*value, error) {

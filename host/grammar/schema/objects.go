@@ -15,8 +15,7 @@ const maxSome = 3
 // objectBodies is the alternatives that are objects. Those with the same members are one body,
 // whichever of them must be there.
 func (r *reader) objectBodies(all []*shape) ([]grammar.Body, error) {
-	var order []string
-	alike := map[string][]*members{}
+	var open []*shape
 	for _, s := range all {
 		if s.among || !s.may(object) {
 			continue
@@ -28,6 +27,27 @@ func (r *reader) objectBodies(all []*shape) ([]grammar.Body, error) {
 				}
 			}
 		}
+		open = append(open, s)
+	}
+	alike, err := r.alike(open)
+	if err != nil {
+		return nil, err
+	}
+	var made []grammar.Body
+	for _, of := range alike {
+		bodies, err := r.objects(of)
+		if err != nil {
+			return nil, err
+		}
+		made = append(made, bodies...)
+	}
+	return made, nil
+}
+
+// alike sorts what objects are by their structures.
+func (r *reader) alike(objects []*shape) (all [][]*members, err error) {
+	at := map[string]int{}
+	for _, s := range objects {
 		variants, err := r.placeSome(&s.members)
 		if err != nil {
 			return nil, err
@@ -35,21 +55,16 @@ func (r *reader) objectBodies(all []*shape) ([]grammar.Body, error) {
 		for _, m := range variants {
 			var of key
 			of.structure(m)
-			if alike[string(of)] == nil {
-				order = append(order, string(of))
+			i, known := at[string(of)]
+			if !known {
+				i = len(all)
+				at[string(of)] = i
+				all = append(all, nil)
 			}
-			alike[string(of)] = append(alike[string(of)], m)
+			all[i] = append(all[i], m)
 		}
 	}
-	var made []grammar.Body
-	for _, of := range order {
-		bodies, err := r.objects(alike[of])
-		if err != nil {
-			return nil, err
-		}
-		made = append(made, bodies...)
-	}
-	return made, nil
+	return all, nil
 }
 
 // placeSome makes alternatives of each member that must be there under some name: any listed name

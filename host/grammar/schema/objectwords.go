@@ -10,8 +10,8 @@ var objectWords = []word{
 	{names: []string{"properties", "patternProperties", "additionalProperties"}, hold: each(holdProperties), deny: denyProperties},
 	{names: []string{"propertyNames"}, hold: each(holdNames), deny: each(denyNames), since: 6},
 	{names: []string{"required"}, hold: each(holdRequired), deny: denyRequired},
-	{names: []string{"minProperties"}, hold: each(holdLeast), deny: each(denyLeast)},
-	{names: []string{"maxProperties"}, hold: each(holdMost), deny: each(denyMost)},
+	least("minProperties", object, memberCount),
+	most("maxProperties", object, memberCount),
 	{names: []string{"dependentRequired", "dependentSchemas", "dependencies"}, hold: holdDependencies, deny: denyDependencies},
 }
 
@@ -235,32 +235,4 @@ func (r *reader) absent(all []*shape, at *value, names, present []string) ([]*sh
 		}
 	}
 	return made, nil
-}
-
-func holdLeast(_ *reader, s *shape, at *value) error {
-	n, err := whole(at.member("minProperties"))
-	s.members.least = max(s.members.least, n)
-	return err
-}
-
-func denyLeast(_ *reader, s *shape, at *value) error {
-	n, err := whole(at.member("minProperties"))
-	if s.only(object); n == 0 {
-		s.kinds = 0
-	}
-	s.members.most = lower(s.members.most, max(n-1, 0))
-	return err
-}
-
-func holdMost(_ *reader, s *shape, at *value) error {
-	n, err := atMost(at.member("maxProperties"))
-	s.members.most = lower(s.members.most, n)
-	return err
-}
-
-func denyMost(_ *reader, s *shape, at *value) error {
-	n, err := whole(at.member("maxProperties"))
-	s.only(object)
-	s.members.least = max(s.members.least, n+1)
-	return err
 }

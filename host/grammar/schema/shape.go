@@ -16,8 +16,7 @@ type shape struct {
 	among     bool // it must be one of values
 	excluded  []*value
 	text      lexeme.Expr
-	shortest  int // characters of a string
-	longest   int
+	length    limits // characters of a string
 	numbers   numbers
 	members   members
 	sequences sequences
@@ -30,8 +29,7 @@ type members struct {
 	required []string // sorted
 	absent   []string // sorted
 	some     []some
-	least    int
-	most     int
+	limits
 }
 
 // some is a member that must be there, whatever its name among names.
@@ -44,9 +42,8 @@ type some struct {
 type sequences struct {
 	parts    []*listPart
 	contains []contain
-	least    int
-	most     int
 	unique   *value // the word that says so
+	limits
 }
 
 // contain is items that must be there, from some index on.
@@ -61,8 +58,8 @@ const every = 1<<kinds - 1
 
 func anything() *shape {
 	return &shape{
-		kinds: every, booleans: 3, text: lexeme.All, longest: lexeme.Unbounded,
-		members: members{most: lexeme.Unbounded}, sequences: sequences{most: lexeme.Unbounded},
+		kinds: every, booleans: 3, text: lexeme.All, length: limitless,
+		members: members{limits: limitless}, sequences: sequences{limits: limitless},
 	}
 }
 
@@ -98,7 +95,7 @@ func (s *shape) settle() {
 	if s.booleans == 0 {
 		s.without(boolean)
 	}
-	if above(s.shortest, s.longest) || s.text == lexeme.Nothing {
+	if s.length.never() || s.text == lexeme.Nothing {
 		s.without(text)
 	}
 	if s.numbers.never() {
@@ -113,7 +110,7 @@ func (s *shape) settle() {
 			}
 		}
 	}
-	if above(s.sequences.least, s.sequences.most) {
+	if s.sequences.never() {
 		s.without(list)
 	}
 	if s.among {

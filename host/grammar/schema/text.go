@@ -18,8 +18,8 @@ var valueWords = []word{
 }
 
 var stringWords = []word{
-	{names: []string{"minLength"}, hold: each(holdShortest), deny: each(denyShortest)},
-	{names: []string{"maxLength"}, hold: each(holdLongest), deny: each(denyLongest)},
+	least("minLength", text, characters),
+	most("maxLength", text, characters),
 	{names: []string{"pattern"}, hold: each(holdPattern), deny: each(denyPattern)},
 	{names: []string{"format"}, hold: each(holdFormat), deny: denyFormat},
 }
@@ -194,34 +194,6 @@ func atMost(word *value) (int, error) {
 	return n, err
 }
 
-func holdShortest(_ *reader, s *shape, at *value) error {
-	n, err := whole(at.member("minLength"))
-	s.shortest = max(s.shortest, n)
-	return err
-}
-
-func denyShortest(_ *reader, s *shape, at *value) error {
-	n, err := whole(at.member("minLength"))
-	if s.only(text); n == 0 {
-		s.kinds = 0
-	}
-	s.longest = lower(s.longest, n-1)
-	return err
-}
-
-func holdLongest(_ *reader, s *shape, at *value) error {
-	n, err := atMost(at.member("maxLength"))
-	s.longest = lower(s.longest, n)
-	return err
-}
-
-func denyLongest(_ *reader, s *shape, at *value) error {
-	n, err := whole(at.member("maxLength"))
-	s.only(text)
-	s.shortest = max(s.shortest, n+1)
-	return err
-}
-
 func holdPattern(r *reader, s *shape, at *value) error {
 	x, known, err := r.patternIn(at)
 	if known && err == nil {
@@ -265,10 +237,10 @@ func denyFormat(r *reader, all []*shape, at *value) ([]*shape, error) {
 
 // textOf is what holds of a string, as one expression.
 func (r *reader) textOf(s *shape) lexeme.Expr {
-	if s.shortest == 0 && s.longest == lexeme.Unbounded {
+	if s.length == limitless {
 		return s.text
 	}
-	return r.a.And(s.text, r.a.Repeat(lexeme.Char, s.shortest, s.longest))
+	return r.a.And(s.text, r.a.Repeat(lexeme.Char, s.length.least, s.length.most))
 }
 
 // words is any of some texts. Those that begin alike share their beginning: a text then rules out
