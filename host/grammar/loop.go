@@ -42,6 +42,7 @@ type memory struct {
 	bits  []uint64
 	count int
 	seen  *seen      // unique texts; nil: none
+	plain *memory    // the same without seen, which knows the following for all of them; nil: it is that itself
 	open  []prospect // by ending; nil: not computed
 	rests [3]int     // by where; 0: not computed, else one more than the bytes
 }
@@ -121,6 +122,9 @@ func (lp *loop) ready() {
 
 // prospects computes how each ending can be reached from m.
 func (m *memory) prospects() []prospect {
+	if m.plain != nil {
+		return m.plain.prospects()
+	}
 	if m.open != nil {
 		return m.open
 	}

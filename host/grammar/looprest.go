@@ -19,6 +19,9 @@ const (
 
 // rest is the shortest text in bytes that ends the loop, never where none does.
 func (m *memory) rest(at where) int {
+	if m.plain != nil {
+		return m.plain.rest(at)
+	}
 	if m.rests[at] == 0 {
 		least := never
 		for i, p := range m.prospects() {

@@ -103,6 +103,9 @@ func (g *Grammar) memory(m *memory) *memory {
 	known := t.memories[k]
 	if known == nil {
 		known = &memory{loop: m.loop, id: g.name(), bits: m.bits, count: m.count, seen: k.seen}
+		if k.seen != nil {
+			known.plain = g.memory(&memory{loop: m.loop, bits: m.bits, count: m.count})
+		}
 		t.memories[k] = known
 		t.bytes += 240 + 16*len(m.bits) + 24*len(m.loop.ends)
 	}

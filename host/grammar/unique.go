@@ -100,8 +100,7 @@ func (p *pair) isPrivate() bool {
 
 // noted is what a loop remembers after a unique text, of which w pays the length.
 func (g *Grammar) noted(m *memory, u int32, t *trail, w *work) (*memory, error) {
-	to := *m
-	to.open, to.rests = nil, [3]int{}
+	to := memory{loop: m.loop, bits: m.bits, count: m.count}
 	if m.seen.number() >= g.mostUnique {
 		return m, nil
 	}
@@ -272,9 +271,7 @@ func (g *Grammar) shadow(n *node) *node {
 		if !m.isPrivate() {
 			return g.memory(m)
 		}
-		to := *m
-		to.seen, to.open, to.rests = forgotten, nil, [3]int{}
-		return g.memory(&to)
+		return g.memory(&memory{loop: m.loop, bits: m.bits, count: m.count, seen: forgotten})
 	}
 	for i := range pairs {
 		p := &pairs[i]
