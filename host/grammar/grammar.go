@@ -138,9 +138,9 @@ func (g *Grammar) Fixed() int {
 // begin is the node before the first byte.
 func (g *Grammar) begin() (*node, error) {
 	g.closure.begin(unhurried(), false)
-	g.closure.enter(g.root, nil)
+	g.closure.enter(g.root, nil, false)
 	if err := g.closure.run(); err != nil {
 		return nil, err
 	}
-	return g.node(g.closure.pairs, g.empty || g.closure.complete, false), nil
+	return g.node(g.closure.pairs, g.closure.end.or(end{complete: g.empty}), false), nil
 }

@@ -2,7 +2,14 @@
 
 package grammar
 
-import "github.com/penstock/penstock/host/grammar/lexeme"
+import (
+	"errors"
+
+	"github.com/penstock/penstock/host/grammar/lexeme"
+)
+
+// errUnsure says that what a shadow allows may not be what its state allows, and that this matters.
+var errUnsure = errors.New("it depends on the unique texts that came")
 
 // leads is what the shortest texts that complete a node begin with.
 type leads struct {
@@ -29,12 +36,18 @@ func (g *Grammar) leadsLocked(n *node) (l leads, err error) {
 	if n, err = g.home(n); err != nil {
 		return l, err
 	}
-	least, err := g.shortest(n)
+	least, err := g.shortest(n, false)
 	if err != nil {
+		return l, err
+	}
+	if err := g.sure(n, least); err != nil {
 		return l, err
 	}
 	for i := range n.pairs {
 		p := &n.pairs[i]
+		if p.doubt || p.isBlurred() {
+			continue
+		}
 		want := least - g.restOf(p) // bytes of the lexeme
 		switch {
 		case want <= 0:
@@ -76,6 +89,31 @@ func (g *Grammar) lexemeLeads(s lexeme.State, bytes int, leads *[256]bool) error
 			if n == bytes-1 {
 				leads[b+k] = true
 			}
+		}
+	}
+	return nil
+}
+
+// sure reports errUnsure where what is in doubt may be no longer than the shortest of the rest.
+func (g *Grammar) sure(n *node, least int) error {
+	if n.mayEnd {
+		return errUnsure
+	}
+	for i := range n.pairs {
+		p := &n.pairs[i]
+		if !p.doubt && !p.isBlurred() {
+			continue
+		}
+		length := 1
+		if p.reads <= readsUnique {
+			shortest, err := g.automata.Shortest(lexeme.State(p.at))
+			if err != nil {
+				return err
+			}
+			length = max(length, shortest)
+		}
+		if plus(length, g.restOf(p)) <= least {
+			return errUnsure
 		}
 	}
 	return nil
