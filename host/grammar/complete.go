@@ -57,7 +57,9 @@ func (g *Grammar) MaskCompletable(s State, v *Vocabulary, tokens int, mask []uin
 		}
 	}
 	if err == nil {
-		err = m.narrow(shared)
+		if m.state, err = g.current(n, &m.work); err == nil {
+			err = m.narrow(shared)
+		}
 	}
 	if err != nil && !errors.Is(err, ErrAmbiguous) {
 		return false, err

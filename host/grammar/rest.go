@@ -236,7 +236,7 @@ func (r *completions) spell(is *completion) {
 // lead is how the text that is taken for the shortest begins: with a byte that is a token, if there is one.
 func (r *completions) lead(n *node) (label int32, to *node, err error) {
 	if known := n.lead.Load(); known != nil && known.vocabulary == r.v {
-		to, err = r.follow(n, known.label)
+		to, err = r.follow(known.from, known.label)
 		return known.label, to, err
 	}
 	if err := r.work.spend(leadWork); err != nil {
@@ -249,11 +249,11 @@ func (r *completions) lead(n *node) (label int32, to *node, err error) {
 	if label = r.choose(l); label < 0 {
 		return 0, nil, ErrAmbiguous // to say how the text can be completed
 	}
-	if to, err = r.follow(n, label); err == nil && to == dead {
+	if to, err = r.follow(l.from, label); err == nil && to == dead {
 		err = ErrAmbiguous
 	}
 	if err == nil {
-		n.lead.Store(&lead{r.v, label})
+		n.lead.Store(&lead{r.v, label, l.from})
 	}
 	return label, to, err
 }
@@ -284,6 +284,7 @@ func (r *completions) choose(l leads) int32 {
 type lead struct {
 	vocabulary *Vocabulary
 	label      int32
+	from       *node // see leads
 }
 
 func (r *completions) follow(n *node, label int32) (*node, error) {

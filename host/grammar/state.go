@@ -109,6 +109,7 @@ func (n *node) forget() {
 	n.known.Store(nil)
 	n.sole.Store(nil)
 	n.shadowed.Store(nil)
+	n.lead.Store(nil)
 }
 
 // Start is the state before the first byte.

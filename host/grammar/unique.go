@@ -313,6 +313,36 @@ func (b *Builder) newUnique(u *Unique) unique {
 	return made
 }
 
+// slack is by how many bytes a text may be shorter than it is taken to be, at any time, as a unique
+// text is to come: never, where more than one may have to come, or is begun or ended by rules.
+func (b *Builder) slack() int {
+	slack := 0
+	for i := range b.loops {
+		l := &b.loops[i]
+		for k := range l.Items {
+			item := &l.Items[k]
+			if item.Unique == nil {
+				continue
+			}
+			if !b.isPlain(l.Separator) || item.Unique.Before != 0 && !b.isPlain(item.Unique.Before) || slices.ContainsFunc(l.Ends, func(c Condition) bool {
+				return c.Min > 0 && item.Count > 0 || slices.Contains(c.Must, item.Bit)
+			}) {
+				return never
+			}
+		}
+	}
+	for i := range b.uniques {
+		slack = max(slack, b.uniques[i].plenty)
+	}
+	return slack
+}
+
+// isPlain reports whether a body surely has no rules and loops in it.
+func (b *Builder) isPlain(is Body) bool {
+	n := &b.bodies[is]
+	return n.kind == isLexeme || n.kind <= isAlt && n.kind >= isSeq && !slices.ContainsFunc(n.parts, func(p Body) bool { return b.bodies[p].kind != isLexeme })
+}
+
 // hasShadow reports whether the mask of a node is that of its shadow, but for a few tokens.
 func (g *Grammar) hasShadow(n *node) bool { return len(g.uniques) > 0 && !n.shadow }
 
