@@ -24,7 +24,7 @@ func (g *Grammar) MaskCompletable(s State, v *Vocabulary, tokens int, mask []uin
 	if n == nil {
 		return false, nil
 	}
-	m := &narrowing{completions: newCompletions(g, v), mask: mask, left: tokens - 1, verdicts: map[*node]bool{}}
+	m := &narrowing{completions: newCompletions(g, v), state: n, mask: mask, left: tokens - 1, verdicts: map[*node]verdict{}}
 	fits, failed := m.within(n, tokens)
 	if errors.Is(failed, ErrAmbiguous) {
 		clear(mask)
@@ -39,7 +39,14 @@ func (g *Grammar) MaskCompletable(s State, v *Vocabulary, tokens int, mask []uin
 		clear(mask)
 		return false, failed
 	}
-	if known := n.reach.Load(); err == nil && known != nil && known.vocabulary == v && known.bytes <= m.left && v.spells {
+	shared := n // whose tokens are looked at
+	if !n.takesToken() {
+		if shared, failed = m.shadow(n); failed != nil {
+			clear(mask)
+			return false, failed
+		}
+	}
+	if known := shared.reach.Load(); err == nil && known != nil && known.vocabulary == v && known.bytes <= m.left && v.spells {
 		return true, nil
 	}
 	m.allowed = slices.Clone(mask)
@@ -50,13 +57,15 @@ func (g *Grammar) MaskCompletable(s State, v *Vocabulary, tokens int, mask []uin
 		}
 	}
 	if err == nil {
-		err = m.narrow(n)
+		if m.state, err = g.current(n, &m.work); err == nil {
+			err = m.narrow(shared)
+		}
 	}
 	if err != nil && !errors.Is(err, ErrAmbiguous) {
 		return false, err
 	}
 	if err == nil {
-		n.reach.Store(&reach{v, m.longest})
+		shared.reach.Store(&reach{v, m.longest})
 	}
 	if n.complete {
 		return true, nil
@@ -78,14 +87,24 @@ type reach struct {
 // narrowing is the making of a mask of fewer tokens.
 type narrowing struct {
 	*completions
+	state    *node
 	allowed  []uint32 // by the grammar
 	mask     []uint32
 	left     int // tokens after the next
 	longest  int // rest after a token, in bytes
-	verdicts map[*node]bool
+	verdicts map[*node]verdict
 	last     *node // that was looked at: most often the next is the same
-	lastFits bool
+	lastIs   verdict
 }
+
+// verdict is whether enough tokens are left after a node.
+type verdict uint8
+
+const (
+	tooFew verdict = iota + 1
+	enough
+	unsure // it is a shadow, of which that depends on the state
+)
 
 func (m *narrowing) narrow(n *node) error {
 	if n.takesToken() {
@@ -140,30 +159,55 @@ func (m *narrowing) each(n *node) error {
 
 // consider allows a token where enough are left after it.
 func (m *narrowing) consider(token int32, to *node) error {
-	if m.allowed[token>>5]>>(token&31)&1 == 0 {
+	is := m.lastIs
+	if to != m.last {
+		if is = m.verdicts[to]; is == 0 {
+			var err error
+			if is, err = m.judge(to); err != nil {
+				return err
+			}
+			m.verdicts[to] = is
+		}
+		m.last, m.lastIs = to, is
+	}
+	if m.allowed[token>>5]>>(token&31)&1 == 0 { // by the state, though its shadow allows it
 		return nil
 	}
-	fits, known := m.lastFits, to == m.last
-	if !known {
-		fits, known = m.verdicts[to]
-	}
-	if !known {
-		bytes, err := m.g.Shortest(State{to})
+	if is == unsure {
+		own, err := m.g.token(m.state, m.v, token, &m.work)
 		if err == nil {
-			fits, err = m.within(to, m.left)
+			is, err = m.judge(own)
 		}
-		if errors.Is(err, ErrAmbiguous) {
+		if err != nil {
 			return err
 		}
-		if err != nil { // nobody can tell
-			bytes, fits = never, false
-		}
-		m.longest = max(m.longest, bytes)
-		m.verdicts[to] = fits
 	}
-	m.last, m.lastFits = to, fits
-	if fits {
+	if is == enough {
 		setBit(m.mask, token)
 	}
 	return nil
+}
+
+// judge looks at a node for the first time.
+func (m *narrowing) judge(n *node) (verdict, error) {
+	bytes, err := m.g.Shortest(State{n})
+	fits := false
+	if err == nil {
+		fits, err = m.within(n, m.left)
+	}
+	switch {
+	case errors.Is(err, ErrAmbiguous):
+		return tooFew, err
+	case errors.Is(err, errUnsure):
+		m.longest = max(m.longest, bytes)
+		return unsure, nil
+	case err != nil: // nobody can tell
+		m.longest = never
+		return tooFew, nil
+	}
+	m.longest = max(m.longest, bytes)
+	if fits {
+		return enough, nil
+	}
+	return tooFew, nil
 }

@@ -5,6 +5,7 @@ package grammar
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -19,6 +20,7 @@ type Grammar struct {
 
 	uniques    []unique
 	mostUnique int
+	slack      int // see Builder.slack; never, too, where it is not known how long a lexeme is
 
 	mostKept, mostLexemes int // bytes, see maxKept
 	start                 *node
@@ -58,7 +60,10 @@ func (b *Builder) Build(root Rule) (*Grammar, error) {
 	for i := range b.loops {
 		loops[i] = b.newLoop(&b.loops[i])
 	}
-	g.uniques, g.mostUnique = b.uniques, b.mostUnique
+	g.uniques, g.mostUnique, g.slack = b.uniques, b.mostUnique, b.slack()
+	if slices.Contains(lengths, unknownLength) {
+		g.slack = never
+	}
 	length, err := shortest(b, loops, lengths)
 	if err != nil {
 		return nil, err
@@ -138,9 +143,9 @@ func (g *Grammar) Fixed() int {
 // begin is the node before the first byte.
 func (g *Grammar) begin() (*node, error) {
 	g.closure.begin(unhurried(), false)
-	g.closure.enter(g.root, nil)
+	g.closure.enter(g.root, nil, false)
 	if err := g.closure.run(); err != nil {
 		return nil, err
 	}
-	return g.node(g.closure.pairs, g.empty || g.closure.complete, false), nil
+	return g.node(g.closure.pairs, g.closure.end.or(end{complete: g.empty}), false), nil
 }

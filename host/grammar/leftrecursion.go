@@ -147,7 +147,7 @@ func (r rest) length(m *memory) int {
 	case r.after == outsideLoop:
 		return int(r.bytes)
 	case r.done >= 0:
-		m = m.after(int(r.done))
+		return plus(int(r.bytes), m.restAfter(r.done))
 	}
 	return plus(int(r.bytes), m.rest(r.after))
 }

@@ -25,13 +25,15 @@ type loopItem struct {
 	once       bool
 	unique     int32 // its unique text; -1: none
 	length     int   // bytes of its shortest text; never: the item fits nothing
+	idle       bool  // that it has come changes nothing of what must come after an item
 }
 
 // ending is a Condition.
 type ending struct {
 	must, mustNot []uint64
 	least, most   int
-	again         int // bytes of the shortest item that may come any number of times and counts; never: there is none
+	matter        []int // bits that are to be set still, or whose items count
+	again         int   // bytes of the shortest item that may come any number of times and counts; never: there is none
 }
 
 // memory is what a loop remembers of the items that came. Memories are interned: equal ones are
@@ -41,9 +43,11 @@ type memory struct {
 	id    uint64
 	bits  []uint64
 	count int
-	seen  *seen      // unique texts; nil: none
-	open  []prospect // by ending; nil: not computed
-	rests [3]int     // by where; 0: not computed, else one more than the bytes
+	seen  *seen         // unique texts; nil: none
+	plain *memory       // the same without seen, which knows the following for all of them; nil: it is that itself
+	open  []prospect    // by ending; nil: not computed
+	rests [3]int        // by where; 0: not computed, else one more than the bytes
+	done  map[int32]int // by item: rest after it
 }
 
 // prospect is how an ending can be reached.
@@ -117,10 +121,34 @@ func (lp *loop) ready() {
 			}
 		}
 	}
+	lp.readyBits()
+}
+
+// readyBits finds which bits matter, when byBit is known.
+func (lp *loop) readyBits() {
+	matters := make([]bool, len(lp.byBit))
+	for i := range lp.ends {
+		e := &lp.ends[i]
+		e.matter = e.matter[:0]
+		for bit, lengths := range lp.byBit {
+			must, mustNot, counts := has(e.must, bit), has(e.mustNot, bit), lengths[1] != never
+			matters[bit] = matters[bit] || must || mustNot || counts
+			if !mustNot && (must || counts) {
+				e.matter = append(e.matter, bit)
+			}
+		}
+	}
+	for i := range lp.items {
+		item := &lp.items[i]
+		item.idle = item.count == 0 && (item.bit < 0 || !matters[item.bit])
+	}
 }
 
 // prospects computes how each ending can be reached from m.
 func (m *memory) prospects() []prospect {
+	if m.plain != nil {
+		return m.plain.prospects()
+	}
 	if m.open != nil {
 		return m.open
 	}
@@ -139,10 +167,11 @@ func (lp *loop) prospect(m *memory, e *ending) prospect {
 			return prospect{}
 		}
 	}
-	for bit, lengths := range lp.byBit {
-		if has(m.bits, bit) || has(e.mustNot, bit) {
+	for _, bit := range e.matter {
+		if has(m.bits, bit) {
 			continue
 		}
+		lengths := lp.byBit[bit]
 		if has(e.must, bit) {
 			if min(lengths[0], lengths[1]) == never {
 				return prospect{}

@@ -19,6 +19,9 @@ const (
 
 // rest is the shortest text in bytes that ends the loop, never where none does.
 func (m *memory) rest(at where) int {
+	if m.plain != nil {
+		return m.plain.rest(at)
+	}
 	if m.rests[at] == 0 {
 		least := never
 		for i, p := range m.prospects() {
@@ -30,6 +33,25 @@ func (m *memory) rest(at where) int {
 		m.rests[at] = least + 1
 	}
 	return m.rests[at] - 1
+}
+
+// restAfter is rest after an item.
+func (m *memory) restAfter(item int32) int {
+	if m.plain != nil {
+		return m.plain.restAfter(item)
+	}
+	if m.loop.items[item].idle {
+		return m.rest(afterItem)
+	}
+	known, has := m.done[item]
+	if !has {
+		if m.done == nil {
+			m.done = map[int32]int{}
+		}
+		known = m.after(int(item)).rest(afterItem)
+		m.done[item] = known
+	}
+	return known
 }
 
 // remainder finds the shortest rest that reaches an ending: the shortest item for each bit that
@@ -100,9 +122,10 @@ func (r *remainder) take(c change) {
 // needed takes the shortest item for each bit that must come, and collects the changes that are
 // possible.
 func (r *remainder) needed() {
-	for bit, lengths := range r.loop.byBit {
+	for _, bit := range r.ending.matter {
+		lengths := r.loop.byBit[bit]
 		switch {
-		case has(r.memory.bits, bit) || has(r.ending.mustNot, bit):
+		case has(r.memory.bits, bit):
 		case !has(r.ending.must, bit):
 			if lengths[1] != never {
 				r.ups = append(r.ups, change{lengths[1], true})

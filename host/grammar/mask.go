@@ -130,8 +130,7 @@ type masking struct {
 	path []*node // after each byte of the text that is walked
 	work *work
 
-	doubt  []bool // likewise: what is allowed from there on may not be
-	doubts []int32
+	doubts []int32 // tokens that may not be allowed
 }
 
 func (m *masking) fill(n *node) error {
@@ -172,7 +171,7 @@ const nodesPerStep = 32
 // walk allows the tokens of a trie whose text fits.
 func (m *masking) walk(n *node, t *trie) error {
 	if len(m.path) <= t.depth {
-		m.path, m.doubt = make([]*node, t.depth+1), make([]bool, t.depth+1)
+		m.path = make([]*node, t.depth+1)
 	}
 	path, nodes := m.path, t.nodes
 	path[0] = n
@@ -196,10 +195,9 @@ func (m *masking) walk(n *node, t *trie) error {
 			continue
 		}
 		path[at.depth+1] = to
-		m.doubt[at.depth+1] = m.doubt[at.depth] || path[at.depth].blurs
 		for _, token := range t.tokens[at.first:nodes[i+1].first] {
 			setBit(m.mask, token)
-			if m.doubt[at.depth+1] {
+			if to.doubtful {
 				m.doubts = append(m.doubts, token)
 			}
 		}

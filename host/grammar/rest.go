@@ -56,20 +56,21 @@ func (g *Grammar) Ended(s State) bool {
 	return true
 }
 
-// completions finds how many tokens complete nodes. What it has found it keeps, for one operation.
+// completions finds how many tokens complete nodes, in one operation.
 type completions struct {
-	g     *Grammar
-	v     *Vocabulary
-	known map[*node]*completion
-	work  work
+	g    *Grammar
+	v    *Vocabulary
+	work work
 }
 
-// completion is the text that is taken for the shortest that completes a node, from there on.
+// completion is the text that is taken for the shortest that completes a node, from there on. It is
+// kept with the node.
 type completion struct {
-	label  int32       // its first byte, or 256 + a token that comes for its number
-	tokens int         // that spell it; never: none do
-	first  int32       // of these tokens
-	next   *completion // nil: the text may end here
+	vocabulary *Vocabulary
+	label      int32       // its first byte, or 256 + a token that comes for its number
+	first      int32       // of the tokens that spell it
+	tokens     int         // how many they are; never: none do
+	next       *completion // nil: the text may end here
 }
 
 // named is the label of a token that comes for its number, less the token.
@@ -107,7 +108,7 @@ func (r *completions) farthest(n *node) (token int32, err error) {
 const leadWork = 16
 
 func newCompletions(g *Grammar, v *Vocabulary) *completions {
-	return &completions{g: g, v: v, known: map[*node]*completion{}, work: work{left: maxWork}}
+	return &completions{g: g, v: v, work: work{left: maxWork}}
 }
 
 func (r *completions) within(n *node, tokens int) (bool, error) {
@@ -119,44 +120,99 @@ func (r *completions) within(n *node, tokens int) (bool, error) {
 		return tokens >= 0, nil
 	case bytes <= tokens && r.v.spells:
 		return true, nil
-	case tokens <= 0 || bytes/tokens > r.v.all.depth:
+	case n.blurs && tokens <= 0:
+		return false, errUnsure
+	case tokens <= 0 || len(r.g.uniques) == 0 && bytes/tokens > r.v.all.depth: // with unique texts, fewer bytes may do
 		return false, nil
 	}
 	rest, err := r.of(n)
 	return err == nil && rest.tokens <= tokens, err
 }
 
+// way is a text on the way to a completion. It leads through shadows, which other texts share, as
+// long as it is sure that states themselves would lead on likewise.
+type way struct {
+	path  []stepped
+	exact *node // a state itself that it comes by
+	since int   // how much of the path lies behind that
+}
+
+type stepped struct {
+	at *node
+	is *completion
+}
+
+// of is the completion of a node. Where the node is a shadow, it may be errUnsure.
 func (r *completions) of(n *node) (*completion, error) {
-	type stepped struct {
-		at *node
-		is *completion
+	if known := n.rest.Load(); known != nil && known.vocabulary == r.v {
+		return known, nil
 	}
-	var path []stepped
-	var after *completion
-	for after = r.known[n]; after == nil; after = r.known[n] {
-		if n.complete {
-			after = &completion{}
-			r.known[n] = after
-			break
-		}
-		err := r.work.spend(1)
-		label, to := int32(0), dead
-		if err == nil {
-			label, to, err = r.lead(n)
-		}
-		if err != nil {
-			return &completion{tokens: never}, err
-		}
-		path = append(path, stepped{n, &completion{label: label}})
-		n = to
+	w := way{exact: n}
+	after, err := r.end(&w)
+	if err != nil {
+		return &completion{tokens: never}, err
 	}
-	for i := len(path) - 1; i >= 0; i-- {
-		at := path[i]
+	for i := len(w.path) - 1; i >= 0; i-- {
+		at := w.path[i]
 		at.is.next = after
 		r.spell(at.is)
-		r.known[at.at], after = at.is, at.is
+		if after = at.is; i >= w.since {
+			at.at.rest.Store(after)
+		}
 	}
+	n.rest.Store(after)
 	return after, nil
+}
+
+// end leads a way to a node whose completion is known.
+func (r *completions) end(w *way) (*completion, error) {
+	at, err := r.shadow(w.exact)
+	for err == nil {
+		if known := at.rest.Load(); known != nil && known.vocabulary == r.v {
+			return known, nil
+		}
+		if at.complete && !at.mayEnd {
+			return &completion{vocabulary: r.v}, nil
+		}
+		if err := r.work.spend(1); err != nil {
+			return nil, err
+		}
+		label, to, failed := r.lead(at)
+		if errors.Is(failed, errUnsure) && !w.exact.shadow {
+			at, err = r.catchUp(w)
+			continue
+		}
+		if failed != nil {
+			return nil, failed
+		}
+		w.path = append(w.path, stepped{at, &completion{vocabulary: r.v, label: label}})
+		at = to
+	}
+	return nil, err
+}
+
+// catchUp has the state itself go the way so far, and returns its shadow.
+func (r *completions) catchUp(w *way) (*node, error) {
+	for _, s := range w.path[w.since:] {
+		to, err := r.follow(w.exact, s.is.label)
+		if err == nil && to == dead {
+			err = ErrAmbiguous // to say how the text can be completed
+		}
+		if err != nil {
+			return nil, err
+		}
+		w.exact = to
+	}
+	w.since = len(w.path)
+	return r.shadow(w.exact)
+}
+
+// shadow is that of a node that has one, or the node.
+func (r *completions) shadow(n *node) (*node, error) {
+	if !r.g.hasShadow(n) {
+		return n, nil
+	}
+	return r.g.shadowOf(n, &r.work)
 }
 
 // spell counts the tokens of a rest, from those of the rests after it.
@@ -180,7 +236,7 @@ func (r *completions) spell(is *completion) {
 // lead is how the text that is taken for the shortest begins: with a byte that is a token, if there is one.
 func (r *completions) lead(n *node) (label int32, to *node, err error) {
 	if known := n.lead.Load(); known != nil && known.vocabulary == r.v {
-		to, err = r.follow(n, known.label)
+		to, err = r.follow(known.from, known.label)
 		return known.label, to, err
 	}
 	if err := r.work.spend(leadWork); err != nil {
@@ -193,11 +249,11 @@ func (r *completions) lead(n *node) (label int32, to *node, err error) {
 	if label = r.choose(l); label < 0 {
 		return 0, nil, ErrAmbiguous // to say how the text can be completed
 	}
-	if to, err = r.follow(n, label); err == nil && to == dead {
+	if to, err = r.follow(l.from, label); err == nil && to == dead {
 		err = ErrAmbiguous
 	}
 	if err == nil {
-		n.lead.Store(&lead{r.v, label})
+		n.lead.Store(&lead{r.v, label, l.from})
 	}
 	return label, to, err
 }
@@ -228,6 +284,7 @@ func (r *completions) choose(l leads) int32 {
 type lead struct {
 	vocabulary *Vocabulary
 	label      int32
+	from       *node // see leads
 }
 
 func (r *completions) follow(n *node, label int32) (*node, error) {

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/penstock/penstock/host/grammar/lexeme"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -46,7 +47,7 @@ func walkWithin(t *testing.T, g *Grammar, v *Vocabulary, r *rand.Rand, tokens in
 	t.Helper()
 	s, mask := g.Start(), make([]uint32, v.Words())
 	for left := tokens; left > 0; left-- {
-		known := s.node.reach.Load()
+		known := reachOf(t, g, v, s)
 		fits, err := g.MaskCompletable(s, v, left, mask)
 		if errors.Is(err, ErrAmbiguous) {
 			return tokens - left
@@ -68,7 +69,7 @@ func walkWithin(t *testing.T, g *Grammar, v *Vocabulary, r *rand.Rand, tokens in
 				}
 			}
 			in := mask[token/32]>>(token%32)&1 == 1
-			if whole := s.node.reach.Load() != known; in != ok && (in || whole) { // else it takes too many steps to tell of all
+			if whole := reachOf(t, g, v, s) != known; in != ok && (in || whole) { // else it takes too many steps to tell of all
 				t.Fatalf("%s: %d of %d tokens left, token %d %q: in the mask %v, fits %v", where, left, tokens, token, v.pieces[token], in, ok)
 			}
 			if in && !v.isEnd[token] {
@@ -87,6 +88,19 @@ func walkWithin(t *testing.T, g *Grammar, v *Vocabulary, r *rand.Rand, tokens in
 		t.Fatalf("%s: not complete after %d tokens", where, tokens)
 	}
 	return tokens
+}
+
+// reachOf is what is kept of a whole mask.
+func reachOf(t *testing.T, g *Grammar, v *Vocabulary, s State) *reach {
+	t.Helper()
+	if s.node.takesToken() {
+		return s.node.reach.Load()
+	}
+	n, err := newCompletions(g, v).shadow(s.node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n.reach.Load()
 }
 
 // bytesVocabulary has a token for each byte, and a few longer ones.
@@ -140,6 +154,34 @@ func TestGrammar_Rest_CountsTokens(t *testing.T) {
 				t.Errorf("it takes %d tokens, %v, want %d, %v", n, err, c.want, c.err)
 			}
 		})
+	}
+}
+
+// As many tokens as Rest tells complete the text, also where it is not known how long a text must be
+// of which there are enough.
+func TestGrammar_Completes_WithAsManyAsRest(t *testing.T) {
+	b := NewBuilder()
+	root := b.Rule()
+	b.Define(root, b.Loop(Loop{Items: []Item{
+		{Is: re(b, ";"), Bit: -1, Count: 1, Unique: &Unique{Text: exprOf(b, "(é|ü){1,20}"), Decoder: lexeme.UTF8}},
+	}, Ends: []Condition{{Min: 2, Max: lexeme.Unbounded}}}))
+	g, err := b.Build(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := bytesVocabulary(steadytest.Rand(t))
+	for text := ""; text != "é;éé;"; {
+		s := follow(t, g, g.Start(), text)
+		n, err := g.Rest(s, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for tokens, want := range map[int]bool{n - 1: false, n: true, n + 1: true} {
+			if fits, err := g.Completes(s, v, tokens); fits != want || err != nil {
+				t.Errorf("%q: %d of %d tokens complete it: %v, %v", text, tokens, n, fits, err)
+			}
+		}
+		text = "é;éé;"[:len(text)+1]
 	}
 }
 

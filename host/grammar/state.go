@@ -30,12 +30,25 @@ type pair struct {
 	below  *frame
 	trail  *trail // the unique text that it reads, or that has come before it and is not remembered yet; nil: neither
 	unique int32  // which one
+	doubt  bool   // in a shadow: a text of which it is not known what it must not be has ended on the way
 }
 
+// comparePairs has a pair that is in doubt come behind the same that is not.
 func comparePairs(a, b pair) int {
 	return cmp.Or(cmp.Compare(a.reads, b.reads), cmp.Compare(a.at, b.at), cmp.Compare(a.to, b.to),
 		cmp.Compare(a.memory.name(), b.memory.name()), cmp.Compare(a.below.name(), b.below.name()),
-		cmp.Compare(a.unique, b.unique), cmp.Compare(a.trail.name(), b.trail.name()))
+		cmp.Compare(a.unique, b.unique), cmp.Compare(a.trail.name(), b.trail.name()),
+		compareBools(a.doubt, b.doubt))
+}
+
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
 }
 
 func (t *trail) name() uint64 {
@@ -66,14 +79,18 @@ type node struct {
 	private    uint32 // that of the private table, where the node is private; 0: it is shared
 	shadow     bool   // see Grammar.shadow
 	records    bool   // a pair reads a unique text that is known, or has one to remember
-	blurs      bool   // a pair has one of which it is not known what it must not be
+	blurs      bool   // a pair is in doubt, or reads a text of which it is not known what it must not be
+	doubtful   bool   // all pairs are in doubt, and the end
+	mayEnd     bool   // the text may end, which is in doubt
 	automata   *lexeme.Automata
 	pairs      []pair
 	complete   bool // the text may end
 	next       [16]atomic.Pointer[steps]
 	known      atomic.Pointer[maskOf]
 	sole       atomic.Pointer[sole] // nil: not looked for
+	shadowed   atomic.Pointer[node] // its shadow; nil: not made
 	lead       atomic.Pointer[lead]
+	rest       atomic.Pointer[completion]
 	reach      atomic.Pointer[reach]
 }
 
@@ -91,6 +108,8 @@ func (n *node) forget() {
 	}
 	n.known.Store(nil)
 	n.sole.Store(nil)
+	n.shadowed.Store(nil)
+	n.lead.Store(nil)
 }
 
 // Start is the state before the first byte.
@@ -138,7 +157,7 @@ func (g *Grammar) Shortest(s State) (int, error) {
 	if s.node == nil {
 		return never, nil
 	}
-	if s.node.complete {
+	if s.node.complete && !s.node.mayEnd {
 		return 0, nil
 	}
 	w := unhurried()
@@ -149,15 +168,16 @@ func (g *Grammar) Shortest(s State) (int, error) {
 	g.long.Store(true)
 	least := never
 	err := g.withRoom(w, func() (err error) {
-		least, err = g.shortest(s.node)
+		least, err = g.shortest(s.node, true)
 		return err
 	})
 	return least, err
 }
 
 // shortest looks at lexemes that may end here last. Where they do, other pairs have what comes then, unless no byte of them has been read:
-// then one must be.
-func (g *Grammar) shortest(n *node) (int, error) {
+// then one must be. It leaves out what is in doubt. A text of which it is not known what it must not be counts, if at all, as long as it may
+// have to be.
+func (g *Grammar) shortest(n *node, blurred bool) (int, error) {
 	n, err := g.home(n)
 	if err != nil {
 		return never, err
@@ -165,11 +185,16 @@ func (g *Grammar) shortest(n *node) (int, error) {
 	least := never
 	for i := range n.pairs {
 		p := &n.pairs[i]
-		if p.reads <= readsUnique && g.automata.Accepts(lexeme.State(p.at)) {
-			continue
-		}
 		length := 1
-		if p.reads <= readsUnique {
+		switch {
+		case p.doubt || p.isBlurred() && !blurred:
+			continue
+		case p.isBlurred():
+			length = g.uniques[p.unique].ample
+		case p.reads > readsUnique:
+		case g.automata.Accepts(lexeme.State(p.at)):
+			continue
+		default:
 			if length, err = g.automata.Shortest(lexeme.State(p.at)); err != nil {
 				return never, err
 			}
@@ -178,7 +203,7 @@ func (g *Grammar) shortest(n *node) (int, error) {
 	}
 	for i := range n.pairs {
 		p := &n.pairs[i]
-		if p.reads > readsUnique || !g.automata.Accepts(lexeme.State(p.at)) || g.restOf(p)+1 >= least {
+		if p.reads > readsUnique || p.doubt || p.isBlurred() || !g.automata.Accepts(lexeme.State(p.at)) || g.restOf(p)+1 >= least {
 			continue
 		}
 		length, err := g.shortestOn(lexeme.State(p.at))

@@ -114,7 +114,7 @@ func (g *Grammar) compute(n *node, b byte, w *work) (*node, error) {
 			if err := w.also(len(x.pairs[k])); err != nil {
 				return nil, err
 			}
-			last = g.node(slices.Clone(x.pairs[k]), false, n.shadow)
+			last = g.node(slices.Clone(x.pairs[k]), end{}, n.shadow)
 		}
 		before = k
 		g.remember(n, b&^15+byte(k), last)
@@ -129,7 +129,7 @@ func (g *Grammar) compute(n *node, b byte, w *work) (*node, error) {
 			}
 		}
 	}
-	to := g.node(c.pairs, c.complete, n.shadow)
+	to := g.node(c.pairs, c.end, n.shadow)
 	for k := range x.pairs {
 		if x.ends[k] && slices.Equal(x.pairs[k], x.pairs[b&15]) {
 			g.remember(n, b&^15+byte(k), to)
@@ -185,18 +185,29 @@ type spot struct {
 	below  *frame
 	trail  *trail // of a unique text that is not remembered yet; nil: none
 	unique int32
+	doubt  bool // see pair
 }
 
 // closure collects what can be read from places. It is scratch of a grammar, under its lock.
 type closure struct {
-	g        *Grammar
-	seen     map[spot]struct{}
-	open     []spot
-	pairs    []pair
-	most     int // of pairs, before those that are equal are taken out
-	complete bool
-	work     *work
-	shadow   bool // see Grammar.shadow
+	g      *Grammar
+	seen   map[spot]struct{}
+	open   []spot
+	pairs  []pair
+	most   int // of pairs, before those that are equal are taken out
+	end    end
+	work   *work
+	shadow bool // see Grammar.shadow
+}
+
+// end is whether a text may end, and whether that is in doubt.
+type end struct{ complete, doubt bool }
+
+// or is that of what is one or the other.
+func (e end) or(other end) end {
+	sure := e.complete && !e.doubt || other.complete && !other.doubt
+	complete := e.complete || other.complete
+	return end{complete, complete && !sure}
 }
 
 func (c *closure) begin(w *work, shadow bool) {
@@ -207,7 +218,7 @@ func (c *closure) begin(w *work, shadow bool) {
 		c.seen = map[spot]struct{}{}
 	}
 	clear(c.seen)
-	c.open, c.pairs, c.most, c.complete, c.work = c.open[:0], c.pairs[:0], maxPairs, false, w
+	c.open, c.pairs, c.most, c.end, c.work = c.open[:0], c.pairs[:0], maxPairs, end{}, w
 	c.shadow = shadow
 }
 
@@ -237,9 +248,9 @@ func (c *closure) run() error {
 		}
 		if c.g.ends[s.at] {
 			if s.below == nil {
-				c.complete = true
+				c.end = c.end.or(end{true, s.doubt})
 			} else {
-				c.visit(spot{at: s.below.to, memory: s.below.memory, below: s.below.below})
+				c.visit(spot{at: s.below.to, memory: s.below.memory, below: s.below.below, doubt: s.doubt})
 			}
 			continue
 		}
@@ -272,17 +283,17 @@ func (c *closure) follow(s spot, e edge) (err error) {
 	case toEmpty:
 		c.visit(to)
 	case toLexeme:
-		c.pairs = append(c.pairs, pair{readsBytes, int32(g.words[e.arg]), e.to, s.memory, s.below, s.trail, s.unique})
+		c.pairs = append(c.pairs, pair{readsBytes, int32(g.words[e.arg]), e.to, s.memory, s.below, s.trail, s.unique, s.doubt})
 	case toToken:
-		c.pairs = append(c.pairs, pair{readsToken, e.arg, e.to, s.memory, s.below, s.trail, s.unique})
+		c.pairs = append(c.pairs, pair{readsToken, e.arg, e.to, s.memory, s.below, s.trail, s.unique, s.doubt})
 	case toOther:
-		c.pairs = append(c.pairs, pair{readsOther, e.arg, e.to, s.memory, s.below, s.trail, s.unique})
+		c.pairs = append(c.pairs, pair{readsOther, e.arg, e.to, s.memory, s.below, s.trail, s.unique, s.doubt})
 	case toUnique:
 		return c.followUnique(s, e)
 	case toCall:
-		c.enter(e.arg, g.frame(frameKey{e.to, s.memory, s.below}))
+		c.enter(e.arg, g.frame(frameKey{e.to, s.memory, s.below}), s.doubt)
 	case toJump:
-		c.enter(e.arg, s.below)
+		c.enter(e.arg, s.below, s.doubt)
 	case toItem:
 		if s.memory.may(int(e.arg)) {
 			c.visit(to)
@@ -306,9 +317,9 @@ func (c *closure) follow(s spot, e edge) (err error) {
 }
 
 // enter goes on at the beginning of a procedure.
-func (c *closure) enter(procedure int32, below *frame) {
+func (c *closure) enter(procedure int32, below *frame, doubt bool) {
 	p := &c.g.procedures[procedure]
-	s := spot{at: p.start, below: below}
+	s := spot{at: p.start, below: below, doubt: doubt}
 	if p.loop >= 0 {
 		s.memory = c.g.memory(c.g.loops[p.loop].empty())
 	}

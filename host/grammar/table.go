@@ -103,26 +103,33 @@ func (g *Grammar) memory(m *memory) *memory {
 	known := t.memories[k]
 	if known == nil {
 		known = &memory{loop: m.loop, id: g.name(), bits: m.bits, count: m.count, seen: k.seen}
+		if k.seen != nil {
+			known.plain = g.memory(&memory{loop: m.loop, bits: m.bits, count: m.count})
+		}
 		t.memories[k] = known
 		t.bytes += 240 + 16*len(m.bits) + 24*len(m.loop.ends)
 	}
 	return known
 }
 
+func (n *node) end() end { return end{n.complete, n.mayEnd} }
+
 // node interns a set of pairs, which is its own afterwards. No pairs and no end is dead.
-func (g *Grammar) node(pairs []pair, complete, shadow bool) *node {
-	if len(pairs) == 0 && !complete {
+func (g *Grammar) node(pairs []pair, end end, shadow bool) *node {
+	if len(pairs) == 0 && !end.complete {
 		return dead
 	}
 	pairs = distinct(pairs)
-	n := &node{generation: g.generation, automata: g.automata, complete: complete, shadow: shadow}
+	n := &node{generation: g.generation, automata: g.automata, complete: end.complete, mayEnd: end.doubt, shadow: shadow}
+	n.doubtful = !end.complete || end.doubt
 	for i := range pairs {
 		p := &pairs[i]
 		if p.isPrivate() {
 			n.private = g.privates
 		}
 		n.records = n.records || p.trail.isKnown()
-		n.blurs = n.blurs || p.trail == blurred
+		n.blurs = n.blurs || p.doubt || p.isBlurred()
+		n.doubtful = n.doubtful && p.doubt
 	}
 	if n.private != 0 {
 		n.pairs = slices.Clone(pairs)
@@ -136,7 +143,7 @@ func (g *Grammar) node(pairs []pair, complete, shadow bool) *node {
 	}
 	key := h.Sum64()
 	for _, n := range g.table.nodes[key] {
-		if n.complete == complete && n.shadow == shadow && slices.Equal(n.pairs, pairs) {
+		if n.end() == end && n.shadow == shadow && slices.Equal(n.pairs, pairs) {
 			return n
 		}
 	}
@@ -149,7 +156,10 @@ func (g *Grammar) node(pairs []pair, complete, shadow bool) *node {
 // distinct sorts pairs and takes out those that are equal.
 func distinct(pairs []pair) []pair {
 	slices.SortFunc(pairs, comparePairs)
-	return slices.Compact(pairs)
+	return slices.CompactFunc(pairs, func(a, b pair) bool {
+		b.doubt = a.doubt
+		return a == b
+	})
 }
 
 // bound forgets all where too much is kept.
@@ -245,5 +255,5 @@ func (g *Grammar) home(n *node) (*node, error) {
 			p.at = int32(at)
 		}
 	}
-	return g.node(pairs, n.complete, n.shadow), nil
+	return g.node(pairs, n.end(), n.shadow), nil
 }

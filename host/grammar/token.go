@@ -105,7 +105,7 @@ func (g *Grammar) namedLocked(n, text *node, token int32, w *work) (*node, error
 		return nil, err
 	}
 	c := &g.closure
-	c.begin(w, false)
+	c.begin(w, n.shadow)
 	for _, p := range n.pairs {
 		if p.reads == readsToken && p.at == token || p.reads == readsOther && p.at != token {
 			if err := g.settleTrail(&p, w); err != nil {
@@ -116,5 +116,5 @@ func (g *Grammar) namedLocked(n, text *node, token int32, w *work) (*node, error
 			}
 		}
 	}
-	return g.node(append(c.pairs, text.pairs...), c.complete || text.complete, false), nil
+	return g.node(append(c.pairs, text.pairs...), c.end.or(text.end()), n.shadow), nil
 }

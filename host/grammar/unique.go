@@ -31,6 +31,7 @@ type unique struct {
 	Unique
 	word   int // the lexeme of its texts
 	plenty int // bytes within which there are more texts than there may be
+	ample  int // likewise, whatever has been read of them; 0: not known
 }
 
 // trail is a unique text as far as it has been read, in bytes, the last one first.
@@ -47,6 +48,10 @@ var (
 	dropped = &trail{id: 2} // in a shadow: it has begun before
 	blurred = &trail{id: 3} // in a shadow: what it must not be is not known
 )
+
+// isBlurred reports whether a pair reads a text of which it is not known what it must not be. That
+// it ends is in doubt then; and that it goes on too, where there may be no more texts than came.
+func (p *pair) isBlurred() bool { return p.reads == readsUnique && p.trail == blurred }
 
 func (t *trail) isKnown() bool { return t != nil && t != dropped && t != blurred }
 
@@ -100,8 +105,7 @@ func (p *pair) isPrivate() bool {
 
 // noted is what a loop remembers after a unique text, of which w pays the length.
 func (g *Grammar) noted(m *memory, u int32, t *trail, w *work) (*memory, error) {
-	to := *m
-	to.open, to.rests = nil, [3]int{}
+	to := memory{loop: m.loop, bits: m.bits, count: m.count}
 	if m.seen.number() >= g.mostUnique {
 		return m, nil
 	}
@@ -181,16 +185,17 @@ func (c *closure) followUnique(s spot, e edge) error {
 	if err != nil || start == lexeme.Dead {
 		return err
 	}
-	t := atBegin
+	t, ends := atBegin, s.doubt
 	switch {
 	case s.memory.seen == forgotten:
-		t = blurred
+		t, ends = blurred, true
+		s.doubt = s.doubt || g.uniques[e.arg].ample == 0
 	case c.shadow:
 		t = dropped
 	}
-	c.pairs = append(c.pairs, pair{readsUnique, int32(start), e.to, s.memory, s.below, t, e.arg})
+	c.pairs = append(c.pairs, pair{readsUnique, int32(start), e.to, s.memory, s.below, t, e.arg, s.doubt})
 	if g.automata.Accepts(start) {
-		c.visit(spot{e.to, s.memory, s.below, t, e.arg})
+		c.visit(spot{e.to, s.memory, s.below, t, e.arg, ends})
 	}
 	return c.work.spend(1 + s.memory.seen.number()/16)
 }
@@ -242,7 +247,7 @@ func (g *Grammar) computePrivate(n *node, b byte, w *work) (*node, error) {
 			}
 		}
 	}
-	return g.node(c.pairs, c.complete, false), nil
+	return g.node(c.pairs, c.end, false), nil
 }
 
 // settleTrail has a pair that reads what follows a unique text remember the text.
@@ -256,7 +261,7 @@ func (g *Grammar) settleTrail(p *pair, w *work) (err error) {
 
 // behind is the spot where the lexeme that a pair reads has ended.
 func (p *pair) behind() spot {
-	s := spot{at: p.to, memory: p.memory, below: p.below}
+	s := spot{at: p.to, memory: p.memory, below: p.below, doubt: p.doubt || p.isBlurred()}
 	if p.reads == readsUnique {
 		s.trail, s.unique = p.trail, p.unique
 	}
@@ -272,9 +277,7 @@ func (g *Grammar) shadow(n *node) *node {
 		if !m.isPrivate() {
 			return g.memory(m)
 		}
-		to := *m
-		to.seen, to.open, to.rests = forgotten, nil, [3]int{}
-		return g.memory(&to)
+		return g.memory(&memory{loop: m.loop, bits: m.bits, count: m.count, seen: forgotten})
 	}
 	for i := range pairs {
 		p := &pairs[i]
@@ -283,7 +286,7 @@ func (g *Grammar) shadow(n *node) *node {
 		}
 		p.memory, p.below = forget(p.memory), g.moveFrames(p.below, moved, forget)
 	}
-	return g.node(pairs, n.complete, true)
+	return g.node(pairs, n.end(), true)
 }
 
 // moveFrames makes a stack anew, with memories by another function. What is moved already is known.
@@ -303,11 +306,41 @@ func (g *Grammar) moveFrames(top *frame, moved map[*frame]*frame, of func(*memor
 
 // newUnique prepares a Unique to be followed.
 func (b *Builder) newUnique(u *Unique) unique {
-	made := unique{Unique: *u, plenty: unknownLength, word: int(b.bodies[b.Lexeme(u.Text, u.Decoder)].arg)}
+	made := unique{Unique: *u, plenty: unknownLength, ample: b.Lexemes.Ample(u.Text, b.mostUnique), word: int(b.bodies[b.Lexeme(u.Text, u.Decoder)].arg)}
 	if n, ok := b.Lexemes.Plenty(u.Text, b.mostUnique+1); ok {
 		made.plenty = n
 	}
 	return made
+}
+
+// slack is by how many bytes a text may be shorter than it is taken to be, at any time, as a unique
+// text is to come: never, where more than one may have to come, or is begun or ended by rules.
+func (b *Builder) slack() int {
+	slack := 0
+	for i := range b.loops {
+		l := &b.loops[i]
+		for k := range l.Items {
+			item := &l.Items[k]
+			if item.Unique == nil {
+				continue
+			}
+			if !b.isPlain(l.Separator) || item.Unique.Before != 0 && !b.isPlain(item.Unique.Before) || slices.ContainsFunc(l.Ends, func(c Condition) bool {
+				return c.Min > 0 && item.Count > 0 || slices.Contains(c.Must, item.Bit)
+			}) {
+				return never
+			}
+		}
+	}
+	for i := range b.uniques {
+		slack = max(slack, b.uniques[i].plenty)
+	}
+	return slack
+}
+
+// isPlain reports whether a body surely has no rules and loops in it.
+func (b *Builder) isPlain(is Body) bool {
+	n := &b.bodies[is]
+	return n.kind == isLexeme || n.kind <= isAlt && n.kind >= isSeq && !slices.ContainsFunc(n.parts, func(p Body) bool { return b.bodies[p].kind != isLexeme })
 }
 
 // hasShadow reports whether the mask of a node is that of its shadow, but for a few tokens.
@@ -319,6 +352,9 @@ func (g *Grammar) shadowOf(n *node, w *work) (to *node, err error) {
 		return nil, err
 	}
 	defer g.unlock()
+	if known := n.shadowed.Load(); known != nil && known.generation == g.generation {
+		return known, nil
+	}
 	if err := g.prepared(w, n); err != nil {
 		return nil, err
 	}
@@ -329,6 +365,8 @@ func (g *Grammar) shadowOf(n *node, w *work) (to *node, err error) {
 		home, err := g.home(n)
 		if err == nil {
 			to = g.shadow(home)
+			home.shadowed.Store(to)
+			n.shadowed.Store(to)
 		}
 		return err
 	})

@@ -108,6 +108,73 @@ func TestGrammar_Unique_SharesMasks(t *testing.T) {
 	}
 }
 
+// members is an object with so many listed names, of which the first ones must be there, and any others.
+func members(t testing.TB, names, needed int) *Grammar {
+	t.Helper()
+	b := NewBuilder()
+	root := b.Rule()
+	quote := re(b, `"`)
+	var listed []lexeme.Expr
+	l, end := Loop{Separator: re(b, ",")}, Condition{Max: lexeme.Unbounded}
+	for i := range names {
+		name := fmt.Sprintf("item %d of the catalogue", i*7919%names)
+		listed = append(listed, b.Lexemes.Text(name))
+		l.Items = append(l.Items, Item{Is: re(b, `"`+name+`":[0-9]`), Bit: i, Once: true})
+		if i < needed {
+			end.Must = append(end.Must, i)
+		}
+	}
+	others := b.Lexemes.Not(b.Lexemes.Or(listed...))
+	l.Items = append(l.Items, Item{Is: re(b, `":[0-9]`), Bit: -1, Unique: &Unique{Before: quote, Text: others, Decoder: lexeme.JSONString}})
+	l.Ends = []Condition{end}
+	b.Define(root, b.Seq(re(b, `\{`), b.Loop(l), re(b, `\}`)))
+	g, err := b.Build(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// How a text can be completed, and which tokens leave enough for that, is found once for all texts
+// that differ in nothing but what they have seen.
+func TestGrammar_Unique_SharesCompletions(t *testing.T) {
+	g := members(t, 100, 5)
+	v := bytesVocabulary(steadytest.Rand(t))
+	walk := func(text string) {
+		t.Helper()
+		s, mask := g.Start(), make([]uint32, v.Words())
+		for i := range text {
+			n, err := g.Rest(s, v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if fits, err := g.MaskCompletable(s, v, n+4, mask); !fits || err != nil {
+				t.Fatalf("%q: %v, %v", text[:i], fits, err)
+			}
+			s = follow(t, g, s, text[i:i+1])
+		}
+	}
+	count := func() (n int) {
+		for _, same := range g.table.nodes {
+			n += len(same)
+		}
+		return n
+	}
+	walk(`{"ab":1,"ba":2,"x`)
+	before := count()
+	for i := range 20 {
+		walk(fmt.Sprintf(`{"k%c":3,"%d0":4,"t`, 'a'+i, i))
+	}
+	if n := count(); n > before+20*20 {
+		t.Errorf("%d states were kept for one text, %d for twenty more", before, n)
+	}
+	s := follow(t, g, g.Start(), `{"another":1,"name":2,"`)
+	r := newCompletions(g, v)
+	if _, err := r.of(s.node); err != nil || r.work.left < maxWork-2000 {
+		t.Errorf("it took %d steps to complete a text like others: %v", maxWork-r.work.left, err)
+	}
+}
+
 // What many texts take stays within the bound, and states that are held go on as before.
 func TestGrammar_Unique_MemoryIsBounded(t *testing.T) {
 	g := uniqueStrings(t, `.*`)

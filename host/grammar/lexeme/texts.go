@@ -141,3 +141,80 @@ func (a *Arena) plenty(x Expr, count int) (int, bool) {
 	}
 	return 0, false
 }
+
+// Ample is a number of bytes within which more than so many of x's texts can be written, whatever
+// the decoder, and whatever one of them has begun with; 0 where that is not so, or takes more than a
+// look at the expression. It is so where all is allowed but for some texts.
+func (a *Arena) Ample(x Expr, count int) (bytes int) {
+	_ = a.bounded(stepsPerTexts, func() { bytes = a.ample(x, count) })
+	return bytes
+}
+
+func (a *Arena) ample(x Expr, count int) int {
+	parts := []Expr{x}
+	if a.at(x).kind == intersection {
+		parts = a.parts(x)
+	}
+	all := All
+	more := int64(count)
+	for _, p := range parts {
+		switch n := *a.at(p); {
+		case n.kind == complement:
+			more += int64(a.atMost(Expr(n.a)))
+		case n.kind == repetition && n.max == far && a.at(Expr(n.a)).kind == class && all == All:
+			all = p
+		default:
+			return 0
+		}
+	}
+	of, low, _ := a.counted(all)
+	characters := int64(0)
+	for _, r := range Intersect(plainRanges[PlainASCII], a.rangesOf(of)) {
+		characters += int64(r.High - r.Low + 1)
+	}
+	if characters < 2 || more >= far || a.err != nil {
+		return 0
+	}
+	bytes := int(low)
+	for texts := int64(1); texts <= more; texts *= characters {
+		bytes++
+	}
+	return bytes
+}
+
+// atMost is a number of texts that x has no more than; far: there may be any number of them.
+func (a *Arena) atMost(x Expr) int32 {
+	n := *a.at(x)
+	if n.most >= far || !a.spend(1) {
+		return far
+	}
+	switch n.kind {
+	case void:
+		return 0
+	case empty:
+		return 1
+	case class:
+		count := int32(0)
+		for _, r := range a.rangesOf(x) {
+			count += r.High - r.Low + 1
+		}
+		return count
+	case sequence:
+		return times(a.atMost(Expr(n.a)), a.atMost(Expr(n.b)))
+	case union:
+		count := int32(0)
+		for _, p := range a.parts(x) {
+			count = plus(count, a.atMost(p))
+		}
+		return count
+	case repetition:
+		if n.min == n.max && n.max < 8 {
+			count := int32(1)
+			for range n.max {
+				count = times(count, a.atMost(Expr(n.a)))
+			}
+			return count
+		}
+	}
+	return far
+}
