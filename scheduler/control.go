@@ -32,7 +32,7 @@ func (st *Stream) SetChain(ctx context.Context, stages []chain.Stage) error {
 			if err := j.chain.CanReplace(stages); err != nil {
 				return fmt.Errorf("%w: %w", ErrBadRequest, err)
 			}
-			if j.started && j.worker == nil && chain.Guarded(stages) {
+			if j.started && chain.Guarded(stages) {
 				s.giveWorker(j, true) // a grammar reads the whole answer first
 			}
 			return nil

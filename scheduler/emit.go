@@ -53,6 +53,9 @@ func (s *Scheduler) emitAlone(j *job) {
 // collect takes over what a job's worker has done. Control calls that waited for it are tried with the next commands.
 func (s *Scheduler) collect(j *job) {
 	err := j.worker.Collect()
+	if j.drafting() {
+		j.guess.row = j.worker.Row()
+	}
 	p := j.calls.atWork
 	j.calls.atWork = nil
 	s.emitAlone(j)

@@ -13,16 +13,21 @@ import (
 // This file drafts what needs no guess: under a grammar often one text alone can come next, as the rest of a name that has begun. It is
 // checked as any draft is, so the answer stays the same where the model writes that text in other tokens.
 
-// foresee asks the stages of a job what they leave no choice of. It reports whether there is something.
+// foresee asks the stages of a job what they leave no choice of, where its budget bears that: to ask takes time, too. It reports whether
+// there is something.
 func (s *Scheduler) foresee(j *job) bool {
 	g, most := &j.guess, s.roomAhead(j)
-	g.foreseen, g.ask.Grade = g.foreseen[:0], min(g.ask.Grade, draft.Grades-1)
-	if most < 1 || !j.worker.Idle() {
+	g.foreseen, g.foresight, g.ask.Grade = g.foreseen[:0], 0, min(g.ask.Grade, draft.Grades-1)
+	if most < 1 || !j.worker.Idle() || !j.chain.Foresees() || s.speculation.alone == 0 || g.budget.Left() < g.asking {
 		return false
 	}
+	start := s.config.Clock()
 	if err := panics.Try(func() error { g.foreseen = append(g.foreseen, j.chain.Foresee(most)...); return nil }); err != nil {
 		s.logPanic(err)
 	}
+	g.foresight = s.config.Clock().Sub(start)
+	g.asking = g.foresight
+	s.speculation.foresight += g.foresight
 	return len(g.foreseen) > 0
 }
 

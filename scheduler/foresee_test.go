@@ -24,6 +24,7 @@ type prophet struct {
 	rng     *rand.Rand
 	errs    float64
 	often   float64 // the part of the tokens at which it foresees something
+	takes   time.Duration // to be asked
 	history []scheduler.Token
 	panics  bool
 }
@@ -44,6 +45,7 @@ func (o *prophet) Foresee(most int) []scheduler.Token {
 	if o.panics {
 		panic("a stage that cannot see")
 	}
+	o.backend.Advance(o.takes)
 	if o.rng.Float64() >= o.often {
 		return nil
 	}
@@ -98,13 +100,13 @@ func TestForesee_AnyForesight_SameEvents(t *testing.T) {
 func TestForesee_Passes(t *testing.T) {
 	const most = 300
 	steep := func(n, _ int) time.Duration { return time.Duration(n) * 5 * time.Millisecond }
-	took := func(cost func(int, int) time.Duration, often, errs float64) (time.Duration, scheduler.Usage) {
+	took := func(cost func(int, int) time.Duration, often, errs float64, takes time.Duration) (time.Duration, scheduler.Usage) {
 		b := schedulertest.New(scheduler.Limits{})
 		b.Cost = cost
 		s := newScheduler(t, b, scheduler.Config{Drafter: draft.NewLookup(1000)})
 		r := request(10, 1, most)
 		r.IgnoreEOG = true
-		r.Chain = []chain.Stage{&prophet{backend: b, rng: rand.New(rand.NewPCG(1, 1)), often: often, errs: errs}}
+		r.Chain = []chain.Stage{&prophet{backend: b, rng: rand.New(rand.NewPCG(1, 1)), often: often, errs: errs, takes: takes}}
 		begun := b.Now()
 		a := finish(t, s, submit(t, s, r))[0]
 		return b.Now().Sub(begun), a.end.Usage
@@ -112,15 +114,19 @@ func TestForesee_Passes(t *testing.T) {
 	for name, c := range map[string]struct {
 		cost        func(int, int) time.Duration
 		often, errs float64
+		takes       time.Duration
 		most        float64 // of the time without
 	}{
-		"right":             {flat, 1, 0, 0.4},
-		"now and then":      {flat, 0.2, 0, 0.6},
-		"wrong":             {flat, 1, 1, 1.03},
-		"rows cost as much": {steep, 1, 0, 1.03},
+		"right":             {flat, 1, 0, 0, 0.4},
+		"now and then":      {flat, 0.2, 0, 0, 0.6},
+		"wrong":             {flat, 1, 1, 0, 1.03},
+		"rows cost as much": {steep, 1, 0, 0, 1.03},
+		"slow and right":    {flat, 1, 0, time.Millisecond, 0.6},
+		"slow and wrong":    {flat, 1, 1, time.Millisecond, 1.03},
+		"slow for nothing":  {flat, 0, 0, time.Millisecond, 1.03},
 	} {
-		alone, _ := took(c.cost, 0, 0)
-		with, usage := took(c.cost, c.often, c.errs)
+		alone, _ := took(c.cost, 0, 0, 0)
+		with, usage := took(c.cost, c.often, c.errs, c.takes)
 		if part := with.Seconds() / alone.Seconds(); part > c.most {
 			t.Errorf("%s: it takes %.2f of the time without, %d of %d drafted tokens were right", name, part, usage.Accepted, usage.Drafted)
 		} else {

@@ -22,7 +22,7 @@ type job struct {
 	chain  *chain.Chain
 	answer *answer.Answer
 	scope  kvcache.Scope  // of its cells
-	worker *worker.Worker // nil: the tick draws the tokens. While it is busy, chain and answer are its own
+	worker *worker.Worker // nil: nothing has taken long yet. While it is not idle, chain and answer are its own
 
 	lasting []string // names of the stages that stay, as plugins do
 
@@ -93,6 +93,12 @@ func (j *job) needsWorker(stages []chain.Stage) bool {
 	return j.metered(stages) || j.req.Trace > 0 || j.req.Logprobs >= 0
 }
 
+// tickDraws reports whether the tick draws the job's next token itself: it has no need of a worker. If it has one, that is for what took long,
+// and is at rest.
+func (j *job) tickDraws() bool {
+	return j.worker.Idle() && !j.needsWorker(j.chain.Stages())
+}
+
 // metered reports whether an answer with these stages has code in it that may take any time: plugins, or stop rules.
 func (j *job) metered(stages []chain.Stage) bool {
 	return !chain.Native(stages) || len(j.req.Rules) > 0
@@ -113,8 +119,11 @@ func (s *Scheduler) open(j *job) {
 	}
 }
 
-// giveWorker has a worker draw the job's tokens from now on.
+// giveWorker gives a job a worker for what takes long, unless it has one.
 func (s *Scheduler) giveWorker(j *job, metered bool) {
+	if j.worker != nil {
+		return
+	}
 	j.worker = worker.New(j.chain, j.answer, worker.Options{Logprobs: j.req.Logprobs, Metered: metered,
 		Wake: s.inbox.signal, Failed: func(err error) { s.inbox.post(func(s *Scheduler) { s.fail(j, err) }) }, Loans: &s.sampling.loans})
 	s.workers.Go(j.worker.Run)

@@ -33,7 +33,7 @@ type sampling struct {
 // prepareWorkers lets the stages of the jobs that will get a row compute beside the forward pass.
 func (s *Scheduler) prepareWorkers(jobs []*job) {
 	for _, j := range jobs {
-		if j.worker != nil && j.outputRow >= 0 {
+		if j.outputRow >= 0 && !j.tickDraws() && j.worker != nil {
 			j.worker.Prepare()
 		}
 	}
@@ -47,15 +47,13 @@ func (s *Scheduler) sample(jobs []*job) {
 	sampling := &s.sampling
 	sampling.native, sampling.drawing = sampling.native[:0], sampling.drawing[:0]
 	for _, j := range jobs {
-		if j.outputRow >= 0 && j.worker == nil && !chain.Native(j.chain.Stages()) {
-			s.giveWorker(j, true) // its stage has turned out to be slow, or is another now
-		}
 		switch {
 		case j.outputRow < 0:
-		case j.worker != nil:
-			s.lend(j)
-		default:
+		case j.tickDraws():
 			sampling.native = append(sampling.native, j)
+		default:
+			s.giveWorker(j, true) // its stage has turned out to be slow, or is another now
+			s.lend(j)
 		}
 	}
 	for going := sampling.native; len(going) > 0; going = slices.DeleteFunc(going, (*job).leavesDraft) {

@@ -226,7 +226,7 @@ func (s *Stage) Native() bool { return s.wholeChain && !s.slow && !s.rules.isSlo
 
 // Prepare implements chain.Preparer. It asks for nothing: it makes the mask of an answer whose masks take long, which may be needed.
 func (s *Stage) Prepare() (chain.Prepared, error) {
-	if s.rules.guards() && s.rules.slow {
+	if s.rules.guards() && s.rules.isSlow() {
 		return chain.Prepared{}, asChainError(s.rules.prepare())
 	}
 	return chain.Prepared{}, nil
@@ -234,6 +234,7 @@ func (s *Stage) Prepare() (chain.Prepared, error) {
 
 // Apply implements chain.Stage. A whole chain chooses as it does in SampleRows.
 func (s *Stage) Apply(v *chain.View) (err error) {
+	defer s.rules.drawn()
 	if s.wholeChain && v.N < 0 && v.Row != nil {
 		v.Chosen, err = s.sample(v.Row)
 		return err

@@ -35,7 +35,7 @@ func (f *following) keepWithin(limit int, lazy bool) error {
 	case least > limit && !lazy:
 		return sampling.Refused("complete", "complete cannot be kept: the shortest answer takes up to %d tokens, and max_tokens and the context leave %d", least, limit)
 	}
-	f.budget.limit, f.slow = limit, true // what is left of an answer may take long to find out, at each token
+	f.budget.limit = limit
 	return nil
 }
 

@@ -17,8 +17,8 @@ import (
 
 // following is how far an answer has come in its grammar. A nil one follows none. Errors are an unsatisfied, as the scheduler knows it.
 //
-// On the tick it takes only few steps. Where those do not suffice it is slow from then on, and the answer gets a worker, which takes as many
-// as it needs: beside the next forward passes if need be.
+// On the tick it takes only few steps. Where those do not suffice it is slow, and the answer gets a worker, which takes as many as it needs:
+// beside the next forward passes if need be. When tokens are quick again, the tick draws them.
 type following struct {
 	grammar     *grammar.Grammar
 	tokens      *grammar.Vocabulary
@@ -28,7 +28,9 @@ type following struct {
 	behind      []told // tokens that here does not know yet
 	rests       bool   // it restricts nothing, and is told no token
 	hurried     bool   // it is asked on the tick
-	slow        bool   // few steps did not suffice
+	slow        bool   // the tick leaves the tokens to a worker
+	late        bool   // few steps did not suffice for the present token
+	trial       trial
 	hopeless    bool   // the masks take too long even with as many as there may be
 	budget      budget
 	pool        *sync.Pool
@@ -45,7 +47,7 @@ const hurriedSteps = 1000
 
 // newFollowing begins with prefix, the tokens of the prompt that the grammar begins with.
 func (e *Engine) newFollowing(g *grammar.Grammar, prefix []scheduler.Token) (*following, error) {
-	f := &following{grammar: g, tokens: e.tokens(), piece: e.model.SpecialPiece, spell: e.spelling, here: g.Start(), slow: true, pool: &e.scratch}
+	f := &following{grammar: g, tokens: e.tokens(), piece: e.model.SpecialPiece, spell: e.spelling, here: g.Start(), pool: &e.scratch}
 	n, err := f.count(prefix, 0, nil)
 	if err != nil {
 		return nil, err
@@ -53,15 +55,43 @@ func (e *Engine) newFollowing(g *grammar.Grammar, prefix []scheduler.Token) (*fo
 	if n < len(prefix) {
 		return nil, fmt.Errorf("the grammar cannot begin as the prompt ends: its token %d does not fit", prefix[n])
 	}
-	err = f.accept(prefix, 0)
-	f.start, f.slow = f.here, false
+	if err = f.accept(prefix, 0); err == nil {
+		err = f.catchUp()
+	}
+	f.start, f.slow, f.late = f.here, false, false
 	return f, err
 }
 
 func (f *following) guards() bool { return f != nil && !f.rests }
 
-// isSlow reports whether the answer wants a worker.
-func (f *following) isSlow() bool { return f != nil && f.slow }
+// isSlow reports whether the answer wants a worker. What is left of one that is to be complete may take long to find out, at each token.
+func (f *following) isSlow() bool { return f != nil && (f.slow || f.budget.limit > 0) }
+
+// trial is how many tokens of a slow answer must be quick, one after another, before the tick draws them again: none the first time that it
+// is slow, and more each time that it is slow again.
+type trial struct{ wanted, left, next int }
+
+// mostTried bounds a trial: of an answer that is slow again and again, one token in so many holds up the tick.
+const mostTried = 63
+
+// turnSlow notes that few steps did not suffice.
+func (f *following) turnSlow() {
+	if !f.slow {
+		f.trial.wanted, f.trial.next = f.trial.next, min(2*f.trial.next+1, mostTried)
+	}
+	f.slow, f.late = true, true
+}
+
+// drawn notes that a worker has drawn a token.
+func (f *following) drawn() {
+	if f == nil || !f.slow {
+		return
+	}
+	if f.trial.left--; f.late {
+		f.trial.left = f.trial.wanted
+	}
+	f.slow, f.late = f.trial.left > 0, false
+}
 
 // reset goes back to the beginning of the answer.
 func (f *following) reset() {
@@ -79,14 +109,12 @@ func (f *following) wrote(tokens int) {
 
 // unhurried asks with few steps, and if those do not suffice with as many as it takes, unless the tick waits.
 func (f *following) unhurried(ask func(steps int) error) error {
-	if !f.slow {
-		err := ask(hurriedSteps)
-		if !errors.Is(err, grammar.ErrLater) {
-			return unfollowed(err)
-		}
-		if f.slow = true; f.hurried {
-			return chain.ErrSlow
-		}
+	err := ask(hurriedSteps)
+	if !errors.Is(err, grammar.ErrLater) {
+		return unfollowed(err)
+	}
+	if f.turnSlow(); f.hurried {
+		return chain.ErrSlow
 	}
 	return unfollowed(ask(math.MaxInt))
 }
@@ -191,7 +219,8 @@ func (f *following) prepare() error {
 	w := f.scratch()
 	defer f.pool.Put(w)
 	if !f.hopeless {
-		f.hopeless = errors.Is(f.grammar.Mask(f.here, f.tokens, w.mask), grammar.ErrAmbiguous)
+		err := f.unhurried(func(steps int) error { return f.grammar.MaskWithin(f.here, f.tokens, w.mask, steps) })
+		f.hopeless = errors.Is(err, grammar.ErrAmbiguous)
 	}
 	return nil
 }
@@ -233,8 +262,7 @@ func (f *following) fill(w *scratch, row []float32) error {
 	if !errors.Is(err, grammar.ErrAmbiguous) {
 		return err
 	}
-	if f.hurried { // to try single tokens takes long
-		f.slow = true
+	if f.turnSlow(); f.hurried { // to try single tokens takes long
 		return chain.ErrSlow
 	}
 	clear(w.mask)

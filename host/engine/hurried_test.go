@@ -136,3 +136,56 @@ func TestStage_Prepare_MakesTheMask(t *testing.T) {
 		t.Errorf("the mask is not made: %v", err)
 	}
 }
+
+// An answer is the tick's again after its first slow token, and when it is slow again and again, after more and more quick ones.
+func TestFollowing_Drawn_BackToTheTick(t *testing.T) {
+	f := new(following)
+	for _, want := range []int{0, 1, 3, 7, 15, 31, 63, 63} {
+		f.turnSlow()
+		f.turnSlow() // another question for the same token
+		f.drawn()
+		for n := range want {
+			if !f.isSlow() {
+				t.Fatalf("the tick draws after %d quick tokens, not %d", n, want)
+			}
+			f.drawn()
+		}
+		if f.isSlow() {
+			t.Fatalf("a worker still draws after %d quick tokens", want)
+		}
+		f.drawn() // by a worker that the answer has for another reason
+	}
+}
+
+// A slow token among the quick ones that are to be seen begins the count again.
+func TestFollowing_Drawn_SlowAmongQuick(t *testing.T) {
+	f := &following{trial: trial{next: 3}}
+	f.turnSlow()
+	f.drawn()
+	f.drawn()
+	f.turnSlow()
+	for n := range 4 {
+		if f.drawn(); f.isSlow() != (n < 3) {
+			t.Errorf("slow after %d quick tokens: %t", n, f.isSlow())
+		}
+	}
+}
+
+// One slow token of an answer under a schema that nobody knows yet leaves the others to the tick.
+func TestStage_Native_AfterASlowToken(t *testing.T) {
+	e := opened(t, Options{})
+	p := greedily()
+	p.Constraint = lengthy()["large schema"]
+	s := wholeChain(t, e, p)
+	if err := s.Reset([]scheduler.Token{1}, 1); err != nil {
+		t.Fatal(err)
+	}
+	row := make([]float32, e.info.Vocabulary)
+	if _, err := s.sampleSoon(row); !errors.Is(err, chain.ErrSlow) || s.Native() {
+		t.Fatalf("the first draw: %v, native %t", err, s.Native())
+	}
+	v := chain.View{Row: row, N: -1, Chosen: -1}
+	if err := s.Apply(&v); err != nil || !s.Native() {
+		t.Errorf("after the worker's draw: %v, native %t", err, s.Native())
+	}
+}

@@ -62,6 +62,16 @@ func (c *Chain) Prepares() bool {
 	return false
 }
 
+// Foresees reports whether a stage may know tokens that come next.
+func (c *Chain) Foresees() bool {
+	for i := range c.links {
+		if c.links[i].foreseer != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // Foresee gives tokens that are likely to come next, at most so many, by the first stage that knows some.
 func (c *Chain) Foresee(most int) []Token {
 	for i := range c.links {

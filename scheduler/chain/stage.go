@@ -26,7 +26,7 @@ type Stage interface {
 	// Traits tells what the stage is, from before its first call until its end.
 	Traits() Traits
 	// Native tells that the backend can run this stage itself, and soon. It may become false, once the stage has turned out to be slow: its
-	// draw then fails with ErrSlow, and Apply, on a worker, draws the same token from the same row.
+	// draw then fails with ErrSlow, and Apply, on a worker, draws the same token from the same row. After any Apply it may be true again.
 	// Chains of exactly one native stage take the fast path: the backend draws all their tokens in one call. Any other chain runs on a
 	// goroutine of its own (package worker), and so does that of a request with stop rules, log-probabilities or a trace.
 	Native() bool

@@ -37,6 +37,7 @@ type Worker struct {
 
 	// The tick's.
 	prepared bool // asked to prepare since the last row
+	begun    bool // it has done an order, and so what was the first of all
 	busy     bool
 	quota    quota
 	patience patience
@@ -103,14 +104,14 @@ func (w *Worker) Do(task func() error, instead func()) {
 func (w *Worker) Busy() bool { return w != nil && w.busy }
 
 // Idle reports whether the worker does nothing with the answer and will do nothing before it is told to.
-func (w *Worker) Idle() bool { return w == nil || !w.busy && !w.prepared }
+func (w *Worker) Idle() bool { return w == nil || w.begun && !w.busy && !w.prepared }
 
 // Done has a message when a busy worker is done. Collect follows.
 func (w *Worker) Done() <-chan struct{} { return w.done }
 
 // Collect makes the worker free for another row or task, and charges its quota for this one. It returns the task's error.
 func (w *Worker) Collect() error {
-	w.busy = false
+	w.begun, w.busy = true, false
 	w.task, w.instead = nil, nil
 	if worked := time.Duration(w.worked.Swap(0)); w.options.Metered {
 		w.RestUntil = w.quota.spend(worked, time.Now())
