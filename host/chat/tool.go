@@ -14,9 +14,10 @@ import (
 
 // Tool is a function that an answer may call.
 type Tool struct {
-	Name  string
-	JSON  json.RawMessage // in OpenAI's shape, with the keys in their order
-	Field string          // of the request, that has the JSON schema of its arguments
+	Name   string
+	JSON   json.RawMessage // in OpenAI's shape, with the keys in their order; the template sees it
+	Field  string          // of the request, that has the JSON schema of its arguments
+	Strict *bool           // whether all of the schema is to be enforced; nil where the tool does not say
 }
 
 // ParseTools reads OpenAI's list of tools. Those of other types than function are carried out by OpenAI, or need a grammar of their own:
@@ -35,7 +36,7 @@ func ParseTools(raw []json.RawMessage) (tools []Tool, leftOut []string, _ error)
 		if err != nil {
 			return nil, nil, err
 		}
-		tools = append(tools, Tool{name, withoutNulls(r), field + ".function.parameters"})
+		tools = append(tools, Tool{name, withoutNulls(r), field + ".function.parameters", readFunction(r).Strict})
 	}
 	return tools, leftOut, nil
 }
@@ -76,21 +77,18 @@ func checkTool(raw json.RawMessage, field string) (string, error) {
 }
 
 // Parameters is the JSON schema of the arguments; nil where the tool takes none.
-func (t Tool) Parameters() json.RawMessage { return t.function().Parameters }
-
-// Strict is whether all of the schema is to be enforced; nil where the tool does not say.
-func (t Tool) Strict() *bool { return t.function().Strict }
+func (t Tool) Parameters() json.RawMessage { return readFunction(t.JSON).Parameters }
 
 type function struct {
 	Parameters json.RawMessage `json:"parameters"`
 	Strict     *bool           `json:"strict"`
 }
 
-func (t Tool) function() function {
+func readFunction(raw json.RawMessage) function {
 	var tool struct {
 		Function function `json:"function"`
 	}
-	_ = json.Unmarshal(t.JSON, &tool) // it was parsed before
+	_ = json.Unmarshal(raw, &tool) // it was parsed before
 	return tool.Function
 }
 

@@ -120,6 +120,14 @@ func TestParseMessages_ToolCalls_NoArguments(t *testing.T) {
 func TestParseTools_NullIsNone(t *testing.T) {
 	tools, _, err := ParseTools(split(t, `[{"type":"function","function":{"name":"f","description":null,"strict":null,"parameters":{"z":null,"a":1}}}]`))
 	if want := `{"type":"function","function":{"name":"f","parameters":{"z":null,"a":1}}}`; err != nil || len(tools) != 1 || string(tools[0].JSON) != want {
-		t.Errorf("%v %s, want %s", err, tools, want)
+		t.Errorf("%v %v, want %s", err, tools, want)
+	}
+}
+
+// Whether a tool is strict is read where the tool says so.
+func TestParseTools_Strict(t *testing.T) {
+	tools, _, err := ParseTools(split(t, `[{"type":"function","function":{"name":"f"}},{"type":"function","function":{"name":"g","strict":true}},{"type":"function","function":{"name":"h","strict":false}}]`))
+	if err != nil || len(tools) != 3 || tools[0].Strict != nil || tools[1].Strict == nil || !*tools[1].Strict || tools[2].Strict == nil || *tools[2].Strict {
+		t.Errorf("%v %+v", err, tools)
 	}
 }

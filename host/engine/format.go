@@ -49,8 +49,8 @@ var noArguments = json.RawMessage(`{"type":"object","additionalProperties":false
 // whether it is strict, that counts.
 func argumentsOf(t chat.Tool, o schema.Options) peg.Schema {
 	s := peg.Schema{JSON: t.Parameters(), Field: t.Field, Options: o}
-	if strict := t.Strict(); strict != nil {
-		s.Options.Loose = !*strict
+	if t.Strict != nil {
+		s.Options.Loose = !*t.Strict
 	}
 	var says map[string]json.RawMessage
 	if len(s.JSON) == 0 || json.Unmarshal(s.JSON, &says) == nil && listsNothing(says) {

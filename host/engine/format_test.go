@@ -99,17 +99,17 @@ func TestEngine_Render_TextOfTags(t *testing.T) {
 func TestEngine_Render_Unenforceable(t *testing.T) {
 	for _, template := range []string{"Qwen-Qwen3-0.6B.jinja", "Qwen3-Coder.jinja"} {
 		e := withTemplate(t, template)
-		with := func(strict, parameters string) (chat.Prompt, error) {
-			text := `{"type":"function","function":{"name":"f","description":"",` + strict + `"parameters":` + parameters + `}}`
-			return e.Render(t.Context(), chat.Conversation{Messages: hello, Tools: []chat.Tool{{Name: "f", Field: "tools[2].input", JSON: json.RawMessage(text)}}})
+		with := func(strict *bool, parameters string) (chat.Prompt, error) {
+			text := `{"type":"function","function":{"name":"f","description":"","parameters":` + parameters + `}}`
+			return e.Render(t.Context(), chat.Conversation{Messages: hello, Tools: []chat.Tool{{Name: "f", Field: "tools[2].input", JSON: json.RawMessage(text), Strict: strict}}})
 		}
 		const unique = `{"type":"object","properties":{"a":{"type":"array","uniqueItems":true,"items":{"type":"object"}}}}`
-		_, err := with("", unique)
+		_, err := with(nil, unique)
 		var invalid *chat.Invalid
 		if !errors.As(err, &invalid) || invalid.Field != "tools[2].input" || !strings.Contains(invalid.Reason, "#/properties/a") || !strings.Contains(invalid.Reason, `"strict": false`) {
 			t.Errorf("%s: %v", template, err)
 		}
-		p, err := with(`"strict":false,`, unique)
+		p, err := with(new(bool), unique)
 		if err != nil {
 			t.Errorf("%s: not strict: %v", template, err)
 			continue

@@ -43,6 +43,11 @@ func (e *Engine) Render(ctx context.Context, c chat.Conversation) (chat.Prompt, 
 		return chat.Prompt{}, err
 	}
 	p, err := e.template.Render(ctx, n)
+	if refusesTypeLists(err) {
+		if n.Tools, err = withoutTypeLists(n.Tools); err == nil {
+			p, err = e.template.Render(ctx, n)
+		}
+	}
 	if err != nil && ctx.Err() == nil {
 		err = e.asField(err, &c)
 	}

@@ -4,6 +4,7 @@ package anthropic
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/penstock/penstock/host/chat"
@@ -16,6 +17,7 @@ type tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	InputSchema json.RawMessage `json:"input_schema"`
+	Strict      *bool           `json:"strict"`
 }
 
 // readTools turns the tools into OpenAI's shape, which templates know. Those of Anthropic's own types are left out, and the fields that
@@ -25,7 +27,10 @@ func readTools(raw []json.RawMessage) (tools []chat.Tool, leftOut []string, _ er
 	for i, r := range raw {
 		field := fmt.Sprintf("tools[%d]", i)
 		var t tool
-		if err := json.Unmarshal(r, &t); err != nil || isNull(r) {
+		bad := (*json.UnmarshalTypeError)(nil)
+		if err := json.Unmarshal(r, &t); errors.As(err, &bad) && bad.Field == "strict" {
+			return nil, nil, &chat.Invalid{Field: field + ".strict", Reason: "must be true or false"}
+		} else if err != nil || isNull(r) {
 			return nil, nil, &chat.Invalid{Field: field, Reason: "is not a tool: an object with a name, perhaps a description, and an input_schema"}
 		}
 		switch {
@@ -37,7 +42,7 @@ func readTools(raw []json.RawMessage) (tools []chat.Tool, leftOut []string, _ er
 		case !isObject(t.InputSchema):
 			return nil, nil, &chat.Invalid{Field: field + ".input_schema", Reason: "must be a JSON schema, which is an object"}
 		}
-		tools = append(tools, chat.Tool{Name: t.Name, JSON: t.openAI(), Field: field + ".input_schema"})
+		tools = append(tools, chat.Tool{Name: t.Name, JSON: t.openAI(), Field: field + ".input_schema", Strict: t.Strict})
 	}
 	return tools, leftOut, nil
 }

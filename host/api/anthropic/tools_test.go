@@ -22,10 +22,10 @@ func TestReadTools_Shape(t *testing.T) {
 	got, leftOut, err := readTools(raw(
 		`{"name":"f","description":"finds","input_schema":{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"integer"}}},"cache_control":null}`,
 		`{"type":"web_search_20250305","name":"web_search"}`,
-		`{"type":"custom","name":"g","input_schema":{}}`))
+		`{"type":"custom","name":"g","input_schema":{},"strict":false}`))
 	want := []chat.Tool{
 		{Name: "f", JSON: json.RawMessage(`{"type":"function","function":{"name":"f","description":"finds","parameters":{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"integer"}}}}}`), Field: "tools[0].input_schema"},
-		{Name: "g", JSON: json.RawMessage(`{"type":"function","function":{"name":"g","parameters":{}}}`), Field: "tools[2].input_schema"},
+		{Name: "g", JSON: json.RawMessage(`{"type":"function","function":{"name":"g","parameters":{}}}`), Field: "tools[2].input_schema", Strict: new(bool)},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Error(err, diff)
@@ -40,9 +40,10 @@ func TestReadTools_Shape(t *testing.T) {
 
 func TestReadTools_Refusals(t *testing.T) {
 	for tool, want := range map[string]string{
-		`7`:                              "tools[0] is not a tool: an object with a name, perhaps a description, and an input_schema",
-		`null`:                           "tools[0] is not a tool: an object with a name, perhaps a description, and an input_schema",
-		`{"input_schema":{}}`:            "tools[0].name is missing",
+		`7`:                   "tools[0] is not a tool: an object with a name, perhaps a description, and an input_schema",
+		`null`:                "tools[0] is not a tool: an object with a name, perhaps a description, and an input_schema",
+		`{"input_schema":{}}`: "tools[0].name is missing",
+		`{"name":"f","input_schema":{},"strict":"no"}`: "tools[0].strict must be true or false",
 		`{"name":"f"}`:                   "tools[0].input_schema must be a JSON schema, which is an object",
 		`{"name":"f","input_schema":[]}`: "tools[0].input_schema must be a JSON schema, which is an object",
 	} {

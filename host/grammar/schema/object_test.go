@@ -2,7 +2,10 @@
 
 package schema
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestRead_Members(t *testing.T) {
 	holds(t, Options{}, []promise{
@@ -64,6 +67,14 @@ func TestRead_Closed(t *testing.T) {
 		{"said of", `{"type":"object","properties":{"a":{}},"additionalProperties":true}`, []string{`{"b":1}`}, nil},
 		{"not listed", `{"type":"object"}`, []string{`{"b":1}`}, nil},
 	})
+}
+
+// White space stands where llama.cpp's converter has it, and as much: so greedy answers are the same.
+func TestRead_WhiteSpace(t *testing.T) {
+	indented := "\n\n" + strings.Repeat(" \t", 10)
+	holds(t, Options{}, []promise{{"closed", `{"type":"object","properties":{"a":{"type":"array"},"b é":{}},"required":["a"],"additionalProperties":false}`,
+		[]string{`{"a":[]}`, `{ "a" : [ ] }`, "{\n\"a\"\n\n :\n[\n1,\n2\n]\n}", `{` + indented + `"a"` + indented + `:` + indented + `[]}`, "{\"a\":[],\"b é\" :\n1}"},
+		[]string{`{"a":[1 ,2]}`, `{"a":[]} `, ` {"a":[]}`, `{"a"  :[]}`, "{\t\"a\":[]}", "{\n\n\n\"a\":[]}", "{\r\n\"a\":[]}", `{` + indented + ` "a":[]}`, `{"a":[] ,"b é":1}`}}})
 }
 
 func TestRead_Compact(t *testing.T) {

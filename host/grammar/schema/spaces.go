@@ -7,7 +7,8 @@ import (
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
-// spaces is JSON's punctuation with the white space around it, where llama.cpp's converter has it.
+// spaces is JSON's punctuation with the white space around it, where llama.cpp's converter has it: behind all of it, and before
+// colons and what closes. Elsewhere a greedy answer would not be what it is with llama.cpp.
 type spaces struct {
 	white                                        lexeme.Expr
 	openObject, closeObject, openList, closeList grammar.Body
@@ -20,7 +21,7 @@ func (r *reader) makeSpaces() spaces {
 	white := lexeme.Empty
 	if !r.o.Compact {
 		indent := r.a.Repeat(r.a.Class(lexeme.Range{Low: ' ', High: ' '}, lexeme.Range{Low: '\t', High: '\t'}), 0, 20)
-		white = r.a.Or(lexeme.Empty, r.a.Text(" "), r.a.Then(r.a.Repeat(r.a.Or(r.a.Text("\n"), r.a.Text("\r\n")), 1, 2), indent))
+		white = r.a.Or(lexeme.Empty, r.a.Text(" "), r.a.Then(r.a.Repeat(r.a.Text("\n"), 1, 2), indent))
 	}
 	mark := func(before lexeme.Expr, text string, after lexeme.Expr) grammar.Body {
 		return r.b.Lexeme(r.a.Then(before, r.a.Text(text), after), lexeme.UTF8)
@@ -46,7 +47,7 @@ func (r *reader) name(name string) grammar.Body {
 }
 
 func (r *reader) makeName(name string) grammar.Body {
-	colon := r.a.Then(r.a.Text(":"), r.spaces.white)
+	colon := r.a.Then(r.spaces.white, r.a.Text(":"), r.spaces.white)
 	if spelled, one := spell(name); one {
 		return r.b.Lexeme(r.a.Then(r.a.Text(spelled), colon), lexeme.UTF8)
 	}
