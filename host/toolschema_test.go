@@ -4,6 +4,7 @@ package host
 
 import (
 	"cmp"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,6 +37,26 @@ func TestHost_ToolSchema_NamesTheClientsTool(t *testing.T) {
 	} {
 		if status, text := post(t, h.URL()+path, c.body); status != 400 || !strings.Contains(text, c.field) || !strings.Contains(text, "frog") {
 			t.Errorf("%s: %d %s, want 400 about %s", path, status, text, c.field)
+		}
+	}
+}
+
+// A tool says itself whether it is strict, in every dialect that has that. The template is not told in Anthropic's.
+func TestHost_ToolSchema_Strict(t *testing.T) {
+	h := open(t, toolTemplate(t))
+	run(t, h)
+	const messages = `"max_tokens":1,"messages":[{"role":"user","content":"Hi"}],`
+	for path, body := range map[string]string{
+		"/v1/chat/completions": `{` + messages + `"tools":[{"type":"function","function":{"name":"f","strict":%,"parameters":` + uniqueLists + `}}]}`,
+		"/v1/responses":        `{"input":"Hi","max_output_tokens":1,"tools":[{"type":"function","name":"f","strict":%,"parameters":` + uniqueLists + `}]}`,
+		"/v1/messages":         `{` + messages + `"tools":[{"name":"f","strict":%,"input_schema":` + uniqueLists + `}]}`,
+	} {
+		for strict, want := range map[string]int{"null": 400, "true": 400, "false": 200} {
+			body := strings.Replace(body, "%", strict, 1)
+			status, header, text := send(t, http.DefaultClient, newRequest(t, http.MethodPost, h.URL()+path, []byte(body), "Content-Type", "application/json"))
+			if status != want || (len(header["Penstock-Schema-Relaxed"]) == 1) != (want == 200) {
+				t.Errorf("%s, strict %s: %d %s %q", path, strict, status, text, header)
+			}
 		}
 	}
 }

@@ -66,6 +66,28 @@ func TestEngine_Render_Refusals(t *testing.T) {
 	}
 }
 
+// A template that cannot be told lists of types is told alternatives, others are told what the tools say; calls fit the tools' own schemas.
+func TestEngine_Render_TypeLists(t *testing.T) {
+	const list = `{"type":"object","properties":{"at":{"type":["string","null"],"maxLength":5},"n":{"type":"integer"}},"required":["at"],"additionalProperties":false}`
+	for template, told := range map[string]string{
+		"NousResearch-Hermes-3-Llama-3.1-8B-tool_use.jinja": `"at": {"anyOf": [{"type": "string"}, {"type": "null"}], "maxLength": 5}, "n": {"type": "integer"}`,
+		"Qwen-Qwen3-0.6B.jinja":                             `"at": {"type": ["string", "null"], "maxLength": 5}, "n": {"type": "integer"}`,
+	} {
+		e := withTemplate(t, template)
+		p, err := e.Render(t.Context(), chat.Conversation{Messages: hello, Tools: []chat.Tool{tool(list)}, ToolChoice: chat.ToolChoice{Mode: "required"}})
+		if err != nil {
+			t.Errorf("%s: %v", template, err)
+			continue
+		}
+		if !strings.Contains(p.Text, told) {
+			t.Errorf("%s does not show %s:\n%s", template, told, p.Text)
+		}
+		if got := string(p.Rules.Tools[0].JSON); got != list {
+			t.Errorf("%s: calls fit %s", template, got)
+		}
+	}
+}
+
 // Only an answer that can have parts has a parser.
 func TestEngine_Render_Parser(t *testing.T) {
 	for name, c := range map[string]struct {
