@@ -4,7 +4,8 @@ package grammar
 
 import (
 	"errors"
-	"hash/maphash"
+	"math/bits"
+	"math/rand/v2"
 	"slices"
 	"sync/atomic"
 
@@ -55,7 +56,8 @@ type table struct {
 	bytes    int
 }
 
-var seed = maphash.MakeSeed()
+// seeds keep others from choosing states whose hashes are the same.
+var seeds = [3]uint64{rand.Uint64(), rand.Uint64(), rand.Uint64()}
 
 func newTable() *table {
 	return &table{frames: map[frameKey]*frame{}, memories: map[memoryKey]*memory{}, nodes: map[uint64][]*node{}, masks: map[uint64]*maskOf{},
@@ -92,14 +94,14 @@ func (g *Grammar) memory(m *memory) *memory {
 	if m == nil {
 		return nil
 	}
-	bits := make([]byte, 0, 64)
+	set := make([]byte, 0, 64)
 	for _, w := range m.bits {
 		for i := range 8 {
-			bits = append(bits, byte(w>>(8*i)))
+			set = append(set, byte(w>>(8*i)))
 		}
 	}
 	t := g.tableOf(m.isPrivate())
-	k := memoryKey{m.loop, m.count, string(bits), g.sameSeen(m.seen)}
+	k := memoryKey{m.loop, m.count, string(set), g.sameSeen(m.seen)}
 	known := t.memories[k]
 	if known == nil {
 		known = &memory{loop: m.loop, id: g.name(), bits: m.bits, count: m.count, seen: k.seen}
@@ -120,37 +122,55 @@ func (g *Grammar) node(pairs []pair, end end, shadow bool) *node {
 		return dead
 	}
 	pairs = distinct(pairs)
-	n := &node{generation: g.generation, automata: g.automata, complete: end.complete, mayEnd: end.doubt, shadow: shadow}
-	n.doubtful = !end.complete || end.doubt
+	private := false
+	key := seeds[2]
 	for i := range pairs {
-		p := &pairs[i]
-		if p.isPrivate() {
-			n.private = g.privates
-		}
-		n.records = n.records || p.trail.isKnown()
-		n.blurs = n.blurs || p.doubt || p.isBlurred()
-		n.doubtful = n.doubtful && p.doubt
+		private = private || pairs[i].isPrivate()
+		key = pairs[i].hash(key)
 	}
-	if n.private != 0 {
-		n.pairs = slices.Clone(pairs)
+	if private {
 		g.private.bytes += 320 + 64*len(pairs)
+		n := g.newNode(pairs, end, shadow)
+		n.private = g.privates
 		return n
 	}
-	var h maphash.Hash
-	h.SetSeed(seed)
-	for i := range pairs {
-		maphash.WriteComparable(&h, pairs[i])
-	}
-	key := h.Sum64()
 	for _, n := range g.table.nodes[key] {
 		if n.end() == end && n.shadow == shadow && slices.Equal(n.pairs, pairs) {
 			return n
 		}
 	}
-	n.pairs = slices.Clone(pairs)
+	n := g.newNode(pairs, end, shadow)
 	g.table.nodes[key] = append(g.table.nodes[key], n)
 	g.table.bytes += 320 + 64*len(pairs)
 	return n
+}
+
+func (g *Grammar) newNode(pairs []pair, end end, shadow bool) *node {
+	n := &node{generation: g.generation, automata: g.automata, complete: end.complete, mayEnd: end.doubt, shadow: shadow, pairs: slices.Clone(pairs)}
+	n.doubtful = !end.complete || end.doubt
+	for i := range pairs {
+		p := &pairs[i]
+		n.records = n.records || p.trail.isKnown()
+		n.blurs = n.blurs || p.doubt || p.isBlurred()
+		n.doubtful = n.doubtful && p.doubt
+	}
+	return n
+}
+
+// hash adds a pair to a hash.
+func (p *pair) hash(h uint64) uint64 {
+	doubt := uint64(0)
+	if p.doubt {
+		doubt = 1
+	}
+	h = mix(h, uint64(p.reads)|doubt<<8|uint64(uint32(p.unique))<<16, uint64(uint32(p.at))|uint64(uint32(p.to))<<32)
+	h = mix(h, p.memory.name(), p.below.name())
+	return mix(h, p.trail.name(), 0)
+}
+
+func mix(h, x, y uint64) uint64 {
+	high, low := bits.Mul64(h^x^seeds[0], y^bits.RotateLeft64(h, 32)^seeds[1])
+	return high ^ low
 }
 
 // distinct sorts pairs and takes out those that are equal.

@@ -11,8 +11,9 @@ import (
 
 // This file has what a loop remembers of texts that may come only once: the names of members, the
 // values of a list. While such a text is read, and wherever a loop remembers one, a state is that
-// of one text: it is private. Private states are not kept for other texts. Their masks are those of
-// their shadows, in which the texts are forgotten, and which other texts share.
+// of one text: it is private. Private states are not kept for other texts. Their masks and their
+// completions are those of their shadows, in which the texts are forgotten, and which other texts
+// share. What a shadow cannot tell is in doubt there: what comes after a text that may have come before.
 
 // Unique is a text that an Item begins with, and no other item of the loop with the same Set.
 type Unique struct {

@@ -175,6 +175,19 @@ func TestGrammar_Unique_SharesCompletions(t *testing.T) {
 	}
 }
 
+// How an object of many names can be completed is found within the bound of an operation.
+func TestGrammar_Rest_ManyNames(t *testing.T) {
+	g := members(t, 1250, 20)
+	v := bytesVocabulary(steadytest.Rand(t))
+	for _, text := range []string{"", `{"`, `{"item 7 of the catalogue":1,"other":2,"`, `{"other":1,"oth`} {
+		s := follow(t, g, g.Start(), text)
+		r := newCompletions(g, v)
+		if is, err := r.of(s.node); err != nil || is.tokens == never {
+			t.Errorf("after %q: %v", text, err)
+		}
+	}
+}
+
 // What many texts take stays within the bound, and states that are held go on as before.
 func TestGrammar_Unique_MemoryIsBounded(t *testing.T) {
 	g := uniqueStrings(t, `.*`)

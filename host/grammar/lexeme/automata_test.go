@@ -277,3 +277,23 @@ func checkRoom(t *testing.T, m *Automata, start State, r *rand.Rand, written str
 		}
 	}
 }
+
+// Behind all but some texts any text may follow, however many they are.
+func TestAutomata_Room_AllButManyTexts(t *testing.T) {
+	a := NewArena(100_000)
+	var some []Expr
+	for i := range 500 {
+		some = append(some, a.Text(fmt.Sprintf("%d is a name", i*7919)))
+	}
+	x := a.Not(a.Or(some...))
+	m := NewAutomata(a, 1<<24)
+	s, err := m.Start(x, JSONString)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for plain := range plains {
+		if n := m.Room(s, plain); n != MaxRoom {
+			t.Errorf("there is room for %d characters of class %d", n, plain)
+		}
+	}
+}

@@ -94,9 +94,13 @@ func (t *Automata) room(x Expr, plain Plain) int32 {
 	return MaxRoom
 }
 
-// surely is the room of what begins with a number of characters of a wider class; 0 if it does not.
+// surely is the room of what begins with a number of characters of a wider class, or is all but texts that are bounded in their length: it
+// goes on behind every text. 0: it is neither.
 func (t *Automata) surely(x Expr, plain Plain) int32 {
-	if n := t.arena.at(x); n.kind == sequence {
+	switch n := t.arena.at(x); {
+	case n.kind == complement && t.arena.at(Expr(n.a)).most < far:
+		return MaxRoom
+	case n.kind == sequence:
 		x = Expr(n.a)
 	}
 	of, _, high := t.arena.counted(x)
