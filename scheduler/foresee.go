@@ -4,6 +4,7 @@ package scheduler
 
 import (
 	"slices"
+	"time"
 
 	"github.com/penstock/penstock/scheduler/draft"
 	"github.com/penstock/penstock/scheduler/estimator"
@@ -13,21 +14,31 @@ import (
 // This file drafts what needs no guess: under a grammar often one text alone can come next, as the rest of a name that has begun. It is
 // checked as any draft is, so the answer stays the same where the model writes that text in other tokens.
 
-// foresee asks the stages of a job what they leave no choice of, where its budget bears that: to ask takes time, too. It reports whether
-// there is something.
+// savedForLooks is the part of what foreseen tokens have saved that may be spent on looking for others.
+const savedForLooks = 4
+
+// foresee asks the stages of a job what they leave no choice of. It reports whether there is something. To look takes time, too, of which an
+// answer has as much as drafts may lose, and for the beginning as much as one of its tokens takes.
 func (s *Scheduler) foresee(j *job) bool {
-	g, most := &j.guess, s.roomAhead(j)
-	g.foreseen, g.foresight, g.ask.Grade = g.foreseen[:0], 0, min(g.ask.Grade, draft.Grades-1)
-	if most < 1 || !j.worker.Idle() || !j.chain.Foresees() || s.speculation.alone == 0 || g.budget.Left() < g.asking {
+	p, g, most := &s.speculation, &j.guess, s.roomAhead(j)
+	g.foreseen, g.ask.Grade = g.foreseen[:0], min(g.ask.Grade, draft.Grades-1)
+	if most < 1 || !j.worker.Idle() || !j.chain.Foresees() || p.alone == 0 {
+		return false
+	}
+	if !g.looked {
+		g.looked = true
+		g.looks.Settle(p.alone / time.Duration(s.decoding))
+	}
+	if g.looks.Left() < p.look {
 		return false
 	}
 	start := s.config.Clock()
 	if err := panics.Try(func() error { g.foreseen = append(g.foreseen, j.chain.Foresee(most)...); return nil }); err != nil {
 		s.logPanic(err)
 	}
-	g.foresight = s.config.Clock().Sub(start)
-	g.asking = g.foresight
-	s.speculation.foresight += g.foresight
+	took := s.config.Clock().Sub(start)
+	g.looks.Settle(-took)
+	p.look += (took - p.look) / 4
 	return len(g.foreseen) > 0
 }
 

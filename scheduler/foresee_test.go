@@ -23,7 +23,7 @@ type prophet struct {
 	backend *schedulertest.Backend
 	rng     *rand.Rand
 	errs    float64
-	often   float64 // the part of the tokens at which it foresees something
+	often   float64       // the part of the tokens at which it foresees something
 	takes   time.Duration // to be asked
 	history []scheduler.Token
 	panics  bool

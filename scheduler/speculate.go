@@ -20,39 +20,39 @@ import (
 
 // speculation is what the ticks need for that; its memory is used again.
 type speculation struct {
-	drafter   draft.Drafter // nil: none, or it has panicked
-	chances   draft.Chances // of the drafts of all answers
-	asks      []*draft.Ask
-	asked     []*job
-	foreseen  []*job // their stages know how they go on
-	trials    []*job
-	offers    estimator.Drafts
-	costs     time.Duration // of a token in a call of the drafter
-	budget    draft.Budget  // of all answers
-	spent     time.Duration // by the drafter in this tick
-	foresight time.Duration // by stages in this tick
-	alone     time.Duration // what the tick would take without drafts
-	chosen    time.Duration // and with those that promise something
-	with      time.Duration // the longest pass with drafts that is believed
+	drafter  draft.Drafter // nil: none, or it has panicked
+	chances  draft.Chances // of the drafts of all answers
+	asks     []*draft.Ask
+	asked    []*job
+	foreseen []*job // their stages know how they go on
+	trials   []*job
+	offers   estimator.Drafts
+	costs    time.Duration // of a token in a call of the drafter
+	budget   draft.Budget  // of all answers
+	spent    time.Duration // by the drafter in this tick
+	look     time.Duration // what stages take to tell what they leave no choice of, as of late
+	alone    time.Duration // what the tick would take without drafts
+	chosen   time.Duration // and with those that promise something
+	with     time.Duration // the longest pass with drafts that is believed
 }
 
 // guess is what a job has to do with the drafter.
 type guess struct {
-	ask       draft.Ask
-	chances   draft.Chances
-	budget    draft.Budget
-	draft     []Token       // the part of ask.Draft that is computed; empty: none
-	foreseen  []Token       // what the stages leave no choice of
-	foresight time.Duration // what it took to ask them in this tick
-	asking    time.Duration // and when they were asked last
-	at        int           // tokens of the context before it
-	row       int           // the row that was drawn from last, counted from the job's first
-	rows      int           // of guessed tokens in this tick
-	worth     time.Duration // what one that is right saves
-	allowed   bool          // the request does not refuse the draft
-	chosen    bool          // it promises something
-	trial     bool          // it was asked for although it does not seem to pay
-	logits    [][]float32   // for a worker
+	ask      draft.Ask
+	chances  draft.Chances
+	budget   draft.Budget
+	draft    []Token       // the part of ask.Draft that is computed; empty: none
+	foreseen []Token       // what the stages leave no choice of
+	looks    draft.Budget  // of looking for that
+	looked   bool          // it has its share for the beginning
+	at       int           // tokens of the context before it
+	row      int           // the row that was drawn from last, counted from the job's first
+	rows     int           // of guessed tokens in this tick
+	worth    time.Duration // what one that is right saves
+	allowed  bool          // the request does not refuse the draft
+	chosen   bool          // it promises something
+	trial    bool          // it was asked for although it does not seem to pay
+	logits   [][]float32   // for a worker
 }
 
 // drafting reports whether the job computes guessed tokens in this tick.
@@ -70,7 +70,7 @@ func sameDrafting(jobs []*job) int {
 // would be, nor where sets of adapters have passes of their own.
 func (s *Scheduler) speculate() {
 	p := &s.speculation
-	p.asked, p.foreseen, p.spent, p.foresight = p.asked[:0], p.foreseen[:0], 0, 0
+	p.asked, p.foreseen, p.spent = p.asked[:0], p.foreseen[:0], 0
 	if p.drafter == nil || s.decoding == 0 || len(s.prefilling) > 0 || sameAdapters(s.planned) < len(s.planned) {
 		return
 	}
@@ -327,6 +327,9 @@ func (s *Scheduler) settleDraft(j *job) {
 	saved := time.Duration(right) * g.worth
 	g.budget.Settle(saved)
 	s.speculation.budget.Settle(saved)
+	if g.ask.Grade == draft.Forced {
+		g.looks.Settle(saved / savedForLooks)
+	}
 	if out.Reason == 0 { // else nobody knows what else was right
 		g.chances.Learn(g.ask.Grade, len(g.draft), right, &s.speculation.chances)
 	}
@@ -346,8 +349,11 @@ func (s *Scheduler) earn() {
 	p := &s.speculation
 	p.alone = s.estimator.Decode(p.offers.Decode)
 	p.budget.Earn(p.alone)
+	p.look -= p.look / 128 // it may have become less, which only another look can tell
 	for _, j := range s.planned {
-		j.guess.budget.Earn(p.alone / time.Duration(s.decoding))
+		share := p.alone / time.Duration(s.decoding)
+		j.guess.budget.Earn(share)
+		j.guess.looks.Earn(share)
 	}
 }
 
@@ -355,7 +361,7 @@ func (s *Scheduler) earn() {
 // count as longer than its pass with drafts was expected to take.
 func (s *Scheduler) chargeDrafts() {
 	p := &s.speculation
-	if p.spent == 0 && p.foresight == 0 && s.record.Drafted == 0 {
+	if p.spent == 0 && s.record.Drafted == 0 {
 		return
 	}
 	extra, spent := time.Duration(0), p.spent/time.Duration(s.decoding)
@@ -363,7 +369,7 @@ func (s *Scheduler) chargeDrafts() {
 		extra = min(max(s.record.Forward-p.alone, 0), p.with) / time.Duration(s.record.Drafted)
 	}
 	for _, j := range s.planned {
-		costs := spent + j.guess.foresight + extra*time.Duration(j.guess.rows)
+		costs := spent + extra*time.Duration(j.guess.rows)
 		j.guess.budget.Settle(-costs)
 		p.budget.Settle(-costs)
 	}

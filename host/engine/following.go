@@ -30,7 +30,7 @@ type following struct {
 	hurried     bool   // it is asked on the tick
 	slow        bool   // the tick leaves the tokens to a worker
 	late        bool   // few steps did not suffice for the present token
-	trial       trial
+	trial       trial  // of a slow one
 	hopeless    bool   // the masks take too long even with as many as there may be
 	budget      budget
 	pool        *sync.Pool

@@ -106,7 +106,16 @@ func BenchmarkSpeculate(b *testing.B) {
 
 // scripted has all answers written at once, and tells how long that took after the first tokens of all.
 func scripted(b *testing.B, e *Engine, d draft.Drafter, prompts, answers [][]int32) (took time.Duration, drafted, accepted int) {
-	s, err := scheduler.New(e.Backend(), scheduler.Config{Slots: len(prompts), Drafter: d})
+	i := -1
+	return answered(b, e.Backend(), d, prompts, len(answers[0]), func() []chain.Stage {
+		i++
+		return []chain.Stage{&script{tokens: answers[i]}}
+	})
+}
+
+// answered has an answer to each prompt written at once, and tells how long that took after the first tokens of all.
+func answered(b *testing.B, backend scheduler.Backend, d draft.Drafter, prompts [][]int32, most int, stages func() []chain.Stage) (took time.Duration, drafted, accepted int) {
+	s, err := scheduler.New(backend, scheduler.Config{Slots: len(prompts), Drafter: d})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -114,9 +123,9 @@ func scripted(b *testing.B, e *Engine, d draft.Drafter, prompts, answers [][]int
 	done := make(chan struct{})
 	go func() { defer close(done); _ = s.Run(ctx) }()
 	var streams []*scheduler.Stream
-	for i, prompt := range prompts {
-		st, err := s.Submit(scheduler.Request{Prompt: []scheduler.Segment{{Tokens: prompt}}, MaxTokens: len(answers[i]), Logprobs: -1, IgnoreEOG: true,
-			Chain: []chain.Stage{&script{tokens: answers[i]}}, Buffer: 2 * len(answers[i])})
+	for _, prompt := range prompts {
+		st, err := s.Submit(scheduler.Request{Prompt: []scheduler.Segment{{Tokens: prompt}}, MaxTokens: most, Logprobs: -1, IgnoreEOG: true,
+			Chain: stages(), Buffer: 2 * most})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -125,7 +134,7 @@ func scripted(b *testing.B, e *Engine, d draft.Drafter, prompts, answers [][]int
 	for _, st := range streams {
 		for event := range schedulertest.Events(b.Context(), st) {
 			if end := event.End; end != nil {
-				if end.Err != nil || end.Usage.Generated != len(answers[0]) {
+				if end.Err != nil || end.Usage.Generated != most {
 					b.Fatalf("%+v", end)
 				}
 				took, drafted, accepted = max(took, end.Timing.Decode), drafted+end.Usage.Drafted, accepted+end.Usage.Accepted
@@ -134,8 +143,8 @@ func scripted(b *testing.B, e *Engine, d draft.Drafter, prompts, answers [][]int
 	}
 	cancel()
 	<-done
-	for seq := range e.Backend().Limits().Sequences {
-		e.Backend().Truncate(int32(seq), 0)
+	for seq := range backend.Limits().Sequences {
+		backend.Truncate(int32(seq), 0)
 	}
 	return took, drafted, accepted
 }

@@ -5,6 +5,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 
 	"github.com/penstock/penstock/host/bench"
 )
@@ -24,9 +25,30 @@ var itemSchemas = []string{
 	`{"type":"object","properties":{"name_%d":{"type":"string"},"mail":{"type":"string","format":"email"},"born":{"type":"string","format":"date"}},"required":["name_%[1]d","mail"]}`,
 }
 
-// benchSchema is the schema of a request: a list that goes on for longer than the answer may.
-func benchSchema(n int) json.RawMessage {
-	return json.RawMessage(`{"type":"array","minItems":1000,"items":` + fmt.Sprintf(itemSchemas[n%len(itemSchemas)], n) + `}`)
+// textSchemas are of objects whose values are texts. There what a model with random weights writes mostly fits, as what a good model
+// writes does elsewhere.
+var textSchemas = []string{
+	`{"type":"object","properties":{"title_%d":{"type":"string"},"body":{"type":"string"}},"required":["title_%[1]d","body"],"additionalProperties":false}`,
+	`{"type":"object","properties":{"question_%d":{"type":"string"},"answer":{"type":"string"}},"required":["question_%[1]d","answer"]}`,
+}
+
+// schemasOf are those of requests, by their number: each a list that goes on for longer than the answer may. Beyond the first so many
+// requests the schemas come again.
+func schemasOf(items []string, most int) func(n int) json.RawMessage {
+	return func(n int) json.RawMessage {
+		n %= most
+		return json.RawMessage(`{"type":"array","minItems":1000,"items":` + fmt.Sprintf(items[n%len(items)], n) + `}`)
+	}
+}
+
+// schemaLoads are the schemas of the streams. The first are the worst case: with random weights two of three tokens have to be drawn again.
+var schemaLoads = []struct {
+	what   string
+	schema func(n int) json.RawMessage
+}{
+	{"each answer a new schema", schemasOf(itemSchemas, math.MaxInt)},
+	{"each answer a new schema, of texts", schemasOf(textSchemas, math.MaxInt)},
+	{"each another schema, known from before", schemasOf(itemSchemas, len(itemSchemas))},
 }
 
 // schemas measures 8 streams that each have a schema of their own, and the same without, in short turns on the same server. Nothing is
@@ -39,15 +61,22 @@ func (l *lab) schemas() error {
 		return err
 	}
 	plain := side{Target: bench.Target{Name: "without", Streamer: s.client}, pid: s.process.PID()}
-	with := side{bench.Target{Name: "with", Streamer: bench.WithSchemas(s.client, benchSchema)}, plain.pid, 1 << 16}
-	c := contest{name: "each another schema", pairs: 6, load: bench.Load{Seed: seedSchemas, Temperature: bench.Temperature, Classes: []bench.Class{
-		{Name: "stream", Clients: 8, Requests: 8, PromptWords: 4, MaxTokens: 64}}}}
+	var sides []side // each numbers its requests in all rounds
+	for _, k := range schemaLoads {
+		sides = append(sides, side{bench.Target{Name: "with", Streamer: bench.WithSchemas(s.client, k.schema)}, plain.pid, 1 << 16})
+	}
 	var err error
 	for round := 0; round < l.rounds && err == nil; round++ {
-		err = l.duel(with, plain, c, round)
+		for i := 0; i < len(sides) && err == nil; i++ {
+			c := contest{name: schemaLoads[i].what, pairs: 4, load: bench.Load{Seed: seedSchemas + uint64(100*i), Temperature: bench.Temperature,
+				Classes: []bench.Class{{Name: "stream", Clients: 8, Requests: 8, PromptWords: 4, MaxTokens: 64}}}}
+			err = l.duel(sides[i], plain, c, round)
+		}
 	}
-	for _, f := range lossFigures {
-		l.costsAtMost(c.name, f, schemaLoss)
+	for _, k := range schemaLoads {
+		for _, f := range lossFigures {
+			l.costsAtMost(k.what, f, schemaLoss)
+		}
 	}
 	return err
 }
