@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import { useEffect, useMemo } from "preact/hooks";
+import { useLayoutEffect, useMemo } from "preact/hooks";
 import type { Chat } from "../../chats/chat.ts";
 import type { Message } from "../../chats/message.ts";
 import { count, rate } from "../../text/figures.ts";
@@ -25,7 +25,8 @@ export function Comparison({ chat, a, other, palette }: Props) {
   const b = useReader(other);
   const [mine, its] = [a.pieces.value, b.pieces.value];
   const parted = useMemo(() => parting(mine, its), [mine, its]);
-  useEffect(() => {
+  useLayoutEffect(() => {
+    // before it is painted: what is said and what is in focus come together
     if (parted === undefined) return;
     a.focusPlace(parted);
     b.focusPlace(parted);
