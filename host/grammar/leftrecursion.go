@@ -113,7 +113,8 @@ func passes(e edge, m *memory) (*memory, bool) {
 }
 
 // restsAfter finds for each pair of members the shortest text that completes the first when the
-// second is complete.
+// second is complete. A member may be in the group and begin none of it, where a loop's item that
+// calls it cannot come first: then it has no such text.
 func (c *compiler) restsAfter(group []int32, calls []leftCall) map[int32]map[int32]int {
 	work := 0
 	all := make(map[int32]map[int32]int, len(group))
@@ -154,6 +155,8 @@ func (r rest) length(m *memory) int {
 
 // rewritten makes the procedure of one member. more has the rest after each member is complete.
 func (c *compiler) rewritten(i int32, group []int32, member map[int32]bool, calls []leftCall, begins [][]place, more map[int32]int) procedure {
+	leads := func(m int32) bool { _, ok := more[m]; return ok } // to where i is complete
+	group = slices.DeleteFunc(slices.Clone(group), func(m int32) bool { return !leads(m) })
 	c.within = rest{after: outsideLoop, done: -1}
 	made := procedure{start: c.place(), final: c.place(), loop: -1, empty: c.procedures[i].empty}
 	complete := map[int32]place{}
@@ -176,6 +179,9 @@ func (c *compiler) rewritten(i int32, group []int32, member map[int32]bool, call
 		c.edge(made.start, toMemory, c.memory(p, nil), early[p.start])
 	}
 	for _, call := range calls {
+		if !leads(call.in) {
+			continue
+		}
 		p := c.procedures[call.in]
 		to := copies[call.to]
 		if call.to == p.final {
