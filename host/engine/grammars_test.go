@@ -5,7 +5,6 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -111,8 +110,7 @@ func TestGrammars_Of_RefusesWhatHasNoRoom(t *testing.T) {
 	if _, err := read(); !errors.Is(err, sampling.ErrCrowded) {
 		t.Errorf("another: %v", err)
 	}
-	runtime.KeepAlive(followed)
-	followed = nil
+	clear(followed)
 	err := sampling.ErrCrowded
 	for end := time.Now().Add(time.Minute); err != nil && time.Now().Before(end); {
 		k.freed = time.Time{}

@@ -203,7 +203,7 @@ func (m *narrowing) judge(n *node) (verdict, error) {
 		return unsure, nil
 	case err != nil: // nobody can tell
 		m.longest = never
-		return tooFew, nil
+		return tooFew, nil //nolint:nilerr // it is an answer
 	}
 	m.longest = max(m.longest, bytes)
 	if fits {

@@ -79,8 +79,7 @@ func TestMemory_CountsUntilNobodyHasIt(t *testing.T) {
 	if runtime.GC(); m.Used() < used || m.Add(nested(t)) {
 		t.Error("what is followed counts no more")
 	}
-	runtime.KeepAlive(all)
-	all = nil
+	clear(all)
 	for end := time.Now().Add(time.Minute); m.Used() > 0 && time.Now().Before(end); { // cleanups have a goroutine of their own
 		runtime.GC()
 		time.Sleep(time.Millisecond)
