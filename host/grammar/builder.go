@@ -221,6 +221,7 @@ type Item struct {
 	Bit   int  // it is remembered that the item came; -1: it is not
 	Once  bool // the item may not come where its bit is remembered already
 	Count int  // what it adds to the loop's count, 0 or 1
+	Late  bool // the item comes after the bits that every condition wants, but those that late items set
 
 	Unique *Unique // a text that comes before Is; nil: none
 }

@@ -12,9 +12,10 @@ import (
 type loop struct {
 	items     []loopItem
 	ends      []ending
-	separator int // bytes of its shortest text
-	words     int // of the bits of a memory
-	most      int // the count stops here: beyond it nothing tells counts apart
+	separator int      // bytes of its shortest text
+	words     int      // of the bits of a memory
+	most      int      // the count stops here: beyond it nothing tells counts apart
+	early     []uint64 // see earlyBits
 
 	// For each bit, the shortest items that set it, by what they add to the count.
 	byBit [][2]int
@@ -22,7 +23,7 @@ type loop struct {
 
 type loopItem struct {
 	bit, count int
-	once       bool
+	once, late bool
 	unique     int32 // its unique text; -1: none
 	length     int   // bytes of its shortest text; never: the item fits nothing
 	idle       bool  // that it has come changes nothing of what must come after an item
@@ -65,7 +66,7 @@ func (b *Builder) newLoop(l *Loop) *loop {
 			of = int32(len(b.uniques))
 			b.uniques = append(b.uniques, b.newUnique(item.Unique))
 		}
-		lp.items = append(lp.items, loopItem{bit: item.Bit, count: item.Count, once: item.Once && item.Bit >= 0, unique: of})
+		lp.items = append(lp.items, loopItem{bit: item.Bit, count: item.Count, once: item.Once && item.Bit >= 0, late: item.Late, unique: of})
 		bits = max(bits, item.Bit+1)
 	}
 	for _, c := range l.Ends {
@@ -83,7 +84,24 @@ func (b *Builder) newLoop(l *Loop) *loop {
 		lp.ends = append(lp.ends, e)
 	}
 	lp.byBit = make([][2]int, 64*lp.words)
+	lp.early = lp.earlyBits()
 	return lp
+}
+
+// earlyBits are what every ending wants and no late item brings.
+func (lp *loop) earlyBits() []uint64 {
+	early := slices.Clone(lp.ends[0].must)
+	for _, e := range lp.ends {
+		for w := range early {
+			early[w] &= e.must[w]
+		}
+	}
+	for _, item := range lp.items {
+		if item.late && item.bit >= 0 {
+			early[item.bit/64] &^= 1 << (item.bit % 64)
+		}
+	}
+	return early
 }
 
 func (lp *loop) set(bits []int) []uint64 {
@@ -95,6 +113,16 @@ func (lp *loop) set(bits []int) []uint64 {
 }
 
 func has(bits []uint64, bit int) bool { return bits[bit/64]>>(bit%64)&1 == 1 }
+
+// covers reports whether bits has all of some.
+func covers(bits, some []uint64) bool {
+	for w := range some {
+		if some[w]&^bits[w] != 0 {
+			return false
+		}
+	}
+	return true
+}
 
 // size is what a look at the whole loop costs.
 func (lp *loop) size() int { return 1 + len(lp.ends)*(1+len(lp.items)+64*lp.words) }
@@ -197,8 +225,9 @@ func (m *memory) holds() bool {
 		e := &m.loop.ends[i]
 		ok := m.count >= e.least && m.count <= e.most
 		for w := range e.must {
-			ok = ok && m.bits[w]&e.mustNot[w] == 0 && e.must[w]&^m.bits[w] == 0
+			ok = ok && m.bits[w]&e.mustNot[w] == 0
 		}
+		ok = ok && covers(m.bits, e.must)
 		if ok {
 			return true
 		}
@@ -210,7 +239,7 @@ func (m *memory) holds() bool {
 func (m *memory) may(i int) bool {
 	lp := m.loop
 	item := &lp.items[i]
-	if item.length == never || item.once && has(m.bits, item.bit) {
+	if item.length == never || item.once && has(m.bits, item.bit) || item.late && !covers(m.bits, lp.early) {
 		return false
 	}
 	fresh := item.bit >= 0 && !has(m.bits, item.bit)

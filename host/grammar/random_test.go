@@ -69,7 +69,7 @@ func randomLoop(b *Builder, r *rand.Rand, parts []Body) Body {
 		l.Separator = randomLexeme(b, r)
 	}
 	for _, p := range parts {
-		l.Items = append(l.Items, Item{Is: p, Bit: r.IntN(4) - 1, Once: r.IntN(2) == 0, Count: r.IntN(2)})
+		l.Items = append(l.Items, Item{Is: p, Bit: r.IntN(4) - 1, Once: r.IntN(2) == 0, Count: r.IntN(2), Late: r.IntN(3) == 0})
 		if unique && r.IntN(2) == 0 {
 			l.Items[len(l.Items)-1].Unique = randomUnique(b, r)
 		}

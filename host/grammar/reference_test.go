@@ -170,7 +170,7 @@ func (r *reference) loop(n *body, from int) (ends []int) {
 			if item.Bit >= 0 {
 				bit = 1 << item.Bit
 			}
-			if item.Once && s.bits&bit != 0 {
+			if item.Once && s.bits&bit != 0 || item.Late && !inTime(l, s) {
 				continue
 			}
 			if item.Unique != nil {
@@ -190,6 +190,20 @@ func (r *reference) loop(n *body, from int) (ends []int) {
 		}
 	}
 	return ends
+}
+
+// inTime reports whether all has come that comes before late items.
+func inTime(l *Loop, s loopSpot) bool {
+	for _, bit := range l.Ends[0].Must {
+		early := !slices.ContainsFunc(l.Items, func(item Item) bool { return item.Late && item.Bit == bit })
+		for _, c := range l.Ends {
+			early = early && slices.Contains(c.Must, bit)
+		}
+		if early && s.bits>>bit&1 == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func holds(l *Loop, s loopSpot) bool {

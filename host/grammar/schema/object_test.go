@@ -13,11 +13,11 @@ func TestRead_Members(t *testing.T) {
 			[]string{`{"a":1}`, `{"a": 1, "b": "x"}`, "{\n  \"a\": 1,\n  \"b\": \"x\"\n}"},
 			[]string{`{}`, `{"b":"x"}`, `{"b":"x","a":1}`, `{"a":1,"c":2}`, `{"a":1,"a":2}`, `{"a":"x"}`}},
 		{"open", `{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"string"}},"required":["a"]}`,
-			[]string{`{"a":1}`, `{"b":"x","a":1}`, `{"c":null,"a":1,"d":[]}`},
+			[]string{`{"a":1}`, `{"b":"x","a":1}`, `{"a":1,"c":null,"b":"","d":[]}`},
 			[]string{`{}`, `{"b":"x"}`, `{"a":"x"}`, `{"a":1,"b":2}`, `{"a":1,"a":2}`, `{"\u0061":"x","a":1}`}},
 		{"required and not listed", `{"properties":{"a":{"type":"boolean"}},"required":["a","b"]}`,
 			[]string{`{"a":true,"b":1}`, `{"b":1,"a":true}`, `3`}, []string{`{"a":true}`, `{"b":1}`}},
-		{"only required", `{"type":"object","required":["b"]}`, []string{`{"b":1}`, `{"a":1,"b":[]}`}, []string{`{}`, `{"a":1}`}},
+		{"only required", `{"type":"object","required":["b"]}`, []string{`{"b":1}`, `{"b":[],"a":1}`}, []string{`{}`, `{"a":1}`}},
 		{"other members", `{"type":"object","properties":{"a":{}},"additionalProperties":{"type":"integer"}}`,
 			[]string{`{"a":"x","b":1}`, `{}`}, []string{`{"b":"x"}`}},
 		{"patterns", `{"type":"object","patternProperties":{"^s":{"type":"string"},"n$":{"minLength":2}},"additionalProperties":false}`,
@@ -57,6 +57,15 @@ func TestRead_Order(t *testing.T) {
 	open := `{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"required":["b"]}`
 	holds(t, Options{Order: SchemaOrder}, []promise{{"schema", open, []string{`{"a":1,"b":2}`, `{"b":2,"c":3}`, `{"a":1,"b":2,"c":3,"d":4}`},
 		[]string{`{"b":1,"a":2}`, `{"a":1}`, `{"c":3,"b":2}`}}})
+	// A weak model that may invent members goes on doing so, and what is required never comes.
+	either := `{"type":"object","properties":{"a":{},"b":{},"c":{}},"anyOf":[{"required":["b","a"]},{"required":["b","c"]}]}`
+	holds(t, Options{}, []promise{
+		{"open", open, []string{`{"a":1,"b":2}`, `{"b":2,"a":1}`, `{"b":2,"x":3,"a":1,"y":4}`}, []string{`{"x":3,"b":2}`, `{"a":1,"x":3,"b":2}`}},
+		{"open, alternatives", either, []string{`{"b":1,"x":2,"c":3}`, `{"c":1,"b":2,"x":3}`, `{"a":1,"b":2}`}, []string{`{"x":1,"b":2,"c":3}`, `{"a":1,"x":2,"b":3}`, `{"b":1,"x":2}`}},
+		{"open, so many", `{"type":"object","required":["b"],"minProperties":3,"patternProperties":{"^x":{"type":"integer"}}}`,
+			[]string{`{"b":1,"x":2,"y":[]}`}, []string{`{"x":2,"b":1,"y":[]}`, `{"b":1,"x":2}`, `{"b":1,"x":[],"y":2}`}},
+	})
+	holds(t, Options{Order: AnyOrder}, []promise{{"any, open", open, []string{`{"x":3,"b":2}`, `{"a":1,"x":3,"b":2}`}, []string{`{"x":3}`}}})
 	closed := `{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"required":["b"],"additionalProperties":false}`
 	holds(t, Options{Order: AnyOrder}, []promise{{"any", closed, []string{`{"a":1,"b":2}`, `{"b":1,"a":2}`, `{"b":1}`}, []string{`{"a":1}`, `{"b":1,"c":2}`, `{"b":1,"b":1}`}}})
 }

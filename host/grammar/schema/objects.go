@@ -226,6 +226,9 @@ func (r *reader) anyOrder(all []*members, listed []member, groups []group) gramm
 			g.some += len(listed)
 		}
 		items := r.items(g, next)
+		for i := range items { // else a weak model goes on inventing members, and what is required never comes
+			items[i].Late = r.o.Order == ByKind
+		}
 		loop.Items = append(loop.Items, items...)
 		next += len(items)
 	}
