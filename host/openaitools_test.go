@@ -97,7 +97,7 @@ func TestHost_OpenAIClient_StructuredAnswer(t *testing.T) {
 	}
 	ask.ResponseFormat.OfJSONSchema.JSONSchema.Schema = map[string]any{"type": "place"}
 	var refused *openai.Error
-	if _, err := client.Chat.Completions.New(t.Context(), ask); !errors.As(err, &refused) || refused.StatusCode != 400 || refused.Param != "response_format" {
+	if _, err := client.Chat.Completions.New(t.Context(), ask); !errors.As(err, &refused) || refused.StatusCode != 400 || refused.Param != "response_format.json_schema.schema" {
 		t.Errorf("got %v", err)
 	}
 }

@@ -102,7 +102,7 @@ func TestPlugins_Grammar_BuiltInModel(t *testing.T) {
 			t.Errorf("JSON schema: %d %q, %v", status, text, err)
 		}
 	}
-	for name, want := range map[string]string{"bad": `"nowhere" is used, but not defined`, "recursive": "the JSON schema"} {
+	for name, want := range map[string]string{"bad": `"nowhere" is used, but not defined`, "recursive": "the schema leads to itself"} {
 		if status, message, field := complete(t, h, `,"plugins":["`+name+`"]`); status != 400 || !strings.Contains(message, want) || !strings.Contains(field, "plugins") {
 			t.Errorf("%s: %d %q %q, want 400 with %q", name, status, message, field, want)
 		}

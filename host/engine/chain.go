@@ -120,6 +120,7 @@ func (e *Engine) follow(s *Stage, p sampling.Params) error {
 	if s.rules, err = e.newFollowing(g.is, prefix); err != nil {
 		return sampling.Refused(p.Field(), "%s cannot be used: %v", p.Field(), err)
 	}
+	s.rules.brief = p.Format != nil && p.Format.OneCall
 	if p.Complete && p.Limit > 0 {
 		return s.rules.keepWithin(p.Limit, p.GrammarLazy)
 	}

@@ -75,9 +75,16 @@ func (f *following) choose(w *scratch, draw func() (scheduler.Token, error)) (sc
 	return t, nil // biases forbid all the others
 }
 
-// whole reports whether an answer that is to be complete is: no token may follow, by the grammar or because none is left.
+// whole reports whether an answer that is to be complete or brief is: no token may follow, or none that matters, by the grammar or because
+// none is left.
 func (f *following) whole() bool {
-	return f.guards() && f.budget.limit > 0 && f.grammar.Complete(f.here) && (f.budget.left() <= 0 || f.grammar.Ended(f.here))
+	switch {
+	case !f.guards() || !f.grammar.Complete(f.here):
+		return false
+	case f.brief && f.grammar.Over(f.here):
+		return true
+	}
+	return f.budget.limit > 0 && (f.budget.left() <= 0 || f.grammar.Ended(f.here))
 }
 
 // ended has an answer end that is whole.

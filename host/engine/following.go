@@ -33,6 +33,7 @@ type following struct {
 	trial       trial  // of a slow one
 	hopeless    bool   // the masks take too long even with as many as there may be
 	budget      budget
+	brief       bool // the answer ends as soon as only white space may follow
 	pool        *sync.Pool
 }
 
@@ -190,6 +191,9 @@ func (f *following) count(tokens []scheduler.Token, skip int, of []int) (int, er
 		}
 		if !fits {
 			return i, nil
+		}
+		if f.brief && f.grammar.Over(s) {
+			break // the answer ends before the others
 		}
 	}
 	return len(tokens), nil

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/sampling"
 )
 
 // allowedBy reports how much of a text the grammar of a conversation allows, and whether it may end there.
@@ -56,6 +57,59 @@ func TestEngine_Render_OneCall(t *testing.T) {
 				if _, complete := allowedBy(t, e, c, call+"\n"+call); complete != parallel {
 					t.Errorf("%s, %s, parallel %v: two calls are allowed: %v", template, mode, parallel, complete)
 				}
+			}
+		}
+	}
+}
+
+// An answer ends with the only call that may come, also where a plugin forces more tokens at once: those are too late.
+func TestStage_OneCall_EndsTheAnswer(t *testing.T) {
+	e := withTemplate(t, "Qwen-Qwen3-0.6B.jinja")
+	const call = "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"city\": \"Bonn\"}}\n</tool_call>"
+	for _, mode := range []string{"auto", "required"} {
+		for _, parallel := range []bool{false, true} {
+			c := callingF(parallel, `{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`)
+			c.ToolChoice.Mode = mode
+			p, err := e.Render(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			params := greedily()
+			params.Constraint = sampling.Constraint{Format: p.Rules, GrammarLazy: p.Lazy}
+			params.GenerationPrompt = p.GenerationPrompt
+			for _, trigger := range p.Triggers {
+				if trigger.Kind != "word" {
+					t.Fatalf("a trigger of the template is a %s", trigger.Kind)
+				}
+				params.GrammarTriggers = append(params.GrammarTriggers, sampling.Trigger{Kind: sampling.TriggerWord, Value: trigger.Value})
+			}
+			stages, err := e.NewChain(params)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := stages[0].(*Stage)
+			t.Cleanup(func() { _ = s.Close() })
+			tokens, err := e.Tokenize(t.Context(), call+"\n"+call, false, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Reset(p.Tokens, len(p.Tokens)); err != nil {
+				t.Fatal(err)
+			}
+			if n, err := s.Fits(tokens); n != len(tokens) || err != nil {
+				t.Errorf("%s, parallel %v: %d of %d tokens may be forced, %v", mode, parallel, n, len(tokens), err)
+			}
+			text := ""
+			for _, token := range tokens {
+				effect, err := s.Accept(token)
+				if text += e.model.SpecialPiece(token); err != nil {
+					t.Fatal(mode, text, err)
+				} else if effect.Stop {
+					break
+				}
+			}
+			if want := map[bool]string{false: call, true: call + "\n" + call}[parallel]; text != want {
+				t.Errorf("%s, parallel %v: the answer ends after %q", mode, parallel, text)
 			}
 		}
 	}

@@ -3,6 +3,7 @@
 package grammar
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 )
@@ -51,6 +52,37 @@ func (g *Grammar) Ended(s State) bool {
 	for b := range 256 {
 		if to, err := g.step(n, byte(b), &w); err != nil || to != dead {
 			return false
+		}
+	}
+	return true
+}
+
+// mostSpace bounds the states that are looked at behind a text's end: white space that indents once
+// more has fifty.
+const mostSpace = 128
+
+// Over reports whether the text may end and nothing but white space may follow.
+func (g *Grammar) Over(s State) bool {
+	if s.node == nil || !s.node.complete {
+		return false
+	}
+	w := work{left: maxWork}
+	seen := map[*node]bool{s.node: true}
+	for open := []*node{s.node}; len(open) > 0; {
+		n := open[0]
+		if open = open[1:]; n.takesToken() {
+			return false
+		}
+		for b := 255; b >= 0; b-- {
+			to, err := g.step(n, byte(b), &w)
+			switch {
+			case err == nil && (to == dead || seen[to]):
+			case err == nil && bytes.IndexByte([]byte(" \t\r\n"), byte(b)) >= 0 && len(seen) < mostSpace:
+				seen[to] = true
+				open = append(open, to)
+			default:
+				return false
+			}
 		}
 	}
 	return true

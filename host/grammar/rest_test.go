@@ -186,6 +186,25 @@ func TestGrammar_Completes_WithAsManyAsRest(t *testing.T) {
 }
 
 // A grammar ends where the text is complete and nothing may follow.
+// A text is over where nothing but white space may follow, however far one looks.
+func TestGrammar_Over(t *testing.T) {
+	b := NewBuilder()
+	space := re(b, `[ \t\n]{0,40}`)
+	call := b.Seq(re(b, "c+"), b.Repeat(b.Seq(re(b, " "), re(b, "x")), 0, 1), space)
+	root := b.Rule()
+	b.Define(root, b.Alt(call, re(b, "[^c]*")))
+	g, err := b.Build(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]bool{"": false, "t": false, "c": false, "c x": true, "c x ": true, "c x \n": true, "c ": false} {
+		s, fits, err := g.Advance(g.Start(), []byte(text))
+		if err != nil || !fits || g.Over(s) != want {
+			t.Errorf("%q is over: %v; fits %v, %v", text, !want, fits, err)
+		}
+	}
+}
+
 func TestGrammar_Ended(t *testing.T) {
 	b := NewBuilder()
 	root := b.Rule()

@@ -129,27 +129,40 @@ var hostFunctions = map[string]hostFunction{
 		p.said = append(p.said, fmt.Sprint("grammar ", s[0], text(m, s[1], s[2])))
 		s[0] = 0
 	},
-	abi.ImportGrammarMask: func(p *penstock, m api.Memory, s []uint64) { // every third byte, beginning with another each time
-		mask := make([]uint32, (len(pieces)+31)/32)
-		for t := len(p.history) % 3; t < 256; t += 3 {
-			mask[t/32] |= 1 << (t % 32)
-		}
-		giveWords(m, uint64(p.bound[abi.BufferMask][0]), uint64(len(mask)), mask)
-		s[0] = 0
-	},
+	abi.ImportGrammarMask:       grammarMask,
+	abi.ImportGrammarMaskWithin: grammarMask,
+	abi.ImportGrammarRest:       func(p *penstock, _ api.Memory, s []uint64) { s[0] = uint64(len(p.history) % 5) },
+	abi.ImportGrammarReason:     func(_ *penstock, m api.Memory, s []uint64) { s[0] = give(m, s[0], s[1], []byte("no reason")) },
 	abi.ImportGrammarAccept: func(_ *penstock, _ api.Memory, s []uint64) { s[0] = api.EncodeI32(-int32(s[1] % 2)) },
 	abi.ImportLog: func(p *penstock, m api.Memory, s []uint64) {
 		p.said = append(p.said, fmt.Sprint("log ", s[0], text(m, s[1], s[2])))
 	},
 }
 
+// grammarMask allows every third byte, beginning with another each time.
+func grammarMask(p *penstock, m api.Memory, s []uint64) {
+	mask := make([]uint32, (len(pieces)+31)/32)
+	for t := len(p.history) % 3; t < 256; t += 3 {
+		mask[t/32] |= 1 << (t % 32)
+	}
+	giveWords(m, uint64(p.bound[abi.BufferMask][0]), uint64(len(mask)), mask)
+	s[0] = 0
+}
+
 // offerPenstock puts the host functions that a module asks for into a runtime. Each finds its penstock in the call's context.
 func offerPenstock(t *testing.T, r wazero.Runtime, imports []api.FunctionDefinition) {
 	t.Helper()
-	b := r.NewHostModuleBuilder(abi.Module)
+	for _, module := range []string{abi.Module, abi.Optional} {
+		offerModule(t, r, module, imports)
+	}
+}
+
+func offerModule(t *testing.T, r wazero.Runtime, offered string, imports []api.FunctionDefinition) {
+	t.Helper()
+	b := r.NewHostModuleBuilder(offered)
 	for _, f := range imports {
 		module, name, _ := f.Import()
-		if module != abi.Module {
+		if module != offered {
 			continue
 		}
 		serve, ok := hostFunctions[name]
