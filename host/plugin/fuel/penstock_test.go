@@ -133,7 +133,7 @@ var hostFunctions = map[string]hostFunction{
 	abi.ImportGrammarMaskWithin: grammarMask,
 	abi.ImportGrammarRest:       func(p *penstock, _ api.Memory, s []uint64) { s[0] = uint64(len(p.history) % 5) },
 	abi.ImportGrammarReason:     func(_ *penstock, m api.Memory, s []uint64) { s[0] = give(m, s[0], s[1], []byte("no reason")) },
-	abi.ImportGrammarAccept: func(_ *penstock, _ api.Memory, s []uint64) { s[0] = api.EncodeI32(-int32(s[1] % 2)) },
+	abi.ImportGrammarAccept:     func(_ *penstock, _ api.Memory, s []uint64) { s[0] = api.EncodeI32(-int32(s[1] % 2)) },
 	abi.ImportLog: func(p *penstock, m api.Memory, s []uint64) {
 		p.said = append(p.said, fmt.Sprint("log ", s[0], text(m, s[1], s[2])))
 	},
