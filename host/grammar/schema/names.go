@@ -122,7 +122,9 @@ func (r *reader) namesOf(g goal) (lexeme.Expr, error) {
 type group struct {
 	names lexeme.Expr
 	goal  goal
-	some  int // which of members.some it is, a bit for each
+	some  int  // which of members.some it is, a bit for each
+	named bool // patternProperties says something of them
+	late  bool // they come after the members that are required
 }
 
 // others divides the names that are not listed by what is said of them. Those that no value fits
@@ -169,7 +171,9 @@ func (r *reader) others(m *members, listed []string) ([]group, error) {
 	for _, p := range pieces {
 		matches := func(x lexeme.Expr) (bool, error) { return p.in[x], nil }
 		var literals []literal
+		named := false
 		for _, of := range m.parts {
+			named = named || slices.ContainsFunc(of.patterns, func(n patternPart) bool { return p.in[n.names] })
 			if _, err := of.goals(unlisted, matches, &literals); err != nil {
 				return nil, err
 			}
@@ -183,11 +187,44 @@ func (r *reader) others(m *members, listed []string) ([]group, error) {
 				}
 			}
 			if g := r.goal(all...); may && !g.never() {
-				made = append(made, group{p.names, g, some})
+				made = append(made, group{names: p.names, goal: g, some: some, named: named})
 			}
 		}
 	}
 	return r.merged(made), nil
+}
+
+// inTime has names that the schema says nothing of come late, but for those that begin with "$":
+// they tell of the document, and stand at its beginning.
+func (r *reader) inTime(groups []group) ([]group, error) {
+	of := r.a.Then(r.a.Text("$"), lexeme.All)
+	var made []group
+	for _, g := range groups {
+		if g.named {
+			made = append(made, g)
+			continue
+		}
+		early, late := g, g
+		early.names, late.names, late.late = r.a.And(g.names, of), r.a.And(g.names, r.a.Not(of)), true
+		for i, half := range []group{early, late} {
+			void, err := r.voidNames(half.names, []string{"$schema", "x"}[i])
+			if err != nil {
+				return nil, err
+			}
+			if !void {
+				made = append(made, half)
+			}
+		}
+	}
+	return made, nil
+}
+
+// voidNames is voidText, which takes less where a name is among them that is likely to be.
+func (r *reader) voidNames(names lexeme.Expr, likely string) (bool, error) {
+	if is, err := r.a.Match(names, likely); err != nil || is {
+		return false, err
+	}
+	return r.voidText(names)
 }
 
 // items is the members of a group, as items of a loop: one for each name where there are few, which
@@ -197,7 +234,7 @@ func (r *reader) items(g group, next int) []grammar.Item {
 	if names, few, err := r.a.Texts(g.names, grammar.MaxUnique); few && err == nil {
 		var made []grammar.Item
 		for i, name := range names {
-			item := grammar.Item{Is: r.b.Seq(r.name(name), value), Bit: next + i, Once: true, Count: 1}
+			item := grammar.Item{Is: r.b.Seq(r.name(name), value), Bit: next + i, Once: true, Count: 1, Late: g.late}
 			if g.some > 0 { // whose bit it is that says whether such a member has come
 				item.Bit, item.Once = g.some-1, false
 			}
@@ -207,7 +244,7 @@ func (r *reader) items(g group, next int) []grammar.Item {
 	}
 	quote := r.b.Lexeme(r.a.Text(`"`), lexeme.UTF8)
 	return []grammar.Item{{
-		Is: r.b.Seq(r.afterName(), value), Bit: g.some - 1, Count: 1,
+		Is: r.b.Seq(r.afterName(), value), Bit: g.some - 1, Count: 1, Late: g.late,
 		Unique: &grammar.Unique{Before: quote, Text: g.names, Decoder: lexeme.JSONString},
 	}}
 }
@@ -242,7 +279,7 @@ func (m *members) dividers() []lexeme.Expr {
 func (r *reader) merged(of []group) []group {
 	var made []group
 	for _, g := range of {
-		at := slices.IndexFunc(made, func(o group) bool { return o.some == g.some && slices.Equal(o.goal, g.goal) })
+		at := slices.IndexFunc(made, func(o group) bool { return o.some == g.some && o.named == g.named && slices.Equal(o.goal, g.goal) })
 		if at < 0 {
 			made = append(made, g)
 			continue

@@ -190,7 +190,8 @@ func (r *reader) objects(all []*members) ([]grammar.Body, error) {
 		if len(listedMembers)+len(groups) > maxMembers {
 			return nil, wrong(r.here, "an object has more than %d members", maxMembers)
 		}
-		return []grammar.Body{r.anyOrder(kept, listedMembers, groups)}, nil
+		body, err := r.anyOrder(kept, listedMembers, groups)
+		return []grammar.Body{body}, err
 	}
 	for _, m := range kept {
 		c := r.chainOf(m, listedMembers, groups)
@@ -213,7 +214,14 @@ func (r *reader) voidMember(g goal, fits bool) (bool, error) {
 }
 
 // anyOrder is an object whose members come as they like.
-func (r *reader) anyOrder(all []*members, listed []member, groups []group) grammar.Body {
+func (r *reader) anyOrder(all []*members, listed []member, groups []group) (grammar.Body, error) {
+	requires := func(m *members) bool { return len(m.required) > 0 }
+	if r.o.Order == ByKind && slices.ContainsFunc(all, requires) { // else a weak model goes on inventing members, and what is required never comes
+		var err error
+		if groups, err = r.inTime(groups); err != nil {
+			return 0, err
+		}
+	}
 	loop := grammar.Loop{Separator: r.spaces.comma}
 	bits := map[string]int{}
 	for i, of := range listed {
@@ -226,9 +234,6 @@ func (r *reader) anyOrder(all []*members, listed []member, groups []group) gramm
 			g.some += len(listed)
 		}
 		items := r.items(g, next)
-		for i := range items { // else a weak model goes on inventing members, and what is required never comes
-			items[i].Late = r.o.Order == ByKind
-		}
 		loop.Items = append(loop.Items, items...)
 		next += len(items)
 	}
@@ -256,7 +261,7 @@ func (r *reader) anyOrder(all []*members, listed []member, groups []group) gramm
 			loop.Items[i].Count = 0
 		}
 	}
-	return r.b.Seq(r.spaces.openObject, r.b.Loop(loop), r.spaces.closeObject)
+	return r.b.Seq(r.spaces.openObject, r.b.Loop(loop), r.spaces.closeObject), nil
 }
 
 // covers are the ways in which members can be all of so many that must be there: each is sets, as

@@ -34,7 +34,7 @@ type Order uint8
 
 // The orders.
 const (
-	ByKind      Order = iota // as the schema lists them where no others are allowed, else any, others after those that are required
+	ByKind      Order = iota // as the schema lists them where no others are allowed, else any, but see inTime
 	SchemaOrder              // as the schema lists them, others after them
 	AnyOrder
 )
