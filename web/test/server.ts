@@ -14,6 +14,9 @@ const binary = resolve(process.env.PENSTOCK_BIN ?? built);
 const environment = Object.entries(process.env).filter(([name]) => !name.startsWith("PENSTOCK_"));
 const patience = 120_000; // milliseconds; the machine may be busy
 
+// Of this many milliseconds a server of long answers computes one part and stands still in the other.
+const pace = { runs: 10, stands: 40 };
+
 // One thread: several would wait for each other on a machine that is busy with other tests.
 const always = ["--log-level", "error", "--threads", "1"];
 
@@ -29,6 +32,7 @@ export class Server {
     readonly url: string,
     private readonly child: ChildProcess,
     private readonly folder: string,
+    private pacer?: NodeJS.Timeout,
   ) {}
 
   /**
@@ -49,12 +53,22 @@ export class Server {
       env: Object.fromEntries(environment),
       stdio: ["ignore", "pipe", "inherit"],
     });
-    // Where others want the processors, too, the page has them first: a long answer is not over before it is looked at.
+    // Where others want the processors, too, the page has them first.
     if (context > 0 && child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
     const url = await firstLine(child);
     const server = new Server(url, child, folder);
     await server.ready();
+    if (context > 0) server.walk();
     return server;
+  }
+
+  /** Has it stand still most of the time: a busy browser still finds a long answer before it is over. */
+  private walk(): void {
+    this.pacer = setInterval(() => {
+      this.child.kill("SIGSTOP");
+      setTimeout(() => this.child.kill("SIGCONT"), pace.stands);
+    }, pace.runs + pace.stands);
+    process.once("exit", () => this.child.kill("SIGKILL"));
   }
 
   get address(): string {
@@ -64,6 +78,8 @@ export class Server {
   /** Ends it: in order with SIGTERM, at once with SIGKILL. */
   async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
     if (this.child.exitCode === null && this.child.signalCode === null) {
+      clearInterval(this.pacer);
+      this.child.kill("SIGCONT");
       this.child.kill(signal);
       await once(this.child, "exit");
     }
