@@ -91,15 +91,22 @@ func TestStage_SampleSoon_SameTokens(t *testing.T) {
 	}
 }
 
-// What takes long after a token that wakes a grammar does not hold up the tick, which tells the stage of the token: the next draw does it.
-func TestStage_Accept_LeavesWhatTakesLong(t *testing.T) {
-	e := opened(t, Options{})
+// begunWith is a stage at the beginning of an answer.
+func begunWith(t *testing.T, e *Engine, c sampling.Constraint) *Stage {
+	t.Helper()
 	p := greedily()
-	p.Constraint = lengthy()["lazy"]
+	p.Constraint = c
 	s := wholeChain(t, e, p)
 	if err := s.Reset([]scheduler.Token{1}, 1); err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+// What takes long after a token that wakes a grammar does not hold up the tick, which tells the stage of the token: the next draw does it.
+func TestStage_Accept_LeavesWhatTakesLong(t *testing.T) {
+	e := opened(t, Options{})
+	s := begunWith(t, e, lengthy()["lazy"])
 	for _, token := range tokens(t, e, "aba") {
 		if _, err := s.Accept(token); err != nil {
 			t.Fatal(err)
@@ -120,12 +127,7 @@ func TestStage_Accept_LeavesWhatTakesLong(t *testing.T) {
 // A stage whose masks take long makes them beside the pass: the draw then finds them.
 func TestStage_Prepare_MakesTheMask(t *testing.T) {
 	e := opened(t, Options{})
-	p := greedily()
-	p.Constraint = lengthy()["large schema"]
-	s := wholeChain(t, e, p)
-	if err := s.Reset([]scheduler.Token{1}, 1); err != nil {
-		t.Fatal(err)
-	}
+	s := begunWith(t, e, lengthy()["large schema"])
 	if _, err := s.sampleSoon(make([]float32, e.info.Vocabulary)); !errors.Is(err, chain.ErrSlow) {
 		t.Fatalf("the first draw: %v", err)
 	}
@@ -174,12 +176,7 @@ func TestFollowing_Drawn_SlowAmongQuick(t *testing.T) {
 // One slow token of an answer under a schema that nobody knows yet leaves the others to the tick.
 func TestStage_Native_AfterASlowToken(t *testing.T) {
 	e := opened(t, Options{})
-	p := greedily()
-	p.Constraint = lengthy()["large schema"]
-	s := wholeChain(t, e, p)
-	if err := s.Reset([]scheduler.Token{1}, 1); err != nil {
-		t.Fatal(err)
-	}
+	s := begunWith(t, e, lengthy()["large schema"])
 	row := make([]float32, e.info.Vocabulary)
 	if _, err := s.sampleSoon(row); !errors.Is(err, chain.ErrSlow) || s.Native() {
 		t.Fatalf("the first draw: %v, native %t", err, s.Native())
