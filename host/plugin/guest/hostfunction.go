@@ -24,6 +24,7 @@ var functions = map[string]hostFunction{
 	abi.ImportConfig:            hostConfig,
 	abi.ImportMessages:          hostMessages,
 	abi.ImportHistory:           hostHistory,
+	abi.ImportText:              hostText,
 	abi.ImportFeature:           hostFeature,
 	abi.ImportParam:             hostParam,
 	abi.ImportRequest:           hostRequest,

@@ -4,7 +4,6 @@ package guest
 
 import (
 	"slices"
-	"unsafe"
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/plugins/abi"
@@ -16,15 +15,7 @@ func hostConfig(i *Instance, s []uint64) { i.write(s, s[0], s[1], 1, i.session.c
 
 func hostMessages(i *Instance, s []uint64) { i.write(s, s[0], s[1], 1, i.session.Messages) }
 
-func hostHistory(i *Instance, s []uint64) {
-	tokens := i.session.History
-	from := int(int32(uint32(s[0])))
-	if from < 0 {
-		from = max(0, len(tokens)+from)
-	}
-	tokens = tokens[min(from, len(tokens)):]
-	i.write(s, s[1], s[2], 4, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(tokens))), 4*len(tokens)))
-}
+func hostHistory(i *Instance, s []uint64) { i.write(s, s[1], s[2], 4, i.session.historyFrom(s[0])) }
 
 func hostFeature(i *Instance, s []uint64) {
 	text := i.read(s[0], s[1])

@@ -24,6 +24,7 @@ type Session struct {
 	request *plugin.Request // nil: nobody's, to load the module
 	config  []byte          // JSON
 	random  random
+	text    answerText
 	log     guestLog
 	outputs
 }

@@ -99,8 +99,8 @@ func (c *Call) checkInput(n int) error {
 	switch c.Call {
 	case CallOpen, CallPrepare, CallRender, CallRefuse:
 	case CallStopRewind:
-		if c.Bytes < 0 {
-			return fmt.Errorf("bytes: %d; it is how many bytes are taken back", c.Bytes)
+		if c.Bytes < 0 || c.Count < 0 {
+			return fmt.Errorf("count: %d, bytes: %d; they are how many tokens and how many bytes of their text are taken back", c.Count, c.Bytes)
 		}
 	case CallAccept, CallStop:
 		if c.Token == nil {

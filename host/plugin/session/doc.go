@@ -56,7 +56,8 @@
 //	accept       in: token; out: answer; if it is 2, splice
 //	stop         in: token, text; out: answer
 //	rewind       in: keep, how many tokens of the conversation stay, prompt included; tokens that follow them, if any
-//	stop_rewind  in: bytes of the text shown to stop that were taken back. Only the host's books need it; drivers leave it out
+//	stop_rewind  in: count, how many tokens that were shown to stop were taken back, and bytes, how much text. Recordings have it before the
+//	             rewind where another plugin's hold may keep text from stop; elsewhere a rewind takes back the text of its tokens
 //	render       out: prompt, or refusal. A session of a template has this one call, and no open
 //	refuse       out: fault. The request did not allow what the plugin asked for; nothing follows
 //

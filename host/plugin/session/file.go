@@ -76,6 +76,7 @@ type Call struct {
 	Logits Logits  `json:"logits,omitempty"`
 	Keep   *int    `json:"keep,omitempty"`
 	Tokens []Token `json:"tokens,omitempty"`
+	Count  int     `json:"count,omitempty"`
 	Bytes  int     `json:"bytes,omitempty"`
 
 	Answer  *int32            `json:"answer,omitempty"`

@@ -44,7 +44,7 @@ func TestRead_Refuses(t *testing.T) {
 		head + `{"call":"open","asked":[{"import":"history"}]}]}]}`:                                            `calls[0].asked[0].import: "history" is not asked for`,
 		head + `{"call":"render"},{"call":"prepare"}]}]}`:                                                      "calls[1].call: \"prepare\"; a session of a template has one call",
 		head + `{"call":"open"},{"call":"sample","ids":[1],"logits":[1],"left":{"sha256":"00","ids":[1]}}]}]}`: "calls[1].left.logits: 0 for 1 ids",
-		head + `{"call":"open"},{"call":"stop_rewind","bytes":-1}]}]}`:                                         "calls[1].bytes: -1",
+		head + `{"call":"open"},{"call":"stop_rewind","bytes":-1}]}]}`:                                         "calls[1].count: 0, bytes: -1",
 		head + `{"call":"open","refusal":"no"},{"call":"prepare"}]}]}`:                                         "calls[1].call: \"prepare\"; nothing follows a fault or a refusal",
 		head + `]}]} {}`: "after top-level value",
 		`{"penstock_session":1,"vocabulary":{"pieces":["a"],"attributes":{"big":[0]}}}`: "vocabulary.attributes.big: there are control",

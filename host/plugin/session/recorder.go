@@ -142,9 +142,9 @@ func (u *recordedRule) Check(t chain.Token, text string) (answer.Verdict, error)
 }
 
 // Rewind implements answer.RewindRule.
-func (u *recordedRule) Rewind(n int) {
-	u.of.notes.begin(Call{Call: CallStopRewind, Bytes: n})
-	u.StopRule.(answer.RewindRule).Rewind(n) // a stage's rule is one
+func (u *recordedRule) Rewind(tokens, bytes int) {
+	u.of.notes.begin(Call{Call: CallStopRewind, Count: tokens, Bytes: bytes})
+	u.StopRule.(answer.RewindRule).Rewind(tokens, bytes) // a stage's rule is one
 	u.of.end(true)
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// Reset implements chain.Stage. The first call opens the plugin. Later ones call its rewind; a plugin that has accept but no rewind
-// is replaced by a fresh instance.
+// Reset implements chain.Stage. The first call opens the plugin. Later ones call its rewind; without that, a plugin that was told something
+// that does not stand any more is replaced by a fresh instance.
 func (s *Stage) Reset(history []scheduler.Token, prompt int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -29,7 +29,7 @@ func (s *Stage) Reset(history []scheduler.Token, prompt int) error {
 			err = s.instance.Fail(guest.Rewind, guest.Violationf(plugin.CauseAnswer, "%d, it must be 0", returned))
 		}
 		return s.endOnFault(err)
-	case s.module.Has(guest.Accept):
+	case s.module.Has(guest.Accept) || s.rule.cut && s.module.Has(guest.Stop):
 		if err := s.closeInstance(true); err != nil {
 			return err
 		}

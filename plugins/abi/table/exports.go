@@ -86,7 +86,10 @@ func hookExports() []Func {
 		{
 			Name: "penstock_rewind", Params: []Value{{Name: "len", Type: I32}}, Result: I32, Optional: true, When: "when tokens were taken back", Fuel: hookFuel,
 			Doc: "The history is now `len` tokens long, prompt included. Called for another plugin's splice, a user's rewind, injection or fork, and rejected speculation. " +
-				"0 on success; anything else is a fault. A plugin with `accept` but without this gets a fresh instance instead, replayed through `accept` with its answers ignored.",
+				"0 on success; anything else is a fault. A plugin with `accept` but without this gets a fresh instance instead, replayed through `accept` with its answers ignored. " +
+				"So does one with `stop` and without this, where text that it was shown was taken back, and each such instance is also shown again, through `stop`, the text that still stands (feature `stop_replay`). " +
+				"What these calls answer changes only what the plugin holds back.",
+			Worked: "A stop rule was shown \"One. \", \"Two. \" and \"Thr\", and the user takes the last two tokens back: a fresh instance is shown \"One. \" again, and next what comes in the place of \"Two. \".",
 		},
 	}
 }

@@ -41,6 +41,13 @@ func requestImports() []Func {
 				"`history(15, ptr, 64)` returns 0, as any later index does; `history(0, 0, 0)` only counts.",
 		},
 		{
+			Name: "text", Added: true, Params: []Value{{Name: "from", Type: I32}, outPtr, limit}, Result: I32, Fuel: "1 for each 4 tokens of the answer, and bytes / 16",
+			Doc: "The answer's text so far, in UTF-8, from byte `from` on; a negative `from` counts back from the end. It is what the tokens of `history` after the prompt show, as `piece` gives them, " +
+				"so it is right whatever was taken back, injected or spliced. A character that is not whole yet is not in it, and what can be no character is U+FFFD. " +
+				"In `stop` it may be ahead of what `stop` was shown, where another plugin's `hold` keeps that back. Returns its length in bytes, from `from` on.",
+			Worked: "The tokens of the answer show \"na\", the first byte of \"ï\", its second byte and \"ve\". `text(0, ptr, 64)` returns 2 after the second token, 4 after the third and 6 in the end; `text(-2, ptr, 64)` then returns 2 and writes \"ve\".",
+		},
+		{
 			Name: "feature", Params: []Value{inPtr, length}, Result: I32, Fuel: perByte,
 			Doc: "1 where the host knows what the text names, else 0: an import, an export or a feature of this document, or what a later one adds. " +
 				"A plugin that wants more than v1 had at first asks before it calls; see *growth*.",

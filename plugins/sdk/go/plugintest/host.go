@@ -57,11 +57,8 @@ func (h host) Messages(p unsafe.Pointer, limit int32) int32 {
 
 // History implements abi.Host.
 func (h host) History(from int32, p unsafe.Pointer, limit int32) int32 {
-	tokens, at := h.s.History, int(from)
-	if at < 0 {
-		at = max(0, len(tokens)+at)
-	}
-	return giveTokens(tokens[min(at, len(tokens)):], p, limit)
+	tokens := h.s.History
+	return giveTokens(tokens[beginning(from, len(tokens)):], p, limit)
 }
 
 // Feature implements abi.Host.
@@ -99,7 +96,9 @@ func (h host) Output(p unsafe.Pointer, size int32) int32 {
 	if _, err := json.Parse([]byte(value)); err != nil || !h.s.begun || h.s.rendering {
 		return abi.OutputRefused
 	}
-	h.s.Outputs = append(h.s.Outputs, value)
+	if !h.s.replaying { // else the client has it
+		h.s.Outputs = append(h.s.Outputs, value)
+	}
 	return abi.OutputOk
 }
 

@@ -28,6 +28,8 @@ type Session struct {
 	begun     bool // the request is known: it is not while warm runs
 	opening   bool // buffers may be bound
 	rendering bool // messages are there
+	replaying bool // a fresh plugin is told again what was said before
+	shown     []shown
 	buffers   [abi.BufferText + 1][]byte
 	emitted   string
 	refusal   string // the reason of an error

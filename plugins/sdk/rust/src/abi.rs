@@ -120,6 +120,8 @@ pub const OUTPUT_REFUSED: i32 = -1;
 pub const FEATURE_SAMPLE_KEEP: &str = "sample_keep";
 /// `penstock_prepare` may force several tokens with one bit 4: n from 1 to cap, see *prepare bits*; without it n must be 1
 pub const FEATURE_PREPARE_FORCE_MANY: &str = "prepare_force_many";
+/// a plugin with `penstock_stop` and without `penstock_rewind` begins anew where text that it was shown was taken back, and is shown again what stands; see `penstock_rewind`
+pub const FEATURE_STOP_REPLAY: &str = "stop_replay";
 /// `config` has the values that the manifest's schema gives a `default` for, where the request gave none; without it the plugin fills them in. A host looks for defaults in `properties`, `items` and `prefixItems`, and follows `$ref` and `allOf`. What is required must still be given. Where a configuration fits the schema only without the defaults, it gets none
 pub const FEATURE_CONFIG_DEFAULTS: &str = "config_defaults";
 
@@ -249,6 +251,8 @@ extern "C" {
 #[cfg(target_arch = "wasm32")]
 #[link(wasm_import_module = "penstock-optional")]
 extern "C" {
+    /// The answer's text so far, in UTF-8, from byte `from` on; a negative `from` counts back from the end. It is what the tokens of `history` after the prompt show, as `piece` gives them, so it is right whatever was taken back, injected or spliced. A character that is not whole yet is not in it, and what can be no character is U+FFFD. In `stop` it may be ahead of what `stop` was shown, where another plugin's `hold` keeps that back. Returns its length in bytes, from `from` on.
+    pub fn text(from: i32, ptr: *mut u8, limit: i32) -> i32;
     /// What is asked of which model: a JSON object with the objects `model` and `sampling`. Returns its length in bytes.
     ///
     /// `model` has `name` (as the API knows the model), `architecture` and `description` (as the model's file says), `digest` (differs between models, and is the same for the same files in another process), `parameters` (their number), `size_bytes` (of the weights), `vocabulary_size`, `context_train` (the longest context it was trained for), `embedding_size` and `layers`. What is not known is left out, and a host without a model has `{}`.

@@ -108,6 +108,20 @@ pub fn output(value: impl Display) -> Result<(), &'static str> {
     }
 }
 
+/// The answer's text from a byte on, in whole characters; a negative number counts back from the end, so that `answer_text(-100)` is the
+/// last 100 bytes, which may begin within a character. It is the text as it stands, whatever was taken back before. In `stop` it may be
+/// ahead of the text that was shown, where another plugin holds tokens back. On a host that does not give it, it is put together from the
+/// tokens' pieces.
+pub fn answer_text(from: i32) -> Vec<u8> {
+    if feature("text") {
+        return filled(512, |p, n| unsafe { abi::text(from, p, n) });
+    }
+    let tokens = history_from(param(abi::PARAM_PROMPT_TOKENS) as i32);
+    let all: Vec<u8> = tokens.into_iter().flat_map(piece).collect();
+    let begin = if from < 0 { all.len().saturating_sub(from.unsigned_abs() as usize) } else { all.len().min(from as usize) };
+    all[begin..].to_vec()
+}
+
 pub(crate) fn grammar_reason() -> String {
     text(filled(256, |p, n| unsafe { abi::grammar_reason(p, n) }))
 }

@@ -40,7 +40,9 @@ pub trait Plugin: Sized + 'static {
     }
 
     /// Learns that tokens were taken back: the history is now `len` tokens long, prompt included, and [`crate::host::history`] has
-    /// it. A plugin with `accept` and without this is begun anew instead, and told all tokens again.
+    /// it. Leave this out unless going back is cheaper than beginning anew: a plugin with `accept` or `stop` and without this is begun
+    /// anew, told all tokens and shown all text again, so that what it keeps is always that of the answer as it stands. With it the plugin
+    /// has to undo all that it has kept, of tokens and of text.
     fn rewind(&mut self, len: usize) -> Result<(), String> {
         let _ = len;
         Ok(())

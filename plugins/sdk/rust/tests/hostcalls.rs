@@ -45,6 +45,7 @@ unsafe fn make(name: &str, a: &mut Args) -> i64 {
         "config" => abi::config(a.buffer(0), a.number(1)),
         "messages" => abi::messages(a.buffer(0), a.number(1)),
         "history" => abi::history(a.number(0), a.buffer(1), a.number(2)),
+        "text" => abi::text(a.number(0), a.buffer(1), a.number(2)),
         "feature" => abi::feature(a.buffer(0), a.number(1)),
         "param" => return abi::param(a.number(0)),
         "request" => abi::request(a.buffer(0), a.number(1)),

@@ -13,6 +13,7 @@ type Host interface {
 	Config(ptr unsafe.Pointer, limit int32) int32
 	Messages(ptr unsafe.Pointer, limit int32) int32
 	History(from int32, ptr unsafe.Pointer, limit int32) int32
+	Text(from int32, ptr unsafe.Pointer, limit int32) int32
 	Feature(ptr unsafe.Pointer, len int32) int32
 	Param(kind int32) int64
 	Request(ptr unsafe.Pointer, limit int32) int32
@@ -47,6 +48,9 @@ func (Absent) Messages(ptr unsafe.Pointer, limit int32) int32 { return 0 }
 
 // History implements Host.
 func (Absent) History(from int32, ptr unsafe.Pointer, limit int32) int32 { return 0 }
+
+// Text implements Host.
+func (Absent) Text(from int32, ptr unsafe.Pointer, limit int32) int32 { return 0 }
 
 // Feature implements Host.
 func (Absent) Feature(ptr unsafe.Pointer, len int32) int32 { return 0 }
@@ -118,6 +122,7 @@ var Features = []string{
 	"config",
 	"messages",
 	"history",
+	"text",
 	"feature",
 	"param",
 	"request",
@@ -153,6 +158,7 @@ var Features = []string{
 	"penstock_rewind",
 	"sample_keep",
 	"prepare_force_many",
+	"stop_replay",
 	"config_defaults",
 }
 

@@ -34,6 +34,13 @@ func History(from int32, ptr unsafe.Pointer, limit int32) int32 {
 	return host.History(from, ptr, limit)
 }
 
+// Text: The answer's text so far, in UTF-8, from byte from on; a negative from counts back from the
+// end. It is what the tokens of history after the prompt show, as piece gives them, so it is right
+// whatever was taken back, injected or spliced. A character that is not whole yet is not in it, and
+// what can be no character is U+FFFD. In stop it may be ahead of what stop was shown, where another
+// plugin's hold keeps that back. Returns its length in bytes, from from on.
+func Text(from int32, ptr unsafe.Pointer, limit int32) int32 { return host.Text(from, ptr, limit) }
+
 // Feature: 1 where the host knows what the text names, else 0: an import, an export or a feature of
 // this document, or what a later one adds. A plugin that wants more than v1 had at first asks
 // before it calls; see growth.

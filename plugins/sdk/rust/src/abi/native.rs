@@ -13,6 +13,7 @@ pub struct Host {
     pub config: unsafe fn(*mut u8, i32) -> i32,
     pub messages: unsafe fn(*mut u8, i32) -> i32,
     pub history: unsafe fn(i32, *mut u8, i32) -> i32,
+    pub text: unsafe fn(i32, *mut u8, i32) -> i32,
     pub feature: unsafe fn(*const u8, i32) -> i32,
     pub param: unsafe fn(i32) -> i64,
     pub request: unsafe fn(*mut u8, i32) -> i32,
@@ -41,6 +42,7 @@ pub const ABSENT: Host = Host {
     config: |_, _| 0,
     messages: |_, _| 0,
     history: |_, _, _| 0,
+    text: |_, _, _| 0,
     feature: |_, _| 0,
     param: |_| 0,
     request: |_, _| 0,
@@ -89,6 +91,12 @@ pub unsafe fn messages(ptr: *mut u8, limit: i32) -> i32 {
 /// Pointers must be valid for what the import reads or writes.
 pub unsafe fn history(from: i32, ptr: *mut u8, limit: i32) -> i32 {
     (HOST.with(|h| h.get()).history)(from, ptr, limit)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn text(from: i32, ptr: *mut u8, limit: i32) -> i32 {
+    (HOST.with(|h| h.get()).text)(from, ptr, limit)
 }
 
 /// # Safety
@@ -222,6 +230,7 @@ pub const FEATURES: &[&str] = &[
     "config",
     "messages",
     "history",
+    "text",
     "feature",
     "param",
     "request",
@@ -257,6 +266,7 @@ pub const FEATURES: &[&str] = &[
     "penstock_rewind",
     "sample_keep",
     "prepare_force_many",
+    "stop_replay",
     "config_defaults",
 ];
 

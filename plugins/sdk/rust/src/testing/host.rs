@@ -20,6 +20,7 @@ pub(super) struct State {
     pub rendering: bool, // messages are there
     pub replaying: bool, // a fresh instance is told the answer again
     pub history: Vec<Token>,
+    pub shown: Vec<Shown>, // what stop was shown and still stands
     pub bound: Vec<i32>, // kinds of buffers
     pub emitted: Vec<u8>,
     pub failed: String,
@@ -28,6 +29,14 @@ pub(super) struct State {
     pub asked: Vec<String>, // of the host's grammar engine, as a session's file has it
     draws: (usize, u64),    // the position of the last draw, and how many there were
     table: Option<&'static dyn Any>,
+}
+
+/// Text that the plugin's stop rule was shown.
+#[derive(Clone)]
+pub(super) struct Shown {
+    pub token: Token,
+    pub text: String,
+    pub after: usize, // tokens of the history then
 }
 
 std::thread_local! {
@@ -151,6 +160,17 @@ impl State {
         all
     }
 
+    /// The answer's text, in whole characters.
+    fn answer_text(&self) -> String {
+        let answer = self.history.get(self.prompt_len()..).unwrap_or_default();
+        let mut bytes: Vec<u8> = answer.iter().filter_map(|t| self.token(*t as i32)).flat_map(|(piece, _)| piece.clone()).collect();
+        let last = bytes.iter().rposition(|b| b & 0xc0 != 0x80).unwrap_or(0);
+        if matches!(core::str::from_utf8(&bytes[last..]), Err(e) if e.error_len().is_none()) {
+            bytes.truncate(last); // the beginning of a character
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
     /// In place of a model's tokenizer: the longest piece that fits, again and again. None where none does.
     fn tokenize(&self, mut text: &[u8]) -> Option<Vec<Token>> {
         let mut tokens = Vec::new();
@@ -233,6 +253,12 @@ const TABLE: abi::Host = abi::Host {
     config: |p, n| ask(|s| unsafe { give(when(s.begun, &s.config), p, n) }),
     messages: |p, n| ask(|s| unsafe { give(when(s.rendering, &s.request.messages), p, n) }),
     history: |from, p, n| ask(|s| unsafe { give(&s.history[beginning(from, s.history.len())..], p, n) }),
+    text: |from, p, n| {
+        ask(|s| {
+            let text = s.answer_text();
+            unsafe { give(&text.as_bytes()[beginning(from, text.len())..], p, n) }
+        })
+    },
     feature: |p, n| ask(|s| s.has(&unsafe { text(p, n) }) as i32),
     param: |kind| ask(|s| s.param(kind)),
     request: |p, n| ask(|s| unsafe { give(s.described().as_bytes(), p, n) }),
