@@ -91,10 +91,23 @@ func TestModule_Findings(t *testing.T) {
 	row := asm.New(`{"name":"guest"}`)
 	row.On(abi.ExportOpen, row.Bind(abi.BufferCandidates, 8192, 2048), asm.I32(0)).
 		On(abi.ExportSample, asm.I32(2), asm.Local(0), asm.Less, asm.When(asm.I32(-1), asm.Return), asm.I32(8196), asm.Load)
+	ends := plain() // it traps where it is asked for a token after it has ended the answer with its third
+	ends.Globals = 1
+	ends.On(abi.ExportAccept, asm.Global(0), asm.I32(1), asm.Add, asm.SetGlobal(0), asm.I32(2), asm.Global(0), asm.Less)
+	ends.On(abi.ExportPrepare, asm.I32(2), asm.Global(0), asm.Less, asm.When(asm.Unreachable), asm.I32(0))
+	counting := func() *asm.Guest { // it ends the answer after 100 bytes
+		g := plain()
+		g.Globals = 1
+		g.On(abi.ExportOpen, g.Bind(abi.BufferText, 8192, 4096), asm.I32(0))
+		return g.On(abi.ExportStop, asm.Global(0), asm.Local(1), asm.Add, asm.SetGlobal(0), asm.I32(100), asm.Global(0), asm.Less)
+	}
 	for name, tc := range map[string]struct {
 		guest *asm.Guest
 		want  string // empty: nothing
 	}{
+		"an end":                            {ends, ""},
+		"a stop rule that counts":           {counting(), ""},
+		"one with a rewind that forgets it": {counting().On(abi.ExportRewind, asm.I32(0)), "were taken back"},
 		"nothing wrong":            {right, ""},
 		"a rewind that forgets":    {counted(), "were taken back"},
 		"a trap":                   {plain().On(abi.ExportAccept, asm.Unreachable), "penstock_accept: trap"},
