@@ -25,7 +25,7 @@ func (s *Service) Fork(ctx context.Context, r *Request, st serving.Stream, chang
 	if err != nil {
 		return nil, err
 	}
-	fork.Prompts, fork.begun = [][]scheduler.Token{prompt}, append([]scheduler.Token{}, answered...)
+	fork.Prompts, fork.begun = [][]scheduler.Token{prompt}, answered
 	if fork.Model, fork.release, err = s.Models.Use(ctx, r.Model.Name); err != nil {
 		return nil, err
 	}

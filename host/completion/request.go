@@ -56,7 +56,7 @@ type Request struct {
 	conversation *chat.Conversation                           // that becomes the prompt; nil: it is there, or was not asked for
 	mustCall     bool                                         // the answer is to call a tool
 	preserved    []scheduler.Token                            // the control tokens that each answer shows
-	begun        []scheduler.Token                            // of a fork: the answer begins with these
+	begun        answer.Begun                                 // of a fork: the answer begins with these
 	used         *usedAdapters                                // with what the last prompt is computed
 	renew        func(sampling.Params) ([]chain.Stage, error) // Policy.Renew, once it is submitted
 	recording    serving.Recording                            // nil: none

@@ -121,7 +121,7 @@ func (s *Service) buildChoice(ctx context.Context, r *Request, index int, prompt
 		return scheduler.Request{}, chainError(r.schemaError(err), params)
 	}
 	if r.recording != nil {
-		p = r.recording.Watch(serving.RecordedChoice{Index: index, Seed: params.Seed, Prompt: len(prompt), Begun: len(r.begun)}, p)
+		p = r.recording.Watch(serving.RecordedChoice{Index: index, Seed: params.Seed, Prompt: len(prompt), Begun: len(r.begun.Tokens)}, p)
 	}
 	r.renew = p.Renew // the same for all choices: their plugins are
 	buffer, trace := 0, 0

@@ -83,6 +83,7 @@ func (a *Answer) grow(t chain.Token, d Details, spliced bool) {
 	a.generated++
 	a.computed++
 	a.extendContext()
+	a.noteLogprobs(d.Logprobs)
 	a.traceTakenBack(d.Trace)
 	stop, done := a.accept(t, d, spliced)
 	if done {

@@ -92,6 +92,7 @@ func (a *Answer) takeBack(n int) {
 	all := a.tokens
 	a.tokens = all[:len(all)-n]
 	a.generated -= n
+	a.forgetLogprobs()
 	a.cutContext(n)
 	a.output.Unchanged = min(a.output.Unchanged, len(a.Context()))
 	held := min(n, len(a.window))

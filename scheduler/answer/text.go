@@ -11,9 +11,9 @@ type text struct {
 	rules []gate
 
 	Characters
-	held    []byte // whole characters that are not shown yet
-	shown   int    // how much is shown: the position of held[0]
-	tail    []byte // after a rewind: the end of the text shown, where a stop string may begin
+	held  []byte // whole characters that are not shown yet
+	shown int    // how much is shown: the position of held[0]
+	tail  []byte // after a rewind: the end of the text shown, where a stop string may begin
 }
 
 // visible is what became visible with a token.
