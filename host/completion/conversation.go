@@ -100,7 +100,7 @@ func (r *Request) renderByPlugin(ctx context.Context, messages []chat.Message) (
 	if r.recording != nil {
 		ctx = r.recording.Rendering(ctx)
 	}
-	text, err := r.Plugins.Render(ctx, r.Params, messages)
+	text, err := r.Plugins.Render(ctx, r.Params, r.asked, messages)
 	if err != nil && ctx.Err() != nil {
 		return nil, causeOf(ctx)
 	}

@@ -26,6 +26,7 @@ type Request struct {
 
 	Model    *serving.Model
 	Deadline time.Time // zero: none
+	asked    time.Time // when it came
 	Params   sampling.Params
 	Plugins  serving.Plugins
 
@@ -97,7 +98,8 @@ func (s *Service) New(ctx context.Context, asked Request, fill func(context.Cont
 	if err := asked.Caller.checkPriority(asked.Extras.Priority); err != nil {
 		return nil, err // before the server is asked how busy it is
 	}
-	asked.Deadline = asked.Extras.deadline(time.Now())
+	asked.asked = time.Now()
+	asked.Deadline = asked.Extras.deadline(asked.asked)
 	m, release, err := s.use(ctx, asked.ModelName, asked.Deadline)
 	if err != nil {
 		return nil, err

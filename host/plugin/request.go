@@ -15,7 +15,10 @@ type Request struct {
 	Index       int    // of the plugin among the plugins of the request's chain, from 0
 	MaxTokens   int
 	ContextSize int
-	Skip        bool // after a fault the request goes on without the plugin
+	Time        time.Time // when the request came; zero: plugins are not told
+	Choice      int       // which of the answers to its prompt, from 0
+	Choices     int       // how many there are; 0 counts as 1
+	Skip        bool      // after a fault the request goes on without the plugin
 	Setup       *Setup
 	// Sampling gives the request's effective sampling parameters of now, a JSON object; nil: {}. It is called while a plugin asks for
 	// them, at any time and from any goroutine.

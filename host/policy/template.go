@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"time"
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/plugin"
@@ -21,7 +22,7 @@ func (r *uses) Renders() bool {
 }
 
 // Render implements serving.Plugins.
-func (r *uses) Render(ctx context.Context, params sampling.Params, messages []chat.Message) (text *string, err error) {
+func (r *uses) Render(ctx context.Context, params sampling.Params, asked time.Time, messages []chat.Message) (text *string, err error) {
 	var chosen *use
 	for i := range r.list {
 		u := &r.list[i]
@@ -41,7 +42,7 @@ func (r *uses) Render(ctx context.Context, params sampling.Params, messages []ch
 		return nil, err
 	}
 	written, err := recording.Render(ctx, chosen.plugin, data, plugin.Request{Client: chosen.client, Config: chosen.Config, Seed: uint64(params.Seed),
-		ContextSize: r.engine.Info().Limits.Positions, Sampling: newInForce(params, r.list, serving.Ends{}).describe})
+		Time: asked, ContextSize: r.engine.Info().Limits.Positions, Sampling: newInForce(params, r.list, serving.Ends{}).describe})
 	if err != nil {
 		return nil, useError(chosen, err)
 	}

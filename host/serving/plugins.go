@@ -5,6 +5,7 @@ package serving
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/sampling"
@@ -33,7 +34,7 @@ type Plugins interface {
 	// Renders reports whether a template is among the plugins.
 	Renders() bool
 	// Render lets the template among the plugins write a prompt's text for messages. It is nil if there is none. It ends with the context.
-	Render(ctx context.Context, p sampling.Params, messages []chat.Message) (text *string, err error)
+	Render(ctx context.Context, p sampling.Params, asked time.Time, messages []chat.Message) (text *string, err error)
 	// RefuseTemplates refuses those that the request names: it has a prompt and no messages.
 	RefuseTemplates() error
 	// Again are the same for another request, with those that its chain names besides.

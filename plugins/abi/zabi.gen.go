@@ -35,6 +35,7 @@ const (
 	ImportText              = "text"
 	ImportFeature           = "feature"
 	ImportParam             = "param"
+	ImportLogprob           = "logprob"
 	ImportRequest           = "request"
 	ImportRandom            = "random"
 	ImportVocabSize         = "vocab_size"
@@ -99,6 +100,9 @@ const (
 	ParamMaxTokens    = 1 // tokens to generate at most
 	ParamContextSize  = 2 // tokens that fit the slot
 	ParamSeed         = 3 // seed of the choice this instance serves
+	ParamTime         = 4 // when the request came, in milliseconds since 1970 (UTC). It stays the same in a replay. −1 where it is not known (feature param_time)
+	ParamChoice       = 5 // which of the answers to its prompt this one is, from 0 (feature param_choice)
+	ParamChoices      = 6 // how many answers there are to its prompt: a request's n (feature param_choice)
 )
 
 // Special kinds: First argument of special.
@@ -167,6 +171,8 @@ const (
 	FeatureSampleKeep       = "sample_keep"        // penstock_sample may answer −1 − k: the first k candidates stay
 	FeaturePrepareForceMany = "prepare_force_many" // penstock_prepare may force several tokens with one bit 4: n from 1 to cap, see prepare bits; without it n must be 1
 	FeatureStopReplay       = "stop_replay"        // a plugin with penstock_stop and without penstock_rewind begins anew where text that it was shown was taken back, and is shown again what stands; see penstock_rewind
+	FeatureParamTime        = "param_time"         // param tells the request's time; without it the answer is −1, as for any unknown kind
+	FeatureParamChoice      = "param_choice"       // param tells which of how many choices this is; without it the answers are −1
 	FeatureConfigDefaults   = "config_defaults"    // config has the values that the manifest's schema gives a default for, where the request gave none; without it the plugin fills them in. A host looks for defaults in properties, items and prefixItems, and follows $ref and allOf. What is required must still be given. Where a configuration fits the schema only without the defaults, it gets none
 )
 
@@ -237,6 +243,7 @@ var Imports = []Signature{
 	{Name: "text", Params: []Type{"i32", "i32", "i32"}, Results: []Type{"i32"}, Added: true},
 	{Name: "feature", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}},
 	{Name: "param", Params: []Type{"i32"}, Results: []Type{"i64"}},
+	{Name: "logprob", Results: []Type{"f32"}, Added: true},
 	{Name: "request", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}, Added: true},
 	{Name: "random", Results: []Type{"i64"}},
 	{Name: "vocab_size", Results: []Type{"i32"}},
@@ -266,6 +273,7 @@ var Features = []string{
 	"text",
 	"feature",
 	"param",
+	"logprob",
 	"request",
 	"random",
 	"vocab_size",
@@ -300,6 +308,8 @@ var Features = []string{
 	"sample_keep",
 	"prepare_force_many",
 	"stop_replay",
+	"param_time",
+	"param_choice",
 	"config_defaults",
 }
 

@@ -79,6 +79,7 @@ type heldToken struct {
 // and the rest if the request asks for it.
 type Details struct {
 	Origin   chain.Origin
+	Logprob  *float32 // for stages that want it, whether the request asks or not; nil: there is no row
 	Logprobs *chain.Logprobs
 	Trace    *chain.Trace
 }

@@ -64,6 +64,9 @@ type Traits struct {
 	// nothing shown is taken back.
 	Hold int
 
+	// Logprob tells the stage the log-probability of the token that it is told of next, under the raw row; NaN: there is no row. Nil: it
+	// does not want to know, which spares a pass over the row.
+	Logprob func(float32)
 	// Refuse tells the stage which act of its own is not done, and why. An error ends the request.
 	// With nil the request goes on as if the stage had not asked, and the stage asks for nothing any
 	// more. Where there is no Refuse, the refusal ends the request.

@@ -27,6 +27,7 @@ var functions = map[string]hostFunction{
 	abi.ImportText:              hostText,
 	abi.ImportFeature:           hostFeature,
 	abi.ImportParam:             hostParam,
+	abi.ImportLogprob:           hostLogprob,
 	abi.ImportRequest:           hostRequest,
 	abi.ImportRandom:            hostRandom,
 	abi.ImportVocabSize:         hostVocabSize,

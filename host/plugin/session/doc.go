@@ -31,6 +31,8 @@
 //	      "prompt": [0, 1],                      tokens
 //	      "max_tokens": 16, "context_size": 4096, "seed": 7,
 //	      "place": 0,                            of the plugin among those of the request; random numbers depend on it
+//	      "time": 1790000000000,                 when it came, in milliseconds since 1970; left out: the plugin is not told
+//	      "choice": 0, "choices": 1,             which of the answers to its prompt, and how many there are
 //	      "sampling": {}                         what the import request tells of the sampling parameters, when the answer begins
 //	    },
 //	    "warm": [],                              what the plugin asked when it was loaded, as in "asked" below
@@ -53,7 +55,7 @@
 //	prepare      out: answer; with its bits mask, bias, force
 //	sample       in: ids and logits of the candidates, best first; logits alone: the whole row; neither: a plugin that sees none
 //	             out: answer; if it is −1, left: what the view holds then
-//	accept       in: token; out: answer; if it is 2, splice
+//	accept       in: token, and logprob where that is known; out: answer; if it is 2, splice
 //	stop         in: token, text; out: answer
 //	rewind       in: keep, how many tokens of the conversation stay, prompt included; tokens that follow them, if any
 //	stop_rewind  in: count, how many tokens that were shown to stop were taken back, and bytes, how much text. Recordings have it before the

@@ -50,6 +50,9 @@ type Request struct {
 	ContextSize int             `json:"context_size,omitempty"`
 	Seed        uint64          `json:"seed,omitempty"`
 	Place       int             `json:"place,omitempty"`
+	Time        int64           `json:"time,omitempty"`
+	Choice      int             `json:"choice,omitempty"`
+	Choices     int             `json:"choices,omitempty"`
 	Sampling    json.RawMessage `json:"sampling,omitempty"`
 }
 
@@ -78,6 +81,8 @@ type Call struct {
 	Tokens []Token `json:"tokens,omitempty"`
 	Count  int     `json:"count,omitempty"`
 	Bytes  int     `json:"bytes,omitempty"`
+
+	Logprob *Logit `json:"logprob,omitempty"`
 
 	Answer  *int32            `json:"answer,omitempty"`
 	Mask    *Mask             `json:"mask,omitempty"`

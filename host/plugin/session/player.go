@@ -118,8 +118,12 @@ var machines = map[string]bool{"time": true, "busy": true, "budget": true, "canc
 // request is a session's, as the host puts it.
 func (r *run) request() plugin.Request {
 	q := r.session.Request
-	return plugin.Request{Config: r.config, Seed: q.Seed, Index: q.Place, MaxTokens: q.MaxTokens, ContextSize: q.ContextSize,
-		Sampling: func() []byte { return r.player.answers.sampling }}
+	request := plugin.Request{Config: r.config, Seed: q.Seed, Index: q.Place, MaxTokens: q.MaxTokens, ContextSize: q.ContextSize,
+		Choice: q.Choice, Choices: q.Choices, Sampling: func() []byte { return r.player.answers.sampling }}
+	if q.Time != 0 {
+		request.Time = time.UnixMilli(q.Time)
+	}
+	return request
 }
 
 // run is a session that is played.
@@ -158,6 +162,13 @@ func (r *run) make(ctx context.Context, c *Call) (*Call, error) {
 	case CallSample:
 		err = r.stage.Apply(c.view())
 	case CallAccept:
+		if tell := r.stage.Traits().Logprob; tell != nil {
+			logprob := float32(math.NaN())
+			if c.Logprob != nil {
+				logprob = float32(*c.Logprob)
+			}
+			tell(logprob)
+		}
 		_, err = r.stage.Accept(*c.Token)
 	case CallRewind:
 		if *c.Keep > len(r.history) {

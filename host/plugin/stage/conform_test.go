@@ -154,7 +154,7 @@ func (b *bench) request(ctx context.Context, r tck.Request, names []string) (sch
 		b.mu.Lock()
 		p := b.plugins[name]
 		b.mu.Unlock()
-		use := plugin.Request{Seed: tck.Seed, Index: place, MaxTokens: tck.MaxTokens, ContextSize: 2048, Skip: r.Skip}
+		use := plugin.Request{Seed: tck.Seed, Index: place, MaxTokens: tck.MaxTokens, ContextSize: 2048, Time: time.Now(), Skip: r.Skip}
 		if place == 0 && r.Config != "" {
 			use.Config = []byte(r.Config)
 		}

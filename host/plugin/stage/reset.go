@@ -3,6 +3,7 @@
 package stage
 
 import (
+	"math"
 	"time"
 
 	"github.com/penstock/penstock/host/plugin"
@@ -18,7 +19,7 @@ func (s *Stage) Reset(history []scheduler.Token, prompt int) error {
 	if s.disabled || s.closed {
 		return nil
 	}
-	s.spliced, s.prompt = 0, prompt
+	s.spliced, s.prompt, s.session.Logprob = 0, prompt, float32(math.NaN())
 	switch {
 	case s.instance == nil:
 		return s.endOnFault(s.open(history, s.request.Setup.Deadline(s.module.Host.Limits.SetupTime)))

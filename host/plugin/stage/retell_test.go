@@ -19,7 +19,7 @@ import (
 // numbers are hosttest's words as an answer asks for them.
 type numbers struct{ hosttest.Words }
 
-func (numbers) ControlText(scheduler.Token) string    { return "" }
+func (numbers) ControlText(scheduler.Token) string     { return "" }
 func (numbers) EndOfGeneration(t scheduler.Token) bool { return t == 0 }
 
 // measuring is a stop rule that ends the answer with so many bytes of text: it counts what it is shown.
@@ -78,10 +78,10 @@ func TestRule_Rewind_CountsTheTextThatIsLeft(t *testing.T) {
 // holding is a stage that may take two tokens back, so what it holds is not shown to rules yet.
 type holding struct{ chain.Stage }
 
-func (holding) Traits() chain.Traits                             { return chain.Traits{Hold: 2} }
-func (holding) Accept(scheduler.Token) (chain.Effect, error)     { return chain.Effect{}, nil }
-func (holding) Reset(_ []scheduler.Token, _ int) error           { return nil }
-func (holding) Close() error                                     { return nil }
+func (holding) Traits() chain.Traits                         { return chain.Traits{Hold: 2} }
+func (holding) Accept(scheduler.Token) (chain.Effect, error) { return chain.Effect{}, nil }
+func (holding) Reset(_ []scheduler.Token, _ int) error       { return nil }
+func (holding) Close() error                                 { return nil }
 
 // A random world: tokens come, are injected and taken back, beside a stage that holds tokens. A rule that was begun anew has counted the
 // text that is shown, no more and no less.

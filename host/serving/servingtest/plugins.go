@@ -4,6 +4,7 @@ package servingtest
 
 import (
 	"context"
+	"time"
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/sampling"
@@ -22,7 +23,7 @@ func (NoPlugins) NewPolicy(sampling.Params, serving.Ends) (serving.Policy, error
 func (NoPlugins) Renders() bool { return false }
 
 // Render implements serving.Plugins: no plugin writes a prompt.
-func (NoPlugins) Render(context.Context, sampling.Params, []chat.Message) (*string, error) {
+func (NoPlugins) Render(context.Context, sampling.Params, time.Time, []chat.Message) (*string, error) {
 	return nil, nil
 }
 

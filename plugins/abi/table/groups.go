@@ -53,6 +53,9 @@ func argumentGroups() []Group {
 				{"max_tokens", 1, "tokens to generate at most"},
 				{"context_size", 2, "tokens that fit the slot"},
 				{"seed", 3, "seed of the choice this instance serves"},
+				{"time", 4, "when the request came, in milliseconds since 1970 (UTC). It stays the same in a replay. −1 where it is not known (feature `param_time`)"},
+				{"choice", 5, "which of the answers to its prompt this one is, from 0 (feature `param_choice`)"},
+				{"choices", 6, "how many answers there are to its prompt: a request's `n` (feature `param_choice`)"},
 			},
 		},
 		{

@@ -58,6 +58,13 @@ func requestImports() []Func {
 			Doc: "A number of the request, see *param kinds*; −1 for an unknown kind.",
 		},
 		{
+			Name: "logprob", Added: true, Result: F32,
+			Doc: "In `penstock_accept` the natural logarithm of the probability that the model gave the accepted token: of the raw row, before masks, biases and samplers, as a client's `logprobs` has it. " +
+				"NaN where there is no row of its own: for tokens that a client injected, that came by a splice, or that follow the first of a forced run; and outside `penstock_accept`. " +
+				"A plugin that imports it costs a copy of the row and a pass over it for each token of its answers.",
+			Worked: "Of two tokens, with the logits 1 and 0, the second is accepted: −ln(1 + e), which is −1.3132617.",
+		},
+		{
 			Name: "request", Added: true, Params: []Value{outPtr, limit}, Result: I32, Fuel: "2,000, and bytes / 16",
 			Doc: requestDoc,
 		},

@@ -26,6 +26,7 @@ type Type string
 const (
 	I32 Type = "i32"
 	I64 Type = "i64"
+	F32 Type = "f32"
 )
 
 // Access says what the host does with the memory that a pointer names.

@@ -23,6 +23,7 @@ type Accepted struct {
 func (s *Session) Accept(t penstock.Token) Accepted {
 	s.t.Helper()
 	a := s.accept(t, true)
+	s.Logprob = nil
 	for _, t := range a.Tokens {
 		a.Stop = s.accept(t, true).Stop || a.Stop
 	}
@@ -34,8 +35,13 @@ func (s *Session) accept(t penstock.Token, first bool) (a Accepted) {
 	s.t.Helper()
 	s.History = append(s.History, t)
 	done := call{Call: "accept", Token: &t}
+	if first {
+		done.Logprob = (*logit)(s.Logprob)
+	}
 	if guest.Accept != nil {
+		s.accepting = first
 		answer := s.call(with(guest.Accept, int32(t)))
+		s.accepting = false
 		done.Answer = &answer
 		switch answer {
 		case abi.AcceptContinue:

@@ -43,6 +43,9 @@ type request struct {
 	ContextSize int              `json:"context_size,omitempty"`
 	Seed        uint64           `json:"seed,omitempty"`
 	Sampling    json.RawMessage  `json:"sampling,omitempty"`
+	Time        int64            `json:"time,omitempty"`
+	Choice      int              `json:"choice,omitempty"`
+	Choices     int              `json:"choices,omitempty"`
 }
 
 // call is one call of the plugin, and what came of it.
@@ -53,6 +56,7 @@ type call struct {
 	IDs     []penstock.Token  `json:"ids,omitempty"`
 	Logits  logits            `json:"logits,omitempty"`
 	Keep    *int              `json:"keep,omitempty"`
+	Logprob *logit            `json:"logprob,omitempty"`
 	Answer  *int32            `json:"answer,omitempty"`
 	Mask    *mask             `json:"mask,omitempty"`
 	Bias    []bias            `json:"bias,omitempty"`
@@ -123,6 +127,12 @@ func (l logits) MarshalJSON() ([]byte, error) {
 	}
 	return append(b, ']'), nil
 }
+
+// logit is one of them.
+type logit float32
+
+// MarshalJSON implements json.Marshaler.
+func (l logit) MarshalJSON() ([]byte, error) { return appendLogit(nil, float32(l)), nil }
 
 // bias is a token and the amount for its logit.
 type bias struct {

@@ -5,6 +5,7 @@ package plugintest
 import (
 	"cmp"
 	"encoding/binary"
+	"math"
 	"slices"
 	"strings"
 	"unsafe"
@@ -80,8 +81,25 @@ func (h host) Param(kind int32) int64 {
 		return int64(h.s.ContextSize)
 	case abi.ParamSeed:
 		return int64(h.s.Seed)
+	case abi.ParamTime:
+		if h.s.Time == 0 {
+			return -1
+		}
+		return h.s.Time
+	case abi.ParamChoice:
+		return int64(h.s.Choice)
+	case abi.ParamChoices:
+		return int64(max(1, h.s.Choices))
 	}
 	return -1
+}
+
+// Logprob implements abi.Host.
+func (h host) Logprob() float32 {
+	if !h.s.accepting || h.s.Logprob == nil {
+		return float32(math.NaN())
+	}
+	return *h.s.Logprob
 }
 
 // Request implements abi.Host.

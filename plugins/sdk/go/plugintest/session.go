@@ -21,6 +21,7 @@ type Session struct {
 	History []penstock.Token // prompt first; Accept and Rewind change it
 	Logs    []string         // what the plugin logged
 	Outputs []string         // JSON, what the plugin gave the client
+	Logprob *float32         // of the token that Accept tells next, and of no other; nil: it is not known
 
 	t         testing.TB
 	plugin    *guest.Plugin
@@ -28,6 +29,7 @@ type Session struct {
 	begun     bool // the request is known: it is not while warm runs
 	opening   bool // buffers may be bound
 	rendering bool // messages are there
+	accepting bool
 	replaying bool // a fresh plugin is told again what was said before
 	shown     []shown
 	buffers   [abi.BufferText + 1][]byte

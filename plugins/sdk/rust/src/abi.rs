@@ -50,6 +50,12 @@ pub const PARAM_MAX_TOKENS: i32 = 1;
 pub const PARAM_CONTEXT_SIZE: i32 = 2;
 /// seed of the choice this instance serves
 pub const PARAM_SEED: i32 = 3;
+/// when the request came, in milliseconds since 1970 (UTC). It stays the same in a replay. −1 where it is not known (feature `param_time`)
+pub const PARAM_TIME: i32 = 4;
+/// which of the answers to its prompt this one is, from 0 (feature `param_choice`)
+pub const PARAM_CHOICE: i32 = 5;
+/// how many answers there are to its prompt: a request's `n` (feature `param_choice`)
+pub const PARAM_CHOICES: i32 = 6;
 
 // special kinds: First argument of special.
 /// beginning of a sequence
@@ -122,6 +128,10 @@ pub const FEATURE_SAMPLE_KEEP: &str = "sample_keep";
 pub const FEATURE_PREPARE_FORCE_MANY: &str = "prepare_force_many";
 /// a plugin with `penstock_stop` and without `penstock_rewind` begins anew where text that it was shown was taken back, and is shown again what stands; see `penstock_rewind`
 pub const FEATURE_STOP_REPLAY: &str = "stop_replay";
+/// `param` tells the request's time; without it the answer is −1, as for any unknown kind
+pub const FEATURE_PARAM_TIME: &str = "param_time";
+/// `param` tells which of how many choices this is; without it the answers are −1
+pub const FEATURE_PARAM_CHOICE: &str = "param_choice";
 /// `config` has the values that the manifest's schema gives a `default` for, where the request gave none; without it the plugin fills them in. A host looks for defaults in `properties`, `items` and `prefixItems`, and follows `$ref` and `allOf`. What is required must still be given. Where a configuration fits the schema only without the defaults, it gets none
 pub const FEATURE_CONFIG_DEFAULTS: &str = "config_defaults";
 
@@ -253,6 +263,8 @@ extern "C" {
 extern "C" {
     /// The answer's text so far, in UTF-8, from byte `from` on; a negative `from` counts back from the end. It is what the tokens of `history` after the prompt show, as `piece` gives them, so it is right whatever was taken back, injected or spliced. A character that is not whole yet is not in it, and what can be no character is U+FFFD. In `stop` it may be ahead of what `stop` was shown, where another plugin's `hold` keeps that back. Returns its length in bytes, from `from` on.
     pub fn text(from: i32, ptr: *mut u8, limit: i32) -> i32;
+    /// In `penstock_accept` the natural logarithm of the probability that the model gave the accepted token: of the raw row, before masks, biases and samplers, as a client's `logprobs` has it. NaN where there is no row of its own: for tokens that a client injected, that came by a splice, or that follow the first of a forced run; and outside `penstock_accept`. A plugin that imports it costs a copy of the row and a pass over it for each token of its answers.
+    pub fn logprob() -> f32;
     /// What is asked of which model: a JSON object with the objects `model` and `sampling`. Returns its length in bytes.
     ///
     /// `model` has `name` (as the API knows the model), `architecture` and `description` (as the model's file says), `digest` (differs between models, and is the same for the same files in another process), `parameters` (their number), `size_bytes` (of the weights), `vocabulary_size`, `context_train` (the longest context it was trained for), `embedding_size` and `layers`. What is not known is left out, and a host without a model has `{}`.

@@ -122,6 +122,16 @@ pub fn answer_text(from: i32) -> Vec<u8> {
     all[begin..].to_vec()
 }
 
+/// In `accept` the natural logarithm of the probability that the model gave the accepted token, before masks, biases and samplers. None for
+/// tokens that a client injected, that came by a splice, or that follow the first of several that were forced; nor on a host that does not
+/// tell. A plugin that calls it costs a pass over all logits for each token.
+pub fn logprob() -> Option<f32> {
+    if !feature("logprob") {
+        return None;
+    }
+    Some(unsafe { abi::logprob() }).filter(|l| !l.is_nan())
+}
+
 pub(crate) fn grammar_reason() -> String {
     text(filled(256, |p, n| unsafe { abi::grammar_reason(p, n) }))
 }

@@ -16,6 +16,7 @@ type Host interface {
 	Text(from int32, ptr unsafe.Pointer, limit int32) int32
 	Feature(ptr unsafe.Pointer, len int32) int32
 	Param(kind int32) int64
+	Logprob() float32
 	Request(ptr unsafe.Pointer, limit int32) int32
 	Random() int64
 	VocabSize() int32
@@ -57,6 +58,9 @@ func (Absent) Feature(ptr unsafe.Pointer, len int32) int32 { return 0 }
 
 // Param implements Host.
 func (Absent) Param(kind int32) int64 { return 0 }
+
+// Logprob implements Host.
+func (Absent) Logprob() float32 { return 0 }
 
 // Request implements Host.
 func (Absent) Request(ptr unsafe.Pointer, limit int32) int32 { return 0 }
@@ -125,6 +129,7 @@ var Features = []string{
 	"text",
 	"feature",
 	"param",
+	"logprob",
 	"request",
 	"random",
 	"vocab_size",
@@ -159,6 +164,8 @@ var Features = []string{
 	"sample_keep",
 	"prepare_force_many",
 	"stop_replay",
+	"param_time",
+	"param_choice",
 	"config_defaults",
 }
 

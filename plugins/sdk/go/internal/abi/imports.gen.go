@@ -56,6 +56,16 @@ func Feature(ptr unsafe.Pointer, len int32) int32
 //go:noescape
 func Param(kind int32) int64
 
+// Logprob: In penstock_accept the natural logarithm of the probability that the model gave the
+// accepted token: of the raw row, before masks, biases and samplers, as a client's logprobs has it.
+// NaN where there is no row of its own: for tokens that a client injected, that came by a splice,
+// or that follow the first of a forced run; and outside penstock_accept. A plugin that imports it
+// costs a copy of the row and a pass over it for each token of its answers.
+//
+//go:wasmimport penstock-optional logprob
+//go:noescape
+func Logprob() float32
+
 // Request: What is asked of which model: a JSON object with the objects model and sampling. Returns
 // its length in bytes. model has name (as the API knows the model), architecture and description
 // (as the model's file says), digest (differs between models, and is the same for the same files in

@@ -16,6 +16,7 @@ pub struct Host {
     pub text: unsafe fn(i32, *mut u8, i32) -> i32,
     pub feature: unsafe fn(*const u8, i32) -> i32,
     pub param: unsafe fn(i32) -> i64,
+    pub logprob: unsafe fn() -> f32,
     pub request: unsafe fn(*mut u8, i32) -> i32,
     pub random: unsafe fn() -> i64,
     pub vocab_size: unsafe fn() -> i32,
@@ -45,6 +46,7 @@ pub const ABSENT: Host = Host {
     text: |_, _, _| 0,
     feature: |_, _| 0,
     param: |_| 0,
+    logprob: || 0.0,
     request: |_, _| 0,
     random: || 0,
     vocab_size: || 0,
@@ -109,6 +111,12 @@ pub unsafe fn feature(ptr: *const u8, len: i32) -> i32 {
 /// Pointers must be valid for what the import reads or writes.
 pub unsafe fn param(kind: i32) -> i64 {
     (HOST.with(|h| h.get()).param)(kind)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn logprob() -> f32 {
+    (HOST.with(|h| h.get()).logprob)()
 }
 
 /// # Safety
@@ -233,6 +241,7 @@ pub const FEATURES: &[&str] = &[
     "text",
     "feature",
     "param",
+    "logprob",
     "request",
     "random",
     "vocab_size",
@@ -267,6 +276,8 @@ pub const FEATURES: &[&str] = &[
     "sample_keep",
     "prepare_force_many",
     "stop_replay",
+    "param_time",
+    "param_choice",
     "config_defaults",
 ];
 

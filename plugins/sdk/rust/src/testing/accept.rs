@@ -59,12 +59,18 @@ impl<P: Exported> Session<P> {
         prepared
     }
 
+    /// Says what the log-probability of the next accepted token is, and of no other.
+    pub fn logprob(&mut self, logprob: f32) {
+        self.state.logprob = Some(logprob);
+    }
+
     /// Appends a token to the history and tells the plugin, if it accepts. Where it splices, tokens are taken back and inserted as it
     /// asks; those inserted are accepted as well.
     #[track_caller]
     pub fn accept(&mut self, token: Token) -> Accepted {
         self.state.must_know("accept", &[token]);
         let accepted = self.accept_one(token, true);
+        self.state.logprob = None;
         if let Accepted::Splice { tokens, .. } = &accepted {
             for token in tokens {
                 let again = self.accept_one(*token, true);
@@ -79,9 +85,14 @@ impl<P: Exported> Session<P> {
     fn accept_one(&mut self, token: Token, first: bool) -> Accepted {
         self.state.history.push(token);
         let mut call = Call::new("accept").with("token", token);
+        if let Some(logprob) = self.state.logprob.filter(|_| first) {
+            call = call.with("logprob", record::logit(logprob));
+        }
         let mut accepted = Accepted::Continue;
         if P::METHODS.accept {
+            self.state.accepting = first;
             let answer = self.call(|i| i.accept(token as i32));
+            self.state.accepting = false;
             call = call.with("answer", answer);
             match answer {
                 abi::ACCEPT_STOP => accepted = Accepted::Stop,

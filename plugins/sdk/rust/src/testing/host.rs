@@ -18,6 +18,8 @@ pub(super) struct State {
     pub begun: bool,     // the request is known: it is not while warm runs
     pub opening: bool,   // buffers may be bound
     pub rendering: bool, // messages are there
+    pub accepting: bool,
+    pub logprob: Option<f32>, // of the token that is accepted next
     pub replaying: bool, // a fresh instance is told the answer again
     pub history: Vec<Token>,
     pub shown: Vec<Shown>, // what stop was shown and still stands
@@ -93,6 +95,9 @@ impl State {
             abi::PARAM_MAX_TOKENS => self.request.max_tokens as i64,
             abi::PARAM_CONTEXT_SIZE => self.request.context_size as i64,
             abi::PARAM_SEED => self.request.seed as i64,
+            abi::PARAM_TIME => self.request.time.map_or(-1, |t| t as i64),
+            abi::PARAM_CHOICE => self.request.choice as i64,
+            abi::PARAM_CHOICES => self.request.choices.max(1) as i64,
             _ => -1,
         }
     }
@@ -261,6 +266,7 @@ const TABLE: abi::Host = abi::Host {
     },
     feature: |p, n| ask(|s| s.has(&unsafe { text(p, n) }) as i32),
     param: |kind| ask(|s| s.param(kind)),
+    logprob: || ask(|s| s.logprob.filter(|_| s.accepting).unwrap_or(f32::NAN)),
     request: |p, n| ask(|s| unsafe { give(s.described().as_bytes(), p, n) }),
     random: || ask(State::random),
     vocab_size: || ask(|s| s.request.vocabulary.len() as i32),
