@@ -153,7 +153,7 @@ func (c *Call) checkOutcome() error {
 		field string
 		calls []string
 	}{
-		{c.Mask != nil, "mask", []string{CallPrepare}}, {c.Bias != nil, "bias", []string{CallPrepare}}, {c.Force != nil, "force", []string{CallPrepare}},
+		{c.Mask != nil, "mask", []string{CallPrepare}}, {c.Bias != nil, "bias", []string{CallPrepare, CallSample}}, {c.Force != nil, "force", []string{CallPrepare}},
 		{c.Left != nil, "left", []string{CallSample}}, {c.Splice != nil, "splice", []string{CallAccept}}, {c.Prompt != nil, "prompt", []string{CallRender}},
 		{c.Refusal != nil, "refusal", []string{CallOpen, CallRender, CallRewind}},
 		{c.Answer != nil, "answer", []string{CallPrepare, CallSample, CallAccept, CallStop}},

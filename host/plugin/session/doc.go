@@ -54,7 +54,7 @@
 //	open         in: tokens (of the answer so far, where it is not empty); out: refusal
 //	prepare      out: answer; with its bits mask, bias, force
 //	sample       in: ids and logits of the candidates, best first; logits alone: the whole row; neither: a plugin that sees none
-//	             out: answer; if it is −1, left: what the view holds then
+//	             out: answer; if it is −1, left: what the view holds then; if it is −2147483648, bias
 //	accept       in: token, and logprob where that is known; out: answer; if it is 2, splice
 //	stop         in: token, text; out: answer
 //	rewind       in: keep, how many tokens of the conversation stay, prompt included; tokens that follow them, if any

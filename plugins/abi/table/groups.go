@@ -21,7 +21,11 @@ func answerGroups() []Group {
 			Prefix: "sample", Title: "sample answers",
 			Doc: "Any answer ≥ 0 is the id of the chosen token. With the feature `sample_keep` an answer −1 − k, k ≥ 1, keeps the first k candidates " +
 				"of the view as they were shown, and the chain goes on; the view is not read back.",
-			Constants: []Constant{{"edited", -1, "the view was edited, or left as it is; the chain goes on"}},
+			Constants: []Constant{
+				{"edited", -1, "the view was edited, or left as it is; the chain goes on"},
+				{"biased", -2147483648, "the entries of the bias buffer are added to the logits as the stages before left them, and the chain goes on; the view is not read back, and nothing is truncated (feature `sample_bias`). " +
+					"An entry for a token that those stages dropped does nothing. No logit becomes larger than the largest number. It is a fault where no token is left above −inf"},
+			},
 		},
 		{
 			Prefix: "accept", Title: "accept codes", Doc: "Answers of `penstock_accept`; any other is a fault.",

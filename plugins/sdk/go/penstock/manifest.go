@@ -27,10 +27,12 @@ type Manifest struct {
 	View         View   // None, or empty: what the method says
 	Candidates   int    // how many candidates Sample sees at most, 1 to 4,096; 0 means 256
 	Hold         int    // how many tokens the plugin may take back, 0 to 256; the stream runs that far behind
+	TakeBack     int    // how many tokens more than usual an answer may compute, 0 to 1,000,000: for a plugin that takes many back for each that stays
+	StrictMask   bool   // what other plugins force, choose or splice must be allowed by Prepare's mask; else they are at fault
 	Place        Place  // where it stands in chains that do not name it
 	ConfigSchema string // a JSON schema that the host checks a request's config against; empty allows any object
 
-	Biases int // how many biases Prepare sets at most; 0 means 256
+	Biases int // how many biases Prepare, or Sample, sets at most; 0 means 256
 	Splice int // how many tokens a Force or a Splice has at most; 0 means 256
 }
 
@@ -47,6 +49,10 @@ func (m *Manifest) json(rows bool) []byte {
 	b = appendText(b, `,"place":`, string(m.Place))
 	b = appendNumber(b, `,"candidates":`, m.Candidates)
 	b = appendNumber(b, `,"hold":`, m.Hold)
+	b = appendNumber(b, `,"take_back":`, m.TakeBack)
+	if m.StrictMask {
+		b = append(b, `,"strict_mask":true`...)
+	}
 	if m.ConfigSchema != "" {
 		b = append(append(b, `,"config_schema":`...), m.ConfigSchema...)
 	}

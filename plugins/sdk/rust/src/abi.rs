@@ -22,6 +22,8 @@ pub const PREPARE_FORCE: i32 = 4;
 // sample answers: Any answer ≥ 0 is the id of the chosen token. With the feature sample_keep an answer −1 − k, k ≥ 1, keeps the first k candidates of the view as they were shown, and the chain goes on; the view is not read back.
 /// the view was edited, or left as it is; the chain goes on
 pub const SAMPLE_EDITED: i32 = -1;
+/// the entries of the bias buffer are added to the logits as the stages before left them, and the chain goes on; the view is not read back, and nothing is truncated (feature `sample_bias`). An entry for a token that those stages dropped does nothing. No logit becomes larger than the largest number. It is a fault where no token is left above −inf
+pub const SAMPLE_BIASED: i32 = -2147483648;
 
 // accept codes: Answers of penstock_accept; any other is a fault.
 /// go on
@@ -128,6 +130,12 @@ pub const FEATURE_SAMPLE_KEEP: &str = "sample_keep";
 pub const FEATURE_PREPARE_FORCE_MANY: &str = "prepare_force_many";
 /// a plugin with `penstock_stop` and without `penstock_rewind` begins anew where text that it was shown was taken back, and is shown again what stands; see `penstock_rewind`
 pub const FEATURE_STOP_REPLAY: &str = "stop_replay";
+/// `penstock_sample` may answer that the bias buffer is to be added to the logits: some are changed after seeing them, without the whole row, and without dropping what the view does not show. Worked: the bias buffer has n = 1 and the entry (7, −2.5), and the answer is −2147483648: the next stage sees the logit of token 7 lowered by 2.5, whether the view had shown it or not
+pub const FEATURE_SAMPLE_BIAS: &str = "sample_bias";
+/// the manifest's `take_back` is heeded
+pub const FEATURE_TAKE_BACK: &str = "take_back";
+/// the manifest's `strict_mask` is heeded
+pub const FEATURE_STRICT_MASK: &str = "strict_mask";
 /// `param` tells the request's time; without it the answer is −1, as for any unknown kind
 pub const FEATURE_PARAM_TIME: &str = "param_time";
 /// `param` tells which of how many choices this is; without it the answers are −1
@@ -208,6 +216,8 @@ pub const LIMIT_FAULTS: i64 = 5;
 pub const LIMIT_CANDIDATES: i64 = 4096;
 /// candidates
 pub const LIMIT_DEFAULT_CANDIDATES: i64 = 256;
+/// tokens
+pub const LIMIT_TAKE_BACK: i64 = 1000000;
 /// tokens
 pub const LIMIT_HOLD: i64 = 256;
 /// levels

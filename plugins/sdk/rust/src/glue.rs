@@ -104,6 +104,11 @@ impl<P: Exported> Instance<P> {
         match plugin.sample(&mut candidates) {
             Choice::Edited => abi::SAMPLE_EDITED,
             Choice::Take(token) => token as i32,
+            Choice::Biased if host::feature(abi::FEATURE_SAMPLE_BIAS) => abi::SAMPLE_BIASED,
+            Choice::Biased => {
+                candidates.apply_biases();
+                abi::SAMPLE_EDITED
+            }
             Choice::Keep(k) => {
                 let k = k.max(1);
                 if *self.keeps.get_or_insert_with(|| host::feature(abi::FEATURE_SAMPLE_KEEP)) {
@@ -120,7 +125,7 @@ impl<P: Exported> Instance<P> {
         match plugin.sample_row(&mut self.buffers.row(n as usize)) {
             Choice::Edited => abi::SAMPLE_EDITED,
             Choice::Take(token) => token as i32,
-            Choice::Keep(_) => panic!("Keep is an answer of sample; sample_row edits the row, or takes a token"),
+            Choice::Keep(_) | Choice::Biased => panic!("Keep and Biased are answers of sample; sample_row edits the row, or takes a token"),
         }
     }
 

@@ -37,6 +37,7 @@ extern crate std;
 #[allow(missing_docs)]
 pub mod abi;
 mod answer;
+mod bias;
 mod buffers;
 mod candidates;
 mod defaults;
