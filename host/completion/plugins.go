@@ -37,6 +37,10 @@ func (n noPlugins) NewPolicy(p sampling.Params, _ serving.Ends) (policy serving.
 
 func (noPlugins) Renders() bool { return false }
 
+func (noPlugins) Rewrite(_ context.Context, _ sampling.Params, _ time.Time, m []chat.Message) ([]chat.Message, error) {
+	return m, nil
+}
+
 func (noPlugins) Render(context.Context, sampling.Params, time.Time, []chat.Message) (*string, error) {
 	return nil, nil
 }

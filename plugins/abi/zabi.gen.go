@@ -17,6 +17,7 @@ const (
 	ExportDescribe   = "penstock_describe"
 	ExportWarm       = "penstock_warm"
 	ExportOpen       = "penstock_open"
+	ExportMessages   = "penstock_messages"
 	ExportTemplate   = "penstock_template"
 	ExportClose      = "penstock_close"
 	ExportInitialize = "_initialize"
@@ -24,6 +25,7 @@ const (
 	ExportSample     = "penstock_sample"
 	ExportAccept     = "penstock_accept"
 	ExportStop       = "penstock_stop"
+	ExportDraft      = "penstock_draft"
 	ExportRewind     = "penstock_rewind"
 )
 
@@ -218,6 +220,7 @@ const (
 	LimitFaults            = 5          // faults a minute
 	LimitCandidates        = 4096       // candidates
 	LimitDefaultCandidates = 256        // candidates
+	LimitDraft             = 16         // tokens
 	LimitTakeBack          = 1000000    // tokens
 	LimitHold              = 256        // tokens
 	LimitSchemaDepth       = 64         // levels
@@ -230,6 +233,7 @@ var Exports = []Signature{
 	{Name: "penstock_describe"},
 	{Name: "penstock_warm", Results: []Type{"i32"}, Optional: true},
 	{Name: "penstock_open", Results: []Type{"i32"}},
+	{Name: "penstock_messages", Results: []Type{"i32"}, Optional: true, Added: true},
 	{Name: "penstock_template", Results: []Type{"i32"}},
 	{Name: "penstock_close", Optional: true},
 	{Name: "_initialize", Optional: true},
@@ -237,6 +241,7 @@ var Exports = []Signature{
 	{Name: "penstock_sample", Params: []Type{"i32"}, Results: []Type{"i32"}},
 	{Name: "penstock_accept", Params: []Type{"i32"}, Results: []Type{"i32"}},
 	{Name: "penstock_stop", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}},
+	{Name: "penstock_draft", Params: []Type{"i32"}, Results: []Type{"i32"}, Optional: true, Added: true},
 	{Name: "penstock_rewind", Params: []Type{"i32"}, Results: []Type{"i32"}, Optional: true},
 }
 
@@ -302,6 +307,7 @@ var Features = []string{
 	"penstock_describe",
 	"penstock_warm",
 	"penstock_open",
+	"penstock_messages",
 	"penstock_template",
 	"penstock_close",
 	"_initialize",
@@ -309,6 +315,7 @@ var Features = []string{
 	"penstock_sample",
 	"penstock_accept",
 	"penstock_stop",
+	"penstock_draft",
 	"penstock_rewind",
 	"sample_keep",
 	"prepare_force_many",

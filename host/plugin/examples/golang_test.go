@@ -18,6 +18,8 @@ func TestGo_Load_ExportsOnlyWhatIsImplemented(t *testing.T) {
 		"dynamic-temperature": "sample",
 		"answer-length":       "warm prepare",
 		"no-repeat":           "sample",
+		"prompt-lookup":       "draft",
+		"redact":              "messages",
 		"repetition-stop":     "prepare accept rewind",
 		"regex-stop":          "stop",
 		"banned-phrases":      "prepare accept rewind",

@@ -75,8 +75,8 @@ func hostBind(i *Instance, s []uint64) {
 }
 
 func hostEmit(i *Instance, s []uint64) {
-	if i.running != Describe && i.running != Template {
-		panic(Violationf(plugin.CauseCall, "emit belongs to %s and %s", abi.ExportDescribe, abi.ExportTemplate))
+	if i.running != Describe && i.running != Messages && i.running != Template {
+		panic(Violationf(plugin.CauseCall, "emit belongs to %s, %s and %s", abi.ExportDescribe, abi.ExportMessages, abi.ExportTemplate))
 	}
 	part := i.read(s[0], s[1])
 	if limit := i.module.Host.Limits.Emit; len(i.emitted)+len(part) > limit {

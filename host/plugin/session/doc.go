@@ -61,6 +61,7 @@
 //	stop_rewind  in: count, how many tokens that were shown to stop were taken back, and bytes, how much text. Recordings have it before the
 //	             rewind where another plugin's hold may keep text from stop; elsewhere a rewind takes back the text of its tokens
 //	render       out: prompt, or refusal. A session of a template has this one call, and no open
+//	messages     out: messages, the conversation as the plugin has made it, or refusal. It is the one call of its session, too
 //	refuse       out: fault. The request did not allow what the plugin asked for; nothing follows
 //
 //	"mask"     {"allow": [tokens]}, {"ban": [tokens]}, or {"bits": base64 of the ABI's little-endian words}; {} allows all

@@ -66,6 +66,7 @@ const (
 	CallRewind     = "rewind"
 	CallStopRewind = "stop_rewind"
 	CallRender     = "render"
+	CallMessages   = "messages"
 	CallRefuse     = "refuse"
 )
 
@@ -84,17 +85,18 @@ type Call struct {
 
 	Logprob *Logit `json:"logprob,omitempty"`
 
-	Answer  *int32            `json:"answer,omitempty"`
-	Mask    *Mask             `json:"mask,omitempty"`
-	Bias    []Bias            `json:"bias,omitempty"`
-	Force   []Token           `json:"force,omitempty"`
-	Left    *Left             `json:"left,omitempty"`
-	Splice  *Splice           `json:"splice,omitempty"`
-	Prompt  *Text             `json:"prompt,omitempty"`
-	Outputs []json.RawMessage `json:"outputs,omitempty"`
-	Refusal *string           `json:"refusal,omitempty"`
-	Fault   *Fault            `json:"fault,omitempty"`
-	Asked   []Asked           `json:"asked,omitempty"`
+	Answer   *int32            `json:"answer,omitempty"`
+	Mask     *Mask             `json:"mask,omitempty"`
+	Bias     []Bias            `json:"bias,omitempty"`
+	Force    []Token           `json:"force,omitempty"`
+	Left     *Left             `json:"left,omitempty"`
+	Splice   *Splice           `json:"splice,omitempty"`
+	Prompt   *Text             `json:"prompt,omitempty"`
+	Messages json.RawMessage   `json:"messages,omitempty"`
+	Outputs  []json.RawMessage `json:"outputs,omitempty"`
+	Refusal  *string           `json:"refusal,omitempty"`
+	Fault    *Fault            `json:"fault,omitempty"`
+	Asked    []Asked           `json:"asked,omitempty"`
 }
 
 // Left is what a plugin left of its view: candidates, a whole row, or the digest of a row and its best entries.

@@ -155,6 +155,8 @@ func (r *run) make(ctx context.Context, c *Call) (*Call, error) {
 	switch c.Call {
 	case CallRender:
 		_, r.made, err = Render(ctx, r.player.plugin, r.session.Request.Messages, r.request())
+	case CallMessages:
+		r.made, err = Rewrite(ctx, r.player.plugin, r.session.Request.Messages, r.request(), isJSON)
 	case CallOpen:
 		err = r.open(c)
 	case CallPrepare:

@@ -25,7 +25,7 @@ func TestRead_Refuses(t *testing.T) {
 		head + `{"call":"open"}]}],"more":1}`:    `unknown field "more"`,
 		head + `{"call":"open","tokn":1}]}]}`:    `sessions[0]: calls[0]: json: unknown field "tokn"`,
 		head + `{"call":"jump"}]}]}`:             `sessions[0].calls[0].call: there is no "jump"`,
-		head + `{"call":"accept","token":1}]}]}`: `calls[0].call: "accept"; open or render is the first`,
+		head + `{"call":"accept","token":1}]}]}`: `calls[0].call: "accept"; open, render or messages is the first`,
 		head + `{"call":"open"},{"call":"accept"}]}]}`:                                                         "calls[1].token: it is missing",
 		head + `{"call":"open"},{"call":"accept","token":2}]}]}`:                                               "calls[1].token: there is no token 2; the vocabulary has 2",
 		head + `{"call":"open"},{"call":"stop","token":1}]}]}`:                                                 "calls[1].text: it is missing",

@@ -19,6 +19,7 @@ func (s *Stage) Reset(history []scheduler.Token, prompt int) error {
 	if s.disabled || s.closed {
 		return nil
 	}
+	s.drafted = s.drafted[:0]
 	s.spliced, s.prompt, s.session.Logprob = 0, prompt, float32(math.NaN())
 	switch {
 	case s.instance == nil:

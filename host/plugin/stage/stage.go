@@ -39,6 +39,7 @@ type Stage struct {
 	bias     []chain.Bias
 	tokens   []scheduler.Token
 	rule     rule
+	drafted  []scheduler.Token // what the plugin has guessed to come next
 }
 
 var (
@@ -78,7 +79,7 @@ func (s *Stage) Rule() answer.StopRule {
 func (s *Stage) Traits() chain.Traits {
 	traits := chain.Traits{
 		Name: s.name(), Hold: s.plugin.Manifest.Hold, TakeBack: s.plugin.Manifest.TakeBack, Strict: s.plugin.Manifest.StrictMask, Lasts: true, TakesLong: true,
-		Prepares: s.module.Has(guest.Prepare), TakesRow: true, IgnoresRow: true,
+		Prepares: s.module.Has(guest.Prepare), Foresees: s.drafts(), TakesRow: true, IgnoresRow: true,
 		Refuse: s.Refuse, Outputs: s.outputs, Interrupt: s.Interrupt,
 	}
 	if s.module.Has(guest.Accept) && s.module.Imports(abi.ImportLogprob) {

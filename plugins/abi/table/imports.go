@@ -31,7 +31,7 @@ func requestImports() []Func {
 		},
 		{
 			Name: "messages", Params: []Value{outPtr, limit}, Result: I32, Fuel: perByte,
-			Doc: "The conversation as JSON, for `penstock_template`; empty elsewhere. Returns its length in bytes.",
+			Doc: "The conversation as JSON, for `penstock_template` and `penstock_messages`; empty elsewhere. Returns its length in bytes.",
 		},
 		{
 			Name: "history", Params: []Value{{Name: "from", Type: I32}, outPtr, limit}, Result: I32, Fuel: perByte,
@@ -129,7 +129,7 @@ func resultImports() []Func {
 		},
 		{
 			Name: "emit", Params: []Value{inPtr, length}, Fuel: perByte,
-			Doc: "Appends to the result of `penstock_describe` or `penstock_template`. In any other export it is a fault.",
+			Doc: "Appends to the result of `penstock_describe`, `penstock_messages` or `penstock_template`. In any other export it is a fault.",
 		},
 		{
 			Name: "fail", Params: []Value{inPtr, length}, Fuel: perByte,

@@ -2,7 +2,10 @@
 
 package penstock
 
-import "github.com/penstock/penstock/plugins/sdk/go/json"
+import (
+	"github.com/penstock/penstock/plugins/sdk/go/internal/guest"
+	"github.com/penstock/penstock/plugins/sdk/go/json"
+)
 
 // View is what a sampler gets to see. It follows from the plugin's method: Sample sees candidates, SampleRow the whole row.
 type View string
@@ -37,7 +40,7 @@ type Manifest struct {
 }
 
 // json writes what penstock_describe hands over. Fields with their zero value are left to the host.
-func (m *Manifest) json(rows bool) []byte {
+func (m *Manifest) json(rows bool, has guest.Points) []byte {
 	view := m.View
 	if rows && view == "" {
 		view = "logits"
@@ -56,8 +59,11 @@ func (m *Manifest) json(rows bool) []byte {
 	if m.ConfigSchema != "" {
 		b = append(append(b, `,"config_schema":`...), m.ConfigSchema...)
 	}
-	return append(b, '}')
+	return append(append(b, optional[has/guest.HasRewrite&3]...), '}')
 }
+
+// optional names the exports that a host may be too old for: it loads the plugin all the same.
+var optional = [...]string{"", `,"optional":["penstock_messages"]`, `,"optional":["penstock_draft"]`, `,"optional":["penstock_messages","penstock_draft"]`}
 
 //go:noinline
 func appendText(b []byte, field, text string) []byte {

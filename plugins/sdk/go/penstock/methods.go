@@ -16,6 +16,20 @@ type Warmer interface {
 	Warm(v *Vocabulary) error
 }
 
+// Rewriter rewrites conversations before they become prompts.
+type Rewriter interface {
+	// Rewrite gives the messages that the model is to read instead: those it was given, changed, with others between or without some. The
+	// model's own template makes the prompt of them. An error refuses the request.
+	Rewrite(conversation []Message) ([]Message, error)
+}
+
+// Drafter guesses how the answer goes on.
+type Drafter interface {
+	// Draft gives at most so many tokens that are likely to come next; none is a guess, too. The model computes them together, and the
+	// answer takes those that it would have had anyway, so a wrong guess changes nothing but the speed.
+	Draft(most int) []Token
+}
+
 // Renderer turns conversations into prompts.
 type Renderer interface {
 	// Render gives the prompt's text, which must not be empty. An error refuses the request.

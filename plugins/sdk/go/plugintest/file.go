@@ -50,23 +50,24 @@ type request struct {
 
 // call is one call of the plugin, and what came of it.
 type call struct {
-	Call    string            `json:"call"`
-	Token   *penstock.Token   `json:"token,omitempty"`
-	Text    *text             `json:"text,omitempty"`
-	IDs     []penstock.Token  `json:"ids,omitempty"`
-	Logits  logits            `json:"logits,omitempty"`
-	Keep    *int              `json:"keep,omitempty"`
-	Logprob *logit            `json:"logprob,omitempty"`
-	Answer  *int32            `json:"answer,omitempty"`
-	Mask    *mask             `json:"mask,omitempty"`
-	Bias    []bias            `json:"bias,omitempty"`
-	Force   []penstock.Token  `json:"force,omitempty"`
-	Left    *left             `json:"left,omitempty"`
-	Splice  *splice           `json:"splice,omitempty"`
-	Prompt  *text             `json:"prompt,omitempty"`
-	Outputs []json.RawMessage `json:"outputs,omitempty"`
-	Refusal *string           `json:"refusal,omitempty"`
-	Asked   []asked           `json:"asked,omitempty"`
+	Call     string            `json:"call"`
+	Token    *penstock.Token   `json:"token,omitempty"`
+	Text     *text             `json:"text,omitempty"`
+	IDs      []penstock.Token  `json:"ids,omitempty"`
+	Logits   logits            `json:"logits,omitempty"`
+	Keep     *int              `json:"keep,omitempty"`
+	Logprob  *logit            `json:"logprob,omitempty"`
+	Answer   *int32            `json:"answer,omitempty"`
+	Mask     *mask             `json:"mask,omitempty"`
+	Bias     []bias            `json:"bias,omitempty"`
+	Force    []penstock.Token  `json:"force,omitempty"`
+	Left     *left             `json:"left,omitempty"`
+	Splice   *splice           `json:"splice,omitempty"`
+	Prompt   *text             `json:"prompt,omitempty"`
+	Messages json.RawMessage   `json:"messages,omitempty"`
+	Outputs  []json.RawMessage `json:"outputs,omitempty"`
+	Refusal  *string           `json:"refusal,omitempty"`
+	Asked    []asked           `json:"asked,omitempty"`
 }
 
 type left struct {

@@ -175,3 +175,37 @@ func (s *Session) Render() (string, error) {
 	s.rendered(call{Call: "render", Prompt: newText(s.emitted)})
 	return s.emitted, nil
 }
+
+// Rewrite gives the conversation as the plugin has made it, JSON.
+func (s *Session) Rewrite() (string, error) {
+	s.t.Helper()
+	s.rendering = true
+	answer := s.call(guest.Rewrite)
+	s.rendering = false
+	if answer != 0 {
+		s.rendered(call{Call: "messages", Refusal: &s.refusal})
+		return "", s.refused()
+	}
+	s.rendered(call{Call: "messages", Messages: json.RawMessage(s.emitted)})
+	return s.emitted, nil
+}
+
+// draftMost is how many tokens a guess has at most.
+const draftMost = abi.LimitDraft
+
+// Draft gives what the plugin guesses to come next.
+func (s *Session) Draft() []penstock.Token {
+	s.t.Helper()
+	buffer := numbers[uint32](s.bound(abi.BufferSplice))[2:]
+	most := min(draftMost, len(buffer))
+	n := s.call(with(guest.Draft, int32(most)))
+	if n < 0 || int(n) > most {
+		s.t.Fatalf("draft answered %d; from 0 to %d may be guessed", n, most)
+	}
+	for _, t := range buffer[:n] {
+		if !(host{s}).known(int32(t)) {
+			s.t.Fatalf("token %d is guessed; there are %d tokens", t, len(s.Pieces))
+		}
+	}
+	return append([]penstock.Token(nil), buffer[:n]...)
+}

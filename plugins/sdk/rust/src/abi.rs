@@ -217,6 +217,8 @@ pub const LIMIT_CANDIDATES: i64 = 4096;
 /// candidates
 pub const LIMIT_DEFAULT_CANDIDATES: i64 = 256;
 /// tokens
+pub const LIMIT_DRAFT: i64 = 16;
+/// tokens
 pub const LIMIT_TAKE_BACK: i64 = 1000000;
 /// tokens
 pub const LIMIT_HOLD: i64 = 256;
@@ -230,7 +232,7 @@ pub const LIMIT_NAME_BYTES: i64 = 64;
 extern "C" {
     /// The request's configuration for this plugin: JSON that fits the manifest's schema, `{}` if the request gave none. A property that the request leaves out has the schema's `default`, if there is one (feature `config_defaults`); so have those of objects within that the request or a default gives. Returns its length in bytes.
     pub fn config(ptr: *mut u8, limit: i32) -> i32;
-    /// The conversation as JSON, for `penstock_template`; empty elsewhere. Returns its length in bytes.
+    /// The conversation as JSON, for `penstock_template` and `penstock_messages`; empty elsewhere. Returns its length in bytes.
     pub fn messages(ptr: *mut u8, limit: i32) -> i32;
     /// Token ids so far, prompt first, as `u32`, from index `from` on; a negative `from` counts back from the end. `limit` and the result count tokens, not bytes. In `prepare` and `sample` the history holds all tokens accepted so far; in `accept` and `stop` it includes the token.
     pub fn history(from: i32, ptr: *mut u8, limit: i32) -> i32;
@@ -254,7 +256,7 @@ extern "C" {
     pub fn tokenize(text: *const u8, len: i32, flags: i32, ptr: *mut u8, limit: i32) -> i32;
     /// Gives the host a buffer (see *buffers*); `len` in bytes. 0, or −1 where it is refused: outside `penstock_open`, an unknown kind, not 4-byte aligned, out of memory bounds, too small, overlapping another, or bound before. The buffer must stay in place for the instance's life.
     pub fn bind(kind: i32, ptr: *const u8, len: i32) -> i32;
-    /// Appends to the result of `penstock_describe` or `penstock_template`. In any other export it is a fault.
+    /// Appends to the result of `penstock_describe`, `penstock_messages` or `penstock_template`. In any other export it is a fault.
     pub fn emit(ptr: *const u8, len: i32);
     /// Sets the text of the error that a following non-zero answer means; the client sees it. The last call counts; at most 4 KiB are kept.
     pub fn fail(ptr: *const u8, len: i32);

@@ -33,7 +33,7 @@ impl Buffers {
             logits: bound(abi::BUFFER_LOGITS, words(methods.sample_row, n))?,
             mask: bound(abi::BUFFER_MASK, words(methods.prepare, (n + 31) / 32))?,
             bias: bound(abi::BUFFER_BIAS, words(methods.prepare || shown, 1 + 2 * manifest.biases as usize))?,
-            splice: bound(abi::BUFFER_SPLICE, words(methods.prepare || methods.accept, 2 + manifest.splice as usize))?,
+            splice: bound(abi::BUFFER_SPLICE, words(methods.prepare || methods.accept || methods.draft, 2 + manifest.splice as usize))?,
             text: bound(abi::BUFFER_TEXT, words(methods.stop, TEXT / 4))?,
         })
     }

@@ -4,16 +4,19 @@
 
 use crate::buffers::Buffers;
 use crate::forced::Forced;
+use crate::json::Value;
 use crate::*;
 use alloc::boxed::Box;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 
 /// Which methods a plugin has.
 #[allow(missing_docs)]
 #[derive(Clone, Copy, Debug)]
 pub struct Methods {
     pub warm: bool,
+    pub rewrite: bool,
     pub render: bool,
+    pub draft: bool,
     pub prepare: bool,
     pub sample: bool,
     pub sample_row: bool,
@@ -27,7 +30,9 @@ impl Methods {
     /// A plugin with `open` alone.
     pub const NONE: Methods = Methods {
         warm: false,
+        rewrite: false,
         render: false,
+        draft: false,
         prepare: false,
         sample: false,
         sample_row: false,
@@ -170,6 +175,22 @@ impl<P: Exported> Instance<P> {
             host::emit(&self.plugin().render(&Message::list(&messages)?)?);
             Ok(())
         }))
+    }
+
+    pub fn rewrite(&mut self) -> i32 {
+        answer(json::parse(&host::messages()).map_err(|e| alloc::format!("messages: {}", e)).and_then(|messages| {
+            let rewritten = self.plugin().rewrite(Message::list(&messages)?)?;
+            host::emit(&Value::Array(rewritten.into_iter().map(Message::into_value).collect()).to_string());
+            Ok(())
+        }))
+    }
+
+    /// Writes a guess into the splice buffer, as much as there is room for.
+    pub fn draft(&mut self, most: i32) -> i32 {
+        let mut tokens = self.plugin().draft(most as usize);
+        tokens.truncate(most as usize);
+        Buffers::set_splice(&mut self.buffers.splice, 0, &tokens);
+        tokens.len() as i32
     }
 
     pub fn close(&mut self) {

@@ -87,7 +87,7 @@ impl Manifest {
             _ => "none",
         };
         alloc::format!(
-            r#"{{"name":{},"version":{},"summary":{},"view":"{}",{}"candidates":{},"hold":{},"take_back":{},"strict_mask":{},"config_schema":{}}}"#,
+            r#"{{"name":{},"version":{},"summary":{},"view":"{}",{}"candidates":{},"hold":{},"take_back":{},"strict_mask":{},{}"config_schema":{}}}"#,
             quote(self.name),
             quote(self.version),
             quote(self.summary),
@@ -97,6 +97,12 @@ impl Manifest {
             self.hold,
             self.take_back,
             self.strict_mask,
+            match (methods.rewrite, methods.draft) {
+                (false, false) => "",
+                (true, false) => r#""optional":["penstock_messages"],"#,
+                (false, true) => r#""optional":["penstock_draft"],"#,
+                (true, true) => r#""optional":["penstock_messages","penstock_draft"],"#,
+            },
             self.config_schema
         )
     }

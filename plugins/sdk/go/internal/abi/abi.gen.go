@@ -166,6 +166,7 @@ const (
 	LimitFaults            = 5          // faults a minute
 	LimitCandidates        = 4096       // candidates
 	LimitDefaultCandidates = 256        // candidates
+	LimitDraft             = 16         // tokens
 	LimitTakeBack          = 1000000    // tokens
 	LimitHold              = 256        // tokens
 	LimitSchemaDepth       = 64         // levels

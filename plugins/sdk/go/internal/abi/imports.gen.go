@@ -17,8 +17,8 @@ import "unsafe"
 //go:noescape
 func Config(ptr unsafe.Pointer, limit int32) int32
 
-// Messages: The conversation as JSON, for penstock_template; empty elsewhere. Returns its length in
-// bytes.
+// Messages: The conversation as JSON, for penstock_template and penstock_messages; empty elsewhere.
+// Returns its length in bytes.
 //
 //go:wasmimport penstock messages
 //go:noescape
@@ -150,8 +150,8 @@ func Output(ptr unsafe.Pointer, len int32) int32
 //go:noescape
 func Bind(kind int32, ptr unsafe.Pointer, len int32) int32
 
-// Emit: Appends to the result of penstock_describe or penstock_template. In any other export it is
-// a fault.
+// Emit: Appends to the result of penstock_describe, penstock_messages or penstock_template. In any
+// other export it is a fault.
 //
 //go:wasmimport penstock emit
 //go:noescape

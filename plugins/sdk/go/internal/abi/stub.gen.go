@@ -23,8 +23,8 @@ func Use(h Host) (before Host) {
 // gives. Returns its length in bytes.
 func Config(ptr unsafe.Pointer, limit int32) int32 { return host.Config(ptr, limit) }
 
-// Messages: The conversation as JSON, for penstock_template; empty elsewhere. Returns its length in
-// bytes.
+// Messages: The conversation as JSON, for penstock_template and penstock_messages; empty elsewhere.
+// Returns its length in bytes.
 func Messages(ptr unsafe.Pointer, limit int32) int32 { return host.Messages(ptr, limit) }
 
 // History: Token ids so far, prompt first, as u32, from index from on; a negative from counts back
@@ -112,8 +112,8 @@ func Output(ptr unsafe.Pointer, len int32) int32 { return host.Output(ptr, len) 
 // overlapping another, or bound before. The buffer must stay in place for the instance's life.
 func Bind(kind int32, ptr unsafe.Pointer, len int32) int32 { return host.Bind(kind, ptr, len) }
 
-// Emit: Appends to the result of penstock_describe or penstock_template. In any other export it is
-// a fault.
+// Emit: Appends to the result of penstock_describe, penstock_messages or penstock_template. In any
+// other export it is a fault.
 func Emit(ptr unsafe.Pointer, len int32) { host.Emit(ptr, len) }
 
 // Fail: Sets the text of the error that a following non-zero answer means; the client sees it. The
