@@ -21,6 +21,7 @@ func additionCases() []Case {
 		givenOutputs(),
 		unchanged("param tells the request's time, and which of how many choices it is", timed()),
 		unchanged("logprob is that of the accepted token, in accept alone", likely()),
+		unchanged("an answer without messages is content, where the host can tell", parted()),
 		answered("a token without a row of its own has none", unlikely()),
 	}
 }
@@ -165,4 +166,12 @@ func unlikely() *draft {
 	d.open(d.bind(abi.BufferSplice), d.pick())
 	return d.on(abi.ExportAccept, once(splice(0, asm.Global(picked)), asm.I32(abi.AcceptSplice), asm.Return),
 		d.whereKnown(abi.ImportLogprob, d.generated(), asm.I32(2), asm.Equal, asm.When(d.must("a spliced token has none", d.isNumber(), asm.EqualZero))), asm.I32(0))
+}
+
+// parted wants content, or that the host cannot tell.
+func parted() *draft {
+	d := newDraft("part", "")
+	part := d.Call(abi.ImportPart)
+	return d.on(abi.ExportAccept, d.whereKnown(abi.ImportPart,
+		d.must("content, or unknown", part, asm.I32(abi.PartContent), asm.Equal, part, asm.I32(abi.PartUnknown), asm.Equal, asm.Or)), asm.I32(0))
 }

@@ -19,6 +19,7 @@ func TestGo_Load_ExportsOnlyWhatIsImplemented(t *testing.T) {
 		"answer-length":       "warm prepare",
 		"no-repeat":           "sample",
 		"prompt-lookup":       "draft",
+		"reasoning-budget":    "prepare accept",
 		"redact":              "messages",
 		"repetition-stop":     "prepare accept rewind",
 		"regex-stop":          "stop",

@@ -27,6 +27,7 @@ type Session struct {
 	config  []byte          // JSON
 	random  random
 	text    answerText
+	parts   answerParts
 	log     guestLog
 	outputs
 }

@@ -188,7 +188,7 @@ func (a *Asked) check(n int) error {
 			return errors.New("mask: it is missing")
 		}
 		return a.Mask.check(n)
-	case abi.ImportGrammarAccept, abi.ImportGrammarRest:
+	case abi.ImportGrammarAccept, abi.ImportGrammarRest, abi.ImportPart:
 		return nil
 	case abi.ImportRequest:
 		if a.Sampling == nil {
@@ -196,5 +196,5 @@ func (a *Asked) check(n int) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("import: %q is not asked for; there are tokenize, grammar_open, grammar_mask, grammar_mask_within, grammar_rest, grammar_accept and request", a.Import)
+	return fmt.Errorf("import: %q is not asked for; there are tokenize, grammar_open, grammar_mask, grammar_mask_within, grammar_rest, grammar_accept, part and request", a.Import)
 }

@@ -152,6 +152,7 @@ func (s *Stage) Close() error {
 		s.plugin.Served(&s.request)
 	}
 	err := s.closeInstance(true)
+	s.session.Close()
 	s.plugin.End()
 	return err
 }

@@ -63,6 +63,15 @@ func argumentGroups() []Group {
 			},
 		},
 		{
+			Prefix: "part", Title: "parts", Doc: "Result of `part`.",
+			Constants: []Constant{
+				{"content", 0, "what the model says"},
+				{"reasoning", 1, "what it thinks before"},
+				{"tool_call", 2, "a call of a tool, with its arguments"},
+				{"unknown", -1, "the host cannot tell, or there is no request"},
+			},
+		},
+		{
 			Prefix: "special", Title: "special kinds", Doc: "First argument of `special`.",
 			Constants: []Constant{
 				{"bos", 0, "beginning of a sequence"},

@@ -65,6 +65,12 @@ func requestImports() []Func {
 			Worked: "Of two tokens, with the logits 1 and 0, the second is accepted: −ln(1 + e), which is −1.3132617.",
 		},
 		{
+			Name: "part", Added: true, Result: I32, Fuel: "5,000, 1 for each 4 tokens of the answer, and 16 × bytes of its text",
+			Doc: "Which part of an answer to a conversation its text ends in, see *parts*: as the API takes answers apart. In `accept` and `stop` that is the part of the token, in `prepare` and `sample` that of what came last; " +
+				"a tag between two parts belongs to the one before it, until there is text after it. An answer to a prompt without messages is content.",
+			Worked: "The text so far is `<think>Hm`: 1. After `<think>Hm</think>` it is 1 still, and after `<think>Hm</think>Hello` it is 0.",
+		},
+		{
 			Name: "request", Added: true, Params: []Value{outPtr, limit}, Result: I32, Fuel: "2,000, and bytes / 16",
 			Doc: requestDoc,
 		},

@@ -80,12 +80,13 @@ type splice struct {
 	Tokens    []penstock.Token `json:"tokens,omitempty"`
 }
 
-// asked is a question about grammars, to which there is no answer here.
+// asked is a question that a player cannot answer by itself.
 type asked struct {
 	Import string `json:"import"`
-	Kind   int32  `json:"kind"`
-	Text   text   `json:"text"`
-	Error  string `json:"error"`
+	Kind   int32  `json:"kind,omitempty"`
+	Text   *text  `json:"text,omitempty"`
+	Count  int32  `json:"count,omitempty"`
+	Error  string `json:"error,omitempty"`
 }
 
 // mask is the bits of the ABI's words, or nothing where all tokens are allowed.

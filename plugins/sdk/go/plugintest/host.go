@@ -102,6 +102,16 @@ func (h host) Logprob() float32 {
 	return *h.s.Logprob
 }
 
+// Part implements abi.Host.
+func (h host) Part() int32 {
+	part := penstock.UnknownPart
+	if h.s.Part != nil {
+		part = *h.s.Part
+	}
+	h.s.asked = append(h.s.asked, asked{Import: "part", Count: int32(part)})
+	return int32(part)
+}
+
 // Request implements abi.Host.
 func (h host) Request(p unsafe.Pointer, limit int32) int32 {
 	model, sampling := cmp.Or(h.s.Model, "{}"), cmp.Or(h.s.Sampling, "{}")
@@ -209,7 +219,7 @@ func (h host) Log(_ int32, p unsafe.Pointer, size int32) { h.s.Logs = append(h.s
 
 // GrammarOpen implements abi.Host: as a host without a grammar engine.
 func (h host) GrammarOpen(kind int32, p unsafe.Pointer, size int32) int32 {
-	h.s.asked = append(h.s.asked, asked{"grammar_open", kind, text(take(p, size)), noGrammars})
+	h.s.asked = append(h.s.asked, asked{Import: "grammar_open", Kind: kind, Text: newText(take(p, size)), Error: noGrammars})
 	return -1
 }
 
@@ -218,7 +228,7 @@ const noGrammars = "this host has no grammar engine"
 
 // GrammarReason implements abi.Host.
 func (h host) GrammarReason(p unsafe.Pointer, limit int32) int32 {
-	if len(h.s.asked) == 0 {
+	if !slices.ContainsFunc(h.s.asked, func(a asked) bool { return a.Import == "grammar_open" }) {
 		return give("", p, limit)
 	}
 	return give(noGrammars, p, limit)

@@ -3,7 +3,7 @@
 //! What a plugin can ask the host.
 
 use crate::json::{self, Value};
-use crate::{abi, Token};
+use crate::{abi, Part, Token};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Display;
@@ -120,6 +120,15 @@ pub fn answer_text(from: i32) -> Vec<u8> {
     let all: Vec<u8> = tokens.into_iter().flat_map(piece).collect();
     let begin = if from < 0 { all.len().saturating_sub(from.unsigned_abs() as usize) } else { all.len().min(from as usize) };
     all[begin..].to_vec()
+}
+
+/// The part that the answer's text ends in: in `accept` and `stop` that of the token, in `prepare` and `sample` that of what came last. A tag
+/// between two parts belongs to the one before it, until there is text after it. Asking costs fuel for each byte of the answer.
+pub fn part() -> Part {
+    if !feature("part") {
+        return Part::Unknown;
+    }
+    Part::of(unsafe { abi::part() })
 }
 
 /// In `accept` the natural logarithm of the probability that the model gave the accepted token, before masks, biases and samplers. None for

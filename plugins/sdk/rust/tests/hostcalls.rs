@@ -48,6 +48,7 @@ unsafe fn make(name: &str, a: &mut Args) -> i64 {
         "text" => abi::text(a.number(0), a.buffer(1), a.number(2)),
         "feature" => abi::feature(a.buffer(0), a.number(1)),
         "param" => return abi::param(a.number(0)),
+        "part" => abi::part(),
         "logprob" => {
             assert!(abi::logprob().is_nan(), "the script has NaN only");
             0

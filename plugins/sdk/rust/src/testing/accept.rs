@@ -5,7 +5,7 @@ use super::host::Shown;
 use super::Session;
 use crate::glue::{Exported, Instance};
 use crate::json::quote;
-use crate::{abi, Accepted, Token, Verdict};
+use crate::{abi, Accepted, Part, Token, Verdict};
 use core::mem;
 use std::format;
 use std::string::String;
@@ -62,6 +62,11 @@ impl<P: Exported> Session<P> {
     /// Says what the log-probability of the next accepted token is, and of no other.
     pub fn logprob(&mut self, logprob: f32) {
         self.state.logprob = Some(logprob);
+    }
+
+    /// Says which part the answer is in from now on. A new session does not know.
+    pub fn part(&mut self, part: Part) {
+        self.state.part = Some(part);
     }
 
     /// Appends a token to the history and tells the plugin, if it accepts. Where it splices, tokens are taken back and inserted as it

@@ -4,7 +4,7 @@
 //! same way.
 
 use super::Request;
-use crate::{abi, json, table, Token};
+use crate::{abi, json, table, Part, Token};
 use core::any::Any;
 use core::cell::RefCell;
 use std::string::String;
@@ -19,6 +19,7 @@ pub(super) struct State {
     pub opening: bool,   // buffers may be bound
     pub rendering: bool, // messages are there
     pub accepting: bool,
+    pub part: Option<Part>, // of the answer
     pub logprob: Option<f32>, // of the token that is accepted next
     pub replaying: bool, // a fresh instance is told the answer again
     pub history: Vec<Token>,
@@ -189,11 +190,17 @@ impl State {
         Some(tokens)
     }
 
+    fn part(&mut self) -> i32 {
+        let part = self.part.unwrap_or(Part::Unknown).code();
+        self.asked.push(std::format!(r#"{{"import":"part","count":{}}}"#, part));
+        part
+    }
+
     fn grammar_reason(&self) -> &'static str {
-        if self.asked.is_empty() {
-            ""
-        } else {
+        if self.asked.iter().any(|asked| asked.contains("grammar_open")) {
             NO_GRAMMARS
+        } else {
+            ""
         }
     }
 
@@ -266,6 +273,7 @@ const TABLE: abi::Host = abi::Host {
     },
     feature: |p, n| ask(|s| s.has(&unsafe { text(p, n) }) as i32),
     param: |kind| ask(|s| s.param(kind)),
+    part: || ask(State::part),
     logprob: || ask(|s| s.logprob.filter(|_| s.accepting).unwrap_or(f32::NAN)),
     request: |p, n| ask(|s| unsafe { give(s.described().as_bytes(), p, n) }),
     random: || ask(State::random),
