@@ -15,9 +15,9 @@ import (
 type Ends struct {
 	MaxTokens int // 0: as many as fit
 	Stops     []string
-	Time      time.Time // when the request came
-	Choice    int       // which of the answers to its prompt, from 0
-	Choices   int       // how many there are
+	Time      time.Time             // when the request came
+	Choice    int                   // which of the answers to its prompt, from 0
+	Choices   int                   // how many there are
 	Parts     func() (Parts, error) // begins to take the answer apart
 }
 

@@ -38,6 +38,7 @@ const (
 	ImportFeature           = "feature"
 	ImportParam             = "param"
 	ImportLogprob           = "logprob"
+	ImportPart              = "part"
 	ImportRequest           = "request"
 	ImportRandom            = "random"
 	ImportVocabSize         = "vocab_size"
@@ -106,6 +107,14 @@ const (
 	ParamTime         = 4 // when the request came, in milliseconds since 1970 (UTC). It stays the same in a replay. −1 where it is not known (feature param_time)
 	ParamChoice       = 5 // which of the answers to its prompt this one is, from 0 (feature param_choice)
 	ParamChoices      = 6 // how many answers there are to its prompt: a request's n (feature param_choice)
+)
+
+// Parts: Result of part.
+const (
+	PartContent   = 0  // what the model says
+	PartReasoning = 1  // what it thinks before
+	PartToolCall  = 2  // a call of a tool, with its arguments
+	PartUnknown   = -1 // the host cannot tell, or there is no request
 )
 
 // Special kinds: First argument of special.
@@ -254,6 +263,7 @@ var Imports = []Signature{
 	{Name: "feature", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}},
 	{Name: "param", Params: []Type{"i32"}, Results: []Type{"i64"}},
 	{Name: "logprob", Results: []Type{"f32"}, Added: true},
+	{Name: "part", Results: []Type{"i32"}, Added: true},
 	{Name: "request", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}, Added: true},
 	{Name: "random", Results: []Type{"i64"}},
 	{Name: "vocab_size", Results: []Type{"i32"}},
@@ -284,6 +294,7 @@ var Features = []string{
 	"feature",
 	"param",
 	"logprob",
+	"part",
 	"request",
 	"random",
 	"vocab_size",

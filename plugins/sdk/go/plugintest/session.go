@@ -23,7 +23,7 @@ type Session struct {
 	Outputs []string         // JSON, what the plugin gave the client
 	Logprob *float32         // of the token that Accept tells next, and of no other; nil: it is not known
 
-	Part    *penstock.Part   // what AnswerPart gives; nil: it is not known
+	Part *penstock.Part // what AnswerPart gives; nil: it is not known
 
 	t         testing.TB
 	plugin    *guest.Plugin

@@ -59,6 +59,16 @@ pub const PARAM_CHOICE: i32 = 5;
 /// how many answers there are to its prompt: a request's `n` (feature `param_choice`)
 pub const PARAM_CHOICES: i32 = 6;
 
+// parts: Result of part.
+/// what the model says
+pub const PART_CONTENT: i32 = 0;
+/// what it thinks before
+pub const PART_REASONING: i32 = 1;
+/// a call of a tool, with its arguments
+pub const PART_TOOL_CALL: i32 = 2;
+/// the host cannot tell, or there is no request
+pub const PART_UNKNOWN: i32 = -1;
+
 // special kinds: First argument of special.
 /// beginning of a sequence
 pub const SPECIAL_BOS: i32 = 0;
@@ -277,6 +287,8 @@ extern "C" {
     pub fn text(from: i32, ptr: *mut u8, limit: i32) -> i32;
     /// In `penstock_accept` the natural logarithm of the probability that the model gave the accepted token: of the raw row, before masks, biases and samplers, as a client's `logprobs` has it. NaN where there is no row of its own: for tokens that a client injected, that came by a splice, or that follow the first of a forced run; and outside `penstock_accept`. A plugin that imports it costs a copy of the row and a pass over it for each token of its answers.
     pub fn logprob() -> f32;
+    /// Which part of an answer to a conversation its text ends in, see *parts*: as the API takes answers apart. In `accept` and `stop` that is the part of the token, in `prepare` and `sample` that of what came last; a tag between two parts belongs to the one before it, until there is text after it. An answer to a prompt without messages is content.
+    pub fn part() -> i32;
     /// What is asked of which model: a JSON object with the objects `model` and `sampling`. Returns its length in bytes.
     ///
     /// `model` has `name` (as the API knows the model), `architecture` and `description` (as the model's file says), `digest` (differs between models, and is the same for the same files in another process), `parameters` (their number), `size_bytes` (of the weights), `vocabulary_size`, `context_train` (the longest context it was trained for), `embedding_size` and `layers`. What is not known is left out, and a host without a model has `{}`.

@@ -54,6 +54,14 @@ const (
 	ParamChoices      = 6 // how many answers there are to its prompt: a request's n (feature param_choice)
 )
 
+// Parts: Result of part.
+const (
+	PartContent   = 0  // what the model says
+	PartReasoning = 1  // what it thinks before
+	PartToolCall  = 2  // a call of a tool, with its arguments
+	PartUnknown   = -1 // the host cannot tell, or there is no request
+)
+
 // Special kinds: First argument of special.
 const (
 	SpecialBOS     = 0 // beginning of a sequence

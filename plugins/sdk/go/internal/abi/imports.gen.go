@@ -66,6 +66,15 @@ func Param(kind int32) int64
 //go:noescape
 func Logprob() float32
 
+// Part: Which part of an answer to a conversation its text ends in, see parts: as the API takes
+// answers apart. In accept and stop that is the part of the token, in prepare and sample that of
+// what came last; a tag between two parts belongs to the one before it, until there is text after
+// it. An answer to a prompt without messages is content.
+//
+//go:wasmimport penstock-optional part
+//go:noescape
+func Part() int32
+
 // Request: What is asked of which model: a JSON object with the objects model and sampling. Returns
 // its length in bytes. model has name (as the API knows the model), architecture and description
 // (as the model's file says), digest (differs between models, and is the same for the same files in
