@@ -43,7 +43,9 @@ func (p *Plugin) IsTemplate() bool { return p.Module.Has(guest.Template) }
 func (p *Plugin) Rewrites() bool { return p.Module.Has(guest.Messages) }
 
 // Renders reports whether the plugin has to do with conversations and with nothing else.
-func (p *Plugin) Renders() bool { return (p.IsTemplate() || p.Rewrites()) && !p.IsStage() && !p.IsStop() }
+func (p *Plugin) Renders() bool {
+	return (p.IsTemplate() || p.Rewrites()) && !p.IsStage() && !p.IsStop()
+}
 
 // IsStop reports whether the plugin is a stop rule; see IsTemplate.
 func (p *Plugin) IsStop() bool { return p.Module.Has(guest.Stop) }
