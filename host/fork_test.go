@@ -56,6 +56,23 @@ func TestSocket_Fork_GoesOnAsTheAnswerWould(t *testing.T) {
 	}
 }
 
+// The tokens that a fork begins with are told with the log-probabilities that they had.
+func TestSocket_Fork_TellsLogprobsOfAllTokens(t *testing.T) {
+	h := open(t, nil)
+	run(t, h)
+	c := dial(t, h)
+	c.send(`{"type":"generate","id":"a","request":{"prompt":"Once upon a time there was a frog","temperature":0,"ignore_eos":true,"max_tokens":300,"logprobs":2}}`)
+	c.pauseAfter("a", 12)
+	c.send(`{"type":"fork","id":"a","as":"b"}`)
+	for n := 0; n < 20; n++ {
+		if f := c.until("token"); f.ID != "b" {
+			n--
+		} else if f.Logprobs == nil || f.Logprobs.Logprob > 0 {
+			t.Fatalf("token %d of the fork, %q, has the log-probability %+v", n+1, f.Text, f.Logprobs)
+		}
+	}
+}
+
 // Forks have seeds of their own, or the parameters of their frames.
 func TestSocket_Fork_DrawsOtherTokens(t *testing.T) {
 	h := open(t, nil)

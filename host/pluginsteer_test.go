@@ -19,6 +19,7 @@ type liveFrame struct {
 	Type, ID, Reason, Text string
 	Error                  struct{ Code, Param, Message string }
 	Trace                  struct{ By string }
+	Logprobs               *struct{ Logprob float64 }
 }
 
 // client is a WebSocket connection to h.

@@ -32,7 +32,7 @@ func TestScheduler_Fork_WhosePluginCannotBegin(t *testing.T) {
 	source := finish(t, s, submit(t, s, request(100, 1, 60)))[0]
 	neighbour, beside := begin(t, s, request(40, 2, 300), 5)
 	r := request(100, 1, 100)
-	r.Begun = source.tokens[:40]
+	r.Begun.Tokens = source.tokens[:40]
 	r.Chain = unable(nil)
 	fork, a := submit(t, s, r), new(received)
 	for a.end == nil || beside.end == nil {

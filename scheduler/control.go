@@ -98,10 +98,9 @@ func (st *Stream) Rewind(ctx context.Context, n int) error {
 
 // Conversation is the prompt and the answer so far, with those tokens that are not shown yet. With the answer as Request.Begun, another
 // request for the same prompt goes on from there as a fork of this one, and shares its cells.
-func (st *Stream) Conversation(ctx context.Context) (prompt, answered []Token, err error) {
+func (st *Stream) Conversation(ctx context.Context) (prompt []Token, answered answer.Begun, err error) {
 	err = st.control(ctx, call{check: func(_ *Scheduler, j *job) error {
-		all := slices.Clone(j.answer.Tokens())
-		prompt, answered = all[:j.answer.PromptLen()], slices.Concat(all[j.answer.PromptLen():], j.answer.Early())
+		prompt, answered = slices.Clone(j.answer.Tokens()[:j.answer.PromptLen()]), j.answer.Answered()
 		return nil
 	}})
 	return prompt, answered, err

@@ -17,7 +17,8 @@ import (
 // forked is a request that goes on where an answer is.
 func forked(t *testing.T, s *scheduler.Scheduler, st *scheduler.Stream, most int) scheduler.Request {
 	t.Helper()
-	var prompt, answered []scheduler.Token
+	var prompt []scheduler.Token
+	var answered answer.Begun
 	err := control(t, s, func(ctx context.Context) (err error) {
 		prompt, answered, err = st.Conversation(ctx)
 		return err
@@ -37,7 +38,7 @@ func TestScheduler_Fork_SharesWhatIsComputed(t *testing.T) {
 			s := newScheduler(t, b, scheduler.Config{})
 			st, source := begin(t, s, request(100, 1, 60), 20)
 			r := forked(t, s, st, 60)
-			switch n := len(r.Begun); {
+			switch n := len(r.Begun.Tokens); {
 			case n < 20:
 				t.Fatalf("the answer has %d tokens, its reader has seen 20", n)
 			case kind == "with a worker":
@@ -46,7 +47,7 @@ func TestScheduler_Fork_SharesWhatIsComputed(t *testing.T) {
 				st.Cancel()
 				s.Tick()
 			}
-			begun := slices.Clone(r.Begun)
+			begun := slices.Clone(r.Begun.Tokens)
 			before := b.Tokens
 			a := finish(t, s, submit(t, s, r))[0]
 			for s.Tick() {
@@ -111,13 +112,13 @@ func TestScheduler_Begun_WrongTokensAreRefused(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{Cells: 64}), scheduler.Config{})
 	for name, tokens := range map[string][]scheduler.Token{"negative": {-1}, "beyond the vocabulary": {256}, "too many": make([]scheduler.Token, 60)} {
 		r := request(10, 1, 5)
-		r.Begun = tokens
+		r.Begun.Tokens = tokens
 		if _, err := s.Submit(r); !errors.Is(err, scheduler.ErrBadRequest) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	r := request(10, 1, 5)
-	r.Begun = []scheduler.Token{7, 8, 9, 10, 11, 12}
+	r.Begun.Tokens = []scheduler.Token{7, 8, 9, 10, 11, 12}
 	a := finish(t, s, submit(t, s, r))[0]
 	if a.end.Reason != answer.ReasonLength || len(a.tokens) != 5 {
 		t.Errorf("begun with more tokens than it may have, it ends with %v after %v", a.end.Reason, a.tokens)

@@ -119,7 +119,7 @@ func (w *world) verifyTokens(c *client) {
 	woven := len(c.request.Chain) == 2 // a plugin has answered the tokens of a fork: they may stand anywhere
 	for i, want := range w.backend.After(tokens, prompt, c.request) {
 		got := tokens[prompt+i]
-		if got != want && !slices.Contains(foreign, got) && i >= len(c.request.Begun) && !(woven && slices.Contains(c.request.Begun, got)) {
+		if got != want && !slices.Contains(foreign, got) && i >= len(c.request.Begun.Tokens) && !(woven && slices.Contains(c.request.Begun.Tokens, got)) {
 			w.t.Fatalf("request %d: token %d of the answer is %d, the model says %d there: %+v", c.id, i, got, want, c.request)
 		}
 	}
@@ -129,7 +129,7 @@ func (w *world) verifyTokens(c *client) {
 // that were put in have driven some of the prompt out of the context, its end may be missing.
 func (w *world) verifyPrompt(c *client, prompt []scheduler.Token) {
 	told := promptTold(w.t, c.answer)
-	if len(told) != len(prompt)-1 && !(c.steered || len(c.request.Begun) > 0) {
+	if len(told) != len(prompt)-1 && !(c.steered || len(c.request.Begun.Tokens) > 0) {
 		w.t.Fatalf("request %d: %d tokens of a prompt of %d were told: %+v", c.id, len(told), len(prompt), c.request)
 	}
 	for i, want := range w.backend.After(prompt, 1, c.request)[:len(told)] {

@@ -34,9 +34,9 @@ type Request struct {
 	IgnoreEOG  bool     // the model's end-of-generation tokens do not end the answer
 	Preserved  []Token  // control tokens that show their text in the answer, for a reader who looks for them
 
-	// Begun are the tokens with which the answer begins, as if the chain had chosen them: it goes on from there. They are shown and count
-	// as generated.
-	Begun []Token
+	// Begun are the tokens with which the answer begins, as if the chain had chosen them: it goes on from there. They are shown, with the
+	// log-probabilities that are given, and count as generated.
+	Begun answer.Begun
 
 	Shift *answer.Shift // how the answer goes on when the context is full; nil: it ends
 	Slot  *int          // the slot that computes it, for which it waits; nil: the first that is free

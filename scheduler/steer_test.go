@@ -339,7 +339,7 @@ func TestStream_Control_SlowGrammarHoldsUpNobody(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	var slow slowness
 	r := request(10, 1, 20)
-	r.Chain, r.Begun = []chain.Stage{newHeavy(&slow)}, []scheduler.Token{5, 6, 7}
+	r.Chain, r.Begun.Tokens = []chain.Stage{newHeavy(&slow)}, []scheduler.Token{5, 6, 7}
 	fork := submit(t, s, r)
 	slow.armed, slow.entered, slow.gate = true, make(chan struct{}), make(chan struct{})
 	s.Tick() // its stage is begun

@@ -117,13 +117,13 @@ func (s *Scheduler) newJob(r Request) (*job, error) {
 	j.chain.MaskBy(s.backend)
 	j.answer = answer.New(j.chain, prompt, answer.Settings{MaxTokens: r.MaxTokens, Stop: r.Stop, StopTokens: r.StopTokens,
 		IgnoreEOG: r.IgnoreEOG, Preserved: r.Preserved, Rules: r.Rules, Longest: s.limits.longest(), Shift: r.Shift, VocabularySize: s.limits.Vocabulary, Vocabulary: s.backend})
-	if len(r.Begun) > 0 {
-		if err := s.checkForced(j, r.Begun); err != nil {
+	if len(r.Begun.Tokens) > 0 {
+		if err := s.checkForced(j, r.Begun.Tokens); err != nil {
 			return nil, err
 		}
-		j.answer.Inject(r.Begun)
+		j.answer.BeginWith(r.Begun)
 	}
-	j.req.Prompt, j.req.Begun, j.req.Chain = nil, nil, nil
+	j.req.Prompt, j.req.Begun, j.req.Chain = nil, answer.Begun{}, nil
 	j.stream = newStream(s, j)
 	capacity := r.Buffer
 	setDefault(&capacity, DefaultBuffer)

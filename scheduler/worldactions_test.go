@@ -105,7 +105,7 @@ func (w *world) fork(r *scheduler.Request) {
 	}
 	c := w.open[w.rng.IntN(len(w.open))]
 	if n := len(c.answer.tokens); c.request.Shift == nil && r.Shift == nil && n > 0 && !c.answer.missed {
-		r.Prompt, r.Begun = c.request.Prompt, slices.Clone(c.answer.tokens[:w.rng.IntN(n+1)])
+		r.Prompt, r.Begun.Tokens = c.request.Prompt, slices.Clone(c.answer.tokens[:w.rng.IntN(n+1)])
 		r.Adapters, r.AdaptersFrom, r.CacheSalt = c.request.Adapters, c.request.AdaptersFrom, c.request.CacheSalt
 	}
 }

@@ -89,7 +89,7 @@ func (st *stream) generated() int {
 	st.Helper()
 	_, answered, err := st.Conversation(st.Context())
 	st.do(err)
-	return len(answered)
+	return len(answered.Tokens)
 }
 
 func (st *stream) do(err error) {

@@ -78,7 +78,7 @@ type usedAdapters struct {
 
 // adapters finds what a prompt is computed with besides the model. A fork is computed with what the answer was.
 func (r *Request) adapters(prompt []scheduler.Token) (*usedAdapters, error) {
-	if r.begun != nil {
+	if r.begun.Tokens != nil {
 		return r.used, nil
 	}
 	r.used = &usedAdapters{}

@@ -24,7 +24,7 @@ func (s *Service) converse(ctx context.Context, r *Request) (err error) {
 	if r.conversation == nil {
 		return nil
 	}
-	if r.conversation.Written, err = r.renderByPlugin(ctx, r.conversation.Messages); err != nil {
+	if err := r.renderByPlugins(ctx, r.conversation); err != nil {
 		return err
 	}
 	size := r.Size
@@ -90,8 +90,8 @@ var triggerKinds = map[string]sampling.TriggerKind{
 	"token": sampling.TriggerToken, "word": sampling.TriggerWord, "pattern": sampling.TriggerPattern, "pattern_full": sampling.TriggerPatternFull,
 }
 
-// renderByPlugin has a template plugin write the prompt of a conversation; nil if none is used.
-func (r *Request) renderByPlugin(ctx context.Context, messages []chat.Message) (*string, error) {
+// renderByPlugins has plugins rewrite the messages of a conversation, and write its prompt, where such plugins are used.
+func (r *Request) renderByPlugins(ctx context.Context, c *chat.Conversation) (err error) {
 	if !r.Deadline.IsZero() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadlineCause(ctx, r.Deadline, scheduler.ErrDeadline)
@@ -100,9 +100,12 @@ func (r *Request) renderByPlugin(ctx context.Context, messages []chat.Message) (
 	if r.recording != nil {
 		ctx = r.recording.Rendering(ctx)
 	}
-	text, err := r.Plugins.Render(ctx, r.Params, messages)
-	if err != nil && ctx.Err() != nil {
-		return nil, causeOf(ctx)
+	c.Messages, err = r.Plugins.Rewrite(ctx, r.Params, r.asked, c.Messages)
+	if err == nil {
+		c.Written, err = r.Plugins.Render(ctx, r.Params, r.asked, c.Messages)
 	}
-	return text, err
+	if err != nil && ctx.Err() != nil {
+		return causeOf(ctx)
+	}
+	return err
 }

@@ -15,7 +15,7 @@ import (
 // parameters but for the seed, which is random, and what change changes. The caller submits it, and releases it as any other.
 func (s *Service) Fork(ctx context.Context, r *Request, st serving.Stream, change func(*sampling.Fields) error) (_ *Request, err error) {
 	fork := *r
-	fork.Params.Seed = sampling.RandomSeed()
+	fork.asked, fork.Params.Seed = time.Now(), sampling.RandomSeed()
 	fork.PromptLogprobs, fork.LeftOut, fork.Relaxed = false, nil, nil // who reads the answer has them
 	fields := sampling.FieldsOf(fork.Params)
 	if err := change(&fields); err != nil {
@@ -25,7 +25,7 @@ func (s *Service) Fork(ctx context.Context, r *Request, st serving.Stream, chang
 	if err != nil {
 		return nil, err
 	}
-	fork.Prompts, fork.begun = [][]scheduler.Token{prompt}, append([]scheduler.Token{}, answered...)
+	fork.Prompts, fork.begun = [][]scheduler.Token{prompt}, answered
 	if fork.Model, fork.release, err = s.Models.Use(ctx, r.Model.Name); err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
 )
 
 // reloading is a model that is loaded anew for each use.
@@ -28,8 +29,8 @@ func (r *reloading) Use(context.Context, string) (*serving.Model, func(), error)
 // begun is an answer that has begun.
 type begun struct{ serving.Stream }
 
-func (begun) Conversation(context.Context) (prompt, answered []scheduler.Token, err error) {
-	return []scheduler.Token{1}, []scheduler.Token{2}, nil
+func (begun) Conversation(context.Context) (prompt []scheduler.Token, answered answer.Begun, err error) {
+	return []scheduler.Token{1}, answer.Begun{Tokens: []scheduler.Token{2}}, nil
 }
 
 // An answer whose model was unloaded meanwhile has ended: its adapters and plugins are not those of the model that has its name now.

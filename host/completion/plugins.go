@@ -5,6 +5,7 @@ package completion
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/refusal"
@@ -36,7 +37,11 @@ func (n noPlugins) NewPolicy(p sampling.Params, _ serving.Ends) (policy serving.
 
 func (noPlugins) Renders() bool { return false }
 
-func (noPlugins) Render(context.Context, sampling.Params, []chat.Message) (*string, error) {
+func (noPlugins) Rewrite(_ context.Context, _ sampling.Params, _ time.Time, m []chat.Message) ([]chat.Message, error) {
+	return m, nil
+}
+
+func (noPlugins) Render(context.Context, sampling.Params, time.Time, []chat.Message) (*string, error) {
 	return nil, nil
 }
 

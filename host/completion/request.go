@@ -26,6 +26,7 @@ type Request struct {
 
 	Model    *serving.Model
 	Deadline time.Time // zero: none
+	asked    time.Time // when it came
 	Params   sampling.Params
 	Plugins  serving.Plugins
 
@@ -56,7 +57,7 @@ type Request struct {
 	conversation *chat.Conversation                           // that becomes the prompt; nil: it is there, or was not asked for
 	mustCall     bool                                         // the answer is to call a tool
 	preserved    []scheduler.Token                            // the control tokens that each answer shows
-	begun        []scheduler.Token                            // of a fork: the answer begins with these
+	begun        answer.Begun                                 // of a fork: the answer begins with these
 	used         *usedAdapters                                // with what the last prompt is computed
 	renew        func(sampling.Params) ([]chain.Stage, error) // Policy.Renew, once it is submitted
 	recording    serving.Recording                            // nil: none
@@ -97,7 +98,8 @@ func (s *Service) New(ctx context.Context, asked Request, fill func(context.Cont
 	if err := asked.Caller.checkPriority(asked.Extras.Priority); err != nil {
 		return nil, err // before the server is asked how busy it is
 	}
-	asked.Deadline = asked.Extras.deadline(time.Now())
+	asked.asked = time.Now()
+	asked.Deadline = asked.Extras.deadline(asked.asked)
 	m, release, err := s.use(ctx, asked.ModelName, asked.Deadline)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
+	answers "github.com/penstock/penstock/scheduler/answer"
 )
 
 // calling is a request whose answer begins with some tokens, and whose lazy grammar a tag wakes.
@@ -21,7 +22,7 @@ func calling(t *testing.T, e *Engine, begun []scheduler.Token) scheduler.Request
 	if err != nil {
 		t.Fatal(err)
 	}
-	return scheduler.Request{Prompt: []scheduler.Segment{{Tokens: tokens(t, e, "Once upon a time")}}, Begun: begun, MaxTokens: 200, Logprobs: -1,
+	return scheduler.Request{Prompt: []scheduler.Segment{{Tokens: tokens(t, e, "Once upon a time")}}, Begun: answers.Begun{Tokens: begun}, MaxTokens: 200, Logprobs: -1,
 		CachePrompt: true, Chain: stages, Buffer: 16} // so that it is not at its end before it is steered
 }
 
@@ -91,7 +92,7 @@ func TestEngine_LazyGrammar_FollowsASteeredAnswer(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if err := steer(st, answered); err != nil {
+		if err := steer(st, answered.Tokens); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		_, answered, err = st.Conversation(t.Context())
@@ -101,7 +102,7 @@ func TestEngine_LazyGrammar_FollowsASteeredAnswer(t *testing.T) {
 		if err := st.Resume(t.Context()); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if got := e.rest(t, st, answered); got != want {
+		if got := e.rest(t, st, answered.Tokens); got != want {
 			t.Errorf("%s: the answer is %q, want %q", name, got, want)
 		}
 	}

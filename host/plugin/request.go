@@ -15,8 +15,13 @@ type Request struct {
 	Index       int    // of the plugin among the plugins of the request's chain, from 0
 	MaxTokens   int
 	ContextSize int
-	Skip        bool // after a fault the request goes on without the plugin
+	Time        time.Time // when the request came; zero: plugins are not told
+	Choice      int       // which of the answers to its prompt, from 0
+	Choices     int       // how many there are; 0 counts as 1
+	Skip        bool      // after a fault the request goes on without the plugin
 	Setup       *Setup
+	// Parts begins to take the answer apart; nil: nobody knows its parts.
+	Parts func() (Parts, error)
 	// Sampling gives the request's effective sampling parameters of now, a JSON object; nil: {}. It is called while a plugin asks for
 	// them, at any time and from any goroutine.
 	Sampling func() []byte
@@ -36,4 +41,11 @@ func (s *Setup) Deadline(limit time.Duration) time.Time {
 	}
 	s.once.Do(func() { s.over = time.Now().Add(limit) })
 	return s.over
+}
+
+// Parts tells which part of an answer its text ends in. Calls do not overlap.
+type Parts interface {
+	// Part is one of the ABI's parts for a text, which is mostly the one before and some more.
+	Part(text string) int32
+	Close()
 }

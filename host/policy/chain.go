@@ -19,7 +19,7 @@ func (r *uses) NewPolicy(params sampling.Params, ends serving.Ends) (_ serving.P
 	index, setup := 0, &plugin.Setup{}
 	policy.Stages, err = r.stages(params, r.list, func(u *use) (chain.Stage, error) {
 		stage, err := stage.New(u.plugin, plugin.Request{Client: u.client, Config: u.Config, Seed: uint64(params.Seed), Index: index,
-			Setup: setup, MaxTokens: ends.MaxTokens, ContextSize: r.engine.Info().Limits.Positions, Skip: u.Skip, Sampling: inForce.describe})
+			Setup: setup, MaxTokens: ends.MaxTokens, Time: ends.Time, Choice: ends.Choice, Choices: ends.Choices, Parts: partsOf(ends), ContextSize: r.engine.Info().Limits.Positions, Skip: u.Skip, Sampling: inForce.describe})
 		if err != nil {
 			return nil, useError(u, err)
 		}

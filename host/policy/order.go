@@ -17,7 +17,7 @@ func arrange(chain []string, uses []use) []string {
 	for _, u := range uses {
 		entry := sampling.PluginEntry(u.Name)
 		switch {
-		case slices.Contains(chain, entry), u.plugin.IsTemplate() && !u.plugin.IsStage() && !u.plugin.IsStop():
+		case slices.Contains(chain, entry), u.plugin.Renders():
 		case u.plugin.Manifest.Place == load.PlaceLast:
 			last = append(last, entry)
 		default:

@@ -5,7 +5,9 @@ package policy
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/plugin"
@@ -17,11 +19,11 @@ import (
 
 // Renders implements serving.Plugins.
 func (r *uses) Renders() bool {
-	return slices.ContainsFunc(r.list, func(u use) bool { return u.plugin.IsTemplate() })
+	return slices.ContainsFunc(r.list, func(u use) bool { return u.plugin.IsTemplate() || u.plugin.Rewrites() })
 }
 
 // Render implements serving.Plugins.
-func (r *uses) Render(ctx context.Context, params sampling.Params, messages []chat.Message) (text *string, err error) {
+func (r *uses) Render(ctx context.Context, params sampling.Params, asked time.Time, messages []chat.Message) (text *string, err error) {
 	var chosen *use
 	for i := range r.list {
 		u := &r.list[i]
@@ -41,7 +43,7 @@ func (r *uses) Render(ctx context.Context, params sampling.Params, messages []ch
 		return nil, err
 	}
 	written, err := recording.Render(ctx, chosen.plugin, data, plugin.Request{Client: chosen.client, Config: chosen.Config, Seed: uint64(params.Seed),
-		ContextSize: r.engine.Info().Limits.Positions, Sampling: newInForce(params, r.list, serving.Ends{}).describe})
+		Time: asked, ContextSize: r.engine.Info().Limits.Positions, Sampling: newInForce(params, r.list, serving.Ends{}).describe})
 	if err != nil {
 		return nil, useError(chosen, err)
 	}
@@ -51,9 +53,49 @@ func (r *uses) Render(ctx context.Context, params sampling.Params, messages []ch
 // RefuseTemplates implements serving.Plugins. The operator's template may stand beside a prompt that is given.
 func (r *uses) RefuseTemplates() error {
 	for _, u := range r.list {
-		if u.asked && u.plugin.IsTemplate() {
+		switch {
+		case !u.asked:
+		case u.plugin.IsTemplate():
 			return refusal.Invalid("plugins", "plugin %q is a template: it needs messages, and this request has a prompt", u.Name)
+		case u.plugin.Rewrites() && u.plugin.Renders():
+			return refusal.Invalid("plugins", "plugin %q rewrites messages: it needs some, and this request has a prompt", u.Name)
 		}
 	}
 	return nil
+}
+
+// Rewrite implements serving.Plugins.
+func (r *uses) Rewrite(ctx context.Context, params sampling.Params, asked time.Time, messages []chat.Message) ([]chat.Message, error) {
+	for i := range r.list {
+		u := &r.list[i]
+		if !u.plugin.Rewrites() {
+			continue
+		}
+		data, err := json.Marshal(messages)
+		if err != nil {
+			return nil, err
+		}
+		var read []chat.Message
+		request := plugin.Request{Client: u.client, Config: u.Config, Seed: uint64(params.Seed), Time: asked, ContextSize: r.engine.Info().Limits.Positions,
+			Sampling: newInForce(params, r.list, serving.Ends{}).describe}
+		if err := recording.Rewrite(ctx, u.plugin, data, request, func(text []byte) (err error) {
+			read, err = readMessages(text)
+			return err
+		}); err != nil {
+			return nil, useError(u, err)
+		}
+		if read != nil {
+			messages = read
+		}
+	}
+	return messages, nil
+}
+
+// readMessages reads what a plugin has made of a conversation, as strictly as what a client sends.
+func readMessages(text []byte) ([]chat.Message, error) {
+	var list []json.RawMessage
+	if err := json.Unmarshal(text, &list); err != nil {
+		return nil, fmt.Errorf("what was handed to emit is no list of messages: %w", err)
+	}
+	return chat.ParseMessages(list)
 }

@@ -248,3 +248,23 @@ func Render(ctx context.Context, p *load.Plugin, messages []byte, q plugin.Reque
 	}
 	return text, err
 }
+
+// Rewrite has a plugin rewrite a conversation as stage.RewriteMessages does. If the context is that of a recording, it is recorded.
+func Rewrite(ctx context.Context, p *load.Plugin, messages []byte, q plugin.Request, check func([]byte) error) error {
+	r, ok := ctx.Value(contextKey{}).(*request)
+	if !ok {
+		_, err := stage.RewriteMessages(ctx, p, messages, q, nil, check)
+		return err
+	}
+	s := r.begin(p, q, 0)
+	call, err := session.Rewrite(ctx, p, messages, q, check)
+	r.mu.Lock()
+	if r.grow(len(messages)) {
+		s.Request.Messages = messages
+	}
+	r.mu.Unlock()
+	if call != nil {
+		r.add(s, *call)
+	}
+	return err
+}

@@ -18,6 +18,7 @@ import (
 	"github.com/penstock/penstock/host/grammar/schema"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
@@ -144,7 +145,7 @@ type Stream interface {
 	SetChain(ctx context.Context, chain []chain.Stage) error
 
 	// Conversation is the prompt and the answer so far, for a fork.
-	Conversation(ctx context.Context) (prompt, answered []scheduler.Token, err error)
+	Conversation(ctx context.Context) (prompt []scheduler.Token, answered answer.Begun, err error)
 	// Attach lets another reader go on after event seq; −1 begins at the first.
 	Attach(seq int64) error
 	// Forget has it keep nothing more for other readers.

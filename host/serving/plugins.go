@@ -5,6 +5,7 @@ package serving
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/sampling"
@@ -30,10 +31,12 @@ type PluginUse struct {
 type Plugins interface {
 	// NewPolicy builds the policy of one choice, of the samplers that its parameters name and of the plugins.
 	NewPolicy(p sampling.Params, ends Ends) (Policy, error)
-	// Renders reports whether a template is among the plugins.
+	// Renders reports whether a plugin that writes prompts or rewrites conversations is among them.
 	Renders() bool
+	// Rewrite lets the plugins that rewrite conversations do so, in their order.
+	Rewrite(ctx context.Context, p sampling.Params, asked time.Time, messages []chat.Message) ([]chat.Message, error)
 	// Render lets the template among the plugins write a prompt's text for messages. It is nil if there is none. It ends with the context.
-	Render(ctx context.Context, p sampling.Params, messages []chat.Message) (text *string, err error)
+	Render(ctx context.Context, p sampling.Params, asked time.Time, messages []chat.Message) (text *string, err error)
 	// RefuseTemplates refuses those that the request names: it has a prompt and no messages.
 	RefuseTemplates() error
 	// Again are the same for another request, with those that its chain names besides.

@@ -4,16 +4,38 @@ package serving
 
 import (
 	"errors"
+	"time"
 
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// Ends is what ends an answer besides its policy. Plugins are told.
+// Ends is what ends an answer besides its policy, and what else plugins are told of it.
 type Ends struct {
 	MaxTokens int // 0: as many as fit
 	Stops     []string
+	Time      time.Time             // when the request came
+	Choice    int                   // which of the answers to its prompt, from 0
+	Choices   int                   // how many there are
+	Parts     func() (Parts, error) // begins to take the answer apart
+}
+
+// Part is a part of an answer.
+type Part uint8
+
+// The parts.
+const (
+	PartUnknown Part = iota
+	PartContent
+	PartReasoning
+	PartToolCall
+)
+
+// Parts tells which part of an answer its text ends in.
+type Parts interface {
+	Part(text string) Part
+	Close()
 }
 
 // Policy is what decides one answer: the stages that choose its tokens, and the rules that may end it.

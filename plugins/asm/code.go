@@ -28,6 +28,7 @@ var (
 	Less        = []byte{0x49} // unsigned
 	AtMostF32   = []byte{0x5f}
 	Equal64     = []byte{0x51}
+	Less64      = []byte{0x54} // unsigned
 	Wrap        = []byte{0xa7} // an i64 to its lower half
 	Load        = []byte{0x28, 2, 0}
 	LoadByte    = []byte{0x2d, 0, 0}

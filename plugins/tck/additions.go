@@ -19,6 +19,10 @@ func additionCases() []Case {
 		stopped("what ends the answer ends the tokens that are forced", 2, Any, forcesRunAndStops()),
 		answered("what takes tokens back ends them too", forcesRunAndSplices()),
 		givenOutputs(),
+		unchanged("param tells the request's time, and which of how many choices it is", timed()),
+		unchanged("logprob is that of the accepted token, in accept alone", likely()),
+		unchanged("an answer without messages is content, where the host can tell", parted()),
+		answered("a token without a row of its own has none", unlikely()),
 	}
 }
 
@@ -131,4 +135,43 @@ func forcesRunAndSplices() *draft {
 	third := slices.Concat(asm.I32(atRun+8), asm.Load)
 	return d.on(abi.ExportAccept, count(1), asm.Global(1), asm.I32(2), asm.Equal,
 		asm.When(asm.I32(1), asm.SetGlobal(spliced), splice(1, third), asm.I32(abi.AcceptSplice), asm.Return), asm.I32(0))
+}
+
+// timed wants a time after 2020, and the only choice.
+func timed() *draft {
+	d := newDraft("param-time", "")
+	param := func(kind int) []byte { return d.call(abi.ImportParam, kind) }
+	after := slices.Concat(param(abi.ParamTime), asm.I64(1_577_836_800_000), asm.Less64)
+	return d.open(
+		d.whereKnown(abi.FeatureParamTime, d.must("the time is that of a request of today", after, asm.EqualZero)),
+		d.whereKnown(abi.FeatureParamChoice, d.must("it is the first choice", param(abi.ParamChoice), asm.I64(0), asm.Equal64),
+			d.must("and the only one", param(abi.ParamChoices), asm.I64(1), asm.Equal64)))
+}
+
+// isNumber is code that leaves 1 where logprob is a number, and 0 where it is NaN.
+func (d *draft) isNumber() []byte {
+	return slices.Concat(d.Call(abi.ImportLogprob), asm.F32(0), asm.AtMostF32)
+}
+
+func likely() *draft {
+	d := newDraft("logprob", "")
+	return d.open(d.bind(abi.BufferText), d.whereKnown(abi.ImportLogprob, d.must("none in open", d.isNumber(), asm.EqualZero))).
+		on(abi.ExportAccept, d.whereKnown(abi.ImportLogprob, d.must("a logarithm of a probability", d.isNumber())), asm.I32(0)).
+		on(abi.ExportStop, d.whereKnown(abi.ImportLogprob, d.must("none in stop", d.isNumber(), asm.EqualZero)), asm.I32(abi.StopShow))
+}
+
+// unlikely appends the picked token to the first one, once.
+func unlikely() *draft {
+	d := newDraft("logprob-spliced", "")
+	d.open(d.bind(abi.BufferSplice), d.pick())
+	return d.on(abi.ExportAccept, once(splice(0, asm.Global(picked)), asm.I32(abi.AcceptSplice), asm.Return),
+		d.whereKnown(abi.ImportLogprob, d.generated(), asm.I32(2), asm.Equal, asm.When(d.must("a spliced token has none", d.isNumber(), asm.EqualZero))), asm.I32(0))
+}
+
+// parted wants content, or that the host cannot tell.
+func parted() *draft {
+	d := newDraft("part", "")
+	part := d.Call(abi.ImportPart)
+	return d.on(abi.ExportAccept, d.whereKnown(abi.ImportPart,
+		d.must("content, or unknown", part, asm.I32(abi.PartContent), asm.Equal, part, asm.I32(abi.PartUnknown), asm.Equal, asm.Or)), asm.I32(0))
 }

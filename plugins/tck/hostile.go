@@ -38,7 +38,7 @@ func everywhere() []Case {
 
 // setsUp reports whether a call of an export is set-up.
 func setsUp(export string) bool {
-	return slices.Contains([]string{start, abi.ExportInitialize, abi.ExportDescribe, abi.ExportWarm, abi.ExportOpen, abi.ExportTemplate}, export)
+	return slices.Contains([]string{start, abi.ExportInitialize, abi.ExportDescribe, abi.ExportWarm, abi.ExportOpen, abi.ExportMessages, abi.ExportTemplate}, export)
 }
 
 // names are the exports that are called.
@@ -68,7 +68,7 @@ func misplaced(name, cause string, code []byte, export string) Case {
 		return refused(rule, d.on(export, code), export, cause)
 	case abi.ExportClose:
 		return unchanged(rule+": the answer is there already", d.on(export, code))
-	case abi.ExportTemplate:
+	case abi.ExportTemplate, abi.ExportMessages:
 		return faulted(rule, export, cause, d.on(export, code)).in(Request{Chat: true})
 	case abi.ExportRewind:
 		c := faulted(rule, export, cause, replaces("before-"+name+"-rewind"), d.on(export, code))

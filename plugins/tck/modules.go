@@ -29,6 +29,8 @@ func manifestCases() []Case {
 		{`{"name":"a","hold":-1}`, "hold"},
 		{fmt.Sprintf(`{"name":"a","hold":%d}`, abi.LimitHold+1), "hold"},
 		{`{"name":"a","place":"middle"}`, "place"},
+		{fmt.Sprintf(`{"name":"a","take_back":%d}`, abi.LimitTakeBack+1), "take_back"},
+		{`{"name":"a","strict_mask":1}`, "strict_mask"},
 		{`{"name":"a","optional":"penstock_draft"}`, "optional"},
 		{`{"name":"a","config_schema":{"type":7}}`, "config_schema"},
 		{`{"name":"a","config_schema":{"$ref":"https://example.org/schema"}}`, "config_schema"},

@@ -54,7 +54,7 @@ func numbers() *draft {
 	}
 	return d.open(
 		is("max tokens", abi.ParamMaxTokens, MaxTokens), is("the seed", abi.ParamSeed, Seed),
-		is("an unknown kind", 4, -1), is("a negative kind", -1, -1),
+		is("an unknown kind", 99, -1), is("a negative kind", -1, -1),
 		d.equal("prompt tokens are the history at the beginning", d.prompt(), d.history()),
 		d.must("the prompt fits the context", d.prompt(), d.call(abi.ImportParam, abi.ParamContextSize), asm.Wrap, asm.Less))
 }

@@ -39,11 +39,23 @@ func (a *Answer) Follow(tokens []chain.Token, by int) {
 		return
 	}
 	for _, t := range tokens {
-		if a.output.ended() || a.changed {
+		if a.output.ended() || a.changed || !a.fitsMasks(t, by, chain.ActForce) {
 			return
 		}
 		a.Advance(t, a.origin(chain.Forced, by))
 	}
+}
+
+// fitsMasks reports whether a token that stage by puts into the answer may come next by the masks that bind it. If not, the stage is refused.
+func (a *Answer) fitsMasks(t chain.Token, by int, act chain.Act) bool {
+	why, err := a.chain.StrictMisfit(by, t)
+	if why != nil && err == nil {
+		err = a.chain.Refuse(by, act, why)
+	}
+	if err != nil {
+		a.Fail(err)
+	}
+	return why == nil && err == nil
 }
 
 // Along is how many tokens the context has after its first n, if those are the same ones as before and all the others are, in order, those
@@ -83,6 +95,7 @@ func (a *Answer) grow(t chain.Token, d Details, spliced bool) {
 	a.generated++
 	a.computed++
 	a.extendContext()
+	a.noteLogprobs(d.Logprobs)
 	a.traceTakenBack(d.Trace)
 	stop, done := a.accept(t, d, spliced)
 	if done {
@@ -106,6 +119,7 @@ func (a *Answer) grow(t chain.Token, d Details, spliced bool) {
 // accept tells the stages of the last token. Done: one has put others in its place, or failed.
 func (a *Answer) accept(t chain.Token, d Details, spliced bool) (stop, done bool) {
 	for i := range a.chain.Stages() {
+		a.chain.TellLogprob(i, d.Logprob)
 		effect, err := a.chain.Accept(i, t, d.Trace)
 		if err == nil && effect.Splice && spliced {
 			err = a.chain.Refuse(i, chain.ActSplice, errAnswerSplice)

@@ -29,8 +29,11 @@ type Answer struct {
 	computed  int           // tokens drawn or spliced, taken-back ones included
 	early     []chain.Token // tokens that the answer takes in as it begins
 	expected  []chain.Token // if there are any: the prompt with them
-	left      int           // tokens that have left the context
-	context   []chain.Token // if any has: those that have not
+
+	logprobs, earlyLogprobs []*chain.Logprobs // of the first tokens of the answer and of early, where they were asked for
+
+	left    int           // tokens that have left the context
+	context []chain.Token // if any has: those that have not
 
 	window     []heldToken       // the hold window: the last tokens, which a stage may still take back and which are not shown
 	windowSize int               // at most
@@ -76,6 +79,7 @@ type heldToken struct {
 // and the rest if the request asks for it.
 type Details struct {
 	Origin   chain.Origin
+	Logprob  *float32 // for stages that want it, whether the request asks or not; nil: there is no row
 	Logprobs *chain.Logprobs
 	Trace    *chain.Trace
 }
@@ -118,13 +122,14 @@ func (a *Answer) Early() []chain.Token { return a.early }
 
 // InjectEarly takes in what was injected before the answer began.
 func (a *Answer) InjectEarly() {
-	early := a.early
+	early, logprobs := a.early, a.earlyLogprobs
 	a.setEarly(nil)
-	a.Inject(early)
+	a.inject(early, logprobs)
 }
 
 func (a *Answer) setEarly(tokens []chain.Token) {
 	a.early, a.expected = tokens, a.tokens
+	a.earlyLogprobs = a.earlyLogprobs[:min(len(a.earlyLogprobs), len(tokens))]
 	if len(a.tokens)+len(tokens) < a.settings.Longest { // else some leave the context at once
 		a.expected = slices.Concat(a.tokens, tokens)
 	}
@@ -137,8 +142,17 @@ func (a *Answer) Inject(tokens []chain.Token) {
 		a.setEarly(append(a.early, tokens...))
 		return
 	}
-	for _, t := range tokens {
-		a.grow(t, Details{Origin: chain.Injected, Trace: a.chain.Origin(chain.Injected, "")}, false)
+	a.inject(tokens, nil)
+}
+
+// inject appends tokens, of which the first have log-probabilities.
+func (a *Answer) inject(tokens []chain.Token, logprobs []*chain.Logprobs) {
+	for i, t := range tokens {
+		d := Details{Origin: chain.Injected, Trace: a.chain.Origin(chain.Injected, "")}
+		if i < len(logprobs) {
+			d.Logprobs = logprobs[i]
+		}
+		a.grow(t, d, false)
 		if a.takeOutputs(); a.output.ended() {
 			return
 		}

@@ -13,8 +13,8 @@ type StopRule interface {
 
 // RewindRule is a stop rule that keeps count of the text.
 type RewindRule interface {
-	// Rewind tells that the last n bytes of text that the rule was given are not part of the answer any more.
-	Rewind(n int)
+	// Rewind tells that the last tokens that the rule was given, and the last bytes of text, are not part of the answer any more.
+	Rewind(tokens, bytes int)
 }
 
 // Verdict is a stop rule's answer. The zero value means that all text so far may be shown.

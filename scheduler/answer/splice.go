@@ -39,7 +39,7 @@ func (a *Answer) splice(by int, e chain.Effect, last Details) bool {
 	a.showSettled()
 	for _, t := range a.spliced {
 		switch {
-		case a.output.ended():
+		case a.output.ended() || !a.fitsMasks(t, by, chain.ActSplice):
 			return true
 		case a.ends(t):
 			a.endAt(t, a.origin(chain.Spliced, by))
@@ -55,7 +55,7 @@ func (a *Answer) whyNotSpliced(by int, e chain.Effect) (why, err error) {
 	if limit := min(a.windowSize, a.generated); e.Backtrack < 0 || int(e.Backtrack) > limit {
 		return fmt.Errorf("%d tokens are taken back; %d may be", e.Backtrack, limit), nil
 	}
-	if most := a.most(); a.computed > 2*most+spliceAllowance {
+	if most := a.most(); a.computed > 2*most+spliceAllowance+a.chain.TakeBack() {
 		return fmt.Errorf("%w: %d were computed for an answer of at most %d", ErrSpliceLimit, a.computed, most), nil
 	}
 	if why := a.tooLong(e.Tokens); why != nil {
@@ -92,6 +92,7 @@ func (a *Answer) takeBack(n int) {
 	all := a.tokens
 	a.tokens = all[:len(all)-n]
 	a.generated -= n
+	a.forgetLogprobs()
 	a.cutContext(n)
 	a.output.Unchanged = min(a.output.Unchanged, len(a.Context()))
 	held := min(n, len(a.window))

@@ -2,12 +2,7 @@
 
 package answer
 
-import (
-	"strings"
-	"unicode/utf8"
-
-	"github.com/penstock/penstock/scheduler/chain"
-)
+import "github.com/penstock/penstock/scheduler/chain"
 
 // text turns the bytes of tokens into text that may be shown: whole UTF-8 characters only, and nothing that may still
 // turn out to belong to a stop string or that a stop rule holds back. Positions count bytes from the start of the answer.
@@ -15,10 +10,10 @@ type text struct {
 	stops []string
 	rules []gate
 
-	partial []byte // the beginning of a character, at most 3 bytes
-	held    []byte // whole characters that are not shown yet
-	shown   int    // how much is shown: the position of held[0]
-	tail    []byte // after a rewind: the end of the text shown, where a stop string may begin
+	Characters
+	held  []byte // whole characters that are not shown yet
+	shown int    // how much is shown: the position of held[0]
+	tail  []byte // after a rewind: the end of the text shown, where a stop string may begin
 }
 
 // visible is what became visible with a token.
@@ -38,7 +33,7 @@ func newText(stops []string, rules []StopRule) text {
 
 // add takes the bytes of one token. The common case, a whole piece that nothing holds back, allocates nothing.
 func (t *text) add(token chain.Token, piece string) (visible, error) {
-	whole := t.join(piece)
+	whole := t.Add(piece)
 	if len(t.held)+len(t.tail)+len(t.rules) == 0 && !t.mayStop(whole) {
 		t.shown += len(whole)
 		return visible{text: whole}, nil
@@ -86,32 +81,4 @@ func (t *text) show(position int) string {
 	t.held = t.held[:copy(t.held, t.held[n:])]
 	t.shown += n
 	return s
-}
-
-// join adds a piece to the incomplete character before it and returns the whole characters. Bytes that can never become
-// a character come out as U+FFFD.
-func (t *text) join(piece string) string {
-	if len(t.partial) == 0 {
-		if tail := incomplete(piece); tail == 0 && utf8.ValidString(piece) {
-			return piece
-		}
-	}
-	all := string(t.partial) + piece
-	n := len(all) - incomplete(all)
-	t.partial = append(t.partial[:0], all[n:]...)
-	return strings.ToValidUTF8(all[:n], "\uFFFD")
-}
-
-// incomplete is the length of an unfinished but so far valid character at the end of s.
-func incomplete(s string) int {
-	for n := 1; n <= min(3, len(s)); n++ {
-		c := s[len(s)-n]
-		if utf8.RuneStart(c) {
-			if c >= utf8.RuneSelf && !utf8.FullRuneInString(s[len(s)-n:]) {
-				return n
-			}
-			return 0
-		}
-	}
-	return 0
 }

@@ -17,7 +17,7 @@ func (t *text) rewind(n int, all []chain.Token, v Vocabulary) (removed string) {
 	partial := string(t.partial)
 	var gone strings.Builder
 	for _, token := range taken {
-		gone.WriteString(t.join(v.Piece(token)))
+		gone.WriteString(t.Add(v.Piece(token)))
 	}
 	t.partial = append(t.partial[:0], partial...)
 	to := total - gone.Len()
@@ -30,7 +30,7 @@ func (t *text) rewind(n int, all []chain.Token, v Vocabulary) (removed string) {
 		g := &t.rules[i]
 		g.position = min(g.position, to)
 		if r, ok := g.rule.(RewindRule); ok {
-			r.Rewind(gone.Len())
+			r.Rewind(n, gone.Len())
 		}
 	}
 	t.setTail(before)
@@ -41,7 +41,7 @@ func (t *text) rewind(n int, all []chain.Token, v Vocabulary) (removed string) {
 func (t *text) ending(tokens []chain.Token, v Vocabulary) []byte {
 	t.partial, t.tail = t.partial[:0], t.tail[:0]
 	for _, token := range tokens[max(len(tokens)-endingMost, 0):] {
-		t.tail = append(t.tail, t.join(v.Piece(token))...)
+		t.tail = append(t.tail, t.Add(v.Piece(token))...)
 	}
 	return t.tail
 }

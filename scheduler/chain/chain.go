@@ -7,6 +7,7 @@
 package chain
 
 import (
+	"math"
 	"time"
 
 	"github.com/penstock/penstock/scheduler/panics"
@@ -150,6 +151,27 @@ func (c *Chain) rewind(stages []Stage, except int, history []Token, prompt int) 
 		}
 	}
 	return nil
+}
+
+// WantsLogprobs reports whether a stage wants to know the log-probabilities of tokens.
+func (c *Chain) WantsLogprobs() bool {
+	for i := range c.links {
+		if c.links[i].traits.Logprob != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// TellLogprob tells one stage the log-probability of the token that it is told of next, if it wants to know; nil: there is none.
+func (c *Chain) TellLogprob(i int, logprob *float32) {
+	switch tell := c.links[i].traits.Logprob; {
+	case tell == nil:
+	case logprob == nil:
+		tell(float32(math.NaN()))
+	default:
+		tell(*logprob)
+	}
 }
 
 // Accept tells one stage which token was chosen. Its trace, if there is one, learns how long that took where it can take long.

@@ -70,7 +70,7 @@ func (c *Chain) Following() (tokens []Token, by int) {
 // run runs the stages once, up to the one that chooses a token. What a plugin chooses is tested.
 func (c *Chain) run(row *Row) (Token, error) {
 	v := &c.view
-	v.Row, v.N, v.Chosen = nil, -1, -1
+	v.Row, v.N, v.Chosen, v.Bias = nil, -1, -1, nil
 	if c.tracer != nil {
 		v.Row = row.Copy()
 		c.tracer.begin(v)
@@ -87,11 +87,19 @@ func (c *Chain) run(row *Row) (Token, error) {
 		}
 		if v.Chosen >= 0 {
 			why, err := c.tokenMisfit(i, v.Chosen)
+			if why == nil && err == nil {
+				why = c.maskMisfit(i, v.Chosen)
+			}
 			if why != nil && err == nil {
 				v.Chosen = -1
 				err = c.Refuse(i, ActChoose, why)
 			}
 			if err != nil {
+				return -1, err
+			}
+		}
+		if len(v.Bias) > 0 {
+			if err := c.addBias(i, row); err != nil {
 				return -1, err
 			}
 		}

@@ -67,7 +67,9 @@ func (r *restriction) combine(c *Chain) (by int, act Act, why, err error) {
 	r.mask, r.bias, r.narrowedBy, r.forced = r.mask[:0], r.bias[:0], -1, nil
 	for i := range r.asked {
 		if forced := r.asked[i].Forced; len(forced) > 0 {
-			why, err = c.misfit(i, forced)
+			if why, err = c.misfit(i, forced); why == nil && err == nil {
+				why = c.maskMisfit(i, forced[0])
+			}
 			r.forced, r.forcedBy = forced, i
 			return i, ActForce, why, err
 		}

@@ -18,6 +18,7 @@ type View struct {
 	Logit  []float32
 	N      int
 	Chosen Token
+	Bias   []Bias // set by Apply: what is to be added to the logits as they were before it; valid until the next call of the stage
 }
 
 // Stage is one step of an answer's sampler chain, with the state it keeps for that answer. Calls on one stage never overlap,
@@ -63,7 +64,14 @@ type Traits struct {
 	// Hold is how many of the last tokens it may splice. They are not shown to the client, so that
 	// nothing shown is taken back.
 	Hold int
+	// TakeBack is how many tokens more than usual an answer with the stage may compute.
+	TakeBack int
+	// Strict: what other stages force, choose or splice must fit its masks. It is a Preparer.
+	Strict bool
 
+	// Logprob tells the stage the log-probability of the token that it is told of next, under the raw row; NaN: there is no row. Nil: it
+	// does not want to know, which spares a pass over the row.
+	Logprob func(float32)
 	// Refuse tells the stage which act of its own is not done, and why. An error ends the request.
 	// With nil the request goes on as if the stage had not asked, and the stage asks for nothing any
 	// more. Where there is no Refuse, the refusal ends the request.

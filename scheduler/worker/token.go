@@ -50,7 +50,8 @@ func (w *Worker) drawToken() {
 		return
 	}
 	logprobs := w.options.Logprobs
-	if logprobs >= 0 {
+	wanted := logprobs >= 0 || w.chain.WantsLogprobs()
+	if wanted {
 		w.raw = append(w.raw[:0], w.row.Copy()...) // stages may write to the row
 	}
 	token, trace, err := w.chain.Draw(&w.row)
@@ -59,8 +60,12 @@ func (w *Worker) drawToken() {
 		return
 	}
 	details := answer.Details{Trace: trace}
-	if logprobs >= 0 && token >= 0 && int(token) < len(w.raw) {
-		details.Logprobs = chain.NewLogprobs(w.raw, token, logprobs)
+	if wanted && token >= 0 && int(token) < len(w.raw) {
+		all := chain.NewLogprobs(w.raw, token, max(logprobs, 0))
+		details.Logprob = &all.Token
+		if logprobs >= 0 {
+			details.Logprobs = all
+		}
 	}
 	w.answer.Advance(token, details)
 	if tokens, by := w.chain.Following(); len(tokens) > 0 {

@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/scheduler"
+	answers "github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
@@ -23,8 +24,8 @@ func (still) Cancel()    {}
 
 func (still) SetChain(context.Context, []chain.Stage) error { return nil }
 
-func (still) Conversation(context.Context) (prompt, answered []scheduler.Token, err error) {
-	return nil, nil, scheduler.ErrEnded
+func (still) Conversation(context.Context) (prompt []scheduler.Token, answered answers.Begun, err error) {
+	return nil, answers.Begun{}, scheduler.ErrEnded
 }
 
 // A frame is refused as the client's mistake, or acted on.

@@ -14,6 +14,7 @@ import (
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/scheduler"
+	answers "github.com/penstock/penstock/scheduler/answer"
 )
 
 // noting is a stream that notes what it is told, each time after the last is let go on.
@@ -35,8 +36,8 @@ func (n noting) Resume(context.Context) error                    { return n.note
 func (n noting) Inject(context.Context, []scheduler.Token) error { return n.note("inject") }
 func (n noting) Rewind(context.Context, int) error               { return n.note("rewind") }
 
-func (n noting) Conversation(context.Context) (prompt, answered []scheduler.Token, err error) {
-	return []scheduler.Token{1}, nil, n.note("fork")
+func (n noting) Conversation(context.Context) (prompt []scheduler.Token, answered answers.Begun, err error) {
+	return []scheduler.Token{1}, answers.Begun{}, n.note("fork")
 }
 
 // laneTest has a connection with an answer "a" that is being prepared. The test makes it ready.

@@ -14,6 +14,7 @@ import (
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/scheduler"
+	answers "github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
@@ -22,8 +23,8 @@ type steered struct{ serving.Stream }
 
 func (steered) SetChain(context.Context, []chain.Stage) error { return nil }
 
-func (steered) Conversation(context.Context) (prompt, answered []scheduler.Token, err error) {
-	return []scheduler.Token{1}, nil, nil
+func (steered) Conversation(context.Context) (prompt []scheduler.Token, answered answers.Begun, err error) {
+	return []scheduler.Token{1}, answers.Begun{}, nil
 }
 
 // While another connection takes an answer over, the one that had it may still be steering it.

@@ -62,9 +62,6 @@ func Module(ctx context.Context, wasm []byte, o Options) (_ *Report, err error) 
 	return r, nil
 }
 
-// rendersOnly tells that a plugin is a template and nothing else.
-func rendersOnly(p *load.Plugin) bool { return p.IsTemplate() && !p.IsStage() && !p.IsStop() }
-
 // long is the length of the longest conversation, in multiples of the others.
 const long = 100
 
@@ -73,7 +70,7 @@ const maxGrowth = 512
 
 // soak holds a long conversation, in which a plugin's memory should hardly grow.
 func (r *Report) soak(p *load.Plugin, o Options) {
-	if rendersOnly(p) {
+	if p.Renders() {
 		return
 	}
 	c := &conversation{plugin: p, tokens: long * o.Tokens, report: r}
@@ -86,7 +83,7 @@ func (r *Report) soak(p *load.Plugin, o Options) {
 
 // converse holds a conversation three times: as it is, again, and with a detour that is taken back.
 func (r *Report) converse(p *load.Plugin, o Options, seed uint64) {
-	if rendersOnly(p) {
+	if p.Renders() {
 		return
 	}
 	detours := rand.New(rand.NewPCG(seed, 1))

@@ -91,23 +91,36 @@ func TestModule_Findings(t *testing.T) {
 	row := asm.New(`{"name":"guest"}`)
 	row.On(abi.ExportOpen, row.Bind(abi.BufferCandidates, 8192, 2048), asm.I32(0)).
 		On(abi.ExportSample, asm.I32(2), asm.Local(0), asm.Less, asm.When(asm.I32(-1), asm.Return), asm.I32(8196), asm.Load)
+	ends := plain() // it traps where it is asked for a token after it has ended the answer with its third
+	ends.Globals = 1
+	ends.On(abi.ExportAccept, asm.Global(0), asm.I32(1), asm.Add, asm.SetGlobal(0), asm.I32(2), asm.Global(0), asm.Less)
+	ends.On(abi.ExportPrepare, asm.I32(2), asm.Global(0), asm.Less, asm.When(asm.Unreachable), asm.I32(0))
+	counting := func() *asm.Guest { // it ends the answer after 100 bytes
+		g := plain()
+		g.Globals = 1
+		g.On(abi.ExportOpen, g.Bind(abi.BufferText, 8192, 4096), asm.I32(0))
+		return g.On(abi.ExportStop, asm.Global(0), asm.Local(1), asm.Add, asm.SetGlobal(0), asm.I32(100), asm.Global(0), asm.Less)
+	}
 	for name, tc := range map[string]struct {
 		guest *asm.Guest
 		want  string // empty: nothing
 	}{
-		"nothing wrong":            {right, ""},
-		"a rewind that forgets":    {counted(), "were taken back"},
-		"a trap":                   {plain().On(abi.ExportAccept, asm.Unreachable), "penstock_accept: trap"},
-		"a wrong answer":           {plain().On(abi.ExportAccept, asm.I32(7)), "wrong answer"},
-		"a look past the view":     {row, "did something else"},
-		"an endless loop":          {plain().On(abi.ExportPrepare, asm.Forever), "fuel exhausted"},
-		"much work":                {plain().On(abi.ExportPrepare, asm.Each(1, asm.I32(1_200_000)), asm.I32(0)), "units of fuel"},
-		"memory that grows":        {grows, "memory grows"},
-		"taking back for ever":     {back, "too often"},
-		"no text":                  {text, "penstock_stop: trap"},
-		"a prompt":                 {shows, ""},
-		"a long conversation":      {long, "penstock_template: trap"},
-		"a request it never takes": {plain().On(abi.ExportOpen, asm.I32(1)), "refuses"},
+		"an end":                            {ends, ""},
+		"a stop rule that counts":           {counting(), ""},
+		"one with a rewind that forgets it": {counting().On(abi.ExportRewind, asm.I32(0)), "were taken back"},
+		"nothing wrong":                     {right, ""},
+		"a rewind that forgets":             {counted(), "were taken back"},
+		"a trap":                            {plain().On(abi.ExportAccept, asm.Unreachable), "penstock_accept: trap"},
+		"a wrong answer":                    {plain().On(abi.ExportAccept, asm.I32(7)), "wrong answer"},
+		"a look past the view":              {row, "did something else"},
+		"an endless loop":                   {plain().On(abi.ExportPrepare, asm.Forever), "fuel exhausted"},
+		"much work":                         {plain().On(abi.ExportPrepare, asm.Each(1, asm.I32(1_200_000)), asm.I32(0)), "units of fuel"},
+		"memory that grows":                 {grows, "memory grows"},
+		"taking back for ever":              {back, "too often"},
+		"no text":                           {text, "penstock_stop: trap"},
+		"a prompt":                          {shows, ""},
+		"a long conversation":               {long, "penstock_template: trap"},
+		"a request it never takes":          {plain().On(abi.ExportOpen, asm.I32(1)), "refuses"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := Module(context.Background(), tc.guest.Wasm(), Options{Conversations: 6, Limits: patient()})

@@ -34,6 +34,8 @@ type conversation struct {
 	history []scheduler.Token
 	prompt  int
 	calls   int      // tokens accepted, those taken back included
+	shown   int      // tokens whose text the rule was shown
+	bytes   int      // of that text
 	steps   []uint64 // a hash of what the plugin did for each token
 	ended   bool
 
@@ -64,8 +66,7 @@ func (c *conversation) run(config []byte) error {
 	}
 	c.report.used(abi.ExportOpen, stage.Usage())
 	for turn := 0; len(c.history)-c.prompt < c.tokens && !c.ended; turn++ {
-		// What a stop rule was shown cannot be unseen, so a detour is for those that only choose tokens.
-		if turn == c.detour && c.detour > 0 && c.rule == nil {
+		if turn == c.detour && c.detour > 0 {
 			if err := c.takeDetour(); err != nil {
 				return err
 			}
@@ -85,16 +86,20 @@ func (c *conversation) run(config []byte) error {
 	return nil
 }
 
-// takeDetour accepts other tokens, and takes them back.
+// takeDetour accepts other tokens, up to one that ends the answer, and takes them back, and their text.
 func (c *conversation) takeDetour() error {
-	length, steps := len(c.history), len(c.steps)
+	length, steps, shown, bytes := len(c.history), len(c.steps), c.shown, c.bytes
 	before := append([]scheduler.Token(nil), c.history...)
-	for i := range detour {
+	for i := 0; i < detour && !c.ended; i++ {
 		if err := c.step(uint64(1_000_000 + i)); err != nil {
 			return err
 		}
 	}
 	c.history, c.steps, c.ended = append(c.history[:0], before[:length]...), c.steps[:steps], false
+	if rule, ok := c.rule.(answer.RewindRule); ok {
+		rule.Rewind(c.shown-shown, c.bytes-bytes)
+		c.shown, c.bytes = shown, bytes
+	}
 	if err := c.stage.Reset(c.history, c.prompt); err != nil {
 		return err
 	}
@@ -169,6 +174,7 @@ func (c *conversation) accept(did io.Writer, token scheduler.Token, text string)
 	if c.rule == nil {
 		return false, nil
 	}
+	c.shown, c.bytes = c.shown+1, c.bytes+len(text)
 	verdict, err := c.rule.Check(token, text)
 	if err != nil {
 		return false, err

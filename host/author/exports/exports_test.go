@@ -107,7 +107,7 @@ func TestGenerate_Errors(t *testing.T) {
 		"no type":         {strings.Replace(head, "[coin]", "", 1), []string{"main.go:5: Register needs the plugin's type"}},
 		"too late":        {strings.Replace(head, "var _ =", "type coin struct{}\nfunc main() {", 1) + "}", []string{"main.go:6: main does not run before"}},
 		"both views":      {head + "type coin struct{}\nfunc (coin) Sample() {}\nfunc (coin) SampleRow() {}\n", []string{"main.go:9: coin has both Sample and SampleRow"}},
-		"nothing":         {head + "type coin struct{}\nfunc (coin) Open() {}\nfunc (coin) Rewind() {}\n", []string{"main.go:5: coin has none of the methods Render, Prepare, Sample, SampleRow, Accept, Stop"}},
+		"nothing":         {head + "type coin struct{}\nfunc (coin) Open() {}\nfunc (coin) Rewind() {}\n", []string{"main.go:5: coin has none of the methods Rewrite, Render, Prepare, Sample, SampleRow, Accept, Draft, Stop"}},
 		"misspelt":        {head + "type coin struct{}\nfunc (coin) Stop() {}\nfunc (coin) Smaple() {}\n", []string{"main.go:9: coin has a method Smaple", "Sample is the extension point"}},
 		"small letter":    {head + "type coin struct{}\nfunc (coin) sample() {}\n", []string{"main.go:8: coin has a method sample", "Sample is"}},
 		"several":         {head + "type coin struct{}\nfunc (coin) Acept() {}\nfunc (coin) Sotp() {}\n", []string{"main.go:8: ", "Accept", "main.go:9: ", "Stop"}},

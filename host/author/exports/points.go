@@ -21,11 +21,13 @@ var points = []struct {
 }{
 	{"Warm", "Warmer", "warm", false},
 	{"Open", "Opener", "", false},
+	{"Rewrite", "Rewriter", "messages", true},
 	{"Render", "Renderer", "template", true},
 	{"Prepare", "Preparer", "prepare", true},
 	{"Sample", "Sampler", "sample", true},
 	{"SampleRow", "RowSampler", "sample", true},
 	{"Accept", "Accepter", "accept", true},
+	{"Draft", "Drafter", "draft", true},
 	{"Stop", "Stopper", "stop", true},
 	{"Rewind", "Rewinder", "rewind", false},
 	{"Close", "Closer", "close", false},

@@ -28,7 +28,7 @@ var debugBuilds = []struct {
 }{
 	{
 		name: "tinygo", tool: "../../../build/tools/tinygo/bin/tinygo", file: "main.go.txt", source: "main.go", prints: true,
-		command: []string{"build", "-target=TARGET", "-opt=2", "-panic=print", "-o", "OUT", "."},
+		command: []string{"build", "-target=TARGET", "-opt=2", "-gc=precise", "-panic=print", "-o", "OUT", "."},
 	},
 	{
 		name: "go", tool: "go", file: "main.go.txt", source: "main.go", prints: true, env: []string{"GOOS=wasip1", "GOARCH=wasm", "GOWORK=off"},

@@ -17,7 +17,11 @@ func TestGo_Load_ExportsOnlyWhatIsImplemented(t *testing.T) {
 		"min-p":               "sample",
 		"dynamic-temperature": "sample",
 		"answer-length":       "warm prepare",
-		"repetition-stop":     "stop",
+		"no-repeat":           "sample",
+		"prompt-lookup":       "draft",
+		"reasoning-budget":    "prepare accept",
+		"redact":              "messages",
+		"repetition-stop":     "prepare accept rewind",
 		"regex-stop":          "stop",
 		"banned-phrases":      "prepare accept rewind",
 		"transcript":          "template stop",
@@ -107,7 +111,7 @@ func TestGoBannedPhrases_NeverAppear(t *testing.T) {
 
 func TestGoStopRules_Check(t *testing.T) {
 	w := newWords()
-	for name, config := range map[string]string{"regex-stop": `{"pattern":"c\\w+b"}`, "repetition-stop": `{"tokens":2,"times":3}`} {
+	for name, config := range map[string]string{"regex-stop": `{"pattern":"c\\w+b"}`} {
 		s := opened(t, loaded(t, name, w), config)
 		rule, shown, held, ended := s.Rule(), "", "", false
 		for _, b := range []byte("ab ab abcab cab cab") {

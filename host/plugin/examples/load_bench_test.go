@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 // BenchmarkLoad is what a plugin takes from upload to usable: compiled anew, by a child as in a server that compiled another one before; compiled anew in
 // the process itself, where there is no cache; and with its code in the cache. The machine's other work decides the mean, so the median is told too.
 func BenchmarkLoad(b *testing.B) {
-	for _, name := range []string{"min-p", "min-p-rust", "banned-phrases", "json-schema", "regex-stop"} {
+	for _, name := range []string{"min-p", "min-p-rust", "banned-phrases", "json-schema", "regex-stop", "stdgo/min-p"} {
 		wasm := read(b, name)
 		for kind, cache := range map[string]func(b *testing.B) (dir string){
 			"uncached":   func(b *testing.B) string { return b.TempDir() },

@@ -25,7 +25,7 @@ func TestGo_Sessions_AreTheSameNativelyAndInTheHost(t *testing.T) {
 	if out, err := tests.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, name := range []string{"answer-length", "banned-phrases", "dynamic-temperature", "min-p", "regex-stop", "repetition-stop", "transcript", "stdgo/min-p"} {
+	for _, name := range []string{"answer-length", "banned-phrases", "dynamic-temperature", "min-p", "no-repeat", "prompt-lookup", "reasoning-budget", "redact", "regex-stop", "repetition-stop", "transcript", "stdgo/min-p"} {
 		t.Run(name, func(t *testing.T) {
 			playAll(t, name, filepath.Join(folder, filepath.Base(name)+".Test*.json"))
 		})
@@ -38,7 +38,7 @@ func TestRust_Sessions_AreTheSameNativelyAndInTheHost(t *testing.T) {
 	if _, err := os.Stat(cargo); err != nil {
 		t.Skipf("%v: scripts/rust.sh installs it", err)
 	}
-	names := []string{"chatml", "llama3", "min-p-rust", "multiple-choice", "watermark"}
+	names := []string{"chatml", "confidence", "llama3", "min-p-rust", "multiple-choice", "watermark"}
 	tests := exec.Command(cargo, "test", "--quiet", "--locked", "--offline", "--test", "*")
 	for _, name := range names {
 		tests.Args = append(tests.Args, "-p", name)

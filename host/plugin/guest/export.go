@@ -18,6 +18,7 @@ const (
 	Describe
 	Warm
 	Open
+	Messages
 	Template
 	Close
 	Prepare
@@ -25,14 +26,15 @@ const (
 	Accept
 	Stop
 	Rewind
+	Draft
 	exports
 )
 
 var exportNames = [exports]string{
 	none: "instantiation", Start: fuel.StartExport, Initialize: abi.ExportInitialize,
-	Describe: abi.ExportDescribe, Warm: abi.ExportWarm, Open: abi.ExportOpen, Template: abi.ExportTemplate,
+	Describe: abi.ExportDescribe, Warm: abi.ExportWarm, Open: abi.ExportOpen, Messages: abi.ExportMessages, Template: abi.ExportTemplate,
 	Close: abi.ExportClose, Prepare: abi.ExportPrepare, Sample: abi.ExportSample, Accept: abi.ExportAccept,
-	Stop: abi.ExportStop, Rewind: abi.ExportRewind,
+	Stop: abi.ExportStop, Rewind: abi.ExportRewind, Draft: abi.ExportDraft,
 }
 
 // String is the export's name, as errors show it.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,6 +35,8 @@ type hostCalls struct {
 		MaxTokens        int `json:"max_tokens"`
 		ContextSize      int `json:"context_size"`
 		Seed             uint64
+		Time             int64
+		Choice, Choices  int
 	}
 	Open, Template []hostCall
 }
@@ -75,6 +78,8 @@ func (c hostCall) code(g *asm.Guest, free *int) []byte {
 			panic(err)
 		}
 		code = slices.Concat(code, asm.I64(int64(bits)), asm.Equal64, asm.EqualZero, asm.When(asm.Unreachable))
+	case len(s.Results) > 0 && s.Results[0] == "f32": // NaN is not itself; nothing else is an answer of open
+		code = slices.Concat(code, asm.F32(float32(math.Inf(1))), asm.AtMostF32, asm.When(asm.Unreachable))
 	case len(s.Results) > 0 && s.Results[0] == "i64":
 		code = slices.Concat(code, asm.I64(c.Answer), asm.Equal64, asm.EqualZero, asm.When(asm.Unreachable))
 	case len(s.Results) > 0:
@@ -176,7 +181,8 @@ func TestHost_Answers_AreTheStandIns(t *testing.T) {
 		t.Cleanup(p.Release)
 		return p
 	}
-	q := plugin.Request{Config: []byte(h.Request.Config), Seed: h.Request.Seed, MaxTokens: h.Request.MaxTokens, ContextSize: h.Request.ContextSize}
+	q := plugin.Request{Config: []byte(h.Request.Config), Seed: h.Request.Seed, MaxTokens: h.Request.MaxTokens, ContextSize: h.Request.ContextSize,
+		Time: time.UnixMilli(h.Request.Time), Choice: h.Request.Choice, Choices: h.Request.Choices}
 	q.Sampling = func() []byte { return []byte(h.Request.Sampling) }
 	s, err := stage.New(making(abi.ExportOpen, h.Open), q)
 	if err != nil {

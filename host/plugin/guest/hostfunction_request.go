@@ -4,7 +4,6 @@ package guest
 
 import (
 	"slices"
-	"unsafe"
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/plugins/abi"
@@ -16,15 +15,7 @@ func hostConfig(i *Instance, s []uint64) { i.write(s, s[0], s[1], 1, i.session.c
 
 func hostMessages(i *Instance, s []uint64) { i.write(s, s[0], s[1], 1, i.session.Messages) }
 
-func hostHistory(i *Instance, s []uint64) {
-	tokens := i.session.History
-	from := int(int32(uint32(s[0])))
-	if from < 0 {
-		from = max(0, len(tokens)+from)
-	}
-	tokens = tokens[min(from, len(tokens)):]
-	i.write(s, s[1], s[2], 4, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(tokens))), 4*len(tokens)))
-}
+func hostHistory(i *Instance, s []uint64) { i.write(s, s[1], s[2], 4, i.session.historyFrom(s[0])) }
 
 func hostFeature(i *Instance, s []uint64) {
 	text := i.read(s[0], s[1])
@@ -84,8 +75,8 @@ func hostBind(i *Instance, s []uint64) {
 }
 
 func hostEmit(i *Instance, s []uint64) {
-	if i.running != Describe && i.running != Template {
-		panic(Violationf(plugin.CauseCall, "emit belongs to %s and %s", abi.ExportDescribe, abi.ExportTemplate))
+	if i.running != Describe && i.running != Messages && i.running != Template {
+		panic(Violationf(plugin.CauseCall, "emit belongs to %s, %s and %s", abi.ExportDescribe, abi.ExportMessages, abi.ExportTemplate))
 	}
 	part := i.read(s[0], s[1])
 	if limit := i.module.Host.Limits.Emit; len(i.emitted)+len(part) > limit {

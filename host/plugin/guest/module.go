@@ -6,6 +6,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
+
+	"github.com/tetratelabs/wazero/api"
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/compile"
@@ -48,6 +51,14 @@ func New(ctx context.Context, h *Host, code *compile.Code) (*Module, error) {
 
 // Has reports whether the module has an export.
 func (m *Module) Has(e Export) bool { return m.has[e] }
+
+// Imports reports whether the module imports a function of the ABI.
+func (m *Module) Imports(name string) bool {
+	return slices.ContainsFunc(m.code.Compiled.ImportedFunctions(), func(f api.FunctionDefinition) bool {
+		module, imported, _ := f.Import()
+		return imported == name && (module == abi.Module || module == abi.Optional)
+	})
+}
 
 // For is the module for the model of another host, with the same code, to be warmed for it. It is of no
 // use once m is closed.

@@ -4,6 +4,7 @@ package guest
 
 import (
 	"context"
+	"math"
 	"slices"
 	"time"
 
@@ -15,7 +16,8 @@ import (
 // another may take its place.
 type Session struct {
 	History       []int32         // the tokens of the conversation so far
-	Params        [4]int64        // by the ABI's param kinds
+	Params        [7]int64        // by the ABI's param kinds
+	Logprob       float32         // of the token that is accepted; NaN: not known
 	Messages      []byte          // JSON; only while a template is rendered
 	Done          <-chan struct{} // closed when nobody waits for the guest any more; nil: never
 	SetupDeadline time.Time       // every call must be over by then; zero: each has its own time
@@ -24,6 +26,8 @@ type Session struct {
 	request *plugin.Request // nil: nobody's, to load the module
 	config  []byte          // JSON
 	random  random
+	text    answerText
+	parts   answerParts
 	log     guestLog
 	outputs
 }
@@ -38,9 +42,14 @@ func (m *Module) NewSession(r *plugin.Request) *Session {
 		s.config = []byte("{}")
 	}
 	s.random = random{seed: r.Seed, index: uint64(r.Index), position: -1}
-	s.Params = [4]int64{
+	s.Params = [...]int64{
 		abi.ParamMaxTokens: int64(r.MaxTokens), abi.ParamContextSize: int64(r.ContextSize), abi.ParamSeed: int64(r.Seed),
+		abi.ParamTime: -1, abi.ParamChoice: int64(r.Choice), abi.ParamChoices: int64(max(1, r.Choices)),
 	}
+	if !r.Time.IsZero() {
+		s.Params[abi.ParamTime] = r.Time.UnixMilli()
+	}
+	s.Logprob = unknown
 	return s
 }
 
@@ -57,7 +66,10 @@ func describe(model, sampling []byte) []byte {
 	return slices.Concat([]byte(`{"model":`), model, []byte(`,"sampling":`), sampling, []byte("}"))
 }
 
+// unknown is a number that is not known.
+var unknown = float32(math.NaN())
+
 // loading is a session of nobody's request: describing and warming have none.
 func (m *Module) loading(ctx context.Context) *Session {
-	return &Session{Done: ctx.Done(), log: guestLog{to: m.Host.Log, left: m.Host.Limits.Log}}
+	return &Session{Done: ctx.Done(), Logprob: unknown, log: guestLog{to: m.Host.Log, left: m.Host.Limits.Log}}
 }

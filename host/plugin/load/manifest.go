@@ -45,6 +45,8 @@ type Manifest struct {
 	View         View            `json:"view"`
 	Candidates   int             `json:"candidates"` // how many a candidates view has at most
 	Hold         int             `json:"hold"`       // tokens the plugin may take back
+	TakeBack     int             `json:"take_back,omitempty"`
+	StrictMask   bool            `json:"strict_mask,omitempty"` // what others force, choose or splice must fit the mask
 	Place        Place           `json:"place"`
 	ConfigSchema json.RawMessage `json:"config_schema,omitempty"`
 	Optional     []string        `json:"optional,omitempty"` // exports that the plugin has for hosts that know them
@@ -74,7 +76,7 @@ func (m *Manifest) read(text []byte) error {
 	}
 	for name, to := range map[string]any{
 		"name": &m.Name, "version": &m.Version, "summary": &m.Summary, "view": &m.View, "candidates": &m.Candidates, "hold": &m.Hold,
-		"place": &m.Place, "config_schema": &m.ConfigSchema, "optional": &m.Optional,
+		"take_back": &m.TakeBack, "strict_mask": &m.StrictMask, "place": &m.Place, "config_schema": &m.ConfigSchema, "optional": &m.Optional,
 	} {
 		if value, ok := m.Unknown[name]; ok {
 			if err := json.Unmarshal(value, to); err != nil {
@@ -136,6 +138,8 @@ func (m *Manifest) check(samples bool) error {
 		return fmt.Errorf("%w: candidates is %d; it must be from 1 to %d", plugin.ErrManifest, m.Candidates, abi.LimitCandidates)
 	case m.Hold < 0 || m.Hold > abi.LimitHold:
 		return fmt.Errorf("%w: hold is %d; it must be from 0 to %d", plugin.ErrManifest, m.Hold, abi.LimitHold)
+	case m.TakeBack < 0 || m.TakeBack > abi.LimitTakeBack:
+		return fmt.Errorf("%w: take_back is %d; it must be from 0 to %d", plugin.ErrManifest, m.TakeBack, abi.LimitTakeBack)
 	case m.Place != PlaceFirst && m.Place != PlaceLast:
 		return fmt.Errorf("%w: place is %q; it must be %q or %q", plugin.ErrManifest, m.Place, PlaceFirst, PlaceLast)
 	case m.Place == PlaceLast && m.View == ViewLogits:

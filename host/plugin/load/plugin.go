@@ -39,12 +39,20 @@ type loaded struct {
 // template, a stop rule, or anything that takes part in choosing tokens.
 func (p *Plugin) IsTemplate() bool { return p.Module.Has(guest.Template) }
 
+// Rewrites reports whether the plugin rewrites conversations.
+func (p *Plugin) Rewrites() bool { return p.Module.Has(guest.Messages) }
+
+// Renders reports whether the plugin has to do with conversations and with nothing else.
+func (p *Plugin) Renders() bool {
+	return (p.IsTemplate() || p.Rewrites()) && !p.IsStage() && !p.IsStop()
+}
+
 // IsStop reports whether the plugin is a stop rule; see IsTemplate.
 func (p *Plugin) IsStop() bool { return p.Module.Has(guest.Stop) }
 
 // IsStage reports whether the plugin takes part in choosing tokens; see IsTemplate.
 func (p *Plugin) IsStage() bool {
-	return p.Module.Has(guest.Sample) || p.Module.Has(guest.Prepare) || p.Module.Has(guest.Accept)
+	return p.Module.Has(guest.Sample) || p.Module.Has(guest.Prepare) || p.Module.Has(guest.Accept) || p.Module.Has(guest.Draft)
 }
 
 // Health tells how the plugin has done since it was loaded or reset.

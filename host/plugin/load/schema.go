@@ -38,6 +38,7 @@ func compileSchema(raw json.RawMessage) (*jsonschema.Schema, error) {
 	c.UseRegexpEngine(x.compile)
 	c.UseLoader(noLoader{})
 	c.DefaultDraft(jsonschema.Draft2020)
+	c.AssertFormat()
 	if err := c.AddResource(name, document); err != nil {
 		return nil, fmt.Errorf("%w: config_schema: %w", plugin.ErrManifest, err)
 	}

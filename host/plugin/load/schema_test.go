@@ -37,6 +37,20 @@ func TestPlugin_CheckConfig_NamesTheField(t *testing.T) {
 	}
 }
 
+func TestPlugin_CheckConfig_AssertsFormats(t *testing.T) {
+	m := loadtest.Load(t, loadtest.New(t), asm.New(`{"name":"guest","config_schema":{"properties":{"from":{"format":"date"},"x":{"format":"heard-of-nowhere"}}}}`))
+	for config, want := range map[string]string{
+		`{"from":"2024-02-29","x":"y"}`: "",
+		`{"from":"2023-02-29"}`:         "config.from: '2023-02-29' is not valid date",
+		`{"from":"soon"}`:               "config.from: 'soon' is not valid date",
+	} {
+		_, err := m.CheckConfig([]byte(config))
+		if (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", config, err, want)
+		}
+	}
+}
+
 func TestPlugin_CheckConfig_AnythingWithoutASchema(t *testing.T) {
 	m := loadtest.Load(t, loadtest.New(t), hosttest.Plain())
 	if got, err := m.CheckConfig([]byte(`{"x":[1,{}]}`)); err != nil || string(got) != `{"x":[1,{}]}` {

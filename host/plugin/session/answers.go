@@ -196,3 +196,18 @@ func (g *replayedGrammar) Close() error {
 	g.from.open--
 	return nil
 }
+
+// Part implements plugin.Parts.
+func (a *answers) Part(text string) int32 {
+	if text == "" {
+		return abi.PartUnknown // nobody has asked yet
+	}
+	q, err := a.next("the part of the answer", func(q *Asked) bool { return q.Import == abi.ImportPart })
+	if err != nil {
+		return abi.PartUnknown
+	}
+	return q.Count
+}
+
+// Close implements plugin.Parts.
+func (a *answers) Close() {}

@@ -42,7 +42,7 @@ func (s *Session) check(n int) error {
 			err = fmt.Errorf("call: %q; nothing follows a fault or a refusal", c.Call)
 		}
 		if err == nil {
-			err = c.checkOrder(i, i > 0 && s.Calls[0].Call == CallRender, &length, len(s.Request.Prompt))
+			err = c.checkOrder(i, i > 0 && s.Calls[0].renders(), &length, len(s.Request.Prompt))
 		}
 		if err != nil {
 			return fmt.Errorf("calls[%d].%w", i, err)
@@ -55,10 +55,10 @@ func (s *Session) check(n int) error {
 func (c *Call) checkOrder(at int, afterRender bool, length *int, prompt int) error {
 	first := at == 0
 	switch {
-	case (c.Call == CallOpen || c.Call == CallRender) != first:
-		return fmt.Errorf("call: %q; open or render is the first call of a session, and no other", c.Call)
+	case (c.Call == CallOpen || c.renders()) != first:
+		return fmt.Errorf("call: %q; open, render or messages is the first call of a session, and no other", c.Call)
 	case afterRender:
-		return fmt.Errorf("call: %q; a session of a template has one call, render", c.Call)
+		return fmt.Errorf("call: %q; a session of a template has one call, render or messages", c.Call)
 	case c.Call == CallRewind && (*c.Keep < prompt || *c.Keep > *length):
 		return fmt.Errorf("keep: %d; the prompt has %d tokens, the conversation %d", *c.Keep, prompt, *length)
 	case c.Splice != nil && c.Fault == nil && (c.Splice.Backtrack < 0 || c.Splice.Backtrack > *length+1-prompt):
@@ -77,6 +77,9 @@ func (c *Call) checkOrder(at int, afterRender bool, length *int, prompt int) err
 	}
 	return nil
 }
+
+// renders reports whether the call has to do with a conversation, in an instance of its own.
+func (c *Call) renders() bool { return c.Call == CallRender || c.Call == CallMessages }
 
 // check checks a call by itself.
 func (c *Call) check(n int) error {
@@ -97,10 +100,10 @@ func (c *Call) check(n int) error {
 // checkInput checks that what a call needs is there.
 func (c *Call) checkInput(n int) error {
 	switch c.Call {
-	case CallOpen, CallPrepare, CallRender, CallRefuse:
+	case CallOpen, CallPrepare, CallRender, CallMessages, CallRefuse:
 	case CallStopRewind:
-		if c.Bytes < 0 {
-			return fmt.Errorf("bytes: %d; it is how many bytes are taken back", c.Bytes)
+		if c.Bytes < 0 || c.Count < 0 {
+			return fmt.Errorf("count: %d, bytes: %d; they are how many tokens and how many bytes of their text are taken back", c.Count, c.Bytes)
 		}
 	case CallAccept, CallStop:
 		if c.Token == nil {
@@ -153,9 +156,10 @@ func (c *Call) checkOutcome() error {
 		field string
 		calls []string
 	}{
-		{c.Mask != nil, "mask", []string{CallPrepare}}, {c.Bias != nil, "bias", []string{CallPrepare}}, {c.Force != nil, "force", []string{CallPrepare}},
+		{c.Mask != nil, "mask", []string{CallPrepare}}, {c.Bias != nil, "bias", []string{CallPrepare, CallSample}}, {c.Force != nil, "force", []string{CallPrepare}},
 		{c.Left != nil, "left", []string{CallSample}}, {c.Splice != nil, "splice", []string{CallAccept}}, {c.Prompt != nil, "prompt", []string{CallRender}},
-		{c.Refusal != nil, "refusal", []string{CallOpen, CallRender, CallRewind}},
+		{c.Messages != nil, "messages", []string{CallMessages}},
+		{c.Refusal != nil, "refusal", []string{CallOpen, CallRender, CallMessages, CallRewind}},
 		{c.Answer != nil, "answer", []string{CallPrepare, CallSample, CallAccept, CallStop}},
 	} {
 		if !o.there {
@@ -184,7 +188,7 @@ func (a *Asked) check(n int) error {
 			return errors.New("mask: it is missing")
 		}
 		return a.Mask.check(n)
-	case abi.ImportGrammarAccept, abi.ImportGrammarRest:
+	case abi.ImportGrammarAccept, abi.ImportGrammarRest, abi.ImportPart:
 		return nil
 	case abi.ImportRequest:
 		if a.Sampling == nil {
@@ -192,5 +196,5 @@ func (a *Asked) check(n int) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("import: %q is not asked for; there are tokenize, grammar_open, grammar_mask, grammar_mask_within, grammar_rest, grammar_accept and request", a.Import)
+	return fmt.Errorf("import: %q is not asked for; there are tokenize, grammar_open, grammar_mask, grammar_mask_within, grammar_rest, grammar_accept, part and request", a.Import)
 }

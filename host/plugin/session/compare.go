@@ -24,7 +24,7 @@ func (p *Player) compare(want, got *Call) *Difference {
 		return nil
 	}
 	for _, differs := range []func(want, got *Call) *Difference{
-		differFault, differRefusal, differAnswered, p.differSample, p.differPrepare, p.differAccept, differStop, differPrompt, differOutputs,
+		differFault, differRefusal, differAnswered, p.differSample, p.differPrepare, p.differAccept, differStop, differPrompt, differMessages, differOutputs,
 	} {
 		if d := differs(want, got); d != nil {
 			return d
@@ -35,7 +35,7 @@ func (p *Player) compare(want, got *Call) *Difference {
 
 // expects reports whether a call has an outcome to compare.
 func (c *Call) expects() bool {
-	return c.Answer != nil || c.Mask != nil || c.Bias != nil || c.Force != nil || c.Left != nil || c.Splice != nil || c.Prompt != nil ||
+	return c.Answer != nil || c.Mask != nil || c.Bias != nil || c.Force != nil || c.Left != nil || c.Splice != nil || c.Prompt != nil || c.Messages != nil ||
 		c.Outputs != nil || c.Refusal != nil || c.Fault != nil
 }
 

@@ -31,6 +31,8 @@
 //	      "prompt": [0, 1],                      tokens
 //	      "max_tokens": 16, "context_size": 4096, "seed": 7,
 //	      "place": 0,                            of the plugin among those of the request; random numbers depend on it
+//	      "time": 1790000000000,                 when it came, in milliseconds since 1970; left out: the plugin is not told
+//	      "choice": 0, "choices": 1,             which of the answers to its prompt, and how many there are
 //	      "sampling": {}                         what the import request tells of the sampling parameters, when the answer begins
 //	    },
 //	    "warm": [],                              what the plugin asked when it was loaded, as in "asked" below
@@ -52,12 +54,14 @@
 //	open         in: tokens (of the answer so far, where it is not empty); out: refusal
 //	prepare      out: answer; with its bits mask, bias, force
 //	sample       in: ids and logits of the candidates, best first; logits alone: the whole row; neither: a plugin that sees none
-//	             out: answer; if it is −1, left: what the view holds then
-//	accept       in: token; out: answer; if it is 2, splice
+//	             out: answer; if it is −1, left: what the view holds then; if it is −2147483648, bias
+//	accept       in: token, and logprob where that is known; out: answer; if it is 2, splice
 //	stop         in: token, text; out: answer
 //	rewind       in: keep, how many tokens of the conversation stay, prompt included; tokens that follow them, if any
-//	stop_rewind  in: bytes of the text shown to stop that were taken back. Only the host's books need it; drivers leave it out
+//	stop_rewind  in: count, how many tokens that were shown to stop were taken back, and bytes, how much text. Recordings have it before the
+//	             rewind where another plugin's hold may keep text from stop; elsewhere a rewind takes back the text of its tokens
 //	render       out: prompt, or refusal. A session of a template has this one call, and no open
+//	messages     out: messages, the conversation as the plugin has made it, or refusal. It is the one call of its session, too
 //	refuse       out: fault. The request did not allow what the plugin asked for; nothing follows
 //
 //	"mask"     {"allow": [tokens]}, {"ban": [tokens]}, or {"bits": base64 of the ABI's little-endian words}; {} allows all
@@ -76,6 +80,7 @@
 //	           {"import": "grammar_mask_within", "handle": 0, "count": 20, "ok": true, "mask": {…}}
 //	           {"import": "grammar_rest", "handle": 0, "count": 12}, with "ok": true where the text has ended
 //	           {"import": "grammar_accept", "handle": 0, "token": 5, "ok": true}
+//	           {"import": "part", "count": 1}, a part by its number
 //	           {"import": "request", "sampling": {}}, where they are no more what they were when the answer began
 //	           each with "error" instead of its answer where the host could not
 //

@@ -50,6 +50,9 @@ type Request struct {
 	ContextSize int             `json:"context_size,omitempty"`
 	Seed        uint64          `json:"seed,omitempty"`
 	Place       int             `json:"place,omitempty"`
+	Time        int64           `json:"time,omitempty"`
+	Choice      int             `json:"choice,omitempty"`
+	Choices     int             `json:"choices,omitempty"`
 	Sampling    json.RawMessage `json:"sampling,omitempty"`
 }
 
@@ -63,6 +66,7 @@ const (
 	CallRewind     = "rewind"
 	CallStopRewind = "stop_rewind"
 	CallRender     = "render"
+	CallMessages   = "messages"
 	CallRefuse     = "refuse"
 )
 
@@ -76,19 +80,23 @@ type Call struct {
 	Logits Logits  `json:"logits,omitempty"`
 	Keep   *int    `json:"keep,omitempty"`
 	Tokens []Token `json:"tokens,omitempty"`
+	Count  int     `json:"count,omitempty"`
 	Bytes  int     `json:"bytes,omitempty"`
 
-	Answer  *int32            `json:"answer,omitempty"`
-	Mask    *Mask             `json:"mask,omitempty"`
-	Bias    []Bias            `json:"bias,omitempty"`
-	Force   []Token           `json:"force,omitempty"`
-	Left    *Left             `json:"left,omitempty"`
-	Splice  *Splice           `json:"splice,omitempty"`
-	Prompt  *Text             `json:"prompt,omitempty"`
-	Outputs []json.RawMessage `json:"outputs,omitempty"`
-	Refusal *string           `json:"refusal,omitempty"`
-	Fault   *Fault            `json:"fault,omitempty"`
-	Asked   []Asked           `json:"asked,omitempty"`
+	Logprob *Logit `json:"logprob,omitempty"`
+
+	Answer   *int32            `json:"answer,omitempty"`
+	Mask     *Mask             `json:"mask,omitempty"`
+	Bias     []Bias            `json:"bias,omitempty"`
+	Force    []Token           `json:"force,omitempty"`
+	Left     *Left             `json:"left,omitempty"`
+	Splice   *Splice           `json:"splice,omitempty"`
+	Prompt   *Text             `json:"prompt,omitempty"`
+	Messages json.RawMessage   `json:"messages,omitempty"`
+	Outputs  []json.RawMessage `json:"outputs,omitempty"`
+	Refusal  *string           `json:"refusal,omitempty"`
+	Fault    *Fault            `json:"fault,omitempty"`
+	Asked    []Asked           `json:"asked,omitempty"`
 }
 
 // Left is what a plugin left of its view: candidates, a whole row, or the digest of a row and its best entries.

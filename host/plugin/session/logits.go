@@ -36,6 +36,19 @@ func (l Logits) MarshalJSON() ([]byte, error) {
 	return append(text, ']'), nil
 }
 
+// Logit is one of them.
+type Logit float32
+
+// MarshalJSON implements json.Marshaler.
+func (l Logit) MarshalJSON() ([]byte, error) { return appendLogit(nil, float32(l)), nil }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (l *Logit) UnmarshalJSON(text []byte) error {
+	x, err := parseLogit(text)
+	*l = Logit(x)
+	return err
+}
+
 func appendLogit(text []byte, x float32) []byte {
 	switch {
 	case math.IsNaN(float64(x)):

@@ -80,6 +80,8 @@ func (n *notes) Answered(e guest.Export, answer int32, buffers *guest.Buffers) {
 		n.prepared(c, answer, buffers)
 	case e == guest.Accept && answer == abi.AcceptSplice && buffers.Bound(abi.BufferSplice):
 		c.Splice = spliceOf(buffers)
+	case e == guest.Sample && answer == abi.SampleBiased && buffers.Bound(abi.BufferBias):
+		c.Bias = biasesOf(buffers.Bias())
 	case e == guest.Sample && answer == abi.SampleEdited && n.view == load.ViewCandidates:
 		ids, logits := buffers.Candidates()
 		c.Left = &Left{IDs: slices.Clone(ids[:len(c.IDs)]), Logits: slices.Clone(logits[:len(c.IDs)])}

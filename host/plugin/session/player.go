@@ -118,8 +118,12 @@ var machines = map[string]bool{"time": true, "busy": true, "budget": true, "canc
 // request is a session's, as the host puts it.
 func (r *run) request() plugin.Request {
 	q := r.session.Request
-	return plugin.Request{Config: r.config, Seed: q.Seed, Index: q.Place, MaxTokens: q.MaxTokens, ContextSize: q.ContextSize,
-		Sampling: func() []byte { return r.player.answers.sampling }}
+	request := plugin.Request{Config: r.config, Seed: q.Seed, Index: q.Place, MaxTokens: q.MaxTokens, ContextSize: q.ContextSize,
+		Choice: q.Choice, Choices: q.Choices, Parts: func() (plugin.Parts, error) { return r.player.answers, nil }, Sampling: func() []byte { return r.player.answers.sampling }}
+	if q.Time != 0 {
+		request.Time = time.UnixMilli(q.Time)
+	}
+	return request
 }
 
 // run is a session that is played.
@@ -131,8 +135,12 @@ type run struct {
 	rule    answer.StopRule
 	history []Token
 	prompt  int
-	made    *Call // the last call, as it came out
+	shown   []shown // to the rule, where the file does not say what of it is taken back
+	made    *Call   // the last call, as it came out
 }
+
+// shown is a text that stop was called with.
+type shown struct{ after, bytes int } // how many tokens the answer had then
 
 func (r *run) close() {
 	if r.stage != nil {
@@ -147,6 +155,8 @@ func (r *run) make(ctx context.Context, c *Call) (*Call, error) {
 	switch c.Call {
 	case CallRender:
 		_, r.made, err = Render(ctx, r.player.plugin, r.session.Request.Messages, r.request())
+	case CallMessages:
+		r.made, err = Rewrite(ctx, r.player.plugin, r.session.Request.Messages, r.request(), isJSON)
 	case CallOpen:
 		err = r.open(c)
 	case CallPrepare:
@@ -154,19 +164,28 @@ func (r *run) make(ctx context.Context, c *Call) (*Call, error) {
 	case CallSample:
 		err = r.stage.Apply(c.view())
 	case CallAccept:
+		if tell := r.stage.Traits().Logprob; tell != nil {
+			logprob := float32(math.NaN())
+			if c.Logprob != nil {
+				logprob = float32(*c.Logprob)
+			}
+			tell(logprob)
+		}
 		_, err = r.stage.Accept(*c.Token)
 	case CallRewind:
 		if *c.Keep > len(r.history) {
 			return nil, fmt.Errorf("keep is %d; what the plugin took back leaves %d tokens, so it can be no more", *c.Keep, len(r.history))
 		}
+		r.takeTextBack(*c.Keep - r.prompt)
 		err = r.stage.Reset(append(r.history[:*c.Keep:*c.Keep], c.Tokens...), r.prompt)
 	case CallStop:
 		if r.rule != nil {
 			_, err = r.rule.Check(*c.Token, string(*c.Text))
+			r.shown = append(r.shown, shown{len(r.history) - r.prompt, len(*c.Text)})
 		}
 	case CallStopRewind:
 		if r.rule != nil {
-			r.rule.(answer.RewindRule).Rewind(c.Bytes)
+			r.rule.(answer.RewindRule).Rewind(c.Count, c.Bytes)
 		}
 	}
 	var fault *plugin.Fault
@@ -175,6 +194,18 @@ func (r *run) make(ctx context.Context, c *Call) (*Call, error) {
 		err = nil // it is written down
 	}
 	return r.made, err
+}
+
+// takeTextBack takes back the text of all but the first tokens of the answer. A recording has calls for that.
+func (r *run) takeTextBack(tokens int) {
+	if r.rule == nil || r.player.file.Recording != nil {
+		return
+	}
+	count, bytes := 0, 0
+	for n := len(r.shown); n > 0 && r.shown[n-1].after > tokens; n-- {
+		count, bytes, r.shown = count+1, bytes+r.shown[n-1].bytes, r.shown[:n-1]
+	}
+	r.rule.(answer.RewindRule).Rewind(count, bytes)
 }
 
 func (r *run) open(c *Call) error {

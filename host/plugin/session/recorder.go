@@ -5,6 +5,7 @@ package session
 import (
 	"context"
 	"errors"
+	"math"
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
@@ -18,6 +19,7 @@ type Recorder struct {
 	*stage.Stage
 
 	notes   notes
+	logprob float32 // of the token that is accepted next
 	history []Token
 	opened  bool
 	begin   func(prompt []Token)
@@ -32,7 +34,7 @@ var (
 // returns false to get no more. Both are called in turn, on the goroutines that the stage is called on.
 func Record(s *stage.Stage, begin func(prompt []Token), take func(Call) bool) *Recorder {
 	p, q := s.Plugin()
-	r := &Recorder{Stage: s, begin: begin, notes: notes{view: p.Manifest.View, vocabulary: p.Module.Host.Vocabulary.Size(), take: take}}
+	r := &Recorder{Stage: s, logprob: float32(math.NaN()), begin: begin, notes: notes{view: p.Manifest.View, vocabulary: p.Module.Host.Vocabulary.Size(), take: take}}
 	if q.Sampling != nil {
 		r.notes.sampling = string(q.Sampling())
 	}
@@ -51,6 +53,12 @@ func (r *Recorder) end(always bool) {
 func (r *Recorder) Traits() chain.Traits {
 	t := r.Stage.Traits()
 	t.Refuse = r.refuse
+	if tell := t.Logprob; tell != nil {
+		t.Logprob = func(l float32) {
+			r.logprob = l
+			tell(l)
+		}
+	}
 	return t
 }
 
@@ -102,7 +110,11 @@ func (r *Recorder) Apply(v *chain.View) error {
 
 // Accept implements chain.Stage.
 func (r *Recorder) Accept(t chain.Token) (chain.Effect, error) {
-	r.notes.begin(Call{Call: CallAccept, Token: &t})
+	call := Call{Call: CallAccept, Token: &t}
+	if l := Logit(r.logprob); l == l { // it is known
+		call.Logprob = &l
+	}
+	r.notes.begin(call)
 	effect, err := r.Stage.Accept(t)
 	if !r.notes.over {
 		r.history = append(r.history, t)
@@ -142,16 +154,19 @@ func (u *recordedRule) Check(t chain.Token, text string) (answer.Verdict, error)
 }
 
 // Rewind implements answer.RewindRule.
-func (u *recordedRule) Rewind(n int) {
-	u.of.notes.begin(Call{Call: CallStopRewind, Bytes: n})
-	u.StopRule.(answer.RewindRule).Rewind(n) // a stage's rule is one
+func (u *recordedRule) Rewind(tokens, bytes int) {
+	u.of.notes.begin(Call{Call: CallStopRewind, Count: tokens, Bytes: bytes})
+	u.StopRule.(answer.RewindRule).Rewind(tokens, bytes) // a stage's rule is one
 	u.of.end(true)
 }
 
 // New begins the session of a plugin in a request. The prompt, or the messages, and the calls are yet to come.
 func New(p *load.Plugin, q plugin.Request) Session {
 	s := Session{Plugin: Plugin{Name: p.Name, SHA256: p.SHA256}, Warm: warmth(p),
-		Request: Request{Config: q.Config, MaxTokens: q.MaxTokens, ContextSize: q.ContextSize, Seed: q.Seed, Place: q.Index}}
+		Request: Request{Config: q.Config, MaxTokens: q.MaxTokens, ContextSize: q.ContextSize, Seed: q.Seed, Place: q.Index, Choice: q.Choice, Choices: q.Choices}}
+	if !q.Time.IsZero() {
+		s.Request.Time = q.Time.UnixMilli()
+	}
 	if q.Sampling != nil {
 		s.Request.Sampling = q.Sampling()
 	}

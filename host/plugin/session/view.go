@@ -44,6 +44,9 @@ func (p *Player) differSample(want, got *Call) *Difference {
 		return nil
 	}
 	chosen := func(c *Call) string {
+		if *c.Answer == abi.SampleBiased {
+			return "logits are biased"
+		}
 		if *c.Answer < 0 {
 			return "candidates are left"
 		}
@@ -51,6 +54,12 @@ func (p *Player) differSample(want, got *Call) *Difference {
 	}
 	if d := differ("answer", chosen(want), chosen(got)); d != nil || *want.Answer >= 0 {
 		return d
+	}
+	if *want.Answer == abi.SampleBiased {
+		if want.Bias == nil {
+			return nil
+		}
+		return differ("bias", p.biases(want.Bias), p.biases(got.Bias))
 	}
 	if want.Left == nil && *want.Answer == abi.SampleEdited {
 		return nil

@@ -15,6 +15,16 @@ func (s *Stage) Accept(t scheduler.Token) (chain.Effect, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.session.History = append(s.session.History, t)
+	effect, err := s.accept(t)
+	if err == nil && !effect.Stop && !effect.Splice {
+		err = s.draft()
+	}
+	return effect, err
+}
+
+// accept tells the plugin of a token.
+func (s *Stage) accept(t scheduler.Token) (chain.Effect, error) {
+	s.drafted = s.drafted[:0]
 	if !s.canCall(guest.Accept) {
 		return chain.Effect{}, nil
 	}

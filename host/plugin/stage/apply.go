@@ -60,6 +60,8 @@ func (s *Stage) sample(n, ranked int, v *chain.View) (left int, _ error) {
 	case returned >= 0 && int(returned) < s.vocabulary():
 		v.Chosen = returned
 		return asIs, nil
+	case returned == abi.SampleBiased:
+		return asIs, s.takeBias(v)
 	case returned >= 0 || ranked == 0:
 		return asIs, s.wrongReturn("%d, it must be −1 or a token below %d", returned, s.vocabulary())
 	}
@@ -67,6 +69,19 @@ func (s *Stage) sample(n, ranked int, v *chain.View) (left int, _ error) {
 		return asIs, s.wrongReturn("%d keeps %d of %d candidates", returned, left, ranked)
 	}
 	return left, nil
+}
+
+// takeBias reads the bias buffer that sample has filled.
+func (s *Stage) takeBias(v *chain.View) error {
+	if !s.instance.Buffers.Bound(abi.BufferBias) {
+		return s.wrongReturn("%d, but no bias buffer (kind %d) is bound", abi.SampleBiased, abi.BufferBias)
+	}
+	bias, violation := s.biases(s.instance.Buffers.Bias())
+	if violation != nil {
+		return s.endOnFault(s.instance.Fail(guest.Sample, violation))
+	}
+	v.Bias = bias
+	return nil
 }
 
 func (s *Stage) vocabulary() int { return s.module.Host.Vocabulary.Size() }

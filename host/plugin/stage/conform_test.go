@@ -4,7 +4,9 @@ package stage_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -149,16 +151,22 @@ func (b *bench) Complete(ctx context.Context, r tck.Request, names []string) (tc
 // request puts plugins to work in a request.
 func (b *bench) request(ctx context.Context, r tck.Request, names []string) (scheduler.Request, error) {
 	request := scheduler.Request{MaxTokens: tck.MaxTokens, IgnoreEOG: true, Logprobs: -1}
-	prompt := "Hello"
+	prompt, messages := "Hello", []byte(`[{"role":"user","content":"Hello"}]`)
 	for place, name := range names {
 		b.mu.Lock()
 		p := b.plugins[name]
 		b.mu.Unlock()
-		use := plugin.Request{Seed: tck.Seed, Index: place, MaxTokens: tck.MaxTokens, ContextSize: 2048, Skip: r.Skip}
+		use := plugin.Request{Seed: tck.Seed, Index: place, MaxTokens: tck.MaxTokens, ContextSize: 2048, Time: time.Now(), Skip: r.Skip}
 		if place == 0 && r.Config != "" {
 			use.Config = []byte(r.Config)
 		}
-		stage, text, err := put(ctx, p, use, r.Chat)
+		var err error
+		messages, err = rewrite(ctx, p, use, r.Chat, messages)
+		var stage *stage.Stage
+		var text string
+		if err == nil {
+			stage, text, err = put(ctx, p, use, r.Chat, messages)
+		}
 		if err != nil {
 			for _, s := range request.Chain {
 				err = errors.Join(err, s.Close())
@@ -180,8 +188,26 @@ func (b *bench) request(ctx context.Context, r tck.Request, names []string) (sch
 	return request, nil
 }
 
+// rewrite has a plugin rewrite the conversation, if it does.
+func rewrite(ctx context.Context, p *load.Plugin, use plugin.Request, chat bool, messages []byte) ([]byte, error) {
+	if !chat || !p.Rewrites() {
+		return messages, nil
+	}
+	rewritten, err := stage.RewriteMessages(ctx, p, messages, use, nil, func(text []byte) error {
+		var list []struct{ Role string }
+		if err := json.Unmarshal(text, &list); err != nil || len(list) == 0 || list[0].Role == "" {
+			return fmt.Errorf("%.40s is no list of messages: %w", text, err)
+		}
+		return nil
+	})
+	if err != nil || rewritten == nil {
+		return messages, err
+	}
+	return rewritten, nil
+}
+
 // put puts a plugin to work: as a stage, or as a template whose text it returns.
-func put(ctx context.Context, p *load.Plugin, use plugin.Request, chat bool) (*stage.Stage, string, error) {
+func put(ctx context.Context, p *load.Plugin, use plugin.Request, chat bool, messages []byte) (*stage.Stage, string, error) {
 	var err error
 	if use.Config, err = p.CheckConfig(use.Config); err != nil {
 		return nil, "", err
@@ -193,7 +219,7 @@ func put(ctx context.Context, p *load.Plugin, use plugin.Request, chat bool) (*s
 	if !chat {
 		return nil, "", &tck.Failure{Outcome: tck.Declined, Message: "a template needs messages"}
 	}
-	text, err := stage.Render(ctx, p, []byte(`[{"role":"user","content":"Hello"}]`), use)
+	text, err := stage.Render(ctx, p, messages, use)
 	return nil, text, err
 }
 

@@ -13,7 +13,8 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// open makes an instance and has it accept the answer so far. All of it must be over by until.
+// open makes an instance, and tells it the tokens of the answer so far and what of their text the rule was shown. All of it must be over
+// by until.
 func (s *Stage) open(history []scheduler.Token, until time.Time) error {
 	s.session.SetupDeadline = until
 	defer func() { s.session.SetupDeadline = time.Time{} }()
@@ -23,7 +24,7 @@ func (s *Stage) open(history []scheduler.Token, until time.Time) error {
 	if s.instance, err = s.module.NewInstance(context.Background(), s.session); err != nil {
 		return err
 	}
-	s.rule.releaseHeld()
+	s.rule.begin()
 	if s.module.Has(guest.Open) {
 		if returned, err := s.instance.Call(guest.Open, 0, 0); err != nil {
 			return err
@@ -34,16 +35,20 @@ func (s *Stage) open(history []scheduler.Token, until time.Time) error {
 	if err := s.checkBound(); err != nil {
 		return err
 	}
-	for _, t := range history[s.prompt:] {
+	told := 0
+	for n, t := range history[s.prompt:] {
 		s.session.History = append(s.session.History, t)
-		if !s.module.Has(guest.Accept) {
-			continue
+		if s.module.Has(guest.Accept) {
+			if _, err := s.instance.Call(guest.Accept, t, 0); err != nil {
+				return err
+			}
 		}
-		if _, err := s.instance.Call(guest.Accept, t, 0); err != nil {
+		var err error
+		if told, err = s.rule.retell(told, n+1); err != nil {
 			return err
 		}
 	}
-	return nil
+	return s.rule.retellRest(told)
 }
 
 // checkBound checks that the buffers are bound which the plugin's exports need.

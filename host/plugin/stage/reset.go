@@ -3,6 +3,7 @@
 package stage
 
 import (
+	"math"
 	"time"
 
 	"github.com/penstock/penstock/host/plugin"
@@ -10,15 +11,16 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// Reset implements chain.Stage. The first call opens the plugin. Later ones call its rewind; a plugin that has accept but no rewind
-// is replaced by a fresh instance.
+// Reset implements chain.Stage. The first call opens the plugin. Later ones call its rewind; without that, a plugin that was told something
+// that does not stand any more is replaced by a fresh instance.
 func (s *Stage) Reset(history []scheduler.Token, prompt int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.disabled || s.closed {
 		return nil
 	}
-	s.spliced, s.prompt = 0, prompt
+	s.drafted = s.drafted[:0]
+	s.spliced, s.prompt, s.session.Logprob = 0, prompt, float32(math.NaN())
 	switch {
 	case s.instance == nil:
 		return s.endOnFault(s.open(history, s.request.Setup.Deadline(s.module.Host.Limits.SetupTime)))
@@ -29,7 +31,7 @@ func (s *Stage) Reset(history []scheduler.Token, prompt int) error {
 			err = s.instance.Fail(guest.Rewind, guest.Violationf(plugin.CauseAnswer, "%d, it must be 0", returned))
 		}
 		return s.endOnFault(err)
-	case s.module.Has(guest.Accept):
+	case s.module.Has(guest.Accept) || s.rule.cut && s.module.Has(guest.Stop):
 		if err := s.closeInstance(true); err != nil {
 			return err
 		}

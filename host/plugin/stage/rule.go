@@ -12,23 +12,33 @@ import (
 	"github.com/penstock/penstock/scheduler/answer"
 )
 
-// rule is the stop rule of a stage.
+// rule is the stop rule of a stage. Positions count the bytes of text that it was given.
 type rule struct {
 	stage *Stage
+	told  []told // what Check was given and still stands, where a fresh instance may have to be told again
+	text  []byte // of told
+
 	// The plugin answers 0 when all text so far may be shown. The scheduler gets one verdict for each token, and a token's text
 	// may take several calls.
-	released int    // bytes that the plugin released and no verdict has reported yet
+	total    int    // all text
+	released int    // that the last verdict without Hold let be shown
 	held     []byte // the text since the plugin's last 0
+	cut      bool   // some of what the instance was told does not stand any more
 }
 
-// releaseHeld counts the held text as released: the plugin shows it, or a fresh instance, which has not seen it, takes over.
-func (r *rule) releaseHeld() { r.released, r.held = r.released+len(r.held), r.held[:0] }
+// told is a token that Check was given.
+type told struct {
+	token scheduler.Token
+	end   int // of its text, in all of it
+	after int // tokens that the answer had then
+}
 
 // Check implements answer.StopRule. Text longer than the guest's buffer comes in several calls.
 func (r *rule) Check(t scheduler.Token, text string) (answer.Verdict, error) {
 	s := r.stage
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	r.remember(t, text)
 	if !s.canCall(guest.Stop) {
 		return answer.Verdict{}, nil
 	}
@@ -36,45 +46,63 @@ func (r *rule) Check(t scheduler.Token, text string) (answer.Verdict, error) {
 	for {
 		part := text[:wholeCharacters(text, len(buffer))]
 		text = text[len(part):]
-		copy(buffer, part)
-		r.held = append(r.held, part...)
-		returned, err := s.instance.Call(guest.Stop, t, int32(len(part)))
+		verdict, err := r.call(t, part)
 		if err != nil {
 			return answer.Verdict{}, s.endOnFault(err)
 		}
-		verdict, v := r.interpret(returned)
-		if v != nil {
-			return answer.Verdict{}, s.endOnFault(s.instance.Fail(guest.Stop, v))
-		}
 		if verdict.End || text == "" {
 			if !verdict.End && !verdict.Hold {
-				r.released = 0
+				r.released = r.total
 			}
 			return verdict, nil
 		}
 	}
 }
 
-// Rewind implements answer.RewindRule.
-func (r *rule) Rewind(n int) {
-	r.stage.mu.Lock()
-	defer r.stage.mu.Unlock()
-	kept := max(len(r.held)-n, 0)
-	r.released = max(r.released-(n-(len(r.held)-kept)), 0)
-	r.held = r.held[:kept]
+// call shows the guest a part of the text that fits its buffer.
+func (r *rule) call(t scheduler.Token, part string) (answer.Verdict, error) {
+	i := r.stage.instance
+	copy(i.Buffers.Text(), part)
+	r.held = append(r.held, part...)
+	r.total += len(part)
+	returned, err := i.Call(guest.Stop, t, int32(len(part)))
+	if err != nil {
+		return answer.Verdict{}, err
+	}
+	verdict, v := r.interpret(returned)
+	if v != nil {
+		return answer.Verdict{}, i.Fail(guest.Stop, v)
+	}
+	return verdict, nil
 }
 
-// interpret turns what the plugin returned into a verdict on all text since the last verdict without Hold.
+// Rewind implements answer.RewindRule.
+func (r *rule) Rewind(tokens, bytes int) {
+	r.stage.mu.Lock()
+	defer r.stage.mu.Unlock()
+	bytes = min(bytes, r.total)
+	r.forget(tokens, bytes)
+	r.total -= bytes
+	r.released = min(r.released, r.total)
+	r.held = r.held[:max(len(r.held)-bytes, 0)]
+}
+
+// interpret turns what the plugin returned into a verdict on all text since the last verdict without Hold. What that released cannot be
+// hidden any more.
 func (r *rule) interpret(returned int32) (answer.Verdict, *guest.Violation) {
 	limit := r.stage.module.Host.Limits.Held
+	endAt := func(position int) (answer.Verdict, *guest.Violation) {
+		return answer.Verdict{End: true, Show: max(position-r.released, 0)}, nil
+	}
+	zero := r.total - len(r.held) // where the plugin's last 0 was
 	switch {
 	case returned == abi.StopShow:
-		r.releaseHeld()
+		r.held = r.held[:0]
 		return answer.Verdict{}, nil
 	case returned == abi.StopEnd:
-		return answer.Verdict{End: true, Show: r.released + len(r.held)}, nil
+		return endAt(r.total)
 	case returned == abi.StopHide:
-		return answer.Verdict{End: true, Show: r.released}, nil
+		return endAt(zero)
 	case returned == abi.StopHold && len(r.held) > limit:
 		return answer.Verdict{}, guest.Violationf(plugin.CauseLimit, "%d bytes of text held back, at most %d may be", len(r.held), limit)
 	case returned == abi.StopHold:
@@ -84,7 +112,7 @@ func (r *rule) interpret(returned int32) (answer.Verdict, *guest.Violation) {
 		if n > int64(len(r.held)) || (n < int64(len(r.held)) && !utf8.RuneStart(r.held[n])) {
 			return answer.Verdict{}, guest.Violationf(plugin.CauseAnswer, "%d shows %d bytes of %d, or a part of a character", returned, n, len(r.held))
 		}
-		return answer.Verdict{End: true, Show: r.released + int(n)}, nil
+		return endAt(zero + int(n))
 	}
 	return answer.Verdict{}, guest.Violationf(plugin.CauseAnswer, "%d, it must be at most 3", returned)
 }

@@ -34,7 +34,7 @@ func TestRule_Rewind_ForgetsWhatWasTakenBack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r.(answer.RewindRule).Rewind(3)
+	r.(answer.RewindRule).Rewind(1, 3)
 	if got, err := r.Check(5, "i"); err != nil || got != (answer.Verdict{End: true, Show: 3}) {
 		t.Errorf("got %+v, %v; want the 3 bytes of dei", got, err)
 	}

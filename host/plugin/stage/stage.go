@@ -9,6 +9,7 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/guest"
 	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
@@ -38,6 +39,7 @@ type Stage struct {
 	bias     []chain.Bias
 	tokens   []scheduler.Token
 	rule     rule
+	drafted  []scheduler.Token // what the plugin has guessed to come next
 }
 
 var (
@@ -75,11 +77,22 @@ func (s *Stage) Rule() answer.StopRule {
 
 // Traits implements chain.Stage. A plugin lasts since the memory of an instance is its own.
 func (s *Stage) Traits() chain.Traits {
-	return chain.Traits{
-		Name: s.name(), Hold: s.plugin.Manifest.Hold, Lasts: true, TakesLong: true,
-		Prepares: s.module.Has(guest.Prepare), TakesRow: true, IgnoresRow: true,
+	traits := chain.Traits{
+		Name: s.name(), Hold: s.plugin.Manifest.Hold, TakeBack: s.plugin.Manifest.TakeBack, Strict: s.plugin.Manifest.StrictMask, Lasts: true, TakesLong: true,
+		Prepares: s.module.Has(guest.Prepare), Foresees: s.drafts(), TakesRow: true, IgnoresRow: true,
 		Refuse: s.Refuse, Outputs: s.outputs, Interrupt: s.Interrupt,
 	}
+	if s.module.Has(guest.Accept) && s.module.Imports(abi.ImportLogprob) {
+		traits.Logprob = s.tellLogprob
+	}
+	return traits
+}
+
+// tellLogprob is that of chain.Traits.
+func (s *Stage) tellLogprob(l float32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.session.Logprob = l
 }
 
 // Native implements chain.Stage: no.
@@ -139,6 +152,7 @@ func (s *Stage) Close() error {
 		s.plugin.Served(&s.request)
 	}
 	err := s.closeInstance(true)
+	s.session.Close()
 	s.plugin.End()
 	return err
 }

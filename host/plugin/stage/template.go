@@ -4,6 +4,7 @@ package stage
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/guest"
@@ -19,7 +20,33 @@ func Render(ctx context.Context, p *load.Plugin, messages []byte, r plugin.Reque
 
 // RenderWatched is Render with a watcher of the calls; nil: nobody watches.
 func RenderWatched(ctx context.Context, p *load.Plugin, messages []byte, r plugin.Request, w guest.Watcher) (string, error) {
-	s, err := p.Begin(&r)
+	prompt, err := emitted(ctx, p, guest.Template, messages, &r, w, func(text string) error {
+		if text == "" {
+			return fmt.Errorf("no prompt was handed to %s", abi.ImportEmit)
+		}
+		return nil
+	})
+	return prompt, err
+}
+
+// RewriteMessages lets a plugin rewrite a conversation, a JSON list of messages, in an instance of its own. Without a change it returns nil.
+// check says what is wrong with what the plugin has made, which is its fault. The error is as of Render. A nil watcher watches nothing.
+func RewriteMessages(ctx context.Context, p *load.Plugin, messages []byte, r plugin.Request, w guest.Watcher, check func([]byte) error) ([]byte, error) {
+	text, err := emitted(ctx, p, guest.Messages, messages, &r, w, func(text string) error {
+		if text == "" {
+			return nil
+		}
+		return check([]byte(text))
+	})
+	if err != nil || text == "" {
+		return nil, err
+	}
+	return []byte(text), nil
+}
+
+// emitted is what an export hands to emit, in an instance of its own that is told the messages.
+func emitted(ctx context.Context, p *load.Plugin, export guest.Export, messages []byte, r *plugin.Request, w guest.Watcher, check func(string) error) (string, error) {
+	s, err := p.Begin(r)
 	if err != nil {
 		return "", err
 	}
@@ -30,8 +57,8 @@ func RenderWatched(ctx context.Context, p *load.Plugin, messages []byte, r plugi
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = i.Close(true) }() // the prompt is there
-	for _, e := range []guest.Export{guest.Open, guest.Template} {
+	defer func() { _ = i.Close(true) }() // the text is there
+	for _, e := range []guest.Export{guest.Open, export} {
 		if !p.Module.Has(e) {
 			continue
 		}
@@ -43,9 +70,9 @@ func RenderWatched(ctx context.Context, p *load.Plugin, messages []byte, r plugi
 			return "", i.Refusal(e)
 		}
 	}
-	prompt := i.Emitted()
-	if prompt == "" {
-		return "", i.Fail(guest.Template, guest.Violationf(plugin.CauseAnswer, "no prompt was handed to %s", abi.ImportEmit))
+	text := i.Emitted()
+	if err := check(text); err != nil {
+		return "", i.Fail(export, guest.Violationf(plugin.CauseAnswer, "%v", err))
 	}
-	return prompt, nil
+	return text, nil
 }

@@ -4,6 +4,7 @@ package servingtest
 
 import (
 	"context"
+	"time"
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/sampling"
@@ -21,8 +22,13 @@ func (NoPlugins) NewPolicy(sampling.Params, serving.Ends) (serving.Policy, error
 // Renders implements serving.Plugins.
 func (NoPlugins) Renders() bool { return false }
 
+// Rewrite implements serving.Plugins: no plugin rewrites a conversation.
+func (NoPlugins) Rewrite(_ context.Context, _ sampling.Params, _ time.Time, m []chat.Message) ([]chat.Message, error) {
+	return m, nil
+}
+
 // Render implements serving.Plugins: no plugin writes a prompt.
-func (NoPlugins) Render(context.Context, sampling.Params, []chat.Message) (*string, error) {
+func (NoPlugins) Render(context.Context, sampling.Params, time.Time, []chat.Message) (*string, error) {
 	return nil, nil
 }
 

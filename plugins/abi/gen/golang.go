@@ -208,7 +208,7 @@ func goType(v table.Value) string {
 	if v.Access != table.None {
 		return "unsafe.Pointer"
 	}
-	return strings.Replace(string(v.Type), "i", "int", 1)
+	return strings.NewReplacer("i", "int", "f", "float").Replace(string(v.Type))
 }
 
 func names(params []table.Value) string {

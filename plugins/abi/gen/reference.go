@@ -60,6 +60,9 @@ func referenceExports(b *bytes.Buffer, t table.Table) {
 		if f.Worked != "" {
 			fmt.Fprintf(b, "\n*Worked:* %s\n", f.Worked)
 		}
+		if f.Added {
+			fmt.Fprintf(b, "\nNot in v1 at first: name it in the manifest's `optional`, so that hosts without it load the plugin; see *growth*.\n")
+		}
 		optional := ""
 		if f.Optional {
 			optional = " Optional."
@@ -152,6 +155,11 @@ func referenceFeatures(b *bytes.Buffer, t table.Table) {
 	for _, f := range t.Imports {
 		if f.Added {
 			fmt.Fprintf(b, "| `%s` | the import [`%s`](#%s), from `%s` |\n", f.Name, f.Name, f.Name, table.Optional)
+		}
+	}
+	for _, f := range t.Exports {
+		if f.Added {
+			fmt.Fprintf(b, "| `%s` | the export [`%s`](#%s) |\n", f.Name, f.Name, f.Name)
 		}
 	}
 	for _, f := range t.Features {

@@ -65,7 +65,11 @@ func rustNative(t table.Table) ([]byte, error) {
 	b.WriteString("}\n\n/// A host that has nothing: every answer is 0 and nothing is written.\npub const ABSENT: Host = Host {\n")
 	for _, f := range t.Imports {
 		body := "{}"
-		if f.Result != "" {
+		switch f.Result {
+		case "":
+		case table.F32:
+			body = "0.0"
+		default:
 			body = "0"
 		}
 		fmt.Fprintf(&b, "    %s: |%s| %s,\n", f.Name, strings.TrimSuffix(strings.Repeat("_, ", len(f.Params)), ", "), body)

@@ -34,6 +34,13 @@ func lifeExports() []Func {
 				"A declared view that is unbound afterwards is a fault.",
 		},
 		{
+			Name: "penstock_messages", Result: I32, Optional: true, Added: true, When: "before `penstock_template` and the model's own template, in an instance of its own", Fuel: setupFuel,
+			Doc: "May rewrite the conversation: reads `messages` and hands other messages, a JSON list of the same shape, to `emit`; without that they stay as they are. 0 means success. " +
+				"Anything else refuses the request; give the reason to `fail` before. Then the model's own template, or the template among the request's plugins, makes the prompt of them. " +
+				"Of several plugins each gets what the one before it in the request has made. What is no list of messages is a fault. A request without messages that names such a plugin is refused with a 400 on `plugins`.",
+			Worked: "`messages` gives `[{\"role\":\"user\",\"content\":\"I am Ann\"}]`. Handing `[{\"role\":\"user\",\"content\":\"I am [name]\"}]` (41 bytes) to `emit` has the model read that instead.",
+		},
+		{
 			Name: "penstock_template", Result: I32, When: "before queueing, in an instance of its own", Fuel: setupFuel,
 			Doc: "Turns `messages` into the prompt's text and hands it to `emit`. 0 means success. Anything else refuses the request; give the reason to `fail` before. " +
 				"A request without messages that names a template plugin is refused with a 400 on `plugins`.",
@@ -84,9 +91,19 @@ func hookExports() []Func {
 			Worked: "After an answer 0 came \"Hel\" (answer 3, hold) and \"lo#\". Returning −6 shows \"Hello\" (5 bytes) and ends; returning 2 shows neither piece.",
 		},
 		{
+			Name: "penstock_draft", Params: []Value{{Name: "n", Type: I32}}, Result: I32, Optional: true, Added: true, When: "after `accept`, before the next forward pass", Fuel: hookFuel,
+			Doc: "May guess how the answer goes on: writes at most `n` tokens into the bound splice buffer, from token[0] on, and returns how many; 0 guesses nothing. The next pass computes them together, " +
+				"and the answer takes those that it would have drawn anyway, so what it says does not depend on the guess. The host need not use it: it counts how often guesses are right, and what a longer pass costs. " +
+				"Less than 0, more than `n`, more than fit and what is no token are faults.",
+			Worked: "The prompt has … 17, 4, 9, 30, 8 and the answer ends with 17, 4: writing 9, 30, 8 and returning 3 has one pass compute the three, if n is 3 or more.",
+		},
+		{
 			Name: "penstock_rewind", Params: []Value{{Name: "len", Type: I32}}, Result: I32, Optional: true, When: "when tokens were taken back", Fuel: hookFuel,
 			Doc: "The history is now `len` tokens long, prompt included. Called for another plugin's splice, a user's rewind, injection or fork, and rejected speculation. " +
-				"0 on success; anything else is a fault. A plugin with `accept` but without this gets a fresh instance instead, replayed through `accept` with its answers ignored.",
+				"0 on success; anything else is a fault. A plugin with `accept` but without this gets a fresh instance instead, replayed through `accept` with its answers ignored. " +
+				"So does one with `stop` and without this, where text that it was shown was taken back, and each such instance is also shown again, through `stop`, the text that still stands (feature `stop_replay`). " +
+				"What these calls answer changes only what the plugin holds back.",
+			Worked: "A stop rule was shown \"One. \", \"Two. \" and \"Thr\", and the user takes the last two tokens back: a fresh instance is shown \"One. \" again, and next what comes in the place of \"Two. \".",
 		},
 	}
 }

@@ -21,7 +21,11 @@ func answerGroups() []Group {
 			Prefix: "sample", Title: "sample answers",
 			Doc: "Any answer ≥ 0 is the id of the chosen token. With the feature `sample_keep` an answer −1 − k, k ≥ 1, keeps the first k candidates " +
 				"of the view as they were shown, and the chain goes on; the view is not read back.",
-			Constants: []Constant{{"edited", -1, "the view was edited, or left as it is; the chain goes on"}},
+			Constants: []Constant{
+				{"edited", -1, "the view was edited, or left as it is; the chain goes on"},
+				{"biased", -2147483648, "the entries of the bias buffer are added to the logits as the stages before left them, and the chain goes on; the view is not read back, and nothing is truncated (feature `sample_bias`). " +
+					"An entry for a token that those stages dropped does nothing. No logit becomes larger than the largest number. It is a fault where no token is left above −inf"},
+			},
 		},
 		{
 			Prefix: "accept", Title: "accept codes", Doc: "Answers of `penstock_accept`; any other is a fault.",
@@ -53,6 +57,18 @@ func argumentGroups() []Group {
 				{"max_tokens", 1, "tokens to generate at most"},
 				{"context_size", 2, "tokens that fit the slot"},
 				{"seed", 3, "seed of the choice this instance serves"},
+				{"time", 4, "when the request came, in milliseconds since 1970 (UTC). It stays the same in a replay. −1 where it is not known (feature `param_time`)"},
+				{"choice", 5, "which of the answers to its prompt this one is, from 0 (feature `param_choice`)"},
+				{"choices", 6, "how many answers there are to its prompt: a request's `n` (feature `param_choice`)"},
+			},
+		},
+		{
+			Prefix: "part", Title: "parts", Doc: "Result of `part`.",
+			Constants: []Constant{
+				{"content", 0, "what the model says"},
+				{"reasoning", 1, "what it thinks before"},
+				{"tool_call", 2, "a call of a tool, with its arguments"},
+				{"unknown", -1, "the host cannot tell, or there is no request"},
 			},
 		},
 		{

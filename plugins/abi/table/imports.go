@@ -31,7 +31,7 @@ func requestImports() []Func {
 		},
 		{
 			Name: "messages", Params: []Value{outPtr, limit}, Result: I32, Fuel: perByte,
-			Doc: "The conversation as JSON, for `penstock_template`; empty elsewhere. Returns its length in bytes.",
+			Doc: "The conversation as JSON, for `penstock_template` and `penstock_messages`; empty elsewhere. Returns its length in bytes.",
 		},
 		{
 			Name: "history", Params: []Value{{Name: "from", Type: I32}, outPtr, limit}, Result: I32, Fuel: perByte,
@@ -39,6 +39,13 @@ func requestImports() []Func {
 				"In `prepare` and `sample` the history holds all tokens accepted so far; in `accept` and `stop` it includes the token.",
 			Worked: "A prompt of 12 tokens and 3 generated: `history(0, ptr, 64)` returns 15 and writes 60 bytes; `history(12, ptr, 64)` returns 3; `history(-1, ptr, 1)` returns 1 and writes the last; " +
 				"`history(15, ptr, 64)` returns 0, as any later index does; `history(0, 0, 0)` only counts.",
+		},
+		{
+			Name: "text", Added: true, Params: []Value{{Name: "from", Type: I32}, outPtr, limit}, Result: I32, Fuel: "1 for each 4 tokens of the answer, and bytes / 16",
+			Doc: "The answer's text so far, in UTF-8, from byte `from` on; a negative `from` counts back from the end. It is what the tokens of `history` after the prompt show, as `piece` gives them, " +
+				"so it is right whatever was taken back, injected or spliced. A character that is not whole yet is not in it, and what can be no character is U+FFFD. " +
+				"In `stop` it may be ahead of what `stop` was shown, where another plugin's `hold` keeps that back. Returns its length in bytes, from `from` on.",
+			Worked: "The tokens of the answer show \"na\", the first byte of \"ï\", its second byte and \"ve\". `text(0, ptr, 64)` returns 2 after the second token, 4 after the third and 6 in the end; `text(-2, ptr, 64)` then returns 2 and writes \"ve\".",
 		},
 		{
 			Name: "feature", Params: []Value{inPtr, length}, Result: I32, Fuel: perByte,
@@ -49,6 +56,19 @@ func requestImports() []Func {
 		{
 			Name: "param", Params: []Value{kind}, Result: I64,
 			Doc: "A number of the request, see *param kinds*; −1 for an unknown kind.",
+		},
+		{
+			Name: "logprob", Added: true, Result: F32,
+			Doc: "In `penstock_accept` the natural logarithm of the probability that the model gave the accepted token: of the raw row, before masks, biases and samplers, as a client's `logprobs` has it. " +
+				"NaN where there is no row of its own: for tokens that a client injected, that came by a splice, or that follow the first of a forced run; and outside `penstock_accept`. " +
+				"A plugin that imports it costs a copy of the row and a pass over it for each token of its answers.",
+			Worked: "Of two tokens, with the logits 1 and 0, the second is accepted: −ln(1 + e), which is −1.3132617.",
+		},
+		{
+			Name: "part", Added: true, Result: I32, Fuel: "5,000, 1 for each 4 tokens of the answer, and 16 × bytes of its text",
+			Doc: "Which part of an answer to a conversation its text ends in, see *parts*: as the API takes answers apart. In `accept` and `stop` that is the part of the token, in `prepare` and `sample` that of what came last; " +
+				"a tag between two parts belongs to the one before it, until there is text after it. An answer to a prompt without messages is content.",
+			Worked: "The text so far is `<think>Hm`: 1. After `<think>Hm</think>` it is 1 still, and after `<think>Hm</think>Hello` it is 0.",
 		},
 		{
 			Name: "request", Added: true, Params: []Value{outPtr, limit}, Result: I32, Fuel: "2,000, and bytes / 16",
@@ -115,7 +135,7 @@ func resultImports() []Func {
 		},
 		{
 			Name: "emit", Params: []Value{inPtr, length}, Fuel: perByte,
-			Doc: "Appends to the result of `penstock_describe` or `penstock_template`. In any other export it is a fault.",
+			Doc: "Appends to the result of `penstock_describe`, `penstock_messages` or `penstock_template`. In any other export it is a fault.",
 		},
 		{
 			Name: "fail", Params: []Value{inPtr, length}, Fuel: perByte,

@@ -40,6 +40,8 @@ func limits() []Limit {
 		{"faults", 5, "faults a minute", "the client waits, see *faults*"},
 		{"candidates", 4096, "candidates", "most that a manifest may ask for; at least 1"},
 		{"default_candidates", 256, "candidates", "used where the manifest names none"},
+		{"draft", 16, "tokens", "most that `penstock_draft` is asked for"},
+		{"take_back", 1000000, "tokens", "most that a manifest may ask for"},
 		{"hold", 256, "tokens", "most that a manifest may hold; at least 0"},
 		{"schema_depth", 64, "levels", "deepest config schema of a manifest"},
 		{"name_bytes", 64, "bytes", "longest name of a plugin, `[a-z0-9][a-z0-9._-]{0,63}`"},

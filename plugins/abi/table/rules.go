@@ -28,9 +28,15 @@ const order = `1. When a request is submitted, its configuration is checked agai
    A token that a plugin forces or chooses, and every token of a forced run or a splice, is tested against the request's grammar before anything
    is accepted; a violation is that plugin's fault. With ` + "`on_error: skip`" + ` the answer goes on as if the plugin had not asked: the
    next plugin's forced token counts, the chain goes on after it, nothing is taken back.
+   Masks do not bind what a plugin forces, chooses or splices, unless the manifest of the masking plugin has ` + "`strict_mask`" + `. Then each such
+   token of another plugin is tested against its mask, and a violation is the fault (a conflict) of the plugin that asked for the token.
+   For the tokens of a run or a splice after the first, the ` + "`prepare`" + ` of the masking plugin is called again, once before each; a violation
+   there ends the run or the splice, whose tokens before it stay. *Worked:* a plugin whose mask allows tokens 5 and 6 stands beside one that
+   forces 5, 9: 5 is accepted, then the other is at fault; with ` + "`on_error: skip`" + ` the answer goes on after 5.
 6. Plugins are asked to ` + "`accept`" + ` in chain order. The first that answers 2 wins, and later ones are not asked. Every other plugin
    is told through ` + "`rewind`" + `. An end token in a splice ends the answer. A request may compute at most 2 × n + 256 tokens before a
    splice, including those taken back. Here n is max_tokens, or the room in the context if that is less or max_tokens is 0.
+   The largest ` + "`take_back`" + ` of the request's plugins is added. *Worked:* with max_tokens 100 and a plugin with ` + "`\"take_back\": 5000`" + ` they are 5,456.
 7. Tokens that a plugin with ` + "`\"hold\": h`" + ` may still take back have not been shown: the stream runs h tokens behind. After a splice that
    makes the answer shorter, or a user's rewind, it runs fewer behind until as many tokens have come again. A splice may reach tokens that
    were shown then: over the WebSocket the client is told; in a REST answer their text stays.
@@ -83,6 +89,8 @@ const manifest = "```json\n" + `{"name": "min-p", "version": "1.0.0", "summary":
 | ` + "`view`" + ` | ` + "`candidates`, `logits`, `none`" + ` | ` + "`candidates`" + ` with ` + "`penstock_sample`, else `none`" + ` |
 | ` + "`candidates`" + ` | 1–4096 | 256 |
 | ` + "`hold`" + ` | 0–256 tokens | 0 |
+| ` + "`take_back`" + ` | 0–1,000,000 tokens that an answer with the plugin may compute beyond what is allowed without (feature ` + "`take_back`" + `): for a plugin that searches, and takes many tokens back for each that stays | 0 |
+| ` + "`strict_mask`" + ` | ` + "`true`, `false`" + `: tokens that other plugins force, choose or splice must be allowed by the plugin's mask (feature ` + "`strict_mask`" + `) | ` + "`false`" + ` |
 | ` + "`place`" + ` | ` + "`first`, `last`" + `: where the plugin stands in chains that do not name it | ` + "`last`" + ` with the candidates view, else ` + "`first`" + ` |
 | ` + "`config_schema`" + ` | a JSON schema that compiles, at most 64 levels deep, with at most 10,000 values and regular expressions of at most 100,000 instructions together, whose defaults fit it, and against which a value is checked in bounded time | any object |
 | ` + "`optional`" + ` | a list of names ` + "`penstock_…`" + `: exports that the plugin has for hosts that know them | none |

@@ -26,6 +26,7 @@ type Type string
 const (
 	I32 Type = "i32"
 	I64 Type = "i64"
+	F32 Type = "f32"
 )
 
 // Access says what the host does with the memory that a pointer names.
@@ -52,7 +53,7 @@ type Func struct {
 	Params   []Value
 	Result   Type   // empty where the function returns nothing
 	Optional bool   // for exports: a plugin may leave it out although it has others of its kind
-	Added    bool   // for imports: not in v1 at first, so plugins import it from Optional and ask feature
+	Added    bool   // not in v1 at first: plugins import it from Optional and ask feature, or name the export in the manifest's optional
 	When     string // for exports: when the host calls it, in a few words
 	Doc      string // semantics, in Markdown
 	Fuel     string // which fuel limit holds (exports), or what a call costs (imports)

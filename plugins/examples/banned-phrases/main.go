@@ -11,10 +11,11 @@ import (
 const hold = 32
 
 var _ = penstock.Register[banned](penstock.Manifest{
-	Name:    "banned-phrases",
-	Version: "1.0.0",
-	Summary: "keeps phrases out of the answer by going back to where they began",
-	Hold:    hold,
+	Name:     "banned-phrases",
+	Version:  "1.0.0",
+	Summary:  "keeps phrases out of the answer by going back to where they began",
+	Hold:     hold,
+	TakeBack: 100 * hold, // there may be many ways to a phrase
 	ConfigSchema: `{
 		"type": "object",
 		"additionalProperties": false,

@@ -9,7 +9,7 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/plugintest"
 )
 
-func TestRepetition_Stop_EndsAtTheLastTime(t *testing.T) {
+func TestRepetition_Accept_EndsAtTheLastTime(t *testing.T) {
 	for name, c := range map[string]struct {
 		config string
 		answer []penstock.Token
@@ -26,12 +26,9 @@ func TestRepetition_Stop_EndsAtTheLastTime(t *testing.T) {
 			s := plugintest.Open[repetition](t, plugintest.Request{Config: c.config, Prompt: []penstock.Token{4, 4, 4, 4}})
 			got := 0
 			for i, token := range c.answer {
-				s.Accept(token)
-				if answer := s.Stop(token, "x"); answer == penstock.End {
+				if s.Accept(token).Stop {
 					got = i + 1
 					break
-				} else if answer != penstock.Show {
-					t.Fatalf("answered %d", answer)
 				}
 			}
 			if got != c.want {
@@ -41,16 +38,55 @@ func TestRepetition_Stop_EndsAtTheLastTime(t *testing.T) {
 	}
 }
 
-// TestRepetition_Stop_TakenBack tells that tokens which were taken back do not count.
-func TestRepetition_Stop_TakenBack(t *testing.T) {
+// TestRepetition_Accept_TakenBack tells that tokens which were taken back do not count.
+func TestRepetition_Accept_TakenBack(t *testing.T) {
 	s := plugintest.Open[repetition](t, plugintest.Request{Config: `{"tokens":2,"times":2}`})
 	for _, token := range []penstock.Token{1, 2, 1} {
 		s.Accept(token)
-		s.Stop(token, "x")
 	}
 	s.Rewind(1)
+	if s.Accept(2).Stop {
+		t.Error("it ends the answer though only one run is left")
+	}
+}
+
+// A loop is taken back to the beginning of its last run, whose first token is banned there, as long as the tries last.
+func TestRepetition_Accept_GoesBack(t *testing.T) {
+	s := plugintest.Open[repetition](t, plugintest.Request{Config: `{"tokens":2,"times":2,"then":"go_back","tries":2}`, Pieces: make([]string, 10), Prompt: []penstock.Token{7}})
+	banned := func(want ...penstock.Token) {
+		t.Helper()
+		bias := s.Prepare().Bias
+		for _, token := range want {
+			if _, ok := bias[token]; !ok {
+				t.Errorf("of %v, token %d is not banned", s.History, token)
+			}
+		}
+		if len(bias) != len(want) {
+			t.Errorf("of %v, %v are banned", s.History, bias)
+		}
+	}
+	for _, token := range []penstock.Token{1, 2, 1} {
+		if a := s.Accept(token); a.Splice || a.Stop {
+			t.Fatalf("%d: %+v", token, a)
+		}
+	}
+	if a := s.Accept(2); !a.Splice || a.Backtrack != 2 || len(s.History) != 3 {
+		t.Fatalf("%+v, %v", a, s.History)
+	}
+	banned(1)
+	s.Accept(3)
+	banned()
 	s.Accept(2)
-	if answer := s.Stop(2, "x"); answer != penstock.Show {
-		t.Errorf("answered %d though only one run is left", answer)
+	if a := s.Accept(3); !a.Splice || len(s.History) != 4 {
+		t.Fatalf("%+v, %v", a, s.History)
+	}
+	banned(2)
+	s.Rewind(3)
+	banned(1)
+	for _, token := range []penstock.Token{5, 1, 5} {
+		s.Accept(token)
+	}
+	if a := s.Accept(1); !a.Stop {
+		t.Errorf("after the last try: %+v", a)
 	}
 }

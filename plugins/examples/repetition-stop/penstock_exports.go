@@ -7,11 +7,15 @@ package main
 import (
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 
-	_ "github.com/penstock/penstock/plugins/sdk/go/export/stop"
+	_ "github.com/penstock/penstock/plugins/sdk/go/export/accept"
+	_ "github.com/penstock/penstock/plugins/sdk/go/export/prepare"
+	_ "github.com/penstock/penstock/plugins/sdk/go/export/rewind"
 )
 
 // A method that is not as the SDK wants it is an error here.
 var (
-	_ penstock.Opener  = (*repetition)(nil)
-	_ penstock.Stopper = (*repetition)(nil)
+	_ penstock.Opener   = (*repetition)(nil)
+	_ penstock.Preparer = (*repetition)(nil)
+	_ penstock.Accepter = (*repetition)(nil)
+	_ penstock.Rewinder = (*repetition)(nil)
 )

@@ -28,6 +28,7 @@ impl Plugin for JsonSchema {
         summary: "Answers with JSON that fits a schema, closed before max_tokens",
         config_schema: r#"{"type":"object","required":["schema"],"additionalProperties":false,
             "properties":{"schema":{"type":["object","boolean"]}}}"#,
+        strict_mask: true, // what others force must fit, too
         ..Manifest::DEFAULT
     };
 

@@ -35,6 +35,12 @@ func setSplice(backtrack int, tokens []Token) {
 	}
 }
 
+// draft writes a guess into the buffer, as much as there is room for.
+func draft(d Drafter, most int32) int32 {
+	tokens := d.Draft(int(most))
+	return int32(copy(splice[2:2+most], tokens))
+}
+
 func beginAccept(value any) {
 	guest.Accept = nil
 	if a, ok := value.(Accepter); ok {
@@ -43,7 +49,7 @@ func beginAccept(value any) {
 }
 
 func bindSplice() bool {
-	if guest.Accept == nil && guest.Prepare == nil {
+	if guest.Accept == nil && guest.Prepare == nil && guest.Draft == nil {
 		return true
 	}
 	room := manifest.Splice

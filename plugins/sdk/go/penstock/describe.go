@@ -34,12 +34,12 @@ func describe(m *Manifest, value any) (text []byte, wrong string) {
 	switch has := pointsOf(value); {
 	case samples && rows:
 		return nil, "the plugin's type has both Sample and SampleRow: a plugin sees the candidates or the whole row. Take one out"
-	case has&(guest.HasRender|guest.HasPrepare|guest.HasSample|guest.HasAccept|guest.HasStop) == 0:
-		return nil, "the plugin's type has none of the methods Render, Prepare, Sample, SampleRow, Accept and Stop, or not as the SDK wants them: it would do nothing"
+	case has&(guest.HasRewrite|guest.HasDraft|guest.HasRender|guest.HasPrepare|guest.HasSample|guest.HasAccept|guest.HasStop) == 0:
+		return nil, "the plugin's type has none of the methods Rewrite, Render, Prepare, Sample, SampleRow, Accept, Draft and Stop, or not as the SDK wants them: it would do nothing"
 	case has != guest.Exported:
 		return nil, exportsWrong(has) + ". Run `penstock plugin exports` in the plugin's folder and build it again"
 	}
-	return m.json(rows), ""
+	return m.json(rows, pointsOf(value)), ""
 }
 
 // pointsOf are the extension points that a plugin's type has methods for.
@@ -51,6 +51,7 @@ func pointsOf(value any) (has guest.Points) {
 		{is[Warmer](value), guest.HasWarm}, {is[Renderer](value), guest.HasRender}, {is[Preparer](value), guest.HasPrepare},
 		{is[Sampler](value) || is[RowSampler](value), guest.HasSample}, {is[Accepter](value), guest.HasAccept},
 		{is[Stopper](value), guest.HasStop}, {is[Rewinder](value), guest.HasRewind}, {is[Closer](value), guest.HasClose},
+		{is[Rewriter](value), guest.HasRewrite}, {is[Drafter](value), guest.HasDraft},
 	} {
 		if x.found {
 			has |= x.point
@@ -66,8 +67,8 @@ func is[I any](value any) bool {
 
 // exportsWrong names the first method without an export, or export without a method.
 func exportsWrong(has guest.Points) string {
-	method := [...]string{"Warm", "Render", "Prepare", "Sample or SampleRow", "Accept", "Stop", "Rewind", "Close"}
-	export := [...]string{"warm", "template", "prepare", "sample", "accept", "stop", "rewind", "close"}
+	method := [...]string{"Warm", "Render", "Prepare", "Sample or SampleRow", "Accept", "Stop", "Rewind", "Close", "Rewrite", "Draft"}
+	export := [...]string{"warm", "template", "prepare", "sample", "accept", "stop", "rewind", "close", "messages", "draft"}
 	for i := range method {
 		bit := guest.Points(1) << i
 		if has&bit != 0 && guest.Exported&bit == 0 {

@@ -2,7 +2,10 @@
 
 package penstock
 
-import "github.com/penstock/penstock/plugins/sdk/go/json"
+import (
+	"github.com/penstock/penstock/plugins/sdk/go/internal/guest"
+	"github.com/penstock/penstock/plugins/sdk/go/json"
+)
 
 // View is what a sampler gets to see. It follows from the plugin's method: Sample sees candidates, SampleRow the whole row.
 type View string
@@ -27,15 +30,17 @@ type Manifest struct {
 	View         View   // None, or empty: what the method says
 	Candidates   int    // how many candidates Sample sees at most, 1 to 4,096; 0 means 256
 	Hold         int    // how many tokens the plugin may take back, 0 to 256; the stream runs that far behind
+	TakeBack     int    // how many tokens more than usual an answer may compute, 0 to 1,000,000: for a plugin that takes many back for each that stays
+	StrictMask   bool   // what other plugins force, choose or splice must be allowed by Prepare's mask; else they are at fault
 	Place        Place  // where it stands in chains that do not name it
 	ConfigSchema string // a JSON schema that the host checks a request's config against; empty allows any object
 
-	Biases int // how many biases Prepare sets at most; 0 means 256
+	Biases int // how many biases Prepare, or Sample, sets at most; 0 means 256
 	Splice int // how many tokens a Force or a Splice has at most; 0 means 256
 }
 
 // json writes what penstock_describe hands over. Fields with their zero value are left to the host.
-func (m *Manifest) json(rows bool) []byte {
+func (m *Manifest) json(rows bool, has guest.Points) []byte {
 	view := m.View
 	if rows && view == "" {
 		view = "logits"
@@ -47,11 +52,18 @@ func (m *Manifest) json(rows bool) []byte {
 	b = appendText(b, `,"place":`, string(m.Place))
 	b = appendNumber(b, `,"candidates":`, m.Candidates)
 	b = appendNumber(b, `,"hold":`, m.Hold)
+	b = appendNumber(b, `,"take_back":`, m.TakeBack)
+	if m.StrictMask {
+		b = append(b, `,"strict_mask":true`...)
+	}
 	if m.ConfigSchema != "" {
 		b = append(append(b, `,"config_schema":`...), m.ConfigSchema...)
 	}
-	return append(b, '}')
+	return append(append(b, optional[has/guest.HasRewrite&3]...), '}')
 }
+
+// optional names the exports that a host may be too old for: it loads the plugin all the same.
+var optional = [...]string{"", `,"optional":["penstock_messages"]`, `,"optional":["penstock_draft"]`, `,"optional":["penstock_messages","penstock_draft"]`}
 
 //go:noinline
 func appendText(b []byte, field, text string) []byte {

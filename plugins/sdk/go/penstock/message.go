@@ -32,6 +32,45 @@ func render(r Renderer) int32 {
 	return 0
 }
 
+func rewrite(r Rewriter) int32 {
+	conversation, err := parse(read(func(p unsafe.Pointer, limit int32) int32 { return abi.Messages(p, limit) }))
+	if err != nil {
+		return refuse(err)
+	}
+	if conversation, err = r.Rewrite(conversation); err != nil {
+		return refuse(err)
+	}
+	text := []byte{'['}
+	for i := range conversation {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		if text, err = conversation[i].append(text); err != nil {
+			return refuse(err)
+		}
+	}
+	emit(append(text, ']'))
+	return 0
+}
+
+// others are what a message may have besides role and content.
+var others = [...]string{"reasoning_content", "name", "tool_calls", "tool_call_id"}
+
+// append writes the message as JSON: role and content as they are now, and the rest as it was.
+func (m *Message) append(b []byte) (_ []byte, err error) {
+	b = json.AppendText(append(b, `{"role":`...), m.Role)
+	b = json.AppendText(append(b, `,"content":`...), m.Content)
+	for _, name := range others {
+		if v := m.Value.Get(name); v.Kind() != json.Null {
+			b = append(json.AppendText(append(b, ','), name), ':')
+			if b, err = json.Append(b, v); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return append(b, '}'), nil
+}
+
 // parse reads the messages; content may be a text or a list of parts, of which those with a text count.
 func parse(text []byte) ([]Message, error) {
 	list, err := json.Parse(text)

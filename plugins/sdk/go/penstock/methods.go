@@ -16,6 +16,20 @@ type Warmer interface {
 	Warm(v *Vocabulary) error
 }
 
+// Rewriter rewrites conversations before they become prompts.
+type Rewriter interface {
+	// Rewrite gives the messages that the model is to read instead: those it was given, changed, with others between or without some. The
+	// model's own template makes the prompt of them. An error refuses the request.
+	Rewrite(conversation []Message) ([]Message, error)
+}
+
+// Drafter guesses how the answer goes on.
+type Drafter interface {
+	// Draft gives at most so many tokens that are likely to come next; none is a guess, too. The model computes them together, and the
+	// answer takes those that it would have had anyway, so a wrong guess changes nothing but the speed.
+	Draft(most int) []Token
+}
+
 // Renderer turns conversations into prompts.
 type Renderer interface {
 	// Render gives the prompt's text, which must not be empty. An error refuses the request.
@@ -45,7 +59,8 @@ type RowSampler interface {
 
 // Accepter follows the tokens.
 //
-// A plugin without the method Rewind is begun anew, and told all tokens again, whenever others take tokens back.
+// A plugin without the method Rewind is begun anew, told all tokens and shown all text again, whenever others take tokens back. So what it
+// keeps is always that of the answer as it stands.
 type Accepter interface {
 	// Accept gets each token once it is chosen, by whatever stage. The tokens of the plugin's own Splice are accepted too; another
 	// Splice is no answer to those.
@@ -53,13 +68,18 @@ type Accepter interface {
 }
 
 // Stopper decides from the text when an answer is complete.
+//
+// A plugin without the method Rewind is begun anew, and shown again the text that still stands, whenever text that it was shown is taken
+// back. So it may count what it sees.
 type Stopper interface {
 	// Stop gets each token with the text that is new: whole characters, each once, perhaps none. A long text comes in several
 	// calls. It must not keep the text.
 	Stop(t Token, text []byte) Verdict
 }
 
-// Rewinder learns of tokens that others took back: another plugin's Splice, or a user who goes back, inserts or branches off.
+// Rewinder learns of tokens that others took back: another plugin's Splice, or a user who goes back, inserts or branches off. Leave it out
+// unless going back is cheaper than beginning anew: without it the host sees to it that the plugin knows the answer as it stands. With it
+// the plugin has to undo all that it has kept, of tokens and of text; History and AnswerText have what is left.
 type Rewinder interface {
 	// Rewind tells that the history is now n tokens long, prompt included. An error ends the request.
 	Rewind(n int) error

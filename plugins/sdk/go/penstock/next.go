@@ -12,7 +12,6 @@ import (
 // Next is what is to hold for the next token. What is not touched does not apply.
 type Next struct {
 	mask   Mask
-	biases []uint32 // how many, then token and amount of each
 	filled int32
 }
 
@@ -25,13 +24,10 @@ func (n *Next) Mask() *Mask {
 // Bias adds an amount to a token's logit; −Inf bans the token. It returns false where there is no room for another: a manifest's
 // Biases says for how many there is.
 func (n *Next) Bias(t Token, amount float32) bool {
-	at := 1 + 2*int(n.biases[0])
-	if at+2 > len(n.biases) {
+	if !addBias(t, amount) {
 		return false
 	}
 	n.filled |= abi.PrepareBias
-	n.biases[at], n.biases[at+1] = t, math.Float32bits(amount)
-	n.biases[0]++
 	return true
 }
 
@@ -104,19 +100,14 @@ const defaultRoom = 256
 
 func bindNext() bool {
 	if guest.Prepare == nil {
-		return true
-	}
-	room := manifest.Biases
-	if room == 0 {
-		room = defaultRoom
+		return bindBias()
 	}
 	next.mask.words = words(abi.BufferMask, max(1, (VocabSize()+31)/32))
-	next.biases = words(abi.BufferBias, 1+2*room)
-	return next.mask.words != nil && next.biases != nil
+	return next.mask.words != nil && bindBias()
 }
 
 func prepare() int32 {
-	next.filled, next.biases[0] = 0, 0
+	next.filled, biases[0] = 0, 0
 	if later == nil || !later(&next) {
 		preparer.Prepare(&next)
 	}

@@ -53,6 +53,13 @@ func beginLife(value any) {
 	if r, ok := value.(Rewinder); ok {
 		guest.Rewind = func(size int32) int32 { return refuse(r.Rewind(int(size))) }
 	}
+	guest.Rewrite, guest.Draft = nil, nil
+	if r, ok := value.(Rewriter); ok {
+		guest.Rewrite = func() int32 { return rewrite(r) }
+	}
+	if d, ok := value.(Drafter); ok {
+		guest.Draft = func(n int32) int32 { return draft(d, n) }
+	}
 	if r, ok := value.(Renderer); ok {
 		guest.Render = func() int32 { return render(r) }
 	}

@@ -16,9 +16,12 @@ type Request struct {
 	// the request left out has the schema's default. It is an object.
 	Config       json.Value
 	PromptTokens int    // tokens of the prompt
-	MaxTokens    int    // tokens to generate at most
+	MaxTokens    int    // tokens to generate at most; 0: the request sets no limit, and the answer may go on until the context is full
 	ContextSize  int    // tokens, prompt included, that the model can take
 	Seed         uint64 // of the choice that this plugin serves
+	Time         int64  // when the request came, in milliseconds since 1970 (UTC), for time.UnixMilli; 0 on a host that does not tell
+	Choice       int    // which of the answers to its prompt this one is, from 0
+	Choices      int    // how many there are: a request's n; 1 on a host that does not tell
 }
 
 // Sampling is the request's sampling parameters, an object with the names of a request's body, such as temperature and top_k. A
@@ -53,6 +56,9 @@ func readRequest() (*Request, error) {
 		MaxTokens:    int(abi.Param(abi.ParamMaxTokens)),
 		ContextSize:  int(abi.Param(abi.ParamContextSize)),
 		Seed:         uint64(abi.Param(abi.ParamSeed)),
+		Time:         max(0, abi.Param(abi.ParamTime)),
+		Choice:       max(0, int(abi.Param(abi.ParamChoice))),
+		Choices:      max(1, int(abi.Param(abi.ParamChoices))),
 	}, nil
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/internal/guest"
 )
 
-// Choice is what a sampler decided; Edited, or what Keep or Take gives.
+// Choice is what a sampler decided; Edited, Biased, or what Keep or Take gives.
 type Choice int32
 
 // Edited leaves the choice to later stages: the view was edited, or left as it is.
@@ -87,7 +87,11 @@ func bindView() bool {
 func sampleCandidates(n int32) int32 {
 	c := &view.candidates
 	c.ids, c.logits = view.ids[:n], view.logits[:n]
+	biases[0] = 0
 	choice := view.sampler.Sample(c)
+	if choice == Biased {
+		return biasedNow(c.ids, c.logits)
+	}
 	if choice < Edited && !view.keeps {
 		for i := int(-1 - choice); i < len(c.logits); i++ {
 			c.logits[i] = banned
@@ -99,7 +103,12 @@ func sampleCandidates(n int32) int32 {
 
 func sampleRow(n int32) int32 {
 	view.whole.logits = view.logits[:n]
-	return int32(view.row.SampleRow(&view.whole))
+	biases[0] = 0
+	choice := view.row.SampleRow(&view.whole)
+	if choice == Biased {
+		return biasedNow(nil, view.whole.logits)
+	}
+	return int32(choice)
 }
 
 var banned = float32(math.Inf(-1))

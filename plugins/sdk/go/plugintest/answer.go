@@ -23,6 +23,7 @@ type Accepted struct {
 func (s *Session) Accept(t penstock.Token) Accepted {
 	s.t.Helper()
 	a := s.accept(t, true)
+	s.Logprob = nil
 	for _, t := range a.Tokens {
 		a.Stop = s.accept(t, true).Stop || a.Stop
 	}
@@ -34,8 +35,13 @@ func (s *Session) accept(t penstock.Token, first bool) (a Accepted) {
 	s.t.Helper()
 	s.History = append(s.History, t)
 	done := call{Call: "accept", Token: &t}
+	if first {
+		done.Logprob = (*logit)(s.Logprob)
+	}
 	if guest.Accept != nil {
+		s.accepting = first
 		answer := s.call(with(guest.Accept, int32(t)))
+		s.accepting = false
 		done.Answer = &answer
 		switch answer {
 		case abi.AcceptContinue:
@@ -69,31 +75,34 @@ func (s *Session) splice() (backtrack int, tokens []penstock.Token) {
 	return int(w[0]), slices.Clone(w[2 : 2+w[1]])
 }
 
-// Rewind takes tokens back, as another plugin or a user would: n are left, prompt included. A plugin that accepts but does not
-// rewind is begun anew, and told all tokens again.
+// Rewind takes tokens back, as another plugin or a user would: n are left, prompt included. A plugin that has no method for it is begun
+// anew where it was told what does not stand any more, and is told the tokens and shown the text again.
 func (s *Session) Rewind(n int) {
 	s.t.Helper()
 	s.History = s.History[:n]
+	unseen := s.takeTextBack(n)
 	switch {
 	case guest.Rewind != nil:
 		if s.call(with(guest.Rewind, int32(n))) != 0 {
 			s.t.Fatalf("rewind to %d tokens: %s", n, s.refusal)
 		}
-	case guest.Accept != nil:
-		generated := slices.Clone(s.History[len(s.Prompt):])
-		s.History = s.History[:len(s.Prompt)]
-		if err := s.begin(); err != nil {
-			s.t.Fatal(err)
-		}
-		for _, t := range generated {
-			s.accept(t, false)
-		}
+	case guest.Accept != nil || guest.Stop != nil && unseen:
+		s.beginAnew()
 	}
 	s.note(call{Call: "rewind", Keep: &n})
 }
 
 // Stop shows the plugin new text.
 func (s *Session) Stop(t penstock.Token, text string) penstock.Verdict {
+	s.t.Helper()
+	answer := s.show(t, text)
+	s.shown = append(s.shown, shown{t, text, len(s.History)})
+	s.note(call{Call: "stop", Token: &t, Text: newText(text), Answer: &answer})
+	return penstock.Verdict(answer)
+}
+
+// show is Stop without a note.
+func (s *Session) show(t penstock.Token, text string) int32 {
 	s.t.Helper()
 	buffer := s.bound(abi.BufferText)
 	if len(text) > len(buffer) {
@@ -104,6 +113,5 @@ func (s *Session) Stop(t penstock.Token, text string) penstock.Verdict {
 	if answer > abi.StopHold {
 		s.t.Fatalf("stop answered %d", answer)
 	}
-	s.note(call{Call: "stop", Token: &t, Text: newText(text), Answer: &answer})
-	return penstock.Verdict(answer)
+	return answer
 }

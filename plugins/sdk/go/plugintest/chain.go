@@ -39,6 +39,11 @@ func (s *Session) Sample(ids []penstock.Token, logits []float32) penstock.Choice
 	copy(toIDs, ids[:n])
 	copy(toLogits, logits[:n])
 	choice := s.chosen(n)
+	if choice == penstock.Biased {
+		done.Answer, done.Bias = (*int32)(&choice), s.biased(ids[:n], logits[:n])
+		s.note(done)
+		return choice
+	}
 	switch kept := int(-1 - choice); {
 	case kept > n:
 		s.t.Fatalf("sample keeps %d candidates of %d", kept, n)
@@ -68,6 +73,11 @@ func (s *Session) SampleRow(row []float32) penstock.Choice {
 	done := call{Call: "sample", Logits: slices.Clone(row)}
 	copy(view, row)
 	choice := s.chosen(len(row))
+	if choice == penstock.Biased {
+		done.Answer, done.Bias = (*int32)(&choice), s.biased(nil, row)
+		s.note(done)
+		return choice
+	}
 	copy(row, view)
 	if choice < penstock.Edited {
 		s.t.Fatal("sample keeps candidates of a row, which has none")
@@ -78,6 +88,28 @@ func (s *Session) SampleRow(row []float32) penstock.Choice {
 	}
 	s.note(done)
 	return choice
+}
+
+// biased adds what the plugin wants to the logits of these tokens; without ids to those of a row.
+func (s *Session) biased(ids []penstock.Token, logits []float32) (all []bias) {
+	s.t.Helper()
+	tokens, amounts := numbers[uint32](s.bound(abi.BufferBias)), numbers[float32](s.bound(abi.BufferBias))
+	for i := range int(tokens[0]) {
+		t, amount := tokens[1+2*i], amounts[2+2*i]
+		if !(host{s}).known(int32(t)) || !(amount <= math.MaxFloat32) {
+			s.t.Fatalf("sample biases token %d by %v", t, amount)
+		}
+		all = append(all, bias{t, amount})
+		for k := range logits {
+			if ids == nil && penstock.Token(k) == t || ids != nil && ids[k] == t {
+				logits[k] = min(logits[k]+amount, math.MaxFloat32)
+			}
+		}
+	}
+	if len(logits) > 0 {
+		s.finite("left", logits)
+	}
+	return all
 }
 
 func (s *Session) chosen(n int) penstock.Choice {

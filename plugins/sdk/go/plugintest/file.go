@@ -43,26 +43,31 @@ type request struct {
 	ContextSize int              `json:"context_size,omitempty"`
 	Seed        uint64           `json:"seed,omitempty"`
 	Sampling    json.RawMessage  `json:"sampling,omitempty"`
+	Time        int64            `json:"time,omitempty"`
+	Choice      int              `json:"choice,omitempty"`
+	Choices     int              `json:"choices,omitempty"`
 }
 
 // call is one call of the plugin, and what came of it.
 type call struct {
-	Call    string            `json:"call"`
-	Token   *penstock.Token   `json:"token,omitempty"`
-	Text    *text             `json:"text,omitempty"`
-	IDs     []penstock.Token  `json:"ids,omitempty"`
-	Logits  logits            `json:"logits,omitempty"`
-	Keep    *int              `json:"keep,omitempty"`
-	Answer  *int32            `json:"answer,omitempty"`
-	Mask    *mask             `json:"mask,omitempty"`
-	Bias    []bias            `json:"bias,omitempty"`
-	Force   []penstock.Token  `json:"force,omitempty"`
-	Left    *left             `json:"left,omitempty"`
-	Splice  *splice           `json:"splice,omitempty"`
-	Prompt  *text             `json:"prompt,omitempty"`
-	Outputs []json.RawMessage `json:"outputs,omitempty"`
-	Refusal *string           `json:"refusal,omitempty"`
-	Asked   []asked           `json:"asked,omitempty"`
+	Call     string            `json:"call"`
+	Token    *penstock.Token   `json:"token,omitempty"`
+	Text     *text             `json:"text,omitempty"`
+	IDs      []penstock.Token  `json:"ids,omitempty"`
+	Logits   logits            `json:"logits,omitempty"`
+	Keep     *int              `json:"keep,omitempty"`
+	Logprob  *logit            `json:"logprob,omitempty"`
+	Answer   *int32            `json:"answer,omitempty"`
+	Mask     *mask             `json:"mask,omitempty"`
+	Bias     []bias            `json:"bias,omitempty"`
+	Force    []penstock.Token  `json:"force,omitempty"`
+	Left     *left             `json:"left,omitempty"`
+	Splice   *splice           `json:"splice,omitempty"`
+	Prompt   *text             `json:"prompt,omitempty"`
+	Messages json.RawMessage   `json:"messages,omitempty"`
+	Outputs  []json.RawMessage `json:"outputs,omitempty"`
+	Refusal  *string           `json:"refusal,omitempty"`
+	Asked    []asked           `json:"asked,omitempty"`
 }
 
 type left struct {
@@ -75,12 +80,13 @@ type splice struct {
 	Tokens    []penstock.Token `json:"tokens,omitempty"`
 }
 
-// asked is a question about grammars, to which there is no answer here.
+// asked is a question that a player cannot answer by itself.
 type asked struct {
 	Import string `json:"import"`
-	Kind   int32  `json:"kind"`
-	Text   text   `json:"text"`
-	Error  string `json:"error"`
+	Kind   int32  `json:"kind,omitempty"`
+	Text   *text  `json:"text,omitempty"`
+	Count  int32  `json:"count,omitempty"`
+	Error  string `json:"error,omitempty"`
 }
 
 // mask is the bits of the ABI's words, or nothing where all tokens are allowed.
@@ -123,6 +129,12 @@ func (l logits) MarshalJSON() ([]byte, error) {
 	}
 	return append(b, ']'), nil
 }
+
+// logit is one of them.
+type logit float32
+
+// MarshalJSON implements json.Marshaler.
+func (l logit) MarshalJSON() ([]byte, error) { return appendLogit(nil, float32(l)), nil }
 
 // bias is a token and the amount for its logit.
 type bias struct {

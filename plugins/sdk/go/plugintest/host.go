@@ -5,6 +5,7 @@ package plugintest
 import (
 	"cmp"
 	"encoding/binary"
+	"math"
 	"slices"
 	"strings"
 	"unsafe"
@@ -57,11 +58,8 @@ func (h host) Messages(p unsafe.Pointer, limit int32) int32 {
 
 // History implements abi.Host.
 func (h host) History(from int32, p unsafe.Pointer, limit int32) int32 {
-	tokens, at := h.s.History, int(from)
-	if at < 0 {
-		at = max(0, len(tokens)+at)
-	}
-	return giveTokens(tokens[min(at, len(tokens)):], p, limit)
+	tokens := h.s.History
+	return giveTokens(tokens[beginning(from, len(tokens)):], p, limit)
 }
 
 // Feature implements abi.Host.
@@ -83,8 +81,35 @@ func (h host) Param(kind int32) int64 {
 		return int64(h.s.ContextSize)
 	case abi.ParamSeed:
 		return int64(h.s.Seed)
+	case abi.ParamTime:
+		if h.s.Time == 0 {
+			return -1
+		}
+		return h.s.Time
+	case abi.ParamChoice:
+		return int64(h.s.Choice)
+	case abi.ParamChoices:
+		return int64(max(1, h.s.Choices))
 	}
 	return -1
+}
+
+// Logprob implements abi.Host.
+func (h host) Logprob() float32 {
+	if !h.s.accepting || h.s.Logprob == nil {
+		return float32(math.NaN())
+	}
+	return *h.s.Logprob
+}
+
+// Part implements abi.Host.
+func (h host) Part() int32 {
+	part := penstock.UnknownPart
+	if h.s.Part != nil {
+		part = *h.s.Part
+	}
+	h.s.asked = append(h.s.asked, asked{Import: "part", Count: int32(part)})
+	return int32(part)
 }
 
 // Request implements abi.Host.
@@ -99,7 +124,9 @@ func (h host) Output(p unsafe.Pointer, size int32) int32 {
 	if _, err := json.Parse([]byte(value)); err != nil || !h.s.begun || h.s.rendering {
 		return abi.OutputRefused
 	}
-	h.s.Outputs = append(h.s.Outputs, value)
+	if !h.s.replaying { // else the client has it
+		h.s.Outputs = append(h.s.Outputs, value)
+	}
 	return abi.OutputOk
 }
 
@@ -192,7 +219,7 @@ func (h host) Log(_ int32, p unsafe.Pointer, size int32) { h.s.Logs = append(h.s
 
 // GrammarOpen implements abi.Host: as a host without a grammar engine.
 func (h host) GrammarOpen(kind int32, p unsafe.Pointer, size int32) int32 {
-	h.s.asked = append(h.s.asked, asked{"grammar_open", kind, text(take(p, size)), noGrammars})
+	h.s.asked = append(h.s.asked, asked{Import: "grammar_open", Kind: kind, Text: newText(take(p, size)), Error: noGrammars})
 	return -1
 }
 
@@ -201,7 +228,7 @@ const noGrammars = "this host has no grammar engine"
 
 // GrammarReason implements abi.Host.
 func (h host) GrammarReason(p unsafe.Pointer, limit int32) int32 {
-	if len(h.s.asked) == 0 {
+	if !slices.ContainsFunc(h.s.asked, func(a asked) bool { return a.Import == "grammar_open" }) {
 		return give("", p, limit)
 	}
 	return give(noGrammars, p, limit)

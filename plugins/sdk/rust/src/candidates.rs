@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-use crate::{draw, Token};
+use crate::{bias, draw, Token};
 use alloc::vec::Vec;
 
 /// The best tokens of a row with their logits, best first as the host hands them over. It is the host's own buffer: what
@@ -8,13 +8,40 @@ use alloc::vec::Vec;
 pub struct Candidates<'a> {
     ids: &'a mut [Token],
     logits: &'a mut [f32],
+    biases: &'a mut [u32],
 }
 
 impl<'a> Candidates<'a> {
     /// A view of two slices of the same length.
     pub fn new(ids: &'a mut [Token], logits: &'a mut [f32]) -> Self {
         let n = ids.len().min(logits.len());
-        Candidates { ids: &mut ids[..n], logits: &mut logits[..n] }
+        Candidates { ids: &mut ids[..n], logits: &mut logits[..n], biases: &mut [] }
+    }
+
+    /// The same with a bias buffer, which is empty then.
+    pub(crate) fn biasing(ids: &'a mut [Token], logits: &'a mut [f32], biases: &'a mut [u32]) -> Self {
+        if let Some(n) = biases.first_mut() {
+            *n = 0;
+        }
+        Candidates { biases, ..Candidates::new(ids, logits) }
+    }
+
+    /// Adds an amount to the logit of a token, shown or not, if `sample` answers [`Choice::Biased`](crate::Choice::Biased); −∞ bans it. False
+    /// where there is no room for more: the manifest's `biases` makes it.
+    pub fn bias(&mut self, token: Token, amount: f32) -> bool {
+        bias::add(self.biases, token, amount)
+    }
+
+    /// Does to the candidates what biases would.
+    pub(crate) fn apply_biases(&mut self) {
+        for (token, amount) in bias::entries(self.biases) {
+            add(self.ids, self.logits, token, amount);
+        }
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn add(&mut self, token: Token, amount: f32) {
+        add(self.ids, self.logits, token, amount);
     }
 
     /// How many there are.
@@ -55,7 +82,7 @@ impl<'a> Candidates<'a> {
     /// The first `k` of them, in the same memory: for a sampler that drops the others, to draw from those that stay. The host learns of it
     /// by [`Choice::Keep`](crate::Choice::Keep), or by the token that is taken.
     pub fn first(&mut self, k: usize) -> Candidates<'_> {
-        Candidates { ids: &mut self.ids[..k], logits: &mut self.logits[..k] }
+        Candidates { ids: &mut self.ids[..k], logits: &mut self.logits[..k], biases: self.biases }
     }
 
     /// The highest logit; −∞ where there is none.
@@ -72,5 +99,14 @@ impl<'a> Candidates<'a> {
     /// Draws a token with the probabilities that weights stand for, as [`Candidates::softmax`] gives them, with the request's seed.
     pub fn draw(&self, weights: &[f32], sum: f32) -> Token {
         self.ids[draw::draw(weights, sum)]
+    }
+}
+
+/// Adds an amount to the logit of a token, if it is there.
+fn add(ids: &[Token], logits: &mut [f32], token: Token, amount: f32) {
+    for (id, logit) in ids.iter().zip(logits.iter_mut()) {
+        if *id == token {
+            *logit = (*logit + amount).min(f32::MAX);
+        }
     }
 }

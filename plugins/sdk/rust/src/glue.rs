@@ -4,16 +4,19 @@
 
 use crate::buffers::Buffers;
 use crate::forced::Forced;
+use crate::json::Value;
 use crate::*;
 use alloc::boxed::Box;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 
 /// Which methods a plugin has.
 #[allow(missing_docs)]
 #[derive(Clone, Copy, Debug)]
 pub struct Methods {
     pub warm: bool,
+    pub rewrite: bool,
     pub render: bool,
+    pub draft: bool,
     pub prepare: bool,
     pub sample: bool,
     pub sample_row: bool,
@@ -27,7 +30,9 @@ impl Methods {
     /// A plugin with `open` alone.
     pub const NONE: Methods = Methods {
         warm: false,
+        rewrite: false,
         render: false,
+        draft: false,
         prepare: false,
         sample: false,
         sample_row: false,
@@ -104,6 +109,11 @@ impl<P: Exported> Instance<P> {
         match plugin.sample(&mut candidates) {
             Choice::Edited => abi::SAMPLE_EDITED,
             Choice::Take(token) => token as i32,
+            Choice::Biased if host::feature(abi::FEATURE_SAMPLE_BIAS) => abi::SAMPLE_BIASED,
+            Choice::Biased => {
+                candidates.apply_biases();
+                abi::SAMPLE_EDITED
+            }
             Choice::Keep(k) => {
                 let k = k.max(1);
                 if *self.keeps.get_or_insert_with(|| host::feature(abi::FEATURE_SAMPLE_KEEP)) {
@@ -120,7 +130,7 @@ impl<P: Exported> Instance<P> {
         match plugin.sample_row(&mut self.buffers.row(n as usize)) {
             Choice::Edited => abi::SAMPLE_EDITED,
             Choice::Take(token) => token as i32,
-            Choice::Keep(_) => panic!("Keep is an answer of sample; sample_row edits the row, or takes a token"),
+            Choice::Keep(_) | Choice::Biased => panic!("Keep and Biased are answers of sample; sample_row edits the row, or takes a token"),
         }
     }
 
@@ -165,6 +175,22 @@ impl<P: Exported> Instance<P> {
             host::emit(&self.plugin().render(&Message::list(&messages)?)?);
             Ok(())
         }))
+    }
+
+    pub fn rewrite(&mut self) -> i32 {
+        answer(json::parse(&host::messages()).map_err(|e| alloc::format!("messages: {}", e)).and_then(|messages| {
+            let rewritten = self.plugin().rewrite(Message::list(&messages)?)?;
+            host::emit(&Value::Array(rewritten.into_iter().map(Message::into_value).collect()).to_string());
+            Ok(())
+        }))
+    }
+
+    /// Writes a guess into the splice buffer, as much as there is room for.
+    pub fn draft(&mut self, most: i32) -> i32 {
+        let mut tokens = self.plugin().draft(most as usize);
+        tokens.truncate(most as usize);
+        Buffers::set_splice(&mut self.buffers.splice, 0, &tokens);
+        tokens.len() as i32
     }
 
     pub fn close(&mut self) {

@@ -3,7 +3,7 @@
 //! What a plugin can ask the host.
 
 use crate::json::{self, Value};
-use crate::{abi, Token};
+use crate::{abi, Part, Token};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Display;
@@ -106,6 +106,39 @@ pub fn output(value: impl Display) -> Result<(), &'static str> {
         abi::OUTPUT_OK => Ok(()),
         _ => Err("the host refuses the output; its log says why"),
     }
+}
+
+/// The answer's text from a byte on, in whole characters; a negative number counts back from the end, so that `answer_text(-100)` is the
+/// last 100 bytes, which may begin within a character. It is the text as it stands, whatever was taken back before. In `stop` it may be
+/// ahead of the text that was shown, where another plugin holds tokens back. On a host that does not give it, it is put together from the
+/// tokens' pieces.
+pub fn answer_text(from: i32) -> Vec<u8> {
+    if feature("text") {
+        return filled(512, |p, n| unsafe { abi::text(from, p, n) });
+    }
+    let tokens = history_from(param(abi::PARAM_PROMPT_TOKENS) as i32);
+    let all: Vec<u8> = tokens.into_iter().flat_map(piece).collect();
+    let begin = if from < 0 { all.len().saturating_sub(from.unsigned_abs() as usize) } else { all.len().min(from as usize) };
+    all[begin..].to_vec()
+}
+
+/// The part that the answer's text ends in: in `accept` and `stop` that of the token, in `prepare` and `sample` that of what came last. A tag
+/// between two parts belongs to the one before it, until there is text after it. Asking costs fuel for each byte of the answer.
+pub fn part() -> Part {
+    if !feature("part") {
+        return Part::Unknown;
+    }
+    Part::of(unsafe { abi::part() })
+}
+
+/// In `accept` the natural logarithm of the probability that the model gave the accepted token, before masks, biases and samplers. None for
+/// tokens that a client injected, that came by a splice, or that follow the first of several that were forced; nor on a host that does not
+/// tell. A plugin that calls it costs a pass over all logits for each token.
+pub fn logprob() -> Option<f32> {
+    if !feature("logprob") {
+        return None;
+    }
+    Some(unsafe { abi::logprob() }).filter(|l| !l.is_nan())
 }
 
 pub(crate) fn grammar_reason() -> String {

@@ -24,9 +24,13 @@ pub struct Manifest {
     pub candidates: u32,
     /// How many tokens the plugin may take back, 0–256; the stream runs that far behind.
     pub hold: u32,
+    /// How many tokens more than usual an answer may compute, 0–1,000,000: for a plugin that takes many back for each that stays.
+    pub take_back: u32,
+    /// What other plugins force, choose or splice must be allowed by the mask of [`crate::Plugin::prepare`]; else they are at fault.
+    pub strict_mask: bool,
     /// Where the plugin stands in chains that do not name it.
     pub place: Place,
-    /// How many entries [`crate::Next::bias`] has room for.
+    /// How many entries [`crate::Next::bias`] and [`crate::Candidates::bias`] have room for.
     pub biases: u32,
     /// How many tokens [`crate::Next::force`] and [`crate::Accepted::Splice`] have room for.
     pub splice: u32,
@@ -63,6 +67,8 @@ impl Manifest {
         view: View::ByMethod,
         candidates: crate::abi::LIMIT_DEFAULT_CANDIDATES as u32,
         hold: 0,
+        take_back: 0,
+        strict_mask: false,
         place: Place::ByView,
         biases: 256,
         splice: 256,
@@ -81,7 +87,7 @@ impl Manifest {
             _ => "none",
         };
         alloc::format!(
-            r#"{{"name":{},"version":{},"summary":{},"view":"{}",{}"candidates":{},"hold":{},"config_schema":{}}}"#,
+            r#"{{"name":{},"version":{},"summary":{},"view":"{}",{}"candidates":{},"hold":{},"take_back":{},"strict_mask":{},{}"config_schema":{}}}"#,
             quote(self.name),
             quote(self.version),
             quote(self.summary),
@@ -89,6 +95,14 @@ impl Manifest {
             place,
             self.candidates,
             self.hold,
+            self.take_back,
+            self.strict_mask,
+            match (methods.rewrite, methods.draft) {
+                (false, false) => "",
+                (true, false) => r#""optional":["penstock_messages"],"#,
+                (false, true) => r#""optional":["penstock_draft"],"#,
+                (true, true) => r#""optional":["penstock_messages","penstock_draft"],"#,
+            },
             self.config_schema
         )
     }

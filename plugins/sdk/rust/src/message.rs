@@ -22,6 +22,15 @@ impl Message {
         list.iter().map(Message::read).collect()
     }
 
+    /// The message as JSON: role and content as they are now, and the rest as it was.
+    pub(crate) fn into_value(self) -> Value {
+        let mut members = alloc::vec![("role".to_string(), Value::String(self.role)), ("content".to_string(), Value::String(self.content))];
+        if let Some(all) = self.value.members() {
+            members.extend(all.iter().filter(|(name, _)| name != "role" && name != "content").cloned());
+        }
+        Value::Object(members)
+    }
+
     fn read(value: &Value) -> Result<Message, String> {
         let role = value.get("role").and_then(Value::text).ok_or("a message needs a role")?;
         let content = match value.get("content") {

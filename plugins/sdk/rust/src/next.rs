@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-use crate::{abi, buffers::Buffers, Mask, Token};
+use crate::{abi, bias, buffers::Buffers, Mask, Token};
 
 /// What is to hold for the next token; what is not touched does not apply.
 pub struct Next<'a> {
@@ -23,15 +23,11 @@ impl<'a> Next<'a> {
         if self.filled & abi::PREPARE_BIAS == 0 {
             self.bias[0] = 0;
         }
-        let at = 1 + 2 * self.bias[0] as usize;
-        if at >= self.bias.len() {
-            return false;
+        let added = bias::add(self.bias, token, amount);
+        if added {
+            self.filled |= abi::PREPARE_BIAS;
         }
-        self.filled |= abi::PREPARE_BIAS;
-        self.bias[at] = token;
-        self.bias[at + 1] = amount.to_bits();
-        self.bias[0] += 1;
-        true
+        added
     }
 
     /// These tokens come next, one after another, whatever the logits are; [`crate::Plugin::prepare`] is not called between them.

@@ -2,6 +2,7 @@
 
 use crate::{Accepted, Candidates, Choice, Manifest, Message, Next, Request, Row, Table, Token, Verdict, Vocabulary};
 use alloc::string::String;
+use alloc::vec::Vec;
 
 /// A plugin: one value of the type serves one request.
 ///
@@ -40,7 +41,9 @@ pub trait Plugin: Sized + 'static {
     }
 
     /// Learns that tokens were taken back: the history is now `len` tokens long, prompt included, and [`crate::host::history`] has
-    /// it. A plugin with `accept` and without this is begun anew instead, and told all tokens again.
+    /// it. Leave this out unless going back is cheaper than beginning anew: a plugin with `accept` or `stop` and without this is begun
+    /// anew, told all tokens and shown all text again, so that what it keeps is always that of the answer as it stands. With it the plugin
+    /// has to undo all that it has kept, of tokens and of text.
     fn rewind(&mut self, len: usize) -> Result<(), String> {
         let _ = len;
         Ok(())
@@ -51,6 +54,19 @@ pub trait Plugin: Sized + 'static {
     fn stop(&mut self, token: Token, text: &str) -> Verdict {
         let _ = (token, text);
         Verdict::Show
+    }
+
+    /// Gives the messages that the model is to read instead: those it was given, changed, with others between or without some. The model's own
+    /// template makes the prompt of them. An error refuses the request; the client reads it.
+    fn rewrite(&mut self, messages: Vec<Message>) -> Result<Vec<Message>, String> {
+        Ok(messages)
+    }
+
+    /// Guesses at most so many tokens that are likely to come next; none is a guess, too. The model computes them together, and the answer
+    /// takes those that it would have had anyway, so a wrong guess changes nothing but the speed.
+    fn draft(&mut self, most: usize) -> Vec<Token> {
+        let _ = most;
+        Vec::new()
     }
 
     /// Turns a conversation into the text of a prompt. An error refuses the request; the client reads it.

@@ -8,7 +8,7 @@ use alloc::string::String;
 pub struct Request {
     /// The config. It fits the manifest's schema already, whose defaults are in it.
     pub config: Value,
-    /// Tokens to generate at most.
+    /// Tokens to generate at most; 0 where the request sets no limit, and the answer may go on until the context is full.
     pub max_tokens: usize,
     /// Tokens of the prompt.
     pub prompt_tokens: usize,
@@ -16,6 +16,12 @@ pub struct Request {
     pub context_size: usize,
     /// The seed of this choice.
     pub seed: u64,
+    /// When the request came, in milliseconds since 1970 (UTC); none on a host that does not tell.
+    pub time: Option<u64>,
+    /// Which of the answers to its prompt this one is, from 0.
+    pub choice: usize,
+    /// How many there are, a request's `n`; 1 on a host that does not tell.
+    pub choices: usize,
 }
 
 impl Request {
@@ -38,6 +44,9 @@ impl Request {
             prompt_tokens: param(abi::PARAM_PROMPT_TOKENS),
             context_size: param(abi::PARAM_CONTEXT_SIZE),
             seed: host::param(abi::PARAM_SEED) as u64,
+            time: Some(host::param(abi::PARAM_TIME)).filter(|t| *t >= 0).map(|t| t as u64),
+            choice: param(abi::PARAM_CHOICE),
+            choices: param(abi::PARAM_CHOICES).max(1),
         })
     }
 }

@@ -45,8 +45,14 @@ unsafe fn make(name: &str, a: &mut Args) -> i64 {
         "config" => abi::config(a.buffer(0), a.number(1)),
         "messages" => abi::messages(a.buffer(0), a.number(1)),
         "history" => abi::history(a.number(0), a.buffer(1), a.number(2)),
+        "text" => abi::text(a.number(0), a.buffer(1), a.number(2)),
         "feature" => abi::feature(a.buffer(0), a.number(1)),
         "param" => return abi::param(a.number(0)),
+        "part" => abi::part(),
+        "logprob" => {
+            assert!(abi::logprob().is_nan(), "the script has NaN only");
+            0
+        }
         "request" => abi::request(a.buffer(0), a.number(1)),
         "output" => abi::output(a.buffer(0), a.number(1)),
         "random" => return abi::random(),
@@ -129,6 +135,7 @@ fn host_gives_the_answers_of_the_real_one() {
     }
     request = request.prompt(&told.read::<Vec<u32>>("prompt").unwrap()).max_tokens(told.read("max_tokens").unwrap());
     request = request.context_size(told.read("context_size").unwrap()).seed(told.read("seed").unwrap());
+    request = request.time(told.read("time").unwrap()).choice(told.read("choice").unwrap(), told.read("choices").unwrap());
     let mut session = Session::<Caller>::open(request);
     assert_eq!((session.logs(), session.outputs()), (&["a line".to_string()][..], &["{\"a\": 1}".to_string()][..]));
     assert_eq!(session.render().as_deref(), Ok("a prompt"));

@@ -24,7 +24,8 @@ const (
 
 // Sample answers: Any answer ≥ 0 is the id of the chosen token. With the feature sample_keep an answer −1 − k, k ≥ 1, keeps the first k candidates of the view as they were shown, and the chain goes on; the view is not read back.
 const (
-	SampleEdited = -1 // the view was edited, or left as it is; the chain goes on
+	SampleEdited = -1          // the view was edited, or left as it is; the chain goes on
+	SampleBiased = -2147483648 // the entries of the bias buffer are added to the logits as the stages before left them, and the chain goes on; the view is not read back, and nothing is truncated (feature sample_bias). An entry for a token that those stages dropped does nothing. No logit becomes larger than the largest number. It is a fault where no token is left above −inf
 )
 
 // Accept codes: Answers of penstock_accept; any other is a fault.
@@ -48,6 +49,17 @@ const (
 	ParamMaxTokens    = 1 // tokens to generate at most
 	ParamContextSize  = 2 // tokens that fit the slot
 	ParamSeed         = 3 // seed of the choice this instance serves
+	ParamTime         = 4 // when the request came, in milliseconds since 1970 (UTC). It stays the same in a replay. −1 where it is not known (feature param_time)
+	ParamChoice       = 5 // which of the answers to its prompt this one is, from 0 (feature param_choice)
+	ParamChoices      = 6 // how many answers there are to its prompt: a request's n (feature param_choice)
+)
+
+// Parts: Result of part.
+const (
+	PartContent   = 0  // what the model says
+	PartReasoning = 1  // what it thinks before
+	PartToolCall  = 2  // a call of a tool, with its arguments
+	PartUnknown   = -1 // the host cannot tell, or there is no request
 )
 
 // Special kinds: First argument of special.
@@ -115,6 +127,12 @@ const (
 const (
 	FeatureSampleKeep       = "sample_keep"        // penstock_sample may answer −1 − k: the first k candidates stay
 	FeaturePrepareForceMany = "prepare_force_many" // penstock_prepare may force several tokens with one bit 4: n from 1 to cap, see prepare bits; without it n must be 1
+	FeatureStopReplay       = "stop_replay"        // a plugin with penstock_stop and without penstock_rewind begins anew where text that it was shown was taken back, and is shown again what stands; see penstock_rewind
+	FeatureSampleBias       = "sample_bias"        // penstock_sample may answer that the bias buffer is to be added to the logits: some are changed after seeing them, without the whole row, and without dropping what the view does not show. Worked: the bias buffer has n = 1 and the entry (7, −2.5), and the answer is −2147483648: the next stage sees the logit of token 7 lowered by 2.5, whether the view had shown it or not
+	FeatureTakeBack         = "take_back"          // the manifest's take_back is heeded
+	FeatureStrictMask       = "strict_mask"        // the manifest's strict_mask is heeded
+	FeatureParamTime        = "param_time"         // param tells the request's time; without it the answer is −1, as for any unknown kind
+	FeatureParamChoice      = "param_choice"       // param tells which of how many choices this is; without it the answers are −1
 	FeatureConfigDefaults   = "config_defaults"    // config has the values that the manifest's schema gives a default for, where the request gave none; without it the plugin fills them in. A host looks for defaults in properties, items and prefixItems, and follows $ref and allOf. What is required must still be given. Where a configuration fits the schema only without the defaults, it gets none
 )
 
@@ -156,6 +174,8 @@ const (
 	LimitFaults            = 5          // faults a minute
 	LimitCandidates        = 4096       // candidates
 	LimitDefaultCandidates = 256        // candidates
+	LimitDraft             = 16         // tokens
+	LimitTakeBack          = 1000000    // tokens
 	LimitHold              = 256        // tokens
 	LimitSchemaDepth       = 64         // levels
 	LimitNameBytes         = 64         // bytes

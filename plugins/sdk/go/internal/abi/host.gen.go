@@ -13,8 +13,11 @@ type Host interface {
 	Config(ptr unsafe.Pointer, limit int32) int32
 	Messages(ptr unsafe.Pointer, limit int32) int32
 	History(from int32, ptr unsafe.Pointer, limit int32) int32
+	Text(from int32, ptr unsafe.Pointer, limit int32) int32
 	Feature(ptr unsafe.Pointer, len int32) int32
 	Param(kind int32) int64
+	Logprob() float32
+	Part() int32
 	Request(ptr unsafe.Pointer, limit int32) int32
 	Random() int64
 	VocabSize() int32
@@ -48,11 +51,20 @@ func (Absent) Messages(ptr unsafe.Pointer, limit int32) int32 { return 0 }
 // History implements Host.
 func (Absent) History(from int32, ptr unsafe.Pointer, limit int32) int32 { return 0 }
 
+// Text implements Host.
+func (Absent) Text(from int32, ptr unsafe.Pointer, limit int32) int32 { return 0 }
+
 // Feature implements Host.
 func (Absent) Feature(ptr unsafe.Pointer, len int32) int32 { return 0 }
 
 // Param implements Host.
 func (Absent) Param(kind int32) int64 { return 0 }
+
+// Logprob implements Host.
+func (Absent) Logprob() float32 { return 0 }
+
+// Part implements Host.
+func (Absent) Part() int32 { return 0 }
 
 // Request implements Host.
 func (Absent) Request(ptr unsafe.Pointer, limit int32) int32 { return 0 }
@@ -118,8 +130,11 @@ var Features = []string{
 	"config",
 	"messages",
 	"history",
+	"text",
 	"feature",
 	"param",
+	"logprob",
+	"part",
 	"request",
 	"random",
 	"vocab_size",
@@ -143,6 +158,7 @@ var Features = []string{
 	"penstock_describe",
 	"penstock_warm",
 	"penstock_open",
+	"penstock_messages",
 	"penstock_template",
 	"penstock_close",
 	"_initialize",
@@ -150,9 +166,16 @@ var Features = []string{
 	"penstock_sample",
 	"penstock_accept",
 	"penstock_stop",
+	"penstock_draft",
 	"penstock_rewind",
 	"sample_keep",
 	"prepare_force_many",
+	"stop_replay",
+	"sample_bias",
+	"take_back",
+	"strict_mask",
+	"param_time",
+	"param_choice",
 	"config_defaults",
 }
 

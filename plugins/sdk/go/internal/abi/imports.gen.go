@@ -17,8 +17,8 @@ import "unsafe"
 //go:noescape
 func Config(ptr unsafe.Pointer, limit int32) int32
 
-// Messages: The conversation as JSON, for penstock_template; empty elsewhere. Returns its length in
-// bytes.
+// Messages: The conversation as JSON, for penstock_template and penstock_messages; empty elsewhere.
+// Returns its length in bytes.
 //
 //go:wasmimport penstock messages
 //go:noescape
@@ -31,6 +31,16 @@ func Messages(ptr unsafe.Pointer, limit int32) int32
 //go:wasmimport penstock history
 //go:noescape
 func History(from int32, ptr unsafe.Pointer, limit int32) int32
+
+// Text: The answer's text so far, in UTF-8, from byte from on; a negative from counts back from the
+// end. It is what the tokens of history after the prompt show, as piece gives them, so it is right
+// whatever was taken back, injected or spliced. A character that is not whole yet is not in it, and
+// what can be no character is U+FFFD. In stop it may be ahead of what stop was shown, where another
+// plugin's hold keeps that back. Returns its length in bytes, from from on.
+//
+//go:wasmimport penstock-optional text
+//go:noescape
+func Text(from int32, ptr unsafe.Pointer, limit int32) int32
 
 // Feature: 1 where the host knows what the text names, else 0: an import, an export or a feature of
 // this document, or what a later one adds. A plugin that wants more than v1 had at first asks
@@ -45,6 +55,25 @@ func Feature(ptr unsafe.Pointer, len int32) int32
 //go:wasmimport penstock param
 //go:noescape
 func Param(kind int32) int64
+
+// Logprob: In penstock_accept the natural logarithm of the probability that the model gave the
+// accepted token: of the raw row, before masks, biases and samplers, as a client's logprobs has it.
+// NaN where there is no row of its own: for tokens that a client injected, that came by a splice,
+// or that follow the first of a forced run; and outside penstock_accept. A plugin that imports it
+// costs a copy of the row and a pass over it for each token of its answers.
+//
+//go:wasmimport penstock-optional logprob
+//go:noescape
+func Logprob() float32
+
+// Part: Which part of an answer to a conversation its text ends in, see parts: as the API takes
+// answers apart. In accept and stop that is the part of the token, in prepare and sample that of
+// what came last; a tag between two parts belongs to the one before it, until there is text after
+// it. An answer to a prompt without messages is content.
+//
+//go:wasmimport penstock-optional part
+//go:noescape
+func Part() int32
 
 // Request: What is asked of which model: a JSON object with the objects model and sampling. Returns
 // its length in bytes. model has name (as the API knows the model), architecture and description
@@ -130,8 +159,8 @@ func Output(ptr unsafe.Pointer, len int32) int32
 //go:noescape
 func Bind(kind int32, ptr unsafe.Pointer, len int32) int32
 
-// Emit: Appends to the result of penstock_describe or penstock_template. In any other export it is
-// a fault.
+// Emit: Appends to the result of penstock_describe, penstock_messages or penstock_template. In any
+// other export it is a fault.
 //
 //go:wasmimport penstock emit
 //go:noescape

@@ -23,8 +23,8 @@ func Use(h Host) (before Host) {
 // gives. Returns its length in bytes.
 func Config(ptr unsafe.Pointer, limit int32) int32 { return host.Config(ptr, limit) }
 
-// Messages: The conversation as JSON, for penstock_template; empty elsewhere. Returns its length in
-// bytes.
+// Messages: The conversation as JSON, for penstock_template and penstock_messages; empty elsewhere.
+// Returns its length in bytes.
 func Messages(ptr unsafe.Pointer, limit int32) int32 { return host.Messages(ptr, limit) }
 
 // History: Token ids so far, prompt first, as u32, from index from on; a negative from counts back
@@ -34,6 +34,13 @@ func History(from int32, ptr unsafe.Pointer, limit int32) int32 {
 	return host.History(from, ptr, limit)
 }
 
+// Text: The answer's text so far, in UTF-8, from byte from on; a negative from counts back from the
+// end. It is what the tokens of history after the prompt show, as piece gives them, so it is right
+// whatever was taken back, injected or spliced. A character that is not whole yet is not in it, and
+// what can be no character is U+FFFD. In stop it may be ahead of what stop was shown, where another
+// plugin's hold keeps that back. Returns its length in bytes, from from on.
+func Text(from int32, ptr unsafe.Pointer, limit int32) int32 { return host.Text(from, ptr, limit) }
+
 // Feature: 1 where the host knows what the text names, else 0: an import, an export or a feature of
 // this document, or what a later one adds. A plugin that wants more than v1 had at first asks
 // before it calls; see growth.
@@ -41,6 +48,19 @@ func Feature(ptr unsafe.Pointer, len int32) int32 { return host.Feature(ptr, len
 
 // Param: A number of the request, see param kinds; −1 for an unknown kind.
 func Param(kind int32) int64 { return host.Param(kind) }
+
+// Logprob: In penstock_accept the natural logarithm of the probability that the model gave the
+// accepted token: of the raw row, before masks, biases and samplers, as a client's logprobs has it.
+// NaN where there is no row of its own: for tokens that a client injected, that came by a splice,
+// or that follow the first of a forced run; and outside penstock_accept. A plugin that imports it
+// costs a copy of the row and a pass over it for each token of its answers.
+func Logprob() float32 { return host.Logprob() }
+
+// Part: Which part of an answer to a conversation its text ends in, see parts: as the API takes
+// answers apart. In accept and stop that is the part of the token, in prepare and sample that of
+// what came last; a tag between two parts belongs to the one before it, until there is text after
+// it. An answer to a prompt without messages is content.
+func Part() int32 { return host.Part() }
 
 // Request: What is asked of which model: a JSON object with the objects model and sampling. Returns
 // its length in bytes. model has name (as the API knows the model), architecture and description
@@ -98,8 +118,8 @@ func Output(ptr unsafe.Pointer, len int32) int32 { return host.Output(ptr, len) 
 // overlapping another, or bound before. The buffer must stay in place for the instance's life.
 func Bind(kind int32, ptr unsafe.Pointer, len int32) int32 { return host.Bind(kind, ptr, len) }
 
-// Emit: Appends to the result of penstock_describe or penstock_template. In any other export it is
-// a fault.
+// Emit: Appends to the result of penstock_describe, penstock_messages or penstock_template. In any
+// other export it is a fault.
 func Emit(ptr unsafe.Pointer, len int32) { host.Emit(ptr, len) }
 
 // Fail: Sets the text of the error that a following non-zero answer means; the client sees it. The

@@ -22,7 +22,7 @@ type Plugin struct {
 var Registered *Plugin
 
 // Points are extension points of a plugin, a bit each.
-type Points uint8
+type Points uint16
 
 // The extension points that a plugin may leave out.
 const (
@@ -34,6 +34,8 @@ const (
 	HasStop
 	HasRewind
 	HasClose
+	HasRewrite
+	HasDraft
 )
 
 // Exported are the extension points that the module exports.
@@ -49,5 +51,7 @@ var (
 	Accept  func(token int32) int32
 	Stop    func(token, size int32) int32
 	Rewind  func(size int32) int32
+	Rewrite func() int32
+	Draft   func(n int32) int32
 	Close   func()
 )

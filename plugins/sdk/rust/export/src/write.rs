@@ -28,7 +28,9 @@ const fn export(
 /// The methods that an author may leave out. `open` is always there.
 const EXPORTS: &[Export] = &[
     export("warm", "warm", "", "", "-> i32"),
+    export("rewrite", "messages", "", "", "-> i32"),
     export("render", "template", "", "", "-> i32"),
+    export("draft", "draft", "n: i32", "n", "-> i32"),
     export("prepare", "prepare", "", "", "-> i32"),
     export("sample", "sample", "n: i32", "n", "-> i32"),
     export("sample_row", "sample", "n: i32", "n", "-> i32"),

@@ -13,8 +13,11 @@ pub struct Host {
     pub config: unsafe fn(*mut u8, i32) -> i32,
     pub messages: unsafe fn(*mut u8, i32) -> i32,
     pub history: unsafe fn(i32, *mut u8, i32) -> i32,
+    pub text: unsafe fn(i32, *mut u8, i32) -> i32,
     pub feature: unsafe fn(*const u8, i32) -> i32,
     pub param: unsafe fn(i32) -> i64,
+    pub logprob: unsafe fn() -> f32,
+    pub part: unsafe fn() -> i32,
     pub request: unsafe fn(*mut u8, i32) -> i32,
     pub random: unsafe fn() -> i64,
     pub vocab_size: unsafe fn() -> i32,
@@ -41,8 +44,11 @@ pub const ABSENT: Host = Host {
     config: |_, _| 0,
     messages: |_, _| 0,
     history: |_, _, _| 0,
+    text: |_, _, _| 0,
     feature: |_, _| 0,
     param: |_| 0,
+    logprob: || 0.0,
+    part: || 0,
     request: |_, _| 0,
     random: || 0,
     vocab_size: || 0,
@@ -93,6 +99,12 @@ pub unsafe fn history(from: i32, ptr: *mut u8, limit: i32) -> i32 {
 
 /// # Safety
 /// Pointers must be valid for what the import reads or writes.
+pub unsafe fn text(from: i32, ptr: *mut u8, limit: i32) -> i32 {
+    (HOST.with(|h| h.get()).text)(from, ptr, limit)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
 pub unsafe fn feature(ptr: *const u8, len: i32) -> i32 {
     (HOST.with(|h| h.get()).feature)(ptr, len)
 }
@@ -101,6 +113,18 @@ pub unsafe fn feature(ptr: *const u8, len: i32) -> i32 {
 /// Pointers must be valid for what the import reads or writes.
 pub unsafe fn param(kind: i32) -> i64 {
     (HOST.with(|h| h.get()).param)(kind)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn logprob() -> f32 {
+    (HOST.with(|h| h.get()).logprob)()
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn part() -> i32 {
+    (HOST.with(|h| h.get()).part)()
 }
 
 /// # Safety
@@ -222,8 +246,11 @@ pub const FEATURES: &[&str] = &[
     "config",
     "messages",
     "history",
+    "text",
     "feature",
     "param",
+    "logprob",
+    "part",
     "request",
     "random",
     "vocab_size",
@@ -247,6 +274,7 @@ pub const FEATURES: &[&str] = &[
     "penstock_describe",
     "penstock_warm",
     "penstock_open",
+    "penstock_messages",
     "penstock_template",
     "penstock_close",
     "_initialize",
@@ -254,9 +282,16 @@ pub const FEATURES: &[&str] = &[
     "penstock_sample",
     "penstock_accept",
     "penstock_stop",
+    "penstock_draft",
     "penstock_rewind",
     "sample_keep",
     "prepare_force_many",
+    "stop_replay",
+    "sample_bias",
+    "take_back",
+    "strict_mask",
+    "param_time",
+    "param_choice",
     "config_defaults",
 ];
 

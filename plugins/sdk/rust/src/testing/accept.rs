@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 
 use super::record::{self, Call};
+use super::host::Shown;
 use super::Session;
 use crate::glue::{Exported, Instance};
 use crate::json::quote;
-use crate::{abi, Accepted, Token, Verdict};
+use crate::{abi, Accepted, Part, Token, Verdict};
 use core::mem;
 use std::format;
 use std::string::String;
@@ -58,12 +59,23 @@ impl<P: Exported> Session<P> {
         prepared
     }
 
+    /// Says what the log-probability of the next accepted token is, and of no other.
+    pub fn logprob(&mut self, logprob: f32) {
+        self.state.logprob = Some(logprob);
+    }
+
+    /// Says which part the answer is in from now on. A new session does not know.
+    pub fn part(&mut self, part: Part) {
+        self.state.part = Some(part);
+    }
+
     /// Appends a token to the history and tells the plugin, if it accepts. Where it splices, tokens are taken back and inserted as it
     /// asks; those inserted are accepted as well.
     #[track_caller]
     pub fn accept(&mut self, token: Token) -> Accepted {
         self.state.must_know("accept", &[token]);
         let accepted = self.accept_one(token, true);
+        self.state.logprob = None;
         if let Accepted::Splice { tokens, .. } = &accepted {
             for token in tokens {
                 let again = self.accept_one(*token, true);
@@ -78,9 +90,14 @@ impl<P: Exported> Session<P> {
     fn accept_one(&mut self, token: Token, first: bool) -> Accepted {
         self.state.history.push(token);
         let mut call = Call::new("accept").with("token", token);
+        if let Some(logprob) = self.state.logprob.filter(|_| first) {
+            call = call.with("logprob", record::logit(logprob));
+        }
         let mut accepted = Accepted::Continue;
         if P::METHODS.accept {
+            self.state.accepting = first;
             let answer = self.call(|i| i.accept(token as i32));
+            self.state.accepting = false;
             call = call.with("answer", answer);
             match answer {
                 abi::ACCEPT_STOP => accepted = Accepted::Stop,
@@ -110,42 +127,53 @@ impl<P: Exported> Session<P> {
         (backtrack, tokens)
     }
 
-    /// Takes tokens back, as another plugin or a user would: `len` are left, prompt included. A plugin that accepts but does not
-    /// rewind is begun anew, and told all tokens again.
+    /// Takes tokens back, as another plugin or a user would: `len` are left, prompt included. A plugin that has no method for it is begun
+    /// anew where it was told what does not stand any more, and is told the tokens and shown the text again.
     #[track_caller]
     pub fn rewind(&mut self, len: usize) {
         let prompt = self.state.prompt_len();
         assert!((prompt..=self.state.history.len()).contains(&len), "{} tokens cannot be left of {}", len, self.state.history.len());
         self.state.history.truncate(len);
+        let left = self.state.shown.iter().take_while(|shown| shown.after <= len).count();
+        let unseen = left < self.state.shown.len();
+        self.state.shown.truncate(left);
         if P::METHODS.rewind {
             let answer = self.call(|i| i.rewind(len as i32));
             assert_eq!(answer, 0, "rewind to {} tokens: {}", len, self.state.failed);
-        } else if P::METHODS.accept {
-            let told = self.state.history.split_off(prompt);
-            self.state.replaying = true;
-            if let Err(reason) = self.begin() {
-                panic!("the plugin refuses to be begun anew: {}", reason);
-            }
-            for token in told {
-                self.accept_one(token, false);
-            }
-            self.state.replaying = false;
+        } else if P::METHODS.accept || P::METHODS.stop && unseen {
+            self.begin_anew();
         }
         self.note(Call::new("rewind").with("keep", len));
+    }
+
+    /// Has a fresh plugin take the place of one that cannot go back, and tells it the tokens and the text that still stand.
+    #[track_caller]
+    fn begin_anew(&mut self) {
+        let tokens = self.state.history.split_off(self.state.prompt_len());
+        let shown = self.state.shown.clone();
+        let mut shown = shown.iter().peekable();
+        self.state.replaying = true;
+        if let Err(reason) = self.begin() {
+            panic!("the plugin refuses to be begun anew: {}", reason);
+        }
+        for token in tokens {
+            self.accept_one(token, false);
+            while let Some(again) = shown.next_if(|s| s.after <= self.state.history.len()) {
+                self.show(again.token, &again.text);
+            }
+        }
+        for again in shown {
+            self.show(again.token, &again.text);
+        }
+        self.state.replaying = false;
     }
 
     /// Shows the plugin new text.
     #[track_caller]
     pub fn stop(&mut self, token: Token, text: &str) -> Verdict {
         assert!(P::METHODS.stop, "the plugin has no method stop");
-        let words = &mut self.instance.buffers.text;
-        assert!(text.len() <= mem::size_of_val(&words[..]), "{} bytes of text at once", text.len());
-        for (word, bytes) in words.iter_mut().zip(text.as_bytes().chunks(4)) {
-            let mut four = [0; 4];
-            four[..bytes.len()].copy_from_slice(bytes);
-            *word = u32::from_ne_bytes(four);
-        }
-        let answer = self.call(|i| i.stop(token as i32, text.len() as i32));
+        let answer = self.show(token, text);
+        self.state.shown.push(Shown { token, text: String::from(text), after: self.state.history.len() });
         self.note(Call::new("stop").with("token", token).with("text", quote(text)).with("answer", answer));
         match answer {
             abi::STOP_SHOW => Verdict::Show,
@@ -154,5 +182,18 @@ impl<P: Exported> Session<P> {
             abi::STOP_HIDE => Verdict::Hide,
             bytes => Verdict::EndAfter((-bytes - 1) as usize),
         }
+    }
+
+    /// Is `stop` without a note.
+    #[track_caller]
+    fn show(&mut self, token: Token, text: &str) -> i32 {
+        let words = &mut self.instance.buffers.text;
+        assert!(text.len() <= mem::size_of_val(&words[..]), "{} bytes of text at once", text.len());
+        for (word, bytes) in words.iter_mut().zip(text.as_bytes().chunks(4)) {
+            let mut four = [0; 4];
+            four[..bytes.len()].copy_from_slice(bytes);
+            *word = u32::from_ne_bytes(four);
+        }
+        self.call(|i| i.stop(token as i32, text.len() as i32))
     }
 }

@@ -4,7 +4,7 @@
 //! same way.
 
 use super::Request;
-use crate::{abi, json, table, Token};
+use crate::{abi, json, table, Part, Token};
 use core::any::Any;
 use core::cell::RefCell;
 use std::string::String;
@@ -18,8 +18,12 @@ pub(super) struct State {
     pub begun: bool,     // the request is known: it is not while warm runs
     pub opening: bool,   // buffers may be bound
     pub rendering: bool, // messages are there
+    pub accepting: bool,
+    pub part: Option<Part>, // of the answer
+    pub logprob: Option<f32>, // of the token that is accepted next
     pub replaying: bool, // a fresh instance is told the answer again
     pub history: Vec<Token>,
+    pub shown: Vec<Shown>, // what stop was shown and still stands
     pub bound: Vec<i32>, // kinds of buffers
     pub emitted: Vec<u8>,
     pub failed: String,
@@ -28,6 +32,14 @@ pub(super) struct State {
     pub asked: Vec<String>, // of the host's grammar engine, as a session's file has it
     draws: (usize, u64),    // the position of the last draw, and how many there were
     table: Option<&'static dyn Any>,
+}
+
+/// Text that the plugin's stop rule was shown.
+#[derive(Clone)]
+pub(super) struct Shown {
+    pub token: Token,
+    pub text: String,
+    pub after: usize, // tokens of the history then
 }
 
 std::thread_local! {
@@ -84,6 +96,9 @@ impl State {
             abi::PARAM_MAX_TOKENS => self.request.max_tokens as i64,
             abi::PARAM_CONTEXT_SIZE => self.request.context_size as i64,
             abi::PARAM_SEED => self.request.seed as i64,
+            abi::PARAM_TIME => self.request.time.map_or(-1, |t| t as i64),
+            abi::PARAM_CHOICE => self.request.choice as i64,
+            abi::PARAM_CHOICES => self.request.choices.max(1) as i64,
             _ => -1,
         }
     }
@@ -151,6 +166,17 @@ impl State {
         all
     }
 
+    /// The answer's text, in whole characters.
+    fn answer_text(&self) -> String {
+        let answer = self.history.get(self.prompt_len()..).unwrap_or_default();
+        let mut bytes: Vec<u8> = answer.iter().filter_map(|t| self.token(*t as i32)).flat_map(|(piece, _)| piece.clone()).collect();
+        let last = bytes.iter().rposition(|b| b & 0xc0 != 0x80).unwrap_or(0);
+        if matches!(core::str::from_utf8(&bytes[last..]), Err(e) if e.error_len().is_none()) {
+            bytes.truncate(last); // the beginning of a character
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
     /// In place of a model's tokenizer: the longest piece that fits, again and again. None where none does.
     fn tokenize(&self, mut text: &[u8]) -> Option<Vec<Token>> {
         let mut tokens = Vec::new();
@@ -164,11 +190,17 @@ impl State {
         Some(tokens)
     }
 
+    fn part(&mut self) -> i32 {
+        let part = self.part.unwrap_or(Part::Unknown).code();
+        self.asked.push(std::format!(r#"{{"import":"part","count":{}}}"#, part));
+        part
+    }
+
     fn grammar_reason(&self) -> &'static str {
-        if self.asked.is_empty() {
-            ""
-        } else {
+        if self.asked.iter().any(|asked| asked.contains("grammar_open")) {
             NO_GRAMMARS
+        } else {
+            ""
         }
     }
 
@@ -233,8 +265,16 @@ const TABLE: abi::Host = abi::Host {
     config: |p, n| ask(|s| unsafe { give(when(s.begun, &s.config), p, n) }),
     messages: |p, n| ask(|s| unsafe { give(when(s.rendering, &s.request.messages), p, n) }),
     history: |from, p, n| ask(|s| unsafe { give(&s.history[beginning(from, s.history.len())..], p, n) }),
+    text: |from, p, n| {
+        ask(|s| {
+            let text = s.answer_text();
+            unsafe { give(&text.as_bytes()[beginning(from, text.len())..], p, n) }
+        })
+    },
     feature: |p, n| ask(|s| s.has(&unsafe { text(p, n) }) as i32),
     param: |kind| ask(|s| s.param(kind)),
+    part: || ask(State::part),
+    logprob: || ask(|s| s.logprob.filter(|_| s.accepting).unwrap_or(f32::NAN)),
     request: |p, n| ask(|s| unsafe { give(s.described().as_bytes(), p, n) }),
     random: || ask(State::random),
     vocab_size: || ask(|s| s.request.vocabulary.len() as i32),

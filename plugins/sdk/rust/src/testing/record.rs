@@ -109,6 +109,10 @@ fn request(state: &State) -> String {
         r.seed,
         object(&r.sampling)
     );
+    if let Some(time) = r.time {
+        let _ = write!(out, ",\"time\":{}", time);
+    }
+    let _ = write!(out, ",\"choice\":{},\"choices\":{}", r.choice, r.choices);
     if !r.messages.is_empty() {
         let _ = write!(out, ",\"messages\":{}", r.messages);
     }

@@ -17,6 +17,9 @@ pub struct Request {
     pub(super) max_tokens: usize,
     pub(super) context_size: usize,
     pub(super) seed: u64,
+    pub(super) time: Option<u64>,
+    pub(super) choice: usize,
+    pub(super) choices: usize,
     pub(super) model: String,
     pub(super) sampling: String,
     pub(super) lacking: Vec<String>,
@@ -85,6 +88,19 @@ impl Request {
     /// The seed of random numbers.
     pub fn seed(mut self, seed: u64) -> Request {
         self.seed = seed;
+        self
+    }
+
+    /// When the request came, in milliseconds since 1970. A new one does not tell.
+    pub fn time(mut self, milliseconds: u64) -> Request {
+        self.time = Some(milliseconds);
+        self
+    }
+
+    /// Which of how many answers to its prompt it is. A new one is the only one.
+    pub fn choice(mut self, choice: usize, choices: usize) -> Request {
+        self.choice = choice;
+        self.choices = choices;
         self
     }
 

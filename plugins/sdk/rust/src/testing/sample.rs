@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-use super::record::{logits as json_of, Call};
+use super::record::{logit, logits as json_of, Call};
 use super::Session;
 use crate::glue::Exported;
-use crate::{abi, Choice, Token};
+use crate::{abi, bias, Candidates, Choice, Token};
 use std::format;
+use std::string::String;
+use std::vec::Vec;
 
 impl<P: Exported> Session<P> {
     /// Shows the plugin candidates, best first, and returns what it decided. `ids` and `logits` are then as it left them; what it did
@@ -34,6 +36,18 @@ impl<P: Exported> Session<P> {
             Choice::Keep(k) => {
                 assert!(k <= seen, "Keep({}) of {} candidates", k, seen);
                 logits[k..].fill(f32::NEG_INFINITY);
+            }
+            Choice::Biased => {
+                let mut view = Candidates::new(&mut ids[..seen], &mut logits[..seen]);
+                let entries: Vec<(Token, f32)> = bias::entries(&self.instance.buffers.bias).collect();
+                for (token, amount) in &entries {
+                    self.state.must_know("a bias", &[*token]);
+                    assert!(*amount <= f32::MAX, "a bias is {}", amount);
+                    view.add(*token, *amount);
+                }
+                check_logits("left", &logits[..seen]);
+                let pairs: Vec<String> = entries.iter().map(|(t, x)| format!("[{},{}]", t, logit(*x))).collect();
+                call = call.with("bias", format!("[{}]", pairs.join(",")));
             }
             _ if seen > 0 => {
                 let view = self.instance.buffers.candidates(seen);
@@ -75,6 +89,7 @@ impl<P: Exported> Session<P> {
     fn choice(&self, answer: i32) -> Choice {
         match answer {
             abi::SAMPLE_EDITED => Choice::Edited,
+            abi::SAMPLE_BIASED => Choice::Biased,
             kept if kept < abi::SAMPLE_EDITED => Choice::Keep((abi::SAMPLE_EDITED - kept) as usize),
             token => {
                 self.state.must_know("sample", &[token as Token]);

@@ -6,6 +6,7 @@ use super::Request;
 use crate::glue::{Exported, Instance};
 use crate::{abi, defaults, json, Token};
 use std::string::{String, ToString};
+use std::vec::Vec;
 
 /// A plugin at work in one request. Its methods end the test where the plugin breaks the ABI.
 pub struct Session<P: Exported> {
@@ -101,6 +102,34 @@ impl<P: Exported> Session<P> {
         }
         self.record.rendered(call.with("refusal", json::quote(&failed)));
         Err(failed)
+    }
+
+    /// The conversation as the plugin has made it, JSON, or the reason why it is refused.
+    #[track_caller]
+    pub fn rewrite(&mut self) -> Result<String, String> {
+        assert!(P::METHODS.rewrite, "the plugin has no method rewrite");
+        self.state.rendering = true;
+        let answer = self.call(Instance::rewrite);
+        self.state.rendering = false;
+        let (call, failed) = (Call::new("messages"), self.state.failed.clone());
+        if answer == 0 {
+            let messages = self.emitted();
+            self.record.rendered(call.with("messages", &messages));
+            return Ok(messages);
+        }
+        self.record.rendered(call.with("refusal", json::quote(&failed)));
+        Err(failed)
+    }
+
+    /// What the plugin guesses to come next.
+    #[track_caller]
+    pub fn draft(&mut self) -> Vec<Token> {
+        assert!(P::METHODS.draft, "the plugin has no method draft");
+        let most = (abi::LIMIT_DRAFT as usize).min(self.instance.buffers.splice.len() - 2);
+        let n = self.call(|i| i.draft(most as i32)) as usize;
+        let guessed = self.instance.buffers.splice[2..2 + n].to_vec();
+        self.state.must_know("draft", &guessed);
+        guessed
     }
 
     fn emitted(&self) -> String {

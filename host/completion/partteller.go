@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+
+package completion
+
+import (
+	"strings"
+
+	"github.com/penstock/penstock/host/serving"
+)
+
+// partTeller tells a plugin which part of an answer its text ends in. It is a serving.Parts.
+type partTeller struct {
+	*Parts
+	text string
+	last serving.Part
+}
+
+// tellParts begins to take an answer apart for a plugin.
+func (r *Request) tellParts() (serving.Parts, error) {
+	parts, err := r.NewParts()
+	if err != nil {
+		return nil, err
+	}
+	return &partTeller{Parts: parts, last: serving.PartContent}, nil
+}
+
+// Part implements serving.Parts.
+func (p *partTeller) Part(text string) serving.Part {
+	if text == p.text {
+		return p.last
+	}
+	more, grown := strings.CutPrefix(text, p.text)
+	p.text = text
+	var d Delta
+	var err error
+	if grown {
+		d, err = p.Take(more, false)
+	} else {
+		p.last = serving.PartContent
+		d, err = p.Retake(text, false)
+	}
+	switch {
+	case err != nil:
+		p.last = serving.PartUnknown
+	case len(d.Calls) > 0:
+		p.last = serving.PartToolCall
+	case d.Content != "":
+		p.last = serving.PartContent
+	case d.Reasoning != "":
+		p.last = serving.PartReasoning
+	}
+	return p.last
+}

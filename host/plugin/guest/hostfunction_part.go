@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+
+package guest
+
+import (
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/plugins/abi"
+)
+
+// What taking the answer apart costs: a call, and each byte of its text.
+const (
+	partFuel     = 5000
+	partByteFuel = 16
+)
+
+// answerParts are an answer's parts, which are looked at when a guest first asks.
+type answerParts struct {
+	teller plugin.Parts
+	begun  bool
+	text   string // that was asked for last
+	part   int32  // the answer to that
+}
+
+func hostPart(i *Instance, s []uint64) {
+	tokens := i.session.answer()
+	text := i.session.text.of(tokens, i.module.Host.Vocabulary)
+	i.charge(partFuel + uint64(len(tokens)/tokensPerFuel) + partByteFuel*uint64(len(text)))
+	part := i.session.partOf(text)
+	i.asked(Question{Import: abi.ImportPart, Count: part})
+	s[0] = i32(part)
+}
+
+// partOf is the part that a text ends in.
+func (s *Session) partOf(text []byte) int32 {
+	p := &s.parts
+	if !p.begun {
+		p.begun, p.part = true, abi.PartUnknown
+		if s.request != nil && s.request.Parts != nil {
+			if teller, err := s.request.Parts(); err == nil {
+				p.teller, p.part, p.text = teller, teller.Part(""), ""
+			}
+		}
+	}
+	if p.teller != nil && string(text) != p.text {
+		p.text = string(text)
+		p.part = p.teller.Part(p.text)
+	}
+	return p.part
+}
+
+// Close frees what was opened for the session.
+func (s *Session) Close() {
+	if s.parts.teller != nil {
+		s.parts.teller.Close()
+		s.parts.teller = nil
+	}
+}

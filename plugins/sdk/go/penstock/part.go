@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+
+package penstock
+
+import "github.com/penstock/penstock/plugins/sdk/go/internal/abi"
+
+// Part is a part of an answer.
+type Part int32
+
+// The parts.
+const (
+	Content     Part = abi.PartContent   // what the model says
+	Reasoning   Part = abi.PartReasoning // what it thinks before
+	ToolCall    Part = abi.PartToolCall  // a call of a tool, with its arguments
+	UnknownPart Part = abi.PartUnknown   // the host cannot tell
+)
+
+// AnswerPart is the part that the answer's text ends in: in Accept and Stop that of the token, in Prepare and Sample that of what came last.
+// A tag between two parts belongs to the one before it, until there is text after it. Asking costs fuel for each byte of the answer.
+func AnswerPart() Part {
+	if !Feature("part") {
+		return UnknownPart
+	}
+	return Part(abi.Part())
+}
