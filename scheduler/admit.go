@@ -55,13 +55,13 @@ func (s *Scheduler) canHaveSlot(j *job) bool {
 		return true
 	}
 	in := s.slots[*j.req.Slot]
-	return in == nil || in.parked()
+	return in == nil || in.job.parked()
 }
 
 // preemptibleFor is the parked job to preempt for a queued one: who is in its own slot, else the last in order; nil if there is none.
 func (s *Scheduler) preemptibleFor(j *job) *job {
 	if j.req.Slot != nil && s.slots[*j.req.Slot] != nil {
-		return s.slots[*j.req.Slot]
+		return s.slots[*j.req.Slot].job
 	}
 	return s.preemptible()
 }
@@ -79,7 +79,7 @@ func (s *Scheduler) fits(j *job) bool {
 	for _, r := range s.running {
 		need += headroom
 		if !r.worker.Busy() {
-			need += r.pending()
+			need += r.lacks()
 		}
 	}
 	return s.cache.HasRoom(need)
@@ -104,8 +104,8 @@ func (s *Scheduler) start(j *job, slot int, now time.Time) bool {
 // enter puts a job into its slot.
 func (s *Scheduler) enter(j *job, slot int, seq *kvcache.Sequence, now time.Time) {
 	j.slot, j.seq = slot, seq
-	s.dropUnscored(j)
-	s.slots[slot] = j
+	s.dropUnscored(&j.branch)
+	s.slots[slot] = &j.branch
 	i, _ := slices.BinarySearchFunc(s.running, j, compareJobs)
 	s.running = slices.Insert(s.running, i, j)
 	j.prefilledAtEntry, j.lastChunkTick, j.leader = s.prefilled, s.ticks, nil

@@ -31,7 +31,7 @@ func (s *Scheduler) end(j *job, e End) {
 		j.req.Ended = nil // a tick without work leaves the job where the last one had it, with all that this refers to
 	}
 	j.stream.send(last)
-	if j.seq != nil {
+	if j.inSlot() {
 		s.leave(j)
 	} else {
 		s.queue.remove(j)

@@ -85,11 +85,12 @@ func (s *Scheduler) snapshot(ticks int) Snapshot {
 	snap := Snapshot{Slots: make([]SlotInfo, len(s.slots)), TickCount: s.history.n, Speculates: s.speculation.drafter != nil,
 		Cells: s.limits.Cells, CellsUsed: s.limits.Cells - s.cache.Free(), CellsCached: s.cache.Evictable()}
 	now := s.config.Clock()
-	for i, j := range s.slots {
+	for i, b := range s.slots {
 		snap.Slots[i] = SlotInfo{Slot: i, State: "idle", Sequence: -1}
-		if j != nil {
-			snap.Slots[i] = SlotInfo{Slot: i, Stream: j.stream.id, Request: j.arrival, Limit: max(0, j.req.MaxTokens), State: j.state(), Wait: s.slotWait(j),
-				Prompt: j.answer.PromptLen(), Cached: j.cached, Computed: j.seq.Len(), Generated: j.counted, Drafted: j.drafted, Accepted: j.accepted, Sequence: int(j.seq.ID()),
+		if b != nil {
+			j := b.job
+			snap.Slots[i] = SlotInfo{Slot: i, Stream: j.stream.id, Request: j.arrival, Limit: max(0, j.req.MaxTokens), State: b.state(), Wait: s.slotWait(b),
+				Prompt: j.answer.PromptLen(), Cached: j.cached, Computed: b.seq.Len(), Generated: j.counted, Drafted: j.drafted, Accepted: j.accepted, Sequence: int(b.seq.ID()),
 				Priority: j.req.Priority, Lasting: j.lasting, Age: now.Sub(j.times.submitted), Decoding: j.times.timing(now).Decode}
 		}
 	}
@@ -103,13 +104,14 @@ func (s *Scheduler) snapshot(ticks int) Snapshot {
 	return snap
 }
 
-// state is a job's state as Inspect reports it. "parked" covers all jobs that take no part in the ticks now: those that are parked,
-// and those whose worker is busy or rests.
-func (j *job) state() string {
+// state is a branch's state as Inspect reports it. "parked" covers those of all jobs that take no part in the ticks now: those that are
+// parked, and those whose worker is busy or rests.
+func (b *branch) state() string {
+	j := b.job
 	switch {
 	case j.parked() || j.worker.Busy() || j.worker.Resting():
 		return "parked"
-	case j.generating():
+	case b.generating():
 		return "generating"
 	}
 	return "prefilling"

@@ -3,6 +3,7 @@
 package scheduler
 
 import (
+	"slices"
 	"time"
 
 	"github.com/penstock/penstock/scheduler/answer"
@@ -14,9 +15,11 @@ import (
 
 // job is a request on its way through the scheduler.
 //
-// answer has the tokens, prompt first; seq holds the KV cells of the first part of them. What is not in seq is pending: many tokens
-// while prefilling or after a preemption, exactly one while generating.
+// answer has the tokens, prompt first. The branch computes them.
 type job struct {
+	branch
+	branches []*branch // what has slots: that one
+
 	req    Request // without Prompt and Chain
 	stream *Stream
 	chain  *chain.Chain
@@ -32,17 +35,7 @@ type job struct {
 	leader           *job      // computes a prefix of this one's prompt, which waits for that
 	sharedLen        int       // how many tokens that prefix has
 
-	// In a slot.
-	slot      int               // -1 while queued
-	seq       *kvcache.Sequence // nil while queued
-	scheduled int               // tokens in this tick's batch
-	outputRow int               // output row of this tick's pass, -1 for none
-	with      Adapters          // that compute what is scheduled
-	guess     guess
-
-	prefilledAtEntry int // Scheduler.prefilled when it got the slot
-	lastChunkTick    int // Scheduler.ticks when it last got a part of a chunk, or else the slot
-
+	guess   guess
 	started bool // the Started event was sent
 	paused  bool
 	stalled bool // its reader does not keep up
@@ -58,11 +51,21 @@ type job struct {
 	calls     calls
 }
 
-// pending is how many tokens the KV cache still lacks.
-func (j *job) pending() int { return len(j.answer.Context()) - j.seq.Len() }
+// inSlot reports whether the job has its slots; else it is queued, or has ended.
+func (j *job) inSlot() bool { return j.branches[0].slot >= 0 }
 
-// generating reports whether the job computes one token a tick; a job that does not is prefilling.
-func (j *job) generating() bool { return j.answer.Generated() > 0 && j.pending() == 1 }
+// generates reports whether a branch of the job computes one token a tick. What a busy worker has is its own, and it is generating.
+func (j *job) generates() bool {
+	return j.worker.Busy() || slices.ContainsFunc(j.branches, (*branch).generating)
+}
+
+// lacks is how many tokens the KV cache still lacks of the job.
+func (j *job) lacks() (n int) {
+	for _, b := range j.branches {
+		n += b.pending()
+	}
+	return n
+}
 
 // tickEvents is how many events a tick adds to a stream as a rule: the start, a token and the end. If it adds more (all of the
 // hold window, a whole splice), the ring grows.

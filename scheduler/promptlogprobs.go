@@ -35,50 +35,53 @@ type rowAsk struct {
 	logprobs *chain.Logprobs // result; nil: there is no such row
 }
 
-// scoring reports whether the job still wants rows of its prompt. Where tokens have left the context before they were computed, their rows
+// scoring reports whether the branch still wants rows of its prompt. Where tokens have left the context before they were computed, their rows
 // are no more to be had.
-func (j *job) scoring() bool {
+func (b *branch) scoring() bool {
+	j := b.job
 	return j.req.PromptLogprobs && j.scored < j.answer.PromptLen()-1 && len(j.answer.Context()) == len(j.answer.Tokens())
 }
 
 // finished reports whether nothing is left to be done for a request that wants no answer.
 func (j *job) finished() bool { return j.req.NoAnswer && !j.scoring() }
 
-// scorable is how many of n pending tokens a job that is scoring may compute in a pass with so many free rows. Tokens whose rows
+// scorable is how many of n pending tokens a branch that is scoring may compute in a pass with so many free rows. Tokens whose rows
 // were told before it lost its cells need none.
-func (j *job) scorable(n, rows int) int {
-	if told := j.scored - j.seq.Len(); told > 0 {
+func (b *branch) scorable(n, rows int) int {
+	if told := b.job.scored - b.seq.Len(); told > 0 {
 		return min(n, told)
 	}
-	return min(n, rows, j.answer.PromptLen()-1-j.seq.Len())
+	return min(n, rows, b.job.answer.PromptLen()-1-b.seq.Len())
 }
 
-// rowsForPrompts is how many rows of a tick are left for prompts: each other job may have one.
+// rowsForPrompts is how many rows of a tick are left for prompts: each other branch may have one.
 func (s *Scheduler) rowsForPrompts() int {
 	rows := s.limits.Rows - s.decoding
-	for _, j := range s.prefilling {
-		if !j.scoring() {
+	for _, b := range s.prefilling {
+		if !b.scoring() {
 			rows--
 		}
 	}
 	return max(rows, 1)
 }
 
-// dropUnscored cuts a sequence that a job has got, so that the first token whose row it still wants is computed again.
-func (s *Scheduler) dropUnscored(j *job) {
-	if j.scoring() && j.seq.Len() > j.scored {
-		s.cache.Truncate(j.seq, j.scored)
+// dropUnscored cuts a sequence that a branch has got, so that the first token whose row it still wants is computed again.
+func (s *Scheduler) dropUnscored(b *branch) {
+	if b.scoring() && b.seq.Len() > b.job.scored {
+		s.cache.Truncate(b.seq, b.job.scored)
 	}
 }
 
-// wantsRow reports whether the row after position i of its context is one of the prompt's that the job wants.
-func (j *job) wantsRow(i int) bool { return i >= j.scored && i < j.answer.PromptLen()-1 && j.scoring() }
+// wantsRow reports whether the row after position i of its context is one of the prompt's that the branch wants.
+func (b *branch) wantsRow(i int) bool {
+	return i >= b.job.scored && i < b.job.answer.PromptLen()-1 && b.scoring()
+}
 
-// addPromptRow has the pass tell the log-probability of the token after position i of a job's context.
-func (s *Scheduler) addPromptRow(j *job, i, row int) {
+// addPromptRow has the pass tell the log-probability of the token after position i of a branch's context.
+func (s *Scheduler) addPromptRow(b *branch, i, row int) {
 	s.batch.PromptRows = true
-	s.prompts.jobs = append(s.prompts.jobs, j)
-	s.prompts.asks = append(s.prompts.asks, rowAsk{row: row, top: max(j.req.Logprobs, 0), token: j.answer.Context()[i+1]})
+	s.prompts.jobs = append(s.prompts.jobs, b.job)
+	s.prompts.asks = append(s.prompts.asks, rowAsk{row: row, top: max(b.job.req.Logprobs, 0), token: b.context()[i+1]})
 }
 
 // score computes and sends what a pass says of prompts.

@@ -31,9 +31,9 @@ type sampling struct {
 }
 
 // prepareWorkers lets the stages of the jobs that will get a row compute beside the forward pass.
-func (s *Scheduler) prepareWorkers(jobs []*job) {
-	for _, j := range jobs {
-		if j.outputRow >= 0 && !j.tickDraws() && j.worker != nil {
+func (s *Scheduler) prepareWorkers(branches []*branch) {
+	for _, b := range branches {
+		if j := b.job; b.outputRow >= 0 && !j.tickDraws() && j.worker != nil {
 			j.worker.Prepare()
 		}
 	}
@@ -42,13 +42,14 @@ func (s *Scheduler) prepareWorkers(jobs []*job) {
 // sample draws the next token of every job whose last pending token was computed, and takes it into the answer; where that is what was
 // guessed, then the one after it. Tokens of native stages are drawn in one call, one of each job; workers draw the others meanwhile, and what
 // turns out to take long.
-func (s *Scheduler) sample(jobs []*job) {
+func (s *Scheduler) sample(branches []*branch) {
 	start := s.config.Clock()
 	sampling := &s.sampling
 	sampling.native, sampling.drawing = sampling.native[:0], sampling.drawing[:0]
-	for _, j := range jobs {
+	for _, b := range branches {
+		j := b.job
 		switch {
-		case j.outputRow < 0:
+		case b.outputRow < 0:
 		case j.tickDraws():
 			sampling.native = append(sampling.native, j)
 		default:
@@ -83,7 +84,7 @@ func (s *Scheduler) drawNative(jobs []*job) {
 			draws[i].Err = err
 		}
 	}
-	s.each(jobs, func(i int, j *job) {
+	each(s, jobs, func(i int, j *job) {
 		switch d := &draws[i]; {
 		case errors.Is(d.Err, chain.ErrSlow):
 			s.giveWorker(j, true)

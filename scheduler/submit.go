@@ -110,7 +110,9 @@ func (s *Scheduler) newJob(r Request) (*job, error) {
 			return nil, fmt.Errorf("%w: an empty stop string", ErrBadRequest)
 		}
 	}
-	j := &job{req: r, slot: -1, outputRow: -1, times: times{submitted: s.config.Clock()}}
+	j := &job{req: r, times: times{submitted: s.config.Clock()}}
+	j.branch = branch{job: j, slot: -1, outputRow: -1}
+	j.branches = []*branch{&j.branch}
 	j.scope = scopeOf(&r)
 	j.chain = chain.New(r.Chain, s.limits.Vocabulary, r.Trace)
 	j.lasting = j.chain.Lasting()

@@ -22,8 +22,9 @@ const (
 	WaitPrefix Wait = "prefix" // in the queue: another request computes the beginning of the same prompt
 )
 
-// slotWait is what a job in a slot waited for in the last tick; empty: it took part.
-func (s *Scheduler) slotWait(j *job) Wait {
+// slotWait is what a branch in a slot waited for in the last tick; empty: it took part.
+func (s *Scheduler) slotWait(b *branch) Wait {
+	j := b.job
 	switch {
 	case j.paused:
 		return WaitPaused
@@ -33,11 +34,11 @@ func (s *Scheduler) slotWait(j *job) Wait {
 		return WaitQuota
 	case j.stalled:
 		return WaitReader
-	case j.scheduled > 0:
+	case b.scheduled > 0:
 		return ""
 	case s.awaitsCopy || s.cache.Free() == 0:
 		return WaitCells
-	case !j.generating():
+	case !b.generating():
 		return WaitTurn
 	}
 	return "" // it has just come, or come back
