@@ -214,7 +214,8 @@ int32_t ps_memory_range(ps_context *context, int32_t seq, int32_t *first, int32_
 // Sharing, saving and restoring copy cells. The call that begins a copy settles what is copied; the bytes follow with ps_copy_continue.
 // There is one copy at a time, and whatever would change what it reads or writes finishes it first. A pass does not: see ps_copy_target.
 
-// Makes dst, which must be empty, begin with the first n positions of src.
+// Makes dst, which must be empty or begin with fewer positions of the same, begin with the first n positions of src. Only what it has not
+// got is copied, and after an error it is empty.
 int32_t ps_memory_share(ps_context *context, int32_t src, int32_t dst, int32_t n, ps_error *err) PS_NOEXCEPT;
 // The cells of one sequence in main memory; *bytes is how much memory they take.
 typedef struct ps_state ps_state;
