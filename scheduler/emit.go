@@ -38,7 +38,7 @@ func (s *Scheduler) emit(j *job, now time.Time) {
 func (s *Scheduler) emitSampled(branches []*branch) {
 	now := s.config.Clock()
 	each(s, branches, func(_ int, b *branch) {
-		if b.outputRow >= 0 && !b.job.worker.Busy() {
+		if b.outputRow >= 0 && b.job.run == nil && !b.job.worker.Busy() {
 			s.emit(b.job, now)
 		}
 	})
@@ -61,6 +61,9 @@ func (s *Scheduler) collect(j *job) {
 	s.emitAlone(j)
 	if p != nil {
 		p.tell(err)
+	}
+	if j.run != nil {
+		s.goOnWithProgram(j)
 	}
 }
 

@@ -34,7 +34,7 @@ type SlotInfo struct {
 	Stream    string // empty: the slot is free
 	Request   uint64 // counts the requests
 	Limit     int    // most tokens to generate; 0: until the context is full
-	State     string // idle, prefilling, generating, parked: see state
+	State     string // idle, prefilling, generating, parked: see activity
 	Wait      Wait   // why it takes no part in the ticks now; empty: it does
 	Prompt    int    // tokens
 	Cached    int    // of Prompt, found in the cache
@@ -89,8 +89,8 @@ func (s *Scheduler) snapshot(ticks int) Snapshot {
 		snap.Slots[i] = SlotInfo{Slot: i, State: "idle", Sequence: -1}
 		if b != nil {
 			j := b.job
-			snap.Slots[i] = SlotInfo{Slot: i, Stream: j.stream.id, Request: j.arrival, Limit: max(0, j.req.MaxTokens), State: b.state(), Wait: s.slotWait(b),
-				Prompt: j.answer.PromptLen(), Cached: j.cached, Computed: b.seq.Len(), Generated: j.counted, Drafted: j.drafted, Accepted: j.accepted, Sequence: int(b.seq.ID()),
+			snap.Slots[i] = SlotInfo{Slot: i, Stream: j.stream.id, Request: j.arrival, Limit: max(0, j.req.MaxTokens), State: b.activity(), Wait: s.slotWait(b),
+				Prompt: j.answer.PromptLen(), Cached: j.cached, Computed: b.computed(), Generated: j.counted, Drafted: j.drafted, Accepted: j.accepted, Sequence: b.sequence(),
 				Priority: j.req.Priority, Lasting: j.lasting, Age: now.Sub(j.times.submitted), Decoding: j.times.timing(now).Decode}
 		}
 	}
@@ -104,12 +104,12 @@ func (s *Scheduler) snapshot(ticks int) Snapshot {
 	return snap
 }
 
-// state is a branch's state as Inspect reports it. "parked" covers those of all jobs that take no part in the ticks now: those that are
-// parked, and those whose worker is busy or rests.
-func (b *branch) state() string {
+// activity is a branch's state as Inspect reports it. "parked" covers those of all jobs that take no part in the ticks now: those that are
+// parked, those whose worker is busy or rests, and those that their program has not asked for.
+func (b *branch) activity() string {
 	j := b.job
 	switch {
-	case j.parked() || j.worker.Busy() || j.worker.Resting():
+	case j.parked() || j.worker.Busy() || j.worker.Resting() || !b.awake():
 		return "parked"
 	case b.generating():
 		return "generating"

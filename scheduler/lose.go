@@ -44,6 +44,7 @@ func (s *Scheduler) lose(reason error) {
 	}
 	s.lost = true
 	each(s, slices.Clone(s.running), func(_ int, j *job) { s.end(j, End{Reason: answer.ReasonError, Err: reason}) })
+	s.recallRows()
 	s.attempt(s.cache.Close)
 	s.cache = s.newCache()
 	clear(s.conversations)

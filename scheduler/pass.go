@@ -50,7 +50,7 @@ func (s *Scheduler) forward(branches []*branch) {
 // fill puts the scheduled tokens of some branches into the batch, and what was guessed to follow them.
 func (s *Scheduler) fill(branches []*branch) {
 	s.batch.Reset()
-	s.prompts.asks, s.prompts.jobs = s.prompts.asks[:0], s.prompts.jobs[:0] // of a pass that failed
+	s.prompts.asks, s.prompts.branches = s.prompts.asks[:0], s.prompts.branches[:0] // of a pass that failed
 	s.batch.Adapters = branches[0].with
 	for _, b := range branches {
 		at := b.seq.Len()
@@ -71,6 +71,7 @@ func (s *Scheduler) fill(branches []*branch) {
 
 // pass runs the batch. A panic of the backend is an error like others: the branch that it comes from is found the same way.
 func (s *Scheduler) pass(branches []*branch) (took time.Duration, err error) {
+	s.recallRows()
 	start := s.config.Clock()
 	err = panics.Try(func() error {
 		if err := s.backend.Start(&s.batch); err != nil {
@@ -104,7 +105,7 @@ func (s *Scheduler) noteComputed(branches []*branch) {
 		j, at := b.job, b.seq.Len()
 		s.cache.Append(b.seq, b.context()[at:at+b.scheduled])
 		s.cache.Append(b.seq, j.guess.draft)
-		if j.req.Progress && j.answer.Generated() == 0 {
+		if j.req.Progress && j.answer.Generated() == 0 && j.run == nil {
 			j.stream.send(Event{Kind: KindProgress, Computed: b.seq.Len()})
 		}
 	}

@@ -42,9 +42,10 @@ func (s *Scheduler) plan() {
 	s.record.Decode = s.decoding
 }
 
-// planBranch plans the token of a branch that generates; what others lack waits for its share of the chunk.
+// planBranch plans the token of a branch that generates; what another lacks waits for its share of the chunk.
 func (s *Scheduler) planBranch(b *branch) {
 	switch {
+	case b.seq == nil || !b.awake(): // nothing of a program's is to be computed, or it waits for a place
 	case !b.generating():
 		s.prefilling = append(s.prefilling, b)
 	case s.secure(b, 1) == 1:
@@ -75,6 +76,7 @@ func (b *branch) finishKey() float64 {
 // that has waited longest for a chunk. The first one gets all it can take: a chunk of one prompt is computed faster than two halves of two.
 // Short prompts have every other tick to themselves, except the eighth: sharing a chunk with a longer prompt they would wait for that pass.
 func (s *Scheduler) prefill() {
+	s.prefilling = slices.DeleteFunc(s.prefilling, func(b *branch) bool { return b.seq == nil }) // it has made room
 	short := countShort(s.prefilling)
 	s.ticks++
 	longestWait, together := s.ticks%longestWaitEvery == 0, s.endTogether()
@@ -115,8 +117,8 @@ func (s *Scheduler) take(left, kept int) {
 		if b.scheduled = s.secure(b, most); b.scheduled == 0 {
 			continue
 		}
-		if b.wantsRow(b.seq.Len()) {
-			s.prompts.rows -= b.scheduled
+		if b.scoring() {
+			s.prompts.rows -= b.rowsOf(b.scheduled)
 		}
 		b.lastChunkTick = s.ticks
 		left -= b.scheduled
@@ -180,12 +182,13 @@ func passOf(branches []*branch) estimator.Pass {
 	return p
 }
 
-// secure finds KV cells for n tokens of a branch, evicting idle sequences, then preempting jobs that come after its own. It
+// secure finds KV cells for n tokens of a branch, evicting idle sequences, then its program's other branches, then taking them from jobs
+// that come after its own. It
 // returns how many fit, and reserves cells for them for this tick.
 func (s *Scheduler) secure(b *branch, n int) int {
 	for n > 0 && !s.cache.Reserve(s.reserved+n) {
 		s.awaitsCopy = s.awaitsCopy || s.cache.Copying()
-		if s.cache.Copying() || !s.preempt(s.victim(b.job)) {
+		if s.cache.Copying() || !s.shelve(b.job, b) && !s.makeRoom(s.victim(b.job)) {
 			n = max(s.cache.Free()-s.reserved, 0)
 		}
 	}

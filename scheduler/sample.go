@@ -23,17 +23,19 @@ const (
 
 // sampling is what choosing the tokens of one pass needs; its memory is used again in the next.
 type sampling struct {
-	draws   []Draw         // for native chains
-	native  []*job         // whose tokens the backend draws
-	drawing []*job         // whose workers draw
-	loans   sync.WaitGroup // rows lent to workers
-	alarm   *time.Timer    // ends the wait for workers
+	draws    []Draw         // for native chains
+	native   []*job         // whose tokens the backend draws
+	drawing  []*job         // whose workers draw
+	programs []*job         // whose programs go on
+	loans    sync.WaitGroup // rows lent to workers
+	lent     bool           // rows of the last pass are lent to programs
+	alarm    *time.Timer    // ends the wait for workers
 }
 
 // prepareWorkers lets the stages of the jobs that will get a row compute beside the forward pass.
 func (s *Scheduler) prepareWorkers(branches []*branch) {
 	for _, b := range branches {
-		if j := b.job; b.outputRow >= 0 && !j.tickDraws() && j.worker != nil {
+		if j := b.job; b.outputRow >= 0 && j.run == nil && !j.tickDraws() && j.worker != nil {
 			j.worker.Prepare()
 		}
 	}
@@ -45,11 +47,13 @@ func (s *Scheduler) prepareWorkers(branches []*branch) {
 func (s *Scheduler) sample(branches []*branch) {
 	start := s.config.Clock()
 	sampling := &s.sampling
-	sampling.native, sampling.drawing = sampling.native[:0], sampling.drawing[:0]
+	sampling.native, sampling.drawing, sampling.programs = sampling.native[:0], sampling.drawing[:0], sampling.programs[:0]
 	for _, b := range branches {
 		j := b.job
 		switch {
 		case b.outputRow < 0:
+		case j.run != nil:
+			s.lendRow(b)
 		case j.tickDraws():
 			sampling.native = append(sampling.native, j)
 		default:
@@ -57,11 +61,12 @@ func (s *Scheduler) sample(branches []*branch) {
 			s.lend(j)
 		}
 	}
+	s.resumePrograms(branches)
 	for going := sampling.native; len(going) > 0; going = slices.DeleteFunc(going, (*job).leavesDraft) {
 		s.drawNative(going)
 	}
 	s.record.Sample += s.config.Clock().Sub(start)
-	if len(sampling.drawing) > 0 {
+	if len(sampling.drawing)+len(sampling.programs) > 0 {
 		s.awaitWorkers()
 	}
 }
@@ -112,6 +117,9 @@ func (s *Scheduler) awaitWorkers() {
 				rang = true
 			}
 		}
+	}
+	for _, j := range s.sampling.programs {
+		rang = s.awaitProgram(j, rang)
 	}
 	s.sampling.alarm.Stop()
 	var copies sync.WaitGroup // beside each other: each may be of half a megabyte

@@ -50,7 +50,12 @@ func (s *Scheduler) victim(j *job) *job {
 	return nil
 }
 
-// preempt takes a job's slot and queues it again, ahead of all of its priority that came later. Its cells become evictable; those still there
+// makeRoom takes cells from a job: of a program's those of one branch, if there is any that this tick does not compute, else its slots.
+func (s *Scheduler) makeRoom(j *job) bool {
+	return j != nil && !j.parked() && s.shelve(j, nil) || s.preempt(j)
+}
+
+// preempt takes a job's slots and queues it again, ahead of all of its priority that came later. Its cells become evictable; those still there
 // when it gets a slot again are reused. It reports false for nil.
 func (s *Scheduler) preempt(j *job) bool {
 	if j == nil {
@@ -59,7 +64,9 @@ func (s *Scheduler) preempt(j *job) bool {
 	for _, b := range j.branches {
 		s.unplan(b)
 	}
+	s.dropAllButOne(j)
 	s.leave(j)
+	j.queued = s.record.Start
 	s.queue.push(j)
 	s.record.Preempted++
 	return true

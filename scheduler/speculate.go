@@ -164,6 +164,9 @@ func (s *Scheduler) chooseAsked() {
 	p := &s.speculation
 	for _, b := range s.planned {
 		j := b.job
+		if j.run != nil {
+			continue // nobody knows what a program is about to do
+		}
 		j.guess.ask.Most, j.guess.trial, j.guess.rows = s.mostDrafted(j), false, 0
 		if s.foresee(j) {
 			p.foreseen = append(p.foreseen, j)

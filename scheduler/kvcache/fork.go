@@ -13,6 +13,10 @@ func (c *Cache) Drop(s *Sequence) {
 	s.name, s.dropped = 0, true
 }
 
+// ForksAtEnds reports whether the memory shares only what a sequence ends with, as recurrent states: a fork that waits until the other has
+// gone on shares nothing.
+func (c *Cache) ForksAtEnds() bool { return c.checkpoints.takes && c.memory.Shares() }
+
 // sibling is the dropped sequence with the most tokens of a request, as far as the memory can cut it there; nil: there is none. It has
 // fewer than best, whose other cells it is to get.
 func (c *Cache) sibling(r Request, best *Sequence) (found *Sequence, common int) {

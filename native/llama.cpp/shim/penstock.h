@@ -304,6 +304,10 @@ int32_t ps_sampler_rewind(ps_sampler *sampler, const int32_t *history, size_t n,
 // Returns how many.
 int32_t ps_top_k(const float *row, size_t n, int32_t k, int32_t *ids, float *logits) PS_NOEXCEPT;
 
+// What a row says as a whole: the natural logarithm of the sum of exp(logit), less which a logit is a log-probability, and the entropy in
+// nats. NaN counts as -infinity; where all are that, so is *log_sum.
+void ps_distribution(const float *row, size_t n, float *log_sum, float *entropy) PS_NOEXCEPT;
+
 // Writes a row's n logits where the mask has a bit and -infinity elsewhere. The mask has (n + 31) / 32 words.
 void ps_mask_row(float *to, const float *row, size_t n, const uint32_t *mask) PS_NOEXCEPT;
 // The index of the first logit of a row that is NaN or +infinity; n where there is none.
