@@ -10,8 +10,8 @@ import (
 
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
-	"github.com/penstock/penstock/scheduler/program"
 	"github.com/penstock/penstock/scheduler/panics"
+	"github.com/penstock/penstock/scheduler/program"
 )
 
 // poll is how long llama.cpp's idle workers spin for the next graph, 0..100. One step is 131,072 pauses, some
