@@ -34,6 +34,8 @@ func (n noPlugins) NewPolicy(p sampling.Params, _ serving.Ends) (policy serving.
 	return policy, err
 }
 
+func (noPlugins) Branches() int { return 0 }
+
 func (noPlugins) Renders() bool { return false }
 
 func (noPlugins) Render(context.Context, sampling.Params, []chat.Message) (*string, error) {

@@ -30,6 +30,8 @@ type PluginUse struct {
 type Plugins interface {
 	// NewPolicy builds the policy of one choice, of the samplers that its parameters name and of the plugins.
 	NewPolicy(p sampling.Params, ends Ends) (Policy, error)
+	// Branches is how many slots an answer takes because a program among the plugins writes it; 0: none does.
+	Branches() int
 	// Renders reports whether a template is among the plugins.
 	Renders() bool
 	// Render lets the template among the plugins write a prompt's text for messages. It is nil if there is none. It ends with the context.

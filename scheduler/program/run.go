@@ -63,6 +63,9 @@ func New(p *Program, o Options) *Run {
 		branches: make([]*Branch, p.Branches), quota: worker.NewQuota(time.Now())}
 }
 
+// Branches is how many the program may have at once.
+func (r *Run) Branches() int { return len(r.branches) }
+
 // Prompt is the request's. Nobody changes it.
 func (r *Run) Prompt() []Token { return r.options.Prompt }
 

@@ -25,6 +25,7 @@ const (
 	Accept
 	Stop
 	Rewind
+	Run
 	exports
 )
 
@@ -32,7 +33,7 @@ var exportNames = [exports]string{
 	none: "instantiation", Start: fuel.StartExport, Initialize: abi.ExportInitialize,
 	Describe: abi.ExportDescribe, Warm: abi.ExportWarm, Open: abi.ExportOpen, Template: abi.ExportTemplate,
 	Close: abi.ExportClose, Prepare: abi.ExportPrepare, Sample: abi.ExportSample, Accept: abi.ExportAccept,
-	Stop: abi.ExportStop, Rewind: abi.ExportRewind,
+	Stop: abi.ExportStop, Rewind: abi.ExportRewind, Run: abi.ExportRun,
 }
 
 // String is the export's name, as errors show it.
