@@ -30,6 +30,9 @@ type Manifest struct {
 	Place        Place  // where it stands in chains that do not name it
 	ConfigSchema string // a JSON schema that the host checks a request's config against; empty allows any object
 
+	Branches       int    // of a Runner: how many branches it has at once, 1 to 64; 0 means 1
+	BranchesConfig string // of a Runner: the property of the configuration that says for how many a request asks
+
 	Biases int // how many biases Prepare sets at most; 0 means 256
 	Splice int // how many tokens a Force or a Splice has at most; 0 means 256
 }
@@ -47,6 +50,8 @@ func (m *Manifest) json(rows bool) []byte {
 	b = appendText(b, `,"place":`, string(m.Place))
 	b = appendNumber(b, `,"candidates":`, m.Candidates)
 	b = appendNumber(b, `,"hold":`, m.Hold)
+	b = appendNumber(b, `,"branches":`, m.Branches)
+	b = appendText(b, `,"branches_config":`, m.BranchesConfig)
 	if m.ConfigSchema != "" {
 		b = append(append(b, `,"config_schema":`...), m.ConfigSchema...)
 	}

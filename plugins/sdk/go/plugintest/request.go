@@ -25,4 +25,7 @@ type Request struct {
 	Seed        uint64
 	Model       string // JSON, what Request.Model gives; empty: {}
 	Sampling    string // JSON, what Request.Sampling gives; empty: {}
+
+	// Says is the model for Session.Run: the logits after some tokens, one for each of Pieces.
+	Says func(tokens []penstock.Token) []float32 `json:"-"`
 }

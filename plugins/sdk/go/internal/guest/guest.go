@@ -22,7 +22,7 @@ type Plugin struct {
 var Registered *Plugin
 
 // Points are extension points of a plugin, a bit each.
-type Points uint8
+type Points uint16
 
 // The extension points that a plugin may leave out.
 const (
@@ -34,6 +34,7 @@ const (
 	HasStop
 	HasRewind
 	HasClose
+	HasRun
 )
 
 // Exported are the extension points that the module exports.
@@ -50,4 +51,5 @@ var (
 	Stop    func(token, size int32) int32
 	Rewind  func(size int32) int32
 	Close   func()
+	Run     func() int32
 )
