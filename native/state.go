@@ -22,8 +22,9 @@ type State struct {
 	positions int
 }
 
-// Share makes dst, which must be empty, begin with the first n positions of src. With a unified KV cache both sequences own the same
-// cells; else this begins a copy of them as they are now, whatever becomes of src.
+// Share makes dst, which must be empty or begin with fewer positions of the same, begin with the first n positions of src. With a unified
+// KV cache both sequences own the same cells; else this begins a copy of those that dst has not got, as they are now, whatever becomes of
+// src.
 func (c *Context) Share(src, dst int32, n int) error {
 	return c.onMemory("share", func(e *C.ps_error) C.int32_t {
 		return C.ps_memory_share(c.c(), C.int32_t(src), C.int32_t(dst), C.int32_t(n), e)

@@ -41,65 +41,65 @@ func (s *Scheduler) placeAdapters(j *job) {
 	}
 }
 
-// beforeAdapters is how many tokens the job still computes with the model alone.
-func (j *job) beforeAdapters() int {
-	if j.req.Adapters == nil || j.seq == nil {
+// beforeAdapters is how many tokens the branch still computes with the model alone.
+func (b *branch) beforeAdapters() int {
+	if b.job.req.Adapters == nil || b.seq == nil {
 		return 0
 	}
-	return max(j.scope.From-j.seq.Len(), 0)
+	return max(b.job.scope.From-b.seq.Len(), 0)
 }
 
-// chooseAdapters sets what computes the next tokens of the job.
-func (j *job) chooseAdapters() {
-	j.with = j.req.Adapters
-	if j.beforeAdapters() > 0 {
-		j.with = nil
+// chooseAdapters sets what computes the next tokens of the branch.
+func (b *branch) chooseAdapters() {
+	b.with = b.job.req.Adapters
+	if b.beforeAdapters() > 0 {
+		b.with = nil
 	}
 }
 
 // computable is how many of the pending tokens one pass can compute: some adapters begin to count within the prompt, and a checkpoint may
 // be wanted there.
-func (j *job) computable() int {
-	most := min(j.pending(), j.seq.Uninterrupted())
-	if n := j.beforeAdapters(); n > 0 {
+func (b *branch) computable() int {
+	most := min(b.pending(), b.seq.Uninterrupted())
+	if n := b.beforeAdapters(); n > 0 {
 		return min(n, most)
 	}
 	return most
 }
 
-// withKey names what computes the next tokens of the job.
-func (j *job) withKey() string {
-	if j.with == nil {
+// withKey names what computes the next tokens of the branch.
+func (b *branch) withKey() string {
+	if b.with == nil {
 		return ""
 	}
-	return j.scope.Adapters
+	return b.job.scope.Adapters
 }
 
-// sameAdapters is how many of the first jobs have the same adapters.
-func sameAdapters(jobs []*job) int {
-	for i, j := range jobs {
-		if j.withKey() != jobs[0].withKey() {
+// sameAdapters is how many of the first branches have the same adapters.
+func sameAdapters(branches []*branch) int {
+	for i, b := range branches {
+		if b.withKey() != branches[0].withKey() {
 			return i
 		}
 	}
-	return len(jobs)
+	return len(branches)
 }
 
 // keepFirstAdapters leaves only those prompts to this tick that have the adapters of the one that goes first.
 func (s *Scheduler) keepFirstAdapters() {
 	if n := sameAdapters(s.prefilling); n < len(s.prefilling) {
 		key := s.prefilling[0].withKey()
-		s.prefilling = slices.DeleteFunc(s.prefilling, func(j *job) bool { return j.withKey() != key })
+		s.prefilling = slices.DeleteFunc(s.prefilling, func(b *branch) bool { return b.withKey() != key })
 	}
 }
 
-// joinByAdapters orders the generating jobs of the plan by their adapters, those of the prompts last, so that each pass is a run of them.
+// joinByAdapters orders the generating branches of the plan by their adapters, those of the prompts last, so that each pass is a run of them.
 func (s *Scheduler) joinByAdapters() {
 	if sameAdapters(s.planned) == len(s.planned) {
 		return
 	}
 	last := s.planned[len(s.planned)-1].withKey()
-	slices.SortStableFunc(s.planned[:s.decoding], func(a, b *job) int {
+	slices.SortStableFunc(s.planned[:s.decoding], func(a, b *branch) int {
 		x, y := a.withKey(), b.withKey()
 		switch {
 		case x == y:

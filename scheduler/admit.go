@@ -20,13 +20,12 @@ func (s *Scheduler) admit(now time.Time) {
 		s.lookAt(until)
 		return
 	}
-	for j := s.next(); j != nil; j = s.next() {
+	for j := s.next(now); j != nil; j = s.next(now) {
 		if s.config.Clock().Sub(now) > longestAdmission && s.generates() {
 			return
 		}
-		slot := s.freeSlot(j)
-		if slot >= 0 && s.fits(j) {
-			if !s.start(j, slot, now) {
+		if s.hasSlots(j) && s.fits(j) {
+			if !s.start(j, now) {
 				return // its sequence waits for a copy, which asks for a tick itself
 			}
 		} else if !s.preempt(s.preemptibleFor(j)) {
@@ -38,30 +37,48 @@ func (s *Scheduler) admit(now time.Time) {
 // longestAdmission is after how long a tick stops admitting if slots generate: they all wait for it.
 const longestAdmission = 10 * time.Millisecond
 
-// freeSlot is the slot for a queued job; -1 if there is none.
-func (s *Scheduler) freeSlot(j *job) int {
-	if j.req.Slot == nil {
-		return slices.Index(s.slots, nil)
+// freeSlots is how many slots are free.
+func (s *Scheduler) freeSlots() (n int) {
+	for _, b := range s.slots {
+		if b == nil {
+			n++
+		}
 	}
-	if s.slots[*j.req.Slot] != nil {
-		return -1
-	}
-	return *j.req.Slot
+	return n
 }
 
-// canHaveSlot reports whether a queued job that waits for a slot of its own can have it: nobody is in it, or one who is parked.
-func (s *Scheduler) canHaveSlot(j *job) bool {
-	if j.req.Slot == nil {
+// hasSlots reports whether the slots for a queued job are free: all of them, or it gets none.
+func (s *Scheduler) hasSlots(j *job) bool {
+	if j.req.Slot != nil {
+		return s.slots[*j.req.Slot] == nil
+	}
+	return s.freeSlots() >= len(j.branches)
+}
+
+// canHaveSlots reports whether a queued job is to be considered. One that waits for a slot of its own can have it if nobody is in it, or one
+// who is parked. One that needs several is overtaken for a while if there are too few, and then by nobody: the others would take each slot
+// that becomes free for ever.
+func (s *Scheduler) canHaveSlots(j *job, now time.Time) bool {
+	if j.req.Slot != nil {
+		in := s.slots[*j.req.Slot]
+		return in == nil || in.job.parked()
+	}
+	if len(j.branches) == 1 || now.Sub(j.queued) >= overtaken {
 		return true
 	}
-	in := s.slots[*j.req.Slot]
-	return in == nil || in.parked()
+	available := s.freeSlots()
+	for _, r := range s.running {
+		if r.parked() {
+			available += len(r.branches)
+		}
+	}
+	return available >= len(j.branches)
 }
 
 // preemptibleFor is the parked job to preempt for a queued one: who is in its own slot, else the last in order; nil if there is none.
 func (s *Scheduler) preemptibleFor(j *job) *job {
 	if j.req.Slot != nil && s.slots[*j.req.Slot] != nil {
-		return s.slots[*j.req.Slot]
+		return s.slots[*j.req.Slot].job
 	}
 	return s.preemptible()
 }
@@ -72,14 +89,14 @@ func (s *Scheduler) fits(j *job) bool {
 		return true
 	}
 	tokens := j.answer.Expected()
-	need := len(tokens) + headroom
+	need := len(tokens) + headroom*len(j.branches)
 	if j.reuses() {
 		need -= s.cache.SharedPrefix(tokens, j.scope)
 	}
 	for _, r := range s.running {
-		need += headroom
+		need += headroom * len(r.branches)
 		if !r.worker.Busy() {
-			need += r.pending()
+			need += r.lacks()
 		}
 	}
 	return s.cache.HasRoom(need)
@@ -88,36 +105,52 @@ func (s *Scheduler) fits(j *job) bool {
 // headroom is how many cells admission leaves for each running job to grow into before one must be preempted.
 const headroom = 16
 
-// start gives a queued job a slot and a sequence. It reports false while the sequence waits for a copy.
-func (s *Scheduler) start(j *job, slot int, now time.Time) bool {
+// start gives a queued job its slots and, unless a program will say what it is for, a sequence. It reports false while that waits for a
+// copy.
+func (s *Scheduler) start(j *job, now time.Time) bool {
 	defer s.blame(j)
+	if j.run != nil {
+		s.queue.remove(j)
+		s.enter(j, now)
+		return true
+	}
 	seq, _ := s.cache.Acquire(kvcache.Request{Tokens: j.answer.Expected(), PromptLen: j.answer.PromptLen(), Scope: j.scope, Reuse: j.reuses(),
 		Resumed: j.started, Continued: j.continued})
 	if seq == nil {
 		return false
 	}
 	s.queue.remove(j)
-	s.enter(j, slot, seq, now)
+	j.seq = seq
+	s.enter(j, now)
 	return true
 }
 
-// enter puts a job into its slot.
-func (s *Scheduler) enter(j *job, slot int, seq *kvcache.Sequence, now time.Time) {
-	j.slot, j.seq = slot, seq
-	s.dropUnscored(j)
-	s.slots[slot] = j
+// enter puts a job into its slots.
+func (s *Scheduler) enter(j *job, now time.Time) {
+	for _, b := range j.branches {
+		if b.slot = slices.Index(s.slots, nil); j.req.Slot != nil {
+			b.slot = *j.req.Slot
+		}
+		s.slots[b.slot] = b
+		b.prefilledAtEntry, b.lastChunkTick = s.prefilled, s.ticks
+	}
+	s.dropUnscored(&j.branch)
 	i, _ := slices.BinarySearchFunc(s.running, j, compareJobs)
 	s.running = slices.Insert(s.running, i, j)
-	j.prefilledAtEntry, j.lastChunkTick, j.leader = s.prefilled, s.ticks, nil
-	if j.started {
+	if j.leader = nil; j.started {
 		return
 	}
 	j.started = true
 	j.times.admitted = now
-	j.cached = min(seq.Len(), j.answer.PromptLen())
-	j.continued = seq.Continued()
-	j.stream.send(Event{Kind: KindStarted, Started: &Started{Slot: slot, PromptTokens: j.answer.PromptLen(), CachedTokens: j.cached}})
+	if j.seq != nil {
+		j.cached = min(j.seq.Len(), j.answer.PromptLen())
+		j.continued = j.seq.Continued()
+	}
+	j.stream.send(Event{Kind: KindStarted, Started: &Started{Slot: j.branches[0].slot, PromptTokens: j.answer.PromptLen(), CachedTokens: j.cached}})
 	s.open(j)
+	if j.run != nil {
+		s.openProgram(j)
+	}
 }
 
 // reuses reports whether the job begins from cells that are in the KV cache. One that was preempted looks for its own. One that wants the

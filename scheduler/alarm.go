@@ -58,7 +58,7 @@ func (s *Scheduler) expire(now time.Time) {
 				late = late || !now.Before(d)
 				s.lookAt(d)
 			}
-			if rest := j.worker.Rest(); rest > 0 {
+			if rest := max(j.worker.Rest(), j.run.Rest()); rest > 0 {
 				s.lookAt(now.Add(rest))
 			}
 		}

@@ -29,6 +29,9 @@ func (st *Stream) SetChain(ctx context.Context, stages []chain.Stage) error {
 	}
 	return st.control(ctx, call{
 		check: func(s *Scheduler, j *job) error {
+			if err := j.errProgram("another chain for"); err != nil {
+				return err
+			}
 			if err := j.chain.CanReplace(stages); err != nil {
 				return fmt.Errorf("%w: %w", ErrBadRequest, err)
 			}
@@ -55,6 +58,9 @@ func (st *Stream) Inject(ctx context.Context, tokens []Token) error {
 }
 
 func (s *Scheduler) checkInjection(j *job, tokens []Token) error {
+	if err := j.errProgram("tokens for"); err != nil {
+		return err
+	}
 	if err := s.checkForced(j, tokens); err != nil {
 		return err
 	}
@@ -87,6 +93,9 @@ func (s *Scheduler) checkVocabulary(tokens []Token) error {
 func (st *Stream) Rewind(ctx context.Context, n int) error {
 	return st.control(ctx, call{
 		check: func(_ *Scheduler, j *job) error {
+			if err := j.errProgram("to rewind"); err != nil {
+				return err
+			}
 			if has := len(j.answer.Tokens()) - j.answer.PromptLen() + len(j.answer.Early()); n < 1 || n > has {
 				return fmt.Errorf("%w: rewind by %d, the answer has %d tokens", ErrBadRequest, n, has)
 			}

@@ -30,10 +30,8 @@ func (s *Scheduler) copyTime(lastPasses time.Duration) kvcache.CopyTime {
 	return t
 }
 
-// generates reports whether any slot generates. What a busy worker has is its own, and it is generating.
-func (s *Scheduler) generates() bool {
-	return slices.ContainsFunc(s.running, func(j *job) bool { return j.worker.Busy() || j.generating() })
-}
+// generates reports whether any slot generates.
+func (s *Scheduler) generates() bool { return slices.ContainsFunc(s.running, (*job).generates) }
 
 const (
 	checkpointShare   = 8                     // taking checkpoints takes at most one of so many parts of the time,
@@ -47,9 +45,11 @@ func (s *Scheduler) takeCheckpoints() {
 		return
 	}
 	s.checkpointing = min(s.checkpointing+s.record.Forward/checkpointShare, max(longestCheckpoint, s.record.Forward/checkpointPasses))
-	s.each(s.order, func(_ int, j *job) {
-		if j.seq != nil { // else it has left its slot
-			s.checkpointing -= s.cache.Checkpoint(j.seq, s.checkpointing)
+	each(s, s.order, func(_ int, j *job) {
+		for _, b := range j.branches {
+			if b.seq != nil { // else it has left its slot
+				s.checkpointing -= s.cache.Checkpoint(b.seq, s.checkpointing)
+			}
 		}
 	})
 }

@@ -35,11 +35,11 @@ func (s *Scheduler) emit(j *job, now time.Time) {
 }
 
 // emitSampled is emit for the jobs of a pass that have got a token, now. A panic ends the one that it comes from.
-func (s *Scheduler) emitSampled(jobs []*job) {
+func (s *Scheduler) emitSampled(branches []*branch) {
 	now := s.config.Clock()
-	s.each(jobs, func(_ int, j *job) {
-		if j.outputRow >= 0 && !j.worker.Busy() {
-			s.emit(j, now)
+	each(s, branches, func(_ int, b *branch) {
+		if b.outputRow >= 0 && b.job.run == nil && !b.job.worker.Busy() {
+			s.emit(b.job, now)
 		}
 	})
 }
@@ -61,6 +61,9 @@ func (s *Scheduler) collect(j *job) {
 	s.emitAlone(j)
 	if p != nil {
 		p.tell(err)
+	}
+	if j.run != nil {
+		s.goOnWithProgram(j)
 	}
 }
 

@@ -8,7 +8,7 @@ func (s *Scheduler) end(j *job, e End) {
 		return
 	}
 	j.done = true
-	defer s.inbox.ended(1)
+	defer s.inbox.ended(len(j.branches))
 	now := s.config.Clock()
 	busy := j.worker.Busy()
 	if !busy {
@@ -16,6 +16,9 @@ func (s *Scheduler) end(j *job, e End) {
 		e.Truncated = j.answer.Truncated()
 	}
 	e.Usage = Usage{Prompt: j.answer.PromptLen(), Cached: j.cached, Generated: j.counted, Drafted: j.drafted, Accepted: j.accepted}
+	if j.run != nil {
+		e.Usage.Branches = j.run.Used()
+	}
 	if j.seq != nil {
 		s.dropDraft(j)
 		e.Usage.Context = j.seq.Len()
@@ -31,13 +34,17 @@ func (s *Scheduler) end(j *job, e End) {
 		j.req.Ended = nil // a tick without work leaves the job where the last one had it, with all that this refers to
 	}
 	j.stream.send(last)
-	if j.seq != nil {
+	if s.dropAllButOne(j); j.inSlot() {
 		s.leave(j)
 	} else {
 		s.queue.remove(j)
 	}
 	j.worker.Interrupt()
-	j.close()
+	if j.run != nil {
+		s.endProgram(j)
+	} else {
+		j.close()
+	}
 	s.attempt(j.refuseCalls)
 	s.attempt(func() { s.config.Observer.Ended(e.requestRecord()) })
 }

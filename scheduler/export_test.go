@@ -33,8 +33,8 @@ func Calling(s *Scheduler) (n int) {
 // AtWork reports whether the worker of a request is at the work of a control call.
 func AtWork(st *Stream) bool { return st.job.calls.atWork != nil }
 
-// Awaited is how many workers a later tick collects.
-func Awaited(s *Scheduler) int { return len(s.awaited) }
+// Awaited is how many workers and programs a later tick collects.
+func Awaited(s *Scheduler) int { return len(s.awaited) + len(s.programs) }
 
 // Rest makes a stream's stages rest for a while, as if they had used up their quota.
 func Rest(st *Stream, d time.Duration) { st.job.worker.RestUntil = time.Now().Add(d) }

@@ -34,7 +34,7 @@ type SlotInfo struct {
 	Stream    string // empty: the slot is free
 	Request   uint64 // counts the requests
 	Limit     int    // most tokens to generate; 0: until the context is full
-	State     string // idle, prefilling, generating, parked: see state
+	State     string // idle, prefilling, generating, parked: see activity
 	Wait      Wait   // why it takes no part in the ticks now; empty: it does
 	Prompt    int    // tokens
 	Cached    int    // of Prompt, found in the cache
@@ -85,11 +85,12 @@ func (s *Scheduler) snapshot(ticks int) Snapshot {
 	snap := Snapshot{Slots: make([]SlotInfo, len(s.slots)), TickCount: s.history.n, Speculates: s.speculation.drafter != nil,
 		Cells: s.limits.Cells, CellsUsed: s.limits.Cells - s.cache.Free(), CellsCached: s.cache.Evictable()}
 	now := s.config.Clock()
-	for i, j := range s.slots {
+	for i, b := range s.slots {
 		snap.Slots[i] = SlotInfo{Slot: i, State: "idle", Sequence: -1}
-		if j != nil {
-			snap.Slots[i] = SlotInfo{Slot: i, Stream: j.stream.id, Request: j.arrival, Limit: max(0, j.req.MaxTokens), State: j.state(), Wait: s.slotWait(j),
-				Prompt: j.answer.PromptLen(), Cached: j.cached, Computed: j.seq.Len(), Generated: j.counted, Drafted: j.drafted, Accepted: j.accepted, Sequence: int(j.seq.ID()),
+		if b != nil {
+			j := b.job
+			snap.Slots[i] = SlotInfo{Slot: i, Stream: j.stream.id, Request: j.arrival, Limit: max(0, j.req.MaxTokens), State: b.activity(), Wait: s.slotWait(b),
+				Prompt: j.answer.PromptLen(), Cached: j.cached, Computed: b.computed(), Generated: j.counted, Drafted: j.drafted, Accepted: j.accepted, Sequence: b.sequence(),
 				Priority: j.req.Priority, Lasting: j.lasting, Age: now.Sub(j.times.submitted), Decoding: j.times.timing(now).Decode}
 		}
 	}
@@ -103,13 +104,14 @@ func (s *Scheduler) snapshot(ticks int) Snapshot {
 	return snap
 }
 
-// state is a job's state as Inspect reports it. "parked" covers all jobs that take no part in the ticks now: those that are parked,
-// and those whose worker is busy or rests.
-func (j *job) state() string {
+// activity is a branch's state as Inspect reports it. "parked" covers those of all jobs that take no part in the ticks now: those that are
+// parked, those whose worker is busy or rests, and those that their program has not asked for.
+func (b *branch) activity() string {
+	j := b.job
 	switch {
-	case j.parked() || j.worker.Busy() || j.worker.Resting():
+	case j.parked() || j.worker.Busy() || j.worker.Resting() || !b.awake():
 		return "parked"
-	case j.generating():
+	case b.generating():
 		return "generating"
 	}
 	return "prefilling"

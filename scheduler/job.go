@@ -3,20 +3,24 @@
 package scheduler
 
 import (
+	"slices"
 	"time"
 
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/kvcache"
 	"github.com/penstock/penstock/scheduler/panics"
+	"github.com/penstock/penstock/scheduler/program"
 	"github.com/penstock/penstock/scheduler/worker"
 )
 
 // job is a request on its way through the scheduler.
 //
-// answer has the tokens, prompt first; seq holds the KV cells of the first part of them. What is not in seq is pending: many tokens
-// while prefilling or after a preemption, exactly one while generating.
+// answer has the tokens, prompt first. The branch computes them, or where a program writes the answer, the program has branches of its own.
 type job struct {
+	branch
+	branches []*branch // what has slots: that one, or those of the program
+
 	req    Request // without Prompt and Chain
 	stream *Stream
 	chain  *chain.Chain
@@ -29,21 +33,16 @@ type job struct {
 	// In the queue.
 	arrival          uint64    // counts requests
 	effectiveArrival time.Time // arrival time, made earlier by its priority
-	leader           *job      // computes a prefix of this one's prompt, which waits for that
+	queued           time.Time // when it came, or lost its slots
+	leader           *branch   // computes a prefix of this one's prompt, which waits for that
 	sharedLen        int       // how many tokens that prefix has
 
-	// In a slot.
-	slot      int               // -1 while queued
-	seq       *kvcache.Sequence // nil while queued
-	scheduled int               // tokens in this tick's batch
-	outputRow int               // output row of this tick's pass, -1 for none
-	with      Adapters          // that compute what is scheduled
-	guess     guess
-
-	prefilledAtEntry int // Scheduler.prefilled when it got the slot
-	lastChunkTick    int // Scheduler.ticks when it last got a part of a chunk, or else the slot
-
-	started bool // the Started event was sent
+	guess   guess
+	run     *program.Run   // of the program that writes the answer; nil: none does
+	lent    []*program.Row // to the program or its branches, from the last pass
+	over    chan struct{}  // of a program: closed at the end
+	placed  bool           // of a program: a branch has had cells
+	started bool           // the Started event was sent
 	paused  bool
 	stalled bool // its reader does not keep up
 	done    bool
@@ -58,11 +57,24 @@ type job struct {
 	calls     calls
 }
 
-// pending is how many tokens the KV cache still lacks.
-func (j *job) pending() int { return len(j.answer.Context()) - j.seq.Len() }
+// inSlot reports whether the job has its slots; else it is queued, or has ended.
+func (j *job) inSlot() bool { return j.branches[0].slot >= 0 }
 
-// generating reports whether the job computes one token a tick; a job that does not is prefilling.
-func (j *job) generating() bool { return j.answer.Generated() > 0 && j.pending() == 1 }
+// generates reports whether a branch of the job computes one token a tick. What a busy worker has is its own, and it is generating; so is a
+// program at work.
+func (j *job) generates() bool {
+	return j.worker.Busy() || j.run != nil && j.run.AtWork() || slices.ContainsFunc(j.branches, (*branch).generating)
+}
+
+// lacks is how many tokens the KV cache still lacks of the job.
+func (j *job) lacks() (n int) {
+	for _, b := range j.branches {
+		if b.awake() {
+			n += b.pending()
+		}
+	}
+	return n
+}
 
 // tickEvents is how many events a tick adds to a stream as a rule: the start, a token and the end. If it adds more (all of the
 // hold window, a whole splice), the ring grows.
@@ -77,7 +89,7 @@ func (j *job) keepsUp() bool {
 // control call waiting for the reader (those that wait for the worker were tried before it is asked). If the reader does not keep up, the ring wakes the tick once it does (Stream.nudge). While
 // the job is paused or its worker is at work, the reader is not looked at: stalled is as it was before.
 func (j *job) ready() bool {
-	if j.paused || j.worker.Busy() || j.worker.Resting() {
+	if j.paused || j.worker.Busy() || j.worker.Resting() || j.run.Rest() > 0 {
 		return false
 	}
 	j.stalled = !j.keepsUp()
@@ -90,7 +102,7 @@ func (j *job) parked() bool { return j.paused || j.stalled }
 // needsWorker reports whether an answer with these stages needs a goroutine of its own: for plugins and stop rules, or for
 // log-probabilities and traces, which cost more than a draw.
 func (j *job) needsWorker(stages []chain.Stage) bool {
-	return j.metered(stages) || j.req.Trace > 0 || j.req.Logprobs >= 0
+	return j.metered(stages) || j.run == nil && (j.req.Trace > 0 || j.req.Logprobs >= 0)
 }
 
 // tickDraws reports whether the tick draws the job's next token itself: it has no need of a worker. If it has one, that is for what took long,
@@ -101,7 +113,7 @@ func (j *job) tickDraws() bool {
 
 // metered reports whether an answer with these stages has code in it that may take any time: plugins, or stop rules.
 func (j *job) metered(stages []chain.Stage) bool {
-	return !chain.Native(stages) || len(j.req.Rules) > 0
+	return !chain.Native(stages) && !(j.run != nil && len(stages) == 0) || len(j.req.Rules) > 0
 }
 
 // open begins a job's answer: on the tick if that is quick, else with a worker.

@@ -124,7 +124,7 @@ var errNoLook = errors.New("the scheduler could not look at its load")
 
 func (s *Scheduler) load() *Load {
 	now := s.config.Clock()
-	l := &Load{At: now, Slots: len(s.slots), Running: len(s.running), Cells: s.limits.Cells, CellsUsed: s.limits.Cells - s.cache.Free(),
+	l := &Load{At: now, Slots: len(s.slots), Running: len(s.slots) - s.freeSlots(), Cells: s.limits.Cells, CellsUsed: s.limits.Cells - s.cache.Free(),
 		CellsCached: s.cache.Evictable(), Tokens: s.rates.total, Rates: s.rates.over(now), Prefixes: s.cache.Prefixes(mostDigests)}
 	for _, j := range s.running {
 		if a := l.adapters(j); a != nil {

@@ -43,7 +43,8 @@ func (s *Scheduler) lose(reason error) {
 		return
 	}
 	s.lost = true
-	s.each(slices.Clone(s.running), func(_ int, j *job) { s.end(j, End{Reason: answer.ReasonError, Err: reason}) })
+	each(s, slices.Clone(s.running), func(_ int, j *job) { s.end(j, End{Reason: answer.ReasonError, Err: reason}) })
+	s.recallRows()
 	s.attempt(s.cache.Close)
 	s.cache = s.newCache()
 	clear(s.conversations)

@@ -30,21 +30,21 @@ func (s *Scheduler) blame(j *job) {
 	}
 }
 
-// each does f for every job; a panic ends the one that f was at. One guard for all is cheaper than one for each.
-func (s *Scheduler) each(jobs []*job, f func(i int, j *job)) {
-	for i := 0; i < len(jobs); i++ {
-		s.eachFrom(&i, jobs, f)
+// each does f for every job or branch; a panic ends the job that f was at. One guard for all is cheaper than one for each.
+func each[T interface{ owner() *job }](s *Scheduler, list []T, f func(i int, of T)) {
+	for i := 0; i < len(list); i++ {
+		eachFrom(s, &i, list, f)
 	}
 }
 
-func (s *Scheduler) eachFrom(i *int, jobs []*job, f func(i int, j *job)) {
+func eachFrom[T interface{ owner() *job }](s *Scheduler, i *int, list []T, f func(i int, of T)) {
 	defer func() {
 		if v := recover(); v != nil {
-			s.abandon(jobs[*i], panics.Recovered(v))
+			s.abandon(list[*i].owner(), panics.Recovered(v))
 		}
 	}()
-	for ; *i < len(jobs); *i++ {
-		f(*i, jobs[*i])
+	for ; *i < len(list); *i++ {
+		f(*i, list[*i])
 	}
 }
 
@@ -55,7 +55,10 @@ func (s *Scheduler) survive(busy *bool) {
 	if v == nil {
 		return
 	}
-	jobs := slices.Concat(s.planned, s.prefilling)
+	var jobs []*job
+	for _, b := range slices.Concat(s.planned, s.prefilling) {
+		jobs = append(jobs, b.job)
+	}
 	if len(jobs) == 0 {
 		jobs = slices.Clone(s.running)
 	}
@@ -73,8 +76,10 @@ func (s *Scheduler) survive(busy *bool) {
 
 // abandon ends a job after a panic, whatever state that has left it in.
 func (s *Scheduler) abandon(j *job, err error) {
-	if seq := j.seq; seq != nil {
-		s.attempt(func() { s.cache.Repair(seq) }) // a pass may have been cut short
+	for _, b := range j.branches {
+		if seq := b.seq; seq != nil {
+			s.attempt(func() { s.cache.Repair(seq) }) // a pass may have been cut short
+		}
 	}
 	s.attempt(func() { s.end(j, End{Reason: answer.ReasonError, Err: err}) })
 	if slices.Contains(s.running, j) { // the end was cut short as well

@@ -12,8 +12,8 @@ import (
 	"github.com/penstock/penstock/scheduler/panics"
 )
 
-// compute runs the planned jobs: in one forward pass, or if the backend is faster that way, first the decode tokens, then
-// the prompt tokens. Jobs with other adapters have passes of their own. What a pass gave is sampled and sent before the next begins.
+// compute runs the planned branches: in one forward pass, or if the backend is faster that way, first the decode tokens, then
+// the prompt tokens. Those with other adapters have passes of their own. What a pass gave is sampled and sent before the next begins.
 func (s *Scheduler) compute() {
 	s.passing = append(s.passing[:0], s.planned...) // preempting changes s.planned
 	for rest, decoding := s.passing, s.decoding; len(rest) > 0; {
@@ -27,56 +27,57 @@ func (s *Scheduler) compute() {
 	s.takeCheckpoints()
 }
 
-// forward computes the scheduled tokens of some jobs in one pass, then samples and sends. Those that have lost their slot to a
-// pass before are left out. A pass that fails is run again in halves until the guilty job is alone: only that one fails.
-func (s *Scheduler) forward(jobs []*job) {
-	jobs = slices.DeleteFunc(jobs, func(j *job) bool { return j.seq == nil })
-	if len(jobs) == 0 {
+// forward computes the scheduled tokens of some branches in one pass, then samples and sends. Those that have lost their slot to a
+// pass before are left out. A pass that fails is run again in halves until the guilty branch is alone: only its job fails.
+func (s *Scheduler) forward(branches []*branch) {
+	branches = slices.DeleteFunc(branches, func(b *branch) bool { return b.seq == nil })
+	if len(branches) == 0 {
 		return
 	}
-	s.fill(jobs)
-	took, err := s.pass(jobs)
+	s.fill(branches)
+	took, err := s.pass(branches)
 	if err != nil {
-		s.recoverPass(slices.Clone(jobs), err)
+		s.recoverPass(slices.Clone(branches), err)
 		return
 	}
-	s.learnCost(jobs, took)
-	s.noteComputed(jobs)
+	s.learnCost(branches, took)
+	s.noteComputed(branches)
 	s.score()
-	s.sample(jobs)
-	s.emitSampled(jobs)
+	s.sample(branches)
+	s.emitSampled(branches)
 }
 
-// fill puts the scheduled tokens of some jobs into the batch, and what was guessed to follow them.
-func (s *Scheduler) fill(jobs []*job) {
+// fill puts the scheduled tokens of some branches into the batch, and what was guessed to follow them.
+func (s *Scheduler) fill(branches []*branch) {
 	s.batch.Reset()
-	s.prompts.asks, s.prompts.jobs = s.prompts.asks[:0], s.prompts.jobs[:0] // of a pass that failed
-	s.batch.Adapters = jobs[0].with
-	for _, j := range jobs {
-		at := j.seq.Len()
-		tokens := j.answer.Context()
-		last, prompt := len(tokens)-1, j.scoring()
-		for i := at; i < at+j.scheduled; i++ {
-			row := s.batch.Add(tokens[i], int32(i), j.seq.ID(), i == last || prompt && j.wantsRow(i))
-			if j.outputRow = row; row >= 0 && i < last {
-				s.addPromptRow(j, i, row)
-				j.outputRow = -1
+	s.prompts.asks, s.prompts.branches = s.prompts.asks[:0], s.prompts.branches[:0] // of a pass that failed
+	s.batch.Adapters = branches[0].with
+	for _, b := range branches {
+		at := b.seq.Len()
+		tokens := b.context()
+		last, prompt := len(tokens)-1, b.scoring()
+		for i := at; i < at+b.scheduled; i++ {
+			row := s.batch.Add(tokens[i], int32(i), b.seq.ID(), i == last || prompt && b.wantsRow(i))
+			if b.outputRow = row; row >= 0 && i < last {
+				s.addPromptRow(b, i, row)
+				b.outputRow = -1
 			}
 		}
-		for i, t := range j.guess.draft {
-			s.batch.Add(t, int32(last+1+i), j.seq.ID(), true)
+		for i, t := range b.job.guess.draft {
+			s.batch.Add(t, int32(last+1+i), b.seq.ID(), true)
 		}
 	}
 }
 
-// pass runs the batch. A panic of the backend is an error like others: the job that it comes from is found the same way.
-func (s *Scheduler) pass(jobs []*job) (took time.Duration, err error) {
+// pass runs the batch. A panic of the backend is an error like others: the branch that it comes from is found the same way.
+func (s *Scheduler) pass(branches []*branch) (took time.Duration, err error) {
+	s.recallRows()
 	start := s.config.Clock()
 	err = panics.Try(func() error {
 		if err := s.backend.Start(&s.batch); err != nil {
 			return err
 		}
-		s.prepareWorkers(jobs)
+		s.prepareWorkers(branches)
 		return s.backend.Wait()
 	})
 	took = s.config.Clock().Sub(start)
@@ -86,12 +87,12 @@ func (s *Scheduler) pass(jobs []*job) (took time.Duration, err error) {
 }
 
 // learnCost tells the estimator how long a pass over what was scheduled took.
-func (s *Scheduler) learnCost(jobs []*job, took time.Duration) {
-	switch p := passOf(jobs); {
+func (s *Scheduler) learnCost(branches []*branch, took time.Duration) {
+	switch p := passOf(branches); {
 	case s.batch.PromptRows: // so many rows take longer than a prompt does
-	case slices.ContainsFunc(jobs, (*job).drafting):
+	case slices.ContainsFunc(branches, (*branch).drafting):
 		s.estimator.ObserveVerify(p, took)
-	case jobs[len(jobs)-1].generating(): // those that generate come first
+	case branches[len(branches)-1].generating(): // those that generate come first
 		s.estimator.ObserveDecode(p, took)
 	default:
 		s.estimator.ObservePrefill(p, took)
@@ -99,58 +100,63 @@ func (s *Scheduler) learnCost(jobs []*job, took time.Duration) {
 }
 
 // noteComputed puts what a pass has computed into the books of the KV cache.
-func (s *Scheduler) noteComputed(jobs []*job) {
-	for _, j := range jobs {
-		at := j.seq.Len()
-		s.cache.Append(j.seq, j.answer.Context()[at:at+j.scheduled])
-		s.cache.Append(j.seq, j.guess.draft)
-		if j.req.Progress && j.answer.Generated() == 0 {
-			j.stream.send(Event{Kind: KindProgress, Computed: j.seq.Len()})
+func (s *Scheduler) noteComputed(branches []*branch) {
+	for _, b := range branches {
+		j, at := b.job, b.seq.Len()
+		s.cache.Append(b.seq, b.context()[at:at+b.scheduled])
+		s.cache.Append(b.seq, j.guess.draft)
+		if j.req.Progress && j.answer.Generated() == 0 && j.run == nil {
+			j.stream.send(Event{Kind: KindProgress, Computed: b.seq.Len()})
 		}
 	}
 }
 
 // recoverPass handles a failed pass. If cells ran out although the books had some, all idle sequences are evicted; if there
 // is none, a job is preempted (victim), and its cells go with the next failure's EvictIdle. If the backend was lost, all that run end. After any
-// other failure the jobs are run in halves, and the one that fails alone ends.
-func (s *Scheduler) recoverPass(jobs []*job, err error) {
+// other failure the branches are run in halves, and the job of the one that fails alone ends.
+func (s *Scheduler) recoverPass(branches []*branch, err error) {
 	if errors.Is(err, ErrLost) {
 		s.lose(err)
 		return
 	}
-	s.repair(jobs) // first: one that is preempted takes what the pass left with it
+	s.repair(branches) // first: one that is preempted takes what the pass left with it
 	noCells := errors.Is(err, ErrNoCells)
 	switch {
-	case noCells && (s.cache.EvictIdle() || s.preempt(s.victim(slices.MinFunc(jobs, compareJobs)))):
-		s.forwardAlike(jobs)
-	case len(jobs) > 1:
-		half := len(jobs) / 2
-		s.forwardAlike(jobs[:half])
-		s.forwardAlike(jobs[half:])
+	case noCells && (s.cache.EvictIdle() || s.preempt(s.victim(firstJob(branches)))):
+		s.forwardAlike(branches)
+	case len(branches) > 1:
+		half := len(branches) / 2
+		s.forwardAlike(branches[:half])
+		s.forwardAlike(branches[half:])
 	default:
-		s.end(jobs[0], End{Reason: answer.ReasonError, Err: fmt.Errorf("%w: %w", ErrPass, err)})
+		s.end(branches[0].job, End{Reason: answer.ReasonError, Err: fmt.Errorf("%w: %w", ErrPass, err)})
 	}
 }
 
-// forwardAlike is forward for jobs of a pass that failed. One that lost more of its sequence than the pass may now be where its adapters do
+// firstJob is the job that is served first of those of some branches.
+func firstJob(branches []*branch) *job {
+	return slices.MinFunc(branches, func(a, b *branch) int { return compareJobs(a.job, b.job) }).job
+}
+
+// forwardAlike is forward for branches of a pass that failed. One that lost more of its sequence than the pass may now be where its adapters do
 // not count yet.
-func (s *Scheduler) forwardAlike(jobs []*job) {
-	for len(jobs) > 0 {
-		n := sameAdapters(jobs)
-		s.forward(jobs[:n:n])
-		jobs = jobs[n:]
+func (s *Scheduler) forwardAlike(branches []*branch) {
+	for len(branches) > 0 {
+		n := sameAdapters(branches)
+		s.forward(branches[:n:n])
+		branches = branches[n:]
 	}
 }
 
 // repair makes the backend forget what a failed pass may have left beyond the positions in the books.
-func (s *Scheduler) repair(jobs []*job) {
-	for _, j := range jobs {
-		if j.seq == nil {
+func (s *Scheduler) repair(branches []*branch) {
+	for _, b := range branches {
+		if b.seq == nil {
 			continue // preempted
 		}
-		s.cache.Repair(j.seq)
-		j.chooseAdapters()
-		j.scheduled = min(j.scheduled, j.computable())
-		j.guess.draft = nil // one that the pass has not computed
+		s.cache.Repair(b.seq)
+		b.chooseAdapters()
+		b.scheduled = min(b.scheduled, b.computable())
+		b.job.guess.draft = nil // one that the pass has not computed
 	}
 }

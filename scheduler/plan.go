@@ -11,29 +11,28 @@ import (
 	"github.com/penstock/penstock/scheduler/estimator"
 )
 
-// plan chooses the jobs of this tick and how many tokens each computes: a decode token for every generating slot first,
+// plan chooses the branches of this tick and how many tokens each computes: a decode token for every generating slot first,
 // then chunks of prompts.
 func (s *Scheduler) plan() {
 	s.planned, s.prefilling, s.reserved, s.awaitsCopy = s.planned[:0], s.prefilling[:0], 0, false
 	s.order = append(s.order[:0], s.running...) // preempting changes s.running
 	for _, j := range s.order {
-		j.scheduled, j.outputRow = 0, -1
-		j.chooseAdapters()
+		for _, b := range j.branches {
+			b.scheduled, b.outputRow = 0, -1
+			b.chooseAdapters()
+		}
 		switch {
-		case j.seq == nil: // preempted for one before it
+		case !j.inSlot(): // preempted for one before it
 		case !j.ready():
 			if j.stalled && j.req.Overflow == CancelSlow {
 				s.end(j, End{Reason: answer.ReasonCancelled, Err: ErrSlowReader})
 			}
 		case j.finished():
 			s.end(j, End{Reason: answer.ReasonLength})
-		case j.generating():
-			if s.secure(j, 1) == 1 {
-				j.scheduled = 1
-				s.planned = append(s.planned, j)
-			}
 		default:
-			s.prefilling = append(s.prefilling, j)
+			for _, b := range j.branches {
+				s.planBranch(b)
+			}
 		}
 	}
 	s.decoding = len(s.planned)
@@ -41,6 +40,18 @@ func (s *Scheduler) plan() {
 	s.prefill()
 	s.joinByAdapters()
 	s.record.Decode = s.decoding
+}
+
+// planBranch plans the token of a branch that generates; what another lacks waits for its share of the chunk.
+func (s *Scheduler) planBranch(b *branch) {
+	switch {
+	case b.seq == nil || !b.awake(): // nothing of a program's is to be computed, or it waits for a place
+	case !b.generating():
+		s.prefilling = append(s.prefilling, b)
+	case s.secure(b, 1) == 1:
+		b.scheduled = 1
+		s.planned = append(s.planned, b)
+	}
 }
 
 const (
@@ -52,28 +63,29 @@ const (
 	eachTogether = 128  // most tokens of each of them
 )
 
-func (j *job) short() bool { return j.pending() <= shortPrompt }
+func (b *branch) short() bool { return b.pending() <= shortPrompt }
 
-// finishKey orders the prefilling jobs, smallest first: the prompt tokens that all jobs had computed when this one got its slot, plus
+// finishKey orders the prefilling branches, smallest first: the prompt tokens that all had computed when this one got its slot, plus
 // overtaking times those it still lacks. So what is nearly done goes first, but a job that gets its slot 8n prompt tokens later can no longer
 // pass one that lacked n. Each step of priority halves the second term.
-func (j *job) finishKey() float64 {
-	return float64(j.prefilledAtEntry) + math.Ldexp(float64(overtaking*j.pending()), -min(max(j.req.Priority, -4), 4))
+func (b *branch) finishKey() float64 {
+	return float64(b.prefilledAtEntry) + math.Ldexp(float64(overtaking*b.pending()), -min(max(b.job.req.Priority, -4), 4))
 }
 
-// prefill shares the tick's chunk among the prefilling jobs. The one with the smallest finishKey goes first; in every eighth tick the one
+// prefill shares the tick's chunk among the prefilling branches. The one with the smallest finishKey goes first; in every eighth tick the one
 // that has waited longest for a chunk. The first one gets all it can take: a chunk of one prompt is computed faster than two halves of two.
 // Short prompts have every other tick to themselves, except the eighth: sharing a chunk with a longer prompt they would wait for that pass.
 func (s *Scheduler) prefill() {
+	s.prefilling = slices.DeleteFunc(s.prefilling, func(b *branch) bool { return b.seq == nil }) // it has made room
 	short := countShort(s.prefilling)
 	s.ticks++
 	longestWait, together := s.ticks%longestWaitEvery == 0, s.endTogether()
 	if s.shortTick = !together && !longestWait && !s.shortTick && short > 0 && short < len(s.prefilling); s.shortTick {
-		s.prefilling = slices.DeleteFunc(s.prefilling, func(j *job) bool { return !j.short() })
+		s.prefilling = slices.DeleteFunc(s.prefilling, func(b *branch) bool { return !b.short() })
 	}
-	order := func(a, b *job) int { return cmp.Compare(a.finishKey(), b.finishKey()) }
+	order := func(a, b *branch) int { return cmp.Compare(a.finishKey(), b.finishKey()) }
 	if longestWait {
-		order = func(a, b *job) int { return cmp.Compare(a.lastChunkTick, b.lastChunkTick) }
+		order = func(a, b *branch) int { return cmp.Compare(a.lastChunkTick, b.lastChunkTick) }
 	}
 	slices.SortStableFunc(s.prefilling, order)
 	s.keepFirstAdapters()
@@ -85,54 +97,56 @@ func (s *Scheduler) prefill() {
 	if len(s.planned) == s.decoding {
 		s.take(chunk, 0)
 	}
-	for _, j := range s.planned[s.decoding:] { // not those that were preempted after they were planned
-		s.record.Prefill += j.scheduled
+	for _, b := range s.planned[s.decoding:] { // not those that were preempted after they were planned
+		s.record.Prefill += b.scheduled
 	}
 	s.prefilled += s.record.Prefill
 }
 
-// take plans the next tokens of the prefilling jobs, in their order, so many in all. Of each prompt it leaves so many as are kept for a later
+// take plans the next tokens of the prefilling branches, in their order, so many in all. Of each prompt it leaves so many as are kept for a later
 // tick.
 func (s *Scheduler) take(left, kept int) {
-	for _, j := range s.prefilling {
-		if j.seq == nil { // preempted for one before it
+	for _, b := range s.prefilling {
+		if b.seq == nil { // preempted for one before it
 			continue
 		}
-		most := min(j.computable(), j.pending()-kept, left)
-		if j.scoring() {
-			most = j.scorable(most, s.prompts.rows)
+		most := min(b.computable(), b.pending()-kept, left)
+		if b.scoring() {
+			most = b.scorable(most, s.prompts.rows)
 		}
-		if j.scheduled = s.secure(j, most); j.scheduled == 0 {
+		if b.scheduled = s.secure(b, most); b.scheduled == 0 {
 			continue
 		}
-		if j.wantsRow(j.seq.Len()) {
-			s.prompts.rows -= j.scheduled
+		if b.scoring() {
+			s.prompts.rows -= b.rowsOf(b.scheduled)
 		}
-		j.lastChunkTick = s.ticks
-		left -= j.scheduled
-		s.planned = append(s.planned, j)
+		b.lastChunkTick = s.ticks
+		left -= b.scheduled
+		s.planned = append(s.planned, b)
 	}
 }
 
 // endTogether reports whether the prompts are those of a burst, which end in the same pass where they need several. An answer that began
 // before would wait for each of the others.
 func (s *Scheduler) endTogether() bool {
-	apart := func(j *job) bool { return j.pending() > eachTogether || s.prefilled-j.prefilledAtEntry > mostTogether }
+	apart := func(b *branch) bool {
+		return b.pending() > eachTogether || s.prefilled-b.prefilledAtEntry > mostTogether
+	}
 	return s.decoding == 0 && pendingOf(s.prefilling) <= mostTogether && !slices.ContainsFunc(s.prefilling, apart)
 }
 
-// pendingOf is how many tokens the KV cache still lacks of some jobs.
-func pendingOf(jobs []*job) (n int) {
-	for _, j := range jobs {
-		n += j.pending()
+// pendingOf is how many tokens the KV cache still lacks of some branches.
+func pendingOf(branches []*branch) (n int) {
+	for _, b := range branches {
+		n += b.pending()
 	}
 	return n
 }
 
-// countShort is how many of some jobs have a short prompt.
-func countShort(jobs []*job) (n int) {
-	for _, j := range jobs {
-		if j.short() {
+// countShort is how many of some branches lack little.
+func countShort(branches []*branch) (n int) {
+	for _, b := range branches {
+		if b.short() {
 			n++
 		}
 	}
@@ -151,29 +165,30 @@ func (s *Scheduler) chunkSize() int {
 	d := &s.demand
 	*d = estimator.Demand{Decode: passOf(s.planned), Prompts: d.Prompts[:0], Short: short, Room: s.limits.Batch - s.decoding,
 		Split: s.splitCost(), Target: s.config.ITLTarget, MinShare: s.config.PrefillShare, Neighbours: s.share.othersGenerate(), Estimator: s.estimator}
-	for _, j := range s.prefilling {
-		d.Prompts = append(d.Prompts, estimator.Prompt{Tokens: j.computable(), Depth: j.seq.Len()})
+	for _, b := range s.prefilling {
+		d.Prompts = append(d.Prompts, estimator.Prompt{Tokens: b.computable(), Depth: b.seq.Len()})
 	}
 	return d.Choose(s.config.Strategy)
 }
 
-// passOf is what a forward pass over the scheduled tokens of some jobs computes.
-func passOf(jobs []*job) estimator.Pass {
+// passOf is what a forward pass over the scheduled tokens of some branches computes.
+func passOf(branches []*branch) estimator.Pass {
 	var p estimator.Pass
-	for _, j := range jobs {
-		n := j.scheduled + len(j.guess.draft)
+	for _, b := range branches {
+		n := b.scheduled + len(b.job.guess.draft)
 		p.Tokens += n
-		p.Cells += n * (j.seq.Len() + n/2)
+		p.Cells += n * (b.seq.Len() + n/2)
 	}
 	return p
 }
 
-// secure finds KV cells for n tokens of a job, evicting idle sequences, then preempting jobs that come after it. It
+// secure finds KV cells for n tokens of a branch, evicting idle sequences, then its program's other branches, then taking them from jobs
+// that come after its own. It
 // returns how many fit, and reserves cells for them for this tick.
-func (s *Scheduler) secure(j *job, n int) int {
+func (s *Scheduler) secure(b *branch, n int) int {
 	for n > 0 && !s.cache.Reserve(s.reserved+n) {
 		s.awaitsCopy = s.awaitsCopy || s.cache.Copying()
-		if s.cache.Copying() || !s.preempt(s.victim(j)) {
+		if s.cache.Copying() || !s.shelve(b.job, b) && !s.makeRoom(s.victim(b.job)) {
 			n = max(s.cache.Free()-s.reserved, 0)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/panics"
+	"github.com/penstock/penstock/scheduler/program"
 )
 
 // This file computes the log-probabilities of a prompt's tokens. The row after each token says how likely the next one was, so a request
@@ -23,62 +24,105 @@ var errNoRow = errors.New("the backend gave no row for a token of the prompt")
 
 // prompts is what the log-probabilities of a pass's prompts need; its memory is used again.
 type prompts struct {
-	rows int      // that this tick may still give to prompts
-	asks []rowAsk // of this pass
-	jobs []*job   // that they are for
+	rows     int       // that this tick may still give to prompts
+	asks     []rowAsk  // of this pass
+	branches []*branch // that they are for
 }
 
 // rowAsk is a row of the last pass and the token whose log-probability is wanted.
 type rowAsk struct {
 	row, top int
+	at       int // position of the token
 	token    Token
 	logprobs *chain.Logprobs // result; nil: there is no such row
 }
 
-// scoring reports whether the job still wants rows of its prompt. Where tokens have left the context before they were computed, their rows
+// scoring reports whether the branch still wants rows of its prompt. Where tokens have left the context before they were computed, their rows
 // are no more to be had.
-func (j *job) scoring() bool {
+func (b *branch) scoring() bool {
+	j := b.job
+	if j.run != nil {
+		return b.nextScore() > 0
+	}
 	return j.req.PromptLogprobs && j.scored < j.answer.PromptLen()-1 && len(j.answer.Context()) == len(j.answer.Tokens())
 }
 
 // finished reports whether nothing is left to be done for a request that wants no answer.
 func (j *job) finished() bool { return j.req.NoAnswer && !j.scoring() }
 
-// scorable is how many of n pending tokens a job that is scoring may compute in a pass with so many free rows. Tokens whose rows
+// scorable is how many of n pending tokens a branch that is scoring may compute in a pass with so many free rows. Tokens whose rows
 // were told before it lost its cells need none.
-func (j *job) scorable(n, rows int) int {
-	if told := j.scored - j.seq.Len(); told > 0 {
+func (b *branch) scorable(n, rows int) int {
+	if b.job.run != nil {
+		for n > 0 && b.rowsOf(n) > rows {
+			n--
+		}
+		return n
+	}
+	if told := b.job.scored - b.seq.Len(); told > 0 {
 		return min(n, told)
 	}
-	return min(n, rows, j.answer.PromptLen()-1-j.seq.Len())
+	return min(n, rows, b.job.answer.PromptLen()-1-b.seq.Len())
 }
 
-// rowsForPrompts is how many rows of a tick are left for prompts: each other job may have one.
+// rowsOf is how many rows a pass over the next n tokens of a branch has that is scoring.
+func (b *branch) rowsOf(n int) (rows int) {
+	at := b.seq.Len()
+	for i := at; i < at+n; i++ {
+		if b.wantsRow(i) || i == len(b.context())-1 {
+			rows++
+		}
+	}
+	return rows
+}
+
+// nextScore is the first token of a program's branch whose score is yet to be computed; 0: there is none.
+func (b *branch) nextScore() int {
+	for ; b.scoredTo < len(b.state.Scores); b.scoredTo++ {
+		if program.Awaited(b.state.Scores[b.scoredTo]) {
+			return b.scoredTo
+		}
+	}
+	return 0
+}
+
+// rowsForPrompts is how many rows of a tick are left for prompts: each other branch may have one.
 func (s *Scheduler) rowsForPrompts() int {
 	rows := s.limits.Rows - s.decoding
-	for _, j := range s.prefilling {
-		if !j.scoring() {
+	for _, b := range s.prefilling {
+		if !b.scoring() {
 			rows--
 		}
 	}
 	return max(rows, 1)
 }
 
-// dropUnscored cuts a sequence that a job has got, so that the first token whose row it still wants is computed again.
-func (s *Scheduler) dropUnscored(j *job) {
-	if j.scoring() && j.seq.Len() > j.scored {
-		s.cache.Truncate(j.seq, j.scored)
+// dropUnscored cuts a sequence that a branch has got, so that the first token whose row it still wants is computed again.
+func (s *Scheduler) dropUnscored(b *branch) {
+	if next := b.nextScore(); next > 0 && b.computed() >= next {
+		s.cache.Truncate(b.seq, next-1)
+	} else if b.job.run == nil && b.scoring() && b.seq.Len() > b.job.scored {
+		s.cache.Truncate(b.seq, b.job.scored)
 	}
 }
 
-// wantsRow reports whether the row after position i of its context is one of the prompt's that the job wants.
-func (j *job) wantsRow(i int) bool { return i >= j.scored && i < j.answer.PromptLen()-1 && j.scoring() }
+// wantsRow reports whether the row after position i of its context is one of the prompt's that the branch wants.
+func (b *branch) wantsRow(i int) bool {
+	if b.job.run != nil {
+		return i+1 < len(b.state.Scores) && program.Awaited(b.state.Scores[i+1])
+	}
+	return i >= b.job.scored && i < b.job.answer.PromptLen()-1 && b.scoring()
+}
 
-// addPromptRow has the pass tell the log-probability of the token after position i of a job's context.
-func (s *Scheduler) addPromptRow(j *job, i, row int) {
+// addPromptRow has the pass tell the log-probability of the token after position i of a branch's context.
+func (s *Scheduler) addPromptRow(b *branch, i, row int) {
 	s.batch.PromptRows = true
-	s.prompts.jobs = append(s.prompts.jobs, j)
-	s.prompts.asks = append(s.prompts.asks, rowAsk{row: row, top: max(j.req.Logprobs, 0), token: j.answer.Context()[i+1]})
+	top := max(b.job.req.Logprobs, 0)
+	if b.job.run != nil {
+		top = 0
+	}
+	s.prompts.branches = append(s.prompts.branches, b)
+	s.prompts.asks = append(s.prompts.asks, rowAsk{row: row, at: i + 1, top: top, token: b.context()[i+1]})
 }
 
 // score computes and sends what a pass says of prompts.
@@ -90,16 +134,16 @@ func (s *Scheduler) score() {
 	start := s.config.Clock()
 	s.readRows()
 	for from := 0; from < len(p.asks); {
-		j, to := p.jobs[from], from+1
-		for to < len(p.asks) && p.jobs[to] == j {
+		b, to := p.branches[from], from+1
+		for to < len(p.asks) && p.branches[to] == b {
 			to++
 		}
-		s.tellPrompt(j, p.asks[from:to])
+		s.tellPrompt(b, p.asks[from:to])
 		from = to
 	}
-	clear(p.jobs)
+	clear(p.branches)
 	clear(p.asks)
-	p.jobs, p.asks = p.jobs[:0], p.asks[:0]
+	p.branches, p.asks = p.branches[:0], p.asks[:0]
 	s.record.Sample += s.config.Clock().Sub(start)
 }
 
@@ -124,8 +168,9 @@ func (s *Scheduler) readRows() {
 	done.Wait()
 }
 
-// tellPrompt sends a job's reader the log-probabilities of the next tokens of its prompt.
-func (s *Scheduler) tellPrompt(j *job, asks []rowAsk) {
+// tellPrompt sends a job's reader the log-probabilities of the next tokens of its prompt. Those of a program's branch are for the program.
+func (s *Scheduler) tellPrompt(b *branch, asks []rowAsk) {
+	j := b.job
 	told := make([]PromptToken, len(asks))
 	for i, a := range asks {
 		if a.logprobs == nil {
@@ -133,6 +178,12 @@ func (s *Scheduler) tellPrompt(j *job, asks []rowAsk) {
 			return
 		}
 		told[i] = PromptToken{Token: a.token, Logprobs: a.logprobs}
+		if j.run != nil {
+			b.state.Scores[a.at] = a.logprobs.Token
+		}
+	}
+	if j.run != nil {
+		return
 	}
 	j.scored += len(told)
 	j.stream.send(Event{Kind: KindPrompt, Prompt: told})

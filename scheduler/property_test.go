@@ -14,6 +14,7 @@ import (
 
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/program"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -87,7 +88,10 @@ func (w *world) verify(c *client) {
 	case !strings.HasPrefix(said, shown+end.Stop), whole && end.Stop == "" && shown != said:
 		w.t.Fatalf("request %d ended as %v by %q: shown %q, its tokens say %q", c.id, end.Reason, end.Stop, shown, said)
 	}
-	if whole { // else its goroutine may be at work
+	switch {
+	case c.script != nil:
+		w.verifyScript(c)
+	case whole: // else its goroutine may be at work
 		w.verifyTokens(c)
 	}
 }
@@ -103,6 +107,8 @@ func (w *world) expected(c *client, err error) bool {
 		return w.lost
 	case errors.Is(err, errBegin):
 		return c.unable
+	case errors.Is(err, errScript), errors.Is(err, program.ErrBudget), errors.Is(err, program.ErrContextFull):
+		return c.script != nil
 	}
 	return errors.Is(err, answer.ErrSpliceLimit)
 }

@@ -17,10 +17,14 @@ type queue struct {
 // priority that came shortly before it, and none waits for ever: ten seconds of waiting make up for one step.
 const aging = 10 * time.Second
 
+// overtaken is how long others may overtake a job that waits for more slots than are free.
+const overtaken = aging
+
 // arrive gives a job its place in the order.
 func (j *job) arrive(number uint64, now time.Time) {
 	j.arrival = number
 	j.effectiveArrival = now.Add(-time.Duration(j.req.Priority) * aging)
+	j.queued = now
 }
 
 // before is the order in which jobs are served: smallest effectiveArrival first, equal ones in order of arrival.

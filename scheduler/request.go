@@ -7,6 +7,7 @@ import (
 
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/scheduler/program"
 )
 
 // Segment is a part of a prompt. It holds tokens; media (n positions with a content hash) will be another field.
@@ -41,8 +42,11 @@ type Request struct {
 	Shift *answer.Shift // how the answer goes on when the context is full; nil: it ends
 	Slot  *int          // the slot that computes it, for which it waits; nil: the first that is free
 
-	// Chain chooses the tokens. At least one stage.
+	// Chain chooses the tokens. At least one stage, unless there is a Program.
 	Chain []chain.Stage
+	// Program, if set, chooses the tokens in place of Chain, whose stages are only told of them. It has no Slot, Shift, Begun, PromptLogprobs and
+	// NoAnswer, and counts as so many requests as it has branches.
+	Program *program.Program
 	// Rules may end the answer, besides Stop and StopTokens.
 	Rules []answer.StopRule
 
@@ -83,4 +87,20 @@ type Request struct {
 
 	// Ended, if set, is told of the end, before the stream's reader is. As an Observer's methods it must be quick and must not call back.
 	Ended func(RequestRecord)
+}
+
+// slots is how many slots the request takes.
+func (r *Request) slots() int {
+	if r.Program == nil {
+		return 1
+	}
+	return max(1, r.Program.Branches)
+}
+
+// slotsOf is how many slots some requests take.
+func slotsOf(requests []Request) (n int) {
+	for i := range requests {
+		n += requests[i].slots()
+	}
+	return n
 }

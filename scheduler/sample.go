@@ -23,17 +23,19 @@ const (
 
 // sampling is what choosing the tokens of one pass needs; its memory is used again in the next.
 type sampling struct {
-	draws   []Draw         // for native chains
-	native  []*job         // whose tokens the backend draws
-	drawing []*job         // whose workers draw
-	loans   sync.WaitGroup // rows lent to workers
-	alarm   *time.Timer    // ends the wait for workers
+	draws    []Draw         // for native chains
+	native   []*job         // whose tokens the backend draws
+	drawing  []*job         // whose workers draw
+	programs []*job         // whose programs go on
+	loans    sync.WaitGroup // rows lent to workers
+	lent     bool           // rows of the last pass are lent to programs
+	alarm    *time.Timer    // ends the wait for workers
 }
 
 // prepareWorkers lets the stages of the jobs that will get a row compute beside the forward pass.
-func (s *Scheduler) prepareWorkers(jobs []*job) {
-	for _, j := range jobs {
-		if j.outputRow >= 0 && !j.tickDraws() && j.worker != nil {
+func (s *Scheduler) prepareWorkers(branches []*branch) {
+	for _, b := range branches {
+		if j := b.job; b.outputRow >= 0 && j.run == nil && !j.tickDraws() && j.worker != nil {
 			j.worker.Prepare()
 		}
 	}
@@ -42,13 +44,16 @@ func (s *Scheduler) prepareWorkers(jobs []*job) {
 // sample draws the next token of every job whose last pending token was computed, and takes it into the answer; where that is what was
 // guessed, then the one after it. Tokens of native stages are drawn in one call, one of each job; workers draw the others meanwhile, and what
 // turns out to take long.
-func (s *Scheduler) sample(jobs []*job) {
+func (s *Scheduler) sample(branches []*branch) {
 	start := s.config.Clock()
 	sampling := &s.sampling
-	sampling.native, sampling.drawing = sampling.native[:0], sampling.drawing[:0]
-	for _, j := range jobs {
+	sampling.native, sampling.drawing, sampling.programs = sampling.native[:0], sampling.drawing[:0], sampling.programs[:0]
+	for _, b := range branches {
+		j := b.job
 		switch {
-		case j.outputRow < 0:
+		case b.outputRow < 0:
+		case j.run != nil:
+			s.lendRow(b)
 		case j.tickDraws():
 			sampling.native = append(sampling.native, j)
 		default:
@@ -56,11 +61,12 @@ func (s *Scheduler) sample(jobs []*job) {
 			s.lend(j)
 		}
 	}
+	s.resumePrograms(branches)
 	for going := sampling.native; len(going) > 0; going = slices.DeleteFunc(going, (*job).leavesDraft) {
 		s.drawNative(going)
 	}
 	s.record.Sample += s.config.Clock().Sub(start)
-	if len(sampling.drawing) > 0 {
+	if len(sampling.drawing)+len(sampling.programs) > 0 {
 		s.awaitWorkers()
 	}
 }
@@ -83,7 +89,7 @@ func (s *Scheduler) drawNative(jobs []*job) {
 			draws[i].Err = err
 		}
 	}
-	s.each(jobs, func(i int, j *job) {
+	each(s, jobs, func(i int, j *job) {
 		switch d := &draws[i]; {
 		case errors.Is(d.Err, chain.ErrSlow):
 			s.giveWorker(j, true)
@@ -111,6 +117,9 @@ func (s *Scheduler) awaitWorkers() {
 				rang = true
 			}
 		}
+	}
+	for _, j := range s.sampling.programs {
+		rang = s.awaitProgram(j, rang)
 	}
 	s.sampling.alarm.Stop()
 	var copies sync.WaitGroup // beside each other: each may be of half a megabyte

@@ -3,7 +3,7 @@
 // Package scheduler turns many requests into one or two forward passes a tick.
 //
 // A request waits in the queue until a slot is free, then its prompt is computed in chunks (prefill), then one token a
-// tick (decode). Both are the same thing here: a job has tokens, of which the KV cache holds the first part; what is
+// tick (decode). Both are the same thing here: its branch has tokens, of which the KV cache holds the first part; what is
 // missing is pending. A tick computes pending tokens of slots that are ready: not parked, their worker neither busy nor resting.
 // Every one that generates computes its token; of the prompts the first ones compute a chunk. A slot with none left pending
 // samples its next token. Where tokens are guessed (speculate.go), a slot computes some after its own, and samples from their rows too as
@@ -80,8 +80,8 @@ type Scheduler struct {
 
 	// Everything below belongs to the tick.
 	queue         queue
-	slots         []*job // nil: free
-	running       []*job // the jobs in slots, in the order they are served
+	slots         []*branch // nil: free
+	running       []*job    // the jobs in slots, in the order they are served
 	cache         *kvcache.Cache
 	estimator     *estimator.Estimator
 	share         share
@@ -90,10 +90,12 @@ type Scheduler struct {
 	shortTick     bool           // the last tick had short prompts only, though longer ones waited
 	prefilled     int            // prompt tokens that were planned so far
 	ticks         int            // ticks that were planned so far
+	asked         []*job         // memory for another list of programs
 	calling       []*job         // control calls of theirs wait
 	slotActions   []*slotAction  // not begun yet, in the order they came
 	conversations []uint64       // by slot: the name of what its last answer left in the cache; 0: nothing
 	awaited       []*job         // their workers are collected by a later tick
+	programs      []*job         // in slots, or queued again, whose programs are at work or are to be asked what they have done
 	checkpointing time.Duration  // that taking checkpoints may take
 	lost          bool           // see lose.go
 	gathering     gathering
@@ -105,13 +107,13 @@ type Scheduler struct {
 
 	// Set anew by each tick, in memory that is reused.
 	commands   []func(*Scheduler)
-	order      []*job // running as it was when the plan began
-	prefilling []*job // those of running whose prompts are to be computed
+	order      []*job    // running as it was when the plan began
+	prefilling []*branch // those of running whose prompts are to be computed
 	demand     estimator.Demand
-	planned    []*job // jobs in this tick, the generating ones first
-	decoding   int    // how many of planned are generating
-	reserved   int    // KV cells that planned will fill
-	passing    []*job // planned as it was before the passes
+	planned    []*branch // in this tick, the generating ones first
+	decoding   int       // how many of planned are generating
+	reserved   int       // KV cells that planned will fill
+	passing    []*branch // planned as it was before the passes
 	batch      Batch
 	sampling   sampling
 	prompts    prompts
@@ -152,7 +154,7 @@ func New(b Backend, c Config) (*Scheduler, error) {
 		backend:       b,
 		limits:        limits,
 		inbox:         newInbox(c.Slots + c.QueueLimit),
-		slots:         make([]*job, c.Slots),
+		slots:         make([]*branch, c.Slots),
 		conversations: make([]uint64, c.Slots),
 		estimator:     estimator.New(limits.SeparatePasses),
 		share:         share{turns: c.Turns},

@@ -6,16 +6,26 @@ import (
 	"slices"
 )
 
-// leave takes a job out of its slot; its cells stay as prefix cache.
+// leave takes a job out of its slots; its cells stay as prefix cache.
 func (s *Scheduler) leave(j *job) {
 	s.dropDraft(j)
-	s.cache.Release(j.seq)
-	s.slots[j.slot], s.conversations[j.slot] = nil, j.seq.Conversation()
+	s.running = slices.DeleteFunc(s.running, func(r *job) bool { return r == j })
+	for _, b := range j.branches {
+		s.vacate(b)
+	}
 	if len(s.slotActions) > 0 {
 		s.goOn(s.record.Start) // at once: one may wait for this slot
 	}
-	s.running = slices.DeleteFunc(s.running, func(r *job) bool { return r == j })
-	j.seq, j.slot, j.outputRow, j.scheduled = nil, -1, -1, 0
+}
+
+// vacate takes a branch out of its slot.
+func (s *Scheduler) vacate(b *branch) {
+	s.slots[b.slot], s.conversations[b.slot] = nil, 0
+	if b.seq != nil {
+		s.cache.Release(b.seq)
+		s.conversations[b.slot] = b.seq.Conversation()
+	}
+	b.seq, b.slot, b.outputRow, b.scheduled = nil, -1, -1, 0
 }
 
 // preemptible is the last running job that is parked, and so makes no use of its slot; nil if there is none.
@@ -40,21 +50,37 @@ func (s *Scheduler) victim(j *job) *job {
 	return nil
 }
 
-// preempt takes a job's slot and queues it again, ahead of all of its priority that came later. Its cells become evictable; those still there
+// makeRoom takes cells from a job: of a program's those of one branch, if there is any that this tick does not compute, else its slots.
+func (s *Scheduler) makeRoom(j *job) bool {
+	return j != nil && !j.parked() && s.shelve(j, nil) || s.preempt(j)
+}
+
+// preempt takes a job's slots and queues it again, ahead of all of its priority that came later. Its cells become evictable; those still there
 // when it gets a slot again are reused. It reports false for nil.
 func (s *Scheduler) preempt(j *job) bool {
 	if j == nil {
 		return false
 	}
-	if i := slices.Index(s.planned, j); i >= 0 {
-		s.planned = slices.Delete(s.planned, i, i+1)
-		s.reserved -= j.scheduled
-		if i < s.decoding {
-			s.decoding--
-		}
+	for _, b := range j.branches {
+		s.unplan(b)
 	}
+	s.dropAllButOne(j)
 	s.leave(j)
+	j.queued = s.record.Start
 	s.queue.push(j)
 	s.record.Preempted++
 	return true
+}
+
+// unplan takes a branch out of this tick's plan.
+func (s *Scheduler) unplan(b *branch) {
+	i := slices.Index(s.planned, b)
+	if i < 0 {
+		return
+	}
+	s.planned = slices.Delete(s.planned, i, i+1)
+	s.reserved -= b.scheduled
+	if i < s.decoding {
+		s.decoding--
+	}
 }

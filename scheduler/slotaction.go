@@ -143,7 +143,7 @@ func (s *Scheduler) actOnSlot(a *slotAction) (over bool) {
 		a.refuse(err)
 		return true
 	}
-	if in := s.slots[a.slot]; in != nil && !(in.parked() && s.preempt(in)) {
+	if in := s.slots[a.slot]; in != nil && !(in.job.parked() && s.preempt(in.job)) {
 		return false
 	}
 	wait := a.try(s)

@@ -55,15 +55,12 @@ type guess struct {
 	logits   [][]float32   // for a worker
 }
 
-// drafting reports whether the job computes guessed tokens in this tick.
-func (j *job) drafting() bool { return len(j.guess.draft) > 0 }
-
-// sameDrafting is how many of the first jobs are alike in that.
-func sameDrafting(jobs []*job) int {
-	if n := slices.IndexFunc(jobs, func(j *job) bool { return j.drafting() != jobs[0].drafting() }); n >= 0 {
+// sameDrafting is how many of the first branches are alike in that.
+func sameDrafting(branches []*branch) int {
+	if n := slices.IndexFunc(branches, func(b *branch) bool { return b.drafting() != branches[0].drafting() }); n >= 0 {
 		return n
 	}
-	return len(jobs)
+	return len(branches)
 }
 
 // speculate adds guessed tokens to the plan, as many as promise the most tokens a second. It adds none while prompts wait, whose time that
@@ -99,8 +96,8 @@ func (s *Scheduler) speculate() {
 	}
 	p.with = s.estimator.Verify(passOf(s.planned))
 	if s.draftsApart() { // those with drafts have one, as many rows each
-		drafts := func(j *job) int { return min(len(j.guess.draft), 1) }
-		slices.SortStableFunc(s.planned, func(a, b *job) int { return cmp.Compare(drafts(a), drafts(b)) })
+		drafts := func(b *branch) int { return min(len(b.job.guess.draft), 1) }
+		slices.SortStableFunc(s.planned, func(a, b *branch) int { return cmp.Compare(drafts(a), drafts(b)) })
 	}
 }
 
@@ -162,10 +159,14 @@ func (s *Scheduler) offer(j *job, tokens int) estimator.Offer {
 // costly reports whether the drafter takes so long that it is asked only for what is likely to pay.
 func (s *Scheduler) costly() bool { return s.speculation.costs > s.speculation.alone/50 }
 
-// chooseAsked chooses for which of the planned jobs the drafter is asked, and for how many tokens.
+// chooseAsked chooses for which of the planned branches the drafter is asked, and for how many tokens.
 func (s *Scheduler) chooseAsked() {
 	p := &s.speculation
-	for _, j := range s.planned {
+	for _, b := range s.planned {
+		j := b.job
+		if j.run != nil {
+			continue // nobody knows what a program is about to do
+		}
 		j.guess.ask.Most, j.guess.trial, j.guess.rows = s.mostDrafted(j), false, 0
 		if s.foresee(j) {
 			p.foreseen = append(p.foreseen, j)
@@ -350,10 +351,10 @@ func (s *Scheduler) earn() {
 	p.alone = s.estimator.Decode(p.offers.Decode)
 	p.budget.Earn(p.alone)
 	p.look -= p.look / 128 // it may have become less, which only another look can tell
-	for _, j := range s.planned {
+	for _, b := range s.planned {
 		share := p.alone / time.Duration(s.decoding)
-		j.guess.budget.Earn(share)
-		j.guess.looks.Earn(share)
+		b.job.guess.budget.Earn(share)
+		b.job.guess.looks.Earn(share)
 	}
 }
 
@@ -368,9 +369,9 @@ func (s *Scheduler) chargeDrafts() {
 	if s.record.Drafted > 0 {
 		extra = min(max(s.record.Forward-p.alone, 0), p.with) / time.Duration(s.record.Drafted)
 	}
-	for _, j := range s.planned {
-		costs := spent + extra*time.Duration(j.guess.rows)
-		j.guess.budget.Settle(-costs)
+	for _, b := range s.planned {
+		costs := spent + extra*time.Duration(b.job.guess.rows)
+		b.job.guess.budget.Settle(-costs)
 		p.budget.Settle(-costs)
 	}
 	if s.record.Drafted > 0 && s.record.Forward < p.alone { // without drafts it would not have taken longer

@@ -24,14 +24,15 @@ func (s *Scheduler) Submit(r Request) (*Stream, error) {
 // SubmitAll queues all of some requests or none. Besides Submit's errors there is ErrTooMany: there will never be room for
 // so many.
 func (s *Scheduler) SubmitAll(requests []Request) ([]*Stream, error) {
-	if err := s.inbox.reserve(len(requests)); err != nil {
+	n := slotsOf(requests)
+	if err := s.inbox.reserve(n); err != nil {
 		closeAll(requests)
 		return nil, err
 	}
-	return s.submit(requests, len(requests))
+	return s.submit(requests, n)
 }
 
-// SubmitBuilt is SubmitAll for n requests that take memory or time to build: it has them built only once there is room for
+// SubmitBuilt is SubmitAll for requests that take n slots, as many as there are without programs, and memory or time to build: it has them built only once there is room for
 // all, which no other request can take meanwhile. An error of build is returned as it is; what build has made until then is
 // its own to close.
 func (s *Scheduler) SubmitBuilt(n int, build func() ([]Request, error)) ([]*Stream, error) {
@@ -61,8 +62,8 @@ func (s *Scheduler) submit(requests []Request, reserved int) (_ []*Stream, err e
 			s.inbox.ended(reserved)
 		}
 	}()
-	if len(requests) != reserved {
-		return nil, fmt.Errorf("%w: %d requests, room was asked for %d", ErrBadRequest, len(requests), reserved)
+	if n := slotsOf(requests); n != reserved {
+		return nil, fmt.Errorf("%w: requests for %d slots, room was asked for %d", ErrBadRequest, n, reserved)
 	}
 	jobs := make([]*job, len(requests))
 	streams := make([]*Stream, len(requests))
@@ -99,7 +100,7 @@ func (s *Scheduler) newJob(r Request) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(r.Chain) == 0 {
+	if len(r.Chain) == 0 && r.Program == nil {
 		return nil, fmt.Errorf("%w: the sampler chain is empty", ErrBadRequest)
 	}
 	if r.Slot != nil && (*r.Slot < 0 || *r.Slot >= len(s.slots)) {
@@ -110,8 +111,15 @@ func (s *Scheduler) newJob(r Request) (*job, error) {
 			return nil, fmt.Errorf("%w: an empty stop string", ErrBadRequest)
 		}
 	}
-	j := &job{req: r, slot: -1, outputRow: -1, times: times{submitted: s.config.Clock()}}
+	j := &job{req: r, times: times{submitted: s.config.Clock()}}
+	j.branch = branch{job: j, slot: -1, outputRow: -1}
+	j.branches = []*branch{&j.branch}
 	j.scope = scopeOf(&r)
+	if r.Program != nil {
+		if err := s.newRun(j, &r, prompt); err != nil {
+			return nil, err
+		}
+	}
 	j.chain = chain.New(r.Chain, s.limits.Vocabulary, r.Trace)
 	j.lasting = j.chain.Lasting()
 	j.chain.MaskBy(s.backend)
@@ -123,7 +131,7 @@ func (s *Scheduler) newJob(r Request) (*job, error) {
 		}
 		j.answer.BeginWith(r.Begun)
 	}
-	j.req.Prompt, j.req.Begun, j.req.Chain = nil, answer.Begun{}, nil
+	j.req.Prompt, j.req.Begun, j.req.Chain, j.req.Program = nil, answer.Begun{}, nil, nil
 	j.stream = newStream(s, j)
 	capacity := r.Buffer
 	setDefault(&capacity, DefaultBuffer)

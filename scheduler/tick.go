@@ -32,6 +32,7 @@ func (s *Scheduler) Tick() (busy bool) {
 func (s *Scheduler) listen() (now time.Time) {
 	s.collectAwaited()
 	s.takeCommands()
+	s.takeTurns()
 	now = s.config.Clock()
 	s.record.Start = now
 	s.expire(now)
@@ -44,6 +45,7 @@ func (s *Scheduler) schedule(now time.Time, lastPasses time.Duration) {
 	s.cache.BeginTick(s.copyTime(lastPasses))
 	s.actOnSlots()
 	s.admit(now)
+	s.placeBranches()
 	if !s.awaitsCopy {
 		s.cache.SaveAhead()
 	}
@@ -55,6 +57,7 @@ func (s *Scheduler) run(now time.Time) {
 	if len(s.planned) > 0 {
 		s.goOn(now)
 		s.computeAlone()
+		s.takeTurns()
 		s.observe()
 	} else if at, due := s.cache.Next(); due {
 		s.goOn(at)

@@ -12,32 +12,36 @@ type Wait string
 
 // What a request may wait for.
 const (
-	WaitPaused Wait = "paused" // its client to resume it
-	WaitReader Wait = "reader" // its client to read
-	WaitWorker Wait = "worker" // plugins, stop rules, log-probabilities or a trace, which are not ready yet
-	WaitQuota  Wait = "quota"  // its plugins have used up their processor time for now
-	WaitTurn   Wait = "turn"   // the prompts of other slots are computed first
-	WaitCells  Wait = "cells"  // KV cells
-	WaitSlot   Wait = "slot"   // in the queue: a slot
-	WaitPrefix Wait = "prefix" // in the queue: another request computes the beginning of the same prompt
+	WaitPaused  Wait = "paused"  // its client to resume it
+	WaitReader  Wait = "reader"  // its client to read
+	WaitWorker  Wait = "worker"  // plugins, stop rules, log-probabilities or a trace, which are not ready yet
+	WaitQuota   Wait = "quota"   // its plugins have used up their processor time for now
+	WaitTurn    Wait = "turn"    // the prompts of other slots are computed first
+	WaitCells   Wait = "cells"   // KV cells
+	WaitProgram Wait = "program" // a program, which has not asked for the slot's branch now, or has not opened it
+	WaitSlot    Wait = "slot"    // in the queue: a slot
+	WaitPrefix  Wait = "prefix"  // in the queue: another request computes the beginning of the same prompt
 )
 
-// slotWait is what a job in a slot waited for in the last tick; empty: it took part.
-func (s *Scheduler) slotWait(j *job) Wait {
+// slotWait is what a branch in a slot waited for in the last tick; empty: it took part.
+func (s *Scheduler) slotWait(b *branch) Wait {
+	j := b.job
 	switch {
 	case j.paused:
 		return WaitPaused
 	case j.worker.Busy():
 		return WaitWorker
-	case j.worker.Resting():
+	case j.worker.Resting() || j.run.Rest() > 0:
 		return WaitQuota
 	case j.stalled:
 		return WaitReader
-	case j.scheduled > 0:
+	case !b.awake():
+		return WaitProgram
+	case b.scheduled > 0:
 		return ""
 	case s.awaitsCopy || s.cache.Free() == 0:
 		return WaitCells
-	case !j.generating():
+	case !b.generating():
 		return WaitTurn
 	}
 	return "" // it has just come, or come back

@@ -52,11 +52,12 @@ type client struct {
 	request      scheduler.Request
 	answer       received
 	paused, slow bool
-	begun        bool // its first event was seen
-	rewound      bool // it was asked to take tokens back
-	steered      bool // that, or to take some in
-	unable       bool // its plugin cannot begin
-	hurt         bool // cancelled, paused, slow, or it waited for an equal prompt: order and latency are its own doing
+	begun        bool    // its first event was seen
+	rewound      bool    // it was asked to take tokens back
+	steered      bool    // that, or to take some in
+	unable       bool    // its plugin cannot begin
+	hurt         bool    // cancelled, paused, slow, or it waited for an equal prompt: order and latency are its own doing
+	script       *script // the program that writes its answer
 	computed     int
 	hungry       int // ticks in which it prefilled nothing while others computed
 }
@@ -142,7 +143,7 @@ func (w *world) starvation() {
 	snap := scheduler.SnapshotOf(w.s)
 	for _, slot := range snap.Slots {
 		for _, c := range w.open {
-			if c.st.ID() != slot.Stream {
+			if c.st.ID() != slot.Stream || c.script != nil {
 				continue
 			}
 			if slot.State != "prefilling" || slot.Computed != c.computed {

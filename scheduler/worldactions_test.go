@@ -26,8 +26,11 @@ func (w *world) arrive() {
 	if w.rng.IntN(4) == 0 {
 		w.fork(&c.request)
 	}
+	if w.rng.IntN(6) == 0 {
+		w.scripted(c)
+	}
 	choices := 1
-	if len(c.request.Rules) == 0 && len(c.request.Chain) == 1 && w.rng.IntN(6) == 0 {
+	if len(c.request.Rules) == 0 && len(c.request.Chain) == 1 && c.script == nil && w.rng.IntN(6) == 0 {
 		choices += w.rng.IntN(3)
 	}
 	streams, err := w.s.SubmitAll(slices.Repeat([]scheduler.Request{c.request}, choices))
@@ -37,7 +40,7 @@ func (w *world) arrive() {
 	for _, st := range streams {
 		one := *c
 		one.id, one.priority, one.st = w.ended+len(w.open), c.request.Priority, st
-		one.hurt = c.slow || c.request.Overflow != scheduler.Park || c.request.Slot != nil
+		one.hurt = c.slow || c.request.Overflow != scheduler.Park || c.request.Slot != nil || c.script != nil
 		w.open = append(w.open, &one)
 	}
 }
@@ -104,7 +107,7 @@ func (w *world) fork(r *scheduler.Request) {
 		return
 	}
 	c := w.open[w.rng.IntN(len(w.open))]
-	if n := len(c.answer.tokens); c.request.Shift == nil && r.Shift == nil && n > 0 && !c.answer.missed {
+	if n := len(c.answer.tokens); c.script == nil && c.request.Shift == nil && r.Shift == nil && n > 0 && !c.answer.missed {
 		r.Prompt, r.Begun.Tokens = c.request.Prompt, slices.Clone(c.answer.tokens[:w.rng.IntN(n+1)])
 		r.Adapters, r.AdaptersFrom, r.CacheSalt = c.request.Adapters, c.request.AdaptersFrom, c.request.CacheSalt
 	}

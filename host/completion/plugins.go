@@ -35,6 +35,8 @@ func (n noPlugins) NewPolicy(p sampling.Params, _ serving.Ends) (policy serving.
 	return policy, err
 }
 
+func (noPlugins) Branches() int { return 0 }
+
 func (noPlugins) Renders() bool { return false }
 
 func (noPlugins) Rewrite(_ context.Context, _ sampling.Params, _ time.Time, m []chat.Message) ([]chat.Message, error) {

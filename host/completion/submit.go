@@ -28,7 +28,11 @@ func (s *Service) Submit(ctx context.Context, r *Request) ([]serving.Stream, err
 		}
 		r.limit(prompt)
 	}
-	streams, err := r.Model.Scheduler.SubmitBuilt(len(r.Prompts)*r.Choices, func() ([]scheduler.Request, error) { return s.build(ctx, r) })
+	branches := r.Plugins.Branches()
+	if err := r.checkProgram(branches); err != nil {
+		return nil, err
+	}
+	streams, err := r.Model.Scheduler.SubmitBuilt(len(r.Prompts)*r.Choices*max(1, branches), func() ([]scheduler.Request, error) { return s.build(ctx, r) })
 	switch {
 	case errors.Is(err, scheduler.ErrTooMany):
 		field := r.PromptField
@@ -44,6 +48,28 @@ func (s *Service) Submit(ctx context.Context, r *Request) ([]serving.Stream, err
 	operation.From(ctx).Submitted(r.Model.Name, len(streams))
 	operation.From(ctx).Relaxed(r.Relaxed)
 	return streams, nil
+}
+
+// checkProgram refuses what a program among the plugins cannot have, which takes so many slots; 0: there is none.
+func (r *Request) checkProgram(branches int) error {
+	const writes = "a plugin of this request writes the answer itself"
+	switch {
+	case branches == 0:
+		return nil
+	case branches > r.Model.Slots:
+		return refusal.Invalid("plugins", "%s in %d branches at once, and this server has %d slots: configure it for fewer, or the server for more", writes, branches, r.Model.Slots)
+	case r.Choices > 1:
+		return refusal.Invalid("n", "n is %d, but %s, one for each request: leave n out", r.Choices, writes)
+	case r.recording != nil:
+		return refusal.Invalid("record", "record is true, but %s, which cannot be recorded yet: leave record out", writes)
+	case r.Slot != nil:
+		return refusal.Invalid("id_slot", "id_slot is %d, but %s, in slots of its own: leave id_slot out", *r.Slot, writes)
+	case len(r.begun.Tokens) > 0:
+		return refusal.Invalid(r.PromptField, "%s, so an answer that has begun cannot go on with it", writes)
+	case r.PromptLogprobs || r.NoAnswer:
+		return refusal.Invalid(r.PromptField, "%s, so nothing is told of the prompt's tokens: leave echo out, and ask for at least one token", writes)
+	}
+	return nil
 }
 
 // limit tells the samplers how many tokens an answer to a prompt has at most: with several prompts, to the longest.
@@ -157,7 +183,7 @@ func (s *Service) buildChoice(ctx context.Context, r *Request, index int, prompt
 		Progress:       r.Progress,
 	}
 	r.Extras.Guessing.tell(&request)
-	if r.Model.ContextShift {
+	if request.Program = p.Program; r.Model.ContextShift && p.Program == nil { // a program's branches end where the context is full
 		shift := r.Shift
 		if r.Model.AddBOS && shift.Keep >= 0 {
 			shift.Keep++ // as llama-server counts

@@ -11,6 +11,7 @@ import (
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/panics"
+	"github.com/penstock/penstock/scheduler/program"
 )
 
 // poll is how long llama.cpp's idle workers spin for the next graph, 0..100. One step is 131,072 pauses, some
@@ -197,6 +198,14 @@ func (b *backend) Row(i int) []float32 {
 		return nil
 	}
 	return b.context.Row(b.padder.rows[i])
+}
+
+// Summarize implements program.Summarizer.
+func (b *backend) Summarize(row []float32, ids []int32, logits []float32) program.Summary {
+	n := native.TopLogits(row, ids, logits)
+	s := program.Summary{IDs: ids[:n], Logits: logits[:n]}
+	s.LogSum, s.Entropy = native.Distribution(row)
+	return s
 }
 
 // MaskRow implements chain.Masker.

@@ -10,6 +10,7 @@ import (
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/scheduler/program"
 )
 
 // NewPolicy implements serving.Plugins.
@@ -27,12 +28,22 @@ func (r *uses) NewPolicy(params sampling.Params, ends serving.Ends) (_ serving.P
 		if rule := stage.Rule(); rule != nil {
 			policy.Rules = append(policy.Rules, rule)
 		}
+		if u.plugin.IsProgram() {
+			return programOf(stage, u, &policy), nil
+		}
 		return stage, nil
 	})
 	if err != nil {
 		return serving.Policy{}, err
 	}
 	return policy, nil
+}
+
+// programOf makes a plugin that is a program the policy's, and its stage.
+func programOf(s *stage.Stage, u *use, policy *serving.Policy) chain.Stage {
+	p := stage.Program{Stage: s}
+	policy.Program = &program.Program{Main: p.Main, Branches: u.plugin.Branches(u.Config)}
+	return p
 }
 
 // renewal builds the stages of a running answer anew, around its plugins. Which versions those are was decided when it began, and so was

@@ -69,7 +69,35 @@ func (b *Builder) found(client string, list []use, chain []string) (_ serving.Pl
 			return nil, err
 		}
 	}
+	if err := checkPrograms(list); err != nil {
+		release(list)
+		return nil, err
+	}
 	return &uses{b, list}, nil
+}
+
+// checkPrograms refuses a second program: an answer has one that writes it.
+func checkPrograms(list []use) error {
+	var first *use
+	for i := range list {
+		u := &list[i]
+		switch {
+		case !u.plugin.IsProgram():
+		case first != nil:
+			return refusal.Invalid(u.Field, "%s has %q and %q, which both write the answer themselves; a request can have one such plugin", u.Field, first.Name, u.Name)
+		default:
+			first = u
+		}
+	}
+	return nil
+}
+
+// Branches implements serving.Plugins.
+func (r *uses) Branches() (n int) {
+	for _, u := range r.list {
+		n = max(n, u.plugin.Branches(u.Config))
+	}
+	return n
 }
 
 // take finds the plugin of a use, for it to release, and checks what the request says of it.

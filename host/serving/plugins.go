@@ -31,6 +31,8 @@ type PluginUse struct {
 type Plugins interface {
 	// NewPolicy builds the policy of one choice, of the samplers that its parameters name and of the plugins.
 	NewPolicy(p sampling.Params, ends Ends) (Policy, error)
+	// Branches is how many slots an answer takes because a program among the plugins writes it; 0: none does.
+	Branches() int
 	// Renders reports whether a plugin that writes prompts or rewrites conversations is among them.
 	Renders() bool
 	// Rewrite lets the plugins that rewrite conversations do so, in their order.

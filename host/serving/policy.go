@@ -9,6 +9,7 @@ import (
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/scheduler/program"
 )
 
 // Ends is what ends an answer besides its policy, and what else plugins are told of it.
@@ -42,6 +43,8 @@ type Parts interface {
 type Policy struct {
 	Stages []chain.Stage
 	Rules  []answer.StopRule
+	// Program writes the answer in place of the stages, which are told of it; nil: none does.
+	Program *program.Program
 	// Renew builds the stages anew for other parameters of the running answer. Its plugins go on: chain.Keep stands for them. Nil if there are none.
 	Renew func(sampling.Params) ([]chain.Stage, error)
 }

@@ -27,6 +27,7 @@ const (
 	ExportStop       = "penstock_stop"
 	ExportDraft      = "penstock_draft"
 	ExportRewind     = "penstock_rewind"
+	ExportRun        = "penstock_run"
 )
 
 // Names of imports.
@@ -58,6 +59,17 @@ const (
 	ImportGrammarMaskWithin = "grammar_mask_within"
 	ImportGrammarRest       = "grammar_rest"
 	ImportGrammarReason     = "grammar_reason"
+	ImportBranchOpen        = "branch_open"
+	ImportBranchFork        = "branch_fork"
+	ImportBranchClose       = "branch_close"
+	ImportBranchCut         = "branch_cut"
+	ImportBranchAppend      = "branch_append"
+	ImportBranchTokens      = "branch_tokens"
+	ImportBranchesWait      = "branches_wait"
+	ImportBranchCandidates  = "branch_candidates"
+	ImportBranchLogits      = "branch_logits"
+	ImportBranchScores      = "branch_scores"
+	ImportShow              = "show"
 )
 
 // Kinds of buffers.
@@ -178,8 +190,26 @@ const (
 	OutputRefused = -1 // see output
 )
 
+// Branch answers: What a correct program may meet. Whatever else is wrong, as a closed branch, a token that there is not or a row that was not waited for, is a fault.
+const (
+	BranchNoneFree    = -1 // as many are open as the program may have, or 65,536 were
+	BranchContextFull = -2 // a branch has no room for so many tokens
+	BranchBudget      = -3 // the program has put as many tokens into branches as it may: the prompt once, and for each branch another, max_tokens and 256
+)
+
+// Append bit: Flags of branch_append.
+const (
+	AppendScored = 1 // keep the tokens' log-probabilities for branch_scores
+)
+
+// Wait bit: Flags of branches_wait.
+const (
+	WaitAny = 1 // one row is enough
+)
+
 // Features: what a host of v1 may lack; ask with the import feature.
 const (
+	FeatureBranches         = "branches"           // a plugin may export penstock_run, a program that owns the request; its host functions are imports of their own, from penstock-optional
 	FeatureSampleKeep       = "sample_keep"        // penstock_sample may answer −1 − k: the first k candidates stay
 	FeaturePrepareForceMany = "prepare_force_many" // penstock_prepare may force several tokens with one bit 4: n from 1 to cap, see prepare bits; without it n must be 1
 	FeatureStopReplay       = "stop_replay"        // a plugin with penstock_stop and without penstock_rewind begins anew where text that it was shown was taken back, and is shown again what stands; see penstock_rewind
@@ -252,6 +282,7 @@ var Exports = []Signature{
 	{Name: "penstock_stop", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}},
 	{Name: "penstock_draft", Params: []Type{"i32"}, Results: []Type{"i32"}, Optional: true, Added: true},
 	{Name: "penstock_rewind", Params: []Type{"i32"}, Results: []Type{"i32"}, Optional: true},
+	{Name: "penstock_run", Results: []Type{"i32"}, Optional: true},
 }
 
 // Imports lists the functions the host offers.
@@ -283,6 +314,17 @@ var Imports = []Signature{
 	{Name: "grammar_mask_within", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}, Added: true},
 	{Name: "grammar_rest", Params: []Type{"i32"}, Results: []Type{"i32"}, Added: true},
 	{Name: "grammar_reason", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}, Added: true},
+	{Name: "branch_open", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}, Added: true},
+	{Name: "branch_fork", Params: []Type{"i32"}, Results: []Type{"i32"}, Added: true},
+	{Name: "branch_close", Params: []Type{"i32"}, Results: []Type{"i32"}, Added: true},
+	{Name: "branch_cut", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}, Added: true},
+	{Name: "branch_append", Params: []Type{"i32", "i32", "i32", "i32"}, Results: []Type{"i32"}, Added: true},
+	{Name: "branch_tokens", Params: []Type{"i32", "i32", "i32", "i32"}, Results: []Type{"i32"}, Added: true},
+	{Name: "branches_wait", Params: []Type{"i32", "i32", "i32", "i32"}, Results: []Type{"i32"}, Added: true},
+	{Name: "branch_candidates", Params: []Type{"i32", "i32", "i32"}, Results: []Type{"i32"}, Added: true},
+	{Name: "branch_logits", Params: []Type{"i32", "i32", "i32"}, Results: []Type{"i32"}, Added: true},
+	{Name: "branch_scores", Params: []Type{"i32", "i32", "i32", "i32"}, Results: []Type{"i32"}, Added: true},
+	{Name: "show", Params: []Type{"i32", "i32", "i32"}, Results: []Type{"i32"}, Added: true},
 }
 
 // Features are the names that the import feature knows.
@@ -314,6 +356,17 @@ var Features = []string{
 	"grammar_mask_within",
 	"grammar_rest",
 	"grammar_reason",
+	"branch_open",
+	"branch_fork",
+	"branch_close",
+	"branch_cut",
+	"branch_append",
+	"branch_tokens",
+	"branches_wait",
+	"branch_candidates",
+	"branch_logits",
+	"branch_scores",
+	"show",
 	"penstock_abi_v1",
 	"penstock_describe",
 	"penstock_warm",
@@ -328,6 +381,8 @@ var Features = []string{
 	"penstock_stop",
 	"penstock_draft",
 	"penstock_rewind",
+	"penstock_run",
+	"branches",
 	"sample_keep",
 	"prepare_force_many",
 	"stop_replay",

@@ -29,6 +29,26 @@ func (a *Answer) advance(t chain.Token, d Details) {
 	a.grow(t, d, false)
 }
 
+// Take takes a token into the answer that a program has chosen, if the answer has not ended, with what that says of its log-probability; nil:
+// nothing.
+func (a *Answer) Take(t chain.Token, logprob *float32) {
+	if a.output.ended() {
+		return
+	}
+	var d Details
+	if logprob != nil {
+		d.Logprobs = &chain.Logprobs{Token: *logprob}
+	}
+	a.Advance(t, d)
+}
+
+// Finish ends the answer where it is, as one that nothing is missing from, if it has not ended.
+func (a *Answer) Finish() {
+	if !a.output.ended() {
+		a.finish(ReasonStop)
+	}
+}
+
 // Follow takes tokens into the answer that a stage has forced to follow the one that was drawn. What ends the answer ends them, and so does
 // a splice: what follows then is not what they were meant to follow.
 func (a *Answer) Follow(tokens []chain.Token, by int) {

@@ -55,26 +55,37 @@ func (c *Cache) tryAcquire(r Request) (*Sequence, Wait) {
 			return nil, WaitCopy
 		}
 	}
-	if best != nil && !best.running && 2*common >= len(best.tokens) {
+	if best != nil && !best.running && (best.dropped || 2*common >= len(best.tokens)) {
 		return c.takeOver(best, common, r.Scope), WaitNone
 	}
 	prefill := len(r.Tokens) - common
-	s := c.choose(prefill, except(best))
+	s, kept := c.place(r, best, prefill)
 	switch {
 	case s == nil && (best == nil || best.running):
 		return nil, WaitRoom
 	case s == nil: // every sequence but the best has a request
 		return c.takeOver(best, common, r.Scope), WaitNone
-	case !c.evict(s):
+	case kept == 0 && !c.evict(s):
 		return nil, WaitCopy
 	}
 	s.scope, s.prompt, s.continued, s.prefill = r.Scope, 0, false, prefill
-	if common >= MinShared && c.share(best, s, common) {
+	if (common >= MinShared || kept > 0) && c.share(best, s, common) {
 		return nil, WaitCopy // it is taken over when that is done
 	}
 	s.prefill = len(r.Tokens)
 	c.claim(s)
 	return s, WaitNone
+}
+
+// place chooses an idle sequence for a request, best excepted; nil: there is none. One that was dropped is cut to what it has of the
+// request's tokens and keeps so many; any other is to be evicted.
+func (c *Cache) place(r Request, best *Sequence, prefill int) (s *Sequence, kept int) {
+	if best != nil {
+		if s, kept = c.sibling(r, best); s != nil {
+			return s, c.Truncate(s, kept)
+		}
+	}
+	return c.choose(prefill, except(best)), 0
 }
 
 // takeOver gives a request an idle sequence of which it keeps the beginning.
@@ -91,7 +102,7 @@ func (c *Cache) takeOver(s *Sequence, common int, scope Scope) *Sequence {
 
 // claim marks a sequence as a request's own. Nothing that may panic comes after it: nobody would release the sequence.
 func (c *Cache) claim(s *Sequence) {
-	s.running, s.name, c.saveAheadDue = true, 0, true
+	s.running, s.dropped, s.name, c.saveAheadDue = true, false, 0, true
 	s.unlink()
 	c.touch(s)
 }

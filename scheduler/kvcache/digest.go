@@ -55,7 +55,7 @@ const mostHashed = 128
 func (c *Cache) Prefixes(most int) []Prefix {
 	all := make([]*conversation, 0, len(c.sequences)+len(c.archive.entries))
 	for _, s := range c.byUse() {
-		if !s.unsure {
+		if !s.unsure && !s.dropped {
 			all = append(all, &s.conversation)
 		}
 	}

@@ -110,9 +110,9 @@ func (c *Cache) choose(prefill int, may func(*Sequence) bool) *Sequence {
 	return c.sequences[c.placer.Place(prefill, c.running, c.idle)]
 }
 
-// recency orders sequences by their last use; those that are of no use come first.
+// recency orders sequences by their last use; those that are of no use come first, or will be of none.
 func (s *Sequence) recency() uint64 {
-	if s.useless() {
+	if s.useless() || s.dropped {
 		return 0
 	}
 	return s.lastUse

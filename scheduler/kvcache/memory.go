@@ -14,8 +14,9 @@ type Memory interface {
 	Truncate(seq int32, n int) int
 	// Shares reports whether Share can share anything.
 	Shares() bool
-	// Share makes dst, which must be empty, begin with the first n positions of src, as they are now. It returns n, or 0 if
-	// the memory cannot share those. If that takes a copy, ContinueCopy makes it.
+	// Share makes dst, which must be empty, begin with the first n positions of src, as they are now. Where Cuttable is always true, or the
+	// memory is no Checkpointer, dst may have some of the first positions of src already: it gets the others. It returns n, or 0 if the
+	// memory cannot share those, and dst may then be empty. If that takes a copy, ContinueCopy makes it.
 	Share(src, dst int32, n int) int
 	// ContinueCopy goes on with the copy that Share, SaveState or RestoreState began, for about as long as limit or, if that is
 	// negative, to its end. It reports whether the copy is done. A copy on a thread of its own it only looks at, unless it is to be

@@ -63,17 +63,21 @@ func CommonPrefix(a, b []Token) int {
 	return n
 }
 
-// share makes dst, which is empty, begin with the first n positions of src. It reports whether it does.
+// share makes dst, which is empty or has less of the same, begin with the first n positions of src. It reports whether it does.
 func (c *Cache) share(src, dst *Sequence, n int) bool {
 	c.cancelSaveAhead()
+	has := len(dst.tokens)
 	if !c.shareMemory(src, dst, n) {
+		if has > 0 {
+			c.Repair(dst)
+		}
 		return false
 	}
-	dst.name = 0
-	dst.tokens = append(dst.tokens, src.tokens[:n]...)
-	dst.cells = append(dst.cells, src.cells[:n]...)
+	dst.name, dst.dropped = 0, false
+	dst.tokens = append(dst.tokens, src.tokens[has:n]...)
+	dst.cells = append(dst.cells, src.cells[has:n]...)
 	c.checkpoints.hold(&dst.conversation, src.checkpoints, n)
-	for _, cell := range dst.cells {
+	for _, cell := range dst.cells[has:] {
 		c.holders[cell]++
 	}
 	c.touch(src)

@@ -147,7 +147,11 @@ func (w *randomWorld) rewind(r *randomRequest) {
 
 func (w *randomWorld) release(r *randomRequest) {
 	w.forget(r)
-	w.cache.Release(r.seq)
+	if w.rng.IntN(3) == 0 {
+		w.cache.Drop(r.seq)
+	} else {
+		w.cache.Release(r.seq)
+	}
 	w.released = w.released || w.wanting
 	r.name, r.seq = r.seq.Conversation(), nil
 	if w.left = append(w.left, r); len(w.left) > 12 {

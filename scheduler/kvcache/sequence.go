@@ -8,6 +8,7 @@ type Sequence struct {
 	conversation
 	cells    []int32 // by position
 	running  bool    // a request has it; else it is idle
+	dropped  bool    // nobody is to go on with it
 	unsure   bool    // the memory panicked while it changed the sequence: nobody knows what it holds until it was emptied
 	prefill  int     // RunningSequence.Prefill
 	lastUse  uint64  // Cache.uses at that time
@@ -45,7 +46,7 @@ func (s *Sequence) Len() int { return len(s.tokens) }
 func (s *Sequence) Continued() bool { return s.continued }
 
 // saved reports whether nothing is lost when the sequence is evicted: it is of no use, or the archive has a copy.
-func (s *Sequence) saved() bool { return s.useless() || s.archived != nil }
+func (s *Sequence) saved() bool { return s.useless() || s.dropped || s.archived != nil }
 
 // useless reports whether no request can use anything of the sequence.
 func (s *Sequence) useless() bool { return len(s.tokens) == 0 || s.unsure }

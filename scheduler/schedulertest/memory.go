@@ -88,13 +88,18 @@ func (b *Backend) Share(src, dst int32, n int) int {
 	if !b.Shareable(src, n) {
 		return 0
 	}
+	has := len(b.seqs[dst])
+	if has > 0 && b.TakesCheckpoints() || has > n {
+		b.drop(dst, 0)
+		return 0
+	}
 	b.held[dst], b.back[dst] = b.held[src], false
 	b.last[src], b.last[dst] = 0, 0 // both would go back
-	for _, id := range b.seqs[src][:n] {
+	for _, id := range b.seqs[src][has:n] {
 		b.refs[id]++
 		b.seqs[dst] = append(b.seqs[dst], id)
 	}
-	b.begin(copyInProgress{from: b.data[src][:n], to: b.data[dst][:n], source: src, target: dst})
+	b.begin(copyInProgress{from: b.data[src][has:n], to: b.data[dst][has:n], source: src, target: dst})
 	return n
 }
 

@@ -2,9 +2,9 @@
 
 package worker
 
-// patience is whether the tick waits for a worker that draws. Each wait in vain makes it give up for more of the next draws: 1, 3, 7, and so on.
+// Patience is whether the tick waits for a worker that draws. Each wait in vain makes it give up for more of the next draws: 1, 3, 7, and so on.
 // A draw that is done in time, waited for or not, ends that.
-type patience struct {
+type Patience struct {
 	vain int // waits in vain, one after another
 	none int // draws for which it does not wait now
 }
@@ -12,11 +12,14 @@ type patience struct {
 // mostVain bounds the draws without a wait: after the last of 63, a plugin that has become fast is found out.
 const mostVain = 6
 
-// after notes whether a draw was done in time.
-func (p *patience) after(inTime bool) {
+// Awaited reports whether the tick waits for the next draw.
+func (p *Patience) Awaited() bool { return p.none == 0 }
+
+// After notes whether a draw was done in time.
+func (p *Patience) After(inTime bool) {
 	switch {
 	case inTime:
-		*p = patience{}
+		*p = Patience{}
 	case p.none > 0:
 		p.none--
 	default:

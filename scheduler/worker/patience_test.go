@@ -8,13 +8,13 @@ import (
 )
 
 func TestPatience_After_WaitsEverMoreSeldomForOneThatIsLate(t *testing.T) {
-	var p patience
+	var p Patience
 	var waited []int
 	draw := func(n int, inTime bool) {
 		if p.none == 0 {
 			waited = append(waited, n)
 		}
-		p.after(inTime)
+		p.After(inTime)
 	}
 	for n := range 200 {
 		draw(n, false)

@@ -4,9 +4,9 @@ package worker
 
 import "time"
 
-// quota is the processor time that the stages of one answer may still use. They get a quarter of a core, averaged over a second. If
+// Quota is the processor time that the stages of one answer may still use. They get a quarter of a core, averaged over a second. If
 // they use more, they rest until it is made up for. All of this is real time, whatever clock the scheduler has.
-type quota struct {
+type Quota struct {
 	left time.Duration
 	at   time.Time // when that was so
 }
@@ -17,10 +17,11 @@ const (
 	quotaMost   = time.Duration(quotaPart * float64(quotaPeriod))
 )
 
-func newQuota(now time.Time) quota { return quota{quotaMost, now} }
+// NewQuota is one of which nothing is spent.
+func NewQuota(now time.Time) Quota { return Quota{quotaMost, now} }
 
-// spend takes used processor time from the quota and returns until when the stages must rest; zero: they need not.
-func (q *quota) spend(used time.Duration, now time.Time) time.Time {
+// Spend takes used processor time from the quota and returns until when the stages must rest; zero: they need not.
+func (q *Quota) Spend(used time.Duration, now time.Time) time.Time {
 	earned := func(d time.Duration) time.Duration { return time.Duration(quotaPart * float64(d)) }
 	q.left = min(q.left+earned(max(now.Sub(q.at)-used, 0)), quotaMost) + earned(used) - used // idle first, then at work
 	q.at = now

@@ -23,11 +23,11 @@ const (
 func (w *Worker) Run() {
 	for o := range w.orders {
 		runtime.LockOSThread() // whose time is taken
-		start := threadTime()
+		start := ThreadTime()
 		if err := panics.Try(func() error { w.carryOut(o); return nil }); err != nil {
 			w.panicked(o, err)
 		}
-		w.worked.Add(int64(threadTime() - start))
+		w.worked.Add(int64(ThreadTime() - start))
 		runtime.UnlockOSThread() // else the thread would die with the goroutine
 		switch o {
 		case orderDraw, orderTask:

@@ -13,16 +13,16 @@ func TestThreadTime_CountsOwnWorkOnly(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	spin := func(until time.Duration) {
-		for begin := threadTime(); threadTime()-begin < until; {
+		for begin := ThreadTime(); ThreadTime()-begin < until; {
 		}
 	}
-	begin := threadTime()
+	begin := ThreadTime()
 	spin(5 * time.Millisecond)
-	if used := threadTime() - begin; used < 5*time.Millisecond || used > time.Second {
+	if used := ThreadTime() - begin; used < 5*time.Millisecond || used > time.Second {
 		t.Errorf("5 ms of work counted as %v", used)
 	}
 	busy := make(chan struct{})
-	begin = threadTime()
+	begin = ThreadTime()
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
@@ -30,7 +30,7 @@ func TestThreadTime_CountsOwnWorkOnly(t *testing.T) {
 		close(busy)
 	}()
 	<-busy
-	if used := threadTime() - begin; used > 25*time.Millisecond {
+	if used := ThreadTime() - begin; used > 25*time.Millisecond {
 		t.Errorf("waiting counted as %v", used)
 	}
 }

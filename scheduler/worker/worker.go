@@ -39,8 +39,8 @@ type Worker struct {
 	prepared bool // asked to prepare since the last row
 	begun    bool // it has done an order, and so what was the first of all
 	busy     bool
-	quota    quota
-	patience patience
+	quota    Quota
+	patience Patience
 
 	// The goroutine's, and the tick's while the worker is not busy.
 	task       func() error // of a control call
@@ -62,7 +62,7 @@ type Options struct {
 
 // New makes a worker whose first work is to begin the answer. Its caller starts Run on a goroutine.
 func New(c *chain.Chain, a *answer.Answer, o Options) *Worker {
-	w := &Worker{options: o, chain: c, answer: a, orders: make(chan order, 4), done: make(chan struct{}, 1), quota: newQuota(time.Now())}
+	w := &Worker{options: o, chain: c, answer: a, orders: make(chan order, 4), done: make(chan struct{}, 1), quota: NewQuota(time.Now())}
 	w.orders <- orderBegin
 	return w
 }
@@ -114,16 +114,16 @@ func (w *Worker) Collect() error {
 	w.begun, w.busy = true, false
 	w.task, w.instead = nil, nil
 	if worked := time.Duration(w.worked.Swap(0)); w.options.Metered {
-		w.RestUntil = w.quota.spend(worked, time.Now())
+		w.RestUntil = w.quota.Spend(worked, time.Now())
 	}
 	return w.taskErr
 }
 
 // Awaited reports whether the tick waits for the worker's draw. If that is often late, it mostly does not.
-func (w *Worker) Awaited() bool { return w.patience.none == 0 }
+func (w *Worker) Awaited() bool { return w.patience.Awaited() }
 
 // Settle notes, once for each draw, whether it was done before the tick went on.
-func (w *Worker) Settle() { w.patience.after(!w.busy) }
+func (w *Worker) Settle() { w.patience.After(!w.busy) }
 
 // Row is which of the rows was drawn from last, from 0.
 func (w *Worker) Row() int { return w.drawn }

@@ -31,6 +31,7 @@ var points = []struct {
 	{"Stop", "Stopper", "stop", true},
 	{"Rewind", "Rewinder", "rewind", false},
 	{"Close", "Closer", "close", false},
+	{"Run", "Runner", "run", true},
 }
 
 // check finds what the SDK or the host would not call, or call in vain.

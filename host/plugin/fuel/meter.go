@@ -128,6 +128,15 @@ func (m *Meter) betweenSlices() {
 	m.sliceBegan = time.Now()
 }
 
+// Refuel adds fuel for a call that goes on after a wait, as far as what is left
+// then does not exceed most. It returns how much it added.
+func (m *Meter) Refuel(units, most int64) int64 {
+	added := max(min(units, most-m.Left()), 0)
+	m.reserve += added
+	m.sliceBegan = time.Now()
+	return added
+}
+
 // Left returns the fuel that is left in units; negative after exhaustion.
 func (m *Meter) Left() int64 { return m.reserve + int64(m.fuel.Get()) }
 

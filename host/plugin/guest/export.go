@@ -27,6 +27,7 @@ const (
 	Stop
 	Rewind
 	Draft
+	Run
 	exports
 )
 
@@ -34,7 +35,7 @@ var exportNames = [exports]string{
 	none: "instantiation", Start: fuel.StartExport, Initialize: abi.ExportInitialize,
 	Describe: abi.ExportDescribe, Warm: abi.ExportWarm, Open: abi.ExportOpen, Messages: abi.ExportMessages, Template: abi.ExportTemplate,
 	Close: abi.ExportClose, Prepare: abi.ExportPrepare, Sample: abi.ExportSample, Accept: abi.ExportAccept,
-	Stop: abi.ExportStop, Rewind: abi.ExportRewind, Draft: abi.ExportDraft,
+	Stop: abi.ExportStop, Rewind: abi.ExportRewind, Draft: abi.ExportDraft, Run: abi.ExportRun,
 }
 
 // String is the export's name, as errors show it.

@@ -48,6 +48,17 @@ var functions = map[string]hostFunction{
 	abi.ImportGrammarMaskWithin: hostGrammarMaskWithin,
 	abi.ImportGrammarRest:       hostGrammarRest,
 	abi.ImportGrammarReason:     hostGrammarReason,
+	abi.ImportBranchOpen:        hostBranchOpen,
+	abi.ImportBranchFork:        hostBranchFork,
+	abi.ImportBranchClose:       hostBranchClose,
+	abi.ImportBranchCut:         hostBranchCut,
+	abi.ImportBranchAppend:      hostBranchAppend,
+	abi.ImportBranchTokens:      hostBranchTokens,
+	abi.ImportBranchesWait:      hostBranchesWait,
+	abi.ImportBranchCandidates:  hostBranchCandidates,
+	abi.ImportBranchLogits:      hostBranchLogits,
+	abi.ImportBranchScores:      hostBranchScores,
+	abi.ImportShow:              hostShow,
 }
 
 // offer makes the host functions that a module imports known to its runtime; checkImports has looked at their types. wazero writes

@@ -41,8 +41,9 @@ type Instance struct {
 	emitted       []byte
 	refusal       []byte // what fail was given
 	grammars      []plugin.Grammar
-	grammarReason string // why the last one was refused; empty if it was not
-	clock         uint64 // of WASI, in ns
+	grammarReason string    // why the last one was refused; empty if it was not
+	branches      *branches // of a program; nil: it is none, or does not run
+	clock         uint64    // of WASI, in ns
 	unusable      bool
 }
 

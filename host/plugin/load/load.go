@@ -58,6 +58,9 @@ func (p *Plugin) prepare(ctx context.Context, code *compile.Code) error {
 	if p.Manifest, err = parseManifest(text, p.Module.Has(guest.Sample)); err != nil {
 		return err
 	}
+	if err := p.checkProgram(); err != nil {
+		return err
+	}
 	p.Name, p.Module.Name = p.Manifest.Name, p.Manifest.Name
 	p.quarantine = quarantine.New(p.Name, p.loader.host.Limits.Faults, p.loader.host.Log)
 	p.Module.Faulted = p.quarantine.Faulted

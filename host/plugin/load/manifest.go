@@ -50,6 +50,9 @@ type Manifest struct {
 	Place        Place           `json:"place"`
 	ConfigSchema json.RawMessage `json:"config_schema,omitempty"`
 	Optional     []string        `json:"optional,omitempty"` // exports that the plugin has for hosts that know them
+	Branches     int             `json:"branches,omitempty"` // of a program: how many it has at once
+	// BranchesConfig is the property of its configuration that says for how many of them a request asks.
+	BranchesConfig string `json:"branches_config,omitempty"`
 
 	// Unknown are the fields that this host does not know: a later one may.
 	Unknown map[string]json.RawMessage `json:"-"`
@@ -77,6 +80,7 @@ func (m *Manifest) read(text []byte) error {
 	for name, to := range map[string]any{
 		"name": &m.Name, "version": &m.Version, "summary": &m.Summary, "view": &m.View, "candidates": &m.Candidates, "hold": &m.Hold,
 		"take_back": &m.TakeBack, "strict_mask": &m.StrictMask, "place": &m.Place, "config_schema": &m.ConfigSchema, "optional": &m.Optional,
+		"branches": &m.Branches, "branches_config": &m.BranchesConfig,
 	} {
 		if value, ok := m.Unknown[name]; ok {
 			if err := json.Unmarshal(value, to); err != nil {

@@ -89,11 +89,14 @@ func (odd) Accept(token int32) bool { return token%2 == 1 }
 
 func (odd) Close() error { return nil }
 
-func newBench(t testing.TB) *bench {
+func newBench(t testing.TB, changes ...func(*plugin.Limits)) *bench {
 	t.Helper()
 	limits := plugin.DefaultLimits()
 	limits.SetupFuel /= 100 // there is nothing to set up
 	limits.Compile, limits.HookTime, limits.SetupTime, limits.LoadTime = time.Minute, time.Minute, time.Minute, time.Minute
+	for _, change := range changes {
+		change(&limits)
+	}
 	loader := load.New(plugin.Options{ModelOptions: plugin.ModelOptions{Vocabulary: words{}, Grammars: odd{}}, Limits: limits})
 	s, err := scheduler.New(schedulertest.New(scheduler.Limits{Vocabulary: vocabulary, Cells: 16384, Context: 2048}), scheduler.Config{Slots: 8})
 	if err != nil {

@@ -29,7 +29,8 @@ type Stage struct {
 	prompt   int
 	disabled bool // after a fault: the stage changes nothing any more
 	closed   bool
-	spliced  int // tokens of the plugin's own splice that are still to be accepted
+	begun    bool // of a Program: it was opened
+	spliced  int  // tokens of the plugin's own splice that are still to be accepted
 
 	selector selector
 	seen     []uint64 // a bit for each token, clear between calls
@@ -102,10 +103,14 @@ func (s *Stage) Native() bool { return false }
 func (s *Stage) name() string { return "plugin:" + s.plugin.Name }
 
 // outputs are what the plugin has given its client since the last call.
-func (s *Stage) outputs() (all []chain.Output) {
+func (s *Stage) outputs() []chain.Output {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, o := range s.session.TakeOutputs() {
+	return s.outputsOf(s.session.TakeOutputs())
+}
+
+func (s *Stage) outputsOf(given []guest.Output) (all []chain.Output) {
+	for _, o := range given {
 		all = append(all, chain.Output{By: s.name(), Tokens: o.Tokens, Value: o.Value})
 	}
 	return all

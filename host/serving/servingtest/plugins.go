@@ -19,6 +19,9 @@ func (NoPlugins) NewPolicy(sampling.Params, serving.Ends) (serving.Policy, error
 	return serving.Policy{}, nil
 }
 
+// Branches implements serving.Plugins.
+func (NoPlugins) Branches() int { return 0 }
+
 // Renders implements serving.Plugins.
 func (NoPlugins) Renders() bool { return false }
 

@@ -214,7 +214,8 @@ int32_t ps_memory_range(ps_context *context, int32_t seq, int32_t *first, int32_
 // Sharing, saving and restoring copy cells. The call that begins a copy settles what is copied; the bytes follow with ps_copy_continue.
 // There is one copy at a time, and whatever would change what it reads or writes finishes it first. A pass does not: see ps_copy_target.
 
-// Makes dst, which must be empty, begin with the first n positions of src.
+// Makes dst, which must be empty or begin with fewer positions of the same, begin with the first n positions of src. Only what it has not
+// got is copied, and after an error it is empty.
 int32_t ps_memory_share(ps_context *context, int32_t src, int32_t dst, int32_t n, ps_error *err) PS_NOEXCEPT;
 // The cells of one sequence in main memory; *bytes is how much memory they take.
 typedef struct ps_state ps_state;
@@ -302,6 +303,10 @@ int32_t ps_sampler_rewind(ps_sampler *sampler, const int32_t *history, size_t n,
 // The k highest logits of a row, best first, lower ids first among equals; fewer where fewer are above -infinity.
 // Returns how many.
 int32_t ps_top_k(const float *row, size_t n, int32_t k, int32_t *ids, float *logits) PS_NOEXCEPT;
+
+// What a row says as a whole: the natural logarithm of the sum of exp(logit), less which a logit is a log-probability, and the entropy in
+// nats. NaN counts as -infinity; where all are that, so is *log_sum.
+void ps_distribution(const float *row, size_t n, float *log_sum, float *entropy) PS_NOEXCEPT;
 
 // Writes a row's n logits where the mask has a bit and -infinity elsewhere. The mask has (n + 31) / 32 words.
 void ps_mask_row(float *to, const float *row, size_t n, const uint32_t *mask) PS_NOEXCEPT;

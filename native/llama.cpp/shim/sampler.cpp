@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The C face of sampling.
 #include "sampling/chain.h"
+#include "sampling/distribution.h"
 #include "sampling/row.h"
 
 #include "shim.h"
@@ -71,6 +72,12 @@ int32_t ps_top_k(const float * row, size_t n, int32_t k, int32_t * ids, float * 
     } catch (...) {  // only memory can have run out
         return 0;
     }
+}
+
+void ps_distribution(const float * row, size_t n, float * log_sum, float * entropy) noexcept {
+    const ps::distribution d = ps::distribution_of(row, n);
+    *log_sum                 = d.log_sum;
+    *entropy                 = d.entropy;
 }
 
 void ps_mask_row(float * to, const float * row, size_t n, const uint32_t * mask) noexcept { ps::mask_row(to, row, n, mask); }

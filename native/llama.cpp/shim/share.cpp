@@ -65,26 +65,48 @@ std::vector<uint8_t> truncated_header(const ps::state_layout & layout, uint32_t 
     return out;
 }
 
-// Pairs each row of each tensor of the source with the target's, which has only the first cells of it.
-std::vector<ps::extent> pair_rows(ps::state_layout & source, header_reader & target) {
-    size_t n_runs = 0;
-    while (n_runs + 1 < source.parts.size() && source.parts[n_runs + 1].tensor) {
-        n_runs++;
+// Where the values of a sequence lie: so many runs for each row of each tensor, which together have the sequence's cells in their order.
+struct cell_rows {
+    std::vector<ps::state_part> runs;
+    size_t                      per_row = 0;
+
+    explicit cell_rows(ps::state_layout && layout) {
+        while (per_row + 1 < layout.parts.size() && layout.parts[per_row + 1].tensor) {
+            per_row++;
+        }
+        layout.drop_header();
+        runs = std::move(layout.parts);
     }
-    source.drop_header();
-    target.n_runs = target.n_runs ? target.n_runs : target.targets.size();
+    explicit cell_rows(header_reader && read) : runs(std::move(read.targets)), per_row(read.n_runs ? read.n_runs : runs.size()) {}
+
+    size_t row_size(size_t row) const {
+        size_t size = 0;
+        for (size_t k = row * per_row; k < (row + 1) * per_row; k++) {
+            size += runs.at(k).size;
+        }
+        return size;
+    }
+};
+
+// Pairs each row of the target with the source's, which has at least as many cells. Of the target's n cells the first n_skipped are left out.
+std::vector<ps::extent> pair_rows(const cell_rows & source, const cell_rows & target, size_t n = 1, size_t n_skipped = 0) {
     std::vector<ps::extent> out;
-    for (size_t row = 0; row * target.n_runs < target.targets.size(); row++) {
-        size_t i = row * n_runs, used = 0;  // the source's run, and how much of it is paired
-        for (size_t k = row * target.n_runs; k < (row + 1) * target.n_runs; k++) {
-            const ps::state_part & to = target.targets.at(k);
+    for (size_t row = 0; row * target.per_row < target.runs.size(); row++) {
+        size_t i = row * source.per_row, used = 0;  // the source's run, and how much of it is paired
+        size_t skip = n_skipped == 0 ? 0 : target.row_size(row) / n * n_skipped;
+        for (size_t k = row * target.per_row; k < (row + 1) * target.per_row; k++) {
+            const ps::state_part & to = target.runs.at(k);
             for (size_t done = 0, size; done < to.size; done += size) {
-                if (i >= (row + 1) * n_runs) {
+                if (i >= (row + 1) * source.per_row) {
                     throw ps::fault(PS_FAILED, "the cells of two sequences are not laid out alike");
                 }
-                const ps::state_part & from = source.parts.at(i);
-                size                        = std::min(to.size - done, from.size - used);
-                out.push_back({ from.tensor, from.offset + used, to.tensor, to.offset + done, size });
+                const ps::state_part & from    = source.runs.at(i);
+                size                           = std::min(to.size - done, from.size - used);
+                const size_t           skipped = std::min(size, skip);
+                if (skipped < size) {
+                    out.push_back({ from.tensor, from.offset + used + skipped, to.tensor, to.offset + done + skipped, size - skipped });
+                }
+                skip -= skipped;
                 used += size;
                 if (used == from.size) {
                     i++, used = 0;
@@ -95,28 +117,51 @@ std::vector<ps::extent> pair_rows(ps::state_layout & source, header_reader & tar
     return out;
 }
 
+// Reports whether the cells of one layout are the first of another, in the same places.
+bool lie_where_they_lay(const cell_rows & before, const cell_rows & now) {
+    const auto pairs = pair_rows(now, before);
+    return std::all_of(pairs.begin(), pairs.end(), [](const auto & e) { return e.from == e.to && e.from_offset == e.to_offset; });
+}
+
+// Gives dst, in a stream of its own, the first n cells of src, and begins to copy those that it has not got. seq_cp would update its
+// records of all cells of the source at once, and copy all their buffers with the next pass, whatever either sequence is then. So dst is
+// restored from the state of the wanted cells, of which only the header is ever written.
+void copy_cells(ps_context * c, llama_memory_t memory, int32_t src, int32_t dst, int32_t n, int32_t n_has) {
+    ps::state_layout source(memory, src);
+    const cell_rows  before(ps::state_layout(memory, dst));
+    const auto       header = truncated_header(source, static_cast<uint32_t>(n));
+    header_reader    target(header);
+    memory->state_read(target, dst);
+    const cell_rows from(std::move(source)), to(std::move(target));
+    if (n_has > 0 && !lie_where_they_lay(before, to)) {
+        n_has = 0;
+    }
+    c->copy.begin(src, dst, n, nullptr, pair_rows(from, to, static_cast<size_t>(n), static_cast<size_t>(n_has)));
+}
+
 }  // namespace
 
 int32_t ps_memory_share(ps_context * c, int32_t src, int32_t dst, int32_t n, ps_error * err) noexcept {
     return ps::guarded(err, [&] {
         c->check_sequence(src);
         c->check_sequence(dst);
-        auto * memory = ps::memory_of(c);
+        auto *        memory = ps::memory_of(c);
+        const int32_t n_has  = src == dst ? 0 : memory->seq_pos_max(dst) + 1;
+        if (n_has > n) {
+            throw ps::fault(PS_INVALID, "the sequence has more positions than it is to share");
+        }
         if (c->unified || src == dst) {
             const bool whole = n > memory->seq_pos_max(src);  // some memories copy nothing else, and assert that
-            memory->seq_cp(src, dst, whole ? -1 : 0, whole ? -1 : n);
+            memory->seq_cp(src, dst, n_has > 0 ? n_has : whole ? -1 : 0, whole ? -1 : n);
             return;
         }
         c->copy.finish();
-        // seq_cp would update its records of all cells of the source at once, and copy all their buffers with the next pass, whatever
-        // either sequence is then. So dst is restored from the state of the wanted cells, of which only the header is ever written.
-        ps::log_capture  capture;
-        ps::state_layout source(memory, src);
-        const auto       header = truncated_header(source, static_cast<uint32_t>(n));
-        header_reader    target(header);
+        ps::log_capture capture;
         try {
-            memory->state_read(target, dst);
-            c->copy.begin(src, dst, n, nullptr, pair_rows(source, target));
+            copy_cells(c, memory, src, dst, n, n_has);
+        } catch (const ps::fault &) {
+            memory->seq_rm(dst, -1, -1);
+            throw;
         } catch (const std::exception & e) {
             memory->seq_rm(dst, -1, -1);
             throw ps::fault(PS_FAILED, capture.reason(e.what()));

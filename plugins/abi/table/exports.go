@@ -8,7 +8,7 @@ const (
 )
 
 func exports() []Func {
-	return append(lifeExports(), hookExports()...)
+	return append(append(lifeExports(), hookExports()...), runExport())
 }
 
 // lifeExports are called around a request's tokens, never between them.

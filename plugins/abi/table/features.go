@@ -4,6 +4,7 @@ package table
 
 func features() []Feature {
 	return []Feature{
+		{"branches", "a plugin may export `penstock_run`, a program that owns the request; its host functions are imports of their own, from `penstock-optional`"},
 		{"sample_keep", "`penstock_sample` may answer −1 − k: the first k candidates stay"},
 		{"prepare_force_many", "`penstock_prepare` may force several tokens with one bit 4: n from 1 to cap, see *prepare bits*; without it n must be 1"},
 		{"stop_replay", "a plugin with `penstock_stop` and without `penstock_rewind` begins anew where text that it was shown was taken back, and is shown again what stands; see `penstock_rewind`"},

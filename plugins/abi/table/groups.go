@@ -3,7 +3,7 @@
 package table
 
 func groups() []Group {
-	return append(answerGroups(), argumentGroups()...)
+	return append(append(answerGroups(), argumentGroups()...), branchGroups()...)
 }
 
 // answerGroups are what exports answer.

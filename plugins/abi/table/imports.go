@@ -17,7 +17,8 @@ func imports() []Func {
 	all := requestImports()
 	all = append(all, vocabularyImports()...)
 	all = append(all, resultImports()...)
-	return append(all, grammarImports()...)
+	all = append(all, grammarImports()...)
+	return append(all, branchImports()...)
 }
 
 // requestImports tell the plugin what it was asked to do.

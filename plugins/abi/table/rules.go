@@ -94,6 +94,8 @@ const manifest = "```json\n" + `{"name": "min-p", "version": "1.0.0", "summary":
 | ` + "`place`" + ` | ` + "`first`, `last`" + `: where the plugin stands in chains that do not name it | ` + "`last`" + ` with the candidates view, else ` + "`first`" + ` |
 | ` + "`config_schema`" + ` | a JSON schema that compiles, at most 64 levels deep, with at most 10,000 values and regular expressions of at most 100,000 instructions together, whose defaults fit it, and against which a value is checked in bounded time | any object |
 | ` + "`optional`" + ` | a list of names ` + "`penstock_…`" + `: exports that the plugin has for hosts that know them | none |
+| ` + "`branches`" + ` | 1–64: how many branches a plugin with ` + "`penstock_run`" + ` has at once; each takes a slot | 1 |
+| ` + "`branches_config`" + ` | the property of its configuration, a number, by which a request asks for fewer of them | none |
 
 Plugins that are placed first stand before the chain's own stages, and those that are placed last after them, both in the request's order. A request's ` + "`samplers`" + `
 overrides the hint. A plugin with the logits view cannot be placed last. A field that is not in this table is kept, shown by ` + "`GET /v1/plugins`" + ` and otherwise ignored.`

@@ -34,8 +34,10 @@ func describe(m *Manifest, value any) (text []byte, wrong string) {
 	switch has := pointsOf(value); {
 	case samples && rows:
 		return nil, "the plugin's type has both Sample and SampleRow: a plugin sees the candidates or the whole row. Take one out"
-	case has&(guest.HasRewrite|guest.HasDraft|guest.HasRender|guest.HasPrepare|guest.HasSample|guest.HasAccept|guest.HasStop) == 0:
-		return nil, "the plugin's type has none of the methods Rewrite, Render, Prepare, Sample, SampleRow, Accept, Draft and Stop, or not as the SDK wants them: it would do nothing"
+	case has&(guest.HasRewrite|guest.HasDraft|guest.HasRender|guest.HasPrepare|guest.HasSample|guest.HasAccept|guest.HasStop|guest.HasRun) == 0:
+		return nil, "the plugin's type has none of the methods Rewrite, Render, Prepare, Sample, SampleRow, Accept, Draft, Stop and Run, or not as the SDK wants them: it would do nothing"
+	case has&guest.HasRun != 0 && has&(guest.HasRewrite|guest.HasDraft|guest.HasRender|guest.HasPrepare|guest.HasSample|guest.HasAccept|guest.HasStop|guest.HasRewind) != 0:
+		return nil, "the plugin's type has Run and a method that is called for a token or a prompt: a program writes the answer itself. Take the other out"
 	case has != guest.Exported:
 		return nil, exportsWrong(has) + ". Run `penstock plugin exports` in the plugin's folder and build it again"
 	}
@@ -52,6 +54,7 @@ func pointsOf(value any) (has guest.Points) {
 		{is[Sampler](value) || is[RowSampler](value), guest.HasSample}, {is[Accepter](value), guest.HasAccept},
 		{is[Stopper](value), guest.HasStop}, {is[Rewinder](value), guest.HasRewind}, {is[Closer](value), guest.HasClose},
 		{is[Rewriter](value), guest.HasRewrite}, {is[Drafter](value), guest.HasDraft},
+		{is[Runner](value), guest.HasRun},
 	} {
 		if x.found {
 			has |= x.point
@@ -67,8 +70,8 @@ func is[I any](value any) bool {
 
 // exportsWrong names the first method without an export, or export without a method.
 func exportsWrong(has guest.Points) string {
-	method := [...]string{"Warm", "Render", "Prepare", "Sample or SampleRow", "Accept", "Stop", "Rewind", "Close", "Rewrite", "Draft"}
-	export := [...]string{"warm", "template", "prepare", "sample", "accept", "stop", "rewind", "close", "messages", "draft"}
+	method := [...]string{"Warm", "Render", "Prepare", "Sample or SampleRow", "Accept", "Stop", "Rewind", "Close", "Rewrite", "Draft", "Run"}
+	export := [...]string{"warm", "template", "prepare", "sample", "accept", "stop", "rewind", "close", "messages", "draft", "run"}
 	for i := range method {
 		bit := guest.Points(1) << i
 		if has&bit != 0 && guest.Exported&bit == 0 {

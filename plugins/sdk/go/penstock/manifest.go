@@ -35,6 +35,9 @@ type Manifest struct {
 	Place        Place  // where it stands in chains that do not name it
 	ConfigSchema string // a JSON schema that the host checks a request's config against; empty allows any object
 
+	Branches       int    // of a Runner: how many branches it has at once, 1 to 64; 0 means 1
+	BranchesConfig string // of a Runner: the property of the configuration that says for how many a request asks
+
 	Biases int // how many biases Prepare, or Sample, sets at most; 0 means 256
 	Splice int // how many tokens a Force or a Splice has at most; 0 means 256
 }
@@ -56,6 +59,8 @@ func (m *Manifest) json(rows bool, has guest.Points) []byte {
 	if m.StrictMask {
 		b = append(b, `,"strict_mask":true`...)
 	}
+	b = appendNumber(b, `,"branches":`, m.Branches)
+	b = appendText(b, `,"branches_config":`, m.BranchesConfig)
 	if m.ConfigSchema != "" {
 		b = append(append(b, `,"config_schema":`...), m.ConfigSchema...)
 	}

@@ -40,6 +40,7 @@ func begin(m *Manifest, value any) {
 	beginAccept(value)
 	beginStop(value)
 	beginSample(value)
+	beginRun(value)
 }
 
 func beginLife(value any) {

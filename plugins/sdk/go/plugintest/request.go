@@ -28,4 +28,7 @@ type Request struct {
 	Time        int64  // milliseconds since 1970; 0: the plugin is not told
 	Choice      int
 	Choices     int // 0 counts as 1
+
+	// Says is the model for Session.Run: the logits after some tokens, one for each of Pieces.
+	Says func(tokens []penstock.Token) []float32 `json:"-"`
 }

@@ -39,14 +39,18 @@ type Session struct {
 	refusal   string // the reason of an error
 	position  int    // where random draws are made
 	draws     uint64 // made there
+	program   *program
+	shown     []Shown
+	computed  int
 	recording
 }
 
 // manifest is what a session wants to know of the plugin's.
 type manifest struct {
-	Name   string          `json:"name"`
-	Hold   int             `json:"hold"`
-	Schema json.RawMessage `json:"config_schema"`
+	Name     string          `json:"name"`
+	Hold     int             `json:"hold"`
+	Branches int             `json:"branches"`
+	Schema   json.RawMessage `json:"config_schema"`
 }
 
 // ErrRefused wraps the reason why a plugin refused something.

@@ -133,7 +133,25 @@ pub const OUTPUT_OK: i32 = 0;
 /// see `output`
 pub const OUTPUT_REFUSED: i32 = -1;
 
+// branch answers: What a correct program may meet. Whatever else is wrong, as a closed branch, a token that there is not or a row that was not waited for, is a fault.
+/// as many are open as the program may have, or 65,536 were
+pub const BRANCH_NONE_FREE: i32 = -1;
+/// a branch has no room for so many tokens
+pub const BRANCH_CONTEXT_FULL: i32 = -2;
+/// the program has put as many tokens into branches as it may: the prompt once, and for each branch another, max_tokens and 256
+pub const BRANCH_BUDGET: i32 = -3;
+
+// append bit: Flags of branch_append.
+/// keep the tokens' log-probabilities for `branch_scores`
+pub const APPEND_SCORED: i32 = 1;
+
+// wait bit: Flags of branches_wait.
+/// one row is enough
+pub const WAIT_ANY: i32 = 1;
+
 // Features: what a host of v1 may lack; ask with the import feature.
+/// a plugin may export `penstock_run`, a program that owns the request; its host functions are imports of their own, from `penstock-optional`
+pub const FEATURE_BRANCHES: &str = "branches";
 /// `penstock_sample` may answer −1 − k: the first k candidates stay
 pub const FEATURE_SAMPLE_KEEP: &str = "sample_keep";
 /// `penstock_prepare` may force several tokens with one bit 4: n from 1 to cap, see *prepare bits*; without it n must be 1
@@ -303,6 +321,28 @@ extern "C" {
     pub fn grammar_rest(handle: i32) -> i32;
     /// Why the instance's last `grammar_open` was refused, in a sentence for whoever wrote the grammar; of a JSON schema with the place as a JSON pointer. Empty where it was not. Returns its length in bytes.
     pub fn grammar_reason(ptr: *mut u8, limit: i32) -> i32;
+    /// Begins a branch with n tokens, as `u32`; with n = 0 it is the request's prompt. A handle ≥ 0, or one of the *branch answers*.
+    pub fn branch_open(tokens: *const u8, n: i32) -> i32;
+    /// Begins a branch with the tokens of another, its scores and its row. A handle ≥ 0, or one of the *branch answers*. Nothing is computed twice, whether or not the other was computed yet.
+    pub fn branch_fork(branch: i32) -> i32;
+    /// Ends a branch: 0. Another may have its place at once. A fork after it is cheapest, as it takes the closed one's cells.
+    pub fn branch_close(branch: i32) -> i32;
+    /// Keeps the first `len` tokens of a branch, at least one: 0.
+    pub fn branch_cut(branch: i32, len: i32) -> i32;
+    /// Adds n tokens, as `u32`, and returns how many the branch has then, or one of the *branch answers*. Flags are the *append bits*.
+    pub fn branch_append(branch: i32, tokens: *const u8, n: i32, flags: i32) -> i32;
+    /// The tokens of a branch, its prompt included, from index `from` on, as `history` gives them.
+    pub fn branch_tokens(branch: i32, from: i32, ptr: *mut u8, limit: i32) -> i32;
+    /// Waits until the model has computed n branches, whose handles are at `list` as `u32`: all of them or, with the *wait bit*, any. Returns how many have their row, and lists those first, in the order given. k is of how many candidates `branch_candidates` will be asked, at most 4,096. What was shown until now is sent. With n = 0 it only does that.
+    pub fn branches_wait(list: *mut u8, n: i32, k: i32, flags: i32) -> i32;
+    /// What the model says after a branch: `f32` log-sum-exp of the logits, `f32` entropy in nats, `u32 id[k]`, `f32 logit[k]`, best first. The result is how many of the k there are, as some may be impossible. A log-probability is a logit less the log-sum-exp. k may be 0. The logits are the model's own, before any sampler.
+    pub fn branch_candidates(branch: i32, k: i32, ptr: *mut u8) -> i32;
+    /// The whole row after a branch, an `f32` for each token. `limit` and the result count tokens; nothing is written where it does not fit.
+    pub fn branch_logits(branch: i32, ptr: *mut u8, limit: i32) -> i32;
+    /// The log-probabilities of a branch's tokens from index `from` on, an `f32` each, given all before them: NaN of those that were not appended with the *append bit*. `limit` and the result count tokens.
+    pub fn branch_scores(branch: i32, from: i32, ptr: *mut u8, limit: i32) -> i32;
+    /// Shows the client n tokens, as `u32`; `logs` is 0, or where their log-probabilities are, an `f32` each. They count as chosen: stop strings, limits, end tokens and a grammar apply to them, other plugins are told of them, and what ends the answer ends the program. 0.
+    pub fn show(tokens: *const u8, logs: *const u8, n: i32) -> i32;
 }
 
 #[cfg(not(target_arch = "wasm32"))]

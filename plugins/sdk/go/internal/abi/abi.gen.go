@@ -123,8 +123,26 @@ const (
 	OutputRefused = -1 // see output
 )
 
+// Branch answers: What a correct program may meet. Whatever else is wrong, as a closed branch, a token that there is not or a row that was not waited for, is a fault.
+const (
+	BranchNoneFree    = -1 // as many are open as the program may have, or 65,536 were
+	BranchContextFull = -2 // a branch has no room for so many tokens
+	BranchBudget      = -3 // the program has put as many tokens into branches as it may: the prompt once, and for each branch another, max_tokens and 256
+)
+
+// Append bit: Flags of branch_append.
+const (
+	AppendScored = 1 // keep the tokens' log-probabilities for branch_scores
+)
+
+// Wait bit: Flags of branches_wait.
+const (
+	WaitAny = 1 // one row is enough
+)
+
 // Features: what a host of v1 may lack; ask with the import feature.
 const (
+	FeatureBranches         = "branches"           // a plugin may export penstock_run, a program that owns the request; its host functions are imports of their own, from penstock-optional
 	FeatureSampleKeep       = "sample_keep"        // penstock_sample may answer −1 − k: the first k candidates stay
 	FeaturePrepareForceMany = "prepare_force_many" // penstock_prepare may force several tokens with one bit 4: n from 1 to cap, see prepare bits; without it n must be 1
 	FeatureStopReplay       = "stop_replay"        // a plugin with penstock_stop and without penstock_rewind begins anew where text that it was shown was taken back, and is shown again what stands; see penstock_rewind

@@ -37,6 +37,17 @@ type Host interface {
 	GrammarMaskWithin(handle int32, tokens int32) int32
 	GrammarRest(handle int32) int32
 	GrammarReason(ptr unsafe.Pointer, limit int32) int32
+	BranchOpen(tokens unsafe.Pointer, n int32) int32
+	BranchFork(branch int32) int32
+	BranchClose(branch int32) int32
+	BranchCut(branch int32, len int32) int32
+	BranchAppend(branch int32, tokens unsafe.Pointer, n int32, flags int32) int32
+	BranchTokens(branch int32, from int32, ptr unsafe.Pointer, limit int32) int32
+	BranchesWait(list unsafe.Pointer, n int32, k int32, flags int32) int32
+	BranchCandidates(branch int32, k int32, ptr unsafe.Pointer) int32
+	BranchLogits(branch int32, ptr unsafe.Pointer, limit int32) int32
+	BranchScores(branch int32, from int32, ptr unsafe.Pointer, limit int32) int32
+	Show(tokens unsafe.Pointer, logs unsafe.Pointer, n int32) int32
 }
 
 // Absent is the host where no test put one in: every answer is 0 and nothing is written.
@@ -125,6 +136,39 @@ func (Absent) GrammarRest(handle int32) int32 { return 0 }
 // GrammarReason implements Host.
 func (Absent) GrammarReason(ptr unsafe.Pointer, limit int32) int32 { return 0 }
 
+// BranchOpen implements Host.
+func (Absent) BranchOpen(tokens unsafe.Pointer, n int32) int32 { return 0 }
+
+// BranchFork implements Host.
+func (Absent) BranchFork(branch int32) int32 { return 0 }
+
+// BranchClose implements Host.
+func (Absent) BranchClose(branch int32) int32 { return 0 }
+
+// BranchCut implements Host.
+func (Absent) BranchCut(branch int32, len int32) int32 { return 0 }
+
+// BranchAppend implements Host.
+func (Absent) BranchAppend(branch int32, tokens unsafe.Pointer, n int32, flags int32) int32 { return 0 }
+
+// BranchTokens implements Host.
+func (Absent) BranchTokens(branch int32, from int32, ptr unsafe.Pointer, limit int32) int32 { return 0 }
+
+// BranchesWait implements Host.
+func (Absent) BranchesWait(list unsafe.Pointer, n int32, k int32, flags int32) int32 { return 0 }
+
+// BranchCandidates implements Host.
+func (Absent) BranchCandidates(branch int32, k int32, ptr unsafe.Pointer) int32 { return 0 }
+
+// BranchLogits implements Host.
+func (Absent) BranchLogits(branch int32, ptr unsafe.Pointer, limit int32) int32 { return 0 }
+
+// BranchScores implements Host.
+func (Absent) BranchScores(branch int32, from int32, ptr unsafe.Pointer, limit int32) int32 { return 0 }
+
+// Show implements Host.
+func (Absent) Show(tokens unsafe.Pointer, logs unsafe.Pointer, n int32) int32 { return 0 }
+
 // Features are the names that the import feature knows.
 var Features = []string{
 	"config",
@@ -154,6 +198,17 @@ var Features = []string{
 	"grammar_mask_within",
 	"grammar_rest",
 	"grammar_reason",
+	"branch_open",
+	"branch_fork",
+	"branch_close",
+	"branch_cut",
+	"branch_append",
+	"branch_tokens",
+	"branches_wait",
+	"branch_candidates",
+	"branch_logits",
+	"branch_scores",
+	"show",
 	"penstock_abi_v1",
 	"penstock_describe",
 	"penstock_warm",
@@ -168,6 +223,8 @@ var Features = []string{
 	"penstock_stop",
 	"penstock_draft",
 	"penstock_rewind",
+	"penstock_run",
+	"branches",
 	"sample_keep",
 	"prepare_force_many",
 	"stop_replay",

@@ -164,3 +164,67 @@ func GrammarRest(handle int32) int32 { return host.GrammarRest(handle) }
 // the grammar; of a JSON schema with the place as a JSON pointer. Empty where it was not. Returns
 // its length in bytes.
 func GrammarReason(ptr unsafe.Pointer, limit int32) int32 { return host.GrammarReason(ptr, limit) }
+
+// BranchOpen: Begins a branch with n tokens, as u32; with n = 0 it is the request's prompt. A
+// handle ≥ 0, or one of the branch answers.
+func BranchOpen(tokens unsafe.Pointer, n int32) int32 { return host.BranchOpen(tokens, n) }
+
+// BranchFork: Begins a branch with the tokens of another, its scores and its row. A handle ≥ 0,
+// or one of the branch answers. Nothing is computed twice, whether or not the other was computed
+// yet.
+func BranchFork(branch int32) int32 { return host.BranchFork(branch) }
+
+// BranchClose: Ends a branch: 0. Another may have its place at once. A fork after it is cheapest,
+// as it takes the closed one's cells.
+func BranchClose(branch int32) int32 { return host.BranchClose(branch) }
+
+// BranchCut: Keeps the first len tokens of a branch, at least one: 0.
+func BranchCut(branch int32, len int32) int32 { return host.BranchCut(branch, len) }
+
+// BranchAppend: Adds n tokens, as u32, and returns how many the branch has then, or one of the
+// branch answers. Flags are the append bits.
+func BranchAppend(branch int32, tokens unsafe.Pointer, n int32, flags int32) int32 {
+	return host.BranchAppend(branch, tokens, n, flags)
+}
+
+// BranchTokens: The tokens of a branch, its prompt included, from index from on, as history gives
+// them.
+func BranchTokens(branch int32, from int32, ptr unsafe.Pointer, limit int32) int32 {
+	return host.BranchTokens(branch, from, ptr, limit)
+}
+
+// BranchesWait: Waits until the model has computed n branches, whose handles are at list as u32:
+// all of them or, with the wait bit, any. Returns how many have their row, and lists those first,
+// in the order given. k is of how many candidates branch_candidates will be asked, at most 4,096.
+// What was shown until now is sent. With n = 0 it only does that.
+func BranchesWait(list unsafe.Pointer, n int32, k int32, flags int32) int32 {
+	return host.BranchesWait(list, n, k, flags)
+}
+
+// BranchCandidates: What the model says after a branch: f32 log-sum-exp of the logits, f32 entropy
+// in nats, u32 id[k], f32 logit[k], best first. The result is how many of the k there are, as some
+// may be impossible. A log-probability is a logit less the log-sum-exp. k may be 0. The logits are
+// the model's own, before any sampler.
+func BranchCandidates(branch int32, k int32, ptr unsafe.Pointer) int32 {
+	return host.BranchCandidates(branch, k, ptr)
+}
+
+// BranchLogits: The whole row after a branch, an f32 for each token. limit and the result count
+// tokens; nothing is written where it does not fit.
+func BranchLogits(branch int32, ptr unsafe.Pointer, limit int32) int32 {
+	return host.BranchLogits(branch, ptr, limit)
+}
+
+// BranchScores: The log-probabilities of a branch's tokens from index from on, an f32 each, given
+// all before them: NaN of those that were not appended with the append bit. limit and the result
+// count tokens.
+func BranchScores(branch int32, from int32, ptr unsafe.Pointer, limit int32) int32 {
+	return host.BranchScores(branch, from, ptr, limit)
+}
+
+// Show: Shows the client n tokens, as u32; logs is 0, or where their log-probabilities are, an f32
+// each. They count as chosen: stop strings, limits, end tokens and a grammar apply to them, other
+// plugins are told of them, and what ends the answer ends the program. 0.
+func Show(tokens unsafe.Pointer, logs unsafe.Pointer, n int32) int32 {
+	return host.Show(tokens, logs, n)
+}

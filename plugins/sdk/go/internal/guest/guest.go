@@ -36,6 +36,7 @@ const (
 	HasClose
 	HasRewrite
 	HasDraft
+	HasRun
 )
 
 // Exported are the extension points that the module exports.
@@ -54,4 +55,5 @@ var (
 	Rewrite func() int32
 	Draft   func(n int32) int32
 	Close   func()
+	Run     func() int32
 )

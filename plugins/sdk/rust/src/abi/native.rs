@@ -37,6 +37,17 @@ pub struct Host {
     pub grammar_mask_within: unsafe fn(i32, i32) -> i32,
     pub grammar_rest: unsafe fn(i32) -> i32,
     pub grammar_reason: unsafe fn(*mut u8, i32) -> i32,
+    pub branch_open: unsafe fn(*const u8, i32) -> i32,
+    pub branch_fork: unsafe fn(i32) -> i32,
+    pub branch_close: unsafe fn(i32) -> i32,
+    pub branch_cut: unsafe fn(i32, i32) -> i32,
+    pub branch_append: unsafe fn(i32, *const u8, i32, i32) -> i32,
+    pub branch_tokens: unsafe fn(i32, i32, *mut u8, i32) -> i32,
+    pub branches_wait: unsafe fn(*mut u8, i32, i32, i32) -> i32,
+    pub branch_candidates: unsafe fn(i32, i32, *mut u8) -> i32,
+    pub branch_logits: unsafe fn(i32, *mut u8, i32) -> i32,
+    pub branch_scores: unsafe fn(i32, i32, *mut u8, i32) -> i32,
+    pub show: unsafe fn(*const u8, *const u8, i32) -> i32,
 }
 
 /// A host that has nothing: every answer is 0 and nothing is written.
@@ -68,6 +79,17 @@ pub const ABSENT: Host = Host {
     grammar_mask_within: |_, _| 0,
     grammar_rest: |_| 0,
     grammar_reason: |_, _| 0,
+    branch_open: |_, _| 0,
+    branch_fork: |_| 0,
+    branch_close: |_| 0,
+    branch_cut: |_, _| 0,
+    branch_append: |_, _, _, _| 0,
+    branch_tokens: |_, _, _, _| 0,
+    branches_wait: |_, _, _, _| 0,
+    branch_candidates: |_, _, _| 0,
+    branch_logits: |_, _, _| 0,
+    branch_scores: |_, _, _, _| 0,
+    show: |_, _, _| 0,
 };
 
 std::thread_local! {
@@ -241,6 +263,72 @@ pub unsafe fn grammar_reason(ptr: *mut u8, limit: i32) -> i32 {
     (HOST.with(|h| h.get()).grammar_reason)(ptr, limit)
 }
 
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn branch_open(tokens: *const u8, n: i32) -> i32 {
+    (HOST.with(|h| h.get()).branch_open)(tokens, n)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn branch_fork(branch: i32) -> i32 {
+    (HOST.with(|h| h.get()).branch_fork)(branch)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn branch_close(branch: i32) -> i32 {
+    (HOST.with(|h| h.get()).branch_close)(branch)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn branch_cut(branch: i32, len: i32) -> i32 {
+    (HOST.with(|h| h.get()).branch_cut)(branch, len)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn branch_append(branch: i32, tokens: *const u8, n: i32, flags: i32) -> i32 {
+    (HOST.with(|h| h.get()).branch_append)(branch, tokens, n, flags)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn branch_tokens(branch: i32, from: i32, ptr: *mut u8, limit: i32) -> i32 {
+    (HOST.with(|h| h.get()).branch_tokens)(branch, from, ptr, limit)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn branches_wait(list: *mut u8, n: i32, k: i32, flags: i32) -> i32 {
+    (HOST.with(|h| h.get()).branches_wait)(list, n, k, flags)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn branch_candidates(branch: i32, k: i32, ptr: *mut u8) -> i32 {
+    (HOST.with(|h| h.get()).branch_candidates)(branch, k, ptr)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn branch_logits(branch: i32, ptr: *mut u8, limit: i32) -> i32 {
+    (HOST.with(|h| h.get()).branch_logits)(branch, ptr, limit)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn branch_scores(branch: i32, from: i32, ptr: *mut u8, limit: i32) -> i32 {
+    (HOST.with(|h| h.get()).branch_scores)(branch, from, ptr, limit)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn show(tokens: *const u8, logs: *const u8, n: i32) -> i32 {
+    (HOST.with(|h| h.get()).show)(tokens, logs, n)
+}
+
 /// The names that the import feature knows.
 pub const FEATURES: &[&str] = &[
     "config",
@@ -270,6 +358,17 @@ pub const FEATURES: &[&str] = &[
     "grammar_mask_within",
     "grammar_rest",
     "grammar_reason",
+    "branch_open",
+    "branch_fork",
+    "branch_close",
+    "branch_cut",
+    "branch_append",
+    "branch_tokens",
+    "branches_wait",
+    "branch_candidates",
+    "branch_logits",
+    "branch_scores",
+    "show",
     "penstock_abi_v1",
     "penstock_describe",
     "penstock_warm",
@@ -284,6 +383,8 @@ pub const FEATURES: &[&str] = &[
     "penstock_stop",
     "penstock_draft",
     "penstock_rewind",
+    "penstock_run",
+    "branches",
     "sample_keep",
     "prepare_force_many",
     "stop_replay",

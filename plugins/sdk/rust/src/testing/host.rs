@@ -299,4 +299,5 @@ const TABLE: abi::Host = abi::Host {
     grammar_mask_within: |_, _| abi::WITHIN_REFUSED,
     grammar_rest: |_| abi::REST_UNKNOWN,
     grammar_reason: |p, n| ask(|s| unsafe { give(s.grammar_reason().as_bytes(), p, n) }),
+    ..abi::ABSENT // no programs
 };

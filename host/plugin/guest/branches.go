@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+
+package guest
+
+import (
+	"errors"
+	"time"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/scheduler/program"
+)
+
+// branches are what a guest that is a program drives.
+type branches struct {
+	run    *program.Run
+	open   map[uint32]*program.Branch // by handle
+	next   uint32                     // handle
+	waits  int
+	told   int // of how many candidates the last wait was told
+	handle []uint32
+	list   []*program.Branch
+}
+
+// Most handles of one program, and most candidates that are found for one branch.
+const (
+	mostHandles    = 65_536
+	mostCandidates = abi.LimitCandidates
+)
+
+// RunProgram calls penstock_run, whose branches are those of r. The error is a *plugin.Fault or a *plugin.Refusal.
+func (i *Instance) RunProgram(r *program.Run) error {
+	i.branches = &branches{run: r, open: map[uint32]*program.Branch{}}
+	defer func() { i.branches = nil }()
+	answer, err := i.Call(Run, 0, 0)
+	if err == nil && answer != 0 {
+		return i.Refusal(Run)
+	}
+	return err
+}
+
+// program is what the guest drives. Outside of penstock_run there is nothing.
+func (i *Instance) program() *branches {
+	if i.branches == nil || i.running != Run {
+		panic(Violationf(plugin.CauseCall, "branches belong to %s", abi.ExportRun))
+	}
+	return i.branches
+}
+
+// branch is the branch of a handle.
+func (i *Instance) branch(handle uint64) *program.Branch {
+	b := i.program().open[uint32(handle)]
+	if b == nil {
+		panic(Violationf(plugin.CauseCall, "no branch has the handle %d, or it is closed", uint32(handle)))
+	}
+	return b
+}
+
+// keep gives a branch a handle.
+func (i *Instance) keep(b *program.Branch, err error) uint64 {
+	if err != nil {
+		return i.answerFor(err)
+	}
+	p := i.branches
+	handle := p.next
+	p.open[handle] = b
+	p.next++
+	return i32(int32(handle))
+}
+
+// mayOpen reports whether there are handles left.
+func (p *branches) mayOpen() bool { return p.next < mostHandles }
+
+// answerFor is what a guest is told of an error that a correct program may meet; any other ends the call.
+func (i *Instance) answerFor(err error) uint64 {
+	switch {
+	case errors.Is(err, program.ErrNoBranch):
+		return i32(abi.BranchNoneFree)
+	case errors.Is(err, program.ErrContextFull):
+		return i32(abi.BranchContextFull)
+	case errors.Is(err, program.ErrBudget):
+		return i32(abi.BranchBudget)
+	case errors.Is(err, program.ErrOver):
+		panic(Violationf(plugin.CauseCancelled, "the request is over"))
+	}
+	panic(Violationf(plugin.CauseCall, "%v", err))
+}
+
+// do ends the call for any error.
+func (i *Instance) do(err error) {
+	if err != nil {
+		i.answerFor(err)
+		panic(Violationf(plugin.CauseCall, "%v", err))
+	}
+}
+
+// wait waits for branches. Meanwhile the guest has no turn and its clock stands still. Each row that it gets is worth the fuel of a call.
+func (i *Instance) wait(k int, anyOf bool, list []*program.Branch) (ready []*program.Branch) {
+	p := i.branches
+	lacked := 0
+	for _, b := range list {
+		if !b.Ready() {
+			lacked++
+		}
+	}
+	i.giveTurn()
+	began := time.Now()
+	ready, err := p.run.Wait(k, anyOf, list...)
+	i.do(err)
+	p.waits++
+	p.told = k
+	i.session.random.moveTo(1<<32 + p.waits)
+	if brought := min(lacked, len(ready)); brought > 0 {
+		limits := &i.module.Host.Limits
+		i.fuelLimit += i.meter.Refuel(int64(brought)*limits.HookFuel, int64(1+p.run.Branches())*limits.HookFuel)
+		i.started, i.waited = now(), 0
+		i.yieldedAt, i.deadline = i.started, i.started.Add(limits.HookTime)
+	} else {
+		i.deadline = i.deadline.Add(time.Since(began)) // its fuel bounds how often it can do that
+	}
+	return ready
+}

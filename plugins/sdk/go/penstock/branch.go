@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+
+package penstock
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
+)
+
+// Branch is a list of tokens that the model may go on from. Branches share what they have in common.
+type Branch struct {
+	run    *Run
+	handle int32
+	said   []uint32
+}
+
+// fails reports whether something went wrong before.
+func (b *Branch) fails() bool { return b.run.err != nil }
+
+// Fork opens another branch with the same tokens, which are computed once. A fork is cheapest after the branch that it replaces is closed.
+func (b *Branch) Fork() *Branch {
+	return b.run.branch(func() int32 { return abi.BranchFork(b.handle) })
+}
+
+// Close ends the branch.
+func (b *Branch) Close() {
+	if !b.fails() {
+		abi.BranchClose(b.handle)
+	}
+}
+
+// Cut keeps the first n tokens, at least one.
+func (b *Branch) Cut(n int) {
+	if !b.fails() {
+		abi.BranchCut(b.handle, int32(n))
+	}
+}
+
+// Append adds tokens.
+func (b *Branch) Append(tokens ...Token) { b.grow(tokens, 0) }
+
+// AppendScored adds tokens whose log-probabilities Scores is to give.
+func (b *Branch) AppendScored(tokens ...Token) { b.grow(tokens, abi.AppendScored) }
+
+func (b *Branch) grow(tokens []Token, flags int32) {
+	if !b.fails() && len(tokens) > 0 {
+		b.run.check(abi.BranchAppend(b.handle, unsafe.Pointer(&tokens[0]), int32(len(tokens)), flags))
+	}
+}
+
+// Len is how many tokens the branch has.
+func (b *Branch) Len() int {
+	if b.fails() {
+		return 0
+	}
+	return int(abi.BranchTokens(b.handle, 0, nil, 0))
+}
+
+// Tokens are those of the branch from index from on, the prompt included.
+func (b *Branch) Tokens(from int) []Token {
+	n := b.Len() - from
+	if n <= 0 {
+		return nil
+	}
+	tokens := make([]Token, n)
+	abi.BranchTokens(b.handle, int32(from), unsafe.Pointer(&tokens[0]), int32(n))
+	return tokens
+}
+
+// Best are the k most likely next tokens, best first, with their log-probabilities; fewer where fewer are possible. They stay until the
+// next call.
+func (b *Branch) Best(k int) (ids []Token, logs []float32) {
+	n := b.candidates(k)
+	sum := math.Float32frombits(b.said[0])
+	logs = unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b.said[2+k:]))), k)[:n]
+	for i := range logs {
+		logs[i] -= sum
+	}
+	return b.said[2 : 2+n], logs
+}
+
+// Entropy is how unsure the model is of the next token, in nats.
+func (b *Branch) Entropy() float32 {
+	b.candidates(0)
+	return math.Float32frombits(b.said[1])
+}
+
+func (b *Branch) candidates(k int) int {
+	if size := 2 + 2*k; cap(b.said) < size {
+		b.said = make([]uint32, size)
+	}
+	b.said = b.said[:2+2*k]
+	if b.fails() {
+		return 0
+	}
+	return int(abi.BranchCandidates(b.handle, int32(k), unsafe.Pointer(&b.said[0])))
+}
+
+// Logits writes the model's logits of the next token into row, one for each token of the vocabulary, if there is room for all, and returns how
+// many there are.
+func (b *Branch) Logits(row []float32) int {
+	if b.fails() {
+		return 0
+	}
+	return int(abi.BranchLogits(b.handle, unsafe.Pointer(unsafe.SliceData(row)), int32(len(row))))
+}
+
+// Scores are the log-probabilities of the tokens from index from on, each given those before it; NaN of those that were not appended scored.
+func (b *Branch) Scores(from int) []float32 {
+	n := b.Len() - from
+	if n <= 0 {
+		return nil
+	}
+	scores := make([]float32, n)
+	abi.BranchScores(b.handle, int32(from), unsafe.Pointer(&scores[0]), int32(n))
+	return scores
+}

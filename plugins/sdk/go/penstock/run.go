@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+
+package penstock
+
+import (
+	"errors"
+	"unsafe"
+
+	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
+	"github.com/penstock/penstock/plugins/sdk/go/internal/guest"
+)
+
+// Runner writes the answer itself, as a program: it opens branches, lists of tokens that the model may go on from, waits for what the model
+// says after them, and shows tokens to the client. It has none of the methods that are called for a token. A manifest's Branches says how many
+// it has at once.
+type Runner interface {
+	// Run is called once. What was shown is the answer when it returns; an error refuses the request.
+	Run(r *Run) error
+}
+
+// Errors of a program; Run.Err gives the first.
+var (
+	ErrNoBranch    = errors.New("no branch is free: the plugin's manifest says how many there may be")
+	ErrContextFull = errors.New("the context is full")
+	ErrBudget      = errors.New("the program has put as many tokens into branches as it may")
+)
+
+// Run is the request of a program. The first error stays: from then on branches are empty, waits bring nothing, and Err gives it.
+type Run struct {
+	err  error
+	list []int32
+}
+
+// Err is the first error; nil: there was none.
+func (r *Run) Err() error { return r.err }
+
+// MaxTokens is how many tokens the answer may have: as many as the client wants, and no more than there is room for.
+func (r *Run) MaxTokens() int {
+	room := int(abi.Param(abi.ParamContextSize) - abi.Param(abi.ParamPromptTokens))
+	if most := int(abi.Param(abi.ParamMaxTokens)); most > 0 && most < room {
+		return most
+	}
+	return max(room, 0)
+}
+
+// Ends reports whether a token ends generation.
+func (r *Run) Ends(t Token) bool { return AttributesOf(t)&AttrEnd != 0 }
+
+// Prompt opens a branch with the request's prompt.
+func (r *Run) Prompt() *Branch { return r.branch(func() int32 { return abi.BranchOpen(nil, 0) }) }
+
+// Open opens a branch with tokens of the plugin's own, at least one.
+func (r *Run) Open(tokens ...Token) *Branch {
+	if len(tokens) == 0 {
+		return r.Prompt()
+	}
+	return r.branch(func() int32 { return abi.BranchOpen(unsafe.Pointer(&tokens[0]), int32(len(tokens))) })
+}
+
+func (r *Run) branch(open func() int32) *Branch {
+	b := &Branch{run: r, handle: -1}
+	if r.err == nil {
+		b.handle = r.check(open())
+	}
+	return b
+}
+
+// check notes an answer that is an error.
+func (r *Run) check(answer int32) int32 {
+	switch answer {
+	case abi.BranchNoneFree:
+		r.err = ErrNoBranch
+	case abi.BranchContextFull:
+		r.err = ErrContextFull
+	case abi.BranchBudget:
+		r.err = ErrBudget
+	}
+	return answer
+}
+
+// Wait waits until the model has computed all of some branches; Best will be asked for k candidates of each. What was shown is sent. It
+// reports whether there was no error so far.
+func (r *Run) Wait(k int, branches ...*Branch) bool {
+	r.wait(k, 0, branches)
+	return r.err == nil
+}
+
+// WaitAny waits until the model has computed any of some branches, and returns those that it has.
+func (r *Run) WaitAny(k int, branches ...*Branch) (ready []*Branch) {
+	n := r.wait(k, abi.WaitAny, branches)
+	for _, handle := range r.list[:n] {
+		for _, b := range branches {
+			if b.handle == handle {
+				ready = append(ready, b)
+				break
+			}
+		}
+	}
+	return ready
+}
+
+func (r *Run) wait(k int, flags int32, branches []*Branch) int32 {
+	r.list = r.list[:0]
+	if r.err != nil {
+		return 0
+	}
+	for _, b := range branches {
+		r.list = append(r.list, b.handle)
+	}
+	return abi.BranchesWait(unsafe.Pointer(unsafe.SliceData(r.list)), int32(len(r.list)), int32(k), flags)
+}
+
+// Show shows tokens to the client. Stop strings, limits and end tokens end the answer, and with it the program.
+func (r *Run) Show(tokens ...Token) {
+	if r.err == nil && len(tokens) > 0 {
+		abi.Show(unsafe.Pointer(&tokens[0]), nil, int32(len(tokens)))
+	}
+}
+
+// ShowScored is Show with the tokens' log-probabilities, which a client gets that asks for them.
+func (r *Run) ShowScored(tokens []Token, logs []float32) {
+	if r.err == nil && len(tokens) > 0 && len(logs) == len(tokens) {
+		abi.Show(unsafe.Pointer(&tokens[0]), unsafe.Pointer(&logs[0]), int32(len(tokens)))
+	}
+}
+
+func beginRun(value any) {
+	guest.Run = nil
+	if p, ok := value.(Runner); ok {
+		guest.Run = func() int32 {
+			if !Feature("branches") {
+				return refuse(errors.New("this host runs no programs: it needs a newer one"))
+			}
+			r := &Run{}
+			err := p.Run(r)
+			if err == nil {
+				err = r.err
+			}
+			return refuse(err)
+		}
+	}
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+
+package plugintest
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"unsafe"
+
+	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
+	"github.com/penstock/penstock/plugins/sdk/go/internal/guest"
+	"github.com/penstock/penstock/plugins/sdk/go/penstock"
+)
+
+// program is the stand-in for the branches of a program. Request.Says is its model.
+type program struct {
+	open map[int32]*branch
+	next int32
+	most int
+}
+
+// branch has a row once it was waited for.
+type branch struct {
+	tokens []penstock.Token
+	scored []bool // by token
+	row    []float32
+}
+
+// Shown is a token that a program has shown.
+type Shown struct {
+	Token   penstock.Token
+	Logprob float32 // NaN: the program has not told
+}
+
+// Run runs the plugin, which is a program, and returns what it has shown. Request.Says must be set. An error wraps ErrRefused.
+func (s *Session) Run() ([]Shown, error) {
+	s.t.Helper()
+	if s.Says == nil {
+		s.t.Fatal("Request.Says is nil: it is the model that the program asks")
+	}
+	s.program = &program{open: map[int32]*branch{}, most: max(1, s.manifest.Branches)}
+	defer func() { s.program = nil }()
+	if s.call(guest.Run) != 0 {
+		return s.shown, s.refused()
+	}
+	return s.shown, nil
+}
+
+// Computed is how many rows the program that runs, or ran last, has waited for.
+func (s *Session) Computed() int { return s.computed }
+
+// of is the branch of a handle, which must be open.
+func (h host) of(handle int32) *branch {
+	b := h.running().open[handle]
+	if b == nil {
+		h.s.t.Fatalf("no branch has the handle %d, or it is closed", handle)
+	}
+	return b
+}
+
+func (h host) running() *program {
+	if h.s.program == nil {
+		h.s.t.Fatal("branches belong to Run")
+	}
+	return h.s.program
+}
+
+func (h host) keep(b *branch) int32 {
+	p := h.running()
+	if len(p.open) == p.most {
+		return abi.BranchNoneFree
+	}
+	p.open[p.next] = b
+	p.next++
+	return p.next - 1
+}
+
+func (h host) tokensAt(tokens unsafe.Pointer, n int32) []penstock.Token {
+	list := slices.Clone(unsafe.Slice((*penstock.Token)(tokens), n))
+	for _, t := range list {
+		if !h.known(int32(t)) {
+			h.s.t.Fatalf("token %d; there are %d tokens", t, len(h.s.Pieces))
+		}
+	}
+	return list
+}
+
+// BranchOpen implements abi.Host.
+func (h host) BranchOpen(tokens unsafe.Pointer, n int32) int32 {
+	list := h.s.Prompt
+	if n > 0 {
+		list = h.tokensAt(tokens, n)
+	}
+	return h.keep(&branch{tokens: slices.Clone(list), scored: make([]bool, len(list))})
+}
+
+// BranchFork implements abi.Host.
+func (h host) BranchFork(handle int32) int32 {
+	b := *h.of(handle)
+	b.tokens, b.scored = slices.Clone(b.tokens), slices.Clone(b.scored)
+	return h.keep(&b)
+}
+
+// BranchClose implements abi.Host.
+func (h host) BranchClose(handle int32) int32 {
+	h.of(handle)
+	delete(h.running().open, handle)
+	return 0
+}
+
+// BranchCut implements abi.Host.
+func (h host) BranchCut(handle, length int32) int32 {
+	b := h.of(handle)
+	if length < 1 || int(length) > len(b.tokens) {
+		h.s.t.Fatalf("a branch of %d tokens is cut to %d", len(b.tokens), length)
+	}
+	if int(length) < len(b.tokens) {
+		b.tokens, b.scored, b.row = b.tokens[:length], b.scored[:length], nil
+	}
+	return 0
+}
+
+// BranchAppend implements abi.Host.
+func (h host) BranchAppend(handle int32, tokens unsafe.Pointer, n, flags int32) int32 {
+	b := h.of(handle)
+	if size := h.s.ContextSize; size > 0 && len(b.tokens)+int(n) >= size {
+		return abi.BranchContextFull
+	}
+	for _, t := range h.tokensAt(tokens, n) {
+		b.tokens, b.scored, b.row = append(b.tokens, t), append(b.scored, flags&abi.AppendScored != 0), nil
+	}
+	return int32(len(b.tokens))
+}
+
+// BranchTokens implements abi.Host.
+func (h host) BranchTokens(handle, from int32, p unsafe.Pointer, limit int32) int32 {
+	tokens := h.of(handle).tokens
+	if from < 0 {
+		from = int32(max(0, len(tokens)+int(from)))
+	}
+	return giveTokens(tokens[min(int(from), len(tokens)):], p, limit)
+}
+
+// BranchesWait implements abi.Host. All branches are ready at once.
+func (h host) BranchesWait(list unsafe.Pointer, n, k, flags int32) int32 {
+	if int(n) > h.running().most || k < 0 || k > abi.LimitCandidates || flags&^abi.WaitAny != 0 {
+		h.s.t.Fatalf("a wait for %d branches, %d candidates and the flags %#x", n, k, flags)
+	}
+	for _, handle := range unsafe.Slice((*int32)(list), n) {
+		if b := h.of(handle); b.row == nil {
+			b.row = h.says(b.tokens)
+			h.s.computed++
+		}
+	}
+	return n
+}
+
+func (h host) says(tokens []penstock.Token) []float32 {
+	row := h.s.Says(slices.Clone(tokens))
+	if len(row) != len(h.s.Pieces) {
+		h.s.t.Fatalf("Request.Says gives %d logits; there are %d tokens", len(row), len(h.s.Pieces))
+	}
+	return row
+}
+
+// sums are the log-sum-exp of a row and its entropy.
+func sums(row []float32) (logSum, entropy float64) {
+	highest, sum, weighted := float64(slices.Max(row)), 0.0, 0.0
+	for _, l := range row {
+		if e := math.Exp(float64(l) - highest); e > 0 {
+			sum += e
+			weighted += e * (float64(l) - highest)
+		}
+	}
+	return highest + math.Log(sum), math.Log(sum) - weighted/sum
+}
+
+func (h host) rowOf(handle int32) []float32 {
+	b := h.of(handle)
+	if b.row == nil {
+		h.s.t.Fatal("the branch has no row; wait for it")
+	}
+	return b.row
+}
+
+// BranchCandidates implements abi.Host.
+func (h host) BranchCandidates(handle, k int32, p unsafe.Pointer) int32 {
+	row := h.rowOf(handle)
+	to := unsafe.Slice((*uint32)(p), 2+2*k)
+	logSum, entropy := sums(row)
+	to[0], to[1] = math.Float32bits(float32(logSum)), math.Float32bits(float32(entropy))
+	var ids []penstock.Token
+	for t, l := range row {
+		if !math.IsInf(float64(l), -1) {
+			ids = append(ids, penstock.Token(t))
+		}
+	}
+	slices.SortStableFunc(ids, func(a, b penstock.Token) int { return cmp.Compare(row[b], row[a]) })
+	ids = ids[:min(len(ids), int(k))]
+	for i, t := range ids {
+		to[2+i], to[2+int(k)+i] = uint32(t), math.Float32bits(row[t])
+	}
+	return int32(len(ids))
+}
+
+// BranchLogits implements abi.Host.
+func (h host) BranchLogits(handle int32, p unsafe.Pointer, limit int32) int32 {
+	row := h.rowOf(handle)
+	if len(row) <= int(limit) {
+		copy(unsafe.Slice((*float32)(p), limit), row)
+	}
+	return int32(len(row))
+}
+
+// BranchScores implements abi.Host.
+func (h host) BranchScores(handle, from int32, p unsafe.Pointer, limit int32) int32 {
+	b := h.of(handle)
+	if from < 0 || int(from) > len(b.tokens) {
+		h.s.t.Fatalf("scores from token %d of %d", from, len(b.tokens))
+	}
+	n := len(b.tokens) - int(from)
+	if n > int(limit) {
+		return int32(n)
+	}
+	to := unsafe.Slice((*float32)(p), n)
+	for i := range to {
+		at := int(from) + i
+		to[i] = float32(math.NaN())
+		if b.scored[at] && at > 0 {
+			row := h.says(b.tokens[:at])
+			logSum, _ := sums(row)
+			to[i] = row[b.tokens[at]] - float32(logSum)
+		}
+	}
+	return int32(n)
+}
+
+// Show implements abi.Host.
+func (h host) Show(tokens, logs unsafe.Pointer, n int32) int32 {
+	h.running()
+	for i, t := range h.tokensAt(tokens, n) {
+		shown := Shown{Token: t, Logprob: float32(math.NaN())}
+		if logs != nil {
+			if shown.Logprob = unsafe.Slice((*float32)(logs), n)[i]; !(shown.Logprob <= 0) {
+				h.s.t.Fatalf("token %d is shown with the log-probability %v", t, shown.Logprob)
+			}
+		}
+		h.s.shown = append(h.s.shown, shown)
+	}
+	return 0
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler
+
+import (
+	"github.com/penstock/penstock/scheduler/kvcache"
+	"github.com/penstock/penstock/scheduler/program"
+)
+
+// branch is a list of tokens on its way into the KV cache: what a slot computes. Jobs wait, are
+// preempted and end as a whole; their branches are what a tick plans.
+//
+// seq holds the KV cells of the first part of the tokens. What is not in seq is pending: many tokens
+// while prefilling or after a preemption, exactly one while generating.
+type branch struct {
+	job *job
+
+	slot      int               // -1 while its job is queued
+	seq       *kvcache.Sequence // nil while it has no cells
+	scheduled int               // tokens in this tick's batch
+	outputRow int               // output row of this tick's pass, -1 for none
+	with      Adapters          // that compute what is scheduled
+
+	prefilledAtEntry int // Scheduler.prefilled when it got the slot
+	lastChunkTick    int // Scheduler.ticks when it last got a part of a chunk, or else the slot
+
+	// Of a program's branch.
+	state    program.State
+	wanted   bool // the program waits for its row, or did when one of several was enough
+	scoredTo int  // no score of a token before is yet to be computed
+}
+
+// owner is the job that the branch is of.
+func (b *branch) owner() *job { return b.job }
+
+// context is the tokens that the branch is to hold.
+func (b *branch) context() []Token {
+	if b.job.run != nil {
+		return b.state.Tokens
+	}
+	return b.job.answer.Context()
+}
+
+// computed is how many of them the KV cache holds.
+func (b *branch) computed() int {
+	if b.seq == nil {
+		return 0
+	}
+	return b.seq.Len()
+}
+
+// pending is how many tokens the KV cache still lacks.
+func (b *branch) pending() int { return len(b.context()) - b.computed() }
+
+// sequence is the number of its sequence in the KV cache, or -1.
+func (b *branch) sequence() int {
+	if b.seq == nil {
+		return -1
+	}
+	return int(b.seq.ID())
+}
+
+// awake reports whether the branch is to be computed. An answer's always is, and a program's while it is waited for.
+func (b *branch) awake() bool { return b.wanted || b.job.run == nil }
+
+// generating reports whether the branch computes one token a tick; one that does not is prefilling.
+func (b *branch) generating() bool {
+	if b.job.run != nil {
+		return b.wanted && b.pending() == 1
+	}
+	return b.job.answer.Generated() > 0 && b.pending() == 1
+}
+
+// drafting reports whether guessed tokens are computed after the branch's own in this tick.
+func (b *branch) drafting() bool { return len(b.job.guess.draft) > 0 }

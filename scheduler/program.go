@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler
+
+import (
+	"crypto/rand"
+	"fmt"
+	"slices"
+
+	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/kvcache"
+	"github.com/penstock/penstock/scheduler/program"
+)
+
+// This file computes what programs ask for (package program). A program has a job like any other, with a slot for each branch that it may
+// have. It works on a goroutine of its own until it waits; then the tick takes its turn: it does to the job's branches what the program has
+// done to its own, sends what it has shown, and plans the branches that are waited for beside all others. When their rows are there, the
+// program goes on. What else happens to answers, happens to it as a whole: it waits for all its slots, is paused, preempted and ended.
+//
+// Only what is waited for is computed, so a branch gets cells late: a fork then shares all that others have computed of it, and of several
+// that lack the same, one computes it first. When cells run out, a program's own branches make room before others do.
+
+// newRun checks the program of a request and makes its run.
+func (s *Scheduler) newRun(j *job, r *Request, prompt []Token) error {
+	p := r.Program
+	switch {
+	case p.Branches < 1 || p.Branches > len(s.slots):
+		return fmt.Errorf("%w: a program with %d branches, there are %d slots", ErrBadRequest, p.Branches, len(s.slots))
+	case r.Slot != nil:
+		return fmt.Errorf("%w: slot %d for a program, whose branches take any", ErrBadRequest, *r.Slot)
+	case r.Shift != nil:
+		return fmt.Errorf("%w: a context that is shifted, for a program, whose branches end where it is full", ErrBadRequest)
+	case len(r.Begun.Tokens) > 0 || r.PromptLogprobs || r.NoAnswer:
+		return fmt.Errorf("%w: an answer that has begun, or log-probabilities of the prompt, for a program, which computes what it shows", ErrBadRequest)
+	}
+	longest := s.limits.longest()
+	tokens := p.Tokens
+	if tokens == 0 {
+		most := longest
+		if r.MaxTokens > 0 {
+			most = min(r.MaxTokens, longest)
+		}
+		tokens = len(prompt) + p.Branches*(len(prompt)+most+spareTokens)
+	}
+	summarizer, ok := s.backend.(program.Summarizer)
+	if !ok {
+		summarizer = program.Portable{}
+	}
+	j.run = program.New(p, program.Options{Prompt: slices.Clone(prompt), Vocabulary: s.limits.Vocabulary, Longest: longest - 1, Tokens: tokens,
+		Summarizer: summarizer, Wake: s.inbox.signal})
+	j.branches = make([]*branch, p.Branches)
+	for i := range j.branches {
+		j.branches[i] = &branch{job: j, slot: -1, outputRow: -1}
+	}
+	if j.over = make(chan struct{}); !r.CachePrompt {
+		j.scope.Salt = j.scope.Salt + "\x00" + rand.Text() // what others have computed is none of its own, though its branches share
+	}
+	return nil
+}
+
+// spareTokens is how many tokens a program may put into each branch besides a prompt and an answer, for what it takes back.
+const spareTokens = 256
+
+// openProgram lets a program begin once the stages of its job have.
+func (s *Scheduler) openProgram(j *job) {
+	if j.worker != nil && !j.worker.Busy() {
+		s.perform(j, &pendingCall{call: call{work: func(*answer.Answer) error { return nil }}})
+		return // collect goes on
+	}
+	s.goOnWithProgram(j)
+}
+
+// goOnWithProgram lets a program go on if nothing is left to be done that it waits for.
+func (s *Scheduler) goOnWithProgram(j *job) {
+	defer s.blame(j)
+	switch {
+	case j.done || j.worker.Busy():
+		return
+	case !j.run.Started():
+		j.run.Start()
+		s.workers.Go(func() {
+			j.run.Main()
+			<-j.over
+			j.close() // not before: the program's stages may be its own
+		})
+	case !j.run.Waits() || !j.answered():
+		return
+	default:
+		s.deliver(j)
+		j.run.Answer()
+	}
+	s.programs = append(s.programs, j)
+	s.sampling.programs = append(s.sampling.programs, j)
+}
+
+// answered reports whether the rows that a program waits for are there.
+func (j *job) answered() bool {
+	branches, anyOf := j.run.Waiting()
+	lacking := func(b *program.Branch) bool { return j.branches[b.Place()].state.Row == nil }
+	if anyOf && len(branches) > 0 {
+		return slices.ContainsFunc(branches, func(b *program.Branch) bool { return !lacking(b) })
+	}
+	return !slices.ContainsFunc(branches, lacking)
+}
+
+// deliver gives a program what it has waited for.
+func (s *Scheduler) deliver(j *job) {
+	branches, _ := j.run.Waiting()
+	for _, b := range branches {
+		if state := &j.branches[b.Place()].state; state.Row != nil {
+			b.Deliver(state)
+		}
+	}
+}
+
+// takeTurns takes over what programs have done that wait by now.
+func (s *Scheduler) takeTurns() {
+	all := s.programs
+	s.programs, s.asked = s.asked[:0], all // those that go on come back
+	for i, j := range all {
+		all[i] = nil
+		switch {
+		case j.done:
+		case !s.collectProgram(j) || j.worker.Busy() || !j.ready():
+			s.programs = append(s.programs, j)
+		default:
+			s.takeTurn(j)
+		}
+	}
+}
+
+// collectProgram collects from a program that was at work, and reports whether it waits.
+func (s *Scheduler) collectProgram(j *job) bool {
+	if !j.run.AtWork() {
+		return true
+	}
+	select {
+	case <-j.run.Done():
+		j.run.Collect()
+		return true
+	default:
+		return false
+	}
+}
+
+// takeTurn takes over what a program has done since it was answered.
+func (s *Scheduler) takeTurn(j *job) {
+	defer s.blame(j)
+	j.run.TakeTurn()
+	for i, b := range j.branches {
+		if of := j.run.Branch(i); b.state.Number != 0 && !of.Is(b.state.Number) {
+			s.drop(b)
+			b.state, b.wanted, b.scoredTo = program.State{}, false, 0
+		}
+	}
+	for i, b := range j.branches { // after all that make room
+		if of := j.run.Branch(i); of != nil {
+			s.update(b, of)
+		}
+	}
+	branches, _ := j.run.Waiting()
+	for _, of := range branches {
+		b := j.branches[of.Place()]
+		if b.wanted = b.state.Row == nil; b.wanted && b.seq != nil && b.pending() == 0 {
+			s.cache.Truncate(b.seq, len(b.context())-1) // its last token is computed anew, for the row
+		}
+	}
+	shown := j.run.TakeShown()
+	returned, err := j.run.Returned()
+	if len(shown) == 0 && !returned {
+		s.goOnWithProgram(j)
+		return
+	}
+	s.perform(j, &pendingCall{call: call{work: func(a *answer.Answer) error { show(a, shown, returned, err); return nil }}})
+	if j.worker == nil { // else collect goes on
+		s.goOnWithProgram(j)
+	}
+}
+
+// show takes what a program has shown into its answer, and its end.
+func show(a *answer.Answer, shown []program.Shown, returned bool, err error) {
+	for _, t := range shown {
+		a.Take(t.Token, t.Logprob)
+	}
+	switch {
+	case err != nil:
+		a.Fail(fmt.Errorf("a program: %w", err))
+	case returned:
+		a.Finish()
+	}
+}
+
+// update does to a branch what the program has done to its own.
+func (s *Scheduler) update(b *branch, of *program.Branch) {
+	same := of.Update(&b.state)
+	b.scoredTo = min(b.scoredTo, same)
+	if b.seq == nil {
+		return
+	}
+	if b.seq.Len() > same {
+		s.cache.Truncate(b.seq, same)
+	}
+	s.dropUnscored(b)
+}
+
+// drop takes the cells of a branch that is not to go on.
+func (s *Scheduler) drop(b *branch) {
+	if b.seq != nil {
+		s.cache.Drop(b.seq)
+		b.seq, b.outputRow, b.scheduled = nil, -1, 0
+	}
+}
+
+// placeBranches gets sequences for branches that are to be computed. Where a memory cannot be cut, all get them while what they share is at
+// its end.
+func (s *Scheduler) placeBranches() {
+	for _, j := range s.running {
+		if j.run == nil || !j.ready() {
+			continue
+		}
+		for _, b := range j.branches {
+			if b.state.Number != 0 && b.seq == nil && (b.wanted || s.cache.ForksAtEnds()) {
+				s.place(b)
+			}
+		}
+	}
+}
+
+// place gets a branch its sequence, unless another is computing what it lacks or a copy has to be waited for.
+func (s *Scheduler) place(b *branch) {
+	j, tokens := b.job, b.context()
+	if b.state.Row != nil {
+		tokens = append(slices.Clone(tokens), 0) // nothing of it is to be computed: all of it can be shared
+	}
+	if s.cache.Shares() {
+		if leader, _ := s.leader(b, tokens, 0); leader != nil {
+			return
+		}
+	}
+	prompt := min(j.answer.PromptLen(), len(b.context()))
+	seq, _ := s.cache.Acquire(kvcache.Request{Tokens: tokens, PromptLen: prompt, Scope: j.scope, Reuse: true})
+	if seq == nil {
+		return
+	}
+	b.seq = seq
+	if !j.placed {
+		j.placed, j.cached = true, min(seq.Len(), prompt)
+	}
+	s.dropUnscored(b)
+	b.chooseAdapters()
+}
+
+// shelve takes the cells of a program's branch, b excepted, that this tick does not compute: it is computed again when it is wanted. It reports
+// whether there was one.
+func (s *Scheduler) shelve(j *job, b *branch) bool {
+	if j.run == nil {
+		return false
+	}
+	for _, other := range slices.Backward(j.branches) {
+		if other != b && other.seq != nil && !slices.Contains(s.planned, other) {
+			s.drop(other)
+			return true
+		}
+	}
+	return false
+}
+
+// lendRow lends a branch the row that a pass has for it.
+func (s *Scheduler) lendRow(b *branch) {
+	logits := s.backend.Row(b.outputRow)
+	if logits == nil {
+		s.end(b.job, End{Reason: answer.ReasonError, Err: errNoRow})
+		return
+	}
+	b.state.Row, b.wanted = program.Lend(logits), false
+	b.job.lent = append(b.job.lent, b.state.Row)
+	s.sampling.lent = true
+}
+
+// resumePrograms lets those programs go on that have waited for the rows of a pass.
+func (s *Scheduler) resumePrograms(branches []*branch) {
+	if !s.sampling.lent {
+		return
+	}
+	for _, b := range branches {
+		if j := b.job; j.run != nil && !j.done {
+			s.goOnWithProgram(j)
+		}
+	}
+}
+
+// awaitProgram waits until a program waits again, but not long, as for a worker.
+func (s *Scheduler) awaitProgram(j *job, rang bool) bool {
+	if !rang && j.run.AtWork() && j.run.Awaited() {
+		select {
+		case <-j.run.Done():
+			j.run.Collect()
+		case <-s.sampling.alarm.C:
+			rang = true
+		}
+	}
+	j.run.Settle()
+	return rang
+}
+
+// recallRows takes the rows back that are lent, before a pass overwrites them. Those that a branch or a program at work may still read are
+// copied.
+func (s *Scheduler) recallRows() {
+	if !s.sampling.lent {
+		return
+	}
+	s.sampling.lent = false
+	for _, j := range s.running {
+		s.recallRowsOf(j)
+	}
+	for _, j := range s.queue.jobs { // it was preempted
+		s.recallRowsOf(j)
+	}
+}
+
+func (s *Scheduler) recallRowsOf(j *job) {
+	for _, row := range j.lent {
+		if j.run.AtWork() || slices.ContainsFunc(j.branches, func(b *branch) bool { return b.state.Row == row }) {
+			row.Recall()
+		} else {
+			row.Revoke()
+		}
+	}
+	clear(j.lent)
+	j.lent = j.lent[:0]
+}
+
+// endProgram ends the program of a job that has ended. Its stages are closed when it has returned.
+func (s *Scheduler) endProgram(j *job) {
+	for _, row := range j.lent {
+		row.Revoke()
+	}
+	j.lent = nil
+	j.run.Interrupt()
+	if close(j.over); !j.run.Started() {
+		j.close()
+	}
+}
+
+// dropAllButOne drops the branches of a program that loses its slots, but for the one that a later request is most likely to go on with: that
+// which has most of the answer, and of those the longest.
+func (s *Scheduler) dropAllButOne(j *job) {
+	if j.run == nil {
+		return
+	}
+	var best *branch
+	common := -1
+	for _, b := range j.branches {
+		if b.seq == nil {
+			continue
+		}
+		n := 0
+		if !j.worker.Busy() {
+			n = kvcache.CommonPrefix(b.context()[:b.seq.Len()], j.answer.Context())
+		}
+		if n > common || n == common && b.seq.Len() > best.seq.Len() {
+			best, common = b, n
+		}
+	}
+	for _, b := range j.branches {
+		if b != best {
+			s.drop(b)
+		}
+	}
+}
+
+// errProgram refuses what would change an answer that a program writes.
+func (j *job) errProgram(what string) error {
+	if j.run == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %s an answer that a program writes", ErrBadRequest, what)
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+
+package program
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Branch is a list of tokens that the model may go on from. Its methods are for the program's goroutine.
+type Branch struct {
+	run    *Run
+	place  int    // among the places that the program has for branches
+	number uint64 // counts the branches of the run, from 1
+	tokens []Token
+	scores []float32 // by token, as far as any is to have one: see unscored
+	known  int       // so many of the first tokens are as the tick knows them
+	row    *Row      // after the last token; nil: it is to be waited for
+	closed bool
+}
+
+// What a score is that is no log-probability: not asked for, or yet to be computed.
+var (
+	unscored = float32(math.NaN())
+	awaited  = float32(math.Inf(1))
+)
+
+// Awaited reports whether a score is yet to be computed.
+func Awaited(score float32) bool { return score == awaited }
+
+// Open begins a branch with some tokens, at least one. Errors: ErrOver, ErrNoBranch, ErrContextFull, ErrBudget, ErrMisuse.
+func (r *Run) Open(tokens []Token) (*Branch, error) {
+	if len(tokens) == 0 {
+		return nil, fmt.Errorf("%w: a branch without a token", ErrMisuse)
+	}
+	b, err := r.newBranch()
+	if err != nil {
+		return nil, err
+	}
+	if err := b.Append(tokens, false); err != nil {
+		b.Close()
+		return nil, err
+	}
+	return b, nil
+}
+
+func (r *Run) newBranch() (*Branch, error) {
+	if r.isOver() {
+		return nil, ErrOver
+	}
+	place := slices.Index(r.branches, nil)
+	if place < 0 {
+		return nil, fmt.Errorf("%w: the program has %d", ErrNoBranch, len(r.branches))
+	}
+	r.opened++
+	b := &Branch{run: r, place: place, number: r.opened}
+	r.branches[place] = b
+	return b, nil
+}
+
+// Fork begins a branch with the tokens of another. Both share what is computed of them, and the row. Errors: ErrOver, ErrNoBranch, ErrMisuse.
+func (b *Branch) Fork() (*Branch, error) {
+	if b.closed {
+		return nil, errClosed
+	}
+	f, err := b.run.newBranch()
+	if err != nil {
+		return nil, err
+	}
+	f.tokens, f.scores, f.row = slices.Clone(b.tokens), slices.Clone(b.scores), b.row
+	return f, nil
+}
+
+var errClosed = fmt.Errorf("%w: the branch is closed", ErrMisuse)
+
+// Close ends a branch. Another may have its place at once.
+func (b *Branch) Close() {
+	if !b.closed {
+		b.closed, b.row = true, nil
+		b.run.branches[b.place] = nil
+	}
+}
+
+// Append adds tokens. Scored: their log-probabilities are to be had from Scores once the branch has been waited for. Errors: ErrOver,
+// ErrContextFull, ErrBudget, ErrMisuse; then nothing is added.
+func (b *Branch) Append(tokens []Token, scored bool) error {
+	r, n := b.run, len(tokens)
+	switch {
+	case b.closed:
+		return errClosed
+	case r.isOver():
+		return ErrOver
+	case len(b.tokens)+n > r.options.Longest:
+		return fmt.Errorf("%w: %d tokens after %d, a branch has room for %d", ErrContextFull, n, len(b.tokens), r.options.Longest)
+	case r.used+n > r.options.Tokens:
+		return fmt.Errorf("%w: %d of %d are in branches, and %d more would be", ErrBudget, r.used, r.options.Tokens, n)
+	}
+	for _, t := range tokens {
+		if t < 0 || int(t) >= r.options.Vocabulary {
+			return fmt.Errorf("%w: token %d is not in the vocabulary of %d", ErrMisuse, t, r.options.Vocabulary)
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	if scored {
+		b.score(tokens)
+	}
+	r.used += n
+	b.tokens, b.row = append(b.tokens, tokens...), nil
+	return nil
+}
+
+// score notes that tokens which are to be added have scores. The first one's is known if there is a row. Before the first token of all
+// there is none.
+func (b *Branch) score(tokens []Token) {
+	for len(b.scores) < len(b.tokens) {
+		b.scores = append(b.scores, unscored)
+	}
+	for i, t := range tokens {
+		score := awaited
+		switch {
+		case len(b.tokens) == 0 && i == 0:
+			score = unscored
+		case b.row != nil && i == 0:
+			score = b.row.logprob(t, b.run.options.Summarizer)
+		}
+		b.scores = append(b.scores, score)
+	}
+}
+
+// Cut keeps the first n tokens, at least one. Errors: ErrMisuse.
+func (b *Branch) Cut(n int) error {
+	switch {
+	case b.closed:
+		return errClosed
+	case n < 1 || n > len(b.tokens):
+		return fmt.Errorf("%w: a branch of %d tokens is cut to %d", ErrMisuse, len(b.tokens), n)
+	case n < len(b.tokens):
+		b.tokens, b.scores, b.known, b.row = b.tokens[:n], b.scores[:min(n, len(b.scores))], min(b.known, n), nil
+	}
+	return nil
+}
+
+// Tokens are those of the branch, its prompt included. Nobody changes them.
+func (b *Branch) Tokens() []Token { return b.tokens }
+
+// Ready reports whether the row after the last token is there.
+func (b *Branch) Ready() bool { return b.row != nil }
+
+// Scores are the log-probabilities of the tokens from position from on, each given those before it; NaN for a token that was not appended as
+// scored. Errors: ErrMisuse while some are yet to be computed.
+func (b *Branch) Scores(from int) ([]float32, error) {
+	if b.closed {
+		return nil, errClosed
+	}
+	if from < 0 || from > len(b.tokens) {
+		return nil, fmt.Errorf("%w: scores from position %d of a branch of %d tokens", ErrMisuse, from, len(b.tokens))
+	}
+	scores := make([]float32, len(b.tokens)-from)
+	for i := range scores {
+		scores[i] = unscored
+		if from+i < len(b.scores) {
+			scores[i] = b.scores[from+i]
+		}
+		if Awaited(scores[i]) {
+			return nil, fmt.Errorf("%w: the branch is to be waited for before the score of token %d is read", ErrMisuse, from+i)
+		}
+	}
+	return scores, nil
+}
+
+// Best is what the row says of the k most likely tokens: fewer where fewer are possible. Errors: ErrOver, ErrMisuse without a row.
+func (b *Branch) Best(k int) (Summary, error) {
+	switch {
+	case b.row == nil:
+		return Summary{}, errNoRow
+	case k < 0 || k > b.run.options.Vocabulary:
+		return Summary{}, fmt.Errorf("%w: the %d most likely of %d tokens", ErrMisuse, k, b.run.options.Vocabulary)
+	}
+	return b.row.summary(k, b.run.options.Summarizer)
+}
+
+// Logits copies the row, a number for each token of the vocabulary, as far as there is room, and returns how many. Errors: ErrOver, ErrMisuse
+// without a row.
+func (b *Branch) Logits(to []float32) (n int, err error) {
+	if b.row == nil {
+		return 0, errNoRow
+	}
+	err = b.row.read(func(logits []float32) { n = copy(to, logits) })
+	return n, err
+}
+
+var errNoRow = fmt.Errorf("%w: the branch has no row; wait for it", ErrMisuse)
+
+// What follows is the tick's.
+
+// Is reports whether the branch has that number; nil has none.
+func (b *Branch) Is(number uint64) bool { return b != nil && b.number == number }
+
+// Place is which of the program's places the branch has, from 0.
+func (b *Branch) Place() int { return b.place }
+
+// State is a branch as the tick keeps it between two waits.
+type State struct {
+	Number uint64 // of the branch; 0: there is none
+	Tokens []Token
+	Row    *Row // after the last token; nil: there is none yet
+	Scores []float32
+}
+
+// Update makes a state that of the branch, and tells how many of its tokens are as they were.
+func (b *Branch) Update(s *State) (same int) {
+	if s.Number != b.number {
+		*s = State{Number: b.number}
+		b.known = 0
+	}
+	same = b.known
+	if same < len(b.tokens) || same < len(s.Tokens) {
+		s.Row = nil
+	}
+	s.Tokens = append(s.Tokens[:same], b.tokens[same:]...)
+	if len(b.scores) > 0 {
+		s.Scores = append(s.Scores[:min(same, len(s.Scores), len(b.scores))], b.scores[min(same, len(s.Scores), len(b.scores)):]...)
+	} else {
+		s.Scores = s.Scores[:0]
+	}
+	if b.row != nil {
+		s.Row = b.row
+	}
+	b.known = len(b.tokens)
+	return same
+}
+
+// Deliver gives the branch what was computed for it.
+func (b *Branch) Deliver(s *State) {
+	b.row, b.scores = s.Row, append(b.scores[:0], s.Scores...)
+}

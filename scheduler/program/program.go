@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+
+// Package program runs code that owns a request in place of a sampler chain. A program opens branches, which are lists of tokens in the KV
+// cache, has the model compute what comes after them, and says which tokens the client is shown.
+//
+// It has a goroutine of its own. What it does to its branches changes its own view of them; when it waits for the model, the tick takes over
+// all that has changed, computes, and lends the rows of logits back. So a program never sees the KV cache, and no lock is held while it
+// thinks. Between two waits it is at work, and the tick waits for it only a moment, as for the workers of answers.
+//
+// run.go has what a program calls and the tick's side of a wait, branch.go the branches, row.go the rows, summary.go what they say.
+package program
+
+import "errors"
+
+// Token is an index into the model's vocabulary.
+type Token = int32
+
+// Program is what a request has in place of a sampler chain.
+type Program struct {
+	// Main is the program. It is called once, on a goroutine of its own, when the request has got its slots, and returns soon after its
+	// calls fail with ErrOver. What was shown is the answer then; an error ends that as one.
+	Main func(*Run) error
+	// Branches is how many it may have at once, at least 1. Each takes a slot, from the beginning to the end.
+	Branches int
+	// Tokens is how many it may put into branches in all, those of a fork not counted; 0: the scheduler's default.
+	Tokens int
+}
+
+// Errors of a program's calls; compare with errors.Is.
+var (
+	ErrOver        = errors.New("the request has ended")
+	ErrNoBranch    = errors.New("no branch is free")
+	ErrContextFull = errors.New("the context is full")
+	ErrBudget      = errors.New("the program's tokens are used up")
+	ErrMisuse      = errors.New("a call that no correct program makes")
+)

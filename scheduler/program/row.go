@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+
+package program
+
+import "sync"
+
+// Row is the logits after a branch, one for each token of the vocabulary. They lie in the backend's memory, which the next forward pass
+// overwrites, until somebody still needs them then: Recall copies them. Branches that were forked have a row in common.
+type Row struct {
+	mu     sync.Mutex
+	logits []float32 // nil: they were taken back
+	lent   bool      // they are the backend's
+	said   *Summary  // the largest that was asked for; nil: none was
+}
+
+// Lend makes a row of logits in the backend's memory.
+func Lend(logits []float32) *Row { return &Row{logits: logits, lent: true} }
+
+// Recall gives the backend its memory back: a copy stays.
+func (r *Row) Recall() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.lent {
+		r.logits, r.lent = append([]float32(nil), r.logits...), false
+	}
+}
+
+// Revoke takes the row away from whoever has it.
+func (r *Row) Revoke() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.logits, r.lent = nil, false
+}
+
+// read has f read the logits, which stay where they are until it returns. Errors: ErrOver.
+func (r *Row) read(f func(logits []float32)) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.logits == nil {
+		return ErrOver
+	}
+	f(r.logits)
+	return nil
+}
+
+// summary is what the row says of the k most likely tokens.
+func (r *Row) summary(k int, by Summarizer) (s Summary, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.said == nil || k > r.said.asked {
+		if r.logits == nil {
+			return Summary{}, ErrOver
+		}
+		said := by.Summarize(r.logits, make([]Token, k), make([]float32, k))
+		said.asked = k
+		r.said = &said
+	}
+	s = *r.said
+	n := min(k, len(s.IDs))
+	s.IDs, s.Logits = s.IDs[:n:n], s.Logits[:n:n]
+	return s, nil
+}
+
+// logprob is how likely a token is, as the natural logarithm; +Inf, as of what is yet to be computed, if the row was taken away.
+func (r *Row) logprob(t Token, by Summarizer) float32 {
+	s, err := r.summary(0, by)
+	if err != nil {
+		return awaited
+	}
+	score := awaited
+	_ = r.read(func(logits []float32) { score = logits[t] - s.LogSum }) // the request has ended, and nobody reads the score
+	return score
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+
+package program
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/penstock/penstock/scheduler/panics"
+	"github.com/penstock/penstock/scheduler/worker"
+)
+
+// Run is a program at work, which calls Prompt, Open, Wait and Show from its goroutine. The other methods are the tick's.
+type Run struct {
+	program *Program
+	options Options
+
+	done   chan struct{} // one message whenever the program waits, and when it has returned
+	resume chan struct{} // one message when a wait is answered
+	over   chan struct{} // closed when the request has ended
+	worked atomic.Int64  // processor time since the last Collect, in ns
+
+	// The program's while it is at work, else the tick's.
+	branches []*Branch // by place; nil: free
+	opened   uint64    // branches so far
+	used     int       // tokens put into branches so far
+	waiting  []*Branch
+	anyOf    bool // one of them is enough
+	shown    []Shown
+	returned bool
+	err      error // with returned
+
+	// The tick's.
+	started, atWork bool
+	turn            bool // what it has done is not taken over yet
+	restUntil       time.Time
+	quota           worker.Quota
+	patience        worker.Patience
+}
+
+// Options are what a program has to do with.
+type Options struct {
+	Prompt     []Token
+	Vocabulary int
+	Longest    int // tokens that a branch has room for
+	Tokens     int // that the program may put into branches
+	Summarizer Summarizer
+	Wake       func() // wakes the tick
+}
+
+// Shown is a token that the client is to see.
+type Shown struct {
+	Token   Token
+	Logprob *float32 // nil: the program does not tell
+}
+
+// New makes a run of a program, which Start begins.
+func New(p *Program, o Options) *Run {
+	return &Run{program: p, options: o, done: make(chan struct{}, 1), resume: make(chan struct{}, 1), over: make(chan struct{}),
+		branches: make([]*Branch, p.Branches), quota: worker.NewQuota(time.Now())}
+}
+
+// Branches is how many the program may have at once.
+func (r *Run) Branches() int { return len(r.branches) }
+
+// Prompt is the request's. Nobody changes it.
+func (r *Run) Prompt() []Token { return r.options.Prompt }
+
+// Wait has the model compute some branches up to their last tokens, and waits: until all have their rows or, if one is enough, until any has.
+// It returns those that have. What the program has done since its last wait counts from now on, and what it has shown is sent. k is of how many
+// of the most likely tokens Best will be asked, which is computed beforehand. Errors: ErrOver, ErrMisuse.
+func (r *Run) Wait(k int, anyOf bool, branches ...*Branch) (ready []*Branch, err error) {
+	for _, b := range branches {
+		if b.run != r || b.closed {
+			return nil, errClosed
+		}
+	}
+	if k < 0 || k > r.options.Vocabulary {
+		return nil, fmt.Errorf("%w: the %d most likely of %d tokens", ErrMisuse, k, r.options.Vocabulary)
+	}
+	if r.isOver() {
+		return nil, ErrOver
+	}
+	r.waiting, r.anyOf = branches, anyOf
+	if !r.pause() {
+		return nil, ErrOver
+	}
+	for _, b := range branches {
+		if b.row != nil {
+			ready = append(ready, b)
+		}
+	}
+	r.summarize(ready, k)
+	return ready, nil
+}
+
+// pause waits until the tick answers; false: the request has ended.
+func (r *Run) pause() (answered bool) {
+	r.rest()
+	defer r.work()
+	select {
+	case r.done <- struct{}{}:
+		r.options.Wake()
+	case <-r.over:
+		return false
+	}
+	select {
+	case <-r.resume:
+		return true
+	case <-r.over:
+		return false
+	}
+}
+
+// summarize finds what the rows of some branches say, on all processors: one of a large vocabulary takes a fifth of a millisecond.
+func (r *Run) summarize(branches []*Branch, k int) {
+	var next atomic.Int64
+	work := func() {
+		for i := next.Add(1) - 1; int(i) < len(branches); i = next.Add(1) - 1 {
+			_, _ = branches[i].Best(k) // who asks for it is told of an end
+		}
+	}
+	var others sync.WaitGroup
+	if len(branches)*r.options.Vocabulary >= parallelLogits {
+		for range min(len(branches), runtime.GOMAXPROCS(0)) - 1 {
+			others.Go(work)
+		}
+	}
+	work()
+	others.Wait()
+}
+
+// parallelLogits is how many logits there must be before more goroutines pay for themselves.
+const parallelLogits = 1 << 15
+
+// Show adds tokens to what the client sees, with the log-probabilities that the program gives them, as many or none. They are sent with the
+// next wait, and with the end of the program. A stop string, an end-of-generation token and a limit end the answer as ever. Errors: ErrOver,
+// ErrMisuse.
+func (r *Run) Show(tokens []Token, logprobs []float32) error {
+	if r.isOver() {
+		return ErrOver
+	}
+	if len(logprobs) > 0 && len(logprobs) != len(tokens) {
+		return fmt.Errorf("%w: %d tokens are shown with %d log-probabilities", ErrMisuse, len(tokens), len(logprobs))
+	}
+	if most := r.options.Longest; len(r.shown)+len(tokens) > most {
+		return fmt.Errorf("%w: %d tokens are shown at once, the context has %d", ErrMisuse, len(r.shown)+len(tokens), most)
+	}
+	for i, t := range tokens {
+		if t < 0 || int(t) >= r.options.Vocabulary {
+			return fmt.Errorf("%w: token %d is not in the vocabulary of %d", ErrMisuse, t, r.options.Vocabulary)
+		}
+		s := Shown{Token: t}
+		if len(logprobs) > 0 {
+			s.Logprob = &logprobs[i]
+		}
+		r.shown = append(r.shown, s)
+	}
+	return nil
+}
+
+func (r *Run) isOver() bool {
+	select {
+	case <-r.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// Main is the goroutine. It returns when the program has.
+func (r *Run) Main() {
+	r.work()
+	err := panics.Try(func() error { return r.program.Main(r) })
+	r.rest()
+	if r.isOver() {
+		return // nobody asks
+	}
+	r.returned, r.err, r.waiting = true, err, nil
+	select {
+	case r.done <- struct{}{}:
+		r.options.Wake()
+	case <-r.over:
+	}
+}
+
+// work and rest enclose what the processor time of the program is: the time of its thread.
+func (r *Run) work() {
+	runtime.LockOSThread()
+	r.worked.Add(-int64(worker.ThreadTime()))
+}
+
+func (r *Run) rest() {
+	r.worked.Add(int64(worker.ThreadTime()))
+	runtime.UnlockOSThread()
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+
+package program
+
+import "time"
+
+// This file is the tick's side of a run.
+
+// Started reports whether the program has begun.
+func (r *Run) Started() bool { return r.started }
+
+// Start notes that the program begins: Main is called on a goroutine of its own.
+func (r *Run) Start() { r.started, r.atWork = true, true }
+
+// AtWork reports whether the program is at work since Start or the last Answer: branches and all else of the run are its own.
+func (r *Run) AtWork() bool { return r.atWork }
+
+// Done has a message when a program that is at work waits or has returned. Collect follows.
+func (r *Run) Done() <-chan struct{} { return r.done }
+
+// Collect notes that the program waits, and charges it for its work. TakeTurn follows.
+func (r *Run) Collect() {
+	r.atWork, r.turn = false, true
+	r.restUntil = r.quota.Spend(time.Duration(r.worked.Swap(0)), time.Now())
+}
+
+// Rest is how long its quota of processor time is used up from now on; 0 or less: it is not.
+func (r *Run) Rest() time.Duration {
+	if r == nil || r.restUntil.IsZero() {
+		return 0
+	}
+	return time.Until(r.restUntil)
+}
+
+// Awaited reports whether the tick waits for the program to wait again. If that is often late, it mostly does not.
+func (r *Run) Awaited() bool { return r.patience.Awaited() }
+
+// Settle notes, once for each Answer, whether the program waited again before the tick went on.
+func (r *Run) Settle() { r.patience.After(!r.atWork) }
+
+// Waits reports whether the program waits, or has returned, and TakeTurn was called since.
+func (r *Run) Waits() bool { return r.started && !r.atWork && !r.turn }
+
+// TakeTurn notes that what the program has done is taken over.
+func (r *Run) TakeTurn() { r.turn = false }
+
+// Branch is the branch in a place; nil: there is none.
+func (r *Run) Branch(place int) *Branch { return r.branches[place] }
+
+// Waiting are the branches that the program waits for, and whether one of them is enough.
+func (r *Run) Waiting() (branches []*Branch, anyOf bool) { return r.waiting, r.anyOf }
+
+// TakeShown is what the program has shown since the last time.
+func (r *Run) TakeShown() []Shown {
+	shown := r.shown
+	r.shown = nil
+	return shown
+}
+
+// Returned reports whether the program has returned, and with which error.
+func (r *Run) Returned() (returned bool, err error) { return r.returned, r.err }
+
+// Used is how many tokens the program has put into branches so far.
+func (r *Run) Used() int { return r.used }
+
+// Answer lets the program go on.
+func (r *Run) Answer() {
+	r.atWork = true
+	r.resume <- struct{}{}
+}
+
+// Interrupt has all calls of the program fail with ErrOver. It is called once.
+func (r *Run) Interrupt() { close(r.over) }

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/program"
+	"github.com/penstock/penstock/scheduler/schedulertest"
+)
+
+// What a correct program can meet, and what only a wrong one does, are errors, which leave all as it was.
+func TestProgram_Errors(t *testing.T) {
+	inBubble(t, scheduler.Limits{Cells: 256}, scheduler.Config{Slots: 3}, func(b bubble) {
+		r := written(10, 1, 2, func(r *program.Run) error {
+			root, err := r.Open(r.Prompt())
+			if err != nil {
+				return err
+			}
+			fork, err := root.Fork()
+			if err != nil {
+				return err
+			}
+			_, other := root.Fork()
+			_, empty := r.Open(nil)
+			_, row := root.Best(1)
+			_, many := r.Wait(257, false, root)
+			for name, c := range map[string]struct{ got, want error }{
+				"a third branch":           {other, program.ErrNoBranch},
+				"no token":                 {empty, program.ErrMisuse},
+				"no row":                   {row, program.ErrMisuse},
+				"more than the vocabulary": {many, program.ErrMisuse},
+				"the context":              {root.Append(make([]program.Token, 300), false), program.ErrContextFull},
+				"the budget":               {root.Append(make([]program.Token, 41), false), program.ErrBudget},
+				"a token":                  {root.Append([]program.Token{256}, false), program.ErrMisuse},
+				"a cut":                    {root.Cut(11), program.ErrMisuse},
+				"shown":                    {r.Show([]program.Token{-1}, nil), program.ErrMisuse},
+				"log-probabilities":        {r.Show([]program.Token{1}, []float32{0, 0}), program.ErrMisuse},
+			} {
+				if !errors.Is(c.got, c.want) {
+					t.Errorf("%s: %v, want %v", name, c.got, c.want)
+				}
+			}
+			fork.Close()
+			if _, err := r.Wait(0, false, root, fork); !errors.Is(err, program.ErrMisuse) {
+				t.Errorf("waiting for what is closed: %v", err)
+			}
+			if _, err := favourite(r, root); err != nil {
+				return err
+			}
+			return errors.New("enough")
+		})
+		r.Program.Tokens = 50
+		if a := b.read(submit(t, b.Scheduler, r)); a.end.Reason != answer.ReasonError || a.end.Err == nil || a.text != "" {
+			t.Errorf("it ended as %v: %v", a.end.Reason, a.end.Err)
+		}
+	})
+}
+
+// What cannot go with a program is refused before anything is queued.
+func TestScheduler_Submit_RefusesWhatNoProgramCanHave(t *testing.T) {
+	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{Slots: 4, QueueLimit: 2})
+	for name, change := range map[string]func(*scheduler.Request){
+		"no branches":       func(r *scheduler.Request) { r.Program.Branches = 0 },
+		"too many branches": func(r *scheduler.Request) { r.Program.Branches = 5 },
+		"a slot":            func(r *scheduler.Request) { r.Slot = new(int) },
+		"a shift":           func(r *scheduler.Request) { r.Shift = &answer.Shift{} },
+		"begun":             func(r *scheduler.Request) { r.Begun = answer.Begun{Tokens: []scheduler.Token{1}} },
+		"a judged prompt":   func(r *scheduler.Request) { r.PromptLogprobs = true },
+		"no answer":         func(r *scheduler.Request) { r.NoAnswer = true },
+	} {
+		r := written(10, 1, 2, greedily(1))
+		change(&r)
+		if _, err := s.Submit(r); !errors.Is(err, scheduler.ErrBadRequest) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for i := range 3 { // each counts as two: four slots and a queue of two
+		if _, err := s.Submit(written(10, 1, 2, greedily(1))); err != nil {
+			t.Errorf("program %d: %v", i, err)
+		}
+	}
+	if _, err := s.Submit(request(1, 1, 1)); !errors.Is(err, scheduler.ErrQueueFull) {
+		t.Errorf("behind three programs of two branches: %v", err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if err := s.Run(ctx); err != nil {
+		t.Error(err)
+	}
+}

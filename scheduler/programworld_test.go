@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/program"
+)
+
+// script is a program that does at random what programs do, and checks that each row and each score is what the model says of just the tokens of
+// its branch.
+type script struct {
+	w     *world
+	rng   *rand.Rand
+	like  scheduler.Request // for the model
+	steps int
+	live  []*program.Branch
+
+	mu    sync.Mutex
+	shown []scheduler.Token
+	err   error // of its own
+}
+
+// errScript is how some scripts end.
+var errScript = errors.New("the script has failed")
+
+// scripted makes a request's answer that of a program.
+func (w *world) scripted(c *client) {
+	r := &c.request
+	r.Slot, r.Shift, r.Begun, r.PromptLogprobs, r.NoAnswer = nil, nil, answer.Begun{}, false, false
+	c.script = &script{w: w, rng: rand.New(rand.NewPCG(w.rng.Uint64(), 3)), like: *r, steps: 1 + w.rng.IntN(12)}
+	if w.rng.IntN(4) > 0 {
+		r.Chain = nil
+	}
+	r.Program = &program.Program{Main: c.script.main, Branches: 1 + w.rng.IntN(w.slots), Tokens: w.rng.IntN(2) * w.rng.IntN(2000)}
+}
+
+func (p *script) main(r *program.Run) error {
+	err := p.run(r)
+	for _, fine := range []error{nil, errScript, program.ErrOver, program.ErrBudget, program.ErrContextFull} {
+		if errors.Is(err, fine) {
+			return err
+		}
+	}
+	p.mu.Lock()
+	p.err = err
+	p.mu.Unlock()
+	return err
+}
+
+func (p *script) run(r *program.Run) error {
+	root, err := r.Open(r.Prompt())
+	if err != nil {
+		return err
+	}
+	p.live = append(p.live, root)
+	for range p.steps {
+		if err := p.change(r); err != nil {
+			return err
+		}
+		if p.rng.IntN(20) == 0 {
+			time.Sleep(2 * time.Millisecond) // the tick does not wait for it
+		}
+		some := slices.Clone(p.live)
+		p.rng.Shuffle(len(some), func(i, j int) { some[i], some[j] = some[j], some[i] })
+		some = some[:p.rng.IntN(len(some)+1)]
+		anyOf := p.rng.IntN(3) == 0
+		ready, err := r.Wait(p.rng.IntN(3), anyOf, some...)
+		if err != nil {
+			return err
+		}
+		if len(ready) < len(some) && !anyOf || len(ready) == 0 && len(some) > 0 {
+			return fmt.Errorf("%d of %d branches are ready, any of them: %v", len(ready), len(some), anyOf)
+		}
+		for _, b := range ready {
+			if err := p.check(b); err != nil {
+				return err
+			}
+		}
+		if p.rng.IntN(3) == 0 {
+			tokens := r.Prompt()[:p.rng.IntN(min(4, len(r.Prompt()))+1)]
+			p.mu.Lock()
+			p.shown = append(p.shown, tokens...)
+			p.mu.Unlock()
+			if err := r.Show(tokens, nil); err != nil {
+				return err
+			}
+		}
+	}
+	if p.rng.IntN(10) == 0 {
+		return errScript
+	}
+	return nil
+}
+
+// change does something to some branches.
+func (p *script) change(r *program.Run) error {
+	for range 1 + p.rng.IntN(5) {
+		i := p.rng.IntN(len(p.live))
+		b := p.live[i]
+		var err error
+		switch p.rng.IntN(6) {
+		case 0:
+			var fork *program.Branch
+			if fork, err = b.Fork(); err == nil {
+				p.live = append(p.live, fork)
+			}
+		case 1:
+			if len(p.live) > 1 {
+				b.Close()
+				p.live = slices.Delete(p.live, i, i+1)
+			}
+		case 2:
+			err = b.Cut(1 + p.rng.IntN(len(b.Tokens())))
+		case 3:
+			var opened *program.Branch
+			if opened, err = r.Open(prompt(1+p.rng.IntN(40), p.rng.IntN(4))[0].Tokens); err == nil {
+				p.live = append(p.live, opened)
+			}
+		default:
+			err = b.Append(prompt(1+p.rng.IntN(20), p.rng.IntN(9))[0].Tokens, p.rng.IntN(3) == 0)
+		}
+		if err != nil && !errors.Is(err, program.ErrNoBranch) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *script) check(b *program.Branch) error {
+	tokens := b.Tokens()
+	best, err := b.Best(1)
+	if err != nil {
+		return err
+	}
+	said := p.w.backend.After(append(slices.Clone(tokens), 0), 1, p.like)
+	if want := said[len(said)-1]; best.IDs[0] != want {
+		return fmt.Errorf("after %d tokens the row says %d, the model %d", len(tokens), best.IDs[0], want)
+	}
+	row := make([]float32, p.w.backend.Limits().Vocabulary)
+	if n, err := b.Logits(row); err != nil || n != len(row) || row[best.IDs[0]] != best.Logits[0] {
+		return errors.Join(err, fmt.Errorf("%d logits, of which the best is %v", n, best.Logits[0]))
+	}
+	scores, err := b.Scores(1)
+	if err != nil {
+		return err
+	}
+	for i, score := range scores {
+		if right := said[i] == tokens[i+1]; score == score && right != (score > -1) {
+			return fmt.Errorf("token %d has the score %v, and the model says %d there, not %d", i+1, score, said[i], tokens[i+1])
+		}
+	}
+	return nil
+}
+
+// verifyScript checks an answer that a script has written: all that it has shown, unless something ended the answer before.
+func (w *world) verifyScript(c *client) {
+	c.script.mu.Lock()
+	defer c.script.mu.Unlock()
+	if c.script.err != nil {
+		w.t.Fatalf("request %d: %v", c.id, c.script.err)
+	}
+	shown := c.script.shown
+	if len(c.request.Chain) > 1 || c.answer.missed { // a plugin has put in others
+		return
+	}
+	if kvcommon := len(c.answer.tokens); kvcommon > len(shown) || !slices.Equal(c.answer.tokens, shown[:kvcommon]) {
+		w.t.Fatalf("request %d: shown were %v, its program has shown %v", c.id, c.answer.tokens, shown)
+	}
+	if end := c.answer.end; end.Reason == answer.ReasonStop && end.Stop == "" && end.EndToken == nil && len(c.request.Rules) == 0 && len(c.answer.tokens) < len(shown) {
+		w.t.Fatalf("request %d: %d of %d tokens were shown: %+v", c.id, len(c.answer.tokens), len(shown), end)
+	}
+}
