@@ -10,7 +10,8 @@ const candidates = [
   "/usr/bin/chromium-browser",
   "/usr/bin/google-chrome",
 ];
-export const patience = 120_000; // milliseconds; the machine may be busy with other tests
+/** Milliseconds; the machine may be busy with other tests. Who writes a test may want to see it fail sooner. */
+export const patience = Number(process.env.TEST_PATIENCE ?? 120_000);
 
 /** Debian's Chromium; Playwright's own browsers are not downloaded. It gets a fresh profile. */
 export async function launch(): Promise<Browser> {
