@@ -2,11 +2,12 @@
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { backoff } from "./backoff.ts";
 import { type ClientFrame, type HostFrame, parseFrame } from "./protocol.ts";
-import { KeyNeeded } from "./rest.ts";
+import { KeyNeeded, Loading } from "./rest.ts";
 
 export type Status =
   | { kind: "connecting" }
   | { kind: "online" }
+  | { kind: "loading"; done: number } // the first model; done is from 0 to 1
   | { kind: "waiting"; retryAt: number; why: string } // retryAt in Date.now()'s milliseconds
   | { kind: "locked" }; // the host wants a key
 
@@ -15,6 +16,8 @@ export interface Transport {
   probe(): Promise<void>;
   socket(): WebSocket;
 }
+
+const whileLoading = 500; // milliseconds between two questions for how far the model is
 
 /**
  * A WebSocket that comes back. A browser does not tell why a WebSocket was refused, so each try first asks
@@ -45,13 +48,14 @@ export class Connection {
     if (this.trying || this.state.peek().kind === "online") return;
     this.trying = true;
     clearTimeout(this.timer);
-    if (this.failures === 0) this.become({ kind: "connecting" });
+    if (this.failures === 0 && this.state.peek().kind !== "loading") this.become({ kind: "connecting" });
     try {
       await this.transport.probe();
       this.open();
     } catch (error) {
       this.trying = false;
       if (error instanceof KeyNeeded) this.become({ kind: "locked" });
+      else if (error instanceof Loading) this.askAgain(error);
       else this.retryLater(error instanceof Error ? error.message : String(error));
     }
   }
@@ -81,6 +85,12 @@ export class Connection {
       this.socket = undefined;
       this.retryLater("the connection was lost");
     });
+  }
+
+  private askAgain({ done }: Loading): void {
+    this.failures = 0;
+    this.timer = setTimeout(() => void this.connect(), whileLoading);
+    this.become({ kind: "loading", done });
   }
 
   private retryLater(why: string): void {

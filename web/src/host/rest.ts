@@ -4,6 +4,13 @@ import type { HostError } from "./protocol.ts";
 /** The host wants an API key, or another one than it got. */
 export class KeyNeeded extends Error {}
 
+/** The host still loads its first model; done is from 0 to 1. */
+export class Loading extends Error {
+  constructor(readonly done: number) {
+    super("the model is being loaded");
+  }
+}
+
 /** The host refused a request; the message is in its words. */
 export class Refused extends Error {
   constructor(
@@ -85,7 +92,7 @@ export class Rest {
 
   /**
    * Sends a request with a body of JSON, if it has one, and returns what the answer holds; undefined if it holds
-   * nothing. Throws KeyNeeded where the page's own key is not enough, Refused, or an Error if nobody answers.
+   * nothing. Throws KeyNeeded where the page's own key is not enough, Loading, Refused, or an Error if nobody answers.
    */
   async call(path: string, { method = "GET", body, key, signal }: Call = {}): Promise<unknown> {
     const response = await fetch(this.address(path), {
@@ -140,13 +147,14 @@ export function authorization(key: string): Record<string, string> {
 }
 
 /** What an answer of this status says of why it is none. */
-export function refused(status: number, text: string): Refused {
-  let error: HostError | undefined;
+export function refused(status: number, text: string): Refused | Loading {
+  let error: (HostError & { progress?: unknown }) | undefined;
   try {
     error = JSON.parse(text)?.error;
   } catch {
     // from a proxy
   }
+  if (error?.code === "loading_model") return new Loading(Number(error.progress ?? 0) || 0);
   return new Refused(
     status,
     typeof error?.message === "string" ? error : { message: `the server answered ${status}` },
