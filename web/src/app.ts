@@ -14,6 +14,8 @@ import type { GenerateRequest } from "./host/protocol.ts";
 import { remedy } from "./host/remedy.ts";
 import { type Plugin, type Props, Rest } from "./host/rest.ts";
 import { Streams } from "./host/streams.ts";
+import { Progresses } from "./live/progress.ts";
+import { Watching } from "./live/watching.ts";
 import { request } from "./settings/request.ts";
 import type { Settings } from "./settings/settings.ts";
 import type { StartingSettings } from "./settings/starting.ts";
@@ -50,6 +52,8 @@ export class App {
   readonly answers: Answers;
   readonly chats: Chats;
   readonly traces: Traces;
+  readonly watching: Watching;
+  readonly progresses: Progresses;
 
   constructor(
     readonly base: URL,
@@ -70,6 +74,11 @@ export class App {
     });
     const online = computed(() => this.connection.status.value.kind === "online");
     this.answers = new Answers(streams, online, tabs);
+    this.watching = new Watching(this.connection);
+    const waits = computed(() =>
+      [...this.answers.running.value.values()].some((run) => run.message.value.answer?.phase === "waiting"),
+    );
+    this.progresses = new Progresses(this.connection, this.watching, waits);
     const around = {
       answers: this.answers,
       request: (settings: Settings, messages: readonly Message[]) => this.request(settings, messages),

@@ -55,9 +55,9 @@ function ModelView({ model, watch }: { model: LiveModel; watch: Watch }) {
 }
 
 function useWatch(): Watch {
-  const { connection } = useApp();
+  const { connection, watching } = useApp();
   const visible = useSignal(document.visibilityState === "visible");
-  const watch = useMemo(() => new Watch(connection, visible), [connection, visible]);
+  const watch = useMemo(() => new Watch(connection, watching, visible), [connection, watching, visible]);
   useEffect(() => {
     const seen = () => {
       visible.value = document.visibilityState === "visible";
