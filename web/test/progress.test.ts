@@ -16,7 +16,7 @@ let server: Server;
 
 before(async () => {
   browser = await launch();
-  server = await Server.start({ context: 60_000 });
+  server = await Server.start({ context: 60_000, flags: ["--parallel", "1"] }); // one place has all of the context
 });
 
 after(async () => {
