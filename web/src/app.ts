@@ -6,6 +6,7 @@ import { Answers } from "./chats/answering.ts";
 import { Chats } from "./chats/chats.ts";
 import type { Drafts } from "./chats/drafts.ts";
 import type { Message } from "./chats/message.ts";
+import { Queue } from "./chats/queue.ts";
 import type { Store } from "./chats/store.ts";
 import type { Tabs } from "./chats/tabs.ts";
 import { Connection } from "./host/connection.ts";
@@ -19,7 +20,7 @@ import { Watching } from "./live/watching.ts";
 import { request } from "./settings/request.ts";
 import type { Settings } from "./settings/settings.ts";
 import type { StartingSettings } from "./settings/starting.ts";
-import { sentence } from "./text/sentence.ts";
+import { sentence, withoutPaths } from "./text/sentence.ts";
 import { openTraces, Traces } from "./trace/traces.ts";
 import type { Layout } from "./view/layout.ts";
 
@@ -52,6 +53,7 @@ export class App {
   readonly answers: Answers;
   readonly chats: Chats;
   readonly traces: Traces;
+  readonly queue: Queue;
   readonly watching: Watching;
   readonly progresses: Progresses;
 
@@ -70,7 +72,7 @@ export class App {
       socket: () => this.rest.socket(this.answers.home),
     });
     const streams = new Streams(this.connection, (error) => {
-      this.notice.value = `${sentence(error.message)} ${remedy(error)}`.trim();
+      this.notice.value = `${withoutPaths(sentence(error.message))} ${remedy(error)}`.trim();
     });
     const online = computed(() => this.connection.status.value.kind === "online");
     this.answers = new Answers(streams, online, tabs);
@@ -84,6 +86,7 @@ export class App {
       request: (settings: Settings, messages: readonly Message[]) => this.request(settings, messages),
     };
     this.chats = new Chats(store, around, starting, tabs);
+    this.queue = new Queue(drafts, this.chats);
     this.traces = new Traces(this.answers.running, openTraces);
     this.traces.follow(this.chats.list);
   }

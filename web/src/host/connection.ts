@@ -28,6 +28,7 @@ export class Connection {
   private readonly listeners = new Set<(frame: HostFrame) => void>();
   private socket: WebSocket | undefined;
   private failures = 0;
+  private leaving = false; // the page goes: that its socket is closed is no loss
   private trying = false;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -60,6 +61,14 @@ export class Connection {
     }
   }
 
+  /** The page goes, or comes back from where the browser keeps pages. */
+  leave(goes: boolean): void {
+    this.leaving = goes;
+    if (goes || this.socket !== undefined || this.state.peek().kind !== "online") return;
+    this.become({ kind: "connecting" }); // it was lost meanwhile
+    void this.connect();
+  }
+
   /** Sends a frame; false if there is no connection to send it on. */
   send(frame: ClientFrame): boolean {
     if (this.state.peek().kind !== "online" || this.socket === undefined) return false;
@@ -83,7 +92,7 @@ export class Connection {
     socket.addEventListener("close", () => {
       this.trying = false;
       this.socket = undefined;
-      this.retryLater("the connection was lost");
+      if (!this.leaving) this.retryLater("the connection was lost");
     });
   }
 

@@ -42,6 +42,7 @@ export interface Props {
   context?: number; // tokens
   defaults: Readonly<Record<string, unknown>>; // what a request that leaves a sampling parameter out gets
   template: Readonly<Record<string, boolean>>; // what the chat template can, such as supports_tools
+  noTemplate?: boolean; // the model has none of its own, and none is configured
 }
 
 // The host picks the first of these; the second only carries the key, as a page cannot set a header on a
@@ -206,11 +207,13 @@ function props(body: unknown): Props {
     model_alias: model,
     default_generation_settings: settings,
     chat_template_caps: caps,
+    chat_template_fallback: fallback,
   } = record(body);
   const { n_ctx: context, params } = record(settings);
   return {
     ...(typeof model === "string" && { model }),
     ...(typeof context === "number" && { context }),
+    ...(typeof fallback === "string" && { noTemplate: true }),
     defaults: record(params),
     template: Object.fromEntries(Object.entries(record(caps)).map(([name, can]) => [name, can === true])),
   };

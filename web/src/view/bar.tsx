@@ -14,7 +14,9 @@ export function Bar() {
     <header class="bar">
       {(layout.narrow.value || !layout.sidebar.value) && <SidebarButtons />}
       <div class="heading">
-        <h1 title={title}>{title}</h1>
+        <h1 dir="auto" title={title}>
+          {title}
+        </h1>
         {inChat && <ModelChoice />}
       </div>
       <StatusLine />

@@ -11,9 +11,9 @@ import { Welcome } from "./welcome.tsx";
 export function ChatView() {
   const { chats, sought } = useApp();
   const chat = chats.current.value;
-  const { scroller, content, away, toEnd } = useFollower(chat);
   const editing = useSignal<string | undefined>(undefined);
   const path = chat.tree.path.value;
+  const { scroller, content, away, toEnd } = useFollower(chat, path.length === 0);
   const wanted = sought.value;
   useLayoutEffect(() => {
     if (wanted === undefined || !path.includes(wanted)) return;

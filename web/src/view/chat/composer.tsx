@@ -7,6 +7,7 @@ import { Icon } from "../icon.tsx";
 import { useAttaching } from "./attaching.ts";
 import { DropZone } from "./drop.tsx";
 import { Files } from "./files.tsx";
+import { Queued } from "./queued.tsx";
 
 interface Props {
   chat: Chat;
@@ -17,14 +18,15 @@ interface Props {
 
 /** The field for the next message, with what belongs to it. */
 export function Composer({ chat, away, toEnd, editing }: Props) {
-  const { connection, drafts } = useApp();
+  const { connection, drafts, layout, queue } = useApp();
   const place = useComputed(() => (chat.tree.path.value.length === 0 ? "" : chat.id));
   const draft = drafts.of(place.value).value;
   const attaching = useAttaching(place);
   const field = useRef<HTMLTextAreaElement>(null);
   const { run } = chat;
   const written = draft.text.trim() !== "" || draft.files.length > 0;
-  const ready = connection.status.value.kind === "online" && written && run === undefined;
+  const ready = written && (run !== undefined || connection.status.value.kind === "online");
+  const touch = layout.touch.value;
 
   useEffect(() => field.current?.focus(), []);
   useGrowing(field, draft.text);
@@ -32,14 +34,16 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
   const submit = (event: Event) => {
     event.preventDefault();
     if (!ready) return;
+    const question = { text: draft.text.trim(), files: [...draft.files] };
     drafts.clear(place.peek());
     attaching.problems.value = [];
-    chat.ask(draft.text.trim(), [...draft.files]);
+    if (run === undefined) chat.ask(question.text, question.files);
+    else queue.add(chat.id, question);
     toEnd();
   };
   const keys = (event: KeyboardEvent) => {
     if (event.isComposing) return;
-    if (event.key === "Enter" && !event.shiftKey) submit(event);
+    if (event.key === "Enter" && !event.shiftKey && !touch) submit(event);
     if (event.key !== "ArrowUp" || written || run !== undefined) return;
     const last = chat.tree.path.peek().findLast((id) => chat.tree.node(id).peek().role === "user");
     if (last === undefined) return;
@@ -57,6 +61,7 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
         </button>
       )}
       <Problems problems={attaching.problems.value} />
+      <Queued chat={chat} place={place.value} />
       <form class="composer" onSubmit={submit}>
         <Files files={draft.files} onRemove={attaching.remove} />
         <AttachButton onFiles={attaching.add} />
@@ -65,11 +70,12 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
         </label>
         <textarea
           id="question"
+          dir="auto"
           ref={field}
           rows={1}
           placeholder="Ask anything"
           autocomplete="off"
-          enterkeyhint="send"
+          enterkeyhint={touch ? "enter" : "send"}
           aria-describedby="keys"
           value={draft.text}
           onInput={(event) => drafts.change(place.peek(), { text: event.currentTarget.value })}
@@ -84,8 +90,8 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
         <SendButton run={run} ready={ready} />
       </form>
       <p id="keys" class="keys">
-        <kbd>Enter</kbd> sends, <kbd>Shift</kbd>+<kbd>Enter</kbd> breaks the line, <kbd>Esc</kbd> stops,{" "}
-        <kbd>↑</kbd> edits
+        <kbd>Enter</kbd> {run === undefined ? "sends" : "queues"}, <kbd>Shift</kbd>+<kbd>Enter</kbd> breaks
+        the line, {run === undefined ? <kbd>↑</kbd> : <kbd>Esc</kbd>} {run === undefined ? "edits" : "stops"}
       </p>
     </footer>
   );
@@ -106,9 +112,16 @@ function Problems({ problems }: { problems: string[] }) {
 function SendButton({ run, ready }: { run: Chat["run"]; ready: boolean }) {
   if (run !== undefined) {
     return (
-      <button type="button" class="round" aria-label="Stop" title="Stop (Esc)" onClick={() => run.stop()}>
-        <Icon name="stop" />
-      </button>
+      <>
+        {ready && (
+          <button type="submit" class="attach" aria-label="Queue" title="Send when this answer ends (Enter)">
+            <Icon name="up" />
+          </button>
+        )}
+        <button type="button" class="round" aria-label="Stop" title="Stop (Esc)" onClick={() => run.stop()}>
+          <Icon name="stop" />
+        </button>
+      </>
     );
   }
   return (

@@ -27,7 +27,7 @@ function Cover() {
   useEffect(() => {
     const before = document.activeElement;
     dialog.current?.showModal();
-    return () => before instanceof HTMLElement && before.focus();
+    return () => before instanceof HTMLElement && before.focus({ preventScroll: true });
   }, []);
   const close = () => layout.show(false);
   return (
