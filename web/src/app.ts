@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import { computed, type Signal, signal } from "@preact/signals";
+import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import { Answers } from "./chats/answering.ts";
@@ -13,7 +13,7 @@ import { Connection } from "./host/connection.ts";
 import type { KeyKeeper } from "./host/key.ts";
 import type { GenerateRequest } from "./host/protocol.ts";
 import { remedy } from "./host/remedy.ts";
-import { type Plugin, type Props, Rest } from "./host/rest.ts";
+import { type Model, type Plugin, type Props, Rest } from "./host/rest.ts";
 import { Streams } from "./host/streams.ts";
 import { Progresses } from "./live/progress.ts";
 import { Watching } from "./live/watching.ts";
@@ -25,7 +25,7 @@ import { openTraces, Traces } from "./trace/traces.ts";
 import type { Layout } from "./view/layout.ts";
 
 /** What fills the page. */
-export type View = "chat" | "plugins" | "live";
+export type View = "chat" | "models" | "plugins" | "live";
 
 /** What stands beside the chat. */
 export type Drawer = { kind: "settings" } | { kind: "inspector"; message: string; token: number };
@@ -39,8 +39,11 @@ export interface Offer {
 
 /** The parts of the page, and what is known of the host. */
 export class App {
-  readonly models: Signal<readonly string[]> = signal([]);
-  readonly builtIn = signal(""); // the name of the small demonstration model, where it is served
+  readonly served: Signal<readonly Model[]> = signal([]); // as the host told it last
+  readonly models: ReadonlySignal<readonly string[]> = computed(() =>
+    this.served.value.map(({ name }) => name),
+  );
+  readonly builtIn = computed(() => this.served.value.find((model) => model.builtIn)?.name ?? ""); // the small demonstration model
   readonly plugins: Signal<readonly Plugin[]> = signal([]);
   readonly props: Signal<Props> = signal({ defaults: {}, template: {} }); // of the model that the host would use
   readonly view: Signal<View> = signal("chat");
@@ -48,6 +51,7 @@ export class App {
   readonly notice = signal(""); // what went wrong outside of any answer
   readonly sought: Signal<string | undefined> = signal(undefined); // the message of the chat to bring into sight
   readonly offer: Signal<Offer | undefined> = signal(undefined);
+  readonly beside: Signal<string | undefined> = signal(undefined); // the answer that is shown beside another version of it
   readonly rest: Rest;
   readonly connection: Connection;
   readonly answers: Answers;
@@ -98,6 +102,18 @@ export class App {
     return models.length > 1 && models[0] !== undefined ? { model: models[0] } : {};
   }
 
+  /** How many tokens a model can have in mind; undefined where that is not known, as of one that is not loaded. */
+  contextOf(model: string): number | undefined {
+    const { props, served } = this;
+    if (served.value.length < 2 || props.value.model === model) return props.value.context;
+    return served.value.find(({ name }) => name === model)?.context;
+  }
+
+  /** Asks the host anew which models it has, and which are loaded. */
+  async refreshModels(): Promise<void> {
+    this.served.value = await this.rest.models();
+  }
+
   /** What is sent to the host for an answer to messages. */
   request(settings: Settings, messages: readonly Message[]): GenerateRequest {
     const offered = new Set(this.plugins.value.map((plugin) => plugin.name));
@@ -107,8 +123,7 @@ export class App {
   /** Asks the host what it has. */
   private async look(): Promise<void> {
     const [models, plugins] = await Promise.all([this.rest.models(), this.rest.plugins()]);
-    this.models.value = models.map((model) => model.name);
-    this.builtIn.value = models.find((model) => model.builtIn)?.name ?? "";
+    this.served.value = models;
     this.plugins.value = plugins;
     this.rest.props().then(
       (props) => {

@@ -24,6 +24,11 @@ export class Refused extends Error {
 export interface Model {
   name: string;
   builtIn: boolean; // it is the small demonstration model
+  state: "loaded" | "loading" | "unloaded";
+  failed: string; // why it could not be loaded; empty: it was not tried, or could
+  size: number; // bytes; 0: not known
+  parameters: number; // 0: not known
+  context?: number; // tokens, of one that is loaded
 }
 
 export interface Plugin {
@@ -62,7 +67,7 @@ export class Rest {
   /** The models it serves. Throws KeyNeeded, or an Error with the host's words. */
   async models(): Promise<Model[]> {
     const list = entries(await this.get("v1/models"), "id");
-    return list.map(({ id, meta }) => ({ name: String(id), builtIn: meta?.built_in === true }));
+    return list.map(model);
   }
 
   /** Plugins that a request may name; none where the host has no such route. */
@@ -167,7 +172,8 @@ export type Entry = {
   id?: unknown;
   name?: unknown;
   state?: unknown;
-  meta?: { built_in?: unknown } | null;
+  meta?: Record<string, unknown> | null;
+  status?: { value?: unknown; error?: unknown } | null; // absent of the only model
   exports?: unknown;
   manifest?: {
     summary?: unknown;
@@ -182,6 +188,21 @@ export function entries(body: unknown, field: "id" | "name"): Entry[] {
   const list = Array.isArray(body) ? body : (body as { data?: unknown })?.data;
   if (!Array.isArray(list)) return [];
   return list.filter((entry) => typeof entry?.[field] === "string");
+}
+
+function model({ id, meta, status }: Entry): Model {
+  const number = (value: unknown) => (typeof value === "number" && value > 0 ? value : 0);
+  const state = status?.value ?? "loaded";
+  const context = number(meta?.n_ctx);
+  return {
+    name: String(id),
+    builtIn: meta?.built_in === true,
+    state: state === "loaded" || state === "loading" ? state : "unloaded",
+    failed: typeof status?.error === "string" ? status.error : "",
+    size: number(meta?.size),
+    parameters: number(meta?.n_params),
+    ...(context > 0 && state === "loaded" && { context }),
+  };
 }
 
 /** Files that could not be loaded are listed too. A quarantine is for those whose requests made a plugin fault. */

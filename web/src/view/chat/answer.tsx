@@ -2,7 +2,8 @@
 import { useComputed } from "@preact/signals";
 import { useApp } from "../../app.ts";
 import { canGoOn } from "../../chats/facts.ts";
-import { Steer } from "../steering/steer.tsx";
+import { Icon } from "../icon.tsx";
+import { Menu } from "../menu.tsx";
 import { Action, CopyAction } from "./action.tsx";
 import { Branches, stepOnArrow } from "./branches.tsx";
 import { Calls } from "./calls.tsx";
@@ -45,7 +46,6 @@ export function Answer(props: MessageProps) {
         <Branches chat={chat} id={id} />
         {done.value && editing.value !== id && <AnswerTools {...props} />}
       </div>
-      {!done.value && <Steer id={id} />}
     </article>
   );
 }
@@ -56,6 +56,8 @@ function AnswerTools({ chat, id, editing }: MessageProps) {
   const { content, reasoning = "", calls = [], answer } = chat.tree.node(id).value;
   const failed = problemOf(app, chat.tree.node(id).value) !== undefined; // then the buttons stand with the problem
   const remove = useRemove(chat, id);
+  const models = app.models.value;
+  const others = models.length < 2 ? [] : models.filter((model) => model !== answer?.model);
   const again = () => {
     chat.answerAgain(id);
     focusField();
@@ -76,6 +78,18 @@ function AnswerTools({ chat, id, editing }: MessageProps) {
         <Action icon="goOn" name="Continue" words onClick={goOn} />
       )}
       {!failed && <Action icon="again" name="Regenerate" onClick={again} />}
+      {others.length > 0 && (
+        <Menu
+          class="action"
+          label="Answer with another model"
+          items={others.map((model) => ({
+            name: model,
+            run: () => chat.answerAgain(id, { ...chat.settings.peek(), model }),
+          }))}
+        >
+          <Icon name="models" />
+        </Menu>
+      )}
       {content !== "" && <CopyAction text={() => content} />}
       <Action icon="edit" name="Edit" onClick={edit} />
       {content + reasoning !== "" && (

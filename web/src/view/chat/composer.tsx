@@ -4,7 +4,9 @@ import { useEffect, useRef } from "preact/hooks";
 import { useApp } from "../../app.ts";
 import type { Chat } from "../../chats/chat.ts";
 import { Icon } from "../icon.tsx";
+import { Steer } from "../steering/steer.tsx";
 import { useAttaching } from "./attaching.ts";
+import { Differs } from "./differs.tsx";
 import { DropZone } from "./drop.tsx";
 import { Files } from "./files.tsx";
 import { Queued } from "./queued.tsx";
@@ -61,6 +63,8 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
         </button>
       )}
       <Problems problems={attaching.problems.value} />
+      <Differs chat={chat} />
+      {run !== undefined && <Steer id={run.id} />}
       <Queued chat={chat} place={place.value} />
       <form class="composer" onSubmit={submit}>
         <Files files={draft.files} onRemove={attaching.remove} />

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 import { type ReadonlySignal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import { useApp } from "../../app.ts";
-import { contextUsed, facts } from "../../chats/facts.ts";
+import { contextUsed, facts, figure } from "../../chats/facts.ts";
 import type { Message } from "../../chats/message.ts";
 import { progressWords } from "../../live/progress.ts";
 
@@ -10,7 +11,7 @@ const looks = 6; // of which the speed is the mean
 
 /** What there is to know of an answer, in a line. */
 export function Facts({ node }: { node: ReadonlySignal<Message> }) {
-  const { answers, progresses } = useApp();
+  const { answers, progresses, models } = useApp();
   const speed = useSpeed(node);
   const progress = useComputed(() => {
     const { id, answer } = node.value;
@@ -19,7 +20,18 @@ export function Facts({ node }: { node: ReadonlySignal<Message> }) {
   });
   const line = useComputed(() => {
     const { answer } = node.value;
-    return answer && facts(answer, { waits: progressWords(progress.value), speed: speed.value });
+    return (
+      answer &&
+      facts(answer, {
+        waits: progressWords(progress.value),
+        speed: speed.value,
+        model: models.value.length > 1 ? answer.model : "",
+      })
+    );
+  });
+  const quiet = useComputed(() => {
+    const { answer } = node.value;
+    return answer === undefined ? "" : figure(answer, models.value.length > 1);
   });
   const shown = progress.value;
   return (
@@ -27,7 +39,14 @@ export function Facts({ node }: { node: ReadonlySignal<Message> }) {
       {shown?.kind === "reading" && (
         <progress class="reading" max={shown.total} value={shown.done} aria-label="Reading the prompt" />
       )}
-      <span class="facts">{line}</span>
+      {quiet.value === "" ? (
+        <span class="facts">{line}</span>
+      ) : (
+        <details class="figures">
+          <summary title="The answer in figures">{quiet}</summary>
+          <span class="facts">{line}</span>
+        </details>
+      )}
       <Gauge node={node} />
     </>
   );
@@ -59,19 +78,22 @@ const around = 2 * Math.PI * 7; // of the circle
 
 /** How full the model's context is. */
 function Gauge({ node }: { node: ReadonlySignal<Message> }) {
-  const { props, models } = useApp();
-  const percent = useComputed(() => {
+  const app = useApp();
+  const model = useComputed(() => node.value.answer?.model ?? "").value;
+  const context = useComputed(() => app.contextOf(model)).value;
+  const done = useComputed(() => node.value.answer?.phase === "done").value;
+  useEffect(() => {
+    // It was loaded for this answer, so the page has not been told of it.
+    if (done && context === undefined && app.models.peek().includes(model))
+      app.refreshModels().catch(() => {});
+  }, [app, done, context, model]);
+  const value = useComputed(() => {
     const { answer } = node.value;
-    const { context, model } = props.value;
     const used = answer && contextUsed(answer);
-    const same = models.value.length < 2 || model === undefined || answer?.model === model;
-    return used === undefined || !same || !context
-      ? undefined
-      : Math.min(100, Math.ceil((100 * used) / context));
-  });
-  const value = percent.value;
+    return used === undefined || !context ? undefined : Math.min(100, Math.ceil((100 * used) / context));
+  }).value;
   if (value === undefined) return null;
-  const tokens = new Intl.NumberFormat("en").format(props.value.context ?? 0);
+  const tokens = new Intl.NumberFormat("en").format(context ?? 0);
   return (
     <span
       class="gauge"

@@ -8,9 +8,9 @@ import { advice, type Help } from "../../host/remedy.ts";
 import { focusField } from "./focus.ts";
 
 /** What went wrong with an answer; undefined if nothing did. One that was cut because the chat is too long has no error of its own. */
-export function problemOf({ props }: App, { answer }: Message): HostError | undefined {
+export function problemOf(app: App, { answer }: Message): HostError | undefined {
   const { outcome } = answer ?? {};
-  const { context = 0 } = props.value;
+  const context = app.contextOf(answer?.model ?? "") ?? 0;
   const full =
     outcome?.reason === "length" && context > 0 && (contextUsed(answer ?? never) ?? 0) >= context - 1;
   return full ? { code: "context_full", message: `the model holds ${context} tokens` } : outcome?.error;

@@ -36,6 +36,7 @@ function Stages({ stages }: { stages: readonly string[] }) {
   const opened = useSignal<ReadonlySet<string>>(new Set());
   const said = useSignal("");
   const refocus = useRef("");
+  const fresh = useSignal(""); // the stage that was added just now
   const move = (from: number, to: number) => {
     const name = stages[from];
     if (name === undefined || to < 0 || to >= stages.length || from === to) return;
@@ -48,6 +49,15 @@ function Stages({ stages }: { stages: readonly string[] }) {
     refocus.current = "";
     if (at >= 0) list.current?.children[at]?.querySelector<HTMLElement>(".grip")?.focus();
   }, [stages.join("\n")]);
+  useLayoutEffect(() => {
+    const at = stages.indexOf(fresh.value);
+    if (at < 0) return;
+    fresh.value = "";
+    const stage = list.current?.children[at];
+    const field = stage?.querySelector<HTMLElement>(".stage-body :is(input, textarea, select, button)");
+    (field ?? stage?.querySelector<HTMLElement>(".stage-name"))?.focus({ preventScroll: true });
+    stage?.scrollIntoView({ block: "nearest" });
+  }, [stages.join("\n"), fresh.value]);
   const { drag, start } = useDrag(list, move);
   const toggle = (name: string) => {
     const next = new Set(opened.peek());
@@ -99,6 +109,7 @@ function Stages({ stages }: { stages: readonly string[] }) {
         added={(name) => {
           said.value = `${labelOf(name)} was added`;
           opened.value = new Set(opened.peek()).add(name);
+          fresh.value = name;
         }}
       />
     </>
