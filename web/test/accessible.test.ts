@@ -62,7 +62,7 @@ const views: Record<string, (chat: ChatPage) => Promise<unknown>> = {
   settings: async (chat) => {
     await chat.page.getByRole("button", { name: "Close Inspector" }).click();
     await chat.page.getByRole("button", { name: "Settings", exact: true }).click();
-    await chat.page.getByLabel("System prompt").waitFor();
+    await chat.page.getByLabel("Instructions").waitFor();
   },
   plugins: async (chat) => {
     await chat.page.goto(`${server.url}/#/plugins`);
@@ -70,7 +70,7 @@ const views: Record<string, (chat: ChatPage) => Promise<unknown>> = {
   },
   live: async (chat) => {
     await chat.page.goto(`${server.url}/#/live`);
-    await chat.page.getByText("Slots").first().waitFor();
+    await chat.page.getByText("Places").first().waitFor();
   },
 };
 

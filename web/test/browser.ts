@@ -36,6 +36,11 @@ export async function launch(): Promise<Browser> {
 /** Finds the last message, once it has ended and is drawn. */
 export const ended = '.message:last-child[data-phase="done"]:not(:has([aria-busy="true"]))';
 
+/** All that a message says, its folded parts too. */
+export async function words(message: Locator): Promise<string> {
+  return (await message.textContent()) ?? "";
+}
+
 /** Lets new chats begin with these settings, as if a person had chosen them. For ChatPage.open's prepare. */
 export function withSettings(settings: Partial<Settings>): (page: Page) => Promise<unknown> {
   return (page) =>

@@ -11,7 +11,7 @@ import { ask, done, openSettings, show } from "./settings.ts";
 import { examplePlugins } from "./wasm.ts";
 
 const timeout = 4 * patience;
-const usual = ["Penalties", "DRY", "Top-nσ", "Top-K", "Typical-P", "Top-P", "Min-P", "XTC", "Temperature"];
+const usual = ["Penalties", "DRY", "Top-nσ", "Top-k", "Typical-p", "Top-p", "Min-p", "XTC", "Temperature"];
 
 let browser: Browser;
 let server: Server;
@@ -52,15 +52,15 @@ test("Chain: stages are dragged with the mouse, and put back with Escape", { tim
     await page.mouse.move(target.x, target.y - 5, { steps: 4 });
     await page.locator('.stages > li[data-dragged="true"]').waitFor();
   };
-  await drag("Top-K", "Penalties");
+  await drag("Top-k", "Penalties");
   await page.mouse.up();
   await page
     .getByRole("status")
-    .filter({ hasText: "Top-K is now stage 1 of 9" })
+    .filter({ hasText: "Top-k is now stage 1 of 9" })
     .waitFor({ state: "attached" });
-  const moved = ["Top-K", ...usual.filter((name) => name !== "Top-K")];
+  const moved = ["Top-k", ...usual.filter((name) => name !== "Top-k")];
   assert.deepEqual(await stages(chat), moved);
-  await drag("DRY", "Top-K");
+  await drag("DRY", "Top-k");
   await page.keyboard.press("Escape");
   await page.locator('.stages[data-dragging="false"]').waitFor();
   await page.mouse.up();
@@ -92,15 +92,15 @@ test("Chain: stages are moved, switched off, taken out and added with the keyboa
     .filter({ hasText: "Temperature is now stage 7 of 9" })
     .waitFor({ state: "attached" });
   assert.ok(await grip.evaluate((element) => element === document.activeElement), "the focus was lost");
-  await page.getByRole("button", { name: /^Min-P/ }).focus();
+  await page.getByRole("button", { name: /^Min-p/ }).focus();
   await page.keyboard.press("Alt+ArrowUp");
-  assert.deepEqual((await stages(chat)).slice(5), ["Top-P", "Min-P", "Temperature", "XTC"]);
-  await page.getByRole("switch", { name: "Use Top-P" }).press("Space");
+  assert.deepEqual((await stages(chat)).slice(5), ["Top-p", "Min-p", "Temperature", "XTC"]);
+  await page.getByRole("switch", { name: "Use Top-p" }).press("Space");
   await page.getByRole("button", { name: /^DRY/ }).press("Enter");
   await page.getByRole("button", { name: "Remove DRY" }).press("Enter");
   await page.getByRole("button", { name: "Add a stage" }).press("Enter");
-  await page.getByRole("button", { name: "Add Adaptive-P" }).press("Enter");
-  await page.getByLabel("Adaptive-P: Target").fill("0.4");
+  await page.getByRole("button", { name: "Add Adaptive-p" }).press("Enter");
+  await page.getByLabel("Adaptive-p: Target").fill("0.4");
   await ask(chat);
   assert.deepEqual(requests[0], {
     messages: [{ role: "user", content: "Tell me a story about a frog." }],
@@ -111,7 +111,7 @@ test("Chain: stages are moved, switched off, taken out and added with the keyboa
   await page.reload();
   await chat.online();
   await show(chat);
-  await page.locator('.stage[data-off="true"]', { hasText: "Top-P" }).waitFor();
+  await page.locator('.stage[data-off="true"]', { hasText: "Top-p" }).waitFor();
   await done(opened);
 });
 
@@ -150,7 +150,7 @@ test("Chain: what a plugin lacks or where it cannot stand is said before the hos
     plugins: [{ name: "watermark", config: { key: 1 } }, { name: "gone" }, { name: "banned-phrases" }],
   });
   const { chat, page, requests } = opened;
-  await page.getByText("so it must stand before Top-K, which drops tokens").waitFor();
+  await page.getByText("so it must stand before Top-k, which drops tokens").waitFor();
   await page.getByText("This server has no plugin gone, so it is left out.").waitFor();
   await page.getByText("needs to be configured").waitFor();
   await chat.ask("Hello!");

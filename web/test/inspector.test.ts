@@ -194,14 +194,14 @@ test("Inspector: an answer without a trace is written again with one, the same",
   const chat = await inspected({ sampling: { temperature: 1 } });
   const { page } = chat;
   const text = await chat.answers.last().locator(".prose").innerText();
-  await page.getByText("This answer has no trace.").waitFor();
-  await page.getByRole("button", { name: "Answer again with a trace" }).click();
+  await page.getByText("This answer has no token record.").waitFor();
+  await page.getByRole("button", { name: "Answer again with a token record" }).click();
   await optionsOf(page).first().waitFor();
   assert.equal(await (await chat.finished()).locator(".prose").innerText(), text);
   await page.getByText("The answer in numbers").click();
   await page
     .getByRole("definition")
-    .filter({ hasText: /top_k → .* → dist/ })
+    .filter({ hasText: /Top-k → .* → random draw/ })
     .waitFor();
   await page.getByRole("table", { name: "Time for a token, on average" }).waitFor();
   assert.deepEqual(chat.complaints, []);

@@ -58,7 +58,7 @@ async function banTheFrog(page: Page): Promise<void> {
 async function whyItChanged(chat: ChatPage): Promise<string> {
   await chat.answers.last().getByRole("button", { name: "Inspect" }).click();
   const drawer = drawerOf(chat.page);
-  await drawer.getByRole("button", { name: /^Answer again with a trace/ }).click();
+  await drawer.getByRole("button", { name: /^Answer again with a token record/ }).click();
   return frogSentence(chat.page);
 }
 
@@ -75,7 +75,7 @@ async function longAnswer(chat: ChatPage): Promise<void> {
   await page.getByRole("button", { name: "New chat" }).first().click();
   await page.getByRole("button", { name: "Settings", exact: true }).click();
   const drawer = drawerOf(page);
-  await drawer.getByRole("textbox", { name: "Max tokens" }).fill("50000");
+  await drawer.getByRole("textbox", { name: "Length" }).fill("50000");
   await drawer.getByRole("switch", { name: "Go on to the limit" }).check();
   await page.getByRole("button", { name: "Settings", exact: true }).click();
   await chat.watchLengths();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import { parameterNamed } from "../settings/parameters.ts";
+import { duration } from "../text/figures.ts";
 import { sentence, withoutPaths } from "../text/sentence.ts";
 import type { HostError } from "./protocol.ts";
 
@@ -13,10 +14,15 @@ export interface Advice {
   details: string; // what the host said, where that is more
 }
 
-/** Advice on an error, in the page's words: the host's speak of request fields, and this page has buttons. */
-export function advice(error: HostError): Advice {
+/**
+ * Advice on an error, in the page's words: the host's speak of request fields, and this page has buttons. limit is the answer's time limit in
+ * milliseconds, if it has one.
+ */
+export function advice(error: HostError, limit?: number): Advice {
   const about = `${error.type ?? ""} ${error.code ?? ""} ${error.param ?? ""}`;
   const told = withoutPaths(sentence(error.message));
+  if (/ timeout/.test(about) && limit !== undefined)
+    return { said: `It took longer than your limit of ${duration(limit)}.`, help: "settings", details: told };
   const known = problems.find(([errors]) => errors.test(about));
   if (known === undefined)
     return { said: told, help: isSetting(error.param ?? "") ? "settings" : "again", details: "" };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import { type ReadonlySignal, type Signal, useComputed } from "@preact/signals";
+import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useApp } from "../../app.ts";
 import type { Chat } from "../../chats/chat.ts";
@@ -25,6 +26,7 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
   const draft = drafts.of(place.value).value;
   const attaching = useAttaching(place);
   const field = useRef<HTMLTextAreaElement>(null);
+  const dock = useHeight("--dock");
   const { run } = chat;
   const written = draft.text.trim() !== "" || draft.files.length > 0;
   const ready = written && (run !== undefined || connection.status.value.kind === "online");
@@ -54,7 +56,7 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
   };
 
   return (
-    <footer class="dock">
+    <footer class="dock" ref={dock}>
       <DropZone onFiles={attaching.add} />
       {away.value && chat.tree.path.value.length > 0 && (
         <button type="button" class="latest" onClick={toEnd}>
@@ -181,4 +183,19 @@ function useGrowing(field: { readonly current: HTMLTextAreaElement | null }, tex
     field.current.style.height = "auto";
     field.current.style.height = `${field.current.scrollHeight}px`;
   }, [field, text]);
+}
+
+/** Tells the style how high an element is. */
+function useHeight(variable: string): RefObject<HTMLElement | null> {
+  const element = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (element.current === null) return undefined;
+    const sizes = new ResizeObserver(([entry]) => {
+      const height = entry?.borderBoxSize[0]?.blockSize ?? 0;
+      document.body.style.setProperty(variable, `${height}px`);
+    });
+    sizes.observe(element.current);
+    return () => sizes.disconnect();
+  }, [variable]);
+  return element;
 }

@@ -21,7 +21,8 @@ const never = { phase: "done", model: "", seq: -1, tokens: 0, asked: 0 } as cons
 /** What went wrong, in a sentence, and the button that helps. */
 export function Problem({ chat, id, error }: { chat: Chat; id: string; error: HostError }) {
   const app = useApp();
-  const { said, help, details } = advice(error);
+  const { timeout_ms: limit } = chat.settings.value.sampling;
+  const { said, help, details } = advice(error, typeof limit === "number" ? limit : undefined);
   return (
     <div class="problem" role="alert">
       <strong>{said}</strong>
