@@ -127,7 +127,9 @@ export class ChatPage {
   async ask(text: string): Promise<void> {
     await this.online();
     await this.question.fill(text);
-    await this.question.press("Enter");
+    const breaks = (await this.question.getAttribute("enterkeyhint")) === "enter"; // on a phone
+    if (breaks) await this.send.tap();
+    else await this.question.press("Enter");
   }
 
   /** The last answer, once it has ended and is drawn. */

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Plugin } from "../host/rest.ts";
+import { withStage } from "./adding.ts";
 import {
   addable,
   type HostChain,
@@ -12,7 +13,6 @@ import {
   stagesOf,
   switched,
   withoutStage,
-  withStage,
 } from "./chain.ts";
 import { defaults, type Settings } from "./settings.ts";
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 import { useComputed, useSignal } from "@preact/signals";
 import type { Plugin } from "../../host/rest.ts";
-import { entryOf, needsConfig, rolesOf, stagesOf, switched } from "../../settings/chain.ts";
+import { needsConfig } from "../../settings/adding.ts";
+import { entryOf, rolesOf, stagesOf, switched } from "../../settings/chain.ts";
 import { sentence } from "../../text/sentence.ts";
 import { useEdit } from "./edit.ts";
 import { Part } from "./part.tsx";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import { useId } from "preact/hooks";
-import { configured, rolesOf } from "../../settings/chain.ts";
+import { configured } from "../../settings/adding.ts";
+import { rolesOf } from "../../settings/chain.ts";
 import type { PluginChoice } from "../../settings/settings.ts";
 import { sentence } from "../../text/sentence.ts";
 import { SchemaForm } from "../form/form.tsx";
