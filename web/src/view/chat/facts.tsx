@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 import { type ReadonlySignal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
-import { useEffect } from "preact/hooks";
 import { useApp } from "../../app.ts";
 import { contextUsed, facts, figure } from "../../chats/facts.ts";
 import type { Message } from "../../chats/message.ts";
@@ -79,19 +78,23 @@ const around = 2 * Math.PI * 7; // of the circle
 /** How full the model's context is. */
 function Gauge({ node }: { node: ReadonlySignal<Message> }) {
   const app = useApp();
-  const model = useComputed(() => node.value.answer?.model ?? "").value;
-  const context = useComputed(() => app.contextOf(model)).value;
-  const done = useComputed(() => node.value.answer?.phase === "done").value;
-  useEffect(() => {
+  const model = useComputed(() => node.value.answer?.model ?? "");
+  const room = useComputed(() => app.contextOf(model.value));
+  const done = useComputed(() => node.value.answer?.phase === "done");
+  useSignalEffect(() => {
     // It was loaded for this answer, so the page has not been told of it.
-    if (done && context === undefined && app.models.peek().includes(model))
-      app.refreshModels().catch(() => {});
-  }, [app, done, context, model]);
-  const value = useComputed(() => {
+    const unknown = done.value && room.value === undefined && app.models.peek().includes(model.value);
+    if (unknown) app.refreshModels().catch(() => {});
+  });
+  const percent = useComputed(() => {
     const { answer } = node.value;
     const used = answer && contextUsed(answer);
-    return used === undefined || !context ? undefined : Math.min(100, Math.ceil((100 * used) / context));
-  }).value;
+    return used === undefined || !room.value
+      ? undefined
+      : Math.min(100, Math.ceil((100 * used) / room.value));
+  });
+  const { value } = percent;
+  const { value: context } = room;
   if (value === undefined) return null;
   const tokens = new Intl.NumberFormat("en").format(context ?? 0);
   return (
