@@ -95,11 +95,18 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
         />
         <SendButton run={run} ready={ready} />
       </form>
-      <p id="keys" class="keys">
-        <kbd>Enter</kbd> {run === undefined ? "sends" : "queues"}, <kbd>Shift</kbd>+<kbd>Enter</kbd> breaks
-        the line, {run === undefined ? <kbd>↑</kbd> : <kbd>Esc</kbd>} {run === undefined ? "edits" : "stops"}
-      </p>
+      <Keys running={run !== undefined} />
     </footer>
+  );
+}
+
+/** What the keys do in the field now. */
+function Keys({ running }: { running: boolean }) {
+  return (
+    <p id="keys" class="keys">
+      <kbd>Enter</kbd> {!running ? "sends" : "queues"}, <kbd>Shift</kbd>+<kbd>Enter</kbd> breaks the line,{" "}
+      {!running ? <kbd>↑</kbd> : <kbd>Esc</kbd>} {!running ? "edits" : "stops"}
+    </p>
   );
 }
 
