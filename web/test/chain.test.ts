@@ -41,7 +41,7 @@ function stages(chat: ChatPage): Promise<string[]> {
 
 test("Chain: stages are dragged with the mouse, and put back with Escape", { timeout }, async () => {
   // High enough for the whole chain: near the ends of what is seen, dragging scrolls.
-  const opened = await open({ sampling: { max_tokens: 8 } }, { viewport: { width: 1280, height: 1300 } });
+  const opened = await open({ sampling: { max_tokens: 8 } }, { viewport: { width: 1280, height: 1800 } });
   const { chat, page, requests } = opened;
   assert.deepEqual(await stages(chat), usual);
   const grip = (name: string) => page.getByRole("button", { name: `Move ${name}`, exact: true });
@@ -121,10 +121,10 @@ test("Chain: a plugin as a stage decides the answer, and can be switched off", {
   await page.getByRole("button", { name: "Add a stage" }).click();
   assert.equal(await page.getByRole("button", { name: "Add regex-stop" }).count(), 0, "it is no stage");
   await page.getByRole("button", { name: "Add multiple-choice" }).click();
-  await page.getByText("needs to be configured").waitFor();
+  await page.getByText("fill in what is required first").waitFor();
   await page.getByRole("button", { name: "Edit as JSON" }).click();
   await page.getByLabel("Configuration").fill('{"choices": ["teal", "umber"]}');
-  await page.getByText("needs to be configured").waitFor({ state: "detached" });
+  await page.getByText("fill in what is required first").waitFor({ state: "detached" });
   await page.getByLabel("If it fails").selectOption("go on without it");
   assert.match(await ask(chat, "Which colour is it?"), /^(teal|umber)$/);
   const used = [{ name: "multiple-choice", config: { choices: ["teal", "umber"] }, on_error: "skip" }];
@@ -152,7 +152,7 @@ test("Chain: what a plugin lacks or where it cannot stand is said before the hos
   const { chat, page, requests } = opened;
   await page.getByText("so it must stand before Top-k, which drops tokens").waitFor();
   await page.getByText("This server has no plugin gone, so it is left out.").waitFor();
-  await page.getByText("needs to be configured").waitFor();
+  await page.getByText("fill in what is required first").waitFor();
   await chat.ask("Hello!");
   assert.match(await (await chat.finished()).innerText(), /phrases/);
   assert.deepEqual(requests[0]?.plugins, [{ name: "watermark", config: { key: 1 } }, "banned-phrases"]);
@@ -165,7 +165,7 @@ test("Chain: stop rules and templates are a list apart", { timeout }, async () =
   const opened = await open();
   const { chat, page, requests } = opened;
   await page.getByRole("heading", { name: "Templates and stop rules" }).click();
-  await page.getByRole("switch", { name: "Use regex-stop" }).check();
+  await page.getByRole("switch", { name: "Use regex-stop" }).click();
   await page.getByLabel("Pattern").fill("[.!]");
   assert.doesNotMatch(await ask(chat), /[.!]/);
   assert.deepEqual(requests[0], {

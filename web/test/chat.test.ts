@@ -173,7 +173,7 @@ test("Page: questions and answers have versions to walk between, and can be dele
   await page.getByText("3 of 3").waitFor();
   await page.getByText("written by you").waitFor();
   await chat.answers.last().getByRole("button", { name: "Continue" }).click();
-  await page.getByText("8 tokens").waitFor();
+  await page.getByText("8 tokens").waitFor({ state: "attached" });
   answer = await chat.finished();
   assert.match((await answer.locator(".prose").textContent()) ?? "", /^Once upon a \S/);
 
@@ -254,7 +254,7 @@ test("Page: what the host refuses is shown with what to do", { timeout: 3 * pati
   const chat = await ChatPage.open(browser, server.url, {}, withSettings({ sampling: { temperature: 1e9 } }));
   await chat.ask("Hello!");
   const answer = await chat.finished();
-  assert.match(await answer.innerText(), /Temperature[\s\S]*Change it in Settings[\s\S]*Try again/);
+  assert.match(await answer.innerText(), /Temperature[\s\S]*Open Settings[\s\S]*Try again/);
   await answer.getByRole("button", { name: "Try again" }).click();
   await chat.page.getByText("2 of 2").waitFor();
   assert.match(await (await chat.finished()).innerText(), /Temperature/);

@@ -53,7 +53,7 @@ test("Settings: they go into the request, count from the next answer on, and out
   await page.getByLabel("Stop strings").fill("\\n\\n");
   await page.getByLabel("Stop strings").press("Enter");
   await page.getByLabel("Stop strings").fill("END"); // kept when the field is left
-  await page.getByLabel("Keep how each token was chosen").check();
+  await page.getByLabel("Token record").check();
   await ask(chat, "Hello!");
   const want = {
     messages: [
@@ -72,7 +72,7 @@ test("Settings: they go into the request, count from the next answer on, and out
   await show(chat);
   assert.equal(await page.getByLabel("Temperature", { exact: true }).inputValue(), "0.5");
   await page.getByRole("button", { name: "Remove END" }).click();
-  await page.getByRole("button", { name: "Reset temperature" }).click();
+  await page.getByRole("button", { name: "Reset temperature" }).first().click();
   await ask(chat, "Again!");
   const { temperature: _, ...rest } = want;
   assert.deepEqual({ ...requests[1], messages: want.messages }, { ...rest, stop: ["\n\n"] });
@@ -89,7 +89,7 @@ test("Settings: they go into the request, count from the next answer on, and out
   await done(opened);
 });
 
-test("Settings: each chat has its own, and a new one begins with the last", { timeout }, async () => {
+test("Settings: each chat has its own, and a new one begins with the defaults", { timeout }, async () => {
   const opened = await open({ sampling: { max_tokens: 4 } });
   const { chat, page, requests } = opened;
   const limit = page.getByLabel("Length", { exact: true });
@@ -99,7 +99,7 @@ test("Settings: each chat has its own, and a new one begins with the last", { ti
   await limit.fill("6");
   await ask(chat, "Second chat");
   await page.getByRole("link", { name: "First chat" }).click();
-  await chat.answers.getByText("4 tokens").waitFor();
+  await chat.answers.getByText("4 tokens").waitFor({ state: "attached" });
   assert.equal(await limit.inputValue(), "4");
   await ask(chat, "Again");
   assert.deepEqual(
@@ -204,7 +204,7 @@ test("Settings: an answer is bound to a schema or an expression, and a mistake i
   assert.equal(await field.getAttribute("aria-invalid"), "true");
   await chat.ask("Hello!");
   await chat.answers.nth(1).getByText("json_schema cannot become a grammar").waitFor();
-  await chat.answers.nth(1).getByText("Change it in Settings").waitFor();
+  await chat.answers.nth(1).getByRole("button", { name: "Open Settings" }).waitFor();
   await page.getByRole("radio", { name: "Regular expression" }).check();
   await page.getByRole("textbox", { name: "Regular expression" }).fill("owl|frog");
   assert.match(await ask(chat, "Hello!"), /^(owl|frog)$/);
