@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// axe-core on every view of the page, in both colour schemes, on a desktop and on a phone.
+// axe-core on every view of the page, in both colour schemes and three sizes.
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -70,8 +70,9 @@ async function frogSentence(page: Page): Promise<string> {
 }
 
 async function openAdvanced(page: Page): Promise<void> {
-  const advanced = drawerOf(page).locator("details", { has: page.getByRole("heading", { name: "Advanced" }) }).first();
-  if ((await advanced.getAttribute("open")) === null) await advanced.getByRole("heading", { name: "Advanced" }).click();
+  const heading = page.getByRole("heading", { name: "Advanced" });
+  const advanced = drawerOf(page).locator("details", { has: heading }).first();
+  if ((await advanced.getAttribute("open")) === null) await heading.click();
 }
 
 /** Has an answer begin that does not end by itself, and sees it grow: short ones are there at once. */

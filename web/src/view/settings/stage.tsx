@@ -81,7 +81,11 @@ function MainValue({ parameter, stage }: { parameter: string; stage: string }) {
   return (
     <span class="main-value">
       <Reset name={parameter} />
-      <NumberInput name={parameter} id={id} label={label === stage ? `${label} in the chain` : `${stage}: ${label}`} />
+      <NumberInput
+        name={parameter}
+        id={id}
+        label={label === stage ? `${label} in the chain` : `${stage}: ${label}`}
+      />
       <span id={`${id}-help`} hidden>
         {helpOf(numberNamed(parameter))}
       </span>
