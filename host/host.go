@@ -52,8 +52,10 @@ type Host struct {
 	metrics  *telemetry.Server
 	traces   *telemetry.Traces // nil: none
 	files    *os.Root          // in the place of the page; nil: none
+	ui       fs.FS             // the files of the page; nil: none
 
 	handler  atomic.Pointer[http.Handler]
+	loaded   atomic.Uint32 // the bits of a float32: how much of the first model is loaded, from 0 to 1
 	accepts  atomic.Bool   // new requests are taken
 	requests inFlight      // those being answered, WebSockets too
 	held     inFlight      // what is to reach its client before the host ends
@@ -64,8 +66,8 @@ type Host struct {
 	finish   func() error // what Close does, once
 }
 
-// Open listens, loads the model and sets everything up. From the start /livez says 200 and everything else 503, until
-// Run takes requests. It stops soon after ctx is done.
+// Open listens, loads the model and sets everything up. From the start /livez and the page are there, and everything else
+// says 503, until Run takes requests. It stops soon after ctx is done.
 func Open(ctx context.Context, o Options) (*Host, error) {
 	h := &Host{config: o.Config, log: o.Log, ready: o.Ready, draining: make(chan struct{}), done: make(chan struct{}), served: make(chan error, 1)}
 	if h.log == nil {
@@ -81,6 +83,9 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	if h.listener, err = listen(ctx, o.Config.Server); err != nil {
 		return nil, err
 	}
+	if h.ui, err = h.page(o.UI); err != nil {
+		return nil, errors.Join(err, h.listener.Close())
+	}
 	h.serve()
 	h.warn()
 	if err = h.setUpAccess(ctx, o.Version); err != nil {
@@ -91,15 +96,11 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		return nil, errors.Join(err, h.Close())
 	}
 	h.metrics.PluginMemory(h.plugins.MemoryUse)
-	h.models = newModels(o.Config, h.log, h.plugins, o.Progress)
+	h.models = newModels(o.Config, h.log, h.plugins, h.noteProgress(o.Progress))
 	if err = h.openFirst(ctx); err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
-	ui, err := h.page(o.UI)
-	if err != nil {
-		return nil, errors.Join(err, h.Close())
-	}
-	h.handle(h.api(o, ui))
+	h.handle(h.api(o))
 	return h, nil
 }
 
@@ -118,7 +119,7 @@ func (h *Host) openFirst(ctx context.Context) error {
 	return nil
 }
 
-func (h *Host) api(o Options, ui fs.FS) http.Handler {
+func (h *Host) api(o Options) http.Handler {
 	s := o.Config.Server
 	var proxies []*net.IPNet
 	for _, text := range s.TrustedProxies {
@@ -133,7 +134,7 @@ func (h *Host) api(o Options, ui fs.FS) http.Handler {
 		ShareCache: s.CacheScope == "all", Proxies: proxies, Origins: s.CORSOrigins,
 		BodyLimit: s.BodyLimit, BodyMemory: s.BodyMemory, BodyTimeout: s.BodyTimeout, WriteTimeout: s.WriteTimeout,
 		ModuleLimit: int64(plugin.DefaultLimits().Module.ModuleBytes), Sinks: []func(operation.Record){h.metrics.Ended},
-		Prefix: s.APIPrefix, NoSlots: !s.SlotsRoute, Props: s.PropsRoute, UI: ui, OwnUI: s.UIDir != "", Metrics: h.metrics.Handler(h.models.metrics),
+		Prefix: s.APIPrefix, NoSlots: !s.SlotsRoute, Props: s.PropsRoute, UI: h.ui, OwnUI: s.UIDir != "", Metrics: h.metrics.Handler(h.models.metrics),
 		Ready: h.isReady, Draining: h.draining, Done: h.done, Hold: h.hold,
 	}
 	if h.models.recordings != nil {

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/coder/websocket"
 	"go.uber.org/goleak"
@@ -232,14 +233,27 @@ func TestOpen_Wrong(t *testing.T) {
 }
 
 func TestLoading_SaysSo(t *testing.T) {
+	page := fstest.MapFS{"index.html": {Data: []byte("<title>a page</title>")}, "assets/x.js": {Data: []byte("1")}}
 	for _, prefix := range []string{"", "/llm"} {
-		h := &Host{config: settings(t, map[string]any{"server.api_prefix": prefix})}
-		for path, want := range map[string]int{"/livez": 200, "/readyz": 503, "/health": 503, "/v1/models": 503} {
+		h := &Host{config: settings(t, map[string]any{"server.api_prefix": prefix}), ui: page}
+		h.noteProgress(nil)(0.25)
+		for path, want := range map[string]string{
+			"/livez": "ok", "/readyz": `"loading_model"`, "/health": `"loading_model"`, "/v1/models": `"progress":0.250`,
+			"/": "a page", "/assets/x.js": "1", "/assets/": `"loading_model"`, "/no.js": `"loading_model"`,
+		} {
 			w := httptest.NewRecorder()
 			h.stillLoading(w, httptest.NewRequest(http.MethodGet, prefix+path, nil))
-			if w.Code != want || (want == 503) != strings.Contains(w.Body.String(), `"loading_model"`) {
+			refused := strings.HasPrefix(want, `"`)
+			if refused != (w.Code == 503) || !strings.Contains(w.Body.String(), want) {
 				t.Errorf("%s%s: %d %s", prefix, path, w.Code, w.Body)
 			}
+			if path == "/" && !strings.Contains(w.Header().Get("Content-Security-Policy"), "default-src 'none'") {
+				t.Errorf("%s%s has the headers %v", prefix, path, w.Header())
+			}
+		}
+		w := httptest.NewRecorder()
+		if h.stillLoading(w, httptest.NewRequest(http.MethodPost, prefix+"/", nil)); w.Code != 503 {
+			t.Errorf("POST %s/: %d", prefix, w.Code)
 		}
 	}
 }

@@ -5,10 +5,15 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
+	"strings"
 	"time"
+
+	"github.com/penstock/penstock/host/api"
 )
 
 // Limits that are not configured. Answers have none: they take as long as they take.
@@ -58,16 +63,35 @@ func (h *Host) answer(w http.ResponseWriter, r *http.Request) {
 	(*h.handler.Load()).ServeHTTP(w, r)
 }
 
-// stillLoading answers while the model is loaded.
+// stillLoading answers while the model is loaded. The page is there already: it shows how far the model is, and goes on by itself.
 func (h *Host) stillLoading(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == h.config.Server.APIPrefix+"/livez" {
+	path, below := strings.CutPrefix(r.URL.Path, h.config.Server.APIPrefix)
+	if below && path == "/livez" {
 		_, _ = w.Write([]byte("ok\n")) // a client that has gone needs no answer
 		return
+	}
+	if reads := r.Method == http.MethodGet || r.Method == http.MethodHead; reads && below && h.ui != nil && strings.HasPrefix(path, "/") {
+		inner, u := *r, *r.URL
+		u.Path, inner.URL = path, &u
+		if api.ServePage(w, &inner, h.ui, h.config.Server.UIDir != "") {
+			return
+		}
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Retry-After", "1")
 	w.WriteHeader(http.StatusServiceUnavailable)
-	_, _ = w.Write([]byte(`{"error":{"code":"loading_model","message":"the model is being loaded","type":"unavailable_error","param":null}}` + "\n"))
+	_, _ = fmt.Fprintf(w, `{"error":{"code":"loading_model","message":"the model is being loaded","type":"unavailable_error","param":null,"progress":%.3f}}`+"\n",
+		math.Float32frombits(h.loaded.Load()))
+}
+
+// noteProgress keeps how far the first model is, for those who ask meanwhile.
+func (h *Host) noteProgress(tell func(done float32)) func(done float32) {
+	return func(done float32) {
+		h.loaded.Store(math.Float32bits(done))
+		if tell != nil {
+			tell(done)
+		}
+	}
 }
 
 // close ends all connections, those that take too long by force, and frees the model.

@@ -10,6 +10,8 @@ import (
 	"testing/fstest"
 
 	"github.com/coder/websocket"
+	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/host/serving/servingtest"
 )
 
 // Every route, the page and the WebSocket are below the prefix, and nothing is elsewhere.
@@ -104,5 +106,20 @@ func TestAPI_SlotsAndProps_Switched(t *testing.T) {
 	_, _, body = newRig(t, nil).call(http.MethodGet, "/props", "")
 	if !strings.Contains(body, `"endpoint_slots":true`) || !strings.Contains(body, `"endpoint_props":false`) {
 		t.Errorf("GET /props as usual: %s", body)
+	}
+}
+
+func TestAPI_Props_SaysWhereTheTemplateIsMissing(t *testing.T) {
+	for _, missing := range []bool{false, true} {
+		r := newRig(t, func(s *setup) {
+			s.wrap = func(one servingtest.OneModel) serving.Models {
+				one.Model.NoTemplate = missing
+				return one
+			}
+		})
+		_, _, body := r.call(http.MethodGet, "/props", "")
+		if strings.Contains(body, `"chat_template_fallback":"chatml"`) != missing {
+			t.Errorf("missing %t: %s", missing, body)
+		}
 	}
 }

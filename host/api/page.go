@@ -19,31 +19,39 @@ const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img
 // pageRoute takes what no other route does.
 const pageRoute = "/*"
 
-// page serves the UI's files. Those under assets/ have a hash in their names and may be kept for ever. Files of the operator's own may be
-// anything, in folders too, and say themselves what they need.
+// page serves the UI's files.
 func (s *service) page(c echo.Context) error {
-	name := strings.TrimPrefix(c.Request().URL.Path, "/")
-	if name == "" || s.OwnUI && strings.HasSuffix(name, "/") {
-		name += "index.html"
-	}
-	info, err := fs.Stat(s.UI, name)
-	if err == nil && info.IsDir() && s.OwnUI {
-		toFolder(c.Response(), c.Request())
-		return nil
-	}
-	if err != nil || info.IsDir() {
+	if !ServePage(c.Response(), c.Request(), s.UI, s.OwnUI) {
 		return absent(c)
 	}
-	if s.OwnUI {
-		c.Response().Header().Set(echo.HeaderCacheControl, "no-cache")
+	return nil
+}
+
+// ServePage sends the file of a page that the request's path names, and reports whether there is one. Files under assets/ have a hash in
+// their names and may be kept for ever. The operator's own files (own) may be anything, in folders too, and say themselves what they need.
+func ServePage(w http.ResponseWriter, r *http.Request, files fs.FS, own bool) bool {
+	name := strings.TrimPrefix(r.URL.Path, "/")
+	if name == "" || own && strings.HasSuffix(name, "/") {
+		name += "index.html"
+	}
+	info, err := fs.Stat(files, name)
+	if err == nil && info.IsDir() && own {
+		toFolder(w, r)
+		return true
+	}
+	if err != nil || info.IsDir() {
+		return false
+	}
+	if own {
+		w.Header().Set(echo.HeaderCacheControl, "no-cache")
 	} else {
-		setPageHeaders(c.Response().Header(), name)
+		setPageHeaders(w.Header(), name)
 	}
 	if path.Base(name) == "index.html" {
-		return serveFile(c, s.UI, name)
+		return serveFile(w, files, name)
 	}
-	http.ServeFileFS(c.Response(), c.Request(), s.UI, name)
-	return nil
+	http.ServeFileFS(w, r, files, name)
+	return true
 }
 
 func setPageHeaders(h http.Header, name string) {
@@ -56,11 +64,13 @@ func setPageHeaders(h http.Header, name string) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 }
 
-// serveFile sends a file as it is; http.ServeFileFS would redirect index.html to its folder.
-func serveFile(c echo.Context, files fs.FS, name string) error {
+// serveFile sends a page as it is; http.ServeFileFS would redirect index.html to its folder.
+func serveFile(w http.ResponseWriter, files fs.FS, name string) bool {
 	data, err := fs.ReadFile(files, name)
 	if err != nil {
-		return err
+		return false
 	}
-	return c.HTMLBlob(http.StatusOK, data)
+	w.Header().Set(echo.HeaderContentType, echo.MIMETextHTMLCharsetUTF8)
+	_, _ = w.Write(data) // a client that has gone needs no answer
+	return true
 }

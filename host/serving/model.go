@@ -78,6 +78,7 @@ type Info struct {
 	VocabType    int             // llama.cpp's number
 	ToolTemplate string          // its chat template for conversations with tools; empty if it has no other
 	TemplateCaps map[string]bool // what its chat template can do, by llama.cpp's names
+	NoTemplate   bool            // it brought no chat template and none is configured: ChatML is used
 	Ends         []int32         // the tokens that end an answer, in order
 	AddBOS       bool            // a prompt begins with the token BOSToken
 	BOSToken     int32           // -1: none

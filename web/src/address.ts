@@ -2,10 +2,10 @@
 import { effect, signal } from "@preact/signals";
 import type { App, View } from "./app.ts";
 
-/** What the part of the address behind # names: "#/chat/ID", "#/plugins", "#/live", or a new chat. */
+/** What the part of the address behind # names: "#/chat/ID", "#/models", "#/plugins", "#/live", or a new chat. */
 export function parseAddress(hash: string): { view: View; chat?: string } {
   const [, view, id] = /^#\/(\w+)(?:\/(\w+))?$/.exec(hash) ?? [];
-  if (view === "plugins" || view === "live") return { view };
+  if (view === "models" || view === "plugins" || view === "live") return { view };
   return view === "chat" && id !== undefined ? { view: "chat", chat: id } : { view: "chat" };
 }
 

@@ -1,28 +1,31 @@
 // SPDX-License-Identifier: MIT
-import { computed, type Signal, signal } from "@preact/signals";
+import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import { Answers } from "./chats/answering.ts";
 import { Chats } from "./chats/chats.ts";
 import type { Drafts } from "./chats/drafts.ts";
 import type { Message } from "./chats/message.ts";
+import { Queue } from "./chats/queue.ts";
 import type { Store } from "./chats/store.ts";
 import type { Tabs } from "./chats/tabs.ts";
 import { Connection } from "./host/connection.ts";
 import type { KeyKeeper } from "./host/key.ts";
 import type { GenerateRequest } from "./host/protocol.ts";
 import { remedy } from "./host/remedy.ts";
-import { type Plugin, type Props, Rest } from "./host/rest.ts";
+import { type Model, type Plugin, type Props, Rest } from "./host/rest.ts";
 import { Streams } from "./host/streams.ts";
+import { Progresses } from "./live/progress.ts";
+import { Watching } from "./live/watching.ts";
 import { request } from "./settings/request.ts";
 import type { Settings } from "./settings/settings.ts";
 import type { StartingSettings } from "./settings/starting.ts";
-import { sentence } from "./text/sentence.ts";
+import { sentence, withoutPaths } from "./text/sentence.ts";
 import { openTraces, Traces } from "./trace/traces.ts";
 import type { Layout } from "./view/layout.ts";
 
 /** What fills the page. */
-export type View = "chat" | "plugins" | "live";
+export type View = "chat" | "models" | "plugins" | "live";
 
 /** What stands beside the chat. */
 export type Drawer = { kind: "settings" } | { kind: "inspector"; message: string; token: number };
@@ -36,8 +39,11 @@ export interface Offer {
 
 /** The parts of the page, and what is known of the host. */
 export class App {
-  readonly models: Signal<readonly string[]> = signal([]);
-  readonly builtIn = signal(""); // the name of the small demonstration model, where it is served
+  readonly served: Signal<readonly Model[]> = signal([]); // as the host told it last
+  readonly models: ReadonlySignal<readonly string[]> = computed(() =>
+    this.served.value.map(({ name }) => name),
+  );
+  readonly builtIn = computed(() => this.served.value.find((model) => model.builtIn)?.name ?? ""); // the small demonstration model
   readonly plugins: Signal<readonly Plugin[]> = signal([]);
   readonly props: Signal<Props> = signal({ defaults: {}, template: {} }); // of the model that the host would use
   readonly view: Signal<View> = signal("chat");
@@ -45,11 +51,15 @@ export class App {
   readonly notice = signal(""); // what went wrong outside of any answer
   readonly sought: Signal<string | undefined> = signal(undefined); // the message of the chat to bring into sight
   readonly offer: Signal<Offer | undefined> = signal(undefined);
+  readonly beside: Signal<string | undefined> = signal(undefined); // the answer that is shown beside another version of it
   readonly rest: Rest;
   readonly connection: Connection;
   readonly answers: Answers;
   readonly chats: Chats;
   readonly traces: Traces;
+  readonly queue: Queue;
+  readonly watching: Watching;
+  readonly progresses: Progresses;
 
   constructor(
     readonly base: URL,
@@ -66,15 +76,21 @@ export class App {
       socket: () => this.rest.socket(this.answers.home),
     });
     const streams = new Streams(this.connection, (error) => {
-      this.notice.value = `${sentence(error.message)} ${remedy(error)}`.trim();
+      this.notice.value = `${withoutPaths(sentence(error.message))} ${remedy(error)}`.trim();
     });
     const online = computed(() => this.connection.status.value.kind === "online");
     this.answers = new Answers(streams, online, tabs);
+    this.watching = new Watching(this.connection);
+    const waits = computed(() =>
+      [...this.answers.running.value.values()].some((run) => run.message.value.answer?.phase === "waiting"),
+    );
+    this.progresses = new Progresses(this.connection, this.watching, waits);
     const around = {
       answers: this.answers,
       request: (settings: Settings, messages: readonly Message[]) => this.request(settings, messages),
     };
     this.chats = new Chats(store, around, starting, tabs);
+    this.queue = new Queue(drafts, this.chats);
     this.traces = new Traces(this.answers.running, openTraces);
     this.traces.follow(this.chats.list);
   }
@@ -86,6 +102,18 @@ export class App {
     return models.length > 1 && models[0] !== undefined ? { model: models[0] } : {};
   }
 
+  /** How many tokens a model can have in mind; undefined where that is not known, as of one that is not loaded. */
+  contextOf(model: string): number | undefined {
+    const { props, served } = this;
+    if (served.value.length < 2 || props.value.model === model) return props.value.context;
+    return served.value.find(({ name }) => name === model)?.context;
+  }
+
+  /** Asks the host anew which models it has, and which are loaded. */
+  async refreshModels(): Promise<void> {
+    this.served.value = await this.rest.models();
+  }
+
   /** What is sent to the host for an answer to messages. */
   request(settings: Settings, messages: readonly Message[]): GenerateRequest {
     const offered = new Set(this.plugins.value.map((plugin) => plugin.name));
@@ -95,8 +123,7 @@ export class App {
   /** Asks the host what it has. */
   private async look(): Promise<void> {
     const [models, plugins] = await Promise.all([this.rest.models(), this.rest.plugins()]);
-    this.models.value = models.map((model) => model.name);
-    this.builtIn.value = models.find((model) => model.builtIn)?.name ?? "";
+    this.served.value = models;
     this.plugins.value = plugins;
     this.rest.props().then(
       (props) => {

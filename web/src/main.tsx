@@ -47,7 +47,13 @@ render(
   document.body,
 );
 document.addEventListener("visibilitychange", () => app.chats.flush());
+window.addEventListener("beforeunload", () => {
+  app.connection.leave(true);
+  setTimeout(() => app.connection.leave(false), 2000); // the page stays after all, as with a download
+});
+window.addEventListener("pageshow", ({ persisted }) => persisted && app.connection.leave(false));
 window.addEventListener("pagehide", () => {
+  app.connection.leave(true);
   app.traces.flush();
   app.answers.leave();
   app.chats.flush();

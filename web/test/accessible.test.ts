@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 
-// axe-core on every view of the page, in both colour schemes, on a desktop and on a phone.
+// axe-core on every view of the page, in both colour schemes and three sizes.
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { AxeResults } from "axe-core";
-import type { Browser, BrowserContextOptions } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { ChatPage, launch, patience, withSettings } from "./browser.ts";
+import { looks } from "./looks.ts";
 import { hooks, pluginModule, told } from "./module.ts";
 import { Server } from "./server.ts";
 import { examplePlugins } from "./wasm.ts";
@@ -32,15 +33,6 @@ after(async () => {
   plugins?.remove();
 });
 
-const phone = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true };
-const desktop = { viewport: { width: 1280, height: 800 } };
-const looks: Record<string, BrowserContextOptions> = {
-  "light, desktop": { ...desktop, colorScheme: "light" },
-  "dark, desktop": { ...desktop, colorScheme: "dark" },
-  "light, phone": { ...phone, colorScheme: "light" },
-  "dark, phone": { ...phone, colorScheme: "dark" },
-};
-
 /** The way to each view, one after the other in the same chat. */
 const views: Record<string, (chat: ChatPage) => Promise<unknown>> = {
   welcome: (chat) => chat.online(),
@@ -62,7 +54,15 @@ const views: Record<string, (chat: ChatPage) => Promise<unknown>> = {
   settings: async (chat) => {
     await chat.page.getByRole("button", { name: "Close Inspector" }).click();
     await chat.page.getByRole("button", { name: "Settings", exact: true }).click();
-    await chat.page.getByLabel("System prompt").waitFor();
+    await chat.page.getByLabel("Instructions").waitFor();
+  },
+  advanced: async (chat) => {
+    await chat.page.getByRole("heading", { name: "Advanced" }).click();
+    await chat.page.getByRole("heading", { name: "Sampler chain" }).waitFor();
+  },
+  models: async (chat) => {
+    await chat.page.goto(`${server.url}/#/models`);
+    await chat.page.getByText("A question loads").waitFor();
   },
   plugins: async (chat) => {
     await chat.page.goto(`${server.url}/#/plugins`);
@@ -70,7 +70,7 @@ const views: Record<string, (chat: ChatPage) => Promise<unknown>> = {
   },
   live: async (chat) => {
     await chat.page.goto(`${server.url}/#/live`);
-    await chat.page.getByText("Slots").first().waitFor();
+    await chat.page.getByText("Places").first().waitFor();
   },
 };
 

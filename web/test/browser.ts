@@ -10,7 +10,8 @@ const candidates = [
   "/usr/bin/chromium-browser",
   "/usr/bin/google-chrome",
 ];
-export const patience = 120_000; // milliseconds; the machine may be busy with other tests
+/** Milliseconds; the machine may be busy with other tests. Who writes a test may want to see it fail sooner. */
+export const patience = Number(process.env.TEST_PATIENCE ?? 120_000);
 
 /** Debian's Chromium; Playwright's own browsers are not downloaded. It gets a fresh profile. */
 export async function launch(): Promise<Browser> {
@@ -34,6 +35,11 @@ export async function launch(): Promise<Browser> {
 
 /** Finds the last message, once it has ended and is drawn. */
 export const ended = '.message:last-child[data-phase="done"]:not(:has([aria-busy="true"]))';
+
+/** All that a message says, its folded parts too. */
+export async function words(message: Locator): Promise<string> {
+  return (await message.textContent()) ?? "";
+}
 
 /** Lets new chats begin with these settings, as if a person had chosen them. For ChatPage.open's prepare. */
 export function withSettings(settings: Partial<Settings>): (page: Page) => Promise<unknown> {
@@ -121,7 +127,9 @@ export class ChatPage {
   async ask(text: string): Promise<void> {
     await this.online();
     await this.question.fill(text);
-    await this.question.press("Enter");
+    const breaks = (await this.question.getAttribute("enterkeyhint")) === "enter"; // on a phone
+    if (breaks) await this.send.tap();
+    else await this.question.press("Enter");
   }
 
   /** The last answer, once it has ended and is drawn. */

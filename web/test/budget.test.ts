@@ -10,6 +10,7 @@ import { type PlayedStream, play } from "./play.ts";
 import { Server } from "./server.ts";
 
 const firstLoad = 100 * 1024; // bytes, compressed
+const fonts = 30 * 1024; // bytes that come after the first paint
 const rate = 100; // tokens a second
 const seconds = 4;
 // Both in drawings of the whole answer, of which this browser's main thread tells how long they take on this machine.
@@ -41,12 +42,29 @@ test("Page: the first load is small and comes from the host alone", { timeout: 2
   const strangers = urls.filter((url) => !url.startsWith(`${server.url}/`));
   assert.deepEqual(strangers, []);
   let bytes = 0;
-  for (const url of urls.filter((url) => !url.includes("/v1/"))) {
+  for (const url of urls.filter((url) => !/\/v1\/|\.woff2$/.test(url))) {
     const body = Buffer.from(await (await fetch(url)).arrayBuffer());
     bytes += gzipSync(body).length;
   }
   assert.ok(bytes > 10_000, `the first load was not seen: ${urls.join(" ")}`);
   assert.ok(bytes <= firstLoad, `the first load is ${bytes} bytes, ${firstLoad} are allowed`);
+  await chat.page.evaluate(() => document.fonts.ready.then((loaded) => loaded.size));
+  await chat.page.waitForFunction(() => document.fonts.check("16px Geist"));
+  const later = urls.filter((url) => url.endsWith(".woff2"));
+  assert.equal(later.length, 1, `fonts: ${later.join(" ")}`);
+  const font = (await (await fetch(later[0] ?? "")).arrayBuffer()).byteLength;
+  assert.ok(font > 1000 && font <= fonts, `the font is ${font} bytes, ${fonts} are allowed`);
+  const widths = await chat.page.evaluate(() => {
+    const line = document.createElement("span");
+    line.style.font = "16px Geist";
+    line.style.fontVariantNumeric = "tabular-nums";
+    document.body.append(line);
+    return ["1111", "0000"].map((figures) => {
+      line.textContent = figures;
+      return line.getBoundingClientRect().width;
+    });
+  });
+  assert.equal(widths[0], widths[1], "figures are as wide as each other");
   await chat.close();
 });
 

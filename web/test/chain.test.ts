@@ -11,7 +11,7 @@ import { ask, done, openSettings, show } from "./settings.ts";
 import { examplePlugins } from "./wasm.ts";
 
 const timeout = 4 * patience;
-const usual = ["Penalties", "DRY", "Top-nσ", "Top-K", "Typical-P", "Top-P", "Min-P", "XTC", "Temperature"];
+const usual = ["Penalties", "DRY", "Top-nσ", "Top-k", "Typical-p", "Top-p", "Min-p", "XTC", "Temperature"];
 
 let browser: Browser;
 let server: Server;
@@ -41,7 +41,7 @@ function stages(chat: ChatPage): Promise<string[]> {
 
 test("Chain: stages are dragged with the mouse, and put back with Escape", { timeout }, async () => {
   // High enough for the whole chain: near the ends of what is seen, dragging scrolls.
-  const opened = await open({ sampling: { max_tokens: 8 } }, { viewport: { width: 1280, height: 1300 } });
+  const opened = await open({ sampling: { max_tokens: 8 } }, { viewport: { width: 1280, height: 1800 } });
   const { chat, page, requests } = opened;
   assert.deepEqual(await stages(chat), usual);
   const grip = (name: string) => page.getByRole("button", { name: `Move ${name}`, exact: true });
@@ -52,15 +52,15 @@ test("Chain: stages are dragged with the mouse, and put back with Escape", { tim
     await page.mouse.move(target.x, target.y - 5, { steps: 4 });
     await page.locator('.stages > li[data-dragged="true"]').waitFor();
   };
-  await drag("Top-K", "Penalties");
+  await drag("Top-k", "Penalties");
   await page.mouse.up();
   await page
     .getByRole("status")
-    .filter({ hasText: "Top-K is now stage 1 of 9" })
+    .filter({ hasText: "Top-k is now stage 1 of 9" })
     .waitFor({ state: "attached" });
-  const moved = ["Top-K", ...usual.filter((name) => name !== "Top-K")];
+  const moved = ["Top-k", ...usual.filter((name) => name !== "Top-k")];
   assert.deepEqual(await stages(chat), moved);
-  await drag("DRY", "Top-K");
+  await drag("DRY", "Top-k");
   await page.keyboard.press("Escape");
   await page.locator('.stages[data-dragging="false"]').waitFor();
   await page.mouse.up();
@@ -92,15 +92,15 @@ test("Chain: stages are moved, switched off, taken out and added with the keyboa
     .filter({ hasText: "Temperature is now stage 7 of 9" })
     .waitFor({ state: "attached" });
   assert.ok(await grip.evaluate((element) => element === document.activeElement), "the focus was lost");
-  await page.getByRole("button", { name: /^Min-P/ }).focus();
+  await page.getByRole("button", { name: /^Min-p/ }).focus();
   await page.keyboard.press("Alt+ArrowUp");
-  assert.deepEqual((await stages(chat)).slice(5), ["Top-P", "Min-P", "Temperature", "XTC"]);
-  await page.getByRole("switch", { name: "Use Top-P" }).press("Space");
+  assert.deepEqual((await stages(chat)).slice(5), ["Top-p", "Min-p", "Temperature", "XTC"]);
+  await page.getByRole("switch", { name: "Use Top-p" }).press("Space");
   await page.getByRole("button", { name: /^DRY/ }).press("Enter");
   await page.getByRole("button", { name: "Remove DRY" }).press("Enter");
   await page.getByRole("button", { name: "Add a stage" }).press("Enter");
-  await page.getByRole("button", { name: "Add Adaptive-P" }).press("Enter");
-  await page.getByLabel("Adaptive-P: Target").fill("0.4");
+  await page.getByRole("button", { name: "Add Adaptive-p" }).press("Enter");
+  await page.getByLabel("Adaptive-p: Target").fill("0.4");
   await ask(chat);
   assert.deepEqual(requests[0], {
     messages: [{ role: "user", content: "Tell me a story about a frog." }],
@@ -111,7 +111,7 @@ test("Chain: stages are moved, switched off, taken out and added with the keyboa
   await page.reload();
   await chat.online();
   await show(chat);
-  await page.locator('.stage[data-off="true"]', { hasText: "Top-P" }).waitFor();
+  await page.locator('.stage[data-off="true"]', { hasText: "Top-p" }).waitFor();
   await done(opened);
 });
 
@@ -121,10 +121,10 @@ test("Chain: a plugin as a stage decides the answer, and can be switched off", {
   await page.getByRole("button", { name: "Add a stage" }).click();
   assert.equal(await page.getByRole("button", { name: "Add regex-stop" }).count(), 0, "it is no stage");
   await page.getByRole("button", { name: "Add multiple-choice" }).click();
-  await page.getByText("needs to be configured").waitFor();
+  await page.getByText("fill in what is required first").waitFor();
   await page.getByRole("button", { name: "Edit as JSON" }).click();
   await page.getByLabel("Configuration").fill('{"choices": ["teal", "umber"]}');
-  await page.getByText("needs to be configured").waitFor({ state: "detached" });
+  await page.getByText("fill in what is required first").waitFor({ state: "detached" });
   await page.getByLabel("If it fails").selectOption("go on without it");
   assert.match(await ask(chat, "Which colour is it?"), /^(teal|umber)$/);
   const used = [{ name: "multiple-choice", config: { choices: ["teal", "umber"] }, on_error: "skip" }];
@@ -150,9 +150,9 @@ test("Chain: what a plugin lacks or where it cannot stand is said before the hos
     plugins: [{ name: "watermark", config: { key: 1 } }, { name: "gone" }, { name: "banned-phrases" }],
   });
   const { chat, page, requests } = opened;
-  await page.getByText("so it must stand before Top-K, which drops tokens").waitFor();
+  await page.getByText("so it must stand before Top-k, which drops tokens").waitFor();
   await page.getByText("This server has no plugin gone, so it is left out.").waitFor();
-  await page.getByText("needs to be configured").waitFor();
+  await page.getByText("fill in what is required first").waitFor();
   await chat.ask("Hello!");
   assert.match(await (await chat.finished()).innerText(), /phrases/);
   assert.deepEqual(requests[0]?.plugins, [{ name: "watermark", config: { key: 1 } }, "banned-phrases"]);
@@ -165,7 +165,7 @@ test("Chain: stop rules and templates are a list apart", { timeout }, async () =
   const opened = await open();
   const { chat, page, requests } = opened;
   await page.getByRole("heading", { name: "Templates and stop rules" }).click();
-  await page.getByRole("switch", { name: "Use regex-stop" }).check();
+  await page.getByRole("switch", { name: "Use regex-stop" }).click();
   await page.getByLabel("Pattern").fill("[.!]");
   assert.doesNotMatch(await ask(chat), /[.!]/);
   assert.deepEqual(requests[0], {

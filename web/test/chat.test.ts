@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser } from "playwright-core";
-import { ChatPage, launch, long, patience, stored, withSettings } from "./browser.ts";
+import { ChatPage, launch, long, patience, stored, withSettings, words } from "./browser.ts";
 import { Server } from "./server.ts";
 
 const endless = 60_000; // tokens, which take many seconds
@@ -35,10 +35,10 @@ test("Page: an answer arrives token by token", { timeout: 3 * patience }, async 
     "the answer shrank while it grew",
   );
   assert.match(
-    await answer.innerText(),
+    await words(answer),
     /900 tokens · [\d.,]+ tokens\/s · first after [\d.]+ m?s · cut at the token limit/,
   );
-  assert.match(await answer.innerText(), /\d %/, "it does not say how full the context is");
+  assert.match(await words(answer), /\d %/, "it does not say how full the context is");
   assert.deepEqual(chat.complaints, []);
   await chat.close();
 });
@@ -48,7 +48,7 @@ test("Page: a story ends by itself and can be told again", { timeout: 3 * patien
   await chat.online();
   await chat.page.getByRole("button", { name: "Tell me a story about a frog." }).click();
   const answer = await chat.finished();
-  assert.match(await answer.innerText(), /frog[\s\S]*\d+ tokens/);
+  assert.match(await words(answer), /frog[\s\S]*\d+ tokens/);
   await answer.getByRole("button", { name: "Regenerate" }).click();
   await chat.finished();
   assert.equal(await chat.answers.count(), 1);
@@ -66,7 +66,7 @@ for (const [name, stop] of [
     await chat.growing(3);
     await stop(chat);
     const answer = await chat.finished();
-    const facts = await answer.innerText();
+    const facts = await words(answer);
     assert.match(facts, /stopped/);
     const tokens = Number(/([\d,]+) tokens? ·/.exec(facts)?.[1]?.replaceAll(",", ""));
     assert.ok(tokens > 0 && tokens < endless, `the host made ${tokens} tokens`);
@@ -98,7 +98,7 @@ test("Page: a new chat leaves the answers of others running, and each chat its d
   await chat.stop.waitFor();
   assert.equal(await chat.question.inputValue(), "for later");
   await chat.stop.click();
-  assert.match(await (await chat.finished()).innerText(), /stopped/);
+  assert.match(await words(await chat.finished()), /stopped/);
   await server.runs(0);
   assert.deepEqual(chat.complaints, []);
   await chat.close();
@@ -173,7 +173,7 @@ test("Page: questions and answers have versions to walk between, and can be dele
   await page.getByText("3 of 3").waitFor();
   await page.getByText("written by you").waitFor();
   await chat.answers.last().getByRole("button", { name: "Continue" }).click();
-  await page.getByText("8 tokens").waitFor();
+  await page.getByText("8 tokens").waitFor({ state: "attached" });
   answer = await chat.finished();
   assert.match((await answer.locator(".prose").textContent()) ?? "", /^Once upon a \S/);
 
@@ -245,7 +245,7 @@ test("Page: two pages are answered at the same time", { timeout: 3 * patience },
   await server.runs(2);
   for (const chat of pages) {
     await chat.stop.click();
-    assert.match(await (await chat.finished()).innerText(), /stopped/);
+    assert.match(await words(await chat.finished()), /stopped/);
     await chat.close();
   }
 });
@@ -254,7 +254,7 @@ test("Page: what the host refuses is shown with what to do", { timeout: 3 * pati
   const chat = await ChatPage.open(browser, server.url, {}, withSettings({ sampling: { temperature: 1e9 } }));
   await chat.ask("Hello!");
   const answer = await chat.finished();
-  assert.match(await answer.innerText(), /Temperature[\s\S]*Change it in Settings[\s\S]*Try again/);
+  assert.match(await answer.innerText(), /Temperature[\s\S]*Open Settings[\s\S]*Try again/);
   await answer.getByRole("button", { name: "Try again" }).click();
   await chat.page.getByText("2 of 2").waitFor();
   assert.match(await (await chat.finished()).innerText(), /Temperature/);

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { Browser } from "playwright-core";
-import { ChatPage, launch, patience, withSettings } from "./browser.ts";
+import { ChatPage, launch, patience, withSettings, words } from "./browser.ts";
 import { writeModel } from "./model.ts";
 import { Server } from "./server.ts";
 
@@ -66,7 +66,7 @@ test("Page: with several models a chat has one of them", options, async (t) => {
   t.after(() => server.stop());
   const chat = await ChatPage.open(browser, server.url, {}, short);
   await chat.ask("Hello!"); // without choosing
-  assert.match(await (await chat.finished()).innerText(), /\d+ tokens?/);
+  assert.match(await words(await chat.finished()), /\d+ tokens?/);
   await chat.page.getByRole("combobox", { name: "Model" }).selectOption("pear");
   const asked = chat.page.waitForResponse(/v1\/models/);
   await chat.page.reload();

@@ -71,7 +71,7 @@ test("Form: keeps to the schema, and can be left for JSON", { timeout: 3 * patie
   await plugin.getByRole("textbox", { name: "Phrases 2" }).fill("toad");
   await plugin.getByRole("button", { name: "Move Phrases 2 up" }).click();
   assert.equal(await entry.inputValue(), "toad");
-  await plugin.getByRole("checkbox", { name: "Ignore case" }).uncheck();
+  await plugin.getByRole("switch", { name: "Ignore case" }).uncheck();
 
   await plugin.getByRole("button", { name: "Edit as JSON" }).click();
   const json = plugin.getByRole("textbox", { name: "Configuration" });
@@ -106,7 +106,7 @@ test("Form: asks for values of every kind, and what it makes the host takes", {
   await count.fill("2");
   await plugin.getByRole("button", { name: "Add to Rules" }).click();
   await plugin.getByRole("textbox", { name: "Rules 1: Word" }).fill("frog");
-  await plugin.getByRole("checkbox", { name: "Rules 1: Strict" }).check();
+  await plugin.getByRole("switch", { name: "Rules 1: Strict" }).check();
   await plugin.getByRole("textbox", { name: "Limits: Tokens" }).fill("7");
   await plugin.getByRole("button", { name: "Set Spare" }).click();
   await plugin.getByRole("textbox", { name: "Spare: Tokens" }).fill("8");

@@ -89,7 +89,7 @@ test("Inspector: a stranger sees why a word changed", { timeout: 3 * patience },
   // The table: the frog was likeliest, and cut before the first stage; the other word was chosen in the end.
   const columns = await detail.getByRole("columnheader").allInnerTexts();
   assert.match(columns[1] ?? "", /^model\s+1,536 left/);
-  assert.match(columns[2] ?? "", /^prepare\s+1,535 left\s+[\d.]+ .s · [\d.]+ %/);
+  assert.match(columns[2] ?? "", /^plugins' rules\s+1,535 left\s+[\d.]+ .s · [\d.]+ %/);
   assert.match(columns.at(-1) ?? "", /^greedy\s+1 left/);
   const frog = detail.getByRole("row", { name: /^␣frog/ });
   assert.match((await frog.getByRole("cell").allInnerTexts()).slice(0, 2).join("|"), /\d+ %\s*\|\s*cut/);
@@ -146,7 +146,7 @@ test("Inspector: the keyboard steps through, colours change, and the token is ma
   await page.getByRole("radio", { name: "Probability" }).check({ force: true });
   assert.match(await legend.innerText(), /90 % or more/);
   await page.getByRole("radio", { name: "Stage" }).check({ force: true });
-  assert.match(await legend.innerText(), /prepare/);
+  assert.match(await legend.innerText(), /plugins' rules/);
   assert.deepEqual(chat.complaints, []);
   await chat.close();
 });
@@ -194,14 +194,14 @@ test("Inspector: an answer without a trace is written again with one, the same",
   const chat = await inspected({ sampling: { temperature: 1 } });
   const { page } = chat;
   const text = await chat.answers.last().locator(".prose").innerText();
-  await page.getByText("This answer has no trace.").waitFor();
-  await page.getByRole("button", { name: "Answer again with a trace" }).click();
+  await page.getByText("This answer has no token record.").waitFor();
+  await page.getByRole("button", { name: "Answer again with a token record" }).click();
   await optionsOf(page).first().waitFor();
   assert.equal(await (await chat.finished()).locator(".prose").innerText(), text);
   await page.getByText("The answer in numbers").click();
   await page
     .getByRole("definition")
-    .filter({ hasText: /top_k → .* → dist/ })
+    .filter({ hasText: /Top-k → .* → random draw/ })
     .waitFor();
   await page.getByRole("table", { name: "Time for a token, on average" }).waitFor();
   assert.deepEqual(chat.complaints, []);

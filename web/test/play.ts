@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: MIT
 import type { Page, WebSocketRoute } from "playwright-core";
-import type { EndFrame, GenerateRequest, HostFrame, PartsFrame, TokenTrace } from "../src/host/protocol.ts";
+import type {
+  ClientFrame,
+  EndFrame,
+  GenerateRequest,
+  HostFrame,
+  PartsFrame,
+  TokenTrace,
+} from "../src/host/protocol.ts";
 
 /** A stream of the page that the test answers instead of the host. */
 export class PlayedStream {
@@ -8,7 +15,7 @@ export class PlayedStream {
 
   constructor(
     private readonly socket: WebSocketRoute,
-    private readonly id: string,
+    readonly id: string,
     readonly request: GenerateRequest,
   ) {}
 
@@ -40,13 +47,18 @@ export class PlayedStream {
 
 /**
  * Answers the page's WebSocket in the host's place, for what no host does on request: a text of our choice,
- * frames that make no sense, a pace of our own. Everything else on the page still comes from the host.
+ * frames that make no sense, a pace of our own. other gets the frames that
+ * ask for no answer. Everything else on the page still comes from the host.
  */
-export async function play(page: Page, answer: (stream: PlayedStream) => void): Promise<void> {
+export async function play(
+  page: Page,
+  answer: (stream: PlayedStream) => void,
+  other: (frame: ClientFrame) => void = () => {},
+): Promise<void> {
   await page.routeWebSocket(/\/v1\/ws$/, (socket) => {
     socket.onMessage((data) => {
       const frame = JSON.parse(String(data));
-      if (frame.type !== "generate") return;
+      if (frame.type !== "generate") return other(frame);
       const stream = new PlayedStream(socket, frame.id, frame.request);
       stream.started();
       answer(stream);

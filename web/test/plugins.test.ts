@@ -56,7 +56,7 @@ test("Plugins: each is listed with what it does, and files that are none with th
   const text = await banned.innerText();
   assert.match(text, /1\.0\.0/);
   assert.match(text, /Keeps phrases out of the answer/);
-  assert.match(text, /Constraint\s+After each token/);
+  assert.match(text, /Constraint\s+Token watcher/);
   assert.match(text, /may take back 32 tokens.*banned-phrases\.wasm · \d+ kB · sha256 [0-9a-f]{12}/);
   assert.match(await card(page, "llama3").innerText(), /Template/);
 
@@ -180,7 +180,7 @@ test("Plugins: one's own is dropped in, set, switched on, and changes the answer
   const plugin = await unfold(page, name);
   const here = plugin.getByRole("switch", { name: "Use in this chat" });
   assert.equal(await here.isDisabled(), true, "it can be switched on without what it needs");
-  await plugin.getByText("First complete the configuration. choices: It is needed.").waitFor();
+  await plugin.getByText("First complete the configuration. Add at least one choice.").waitFor();
   for (const choice of ["teal", "umber"]) {
     await plugin.getByRole("button", { name: "Add to Choices" }).click();
     await page.keyboard.type(choice); // the new entry has the focus

@@ -48,7 +48,7 @@ export const scenes: Record<string, Scene> = {
     async play(chat) {
       await ask(chat, story);
       await chat.page.getByRole("button", { name: "Settings" }).click();
-      await chat.page.getByRole("list", { name: "Stages" }).waitFor();
+      await chat.page.getByLabel("Instructions").waitFor();
     },
   },
   inspector: {

@@ -46,14 +46,14 @@ test("Settings: they go into the request, count from the next answer on, and out
 }, async () => {
   const opened = await open();
   const { chat, page, requests } = opened;
-  await page.getByLabel("System prompt").fill("Be brief.");
+  await page.getByLabel("Instructions").fill("Be brief.");
   await page.getByLabel("Temperature", { exact: true }).fill("0,5");
-  await page.getByLabel("Max tokens", { exact: true }).fill("24");
+  await page.getByLabel("Length", { exact: true }).fill("24");
   await page.getByLabel("Seed", { exact: true }).fill("7");
   await page.getByLabel("Stop strings").fill("\\n\\n");
   await page.getByLabel("Stop strings").press("Enter");
   await page.getByLabel("Stop strings").fill("END"); // kept when the field is left
-  await page.getByLabel("Keep how each token was chosen").check();
+  await page.getByLabel("Token record").check();
   await ask(chat, "Hello!");
   const want = {
     messages: [
@@ -72,16 +72,16 @@ test("Settings: they go into the request, count from the next answer on, and out
   await show(chat);
   assert.equal(await page.getByLabel("Temperature", { exact: true }).inputValue(), "0.5");
   await page.getByRole("button", { name: "Remove END" }).click();
-  await page.getByRole("button", { name: "Reset temperature" }).click();
+  await page.getByRole("button", { name: "Reset temperature" }).first().click();
   await ask(chat, "Again!");
   const { temperature: _, ...rest } = want;
   assert.deepEqual({ ...requests[1], messages: want.messages }, { ...rest, stop: ["\n\n"] });
   await page.getByLabel("Temperature", { exact: true }).fill("nonsense");
   await page.getByRole("button", { name: "Back to defaults" }).click();
   await holds(page.getByLabel("Temperature", { exact: true }), "");
-  await holds(page.getByLabel("Max tokens", { exact: true }), "");
+  await holds(page.getByLabel("Length", { exact: true }), "");
   await page.getByRole("button", { name: "Undo" }).click();
-  await holds(page.getByLabel("Max tokens", { exact: true }), "24");
+  await holds(page.getByLabel("Length", { exact: true }), "24");
   await page.getByRole("button", { name: "Back to defaults" }).click();
   await page.getByRole("button", { name: "New chat" }).first().click();
   await ask(chat, "Hello!");
@@ -89,17 +89,17 @@ test("Settings: they go into the request, count from the next answer on, and out
   await done(opened);
 });
 
-test("Settings: each chat has its own, and a new one begins with the last", { timeout }, async () => {
+test("Settings: each chat has its own, and a new one begins with the defaults", { timeout }, async () => {
   const opened = await open({ sampling: { max_tokens: 4 } });
   const { chat, page, requests } = opened;
-  const limit = page.getByLabel("Max tokens", { exact: true });
+  const limit = page.getByLabel("Length", { exact: true });
   await ask(chat, "First chat");
   await page.getByRole("button", { name: "New chat" }).first().click();
   assert.equal(await limit.inputValue(), "4");
   await limit.fill("6");
   await ask(chat, "Second chat");
   await page.getByRole("link", { name: "First chat" }).click();
-  await chat.answers.getByText("4 tokens").waitFor();
+  await chat.answers.getByText("4 tokens").waitFor({ state: "attached" });
   assert.equal(await limit.inputValue(), "4");
   await ask(chat, "Again");
   assert.deepEqual(
@@ -117,7 +117,7 @@ test("Settings: the host tells its defaults, and a wrong number is marked and no
   const temperature = page.getByLabel("Temperature", { exact: true });
   await page.locator('input[placeholder="0.8"]').waitFor();
   assert.equal(await temperature.getAttribute("placeholder"), "0.8");
-  assert.equal(await page.getByLabel("Top-K: Keep at most").getAttribute("placeholder"), "40");
+  assert.equal(await page.getByLabel("Top-k: Keep at most").getAttribute("placeholder"), "40");
   for (const wrong of ["200", "hot", "-1"]) {
     await temperature.fill(wrong);
     await page.getByText("It must be a number from 0 to 100. Until then it is not sent.").waitFor();
@@ -143,14 +143,14 @@ test("Settings: presets are set, saved, overwritten, renamed, exported, deleted 
   const pressed = async (name: string) =>
     assert.equal(await pill(name).getAttribute("aria-pressed"), "true", name);
   await pressed("Balanced");
-  await page.getByLabel("Max tokens", { exact: true }).fill("8");
+  await page.getByLabel("Length", { exact: true }).fill("8");
   await pressed("Balanced"); // it decides about the chain alone
   await pill("Precise").click();
   await pressed("Precise");
   assert.equal(await ask(chat), await ask(chat));
   assert.deepEqual([requests[0]?.temperature, requests[0]?.max_tokens], [0, 8]);
 
-  await page.getByLabel("System prompt").fill("Be brief.");
+  await page.getByLabel("Instructions").fill("Be brief.");
   await page.getByRole("button", { name: "Save…" }).click();
   await page.getByLabel("Name of the preset").fill("Precise");
   await page.getByRole("button", { name: "Save", exact: true }).click();
@@ -174,7 +174,7 @@ test("Settings: presets are set, saved, overwritten, renamed, exported, deleted 
   await page.locator(".settings").getByRole("button", { name: "Delete", exact: true }).click();
   await pill("Ours").waitFor({ state: "detached" });
   await pill("Balanced").click();
-  await page.getByLabel("System prompt").fill("");
+  await page.getByLabel("Instructions").fill("");
   await page.getByLabel("File with presets").setInputFiles({
     name: "odd.json",
     mimeType: "application/json",
@@ -183,7 +183,7 @@ test("Settings: presets are set, saved, overwritten, renamed, exported, deleted 
   await page.getByText("There are no presets in this file.").waitFor();
   await page.getByLabel("File with presets").setInputFiles(file);
   await pill("Ours").click();
-  assert.equal(await page.getByLabel("System prompt").inputValue(), "Be brief.");
+  assert.equal(await page.getByLabel("Instructions").inputValue(), "Be brief.");
   assert.equal(await page.getByLabel("Seed", { exact: true }).inputValue(), "5");
   await done(opened);
 });
@@ -204,7 +204,7 @@ test("Settings: an answer is bound to a schema or an expression, and a mistake i
   assert.equal(await field.getAttribute("aria-invalid"), "true");
   await chat.ask("Hello!");
   await chat.answers.nth(1).getByText("json_schema cannot become a grammar").waitFor();
-  await chat.answers.nth(1).getByText("Change it in Settings").waitFor();
+  await chat.answers.nth(1).getByRole("button", { name: "Open Settings" }).waitFor();
   await page.getByRole("radio", { name: "Regular expression" }).check();
   await page.getByRole("textbox", { name: "Regular expression" }).fill("owl|frog");
   assert.match(await ask(chat, "Hello!"), /^(owl|frog)$/);
@@ -232,7 +232,7 @@ test("Settings: the copied curl command sends what the page would", { timeout },
   const opened = await open(settings, { permissions: ["clipboard-read", "clipboard-write"] });
   const { chat, page, requests } = opened;
   const answer = await ask(chat, "Who's there?");
-  await page.getByRole("heading", { name: "As a request" }).click();
+  await page.getByRole("heading", { name: "Use it in a program" }).click();
   await page.getByRole("button", { name: "Copy the request" }).click();
   await page.getByRole("button", { name: "Copied" }).waitFor();
   const command = await page.evaluate(() => navigator.clipboard.readText());
@@ -253,7 +253,7 @@ test("Settings: a key is never written into the command", { timeout }, async () 
   );
   await chat.online();
   await show(chat);
-  await chat.page.getByRole("heading", { name: "As a request" }).click();
+  await chat.page.getByRole("heading", { name: "Use it in a program" }).click();
   const command = await chat.page.getByLabel("The request").inputValue();
   assert.match(command, /-H "Authorization: Bearer \$PENSTOCK_API_KEY"/);
   assert.doesNotMatch(command, /secret/);
@@ -286,7 +286,7 @@ test("Settings: they fit a phone", { timeout }, async () => {
   const { page } = opened;
   await page.getByRole("button", { name: /^banned-phrases/ }).tap();
   await page.getByRole("button", { name: /^DRY/ }).tap();
-  for (const name of ["Format", "Reasoning", "Time and priority", "As a request"])
+  for (const name of ["Format", "Reasoning", "Time and priority", "Use it in a program"])
     if ((await page.locator("details", { hasText: name }).last().getAttribute("open")) === null)
       await page.getByRole("heading", { name }).tap();
   await page.getByRole("radio", { name: "Grammar" }).check();

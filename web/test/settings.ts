@@ -37,7 +37,11 @@ export async function openSettings(
 
 export async function show({ page }: ChatPage): Promise<void> {
   await page.getByRole("button", { name: "Settings", exact: true }).click();
-  await page.getByRole("heading", { name: "Sampler chain" }).waitFor();
+  const advanced = page.locator("summary", { has: page.getByRole("heading", { name: "Advanced" }) });
+  await advanced.waitFor();
+  const chain = page.getByRole("heading", { name: "Sampler chain" });
+  if (!(await chain.isVisible())) await advanced.click();
+  await chain.waitFor();
 }
 
 export async function ask(chat: ChatPage, text = "Tell me a story about a frog."): Promise<string> {

@@ -21,7 +21,7 @@ async function steer(): Promise<{ chat: ChatPage; page: Page }> {
   const lasting = { sampling: { max_tokens: context - 1000, ignore_eos: true, temperature: 1 } };
   const chat = await ChatPage.open(browser, server.url, {}, withSettings(lasting));
   await chat.ask("Tell me a story.");
-  await chat.page.getByRole("button", { name: "Steer" }).click();
+  await chat.page.getByRole("button", { name: "Steer", exact: true }).click();
   return { chat, page: chat.page };
 }
 
@@ -135,11 +135,51 @@ test("Steering: what is taken back and put in is on the page exactly as on the h
   assert.deepEqual(chat.complaints, []);
 });
 
+test("Steering: the controls stay where they are while text grows, and insert a word with its space", async () => {
+  const { chat, page } = await steer();
+  const place = async (name: string) =>
+    (await page.getByRole("button", { name, exact: true }).boundingBox())?.y;
+  await page.getByRole("button", { name: "Pause" }).waitFor();
+  const { content } = await stored(page, (m) => m.content !== "");
+  const before = [await place("Steer"), await place("Pause")];
+  await stored(page, (m) => m.content.length > content.length + 2000);
+  assert.deepEqual([await place("Steer"), await place("Pause")], before);
+  await pause(page);
+  await page.getByRole("button", { name: "Resume" }).click();
+  await page.getByRole("button", { name: "Pause" }).waitFor();
+  await pause(page);
+  const last = await stored(page, (m) => m.answer?.phase === "paused" && m.content.length > content.length);
+  await page.getByRole("textbox", { name: "Write into the answer" }).fill("zebra");
+  await page.keyboard.press("Enter");
+  await stored(page, (m) => m.content.endsWith(/\s$/.test(last.content) ? "zebra" : " zebra"));
+  await chat.stop.first().click();
+  await chat.finished();
+  assert.deepEqual(chat.complaints, []);
+  await chat.close();
+});
+
+test("Steering: a fork is shown beside its source", async () => {
+  const { page } = await steer();
+  await pause(page);
+  await page.getByRole("button", { name: "Fork" }).click();
+  const pair = page.getByRole("region", { name: "Two versions of this answer" });
+  await pair.getByRole("article").nth(1).waitFor();
+  assert.equal(await pair.getByRole("article").count(), 2);
+  const [left, right] = await pair
+    .getByRole("article")
+    .evaluateAll((answers) => answers.map((answer) => answer.getBoundingClientRect().left));
+  assert.ok((left ?? 0) < (right ?? 0), "they stand beside each other");
+  await pair.getByRole("button", { name: "Show one of them" }).press("Enter");
+  await pair.waitFor({ state: "detached" });
+  await page.close();
+});
+
 test("Steering: a fork goes on beside its source", async () => {
   const { chat, page } = await steer();
   const tokens = await pause(page);
   const source = await stored(page, (m) => m.answer?.tokens === tokens);
   await page.getByRole("button", { name: "Fork" }).click();
+  await page.getByRole("button", { name: "Show one of them" }).click();
   await page.getByText("2 of 2").waitFor();
   await page.locator('[data-phase="streaming"]').waitFor();
   const fork = await stored(page, (m) => m.id !== source.id && m.content.length > source.content.length);

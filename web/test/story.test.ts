@@ -58,7 +58,7 @@ async function banTheFrog(page: Page): Promise<void> {
 async function whyItChanged(chat: ChatPage): Promise<string> {
   await chat.answers.last().getByRole("button", { name: "Inspect" }).click();
   const drawer = drawerOf(chat.page);
-  await drawer.getByRole("button", { name: /^Answer again with a trace/ }).click();
+  await drawer.getByRole("button", { name: /^Answer again with a token record/ }).click();
   return frogSentence(chat.page);
 }
 
@@ -69,13 +69,20 @@ async function frogSentence(page: Page): Promise<string> {
   return sentence.innerText();
 }
 
+async function openAdvanced(page: Page): Promise<void> {
+  const heading = page.getByRole("heading", { name: "Advanced" });
+  const advanced = drawerOf(page).locator("details", { has: heading }).first();
+  if ((await advanced.getAttribute("open")) === null) await heading.click();
+}
+
 /** Has an answer begin that does not end by itself, and sees it grow: short ones are there at once. */
 async function longAnswer(chat: ChatPage): Promise<void> {
   const { page } = chat;
   await page.getByRole("button", { name: "New chat" }).first().click();
   await page.getByRole("button", { name: "Settings", exact: true }).click();
   const drawer = drawerOf(page);
-  await drawer.getByRole("textbox", { name: "Max tokens" }).fill("50000");
+  await drawer.getByRole("textbox", { name: "Length" }).fill("50000");
+  await openAdvanced(page);
   await drawer.getByRole("switch", { name: "Go on to the limit" }).check();
   await page.getByRole("button", { name: "Settings", exact: true }).click();
   await chat.watchLengths();
@@ -119,6 +126,7 @@ async function allIsThere(chat: ChatPage, ended: string, sentence: string): Prom
   await page.getByText("Tell me about a cat.").first().waitFor();
   assert.equal(await finishedText(chat), ended);
   await page.getByRole("button", { name: "Settings", exact: true }).click();
+  await openAdvanced(page);
   await drawerOf(page).getByRole("heading", { name: "Templates and stop rules" }).click();
   assert.equal(await drawerOf(page).getByRole("switch", { name: "Use regex-stop" }).isChecked(), true);
   await chatsOf(page).getByRole("link", { name: suggestion }).click();

@@ -40,6 +40,9 @@ func (a API) props(c echo.Context) error {
 	if len(m.Workers) > 0 {
 		props["workers"] = m.Workers
 	}
+	if m.NoTemplate {
+		props["chat_template_fallback"] = "chatml" // Penstock's addition
+	}
 	if m.ToolTemplate != "" {
 		props["chat_template_tool_use"] = m.ToolTemplate
 	}

@@ -166,6 +166,12 @@ export class Chat {
     return this.answer(message.role === "user" ? id : message.parent, settings);
   }
 
+  /** Another answer beside this one, to the question and the share of what came before it that is newest. */
+  answerShorter(id: string, share: number): Run {
+    const { parent } = this.tree.node(id).peek();
+    return this.answer(parent, this.settings.peek(), newest(this.tree.upTo(parent), share));
+  }
+
   /** Another answer that goes on from where this one is now, beside it, with other sampling parameters if wanted. Both go on. */
   fork(id: string, sampling: Sampling = {}): Run | undefined {
     const { answers } = this.around;
@@ -196,8 +202,12 @@ export class Chat {
     return this.answer(message.id, this.settings.peek());
   }
 
-  private answer(parent: string | null, settings: Settings): Run {
-    const request = this.around.request(settings, this.tree.upTo(parent));
+  private answer(
+    parent: string | null,
+    settings: Settings,
+    messages: readonly Message[] = this.tree.upTo(parent),
+  ): Run {
+    const request = this.around.request(settings, messages);
     const message = this.fresh(parent, "assistant", "");
     const asked = message.created;
     this.add({
@@ -279,4 +289,20 @@ const longestTitle = 60; // characters
 export function titleOf(question: string): string {
   const line = question.trim().replace(/\s+/g, " ");
   return line.length <= longestTitle ? line : `${line.slice(0, longestTitle - 1).trimEnd()}…`;
+}
+
+/** The newest messages, from a question on, that have at most this share of all characters; at least the last question. */
+function newest(messages: readonly Message[], share: number): readonly Message[] {
+  const size = ({ content, files = [] }: Message) =>
+    files.reduce((sum, { text }) => sum + text.length, content.length);
+  let left = share * messages.reduce((sum, message) => sum + size(message), 0);
+  let from = messages.length - 1;
+  for (let at = from; at >= 0; at--) {
+    const message = messages[at];
+    if (message === undefined) break;
+    left -= size(message);
+    if (left < 0) break;
+    if (message.role === "user") from = at;
+  }
+  return messages.slice(from);
 }

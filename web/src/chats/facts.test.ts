@@ -8,11 +8,11 @@ const base: Answering = { phase: "done", model: "m", seq: 3, tokens: 3, asked: 1
 const usage = { prompt_tokens: 10, completion_tokens: 1234 };
 
 for (const [answer, want] of [
-  [{ phase: "waiting" }, "Waiting for a slot…"],
+  [{ phase: "waiting" }, "Waiting for the server…"],
   [{ phase: "streaming", first: 1100 }, "3 tokens"],
   [{ phase: "paused" }, "3 tokens · paused"],
   [{ phase: "lost", tokens: 0 }, "Waiting for the connection…"],
-  [{ phase: "lost", stream: "name" }, "3 tokens · the connection is lost; the host goes on"],
+  [{ phase: "lost", stream: "name" }, "3 tokens · the connection is lost; the server goes on"],
   [{ phase: "streaming", tokens: 1 }, "1 token"],
   [
     {
@@ -23,7 +23,7 @@ for (const [answer, want] of [
   ],
   [
     { first: 3500, outcome: { reason: "length", usage, timings: { queued_ms: 2100 } } },
-    "1,234 tokens · first after 2.5 s · waited 2.1 s for a slot · cut at the token limit",
+    "1,234 tokens · first after 2.5 s · waited 2.1 s in the queue · cut at the token limit",
   ],
   [
     { earlier: { content: 5, reasoning: 0, tokens: 6 }, outcome: { reason: "cancelled", usage } },

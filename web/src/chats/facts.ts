@@ -2,7 +2,7 @@
 import { duration, rate, tokens } from "../text/figures.ts";
 import type { Answering, Outcome } from "./message.ts";
 
-const long = 500; // milliseconds of waiting for a slot that are worth telling
+const long = 500; // milliseconds of waiting for a place that are worth telling
 
 const endings: Record<Outcome["reason"], string> = {
   stop: "",
@@ -12,23 +12,46 @@ const endings: Record<Outcome["reason"], string> = {
   tool_calls: "asks for a tool",
 };
 
+/** What is known of an answer besides itself. */
+export interface Now {
+  waits?: string; // what for, in words
+  speed?: number; // tokens a second
+  model?: string; // which wrote it, where there are several
+}
+
 /** One line about an answer: how many tokens, how fast, how long to the first, why it ended early. */
-export function facts(answer: Answering): string {
+export function facts(
+  answer: Answering,
+  { waits = "Waiting for the server…", speed = 0, model = "" }: Now = {},
+): string {
   const { outcome, phase, first, asked } = answer;
-  if (phase === "waiting") return "Waiting for a slot…";
+  if (phase === "waiting") return waits;
   if (phase === "lost" && answer.stream === undefined) return "Waiting for the connection…";
   if (phase === "stopping") return "Stopping…";
   if (answer.edited && tokensOf(answer) === 0) return "written by you";
-  const parts = [tokens(tokensOf(answer))];
+  const parts = [model, tokens(tokensOf(answer))];
   const { predicted_per_second: perSecond = 0, queued_ms: queued = 0 } = outcome?.timings ?? {};
+  if (phase === "streaming" && speed > 0) parts.push(`${rate(speed)} tokens/s`);
   if (perSecond > 0) parts.push(`${rate(perSecond)} tokens/s`);
   if (first !== undefined && outcome !== undefined) parts.push(`first after ${duration(first - asked)}`);
-  if (queued >= long) parts.push(`waited ${duration(queued)} for a slot`);
+  if (queued >= long) parts.push(`waited ${duration(queued)} in the queue`);
   if (phase === "paused") parts.push("paused");
-  if (phase === "lost") parts.push("the connection is lost; the host goes on");
+  if (phase === "lost") parts.push("the connection is lost; the server goes on");
   if (answer.edited) parts.push("begun by you");
   if (outcome !== undefined) parts.push(endings[outcome.reason] ?? outcome.reason);
   return parts.filter((part) => part !== "").join(" · ");
+}
+
+/** The one figure of an answer that has ended: how fast it was, and what a reader must know besides. Empty while it runs. */
+export function figure(answer: Answering, several: boolean): string {
+  const { outcome, phase } = answer;
+  if (phase !== "done" || outcome === undefined) return "";
+  const { predicted_per_second: perSecond = 0 } = outcome.timings ?? {};
+  const speed = perSecond > 0 ? `${rate(perSecond)} tok/s` : tokens(tokensOf(answer));
+  const made = answer.edited && tokensOf(answer) === 0 ? "written by you" : speed;
+  return [several ? answer.model : "", made, endings[outcome.reason] ?? ""]
+    .filter((part) => part !== "")
+    .join(" · ");
 }
 
 /** How many tokens the answer has. */

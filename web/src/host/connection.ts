@@ -2,11 +2,12 @@
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { backoff } from "./backoff.ts";
 import { type ClientFrame, type HostFrame, parseFrame } from "./protocol.ts";
-import { KeyNeeded } from "./rest.ts";
+import { KeyNeeded, Loading } from "./rest.ts";
 
 export type Status =
   | { kind: "connecting" }
   | { kind: "online" }
+  | { kind: "loading"; done: number } // the first model; done is from 0 to 1
   | { kind: "waiting"; retryAt: number; why: string } // retryAt in Date.now()'s milliseconds
   | { kind: "locked" }; // the host wants a key
 
@@ -15,6 +16,8 @@ export interface Transport {
   probe(): Promise<void>;
   socket(): WebSocket;
 }
+
+const whileLoading = 500; // milliseconds between two questions for how far the model is
 
 /**
  * A WebSocket that comes back. A browser does not tell why a WebSocket was refused, so each try first asks
@@ -25,6 +28,7 @@ export class Connection {
   private readonly listeners = new Set<(frame: HostFrame) => void>();
   private socket: WebSocket | undefined;
   private failures = 0;
+  private leaving = false; // the page goes: that its socket is closed is no loss
   private trying = false;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -45,15 +49,24 @@ export class Connection {
     if (this.trying || this.state.peek().kind === "online") return;
     this.trying = true;
     clearTimeout(this.timer);
-    if (this.failures === 0) this.become({ kind: "connecting" });
+    if (this.failures === 0 && this.state.peek().kind !== "loading") this.become({ kind: "connecting" });
     try {
       await this.transport.probe();
       this.open();
     } catch (error) {
       this.trying = false;
       if (error instanceof KeyNeeded) this.become({ kind: "locked" });
+      else if (error instanceof Loading) this.askAgain(error);
       else this.retryLater(error instanceof Error ? error.message : String(error));
     }
+  }
+
+  /** The page goes, or comes back from where the browser keeps pages. */
+  leave(goes: boolean): void {
+    this.leaving = goes;
+    if (goes || this.socket !== undefined || this.state.peek().kind !== "online") return;
+    this.become({ kind: "connecting" }); // it was lost meanwhile
+    void this.connect();
   }
 
   /** Sends a frame; false if there is no connection to send it on. */
@@ -79,8 +92,14 @@ export class Connection {
     socket.addEventListener("close", () => {
       this.trying = false;
       this.socket = undefined;
-      this.retryLater("the connection was lost");
+      if (!this.leaving) this.retryLater("the connection was lost");
     });
+  }
+
+  private askAgain({ done }: Loading): void {
+    this.failures = 0;
+    this.timer = setTimeout(() => void this.connect(), whileLoading);
+    this.become({ kind: "loading", done });
   }
 
   private retryLater(why: string): void {

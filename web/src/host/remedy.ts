@@ -1,40 +1,75 @@
 // SPDX-License-Identifier: MIT
 import { parameterNamed } from "../settings/parameters.ts";
+import { duration } from "../text/figures.ts";
+import { sentence, withoutPaths } from "../text/sentence.ts";
 import type { HostError } from "./protocol.ts";
 
-/**
- * What a person can do about an error, where the host's own words cannot know: they speak of request
- * fields, and this page has buttons. Empty if the host's words say it all.
- */
-export function remedy(error: HostError): string {
-  const about = `${error.type ?? ""} ${error.code ?? ""} ${error.param ?? ""}`;
-  const known = remedies.find(([errors]) => errors.test(about));
-  if (known !== undefined) return known[1];
-  return isSetting(error.param ?? "") ? "Change it in Settings, then try again." : "";
+/** The button that helps. */
+export type Help = "again" | "goOn" | "shorter" | "settings" | "plugins" | "reload" | "none";
+
+/** What a person is told of an error, and what helps. */
+export interface Advice {
+  said: string; // one sentence
+  help: Help;
+  details: string; // what the host said, where that is more
 }
 
-const wait = "Many people are asking. Wait a moment, then try again.";
-const started = "The server is starting or stopping. Try again soon.";
+/**
+ * Advice on an error, in the page's words: the host's speak of request fields, and this page has buttons. limit is the answer's time limit in
+ * milliseconds, if it has one.
+ */
+export function advice(error: HostError, limit?: number): Advice {
+  const about = `${error.type ?? ""} ${error.code ?? ""} ${error.param ?? ""}`;
+  const told = withoutPaths(sentence(error.message));
+  if (/ timeout/.test(about) && limit !== undefined)
+    return { said: `It took longer than your limit of ${duration(limit)}.`, help: "settings", details: told };
+  const known = problems.find(([errors]) => errors.test(about));
+  if (known === undefined)
+    return { said: told, help: isSetting(error.param ?? "") ? "settings" : "again", details: "" };
+  const [, said, help] = known;
+  return said === "" ? { said: told, help, details: "" } : { said, help, details: told };
+}
 
-const remedies: readonly [RegExp, string][] = [
-  [/connection_lost/, "The page reconnects by itself. Ask again once it is online."],
-  [/answer_gone/, "What had arrived is kept. Ask for the answer again."],
-  [/context/, "Start a new chat, or ask with fewer words."],
-  [/body_too_large/, "Attach fewer or smaller files."],
-  [/429|overloaded|queue|rate_limit|bodies_too_large|plugins_busy|no_slot|too_many_/, wait],
-  [/model_not_found|model_not_loadable/, "Choose another model in Settings, then try again."],
-  [/plugin_failed/, "Switch the plugin off in Settings, or choose another model there."],
+/** What a person can do about an error that belongs to no answer; empty if the host's words say it all. */
+export function remedy(error: HostError): string {
+  switch (advice(error).help) {
+    case "settings":
+      return "Change it in Settings, then try again.";
+    case "plugins":
+      return "Plugins says what happened to it.";
+    default:
+      return "";
+  }
+}
+
+const busy = "The server has more requests than it can take; wait a moment, then try again.";
+
+// An empty sentence: the host's own words, which name what is wrong.
+const problems: readonly [RegExp, string, Help][] = [
+  [/connection_lost/, "The connection was lost; the page reconnects by itself.", "again"],
+  [/answer_gone/, "The server no longer has the rest of this answer; what had arrived is kept.", "goOn"],
+  [/context/, "This chat has become longer than the model can hold.", "shorter"],
+  [/body_too_large/, "The question is too large to send; attach fewer or smaller files.", "none"],
+  [/429|overloaded|queue|rate_limit|bodies_too_large|plugins_busy|no_slot|too_many_/, busy, "again"],
   [
-    /plugin_fault|plugin_quarantined/,
-    "Switch the plugin off in Settings, or see Plugins for what happened to it.",
+    /model_not_found|model_not_loadable/,
+    "The server cannot load this model; choose another one.",
+    "settings",
   ],
-  [/unsatisfiable/, "Loosen the format of the answer, or what forbids tokens, in Settings."],
+  [/plugin_failed/, "", "settings"],
+  [/plugin_fault|plugin_quarantined/, "", "plugins"],
   [
-    / timeout/,
-    "The answer took longer than the server or the settings allow. Ask for a shorter one, or try again.",
+    /unsatisfiable/,
+    "No answer fits both the format and what forbids tokens; loosen one of them.",
+    "settings",
   ],
-  [/invalid_api_key/, "Reload the page to enter the server's key."],
-  [/unavailable|503|shutting_down|shutdown|not_ready/, started],
+  [/ timeout/, "The answer took longer than the server or your settings allow.", "settings"],
+  [/invalid_api_key/, "The server wants its key; reload the page to enter it.", "reload"],
+  [
+    /unavailable|503|shutting_down|shutdown|not_ready/,
+    "The server is starting or stopping; try again soon.",
+    "again",
+  ],
 ];
 
 const others =

@@ -17,12 +17,18 @@ test("Rest.models: what it serves, asked for below the page's own path and with 
   const { host, requests } = answering(
     t,
     200,
-    { data: [{ id: "tiny", meta: { built_in: true } }, { id: "own" }, { no: "name" }] },
+    {
+      data: [
+        { id: "tiny", meta: { built_in: true } },
+        { id: "own", status: { value: "unloaded" }, meta: { size: 5 } },
+        { no: "name" },
+      ],
+    },
     "k",
   );
   const want = [
-    { name: "tiny", builtIn: true },
-    { name: "own", builtIn: false },
+    { name: "tiny", builtIn: true, state: "loaded", failed: "", size: 0, parameters: 0 },
+    { name: "own", builtIn: false, state: "unloaded", failed: "", size: 5, parameters: 0 },
   ];
   assert.deepEqual(await host.models(), want);
   assert.deepEqual(requests, [{ url: "http://h/below/v1/models", headers: { Authorization: "Bearer k" } }]);

@@ -4,6 +4,13 @@ import type { HostError } from "./protocol.ts";
 /** The host wants an API key, or another one than it got. */
 export class KeyNeeded extends Error {}
 
+/** The host still loads its first model; done is from 0 to 1. */
+export class Loading extends Error {
+  constructor(readonly done: number) {
+    super("the model is being loaded");
+  }
+}
+
 /** The host refused a request; the message is in its words. */
 export class Refused extends Error {
   constructor(
@@ -17,6 +24,11 @@ export class Refused extends Error {
 export interface Model {
   name: string;
   builtIn: boolean; // it is the small demonstration model
+  state: "loaded" | "loading" | "unloaded";
+  failed: string; // why it could not be loaded; empty: it was not tried, or could
+  size: number; // bytes; 0: not known
+  parameters: number; // 0: not known
+  context?: number; // tokens, of one that is loaded
 }
 
 export interface Plugin {
@@ -35,6 +47,7 @@ export interface Props {
   context?: number; // tokens
   defaults: Readonly<Record<string, unknown>>; // what a request that leaves a sampling parameter out gets
   template: Readonly<Record<string, boolean>>; // what the chat template can, such as supports_tools
+  noTemplate?: boolean; // the model has none of its own, and none is configured
 }
 
 // The host picks the first of these; the second only carries the key, as a page cannot set a header on a
@@ -54,7 +67,7 @@ export class Rest {
   /** The models it serves. Throws KeyNeeded, or an Error with the host's words. */
   async models(): Promise<Model[]> {
     const list = entries(await this.get("v1/models"), "id");
-    return list.map(({ id, meta }) => ({ name: String(id), builtIn: meta?.built_in === true }));
+    return list.map(model);
   }
 
   /** Plugins that a request may name; none where the host has no such route. */
@@ -85,7 +98,7 @@ export class Rest {
 
   /**
    * Sends a request with a body of JSON, if it has one, and returns what the answer holds; undefined if it holds
-   * nothing. Throws KeyNeeded where the page's own key is not enough, Refused, or an Error if nobody answers.
+   * nothing. Throws KeyNeeded where the page's own key is not enough, Loading, Refused, or an Error if nobody answers.
    */
   async call(path: string, { method = "GET", body, key, signal }: Call = {}): Promise<unknown> {
     const response = await fetch(this.address(path), {
@@ -140,13 +153,14 @@ export function authorization(key: string): Record<string, string> {
 }
 
 /** What an answer of this status says of why it is none. */
-export function refused(status: number, text: string): Refused {
-  let error: HostError | undefined;
+export function refused(status: number, text: string): Refused | Loading {
+  let error: (HostError & { progress?: unknown }) | undefined;
   try {
     error = JSON.parse(text)?.error;
   } catch {
     // from a proxy
   }
+  if (error?.code === "loading_model") return new Loading(Number(error.progress ?? 0) || 0);
   return new Refused(
     status,
     typeof error?.message === "string" ? error : { message: `the server answered ${status}` },
@@ -158,7 +172,8 @@ export type Entry = {
   id?: unknown;
   name?: unknown;
   state?: unknown;
-  meta?: { built_in?: unknown } | null;
+  meta?: Record<string, unknown> | null;
+  status?: { value?: unknown; error?: unknown } | null; // absent of the only model
   exports?: unknown;
   manifest?: {
     summary?: unknown;
@@ -173,6 +188,21 @@ export function entries(body: unknown, field: "id" | "name"): Entry[] {
   const list = Array.isArray(body) ? body : (body as { data?: unknown })?.data;
   if (!Array.isArray(list)) return [];
   return list.filter((entry) => typeof entry?.[field] === "string");
+}
+
+function model({ id, meta, status }: Entry): Model {
+  const number = (value: unknown) => (typeof value === "number" && value > 0 ? value : 0);
+  const state = status?.value ?? "loaded";
+  const context = number(meta?.n_ctx);
+  return {
+    name: String(id),
+    builtIn: meta?.built_in === true,
+    state: state === "loaded" || state === "loading" ? state : "unloaded",
+    failed: typeof status?.error === "string" ? status.error : "",
+    size: number(meta?.size),
+    parameters: number(meta?.n_params),
+    ...(context > 0 && state === "loaded" && { context }),
+  };
 }
 
 /** Files that could not be loaded are listed too. A quarantine is for those whose requests made a plugin fault. */
@@ -198,11 +228,13 @@ function props(body: unknown): Props {
     model_alias: model,
     default_generation_settings: settings,
     chat_template_caps: caps,
+    chat_template_fallback: fallback,
   } = record(body);
   const { n_ctx: context, params } = record(settings);
   return {
     ...(typeof model === "string" && { model }),
     ...(typeof context === "number" && { context }),
+    ...(typeof fallback === "string" && { noTemplate: true }),
     defaults: record(params),
     template: Object.fromEntries(Object.entries(record(caps)).map(([name, can]) => [name, can === true])),
   };

@@ -6,6 +6,7 @@ import type { Status } from "../host/connection.ts";
 import type { ClientFrame, HostFrame } from "../host/protocol.ts";
 import type { LiveFrame } from "./frame.ts";
 import { Watch } from "./watch.ts";
+import { Watching } from "./watching.ts";
 
 function setUp() {
   const sent: ClientFrame[] = [];
@@ -25,7 +26,7 @@ function setUp() {
       return () => listeners.delete(listener);
     },
   };
-  const watch = new Watch(connection, visible, () => clock.now);
+  const watch = new Watch(connection, new Watching(connection), visible, () => clock.now);
   const told = (frame: HostFrame) => {
     for (const listener of listeners) listener(frame);
   };

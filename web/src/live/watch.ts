@@ -4,8 +4,7 @@ import type { Connection } from "../host/connection.ts";
 import type { LiveFrame, LiveModel } from "./frame.ts";
 import { Rates } from "./rates.ts";
 import { Ticks } from "./ticks.ts";
-
-const every = 250; // milliseconds between two frames
+import type { Watching } from "./watching.ts";
 
 /** What is known of one model besides its last frame. */
 export class Watched {
@@ -24,7 +23,8 @@ export class Watch {
   private readonly stops: (() => void)[] = [];
 
   constructor(
-    connection: Pick<Connection, "status" | "send" | "listen">,
+    connection: Pick<Connection, "status" | "listen">,
+    watching: Watching,
     visible: ReadonlySignal<boolean>,
     private readonly now: () => number = () => performance.now(),
   ) {
@@ -36,8 +36,7 @@ export class Watch {
       effect(() => {
         if (connection.status.value.kind !== "online" || !visible.value) return undefined;
         this.problem.value = "";
-        connection.send({ type: "watch", every_ms: every });
-        return () => connection.send({ type: "watch", every_ms: 0 });
+        return watching.want();
       }),
     );
   }

@@ -31,8 +31,8 @@ const reasons: Record<string, string> = {
   reader: "Its reader takes the tokens too slowly, so it waits until they are read.",
   quota: "Its plugins have used up their processor time, and rest for a moment.",
   turn: "The prompts of other answers are computed first.",
-  cells: "The KV cache has no room for it now.",
-  slot: "All slots are taken.",
+  cells: "The memory has no room for it now.",
+  slot: "All places are taken.",
   prefix: "Another answer computes the beginning of the same prompt, which both will share.",
 };
 
@@ -45,8 +45,8 @@ export function reason(waitsFor: string | undefined, plugins: readonly string[] 
 }
 
 const waits: Record<string, string> = {
-  slot: "for a slot",
-  cells: "for room in the KV cache",
+  slot: "for a place",
+  cells: "for room in the memory",
   prefix: "for another to compute the same prompt",
   paused: "because they are paused",
   reader: "for their readers",
@@ -70,13 +70,13 @@ export function tickWords(tick: Tick): string {
     tick.prefill > 0 && `${tick.prefill} of prompts`,
   ].filter((part) => part !== false);
   const times = [
-    `forward ${duration(tick.forward)}`,
+    `model ${duration(tick.forward)}`,
     `sampling ${duration(tick.sample)}`,
     ...(tick.plugin > 0 ? [`plugins ${duration(tick.plugin)}`] : []),
     `in all ${duration(tick.total)}`,
   ];
   const passes = tick.passes === 1 ? "1 pass" : `${tick.passes} passes`;
-  return `Tick ${tick.number}: tokens ${list(tokens) || "none"}; ${passes}; ${times.join(", ")}.`;
+  return `Step ${tick.number}: tokens ${list(tokens) || "none"}; ${passes}; ${times.join(", ")}.`;
 }
 
 /** What the ticks of the last second before the newest one did, in a sentence; empty without ticks. */
@@ -93,7 +93,7 @@ export function summary(ticks: Ticks): string {
     total += tick?.total ?? 0;
   }
   const on = `${(decode / n).toFixed(1)} tokens of answers and ${count(prefill / n)} of prompts`;
-  return `The last ${n === 1 ? "tick" : `${count(n)} ticks`} computed ${on} each, in ${duration(total / n)} on average.`;
+  return `The last ${n === 1 ? "step" : `${count(n)} steps`} computed ${on} each, in ${duration(total / n)} on average.`;
 }
 
 /** "a", "a and b", "a, b and c" */

@@ -39,8 +39,8 @@ const cases: [string, unknown, unknown, string[]][] = [
     [1, 2],
     ["[0]: It must be a text."],
   ],
-  ["what is needed", { required: ["a"] }, {}, ["a: It is needed."]],
-  ["an inherited name is not set", { required: ["toString"] }, {}, ["toString: It is needed."]],
+  ["what is needed", { required: ["a"] }, {}, ["Fill in a."]],
+  ["an inherited name is not set", { required: ["toString"] }, {}, ["Fill in toString."]],
   [
     "a field",
     { properties: { a: { items: { type: "number" } } } },

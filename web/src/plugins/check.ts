@@ -6,6 +6,7 @@ import { isRecord, number, resolve, type Schema } from "./schema.ts";
 export interface Problem {
   path: string; // as in "phrases[0].text"; empty: the value itself
   message: string; // a sentence
+  lacks?: true; // nothing is there, and something must be
 }
 
 const deepest = 64; // levels, as the host takes them
@@ -22,7 +23,15 @@ export function check(schema: unknown, value: unknown): Problem[] {
 
 /** The same as sentences, each with the name of its field. */
 export function problemsOf(schema: unknown, value: unknown): string[] {
-  return check(schema, value).map(({ path, message }) => (path === "" ? message : `${path}: ${message}`));
+  return check(schema, value).map(({ path, message, lacks }) =>
+    lacks ? message : path === "" ? message : `${path}: ${message}`,
+  );
+}
+
+/** Asks for a field that is required and absent. */
+function asks(schema: unknown, name: string): string {
+  const list = isRecord(schema) && schema.type === "array";
+  return list ? `Add at least one ${name.replace(/s$/, "")}.` : `Fill in ${name}.`;
 }
 
 export function pathTo(path: string, step: string | number): string {
@@ -66,7 +75,11 @@ class Checker {
     const properties = isRecord(schema.properties) ? schema.properties : {};
     for (const name of Array.isArray(schema.required) ? schema.required : [])
       if (!Object.hasOwn(value, name) || value[name] === undefined)
-        problems.push({ path: pathTo(path, String(name)), message: "It is needed." });
+        problems.push({
+          path: pathTo(path, String(name)),
+          message: asks(properties[name], String(name)),
+          lacks: true,
+        });
     for (const [name, item] of Object.entries(value)) {
       if (item === undefined) continue;
       const known = Object.hasOwn(properties, name);

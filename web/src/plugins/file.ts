@@ -74,7 +74,7 @@ const kinds: Record<string, Kind> = {
   penstock_prepare: { name: "Constraint", title: "It allows, bans or weighs tokens before each choice." },
   penstock_sample: { name: "Sampler", title: "It changes the candidates or chooses the token." },
   penstock_accept: {
-    name: "After each token",
+    name: "Token watcher",
     title: "It sees each token, and may replace it or end the answer.",
   },
   penstock_stop: { name: "Stop", title: "It reads the new text, and may hold it back or end the answer." },

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-import { entryOf, type HostChain, withoutStage, withStage } from "../settings/chain.ts";
+import { withStage } from "../settings/adding.ts";
+import { entryOf, type HostChain, withoutStage } from "../settings/chain.ts";
 import { most, type PluginChoice, type Settings } from "../settings/settings.ts";
 
 /** How settings use a plugin; undefined: they do not, or it is switched off. */

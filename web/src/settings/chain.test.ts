@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Plugin } from "../host/rest.ts";
+import { withStage } from "./adding.ts";
 import {
   addable,
   type HostChain,
@@ -12,7 +13,6 @@ import {
   stagesOf,
   switched,
   withoutStage,
-  withStage,
 } from "./chain.ts";
 import { defaults, type Settings } from "./settings.ts";
 
@@ -117,7 +117,7 @@ test("addable: what is not there yet, and only plugins that are stages", () => {
 for (const [stage, stages, off, want] of [
   ["row", ["plugin:row", "top_k"], [], /^$/],
   ["row", ["penalties", "plugin:row"], [], /^$/],
-  ["row", ["top_k", "plugin:row"], [], /before Top-K/],
+  ["row", ["top_k", "plugin:row"], [], /before Top-k/],
   ["row", ["top_k", "plugin:row"], ["top_k"], /^$/],
   ["row", ["plugin:narrow", "plugin:row"], [], /before narrow/],
   ["early", ["top_k", "plugin:early"], [], /^$/],

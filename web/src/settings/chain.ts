@@ -54,21 +54,6 @@ export function moved(stages: readonly string[], from: number, to: number): stri
   return stage === undefined ? [...stages] : [...rest.slice(0, to), stage, ...rest.slice(to)];
 }
 
-/** The settings with a stage added: a native one before the temperature, a plugin where its manifest says. */
-export function withStage(settings: Settings, stage: string, host: HostChain): Settings {
-  const plugin = pluginOf(stage);
-  const off = settings.off.filter((name) => name !== stage);
-  if (plugin !== undefined) {
-    const plugins = [...settings.plugins.filter(({ name }) => name !== plugin), { name: plugin }];
-    const added = { ...settings, off, plugins };
-    return settings.chain === undefined ? added : { ...added, chain: stagesOf(added, host) };
-  }
-  const stages = stagesOf(settings, host);
-  const temperature = stages.indexOf("temperature");
-  const place = temperature < 0 || stage === "adaptive_p" ? stages.length : temperature;
-  return { ...settings, off, chain: [...stages.slice(0, place), stage, ...stages.slice(place)] };
-}
-
 /** The settings without a stage. A plugin goes with its configuration. */
 export function withoutStage(settings: Settings, stage: string, host: HostChain): Settings {
   const plugin = pluginOf(stage);

@@ -269,7 +269,7 @@ export const parameters: readonly Parameter[] = [
       step: 1,
     },
   ),
-  integer("max_tokens", "Max tokens", "The answer is cut after this many tokens.", {
+  integer("max_tokens", "Length", "The answer is cut after this many tokens (max_tokens).", {
     low: 1,
     high: largest,
     step: 64,

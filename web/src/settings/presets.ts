@@ -25,7 +25,7 @@ export const builtIn: readonly BuiltIn[] = [
     sampling: { temperature: 1.2, top_k: 0, top_p: 1, min_p: 0.08 },
   },
   {
-    name: "Fresh words",
+    name: "Varied",
     help: "DRY against phrases that come again, XTC against the most expected words.",
     sampling: {
       temperature: 1,

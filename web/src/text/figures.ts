@@ -32,3 +32,8 @@ function minutes(seconds: number): string {
   const rest = seconds % 60;
   return rest === 0 ? `${seconds / 60} min` : `${Math.floor(seconds / 60)} min ${rest} s`;
 }
+
+/** How many parameters a model has: 1.6 million, 8.0 billion. */
+export function parameterWords(n: number): string {
+  return n >= 1e9 ? `${(n / 1e9).toFixed(1)} billion` : `${(n / 1e6).toFixed(1)} million`;
+}

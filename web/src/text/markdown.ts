@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 import MarkdownIt, { type Token } from "markdown-it";
 import { visibleHTML, withoutControls } from "./bidi.ts";
+import { blocks } from "./blocks.ts";
+import { footnotes } from "./footnotes.ts";
 import { math } from "./math.ts";
 import { tasks } from "./tasks.ts";
 
@@ -8,7 +10,11 @@ import { tasks } from "./tasks.ts";
  * Markdown to HTML that is safe to insert: with `html` off every tag in the text is escaped, only links to the
  * web and to mail are links, and an image becomes a link, so that a text cannot make the browser load anything.
  */
-export const markdown = new MarkdownIt({ html: false, linkify: true, breaks: true }).use(math).use(tasks);
+export const markdown = new MarkdownIt({ html: false, linkify: true, breaks: true })
+  .use(math)
+  .use(footnotes)
+  .use(tasks)
+  .use(blocks);
 
 const { escapeHtml } = markdown.utils;
 const { rules } = markdown.renderer;
@@ -34,7 +40,8 @@ rules.image = (tokens, index) => {
   return `<a href="${escapeHtml(String(image?.attrGet("src") ?? ""))}" ${elsewhere}>${label}</a>`;
 };
 
-rules.table_open = () => '<div class="table" role="region" aria-label="Table" tabindex="0"><table>\n';
+rules.table_open = () =>
+  '<div class="table" role="region" aria-label="Table" tabindex="0"><table dir="auto">\n';
 rules.table_close = () => "</table></div>\n";
 
 // style attributes in HTML text are against the page's policy

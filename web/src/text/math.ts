@@ -71,18 +71,25 @@ function closingDollar(src: string, from: number): number {
   return price ? -1 : at;
 }
 
-const blocks = [
-  ["$$", "$$"],
-  ["\\[", "\\]"],
-] as const;
+/** Environments of LaTeX that stand on lines of their own, and that KaTeX knows. */
+const environment =
+  /^\\begin\{((?:align|alignat|equation|gather|cases|rcases|split|array|CD|[bBpvV]?matrix|smallmatrix|aligned|gathered)\*?)\}/;
+
+/** What begins a formula on lines of its own, and what ends it; an environment is a part of its formula. */
+function display(src: string, from: number): { opener: string; closer: string; whole: boolean } | undefined {
+  if (src.startsWith("$$", from)) return { opener: "$$", closer: "$$", whole: false };
+  if (src.startsWith("\\[", from)) return { opener: "\\[", closer: "\\]", whole: false };
+  const found = environment.exec(src.slice(from, from + 40));
+  return found === null ? undefined : { opener: found[0], closer: `\\end{${found[1]}}`, whole: true };
+}
 
 /** A formula on lines of its own. One that has not ended yet in a text that grows stays one block until it does. */
 function block(state: StateBlock, start: number, end: number, silent: boolean): boolean {
   if ((state.sCount[start] ?? 0) - state.blkIndent >= 4) return false; // that is code
   const from = (state.bMarks[start] ?? 0) + (state.tShift[start] ?? 0);
-  const pair = blocks.find(([opener]) => state.src.startsWith(opener, from));
+  const pair = display(state.src, from);
   if (pair === undefined) return false;
-  const [opener, closer] = pair;
+  const { opener, closer, whole } = pair;
   let text = state.src.slice(from + opener.length, state.eMarks[start]);
   let next = start + 1;
   while (!text.includes(closer) && next < end && text.length < longest) {
@@ -94,7 +101,7 @@ function block(state: StateBlock, start: number, end: number, silent: boolean): 
   if (!open && (after === undefined || after.trim() !== "" || content.trim() === "")) return false;
   if (silent) return true;
   const token = state.push(open ? "math_open" : "math_block", "", 0);
-  token.content = open ? opener + text : content.trim();
+  token.content = open ? opener + text : whole ? opener + content + closer : content.trim();
   token.map = [start, next];
   state.line = next;
   return true;

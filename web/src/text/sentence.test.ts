@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sentence } from "./sentence.ts";
+import { sentence, withoutPaths } from "./sentence.ts";
 
 test("sentence: begins with a capital and ends with a full stop, but leaves names as they are", () => {
   for (const [words, wanted] of [
@@ -13,4 +13,14 @@ test("sentence: begins with a capital and ends with a full stop, but leaves name
     ["  ", ""],
   ] as const)
     assert.equal(sentence(words), wanted);
+});
+
+test("withoutPaths: a file is named without its folders, and an address stays", () => {
+  assert.equal(
+    withoutPaths("cannot read /srv/models/a-b.gguf: no such file"),
+    "cannot read a-b.gguf: no such file",
+  );
+  assert.equal(withoutPaths("C:\\models\\x.gguf is gone"), "x.gguf is gone");
+  for (const text of ["see https://example.org/a/b", "3/4 and/or /v1", "tokens/s"])
+    assert.equal(withoutPaths(text), text);
 });

@@ -7,3 +7,8 @@ export function sentence(words: string): string {
   const begin = /^[a-z]+(?=[\s,:;]|$)/.test(text) ? text.charAt(0).toUpperCase() : text.charAt(0);
   return `${begin}${text.slice(1)}${/[.!?…:]$/.test(text) ? "" : "."}`;
 }
+
+/** A message without the folders of the server's files, which tell a reader nothing. */
+export function withoutPaths(text: string): string {
+  return text.replace(/(?<![\w:/.])(?:[A-Za-z]:)?(?:[\\/][\w.@+-]+)+[\\/]([\w.@+-]+)/g, "$1");
+}

@@ -17,7 +17,7 @@ export function storyOf(item: Item): Line[] {
   const { trace, takenBy } = item;
   if (trace === undefined)
     return takenBy === undefined
-      ? [{ text: "No trace was kept for this token.", kind: "none" }]
+      ? [{ text: "No record was kept of this token.", kind: "none" }]
       : fateOf(item);
   return [
     ...takenBackLines(trace),

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import { nativeNamed } from "../settings/stages.ts";
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const short = new Intl.NumberFormat("en", { maximumSignificantDigits: 2 });
@@ -41,4 +42,11 @@ export function ordinal(n: number): string {
 /** Who, in a sentence. */
 export function actor(by: string): string {
   return by === "client" ? "You" : by;
+}
+
+const names: Record<string, string> = { dist: "random draw", model: "model", prepare: "plugins' rules" };
+
+/** What a stage is called where people read of it. */
+export function stageName(name: string): string {
+  return names[name] ?? nativeNamed(name)?.label ?? name;
 }

@@ -3,7 +3,7 @@ import { useApp, type View } from "../app.ts";
 import { Icon } from "./icon.tsx";
 import { StatusLine } from "./status.tsx";
 
-const titles: Record<Exclude<View, "chat">, string> = { plugins: "Plugins", live: "Live" };
+const titles: Record<Exclude<View, "chat">, string> = { models: "Models", plugins: "Plugins", live: "Live" };
 
 /** The head of the page: what is shown, the model, and whether there is a server at the other end. */
 export function Bar() {
@@ -14,7 +14,9 @@ export function Bar() {
     <header class="bar">
       {(layout.narrow.value || !layout.sidebar.value) && <SidebarButtons />}
       <div class="heading">
-        <h1 title={title}>{title}</h1>
+        <h1 dir="auto" title={title}>
+          {title}
+        </h1>
         {inChat && <ModelChoice />}
       </div>
       <StatusLine />

@@ -55,7 +55,7 @@ function Cover({ title, close, children }: FrameProps) {
   useEffect(() => {
     const before = document.activeElement;
     dialog.current?.showModal();
-    return () => before instanceof HTMLElement && before.focus();
+    return () => before instanceof HTMLElement && before.focus({ preventScroll: true });
   }, []);
   return (
     <dialog class="drawer" aria-label={title} ref={dialog} onClose={close}>

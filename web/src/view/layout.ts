@@ -6,6 +6,7 @@ import type { Preferences } from "../settings/preferences.ts";
 export class Layout {
   readonly narrow: ReadonlySignal<boolean>; // no room for the sidebar: it covers the chat while it is open
   readonly tight: ReadonlySignal<boolean>; // no room for a drawer
+  readonly touch: ReadonlySignal<boolean>; // a phone or a tablet: its Enter key breaks the line
   private readonly covering = signal(false);
 
   constructor(
@@ -13,6 +14,7 @@ export class Layout {
     media: (query: string) => MediaQueryList,
   ) {
     this.narrow = follow(media("(max-width: 48rem)"));
+    this.touch = follow(media("(hover: none) and (pointer: coarse)"));
     this.tight = follow(media("(max-width: 60rem)"));
   }
 

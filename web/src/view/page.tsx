@@ -11,6 +11,7 @@ import { Outage } from "./status.tsx";
 import { Toast } from "./toast.tsx";
 
 const plugins = () => import("./plugins/plugins.tsx");
+const models = () => import("./models/models.tsx");
 const live = () => import("./live/live.tsx");
 
 /** The whole page. */
@@ -26,6 +27,7 @@ export function Page() {
       <Bar />
       <Outage />
       {view.value === "chat" && <ChatView />}
+      {view.value === "models" && <Lazy key="models" load={models} />}
       {view.value === "plugins" && <Lazy key="plugins" load={plugins} />}
       {view.value === "live" && <Lazy key="live" load={live} />}
       {view.value === "chat" && <DrawerView />}

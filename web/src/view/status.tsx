@@ -58,6 +58,8 @@ function words(status: Status): string {
       return "Connecting…";
     case "online":
       return "Online";
+    case "loading":
+      return "Loading the model";
     case "locked":
       return "Key needed";
     case "waiting":
@@ -73,10 +75,24 @@ function countdown(ms: number): string {
 /** Says why there is no server at the other end. */
 export function Outage() {
   const status = useApp().connection.status.value;
+  if (status.kind === "loading") return <Loads done={status.done} />;
   if (status.kind !== "waiting") return null;
   return (
     <p class="outage" role="alert">
       <strong>Not connected:</strong> {status.why}. Your chats are here, and the page reconnects by itself.
     </p>
+  );
+}
+
+/** How far the server's first model is. The page goes on by itself. */
+function Loads({ done }: { done: number }) {
+  const percent = Math.round(100 * Math.min(1, Math.max(0, done)));
+  return (
+    <div class="outage loads" role="status">
+      The server loads its model{" "}
+      <progress max={100} value={percent} aria-label="The server loads its model" />{" "}
+      {/* Not for screen readers: they would read out each step. */}
+      <span aria-hidden="true">{percent} %</span>. You can write your question meanwhile.
+    </div>
   );
 }

@@ -9,13 +9,14 @@ interface Props {
   name: string;
   title?: string;
   words?: boolean; // the name is shown beside the icon
+  apart?: boolean; // at a distance from the others, so that nobody hits it who means them
   onClick(): void;
 }
 
 /** A button below a message. */
-export function Action({ icon, name, title = name, words = false, onClick }: Props) {
+export function Action({ icon, name, title = name, words = false, apart = false, onClick }: Props) {
   return (
-    <button type="button" class="action" title={title} onClick={onClick}>
+    <button type="button" class={apart ? "action apart" : "action"} title={title} onClick={onClick}>
       <Icon name={icon} />
       <span class={words ? "" : "hidden"}>{name}</span>
     </button>

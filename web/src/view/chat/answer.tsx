@@ -2,10 +2,8 @@
 import { useComputed } from "@preact/signals";
 import { useApp } from "../../app.ts";
 import { canGoOn } from "../../chats/facts.ts";
-import type { HostError } from "../../host/protocol.ts";
-import { remedy } from "../../host/remedy.ts";
-import { sentence } from "../../text/sentence.ts";
-import { Steer } from "../steering/steer.tsx";
+import { Icon } from "../icon.tsx";
+import { Menu } from "../menu.tsx";
 import { Action, CopyAction } from "./action.tsx";
 import { Branches, stepOnArrow } from "./branches.tsx";
 import { Calls } from "./calls.tsx";
@@ -14,6 +12,7 @@ import { Facts } from "./facts.tsx";
 import { focusField } from "./focus.ts";
 import type { MessageProps } from "./message.tsx";
 import { Outputs } from "./outputs.tsx";
+import { Problem, problemOf } from "./problem.tsx";
 import { Prose } from "./prose.tsx";
 import { Reasoning } from "./reasoning.tsx";
 import { useRemove } from "./remove.ts";
@@ -25,7 +24,8 @@ export function Answer(props: MessageProps) {
   const text = useComputed(() => node.value.content);
   const phase = useComputed(() => node.value.answer?.phase ?? "done");
   const done = useComputed(() => phase.value === "done");
-  const error = useComputed(() => node.value.answer?.outcome?.error);
+  const app = useApp();
+  const error = useComputed(() => problemOf(app, node.value));
   return (
     // A screen reader waits for the end instead of reading single tokens.
     <article
@@ -40,22 +40,24 @@ export function Answer(props: MessageProps) {
       {editing.value === id ? <AnswerEditor {...props} /> : <Prose text={text} done={done} />}
       <Calls node={node} done={done} />
       <Outputs node={node} />
-      {error.value !== undefined && <Problem error={error.value} />}
+      {error.value !== undefined && <Problem chat={chat} id={id} error={error.value} />}
       <div class="tools">
         <Facts node={node} />
         <Branches chat={chat} id={id} />
         {done.value && editing.value !== id && <AnswerTools {...props} />}
       </div>
-      {!done.value && <Steer id={id} />}
     </article>
   );
 }
 
 function AnswerTools({ chat, id, editing }: MessageProps) {
-  const { drawer } = useApp();
+  const app = useApp();
+  const { drawer } = app;
   const { content, reasoning = "", calls = [], answer } = chat.tree.node(id).value;
-  const failed = answer?.outcome?.reason === "error";
+  const failed = problemOf(app, chat.tree.node(id).value) !== undefined; // then the buttons stand with the problem
   const remove = useRemove(chat, id);
+  const models = app.models.value;
+  const others = models.length < 2 ? [] : models.filter((model) => model !== answer?.model);
   const again = () => {
     chat.answerAgain(id);
     focusField();
@@ -72,16 +74,28 @@ function AnswerTools({ chat, id, editing }: MessageProps) {
   };
   return (
     <span class="actions">
-      {answer !== undefined && calls.length === 0 && canGoOn(answer, content + reasoning) && (
+      {!failed && answer !== undefined && calls.length === 0 && canGoOn(answer, content + reasoning) && (
         <Action icon="goOn" name="Continue" words onClick={goOn} />
       )}
-      <Action icon="again" name={failed ? "Try again" : "Regenerate"} words={failed} onClick={again} />
+      {!failed && <Action icon="again" name="Regenerate" onClick={again} />}
+      {others.length > 0 && (
+        <Menu
+          class="action"
+          label="Answer with another model"
+          items={others.map((model) => ({
+            name: model,
+            run: () => chat.answerAgain(id, { ...chat.settings.peek(), model }),
+          }))}
+        >
+          <Icon name="models" />
+        </Menu>
+      )}
       {content !== "" && <CopyAction text={() => content} />}
       <Action icon="edit" name="Edit" onClick={edit} />
       {content + reasoning !== "" && (
         <Action icon="inspect" name="Inspect" words title="How each token was chosen" onClick={inspect} />
       )}
-      <Action icon="trash" name="Delete" onClick={remove} />
+      <Action icon="trash" name="Delete" apart onClick={remove} />
     </span>
   );
 }
@@ -104,14 +118,5 @@ function AnswerEditor({ chat, id, editing }: MessageProps) {
         chat.rewrite(id, text);
       }}
     />
-  );
-}
-
-function Problem({ error }: { error: HostError }) {
-  return (
-    <div class="problem" role="alert">
-      <strong>{sentence(error.message)}</strong>
-      <span>{remedy(error)}</span>
-    </div>
   );
 }

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 import { type ReadonlySignal, type Signal, useComputed } from "@preact/signals";
+import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useApp } from "../../app.ts";
 import type { Chat } from "../../chats/chat.ts";
 import { Icon } from "../icon.tsx";
+import { Steer } from "../steering/steer.tsx";
 import { useAttaching } from "./attaching.ts";
+import { Differs } from "./differs.tsx";
 import { DropZone } from "./drop.tsx";
 import { Files } from "./files.tsx";
+import { Queued } from "./queued.tsx";
 
 interface Props {
   chat: Chat;
@@ -17,14 +21,16 @@ interface Props {
 
 /** The field for the next message, with what belongs to it. */
 export function Composer({ chat, away, toEnd, editing }: Props) {
-  const { connection, drafts } = useApp();
+  const { connection, drafts, layout, queue } = useApp();
   const place = useComputed(() => (chat.tree.path.value.length === 0 ? "" : chat.id));
   const draft = drafts.of(place.value).value;
   const attaching = useAttaching(place);
   const field = useRef<HTMLTextAreaElement>(null);
+  const dock = useHeight("--dock");
   const { run } = chat;
   const written = draft.text.trim() !== "" || draft.files.length > 0;
-  const ready = connection.status.value.kind === "online" && written && run === undefined;
+  const ready = written && (run !== undefined || connection.status.value.kind === "online");
+  const touch = layout.touch.value;
 
   useEffect(() => field.current?.focus(), []);
   useGrowing(field, draft.text);
@@ -32,14 +38,16 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
   const submit = (event: Event) => {
     event.preventDefault();
     if (!ready) return;
+    const question = { text: draft.text.trim(), files: [...draft.files] };
     drafts.clear(place.peek());
     attaching.problems.value = [];
-    chat.ask(draft.text.trim(), [...draft.files]);
+    if (run === undefined) chat.ask(question.text, question.files);
+    else queue.add(chat.id, question);
     toEnd();
   };
   const keys = (event: KeyboardEvent) => {
     if (event.isComposing) return;
-    if (event.key === "Enter" && !event.shiftKey) submit(event);
+    if (event.key === "Enter" && !event.shiftKey && !touch) submit(event);
     if (event.key !== "ArrowUp" || written || run !== undefined) return;
     const last = chat.tree.path.peek().findLast((id) => chat.tree.node(id).peek().role === "user");
     if (last === undefined) return;
@@ -48,7 +56,7 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
   };
 
   return (
-    <footer class="dock">
+    <footer class="dock" ref={dock}>
       <DropZone onFiles={attaching.add} />
       {away.value && chat.tree.path.value.length > 0 && (
         <button type="button" class="latest" onClick={toEnd}>
@@ -57,6 +65,9 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
         </button>
       )}
       <Problems problems={attaching.problems.value} />
+      <Differs chat={chat} />
+      {run !== undefined && <Steer id={run.id} />}
+      <Queued chat={chat} place={place.value} />
       <form class="composer" onSubmit={submit}>
         <Files files={draft.files} onRemove={attaching.remove} />
         <AttachButton onFiles={attaching.add} />
@@ -65,11 +76,12 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
         </label>
         <textarea
           id="question"
+          dir="auto"
           ref={field}
           rows={1}
           placeholder="Ask anything"
           autocomplete="off"
-          enterkeyhint="send"
+          enterkeyhint={touch ? "enter" : "send"}
           aria-describedby="keys"
           value={draft.text}
           onInput={(event) => drafts.change(place.peek(), { text: event.currentTarget.value })}
@@ -83,11 +95,18 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
         />
         <SendButton run={run} ready={ready} />
       </form>
-      <p id="keys" class="keys">
-        <kbd>Enter</kbd> sends, <kbd>Shift</kbd>+<kbd>Enter</kbd> breaks the line, <kbd>Esc</kbd> stops,{" "}
-        <kbd>↑</kbd> edits
-      </p>
+      <Keys running={run !== undefined} />
     </footer>
+  );
+}
+
+/** What the keys do in the field now. */
+function Keys({ running }: { running: boolean }) {
+  return (
+    <p id="keys" class="keys">
+      <kbd>Enter</kbd> {!running ? "sends" : "queues"}, <kbd>Shift</kbd>+<kbd>Enter</kbd> breaks the line,{" "}
+      {!running ? <kbd>↑</kbd> : <kbd>Esc</kbd>} {!running ? "edits" : "stops"}
+    </p>
   );
 }
 
@@ -106,9 +125,16 @@ function Problems({ problems }: { problems: string[] }) {
 function SendButton({ run, ready }: { run: Chat["run"]; ready: boolean }) {
   if (run !== undefined) {
     return (
-      <button type="button" class="round" aria-label="Stop" title="Stop (Esc)" onClick={() => run.stop()}>
-        <Icon name="stop" />
-      </button>
+      <>
+        {ready && (
+          <button type="submit" class="attach" aria-label="Queue" title="Send when this answer ends (Enter)">
+            <Icon name="up" />
+          </button>
+        )}
+        <button type="button" class="round" aria-label="Stop" title="Stop (Esc)" onClick={() => run.stop()}>
+          <Icon name="stop" />
+        </button>
+      </>
     );
   }
   return (
@@ -164,4 +190,19 @@ function useGrowing(field: { readonly current: HTMLTextAreaElement | null }, tex
     field.current.style.height = "auto";
     field.current.style.height = `${field.current.scrollHeight}px`;
   }, [field, text]);
+}
+
+/** Tells the style how high an element is. */
+function useHeight(variable: string): RefObject<HTMLElement | null> {
+  const element = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (element.current === null) return undefined;
+    const sizes = new ResizeObserver(([entry]) => {
+      const height = entry?.borderBoxSize[0]?.blockSize ?? 0;
+      document.body.style.setProperty(variable, `${height}px`);
+    });
+    sizes.observe(element.current);
+    return () => sizes.disconnect();
+  }, [variable]);
+  return element;
 }

@@ -45,6 +45,7 @@ export function Editor({ label, action, text, files, lines = false, onCancel, on
       />
       <textarea
         ref={field}
+        dir="auto"
         aria-label={label}
         value={draft}
         onInput={(event) => {

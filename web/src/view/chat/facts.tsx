@@ -1,37 +1,102 @@
 // SPDX-License-Identifier: MIT
-import { type ReadonlySignal, useComputed } from "@preact/signals";
+import { type ReadonlySignal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useApp } from "../../app.ts";
-import { contextUsed, facts } from "../../chats/facts.ts";
+import { contextUsed, facts, figure } from "../../chats/facts.ts";
 import type { Message } from "../../chats/message.ts";
+import { progressWords } from "../../live/progress.ts";
+
+const every = 500; // milliseconds between two looks at how fast an answer grows
+const looks = 6; // of which the speed is the mean
 
 /** What there is to know of an answer, in a line. */
 export function Facts({ node }: { node: ReadonlySignal<Message> }) {
-  const line = useComputed(() => node.value.answer && facts(node.value.answer));
+  const { answers, progresses, models } = useApp();
+  const speed = useSpeed(node);
+  const progress = useComputed(() => {
+    const { id, answer } = node.value;
+    if (answer?.phase !== "waiting") return undefined;
+    return progresses.of(answers.running.value.get(id)?.name, answer.model);
+  });
+  const line = useComputed(() => {
+    const { answer } = node.value;
+    return (
+      answer &&
+      facts(answer, {
+        waits: progressWords(progress.value),
+        speed: speed.value,
+        model: models.value.length > 1 ? answer.model : "",
+      })
+    );
+  });
+  const quiet = useComputed(() => {
+    const { answer } = node.value;
+    return answer === undefined ? "" : figure(answer, models.value.length > 1);
+  });
+  const shown = progress.value;
   return (
     <>
-      <span class="facts">{line}</span>
+      {shown?.kind === "reading" && (
+        <progress class="reading" max={shown.total} value={shown.done} aria-label="Reading the prompt" />
+      )}
+      {quiet.value === "" ? (
+        <span class="facts">{line}</span>
+      ) : (
+        <details class="figures">
+          <summary title="The answer in figures">{quiet}</summary>
+          <span class="facts">{line}</span>
+        </details>
+      )}
       <Gauge node={node} />
     </>
   );
+}
+
+/** How many tokens a second come at present; 0 while that is not known. */
+function useSpeed(node: ReadonlySignal<Message>): ReadonlySignal<number> {
+  const speed = useSignal(0);
+  const streams = useComputed(() => node.value.answer?.phase === "streaming");
+  useSignalEffect(() => {
+    speed.value = 0;
+    if (!streams.value) return undefined;
+    const seen: { time: number; tokens: number }[] = [];
+    const look = () => {
+      const now = { time: performance.now(), tokens: node.peek().answer?.tokens ?? 0 };
+      const first = seen.length < looks ? seen[0] : seen.shift();
+      seen.push(now);
+      if (first !== undefined)
+        speed.value = Math.max(0, (1000 * (now.tokens - first.tokens)) / (now.time - first.time));
+    };
+    look();
+    const clock = setInterval(look, every);
+    return () => clearInterval(clock);
+  });
+  return speed;
 }
 
 const around = 2 * Math.PI * 7; // of the circle
 
 /** How full the model's context is. */
 function Gauge({ node }: { node: ReadonlySignal<Message> }) {
-  const { props, models } = useApp();
+  const app = useApp();
+  const model = useComputed(() => node.value.answer?.model ?? "");
+  const room = useComputed(() => app.contextOf(model.value));
+  const done = useComputed(() => node.value.answer?.phase === "done");
+  useSignalEffect(() => {
+    // It was loaded for this answer, so the page has not been told of it.
+    const unknown = done.value && room.value === undefined && app.models.peek().includes(model.value);
+    if (unknown) app.refreshModels().catch(() => {});
+  });
   const percent = useComputed(() => {
     const { answer } = node.value;
-    const { context, model } = props.value;
     const used = answer && contextUsed(answer);
-    const same = models.value.length < 2 || model === undefined || answer?.model === model;
-    return used === undefined || !same || !context
+    return used === undefined || !room.value
       ? undefined
-      : Math.min(100, Math.ceil((100 * used) / context));
+      : Math.min(100, Math.ceil((100 * used) / room.value));
   });
-  const value = percent.value;
+  const { value } = percent;
+  const { value: context } = room;
   if (value === undefined) return null;
-  const tokens = new Intl.NumberFormat("en").format(props.value.context ?? 0);
+  const tokens = new Intl.NumberFormat("en").format(context ?? 0);
   return (
     <span
       class="gauge"

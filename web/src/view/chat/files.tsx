@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
 import type { Attachment } from "../../chats/message.ts";
-import { withoutControls } from "../../text/bidi.ts";
+import { visible, withoutControls } from "../../text/bidi.ts";
 import { Icon } from "../icon.tsx";
 
 interface Props {
@@ -8,32 +10,81 @@ interface Props {
   onRemove?(file: Attachment): void;
 }
 
-/** The files of a question. */
+/** The files of a question. Each can be opened. */
 export function Files({ files, onRemove }: Props) {
+  const opened = useSignal<Attachment | undefined>(undefined);
   if (files.length === 0) return null;
   return (
-    <ul class="files" aria-label="Files">
-      {files.map((file, at) => {
-        const name = withoutControls(file.name);
-        return (
-          <li key={`${at} ${file.name}`}>
-            <Icon name="file" />
-            <span title={name}>{name}</span>
-            <small>{size(file.text.length)}</small>
-            {onRemove !== undefined && (
+    <>
+      <ul class="files" aria-label="Files">
+        {files.map((file, at) => {
+          const name = withoutControls(file.name);
+          return (
+            <li key={`${at} ${file.name}`}>
               <button
                 type="button"
-                aria-label={`Remove ${name}`}
-                title="Remove"
-                onClick={() => onRemove(file)}
+                class="name"
+                title={`Open ${name}`}
+                onClick={() => {
+                  opened.value = file;
+                }}
               >
-                <Icon name="close" />
+                <Icon name="file" />
+                <span>{name}</span>
+                <small>{size(file.text.length)}</small>
               </button>
-            )}
-          </li>
-        );
-      })}
-    </ul>
+              {onRemove !== undefined && (
+                <button
+                  type="button"
+                  aria-label={`Remove ${name}`}
+                  title="Remove"
+                  onClick={() => onRemove(file)}
+                >
+                  <Icon name="close" />
+                </button>
+              )}
+            </li>
+          );
+        })}
+      </ul>
+      {opened.value !== undefined && (
+        <FileDialog
+          file={opened.value}
+          close={() => {
+            opened.value = undefined;
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+/** The text of a file. */
+function FileDialog({ file, close }: { file: Attachment; close(): void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  const name = withoutControls(file.name);
+  return (
+    <dialog ref={dialog} class="file" aria-label={name} onClose={close}>
+      <header>
+        <h2>{name}</h2>
+        <button
+          type="button"
+          class="quiet"
+          aria-label="Close"
+          title="Close (Esc)"
+          onClick={() => dialog.current?.close()}
+        >
+          <Icon name="close" />
+        </button>
+      </header>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and keys are to reach it */}
+      <pre tabIndex={0}>
+        {visible(file.text).map(({ text, control }) =>
+          control ? <span class="control" data-name={control} /> : text,
+        )}
+      </pre>
+    </dialog>
   );
 }
 

@@ -37,14 +37,28 @@ export function Prose({ text, done }: Props) {
       stop();
     };
   }, [text, done]);
-  // biome-ignore lint/a11y: the buttons within are those of the code; their clicks, of keys too, come up to here
-  return <div class="prose" ref={element} onClick={copyCode} />;
+  // biome-ignore lint/a11y: the buttons within are those of code and notes; their clicks, of keys too, come up to here
+  return <div class="prose" ref={element} onClick={press} />;
 }
 
-async function copyCode(event: MouseEvent): Promise<void> {
-  const button = event.target instanceof Element ? event.target.closest("button.copy") : null;
-  const code = button?.closest(".code")?.querySelector("code");
-  if (button == null || code == null) return;
+function press(event: MouseEvent): void {
+  const button = event.target instanceof Element ? event.target.closest("button") : null;
+  if (button?.matches(".note") === true) showNote(button);
+  else if (button?.matches(".copy") === true) void copyCode(button);
+}
+
+/** Leads to the text of a footnote. */
+function showNote(button: HTMLElement): void {
+  const name = CSS.escape(button.dataset.note ?? "");
+  const note = button.closest(".prose")?.querySelector<HTMLElement>(`.footnote[data-note="${name}"]`);
+  if (note == null) return;
+  note.tabIndex = -1;
+  note.focus();
+}
+
+async function copyCode(button: HTMLElement): Promise<void> {
+  const code = button.closest(".code")?.querySelector("code");
+  if (code == null) return;
   await copyText(code.textContent ?? "");
   button.textContent = "Copied";
   setTimeout(() => {

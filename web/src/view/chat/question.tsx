@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+import { useSignal } from "@preact/signals";
+import { useId } from "preact/hooks";
 import { visible } from "../../text/bidi.ts";
 import { Action, CopyAction } from "./action.tsx";
 import { Branches, stepOnArrow } from "./branches.tsx";
@@ -12,6 +14,12 @@ import { useRemove } from "./remove.ts";
 export function Question({ chat, id, editing }: MessageProps) {
   const { content, files = [] } = chat.tree.node(id).value;
   const remove = useRemove(chat, id);
+  const childless = chat.tree.leaf?.id === id; // its answer was deleted
+  const { run } = chat;
+  const answer = () => {
+    chat.answerAgain(id);
+    focusField();
+  };
   if (editing.value === id) {
     const close = () => {
       editing.value = undefined;
@@ -37,17 +45,11 @@ export function Question({ chat, id, editing }: MessageProps) {
     <section class="message" aria-label="Your message" data-message={id} onKeyDown={stepOnArrow(chat, id)}>
       <div class="question">
         <Files files={files} />
-        {content !== "" && (
-          <p>
-            {visible(content).map(({ text, control }) =>
-              control ? <span class="control" data-name={control} /> : text,
-            )}
-          </p>
-        )}
+        {content !== "" && <Words text={content} />}
       </div>
       <div class="tools asked">
         <Branches chat={chat} id={id} />
-        <CopyAction text={() => content} />
+        {childless && run === undefined && <Action icon="again" name="Answer" words onClick={answer} />}
         <Action
           icon="edit"
           name="Edit"
@@ -55,8 +57,41 @@ export function Question({ chat, id, editing }: MessageProps) {
             editing.value = id;
           }}
         />
-        <Action icon="trash" name="Delete" onClick={remove} />
+        <CopyAction text={() => content} />
+        <Action icon="trash" name="Delete" apart onClick={remove} />
       </div>
     </section>
+  );
+}
+
+const long = { characters: 1200, lines: 14 }; // what is longer is folded
+
+/** The text of a question. A long one shows its beginning until the rest is asked for. */
+function Words({ text }: { text: string }) {
+  const id = useId();
+  const folds = text.length > long.characters || text.split("\n", long.lines + 1).length > long.lines;
+  const open = useSignal(false);
+  const folded = folds && !open.value;
+  return (
+    <>
+      <p id={id} dir="auto" data-folded={folded}>
+        {visible(text).map(({ text: piece, control }) =>
+          control ? <span class="control" data-name={control} /> : piece,
+        )}
+      </p>
+      {folds && (
+        <button
+          type="button"
+          class="link"
+          aria-expanded={!folded}
+          aria-controls={id}
+          onClick={() => {
+            open.value = !open.peek();
+          }}
+        >
+          {folded ? "Show all" : "Show less"}
+        </button>
+      )}
+    </>
   );
 }

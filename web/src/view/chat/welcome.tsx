@@ -2,9 +2,17 @@
 import { useSignal } from "@preact/signals";
 import { useApp } from "../../app.ts";
 import type { Chat } from "../../chats/chat.ts";
+import { parameterWords, tokens } from "../../text/figures.ts";
 import { copyText } from "../clipboard.ts";
 
-// What the built-in model knows; any larger model knows it too.
+const tasks = [
+  "Explain how a plugin can change the tokens of an answer, with an example.",
+  "Write a Python function that finds duplicate files in a folder, with tests.",
+  "Draft a short, friendly mail that moves a meeting from Tuesday to Thursday.",
+  "Compare SQLite and PostgreSQL for a small web shop in a table.",
+];
+
+// What the built-in model knows.
 const suggestions = [
   "Tell me a story about a frog.",
   "Give me four planets.",
@@ -21,11 +29,19 @@ export function Welcome({ chat }: { chat: Chat }) {
     <section class="welcome" aria-labelledby="welcome-title">
       <h2 id="welcome-title">What shall we talk about?</h2>
       <p>
-        Each token travels from the model to this page the moment it is chosen. Try one of these, or ask your
-        own.
+        Here you can see how each word was chosen, pause an answer and steer it, and change how words are
+        chosen with plugins.
       </p>
+      {model !== undefined && <ModelLine model={model} />}
+      {app.props.value.noTemplate === true && (
+        <p class="untemplated" role="note">
+          This model has no chat template, so its chats are written in ChatML. A base model may go on with
+          your text instead of answering it; the server's option <code>--chat-template</code> sets another
+          template.
+        </p>
+      )}
       <ul class="suggestions">
-        {suggestions.map((text) => (
+        {(demonstration ? suggestions : tasks).map((text) => (
           <li key={text}>
             <button type="button" onClick={() => chat.ask(text)}>
               {text}
@@ -35,6 +51,22 @@ export function Welcome({ chat }: { chat: Chat }) {
       </ul>
       {demonstration && <FirstRun />}
     </section>
+  );
+}
+
+/** The model's name, its size, and how much it can have in mind. */
+function ModelLine({ model }: { model: string }) {
+  const app = useApp();
+  const { parameters = 0 } = app.served.value.find(({ name }) => name === model) ?? {};
+  const context = app.contextOf(model);
+  const words = [
+    parameters > 0 ? `${parameterWords(parameters)} parameters` : "",
+    context === undefined ? "" : `a context of ${tokens(context)}`,
+  ].filter((word) => word !== "");
+  return (
+    <p class="answers">
+      <strong>{model}</strong> answers{words.length > 0 && `: ${words.join(", ")}`}.
+    </p>
   );
 }
 

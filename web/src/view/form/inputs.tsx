@@ -100,6 +100,9 @@ export function SwitchInput(props: InputProps) {
       <input
         {...attributes(props)}
         type="checkbox"
+        role="switch"
+        class="switch"
+        aria-checked={on}
         checked={on}
         onChange={(event) => change(event.currentTarget.checked)}
       />

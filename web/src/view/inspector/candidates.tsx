@@ -4,13 +4,12 @@ import { useMemo } from "preact/hooks";
 import type { TokenTrace } from "../../host/protocol.ts";
 import { count, duration } from "../../text/figures.ts";
 import { type Cell, type Column, matrixOf, type Row } from "../../trace/matrix.ts";
-import { ordinal, percent, visible } from "../../trace/words.ts";
+import { ordinal, percent, stageName, visible } from "../../trace/words.ts";
 
 /** The candidates before and after every stage: a row each, a column for each stage that changed something. */
 export function Candidates({ trace }: { trace: TokenTrace }) {
   const { columns, rows } = useMemo(() => matrixOf(trace), [trace]);
   const all = useSignal(false);
-  const full = useMemo(() => longest(rows), [rows]);
   const idle = columns.filter(({ same }) => same);
   const shown = columns.map((column, i) => ({ column, i })).filter(({ column }) => all.value || !column.same);
   return (
@@ -33,7 +32,7 @@ export function Candidates({ trace }: { trace: TokenTrace }) {
           </thead>
           <tbody>
             {rows.map((row) => (
-              <CandidateRow key={row.id} row={row} at={shown.map(({ i }) => i)} full={full} />
+              <CandidateRow key={row.id} row={row} at={shown.map(({ i }) => i)} />
             ))}
           </tbody>
         </table>
@@ -42,12 +41,15 @@ export function Candidates({ trace }: { trace: TokenTrace }) {
         <label class="idle">
           <input
             type="checkbox"
+            role="switch"
+            class="switch"
+            aria-checked={all.value}
             checked={all.value}
             onChange={(event) => {
               all.value = event.currentTarget.checked;
             }}
           />
-          Show stages that changed nothing <small>{idle.map(({ name }) => name).join(", ")}</small>
+          Show stages that changed nothing <small>{idle.map(({ name }) => stageName(name)).join(", ")}</small>
         </label>
       )}
     </div>
@@ -58,14 +60,14 @@ function Head({ column: { name, left, ms, share } }: { column: Column }) {
   const plugin = name.startsWith("plugin:");
   return (
     <th scope="col" class={plugin ? "plugin" : undefined}>
-      <span>{name}</span>
+      <span>{stageName(name)}</span>
       <small>{count(left)} left</small>
       <small>{ms === undefined ? "\u00a0" : `${duration(ms)} · ${percent(share ?? 0)}`}</small>
     </th>
   );
 }
 
-function CandidateRow({ row, at, full }: { row: Row; at: number[]; full: number }) {
+function CandidateRow({ row, at }: { row: Row; at: number[] }) {
   return (
     <tr class={row.chosen ? "chosen" : undefined}>
       <th scope="row">
@@ -77,7 +79,6 @@ function CandidateRow({ row, at, full }: { row: Row; at: number[]; full: number 
           key={i}
           cell={row.cells[i]}
           gone={row.cells[at[at.indexOf(i) - 1] ?? -1]?.state === "cut"}
-          full={full}
         />
       ))}
     </tr>
@@ -87,10 +88,9 @@ function CandidateRow({ row, at, full }: { row: Row; at: number[]; full: number 
 interface CellProps {
   cell: Cell | undefined;
   gone: boolean; // it was cut before
-  full: number; // the probability of a full bar
 }
 
-function CandidateCell({ cell, gone, full }: CellProps) {
+function CandidateCell({ cell, gone }: CellProps) {
   if (cell === undefined || (cell.state === "cut" && gone)) {
     return (
       <td class="behind">
@@ -115,17 +115,11 @@ function CandidateCell({ cell, gone, full }: CellProps) {
   return (
     <td>
       <span class="track" aria-hidden="true">
-        <span style={{ inlineSize: `${Math.min(100, Math.max((cell.p / full) * 100, 1))}%` }} />
+        <span style={{ inlineSize: `${Math.min(100, Math.max(cell.p * 100, 1))}%` }} />
       </span>
       <span class="p">{percent(cell.p)}</span> <Moved cell={cell} />
     </td>
   );
-}
-
-/** The largest probability while there still was a choice: the bar of a token that is left alone says nothing. */
-function longest(rows: readonly Row[]): number {
-  const shared = rows.flatMap(({ cells }) => cells.map(({ p = 0 }) => p)).filter((p) => p < 0.99995);
-  return Math.max(0.01, ...shared);
 }
 
 function Moved({ cell: { moved = 0, rank = 0 } }: { cell: Cell }) {

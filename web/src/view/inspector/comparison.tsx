@@ -38,7 +38,7 @@ export function Comparison({ chat, a, other, palette }: Props) {
     [version(other), b, a],
   ];
   if (b.state.value === "none")
-    return <p class="hint">That answer has no trace, so there is nothing to compare.</p>;
+    return <p class="hint">That answer has no token record, so there is nothing to compare.</p>;
   return (
     <>
       <p class="verdict" role="status">

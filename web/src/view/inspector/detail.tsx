@@ -5,7 +5,7 @@ import { count, duration } from "../../text/figures.ts";
 import type { Item } from "../../trace/items.ts";
 import { times } from "../../trace/reading.ts";
 import { type Line, storyOf } from "../../trace/story.ts";
-import { percent, visible } from "../../trace/words.ts";
+import { percent, stageName, visible } from "../../trace/words.ts";
 import { Icon } from "../icon.tsx";
 import { Candidates } from "./candidates.tsx";
 import type { Reader } from "./reader.ts";
@@ -96,7 +96,7 @@ function Times({ trace }: { trace: TokenTrace }) {
         {rest.map(([name, ms], i) => (
           <li key={name}>
             <span class={`dab hue${i}`} aria-hidden="true" />
-            {name}{" "}
+            {stageName(name)}{" "}
             <small>
               {duration(ms)} · {percent(ms / total)}
             </small>

@@ -4,7 +4,7 @@ import { count, duration } from "../../text/figures.ts";
 import { type Facts, factsOf } from "../../trace/facts.ts";
 import { mostTraced, type Piece } from "../../trace/items.ts";
 import { budget } from "../../trace/store.ts";
-import { percent } from "../../trace/words.ts";
+import { percent, stageName } from "../../trace/words.ts";
 
 /** The answer in numbers. */
 export function FactsPanel({ pieces }: { pieces: readonly Piece[] }) {
@@ -15,8 +15,8 @@ export function FactsPanel({ pieces }: { pieces: readonly Piece[] }) {
       <FactList facts={facts} />
       <StageTimes facts={facts} />
       <p class="hint">
-        Traces stay in this browser: those of the first {count(mostTraced)} tokens of an answer, and of the
-        newest answers up to {count(budget)} tokens. They go with their chat.
+        Token records stay in this browser: those of the first {count(mostTraced)} tokens of an answer, and of
+        the newest answers up to {count(budget)} tokens. They go with their chat.
       </p>
     </details>
   );
@@ -39,12 +39,12 @@ function FactList({ facts }: { facts: Facts }) {
 export function factEntries(facts: Facts): [name: string, value: string][] {
   const { tokens, traced, meanP, changed, takenBack, chain, ms } = facts;
   return [
-    ["Tokens", traced < tokens ? `${count(tokens)}, ${count(traced)} with a trace` : count(tokens)],
+    ["Tokens", traced < tokens ? `${count(tokens)}, ${count(traced)} with a record` : count(tokens)],
     ["Probability of a typical token", meanP === undefined ? "unknown" : percent(meanP)],
     ["Tokens that a plugin or you changed", count(changed)],
     ["Tokens taken back", count(takenBack)],
     ["Choosing a token takes", duration(ms)],
-    ["Stages", chain.join(" → ")],
+    ["Stages", chain.map(stageName).join(" → ")],
   ];
 }
 
@@ -62,7 +62,7 @@ function StageTimes({ facts: { times } }: { facts: Facts }) {
       <tbody>
         {times.map(({ name, ms, share }) => (
           <tr key={name}>
-            <th scope="row">{name}</th>
+            <th scope="row">{stageName(name)}</th>
             <td>
               <span class="track" aria-hidden="true">
                 <span style={{ inlineSize: `${Math.max(share * 100, 1)}%` }} />

@@ -44,7 +44,7 @@ function Answer({ chat, id, first }: Props) {
   const chosen = mode.value ?? (reader.changes.value.length > 0 ? "plugin" : "probability");
   const palette = useMemo(() => new Palette(chosen), [chosen]);
   useMark(id, reader);
-  if (reader.state.value === "loading") return <p role="status">Looking for the trace…</p>;
+  if (reader.state.value === "loading") return <p role="status">Looking for the token record…</p>;
   if (reader.state.value === "none") return <Untraced chat={chat} id={id} />;
   const pick = (next: Mode) => {
     mode.value = next;

@@ -2,6 +2,7 @@
 import { count } from "../../text/figures.ts";
 import type { Mode, Palette } from "../../trace/colour.ts";
 import type { Item } from "../../trace/items.ts";
+import { stageName } from "../../trace/words.ts";
 
 const modes: Record<Mode, string> = {
   probability: "Probability",
@@ -40,7 +41,7 @@ export function Legend({ palette, items }: { palette: Palette; items: readonly I
           <span class={`swatch token ${shade.name}`} aria-hidden="true">
             <b>{shade.sign || "a"}</b>
           </span>
-          {shade.label} <small>{count(shade.count)}</small>
+          {stageName(shade.label)} <small>{count(shade.count)}</small>
         </li>
       ))}
       <li class="hidden">{meanings[palette.mode]}</li>

@@ -3,7 +3,7 @@ import { computed, effect, type ReadonlySignal, type Signal, signal } from "@pre
 import { useEffect, useMemo } from "preact/hooks";
 import { type App, useApp } from "../../app.ts";
 import { GrowingItems, type Item, itemAt, nextOf, type Piece } from "../../trace/items.ts";
-import { meddlers } from "../../trace/reading.ts";
+import { meddlers, modelP } from "../../trace/reading.ts";
 
 /** The tokens of an answer as the inspector reads them, and the one in focus. */
 export class Reader {
@@ -47,14 +47,24 @@ export class Reader {
     return nextOf(this.changes.value, this.at.value, step);
   }
 
-  /** Begins where a reader wants to look: at the first token that somebody changed, or else at the first. */
+  /** Begins where a reader wants to look: at the first token that somebody changed, or else at the most surprising one. */
   private begin(first: number): void {
     const items = this.items.peek();
     const changes = this.changes.peek();
     const instead = changes.find((at) => items[at]?.takenBy === undefined);
-    const wanted = first > 0 ? itemAt(items, first) : (instead ?? 0);
+    const wanted = first > 0 ? itemAt(items, first) : (instead ?? surprising(items));
     this.at.value = Math.max(0, wanted);
   }
+}
+
+/** The token that the model found least likely. */
+function surprising(items: readonly Item[]): number {
+  let [at, least] = [0, 1];
+  items.forEach(({ trace, takenBy }, i) => {
+    const p = takenBy === undefined && trace !== undefined ? modelP(trace) : undefined;
+    if (p !== undefined && p < least) [at, least] = [i, p];
+  });
+  return at;
 }
 
 function isChange({ takenBy, trace }: Item): boolean {

@@ -17,19 +17,19 @@ export function Untraced({ chat, id }: { chat: Chat; id: string }) {
   return (
     <div class="untraced">
       <p>
-        <strong>This answer has no trace.</strong>
+        <strong>This answer has no token record.</strong>
       </p>
       <p>
-        With a trace the server tells of each token what the model found likely, what every stage and plugin
-        made of it, what was taken back, and how long all that took. It costs a little speed and about 5 KB a
-        token, so it is off until you want it.
+        A token record tells of each token what the model found likely, what every stage and plugin made of
+        it, what was taken back, and how long all that took. It costs a little speed and about 5 KB a token,
+        so it is off until you want it.
       </p>
       <button type="button" class="primary" disabled={!online} onClick={answerAgain}>
-        Answer again with a trace
+        Answer again with a token record
       </button>
       <p class="hint">
         {seed === undefined ? "" : "With the same seed the answer stays the same. "}From then on this chat
-        keeps traces; you can switch that off in Settings.
+        keeps token records; you can switch that off in Settings.
       </p>
     </div>
   );

@@ -10,13 +10,14 @@ export function Cells({ cells }: { cells: LiveModel["cells"] }) {
   const part = (n: number) => (total > 0 ? n / total : 0);
   const percent = (n: number) => `${Math.round(100 * part(n))} %`;
   return (
-    <section class="panel" aria-label="KV cache">
-      <h3>KV cache</h3>
+    <section class="panel" aria-label="Memory">
+      <h3>Memory</h3>
+      <p class="hint">What the model remembers of each token (KV cache).</p>
       <p>
-        {count(used)} of {count(total)} cells hold a token.
+        Room for {count(total)} tokens, of which {count(used)} are taken.
       </p>
       <Meter
-        label={`KV cache: ${percent(running)} in use, ${percent(cached)} kept from earlier`}
+        label={`Memory: ${percent(running)} in use, ${percent(cached)} kept from earlier`}
         parts={[
           { kind: "running", part: part(running) },
           { kind: "kept", part: part(cached) },

@@ -6,7 +6,7 @@ import { Scroll } from "./scroll.tsx";
 
 const most = 12;
 
-/** The last ticks as a table, for those who read numbers better than a picture. It is that of the moment when it was opened. */
+/** The last steps as a table, for those who read numbers better than a picture. It is that of the moment when it was opened. */
 export function LastTicks({ ticks }: { ticks: Ticks }) {
   const rows = useSignal<readonly Tick[]>([]);
   const read = () => {
@@ -17,11 +17,11 @@ export function LastTicks({ ticks }: { ticks: Ticks }) {
   return (
     <details onToggle={(event) => event.currentTarget.open && read()}>
       <summary>The last ticks as a table</summary>
-      <Scroll label="The last ticks">
+      <Scroll label="The last steps">
         <table>
           <thead>
             <tr>
-              <th scope="col">Tick</th>
+              <th scope="col">Step</th>
               <th scope="col">Tokens of answers</th>
               <th scope="col">Tokens of prompts</th>
               <th scope="col">Passes</th>

@@ -55,9 +55,9 @@ function ModelView({ model, watch }: { model: LiveModel; watch: Watch }) {
 }
 
 function useWatch(): Watch {
-  const { connection } = useApp();
+  const { connection, watching } = useApp();
   const visible = useSignal(document.visibilityState === "visible");
-  const watch = useMemo(() => new Watch(connection, visible), [connection, visible]);
+  const watch = useMemo(() => new Watch(connection, watching, visible), [connection, watching, visible]);
   useEffect(() => {
     const seen = () => {
       visible.value = document.visibilityState === "visible";
@@ -103,7 +103,7 @@ function Loading({ frame }: { frame: LiveFrame | undefined }) {
   if (frame.models.length === 0)
     return (
       <p class="note">
-        No model is loaded. The first question in a chat loads one, and then its slots are shown here.
+        No model is loaded. The first question in a chat loads one, and then its places are shown here.
       </p>
     );
   return frame.models

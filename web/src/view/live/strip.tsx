@@ -20,9 +20,9 @@ export function Strip({ ticks, watch }: Props) {
   const paused = useSignal(false);
   const empty = ticks.size === 0;
   return (
-    <section class="panel strip" aria-label="Ticks">
+    <section class="panel strip" aria-label="Steps">
       <header>
-        <h3>Ticks</h3>
+        <h3>Steps</h3>
         <button
           type="button"
           class="quiet"
@@ -32,14 +32,17 @@ export function Strip({ ticks, watch }: Props) {
           }}
         >
           <Icon name={paused.value ? "play" : "pause"} />
-          {paused.value ? "Go on" : "Hold"}
+          {paused.value ? "Go on" : "Freeze"}
         </button>
       </header>
+      <p class="hint">
+        In each step (tick) the model is run once for all: every answer gains a token, and a piece of the
+        prompts is read.
+      </p>
       <Chart ticks={ticks} watch={watch} chosen={chosen} paused={paused.value} />
       {empty ? (
         <p class="note">
-          Nothing has been computed yet. In each tick the server computes one token of every answer, and a
-          piece of the prompts that wait: <a href="#/">ask something in a chat</a> to see it.
+          Nothing has been computed yet: <a href="#/">ask something in a chat</a> to see it.
         </p>
       ) : (
         <p class="reading">{chosen.value === undefined ? summary(ticks) : tickWords(chosen.value)}</p>
@@ -105,11 +108,11 @@ function Chart({ ticks, watch, chosen, paused }: ChartProps) {
         ref={canvas}
         role="slider"
         tabIndex={0}
-        aria-label="The ticks of the last seconds; step through them with the arrow keys"
+        aria-label="The steps of the last seconds; step through them with the arrow keys"
         aria-valuemin={ticks.at(0)?.number ?? 0}
         aria-valuemax={ticks.last?.number ?? 0}
         aria-valuenow={tick?.number ?? ticks.last?.number ?? 0}
-        aria-valuetext={tick === undefined ? "No tick is chosen" : tickWords(tick)}
+        aria-valuetext={tick === undefined ? "No step is chosen" : tickWords(tick)}
         onPointerMove={point}
         onPointerDown={point}
         onPointerLeave={leave}
@@ -136,7 +139,7 @@ const steps: Record<string, number> = {
 const entries = [
   ["decode", "tokens of answers"],
   ["prefill", "tokens of prompts"],
-  ["forward", "forward pass"],
+  ["forward", "running the model (forward pass)"],
   ["sample", "sampling"],
   ["plugin", "plugins"],
   ["other", "other"],
@@ -153,7 +156,7 @@ function Legend({ legend }: { legend: { current: HTMLDivElement | null } }) {
     ));
   return (
     <div class="keys" ref={legend}>
-      <p>Tokens in a tick</p>
+      <p>Tokens in a step</p>
       <ul class="legend">{part(0, 2)}</ul>
       <p>Its time</p>
       <ul class="legend">{part(2, 6)}</ul>

@@ -44,6 +44,9 @@ export function AdminDialog() {
         <label class="check">
           <input
             type="checkbox"
+            role="switch"
+            class="switch"
+            aria-checked={remember.value}
             checked={remember.value}
             onChange={(event) => {
               remember.value = event.currentTarget.checked;

@@ -4,12 +4,11 @@ import { useEffect, useRef } from "preact/hooks";
 import { type App, useApp } from "../../app.ts";
 import type { Run } from "../../chats/answering.ts";
 import { type Message, newID } from "../../chats/message.ts";
-import { remedy } from "../../host/remedy.ts";
+import { advice, remedy } from "../../host/remedy.ts";
 import { choiceOf, notUsing, using } from "../../plugins/use.ts";
 import { hostChain } from "../../settings/chain.ts";
 import { request } from "../../settings/request.ts";
 import type { Settings } from "../../settings/settings.ts";
-import { sentence } from "../../text/sentence.ts";
 
 const length = 120; // tokens of an answer
 
@@ -132,7 +131,7 @@ function Answer({ title, message, other }: { title: string; message: Message; ot
       </p>
       {error !== undefined && (
         <p class="problem" role="alert">
-          {sentence(error.message)} {remedy(error)}
+          {advice(error).said} {remedy(error)}
         </p>
       )}
     </figure>

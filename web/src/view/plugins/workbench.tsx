@@ -115,6 +115,7 @@ function Switch({ place, on, ready, turn }: SwitchProps) {
       <input
         type="checkbox"
         role="switch"
+        class="switch"
         checked={on}
         aria-checked={on}
         disabled={!on && !ready}

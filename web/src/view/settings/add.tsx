@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 import { useComputed, useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
-import { addable, entryOf, withStage } from "../../settings/chain.ts";
+import { withStage } from "../../settings/adding.ts";
+import { addable, entryOf } from "../../settings/chain.ts";
 import { most } from "../../settings/settings.ts";
 import { nativeNamed } from "../../settings/stages.ts";
 import { sentence } from "../../text/sentence.ts";

@@ -8,21 +8,20 @@ import { useEdit, useSetting } from "./edit.ts";
 import { Field } from "./other.tsx";
 import { Part } from "./part.tsx";
 
+/** How long an answer may be. */
+export function LimitField() {
+  return <Field name="max_tokens" />;
+}
+
 /** Where an answer ends. */
 export function LengthPart() {
   const edit = useEdit();
   const stop = useSetting((settings) => settings.stop);
-  const now = useSetting(({ sampling, stop }) =>
-    [
-      typeof sampling.max_tokens === "number" ? `${sampling.max_tokens} tokens` : "",
-      stop.length > 0 ? `${stop.length} stop ${stop.length === 1 ? "string" : "strings"}` : "",
-    ]
-      .filter((part) => part !== "")
-      .join(", "),
+  const now = useSetting(({ stop }) =>
+    stop.length > 0 ? `${stop.length} stop ${stop.length === 1 ? "string" : "strings"}` : "",
   );
   return (
-    <Part title="Length and end" now={now}>
-      <Field name="max_tokens" />
+    <Part title="End of the answer" now={now}>
       <Chips
         label="Stop strings"
         help="The answer ends before the first of them. Enter adds one; \n is a line break."

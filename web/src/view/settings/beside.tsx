@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-import { useComputed } from "@preact/signals";
+import { useComputed, useSignal } from "@preact/signals";
 import type { Plugin } from "../../host/rest.ts";
+import { needsConfig } from "../../settings/adding.ts";
 import { entryOf, rolesOf, stagesOf, switched } from "../../settings/chain.ts";
 import { sentence } from "../../text/sentence.ts";
 import { useEdit } from "./edit.ts";
@@ -42,12 +43,17 @@ function Beside({ plugin, used }: { plugin: Plugin; used: boolean }) {
   const edit = useEdit();
   const { name, summary } = plugin;
   const { template } = rolesOf(plugin);
+  const asked = useSignal(false); // it is to be switched on once it has what it requires
   const change = (on: boolean) =>
     edit.change((settings) => {
       const known = settings.plugins.some((choice) => choice.name === name);
       const plugins = known ? settings.plugins : [...settings.plugins, { name }];
-      return switched({ ...settings, plugins }, entryOf(name), on, edit.host.peek());
+      const { config = {} } = plugins.find((choice) => choice.name === name) ?? {};
+      const lacks = needsConfig(name, config, edit.host.peek());
+      asked.value = on && lacks;
+      return switched({ ...settings, plugins }, entryOf(name), on && !lacks, edit.host.peek());
     });
+  const shown = used || asked.value;
   return (
     <div class="stage" data-off={!used}>
       <div class="stage-row beside">
@@ -56,7 +62,8 @@ function Beside({ plugin, used }: { plugin: Plugin; used: boolean }) {
             {name}
             <em>{template ? "template" : "stop rule"}</em>
           </span>
-          {!used && summary !== "" && <small>{sentence(summary)}</small>}
+          {asked.value && !used && <small class="bad">fill in what is required first</small>}
+          {!shown && summary !== "" && <small>{sentence(summary)}</small>}
         </div>
         <input
           type="checkbox"
@@ -68,7 +75,7 @@ function Beside({ plugin, used }: { plugin: Plugin; used: boolean }) {
           onChange={(event) => change(event.currentTarget.checked)}
         />
       </div>
-      {used && (
+      {shown && (
         <div class="stage-body">
           <PluginConfig name={name} />
         </div>

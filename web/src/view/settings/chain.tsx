@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import { useComputed, useSignal } from "@preact/signals";
+import { type Signal, useComputed, useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { moved, pluginOf, stagesOf } from "../../settings/chain.ts";
 import { nativeNamed } from "../../settings/stages.ts";
@@ -36,6 +36,7 @@ function Stages({ stages }: { stages: readonly string[] }) {
   const opened = useSignal<ReadonlySet<string>>(new Set());
   const said = useSignal("");
   const refocus = useRef("");
+  const fresh = useSignal(""); // the stage that was added just now
   const move = (from: number, to: number) => {
     const name = stages[from];
     if (name === undefined || to < 0 || to >= stages.length || from === to) return;
@@ -48,6 +49,7 @@ function Stages({ stages }: { stages: readonly string[] }) {
     refocus.current = "";
     if (at >= 0) list.current?.children[at]?.querySelector<HTMLElement>(".grip")?.focus();
   }, [stages.join("\n")]);
+  useFresh(list, stages, fresh);
   const { drag, start } = useDrag(list, move);
   const toggle = (name: string) => {
     const next = new Set(opened.peek());
@@ -99,6 +101,7 @@ function Stages({ stages }: { stages: readonly string[] }) {
         added={(name) => {
           said.value = `${labelOf(name)} was added`;
           opened.value = new Set(opened.peek()).add(name);
+          fresh.value = name;
         }}
       />
     </>
@@ -107,4 +110,21 @@ function Stages({ stages }: { stages: readonly string[] }) {
 
 function labelOf(name: string): string {
   return pluginOf(name) ?? nativeNamed(name)?.label ?? name;
+}
+
+/** Brings a stage that was added into sight, with the focus in its first field. */
+function useFresh(
+  list: { current: HTMLOListElement | null },
+  stages: readonly string[],
+  fresh: Signal<string>,
+): void {
+  useLayoutEffect(() => {
+    const at = stages.indexOf(fresh.value);
+    if (at < 0) return;
+    fresh.value = "";
+    const stage = list.current?.children[at];
+    const field = stage?.querySelector<HTMLElement>(".stage-body :is(input, textarea, select, button)");
+    (field ?? stage?.querySelector<HTMLElement>(".stage-name"))?.focus({ preventScroll: true });
+    stage?.scrollIntoView({ block: "nearest" });
+  }, [stages.join("\n"), fresh.value]);
 }

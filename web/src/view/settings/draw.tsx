@@ -18,8 +18,8 @@ export function Draw() {
       <Mirostat />
       <NumberField name="min_keep" />
       <Switch
-        label="Keep how each token was chosen"
-        help="For the inspector: the candidates before and after every stage. Answers come a little slower."
+        label="Token record"
+        help="Keeps how each token was chosen, for the inspector: the candidates before and after every stage. Answers come a little slower."
         on={trace}
         change={(on) => edit.change((settings) => ({ ...settings, trace: on }))}
       />

@@ -20,11 +20,10 @@ export class Edit {
     this.host = computed(() => hostChain(app.props.value.defaults, app.plugins.value));
   }
 
-  /** Changes the settings of the chat, with which new chats begin from now on. They count from the next answer on. */
+  /** Changes the settings of this chat alone. They count from the next answer on. */
   change(change: (settings: Settings) => Settings): void {
     const { settings } = this.chat;
     settings.value = change(settings.peek());
-    this.app.starting.keep(settings.peek());
   }
 
   /** Sets a parameter; undefined leaves it to the host. */
@@ -33,6 +32,18 @@ export class Edit {
       const { [name]: _, ...sampling } = settings.sampling;
       return { ...settings, sampling: value === undefined ? sampling : { ...sampling, [name]: value } };
     });
+  }
+
+  /** Has new chats begin with these settings, and offers the way back. */
+  keepAsDefault(): void {
+    const { starting, offer } = this.app;
+    const before = starting.get();
+    starting.keep(this.chat.settings.peek());
+    offer.value = {
+      text: "New chats begin with these settings.",
+      action: "Undo",
+      run: () => starting.keep(before),
+    };
   }
 
   /** Replaces all settings, and offers the way back. */

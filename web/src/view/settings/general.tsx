@@ -12,6 +12,7 @@ export function ModelField() {
   const choose = (name: string) =>
     edit.change(({ model: _, ...settings }) => (name === "" ? settings : { ...settings, model: name }));
   const usual = models[0];
+  if (models.length < 2 && !gone && model === undefined) return null; // the head of the page names it
   return (
     <div class="setting stacked" data-set={model !== undefined}>
       <label for={id}>Model</label>
@@ -46,7 +47,7 @@ export function SystemField() {
   const ignored = edit.app.props.value.template.supports_system_role === false && system.trim() !== "";
   return (
     <div class="setting stacked" data-set={system !== ""}>
-      <label for={id}>System prompt</label>
+      <label for={id}>Instructions</label>
       <textarea
         id={id}
         rows={3}
@@ -59,6 +60,7 @@ export function SystemField() {
         }}
       />
       <small id={`${id}-help`}>
+        The system prompt: it stands before the chat.{" "}
         {ignored && "The template of this model knows no system prompts; it may refuse this one."}
       </small>
     </div>

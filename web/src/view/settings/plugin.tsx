@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import { useId } from "preact/hooks";
+import { configured } from "../../settings/adding.ts";
 import { rolesOf } from "../../settings/chain.ts";
 import type { PluginChoice } from "../../settings/settings.ts";
 import { sentence } from "../../text/sentence.ts";
@@ -13,12 +14,7 @@ export function PluginConfig({ name }: { name: string }) {
   const plugin = edit.app.plugins.value.find((offered) => offered.name === name);
   const choice = useSetting(({ plugins }) => plugins.find((chosen) => chosen.name === name)) ?? { name };
   const change = (next: PluginChoice) =>
-    edit.change((settings) => ({
-      ...settings,
-      plugins: settings.plugins.some((chosen) => chosen.name === name)
-        ? settings.plugins.map((chosen) => (chosen.name === name ? next : chosen))
-        : [...settings.plugins, next],
-    }));
+    edit.change((settings) => configured(settings, next, edit.host.peek()));
   if (plugin === undefined) return <p>This server has no such plugin. It is not sent.</p>;
   const { stage } = rolesOf(plugin);
   return (

@@ -3,6 +3,7 @@ import { useComputed, useSignal } from "@preact/signals";
 import { builtIn, presetOf, withBuiltIn } from "../../settings/presets.ts";
 import { useEdit } from "./edit.ts";
 import { Manage, presets } from "./manage.tsx";
+import { NumberField } from "./number.tsx";
 
 /** Settings under a name: built-in ones, and one's own. */
 export function PresetsPart() {
@@ -13,7 +14,8 @@ export function PresetsPart() {
   const said = useSignal("");
   const own = presets.list.value;
   return (
-    <section class="presets" aria-label="Presets">
+    <section class="presets" aria-label="Creativity">
+      <h3>Creativity</h3>
       <fieldset class="pills">
         <legend class="hidden">Preset</legend>
         {builtIn.map((preset) => (
@@ -41,6 +43,7 @@ export function PresetsPart() {
         ))}
       </fieldset>
       <p class="hint">{hint(now.value)}</p>
+      <NumberField name="temperature" />
       <Manage
         now={own.some(({ name }) => name === now.value) ? now.value : undefined}
         last={last.value}

@@ -8,7 +8,7 @@ import { Part } from "./part.tsx";
 /** The request that these settings make, to be sent from elsewhere. */
 export function RequestPart() {
   return (
-    <Part title="As a request" now="curl, WebSocket" begin="closed">
+    <Part title="Use it in a program" now="curl, WebSocket" begin="closed">
       <Request />
     </Part>
   );

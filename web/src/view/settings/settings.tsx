@@ -2,11 +2,12 @@
 import { useMemo } from "preact/hooks";
 import { useApp } from "../../app.ts";
 import { defaults } from "../../settings/settings.ts";
-import { FormatPart, LengthPart, OtherPart, ReasoningPart } from "./answer.tsx";
+import { FormatPart, LengthPart, LimitField, OtherPart, ReasoningPart } from "./answer.tsx";
 import { BesidePart } from "./beside.tsx";
 import { ChainPart } from "./chain.tsx";
 import { Edit, EditProvider } from "./edit.ts";
 import { ModelField, SystemField } from "./general.tsx";
+import { Part } from "./part.tsx";
 import { PresetsPart } from "./presets.tsx";
 import { RequestPart } from "./request.tsx";
 
@@ -18,18 +19,17 @@ export default function SettingsView() {
   return (
     <EditProvider value={edit} key={chat.id}>
       <div class="settings">
-        <PresetsPart />
         <ModelField />
         <SystemField />
-        <ChainPart />
-        <BesidePart />
-        <LengthPart />
+        <PresetsPart />
+        <LimitField />
         <FormatPart />
-        <ReasoningPart />
-        <OtherPart />
-        <RequestPart />
+        <Advanced />
         <div class="settings-foot">
-          <p class="hint">Changes count from the next answer on, and new chats begin with them.</p>
+          <p class="hint">Changes count from the next answer on, in this chat alone.</p>
+          <button type="button" class="link" onClick={() => edit.keepAsDefault()}>
+            Use as default for new chats
+          </button>
           <button
             type="button"
             class="link"
@@ -40,5 +40,19 @@ export default function SettingsView() {
         </div>
       </div>
     </EditProvider>
+  );
+}
+
+/** What most chats never need. */
+function Advanced() {
+  return (
+    <Part title="Advanced" now="sampler chain, end, reasoning, request" begin="closed">
+      <ChainPart />
+      <BesidePart />
+      <LengthPart />
+      <ReasoningPart />
+      <OtherPart />
+      <RequestPart />
+    </Part>
   );
 }

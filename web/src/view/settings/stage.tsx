@@ -38,13 +38,17 @@ export function Stage({ name, place, open, toggle, grip }: Props) {
             {label}
             {plugin !== undefined && <em>plugin</em>}
           </span>
-          <small class={note.bad ? "bad" : ""}>{off ? "switched off" : note.text}</small>
+          <small class={note.bad ? "bad" : ""}>
+            {off && note.needs !== true ? "switched off" : note.text}
+          </small>
         </button>
         {main !== undefined && <MainValue parameter={main} stage={label} />}
         <input
           type="checkbox"
           role="switch"
           class="switch"
+          hidden={note.neutral === true && !off}
+          disabled={off && note.needs === true}
           aria-label={`Use ${label}`}
           checked={!off}
           aria-checked={!off}
@@ -77,7 +81,11 @@ function MainValue({ parameter, stage }: { parameter: string; stage: string }) {
   return (
     <span class="main-value">
       <Reset name={parameter} />
-      <NumberInput name={parameter} id={id} label={label === stage ? label : `${stage}: ${label}`} />
+      <NumberInput
+        name={parameter}
+        id={id}
+        label={label === stage ? `${label} in the chain` : `${stage}: ${label}`}
+      />
       <span id={`${id}-help`} hidden>
         {helpOf(numberNamed(parameter))}
       </span>
@@ -107,6 +115,8 @@ interface Note {
   text: string;
   bad?: boolean; // the host would refuse it
   quiet?: boolean; // the stage changes nothing
+  neutral?: boolean; // because of its value: there is nothing to switch off
+  needs?: boolean; // it cannot be switched on before it is configured
 }
 
 /** What there is to say of a stage in its row. */
@@ -118,7 +128,9 @@ function useNote(name: string, native: NativeStage | undefined): Note {
       Number(settings.sampling[parameter] ?? app.props.value.defaults[parameter]);
     if (native !== undefined) {
       if (of("mirostat") > 0 && !native.underMirostat) return { text: "left out by Mirostat", quiet: true };
-      return native.idle?.(of) ? { text: "changes nothing", quiet: true } : { text: "" };
+      return native.idle?.(of)
+        ? { text: "no effect at this value", quiet: true, neutral: true }
+        : { text: "" };
     }
     const plugin = host.value.plugins.find((offered) => offered.name === pluginOf(name));
     if (plugin === undefined) return { text: "not on this server, left out", bad: true };
@@ -126,7 +138,9 @@ function useNote(name: string, native: NativeStage | undefined): Note {
     if (wrong !== "") return { text: wrong, bad: true };
     const config = settings.plugins.find((choice) => choice.name === plugin.name)?.config ?? {};
     const problems = problemsOf(plugin.schema ?? {}, config);
-    return problems.length > 0 ? { text: "needs to be configured", bad: true } : { text: "" };
+    return problems.length > 0
+      ? { text: "fill in what is required first", bad: true, needs: true }
+      : { text: "" };
   });
   return note.value;
 }

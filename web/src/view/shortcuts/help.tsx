@@ -73,6 +73,9 @@ function Help({ shortcuts }: { shortcuts: readonly Shortcut[] }) {
         <label class="check">
           <input
             type="checkbox"
+            role="switch"
+            class="switch"
+            aria-checked={keys}
             checked={keys}
             onChange={(event) => {
               keys.value = event.currentTarget.checked;

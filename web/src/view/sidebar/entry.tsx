@@ -34,7 +34,9 @@ export function ChatEntry({ chat }: { chat: ChatInfo }) {
         }}
       >
         {runs.value && <span class="runs" role="img" aria-label="Answering" />}
-        <span class="name">{chat.title}</span>
+        <span class="name" dir="auto">
+          {chat.title}
+        </span>
       </a>
       <Menu
         label={`Actions for ${chat.title}`}

@@ -54,9 +54,11 @@ function Result({ hit: { chat, message, passage } }: { hit: Hit }) {
         aria-current={chats.current.value.id === chat.id ? "page" : undefined}
         onClick={open}
       >
-        <span class="name">{chat.title}</span>
+        <span class="name" dir="auto">
+          {chat.title}
+        </span>
         {passage !== undefined && (
-          <span class="passage">
+          <span class="passage" dir="auto">
             {passage.before}
             <mark>{passage.match}</mark>
             {passage.after}

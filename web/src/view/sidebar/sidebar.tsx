@@ -27,7 +27,7 @@ function Cover() {
   useEffect(() => {
     const before = document.activeElement;
     dialog.current?.showModal();
-    return () => before instanceof HTMLElement && before.focus();
+    return () => before instanceof HTMLElement && before.focus({ preventScroll: true });
   }, []);
   const close = () => layout.show(false);
   return (
@@ -91,6 +91,7 @@ function Content() {
       </label>
       {query.value.trim() === "" ? <ChatList /> : <SearchResults query={query} />}
       <ul class="views">
+        <ViewLink view="models" name="Models" icon="models" />
         <ViewLink view="plugins" name="Plugins" icon="plug" />
         <ViewLink view="live" name="Live" icon="pulse" />
       </ul>
@@ -102,7 +103,7 @@ function Content() {
   );
 }
 
-function ViewLink({ view, name, icon }: { view: View; name: string; icon: "plug" | "pulse" }) {
+function ViewLink({ view, name, icon }: { view: View; name: string; icon: "models" | "plug" | "pulse" }) {
   const app = useApp();
   return (
     <li>

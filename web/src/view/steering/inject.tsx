@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
 import type { Run } from "../../chats/answering.ts";
+import { joined } from "./joined.ts";
 
 /** A field whose text becomes a part of the answer. */
 export function Inject({ run }: { run: Run }) {
@@ -10,7 +11,7 @@ export function Inject({ run }: { run: Run }) {
   const submit = (event: Event) => {
     event.preventDefault();
     if (draft.peek() === "") return;
-    run.inject(draft.peek());
+    run.inject(joined(run.message.peek().content, draft.peek()));
     draft.value = "";
   };
   return (
@@ -21,7 +22,7 @@ export function Inject({ run }: { run: Run }) {
           id={id}
           rows={1}
           autocomplete="off"
-          placeholder=" But then"
+          placeholder="But then"
           aria-describedby={`${id}-help`}
           value={draft}
           onInput={(event) => {
@@ -36,8 +37,7 @@ export function Inject({ run }: { run: Run }) {
         </button>
       </div>
       <small id={`${id}-help`}>
-        It is added at the end exactly as typed, as if the model had written it. Begin a new word with a
-        space.
+        It is added at the end as if the model had written it, with a space before it where a new word begins.
       </small>
     </form>
   );

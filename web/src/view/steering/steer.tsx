@@ -8,7 +8,10 @@ import { Lazy } from "../lazy.tsx";
 
 const open = signal(false); // who steers one answer may steer the next
 
-/** The way to the controls of an answer that runs. A paused one shows them: nothing happens there otherwise. */
+/**
+ * The way to the controls of an answer that runs. They stand above the message field, where no text that grows moves them. A paused
+ * answer shows them: nothing happens there otherwise.
+ */
 export function Steer({ id }: { id: string }) {
   const { answers } = useApp();
   const panel = useId();
@@ -18,20 +21,19 @@ export function Steer({ id }: { id: string }) {
   const shown = open.value || phase === "paused";
   return (
     <>
-      {phase !== "paused" && (
-        <button
-          type="button"
-          class="quiet steer"
-          aria-expanded={shown}
-          aria-controls={panel}
-          onClick={() => {
-            open.value = !shown;
-          }}
-        >
-          <Icon name="steer" />
-          Steer
-        </button>
-      )}
+      <button
+        type="button"
+        class="quiet steer"
+        aria-expanded={shown}
+        aria-controls={panel}
+        disabled={phase === "paused"}
+        onClick={() => {
+          open.value = !shown;
+        }}
+      >
+        <Icon name="steer" />
+        Steer
+      </button>
       <div id={panel}>{shown && <Controls key={id} run={run} />}</div>
     </>
   );

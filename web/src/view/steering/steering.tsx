@@ -58,7 +58,7 @@ function Hold({ run, phase }: Props) {
 function Standing({ run, phase }: Props) {
   const words = useComputed(() => {
     if (phase.value === "paused")
-      return `Paused after ${tokens(run.message.value.answer?.tokens ?? 0)}. Its slot goes to others that wait for one.`;
+      return `Paused after ${tokens(run.message.value.answer?.tokens ?? 0)}. Its place goes to others that wait for one.`;
     return standing[phase.value];
   });
   return (
@@ -69,7 +69,7 @@ function Standing({ run, phase }: Props) {
 }
 
 const standing: Partial<Record<Phase, string>> = {
-  waiting: "It waits for a slot. What is inserted now is there when it begins.",
+  waiting: "It waits for its turn. What is inserted now is there when it begins.",
   lost: "The connection is lost. The answer can be steered again once it is back.",
 };
 
@@ -104,7 +104,7 @@ function TakeBack({ run }: { run: Run }) {
 }
 
 function Fork({ run }: { run: Run }) {
-  const { chats } = useApp();
+  const { chats, beside } = useApp();
   const elsewhere = run.watching;
   return (
     <button
@@ -116,7 +116,9 @@ function Fork({ run }: { run: Run }) {
           ? "Another tab follows this answer. Fork it there."
           : "A second answer goes on from here, beside this one"
       }
-      onClick={() => chats.of(run)?.fork(run.id)}
+      onClick={() => {
+        if (chats.of(run)?.fork(run.id) !== undefined) beside.value = run.id;
+      }}
     >
       <Icon name="fork" />
       Fork
