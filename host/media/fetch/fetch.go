@@ -33,14 +33,13 @@ const (
 	maxRedirects = 3
 	maxURL       = 4096     // bytes
 	maxHeader    = 64 << 10 // bytes, of an answer
-	atOnce       = 8        // files that are fetched at a time; others wait
 )
 
 // Options say what may be fetched.
 type Options struct {
 	HTTP     bool           // http: URLs too; otherwise https: alone
 	Networks []netip.Prefix // whose addresses are reached besides public ones
-	Limit    int64          // bytes of a file
+	Limit    int64          // bytes of the files of a request
 	Timeout  time.Duration  // of a file
 }
 
@@ -48,7 +47,6 @@ type Options struct {
 type Fetcher struct {
 	options Options
 	client  *http.Client
-	room    chan struct{}
 
 	// Tests have others.
 	resolve func(ctx context.Context, host string) ([]netip.Addr, error)
@@ -57,7 +55,7 @@ type Fetcher struct {
 
 // New makes a fetcher.
 func New(o Options) *Fetcher {
-	f := &Fetcher{options: o, room: make(chan struct{}, atOnce), dial: new(net.Dialer).DialContext}
+	f := &Fetcher{options: o, dial: new(net.Dialer).DialContext}
 	f.resolve = func(ctx context.Context, host string) ([]netip.Addr, error) {
 		return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	}
@@ -73,8 +71,8 @@ type refused string
 
 func (r refused) Error() string { return string(r) }
 
-// Get fetches a file. When ctx is done it ends soon, with its cause.
-func (f *Fetcher) Get(ctx context.Context, address string) ([]byte, error) {
+// Get fetches a file of at most so many bytes. When ctx is done it ends soon, with its cause.
+func (f *Fetcher) Get(ctx context.Context, address string, most int64) ([]byte, error) {
 	if len(address) > maxURL {
 		return nil, fmt.Errorf("has %d bytes; a URL may have %d", len(address), maxURL)
 	}
@@ -85,15 +83,9 @@ func (f *Fetcher) Get(ctx context.Context, address string) ([]byte, error) {
 	if err := f.check(u); err != nil {
 		return nil, err
 	}
-	select {
-	case f.room <- struct{}{}:
-		defer func() { <-f.room }()
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
 	timed, cancel := context.WithTimeout(ctx, f.options.Timeout)
 	defer cancel()
-	data, err := f.get(timed, u)
+	data, err := f.get(timed, u, most)
 	var told refused
 	switch {
 	case err == nil:
@@ -137,7 +129,7 @@ func (f *Fetcher) follow(next *http.Request, before []*http.Request) error {
 	return nil
 }
 
-func (f *Fetcher) get(ctx context.Context, u *url.URL) ([]byte, error) {
+func (f *Fetcher) get(ctx context.Context, u *url.URL, most int64) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
 		return nil, err
@@ -149,17 +141,17 @@ func (f *Fetcher) get(ctx context.Context, u *url.URL) ([]byte, error) {
 		return nil, err
 	}
 	defer answer.Body.Close()
-	tooLarge := refused(fmt.Sprintf("has more than %d bytes behind it (media.url_limit): send a smaller file", f.options.Limit))
+	tooLarge := refused(fmt.Sprintf("has more than %d bytes behind it; the files that a request names by URL may have %d together (media.url_limit): send smaller ones", most, f.options.Limit))
 	switch encoding := answer.Header.Get("Content-Encoding"); {
 	case answer.StatusCode != http.StatusOK:
 		return nil, refused(fmt.Sprintf("cannot be fetched: its server answers with status %d", answer.StatusCode))
 	case encoding != "" && encoding != "identity":
 		return nil, refused("cannot be fetched: its server packs the file, though it was not asked to")
-	case answer.ContentLength > f.options.Limit:
+	case answer.ContentLength > most:
 		return nil, tooLarge
 	}
-	data, err := io.ReadAll(io.LimitReader(answer.Body, f.options.Limit+1))
-	if err == nil && int64(len(data)) > f.options.Limit {
+	data, err := io.ReadAll(io.LimitReader(answer.Body, most+1))
+	if err == nil && int64(len(data)) > most {
 		return nil, tooLarge
 	}
 	return data, err

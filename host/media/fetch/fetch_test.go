@@ -84,7 +84,7 @@ func TestFetcher_Get(t *testing.T) {
 		}
 		fmt.Fprint(w, "a picture")
 	})
-	data, err := w.Get(context.Background(), "https://example.com/a.png")
+	data, err := w.Get(context.Background(), "https://example.com/a.png", w.options.Limit)
 	if err != nil || string(data) != "a picture" {
 		t.Fatalf("%q, %v", data, err)
 	}
@@ -96,22 +96,22 @@ func TestFetcher_Get(t *testing.T) {
 func TestFetcher_Get_Schemes(t *testing.T) {
 	w := onWeb(t, Options{}, serve("x"))
 	for _, u := range []string{"http://example.com/", "file:///etc/passwd", "ftp://example.com/", "gopher://example.com/", "//example.com/", "example.com/a.png", "HTTP://example.com"} {
-		_, err := w.Get(context.Background(), u)
+		_, err := w.Get(context.Background(), u, w.options.Limit)
 		says(t, err, "https: and data: URLs are taken here (media.urls)")
 	}
-	_, err := w.Get(context.Background(), "https://user:pass@example.com/")
+	_, err := w.Get(context.Background(), "https://user:pass@example.com/", w.options.Limit)
 	says(t, err, "has a user or a password in it")
-	_, err = w.Get(context.Background(), "https:///a.png")
+	_, err = w.Get(context.Background(), "https:///a.png", w.options.Limit)
 	says(t, err, "names no host")
-	_, err = w.Get(context.Background(), "https://exa mple.com/\x7f")
+	_, err = w.Get(context.Background(), "https://exa mple.com/\x7f", w.options.Limit)
 	says(t, err, "is no URL")
-	_, err = w.Get(context.Background(), "https://example.com/"+strings.Repeat("a", maxURL))
+	_, err = w.Get(context.Background(), "https://example.com/"+strings.Repeat("a", maxURL), w.options.Limit)
 	says(t, err, "a URL may have 4096")
 	if len(w.dialed) > 0 {
 		t.Errorf("dialled %v", w.dialed)
 	}
 	open := onWeb(t, Options{HTTP: true}, serve("x"))
-	if data, err := open.Get(context.Background(), "http://example.com/"); err != nil || string(data) != "x" {
+	if data, err := open.Get(context.Background(), "http://example.com/", open.options.Limit); err != nil || string(data) != "x" {
 		t.Errorf("%q, %v", data, err)
 	}
 }
@@ -131,13 +131,13 @@ func TestFetcher_Get_AddressesWithin(t *testing.T) {
 		})
 		w.names["inside.test"] = []string{a}
 		for _, u := range []string{"https://" + literal + "/x", "http://" + literal + ":8080/", "https://inside.test/"} {
-			_, err := w.Get(context.Background(), u)
+			_, err := w.Get(context.Background(), u, w.options.Limit)
 			says(t, err, "which has no public address")
 		}
 		if len(w.dialed) > 0 {
 			t.Errorf("%s: dialled %v", a, w.dialed)
 		}
-		_, err := w.Get(context.Background(), "https://example.com/")
+		_, err := w.Get(context.Background(), "https://example.com/", w.options.Limit)
 		says(t, err, "which has no public address")
 		if len(w.dialed) != 1 {
 			t.Errorf("%s: dialled %v; want the first server alone", a, w.dialed)
@@ -163,11 +163,11 @@ func TestFetcher_Get_Rebinding(t *testing.T) {
 		fmt.Fprint(w, "x")
 	})
 	w.names["both.test"] = []string{"10.0.0.1", "93.184.215.14"}
-	if _, err := w.Get(context.Background(), "https://both.test/"); err != nil {
+	if _, err := w.Get(context.Background(), "https://both.test/", w.options.Limit); err != nil {
 		t.Error(err)
 	}
 	w.names["rebinds.test"] = []string{"93.184.215.14", "then", "127.0.0.1"}
-	_, err := w.Get(context.Background(), "https://rebinds.test/first")
+	_, err := w.Get(context.Background(), "https://rebinds.test/first", w.options.Limit)
 	says(t, err, "which has no public address")
 	if got := strings.Join(w.dialed, " "); got != "93.184.215.14:443 93.184.215.14:443" {
 		t.Errorf("dialled %s", got)
@@ -177,10 +177,10 @@ func TestFetcher_Get_Rebinding(t *testing.T) {
 func TestFetcher_Get_Networks(t *testing.T) {
 	w := onWeb(t, Options{Networks: prefixes("10.1.0.0/16")}, serve("x"))
 	w.names["inside.test"] = []string{"10.1.2.3"}
-	if _, err := w.Get(context.Background(), "https://inside.test/"); err != nil {
+	if _, err := w.Get(context.Background(), "https://inside.test/", w.options.Limit); err != nil {
 		t.Error(err)
 	}
-	_, err := w.Get(context.Background(), "https://10.2.0.1/")
+	_, err := w.Get(context.Background(), "https://10.2.0.1/", w.options.Limit)
 	says(t, err, "which has no public address")
 }
 
@@ -203,17 +203,17 @@ func TestFetcher_Get_Redirects(t *testing.T) {
 			}
 		}
 	})
-	_, err := w.Get(context.Background(), "https://example.com/endless")
+	_, err := w.Get(context.Background(), "https://example.com/endless", w.options.Limit)
 	says(t, err, "leads to more than 3 other URLs")
 	if n := hops.Load(); n != maxRedirects+1 {
 		t.Errorf("%d requests", n)
 	}
-	_, err = w.Get(context.Background(), "https://example.com/plain")
+	_, err = w.Get(context.Background(), "https://example.com/plain", w.options.Limit)
 	says(t, err, `leads to a URL that is a URL of "http:"`)
-	_, err = w.Get(context.Background(), "https://example.com/user")
+	_, err = w.Get(context.Background(), "https://example.com/user", w.options.Limit)
 	says(t, err, "has a user or a password in it")
 	hops.Store(0)
-	if _, err = w.Get(context.Background(), "https://example.com/three"); err != nil {
+	if _, err = w.Get(context.Background(), "https://example.com/three", w.options.Limit); err != nil {
 		t.Error(err)
 	}
 }
@@ -237,12 +237,12 @@ func TestFetcher_Get_Limits(t *testing.T) {
 		}
 		_, _ = w.Write(make([]byte, 1000))
 	})
-	for path, want := range map[string]string{"/said": "has more than 1000 bytes behind it (media.url_limit)", "/endless": "has more than 1000 bytes",
+	for path, want := range map[string]string{"/said": "has more than 1000 bytes behind it; the files that a request names by URL may have 1000 together (media.url_limit)", "/endless": "has more than 1000 bytes",
 		"/packed": "packs the file", "/header": "cannot be fetched", "/missing": "answers with status 404"} {
-		_, err := w.Get(context.Background(), "https://example.com"+path)
+		_, err := w.Get(context.Background(), "https://example.com"+path, w.options.Limit)
 		says(t, err, want)
 	}
-	if data, err := w.Get(context.Background(), "https://example.com/"); err != nil || len(data) != 1000 {
+	if data, err := w.Get(context.Background(), "https://example.com/", w.options.Limit); err != nil || len(data) != 1000 {
 		t.Errorf("%d bytes, %v", len(data), err)
 	}
 }
@@ -260,7 +260,7 @@ func TestFetcher_Get_Trickle(t *testing.T) {
 		}
 	}
 	w := onWeb(t, Options{Timeout: 50 * time.Millisecond, Limit: 1 << 30}, trickle)
-	_, err := w.Get(context.Background(), "https://example.com/")
+	_, err := w.Get(context.Background(), "https://example.com/", w.options.Limit)
 	says(t, err, "cannot be fetched within 50ms (media.url_timeout)")
 
 	w = onWeb(t, Options{Limit: 1 << 30}, trickle)
@@ -271,13 +271,13 @@ func TestFetcher_Get_Trickle(t *testing.T) {
 		defer cancel(gone)
 		return cancelled(ctx, network, address)
 	}
-	if _, err := w.Get(ctx, "https://example.com/"); err != gone {
+	if _, err := w.Get(ctx, "https://example.com/", 1<<30); err != gone {
 		t.Errorf("%v; want the cause", err)
 	}
 }
 
 func TestFetcher_Get_UnknownHost(t *testing.T) {
 	w := onWeb(t, Options{}, serve("x"))
-	_, err := w.Get(context.Background(), "https://nowhere.test/")
+	_, err := w.Get(context.Background(), "https://nowhere.test/", w.options.Limit)
 	says(t, err, "cannot be fetched: its server is not reached")
 }

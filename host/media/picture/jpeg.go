@@ -15,23 +15,25 @@ const maxScans = 64
 
 // JPEG's markers.
 const (
-	markSOF0 = 0xc0 // baseline
-	markSOF2 = 0xc2 // progressive
-	markDHT  = 0xc4
-	markJPG  = 0xc8
-	markDAC  = 0xcc
-	markRST0 = 0xd0
-	markRST7 = 0xd7
-	markEOI  = 0xd9
-	markSOS  = 0xda
-	markSOFF = 0xcf
-	markAPP1 = 0xe1
+	markSOF0  = 0xc0 // baseline
+	markSOF2  = 0xc2 // progressive
+	markDHT   = 0xc4
+	markJPG   = 0xc8
+	markDAC   = 0xcc
+	markRST0  = 0xd0
+	markRST7  = 0xd7
+	markEOI   = 0xd9
+	markSOS   = 0xda
+	markSOFF  = 0xcf
+	markAPP1  = 0xe1
+	markAPP14 = 0xee // Adobe's
 )
 
 // jpegReader walks the segments of a JPEG as image/jpeg does, without decoding any.
 type jpegReader struct {
 	header
 	progressive bool
+	recoloured  bool // its components may be something else than YCbCr
 	components  int
 	samples     int64 // of all components, padded to whole blocks
 	scans       int
@@ -58,7 +60,10 @@ func readJPEG(data []byte) (header, error) {
 	if j.progressive {
 		perSample += 4 // the coefficients, which are kept until all scans are read
 	}
-	j.work = j.samples*perSample + 4*int64(j.width)*int64(j.height)
+	j.work = j.samples * perSample
+	if j.recoloured || j.components == 4 { // by a copy, to CMYK or RGB
+		j.work += 4 * int64(j.width) * int64(j.height)
+	}
 	return j.header, nil
 }
 
@@ -98,6 +103,8 @@ func (j *jpegReader) segment(marker byte, segment []byte) error {
 		if j.scans++; j.scans > maxScans {
 			return fmt.Errorf("it has more than %d scans, each of which is a pass over all pixels", maxScans)
 		}
+	case marker == markAPP14:
+		j.recoloured = true
 	case marker == markAPP1 && j.orientation == 0 && bytes.HasPrefix(segment, []byte("Exif\x00\x00")):
 		j.orientation = orientationOf(segment)
 	case marker >= markSOF0 && marker <= markSOFF && marker != markDHT && marker != markJPG && marker != markDAC:
@@ -129,6 +136,9 @@ func (j *jpegReader) frame(marker byte, segment []byte) error {
 	if j.components == 1 { // whatever it says of its sampling
 		j.samples = int64((j.width+7)/8) * int64((j.height+7)/8) * 64
 		return nil
+	}
+	if j.components == 3 && segment[6] == 'R' && segment[9] == 'G' && segment[12] == 'B' {
+		j.recoloured = true
 	}
 	for c := range j.components {
 		h, v := int64(segment[7+3*c]>>4), int64(segment[7+3*c]&15)

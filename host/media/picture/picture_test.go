@@ -285,6 +285,7 @@ func TestOpen_Refusals(t *testing.T) {
 		"thin JPEG":           {huge, "of 4000×4000 pixels and has only"},
 		"thin BMP":            {wide, "of 4000×16 pixels and has only"},
 		"lossless JPEG":       {lossless, "its compression is lossless"},
+		"WebP of 2 GB":        {[]byte("RIFF\x20\x00\x00\x80WEBPVP8 \x00\x00\x00\x7f00000000"), `its part "VP8 " says it has 2130706432 bytes, and 8 follow`},
 		"animated WebP":       {stored(t, "animated.webp"), "it is animated; send one picture of it"},
 		"JPEG of scans":       {manyScans(t, 65), "it has more than 64 scans"},
 		"JPEG without a scan": {[]byte("\xff\xd8\xff\xd9"), "it has no picture"},

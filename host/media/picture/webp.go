@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 
 	"golang.org/x/image/webp"
 )
@@ -16,10 +17,11 @@ const animated = 1 << 1
 // readWebP reads a WebP's header.
 func readWebP(data []byte) (header, error) {
 	h := header{decode: webp.Decode}
-	for chunks := data[12:]; len(chunks) >= 8; {
+	whole := 8 + int64(binary.LittleEndian.Uint32(data[4:])) // what follows is not read
+	for chunks := data[12:max(12, min(whole, int64(len(data))))]; len(chunks) >= 8; {
 		n := int64(binary.LittleEndian.Uint32(chunks[4:]))
-		if n > int64(len(chunks)-8) {
-			break
+		if n > int64(len(chunks)-8) { // the decoder would take memory for whatever length it says
+			return h, fmt.Errorf("its part %q says it has %d bytes, and %d follow", chunks[:4], n, len(chunks)-8)
 		}
 		content := chunks[8 : 8+n]
 		switch string(chunks[:4]) {
