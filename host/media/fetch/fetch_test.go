@@ -271,7 +271,7 @@ func TestFetcher_Get_Trickle(t *testing.T) {
 		defer cancel(gone)
 		return cancelled(ctx, network, address)
 	}
-	if _, err := w.Get(ctx, "https://example.com/", 1<<30); err != gone {
+	if _, err := w.Get(ctx, "https://example.com/", 1<<30); !errors.Is(err, gone) {
 		t.Errorf("%v; want the cause", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"embed"
 	"encoding/binary"
+	"errors"
 	"image"
 	"image/color"
 	"image/gif"
@@ -249,17 +250,13 @@ func TestDecode_Cancelled(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancelCause(context.Background())
 		cancel(errGone)
-		if _, err := f.Decode(ctx); err != errGone {
+		if _, err := f.Decode(ctx); !errors.Is(err, errGone) {
 			t.Errorf("%s: %v; want the cause", name, err)
 		}
 	}
 }
 
-var errGone = errString("gone")
-
-type errString string
-
-func (e errString) Error() string { return string(e) }
+var errGone = errors.New("gone")
 
 func TestOpen_Refusals(t *testing.T) {
 	bomb := encoded(t, image.NewGray(image.Rect(0, 0, 8, 8)), asPNG)

@@ -278,7 +278,7 @@ func TestDecode_Cancelled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := f.Decode(ctx); err != gone {
+		if _, err := f.Decode(ctx); !errors.Is(err, gone) {
 			t.Errorf("%v; want the cause", err)
 		}
 	}
