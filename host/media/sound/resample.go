@@ -35,10 +35,11 @@ func newResampler(from, to int) *resampler {
 	band := passed * min(1, float64(to)/float64(from))
 	r.reach = int(math.Ceil(crossings / band))
 	r.kernel = make([]float32, r.reach*ticks+2)
+	top := bessel(kaiser)
 	for i := range r.kernel {
 		t := float64(i) / ticks
 		if x := t / float64(r.reach); x < 1 {
-			r.kernel[i] = float32(band * sinc(band*t) * bessel(kaiser*math.Sqrt(1-x*x)) / bessel(kaiser))
+			r.kernel[i] = float32(band * sinc(band*t) * bessel(kaiser*math.Sqrt(1-x*x)) / top)
 		}
 	}
 	r.source, r.first = make([]float32, r.reach), -int64(r.reach)

@@ -88,9 +88,9 @@ func Open(data []byte, rate int, most time.Duration) (*File, error) {
 	return f, nil
 }
 
-// bytesFor is what so many samples take at another rate, which are appended one by one, and the blocks on the way.
+// bytesFor is what so many samples take at another rate, which are appended one by one, with the blocks and the low-pass on the way.
 func bytesFor(samples int64, from, to int) int64 {
-	return int64(float64(samples)*float64(to)/float64(from)+1)*4*9/4 + 1<<20
+	return int64(float64(samples)*float64(to)/float64(from)+1)*4*9/4 + 4<<20
 }
 
 func (f *File) tooLong(lasts string) error {
