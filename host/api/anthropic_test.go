@@ -115,7 +115,7 @@ func TestAPI_Anthropic_Bad(t *testing.T) {
 		{`{"max_tokens":0,` + hello + `}`, 400, "invalid_request_error", "max_tokens is 0; it must be at least 1"},
 		{`{"max_tokens":"3",` + hello + `}`, 400, "invalid_request_error", "max_tokens is a string; it must be an integer"},
 		{`{"max_tokens":3}`, 400, "invalid_request_error", "messages is empty"},
-		{`{"max_tokens":3,"messages":[{"role":"user","content":[{"type":"image"}]}]}`, 400, "invalid_request_error", `messages[0].content[0] has type "image"`},
+		{`{"max_tokens":3,"messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","data":"aGk="}}]}]}`, 400, "invalid_request_error", `messages[0].content[0] is a picture, and the model toy reads text only`},
 		{`{"max_tokens":3,"system":[{"type":"image"}],` + hello + `}`, 400, "invalid_request_error", `system[0] has type "image"`},
 		{`{"max_tokens":3,"temperature":1.5,` + hello + `}`, 400, "invalid_request_error", "temperature is 1.5; it must be a number from 0 to 1"},
 		{`{"max_tokens":3,"top_p":2,` + hello + `}`, 400, "invalid_request_error", "top_p is 2; it must be a number from 0 to 1"},

@@ -92,7 +92,7 @@ func TestAPI_Ollama_Bad(t *testing.T) {
 	}{
 		{"/api/chat", `[`, 400, "the request body is not valid JSON"},
 		{"/api/chat", `{"messages":[{"role":"king","content":"hi"}]}`, 400, `messages[0].role is "king"; it must be one of`},
-		{"/api/chat", `{"messages":[{"role":"user","content":"hi","images":["aGk="]}]}`, 400, "messages[0].images: this model reads no images"},
+		{"/api/chat", `{"messages":[{"role":"user","content":"hi","images":["aGk="]}]}`, 400, "messages[0].images[0] is a picture, and the model toy reads text only"},
 		{"/api/chat", `{"options":[],"model":7}`, 400, "model is a number; it must be a text"},
 		{"/api/chat", `{"options":7,` + hello + `}`, 400, "options is a number; it must be an object"},
 		{"/api/chat", `{"options":{"temperature":"hot"},` + hello + `}`, 400, "options.temperature is a string; it must be a number"},
@@ -113,7 +113,7 @@ func TestAPI_Ollama_Bad(t *testing.T) {
 		{"/api/chat", `{"messages":[{"role":"user","content":"unrenderable"}]}`, 400, "messages do not fit the model's chat template"},
 		{"/api/chat", `{"messages":[{"role":"user","content":"` + strings.Repeat("x", contextSize) + `"}]}`, 400, "messages: request (2054 tokens) exceeds the available context size"},
 		{"/api/generate", `{"prompt":7}`, 400, "prompt is a number; it must be a text"},
-		{"/api/generate", `{"prompt":"a","images":["aGk="]}`, 400, "images: this model reads no images"},
+		{"/api/generate", `{"prompt":"a","images":["aGk="]}`, 400, "images[0] is a picture, and the model toy reads text only"},
 		{"/api/generate", `{"prompt":"a","template":"{{ .Prompt }}"}`, 400, "template is not supported"},
 		{"/api/generate", `{"prompt":"a","raw":true,"system":"b"}`, 400, "raw is true"},
 		{"/api/generate", `{"prompt":"a","context":[1,256]}`, 400, "context[1] is 256; it must be a token from 0 to 255"},

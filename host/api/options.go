@@ -14,6 +14,7 @@ import (
 
 	"github.com/penstock/penstock/host/access"
 	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/operation"
 	"github.com/penstock/penstock/host/serving"
 )
@@ -32,6 +33,7 @@ type Options struct {
 	Limiter      *access.Limiter          // what each client may use; nil: as much as it likes
 	Sinks        []func(operation.Record) // each is told of every request that has ended, besides the log
 	LogLevel     *slog.LevelVar           // what the admin may change; nil: nothing
+	Media        media.Options            // bounds of the pictures and sounds in requests
 	ShareCache   bool                     // prompts cached for one key serve the others too
 	Proxies      []*net.IPNet             // whose X-Forwarded-For is believed; none: nobody's
 	Origins      []string                 // other web origins whose pages may call; "*": any, "localhost": this machine's

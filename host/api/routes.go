@@ -17,6 +17,7 @@ import (
 	"github.com/penstock/penstock/host/api/socket"
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/operation"
 )
 
@@ -95,7 +96,9 @@ type Dialect struct {
 func Dialects() []Dialect { return (&service{}).dialects() }
 
 func (s *service) dialects() []Dialect {
-	server := &wire.Server{Service: completion.NewService(s.Models), Version: s.Version, Memory: s.memory, Grace: s.StreamGrace, Comment: s.StreamComment}
+	answers := completion.NewService(s.Models)
+	answers.Media = media.NewLoader(s.Media)
+	server := &wire.Server{Service: answers, Version: s.Version, Memory: s.memory, Grace: s.StreamGrace, Comment: s.StreamComment}
 	return []Dialect{
 		{"OpenAI", openai.API{Server: server, Verbose: llamaserver.Verbose}.Routes(), wire.OpenAIError},
 		{"OpenAI's Responses", responses.API{Server: server}.Routes(), wire.OpenAIError},

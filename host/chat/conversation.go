@@ -7,12 +7,14 @@ import (
 
 	"github.com/penstock/penstock/host/grammar/peg"
 	"github.com/penstock/penstock/host/grammar/schema"
+	"github.com/penstock/penstock/host/media"
 )
 
 // Conversation is what becomes a prompt. What is nil or empty is as the server is configured, or else as llama-server has it.
 type Conversation struct {
 	Messages []Message
-	Written  *string // the prompt's text by a template plugin; nil: the model's template makes it
+	Media    []media.Part // the pictures and sounds, in the order of their markers in the messages
+	Written  *string      // the prompt's text by a template plugin; nil: the model's template makes it
 
 	Tools             []Tool
 	ToolChoice        ToolChoice

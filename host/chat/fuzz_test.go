@@ -31,7 +31,7 @@ func FuzzParseMessages(f *testing.F) {
 		if json.Unmarshal([]byte(text), &raw) != nil {
 			return // the body's decoder has refused it
 		}
-		messages, err := ParseMessages(raw)
+		messages, _, err := ParseMessages(raw)
 		if err != nil {
 			refused(t, err, "messages")
 			return
@@ -50,7 +50,7 @@ func FuzzParseMessages(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := ParseMessages(split(t, string(written)))
+		again, _, err := ParseMessages(split(t, string(written)))
 		if diff := cmp.Diff(messages, again, cmpopts.IgnoreFields(Message{}, "Parts"), cmpopts.EquateEmpty()); err != nil || diff != "" {
 			t.Errorf("written as %s: %v\n%s", written, err, diff)
 		}

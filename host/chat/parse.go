@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/media"
 )
 
 // Roles are the roles a message may have.
@@ -25,51 +26,55 @@ type Invalid struct {
 // Error names the field and what is wrong with it.
 func (e *Invalid) Error() string { return e.Field + " " + e.Reason }
 
-// ParseMessages reads OpenAI's messages array. Content may be a text or a list of parts of type text, which are joined
-// by line breaks. Errors are *Invalid.
-func ParseMessages(raw []json.RawMessage) ([]Message, error) {
+// ParseMessages reads OpenAI's messages array. Content may be a text or a list of parts. Their texts are joined by line breaks, and where
+// there is a picture or a sound, of which the second result has all in their order, there is a media.Marker. Errors are *Invalid.
+func ParseMessages(raw []json.RawMessage) ([]Message, []media.Part, error) {
 	if len(raw) == 0 {
-		return nil, &Invalid{Field: "messages", Reason: "is empty; at least one message is needed"}
+		return nil, nil, &Invalid{Field: "messages", Reason: "is empty; at least one message is needed"}
 	}
 	messages := make([]Message, len(raw))
+	var all []media.Part
 	for i, r := range raw {
-		m, err := parseMessage(r, fmt.Sprintf("messages[%d]", i))
+		m, found, err := parseMessage(r, fmt.Sprintf("messages[%d]", i))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		messages[i] = m
+		messages[i], all = m, append(all, found...)
 	}
-	return messages, nil
+	return messages, all, nil
 }
 
-func parseMessage(raw json.RawMessage, field string) (Message, error) {
+func parseMessage(raw json.RawMessage, field string) (Message, []media.Part, error) {
 	var m struct {
 		Message
 		Content   json.RawMessage   `json:"content"` // these two shadow the embedded ones
 		ToolCalls []json.RawMessage `json:"tool_calls"`
 	}
 	if err := unmarshal(raw, &m, field, "a message object"); err != nil {
-		return Message{}, err
+		return Message{}, nil, err
 	}
 	if !slices.Contains(Roles, m.Role) {
-		return Message{}, &Invalid{Field: field + ".role", Reason: fmt.Sprintf("is %q; it must be one of %s", excerpt.Of(m.Role, 40), strings.Join(Roles, ", "))}
+		return Message{}, nil, &Invalid{Field: field + ".role", Reason: fmt.Sprintf("is %q; it must be one of %s", excerpt.Of(m.Role, 40), strings.Join(Roles, ", "))}
 	}
 	for i, call := range m.ToolCalls {
 		c, err := parseCall(call, fmt.Sprintf("%s.tool_calls[%d]", field, i))
 		if err != nil {
-			return Message{}, err
+			return Message{}, nil, err
 		}
 		m.Message.ToolCalls = append(m.Message.ToolCalls, c)
 	}
-	text, parts, present, err := parseContent(m.Content, field+".content")
+	text, parts, found, err := parseContent(m.Content, field+".content")
 	if err != nil {
-		return Message{}, err
+		return Message{}, nil, err
 	}
+	present := text != nil
 	if empty := len(m.ToolCalls) == 0 && m.Reasoning == ""; !present && (m.Role != "assistant" || empty) {
-		return Message{}, &Invalid{Field: field + ".content", Reason: "is missing"}
+		return Message{}, nil, &Invalid{Field: field + ".content", Reason: "is missing"}
 	}
-	m.Message.Content, m.Parts = text, parts
-	return m.Message, nil
+	if present {
+		m.Message.Content, m.Parts = *text, parts
+	}
+	return m.Message, found, nil
 }
 
 // parseCall reads a tool call of a message. Its arguments may be the text of an object, or the object. An empty text is no arguments:
@@ -111,30 +116,42 @@ func parseCall(raw json.RawMessage, field string) (ToolCall, error) {
 	return NewToolCall(c.ID, c.Function.Name, arguments), nil
 }
 
-// parseContent flattens content. present is false if there is none, as with an assistant's tool calls.
-func parseContent(raw json.RawMessage, field string) (text string, parts []string, present bool, err error) {
+// parseContent flattens content. text is nil if there is none, as with an assistant's tool calls; parts are those of a list, with a
+// media.Marker for each that was found to be a picture or a sound.
+func parseContent(raw json.RawMessage, field string) (text *string, parts []string, found []media.Part, err error) {
 	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
-		return "", nil, false, nil
+		return nil, nil, nil, nil
 	}
-	if json.Unmarshal(raw, &text) == nil {
-		return text, nil, true, nil
+	text = new(string)
+	if json.Unmarshal(raw, text) == nil {
+		return text, nil, nil, nil
 	}
-	var list []struct {
-		Type string  `json:"type"`
-		Text *string `json:"text"`
-	}
+	var list []json.RawMessage
 	if err := json.Unmarshal(raw, &list); err != nil {
-		return "", nil, false, &Invalid{Field: field, Reason: "must be a text or a list of parts"}
+		return nil, nil, nil, &Invalid{Field: field, Reason: "must be a text or a list of parts"}
 	}
 	parts = make([]string, len(list))
-	for i, p := range list {
-		if p.Type != "text" || p.Text == nil {
-			return "", nil, false, &Invalid{Field: fmt.Sprintf("%s[%d]", field, i),
-				Reason: fmt.Sprintf("has type %q; only parts of type text, with a text, are supported", excerpt.Of(p.Type, 40))}
+	for i, item := range list {
+		at := fmt.Sprintf("%s[%d]", field, i)
+		var p struct {
+			Type string  `json:"type"`
+			Text *string `json:"text"`
 		}
-		parts[i] = *p.Text
+		if json.Unmarshal(item, &p) == nil && p.Type == "text" && p.Text != nil {
+			parts[i] = *p.Text
+			continue
+		}
+		m, ok, err := ParsePart(item, at)
+		switch {
+		case err != nil:
+			return nil, nil, nil, err
+		case !ok:
+			return nil, nil, nil, &Invalid{Field: at, Reason: fmt.Sprintf("has type %q; only parts of type %s are supported", excerpt.Of(p.Type, 40), PartTypes)}
+		}
+		parts[i], found = media.Marker, append(found, m)
 	}
-	return strings.Join(parts, "\n"), parts, true, nil
+	*text = media.Join(parts)
+	return text, parts, found, nil
 }
 
 // unmarshal reads what a field must hold into v. Errors are *Invalid, of the field within it that is wrong where that is known.

@@ -22,7 +22,7 @@ func split(t testing.TB, body string) []json.RawMessage {
 }
 
 func TestParseMessages_Shapes(t *testing.T) {
-	got, err := ParseMessages(split(t, `[
+	got, _, err := ParseMessages(split(t, `[
 		{"role":"system","content":"be kind"},
 		{"role":"user","name":"ann","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]},
 		{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]},
@@ -53,11 +53,11 @@ func TestParseMessages_Wrong(t *testing.T) {
 		`[{"role":"king","content":""}]`:  "messages[0].role",
 		`[{"role":"user"}]`:               "messages[0].content",
 		`[{"role":"user","content":7}]`:   "messages[0].content",
-		`[{"role":"user","content":[7]}]`: "messages[0].content",
-		`[{"role":"user","content":"x"},{"role":"user","content":[{"type":"image_url"}]}]`: "messages[1].content[0]",
+		`[{"role":"user","content":[7]}]`: "messages[0].content[0]",
+		`[{"role":"user","content":"x"},{"role":"user","content":[{"type":"image_url"}]}]`: "messages[1].content[0].image_url",
 		`[{"role":"user","content":[{"type":"text"}]}]`:                                    "messages[0].content[0]",
 	} {
-		_, err := ParseMessages(split(t, body))
+		_, _, err := ParseMessages(split(t, body))
 		var invalid *Invalid
 		if !errors.As(err, &invalid) || invalid.Field != field || invalid.Reason == "" {
 			t.Errorf("%s: got %v, want field %s", body, err, field)
@@ -68,7 +68,7 @@ func TestParseMessages_Wrong(t *testing.T) {
 // TestParseMessages_WholeCharacters: a long value is cut between characters.
 func TestParseMessages_WholeCharacters(t *testing.T) {
 	for i := range 4 {
-		_, err := ParseMessages(split(t, `[{"role":"`+strings.Repeat("x", i)+strings.Repeat("🐸", 100)+`","content":"x"}]`))
+		_, _, err := ParseMessages(split(t, `[{"role":"`+strings.Repeat("x", i)+strings.Repeat("🐸", 100)+`","content":"x"}]`))
 		if err == nil || strings.Contains(err.Error(), `\x`) || !utf8.ValidString(err.Error()) {
 			t.Errorf("%d letters before: %v", i, err)
 		}

@@ -100,7 +100,7 @@ func TestParseMessages_ToolCalls_Wrong(t *testing.T) {
 		`{"type":"function","function":{"name":"f"}}`:        "messages[0].tool_calls[0].function.arguments",
 		`{"id":7,"type":"function","function":{"name":"f"}}`: "messages[0].tool_calls[0].id",
 	} {
-		_, err := ParseMessages(split(t, `[{"role":"assistant","tool_calls":[`+call+`]}]`))
+		_, _, err := ParseMessages(split(t, `[{"role":"assistant","tool_calls":[`+call+`]}]`))
 		var invalid *Invalid
 		if !errors.As(err, &invalid) || invalid.Field != field {
 			t.Errorf("%s: got %v, want field %s", call, err, field)
@@ -110,7 +110,7 @@ func TestParseMessages_ToolCalls_Wrong(t *testing.T) {
 
 // A function that takes no arguments is called with none: some clients send them as an empty text.
 func TestParseMessages_ToolCalls_NoArguments(t *testing.T) {
-	got, err := ParseMessages(split(t, `[{"role":"assistant","tool_calls":[{"type":"function","function":{"name":"f","arguments":""}}]}]`))
+	got, _, err := ParseMessages(split(t, `[{"role":"assistant","tool_calls":[{"type":"function","function":{"name":"f","arguments":""}}]}]`))
 	if err != nil || got[0].ToolCalls[0].Function.Arguments != "{}" {
 		t.Errorf("got %+v, %v", got, err)
 	}

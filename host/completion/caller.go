@@ -5,6 +5,7 @@ package completion
 import (
 	"fmt"
 
+	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/refusal"
 )
 
@@ -15,6 +16,8 @@ type Caller struct {
 	CacheSalt        string // of the prompt cache; "" where all share it
 	Administers      bool   // it may change what all share: the key is the admin's, or the server has no keys
 	MayRaisePriority bool   // the key is one of those that may ask for more than the ordinary priority
+
+	Files media.Files // that it has sent by themselves; nil: it cannot
 }
 
 // Owns reports whether what belongs to a client is the caller's. Without keys nobody can say: a client that comes back may have another

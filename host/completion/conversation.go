@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
@@ -15,7 +16,7 @@ import (
 // template may have words around that, so from then on it is what the template makes of it.
 func (r *Request) Converse(c chat.Conversation) {
 	c = c.WithoutEmptyEnd()
-	r.conversation, r.LeftOut = &c, c.LeftOut
+	r.conversation, r.LeftOut, r.parts = &c, c.LeftOut, c.Media
 }
 
 // converse makes a conversation the prompt that a template plugin writes. The plugin waits for its turn among the guests, so that is not
@@ -50,6 +51,11 @@ func (r *Request) takePrompt(ctx context.Context) (err error) {
 		c.JSONSchema, c.Grammar, c.Schemas = string(r.Params.JSONSchema), r.Params.Grammar, r.Params.Schemas
 		if r.Rendered, err = r.Model.Encoder().Conversation(ctx, *c); err != nil {
 			return r.schemaError(TextError(err, r.PromptField))
+		}
+		if len(r.parts) > 0 {
+			if err := media.CheckMarkers(r.PromptField, r.Rendered.Text, len(r.parts)); err != nil {
+				return err
+			}
 		}
 		r.takeFormat()
 		r.mustCall, r.conversation = c.ToolChoice.Mode == "required", nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/integer"
+	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
@@ -24,14 +25,21 @@ const maxPrompts = 128
 type PromptReader struct {
 	chat.Encoder
 	Vocabulary int // tokens
+
+	of *Request // that takes the pictures and sounds; nil: prompts cannot have any
 }
 
-func readerOf(m *serving.Model) PromptReader { return PromptReader{m.Encoder(), m.Vocabulary} }
+func readerOf(m *serving.Model) PromptReader {
+	return PromptReader{Encoder: m.Encoder(), Vocabulary: m.Vocabulary}
+}
 
-// Prompts reads a prompt: a text, a list of tokens and texts that make one prompt, an object with either as its prompt_string, or a list
-// of prompts. A list of texts alone is a list of prompts, as with OpenAI.
-func Prompts(ctx context.Context, m *serving.Model, raw json.RawMessage) ([][]scheduler.Token, error) {
-	return readerOf(m).Prompts(ctx, raw, "prompt", maxPrompts)
+// ReadPrompts reads the request's prompt: a text, a list of tokens and texts that make one prompt, an object with either as its
+// prompt_string, and perhaps pictures and sounds, or a list of prompts. A list of texts alone is a list of prompts, as with OpenAI.
+func (r *Request) ReadPrompts(ctx context.Context, raw json.RawMessage) (err error) {
+	reader := readerOf(r.Model)
+	reader.of = r
+	r.Prompts, err = reader.Prompts(ctx, raw, "prompt", maxPrompts)
+	return err
 }
 
 // Prompts reads what a field holds, at most so many prompts.
@@ -85,9 +93,8 @@ func (r PromptReader) onePrompt(ctx context.Context, raw json.RawMessage, field 
 		Media  json.RawMessage `json:"multimodal_data"`
 	}
 	if raw[0] == '{' && json.Unmarshal(raw, &object) == nil && len(object.Prompt) > 0 {
-		if IsSet(object.Media) {
-			field += ".multimodal_data"
-			return nil, refusal.Unsupported(field, "%s is not supported: the model reads text only", field)
+		if err := r.takeMedia(object.Prompt, object.Media, field); err != nil {
+			return nil, err
 		}
 		raw, field = object.Prompt, field+".prompt_string"
 	}
@@ -101,6 +108,32 @@ func (r PromptReader) onePrompt(ctx context.Context, raw json.RawMessage, field 
 		return nil, refusal.Invalid(field, "%s must be a text or a list of tokens", field)
 	}
 	return r.mixedPrompt(ctx, items, field)
+}
+
+// takeMedia takes the pictures and sounds of a prompt, which are in base64. The prompt's text has a marker for each.
+func (r PromptReader) takeMedia(prompt, raw json.RawMessage, field string) error {
+	at := field + ".multimodal_data"
+	if !IsSet(raw) {
+		return nil
+	}
+	var sources []string
+	var text string
+	switch {
+	case r.of == nil:
+		return refusal.Unsupported(at, "%s is not supported here: texts and tokens are taken", at)
+	case json.Unmarshal(raw, &sources) != nil:
+		return refusal.Invalid(at, "%s must be a list of files in base64", at)
+	case len(sources) > 0 && json.Unmarshal(prompt, &text) != nil:
+		return refusal.Invalid(field+".prompt_string", "%s.prompt_string must be a text, since there are files in multimodal_data", field)
+	}
+	if len(sources) == 0 {
+		return nil
+	}
+	r.of.parts = append(r.of.parts, media.Sources(at, media.Any, sources)...)
+	if err := r.of.Model.Media.Check(r.of.parts, r.of.Model.Name); err != nil {
+		return err // before it is told of markers
+	}
+	return media.CheckMarkers(field+".prompt_string", text, len(sources))
 }
 
 // MixedPrompt joins tokens and texts; only a text at the beginning gets the model's special tokens.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/serving"
@@ -33,10 +34,11 @@ type Request struct {
 	AdapterScales []serving.AdapterScale // none: those that count for all
 
 	Prompts   [][]scheduler.Token
-	Rendered  chat.Prompt // of a conversation: what its template has made of it
-	LeftOut   []string    // the fields of the body that count for nothing, of which the client is told
-	Relaxed   []string    // the places of JSON schemas that are not enforced, likewise, each with its field and the reason; known once it is submitted
-	Choices   int         // answers to each prompt
+	Media     []media.Item // the pictures and sounds, in the order of their markers in the prompts
+	Rendered  chat.Prompt  // of a conversation: what its template has made of it
+	LeftOut   []string     // the fields of the body that count for nothing, of which the client is told
+	Relaxed   []string     // the places of JSON schemas that are not enforced, likewise, each with its field and the reason; known once it is submitted
+	Choices   int          // answers to each prompt
 	Stops     []string
 	MaxTokens int // to generate; 0: as many as fit
 	Logprobs  int // alternatives reported with each token; -1: none, and no probability of the token itself
@@ -62,6 +64,8 @@ type Request struct {
 	renew        func(sampling.Params) ([]chain.Stage, error) // Policy.Renew, once it is submitted
 	recording    serving.Recording                            // nil: none
 	arrived      func()                                       // see serving.Scheduler.Expect; nil: nobody waits
+	parts        []media.Part                                 // that become Media
+	letGo        func()                                       // of their memory; nil: there is none
 	release      func()
 }
 
@@ -69,6 +73,9 @@ type Request struct {
 func (r *Request) Release() {
 	r.hasArrived()
 	r.Plugins.Release()
+	if r.letGo != nil {
+		r.letGo()
+	}
 	r.release()
 }
 
@@ -82,6 +89,7 @@ func (r *Request) hasArrived() {
 // Service carries out requests.
 type Service struct {
 	Models serving.Models
+	Media  *media.Loader // of the pictures and sounds of requests; nil: no model takes any
 	pool   *textPool
 }
 
@@ -123,7 +131,11 @@ func (s *Service) New(ctx context.Context, asked Request, fill func(context.Cont
 		asked.release() // the work may go on for a moment: a model can be closed under it
 		return nil, err
 	}
-	if err := s.converse(ctx, r); err != nil {
+	err = s.converse(ctx, r)
+	if err == nil {
+		err = s.loadMedia(ctx, r)
+	}
+	if err != nil {
 		r.Release()
 		return nil, err
 	}
@@ -152,6 +164,9 @@ func (r *Request) complete(ctx context.Context, fill func(context.Context, *Requ
 		}
 	}()
 	if err := fill(ctx, r); err != nil {
+		return err
+	}
+	if err := r.Model.Media.Check(r.parts, r.Model.Name); err != nil {
 		return err
 	}
 	if r.conversation == nil || !r.Plugins.Renders() {

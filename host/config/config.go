@@ -18,6 +18,7 @@ type Config struct {
 	Chat        Chat        `koanf:"chat"`
 	Schema      Schema      `koanf:"schema"`
 	Sampling    Sampling    `koanf:"sampling"`
+	Media       Media       `koanf:"media"`
 	Server      Server      `koanf:"server"`
 	Scheduler   Scheduler   `koanf:"scheduler"`
 	Speculation Speculation `koanf:"speculation"`
@@ -92,6 +93,17 @@ type Schema struct {
 // Sampling says what requests have that do not say it themselves. The parameters are those of SamplingSaid.
 type Sampling struct {
 	FromModel bool `koanf:"from_model"` // those that the model's file brings count
+}
+
+// Media bounds the pictures and sounds in requests.
+type Media struct {
+	ImagePixels  int           `koanf:"image_pixels"`  // of a picture
+	SoundLength  time.Duration `koanf:"sound_length"`  // of a sound
+	DecodeMemory int64         `koanf:"decode_memory"` // bytes for all requests together
+	URLs         string        `koanf:"urls"`          // off, https, http
+	URLNetworks  []string      `koanf:"url_networks"`  // for ParseNetwork: reached besides public addresses
+	URLLimit     int64         `koanf:"url_limit"`     // bytes of a request's files
+	URLTimeout   time.Duration `koanf:"url_timeout"`   // of a file
 }
 
 // Server is the HTTP side.

@@ -118,7 +118,7 @@ var table = slices.Concat([]Key{
 		Help: "what a model says at the end of reasoning that is forced"},
 	{Name: "chat.prefill_assistant", Flag: "prefill-assistant", Kind: Switch, Default: true,
 		Allowed: "true or false", Help: "have an answer go on with a last message of the assistant"},
-}, schemaKeys, samplingKeys, []Key{
+}, schemaKeys, samplingKeys, mediaKeys, []Key{
 	{Name: "server.listen", Flag: "listen", Kind: Text, Default: "127.0.0.1:8080", check: isAddress,
 		Allowed: "HOST:PORT with a port from 0 to 65535, or the path of a Unix socket that ends in .sock", Help: "address to serve on; port 0 takes a free one"},
 	{Name: "server.host", Flag: "host", Kind: Text, Default: "", check: noBlanks,

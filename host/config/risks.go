@@ -35,6 +35,8 @@ func (c Config) Risks() []Risk {
 	add(slices.Contains(s.APIKeys, s.AdminKey), "an API key is the admin key, so that clients may remove plugins", "use different keys")
 	add(slices.ContainsFunc(s.TrustedProxies, func(n string) bool { return strings.HasSuffix(n, "/0") }), "every client may claim any address",
 		"name the addresses of the proxies in server.trusted_proxies")
+	add(c.Media.URLs != "off" && slices.ContainsFunc(c.Media.URLNetworks, func(n string) bool { return strings.HasSuffix(n, "/0") }),
+		"every client may have the server fetch from its own machine and network", "name the addresses of the servers with pictures in media.url_networks")
 	return risks
 }
 

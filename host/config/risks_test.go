@@ -25,6 +25,8 @@ func TestConfig_Risks(t *testing.T) {
 		"all origins":      {map[string]any{"server.cors_origins": "*"}, []string{"every page"}},
 		"short keys":       {map[string]any{"server.api_keys": "abc"}, []string{"fewer than 16"}},
 		"same key":         {map[string]any{"server.api_keys": key, "server.admin_key": key}, []string{"is the admin key"}},
+		"all networks":     {map[string]any{"media.urls": "https", "media.url_networks": "10.0.0.0/8,0.0.0.0/0"}, []string{"fetch from its own machine"}},
+		"networks, no URL": {map[string]any{"media.url_networks": "0.0.0.0/0"}, nil},
 		"all proxies":      {map[string]any{"server.trusted_proxies": "0.0.0.0/0"}, []string{"any address"}},
 	} {
 		c, err := Load(Sources{Flags: tc.flags})

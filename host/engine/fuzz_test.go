@@ -61,7 +61,7 @@ func conversationOf(messages, tools string) (c chat.Conversation, ok bool) {
 		return c, false
 	}
 	var errMessages, errTools error
-	c.Messages, errMessages = chat.ParseMessages(rawMessages)
+	c.Messages, c.Media, errMessages = chat.ParseMessages(rawMessages)
 	c.Tools, _, errTools = chat.ParseTools(rawTools)
 	return c, errMessages == nil && errTools == nil
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/native"
 )
@@ -197,6 +198,9 @@ func messagesJSON(messages []chat.Message) (json.RawMessage, error) {
 			p := inParts{Message: m, Content: make([]part, len(m.Parts))}
 			for j, text := range m.Parts {
 				p.Content[j] = part{"text", text}
+				if text == media.Marker {
+					p.Content[j].Type = "media_marker" // around which llama.cpp puts no line breaks
+				}
 			}
 			list[i] = p
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/sampling"
 )
 
@@ -145,6 +146,20 @@ func TestEngine_Render_EmptyEnd(t *testing.T) {
 		got, err = e.Render(t.Context(), chat.Conversation{Messages: append(hello[:1:1], said, chat.Message{Role: "assistant"})}.WithoutEmptyEnd())
 		if err != nil || !strings.HasPrefix(got.Text[strings.Index(got.Text, "Hello."):], "Hello.<|") {
 			t.Errorf("%s: %v\n%s", template, err, got.Text)
+		}
+	}
+}
+
+// The place of a picture in a content stays in the prompt, without line breaks around it, whether the template takes texts or parts. (With a
+// template that llama.cpp has as C++, such as llama3, there are some, as with llama-server.)
+func TestEngine_Render_MediaMarker(t *testing.T) {
+	for _, template := range []string{"Qwen-Qwen3-0.6B.jinja", "meta-llama-Llama-3.1-8B-Instruct.jinja", "chatml"} {
+		parts := []string{"what", "is", media.Marker, "and", media.Marker, media.Marker}
+		said := chat.Message{Role: "user", Content: media.Join(parts), Parts: parts}
+		got, err := withTemplate(t, template).Render(t.Context(), chat.Conversation{Messages: []chat.Message{said}})
+		want := "what\nis" + media.Marker + "and" + media.Marker + media.Marker
+		if err != nil || !strings.Contains(got.Text, want) || said.Content != want {
+			t.Errorf("%s: %v\n%s\nwant\n%s", template, err, got.Text, want)
 		}
 	}
 }

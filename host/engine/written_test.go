@@ -22,7 +22,7 @@ func callWritten(t *testing.T, e *Engine, c chat.Conversation, arguments string)
 	if err := json.Unmarshal([]byte(history), &raw); err != nil {
 		t.Fatal(err)
 	}
-	said, err := chat.ParseMessages(raw)
+	said, _, err := chat.ParseMessages(raw)
 	if err != nil {
 		t.Fatal(err)
 	}

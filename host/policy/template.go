@@ -5,6 +5,7 @@ package policy
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -97,5 +98,9 @@ func readMessages(text []byte) ([]chat.Message, error) {
 	if err := json.Unmarshal(text, &list); err != nil {
 		return nil, fmt.Errorf("what was handed to emit is no list of messages: %w", err)
 	}
-	return chat.ParseMessages(list)
+	messages, parts, err := chat.ParseMessages(list)
+	if err == nil && len(parts) > 0 {
+		err = errors.New("what was handed to emit has a picture or a sound, which a plugin cannot add")
+	}
+	return messages, err
 }

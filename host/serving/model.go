@@ -16,6 +16,7 @@ import (
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/embedding"
 	"github.com/penstock/penstock/host/grammar/schema"
+	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
@@ -68,8 +69,9 @@ type Info struct {
 	Thinking   *sampling.Thinking // of requests that say nothing of it; nil: without a limit
 	BOS, EOS   string
 	Kernels    Kernels
-	Options    []string // llama.cpp's options that differ from the defaults, as KEY=VALUE
-	Workers    []string // devices of other machines that compute when it was loaded, a line each
+	Options    []string        // llama.cpp's options that differ from the defaults, as KEY=VALUE
+	Workers    []string        // devices of other machines that compute when it was loaded, a line each
+	Media      media.Abilities // what it takes besides text
 
 	Aliases      []string        // other names that it answers to
 	Tags         []string        // what its operator says of it besides

@@ -6,10 +6,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/media"
 )
 
 // block is a part of a message's content. Which fields it has depends on its type.
@@ -21,8 +21,38 @@ type block struct {
 	Name     string          `json:"name"`        // of type tool_use
 	Input    json.RawMessage `json:"input"`       // of type tool_use: an object
 	Call     string          `json:"tool_use_id"` // of type tool_result
-	Content  json.RawMessage `json:"content"`     // of type tool_result: a text or blocks of texts
+	Content  json.RawMessage `json:"content"`     // of type tool_result: a text or blocks of texts and pictures
+	Source   source          `json:"source"`      // of type image and document
 }
+
+// source is where the file of a block is.
+type source struct {
+	Type string `json:"type"` // base64, url or file
+	Data string `json:"data"`
+	URL  string `json:"url"`
+}
+
+// file is the picture, or the document, that a block is. What a document is, its bytes say.
+func (b block) file(field string) (media.Part, error) {
+	p := media.Part{Field: field, Kind: media.Image}
+	if b.Type == "document" {
+		p.Kind = media.Any
+	}
+	switch at := field + ".source"; {
+	case b.Source.Type == "base64" && b.Source.Data != "":
+		p.Source, p.Base64 = b.Source.Data, true
+	case b.Source.Type == "url" && b.Source.URL != "":
+		p.Source = b.Source.URL
+	case b.Source.Type == "base64" || b.Source.Type == "url":
+		return p, &chat.Invalid{Field: at, Reason: "has no file: data in base64, or a url"}
+	default:
+		return p, &chat.Invalid{Field: at + ".type", Reason: fmt.Sprintf("is %q; it must be base64 or url", excerpt.Of(b.Source.Type, longestWord))}
+	}
+	return p, nil
+}
+
+// isFile reports whether a block is a picture or a document.
+func (b block) isFile() bool { return b.Type == "image" || b.Type == "document" }
 
 // readBlocks reads a content: a text, or a list of blocks.
 func readBlocks(raw json.RawMessage, field string) ([]block, error) {
@@ -57,6 +87,8 @@ type turn struct {
 	texts   []string
 	listed  bool // the content came as a list
 	results []chat.Message
+	files   []media.Part // in the order of their markers
+	shown   []media.Part // likewise, in the results
 }
 
 // add takes the next block, which stands in field.
@@ -64,6 +96,10 @@ func (t *turn) add(b block, field string) error {
 	switch role := t.said.Role; {
 	case b.Type == "text":
 		t.texts = append(t.texts, b.Text)
+	case b.isFile() && role == "user":
+		p, err := b.file(field)
+		t.texts, t.files = append(t.texts, media.Marker), append(t.files, p)
+		return err
 	case b.Type == "thinking" && role == "assistant":
 		t.said.Reasoning += b.Thinking
 	case b.Type == "redacted_thinking" && role == "assistant": // ciphertext of Anthropic's: no model here can read it
@@ -79,7 +115,7 @@ func (t *turn) add(b block, field string) error {
 
 // takenFrom says which blocks a message may have, by its role.
 var takenFrom = map[string]string{
-	"system": "text", "user": "text and tool_result", "assistant": "text, thinking and tool_use",
+	"system": "text", "user": "text, image, document and tool_result", "assistant": "text, thinking and tool_use",
 }
 
 func (t *turn) addCall(b block, field string) error {
@@ -97,14 +133,15 @@ func (t *turn) addResult(b block, field string) error {
 	if b.Call == "" {
 		return &chat.Invalid{Field: field + ".tool_use_id", Reason: "is missing"}
 	}
-	texts, err := readTexts(b.Content, field+".content")
-	t.results = append(t.results, chat.Message{Role: "tool", ToolCallID: b.Call, Content: strings.Join(texts, "\n")})
+	texts, files, err := readContent(b.Content, field+".content", true)
+	t.results = append(t.results, chat.Message{Role: "tool", ToolCallID: b.Call, Content: media.Join(texts)})
+	t.shown = append(t.shown, files...)
 	return err
 }
 
 // messages are what the blocks have become.
 func (t *turn) messages() []chat.Message {
-	t.said.Content = strings.Join(t.texts, "\n")
+	t.said.Content = media.Join(t.texts)
 	if t.listed {
 		t.said.Parts = t.texts
 	}

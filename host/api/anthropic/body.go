@@ -110,7 +110,7 @@ func (b *messagesBody) conversation() (c chat.Conversation, err error) {
 	if c.ToolChoice, c.ParallelToolCalls, err = readToolChoice(b.ToolChoice, c.Tools); err != nil {
 		return c, err
 	}
-	if c.Messages, err = readMessages(b.System, b.Messages); err != nil {
+	if c.Messages, c.Media, err = readMessages(b.System, b.Messages); err != nil {
 		return c, err
 	}
 	if last := c.Messages[len(c.Messages)-1]; last.Role == "assistant" {

@@ -17,7 +17,8 @@ func read(t testing.TB, system, messages string) ([]chat.Message, error) {
 	if err := json.Unmarshal([]byte(messages), &raw); err != nil {
 		t.Fatal("not a list of messages:", err)
 	}
-	return readMessages(json.RawMessage(system), raw)
+	all, _, err := readMessages(json.RawMessage(system), raw)
+	return all, err
 }
 
 func TestReadMessages_Conversations(t *testing.T) {
@@ -63,12 +64,15 @@ func TestReadMessages_Refusals(t *testing.T) {
 		{``, `[{"role":"user"}]`, "messages[0].content is missing"},
 		{``, `[{"role":"user","content":7}]`, "messages[0].content must be a text or a list of content blocks"},
 		{``, `[{"role":"user","content":[null]}]`, "messages[0].content[0] is not a content block: an object with a type and the fields of that type"},
-		{``, `[{"role":"user","content":[{"type":"image","source":{}}]}]`, `messages[0].content[0] has type "image"; here this server takes text and tool_result`},
-		{``, `[{"role":"user","content":[{"type":"tool_use","id":"a","name":"b","input":{}}]}]`, `messages[0].content[0] has type "tool_use"; here this server takes text and tool_result`},
+		{``, `[{"role":"user","content":[{"type":"image","source":{}}]}]`, `messages[0].content[0].source.type is ""; it must be base64 or url`},
+		{``, `[{"role":"user","content":[{"type":"image","source":{"type":"file","file_id":"x"}}]}]`, `messages[0].content[0].source.type is "file"; it must be base64 or url`},
+		{``, `[{"role":"user","content":[{"type":"document","source":{"type":"base64"}}]}]`, `messages[0].content[0].source has no file: data in base64, or a url`},
+		{``, `[{"role":"assistant","content":[{"type":"image","source":{"type":"base64","data":"aGk="}}]}]`, `messages[0].content[0] has type "image"; here this server takes text, thinking and tool_use`},
+		{``, `[{"role":"user","content":[{"type":"tool_use","id":"a","name":"b","input":{}}]}]`, `messages[0].content[0] has type "tool_use"; here this server takes text, image, document and tool_result`},
 		{``, `[{"role":"assistant","content":[{"type":"tool_use","id":"a","input":{}}]}]`, "messages[0].content[0].name is missing"},
 		{``, `[{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":"{}"}]}]`, "messages[0].content[0].input must be an object"},
 		{``, `[{"role":"user","content":[{"type":"tool_result","content":"x"}]}]`, "messages[0].content[0].tool_use_id is missing"},
-		{``, `[{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"image"}]}]}]`, `messages[0].content[0].content[0] has type "image"; here this server takes text`},
+		{``, `[{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"image"}]}]}]`, `messages[0].content[0].content[0].source.type is ""; it must be base64 or url`},
 		{`7`, `[{"role":"user","content":"hi"}]`, "system must be a text or a list of content blocks"},
 		{`[{"type":"image"}]`, `[{"role":"user","content":"hi"}]`, `system[0] has type "image"; here this server takes text`},
 	} {

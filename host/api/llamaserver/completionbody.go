@@ -13,8 +13,6 @@ import (
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
-	"github.com/penstock/penstock/host/serving"
-	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 )
 
@@ -68,24 +66,21 @@ func (a API) completion(c echo.Context) error {
 	if err := wire.Decode(body, &b); err != nil {
 		return err
 	}
-	return a.complete(c, &b, len(body), func(ctx context.Context, m *serving.Model) ([][]scheduler.Token, error) {
-		return completion.Prompts(ctx, m, b.Prompt)
-	})
+	return a.complete(c, &b, len(body), func(ctx context.Context, r *completion.Request) error { return r.ReadPrompts(ctx, b.Prompt) })
 }
 
-// complete answers a completion whose prompts a function reads.
-func (a API) complete(c echo.Context, b *completionBody, size int, prompts func(context.Context, *serving.Model) ([][]scheduler.Token, error)) error {
+// complete answers a completion whose prompts a function gives it.
+func (a API) complete(c echo.Context, b *completionBody, size int, prompts func(context.Context, *completion.Request) error) error {
 	if err := b.check(); err != nil {
 		return err
 	}
 	b.fit()
 	asked := completion.Request{Caller: wire.CallerOf(c), ModelName: b.Model, PromptField: "prompt", Extras: &b.Extras, Size: size}
-	r, err := a.New(c.Request().Context(), asked, func(ctx context.Context, r *completion.Request) (err error) {
-		if err = b.fill(r); err != nil {
+	r, err := a.New(c.Request().Context(), asked, func(ctx context.Context, r *completion.Request) error {
+		if err := b.fill(r); err != nil {
 			return err
 		}
-		r.Prompts, err = prompts(ctx, r.Model)
-		return err
+		return prompts(ctx, r)
 	})
 	if err != nil {
 		return err

@@ -40,15 +40,16 @@ func (a API) infill(c echo.Context) error {
 	if err := wire.Decode(body, &b); err != nil {
 		return err
 	}
-	return a.complete(c, &b.completionBody, len(body), func(ctx context.Context, m *serving.Model) ([][]scheduler.Token, error) {
-		if err := checkFIM(m.FIM); err != nil {
-			return nil, err
+	return a.complete(c, &b.completionBody, len(body), func(ctx context.Context, r *completion.Request) error {
+		if err := checkFIM(r.Model.FIM); err != nil {
+			return err
 		}
 		if err := b.checkFields(); err != nil {
-			return nil, err
+			return err
 		}
-		p, err := b.tokens(ctx, m, m.Batch)
-		return [][]scheduler.Token{p}, err
+		p, err := b.tokens(ctx, r.Model, r.Model.Batch)
+		r.Prompts = [][]scheduler.Token{p}
+		return err
 	})
 }
 

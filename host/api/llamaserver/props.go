@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/host/media"
 )
 
 // props is GET /props.
@@ -21,7 +22,8 @@ func (a API) props(c echo.Context) error {
 		"model_alias":                 m.Name,
 		"model_path":                  m.Path,
 		"model_ftype":                 m.FileType,
-		"modalities":                  map[string]bool{"vision": false, "video": false, "audio": false},
+		"modalities":                  map[string]bool{"vision": m.Media.Images, "video": false, "audio": m.Media.AudioRate > 0},
+		"media_marker":                media.Marker,
 		"endpoint_slots":              !a.NoSlots,
 		"endpoint_props":              a.Props,
 		"endpoint_metrics":            true,

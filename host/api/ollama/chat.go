@@ -62,11 +62,12 @@ func (a API) answer(c echo.Context, r *completion.Request, sh *shape, b *Common)
 
 // conversation is what becomes the prompt.
 func (b *chatBody) conversation() (c chat.Conversation, err error) {
-	messages, err := readMessages(b.Messages)
+	messages, parts, err := readMessages(b.Messages)
 	if err != nil {
 		return c, err
 	}
-	if c, err = b.Common.conversation(messages); err != nil {
+	c, err = b.Common.conversation(messages)
+	if c.Media = parts; err != nil {
 		return c, err
 	}
 	if c.Tools, c.LeftOut, err = chat.ParseTools(b.Tools); err != nil {

@@ -4,7 +4,6 @@ package ollama
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -22,7 +21,7 @@ type generateBody struct {
 	System   string            `json:"system"`
 	Template string            `json:"template" api:"refused"`
 	Suffix   string            `json:"suffix"`
-	Images   []json.RawMessage `json:"images" api:"refused"`
+	Images   []string          `json:"images"`  // in base64
 	Context  []scheduler.Token `json:"context"` // of an earlier answer, which this one follows
 	Raw      bool              `json:"raw"`     // the prompt is used as it stands
 }
@@ -54,8 +53,8 @@ func (a API) generate(c echo.Context) error {
 
 func (b *generateBody) check() error {
 	switch {
-	case len(b.Images) > 0:
-		return refusal.Unsupported("images", "images: this model reads no images")
+	case len(b.Images) > 0 && (b.plain() || len(b.Context) > 0):
+		return refusal.Unsupported("images", "images cannot be used with raw, suffix or context: the model's template says where they stand; /api/chat takes a conversation with them")
 	case b.Raw && (b.Template != "" || b.System != "" || len(b.Context) > 0):
 		return refusal.Invalid("raw", "raw is true, so the prompt is used as it stands: leave out template, system and context")
 	case b.Template != "":
@@ -101,8 +100,10 @@ func (b *generateBody) converse(r *completion.Request) error {
 	if b.System != "" {
 		messages = append(messages, chat.Message{Role: "system", Content: b.System})
 	}
-	messages = append(messages, chat.Message{Role: "user", Content: b.Prompt})
-	conversation, err := b.conversation(messages)
+	said := chat.Message{Role: "user", Content: b.Prompt}
+	parts := pictures(&said, b.Images, "images")
+	conversation, err := b.conversation(append(messages, said))
+	conversation.Media = parts
 	if err == nil {
 		r.Converse(conversation)
 	}

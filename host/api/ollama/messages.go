@@ -13,15 +13,16 @@ import (
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/refusal"
 )
 
 // message is a turn of a conversation as clients send it.
 type message struct {
-	Role      string            `json:"role"`
-	Content   string            `json:"content"`
-	Thinking  string            `json:"thinking"`
-	Images    []json.RawMessage `json:"images"`
+	Role      string   `json:"role"`
+	Content   string   `json:"content"`
+	Thinking  string   `json:"thinking"`
+	Images    []string `json:"images"` // in base64
 	ToolCalls []struct {
 		ID       string `json:"id"`
 		Function struct {
@@ -33,22 +34,30 @@ type message struct {
 	ToolCallID string `json:"tool_call_id"`
 }
 
-// readMessages turns the messages into those of a conversation.
-func readMessages(raw []json.RawMessage) ([]chat.Message, error) {
+// readMessages turns the messages into those of a conversation, in which the pictures of each stand before its text.
+func readMessages(raw []json.RawMessage) ([]chat.Message, []media.Part, error) {
 	messages := make([]chat.Message, len(raw))
+	var parts []media.Part
 	for i, r := range raw {
 		field := fmt.Sprintf("messages[%d]", i)
 		var m message
 		if err := wire.Decode(r, &m); err != nil {
-			return nil, within(field, err)
+			return nil, nil, within(field, err)
 		}
 		var err error
 		if messages[i], err = m.plain(field); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
+		parts = append(parts, pictures(&messages[i], m.Images, field+".images")...)
 	}
 	tie(messages)
-	return messages, nil
+	return messages, parts, nil
+}
+
+// pictures puts the places of pictures before a message's text.
+func pictures(m *chat.Message, images []string, field string) []media.Part {
+	m.Content = strings.Repeat(media.Marker, len(images)) + m.Content
+	return media.Sources(field, media.Image, images)
 }
 
 // tie gives the calls of tools ids, and their results the ids of their calls, where they have none: Ollama's clients send none, and
@@ -127,9 +136,6 @@ func within(field string, err error) error {
 func (m *message) plain(field string) (chat.Message, error) {
 	if !slices.Contains(chat.Roles, m.Role) {
 		return chat.Message{}, refusal.Invalid(field+".role", "%s.role is %q; it must be one of %s", field, excerpt.Of(m.Role, longestValue), strings.Join(chat.Roles, ", "))
-	}
-	if len(m.Images) > 0 {
-		return chat.Message{}, refusal.Unsupported(field+".images", "%s.images: this model reads no images", field)
 	}
 	out := chat.Message{Role: m.Role, Content: m.Content, Reasoning: m.Thinking, Name: m.ToolName, ToolCallID: m.ToolCallID}
 	for i, call := range m.ToolCalls {

@@ -19,7 +19,8 @@ func read(t testing.TB, messages string) ([]chat.Message, error) {
 	if err := json.Unmarshal([]byte(messages), &raw); err != nil {
 		t.Fatal("not a list of messages:", err)
 	}
-	return readMessages(raw)
+	all, _, err := readMessages(raw)
+	return all, err
 }
 
 func TestReadMessages_Conversations(t *testing.T) {
@@ -119,8 +120,7 @@ func TestReadMessages_Refusals(t *testing.T) {
 		`[null]`:                            "messages[0] must be an object",
 		`[{"role":"user","content":["a"]}]`: "messages[0].content is an array; it must be a text",
 		`[{"role":"usr","content":"a"}]`:    `messages[0].role is "usr"; it must be one of system, developer, user, assistant, tool`,
-		`[{"role":"user","content":"a"},{"role":"user","content":"a","images":["aGk="]}]`: "messages[1].images: this model reads no images",
-		`[{"role":"assistant","tool_calls":[{"function":{}}]}]`:                           "messages[0].tool_calls[0].function.name is missing",
+		`[{"role":"assistant","tool_calls":[{"function":{}}]}]`: "messages[0].tool_calls[0].function.name is missing",
 	} {
 		if _, err := read(t, messages); err == nil || err.Error() != want {
 			t.Errorf("%s: got %v, want %s", messages, err, want)

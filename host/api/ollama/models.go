@@ -116,7 +116,7 @@ func capabilitiesOf(m *serving.Model) []string {
 		has  bool
 	}{
 		{"tools", m.TemplateCaps["supports_tools"]}, {"thinking", m.Thinks}, {"insert", len(m.FIM.Missing()) == 0},
-		{"embedding", m.Embeddings != nil},
+		{"embedding", m.Embeddings != nil}, {"vision", m.Media.Images}, {"audio", m.Media.AudioRate > 0},
 	} {
 		if c.has {
 			all = append(all, c.name)

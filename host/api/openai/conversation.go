@@ -10,6 +10,7 @@ import (
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/refusal"
 )
 
@@ -30,6 +31,7 @@ type Conversation struct {
 	// Left out: what a server does with a conversation that it keeps.
 	ContextManagement json.RawMessage `json:"context_management" api:"left out"`
 	LeftOut           []string        `json:"-"` // by a dialect that makes this body of its own
+	Media             []media.Part    `json:"-"` // likewise, of which the messages have markers
 
 	// Refused: they are what tools and tool_choice were before.
 	Functions    json.RawMessage `json:"functions" api:"refused"`
@@ -59,7 +61,10 @@ func (b *Conversation) read() (c chat.Conversation, err error) {
 	if c.ToolChoice, err = chat.ParseToolChoice(b.ToolChoice, c.Tools); err != nil {
 		return c, err
 	}
-	c.Messages, err = chat.ParseMessages(b.Messages)
+	c.Messages, c.Media, err = chat.ParseMessages(b.Messages)
+	if b.Media != nil {
+		c.Media = b.Media
+	}
 	return c, err
 }
 

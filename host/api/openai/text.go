@@ -53,7 +53,7 @@ func (b *textBody) fill(ctx context.Context, r *completion.Request) (err error) 
 	if err := b.fillBest(r); err != nil {
 		return err
 	}
-	if r.Prompts, err = completion.Prompts(ctx, r.Model, b.Prompt); err != nil {
+	if err := r.ReadPrompts(ctx, b.Prompt); err != nil {
 		return err
 	}
 	if err := b.fillEcho(r); err != nil {

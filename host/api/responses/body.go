@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/penstock/penstock/host/api/openai"
 	"github.com/penstock/penstock/host/chat"
@@ -74,13 +73,13 @@ func (b *body) chat() (*openai.ChatBody, error) {
 	if top := b.TopLogprobs; top != nil && (*top < 0 || *top > openai.MaxLogprobs) {
 		return nil, refusal.Invalid("top_logprobs", "top_logprobs is %d; it must be from 0 to %d", *top, openai.MaxLogprobs)
 	}
-	messages, leftOut, err := b.messages()
+	conversation, err := b.conversation()
 	if err != nil {
 		return nil, err
 	}
+	conversation.TemplateArgs, conversation.ParallelToolCalls, conversation.ContextManagement = b.TemplateArgs, b.ParallelToolCalls, b.ContextManagement
 	c := &openai.ChatBody{Common: openai.Common{Extras: b.Extras, Model: b.Model, Stream: b.Stream, MaxTokens: b.MaxOutputTokens, FormatField: "text.format"},
-		Conversation: openai.Conversation{Messages: messages, TemplateArgs: b.TemplateArgs, ParallelToolCalls: b.ParallelToolCalls, ContextManagement: b.ContextManagement, LeftOut: leftOut},
-		TopLogprobs:  b.TopLogprobs}
+		Conversation: conversation, TopLogprobs: b.TopLogprobs}
 	if effort := b.Reasoning.Effort; effort != nil {
 		c.ReasoningEffort = *effort
 	}
@@ -154,6 +153,3 @@ func (b *body) tools(c *openai.ChatBody) error {
 	}
 	return nil
 }
-
-// join is the text of parts.
-func join(parts []string) string { return strings.Join(parts, "\n") }

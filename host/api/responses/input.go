@@ -9,9 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/penstock/penstock/host/api/openai"
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/refusal"
 )
 
@@ -55,46 +57,58 @@ type function struct {
 var elsewhere = []string{"web_search_call", "file_search_call", "image_generation_call", "code_interpreter_call", "mcp_list_tools", "additional_tools", "tool_search_call",
 	"tool_search_output", "compaction", "compaction_summary", "compaction_trigger", "context_compaction"}
 
-// messages are the messages that the instructions and the input are in a chat completion, and the fields of items that are left out.
-func (b *body) messages() (_ []json.RawMessage, leftOut []string, _ error) {
-	var all []message
+// reader turns items into messages.
+type reader struct {
+	messages []message
+	media    []media.Part // in the order of their markers
+	leftOut  []string     // the fields of items that are left out
+}
+
+// conversation are the messages that the instructions and the input are in a chat completion.
+func (b *body) conversation() (c openai.Conversation, err error) {
+	r, err := b.read()
+	if err != nil {
+		return c, err
+	}
+	c.Media, c.LeftOut, c.Messages = r.media, r.leftOut, make([]json.RawMessage, len(r.messages))
+	for i, m := range r.messages {
+		if c.Messages[i], err = json.Marshal(m); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+func (b *body) read() (*reader, error) {
+	r := &reader{}
 	if b.Instructions != nil && *b.Instructions != "" {
-		all = append(all, message{Role: "system", Content: *b.Instructions})
+		r.messages = append(r.messages, message{Role: "system", Content: *b.Instructions})
 	}
 	var text string
 	var items []json.RawMessage
 	switch {
 	case !completion.IsSet(b.Input):
-		return nil, nil, refusal.Invalid("input", "input is missing: a text or a list of items")
+		return nil, refusal.Invalid("input", "input is missing: a text or a list of items")
 	case json.Unmarshal(b.Input, &text) == nil:
-		all = append(all, message{Role: "user", Content: text})
+		r.messages = append(r.messages, message{Role: "user", Content: text})
 	case json.Unmarshal(b.Input, &items) != nil:
-		return nil, nil, refusal.Invalid("input", "input must be a text or a list of items")
+		return nil, refusal.Invalid("input", "input must be a text or a list of items")
 	}
 	for i, raw := range items {
 		field := fmt.Sprintf("input[%d]", i)
 		if isElsewhere(raw) {
-			leftOut = append(leftOut, field)
+			r.leftOut = append(r.leftOut, field)
 			continue
 		}
 		var it item
 		if err := json.Unmarshal(raw, &it); err != nil {
-			return nil, nil, refusal.Invalid(field, "%s is not an item; it must be an object such as {\"role\": \"user\", \"content\": …}, with fields of OpenAI's types", field)
+			return nil, refusal.Invalid(field, "%s is not an item; it must be an object such as {\"role\": \"user\", \"content\": …}, with fields of OpenAI's types", field)
 		}
-		var err error
-		if all, err = it.appendTo(all, field); err != nil {
-			return nil, nil, err
+		if err := r.add(&it, field); err != nil {
+			return nil, err
 		}
 	}
-	out := make([]json.RawMessage, len(all))
-	for i, m := range all {
-		data, err := json.Marshal(m)
-		if err != nil {
-			return nil, nil, err
-		}
-		out[i] = data
-	}
-	return out, leftOut, nil
+	return r, nil
 }
 
 func isElsewhere(raw json.RawMessage) bool {
@@ -104,52 +118,51 @@ func isElsewhere(raw json.RawMessage) bool {
 	return json.Unmarshal(raw, &it) == nil && slices.Contains(elsewhere, it.Type)
 }
 
-// appendTo appends the message that an item is. What the assistant thought, said and called in one turn is one message.
-func (it *item) appendTo(all []message, field string) ([]message, error) {
+// add appends the message that an item is. What the assistant thought, said and called in one turn is one message.
+func (r *reader) add(it *item, field string) error {
 	switch it.Type {
 	case "", "message":
 		if !slices.Contains(chat.Roles, it.Role) || it.Role == "tool" {
-			return nil, refusal.Invalid(field+".role", "%s.role is %q; it must be user, assistant, system or developer", field, excerpt.Of(it.Role, 40))
+			return refusal.Invalid(field+".role", "%s.role is %q; it must be user, assistant, system or developer", field, excerpt.Of(it.Role, 40))
 		}
-		text, err := texts(it.Content, field+".content")
+		text, err := r.texts(it.Content, field+".content")
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if it.Role != "assistant" {
-			return append(all, message{Role: it.Role, Content: text}), nil
+			r.messages = append(r.messages, message{Role: it.Role, Content: text})
+			return nil
 		}
-		all = turn(all)
-		m := &all[len(all)-1]
+		m := r.turn()
 		if m.Content != "" {
-			text = join([]string{m.Content, text})
+			text = media.Join([]string{m.Content, text})
 		}
 		m.Content = text
-		return all, nil
+		return nil
 	case "reasoning":
-		text, err := texts(it.Content, field+".content")
+		text, err := r.texts(it.Content, field+".content")
 		if err == nil && text == "" {
-			text, err = texts(it.Summary, field+".summary")
+			text, err = r.texts(it.Summary, field+".summary")
 		}
-		all = turn(all)
-		all[len(all)-1].Reasoning += text
-		return all, err
+		r.turn().Reasoning += text
+		return err
 	case "function_call", "custom_tool_call", "local_shell_call":
 		made, err := it.call(field)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		all = turn(all)
-		m := &all[len(all)-1]
+		m := r.turn()
 		m.ToolCalls = append(m.ToolCalls, made)
-		return all, nil
+		return nil
 	case "function_call_output", "custom_tool_call_output", "local_shell_call_output":
-		text, err := texts(it.Output, field+".output")
+		text, err := r.texts(it.Output, field+".output")
 		if err == nil && it.CallID == "" {
 			err = refusal.Invalid(field+".call_id", "%s.call_id is missing: the call whose output it is", field)
 		}
-		return append(all, message{Role: "tool", Content: text, ToolCallID: it.CallID}), err
+		r.messages = append(r.messages, message{Role: "tool", Content: text, ToolCallID: it.CallID})
+		return err
 	}
-	return nil, refusal.Unsupported(field+".type",
+	return refusal.Unsupported(field+".type",
 		"%s.type is %q; message, reasoning, and calls of functions and custom tools with their outputs are supported", field, excerpt.Of(it.Type, 40))
 }
 
@@ -175,39 +188,51 @@ func (it *item) call(field string) (call, error) {
 	return call{id, "function", function{name, arguments}}, nil
 }
 
-// turn makes the last message one of the assistant.
-func turn(all []message) []message {
-	if n := len(all); n > 0 && all[n-1].Role == "assistant" {
-		return all
+// turn is the last message, which is made one of the assistant.
+func (r *reader) turn() *message {
+	if n := len(r.messages); n == 0 || r.messages[n-1].Role != "assistant" {
+		r.messages = append(r.messages, message{Role: "assistant"})
 	}
-	return append(all, message{Role: "assistant"})
+	return &r.messages[len(r.messages)-1]
 }
 
-// texts joins the texts of a content: a text or a list of parts.
-func texts(raw json.RawMessage, field string) (string, error) {
+// texts joins the texts of a content: a text or a list of parts. Pictures and sounds go to the reader, and have a marker in the text.
+func (r *reader) texts(raw json.RawMessage, field string) (string, error) {
 	var text string
 	if !completion.IsSet(raw) || json.Unmarshal(raw, &text) == nil {
 		return text, nil
 	}
-	var parts []struct {
-		Type    string  `json:"type"`
-		Text    *string `json:"text"`
-		Refusal *string `json:"refusal"`
-	}
+	var parts []json.RawMessage
 	if json.Unmarshal(raw, &parts) != nil {
 		return "", refusal.Invalid(field, "%s must be a text or a list of parts", field)
 	}
 	var all []string
-	for i, p := range parts {
+	for i, raw := range parts {
+		at := fmt.Sprintf("%s[%d]", field, i)
+		var p struct {
+			Type    string  `json:"type"`
+			Text    *string `json:"text"`
+			Refusal *string `json:"refusal"`
+		}
+		if json.Unmarshal(raw, &p) != nil {
+			return "", refusal.Invalid(at, "%s must be a part: an object with a type and the fields of that type", at)
+		}
 		switch {
 		case slices.Contains([]string{"input_text", "output_text", "text", "summary_text", "reasoning_text"}, p.Type) && p.Text != nil:
 			all = append(all, *p.Text)
+			continue
 		case p.Type == "refusal" && p.Refusal != nil:
 			all = append(all, *p.Refusal)
-		default:
-			at := fmt.Sprintf("%s[%d]", field, i)
-			return "", refusal.Unsupported(at, "%s has type %q; only parts with text are supported", at, excerpt.Of(p.Type, 40))
+			continue
 		}
+		found, ok, err := chat.ParsePart(raw, at)
+		if err != nil {
+			return "", completion.AsError(err, field)
+		}
+		if !ok {
+			return "", refusal.Unsupported(at, "%s has type %q; parts with text, input_image, input_audio and input_file are supported", at, excerpt.Of(p.Type, 40))
+		}
+		all, r.media = append(all, media.Marker), append(r.media, found)
 	}
-	return join(all), nil
+	return media.Join(all), nil
 }

@@ -126,7 +126,9 @@ func (k *connection) parse(ctx context.Context, request json.RawMessage) (*compl
 	if !completion.IsSet(request) {
 		return nil, refusal.Invalid("request", "request is missing: the body of a chat or text completion")
 	}
-	r, err := openai.Parse(ctx, k.api.Service, k.caller, request)
+	from := k.caller
+	from.Files = k.file
+	r, err := openai.Parse(ctx, k.api.Service, from, request)
 	if err != nil {
 		return nil, err
 	}

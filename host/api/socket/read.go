@@ -46,7 +46,9 @@ func (k *connection) readFrame(kind websocket.MessageType, r io.Reader) error {
 	case int64(len(body)) > k.api.BodyLimit:
 		err = wire.TooLarge(k.api.BodyLimit)
 	case kind != websocket.MessageText:
-		err = wire.Malformed("frames must be text, with one JSON object each")
+		if err = k.keep(body, counted.Release); err == nil {
+			return nil
+		}
 	default:
 		if err = counted.Decode(body); err == nil {
 			arrived()

@@ -86,9 +86,10 @@ type connection struct {
 	served     atomic.Bool    // an answer was forwarded
 	mu         sync.Mutex
 	answers    map[string]*answer // those that have not ended, by the client's id
-	going      int                // answers that are being prepared or forwarded
-	freed      chan struct{}      // has room for one: an answer is forwarded no more
-	closing    bool               // no answer is begun any more
+	files      files
+	going      int           // answers that are being prepared or forwarded
+	freed      chan struct{} // has room for one: an answer is forwarded no more
+	closing    bool          // no answer is begun any more
 }
 
 // open is GET /v1/ws.
@@ -122,6 +123,7 @@ func (a *API) open(c echo.Context) error {
 	k.lanes.Wait()
 	k.watcher.Wait()
 	helpers.Wait()
+	k.forget()
 	if isDeliberate(err) {
 		settle(a.detachables.toldOver(k))
 	}

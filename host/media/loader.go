@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+
+package media
+
+import (
+	"context"
+	"crypto/sha256"
+	"runtime"
+	"time"
+
+	"github.com/penstock/penstock/host/media/fetch"
+	"github.com/penstock/penstock/host/media/picture"
+	"github.com/penstock/penstock/host/media/sound"
+	"github.com/penstock/penstock/host/refusal"
+	"golang.org/x/sync/semaphore"
+)
+
+// Options bound what is read.
+type Options struct {
+	Pixels int           // of a picture
+	Sound  time.Duration // of a sound
+	Memory int64         // bytes that decoding takes for all requests together, the results included
+	Fetch  *fetch.Options
+}
+
+// Item is a part that was read.
+type Item struct {
+	Field   string
+	Kind    Kind
+	Hash    [sha256.Size]byte // of the file's bytes
+	Picture picture.RGB       // of an Image
+	Sound   sound.Samples     // of an Audio
+	Detail  string
+}
+
+// Loader reads parts. Its methods may be called from any goroutine.
+type Loader struct {
+	options Options
+	fetcher *fetch.Fetcher // nil: only what is in the request
+	memory  *semaphore.Weighted
+	workers chan struct{} // one element for each file that is being decoded
+	fetches chan struct{} // one element for each request that has fetched files
+}
+
+// withURLs is how many requests may have files fetched at a time, so that they are bounded before anything is known of them.
+const withURLs = 8
+
+// NewLoader makes a loader. It decodes on a quarter of the cores, so that most are left for answers.
+func NewLoader(o Options) *Loader {
+	l := &Loader{options: o, memory: semaphore.NewWeighted(o.Memory), workers: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/4)),
+		fetches: make(chan struct{}, withURLs)}
+	if o.Fetch != nil {
+		l.fetcher = fetch.New(*o.Fetch)
+	}
+	return l
+}
+
+// opened is a part whose header was read.
+type opened struct {
+	item    Item
+	picture *picture.File
+	sound   *sound.File
+	memory  int64
+}
+
+// Load reads the parts for a model: all of them or none. release lets go of their memory; it is called once, when nobody needs the items
+// any more.
+//
+// # Errors
+//
+//   - a *refusal.Error for what is a client's to mend, with the part's field
+//   - the cause of ctx, when that is done
+func (l *Loader) Load(ctx context.Context, parts []Part, can Abilities, model string, files Files) (_ []Item, release func(), err error) {
+	if err := can.Check(parts, model); err != nil {
+		return nil, nil, err
+	}
+	var budget int64
+	for _, p := range parts {
+		if l.fetcher != nil && isFetched(p) {
+			select {
+			case l.fetches <- struct{}{}:
+				defer func() { <-l.fetches }()
+			case <-ctx.Done():
+				return nil, nil, context.Cause(ctx)
+			}
+			budget = l.options.Fetch.Limit
+			break
+		}
+	}
+	all := make([]opened, len(parts))
+	var results, most int64 // bytes
+	for i, p := range parts {
+		if all[i], err = l.open(ctx, p, can, model, files, &budget); err != nil {
+			return nil, nil, err
+		}
+		results += all[i].result()
+		most = max(most, all[i].memory-all[i].result())
+		if results+most > l.options.Memory {
+			return nil, nil, refusal.Invalid(p.Field, "%s takes too much memory to decode, with those before it: %d MiB; all requests together have %d MiB (media.decode_memory): scale it down",
+				p.Field, (results+most)>>20, l.options.Memory>>20)
+		}
+	}
+	if err := l.memory.Acquire(ctx, results+most); err != nil {
+		return nil, nil, context.Cause(ctx)
+	}
+	items := make([]Item, len(all))
+	for i := range all {
+		if items[i], err = l.decode(ctx, &all[i]); err != nil {
+			l.memory.Release(results + most)
+			return nil, nil, err
+		}
+	}
+	l.memory.Release(most)
+	return items, func() { l.memory.Release(results) }, nil
+}
+
+func isFetched(p Part) bool {
+	return !p.Base64 && !isDataURL(p.Source) && len(p.Source) > 0
+}
+
+// open reads a part's file and its header.
+func (l *Loader) open(ctx context.Context, p Part, can Abilities, model string, files Files, budget *int64) (o opened, err error) {
+	data, err := l.read(ctx, p, files, budget)
+	if err != nil {
+		return o, told(ctx, p, err)
+	}
+	kind, err := kindOf(data)
+	if err != nil {
+		return o, told(ctx, p, err)
+	}
+	if p.Kind != Any && p.Kind != kind {
+		return o, refusal.Invalid(p.Field, "%s stands for a %s, and the file is a %s by its bytes", p.Field, p.Kind, kind)
+	}
+	if !can.takes(kind) {
+		return o, can.refuse(p, kind, model)
+	}
+	o.item = Item{Field: p.Field, Kind: kind, Hash: sha256.Sum256(data), Detail: p.Detail}
+	if kind == Image {
+		if o.picture, err = picture.Open(data, l.options.Pixels); err == nil {
+			o.memory = o.picture.Memory
+		}
+	} else if o.sound, err = sound.Open(data, can.AudioRate, l.options.Sound); err == nil {
+		o.memory = o.sound.Memory
+	}
+	return o, told(ctx, p, err)
+}
+
+// result is how many bytes the part takes once it is decoded.
+func (o *opened) result() int64 {
+	if o.picture != nil {
+		return 3 * int64(o.picture.Width) * int64(o.picture.Height)
+	}
+	return o.memory
+}
+
+func (l *Loader) decode(ctx context.Context, o *opened) (Item, error) {
+	select {
+	case l.workers <- struct{}{}:
+		defer func() { <-l.workers }()
+	case <-ctx.Done():
+		return Item{}, context.Cause(ctx)
+	}
+	var err error
+	if o.picture != nil {
+		o.item.Picture, err = o.picture.Decode(ctx)
+	} else {
+		o.item.Sound, err = o.sound.Decode(ctx)
+	}
+	return o.item, told(ctx, Part{Field: o.item.Field}, err)
+}
+
+// told is an error with a part's field before it.
+func told(ctx context.Context, p Part, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	return refusal.Invalid(p.Field, "%s %v", p.Field, err)
+}

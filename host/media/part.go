@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+
+// Package media makes pixels and samples of the pictures and sounds that requests have, and refuses those that a model cannot take.
+//
+// # Notes
+//
+//   - A dialect puts a [Part] for each into the conversation's list, and [Marker] where it stands in the text.
+//   - What a file is, its bytes say; what a client says of it counts for nothing else than which kind it means. What follows a picture in
+//     a file that is something else as well is not read.
+//   - A [Loader] reads all headers of a request before it decodes any file, so that the memory for all is known, and waits for it.
+package media
+
+import (
+	"crypto/rand"
+	"fmt"
+	"slices"
+
+	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/refusal"
+)
+
+// Kind is what a part is.
+type Kind string
+
+// The kinds of parts. Any is for a part whose bytes alone tell.
+const (
+	Any   Kind = ""
+	Image Kind = "picture"
+	Audio Kind = "sound"
+)
+
+// Part is a picture or a sound as a request has it.
+type Part struct {
+	Field string // where it stands in the request
+	Kind  Kind   // that the request means
+	// Source is a data: URL, a URL from which the file is fetched, or FrameScheme and the id of a binary frame of the WebSocket. With
+	// Base64 it is the file.
+	Source string
+	Base64 bool
+	Detail string // how closely to look: auto, low, high or original; "": auto
+}
+
+// FrameScheme begins the source of a part that is a binary frame.
+const FrameScheme = "frame:"
+
+// Marker stands in the text of a prompt where a part belongs. It is drawn at the start of the process, so that no text has it by chance.
+var Marker = "<__media_" + rand.Text() + "__>"
+
+// Abilities are what a model takes besides text.
+type Abilities struct {
+	Images    bool
+	AudioRate int // Hz of the sounds that it takes; 0: none
+}
+
+func (a Abilities) takes(k Kind) bool {
+	switch k {
+	case Image:
+		return a.Images
+	case Audio:
+		return a.AudioRate > 0
+	}
+	return a.Images || a.AudioRate > 0
+}
+
+// maxParts is how many parts a request may have.
+const maxParts = 128
+
+// Details are the values of a part's detail.
+var Details = []string{"auto", "low", "high", "original"}
+
+// Check refuses the first part that a model cannot take, before anything is read of it.
+func (a Abilities) Check(parts []Part, model string) error {
+	for _, p := range parts {
+		if !a.takes(p.Kind) {
+			return a.refuse(p, p.Kind, model)
+		}
+		if p.Detail != "" && !slices.Contains(Details, p.Detail) {
+			return refusal.Invalid(p.Field, "%s has the detail %q; it must be auto, low, high or original", p.Field, excerpt.Of(p.Detail, 40))
+		}
+	}
+	if len(parts) > maxParts {
+		return refusal.Invalid(parts[maxParts].Field, "%s is one of %d pictures and sounds; a request may have %d", parts[maxParts].Field, len(parts), maxParts)
+	}
+	return nil
+}
+
+// refuse says that a model does not take a part, which is of a kind.
+func (a Abilities) refuse(p Part, k Kind, model string) error {
+	takes := "text only"
+	switch {
+	case a.Images:
+		takes = "text and pictures"
+	case a.AudioRate > 0:
+		takes = "text and sounds"
+	}
+	what := "a " + string(k)
+	if k == Any {
+		what = "a file"
+	}
+	e := refusal.Unsupported(p.Field, "%s is %s, and the model %s reads %s", p.Field, what, model, takes)
+	e.Message += fmt.Sprintf("; leave it out, or name a model that takes a %s", orFile(k))
+	return e
+}
+
+func orFile(k Kind) string {
+	if k == Any {
+		return "picture or a sound"
+	}
+	return string(k)
+}

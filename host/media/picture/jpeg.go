@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+
+package picture
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image/jpeg"
+)
+
+// maxScans is how many scans a JPEG may have. Each is a pass over all pixels of a progressive picture, however few bytes it has; programs
+// that write pictures use up to about twenty.
+const maxScans = 64
+
+// JPEG's markers.
+const (
+	markSOF0  = 0xc0 // baseline
+	markSOF2  = 0xc2 // progressive
+	markDHT   = 0xc4
+	markJPG   = 0xc8
+	markDAC   = 0xcc
+	markRST0  = 0xd0
+	markRST7  = 0xd7
+	markEOI   = 0xd9
+	markSOS   = 0xda
+	markSOFF  = 0xcf
+	markAPP1  = 0xe1
+	markAPP14 = 0xee // Adobe's
+)
+
+// jpegReader walks the segments of a JPEG as image/jpeg does, without decoding any.
+type jpegReader struct {
+	header
+	progressive bool
+	recoloured  bool // its components may be something else than YCbCr
+	components  int
+	samples     int64 // of all components, padded to whole blocks
+	scans       int
+}
+
+func readJPEG(data []byte) (header, error) {
+	j := &jpegReader{header: header{decode: jpeg.Decode}}
+	rest := data[2:]
+	for {
+		marker, segment, after, ok := nextSegment(rest)
+		if !ok || marker == markEOI {
+			break
+		}
+		if err := j.segment(marker, segment); err != nil {
+			return header{}, err
+		}
+		rest = after
+	}
+	if j.components == 0 || j.scans == 0 {
+		return header{}, errors.New("it has no picture, or ends before it")
+	}
+	j.least = j.samples / 64 / 8 // each block has a bit at least
+	perSample := int64(1)
+	if j.progressive {
+		perSample += 4 // the coefficients, which are kept until all scans are read
+	}
+	j.work = j.samples * perSample
+	if j.recoloured || j.components == 4 { // by a copy, to CMYK or RGB
+		j.work += 4 * int64(j.width) * int64(j.height)
+	}
+	return j.header, nil
+}
+
+// nextSegment finds the next marker of a JPEG and its segment; after is what follows. Bytes before the marker, as those of a scan, are
+// skipped. Not ok: there is none, or it is cut off.
+func nextSegment(data []byte) (marker byte, segment, after []byte, ok bool) {
+	for {
+		i := bytes.IndexByte(data, 0xff)
+		if i < 0 || i+1 >= len(data) {
+			return 0, nil, nil, false
+		}
+		marker, data = data[i+1], data[i+1:]
+		switch {
+		case marker == 0xff: // a fill byte
+			continue
+		case marker == 0, marker >= markRST0 && marker <= markRST7: // within a scan
+			data = data[1:]
+			continue
+		case marker == markEOI:
+			return marker, nil, nil, true
+		}
+		data = data[1:]
+		if len(data) < 2 {
+			return 0, nil, nil, false
+		}
+		n := int(data[0])<<8 | int(data[1])
+		if n < 2 || n > len(data) {
+			return 0, nil, nil, false
+		}
+		return marker, data[2:n], data[n:], true
+	}
+}
+
+func (j *jpegReader) segment(marker byte, segment []byte) error {
+	switch {
+	case marker == markSOS:
+		if j.scans++; j.scans > maxScans {
+			return fmt.Errorf("it has more than %d scans, each of which is a pass over all pixels", maxScans)
+		}
+	case marker == markAPP14:
+		j.recoloured = true
+	case marker == markAPP1 && j.orientation == 0 && bytes.HasPrefix(segment, []byte("Exif\x00\x00")):
+		j.orientation = orientationOf(segment)
+	case marker >= markSOF0 && marker <= markSOFF && marker != markDHT && marker != markJPG && marker != markDAC:
+		return j.frame(marker, segment)
+	}
+	return nil
+}
+
+// frame reads the header of the picture.
+func (j *jpegReader) frame(marker byte, segment []byte) error {
+	switch {
+	case j.components != 0:
+		return errors.New("it has several pictures in one")
+	case marker > markSOF2:
+		return errors.New("its compression is lossless, arithmetic or differential; baseline and progressive are read here")
+	case len(segment) < 6 || len(segment) != 6+3*int(segment[5]):
+		return errors.New("its header is broken")
+	case segment[0] != 8:
+		return fmt.Errorf("it has %d bits a sample; 8 are read here", segment[0])
+	}
+	j.progressive = marker == markSOF2
+	j.height, j.width = int(segment[1])<<8|int(segment[2]), int(segment[3])<<8|int(segment[4])
+	j.components = int(segment[5])
+	most, mostV := 1, 1
+	for c := range j.components {
+		most, mostV = max(most, int(segment[7+3*c]>>4)), max(mostV, int(segment[7+3*c]&15))
+	}
+	units := int64((j.width+8*most-1)/(8*most)) * int64((j.height+8*mostV-1)/(8*mostV))
+	if j.components == 1 { // whatever it says of its sampling
+		j.samples = int64((j.width+7)/8) * int64((j.height+7)/8) * 64
+		return nil
+	}
+	if j.components == 3 && segment[6] == 'R' && segment[9] == 'G' && segment[12] == 'B' {
+		j.recoloured = true
+	}
+	for c := range j.components {
+		h, v := int64(segment[7+3*c]>>4), int64(segment[7+3*c]&15)
+		j.samples += units * h * v * 64
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+
+// Package picture decodes pictures of untrusted files to upright RGB pixels, within bounds that are known before a pixel is read.
+//
+// # Notes
+//
+//   - JPEG, PNG, GIF, WebP and BMP are decoded by the standard library and golang.org/x/image, in Go alone. Of an animated GIF or PNG it
+//     is the first picture.
+//   - [Open] reads headers only. It refuses what has too many pixels, what would be decoded again and again (a JPEG of thousands of
+//     scans), and what is too short for its size. Its work is in proportion to the file.
+//   - Transparency is shown over white, and the orientation that EXIF tells is applied.
+//
+// # Errors
+//
+// They say what is wrong with a file and what to do, in words that follow its name: "is a JPEG of …".
+package picture
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"image"
+	"io"
+
+	"github.com/penstock/penstock/scheduler/panics"
+)
+
+// RGB are the pixels of a picture, row by row from the top left: three bytes each, red, green, blue.
+type RGB struct {
+	Width, Height int
+	Pixels        []byte // 3 × Width × Height
+}
+
+// File is a picture whose headers were read.
+type File struct {
+	Format        string // JPEG, PNG, GIF, WebP or BMP
+	Width, Height int    // pixels, as the picture is shown
+	Memory        int64  // bytes that Decode takes at most, its result included
+
+	data        []byte
+	orientation orientation
+	decode      func(io.Reader) (image.Image, error)
+}
+
+// header is what a format's reader finds.
+type header struct {
+	width, height int // as stored
+	orientation   orientation
+	least         int64 // bytes that a file of so many pixels has at least; 0: any
+	work          int64 // bytes that decoding takes besides the result
+	decode        func(io.Reader) (image.Image, error)
+}
+
+// formats are the formats that are decoded, each with what it begins with. A ? stands for any byte.
+var formats = []struct {
+	name, magic string
+	read        func(data []byte) (header, error)
+}{
+	{"JPEG", "\xff\xd8\xff", readJPEG},
+	{"PNG", "\x89PNG\r\n\x1a\n", readPNG},
+	{"GIF", "GIF8?a", readGIF},
+	{"WebP", "RIFF????WEBP", readWebP},
+	{"BMP", "BM????\x00\x00\x00\x00", readBMP},
+}
+
+// FormatOf is the format that a file has by its first bytes; "" if none that is decoded here.
+func FormatOf(data []byte) string {
+	for _, f := range formats {
+		if begins(data, f.magic) {
+			return f.name
+		}
+	}
+	return ""
+}
+
+func begins(data []byte, magic string) bool {
+	if len(data) < len(magic) {
+		return false
+	}
+	for i := range len(magic) {
+		if magic[i] != '?' && data[i] != magic[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// Open reads the headers of a picture that may have so many pixels. data must not change afterwards.
+func Open(data []byte, pixels int) (*File, error) {
+	for _, f := range formats {
+		if !begins(data, f.magic) {
+			continue
+		}
+		var h header
+		err := panics.Try(func() (err error) {
+			h, err = f.read(data)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("is a %s that cannot be read: %w; save it again with another program", f.name, err)
+		}
+		if h.width <= 0 || h.height <= 0 {
+			return nil, fmt.Errorf("is a %s of %d×%d pixels; a picture has at least one", f.name, h.width, h.height)
+		}
+		if n := int64(h.width) * int64(h.height); n > int64(pixels) {
+			return nil, fmt.Errorf("is a %s of %d×%d pixels, %d in all; at most %d are taken (media.image_pixels): scale it down",
+				f.name, h.width, h.height, n, pixels)
+		}
+		if int64(len(data)) < h.least {
+			return nil, fmt.Errorf("is a %s of %d×%d pixels and has only %d bytes: it is cut off; send it again", f.name, h.width, h.height, len(data))
+		}
+		width, height := h.orientation.shown(h.width, h.height)
+		return &File{Format: f.name, Width: width, Height: height, Memory: h.work + 3*int64(width)*int64(height),
+			data: data, orientation: h.orientation, decode: h.decode}, nil
+	}
+	return nil, fmt.Errorf("is no picture of a format that is read here: JPEG, PNG, GIF, WebP or BMP")
+}
+
+// Decode decodes the pixels. When ctx is done it ends soon, with its cause.
+func (f *File) Decode(ctx context.Context) (RGB, error) {
+	var out RGB
+	err := panics.Try(func() error {
+		decoded, err := f.decode(&heedful{ctx, bytes.NewReader(f.data)})
+		if err != nil {
+			return err
+		}
+		out, err = f.flatten(ctx, decoded)
+		return err
+	})
+	switch {
+	case ctx.Err() != nil:
+		return RGB{}, context.Cause(ctx)
+	case err != nil:
+		return RGB{}, fmt.Errorf("is a %s that cannot be decoded: %w; it is damaged, cut off or of a rare kind: save it again with another program", f.Format, err)
+	}
+	return out, nil
+}
+
+// heedful is a reader that fails when its context is done, which ends the decoder that reads.
+type heedful struct {
+	ctx context.Context
+	r   *bytes.Reader
+}
+
+// heedfulRead is how many bytes are read at once: a decoder looks at the context after as many.
+const heedfulRead = 16 << 10
+
+// Read implements io.Reader.
+func (h *heedful) Read(p []byte) (int, error) {
+	if h.ctx.Err() != nil {
+		return 0, context.Cause(h.ctx)
+	}
+	return h.r.Read(p[:min(len(p), heedfulRead)])
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+
+// Package sound decodes sound of untrusted files to mono samples of a given rate, within bounds that are known before a sample is read.
+//
+// # Notes
+//
+//   - WAV is read here: whole numbers of 8, 16, 24 and 32 bits, and floats of 32 and 64. MP3 (MPEG 1 and 2, layer III) is decoded by
+//     github.com/hajimehoshi/go-mp3, in Go alone.
+//   - Channels are mixed by their mean. Another rate is reached through a low-pass, so that what the new rate cannot have is not heard
+//     as something else.
+//   - No more than the result and some blocks are in memory, however long the source is.
+//
+// # Errors
+//
+// They say what is wrong with a file and what to do, in words that follow its name: "is a WAV of …".
+package sound
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/penstock/penstock/scheduler/panics"
+)
+
+// Samples are a sound: one channel, from -1 to 1.
+type Samples struct {
+	Rate int // Hz
+	Mono []float32
+}
+
+// File is a sound whose header was read.
+type File struct {
+	Format string // WAV or MP3
+	Memory int64  // bytes that Decode takes at most, its result included
+
+	rate   int
+	most   time.Duration
+	source source
+}
+
+// source gives a file's samples, block by block.
+type source interface {
+	// open reads up to the first samples, and gives the rate they have.
+	open() (rate int, err error)
+	// next is the next block, mixed to one channel; empty: the sound has ended. It is valid until the next call.
+	next() ([]float32, error)
+}
+
+// The rates that a file may have, in Hz.
+const (
+	minRate = 1000
+	maxRate = 384000
+)
+
+// FormatOf is the format that a file has by its first bytes; "" if none that is decoded here.
+func FormatOf(data []byte) string {
+	switch {
+	case isWAV(data):
+		return "WAV"
+	case isMP3(data):
+		return "MP3"
+	}
+	return ""
+}
+
+// Open reads the header of a sound that is to have a rate in Hz and may last as long as most.
+func Open(data []byte, rate int, most time.Duration) (*File, error) {
+	f := &File{Format: FormatOf(data), rate: rate, most: most}
+	switch f.Format {
+	case "WAV":
+		w, err := readWAV(data)
+		if err != nil {
+			return nil, fmt.Errorf("is a WAV that cannot be read: %w", err)
+		}
+		if lasts := w.lasts(); lasts > most {
+			return nil, f.tooLong(lasts.Round(time.Millisecond).String())
+		}
+		f.source, f.Memory = w, bytesFor(w.frames(), w.rate, rate)
+	case "MP3":
+		m := newMP3(data)
+		samples := min(m.mostSamples(), int64(most.Seconds()*mp3MaxRate)+1)
+		f.source, f.Memory = m, bytesFor(samples, mp3MinRate, rate)
+	default:
+		return nil, errors.New("is no sound of a format that is read here: WAV or MP3")
+	}
+	return f, nil
+}
+
+// bytesFor is what so many samples take at another rate, which are appended one by one, with the blocks and the low-pass on the way.
+func bytesFor(samples int64, from, to int) int64 {
+	return int64(float64(samples)*float64(to)/float64(from)+1)*4*9/4 + 4<<20
+}
+
+func (f *File) tooLong(lasts string) error {
+	return fmt.Errorf("is a %s that lasts %s; at most %s are taken (media.sound_length): cut it into parts", f.Format, lasts, f.most)
+}
+
+// Decode decodes the samples. When ctx is done it ends soon, with its cause.
+func (f *File) Decode(ctx context.Context) (Samples, error) {
+	out := Samples{Rate: f.rate}
+	err := panics.Try(func() (err error) {
+		out.Mono, err = f.read(ctx)
+		return err
+	})
+	switch {
+	case ctx.Err() != nil:
+		return Samples{}, context.Cause(ctx)
+	case errors.Is(err, errTooLong):
+		return Samples{}, f.tooLong("longer")
+	case err != nil:
+		return Samples{}, fmt.Errorf("is a %s that cannot be decoded: %w; it is damaged, cut off or of a rare kind: save it again, as WAV", f.Format, err)
+	case len(out.Mono) == 0:
+		return Samples{}, fmt.Errorf("is a %s without a sound", f.Format)
+	}
+	return out, nil
+}
+
+var errTooLong = errors.New("too long")
+
+func (f *File) read(ctx context.Context) ([]float32, error) {
+	from, err := f.source.open()
+	if err != nil {
+		return nil, err
+	}
+	r := newResampler(from, f.rate)
+	left := int64(f.most.Seconds() * float64(from))
+	for {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		block, err := f.source.next()
+		if err != nil {
+			return nil, err
+		}
+		if len(block) == 0 {
+			return r.end(), nil
+		}
+		if left -= int64(len(block)); left < 0 {
+			return nil, errTooLong
+		}
+		r.add(block)
+	}
+}
