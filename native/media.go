@@ -21,16 +21,13 @@ type Media struct {
 // Piece is a part of a picture or a sound in a prompt: tokens that the model expects around it, or embeddings.
 type Piece struct {
 	Tokens     []int32 // of the vocabulary; nil: embeddings
-	Embeddings int     // how many; 0: tokens
+	Embeddings int     // how many, each of which takes a KV cell; 0: tokens
 	Positions  int     // that the tokens or embeddings take; those of a grid take fewer than there are
 	// Columns of a grid whose rows and columns are coordinates of positions (M-RoPE); 0: position follows on position.
 	Columns int
 	// Whole says that the embeddings see one another, not only those before, so that one pass computes them all.
 	Whole bool
 }
-
-// Cells is how many KV cells the piece takes.
-func (p Piece) Cells() int { return max(len(p.Tokens), p.Embeddings) }
 
 // Picture divides a picture into what the model reads: rgb has three bytes a pixel, row by row from the top left. nil counts only: the pieces
 // are right, but cannot be encoded. It scales on the calling goroutine, which for millions of pixels takes some milliseconds each.
@@ -39,7 +36,7 @@ func (p Piece) Cells() int { return max(len(p.Tokens), p.Embeddings) }
 //
 // # Errors
 //   - ErrUnsupported: the model cannot see.
-//   - ErrInvalid: a size beyond the bounds (MaxPictureSide and so on), or one that rgb does not have.
+//   - ErrInvalid: a size beyond the bounds (see MaxPictureSide), or one that rgb does not have.
 func (p *Projector) Picture(width, height int, rgb []byte) (*Media, error) {
 	if width < 1 || height < 1 || width > MaxPictureSide || height > MaxPictureSide {
 		return nil, fmt.Errorf("picture: %w: %d x %d pixels; a side has 1 to %d", ErrInvalid, width, height, MaxPictureSide)
@@ -56,7 +53,7 @@ func (p *Projector) Picture(width, height int, rgb []byte) (*Media, error) {
 //
 // # Errors
 //   - ErrUnsupported: the model cannot hear.
-//   - ErrInvalid: no samples, more than MaxSoundSamples, or one that is no finite number.
+//   - ErrInvalid: no samples, more than 2^26, or one that is no finite number.
 func (p *Projector) Sound(samples []float32) (*Media, error) {
 	return p.divide("sound", func(out **C.ps_media, e *C.ps_error) C.int32_t {
 		return C.ps_projector_sound(p.c(), (*C.float)(unsafe.SliceData(samples)), C.size_t(len(samples)), out, e)

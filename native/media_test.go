@@ -5,6 +5,7 @@ package native
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -122,29 +123,28 @@ func (m *mediaModel) example(t testing.TB, seed int) encoded {
 // answer decodes what parts say, texts and encoded media, and answers greedily. slice is the most embeddings of a pass.
 func (m *mediaModel) answer(t testing.TB, slice int, parts ...any) string {
 	t.Helper()
-	position := int32(0)
-	decode := func(tokens []int32, last bool) {
-		var b Batch
-		for i, token := range tokens {
-			b.Add(token, position, 0, last && i == len(tokens)-1)
-			position++
-		}
-		if err := m.context.Decode(&b); err != nil {
-			t.Fatal(err)
-		}
+	text := m.reply(t, 0, m.read(t, 0, 0, slice, parts...))
+	if err := clearSequences(m.context, 1); err != nil {
+		t.Fatal(err)
 	}
-	for i, part := range parts {
+	return text
+}
+
+// read decodes what parts say into a sequence, from a position on, and returns the next one.
+func (m *mediaModel) read(t testing.TB, sequence, position int32, slice int, parts ...any) int32 {
+	t.Helper()
+	for _, part := range parts {
 		switch part := part.(type) {
 		case string:
 			tokens, err := m.model.Tokenize(t.Context(), part, TokenizeOptions{ParseSpecial: true})
 			if err != nil {
 				t.Fatal(err)
 			}
-			decode(tokens, i == len(parts)-1)
+			position = m.decode(t, sequence, position, tokens)
 		case encoded:
 			for j, piece := range part.pieces {
 				if piece.Tokens != nil {
-					decode(piece.Tokens, false)
+					position = m.decode(t, sequence, position, piece.Tokens)
 					continue
 				}
 				step := slice
@@ -152,7 +152,7 @@ func (m *mediaModel) answer(t testing.TB, slice int, parts ...any) string {
 					step = piece.Embeddings
 				}
 				for from := 0; from < piece.Embeddings; from += step {
-					b := EmbeddingBatch{Piece: piece, Values: part.values[j], From: from, To: min(from+step, piece.Embeddings), Position: position}
+					b := EmbeddingBatch{Piece: piece, Values: part.values[j], From: from, To: min(from+step, piece.Embeddings), Position: position, Sequence: sequence}
 					if err := m.context.DecodeEmbeddings(&b); err != nil {
 						t.Fatal(err)
 					}
@@ -161,7 +161,26 @@ func (m *mediaModel) answer(t testing.TB, slice int, parts ...any) string {
 			}
 		}
 	}
-	text := ""
+	return position
+}
+
+// decode decodes tokens and returns the next position. The last one's logits are row 0.
+func (m *mediaModel) decode(t testing.TB, sequence, position int32, tokens []int32) int32 {
+	t.Helper()
+	var b Batch
+	for i, token := range tokens {
+		b.Add(token, position, sequence, i == len(tokens)-1)
+		position++
+	}
+	if err := m.context.Decode(&b); err != nil {
+		t.Fatal(err)
+	}
+	return position
+}
+
+// reply goes on greedily after what was decoded last.
+func (m *mediaModel) reply(t testing.TB, sequence, position int32) (text string) {
+	t.Helper()
 	for range 24 {
 		row := m.context.Row(0)
 		best := int32(0)
@@ -171,10 +190,7 @@ func (m *mediaModel) answer(t testing.TB, slice int, parts ...any) string {
 			}
 		}
 		text += m.model.Piece(best)
-		decode([]int32{best}, true)
-	}
-	if err := clearSequences(m.context, 1); err != nil {
-		t.Fatal(err)
+		position = m.decode(t, sequence, position, []int32{best})
 	}
 	return text
 }
@@ -214,6 +230,50 @@ func TestProjector_EmbeddingsAreWhatCounts(t *testing.T) {
 	}
 }
 
+// The cells of a picture or a sound are cut, shared, saved and restored as those of a text are, at the borders of pieces.
+func TestContext_CellsOfMedia(t *testing.T) {
+	for _, pair := range synth.MediaPairs {
+		for _, unified := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s unified %v", pair.Projector, unified), func(t *testing.T) {
+				m := openMedia(t, pair, ContextOptions{Unified: unified, FullWindowCache: true})
+				if !unified && !m.model.Info().OwnCells() {
+					t.Skip("such models share cells")
+				}
+				seen := m.example(t, 1)
+				want := m.answer(t, 0, before, seen, after)
+				var border int32
+				for name, change := range map[string]func() (sequence int32, err error){
+					"cut":    func() (int32, error) { return 0, m.context.Remove(0, int(border), -1) },
+					"shared": func() (int32, error) { return 1, m.context.Share(0, 1, int(border)) },
+					"restored": func() (int32, error) {
+						state, err := m.context.SaveState(0)
+						if err != nil {
+							return 1, err
+						}
+						defer closing(t, state)
+						m.context.FinishCopy()
+						return 1, errors.Join(m.context.Remove(0, -1, -1), m.context.RestoreState(1, state, int(border)))
+					},
+				} {
+					if err := clearSequences(m.context, 2); err != nil {
+						t.Fatal(err)
+					}
+					border = m.read(t, 0, 0, 0, before, seen)
+					m.read(t, 0, border, 0, "something else")
+					sequence, err := change()
+					if err != nil {
+						t.Errorf("%s: %v", name, err)
+						continue
+					}
+					if got := m.reply(t, sequence, m.read(t, sequence, border, 0, after)); got != want {
+						t.Errorf("%s: %q instead of %q", name, got, want)
+					}
+				}
+			})
+		}
+	}
+}
+
 // A picture is counted without its pixels, in M-RoPE with fewer positions than cells.
 func TestProjector_Picture_CountedWithoutPixels(t *testing.T) {
 	for _, pair := range synth.MediaPairs {
@@ -231,7 +291,7 @@ func TestProjector_Picture_CountedWithoutPixels(t *testing.T) {
 			if !slices.Equal(p.Tokens, want.Tokens) || p.Embeddings != want.Embeddings || p.Positions != want.Positions || p.Columns != want.Columns {
 				t.Errorf("%s: %+v, with pixels %+v", pair.Projector, p, want)
 			}
-			if grid := p.Columns > 0; grid && p.Positions != max(p.Columns, p.Embeddings/p.Columns) || !grid && p.Positions != p.Cells() {
+			if grid := p.Columns > 0; grid && p.Positions != max(p.Columns, p.Embeddings/p.Columns) || !grid && p.Positions != max(p.Embeddings, len(p.Tokens)) {
 				t.Errorf("%s: %+v", pair.Projector, p)
 			}
 			if p.Tokens == nil && second(m.projector.Encode(t.Context(), counted, i)) == nil {
@@ -298,144 +358,4 @@ func (m *mediaModel) media(t testing.TB) *Media {
 		t.Fatal(err)
 	}
 	return media
-}
-
-// What llama.cpp would abort on is refused, and nothing else: the smallest and the longest pictures and sounds are encoded.
-func TestProjector_Bounds(t *testing.T) {
-	for _, pair := range synth.MediaPairs {
-		t.Run(pair.Projector, func(t *testing.T) {
-			m := openMedia(t, pair, ContextOptions{})
-			p := m.projector
-			for _, size := range [][2]int{{0, 1}, {1, -1}, {101, 1}, {1, 101}, {MaxPictureSide + 1, 200}, {MaxPictureSide, MaxPictureSide}} {
-				if err := second(p.Picture(size[0], size[1], nil)); err == nil {
-					t.Errorf("a picture of %v was taken", size)
-				}
-			}
-			if err := second(p.Picture(2, 2, make([]byte, 11))); !errors.Is(err, ErrInvalid) {
-				t.Error(err)
-			}
-			for _, samples := range [][]float32{nil, {float32(math.NaN())}, {0, float32(math.Inf(1))}, make([]float32, MaxSoundSamples+1)} {
-				if err := second(p.Sound(samples)); err == nil {
-					t.Errorf("a sound of %d samples was taken", len(samples))
-				}
-			}
-			if !pair.Sees() || !pair.Hears() {
-				if picture, sound := second(p.Picture(2, 2, nil)), second(p.Sound(make([]float32, 9))); !errors.Is(errors.Join(picture, sound), ErrUnsupported) {
-					t.Error(picture, sound)
-				}
-			}
-			if pair.Sees() {
-				for _, size := range [][2]int{{1, 1}, {100, 1}, {1, 100}, {1, 2}, {1600, 16}, {1200, 1199}} {
-					m.picture(t, size[0], size[1], 1)
-				}
-			}
-			if pair.Hears() {
-				for _, n := range []int{1, 400, 30*16000 + 1} {
-					media, err := p.Sound(make([]float32, n))
-					if err != nil {
-						t.Fatal(err)
-					}
-					m.encode(t, media)
-				}
-			}
-		})
-	}
-}
-
-func TestContext_DecodeEmbeddings_ChecksItsInput(t *testing.T) {
-	gemma := openMedia(t, synth.MediaPairs[0], ContextOptions{UBatch: 3, Batch: 3})
-	e := gemma.picture(t, 100, 80, 1)
-	at := slices.IndexFunc(e.pieces, func(p Piece) bool { return p.Whole })
-	if err := gemma.context.DecodeEmbeddings(&EmbeddingBatch{Piece: e.pieces[at], Values: e.values[at], To: e.pieces[at].Embeddings}); !errors.Is(err, ErrInvalid) {
-		t.Errorf("more than a pass has room for: %v", err)
-	}
-	qwen := openMedia(t, synth.MediaPairs[3], ContextOptions{Cells: 512})
-	e = qwen.picture(t, 100, 80, 1)
-	at = slices.IndexFunc(e.pieces, func(p Piece) bool { return p.Columns > 0 })
-	good := EmbeddingBatch{Piece: e.pieces[at], Values: e.values[at], To: e.pieces[at].Embeddings}
-	for name, change := range map[string]func(*EmbeddingBatch){
-		"nothing":          func(b *EmbeddingBatch) { b.To = 0 },
-		"beyond the piece": func(b *EmbeddingBatch) { b.To++ },
-		"before it":        func(b *EmbeddingBatch) { b.From = -1 },
-		"too few numbers":  func(b *EmbeddingBatch) { b.Values = b.Values[1:] },
-		"a sequence":       func(b *EmbeddingBatch) { b.Sequence = 7 },
-		"a position":       func(b *EmbeddingBatch) { b.Position = -1 },
-		"the last one":     func(b *EmbeddingBatch) { b.Position = 1 << 30 },
-		"columns":          func(b *EmbeddingBatch) { b.Piece.Columns = 5 },
-		"part of a whole":  func(b *EmbeddingBatch) { b.Piece.Whole, b.To = true, 2 },
-		"no number":        func(b *EmbeddingBatch) { b.Values = slices.Clone(b.Values); b.Values[3] = float32(math.NaN()) },
-	} {
-		b := good
-		if change(&b); !errors.Is(qwen.context.DecodeEmbeddings(&b), ErrInvalid) {
-			t.Errorf("%s was accepted", name)
-		}
-	}
-	if err := qwen.context.DecodeEmbeddings(&good); err != nil {
-		t.Error(err)
-	}
-	closing(t, qwen.context)
-	if err := qwen.context.DecodeEmbeddings(&good); !errors.Is(err, ErrClosed) {
-		t.Error(err)
-	}
-}
-
-func TestOpenProjector_OfAnotherModel(t *testing.T) {
-	m := openMedia(t, synth.MediaPairs[0], ContextOptions{})
-	other := loadBuiltIn(t, ModelOptions{})
-	if err := second(OpenProjector(other, m.path, ProjectorOptions{})); !errors.Is(err, ErrUnsupported) {
-		t.Error(err)
-	}
-	if err := second(OpenProjector(m.model, builtIn, ProjectorOptions{})); !errors.Is(err, ErrBadModel) {
-		t.Error(err)
-	}
-	for name, o := range map[string]ProjectorOptions{
-		"threads": {Threads: -1}, "bounds": {ImageMinTokens: 9, ImageMaxTokens: 3}, "a device": {Device: "none such"}, "attention": {FlashAttention: "maybe"},
-	} {
-		if err := second(OpenProjector(m.model, m.path, o)); !errors.Is(err, ErrInvalid) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-// The bounds of embeddings count where the projector leaves a choice.
-func TestOpenProjector_ImageTokens(t *testing.T) {
-	m := openMedia(t, synth.MediaPairs[3], ContextOptions{})
-	few := openProjectorFile(t, m.model, m.path, ProjectorOptions{ImageMinTokens: 4, ImageMaxTokens: 16})
-	for _, p := range []*Projector{m.projector, few} {
-		media, err := p.Picture(1000, 1000, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n := 0
-		for _, piece := range media.Pieces() {
-			n = max(n, piece.Embeddings)
-		}
-		if (p == few) != (n <= 16) {
-			t.Errorf("%d embeddings", n)
-		}
-		closing(t, media)
-	}
-}
-
-func TestProjector_Lifetime(t *testing.T) {
-	live := LiveObjects()
-	t.Run("pair", func(t *testing.T) {
-		m := openMedia(t, synth.MediaPairs[2], ContextOptions{})
-		media := m.media(t)
-		closing(t, m.model) // before what was built on it
-		if err := second(m.projector.Encode(t.Context(), media, 0)); err != nil {
-			t.Error(err)
-		}
-		closing(t, media)
-		if err := second(m.projector.Encode(t.Context(), media, 0)); !errors.Is(err, ErrClosed) {
-			t.Error(err)
-		}
-		closing(t, m.projector)
-		if err := second(m.projector.Picture(1, 1, nil)); !errors.Is(err, ErrClosed) {
-			t.Error(err)
-		}
-	})
-	if now := LiveObjects(); now != live {
-		t.Errorf("%+v, then %+v", live, now)
-	}
 }

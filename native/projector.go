@@ -42,12 +42,11 @@ type ProjectorInfo struct {
 	Whole int
 }
 
-// The bounds of pictures and sounds, beyond which llama.cpp's 32-bit arithmetic wraps, or a side of a picture is scaled to nothing.
+// The bounds of pictures, beyond which llama.cpp's 32-bit arithmetic wraps, or a side is scaled to nothing. Both sides make at most 2^26
+// pixels; a sound has as many samples at most.
 const (
-	MaxPictureSide   = C.PS_MEDIA_SIDE    // pixels
-	MaxPicturePixels = C.PS_MEDIA_PIXELS  // of both sides
-	MaxPictureAspect = C.PS_MEDIA_ASPECT  // of the longer side to the shorter one
-	MaxSoundSamples  = C.PS_MEDIA_SAMPLES // samples
+	MaxPictureSide   = C.PS_MEDIA_SIDE   // pixels
+	MaxPictureAspect = C.PS_MEDIA_ASPECT // of the longer side to the shorter one
 )
 
 // OpenProjector loads the projector file at path for m, which may be closed before it.

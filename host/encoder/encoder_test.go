@@ -289,7 +289,9 @@ func TestEncoder_Failures(t *testing.T) {
 		{func(context.Context) (Media, error) { return Media{}, failure }, func(err error) bool { return errors.Is(err, failure) }},
 		{func(context.Context) (Media, error) { panic("a decoder's fault") }, func(err error) bool { return errors.As(err, &panicked) }},
 		{func(context.Context) (Media, error) { return Media{}, nil }, func(err error) bool { return errors.Is(err, native.ErrInvalid) }},
-		{func(context.Context) (Media, error) { return Media{Width: 1000, Height: 1, RGB: make([]byte, 3000)}, nil }, func(err error) bool { return errors.Is(err, native.ErrInvalid) }},
+		{func(context.Context) (Media, error) {
+			return Media{Width: 1000, Height: 1, RGB: make([]byte, 3000)}, nil
+		}, func(err error) bool { return errors.Is(err, native.ErrInvalid) }},
 		{func(context.Context) (Media, error) { return Media{Samples: make([]float32, 1600)}, nil }, func(err error) bool { return err == nil }},
 	} {
 		for range 2 { // failures are not kept
