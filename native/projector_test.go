@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/penstock/penstock/native/gguf/synth"
@@ -126,6 +127,30 @@ func TestOpenProjector_ImageTokens(t *testing.T) {
 		}
 		closing(t, media)
 	}
+}
+
+// Pictures are divided while others are encoded, and while the model computes.
+func TestProjector_UsedConcurrently(t *testing.T) {
+	m := openMedia(t, synth.MediaPairs[5], ContextOptions{})
+	wanted := map[int]encoded{1: m.picture(t, 100, 80, 1), 2: m.picture(t, 100, 80, 2)}
+	text := m.answer(t, 0, before, wanted[1], after)
+	var wait sync.WaitGroup
+	for i := range 4 {
+		wait.Go(func() {
+			seed := 1 + i%2
+			for range 5 {
+				if got := m.picture(t, 100, 80, seed); !slices.EqualFunc(got.values, wanted[seed].values, slices.Equal) {
+					t.Error("beside others, a picture has other embeddings")
+				}
+			}
+		})
+	}
+	for range 5 {
+		if got := m.answer(t, 0, before, wanted[1], after); got != text {
+			t.Errorf("beside encodes: %q instead of %q", got, text)
+		}
+	}
+	wait.Wait()
 }
 
 func TestProjector_Lifetime(t *testing.T) {
