@@ -111,21 +111,24 @@ func openProjector(m *Model, path string, o ProjectorOptions) (*Projector, error
 	return p, nil
 }
 
-// measure finds the largest piece that is computed whole. Pictures of some shapes are counted, since scaling keeps their shape.
+// measure finds the largest piece that is computed whole. Pictures are only counted, of many shapes, since how many embeddings one has
+// depends on how its sides are rounded.
 func (p *Projector) measure() error {
-	var all []*Media
-	defer func() {
-		for _, m := range all {
-			_ = m.Close()
-		}
-	}()
+	const long, step = 4096, 24
 	if p.info.Vision {
-		for _, shape := range [][2]int{{4096, 4096}, {4096, 2048}, {2048, 4096}, {64, 64}} {
-			m, err := p.Picture(shape[0], shape[1], nil)
-			if err != nil {
-				return err
+		for short := long; short > long/MaxPictureAspect; short -= step {
+			for _, shape := range [][2]int{{long, short}, {short, long}} {
+				m, err := p.Picture(shape[0], shape[1], nil)
+				if err != nil {
+					return err
+				}
+				if err := p.note(m); err != nil {
+					return err
+				}
 			}
-			all = append(all, m)
+			if p.info.Whole == 0 {
+				break // it is a matter of the projector, not of the shape
+			}
 		}
 	}
 	if p.info.Audio {
@@ -133,16 +136,19 @@ func (p *Projector) measure() error {
 		if err != nil {
 			return err
 		}
-		all = append(all, m)
-	}
-	for _, m := range all {
-		for _, piece := range m.pieces {
-			if piece.Whole {
-				p.info.Whole = max(p.info.Whole, piece.Embeddings)
-			}
-		}
+		return p.note(m)
 	}
 	return nil
+}
+
+// note takes the largest of the pieces that are computed whole, and closes the media.
+func (p *Projector) note(m *Media) error {
+	for _, piece := range m.pieces {
+		if piece.Whole {
+			p.info.Whole = max(p.info.Whole, piece.Embeddings)
+		}
+	}
+	return m.Close()
 }
 
 // Info describes the projector. It can be asked after Close too.
