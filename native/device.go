@@ -65,12 +65,13 @@ func SystemInfo() (string, error) {
 
 // Live is how many objects of each kind exist in C.
 type Live struct {
-	Models, Contexts, Samplers, Templates, Answers, States, Adapters int
+	Models, Contexts, Samplers, Templates, Answers, States, Adapters, Projectors, Media int
 }
 
 // LiveObjects counts the objects in C, for tests that look for leaks.
 func LiveObjects() Live {
 	var l C.ps_live
 	C.ps_live_objects(&l)
-	return Live{int(l.models), int(l.contexts), int(l.samplers), int(l.templates), int(l.answers), int(l.states), int(l.adapters)}
+	return Live{int(l.models), int(l.contexts), int(l.samplers), int(l.templates), int(l.answers), int(l.states), int(l.adapters),
+		int(l.projectors), int(l.media)}
 }

@@ -24,6 +24,7 @@ type ModelInfo struct {
 	ContextTrain int    // positions the model was trained for
 	Layers       int
 	Embedding    int // width of the residual stream
+	EmbeddingIn  int // width of an embedding that a pass takes in place of a token; most often the same
 	EmbeddingOut int // width of its embeddings; most often the same
 	Pooling      Pooling
 	Sampling     map[string]string // the sampling parameters that the file brings, as texts by llama.cpp's names: temp, top_k
@@ -129,6 +130,7 @@ func (m *Model) describe(vocabulary bool) error {
 		ContextTrain: int(c.context_train),
 		Layers:       int(c.layers),
 		Embedding:    int(c.embedding),
+		EmbeddingIn:  int(c.embedding_in),
 		EmbeddingOut: int(c.embedding_out),
 		Pooling:      poolingOf(meta),
 		Sampling:     samplingOf(meta),

@@ -33,22 +33,25 @@ const (
 
 // request asks the child to try a file, or for what touches a GPU.
 type request struct {
-	Task     string                 `json:"task,omitempty"` // one of the tasks below; empty: try the file on the CPU
-	Path     string                 `json:"path,omitempty"`
-	Lacks    Lacks                  `json:"lacks,omitempty"`   // what is known and not tried again
-	Adapter  string                 `json:"adapter,omitempty"` // for adapterTask
-	Template Template               `json:"template,omitzero"` // to try instead of the file's own
-	options                         // of what is tried
-	Model    *native.ModelOptions   `json:"model,omitempty"`   // for dryRunTask
-	Context  *native.ContextOptions `json:"context,omitempty"` // likewise; nil: only what the model is
-	Timeout  time.Duration          `json:"timeout"`           // after which the child ends itself, in case the parent cannot
+	Task      string                  `json:"task,omitempty"` // one of the tasks below; empty: try the file on the CPU
+	Path      string                  `json:"path,omitempty"`
+	Lacks     Lacks                   `json:"lacks,omitempty"`     // what is known and not tried again
+	Adapter   string                  `json:"adapter,omitempty"`   // for adapterTask
+	Projector string                  `json:"projector,omitempty"` // for projectorTask
+	Encoding  native.ProjectorOptions `json:"encoding,omitzero"`   // likewise
+	Template  Template                `json:"template,omitzero"`   // to try instead of the file's own
+	options                           // of what is tried
+	Model     *native.ModelOptions    `json:"model,omitempty"`   // for dryRunTask
+	Context   *native.ContextOptions  `json:"context,omitempty"` // likewise; nil: only what the model is
+	Timeout   time.Duration           `json:"timeout"`           // after which the child ends itself, in case the parent cannot
 }
 
 const (
-	surveyTask  = "survey"  // of what llama.cpp finds to compute on
-	gpuTask     = "gpu"     // compute with layers of the file there
-	adapterTask = "adapter" // compute with the file and an adapter on the CPU
-	dryRunTask  = "dry run" // what llama.cpp says using the model takes
+	surveyTask    = "survey"    // of what llama.cpp finds to compute on
+	gpuTask       = "gpu"       // compute with layers of the file there
+	adapterTask   = "adapter"   // compute with the file and an adapter on the CPU
+	projectorTask = "projector" // encode with a projector, and compute with the file what comes of that
+	dryRunTask    = "dry run"   // what llama.cpp says using the model takes
 )
 
 // answer is what the child found; where the error is empty, nothing was wrong.

@@ -86,6 +86,8 @@ func answerRequest(r request, dry *dryRuns) answer {
 		err = computeOnGPU(r.Path, r.options)
 	case adapterTask:
 		err = tryAdapter(r.Path, r.Adapter, r.options)
+	case projectorTask:
+		err = tryProjector(r)
 	case dryRunTask:
 		a, err = dry.answer(r)
 	default:

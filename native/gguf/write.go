@@ -48,6 +48,24 @@ func NewUint32s(numbers ...uint32) Value {
 	return v
 }
 
+// NewInt32s makes an array of i32.
+func NewInt32s(numbers ...int32) Value {
+	v := Value{Type: Array, Elem: Int32}
+	for _, n := range numbers {
+		v.raw = binary.LittleEndian.AppendUint32(v.raw, uint32(n))
+	}
+	return v
+}
+
+// NewFloat32s makes an array of f32.
+func NewFloat32s(numbers ...float32) Value {
+	v := Value{Type: Array, Elem: Float32}
+	for _, f := range numbers {
+		v.raw = binary.LittleEndian.AppendUint32(v.raw, math.Float32bits(f))
+	}
+	return v
+}
+
 // Set adds a metadata value or replaces the one of that key.
 func (h *Header) Set(key string, v Value) {
 	if h.Values == nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Command synthgguf writes a model file with random weights for measuring speed, or a LoRA adapter or a control vector for a model.
+// Command synthgguf writes a model file with random weights for measuring speed, or a LoRA adapter, a control vector or a projector for a model.
 package main
 
 import (
@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/penstock/penstock/native/gguf/synth"
 )
@@ -21,6 +22,7 @@ func main() {
 	vocab := flag.String("vocab", "", "GGUF file whose vocabulary is used (required for a model); llama.cpp has some under models/")
 	lora := flag.String("lora", "", "write a LoRA adapter for this model instead")
 	vector := flag.String("control-vector", "", "write a control vector for this model instead")
+	media := flag.String("media", "", "write a small text model and this projector for it into the folder -o instead: gemma3, qwen2vl_merger, mlp+ultravox, ...")
 	deviation := flag.Float64("deviation", 0.01, "standard deviation of an adapter's or control vector's numbers")
 	seed := flag.Uint64("seed", 1, "seed of the weights")
 	out := flag.String("o", "", "file to write (required)")
@@ -33,15 +35,32 @@ func main() {
 		write = func(w io.Writer) error { return synth.ControlVector(w, *vector, *seed, *deviation) }
 	}
 	err := error(nil)
-	if *shape == "gemma3-12b" {
+	switch {
+	case *media != "":
+		err = pair(*out, *media, *seed)
+	case *shape == "gemma3-12b":
 		err = sparse(*out, *vocab)
-	} else {
+	default:
 		err = store(*out, write)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "synthgguf:", err)
 		os.Exit(1)
 	}
+}
+
+// pair writes a small model and its projector, and prints their paths.
+func pair(folder, projector string, seed uint64) error {
+	var known []string
+	for _, p := range synth.MediaPairs {
+		if p.Projector == projector {
+			model, encoder, err := p.WriteFiles(folder, seed)
+			fmt.Printf("%s\n%s\n", model, encoder)
+			return err
+		}
+		known = append(known, p.Projector)
+	}
+	return fmt.Errorf("-media is %q; it must be one of %s", projector, strings.Join(known, ", "))
 }
 
 // sparse writes a model without weights.

@@ -289,13 +289,33 @@ static size_t check_batch(const ps_context * c, size_t n, const int32_t * tokens
     return rows;
 }
 
+void ps_context::run(const llama_batch & batch) {
+    aborted                 = false;
+    const auto      kernels = ps::lock_kernel_choice(); // a pass planned with one kernel must run with it
+    ps::log_capture capture;
+
+    std::shared_lock<std::shared_mutex> planning(model->adapters, std::defer_lock);
+    if (plans_anew) {
+        planning.lock();
+        plans_anew = false;
+    }
+    const int32_t result = encodes(this) ? llama_encode(context, batch) : llama_decode(context, batch);
+    switch (result) {
+        case 0: break;
+        case 1: throw ps::fault(PS_NO_CELLS, "the KV cache has no room for the batch");
+        case 2: throw ps::fault(PS_ABORTED, "the forward pass was aborted");
+        case -1: throw ps::fault(PS_INVALID, capture.reason("llama.cpp refused the batch"));
+        default: throw ps::fault(PS_FAILED, capture.reason("the forward pass failed"));
+    }
+    llama_synchronize(context);
+}
+
 int32_t ps_decode(ps_context * c, size_t n, const int32_t * tokens, const int32_t * positions, const int32_t * sequences,
                   const bool * outputs, float ** rows, ps_error * err) noexcept {
     static_assert(sizeof(bool) == sizeof(int8_t), "outputs is handed on as int8_t");
     return ps::guarded(err, [&] {
         *rows               = nullptr;
         const size_t n_rows = check_batch(c, n, tokens, positions, sequences, outputs);
-        c->aborted          = false;
         for (size_t i = 0; i < n; i++) {
             c->seq_ids[i] = const_cast<llama_seq_id *>(sequences + i);
         }
@@ -307,23 +327,7 @@ int32_t ps_decode(ps_context * c, size_t n, const int32_t * tokens, const int32_
         batch.seq_id   = c->seq_ids.data();
         batch.logits   = reinterpret_cast<int8_t *>(const_cast<bool *>(outputs));
 
-        const auto      kernels = ps::lock_kernel_choice(); // a pass planned with one kernel must run with it
-        ps::log_capture capture;
-
-        std::shared_lock<std::shared_mutex> planning(c->model->adapters, std::defer_lock);
-        if (c->plans_anew) {
-            planning.lock();
-            c->plans_anew = false;
-        }
-        const int32_t result = encodes(c) ? llama_encode(c->context, batch) : llama_decode(c->context, batch);
-        switch (result) {
-            case 0: break;
-            case 1: throw ps::fault(PS_NO_CELLS, "the KV cache has no room for the batch");
-            case 2: throw ps::fault(PS_ABORTED, "the forward pass was aborted");
-            case -1: throw ps::fault(PS_INVALID, capture.reason("llama.cpp refused the batch"));
-            default: throw ps::fault(PS_FAILED, capture.reason("the forward pass failed"));
-        }
-        llama_synchronize(c->context);
+        c->run(batch);
         if (n_rows > 0 && c->output != PS_SCORES) {
             *rows = c->output == PS_EMBEDDINGS ? llama_get_embeddings(c->context) : llama_get_logits(c->context);
             if (!*rows) {

@@ -36,4 +36,6 @@ struct ps_context {
 
     ~ps_context();
     void check_sequence(int32_t seq) const;
+    // Runs a pass that has been checked; throws where it fails.
+    void run(const llama_batch & batch);
 };

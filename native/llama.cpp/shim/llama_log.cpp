@@ -2,6 +2,7 @@
 #include "llama_log.h"
 
 #include "llama.h"
+#include "mtmd.h"
 
 #include <algorithm>
 #include <atomic>
@@ -81,6 +82,7 @@ void start_log(ps_log_fn log) noexcept {
     sink = log;
     llama_log_set(on_log, nullptr);
     ggml_log_set(on_log, nullptr);
+    mtmd_log_set(on_log, nullptr);
 }
 
 }  // namespace ps

@@ -111,6 +111,7 @@ int32_t ps_model_describe(ps_model * m, ps_model_info * out, ps_error * err) noe
         out->context_train   = llama_model_n_ctx_train(m->model);
         out->layers          = llama_model_n_layer(m->model);
         out->embedding       = llama_model_n_embd(m->model);
+        out->embedding_in    = llama_model_n_embd_inp(m->model);
         out->embedding_out   = llama_model_n_embd_out(m->model);
         const bool classifies = m->model->cls || m->model->cls_out;  // others are said to have one class
         out->classes         = classifies ? static_cast<int32_t>(llama_model_n_cls_out(m->model)) : 0;

@@ -69,6 +69,7 @@ typedef struct ps_model_info {
     uint64_t parameters, size; // count, bytes
     int32_t vocabulary, vocabulary_type;
     int32_t context_train, layers, embedding, window, metadata;
+    int32_t embedding_in; // width of what a pass takes in place of a token
     int32_t embedding_out, classes; // widths of what a model gives instead of logits: of an embedding, and of the scores of a classifier (0: there is none)
     bool encoder, decoder, recurrent, hybrid, diffusion, add_bos, add_eos, add_sep;
     int32_t bos, eos, eot, sep, newline; // tokens; -1 where the vocabulary has none

@@ -81,7 +81,7 @@ int32_t ps_serve_devices(int32_t socket, const char *const *names, size_t n, siz
 
 // How many objects of each kind exist; tests look for leaks with it.
 typedef struct ps_live {
-    int64_t models, contexts, samplers, templates, answers, states, adapters;
+    int64_t models, contexts, samplers, templates, answers, states, adapters, projectors, media;
 } ps_live;
 
 void ps_live_objects(ps_live *out) PS_NOEXCEPT;
@@ -188,6 +188,10 @@ typedef struct ps_device_memory {
 
 // Writes at most capacity of them, main memory first, and sets *count to how many there are.
 int32_t ps_context_memory(const ps_context *context, ps_device_memory *out, size_t capacity, size_t *count, ps_error *err) PS_NOEXCEPT;
+
+// ---- pictures and sounds ---------------------------------------------------------------------------------------
+
+#include "media_api.h"
 
 // ---- adapters --------------------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@
 namespace ps {
 
 std::atomic<int64_t> live_models{ 0 }, live_contexts{ 0 }, live_samplers{ 0 }, live_templates{ 0 }, live_answers{ 0 }, live_states{ 0 },
-    live_adapters{ 0 };
+    live_adapters{ 0 }, live_projectors{ 0 }, live_media{ 0 };
 
 void return_text(ps_text * out, const char * data, size_t size) {
     out->data = static_cast<char *>(std::malloc(size + 1));
@@ -104,4 +104,6 @@ void ps_live_objects(ps_live * out) noexcept {
     out->answers   = ps::live_answers;
     out->states    = ps::live_states;
     out->adapters  = ps::live_adapters;
+    out->projectors = ps::live_projectors;
+    out->media      = ps::live_media;
 }

@@ -40,7 +40,8 @@ uint32_t number_at(const std::vector<uint8_t> & header, size_t at) {
 }
 
 // The header of a sequence as if it had only its first n positions. A header begins with the number of streams; then come, for each, the
-// number of cells, a record for each cell that begins with its position, and 20 bytes about the first tensor.
+// number of cells, a record for each cell that begins with its position, and 20 bytes about the first tensor. The cells of a picture may
+// have one position together, and what follows it one that is several further on.
 std::vector<uint8_t> truncated_header(const ps::state_layout & layout, uint32_t n) {
     const auto & header = layout.header;
     size_t       at     = sizeof(uint32_t);
@@ -51,16 +52,23 @@ std::vector<uint8_t> truncated_header(const ps::state_layout & layout, uint32_t 
     at += sizeof(uint32_t);
     const size_t size   = layout.parts.front().tensor ? 0 : layout.parts.front().size;  // up to the first tensor's values
     const size_t record = size < at + 20 ? 0 : (size - at - 20) / cells;
-    if (n > cells || record < sizeof(uint32_t) || size != at + cells * record + 20) {
+    if (record < sizeof(uint32_t) || size != at + cells * record + 20) {
         throw ps::fault(PS_UNSUPPORTED, "the cells of this model are not laid out as expected");
     }
-    for (uint32_t i = 0; i < n; i++) {
-        if (number_at(header, at + i * record) != i) {
+    uint32_t kept = 0, last = 0;
+    for (uint32_t i = 0; i < cells; i++) {
+        const uint32_t position = number_at(header, at + i * record);
+        if (position < last) {
             throw ps::fault(PS_UNSUPPORTED, "the cells of the sequence do not lie in the order of its positions");
         }
+        last = position;
+        kept += position < n ? 1 : 0;
     }
-    std::vector<uint8_t> out(header.begin(), header.begin() + at + n * record);
-    std::memcpy(out.data() + at - sizeof(n), &n, sizeof(n));
+    if (kept == 0) {
+        throw ps::fault(PS_INVALID, "the sequence has none of the positions below " + std::to_string(n));
+    }
+    std::vector<uint8_t> out(header.begin(), header.begin() + at + kept * record);
+    std::memcpy(out.data() + at - sizeof(kept), &kept, sizeof(kept));
     out.insert(out.end(), header.begin() + at + cells * record, header.end());
     return out;
 }

@@ -29,7 +29,8 @@ struct counted {
     counted(const counted &) = delete;
 };
 
-extern std::atomic<int64_t> live_models, live_contexts, live_samplers, live_templates, live_answers, live_states, live_adapters;
+extern std::atomic<int64_t> live_models, live_contexts, live_samplers, live_templates, live_answers, live_states, live_adapters, live_projectors,
+    live_media;
 
 }  // namespace ps
 

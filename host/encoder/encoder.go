@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+
+// Package encoder turns pictures and sounds into embeddings, beside the scheduler's passes.
+//
+// # Notes
+//
+//   - A model has one encoder goroutine, so that pictures wait for pictures and not for texts.
+//   - Clients take turns by what was encoded for them, so that one with a hundred pictures holds up nobody who has one.
+//   - Embeddings are kept by the content of a file, up to a bound in bytes, and shared by all requests with the same cache scope, wherever
+//     the picture stands in a prompt. Those who ask for it while it is encoded wait for that.
+//   - What nobody waits for any more is not encoded: it leaves the queue, or stops within a layer of the encoder.
+package encoder
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/scheduler/panics"
+)
+
+// The errors of Encode besides those of a request's Decode and of package native.
+var (
+	ErrClosed = errors.New("the encoder is closed")
+	ErrFull   = errors.New("too many pictures and sounds are waiting")
+)
+
+// Media is a decoded picture or sound.
+type Media struct {
+	Width, Height int
+	RGB           []byte    // three bytes a pixel, row by row from the top left; nil: a sound
+	Samples       []float32 // mono, at the projector's rate, from -1 to 1
+}
+
+// Request is a picture or a sound to be encoded.
+type Request struct {
+	Hash   [sha256.Size]byte // of the file, and of whatever else decides what Decode gives
+	Scope  string            // requests of one scope share embeddings
+	Client string            // who takes turns with others
+	// Decode is called on the encoder's goroutine when the request's turn has come, and once for all that wait for the same. Its context
+	// is done when nobody waits any more. All who wait get its error.
+	Decode func(ctx context.Context) (Media, error)
+}
+
+// Piece is what stands in a prompt: tokens, or embeddings with their numbers. Several requests may read it.
+type Piece struct {
+	native.Piece
+	Values []float32 // of the embeddings, row by row; nil: tokens
+}
+
+// Options bound an encoder.
+type Options struct {
+	CacheBytes int64 // of embeddings that are kept; 0: none
+	Queue      int   // pictures and sounds that may wait; what is asked for already counts once
+}
+
+// Encoder encodes for one model. Its methods may be called from any goroutine.
+type Encoder struct {
+	projector *native.Projector
+	options   Options
+	stop      context.CancelFunc
+	closed    context.Context
+	ended     chan struct{}
+	wake      chan struct{} // holds one element where there is work
+
+	mu    sync.Mutex
+	queue queue
+	jobs  map[key]*job // waiting or running
+	cache cache
+	stats Stats
+}
+
+// key names embeddings.
+type key struct {
+	scope string
+	hash  [sha256.Size]byte
+}
+
+// Stats count what an encoder has done since it was made.
+type Stats struct {
+	Encoded   int // pictures and sounds
+	Embedded  int // embeddings that they made
+	Shared    int // requests that waited for what another had asked for
+	Hits      int // requests that found embeddings kept
+	Cancelled int // pictures and sounds that nobody waited for any more
+	Waiting   int // now, with the one that is encoded
+	KeptBytes int64
+}
+
+// New makes an encoder with a projector, which stays the caller's and is closed after it.
+func New(p *native.Projector, o Options) *Encoder {
+	e := &Encoder{projector: p, options: o, ended: make(chan struct{}), wake: make(chan struct{}, 1), jobs: map[key]*job{}}
+	e.cache.most = o.CacheBytes
+	e.closed, e.stop = context.WithCancel(context.Background())
+	go e.run()
+	return e
+}
+
+// Encode returns the pieces that stand for a picture or a sound in a prompt. They are shared: nobody writes to them.
+//
+// # Errors
+//
+//   - the cause of ctx, when that is done first
+//   - ErrFull, ErrClosed
+//   - those of the request's Decode, of native.Projector's methods, and a *panics.Error of either
+func (e *Encoder) Encode(ctx context.Context, r Request) ([]Piece, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	j, pieces, err := e.ask(r)
+	if j == nil {
+		return pieces, err
+	}
+	select {
+	case <-j.done:
+		return j.pieces, j.err
+	case <-ctx.Done():
+		e.leave(j)
+		return nil, context.Cause(ctx)
+	}
+}
+
+// ask finds embeddings that are kept, or else the job that a request waits for.
+func (e *Encoder) ask(r Request) (*job, []Piece, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	k := key{r.Scope, r.Hash}
+	if pieces, ok := e.cache.find(k); ok {
+		e.stats.Hits++
+		return nil, pieces, nil
+	}
+	if j := e.jobs[k]; j != nil && j.ctx.Err() == nil {
+		e.stats.Shared++
+		j.waiting++
+		return j, nil, nil
+	}
+	switch {
+	case e.closed.Err() != nil:
+		return nil, nil, ErrClosed
+	case len(e.jobs) >= e.options.Queue:
+		return nil, nil, fmt.Errorf("%w: %d", ErrFull, len(e.jobs))
+	}
+	j := newJob(e.closed, k, r)
+	e.jobs[k] = j
+	e.queue.add(j)
+	e.signal()
+	return j, nil, nil
+}
+
+// leave is said by a request that waits no longer.
+func (e *Encoder) leave(j *job) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if j.waiting--; j.waiting > 0 {
+		return
+	}
+	j.cancel()
+	if e.queue.remove(j) {
+		e.finish(j, nil, context.Canceled)
+	}
+}
+
+func (e *Encoder) signal() {
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run is the encoder's goroutine.
+func (e *Encoder) run() {
+	defer close(e.ended)
+	for {
+		j := e.next()
+		if j == nil {
+			select {
+			case <-e.wake:
+				continue
+			case <-e.closed.Done():
+				return
+			}
+		}
+		var pieces []Piece
+		err := panics.Try(func() (err error) {
+			pieces, err = e.encode(j)
+			return err
+		})
+		e.mu.Lock()
+		e.queue.served(j)
+		e.finish(j, pieces, err)
+		e.mu.Unlock()
+	}
+}
+
+// next is the job whose turn has come.
+func (e *Encoder) next() *job {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed.Err() != nil {
+		for j := e.queue.next(); j != nil; j = e.queue.next() {
+			e.finish(j, nil, ErrClosed)
+		}
+		return nil
+	}
+	return e.queue.next()
+}
+
+// finish tells those who wait, and keeps what was encoded. The lock is held.
+func (e *Encoder) finish(j *job, pieces []Piece, err error) {
+	defer j.cancel()
+	if e.jobs[j.key] == j { // else another took its place after nobody waited for it
+		delete(e.jobs, j.key)
+	}
+	switch {
+	case err == nil:
+		e.stats.Encoded++
+		e.stats.Embedded += j.cost
+		e.cache.keep(j.key, pieces)
+	case e.closed.Err() != nil:
+		err = ErrClosed
+	case j.ctx.Err() != nil:
+		e.stats.Cancelled++
+	}
+	j.pieces, j.err = pieces, err
+	close(j.done)
+}
+
+// encode decodes a picture or a sound and computes its embeddings.
+func (e *Encoder) encode(j *job) (_ []Piece, err error) {
+	decoded, err := j.decode(j.ctx)
+	if err != nil {
+		return nil, err
+	}
+	media, err := e.divide(decoded)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, media.Close()) }()
+	pieces := make([]Piece, len(media.Pieces()))
+	for i, p := range media.Pieces() {
+		pieces[i].Piece = p
+		if p.Tokens == nil {
+			j.cost += p.Embeddings
+			if pieces[i].Values, err = e.projector.Encode(j.ctx, media, i); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return pieces, nil
+}
+
+func (e *Encoder) divide(m Media) (*native.Media, error) {
+	if m.RGB == nil {
+		return e.projector.Sound(m.Samples)
+	}
+	return e.projector.Picture(m.Width, m.Height, m.RGB)
+}
+
+// Stats tells what the encoder has done.
+func (e *Encoder) Stats() Stats {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s := e.stats
+	s.Waiting, s.KeptBytes = len(e.jobs), e.cache.bytes
+	return s
+}
+
+// Close stops what is being encoded and waits for that. Those who wait get ErrClosed.
+func (e *Encoder) Close() {
+	e.stop()
+	e.signal()
+	<-e.ended
+	e.next() // what came in meanwhile
+}

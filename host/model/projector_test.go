@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+
+package model
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/native/gguf"
+	"github.com/penstock/penstock/native/gguf/synth"
+)
+
+// storePair writes a small pair and returns its paths.
+func storePair(t *testing.T, pair synth.MediaPair) (model, projector string) {
+	t.Helper()
+	model, projector, err := pair.WriteFiles(t.TempDir(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return model, projector
+}
+
+func TestCheckProjector_GoodFiles_AreTriedOnce(t *testing.T) {
+	for _, pair := range synth.MediaPairs {
+		trials := 0
+		o := Options{CacheDir: filepath.Join(t.TempDir(), "cache"), Trying: func() { trials++ }}
+		model, projector := storePair(t, pair)
+		for range 2 {
+			p, err := CheckProjector(t.Context(), model, projector, native.ProjectorOptions{Threads: 1}, o)
+			if err != nil || (p.Vision != "") != pair.Sees() || (p.Audio != "") != pair.Hears() {
+				t.Fatalf("%s: %+v, %v", pair.Projector, p, err)
+			}
+		}
+		if trials != 1 {
+			t.Errorf("%s was tried %d times", pair.Projector, trials)
+		}
+	}
+}
+
+// Other bounds of embeddings are tried for themselves.
+func TestCheckProjector_OtherOptions_AreTried(t *testing.T) {
+	trials := 0
+	o := Options{CacheDir: filepath.Join(t.TempDir(), "cache"), Trying: func() { trials++ }}
+	model, projector := storePair(t, synth.MediaPairs[3])
+	for _, most := range []int{0, 16, 0} {
+		if _, err := CheckProjector(t.Context(), model, projector, native.ProjectorOptions{Threads: 1, ImageMaxTokens: most}, o); err != nil {
+			t.Error(err)
+		}
+	}
+	if trials != 2 {
+		t.Errorf("%d trials", trials)
+	}
+}
+
+func TestCheckProjector_WrongFile_NamesItAndTheReason(t *testing.T) {
+	model, projector := storePair(t, synth.MediaPairs[0])
+	other := store(t, "model.gguf", builtIn)
+	llama, _ := storePair(t, synth.MediaPairs[1])
+	for name, c := range map[string]struct {
+		model, path string
+		want        error
+	}{
+		"absent":          {model, filepath.Join(t.TempDir(), "absent.gguf"), ErrNotFound},
+		"a folder":        {model, t.TempDir(), ErrNotFile},
+		"a model":         {model, model, gguf.ErrUnsupported},
+		"of another":      {other, projector, ErrRefused},
+		"no GGUF file":    {model, store(t, "text.gguf", []byte("hello")), gguf.ErrNotGGUF},
+		"more embeddings": {llama, deepProjector(t), ErrRefused},
+	} {
+		_, err := CheckProjector(t.Context(), c.model, c.path, native.ProjectorOptions{Threads: 1}, Options{CacheDir: t.TempDir()})
+		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.path) {
+			t.Errorf("%s: %v; want %v of %s", name, err, c.want, c.path)
+		}
+	}
+}
+
+// deepProjector is one whose embeddings are twice as wide as others.
+func deepProjector(t *testing.T) string {
+	t.Helper()
+	_, path := storePair(t, synth.MediaPairs[5])
+	return path
+}
+
+// A file that passes the check of its header and on which libmtmd ends the process is an error.
+func TestCheckProjector_CrashingFile_IsAnError(t *testing.T) {
+	pair := synth.MediaPairs[6] // ultravox
+	model, projector := storePair(t, pair)
+	rewritten(t, projector, func(h *gguf.Header) {
+		for i := range h.Tensors { // a matrix the wrong way round
+			if h.Tensors[i].Name == "mm.a.mlp.1.weight" {
+				h.Tensors[i].Dims[0], h.Tensors[i].Dims[1] = h.Tensors[i].Dims[1], h.Tensors[i].Dims[0]
+			}
+		}
+	})
+	if _, err := CheckProjector(t.Context(), model, projector, native.ProjectorOptions{Threads: 1}, Options{CacheDir: t.TempDir()}); !errors.Is(err, ErrCrashed) {
+		t.Error(err)
+	}
+}
+
+// rewritten changes the header of a file.
+func rewritten(t *testing.T, path string, change func(*gguf.Header)) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := synth.Edit(&b, path, change); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestCorruptedProjectors damages the small projectors, 100 times or 4,000 with PENSTOCK_TEST_LONG=1. Each of the files is refused by the
+// check of its header or by the trial, or works in this process too.
+func TestCorruptedProjectors(t *testing.T) {
+	count := 100
+	if os.Getenv("PENSTOCK_TEST_LONG") != "" {
+		count = 4000
+	}
+	var total tally
+	c := corrupter{t: t, path: filepath.Join(t.TempDir(), "mmproj.gguf"), total: &total}
+	defer c.close()
+	models, projectors := map[synth.MediaPair]string{}, map[synth.MediaPair][]byte{}
+	for _, pair := range synth.MediaPairs {
+		model, projector := storePair(t, pair)
+		data, err := os.ReadFile(projector)
+		if err != nil {
+			t.Fatal(err)
+		}
+		models[pair], projectors[pair] = model, data
+	}
+	for seed := range uint64(count) {
+		pair := synth.MediaPairs[seed%uint64(len(synth.MediaPairs))]
+		data, did := mutateProjector(projectors[pair], seed/uint64(len(synth.MediaPairs)))
+		c.projector(seed, models[pair], data, pair.Projector+": "+did)
+	}
+	t.Log(total.String())
+	if total.works == 0 || total.refused == 0 || total.header == 0 {
+		t.Error("a way for files to go was never taken")
+	}
+}
+
+func (c *corrupter) projector(seed uint64, model string, data []byte, did string) {
+	if _, err := gguf.CheckProjector(bytes.NewReader(data), int64(len(data))); err != nil {
+		if !isTyped(err) {
+			c.t.Errorf("seed %d (%.200s): the header check's error has no type: %v", seed, did, err)
+		}
+		c.total.header++
+		return
+	}
+	if err := os.WriteFile(c.path, data, 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+	if err := c.start(); err != nil {
+		c.t.Fatal(err)
+	}
+	r := request{Task: projectorTask, Path: model, Projector: c.path, Encoding: native.ProjectorOptions{Threads: 1}, Timeout: time.Minute}
+	_, err := c.child.ask(c.t.Context(), r)
+	c.bury()
+	switch {
+	case errors.Is(err, ErrCrashed):
+		c.t.Logf("seed %d (%.200s): %v", seed, did, err)
+		c.total.crashed++
+	case errors.Is(err, ErrRefused), errors.Is(err, ErrTooLarge):
+		c.total.refused++
+	case err != nil:
+		c.t.Errorf("seed %d (%.200s): %v", seed, did, err)
+	default:
+		if err := tryProjector(r); err != nil {
+			c.t.Errorf("seed %d (%.200s): passed the trial, but then: %v", seed, did, err)
+		}
+		c.total.works++
+	}
+}
+
+// mutateProjector damages a projector as mutate does, but for the vocabulary, which it has not.
+func mutateProjector(data []byte, seed uint64) ([]byte, string) {
+	m := mutator{rand: rand.New(rand.NewPCG(seed, 78)), data: bytes.Clone(data)}
+	h, err := gguf.Read(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return data, err.Error()
+	}
+	m.header = h
+	kinds := []func(){m.truncate, m.flipHeader, m.flipData, m.flipAnywhere, m.setAbsurd, m.dropKey, m.editTensor, m.fillData, m.splice}
+	kinds[seed%uint64(len(kinds))]()
+	return m.data, m.did
+}

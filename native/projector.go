@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+
+package native
+
+// #include "penstock.h"
+// extern _Bool penstockProgress(float progress, uintptr_t user);
+import "C"
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/cgo"
+	"sync"
+	"unsafe"
+)
+
+// Projector is the encoder of pictures, of sounds or of both that belongs to a model: it makes embeddings of them, which the model reads
+// in place of tokens. Its methods may run concurrently; encodes wait for one another.
+type Projector struct {
+	object
+	info     ProjectorInfo
+	encoding sync.Mutex
+}
+
+// ProjectorOptions say how a projector is loaded and computes. The zero value computes on the CPU, with as many threads as there are cores.
+type ProjectorOptions struct {
+	Device         string // name of one of Devices that computes; "": the CPU
+	Threads        int    // of the CPU; 0: physical cores
+	FlashAttention string // auto, on, off; "" is auto
+	ImageMinTokens int    // of a picture, where the projector leaves a choice; 0: as its file says
+	ImageMaxTokens int
+}
+
+// ProjectorInfo is what a projector can do.
+type ProjectorInfo struct {
+	Vision     bool // it sees pictures
+	Audio      bool // it hears sounds
+	SampleRate int  // of sounds, in Hz; 0 without Audio
+	Width      int  // numbers of an embedding
+	// Whole is how many embeddings a pass must have room for: those of the largest piece that is computed in one pass. 0: passes may be smaller.
+	Whole int
+}
+
+// The bounds of pictures, beyond which llama.cpp's 32-bit arithmetic wraps, or a side is scaled to nothing. Both sides make at most 2^26
+// pixels; a sound has as many samples at most.
+const (
+	MaxPictureSide   = C.PS_MEDIA_SIDE   // pixels
+	MaxPictureAspect = C.PS_MEDIA_ASPECT // of the longer side to the shorter one
+)
+
+// OpenProjector loads the projector file at path for m, which may be closed before it.
+//
+// libmtmd aborts the process on some damaged files: check an unknown file first, as package host/model does.
+//
+// # Errors
+//   - ErrNotFound, ErrNotGGUF, ErrBadModel and ErrTooLarge are about the file, as with LoadModel.
+//   - ErrUnsupported: it belongs to another model, or is of a kind that llama.cpp does not know.
+//   - ErrInvalid is about the options.
+func OpenProjector(m *Model, path string, o ProjectorOptions) (*Projector, error) {
+	if err := checkFile(path); err != nil {
+		return nil, err
+	}
+	p, err := openProjector(m, path, o)
+	if errors.Is(err, ErrNoMemory) {
+		err = fmt.Errorf("%w: %w", ErrTooLarge, err)
+	} else if errors.Is(err, ErrFailed) {
+		err = fmt.Errorf("%w: %w", ErrBadModel, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load projector %s: %w", path, err)
+	}
+	if err := p.measure(); err != nil {
+		_ = p.Close()
+		return nil, fmt.Errorf("load projector %s: %w", path, err)
+	}
+	return p, nil
+}
+
+func openProjector(m *Model, path string, o ProjectorOptions) (*Projector, error) {
+	flash, err := choose("flash attention", o.FlashAttention, "auto", flashAttention)
+	if err != nil {
+		return nil, err
+	}
+	const most = 1 << 20 // what does not fit 32 bits is refused as what is too large
+	params := C.ps_projector_params{
+		threads: C.int32_t(min(o.Threads, most)), flash_attention: flash,
+		least: C.int32_t(max(-1, min(o.ImageMinTokens, most))), most: C.int32_t(max(-1, min(o.ImageMaxTokens, most))),
+	}
+	if o.Threads == 0 {
+		params.threads = C.int32_t(min(PhysicalCores(), most))
+	}
+	if err := m.enter(); err != nil {
+		return nil, fmt.Errorf("model %w", err)
+	}
+	defer m.leave()
+	cpath, device := C.CString(path), C.CString(o.Device)
+	defer freeString(cpath)
+	defer freeString(device)
+	params.device = device
+	var e C.ps_error
+	var c *C.ps_projector
+	var info C.ps_projector_info
+	if err := failure(C.ps_projector_open(m.c(), cpath, &params, &c, &info, &e), &e); err != nil {
+		return nil, err
+	}
+	p := &Projector{info: ProjectorInfo{
+		Vision: bool(info.vision), Audio: bool(info.audio), SampleRate: int(info.sample_rate), Width: int(info.width),
+	}}
+	p.own(unsafe.Pointer(c), m, func() { C.ps_projector_free(c) })
+	return p, nil
+}
+
+// measure finds the largest piece that is computed whole. Pictures are only counted, of many shapes, since how many embeddings one has
+// depends on how its sides are rounded.
+func (p *Projector) measure() error {
+	const long, step = 4096, 24
+	if p.info.Vision {
+		for short := long; short > long/MaxPictureAspect; short -= step {
+			for _, shape := range [][2]int{{long, short}, {short, long}} {
+				m, err := p.Picture(shape[0], shape[1], nil)
+				if err != nil {
+					return err
+				}
+				if err := p.note(m); err != nil {
+					return err
+				}
+			}
+			if p.info.Whole == 0 {
+				break // it is a matter of the projector, not of the shape
+			}
+		}
+	}
+	if p.info.Audio {
+		m, err := p.Sound(make([]float32, p.info.SampleRate))
+		if err != nil {
+			return err
+		}
+		return p.note(m)
+	}
+	return nil
+}
+
+// note takes the largest of the pieces that are computed whole, and closes the media.
+func (p *Projector) note(m *Media) error {
+	for _, piece := range m.pieces {
+		if piece.Whole {
+			p.info.Whole = max(p.info.Whole, piece.Embeddings)
+		}
+	}
+	return m.Close()
+}
+
+// Info describes the projector. It can be asked after Close too.
+func (p *Projector) Info() ProjectorInfo { return p.info }
+
+// Encode computes the embeddings of a piece of m that has no tokens: Piece.Embeddings rows of ProjectorInfo.Width numbers. It stops within
+// a layer of the encoder after ctx is done. What it computes with stays as it was, whether it stops or not.
+//
+// # Errors
+//   - ErrCancelled, with the cause of ctx.
+//   - ErrInvalid: there is no such piece, or m was only counted.
+//   - ErrFailed: the encoder gave what is not a number.
+func (p *Projector) Encode(ctx context.Context, m *Media, piece int) ([]float32, error) {
+	if piece < 0 || piece >= len(m.pieces) || m.pieces[piece].Tokens != nil {
+		return nil, fmt.Errorf("encode: %w: piece %d of %d has no embeddings", ErrInvalid, piece, len(m.pieces))
+	}
+	if err := m.enter(); err != nil {
+		return nil, fmt.Errorf("encode: media %w", err)
+	}
+	defer m.leave()
+	if err := p.enter(); err != nil {
+		return nil, fmt.Errorf("encode: %w", err)
+	}
+	defer p.leave()
+	p.encoding.Lock()
+	defer p.encoding.Unlock()
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("encode: %w: %w", ErrCancelled, context.Cause(ctx))
+	}
+	user := cgo.NewHandle(progress{ctx: ctx})
+	defer user.Delete()
+	out := make([]float32, m.pieces[piece].Embeddings*p.info.Width)
+	var e C.ps_error
+	code := C.ps_projector_encode(p.c(), m.c(), C.size_t(piece), C.ps_progress_fn(C.penstockProgress), C.uintptr_t(user),
+		(*C.float)(unsafe.Pointer(unsafe.SliceData(out))), C.size_t(len(out)), &e)
+	err := failure(code, &e)
+	if errors.Is(err, ErrCancelled) {
+		err = fmt.Errorf("%w: %w", err, context.Cause(ctx))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("encode: %w", err)
+	}
+	return out, nil
+}
+
+func (p *Projector) c() *C.ps_projector { return (*C.ps_projector)(p.h.c) }

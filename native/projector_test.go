@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+
+package native
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/penstock/penstock/native/gguf/synth"
+)
+
+// What llama.cpp would abort on is refused, and nothing else: the smallest and the longest pictures and sounds are encoded.
+func TestProjector_Bounds(t *testing.T) {
+	for _, pair := range synth.MediaPairs {
+		t.Run(pair.Projector, func(t *testing.T) {
+			m := openMedia(t, pair, ContextOptions{})
+			p := m.projector
+			for _, size := range [][2]int{{0, 1}, {1, -1}, {101, 1}, {1, 101}, {MaxPictureSide + 1, 200}, {MaxPictureSide, MaxPictureSide}} {
+				if err := second(p.Picture(size[0], size[1], nil)); err == nil {
+					t.Errorf("a picture of %v was taken", size)
+				}
+			}
+			if err := second(p.Picture(2, 2, make([]byte, 11))); !errors.Is(err, ErrInvalid) {
+				t.Error(err)
+			}
+			for _, samples := range [][]float32{nil, {float32(math.NaN())}, {0, float32(math.Inf(1))}, make([]float32, 1<<26+1)} {
+				if err := second(p.Sound(samples)); err == nil {
+					t.Errorf("a sound of %d samples was taken", len(samples))
+				}
+			}
+			if !pair.Sees() || !pair.Hears() {
+				if picture, sound := second(p.Picture(2, 2, nil)), second(p.Sound(make([]float32, 9))); !errors.Is(errors.Join(picture, sound), ErrUnsupported) {
+					t.Error(picture, sound)
+				}
+			}
+			if pair.Sees() {
+				for _, size := range [][2]int{{1, 1}, {100, 1}, {1, 100}, {1, 2}, {1600, 16}, {1200, 1199}} {
+					m.picture(t, size[0], size[1], 1)
+				}
+			}
+			if pair.Hears() {
+				for _, n := range []int{1, 400, 30*16000 + 1} {
+					media, err := p.Sound(make([]float32, n))
+					if err != nil {
+						t.Fatal(err)
+					}
+					m.encode(t, media)
+				}
+			}
+		})
+	}
+}
+
+func TestContext_DecodeEmbeddings_ChecksItsInput(t *testing.T) {
+	gemma := openMedia(t, synth.MediaPairs[0], ContextOptions{UBatch: 3, Batch: 3})
+	e := gemma.picture(t, 100, 80, 1)
+	at := slices.IndexFunc(e.pieces, func(p Piece) bool { return p.Whole })
+	if err := gemma.context.DecodeEmbeddings(&EmbeddingBatch{Piece: e.pieces[at], Values: e.values[at], To: e.pieces[at].Embeddings}); !errors.Is(err, ErrInvalid) {
+		t.Errorf("more than a pass has room for: %v", err)
+	}
+	qwen := openMedia(t, synth.MediaPairs[3], ContextOptions{Cells: 512})
+	e = qwen.picture(t, 100, 80, 1)
+	at = slices.IndexFunc(e.pieces, func(p Piece) bool { return p.Columns > 0 })
+	good := EmbeddingBatch{Piece: e.pieces[at], Values: e.values[at], To: e.pieces[at].Embeddings}
+	for name, change := range map[string]func(*EmbeddingBatch){
+		"nothing":          func(b *EmbeddingBatch) { b.To = 0 },
+		"beyond the piece": func(b *EmbeddingBatch) { b.To++ },
+		"before it":        func(b *EmbeddingBatch) { b.From = -1 },
+		"too few numbers":  func(b *EmbeddingBatch) { b.Values = b.Values[1:] },
+		"a sequence":       func(b *EmbeddingBatch) { b.Sequence = 7 },
+		"a position":       func(b *EmbeddingBatch) { b.Position = -1 },
+		"the last one":     func(b *EmbeddingBatch) { b.Position = 1 << 30 },
+		"columns":          func(b *EmbeddingBatch) { b.Piece.Columns = 5 },
+		"part of a whole":  func(b *EmbeddingBatch) { b.Piece.Whole, b.To = true, 2 },
+		"no number":        func(b *EmbeddingBatch) { b.Values = slices.Clone(b.Values); b.Values[3] = float32(math.NaN()) },
+	} {
+		b := good
+		if change(&b); !errors.Is(qwen.context.DecodeEmbeddings(&b), ErrInvalid) {
+			t.Errorf("%s was accepted", name)
+		}
+	}
+	if err := qwen.context.DecodeEmbeddings(&good); err != nil {
+		t.Error(err)
+	}
+	closing(t, qwen.context)
+	if err := qwen.context.DecodeEmbeddings(&good); !errors.Is(err, ErrClosed) {
+		t.Error(err)
+	}
+}
+
+func TestOpenProjector_OfAnotherModel(t *testing.T) {
+	m := openMedia(t, synth.MediaPairs[0], ContextOptions{})
+	other := loadBuiltIn(t, ModelOptions{})
+	if err := second(OpenProjector(other, m.path, ProjectorOptions{})); !errors.Is(err, ErrUnsupported) {
+		t.Error(err)
+	}
+	if err := second(OpenProjector(m.model, builtIn, ProjectorOptions{})); !errors.Is(err, ErrBadModel) {
+		t.Error(err)
+	}
+	for name, o := range map[string]ProjectorOptions{
+		"threads": {Threads: -1}, "bounds": {ImageMinTokens: 9, ImageMaxTokens: 3}, "a device": {Device: "none such"}, "attention": {FlashAttention: "maybe"},
+	} {
+		if err := second(OpenProjector(m.model, m.path, o)); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The bounds of embeddings count where the projector leaves a choice.
+func TestOpenProjector_ImageTokens(t *testing.T) {
+	m := openMedia(t, synth.MediaPairs[3], ContextOptions{})
+	few := openProjectorFile(t, m.model, m.path, ProjectorOptions{ImageMinTokens: 4, ImageMaxTokens: 16})
+	for _, p := range []*Projector{m.projector, few} {
+		media, err := p.Picture(1000, 1000, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, piece := range media.Pieces() {
+			n = max(n, piece.Embeddings)
+		}
+		if (p == few) != (n <= 16) {
+			t.Errorf("%d embeddings", n)
+		}
+		closing(t, media)
+	}
+}
+
+// Pictures are divided while others are encoded, and while the model computes.
+func TestProjector_UsedConcurrently(t *testing.T) {
+	m := openMedia(t, synth.MediaPairs[5], ContextOptions{})
+	wanted := map[int]encoded{1: m.picture(t, 100, 80, 1), 2: m.picture(t, 100, 80, 2)}
+	text := m.answer(t, 0, before, wanted[1], after)
+	var wait sync.WaitGroup
+	for i := range 4 {
+		wait.Go(func() {
+			seed := 1 + i%2
+			for range 5 {
+				if got := m.picture(t, 100, 80, seed); !slices.EqualFunc(got.values, wanted[seed].values, slices.Equal) {
+					t.Error("beside others, a picture has other embeddings")
+				}
+			}
+		})
+	}
+	for range 5 {
+		if got := m.answer(t, 0, before, wanted[1], after); got != text {
+			t.Errorf("beside encodes: %q instead of %q", got, text)
+		}
+	}
+	wait.Wait()
+}
+
+func TestProjector_Lifetime(t *testing.T) {
+	live := LiveObjects()
+	t.Run("pair", func(t *testing.T) {
+		m := openMedia(t, synth.MediaPairs[2], ContextOptions{})
+		media := m.media(t)
+		closing(t, m.model) // before what was built on it
+		if err := second(m.projector.Encode(t.Context(), media, 0)); err != nil {
+			t.Error(err)
+		}
+		closing(t, media)
+		if err := second(m.projector.Encode(t.Context(), media, 0)); !errors.Is(err, ErrClosed) {
+			t.Error(err)
+		}
+		closing(t, m.projector)
+		if err := second(m.projector.Picture(1, 1, nil)); !errors.Is(err, ErrClosed) {
+			t.Error(err)
+		}
+	})
+	if now := LiveObjects(); now != live {
+		t.Errorf("%+v, then %+v", live, now)
+	}
+}
