@@ -133,6 +133,9 @@ func callingF(parallel bool, schema string) chat.Conversation {
 		Tools: []chat.Tool{tool(schema), {Name: "g", JSON: json.RawMessage(`{"type":"function","function":{"name":"g","description":"","parameters":{"type":"object","properties":{},"required":[]}}}`)}}}
 }
 
+// unrendered is the template that llama.cpp cannot render with tools: it calls what a function of Jinja does not have.
+const unrendered = "CohereForAI-c4ai-command-r-plus-tool_use"
+
 // Whatever a template's grammar allows, llama.cpp's parser reads as calls whose arguments fit their schema, and only one of them where one
 // may come.
 func TestEngine_Render_WhatIsAllowedFits(t *testing.T) {
@@ -145,7 +148,10 @@ func TestEngine_Render_WhatIsAllowedFits(t *testing.T) {
 				p, err = e.Render(t.Context(), callingF(parallel, strings.Replace(callSchema, either, "", 1)))
 			}
 			if err != nil {
-				t.Skip(err)
+				if name != unrendered {
+					t.Fatal(err)
+				}
+				return
 			}
 			if p.Rules == nil {
 				return // it knows no tools

@@ -44,25 +44,18 @@ func (g *Grammar) Completes(s State, v *Vocabulary, tokens int) (bool, error) {
 }
 
 // Ended reports whether the text may end and nothing may follow.
-func (g *Grammar) Ended(s State) bool {
-	n, w := s.node, work{left: maxWork}
-	if n == nil || !n.complete || n.takesToken() {
-		return false
-	}
-	for b := range 256 {
-		if to, err := g.step(n, byte(b), &w); err != nil || to != dead {
-			return false
-		}
-	}
-	return true
-}
+func (g *Grammar) Ended(s State) bool { return g.endsWithin(s, 0) }
 
 // mostSpace bounds the states that are looked at behind a text's end: white space that indents once
 // more has fifty.
 const mostSpace = 128
 
 // Over reports whether the text may end and nothing but white space may follow.
-func (g *Grammar) Over(s State) bool {
+func (g *Grammar) Over(s State) bool { return g.endsWithin(s, mostSpace) }
+
+// endsWithin reports whether the text may end, and nothing may follow but white space that leads to
+// fewer states than most.
+func (g *Grammar) endsWithin(s State, most int) bool {
 	if s.node == nil || !s.node.complete {
 		return false
 	}
@@ -76,12 +69,12 @@ func (g *Grammar) Over(s State) bool {
 		for b := 255; b >= 0; b-- {
 			to, err := g.step(n, byte(b), &w)
 			switch {
-			case err == nil && (to == dead || seen[to]):
-			case err == nil && bytes.IndexByte([]byte(" \t\r\n"), byte(b)) >= 0 && len(seen) < mostSpace:
+			case err == nil && to == dead:
+			case err != nil || bytes.IndexByte([]byte(" \t\r\n"), byte(b)) < 0 || len(seen) >= most:
+				return false
+			case !seen[to]:
 				seen[to] = true
 				open = append(open, to)
-			default:
-				return false
 			}
 		}
 	}

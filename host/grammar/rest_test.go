@@ -185,6 +185,26 @@ func TestGrammar_Completes_WithAsManyAsRest(t *testing.T) {
 	}
 }
 
+// What leads back to where one is follows as well.
+func TestGrammar_Over_Repeats(t *testing.T) {
+	for pattern, c := range map[string]struct {
+		text        string
+		ended, over bool
+	}{"a*": {"aaa", false, false}, "[ \n]*": {" ", false, true}, "( a?)*": {" a a", false, false}, "": {"", true, true}} {
+		b := NewBuilder()
+		root := b.Rule()
+		b.Define(root, b.Seq(re(b, "x"), re(b, pattern)))
+		g, err := b.Build(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, _, _ := g.Advance(g.Start(), []byte("x"+c.text))
+		if g.Ended(s) != c.ended || g.Over(s) != c.over {
+			t.Errorf("%q after %q: ended %v, over %v", pattern, c.text, g.Ended(s), g.Over(s))
+		}
+	}
+}
+
 // A grammar ends where the text is complete and nothing may follow.
 // A text is over where nothing but white space may follow, however far one looks.
 func TestGrammar_Over(t *testing.T) {

@@ -91,7 +91,7 @@ func readLines(t *testing.T, path string) []string {
 func TestParse_ServerGrammars(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "..", "..", "build", "llama.cpp", "source-*", "grammars", "*.gbnf"))
 	if err != nil || len(files) == 0 {
-		t.Skip("llama.cpp's source is not there")
+		t.Fatalf("llama.cpp's source is not there (%v): run `make llama` first", err)
 	}
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".gbnf")
