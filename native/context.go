@@ -7,7 +7,10 @@ import "C"
 
 import (
 	"fmt"
+	"time"
 	"unsafe"
+
+	"github.com/penstock/penstock/native/governor"
 )
 
 // Output is what the passes of a context give.
@@ -44,6 +47,7 @@ type Context struct {
 	rows     int
 	err      C.ps_error
 	adapters *keptAdapters
+	governor *governor.Governor
 }
 
 // NewContext makes a context on m, which may be closed before it. The system promises more memory than there is, and kills the process
@@ -67,7 +71,7 @@ func NewContext(m *Model, o ContextOptions) (*Context, error) {
 
 	adapters := &keptAdapters{}
 	ctx := &Context{
-		model: m, output: o.Output, adapters: adapters,
+		model: m, output: o.Output, adapters: adapters, governor: governor.New(int(max(params.threads, params.threads_batch))),
 		limits: Limits{
 			Cells: int(l.cells), Positions: int(l.positions), Batch: int(l.batch), UBatch: int(l.ubatch),
 			Sequences: int(l.sequences), Rows: int(l.rows), Snapshots: int(l.snapshots), Trained: int(l.trained), Memory: bool(l.memory),
@@ -97,6 +101,8 @@ func (c *Context) Decode(b *Batch) error {
 	if err := c.finishCopyFor(b); err != nil {
 		return fmt.Errorf("decode: %w", err)
 	}
+	C.ps_context_use_threads(c.c(), C.int32_t(c.governor.Threads(len(b.Tokens))))
+	begun := time.Now()
 	code := C.ps_decode(c.c(), C.size_t(len(b.Tokens)),
 		(*C.int32_t)(unsafe.Pointer(unsafe.SliceData(b.Tokens))),
 		(*C.int32_t)(unsafe.Pointer(unsafe.SliceData(b.Positions))),
@@ -106,6 +112,7 @@ func (c *Context) Decode(b *Batch) error {
 	if code != C.PS_OK {
 		return fmt.Errorf("decode: %w", failure(code, &c.err))
 	}
+	c.governor.Observe(time.Since(begun), time.Duration(C.ps_context_stalled(c.c())))
 	for _, wanted := range b.Outputs {
 		if wanted && c.output != Scores {
 			c.rows++
