@@ -6,7 +6,8 @@
 // and a pass has hundreds of operations. With another program on one of two cores, two threads are slower than one. How many are best
 // depends on what else runs, on the model and on the kernel's scheduler, so the governor tries: it has passes computed with fewer threads
 // and with as many as before in turns, and keeps what was faster. It only does so when threads were seen to wait for one that has no
-// processor, which does not happen on a quiet machine, and it goes back the same way.
+// processor, which does not happen on a quiet machine. It goes back the same way once a core was idle: beside busy programs, a single pass by
+// one thread too many can take a second.
 package governor
 
 import "time"
@@ -23,12 +24,15 @@ type Governor struct {
 	fewer    side // towards fewer threads
 	more     side // towards more
 	attempts int  // trials so far, which take turns in how far they go
+
+	idle func() float64 // cores that were idle since the last call; negative: unknown
 }
 
 // side is one direction to try.
 type side struct {
-	due  time.Duration // on the governor's clock
-	wait time.Duration // until the next trial, if that fails, too
+	due  time.Duration // of the next trial, on the governor's clock
+	wait time.Duration // until the one after it, if that fails, too
+	last time.Duration // the end of the last trial
 }
 
 // How the governor tries.
@@ -37,6 +41,8 @@ const (
 	stallShare = 0.05                  // of the time of all threads, from which on they do
 	soon       = 250 * time.Millisecond
 	seldom     = 4 * time.Second
+	anyway     = 30 * time.Second      // after which more threads are tried though no core is idle: others may have a lower priority
+	idleCore   = 0.5                   // cores that are idle on average, if a thread may have one
 	enough     = 40 * time.Millisecond // of each count, to compare them
 	pairs      = 3                     // at least
 	better     = 0.93                  // of the time it takes now, from which on another count is taken
@@ -54,7 +60,7 @@ type trial struct {
 
 // New makes a governor of a context that has so many threads.
 func New(most int) *Governor {
-	return &Governor{most: most, now: most, fewer: side{wait: soon}, more: side{wait: soon}}
+	return &Governor{most: most, now: most, fewer: side{wait: soon}, more: side{wait: soon}, idle: idleCores()}
 }
 
 // Threads is how many should compute a pass over so many tokens.
@@ -84,6 +90,10 @@ func (g *Governor) Observe(took, stalled time.Duration) {
 	case stalls && g.now > 1 && g.clock >= g.fewer.due:
 		g.begin(g.down())
 	case g.now < g.most && g.clock >= g.more.due:
+		if free := g.idle(); free >= 0 && free < idleCore && g.clock < g.more.last+anyway {
+			g.more.due = g.clock + soon
+			return
+		}
 		g.begin(g.up())
 	}
 }
@@ -131,10 +141,13 @@ func (g *Governor) end(won bool) {
 	if won {
 		g.now = g.trial.threads
 		this.wait, back.wait = soon, 2*soon
-		back.due = g.clock + back.wait
+		back.due, back.last = g.clock+back.wait, g.clock
 	} else {
 		this.wait = min(2*this.wait, seldom)
 	}
-	this.due = g.clock + this.wait
+	if g.now < g.most {
+		g.idle() // from now on
+	}
+	this.due, this.last = g.clock+this.wait, g.clock
 	g.trial, g.taken, g.stalled = nil, 0, 0
 }

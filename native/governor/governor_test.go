@@ -5,6 +5,7 @@ package governor
 import (
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 	"time"
 
@@ -30,6 +31,13 @@ func (m *machine) compute(threads int) (took, stalled time.Duration) {
 	return took, stalled
 }
 
+// governor is one of a context with a thread for each core.
+func (m *machine) governor() *Governor {
+	g := New(m.cores)
+	g.idle = func() float64 { return float64(max(0, m.cores-m.others-g.now)) }
+	return g
+}
+
 // speed is how long passes take on average, once the governor knows the machine; threads are those of the last one.
 func speed(g *Governor, m *machine, tokens ...int) (took time.Duration, threads map[int]int) {
 	for i := range 600 {
@@ -49,8 +57,8 @@ func speed(g *Governor, m *machine, tokens ...int) (took time.Duration, threads 
 
 // TestGovernor_Quiet_AllThreads wants no trial where nobody else computes.
 func TestGovernor_Quiet_AllThreads(t *testing.T) {
-	g := New(8)
-	if _, threads := speed(g, &machine{cores: 8, random: steadytest.Rand(t)}, 1, 5); len(threads) != 1 || threads[8] == 0 {
+	m := &machine{cores: 8, random: steadytest.Rand(t)}
+	if _, threads := speed(m.governor(), m, 1, 5); len(threads) != 1 || threads[8] == 0 {
 		t.Errorf("passes by threads: %v", threads)
 	}
 }
@@ -71,7 +79,7 @@ func TestGovernor_Busy_FewerThreads(t *testing.T) {
 				}
 				best = min(best, sum)
 			}
-			if took, threads := speed(New(c.cores), m, tokens...); took > best*3/2 {
+			if took, threads := speed(m.governor(), m, tokens...); took > best*3/2 {
 				t.Errorf("%d programs on %d cores: %v a pass, the best is %v; passes by threads: %v", c.others, c.cores, took, best, threads)
 			}
 		}
@@ -80,12 +88,36 @@ func TestGovernor_Busy_FewerThreads(t *testing.T) {
 
 // TestGovernor_QuietAgain_AllThreads wants all threads back when the other programs have ended.
 func TestGovernor_QuietAgain_AllThreads(t *testing.T) {
-	g, m := New(2), &machine{cores: 2, others: 2, random: steadytest.Rand(t)}
-	if _, threads := speed(g, m, 1); threads[1] < threads[2] {
+	m := &machine{cores: 2, others: 2, random: steadytest.Rand(t)}
+	g := m.governor()
+	if _, threads := speed(g, m, 1); threads[2] > 8 { // a trial now and then
 		t.Errorf("busy: %v", threads)
 	}
 	m.others = 0
 	if _, threads := speed(g, m, 1); threads[1] > 0 {
 		t.Errorf("quiet again: %v", threads)
+	}
+}
+
+// TestIdleCores_AreThisProcesss wants no more idle cores than this process may use.
+func TestIdleCores_AreThisProcesss(t *testing.T) {
+	idle := idleCores()
+	before := idle()
+	time.Sleep(50 * time.Millisecond)
+	if n := idle(); before > 0 || n > float64(runtime.NumCPU()) {
+		t.Errorf("%v cores are idle at first, then %v of %d", before, n, runtime.NumCPU())
+	}
+}
+
+// TestIdleTicks wants the lines of single processors, idle and waiting for disks, of those that are wanted.
+func TestIdleTicks(t *testing.T) {
+	const stat = "cpu  9 9 9 900 90 9 9\ncpu0 1 2 3 100 20 3 4\ncpu1 1 2 3 50 0 3 4\ncpu12 1 1 1 7 7 7 7\nintr 5 6\n"
+	if got := idleTicks(stat, func(cpu int) bool { return cpu != 1 }); got != 100+20+7+7 {
+		t.Errorf("%d ticks, want 134", got)
+	}
+	for _, broken := range []string{"", "cpu0 1 2 3\n", "cpux 1 2 3 4 5\n", "cpu0 1 2 3 x y\n"} {
+		if got := idleTicks(broken, func(int) bool { return true }); got != -1 {
+			t.Errorf("%q: %d ticks", broken, got)
+		}
 	}
 }
