@@ -112,11 +112,14 @@ func TestIdleCores_AreThisProcesss(t *testing.T) {
 // TestIdleTicks wants the lines of single processors, idle and waiting for disks, of those that are wanted.
 func TestIdleTicks(t *testing.T) {
 	const stat = "cpu  9 9 9 900 90 9 9\ncpu0 1 2 3 100 20 3 4\ncpu1 1 2 3 50 0 3 4\ncpu12 1 1 1 7 7 7 7\nintr 5 6\n"
-	if got := idleTicks(stat, func(cpu int) bool { return cpu != 1 }); got != 100+20+7+7 {
+	if got := idleTicks(stat, false, func(cpu int) bool { return cpu != 1 }); got != 100+20+7+7 {
 		t.Errorf("%d ticks, want 134", got)
 	}
+	if got := idleTicks(stat, true, func(cpu int) bool { return cpu == 1 }); got != 50+2 {
+		t.Errorf("%d ticks with those of a low priority, want 52", got)
+	}
 	for _, broken := range []string{"", "cpu0 1 2 3\n", "cpux 1 2 3 4 5\n", "cpu0 1 2 3 x y\n"} {
-		if got := idleTicks(broken, func(int) bool { return true }); got != -1 {
+		if got := idleTicks(broken, false, func(int) bool { return true }); got != -1 {
 			t.Errorf("%q: %d ticks", broken, got)
 		}
 	}

@@ -8,7 +8,8 @@ import (
 )
 
 // idleTicks is how long the wanted processors have been idle since the system started, in ticks, by the text of /proc/stat; -1: it does not say.
-func idleTicks(stat string, wanted func(cpu int) bool) int64 {
+// If niceToo is set, the time of programs with a low priority counts: a thread with the usual one takes it from them.
+func idleTicks(stat string, niceToo bool, wanted func(cpu int) bool) int64 {
 	sum, known := int64(0), false
 	for line := range strings.Lines(stat) {
 		fields := strings.Fields(line)
@@ -19,7 +20,11 @@ func idleTicks(stat string, wanted func(cpu int) bool) int64 {
 		if err != nil || !wanted(cpu) {
 			continue
 		}
-		for _, field := range fields[4:6] { // idle, and idle but for a disk
+		free := fields[4:6:6] // idle, and idle but for a disk
+		if niceToo {
+			free = append(free, fields[2])
+		}
+		for _, field := range free {
 			n, err := strconv.ParseInt(field, 10, 64)
 			if err != nil {
 				return -1

@@ -23,7 +23,9 @@ func idleCores() func() float64 {
 		if err != nil || unix.SchedGetaffinity(0, &allowed) != nil {
 			return -1
 		}
-		now, before := idleTicks(string(stat), allowed.IsSet), ticks
+		priority, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
+		ordinary := err == nil && priority >= 20 // the system call gives 20 less the nice value
+		now, before := idleTicks(string(stat), ordinary, allowed.IsSet), ticks
 		since := time.Since(at).Seconds()
 		ticks, at = now, time.Now()
 		if now < 0 || before < 0 || since <= 0 {
