@@ -87,6 +87,10 @@ func (c *Context) Limits() Limits { return c.limits }
 // Model is the model the context was made on.
 func (c *Context) Model() *Model { return c.model }
 
+// Threads is how many threads compute at present: fewer than there are while other programs take the processors. It may be called from any
+// goroutine.
+func (c *Context) Threads() int { return c.governor.Now() }
+
 // Decode runs one forward pass over b and waits for it. ErrNoCells and ErrInvalid mean that it had no effect; after any other error the
 // KV cache holds an unknown part of the batch.
 func (c *Context) Decode(b *Batch) error {

@@ -70,8 +70,8 @@ func (m *Metrics) histograms(name, help string, buckets []float64, label string)
 		[]string{label})
 }
 
-// Watch adds the gauges, which are read from stats whenever metrics are asked for. It is called once.
-func (m *Metrics) Watch(stats func() scheduler.Stats) {
+// Watch adds the gauges, which are read whenever metrics are asked for: from stats, and the threads that compute. It is called once.
+func (m *Metrics) Watch(stats func() scheduler.Stats, threads func() int) {
 	m.llama.stats = stats
 	for name, g := range map[string]struct {
 		help  string
@@ -84,6 +84,9 @@ func (m *Metrics) Watch(stats func() scheduler.Stats) {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "penstock_" + name, Help: g.help, ConstLabels: m.labels},
 			func() float64 { return g.value(stats()) }))
 	}
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "penstock_threads", ConstLabels: m.labels,
+		Help: "Threads that compute forward passes; fewer while other programs take the processors."},
+		func() float64 { return float64(threads()) }))
 }
 
 // Tick implements scheduler.Observer.

@@ -10,11 +10,15 @@
 // one thread too many can take a second.
 package governor
 
-import "time"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // Governor is for one context. Its methods are called in turn: Threads before a pass, Observe after it.
 type Governor struct {
-	most, now int // threads
+	most, now int          // threads
+	told      atomic.Int64 // now, for other goroutines
 
 	tokens         int           // of the pass that runs
 	stalled, taken time.Duration // of the last passes: by all threads together, and by the clock
@@ -60,8 +64,13 @@ type trial struct {
 
 // New makes a governor of a context that has so many threads.
 func New(most int) *Governor {
-	return &Governor{most: most, now: most, fewer: side{wait: soon}, more: side{wait: soon}, idle: idleCores()}
+	g := &Governor{most: most, now: most, fewer: side{wait: soon}, more: side{wait: soon}, idle: idleCores()}
+	g.told.Store(int64(most))
+	return g
 }
+
+// Now is how many threads compute but for trials. It may be called from any goroutine.
+func (g *Governor) Now() int { return int(g.told.Load()) }
 
 // Threads is how many should compute a pass over so many tokens.
 func (g *Governor) Threads(tokens int) int {
@@ -140,6 +149,7 @@ func (g *Governor) end(won bool) {
 	}
 	if won {
 		g.now = g.trial.threads
+		g.told.Store(int64(g.now))
 		this.wait, back.wait = soon, 2*soon
 		back.due, back.last = g.clock+back.wait, g.clock
 	} else {
