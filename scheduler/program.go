@@ -47,7 +47,7 @@ func (s *Scheduler) newRun(j *job, r *Request, prompt []Token) error {
 		summarizer = program.Portable{}
 	}
 	j.run = program.New(p, program.Options{Prompt: slices.Clone(prompt), Vocabulary: s.limits.Vocabulary, Longest: longest - 1, Tokens: tokens,
-		Summarizer: summarizer, Wake: s.inbox.signal})
+		Traced: r.Trace > 0, Summarizer: summarizer, Wake: s.inbox.signal})
 	j.branches = make([]*branch, p.Branches)
 	for i := range j.branches {
 		j.branches[i] = &branch{job: j, slot: -1, outputRow: -1}

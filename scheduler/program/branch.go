@@ -18,6 +18,7 @@ type Branch struct {
 	known  int       // so many of the first tokens are as the tick knows them
 	row    *Row      // after the last token; nil: it is to be waited for
 	closed bool
+	told   told
 }
 
 // What a score is that is no log-probability: not asked for, or yet to be computed.
@@ -42,6 +43,7 @@ func (r *Run) Open(tokens []Token) (*Branch, error) {
 		b.Close()
 		return nil, err
 	}
+	r.tree.opened(b)
 	return b, nil
 }
 
@@ -69,6 +71,7 @@ func (b *Branch) Fork() (*Branch, error) {
 		return nil, err
 	}
 	f.tokens, f.scores, f.row = slices.Clone(b.tokens), slices.Clone(b.scores), b.row
+	b.run.tree.forked(f, b)
 	return f, nil
 }
 
@@ -77,6 +80,7 @@ var errClosed = fmt.Errorf("%w: the branch is closed", ErrMisuse)
 // Close ends a branch. Another may have its place at once.
 func (b *Branch) Close() {
 	if !b.closed {
+		b.run.tree.closing(b)
 		b.closed, b.row = true, nil
 		b.run.branches[b.place] = nil
 	}
@@ -107,6 +111,7 @@ func (b *Branch) Append(tokens []Token, scored bool) error {
 	if scored {
 		b.score(tokens)
 	}
+	r.tree.appended(b, tokens)
 	r.used += n
 	b.tokens, b.row = append(b.tokens, tokens...), nil
 	return nil
@@ -138,6 +143,7 @@ func (b *Branch) Cut(n int) error {
 	case n < 1 || n > len(b.tokens):
 		return fmt.Errorf("%w: a branch of %d tokens is cut to %d", ErrMisuse, len(b.tokens), n)
 	case n < len(b.tokens):
+		b.run.tree.cutting(b, n)
 		b.tokens, b.scores, b.known, b.row = b.tokens[:n], b.scores[:min(n, len(b.scores))], min(b.known, n), nil
 	}
 	return nil
@@ -205,6 +211,7 @@ func (b *Branch) Place() int { return b.place }
 // State is a branch as the tick keeps it between two waits.
 type State struct {
 	Number uint64 // of the branch; 0: there is none
+	Told   int    // its number where the run is traced, as TakeGrown tells; else 0
 	Tokens []Token
 	Row    *Row // after the last token; nil: there is none yet
 	Scores []float32
@@ -229,7 +236,7 @@ func (b *Branch) Update(s *State) (same int) {
 	if b.row != nil {
 		s.Row = b.row
 	}
-	b.known = len(b.tokens)
+	b.known, s.Told = len(b.tokens), b.told.path
 	return same
 }
 
