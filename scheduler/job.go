@@ -39,6 +39,7 @@ type job struct {
 	lent    []*program.Row // to the program or its branches, from the last pass
 	over    chan struct{}  // of a program: closed at the end
 	placed  bool           // of a program: a branch has had cells
+	tellAt  time.Time      // of a program: its branches are not told of before
 	started bool           // the Started event was sent
 	paused  bool
 	stalled bool // its reader does not keep up

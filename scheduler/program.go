@@ -47,7 +47,7 @@ func (s *Scheduler) newRun(j *job, r *Request, prompt []Token) error {
 		summarizer = program.Portable{}
 	}
 	j.run = program.New(p, program.Options{Prompt: slices.Clone(prompt), Vocabulary: s.limits.Vocabulary, Longest: longest - 1, Tokens: tokens,
-		Summarizer: summarizer, Masker: s.backend, Ends: func(t Token) bool { return ends(s.backend, r, t) }, Wake: s.inbox.signal})
+		Traced: r.Trace > 0, Summarizer: summarizer, Masker: s.backend, Ends: func(t Token) bool { return ends(s.backend, r, t) }, Wake: s.inbox.signal})
 	j.branches = make([]*branch, p.Branches)
 	for i := range j.branches {
 		j.branches[i] = &branch{job: j, slot: -1, outputRow: -1}
@@ -149,9 +149,7 @@ func (s *Scheduler) takeTurn(j *job) {
 	j.run.TakeTurn()
 	for i, b := range j.branches {
 		if of := j.run.Branch(i); b.state.Number != 0 && !of.Is(b.state.Number) {
-			if b.alone != nil && !b.busy() {
-				j.run.Refund(b.alone.left())
-			}
+			j.run.Charge(b.drawn())
 			s.stopAlone(b)
 			s.drop(b)
 			b.state, b.wanted, b.scoredTo = program.Kept{}, false, 0

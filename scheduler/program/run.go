@@ -27,7 +27,9 @@ type Run struct {
 	// The program's while it is at work, else the tick's.
 	branches []*Branch // by place; nil: free
 	opened   uint64    // branches so far
+	tree     *tree     // nil: the run is not traced
 	used     int       // tokens put into branches so far
+	reserved int       // tokens for branches that go on by themselves
 	waiting  []*Branch
 	anyOf    bool // one of them is enough
 	shown    []Shown
@@ -36,7 +38,8 @@ type Run struct {
 
 	// The tick's.
 	started, atWork bool
-	turn            bool // what it has done is not taken over yet
+	spent           struct{ tokens, branches int } // as of the last Collect
+	turn            bool                           // what it has done is not taken over yet
 	restUntil       time.Time
 	quota           worker.Quota
 	patience        worker.Patience
@@ -46,8 +49,9 @@ type Run struct {
 type Options struct {
 	Prompt     []Token
 	Vocabulary int
-	Longest    int // tokens that a branch has room for
-	Tokens     int // that the program may put into branches
+	Longest    int  // tokens that a branch has room for
+	Tokens     int  // that the program may put into branches
+	Traced     bool // TakeGrown tells of the branches
 	Summarizer Summarizer
 	Masker     chain.Masker
 	Ends       func(Token) bool // whether a token ends answers
@@ -62,8 +66,12 @@ type Shown struct {
 
 // New makes a run of a program, which Start begins.
 func New(p *Program, o Options) *Run {
-	return &Run{program: p, options: o, done: make(chan struct{}, 1), resume: make(chan struct{}, 1), over: make(chan struct{}),
+	r := &Run{program: p, options: o, done: make(chan struct{}, 1), resume: make(chan struct{}, 1), over: make(chan struct{}),
 		branches: make([]*Branch, p.Branches), quota: worker.NewQuota(time.Now())}
+	if o.Traced {
+		r.tree = &tree{prompt: o.Prompt}
+	}
+	return r
 }
 
 // Branches is how many the program may have at once.
@@ -103,6 +111,7 @@ func (r *Run) Wait(k int, anyOf bool, branches ...*Branch) (ready []*Branch, err
 		}
 	}
 	r.waiting, r.anyOf = branches, anyOf
+	r.tree.collect(r.branches, r.shown)
 	if !r.pause() {
 		return nil, ErrOver
 	}
@@ -201,6 +210,7 @@ func (r *Run) Main() {
 			b.closeSamplers() // the cells stay: a later request may go on from them
 		}
 	}
+	r.tree.collect(r.branches, r.shown)
 	r.rest()
 	if r.isOver() {
 		return // nobody asks
