@@ -45,6 +45,8 @@ func (b *branch) drawn() int {
 // stopAlone ends that a branch goes on by itself.
 func (s *Scheduler) stopAlone(b *branch) {
 	switch d := b.alone; {
+	case d == nil:
+		return
 	case d.worker != nil:
 		d.worker.Close()
 	default:
