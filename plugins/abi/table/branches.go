@@ -90,9 +90,9 @@ func branchImports() []Func {
 			Worked: "Guidance with the scale 1.5: the entries (b, 1.5) and (without, −0.5) make the logits 2 and 1 of a token 2 × 1.5 − 1 × 0.5 = 2.5.",
 		},
 		{
-			Name: "branch_grammar", Added: true, Params: []Value{branch, {Name: "grammar", Type: I32}}, Result: I32, Fuel: "2,000, and 256 × tokens of the branch after the grammar began; 16 × n_vocab with the first use of each row",
+			Name: "branch_grammar", Added: true, Params: []Value{branch, {Name: "grammar", Type: I32}}, Result: I32, Fuel: "2,000, and 16 × n_vocab; later 16 × n_vocab for each row that a wait brings, and 2,000 for each token that is appended",
 			Doc: "Has a branch follow a grammar of `grammar_open` from here on: from its beginning, whatever `grammar_accept` did to it. −1 in its place ends that. Candidates, logits, draws and runs have only tokens that it allows, an end token where it may end. " +
-				"A fork follows it from where the branch is; a cut goes back in it, and behind the place where it began it begins with the next token. Tokens that are appended must fit. 0, or −5 where the grammar has become too ambiguous to follow.",
+				"A fork follows it from where the branch is; a cut goes back in it, and behind the place where it began it begins with the next token. Tokens that are appended must fit. What the row after the branch has lost already stays lost. 0, or −4 where the host has no grammars for branches. Where the grammar becomes too ambiguous to follow, that is a fault.",
 			Worked: "After `root ::= \"ab\"` the candidates are tokens such as `a` and `ab`; when `a` was appended, the only one is `b`, and after it an end token.",
 		},
 		{
