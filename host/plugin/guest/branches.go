@@ -17,7 +17,9 @@ type branches struct {
 	open   map[uint32]*program.Branch // by handle
 	next   uint32                     // handle
 	waits  int
-	told   int // of how many candidates the last wait was told
+	chains []*program.Chain // by handle; empty: not even the request's own was wanted
+	reason string           // why the last call was refused
+	told   int              // of how many candidates the last wait was told
 	handle []uint32
 	list   []*program.Branch
 }
@@ -28,8 +30,14 @@ const (
 	mostCandidates = abi.LimitCandidates
 )
 
-// RunProgram calls penstock_run, whose branches are those of r. The error is a *plugin.Fault or a *plugin.Refusal.
+// RunProgram calls penstock_run, whose branches are those of r. The rows that it can hold at a time, one for each branch, count as memory of
+// plugins. The error is a *plugin.Fault or a *plugin.Refusal.
 func (i *Instance) RunProgram(r *program.Run) error {
+	rows := uint64(r.Branches()) * 4 * uint64(i.module.Host.Vocabulary.Size())
+	if !i.module.Host.budget.Take(rows) {
+		return i.Fail(Run, i.module.Host.budget.exceeded())
+	}
+	defer i.module.Host.budget.Give(rows)
 	i.branches = &branches{run: r, open: map[uint32]*program.Branch{}}
 	defer func() { i.branches = nil }()
 	answer, err := i.Call(Run, 0, 0)
@@ -80,6 +88,10 @@ func (i *Instance) answerFor(err error) uint64 {
 		return i32(abi.BranchContextFull)
 	case errors.Is(err, program.ErrBudget):
 		return i32(abi.BranchBudget)
+	case errors.Is(err, program.ErrNoToken):
+		return i32(abi.BranchNoToken)
+	case errors.Is(err, program.ErrRefused):
+		return i.refuse(abi.BranchRefused, err)
 	case errors.Is(err, program.ErrOver):
 		panic(Violationf(plugin.CauseCancelled, "the request is over"))
 	}
@@ -99,7 +111,7 @@ func (i *Instance) wait(k int, anyOf bool, list []*program.Branch) (ready []*pro
 	p := i.branches
 	lacked := 0
 	for _, b := range list {
-		if !b.Ready() {
+		if b.State() != program.Ready {
 			lacked++
 		}
 	}
@@ -112,7 +124,8 @@ func (i *Instance) wait(k int, anyOf bool, list []*program.Branch) (ready []*pro
 	i.session.random.moveTo(1<<32 + p.waits)
 	if brought := min(lacked, len(ready)); brought > 0 {
 		limits := &i.module.Host.Limits
-		i.fuelLimit += i.meter.Refuel(int64(brought)*limits.HookFuel, int64(1+p.run.Branches())*limits.HookFuel)
+		most := min(int64(1+p.run.Branches())*limits.HookFuel, limits.ProgramFuel-i.fuelLimit+i.meter.Left())
+		i.fuelLimit += i.meter.Refuel(int64(brought)*limits.HookFuel, most)
 		i.started, i.waited = now(), 0
 		i.yieldedAt, i.deadline = i.started, i.started.Add(limits.HookTime)
 	} else {

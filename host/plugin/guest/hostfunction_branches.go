@@ -10,6 +10,7 @@ import (
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/scheduler/program"
 )
 
 // This file has the host functions of programs. See docs/abi/v1.md.
@@ -76,6 +77,9 @@ func hostBranchAppend(i *Instance, s []uint64) {
 	if flags := uint32(s[3]); flags&^abi.AppendScored != 0 {
 		panic(Violationf(plugin.CauseCall, "%s with the flags %#x", abi.ImportBranchAppend, flags))
 	}
+	if _, follows := b.Follows(); follows {
+		i.charge(acceptFuel * uint64(len(tokens)))
+	}
 	if err := b.Append(tokens, uint32(s[3])&abi.AppendScored != 0); err != nil {
 		s[0] = i.answerFor(err)
 		return
@@ -84,7 +88,11 @@ func hostBranchAppend(i *Instance, s []uint64) {
 }
 
 func hostBranchTokens(i *Instance, s []uint64) {
-	tokens := i.branch(s[0]).Tokens()
+	b := i.branch(s[0])
+	if b.State() == program.Running {
+		panic(Violationf(plugin.CauseCall, "the branch goes on by itself; wait for it"))
+	}
+	tokens := b.Tokens()
 	from := int(int32(uint32(s[1])))
 	if from < 0 {
 		from = max(0, len(tokens)+from)
@@ -106,7 +114,12 @@ func hostBranchesWait(i *Instance, s []uint64) {
 	}
 	k = min(k, uint32(i.module.Host.Vocabulary.Size()))
 	ready := i.wait(int(k), flags&abi.WaitAny != 0, p.list)
-	slices.SortStableFunc(p.handle, func(a, b uint32) int { return rank(p, b) - rank(p, a) })
+	for _, b := range ready {
+		if _, follows := b.Follows(); follows {
+			i.charge(maskFuel * uint64(i.module.Host.Vocabulary.Size()))
+		}
+	}
+	slices.SortStableFunc(p.handle, func(a, b uint32) int { return rank(ready, p.open[b]) - rank(ready, p.open[a]) })
 	at = i.bytesAt(uint64(uint32(s[0])), 4*uint64(n))
 	for j, handle := range p.handle {
 		binary.LittleEndian.PutUint32(at[4*j:], handle)
@@ -114,9 +127,9 @@ func hostBranchesWait(i *Instance, s []uint64) {
 	s[0] = i32(int32(len(ready)))
 }
 
-// rank is 1 for a branch that has its row, and 0 for another.
-func rank(p *branches, handle uint32) int {
-	if p.open[handle].Ready() {
+// rank is 1 for a branch that is ready, and 0 for another.
+func rank(ready []*program.Branch, b *program.Branch) int {
+	if slices.Contains(ready, b) {
 		return 1
 	}
 	return 0
@@ -163,11 +176,11 @@ func hostBranchScores(i *Instance, s []uint64) {
 }
 
 func hostShow(i *Instance, s []uint64) {
-	p, n := i.program(), uint32(s[2])
-	tokens := i.tokensAt(s[0], s[2])
+	p, n := i.program(), uint32(s[3])
+	tokens := i.tokensAt(s[1], s[3])
 	var logs []float32
-	if uint32(s[1]) != 0 && n > 0 {
-		bytes := i.read(s[1], 4*uint64(n))
+	if uint32(s[2]) != 0 && n > 0 {
+		bytes := i.read(s[2], 4*uint64(n))
 		logs = make([]float32, n)
 		for k := range logs {
 			if logs[k] = math.Float32frombits(binary.LittleEndian.Uint32(bytes[4*k:])); !(logs[k] <= 0) {
@@ -175,6 +188,9 @@ func hostShow(i *Instance, s []uint64) {
 			}
 		}
 	}
-	i.do(p.run.Show(tokens, logs))
-	s[0] = 0
+	ended, err := p.run.Show(int(int32(uint32(s[0]))), tokens, logs)
+	i.do(err)
+	if s[0] = 0; ended {
+		s[0] = 1
+	}
 }

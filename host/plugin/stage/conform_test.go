@@ -20,6 +20,7 @@ import (
 	"github.com/penstock/penstock/plugins/tck"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/scheduler/program"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -30,6 +31,8 @@ type bench struct {
 
 	mu      sync.Mutex
 	plugins map[string]*load.Plugin
+
+	told func(*plugin.Request) // what else programs are told; nil: nothing
 }
 
 const vocabulary = 256
@@ -86,6 +89,11 @@ func (o odd) MaskWithin(_ int, mask []uint32) (bool, error) { return true, o.Mas
 func (odd) Rest() (int, bool, error) { return 1, false, nil }
 
 func (odd) Accept(token int32) bool { return token%2 == 1 }
+
+// Beginning is a place itself: each is like any other.
+func (o odd) Beginning() program.Place { return o }
+
+func (o odd) After(token int32) (program.Place, bool) { return o, o.Accept(token) }
 
 func (odd) Close() error { return nil }
 
