@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use core::fmt::Display;
 
 /// Calls `fill(ptr, limit)` with room for its result, as often as the result grows.
-fn filled<T: Clone + Default>(guess: usize, mut fill: impl FnMut(*mut u8, i32) -> i32) -> Vec<T> {
+pub(crate) fn filled<T: Clone + Default>(guess: usize, mut fill: impl FnMut(*mut u8, i32) -> i32) -> Vec<T> {
     let mut room: Vec<T> = alloc::vec![T::default(); guess];
     loop {
         let n = fill(room.as_mut_ptr() as *mut u8, room.len() as i32).max(0) as usize;
