@@ -140,10 +140,30 @@ pub const BRANCH_NONE_FREE: i32 = -1;
 pub const BRANCH_CONTEXT_FULL: i32 = -2;
 /// the program has put as many tokens into branches as it may: the prompt once, and for each branch another, max_tokens and 256
 pub const BRANCH_BUDGET: i32 = -3;
+/// the model, or this host, cannot do it: see `branch_reason`
+pub const BRANCH_CANNOT: i32 = -4;
+/// the JSON, the messages or the grammar cannot be used: see `branch_reason`
+pub const BRANCH_REFUSED: i32 = -5;
+/// no token is possible after the branch
+pub const BRANCH_NO_TOKEN: i32 = -6;
 
-// append bit: Flags of branch_append.
+// append bit: Flags of branch_append and branch_run.
 /// keep the tokens' log-probabilities for `branch_scores`
 pub const APPEND_SCORED: i32 = 1;
+
+// branch states: What branch_state answers. After the end of a run the branch can be waited for again, which computes its row.
+/// it has no row: wait for it
+pub const STATE_PENDING: i32 = 0;
+/// it has its row
+pub const STATE_READY: i32 = 1;
+/// it goes on by itself, as `branch_run` said: wait for it
+pub const STATE_RUNNING: i32 = 2;
+/// a run has come to its number of tokens, or there was no room for more; the branch has no row
+pub const STATE_RAN: i32 = 3;
+/// a run has come to an end token, or a stop token, which was not appended; the branch has its row, from which it was drawn
+pub const STATE_ENDED: i32 = 4;
+/// a run has come to where no token is possible; the branch has its row
+pub const STATE_STUCK: i32 = 5;
 
 // wait bit: Flags of branches_wait.
 /// one row is enough
@@ -238,6 +258,14 @@ pub const LIMIT_TEXT_BYTES: i64 = 256;
 pub const LIMIT_GRAMMAR_BYTES: i64 = 262144;
 /// handles an instance
 pub const LIMIT_GRAMMARS: i64 = 4;
+/// branches of a program at once
+pub const LIMIT_BRANCHES: i64 = 64;
+/// sampler chains of a program, besides the request's
+pub const LIMIT_CHAINS: i64 = 64;
+/// bytes of the parameters of a chain
+pub const LIMIT_CHAIN_BYTES: i64 = 65536;
+/// bytes of messages
+pub const LIMIT_BRANCH_MESSAGES_BYTES: i64 = 1048576;
 /// faults a minute
 pub const LIMIT_FAULTS: i64 = 5;
 /// candidates

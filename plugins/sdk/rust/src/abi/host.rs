@@ -47,7 +47,17 @@ pub struct Host {
     pub branch_candidates: unsafe fn(i32, i32, *mut u8) -> i32,
     pub branch_logits: unsafe fn(i32, *mut u8, i32) -> i32,
     pub branch_scores: unsafe fn(i32, i32, *mut u8, i32) -> i32,
-    pub show: unsafe fn(*const u8, *const u8, i32) -> i32,
+    pub branch_open_messages: unsafe fn(*const u8, i32) -> i32,
+    pub branch_mask: unsafe fn(i32, *const u8, i32) -> i32,
+    pub branch_mix: unsafe fn(i32, *const u8, i32) -> i32,
+    pub branch_grammar: unsafe fn(i32, i32) -> i32,
+    pub chain_open: unsafe fn(*const u8, i32) -> i32,
+    pub branch_sample: unsafe fn(i32, i32) -> i32,
+    pub branch_run: unsafe fn(i32, i32, i32, i32) -> i32,
+    pub branch_state: unsafe fn(i32) -> i32,
+    pub branch_reason: unsafe fn(*mut u8, i32) -> i32,
+    pub show: unsafe fn(i32, *const u8, *const u8, i32) -> i32,
+    pub adopt: unsafe fn(i32, i32, i32) -> i32,
 }
 
 /// A host that has nothing: every answer is 0 and nothing is written.
@@ -89,7 +99,17 @@ pub const ABSENT: Host = Host {
     branch_candidates: |_, _, _| 0,
     branch_logits: |_, _, _| 0,
     branch_scores: |_, _, _, _| 0,
-    show: |_, _, _| 0,
+    branch_open_messages: |_, _| 0,
+    branch_mask: |_, _, _| 0,
+    branch_mix: |_, _, _| 0,
+    branch_grammar: |_, _| 0,
+    chain_open: |_, _| 0,
+    branch_sample: |_, _| 0,
+    branch_run: |_, _, _, _| 0,
+    branch_state: |_| 0,
+    branch_reason: |_, _| 0,
+    show: |_, _, _, _| 0,
+    adopt: |_, _, _| 0,
 };
 
 std::thread_local! {

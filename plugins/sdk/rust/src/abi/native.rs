@@ -230,6 +230,66 @@ pub unsafe fn branch_scores(branch: i32, from: i32, ptr: *mut u8, limit: i32) ->
 
 /// # Safety
 /// Pointers must be valid for what the import reads or writes.
-pub unsafe fn show(tokens: *const u8, logs: *const u8, n: i32) -> i32 {
-    (installed().show)(tokens, logs, n)
+pub unsafe fn branch_open_messages(text: *const u8, len: i32) -> i32 {
+    (installed().branch_open_messages)(text, len)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn branch_mask(branch: i32, words: *const u8, n: i32) -> i32 {
+    (installed().branch_mask)(branch, words, n)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn branch_mix(branch: i32, list: *const u8, n: i32) -> i32 {
+    (installed().branch_mix)(branch, list, n)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn branch_grammar(branch: i32, grammar: i32) -> i32 {
+    (installed().branch_grammar)(branch, grammar)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn chain_open(text: *const u8, len: i32) -> i32 {
+    (installed().chain_open)(text, len)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn branch_sample(branch: i32, chain: i32) -> i32 {
+    (installed().branch_sample)(branch, chain)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn branch_run(branch: i32, chain: i32, n: i32, flags: i32) -> i32 {
+    (installed().branch_run)(branch, chain, n, flags)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn branch_state(branch: i32) -> i32 {
+    (installed().branch_state)(branch)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn branch_reason(ptr: *mut u8, limit: i32) -> i32 {
+    (installed().branch_reason)(ptr, limit)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn show(choice: i32, tokens: *const u8, logs: *const u8, n: i32) -> i32 {
+    (installed().show)(choice, tokens, logs, n)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn adopt(choice: i32, branch: i32, from: i32) -> i32 {
+    (installed().adopt)(choice, branch, from)
 }
