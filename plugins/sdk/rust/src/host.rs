@@ -35,7 +35,7 @@ pub fn messages() -> String {
 }
 
 /// What the host writes as text is UTF-8.
-fn text(bytes: Vec<u8>) -> String {
+pub(crate) fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_default()
 }
 

@@ -65,7 +65,7 @@ pub mod testing;
 mod vocabulary;
 
 pub use answer::{Accepted, Choice, Verdict};
-pub use branch::Branch;
+pub use branch::{Branch, Chain, State};
 pub use candidates::Candidates;
 pub use manifest::{Manifest, Place, View};
 pub use mask::Mask;

@@ -3,7 +3,8 @@
 //! Answers what the plugin of a session asks. `plugins/abi/testdata/hostcalls.json` has calls that the real host must answer in the
 //! same way.
 
-use super::program::{self, Program};
+use super::draw;
+use super::program::{self, Adopted, Program};
 use super::Request;
 use crate::{abi, json, table, Part, Token};
 use core::any::Any;
@@ -31,6 +32,7 @@ pub(super) struct State {
     pub logs: Vec<String>,
     pub outputs: Vec<String>,
     pub program: Option<Program>, // while it runs
+    pub adopted: Vec<Adopted>, // by the last one
     pub computed: usize, // rows that the last one has waited for
     pub asked: Vec<String>, // of the host's grammar engine, as a session's file has it
     draws: (u64, u64),      // the position of the last draw, and how many there were
@@ -252,7 +254,7 @@ unsafe fn taken(ptr: *const u8, len: i32) -> Vec<u8> {
     core::slice::from_raw_parts(ptr, len as usize).to_vec()
 }
 
-/// Numbers of 32 bits.
+/// Numbers of 32 bits, or pairs of them.
 unsafe fn numbers<T: Copy>(ptr: *const u8, n: i32) -> Vec<T> {
     core::slice::from_raw_parts(ptr as *const T, n as usize).to_vec()
 }
@@ -320,8 +322,18 @@ const TABLE: abi::Host = abi::Host {
     branch_candidates: |b, k, p| ask(|s| unsafe { s.branch_candidates(b, k, p) }),
     branch_logits: |b, p, n| ask(|s| unsafe { s.branch_logits(b, p, n) }),
     branch_scores: |b, from, p, n| ask(|s| unsafe { s.branch_scores(b, from, p, n) }),
-    show: |p, logs, n| {
+    branch_open_messages: |p, n| draw::open_messages(&unsafe { text(p, n) }),
+    branch_mask: |b, p, n| ask(|s| s.branch_mask(b, &unsafe { numbers(p, n) })),
+    branch_mix: |b, p, n| ask(|s| s.branch_mix(b, &unsafe { numbers(p, n) })),
+    branch_grammar: |b, grammar| ask(|s| s.branch_grammar(b, grammar)),
+    chain_open: |p, n| ask(|s| s.chain_open(&unsafe { text(p, n) })),
+    branch_sample: |b, chain| ask(|s| s.branch_sample(b, chain)),
+    branch_run: |b, chain, n, flags| ask(|s| s.branch_run(b, chain, n, flags)),
+    branch_state: |b| ask(|s| s.branch_state(b)),
+    branch_reason: |p, n| ask(|s| unsafe { give(s.branch_reason().as_bytes(), p, n) }),
+    adopt: |choice, b, from| ask(|s| s.adopt(choice, b, from)),
+    show: |choice, p, logs, n| {
         let logs = if logs.is_null() { None } else { Some(unsafe { numbers::<f32>(logs, n) }) };
-        ask(|s| s.show(&unsafe { numbers(p, n) }, logs.as_deref()))
+        ask(|s| s.show(choice, &unsafe { numbers(p, n) }, logs.as_deref()))
     },
 };

@@ -57,14 +57,16 @@
 //! ```
 
 mod accept;
+mod draw;
 mod host;
 mod program;
 mod record;
 mod request;
+mod rows;
 mod sample;
 mod session;
 
 pub use accept::Prepared;
-pub use program::Shown;
+pub use program::{Adopted, Shown};
 pub use request::Request;
 pub use session::Session;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 use super::host::State;
-use super::program::Model;
+use super::program::{Model, Template};
 use crate::host::Special;
 use crate::{abi, Token};
 use std::rc::Rc;
@@ -26,6 +26,7 @@ pub struct Request {
     pub(super) sampling: String,
     pub(super) lacking: Vec<String>,
     pub(super) says: Option<Model>,
+    pub(super) template: Option<Template>,
 }
 
 impl Request {
@@ -128,6 +129,12 @@ impl Request {
     /// The model that a program asks: the logits after some tokens, one for each token of the vocabulary.
     pub fn says(mut self, model: impl Fn(&[Token]) -> Vec<f32> + 'static) -> Request {
         self.says = Some(Model(Rc::new(model)));
+        self
+    }
+
+    /// The model's template: the prompt that it makes of messages, JSON, or why it refuses them.
+    pub fn template(mut self, template: impl Fn(&str) -> Result<Vec<Token>, String> + 'static) -> Request {
+        self.template = Some(Template(Rc::new(template)));
         self
     }
 
