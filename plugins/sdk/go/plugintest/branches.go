@@ -42,9 +42,9 @@ func (s *Session) Run() ([]Shown, error) {
 	s.program = &program{open: map[int32]*branch{}, most: max(1, s.manifest.Branches)}
 	defer func() { s.program = nil }()
 	if s.call(guest.Run) != 0 {
-		return s.shown, s.refused()
+		return s.answer, s.refused()
 	}
-	return s.shown, nil
+	return s.answer, nil
 }
 
 // Computed is how many rows the program that runs, or ran last, has waited for.
@@ -246,7 +246,7 @@ func (h host) Show(tokens, logs unsafe.Pointer, n int32) int32 {
 				h.s.t.Fatalf("token %d is shown with the log-probability %v", t, shown.Logprob)
 			}
 		}
-		h.s.shown = append(h.s.shown, shown)
+		h.s.answer = append(h.s.answer, shown)
 	}
 	return 0
 }

@@ -40,7 +40,7 @@ type Session struct {
 	position  int    // where random draws are made
 	draws     uint64 // made there
 	program   *program
-	shown     []Shown
+	answer    []Shown // what the program has shown
 	computed  int
 	recording
 }
