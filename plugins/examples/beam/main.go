@@ -77,10 +77,15 @@ func (p *beam) Run(r *penstock.Run) error {
 			branches[i].Append(h.tokens...)
 		}
 	}
-	if len(done) > 0 {
-		r.Show(done[0].tokens...)
+	list := []any(nil)
+	for _, h := range done {
+		list = append(list, map[string]any{"text": penstock.TextOf(h.tokens), "tokens": h.tokens, "score": h.score})
 	}
-	return r.Err()
+	if r.Err() != nil || len(done) == 0 {
+		return r.Err()
+	}
+	r.Show(done[0].tokens...)
+	return penstock.Output(map[string]any{"beams": list})
 }
 
 // best are the n best hypotheses, best first.

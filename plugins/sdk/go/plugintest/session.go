@@ -40,7 +40,8 @@ type Session struct {
 	position  int    // where random draws are made
 	draws     uint64 // made there
 	program   *program
-	answer    []Shown // what the program has shown
+	answer    []Shown // of the program
+	adopted   []Adopted
 	computed  int
 	recording
 }
