@@ -11,19 +11,12 @@ import (
 )
 
 var _ = penstock.Register[beam](penstock.Manifest{
-	Name:           "beam",
-	Version:        "1.0.0",
-	Summary:        "beam search: the most likely answer that is found with several continuations at once",
-	Branches:       4,
-	BranchesConfig: "width",
-	ConfigSchema: `{
-		"type": "object",
-		"additionalProperties": false,
-		"properties": {
-			"width": {"type": "integer", "minimum": 1, "maximum": 4, "default": 4, "description": "continuations kept at each step"},
-			"length_penalty": {"type": "number", "minimum": -5, "maximum": 5, "default": 1, "description": "sums of log-probabilities are divided by the length to this power"}
-		}
-	}`,
+	Name: "beam", Version: "1.0.0", Summary: "beam search: the most likely answer that several continuations at once find",
+	Branches: 16, BranchesConfig: "width",
+	ConfigSchema: `{"type": "object", "additionalProperties": false, "properties": {
+		"width": {"type": "integer", "minimum": 1, "maximum": 16, "default": 4, "description": "continuations kept at each step"},
+		"length_penalty": {"type": "number", "minimum": -5, "maximum": 5, "default": 1, "description": "sums of log-probabilities are divided by the length to this power"}
+	}}`,
 })
 
 func main() {}
@@ -33,22 +26,12 @@ type beam struct {
 	penalty float64
 }
 
-// hypothesis is a continuation that may still grow, and ended is one that does not.
-type (
-	hypothesis struct {
-		branch *penstock.Branch
-		sum    float64
-	}
-	ended struct {
-		tokens []penstock.Token
-		score  float64
-	}
-	move struct {
-		from  int // hypothesis
-		token penstock.Token
-		sum   float64
-	}
-)
+// hypothesis is a continuation: a branch and one token more while it may grow, and all its tokens once it has ended.
+type hypothesis struct {
+	from   int
+	tokens []penstock.Token
+	score  float64 // the sum of log-probabilities; of one that has ended, by its length
+}
 
 // Open implements penstock.Opener.
 func (p *beam) Open(q *penstock.Request) error {
@@ -56,88 +39,57 @@ func (p *beam) Open(q *penstock.Request) error {
 	return nil
 }
 
+const ends = 16 // so many of a model's end tokens may be likelier than what goes on
+
 // Run implements penstock.Runner.
 func (p *beam) Run(r *penstock.Run) error {
-	root := r.Prompt()
-	start, k := root.Len(), 2*p.width
-	live, done, n := []hypothesis{{root, 0}}, []ended(nil), 1
-	for ; n <= r.MaxTokens() && r.Wait(k, branches(live)...); n++ {
-		moves := p.moves(live, k)
-		next := moves[:0:0]
-		for rank, m := range moves {
-			switch end := r.Ends(m.token); {
-			case end && rank < p.width:
-				done = p.best(append(done, ended{live[m.from].branch.Tokens(start), p.score(m.sum, n)}))
-			case !end && len(next) < p.width:
-				next = append(next, m)
+	branches, live, done := []*penstock.Branch{r.Prompt()}, make([]hypothesis, 1), []hypothesis(nil)
+	start := branches[0].Len()
+	for n := 1; len(live) > 0 && r.Wait(p.width+ends, branches...); n++ {
+		var all, next []hypothesis
+		for i, b := range branches {
+			ids, logs := b.Best(p.width + ends)
+			for k, t := range ids {
+				all = append(all, hypothesis{i, []penstock.Token{t}, live[i].score + float64(logs[k])})
 			}
 		}
-		if len(next) == 0 || len(done) == p.width && done[p.width-1].score >= p.score(next[0].sum, n) {
-			live = nil
+		for rank, h := range best(all, len(all)) {
+			end, last := r.Ends(h.tokens[0]), n >= r.MaxTokens()
+			if rank < p.width && (end || last) {
+				tokens := branches[h.from].Tokens(start)
+				if !end {
+					tokens = append(tokens, h.tokens[0])
+				}
+				done = best(append(done, hypothesis{0, tokens, h.score / math.Pow(float64(n), p.penalty)}), p.width)
+			} else if !end && !last && len(next) < p.width {
+				next = append(next, h)
+			}
+		}
+		if live = next; len(live) == 0 || len(done) == p.width && done[p.width-1].score >= live[0].score/math.Pow(float64(n), p.penalty) {
 			break
 		}
-		live = grow(live, next)
-	}
-	for _, h := range live {
-		done = append(done, ended{h.branch.Tokens(start), p.score(h.sum, n-1)})
-	}
-	if done = p.best(done); len(done) > 0 {
-		r.Show(done[0].tokens...)
-	}
-	return r.Err()
-}
-
-// moves are the k best next steps of all hypotheses together.
-func (p *beam) moves(live []hypothesis, k int) []move {
-	var all []move
-	for i, h := range live {
-		ids, logs := h.branch.Best(k)
-		for j, t := range ids {
-			all = append(all, move{i, t, h.sum + float64(logs[j])})
+		parents := make([]int, len(live))
+		for i, h := range live {
+			parents[i] = h.from
+		}
+		branches = r.Select(branches, parents...)
+		for i, h := range live {
+			branches[i].Append(h.tokens...)
 		}
 	}
-	sort.SliceStable(all, func(i, j int) bool { return all[i].sum > all[j].sum })
-	return all[:min(k, len(all))]
+	list := []any(nil)
+	for _, h := range done {
+		list = append(list, map[string]any{"text": penstock.TextOf(h.tokens), "tokens": h.tokens, "score": h.score})
+	}
+	if r.Err() != nil || len(done) == 0 {
+		return r.Err()
+	}
+	r.Show(done[0].tokens...)
+	return penstock.Output(map[string]any{"beams": list})
 }
 
-// grow closes what no move goes on from, before the others are forked: a fork takes its place.
-func grow(live []hypothesis, next []move) (grown []hypothesis) {
-	left := make([]int, len(live))
-	for _, m := range next {
-		left[m.from]++
-	}
-	for i, h := range live {
-		if left[i] == 0 {
-			h.branch.Close()
-		}
-	}
-	for _, m := range next {
-		b := live[m.from].branch
-		if left[m.from]--; left[m.from] > 0 {
-			b = b.Fork()
-		}
-		grown = append(grown, hypothesis{b, m.sum})
-	}
-	for i, m := range next { // now that all are forked
-		grown[i].branch.Append(m.token)
-	}
-	return grown
-}
-
-// best are the best of what has ended, best first.
-func (p *beam) best(done []ended) []ended {
-	sort.SliceStable(done, func(i, j int) bool { return done[i].score > done[j].score })
-	return done[:min(p.width, len(done))]
-}
-
-// score makes sums of continuations of different lengths comparable.
-func (p *beam) score(sum float64, length int) float64 {
-	return sum / math.Pow(float64(length), p.penalty)
-}
-
-func branches(live []hypothesis) (all []*penstock.Branch) {
-	for _, h := range live {
-		all = append(all, h.branch)
-	}
-	return all
+// best are the n best hypotheses, best first.
+func best(all []hypothesis, n int) []hypothesis {
+	sort.SliceStable(all, func(i, j int) bool { return all[i].score > all[j].score })
+	return all[:min(n, len(all))]
 }

@@ -27,6 +27,16 @@ func Piece(t Token, buffer []byte) []byte {
 	}
 }
 
+// TextOf is the pieces of tokens put together. It may begin and end within a character.
+func TextOf(tokens []Token) string {
+	var text, piece []byte
+	for _, t := range tokens {
+		piece = Piece(t, piece)
+		text = append(text, piece...)
+	}
+	return string(text)
+}
+
 // Vocabulary is the bytes of all tokens. Reading it takes memory and time in proportion to the vocabulary, so it is meant
 // for Warm, which gets it, once for all requests.
 type Vocabulary struct {
