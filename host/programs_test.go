@@ -5,6 +5,9 @@ package host
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
 )
 
 // written is the answer of a program.
@@ -32,7 +35,6 @@ func writes(t *testing.T, h *Host, fields map[string]any, name string, config an
 	if err := json.Unmarshal([]byte(text), &w); err != nil || status != 200 {
 		t.Fatalf("%d %s: %v", status, text, err)
 	}
-	t.Log(text)
 	return w
 }
 
@@ -50,5 +52,18 @@ func (w written) output(t *testing.T, to any) {
 // openings are what prompts of tests begin with.
 var openings = []string{
 	"Once upon a time there was a little frog who", "The mouse and the cat", "One day Ivy wanted", "In the garden, the old", "The frog said:",
-	"Tom had a red ball. He", "It was a sunny day and", "The bear was sad because",
+	"Tom had a red ball. He", "It was a sunny day and", "Long ago, Omar lived by",
+}
+
+// What a program gives its client comes also where it shows nothing.
+func TestProgram_GivesValuesWithoutTokens(t *testing.T) {
+	g := asm.New(`{"name":"silent","branches":1}`).On(abi.ExportOpen, asm.I32(0))
+	g.Put(1024, `{"seen":3}`)
+	g.On(abi.ExportRun, asm.I32(1024), asm.I32(10), g.Call(abi.ImportOutput))
+	h := openWithPlugins(t, nil, map[string][]byte{"silent.wasm": g.Wasm()})
+	w := writes(t, h, map[string]any{"prompt": "Once upon a time"}, "silent", nil)
+	var got struct{ Seen int }
+	if w.output(t, &got); got.Seen != 3 || w.Content != "" {
+		t.Errorf("it gives %v and shows %q", got, w.Content)
+	}
 }

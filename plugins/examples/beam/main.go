@@ -5,6 +5,7 @@ package main
 
 import (
 	"math"
+	"slices"
 	"sort"
 
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
@@ -21,75 +22,60 @@ var _ = penstock.Register[beam](penstock.Manifest{
 
 func main() {}
 
-type beam struct {
-	width   int
-	penalty float64
-}
+type beam struct{}
 
-// hypothesis is a continuation: a branch and one token more while it may grow, and all its tokens once it has ended.
+// hypothesis is a continuation of the prompt.
 type hypothesis struct {
-	from   int
+	from   int // branch, of which it is one token ahead
 	tokens []penstock.Token
-	score  float64 // the sum of log-probabilities; of one that has ended, by its length
+	sum    float64 // of log-probabilities; of one that has ended, by its length
 }
-
-// Open implements penstock.Opener.
-func (p *beam) Open(q *penstock.Request) error {
-	p.width, p.penalty = q.Config.Get("width").Int(), q.Config.Get("length_penalty").Float()
-	return nil
-}
-
-const ends = 16 // so many of a model's end tokens may be likelier than what goes on
 
 // Run implements penstock.Runner.
-func (p *beam) Run(r *penstock.Run) error {
+func (beam) Run(r *penstock.Run) error {
+	width, penalty := r.Config().Get("width").Int(), r.Config().Get("length_penalty").Float()
+	k := width + 16 // of which so many may be end tokens
 	branches, live, done := []*penstock.Branch{r.Prompt()}, make([]hypothesis, 1), []hypothesis(nil)
-	start := branches[0].Len()
-	for n := 1; len(live) > 0 && r.Wait(p.width+ends, branches...); n++ {
+	for n := 1; r.Wait(k, branches...); n++ {
 		var all, next []hypothesis
 		for i, b := range branches {
-			ids, logs := b.Best(p.width + ends)
-			for k, t := range ids {
-				all = append(all, hypothesis{i, []penstock.Token{t}, live[i].score + float64(logs[k])})
+			ids, logs := b.Best(k)
+			for j, t := range ids {
+				all = append(all, hypothesis{i, append(slices.Clip(live[i].tokens), t), live[i].sum + float64(logs[j])})
 			}
 		}
+		parents, norm := []int(nil), math.Pow(float64(n), penalty)
 		for rank, h := range best(all, len(all)) {
-			end, last := r.Ends(h.tokens[0]), n >= r.MaxTokens()
-			if rank < p.width && (end || last) {
-				tokens := branches[h.from].Tokens(start)
-				if !end {
-					tokens = append(tokens, h.tokens[0])
-				}
-				done = best(append(done, hypothesis{0, tokens, h.score / math.Pow(float64(n), p.penalty)}), p.width)
-			} else if !end && !last && len(next) < p.width {
-				next = append(next, h)
+			end, last := r.Ends(h.tokens[n-1]), n >= r.MaxTokens()
+			if end {
+				h.tokens = h.tokens[:n-1]
+			}
+			if rank < width && (end || last) {
+				done = best(append(done, hypothesis{0, h.tokens, h.sum / norm}), width)
+			} else if len(next) < width && !end && !last {
+				next, parents = append(next, h), append(parents, h.from)
 			}
 		}
-		if live = next; len(live) == 0 || len(done) == p.width && done[p.width-1].score >= live[0].score/math.Pow(float64(n), p.penalty) {
+		if len(next) == 0 || len(done) == width && done[width-1].sum >= next[0].sum/norm {
 			break
 		}
-		parents := make([]int, len(live))
+		branches, live = r.Select(branches, parents...), next
 		for i, h := range live {
-			parents[i] = h.from
-		}
-		branches = r.Select(branches, parents...)
-		for i, h := range live {
-			branches[i].Append(h.tokens...)
+			branches[i].Append(h.tokens[n-1])
 		}
 	}
 	list := []any(nil)
-	for _, h := range done {
-		list = append(list, map[string]any{"text": penstock.TextOf(h.tokens), "tokens": h.tokens, "score": h.score})
+	for i, h := range done {
+		list = append(list, map[string]any{"text": penstock.TextOf(h.tokens), "tokens": h.tokens, "score": h.sum})
+		if i < r.Choices() {
+			r.ShowChoice(i, h.tokens, nil)
+		}
 	}
-	if r.Err() != nil || len(done) == 0 {
-		return r.Err()
-	}
-	r.Show(done[0].tokens...)
 	return penstock.Output(map[string]any{"beams": list})
 }
 
 // best are the n best hypotheses, best first.
 func best(all []hypothesis, n int) []hypothesis {
-	sort.SliceStable(all, func(i, j int) bool { return all[i].score > all[j].score })
+	sort.SliceStable(all, func(i, j int) bool { return all[i].sum > all[j].sum })
 	return all[:min(n, len(all))]
 }

@@ -63,6 +63,23 @@ func (v *Vocabulary) Len() int { return max(len(v.offsets)-1, 0) }
 // Piece is the bytes of a token, as the function Piece gives them. They must not be changed.
 func (v *Vocabulary) Piece(t Token) []byte { return v.bytes[v.offsets[t]:v.offsets[t+1]] }
 
+// Spell gives tokens that show a text, whatever the tokenizer would make of it: the longest that fits, again and again. It ends where none fits.
+func (v *Vocabulary) Spell(text string) (tokens []Token) {
+	for text != "" {
+		best, length := Token(0), 0
+		for t := range Token(v.Len()) {
+			if n := len(v.Piece(t)); n > length && n <= len(text) && string(v.Piece(t)) == text[:n] {
+				best, length = t, n
+			}
+		}
+		if length == 0 {
+			break
+		}
+		tokens, text = append(tokens, best), text[length:]
+	}
+	return tokens
+}
+
 // Attributes are bits that tell what kind of token it is.
 type Attributes int32
 
