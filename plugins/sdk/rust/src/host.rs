@@ -165,6 +165,12 @@ pub fn piece(token: Token) -> Vec<u8> {
     filled(32, |p, n| unsafe { abi::piece(token as i32, p, n) })
 }
 
+/// The pieces of tokens put together. The text may begin and end within a character, which is then U+FFFD.
+pub fn text_of(tokens: &[Token]) -> String {
+    let bytes: Vec<u8> = tokens.iter().flat_map(|t| piece(*t)).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 pub(crate) fn vocab() -> Vec<u8> {
     filled(0, |p, n| unsafe { abi::vocab(p, n) })
 }
