@@ -16,8 +16,7 @@ var _ = penstock.Register[beam](penstock.Manifest{
 	Branches: 16, BranchesConfig: "width",
 	ConfigSchema: `{"type": "object", "additionalProperties": false, "properties": {
 		"width": {"type": "integer", "minimum": 1, "maximum": 16, "default": 4, "description": "continuations kept at each step"},
-		"length_penalty": {"type": "number", "minimum": -5, "maximum": 5, "default": 1, "description": "sums of log-probabilities are divided by the length to this power"}
-	}}`,
+		"length_penalty": {"type": "number", "minimum": -5, "maximum": 5, "default": 1, "description": "sums of log-probabilities are divided by the length to this power"}}}`,
 })
 
 func main() {}
@@ -34,7 +33,7 @@ type hypothesis struct {
 // Run implements penstock.Runner.
 func (beam) Run(r *penstock.Run) error {
 	width, penalty := r.Config().Get("width").Int(), r.Config().Get("length_penalty").Float()
-	k := width + 16 // of which so many may be end tokens
+	k, list := width+16, []any(nil) // of k tokens 16 may be end tokens
 	branches, live, done := []*penstock.Branch{r.Prompt()}, make([]hypothesis, 1), []hypothesis(nil)
 	for n := 1; r.Wait(k, branches...); n++ {
 		var all, next []hypothesis
@@ -64,7 +63,6 @@ func (beam) Run(r *penstock.Run) error {
 			branches[i].Append(h.tokens[n-1])
 		}
 	}
-	list := []any(nil)
 	for i, h := range done {
 		list = append(list, map[string]any{"text": penstock.TextOf(h.tokens), "tokens": h.tokens, "score": h.sum})
 		if i < r.Choices() {

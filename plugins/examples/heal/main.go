@@ -61,8 +61,10 @@ func (p *heal) Run(r *penstock.Run) error {
 func (p *heal) fits(text string) *penstock.Mask {
 	mask := penstock.NewMask()
 	for t := range penstock.Token(p.words.Len()) {
-		if piece := string(p.words.Piece(t)); piece != "" && (strings.HasPrefix(piece, text) || strings.HasPrefix(text, piece)) {
-			mask.Allow(t)
+		if piece := p.words.Piece(t); len(piece) > 0 && piece[0] == text[0] { // which most do not have
+			if both := min(len(piece), len(text)); string(piece[:both]) == text[:both] {
+				mask.Allow(t)
+			}
 		}
 	}
 	return mask

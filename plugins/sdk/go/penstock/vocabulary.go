@@ -68,8 +68,8 @@ func (v *Vocabulary) Spell(text string) (tokens []Token) {
 	for text != "" {
 		best, length := Token(0), 0
 		for t := range Token(v.Len()) {
-			if n := len(v.Piece(t)); n > length && n <= len(text) && string(v.Piece(t)) == text[:n] {
-				best, length = t, n
+			if piece := v.Piece(t); len(piece) > length && len(piece) <= len(text) && piece[0] == text[0] && string(piece) == text[:len(piece)] {
+				best, length = t, len(piece)
 			}
 		}
 		if length == 0 {
