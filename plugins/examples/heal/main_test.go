@@ -11,7 +11,7 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/plugintest"
 )
 
-var pieces = []string{"", "the", " fr", " fro", "og", " frog", "s", "g", " jumps", "o", ".", " f", "r", " ", ""}
+var pieces = []string{"", "the", " fr", " fro", "og", " frog", "s", "g", " jumps", "o", ".", " f", "r", " ", "", "f"}
 
 // tale says "the frogs jumps." in these tokens, and nothing else: after what it would not have written it says ".".
 func tale(tokens []penstock.Token) []float32 {
