@@ -54,19 +54,20 @@ fn best_of_shows_the_likeliest() {
     }
 }
 
-/// The most votes win, though the likeliest single answer says otherwise.
+/// The most votes win, though the likeliest single answer mostly says otherwise. The seeds are fixed, and so are the counts.
 #[test]
 fn best_of_counts_votes() {
-    let mut fours = 0;
+    let (mut fours, mut likeliest) = (0, 0);
     for seed in 0..20 {
         let (text, all) = answers(r#"{"n":16,"vote":"([0-9])\\s*$"}"#, seed);
         let mut votes = HashMap::<&str, usize>::new();
         all.iter().filter(|a| !a.vote.is_empty()).for_each(|a| *votes.entry(&a.vote).or_default() += 1);
         let won = &text[text.len() - 1..];
         assert_eq!(votes.get(won), votes.values().max(), "seed {}: {:?} won", seed, text);
-        fours += (won == "4") as usize;
+        fours += text.ends_with('4') as usize;
+        likeliest += answers(r#"{"n":16}"#, seed).0.ends_with('4') as usize;
     }
-    assert!(fours >= 14, "4 won only {} of 20 times", fours);
+    assert!(fours > 10 && likeliest < 5, "of 20 times 4 won {}, and was the likeliest {}", fours, likeliest);
 }
 
 #[test]
