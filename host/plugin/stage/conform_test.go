@@ -20,6 +20,7 @@ import (
 	"github.com/penstock/penstock/plugins/tck"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/scheduler/program"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -184,11 +185,21 @@ func (b *bench) request(ctx context.Context, r tck.Request, names []string) (sch
 		if rule := stage.Rule(); rule != nil {
 			request.Rules = append(request.Rules, rule)
 		}
+		if p.IsProgram() {
+			writes(p, stage, use, &request)
+		}
 	}
 	request.Chain = append(request.Chain, draw{})
 	tokens, _ := words{}.Tokenize(prompt, false, false) // it has no errors
 	request.Prompt = []scheduler.Segment{{Tokens: tokens}}
 	return request, nil
+}
+
+// writes makes a plugin that is a program what writes the answer: of its stage, the last one so far.
+func writes(p *load.Plugin, s *stage.Stage, use plugin.Request, request *scheduler.Request) {
+	of := stage.Program{Stage: s}
+	request.Chain[len(request.Chain)-1] = of
+	request.Program, request.CachePrompt = &program.Program{Main: of.Main, Branches: p.Branches(use.Config)}, true
 }
 
 // rewrite has a plugin rewrite the conversation, if it does.
@@ -229,7 +240,8 @@ func put(ctx context.Context, p *load.Plugin, use plugin.Request, chat bool, mes
 func (b *bench) answer(ctx context.Context, request scheduler.Request) (a tck.Answer, _ error) {
 	stream, err := b.scheduler.Submit(request)
 	if err != nil {
-		return a, err
+		chain.Close(request.Chain)
+		return a, failure(err)
 	}
 	var text strings.Builder
 	for e := range schedulertest.Events(ctx, stream) {
