@@ -168,6 +168,9 @@ func (b *bench) request(ctx context.Context, r tck.Request, names []string) (sch
 		messages, err = rewrite(ctx, p, use, r.Chat, messages)
 		var stage *stage.Stage
 		var text string
+		if err == nil && p.IsProgram() && request.Program != nil {
+			err = &tck.Failure{Outcome: tck.Declined, Message: "both write the answer"}
+		}
 		if err == nil {
 			stage, text, err = put(ctx, p, use, r.Chat, messages)
 		}
