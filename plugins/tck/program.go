@@ -73,7 +73,7 @@ func (d *draft) adds(branch []byte, flags int) []byte {
 
 // shows is code that shows what was picked.
 func (d *draft) shows() []byte {
-	return slices.Concat(asm.I32(atShown), asm.Global(picked), asm.Store, d.call(abi.ImportShow, atShown, 0, 1), asm.Drop)
+	return slices.Concat(asm.I32(atShown), asm.Global(picked), asm.Store, d.call(abi.ImportShow, 0, atShown, 0, 1), asm.Drop)
 }
 
 // greedy is code that shows the rest of what a request without the program gets, so many tokens of it, from the root branch on. Its last token

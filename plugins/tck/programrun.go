@@ -64,8 +64,8 @@ func showsTogether() *draft {
 		code = slices.Concat(code, d.is("it is ready", 1, d.waits(told, 0, asm.Local(root))), d.best(asm.Local(root)), d.adds(asm.Local(root), 0),
 			asm.I32(atHistory+4*i), asm.Global(picked), asm.Store, asm.PokeF(atLogs+4*i, -1))
 	}
-	return d.runs(code, d.is("show none", 0, d.call(abi.ImportShow, 0, 0, 0)), d.is("show", 0, d.call(abi.ImportShow, atHistory, 0, 2)),
-		d.is("show with log-probabilities", 0, d.call(abi.ImportShow, atHistory+8, atLogs+8, MaxTokens-2)))
+	return d.runs(code, d.is("show none", 0, d.call(abi.ImportShow, 0, 0, 0, 0)), d.is("show", 0, d.call(abi.ImportShow, 0, atHistory, 0, 2)),
+		d.is("show with log-probabilities", 0, d.call(abi.ImportShow, 0, atHistory+8, atLogs+8, MaxTokens-2)))
 }
 
 // drawsInRun shows candidates that it draws.
