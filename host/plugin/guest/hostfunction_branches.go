@@ -22,8 +22,8 @@ const (
 
 // tokensAt reads n tokens of guest memory.
 func (i *Instance) tokensAt(ptr, n uint64) []int32 {
-	bytes := i.read(ptr, 4*uint64(uint32(n)))
-	tokens := make([]int32, uint32(n))
+	bytes := i.readUnits(ptr, n, 4)
+	tokens := make([]int32, len(bytes)/4)
 	for k := range tokens {
 		tokens[k] = int32(binary.LittleEndian.Uint32(bytes[4*k:]))
 	}
@@ -98,7 +98,7 @@ func hostBranchesWait(i *Instance, s []uint64) {
 	if n > uint32(p.run.Branches()) || k > mostCandidates || flags&^abi.WaitAny != 0 {
 		panic(Violationf(plugin.CauseCall, "%s for %d branches, %d candidates and the flags %#x", abi.ImportBranchesWait, n, k, flags))
 	}
-	at := i.read(s[0], 4*uint64(n))
+	at := i.readUnits(s[0], s[1], 4)
 	p.list, p.handle = p.list[:0], p.handle[:0]
 	for j := range int(n) {
 		handle := binary.LittleEndian.Uint32(at[4*j:])
@@ -170,7 +170,7 @@ func hostShow(i *Instance, s []uint64) {
 	tokens := i.tokensAt(s[1], s[3])
 	var logs []float32
 	if uint32(s[2]) != 0 && n > 0 {
-		bytes := i.read(s[2], 4*uint64(n))
+		bytes := i.readUnits(s[2], s[3], 4)
 		logs = make([]float32, n)
 		for k := range logs {
 			if logs[k] = math.Float32frombits(binary.LittleEndian.Uint32(bytes[4*k:])); !(logs[k] <= 0) {
