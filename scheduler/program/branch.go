@@ -17,6 +17,7 @@ type Branch struct {
 	scores []float32 // by token, as far as any is to have one: see unscored
 	known  int       // so many of the first tokens are as the tick knows them
 	row    *Row      // after the last token; nil: it is to be waited for
+	paid   bool      // that row counts in the tokens of the run: as the token that was added last, or by itself
 	closed bool
 }
 
@@ -108,7 +109,7 @@ func (b *Branch) Append(tokens []Token, scored bool) error {
 		b.score(tokens)
 	}
 	r.used += n
-	b.tokens, b.row = append(b.tokens, tokens...), nil
+	b.tokens, b.row, b.paid = append(b.tokens, tokens...), nil, true
 	return nil
 }
 
@@ -138,8 +139,23 @@ func (b *Branch) Cut(n int) error {
 	case n < 1 || n > len(b.tokens):
 		return fmt.Errorf("%w: a branch of %d tokens is cut to %d", ErrMisuse, len(b.tokens), n)
 	case n < len(b.tokens):
-		b.tokens, b.scores, b.known, b.row = b.tokens[:n], b.scores[:min(n, len(b.scores))], min(b.known, n), nil
+		b.tokens, b.scores, b.known, b.row, b.paid = b.tokens[:n], b.scores[:min(n, len(b.scores))], min(b.known, n), nil, false
 	}
+	return nil
+}
+
+// pay counts the row that the branch is waited for, unless it has it or that is done. Without a new token, as of a fork or after a cut, it
+// counts as one: there would be no end to what a program has computed.
+func (b *Branch) pay() error {
+	r := b.run
+	switch {
+	case b.row != nil || b.paid:
+		return nil
+	case r.used >= r.options.Tokens:
+		return fmt.Errorf("%w: %d of %d are in branches, and one more row would be computed", ErrBudget, r.used, r.options.Tokens)
+	}
+	r.used++
+	b.paid = true
 	return nil
 }
 
@@ -148,6 +164,9 @@ func (b *Branch) Tokens() []Token { return b.tokens }
 
 // Ready reports whether the row after the last token is there.
 func (b *Branch) Ready() bool { return b.row != nil }
+
+// Knows reports whether the row is there and Best has been asked for as many candidates: then it takes no time.
+func (b *Branch) Knows(k int) bool { return b.row != nil && b.row.knows(k) }
 
 // Scores are the log-probabilities of the tokens from position from on, each given those before it; NaN for a token that was not appended as
 // scored. Errors: ErrMisuse while some are yet to be computed.

@@ -61,6 +61,13 @@ func (r *Row) summary(k int, by Summarizer) (s Summary, err error) {
 	return s, nil
 }
 
+// knows reports whether a summary of k tokens is there.
+func (r *Row) knows(k int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.said != nil && k <= r.said.asked
+}
+
 // logprob is how likely a token is, as the natural logarithm; +Inf, as of what is yet to be computed, if the row was taken away.
 func (r *Row) logprob(t Token, by Summarizer) float32 {
 	s, err := r.summary(0, by)

@@ -36,6 +36,7 @@ type Run struct {
 	// The tick's.
 	started, atWork bool
 	turn            bool // what it has done is not taken over yet
+	charged         int  // used, as of the last Collect
 	restUntil       time.Time
 	quota           worker.Quota
 	patience        worker.Patience
@@ -71,7 +72,8 @@ func (r *Run) Prompt() []Token { return r.options.Prompt }
 
 // Wait has the model compute some branches up to their last tokens, and waits: until all have their rows or, if one is enough, until any has.
 // It returns those that have. What the program has done since its last wait counts from now on, and what it has shown is sent. k is of how many
-// of the most likely tokens Best will be asked, which is computed beforehand. Errors: ErrOver, ErrMisuse.
+// of the most likely tokens Best will be asked, which is computed beforehand. A row of a branch to which no token was added since it was forked
+// or cut counts as a token. Errors: ErrOver, ErrBudget, ErrMisuse.
 func (r *Run) Wait(k int, anyOf bool, branches ...*Branch) (ready []*Branch, err error) {
 	for _, b := range branches {
 		if b.run != r || b.closed {
@@ -83,6 +85,11 @@ func (r *Run) Wait(k int, anyOf bool, branches ...*Branch) (ready []*Branch, err
 	}
 	if r.isOver() {
 		return nil, ErrOver
+	}
+	for _, b := range branches {
+		if err := b.pay(); err != nil {
+			return nil, err
+		}
 	}
 	r.waiting, r.anyOf = branches, anyOf
 	if !r.pause() {

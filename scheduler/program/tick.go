@@ -20,7 +20,7 @@ func (r *Run) Done() <-chan struct{} { return r.done }
 
 // Collect notes that the program waits, and charges it for its work. TakeTurn follows.
 func (r *Run) Collect() {
-	r.atWork, r.turn = false, true
+	r.atWork, r.turn, r.charged = false, true, r.used
 	r.restUntil = r.quota.Spend(time.Duration(r.worked.Swap(0)), time.Now())
 }
 
@@ -60,8 +60,8 @@ func (r *Run) TakeShown() []Shown {
 // Returned reports whether the program has returned, and with which error.
 func (r *Run) Returned() (returned bool, err error) { return r.returned, r.err }
 
-// Used is how many tokens the program has put into branches so far.
-func (r *Run) Used() int { return r.used }
+// Used is how many tokens the program has put into branches, as of its last wait.
+func (r *Run) Used() int { return r.charged }
 
 // Answer lets the program go on.
 func (r *Run) Answer() {

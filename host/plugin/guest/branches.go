@@ -4,6 +4,7 @@ package guest
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/penstock/penstock/host/plugin"
@@ -13,13 +14,13 @@ import (
 
 // branches are what a guest that is a program drives.
 type branches struct {
-	run    *program.Run
-	open   map[uint32]*program.Branch // by handle
-	next   uint32                     // handle
-	waits  int
-	told   int // of how many candidates the last wait was told
-	handle []uint32
-	list   []*program.Branch
+	run   *program.Run
+	open  map[uint32]*program.Branch // by handle
+	next  uint32                     // handle
+	waits int
+
+	handle        []uint32
+	list, lacking []*program.Branch
 }
 
 // Most handles of one program, and most candidates that are found for one branch.
@@ -95,28 +96,37 @@ func (i *Instance) do(err error) {
 }
 
 // wait waits for branches. Meanwhile the guest has no turn and its clock stands still. Each row that it gets is worth the fuel of a call.
-func (i *Instance) wait(k int, anyOf bool, list []*program.Branch) (ready []*program.Branch) {
+// Errors: those of program.Run.Wait.
+func (i *Instance) wait(k int, anyOf bool, list []*program.Branch) (ready []*program.Branch, err error) {
 	p := i.branches
-	lacked := 0
+	p.lacking = p.lacking[:0]
 	for _, b := range list {
-		if !b.Ready() {
-			lacked++
+		if !b.Ready() && !slices.Contains(p.lacking, b) {
+			p.lacking = append(p.lacking, b)
 		}
 	}
 	i.giveTurn()
 	began := time.Now()
-	ready, err := p.run.Wait(k, anyOf, list...)
-	i.do(err)
+	if ready, err = p.run.Wait(k, anyOf, list...); err != nil {
+		return nil, err
+	}
 	p.waits++
-	p.told = k
 	i.session.random.moveTo(1<<32 + p.waits)
-	if brought := min(lacked, len(ready)); brought > 0 {
+	brought := 0
+	for _, b := range p.lacking {
+		if b.Ready() {
+			brought++
+		}
+	}
+	if brought > 0 {
 		limits := &i.module.Host.Limits
 		i.fuelLimit += i.meter.Refuel(int64(brought)*limits.HookFuel, int64(1+p.run.Branches())*limits.HookFuel)
 		i.started, i.waited = now(), 0
 		i.yieldedAt, i.deadline = i.started, i.started.Add(limits.HookTime)
-	} else {
-		i.deadline = i.deadline.Add(time.Since(began)) // its fuel bounds how often it can do that
+	} else { // its fuel bounds how often it can do that
+		waited := time.Since(began)
+		i.waited += waited
+		i.deadline = i.deadline.Add(waited)
 	}
-	return ready
+	return ready, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/scheduler/program"
 )
 
 // This file has the host functions of programs. See docs/abi/v1.md.
@@ -17,6 +18,7 @@ import (
 // What they cost besides the bytes that they read and write.
 const (
 	branchFuel    = 1000
+	waitFuel      = 20_000 // two changes of goroutines, and a tick
 	candidateFuel = 16
 )
 
@@ -93,7 +95,7 @@ func hostBranchTokens(i *Instance, s []uint64) {
 }
 
 func hostBranchesWait(i *Instance, s []uint64) {
-	i.charge(branchFuel)
+	i.charge(waitFuel)
 	p, n, k, flags := i.program(), uint32(s[1]), uint32(s[2]), uint32(s[3])
 	if n > uint32(p.run.Branches()) || k > mostCandidates || flags&^abi.WaitAny != 0 {
 		panic(Violationf(plugin.CauseCall, "%s for %d branches, %d candidates and the flags %#x", abi.ImportBranchesWait, n, k, flags))
@@ -105,13 +107,27 @@ func hostBranchesWait(i *Instance, s []uint64) {
 		p.list, p.handle = append(p.list, i.branch(uint64(handle))), append(p.handle, handle)
 	}
 	k = min(k, uint32(i.module.Host.Vocabulary.Size()))
-	ready := i.wait(int(k), flags&abi.WaitAny != 0, p.list)
+	i.chargeSummaries(int(k), p.list)
+	ready, err := i.wait(int(k), flags&abi.WaitAny != 0, p.list)
+	if err != nil {
+		s[0] = i.answerFor(err)
+		return
+	}
 	slices.SortStableFunc(p.handle, func(a, b uint32) int { return rank(p, b) - rank(p, a) })
 	at = i.bytesAt(uint64(uint32(s[0])), 4*uint64(n))
 	for j, handle := range p.handle {
 		binary.LittleEndian.PutUint32(at[4*j:], handle)
 	}
 	s[0] = i32(int32(len(ready)))
+}
+
+// chargeSummaries pays for finding k candidates in rows that are there and of which fewer were found.
+func (i *Instance) chargeSummaries(k int, branches []*program.Branch) {
+	for _, b := range branches {
+		if b.Ready() && !b.Knows(k) {
+			i.charge(uint64(i.module.Host.Vocabulary.Size()))
+		}
+	}
 }
 
 // rank is 1 for a branch that has its row, and 0 for another.
@@ -128,11 +144,9 @@ func hostBranchCandidates(i *Instance, s []uint64) {
 		panic(Violationf(plugin.CauseCall, "%d candidates; %d are the most", k, mostCandidates))
 	}
 	i.charge(candidateFuel * uint64(k))
-	vocabulary := i.module.Host.Vocabulary.Size()
-	if int(k) > i.branches.told {
-		i.charge(uint64(vocabulary))
-	}
-	said, err := b.Best(min(int(k), vocabulary))
+	most := min(int(k), i.module.Host.Vocabulary.Size())
+	i.chargeSummaries(most, []*program.Branch{b})
+	said, err := b.Best(most)
 	i.do(err)
 	to := i.bytesAt(uint64(uint32(s[2])), 8+8*uint64(k))
 	put := func(at int, x float32) { binary.LittleEndian.PutUint32(to[at:], math.Float32bits(x)) }
