@@ -56,8 +56,9 @@ func (r *Request) checkProgram(branches int) error {
 	switch {
 	case branches == 0:
 		return nil
-	case branches > r.Model.Slots:
-		return refusal.Invalid("plugins", "%s in %d branches at once, and this server has %d slots: configure it for fewer, or the server for more", writes, branches, r.Model.Slots)
+	case branches > r.Model.MostBranches():
+		return refusal.Invalid("plugins", "%s in %d branches at once, and this server allows %d and has %d slots: configure the plugin for fewer, or the server for more (programs.branches and scheduler.slots)",
+			writes, branches, r.Model.MostBranches(), r.Model.Slots)
 	case r.Choices > 1:
 		return refusal.Invalid("n", "n is %d, but %s, one for each request: leave n out", r.Choices, writes)
 	case r.recording != nil:
@@ -141,7 +142,8 @@ func (s *Service) buildChoice(ctx context.Context, r *Request, index int, prompt
 	params := r.Params.ForChoice(uint32(index % r.Choices)) // the choices of one prompt differ
 	params.Trace = params.Trace || r.Candidates > 0
 	p, err := inPool(ctx, s.pool, r.Deadline, params.Constraint.Size(), func(context.Context) (serving.Policy, error) {
-		return r.Plugins.NewPolicy(params, serving.Ends{MaxTokens: r.MaxTokens, Stops: r.Stops, Time: r.asked, Choice: index % r.Choices, Choices: r.Choices, Parts: r.tellParts})
+		return r.Plugins.NewPolicy(params, serving.Ends{MaxTokens: r.MaxTokens, Stops: r.Stops, Time: r.asked, Choice: index % r.Choices, Choices: r.Choices, Parts: r.tellParts,
+			Chain: chainOf(r.Model, params), Prompt: promptOf(r.Model)})
 	}, discardPolicy)
 	if err != nil {
 		return scheduler.Request{}, chainError(r.schemaError(err), params)
@@ -181,6 +183,9 @@ func (s *Service) buildChoice(ctx context.Context, r *Request, index int, prompt
 		Keep:           r.Detachable,
 		Slot:           r.Slot,
 		Progress:       r.Progress,
+	}
+	if p.Program != nil {
+		p.Program.Tokens = r.Model.Programs.Tokens
 	}
 	r.Extras.Guessing.tell(&request)
 	if request.Program = p.Program; r.Model.ContextShift && p.Program == nil { // a program's branches end where the context is full

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/panics"
 	"github.com/penstock/penstock/scheduler/worker"
 )
@@ -26,7 +27,9 @@ type Run struct {
 	// The program's while it is at work, else the tick's.
 	branches []*Branch // by place; nil: free
 	opened   uint64    // branches so far
+	tree     *tree     // nil: the run is not traced
 	used     int       // tokens put into branches so far
+	reserved int       // tokens for branches that go on by themselves
 	waiting  []*Branch
 	anyOf    bool // one of them is enough
 	shown    []Shown
@@ -35,8 +38,8 @@ type Run struct {
 
 	// The tick's.
 	started, atWork bool
-	turn            bool // what it has done is not taken over yet
-	charged         int  // used, as of the last Collect
+	spent           struct{ tokens, branches int } // as of the last Collect
+	turn            bool                           // what it has done is not taken over yet
 	restUntil       time.Time
 	quota           worker.Quota
 	patience        worker.Patience
@@ -46,10 +49,13 @@ type Run struct {
 type Options struct {
 	Prompt     []Token
 	Vocabulary int
-	Longest    int // tokens that a branch has room for
-	Tokens     int // that the program may put into branches
+	Longest    int  // tokens that a branch has room for
+	Tokens     int  // that the program may put into branches
+	Traced     bool // TakeGrown tells of the branches
 	Summarizer Summarizer
-	Wake       func() // wakes the tick
+	Masker     chain.Masker
+	Ends       func(Token) bool // whether a token ends answers
+	Wake       func()           // wakes the tick
 }
 
 // Shown is a token that the client is to see.
@@ -60,12 +66,26 @@ type Shown struct {
 
 // New makes a run of a program, which Start begins.
 func New(p *Program, o Options) *Run {
-	return &Run{program: p, options: o, done: make(chan struct{}, 1), resume: make(chan struct{}, 1), over: make(chan struct{}),
+	r := &Run{program: p, options: o, done: make(chan struct{}, 1), resume: make(chan struct{}, 1), over: make(chan struct{}),
 		branches: make([]*Branch, p.Branches), quota: worker.NewQuota(time.Now())}
+	if o.Traced {
+		r.tree = &tree{prompt: o.Prompt}
+	}
+	return r
 }
 
 // Branches is how many the program may have at once.
 func (r *Run) Branches() int { return len(r.branches) }
+
+// Free is how many branches may be opened.
+func (r *Run) Free() (n int) {
+	for _, b := range r.branches {
+		if b == nil {
+			n++
+		}
+	}
+	return n
+}
 
 // Prompt is the request's. Nobody changes it.
 func (r *Run) Prompt() []Token { return r.options.Prompt }
@@ -87,16 +107,21 @@ func (r *Run) Wait(k int, anyOf bool, branches ...*Branch) (ready []*Branch, err
 		return nil, ErrOver
 	}
 	for _, b := range branches {
+		if b.runs != nil || b.finished {
+			continue
+		}
 		if err := b.pay(); err != nil {
 			return nil, err
 		}
+		b.end = Pending // its row is wanted now
 	}
 	r.waiting, r.anyOf = branches, anyOf
+	r.tree.collect(r.branches, r.shown)
 	if !r.pause() {
 		return nil, ErrOver
 	}
 	for _, b := range branches {
-		if b.row != nil {
+		if b.row != nil || b.runs == nil && b.end != Pending {
 			ready = append(ready, b)
 		}
 	}
@@ -127,6 +152,9 @@ func (r *Run) summarize(branches []*Branch, k int) {
 	var next atomic.Int64
 	work := func() {
 		for i := next.Add(1) - 1; int(i) < len(branches); i = next.Add(1) - 1 {
+			if branches[i].row == nil {
+				continue
+			}
 			_, _ = branches[i].Best(k) // who asks for it is told of an end
 		}
 	}
@@ -182,6 +210,12 @@ func (r *Run) isOver() bool {
 func (r *Run) Main() {
 	r.work()
 	err := panics.Try(func() error { return r.program.Main(r) })
+	for _, b := range r.branches {
+		if b != nil {
+			b.closeSamplers() // the cells stay: a later request may go on from them
+		}
+	}
+	r.tree.collect(r.branches, r.shown)
 	r.rest()
 	if r.isOver() {
 		return // nobody asks

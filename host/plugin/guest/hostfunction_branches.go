@@ -86,7 +86,11 @@ func hostBranchAppend(i *Instance, s []uint64) {
 }
 
 func hostBranchTokens(i *Instance, s []uint64) {
-	tokens := i.branch(s[0]).Tokens()
+	b := i.branch(s[0])
+	if b.State() == program.Running {
+		panic(Violationf(plugin.CauseCall, "the branch goes on by itself; wait for it"))
+	}
+	tokens := b.Tokens()
 	from := int(int32(uint32(s[1])))
 	if from < 0 {
 		from = max(0, len(tokens)+from)
@@ -113,7 +117,7 @@ func hostBranchesWait(i *Instance, s []uint64) {
 		s[0] = i.answerFor(err)
 		return
 	}
-	slices.SortStableFunc(p.handle, func(a, b uint32) int { return rank(p, b) - rank(p, a) })
+	slices.SortStableFunc(p.handle, func(a, b uint32) int { return rank(ready, p.open[b]) - rank(ready, p.open[a]) })
 	at = i.bytesAt(uint64(uint32(s[0])), 4*uint64(n))
 	for j, handle := range p.handle {
 		binary.LittleEndian.PutUint32(at[4*j:], handle)
@@ -130,9 +134,9 @@ func (i *Instance) chargeSummaries(k int, branches []*program.Branch) {
 	}
 }
 
-// rank is 1 for a branch that has its row, and 0 for another.
-func rank(p *branches, handle uint32) int {
-	if p.open[handle].Ready() {
+// rank is 1 for a branch that is ready, and 0 for another.
+func rank(ready []*program.Branch, b *program.Branch) int {
+	if slices.Contains(ready, b) {
 		return 1
 	}
 	return 0
