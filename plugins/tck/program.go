@@ -91,7 +91,7 @@ func writes(rule, name string, branches int, checks func(d *draft) []byte) Case 
 
 // programCases are about programs and their branches.
 func programCases() []Case {
-	return slices.Concat(runCases(), []Case{
+	return slices.Concat(runCases(), drawCases(), []Case{
 		writes("a handle is used once, and a closed branch's place is free at once", "branch-handles", 2, handles),
 		writes("branch_tokens gives a branch's tokens as history does, and append, cut and fork change them", "branch-tokens", 2, branchTokens),
 		writes("branch_append and branch_open tell when there is no room", "branch-full", 2, fullBranches),

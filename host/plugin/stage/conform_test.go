@@ -166,6 +166,9 @@ func (b *bench) request(ctx context.Context, r tck.Request, names []string) (sch
 		if place == 0 && r.Config != "" {
 			use.Config = []byte(r.Config)
 		}
+		if p.IsProgram() {
+			tellProgram(&use)
+		}
 		var err error
 		messages, err = rewrite(ctx, p, use, r.Chat, messages)
 		var stage *stage.Stage
@@ -198,6 +201,24 @@ func (b *bench) request(ctx context.Context, r tck.Request, names []string) (sch
 	tokens, _ := words{}.Tokenize(prompt, false, false) // it has no errors
 	request.Prompt = []scheduler.Segment{{Tokens: tokens}}
 	return request, nil
+}
+
+// tellProgram gives a program what a host has besides: chains that take the most likely token, and a template.
+func tellProgram(use *plugin.Request) {
+	use.Chain = func(parameters []byte) (func(uint32) ([]chain.Stage, error), error) {
+		var p struct{ Temperature float64 }
+		if err := json.Unmarshal(parameters, &p); len(parameters) > 0 && err != nil || p.Temperature < 0 {
+			return nil, fmt.Errorf("temperature is %v: %w", p.Temperature, err)
+		}
+		return func(uint32) ([]chain.Stage, error) { return []chain.Stage{schedulertest.Greedy{}}, nil }, nil
+	}
+	use.Prompt = func(_ context.Context, messages []byte) ([]int32, error) {
+		var list []json.RawMessage
+		if err := json.Unmarshal(messages, &list); err != nil {
+			return nil, err
+		}
+		return words{}.Tokenize("Hello", false, false)
+	}
 }
 
 // writes makes a plugin that is a program what writes the answer: of its stage, the last one so far.
