@@ -65,6 +65,26 @@ func endlessPrograms() []Case {
 			return append(d.of(abi.ImportBranchScores, asm.Local(handle), 0, atRow, 8192), asm.Drop...)
 		}),
 		after("unwaited", "branches that are never waited for, and thinking", long, func(*draft) []byte { return nil }),
+		forever("run-fork", "forks that go on by themselves", func(d *draft) []byte {
+			return slices.Concat(fork(d), d.of(abi.ImportBranchRun, asm.Local(handle), 0, 1, 0), asm.Drop, waits(d), closes(d))
+		}),
+		forever("run-closed", "runs that are closed", func(d *draft) []byte {
+			return slices.Concat(fork(d), d.of(abi.ImportBranchRun, asm.Local(handle), 0, 100, 0), asm.Drop, d.waits(0, 0), asm.Drop, closes(d))
+		}),
+		after("run-row", "a run from a row", ready, func(d *draft) []byte {
+			return slices.Concat(fork(d), d.of(abi.ImportBranchRun, asm.Local(handle), 0, 2, 0), asm.Drop, waits(d), closes(d))
+		}),
+		after("sample", "drawing", ready, func(d *draft) []byte { return append(d.of(abi.ImportBranchSample, asm.Local(root), 0), asm.Drop...) }),
+		after("mask", "masking", ready, func(d *draft) []byte {
+			return slices.Concat(asm.Local(root), asm.I32(atMask), d.maskWords(), d.Call(abi.ImportBranchMask), asm.Drop)
+		}),
+		after("mix", "mixing", ready, func(d *draft) []byte {
+			return slices.Concat(asm.PokeF(atHistory+4, 1), d.of(abi.ImportBranchMix, asm.Local(root), atHistory, 1), asm.Drop)
+		}),
+		forever("chain", "chains", func(d *draft) []byte { return append(d.say(`{"temperature":1}`, abi.ImportChainOpen), asm.Drop...) }),
+		forever("messages", "templates", func(d *draft) []byte {
+			return append(d.say(`[{"role":"user","content":"Hi"}]`, abi.ImportBranchOpenMessages), asm.Drop...)
+		}),
 		forever("show-nothing", "showing nothing", func(d *draft) []byte { return append(d.call(abi.ImportShow, 0, 0, 0, 0), asm.Drop...) }),
 	}
 }
@@ -105,7 +125,8 @@ func endedPrograms() []Case {
 func misplacedCalls() []Case {
 	var cases []Case
 	for _, s := range abi.Imports {
-		if !takesBranch(s.Name) && !slices.Contains([]string{abi.ImportBranchOpen, abi.ImportBranchesWait, abi.ImportShow}, s.Name) {
+		if !takesBranch(s.Name) && !slices.Contains([]string{abi.ImportBranchOpen, abi.ImportBranchOpenMessages, abi.ImportBranchesWait, abi.ImportChainOpen,
+			abi.ImportBranchReason, abi.ImportShow}, s.Name) {
 			continue
 		}
 		in := newProgram("open-"+s.Name, 1).runs()

@@ -19,7 +19,7 @@ func breaks(name, rule, cause string, code func(d *draft) []byte) Case {
 
 // hostilePrograms are programs that break the rules of branches, or try to take more than is theirs.
 func hostilePrograms() []Case {
-	return slices.Concat(strangeHandles(), strangeNumbers(), endlessPrograms(), endedPrograms(), misplacedCalls())
+	return slices.Concat(strangeHandles(), strangeNumbers(), whileRunning(), endlessPrograms(), endedPrograms(), misplacedCalls())
 }
 
 // strangeHandles name branches that there are not.
@@ -53,7 +53,8 @@ func strangeHandles() []Case {
 // takesBranch reports whether the first parameter of an import is a branch.
 func takesBranch(name string) bool {
 	return slices.Contains([]string{abi.ImportBranchFork, abi.ImportBranchClose, abi.ImportBranchCut, abi.ImportBranchAppend, abi.ImportBranchTokens,
-		abi.ImportBranchCandidates, abi.ImportBranchLogits, abi.ImportBranchScores}, name)
+		abi.ImportBranchCandidates, abi.ImportBranchLogits, abi.ImportBranchScores, abi.ImportBranchMask, abi.ImportBranchMix, abi.ImportBranchSample,
+		abi.ImportBranchRun, abi.ImportBranchState}, name)
 }
 
 // zeros is code that calls a function with a first parameter, and zeros for the rest.
@@ -103,6 +104,25 @@ func strangeNumbers() []Case {
 		calls("show-logs-outside", "log-probabilities outside memory", causeMemory, abi.ImportShow, 0, 0, end-4, 2),
 		calls("show-choice", "showing of a choice that there is not", causeCall, abi.ImportShow, 1, 0, 0, 0),
 		calls("show-choice-negative", "showing of the choice −1", causeCall, abi.ImportShow, -1, 0, 0, 0),
+		calls("mask-words", "a mask of too few words", causeCall, abi.ImportBranchMask, root, atMask, 0),
+		calls("mask-wraps", "a mask of 1,073,741,825 words", "", abi.ImportBranchMask, root, 0, 1<<30+1),
+		calls("mask-outside", "a mask outside memory", causeMemory, abi.ImportBranchMask, root, end-4, 2),
+		calls("mix-none", "a sum of no rows", causeCall, abi.ImportBranchMix, root, atHistory, 0),
+		calls("mix-many", "a sum of more rows than there may be", causeCall, abi.ImportBranchMix, root, atHistory, abi.LimitBranches+1),
+		calls("mix-wraps", "a sum of 536,870,913 rows", causeCall, abi.ImportBranchMix, root, 0, 1<<29+1),
+		calls("mix-outside", "a sum outside memory", causeMemory, abi.ImportBranchMix, root, end-8, 2),
+		mixed("mix-foreign", "a sum with a foreign branch", 77, 1), mixed("mix-nan", "a weight that is no number", 0, notANumber),
+		mixed("mix-infinite", "an infinite weight", 0, infinite), mixed("mix-pending", "a sum with a row that was not waited for", 1, 1),
+		calls("chain-outside", "parameters outside memory", causeMemory, abi.ImportChainOpen, end-4, 8),
+		calls("chain-all", "4,294,967,295 bytes of parameters", "", abi.ImportChainOpen, 0, -1),
+		calls("messages-outside", "messages outside memory", causeMemory, abi.ImportBranchOpenMessages, end-4, 8),
+		calls("messages-all", "4,294,967,295 bytes of messages", "", abi.ImportBranchOpenMessages, 0, -1),
+		calls("reason-outside", "a reason outside memory", causeMemory, abi.ImportBranchReason, end-4, 8),
+		calls("sample-foreign-chain", "a chain that there is not", causeCall, abi.ImportBranchSample, root, 65),
+		calls("sample-negative-chain", "the chain −1", causeCall, abi.ImportBranchSample, root, -1),
+		calls("run-none", "a run of no tokens", causeCall, abi.ImportBranchRun, root, 0, 0, 0),
+		calls("run-less", "a run of −1 tokens", causeCall, abi.ImportBranchRun, root, 0, -1, 0),
+		calls("run-flags", "an unknown flag of a run", causeCall, abi.ImportBranchRun, root, 0, 1, 2),
 		breaks("open-no-token", "a branch of what is no token", causeCall, func(d *draft) []byte {
 			return slices.Concat(asm.Poke(atList, -1), d.call(abi.ImportBranchOpen, atList, 1), asm.Drop)
 		}),
@@ -110,6 +130,27 @@ func strangeNumbers() []Case {
 		shownFault("show-likely", "a log-probability above 0", asm.PokeF(atLogs, 1)),
 		shownFault("show-nan", "a log-probability that is no number", asm.PokeF(atLogs, notANumber)),
 	}
+}
+
+// mixed has a sum of two rows, the second with a branch and a weight; branch 1 has no row.
+func mixed(name, rule string, branch int, weight float32) Case {
+	return breaks(name, rule, causeCall, func(d *draft) []byte {
+		return slices.Concat(asm.I32(1), asm.SetGlobal(picked), d.waits(1, 0, asm.Local(root)), asm.Drop, d.of(abi.ImportBranchFork, asm.Local(root)), asm.SetLocal(handle),
+			d.adds(asm.Local(handle), 0), asm.Poke(atHistory, 0), asm.PokeF(atHistory+4, 1), asm.Poke(atHistory+8, branch), asm.PokeF(atHistory+12, weight),
+			d.of(abi.ImportBranchMix, asm.Local(root), atHistory, 2), asm.Drop)
+	})
+}
+
+// whileRunning does what may not be done with a branch that goes on by itself.
+func whileRunning() []Case {
+	var cases []Case
+	for _, name := range []string{abi.ImportBranchFork, abi.ImportBranchCut, abi.ImportBranchAppend, abi.ImportBranchTokens, abi.ImportBranchCandidates, abi.ImportBranchLogits,
+		abi.ImportBranchScores, abi.ImportBranchSample} {
+		cases = append(cases, breaks("running-"+name, name+" of a branch that goes on by itself", causeCall, func(d *draft) []byte {
+			return slices.Concat(d.of(abi.ImportBranchRun, asm.Local(root), 0, 100, 0), asm.Drop, d.zeros(name, 0), asm.Drop)
+		}))
+	}
+	return cases
 }
 
 // shownFault shows a token and its log-probability, which code makes impossible.
