@@ -50,5 +50,6 @@ func (s *Scheduler) end(j *job, e End) {
 		j.close()
 	}
 	s.attempt(j.refuseCalls)
+	s.choiceEnded(j, e)
 	s.attempt(func() { s.config.Observer.Ended(e.requestRecord()) })
 }
