@@ -167,9 +167,10 @@ void ps_context_limits_of(const ps_context *context, ps_context_limits *out) PS_
 
 // Runs one forward pass over n tokens and waits for it. *rows is set to the first of the output rows, in batch
 // order; it stays valid until the next decode. Where the output is not logits, every token must be an output; where it is scores, *rows is
-// null.
+// null. With want_states *states is set to the first of the hidden states of these rows, each limits.state wide, for as long as *rows;
+// without, or if there are none, to null.
 int32_t ps_decode(ps_context *context, size_t n, const int32_t *tokens, const int32_t *positions,
-                  const int32_t *sequences, const bool *outputs, float **rows, ps_error *err) PS_NOEXCEPT;
+                  const int32_t *sequences, const bool *outputs, bool want_states, float **rows, float **states, ps_error *err) PS_NOEXCEPT;
 // The scores of a sequence of the last pass; they stay valid until the next.
 int32_t ps_context_scores(ps_context *context, int32_t seq, const float **scores, ps_error *err) PS_NOEXCEPT;
 // Has passes wait between two graph nodes (CPU only), or go on. From any thread.
