@@ -291,27 +291,35 @@ func (s *Scheduler) draft(j *job, n int) {
 	s.record.Drafts++
 }
 
-// rows are those that the pass has for a worker's job, from the one on that is to be drawn from.
-func (s *Scheduler) rows(j *job) worker.Rows {
-	g := &j.guess
+// rows are those that the pass has for a worker, from the one on that is to be drawn from. What a program writes has no draft.
+func (s *Scheduler) rows(d *drawer) worker.Rows {
+	at, wanted := d.of.outputRow, d.chain.WantsHiddenStates()
+	if d.isAlone() {
+		rows := worker.Rows{Logits: [][]float32{s.backend.Row(at)}}
+		if wanted {
+			rows.States = append(rows.States, s.backend.HiddenState(at)...)
+		}
+		return rows
+	}
+	g := &d.of.job.guess
 	g.logits, g.states = g.logits[:0], g.states[:0]
-	wanted := j.chain.WantsHiddenStates()
 	for i := g.row; i <= len(g.draft); i++ {
-		g.logits = append(g.logits, s.backend.Row(j.outputRow+i))
+		g.logits = append(g.logits, s.backend.Row(at+i))
 		if wanted { // they are small, and the next pass may come before the worker does
-			g.states = append(g.states, s.backend.HiddenState(j.outputRow+i)...)
+			g.states = append(g.states, s.backend.HiddenState(at+i)...)
 		}
 	}
 	return worker.Rows{Logits: g.logits, States: g.states, First: g.row, Context: g.at, Draft: g.draft}
 }
 
-// leavesDraft reports whether the token that a native chain has drawn is the job's last of this tick; else the next row is to be drawn from.
-func (j *job) leavesDraft() bool {
+// leavesDraft reports whether the token that a native chain has drawn is the answer's last of this tick; else the next row is to be drawn from.
+func (d *drawer) leavesDraft() bool {
+	j := d.of.job
 	g := &j.guess
-	if j.done || !j.drafting() || !j.tickDraws() {
+	if j.done || !j.drafting() || !d.tickDraws() {
 		return true
 	}
-	n := j.answer.Along(g.at, g.draft)
+	n := d.answer.Along(g.at, g.draft)
 	if n <= g.row {
 		return true
 	}

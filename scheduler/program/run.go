@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/panics"
 	"github.com/penstock/penstock/scheduler/worker"
 )
@@ -48,7 +49,9 @@ type Options struct {
 	Longest    int // tokens that a branch has room for
 	Tokens     int // that the program may put into branches
 	Summarizer Summarizer
-	Wake       func() // wakes the tick
+	Masker     chain.Masker
+	Ends       func(Token) bool // whether a token ends answers
+	Wake       func()           // wakes the tick
 }
 
 // Shown is a token that the client is to see.
@@ -84,12 +87,17 @@ func (r *Run) Wait(k int, anyOf bool, branches ...*Branch) (ready []*Branch, err
 	if r.isOver() {
 		return nil, ErrOver
 	}
+	for _, b := range branches {
+		if b.runs == nil && !b.finished {
+			b.end = Pending // its row is wanted now
+		}
+	}
 	r.waiting, r.anyOf = branches, anyOf
 	if !r.pause() {
 		return nil, ErrOver
 	}
 	for _, b := range branches {
-		if b.row != nil {
+		if b.row != nil || b.runs == nil && b.end != Pending {
 			ready = append(ready, b)
 		}
 	}
@@ -120,6 +128,9 @@ func (r *Run) summarize(branches []*Branch, k int) {
 	var next atomic.Int64
 	work := func() {
 		for i := next.Add(1) - 1; int(i) < len(branches); i = next.Add(1) - 1 {
+			if branches[i].row == nil {
+				continue
+			}
 			_, _ = branches[i].Best(k) // who asks for it is told of an end
 		}
 	}
@@ -175,6 +186,11 @@ func (r *Run) isOver() bool {
 func (r *Run) Main() {
 	r.work()
 	err := panics.Try(func() error { return r.program.Main(r) })
+	for _, b := range r.branches {
+		if b != nil {
+			b.closeSamplers() // the cells stay: a later request may go on from them
+		}
+	}
 	r.rest()
 	if r.isOver() {
 		return // nobody asks

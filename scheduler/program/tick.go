@@ -63,6 +63,9 @@ func (r *Run) Returned() (returned bool, err error) { return r.returned, r.err }
 // Used is how many tokens the program has put into branches so far.
 func (r *Run) Used() int { return r.used }
 
+// Refund gives the program tokens back that a closed branch has not used.
+func (r *Run) Refund(n int) { r.used -= n }
+
 // Answer lets the program go on.
 func (r *Run) Answer() {
 	r.atWork = true
