@@ -17,6 +17,7 @@ pub struct Host {
     pub feature: unsafe fn(*const u8, i32) -> i32,
     pub param: unsafe fn(i32) -> i64,
     pub logprob: unsafe fn() -> f32,
+    pub state: unsafe fn(*mut u8, i32) -> i32,
     pub part: unsafe fn() -> i32,
     pub request: unsafe fn(*mut u8, i32) -> i32,
     pub random: unsafe fn() -> i64,
@@ -69,6 +70,7 @@ pub const ABSENT: Host = Host {
     feature: |_, _| 0,
     param: |_| 0,
     logprob: || 0.0,
+    state: |_, _| 0,
     part: || 0,
     request: |_, _| 0,
     random: || 0,
@@ -161,6 +163,12 @@ pub unsafe fn param(kind: i32) -> i64 {
 /// Pointers must be valid for what the import reads or writes.
 pub unsafe fn logprob() -> f32 {
     (HOST.with(|h| h.get()).logprob)()
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn state(ptr: *mut u8, limit: i32) -> i32 {
+    (HOST.with(|h| h.get()).state)(ptr, limit)
 }
 
 /// # Safety
@@ -418,6 +426,7 @@ pub const FEATURES: &[&str] = &[
     "feature",
     "param",
     "logprob",
+    "state",
     "part",
     "request",
     "random",
