@@ -8,6 +8,9 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/penstock/penstock/host/plugin/session"
+	"github.com/penstock/penstock/plugins/abi"
 )
 
 // The probe that tools/trainprobe has trained on the built-in model declines what that knows nothing of, also with questions it was not
@@ -42,7 +45,7 @@ func TestProbe_BuiltInModel_DeclinesWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
-// The value that comes with a declined answer, and the recording of it, which plays again.
+// A client is told why it is declined, and what is wrong with a probe of another model.
 func TestProbe_TellsItsClient(t *testing.T) {
 	h := openWithExamples(t, "probe")
 	var row []string
@@ -60,5 +63,32 @@ func TestProbe_TellsItsClient(t *testing.T) {
 	status, raw := post(t, h.URL()+"/v1/chat/completions", strings.Replace(body, strings.Join(row, ","), "1,2", 1))
 	if status != 400 || !strings.Contains(raw, "train the probe on this model") {
 		t.Errorf("a probe of another model: %d %s", status, raw)
+	}
+}
+
+// A recording of a probe has the states that it read, and plays again without the model; and the model may lie on workers.
+func TestProbe_RecordedAndReplayed(t *testing.T) {
+	one, two := startWorker(t), startWorker(t)
+	for name, settings := range map[string]map[string]any{"here": nil, "on workers": {"workers.rpc": []string{one.address, two.address}, "model.tensor_split": "1,1"}} {
+		h := openWithPlugins(t, settings, map[string][]byte{"probe.wasm": example(t, "probe")})
+		width := h.core.Engine.Info().EmbeddingOut
+		row := strings.Repeat("0.5,-0.5,", width/2)
+		f := recorded(t, h, "/v1/chat/completions", `{`+frog+`,"max_tokens":30,"seed":3,"record":true,"plugins":[{"name":"probe","config":{"layers":[{"weights":[[`+
+			strings.TrimSuffix(row, ",")+`]],"bias":[0]}],"then":"rewind","back":3,"above":0.9}}]}`)
+		states := callsOf(f, "probe", func(c *session.Call) bool {
+			for i := range c.Asked {
+				if q := &c.Asked[i]; q.Import == abi.ImportState && len(q.State) == width && q.State[0] != q.State[1] {
+					return true
+				}
+			}
+			return false
+		})
+		splices := callsOf(f, "probe", func(c *session.Call) bool { return c.Splice != nil })
+		if states < 10 || splices == 0 {
+			t.Errorf("%s: %d states were read, and tokens taken back %d times", name, states, splices)
+		}
+		if d := replay(t, f, example(t, "probe"), 3); d != nil {
+			t.Errorf("%s: %v", name, d)
+		}
 	}
 }
