@@ -7,10 +7,11 @@ import "fmt"
 // Batch is the input of a forward pass: four columns of equal length, one entry a token. A caller may set the columns to slices of its
 // own; Add and Reset reuse their memory.
 type Batch struct {
-	Tokens    []int32
-	Positions []int32
-	Sequences []int32
-	Outputs   []bool // whether the logits after this token are wanted
+	Tokens       []int32
+	Positions    []int32
+	Sequences    []int32
+	Outputs      []bool // whether the logits after this token are wanted
+	HiddenStates bool   // whether the hidden states of these tokens are wanted too; see Context.HiddenState
 
 	// DuringCopy allows a pass over the target of a copy that still runs: whatever it does to that sequence will be undone.
 	// Without it, such a pass finishes the copy first.
@@ -28,7 +29,7 @@ func (b *Batch) Add(token, position, sequence int32, output bool) {
 // Reset empties the batch and keeps its memory.
 func (b *Batch) Reset() {
 	b.Tokens, b.Positions = b.Tokens[:0], b.Positions[:0]
-	b.Sequences, b.Outputs = b.Sequences[:0], b.Outputs[:0]
+	b.Sequences, b.Outputs, b.HiddenStates = b.Sequences[:0], b.Outputs[:0], false
 }
 
 func (b *Batch) check() error {

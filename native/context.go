@@ -25,15 +25,16 @@ const (
 
 // Limits are the sizes a context came out with.
 type Limits struct {
-	Cells     int // KV cells
-	Positions int // positions one sequence may have
-	Batch     int // tokens a forward pass may carry
-	UBatch    int
-	Sequences int
-	Rows      int  // output rows a forward pass may have
-	Snapshots int  // states of each recurrent sequence that Remove can go back to; 0: none
-	Trained   int  // positions the model was trained for, or that ContextOptions.Rope extends that to; 0: unknown
-	Memory    bool // false: the model keeps nothing between passes, so it cannot continue a text
+	Cells       int // KV cells
+	Positions   int // positions one sequence may have
+	Batch       int // tokens a forward pass may carry
+	UBatch      int
+	Sequences   int
+	Rows        int  // output rows a forward pass may have
+	Snapshots   int  // states of each recurrent sequence that Remove can go back to; 0: none
+	Trained     int  // positions the model was trained for, or that ContextOptions.Rope extends that to; 0: unknown
+	HiddenState int  // width of the hidden states that passes can give beside logits; 0: they cannot, with this model's architecture
+	Memory      bool // false: the model keeps nothing between passes, so it cannot continue a text
 }
 
 // Context is llama.cpp's state of a model in use: the KV cache of its sequences and the output of the last forward pass. Its methods do
@@ -44,6 +45,7 @@ type Context struct {
 	limits   Limits
 	output   Output
 	first    *C.float // row 0; a field, because a variable would move to the heap for the call
+	states   *C.float // of row 0; nil: none
 	rows     int
 	err      C.ps_error
 	adapters *keptAdapters
@@ -74,7 +76,7 @@ func NewContext(m *Model, o ContextOptions) (*Context, error) {
 		model: m, output: o.Output, adapters: adapters, governor: governor.New(int(max(params.threads, params.threads_batch))),
 		limits: Limits{
 			Cells: int(l.cells), Positions: int(l.positions), Batch: int(l.batch), UBatch: int(l.ubatch),
-			Sequences: int(l.sequences), Rows: int(l.rows), Snapshots: int(l.snapshots), Trained: int(l.trained), Memory: bool(l.memory),
+			Sequences: int(l.sequences), Rows: int(l.rows), Snapshots: int(l.snapshots), Trained: int(l.trained), HiddenState: int(l.state), Memory: bool(l.memory),
 		},
 	}
 	ctx.own(unsafe.Pointer(c), m, func() { C.ps_context_free(c); adapters.drop() })
@@ -98,7 +100,7 @@ func (c *Context) Decode(b *Batch) error {
 		return err
 	}
 	defer c.leaveAlone()
-	c.first, c.rows = nil, 0
+	c.first, c.states, c.rows = nil, nil, 0
 	if err := b.check(); err != nil {
 		return err
 	}
@@ -112,7 +114,7 @@ func (c *Context) Decode(b *Batch) error {
 		(*C.int32_t)(unsafe.Pointer(unsafe.SliceData(b.Positions))),
 		(*C.int32_t)(unsafe.Pointer(unsafe.SliceData(b.Sequences))),
 		(*C._Bool)(unsafe.Pointer(unsafe.SliceData(b.Outputs))),
-		&c.first, &c.err)
+		C._Bool(b.HiddenStates), &c.first, &c.states, &c.err)
 	if code != C.PS_OK {
 		return fmt.Errorf("decode: %w", failure(code, &c.err))
 	}
@@ -139,6 +141,17 @@ func (c *Context) Row(i int) []float32 {
 		n = c.model.info.EmbeddingOut
 	}
 	return unsafe.Slice((*float32)(unsafe.Pointer(c.first)), c.rows*n)[i*n : (i+1)*n : (i+1)*n]
+}
+
+// HiddenState is a view of the hidden state of output row i of the last pass, Limits.HiddenState wide: what the model's last layer gives,
+// after the norm and before the vocabulary, as with the output Embeddings. It is nil if there is no such row, if Batch.HiddenStates did
+// not ask for it, or if the model has none. As with Row, it must not be touched after the next Decode or Close.
+func (c *Context) HiddenState(i int) []float32 {
+	n := c.limits.HiddenState
+	if i < 0 || i >= c.rows || c.states == nil {
+		return nil
+	}
+	return unsafe.Slice((*float32)(unsafe.Pointer(c.states)), c.rows*n)[i*n : (i+1)*n : (i+1)*n]
 }
 
 // Scores is a view of what the classifier gives a sequence of the last pass, one number for each of ModelInfo.Classes. As with Row, it
@@ -184,7 +197,7 @@ func (c *Context) Close() error {
 	c.Abort()
 	if c.shut() {
 		c.cleanup.Stop()
-		c.first, c.rows = nil, 0
+		c.first, c.states, c.rows = nil, nil, 0
 		c.h.drop()
 	}
 	return nil

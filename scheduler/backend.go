@@ -20,6 +20,9 @@ type Limits struct {
 	Sequences  int // sequences the KV cache can tell apart
 	Rows       int // output rows one forward pass may carry
 
+	// HiddenState is how many numbers a hidden state has that comes with a row; 0: the model gives none.
+	HiddenState int
+
 	// SeparatePasses says that a tick computes decode tokens and prompt tokens in two passes, since that is faster than one.
 	SeparatePasses bool
 	// Drafts says that a pass can have rows of several tokens of a sequence, and that Truncate keeps the first part of what it computed.
@@ -47,6 +50,9 @@ type Backend interface {
 	// Row returns the logits of output row i of the last pass: Limits.Vocabulary floats, owned by the backend and
 	// valid until the next Start. Stages may write to it. Without such a row it returns nil, which fails the answer.
 	Row(i int) []float32
+	// HiddenState returns what the model's last layer gave for output row i, after the norm: Limits.HiddenState floats, which are not
+	// written to and are valid as long as the row. Without such a row, and where Batch.HiddenStates did not ask for it, it returns nil.
+	HiddenState(i int) []float32
 	// SampleRows draws one token for each entry; every Stage in it is Native. Results are written into the
 	// entries; an entry without a row gets an error, and chain.ErrSlow one that would hold up the others.
 	SampleRows(draws []Draw)
@@ -64,6 +70,8 @@ type Batch struct {
 	Outputs   []bool // whether the logits after this token are wanted
 	// PromptRows says that some of these are of tokens within a prompt, so a sequence may have any number of rows.
 	PromptRows bool
+	// HiddenStates asks for the hidden states of the output rows as well.
+	HiddenStates bool
 	Adapters   Adapters // that compute all of it besides the model; nil: the model alone does
 	rows       int
 }
@@ -91,7 +99,7 @@ func (b *Batch) Rows() int { return b.rows }
 func (b *Batch) Reset() {
 	b.Tokens, b.Positions = b.Tokens[:0], b.Positions[:0]
 	b.Sequences, b.Outputs = b.Sequences[:0], b.Outputs[:0]
-	b.rows, b.PromptRows = 0, false
+	b.rows, b.PromptRows, b.HiddenStates = 0, false, false
 }
 
 // Draw asks the backend to sample one row.

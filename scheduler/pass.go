@@ -66,6 +66,9 @@ func (s *Scheduler) fill(branches []*branch) {
 		for i, t := range b.job.guess.draft {
 			s.batch.Add(t, int32(last+1+i), b.seq.ID(), true)
 		}
+		if d := b.draws(); d != nil && b.outputRow >= 0 && d.chain.WantsHiddenStates() {
+			s.batch.HiddenStates = true
+		}
 	}
 }
 

@@ -53,6 +53,7 @@ type guess struct {
 	chosen   bool          // it promises something
 	trial    bool          // it was asked for although it does not seem to pay
 	logits   [][]float32   // for a worker
+	states   []float32     // for a worker, where it wants them: a copy of those of the rows
 }
 
 // sameDrafting is how many of the first branches are alike in that.
@@ -292,15 +293,23 @@ func (s *Scheduler) draft(j *job, n int) {
 
 // rows are those that the pass has for a worker, from the one on that is to be drawn from. What a program writes has no draft.
 func (s *Scheduler) rows(d *drawer) worker.Rows {
+	at, wanted := d.of.outputRow, d.chain.WantsHiddenStates()
 	if d.isAlone() {
-		return worker.Rows{Logits: [][]float32{s.backend.Row(d.of.outputRow)}}
+		rows := worker.Rows{Logits: [][]float32{s.backend.Row(at)}}
+		if wanted {
+			rows.States = append(rows.States, s.backend.HiddenState(at)...)
+		}
+		return rows
 	}
 	g := &d.of.job.guess
-	g.logits = g.logits[:0]
+	g.logits, g.states = g.logits[:0], g.states[:0]
 	for i := g.row; i <= len(g.draft); i++ {
-		g.logits = append(g.logits, s.backend.Row(d.of.outputRow+i))
+		g.logits = append(g.logits, s.backend.Row(at+i))
+		if wanted { // they are small, and the next pass may come before the worker does
+			g.states = append(g.states, s.backend.HiddenState(at+i)...)
+		}
 	}
-	return worker.Rows{Logits: g.logits, First: g.row, Context: g.at, Draft: g.draft}
+	return worker.Rows{Logits: g.logits, States: g.states, First: g.row, Context: g.at, Draft: g.draft}
 }
 
 // leavesDraft reports whether the token that a native chain has drawn is the answer's last of this tick; else the next row is to be drawn from.

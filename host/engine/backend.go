@@ -71,6 +71,7 @@ func newBackend(text *native.Model, c *native.Context, info native.ModelInfo, l 
 		model:   text,
 		limits: scheduler.Limits{
 			Vocabulary: info.Vocabulary, Cells: l.Cells, Context: l.Positions, Batch: l.Batch, Sequences: l.Sequences, Rows: l.Rows,
+			HiddenState:    l.HiddenState,
 			SeparatePasses: !gpu && !unified,
 			Drafts:         (recurrent && l.Snapshots > 0 || !recurrent && !lacks.Truncating) && !lacks.Together && !lacks.Selecting,
 			AlikeDrafts:    recurrent, MostDrafted: l.Snapshots,
@@ -89,6 +90,9 @@ func newBackend(text *native.Model, c *native.Context, info native.ModelInfo, l 
 		recurrent: newRollback(l.Sequences, l.Snapshots),
 		stale:     make([]bool, l.Sequences),
 		lost:      o.Lost,
+	}
+	if b.passes.needed() { // each piece overwrites the states of the one before
+		b.limits.HiddenState = 0
 	}
 	for t := range int32(info.Vocabulary) {
 		if b.model.EndOfGeneration(t) {
@@ -127,6 +131,7 @@ func (b *backend) decode(batch *scheduler.Batch) (err error) {
 	default:
 		b.padder.pad(batch, b.limits.Sequences, b.limits.Context, b.length)
 	}
+	b.padder.batch.HiddenStates = batch.HiddenStates
 	b.padder.batch.DuringCopy = !slices.Contains(batch.Sequences, b.context.CopyTarget()) // padding there does no harm: it is removed
 	err = b.context.Decode(b.padder.batch)
 	b.recurrent.note(b.padder.batch.Sequences, err)
@@ -198,6 +203,14 @@ func (b *backend) Row(i int) []float32 {
 		return nil
 	}
 	return b.context.Row(b.padder.rows[i])
+}
+
+// HiddenState implements scheduler.Backend.
+func (b *backend) HiddenState(i int) []float32 {
+	if b.passes.needed() || i < 0 || i >= len(b.padder.rows) {
+		return nil
+	}
+	return b.context.HiddenState(b.padder.rows[i])
 }
 
 // Summarize implements program.Summarizer.

@@ -201,6 +201,7 @@ func open(text, weights *native.Model, o Options) (*Engine, error) {
 		Name: o.Name, ModelInfo: info, Template: t.Source, ToolTemplate: t.ToolSource, TemplateCaps: t.Caps, Thinks: t.Thinks,
 		HasTemplate: own != "", Limits: limits, Weights: kernels,
 	}
+	e.info.Limits.HiddenState = e.backend.limits.HiddenState
 	return e, nil
 }
 

@@ -26,6 +26,9 @@ func (r *uses) NewPolicy(params sampling.Params, ends serving.Ends) (_ serving.P
 			index++
 			return nil, nil // that of the first choice writes all
 		}
+		if err := r.checkHiddenState(u); err != nil {
+			return nil, err
+		}
 		request := plugin.Request{Client: u.client, Config: u.Config, Seed: uint64(params.Seed), Index: index,
 			Setup: setup, MaxTokens: ends.MaxTokens, Time: ends.Time, Choice: ends.Choice, Choices: ends.Choices, Parts: partsOf(ends), ContextSize: r.engine.Info().Limits.Positions, Skip: u.Skip, Sampling: inForce.describe}
 		if u.plugin.IsProgram() && ends.Chain != nil {
@@ -48,6 +51,16 @@ func (r *uses) NewPolicy(params sampling.Params, ends serving.Ends) (_ serving.P
 		return serving.Policy{}, err
 	}
 	return policy, nil
+}
+
+// checkHiddenState refuses a plugin that reads hidden states where the model has none for it.
+func (b *Builder) checkHiddenState(u *use) error {
+	info := b.engine.Info()
+	if !u.plugin.WantsHiddenState() || info.Limits.HiddenState > 0 {
+		return nil
+	}
+	return refusal.Invalid(u.Field, "plugin %s reads the model's hidden states; the model %s, of the architecture %q, gives none beside logits: use the plugin with another model",
+		u.Name, info.Name, info.Architecture)
 }
 
 // programOf makes a plugin that is a program the policy's, and its stage.

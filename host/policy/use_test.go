@@ -21,7 +21,13 @@ import (
 // withFolder is a builder for the built-in model and a folder of plugins.
 func withFolder(t *testing.T) (*Builder, *registry.Registry) {
 	t.Helper()
-	e, err := engine.Open(t.Context(), engine.Options{Path: "../model/penstock-tiny.gguf", Slots: 1, ContextSize: 512, Threads: 1})
+	return withLacks(t, engine.Lacks{})
+}
+
+// withLacks is withFolder with a model that cannot do everything.
+func withLacks(t *testing.T, lacks engine.Lacks) (*Builder, *registry.Registry) {
+	t.Helper()
+	e, err := engine.Open(t.Context(), engine.Options{Path: "../model/penstock-tiny.gguf", Slots: 1, ContextSize: 512, Threads: 1, Lacks: lacks})
 	if err != nil {
 		t.Fatal(err)
 	}

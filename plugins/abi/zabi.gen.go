@@ -39,6 +39,7 @@ const (
 	ImportFeature            = "feature"
 	ImportParam              = "param"
 	ImportLogprob            = "logprob"
+	ImportState              = "state"
 	ImportPart               = "part"
 	ImportRequest            = "request"
 	ImportRandom             = "random"
@@ -321,6 +322,7 @@ var Imports = []Signature{
 	{Name: "feature", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}},
 	{Name: "param", Params: []Type{"i32"}, Results: []Type{"i64"}},
 	{Name: "logprob", Results: []Type{"f32"}, Added: true},
+	{Name: "state", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}, Added: true},
 	{Name: "part", Results: []Type{"i32"}, Added: true},
 	{Name: "request", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}, Added: true},
 	{Name: "random", Results: []Type{"i64"}},
@@ -373,6 +375,7 @@ var Features = []string{
 	"feature",
 	"param",
 	"logprob",
+	"state",
 	"part",
 	"request",
 	"random",

@@ -23,6 +23,8 @@ func additionCases() []Case {
 		unchanged("logprob is that of the accepted token, in accept alone", likely()),
 		unchanged("an answer without messages is content, where the host can tell", parted()),
 		answered("a token without a row of its own has none", unlikely()),
+		unchanged("state is what is behind the logits, in sample, accept and stop alone", stated()),
+		answered("a token without a row of its own has no state", stateless()),
 	}
 }
 

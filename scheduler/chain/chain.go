@@ -174,6 +174,26 @@ func (c *Chain) TellLogprob(i int, logprob *float32) {
 	}
 }
 
+// WantsHiddenStates reports whether a stage wants to know the hidden states that rows are computed from.
+func (c *Chain) WantsHiddenStates() bool {
+	for i := range c.links {
+		if c.links[i].traits.HiddenState != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// TellHiddenState tells the stages that want to know the hidden state of the row that the next token is drawn from, and is taken in with; empty:
+// there is none.
+func (c *Chain) TellHiddenState(state []float32) {
+	for i := range c.links {
+		if tell := c.links[i].traits.HiddenState; tell != nil {
+			tell(state)
+		}
+	}
+}
+
 // Accept tells one stage which token was chosen. Its trace, if there is one, learns how long that took where it can take long.
 func (c *Chain) Accept(i int, t Token, trace *Trace) (Effect, error) {
 	stage := c.stages[i]

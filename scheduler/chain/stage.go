@@ -72,6 +72,9 @@ type Traits struct {
 	// Logprob tells the stage the log-probability of the token that it is told of next, under the raw row; NaN: there is no row. Nil: it
 	// does not want to know, which spares a pass over the row.
 	Logprob func(float32)
+	// HiddenState tells the stage what the model's last layer gave for the row that the next token is drawn from; empty: there is no row, or the
+	// model gives none. It is valid until it is told another. Nil: it does not want to know, and unless others do, it is not computed.
+	HiddenState func([]float32)
 	// Refuse tells the stage which act of its own is not done, and why. An error ends the request.
 	// With nil the request goes on as if the stage had not asked, and the stage asks for nothing any
 	// more. Where there is no Refuse, the refusal ends the request.

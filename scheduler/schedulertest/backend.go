@@ -200,6 +200,18 @@ func (b *Backend) Row(i int) []float32 {
 	return row
 }
 
+// HiddenState implements scheduler.Backend: its numbers are all the next token's, where the pass was asked for them.
+func (b *Backend) HiddenState(i int) []float32 {
+	if !b.batch.HiddenStates || b.limits.HiddenState == 0 || i < 0 || i >= len(b.rows) {
+		return nil
+	}
+	state := make([]float32, b.limits.HiddenState)
+	for k := range state {
+		state[k] = float32(b.next(b.rows[i]))
+	}
+	return state
+}
+
 // SampleRows implements scheduler.Backend: greedy.
 func (b *Backend) SampleRows(draws []scheduler.Draw) {
 	for i := range draws {

@@ -15,6 +15,7 @@ import (
 //  1. Beside the forward pass, prepareStages asks what the stages want masked, biased or forced (chain.Chain.Prepare).
 //  2. After the pass the tick lends the row (Worker.Draw), and drawToken begins.
 //  3. The chain masks the row and runs the stages; what a plugin chose is tested against the grammar (chain.Chain.Draw).
+//     Stages that want to know the hidden state the row was computed from are told it before.
 //  4. The log-probabilities are those of the row as it was.
 //  5. The answer takes the token in: it tells all stages, which may stop the answer or replace its last tokens; keeps the token in the
 //     hold window as long as it may be taken back; then joins its bytes to the text and looks for stop strings (answer.Answer.Advance).
@@ -54,6 +55,7 @@ func (w *Worker) drawToken() {
 	if wanted {
 		w.raw = append(w.raw[:0], w.row.Copy()...) // stages may write to the row
 	}
+	w.chain.TellHiddenState(w.hiddenState())
 	token, trace, err := w.chain.Draw(&w.row)
 	if err != nil {
 		w.answer.Fail(err)
@@ -68,7 +70,15 @@ func (w *Worker) drawToken() {
 		}
 	}
 	w.answer.Advance(token, details)
+	w.chain.TellHiddenState(nil) // what comes without a row has none
 	if tokens, by := w.chain.Following(); len(tokens) > 0 {
 		w.answer.Follow(tokens, by)
 	}
+}
+
+// hiddenState is that of the row that is drawn from; empty: it is not known.
+func (w *Worker) hiddenState() []float32 {
+	rows, at := len(w.rows.Logits), w.drawn-w.rows.First
+	width := len(w.rows.States) / rows
+	return w.rows.States[at*width : (at+1)*width]
 }

@@ -104,6 +104,9 @@ func (m *machine) Share(src, dst int32, n int) int {
 // ContinueCopy implements kvcache.Memory: there are no copies.
 func (m *machine) ContinueCopy(time.Duration, bool) bool { return true }
 
+// HiddenState implements scheduler.Backend: there are none.
+func (m *machine) HiddenState(int) []float32 { return nil }
+
 // Row implements scheduler.Backend. Only chains of plugins ask for rows.
 func (m *machine) Row(int) []float32 { return nil }
 

@@ -28,6 +28,7 @@ var functions = map[string]hostFunction{
 	abi.ImportFeature:            hostFeature,
 	abi.ImportParam:              hostParam,
 	abi.ImportLogprob:            hostLogprob,
+	abi.ImportState:              hostState,
 	abi.ImportPart:               hostPart,
 	abi.ImportRequest:            hostRequest,
 	abi.ImportRandom:             hostRandom,

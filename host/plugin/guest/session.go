@@ -18,6 +18,7 @@ type Session struct {
 	History       []int32         // the tokens of the conversation so far
 	Params        [7]int64        // by the ABI's param kinds
 	Logprob       float32         // of the token that is accepted; NaN: not known
+	HiddenState   []float32       // behind the logits of the token that is drawn or accepted; empty: not known
 	Messages      []byte          // JSON; only while a template is rendered
 	Done          <-chan struct{} // closed when nobody waits for the guest any more; nil: never
 	SetupDeadline time.Time       // every call must be over by then; zero: each has its own time

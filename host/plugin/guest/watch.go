@@ -30,9 +30,10 @@ type Question struct {
 	Token  int32
 	Tokens []int32
 	Mask   []uint32
-	Count  int32 // of tokens: within which the text is to be completed, or that complete it
-	OK     bool  // the grammar accepts the token, so many tokens complete the text, or it has ended
-	Err    error // why there is no answer
+	State  []float32 // as far as it was given
+	Count  int32     // of tokens: within which the text is to be completed, or that complete it
+	OK     bool      // the grammar accepts the token, so many tokens complete the text, or it has ended
+	Err    error     // why there is no answer
 }
 
 // asked tells the watcher, if there is one.

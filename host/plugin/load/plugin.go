@@ -10,6 +10,7 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/guest"
 	"github.com/penstock/penstock/host/plugin/quarantine"
+	"github.com/penstock/penstock/plugins/abi"
 )
 
 // Plugin is a loaded plugin for one model. It is safe for concurrent use, and stays usable until its last user released it.
@@ -54,6 +55,9 @@ func (p *Plugin) IsStop() bool { return p.Module.Has(guest.Stop) }
 func (p *Plugin) IsStage() bool {
 	return p.Module.Has(guest.Sample) || p.Module.Has(guest.Prepare) || p.Module.Has(guest.Accept) || p.Module.Has(guest.Draft)
 }
+
+// WantsHiddenState reports whether the plugin may ask for the model's hidden states, so that they are computed for it.
+func (p *Plugin) WantsHiddenState() bool { return p.Module.Imports(abi.ImportState) }
 
 // Health tells how the plugin has done since it was loaded or reset.
 func (p *Plugin) Health() quarantine.Health { return p.quarantine.Health() }

@@ -59,7 +59,7 @@ func (a *answers) expect(list []Asked) {
 	a.queue, a.problem = a.queue[:0], ""
 	for _, q := range list {
 		switch q.Import {
-		case abi.ImportTokenize:
+		case abi.ImportTokenize, abi.ImportState: // the player tells it before the call
 		case abi.ImportRequest:
 			a.sampling = q.Sampling
 		default:

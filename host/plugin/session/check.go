@@ -176,6 +176,9 @@ func (c *Call) checkOutcome() error {
 	return nil
 }
 
+// mostState is how many numbers a hidden state may have: more than any model's has.
+const mostState = 1 << 20
+
 func (a *Asked) check(n int) error {
 	switch a.Import {
 	case abi.ImportTokenize, abi.ImportGrammarOpen:
@@ -190,11 +193,16 @@ func (a *Asked) check(n int) error {
 		return a.Mask.check(n)
 	case abi.ImportGrammarAccept, abi.ImportGrammarRest, abi.ImportPart:
 		return nil
+	case abi.ImportState:
+		if a.Count < 0 || a.Count > mostState || a.State != nil && len(a.State) != int(a.Count) {
+			return fmt.Errorf("count: %d, with a state of %d numbers; it is how many it has, at most %d", a.Count, len(a.State), mostState)
+		}
+		return nil
 	case abi.ImportRequest:
 		if a.Sampling == nil {
 			return errors.New("sampling: it is missing")
 		}
 		return nil
 	}
-	return fmt.Errorf("import: %q is not asked for; there are tokenize, grammar_open, grammar_mask, grammar_mask_within, grammar_rest, grammar_accept, part and request", a.Import)
+	return fmt.Errorf("import: %q is not asked for; there are tokenize, grammar_open, grammar_mask, grammar_mask_within, grammar_rest, grammar_accept, part, state and request", a.Import)
 }

@@ -132,6 +132,7 @@ type Asked struct {
 	Count  int32   `json:"count,omitempty"`
 	OK     bool    `json:"ok,omitempty"`
 	Error  string  `json:"error,omitempty"`
+	State  Logits  `json:"state,omitempty"`
 
 	Sampling json.RawMessage `json:"sampling,omitempty"`
 }
@@ -160,7 +161,7 @@ func (c *Call) Size() int {
 }
 
 func (a *Asked) size() int {
-	size := 256 + 4*len(a.Tokens) + len(a.Sampling) + a.Mask.size()
+	size := 256 + 4*(len(a.Tokens)+len(a.State)) + len(a.Sampling) + a.Mask.size()
 	if a.Text != nil {
 		size += len(*a.Text)
 	}

@@ -168,7 +168,7 @@ func (n *notes) Asked(q guest.Question) {
 }
 
 func askedOf(q guest.Question, vocabulary int) Asked {
-	a := Asked{Import: q.Import, Flags: q.Flags, Kind: q.Kind, Handle: int(q.Handle), Token: q.Token, Tokens: slices.Clone(q.Tokens), Count: q.Count, OK: q.OK}
+	a := Asked{Import: q.Import, Flags: q.Flags, Kind: q.Kind, Handle: int(q.Handle), Token: q.Token, Tokens: slices.Clone(q.Tokens), Count: q.Count, OK: q.OK, State: slices.Clone(q.State)}
 	if q.Import == abi.ImportTokenize || q.Import == abi.ImportGrammarOpen {
 		text := Text(q.Text)
 		a.Text = &text

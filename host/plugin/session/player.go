@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/stage"
+	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 )
@@ -152,6 +153,7 @@ func (r *run) close() {
 func (r *run) make(ctx context.Context, c *Call) (*Call, error) {
 	r.made = nil
 	var err error
+	r.tellHiddenState(c)
 	switch c.Call {
 	case CallRender:
 		_, r.made, err = Render(ctx, r.player.plugin, r.session.Request.Messages, r.request())
@@ -194,6 +196,26 @@ func (r *run) make(ctx context.Context, c *Call) (*Call, error) {
 		err = nil // it is written down
 	}
 	return r.made, err
+}
+
+// tellHiddenState tells the plugin the state that it is going to ask for in a call.
+func (r *run) tellHiddenState(c *Call) {
+	if r.stage == nil {
+		return
+	}
+	tell := r.stage.Traits().HiddenState
+	if tell == nil {
+		return
+	}
+	var state []float32
+	for i := range c.Asked {
+		if q := &c.Asked[i]; q.Import == abi.ImportState {
+			if state = q.State; state == nil {
+				state = make([]float32, q.Count) // there was no room for it, nor is there now
+			}
+		}
+	}
+	tell(state)
 }
 
 // takeTextBack takes back the text of all but the first tokens of the answer. A recording has calls for that.

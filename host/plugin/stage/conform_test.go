@@ -106,7 +106,7 @@ func newBench(t testing.TB, changes ...func(*plugin.Limits)) *bench {
 		change(&limits)
 	}
 	loader := load.New(plugin.Options{ModelOptions: plugin.ModelOptions{Vocabulary: words{}, Grammars: odd{}}, Limits: limits})
-	s, err := scheduler.New(schedulertest.New(scheduler.Limits{Vocabulary: vocabulary, Cells: 16384, Context: 2048}), scheduler.Config{Slots: 8})
+	s, err := scheduler.New(schedulertest.New(scheduler.Limits{Vocabulary: vocabulary, Cells: 16384, Context: 2048, HiddenState: 8}), scheduler.Config{Slots: 8})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ func (s *Stage) Reset(history []scheduler.Token, prompt int) error {
 		return nil
 	}
 	s.drafted = s.drafted[:0]
-	s.spliced, s.prompt, s.session.Logprob = 0, prompt, float32(math.NaN())
+	s.spliced, s.prompt, s.session.Logprob, s.session.HiddenState = 0, prompt, float32(math.NaN()), nil
 	switch {
 	case s.instance == nil:
 		return s.endOnFault(s.open(history, s.request.Setup.Deadline(s.module.Host.Limits.SetupTime)))

@@ -86,7 +86,17 @@ func (s *Stage) Traits() chain.Traits {
 	if s.module.Has(guest.Accept) && s.module.Imports(abi.ImportLogprob) {
 		traits.Logprob = s.tellLogprob
 	}
+	if s.plugin.WantsHiddenState() {
+		traits.HiddenState = s.tellHiddenState
+	}
 	return traits
+}
+
+// tellHiddenState is that of chain.Traits.
+func (s *Stage) tellHiddenState(state []float32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.session.HiddenState = state
 }
 
 // tellLogprob is that of chain.Traits.

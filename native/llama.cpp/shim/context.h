@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cell_copy.h"
+#include "hidden_states.h"
 #include "shim.h"
 
 #include "ggml-cpu.h"
@@ -33,7 +34,8 @@ struct ps_context {
     std::vector<int32_t>        seq_counts;
     std::vector<llama_seq_id *> seq_ids;
 
-    ps::cell_copy copy;
+    ps::cell_copy     copy;
+    ps::hidden_states states;
     ps::counted   count{ ps::live_contexts };
 
     ~ps_context();

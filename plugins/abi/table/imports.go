@@ -66,6 +66,16 @@ func requestImports() []Func {
 			Worked: "Of two tokens, with the logits 1 and 0, the second is accepted: −ln(1 + e), which is −1.3132617.",
 		},
 		{
+			Name: "state", Added: true, Params: []Value{outPtr, limit}, Result: I32, Fuel: perByte,
+			Doc: "In `penstock_sample`, `penstock_accept` and `penstock_stop` the hidden state behind the logits, as `f32`: what the model's last layer gave for the last token before, after the norm and before the vocabulary. " +
+				"In `sample` that is the state of the row that is shown; in `accept` and `stop` of the row that the accepted token was drawn from, so after the first token it is that of the prompt's last. " +
+				"`limit` and the result count numbers, which are as many as `embedding_size` of `request` says with nearly all models. " +
+				"0 where there is no row of its own, as with `logprob`: for tokens that a client injected, that came by a splice, or that follow the first of a forced run; and in other exports. " +
+				"Models whose architecture gives no hidden states beside logits refuse requests with a plugin that imports it, with a 400 on `plugins`. It is computed only in passes with a row for such a plugin.",
+			Worked: "A model with 192 numbers: `state(ptr, 64)` returns 192 and writes nothing; `state(ptr, 192)` returns 192 and writes 768 bytes; in `penstock_prepare` it returns 0. " +
+				"The last layer's norm has no bias, and the vocabulary's row for token 5 is w: then the sum of state[i] × w[i] is the raw logit of token 5.",
+		},
+		{
 			Name: "part", Added: true, Result: I32, Fuel: "5,000, 1 for each 4 tokens of the answer, and 16 × bytes of its text",
 			Doc: "Which part of an answer to a conversation its text ends in, see *parts*: as the API takes answers apart. In `accept` and `stop` that is the part of the token, in `prepare` and `sample` that of what came last; " +
 				"a tag between two parts belongs to the one before it, until there is text after it. An answer to a prompt without messages is content.",

@@ -24,6 +24,9 @@ func (s *Session) Accept(t penstock.Token) Accepted {
 	s.t.Helper()
 	a := s.accept(t, true)
 	s.Logprob = nil
+	if len(a.Tokens) > 0 {
+		s.HiddenState = nil // those come without
+	}
 	for _, t := range a.Tokens {
 		a.Stop = s.accept(t, true).Stop || a.Stop
 	}
@@ -40,7 +43,7 @@ func (s *Session) accept(t penstock.Token, first bool) (a Accepted) {
 	}
 	if guest.Accept != nil {
 		s.accepting = first
-		answer := s.call(with(guest.Accept, int32(t)))
+		answer := s.callWithState(with(guest.Accept, int32(t)))
 		s.accepting = false
 		done.Answer = &answer
 		switch answer {
@@ -109,7 +112,7 @@ func (s *Session) show(t penstock.Token, text string) int32 {
 		s.t.Fatalf("%d bytes of text for a buffer of %d", len(text), len(buffer))
 	}
 	copy(buffer, text)
-	answer := s.call(func() int32 { return guest.Stop(int32(t), int32(len(text))) })
+	answer := s.callWithState(func() int32 { return guest.Stop(int32(t), int32(len(text))) })
 	if answer > abi.StopHold {
 		s.t.Fatalf("stop answered %d", answer)
 	}

@@ -114,7 +114,7 @@ func (s *Session) biased(ids []penstock.Token, logits []float32) (all []bias) {
 
 func (s *Session) chosen(n int) penstock.Choice {
 	s.t.Helper()
-	choice := penstock.Choice(s.call(with(guest.Sample, int32(n))))
+	choice := penstock.Choice(s.callWithState(with(guest.Sample, int32(n))))
 	if t, ok := choice.Token(); ok && !(host{s}).known(int32(t)) {
 		s.t.Fatalf("sample takes token %d; there are %d tokens", t, len(s.Pieces))
 	}

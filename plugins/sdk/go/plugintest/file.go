@@ -86,6 +86,7 @@ type asked struct {
 	Kind   int32  `json:"kind,omitempty"`
 	Text   *text  `json:"text,omitempty"`
 	Count  int32  `json:"count,omitempty"`
+	State  logits `json:"state,omitempty"`
 	Error  string `json:"error,omitempty"`
 }
 

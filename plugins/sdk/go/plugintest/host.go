@@ -102,6 +102,21 @@ func (h host) Logprob() float32 {
 	return *h.s.Logprob
 }
 
+// State implements abi.Host.
+func (h host) State(p unsafe.Pointer, limit int32) int32 {
+	var state []float32
+	if h.s.stateful {
+		state = slices.Clone(h.s.HiddenState)
+	}
+	a := asked{Import: "state", Count: int32(len(state))}
+	if len(state) <= int(limit) {
+		copy(unsafe.Slice((*float32)(p), limit), state)
+		a.State = state
+	}
+	h.s.asked = append(h.s.asked, a)
+	return int32(len(state))
+}
+
 // Part implements abi.Host.
 func (h host) Part() int32 {
 	part := penstock.UnknownPart

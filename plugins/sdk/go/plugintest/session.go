@@ -23,6 +23,8 @@ type Session struct {
 	Outputs []string         // JSON, what the plugin gave the client
 	Logprob *float32         // of the token that Accept tells next, and of no other; nil: it is not known
 
+	HiddenState []float32 // what HiddenState gives in Sample, Accept and Stop until it is changed; empty: it is not known
+
 	Part *penstock.Part // what AnswerPart gives; nil: it is not known
 
 	t         testing.TB
@@ -32,6 +34,7 @@ type Session struct {
 	opening   bool // buffers may be bound
 	rendering bool // messages are there
 	accepting bool
+	stateful  bool // the hidden state is there
 	replaying bool // a fresh plugin is told again what was said before
 	stopTexts []shown
 	buffers   [abi.BufferText + 1][]byte
@@ -153,6 +156,14 @@ func (s *Session) call(f func() int32) int32 {
 	s.emitted, s.refusal = "", ""
 	defer abi.Use(abi.Use(host{s}))
 	return f()
+}
+
+// callWithState is call where the hidden state of a token is there.
+func (s *Session) callWithState(f func() int32) int32 {
+	s.t.Helper()
+	s.stateful = !s.replaying
+	defer func() { s.stateful = false }()
+	return s.call(f)
 }
 
 // with is f with an argument; nil where f is nil.

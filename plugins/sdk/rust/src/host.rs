@@ -131,6 +131,27 @@ pub fn part() -> Part {
     Part::of(unsafe { abi::part() })
 }
 
+/// In `sample`, `accept` and `stop`, what the model's last layer gave behind the logits that the token is drawn from, after the norm and
+/// before the vocabulary: a probe's input. It is written to `state`, whose memory is used again, and is as long as `embedding_size` of
+/// [`model`] says with nearly all models. It is empty, and the answer false, for tokens that a client injected, that came by a splice, or
+/// that follow the first of several that were forced; and on a host that does not tell. A host refuses requests with a plugin that calls it
+/// where the model has none.
+pub fn hidden_state(state: &mut Vec<f32>) -> bool {
+    state.clear();
+    if feature("state") {
+        state.resize(state.capacity(), 0.0);
+        loop {
+            let n = unsafe { abi::state(state.as_mut_ptr() as *mut u8, state.len() as i32) }.max(0) as usize;
+            if n <= state.len() {
+                state.truncate(n);
+                break;
+            }
+            state.resize(n, 0.0);
+        }
+    }
+    !state.is_empty()
+}
+
 /// In `accept` the natural logarithm of the probability that the model gave the accepted token, before masks, biases and samplers. None for
 /// tokens that a client injected, that came by a splice, or that follow the first of several that were forced; nor on a host that does not
 /// tell. A plugin that calls it costs a pass over all logits for each token.

@@ -17,6 +17,7 @@ type Host interface {
 	Feature(ptr unsafe.Pointer, len int32) int32
 	Param(kind int32) int64
 	Logprob() float32
+	State(ptr unsafe.Pointer, limit int32) int32
 	Part() int32
 	Request(ptr unsafe.Pointer, limit int32) int32
 	Random() int64
@@ -83,6 +84,9 @@ func (Absent) Param(kind int32) int64 { return 0 }
 
 // Logprob implements Host.
 func (Absent) Logprob() float32 { return 0 }
+
+// State implements Host.
+func (Absent) State(ptr unsafe.Pointer, limit int32) int32 { return 0 }
 
 // Part implements Host.
 func (Absent) Part() int32 { return 0 }
@@ -218,6 +222,7 @@ var Features = []string{
 	"feature",
 	"param",
 	"logprob",
+	"state",
 	"part",
 	"request",
 	"random",

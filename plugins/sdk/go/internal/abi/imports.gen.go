@@ -66,6 +66,20 @@ func Param(kind int32) int64
 //go:noescape
 func Logprob() float32
 
+// State: In penstock_sample, penstock_accept and penstock_stop the hidden state behind the logits,
+// as f32: what the model's last layer gave for the last token before, after the norm and before the
+// vocabulary. In sample that is the state of the row that is shown; in accept and stop of the row
+// that the accepted token was drawn from, so after the first token it is that of the prompt's last.
+// limit and the result count numbers, which are as many as embedding_size of request says with
+// nearly all models. 0 where there is no row of its own, as with logprob: for tokens that a client
+// injected, that came by a splice, or that follow the first of a forced run; and in other exports.
+// Models whose architecture gives no hidden states beside logits refuse requests with a plugin that
+// imports it, with a 400 on plugins. It is computed only in passes with a row for such a plugin.
+//
+//go:wasmimport penstock-optional state
+//go:noescape
+func State(ptr unsafe.Pointer, limit int32) int32
+
 // Part: Which part of an answer to a conversation its text ends in, see parts: as the API takes
 // answers apart. In accept and stop that is the part of the token, in prepare and sample that of
 // what came last; a tag between two parts belongs to the one before it, until there is text after

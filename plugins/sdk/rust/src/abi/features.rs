@@ -13,6 +13,7 @@ pub const FEATURES: &[&str] = &[
     "feature",
     "param",
     "logprob",
+    "state",
     "part",
     "request",
     "random",

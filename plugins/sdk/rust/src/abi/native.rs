@@ -50,6 +50,12 @@ pub unsafe fn logprob() -> f32 {
 
 /// # Safety
 /// Pointers must be valid for what the import reads or writes.
+pub unsafe fn state(ptr: *mut u8, limit: i32) -> i32 {
+    (installed().state)(ptr, limit)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
 pub unsafe fn part() -> i32 {
     (installed().part)()
 }

@@ -64,6 +64,11 @@ impl<P: Exported> Session<P> {
         self.state.logprob = Some(logprob);
     }
 
+    /// Says what the hidden state is that `sample`, `accept` and `stop` have from now on; empty: it is not known. Tokens of a splice have none.
+    pub fn hidden_state(&mut self, state: &[f32]) {
+        self.state.hidden_state = state.to_vec();
+    }
+
     /// Says which part the answer is in from now on. A new session does not know.
     pub fn part(&mut self, part: Part) {
         self.state.part = Some(part);
@@ -77,6 +82,9 @@ impl<P: Exported> Session<P> {
         let accepted = self.accept_one(token, true);
         self.state.logprob = None;
         if let Accepted::Splice { tokens, .. } = &accepted {
+            if !tokens.is_empty() {
+                self.state.hidden_state.clear();
+            }
             for token in tokens {
                 let again = self.accept_one(*token, true);
                 assert!(!matches!(again, Accepted::Splice { .. }), "a splice in answer to a token that was spliced itself");
@@ -96,7 +104,7 @@ impl<P: Exported> Session<P> {
         let mut accepted = Accepted::Continue;
         if P::METHODS.accept {
             self.state.accepting = first;
-            let answer = self.call(|i| i.accept(token as i32));
+            let answer = self.call_with_state(|i| i.accept(token as i32));
             self.state.accepting = false;
             call = call.with("answer", answer);
             match answer {
@@ -194,6 +202,6 @@ impl<P: Exported> Session<P> {
             four[..bytes.len()].copy_from_slice(bytes);
             *word = u32::from_ne_bytes(four);
         }
-        self.call(|i| i.stop(token as i32, text.len() as i32))
+        self.call_with_state(|i| i.stop(token as i32, text.len() as i32))
     }
 }

@@ -3,9 +3,8 @@
 //! Answers what the plugin of a session asks. `plugins/abi/testdata/hostcalls.json` has calls that the real host must answer in the
 //! same way.
 
-use super::draw;
 use super::program::{self, Adopted, Program};
-use super::Request;
+use super::{draw, record, Request};
 use crate::{abi, json, table, Part, Token};
 use core::any::Any;
 use core::cell::RefCell;
@@ -23,6 +22,8 @@ pub(super) struct State {
     pub accepting: bool,
     pub part: Option<Part>, // of the answer
     pub logprob: Option<f32>, // of the token that is accepted next
+    pub hidden_state: Vec<f32>, // of the token at hand; empty: it is not known
+    pub stateful: bool,         // a call is made that has it
     pub replaying: bool, // a fresh instance is told the answer again
     pub history: Vec<Token>,
     pub shown: Vec<Shown>, // what stop was shown and still stands
@@ -204,6 +205,15 @@ impl State {
         part
     }
 
+    /// Writes the hidden state where it fits, and notes what was given.
+    unsafe fn state(&mut self, ptr: *mut u8, limit: i32) -> i32 {
+        let state: &[f32] = if self.stateful && !self.replaying { &self.hidden_state } else { &[] };
+        let n = give(state, ptr, limit);
+        let given = if n <= limit { std::format!(r#","state":{}"#, record::logits(state)) } else { String::new() };
+        self.asked.push(std::format!(r#"{{"import":"state","count":{}{}}}"#, n, given));
+        n
+    }
+
     fn grammar_reason(&self) -> &'static str {
         if self.asked.iter().any(|asked| asked.contains("grammar_open")) {
             NO_GRAMMARS
@@ -287,6 +297,7 @@ const TABLE: abi::Host = abi::Host {
     feature: |p, n| ask(|s| s.has(&unsafe { text(p, n) }) as i32),
     param: |kind| ask(|s| s.param(kind)),
     part: || ask(State::part),
+    state: |p, n| ask(|s| unsafe { s.state(p, n) }),
     logprob: || ask(|s| s.logprob.filter(|_| s.accepting).unwrap_or(f32::NAN)),
     request: |p, n| ask(|s| unsafe { give(s.described().as_bytes(), p, n) }),
     random: || ask(State::random),

@@ -29,7 +29,7 @@ impl<P: Exported> Session<P> {
         if seen > 0 {
             call = call.with("ids", format!("{:?}", &ids[..seen])).with("logits", json_of(&logits[..seen]));
         }
-        let answer = self.call(|i| i.sample(seen as i32));
+        let answer = self.call_with_state(|i| i.sample(seen as i32));
         let choice = self.choice(answer);
         logits[seen..].fill(f32::NEG_INFINITY); // a view of candidates truncates
         match choice {
@@ -73,7 +73,7 @@ impl<P: Exported> Session<P> {
         assert_eq!(logits.len(), n, "a row has a logit for each token of the vocabulary");
         self.instance.buffers.row(n).logits_mut().copy_from_slice(logits);
         let mut call = Call::new("sample").with("logits", json_of(logits));
-        let answer = self.call(|i| i.sample_row(n as i32));
+        let answer = self.call_with_state(|i| i.sample_row(n as i32));
         let choice = self.choice(answer);
         logits.copy_from_slice(self.instance.buffers.row(n).logits());
         check_logits("left", logits);

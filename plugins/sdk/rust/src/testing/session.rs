@@ -81,6 +81,14 @@ impl<P: Exported> Session<P> {
         self.state.enter(|| f(instance))
     }
 
+    /// Is `call` where the hidden state of a token is there.
+    pub(super) fn call_with_state<R>(&mut self, f: impl FnOnce(&mut Instance<P>) -> R) -> R {
+        self.state.stateful = true;
+        let answer = self.call(f);
+        self.state.stateful = false;
+        answer
+    }
+
     /// The plugin's manifest, JSON.
     pub fn manifest(&mut self) -> String {
         self.call(Instance::describe);

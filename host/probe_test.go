@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+
+package host
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/penstock/penstock/host/plugin/session"
+	"github.com/penstock/penstock/plugins/abi"
+)
+
+// The probe that tools/trainprobe has trained on the built-in model declines what that knows nothing of, also with questions it was not
+// trained with, and leaves the others' answers as they are.
+func TestProbe_BuiltInModel_DeclinesWhatItDoesNotKnow(t *testing.T) {
+	weights, err := os.ReadFile("../plugins/examples/probe/testdata/unknown.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := openWithExamples(t, "probe")
+	ask := func(question string, plugins string) string {
+		t.Helper()
+		text, err := whole(t, h, fmt.Sprintf(`{"messages":[{"role":"user","content":%q}],"max_tokens":60,"temperature":0%s}`, question, plugins))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	probing := `,"plugins":[{"name":"probe","config":` + strings.TrimSpace(string(weights)) + `}]`
+	for _, question := range []string{"Who wrote Faust?", "How do I grow tomatoes?", "What is the mass of an electron?"} {
+		if got := ask(question, ""); strings.Contains(got, "do not know") {
+			t.Errorf("%s: without the probe the model says %q", question, got)
+		}
+		if got := ask(question, probing); got != "I do not know." {
+			t.Errorf("%s: %q", question, got)
+		}
+	}
+	for _, question := range []string{"What is 6 plus 3?", "What is the capital of Japan?", "Tell me a story about a frog."} {
+		if got, want := ask(question, probing), ask(question, ""); got != want {
+			t.Errorf("%s: %q, without the probe %q", question, got, want)
+		}
+	}
+}
+
+// A client is told why it is declined, and what is wrong with a probe of another model.
+func TestProbe_TellsItsClient(t *testing.T) {
+	h := openWithExamples(t, "probe")
+	var row []string
+	for range h.core.Engine.Info().EmbeddingOut {
+		row = append(row, "0")
+	}
+	body := `{"messages":[{"role":"user","content":"Hello!"}],"plugins":[{"name":"probe","config":{"layers":[{"weights":[[` + strings.Join(row, ",") + `]],"bias":[3]}],"say":"No."}}]}`
+	_, raw := post(t, h.URL()+"/v1/chat/completions", body)
+	var answer struct {
+		Choices []struct{ Message struct{ Content string } }
+	}
+	if err := json.Unmarshal([]byte(raw), &answer); err != nil || len(answer.Choices) != 1 || answer.Choices[0].Message.Content != "No." || !strings.Contains(raw, `"probability":0.95257`) {
+		t.Errorf("%s: %v", raw, err)
+	}
+	status, raw := post(t, h.URL()+"/v1/chat/completions", strings.Replace(body, strings.Join(row, ","), "1,2", 1))
+	if status != 400 || !strings.Contains(raw, "train the probe on this model") {
+		t.Errorf("a probe of another model: %d %s", status, raw)
+	}
+}
+
+// A recording of a probe has the states that it read, and plays again without the model; and the model may lie on workers.
+func TestProbe_RecordedAndReplayed(t *testing.T) {
+	one, two := startWorker(t), startWorker(t)
+	for name, settings := range map[string]map[string]any{"here": nil, "on workers": {"workers.rpc": []string{one.address, two.address}, "model.tensor_split": "1,1"}} {
+		h := openWithPlugins(t, settings, map[string][]byte{"probe.wasm": example(t, "probe")})
+		width := h.core.Engine.Info().EmbeddingOut
+		row := strings.Repeat("0.5,-0.5,", width/2)
+		f := recorded(t, h, "/v1/chat/completions", `{`+frog+`,"max_tokens":30,"seed":3,"record":true,"plugins":[{"name":"probe","config":{"layers":[{"weights":[[`+
+			strings.TrimSuffix(row, ",")+`]],"bias":[0]}],"then":"rewind","back":3,"above":0.9}}]}`)
+		states := callsOf(f, "probe", func(c *session.Call) bool {
+			for i := range c.Asked {
+				if q := &c.Asked[i]; q.Import == abi.ImportState && len(q.State) == width && q.State[0] != q.State[1] {
+					return true
+				}
+			}
+			return false
+		})
+		splices := callsOf(f, "probe", func(c *session.Call) bool { return c.Splice != nil })
+		if states < 10 || splices == 0 {
+			t.Errorf("%s: %d states were read, and tokens taken back %d times", name, states, splices)
+		}
+		if d := replay(t, f, example(t, "probe"), 3); d != nil {
+			t.Errorf("%s: %v", name, d)
+		}
+	}
+}

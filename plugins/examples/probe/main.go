@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+
+// Command probe is a plugin: a small network looks at the model's hidden states, and where it finds what it was trained to find, the answer
+// is declined, ended, or goes back and on another way.
+package main
+
+import (
+	"errors"
+	"math"
+	"strconv"
+
+	"github.com/penstock/penstock/plugins/sdk/go/penstock"
+)
+
+// hold is how many tokens can be taken back; the stream runs as many behind.
+const hold = 32
+
+var _ = penstock.Register[probe](penstock.Manifest{
+	Name:     "probe",
+	Version:  "1.0.0",
+	Summary:  "declines, ends or turns back an answer by what a trained probe finds in the model's hidden states",
+	View:     penstock.None,
+	Hold:     hold,
+	TakeBack: 64 * hold,
+	Splice:   256,
+	ConfigSchema: `{
+		"type": "object",
+		"additionalProperties": false,
+		"required": ["layers"],
+		"properties": {
+			"layers": {
+				"type": "array", "minItems": 1, "maxItems": 3,
+				"description": "the network, as tools/trainprobe writes it: rows of weights, one for each output, and a bias for each; ReLU between layers, and one output at the end",
+				"items": {
+					"type": "object", "additionalProperties": false, "required": ["weights", "bias"],
+					"properties": {
+						"weights": {"type": "array", "minItems": 1, "maxItems": 256, "items": {"type": "array", "minItems": 1, "maxItems": 32768, "items": {"type": "number"}}},
+						"bias": {"type": "array", "minItems": 1, "maxItems": 256, "items": {"type": "number"}}
+					}
+				}
+			},
+			"above": {"type": "number", "minimum": 0, "maximum": 1, "default": 0.5, "description": "the probability from which on it acts"},
+			"then": {"enum": ["abstain", "stop", "rewind"], "default": "abstain", "description": "decline the question, end the answer, or take tokens back"},
+			"say": {"type": "string", "maxLength": 400, "default": "I do not know.", "description": "the answer where it declines"},
+			"back": {"type": "integer", "minimum": 1, "maximum": 32, "default": 8, "description": "how many tokens are taken back"},
+			"tries": {"type": "integer", "minimum": 1, "maximum": 64, "default": 8, "description": "how often, before the answer goes on as it is"}
+		}
+	}`,
+})
+
+func main() {}
+
+// probe is the plugin in one request.
+type probe struct {
+	layers  []layer
+	above   float32
+	then    string
+	decline []penstock.Token // the answer instead, with its end
+	back    int
+	left    int // times that tokens may still be taken back
+	prompt  int
+	state   []float32
+	tokens  []penstock.Token
+	bans    []ban
+}
+
+// ban is a token that began what was taken back. It is not allowed at its place.
+type ban struct {
+	at    int // index in the history
+	token penstock.Token
+}
+
+// Open implements penstock.Opener.
+func (p *probe) Open(r *penstock.Request) error {
+	var err error
+	if p.layers, err = readLayers(r.Config.Get("layers"), r.Model().Get("embedding_size").Int()); err != nil {
+		return err
+	}
+	p.above, p.then = float32(r.Config.Get("above").Float()), r.Config.Get("then").Text()
+	p.back, p.left, p.prompt = r.Config.Get("back").Int(), r.Config.Get("tries").Int(), r.PromptTokens
+	if p.then != "abstain" {
+		return nil
+	}
+	return p.readDecline(r.Config.Get("say").Text())
+}
+
+var errEnd = errors.New(`config.then: "abstain" needs a model with a token that ends a turn or a text, which this one lacks; use "stop"`)
+
+// readDecline makes tokens of the answer to what is declined.
+func (p *probe) readDecline(say string) error {
+	tokens := penstock.Tokenize(say, 0)
+	if len(tokens) > 255 {
+		return errors.New("config.say has " + strconv.Itoa(len(tokens)) + " tokens; 255 are the most")
+	}
+	end, ok := penstock.SpecialToken(penstock.EOT)
+	if !ok {
+		end, ok = penstock.SpecialToken(penstock.EOS)
+	}
+	if !ok {
+		return errEnd
+	}
+	p.decline = append(tokens, end)
+	return nil
+}
+
+// Prepare implements penstock.Preparer.
+func (p *probe) Prepare(next *penstock.Next) {
+	if len(p.bans) == 0 {
+		return
+	}
+	at := penstock.HistoryLen()
+	for _, b := range p.bans {
+		if b.at == at {
+			next.Bias(b.token, float32(math.Inf(-1)))
+		}
+	}
+}
+
+// Accept implements penstock.Accepter. The state is the one that the token was drawn from, so with the first token it is that of the whole
+// prompt.
+func (p *probe) Accept(penstock.Token) penstock.Accepted {
+	first := penstock.HistoryLen() == p.prompt+1
+	if p.then == "abstain" && !first {
+		return penstock.Continue
+	}
+	if p.state = penstock.HiddenState(p.state); len(p.state) == 0 { // put in by somebody, or a host that does not tell
+		return penstock.Continue
+	}
+	chance, ok := probability(p.layers, p.state)
+	if !ok || chance < p.above {
+		return penstock.Continue
+	}
+	_ = penstock.Output(map[string]any{"probability": chance, "then": p.then}) // where there is room for it
+	switch p.then {
+	case "abstain":
+		return penstock.Splice(1, p.decline...)
+	case "stop":
+		return penstock.Stop
+	}
+	return p.rewind()
+}
+
+// rewind takes the last tokens back, and bans the first of these at its place.
+func (p *probe) rewind() penstock.Accepted {
+	if p.left == 0 {
+		return penstock.Continue
+	}
+	p.left--
+	p.tokens = penstock.HistoryFrom(p.prompt, p.tokens)
+	back := min(p.back, len(p.tokens))
+	at := len(p.tokens) - back
+	kept := p.bans[:0]
+	for _, b := range p.bans {
+		if b.at <= p.prompt+at { // what was before the others has changed
+			kept = append(kept, b)
+		}
+	}
+	p.bans = append(kept, ban{p.prompt + at, p.tokens[at]})
+	return penstock.Splice(back)
+}
