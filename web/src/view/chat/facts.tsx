@@ -38,7 +38,7 @@ export function Facts({ node }: { node: ReadonlySignal<Message> }) {
       {shown?.kind === "reading" && (
         <progress class="reading" max={shown.total} value={shown.done} aria-label="Reading the prompt" />
       )}
-      {quiet.value === "" ? (
+      {quiet.value === "" || quiet.value === line.value ? (
         <span class="facts">{line}</span>
       ) : (
         <details class="figures">
