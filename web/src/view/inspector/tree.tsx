@@ -25,7 +25,7 @@ export function ProgramTree({ changes }: { changes: readonly BranchChange[] }) {
   return (
     <div class="inspector">
       <Summary tree={tree} rows={rows} />
-      <label class="idle">
+      <label class="tree-switch">
         <input
           type="checkbox"
           role="switch"
@@ -172,7 +172,7 @@ function TreeRow({ row, focused }: { row: Row; focused: boolean }) {
       data-standing={standing}
       style={{ "--level": String(Math.min(level, deepest) - 1) }}
     >
-      <code>{tokens.length === 0 ? "…" : inText(tokens.map(({ token }) => token).join(""))}</code>
+      <code>{tokens.length === 0 ? "…" : textOf(tokens)}</code>
       {ends.length > 0 && <strong class="badge">{endWords(ends)}</strong>}
       <span class="hidden">, {standings[standing]}, score </span>
       <span class="score">{scoreWords(score)}</span>
@@ -185,7 +185,7 @@ function RowDetail({ row }: { row: Row }) {
   const { branch, tokens, score, standing } = row;
   const known = tokens.filter(({ logprob }) => logprob !== undefined);
   const sum = known.reduce((all, { logprob = 0 }) => all + logprob, 0);
-  const mean = known.length > 0 ? `, ${percent(Math.exp(sum / known.length))} for a typical token` : "";
+  const mean = known.length > 1 ? `, ${percent(Math.exp(sum / known.length))} for a typical token` : "";
   return (
     <section class="detail" aria-label="The branch in focus">
       <h3>
@@ -211,6 +211,12 @@ function TokenEntry({ token: { token, logprob } }: { token: BranchToken }) {
       <code>{visible(token)}</code> <small>{logprob === undefined ? "–" : percent(Math.exp(logprob))}</small>
     </li>
   );
+}
+
+/** Tokens as a text. The space that a word begins with is seen in its tokens. */
+function textOf(tokens: readonly BranchToken[]): string {
+  const text = tokens.map(({ token }) => inText(token)).join("");
+  return text.trim() === "" ? visible(text) : text.trim();
 }
 
 function endWords(ends: readonly number[]): string {
