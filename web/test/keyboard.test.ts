@@ -32,7 +32,7 @@ async function tabTo(page: Page, name: RegExp): Promise<void> {
   for (let n = 0; n < farthest; n++) {
     await page.keyboard.press("Tab");
     const here = await page.evaluate(() => {
-      const element = document.activeElement;
+      const element = document.activeElement === document.body ? null : document.activeElement;
       const field = element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement;
       const labels = field ? element.labels : undefined;
       return (element?.ariaLabel ?? labels?.[0]?.textContent ?? element?.textContent ?? "").trim();

@@ -165,6 +165,7 @@ test("Live: ticks can be read by pointer and keyboard, as a table, and in colour
     .waitFor();
   await chat.page.getByText("The last steps as a table").click();
   const rows = chat.page.getByRole("region", { name: "The last steps" }).locator("tbody tr");
+  await rows.nth(11).waitFor();
   assert.equal(await rows.count(), 12);
   assert.ok(Number(await rows.first().locator("th").innerText()) > at);
   for (const scheme of ["light", "dark"] as const) {
