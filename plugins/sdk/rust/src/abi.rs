@@ -138,7 +138,7 @@ pub const OUTPUT_REFUSED: i32 = -1;
 pub const BRANCH_NONE_FREE: i32 = -1;
 /// a branch has no room for so many tokens
 pub const BRANCH_CONTEXT_FULL: i32 = -2;
-/// the program has put as many tokens into branches as it may: the prompt once, and for each branch another, max_tokens and 256
+/// the program has put as many tokens into branches as it may, rows without a new token counted: the prompt once, and for each branch another, max_tokens and 256
 pub const BRANCH_BUDGET: i32 = -3;
 /// the model, or this host, cannot do it: see `branch_reason`
 pub const BRANCH_CANNOT: i32 = -4;
@@ -361,7 +361,7 @@ extern "C" {
     pub fn branch_append(branch: i32, tokens: *const u8, n: i32, flags: i32) -> i32;
     /// The tokens of a branch, its prompt included, from index `from` on, as `history` gives them.
     pub fn branch_tokens(branch: i32, from: i32, ptr: *mut u8, limit: i32) -> i32;
-    /// Waits until the model has computed n branches, whose handles are at `list` as `u32`: all of them or, with the *wait bit*, any. Returns how many have their row, and lists those first, in the order given. k is of how many candidates `branch_candidates` will be asked, at most 4,096. What was shown until now is sent. With n = 0 it only does that.
+    /// Waits until the model has computed n branches, whose handles are at `list` as `u32`: all of them or, with the *wait bit*, any. Returns how many have their row, and lists those first, in the order given. k is of how many candidates `branch_candidates` will be asked, at most 4,096. What was shown until now is sent. With n = 0 it only does that. The row of a branch to which no token was added since it was forked or cut counts as a token that is put into it: where that is one too many, the answer is −3.
     pub fn branches_wait(list: *mut u8, n: i32, k: i32, flags: i32) -> i32;
     /// What the model says after a branch: `f32` log-sum-exp of the logits, `f32` entropy in nats, `u32 id[k]`, `f32 logit[k]`, best first. The result is how many of the k there are, as some may be impossible. A log-probability is a logit less the log-sum-exp. k may be 0. The logits are the model's own, before any sampler.
     pub fn branch_candidates(branch: i32, k: i32, ptr: *mut u8) -> i32;

@@ -274,7 +274,9 @@ func BranchTokens(branch int32, from int32, ptr unsafe.Pointer, limit int32) int
 // BranchesWait: Waits until the model has computed n branches, whose handles are at list as u32:
 // all of them or, with the wait bit, any. Returns how many have their row, and lists those first,
 // in the order given. k is of how many candidates branch_candidates will be asked, at most 4,096.
-// What was shown until now is sent. With n = 0 it only does that.
+// What was shown until now is sent. With n = 0 it only does that. The row of a branch to which no
+// token was added since it was forked or cut counts as a token that is put into it: where that is
+// one too many, the answer is −3.
 //
 //go:wasmimport penstock-optional branches_wait
 //go:noescape
