@@ -156,7 +156,8 @@ func TestProgram_Cancel_AtWork(t *testing.T) {
 		for !errors.Is(err, program.ErrOver) {
 			var fork *program.Branch
 			if fork, err = root.Fork(); err == nil {
-				err = errors.Join(fork.Append([]program.Token{1, 2}, true), r.Show([]program.Token{3}, nil))
+				_, shown := r.Show(0, []program.Token{3}, nil)
+				err = errors.Join(fork.Append([]program.Token{1, 2}, true), shown)
 				fork.Close()
 			}
 		}
