@@ -27,6 +27,9 @@ type Branch struct {
 	runs     *running       // nil: the branch does not go on by itself
 	finished bool           // a run has ended, for which nobody has waited yet
 	end      State
+
+	follows *following // a grammar; nil: none
+	masked  bool       // the row has only what the grammar allows
 }
 
 // State is what became of a branch.
@@ -67,7 +70,7 @@ func (b *Branch) usable() error {
 }
 
 // changed notes that the tokens are others: what was known of the last one is not of theirs.
-func (b *Branch) changed() { b.row, b.end, b.finished = nil, Pending, false }
+func (b *Branch) changed() { b.row, b.masked, b.end, b.finished = nil, false, Pending, false }
 
 // What a score is that is no log-probability: not asked for, or yet to be computed.
 var (
@@ -121,6 +124,7 @@ func (b *Branch) Fork() (*Branch, error) {
 		return nil, err
 	}
 	f.tokens, f.scores, f.row, f.base = slices.Clone(b.tokens), slices.Clone(b.scores), b.row, b.base
+	f.follows, f.masked = b.follows.fork(), b.masked
 	b.run.tree.forked(f, b)
 	return f, nil
 }
@@ -174,6 +178,9 @@ func (b *Branch) Append(tokens []Token, scored bool) error {
 	if n == 0 {
 		return nil
 	}
+	if err := b.fits(tokens); err != nil {
+		return err
+	}
 	if scored {
 		b.score(tokens)
 	}
@@ -214,6 +221,7 @@ func (b *Branch) Cut(n int) error {
 		b.run.tree.cutting(b, n)
 		b.tokens, b.scores, b.known, b.base = b.tokens[:n], b.scores[:min(n, len(b.scores))], min(b.known, n), min(b.base, n)
 		b.paid = false
+		b.follows.cut(n)
 		b.changed()
 		for _, s := range b.samplers {
 			s.cut(n)

@@ -89,7 +89,7 @@ func (b *Branch) first(s *sampler, scored, only bool, err *error) bool {
 		return false
 	}
 	if *err == nil {
-		*err = s.tell(b.tokens, b.base)
+		*err = b.tell(s)
 	}
 	return true
 }

@@ -78,6 +78,9 @@ func hostBranchAppend(i *Instance, s []uint64) {
 	if flags := uint32(s[3]); flags&^abi.AppendScored != 0 {
 		panic(Violationf(plugin.CauseCall, "%s with the flags %#x", abi.ImportBranchAppend, flags))
 	}
+	if _, follows := b.Follows(); follows {
+		i.charge(acceptFuel * uint64(len(tokens)))
+	}
 	if err := b.Append(tokens, uint32(s[3])&abi.AppendScored != 0); err != nil {
 		s[0] = i.answerFor(err)
 		return
@@ -116,6 +119,11 @@ func hostBranchesWait(i *Instance, s []uint64) {
 	if err != nil {
 		s[0] = i.answerFor(err)
 		return
+	}
+	for _, b := range ready {
+		if _, follows := b.Follows(); follows {
+			i.charge(maskFuel * uint64(i.module.Host.Vocabulary.Size()))
+		}
 	}
 	slices.SortStableFunc(p.handle, func(a, b uint32) int { return rank(ready, p.open[b]) - rank(ready, p.open[a]) })
 	at = i.bytesAt(uint64(uint32(s[0])), 4*uint64(n))

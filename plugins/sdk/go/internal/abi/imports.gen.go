@@ -339,8 +339,9 @@ func BranchMix(branch int32, list unsafe.Pointer, n int32) int32
 // whatever grammar_accept did to it. −1 in its place ends that. Candidates, logits, draws and
 // runs have only tokens that it allows, an end token where it may end. A fork follows it from where
 // the branch is; a cut goes back in it, and behind the place where it began it begins with the next
-// token. Tokens that are appended must fit. 0, or −5 where the grammar has become too ambiguous
-// to follow.
+// token. Tokens that are appended must fit. What the row after the branch has lost already stays
+// lost. 0, or −4 where the host has no grammars for branches. Where the grammar becomes too
+// ambiguous to follow, that is a fault.
 //
 //go:wasmimport penstock-optional branch_grammar
 //go:noescape
