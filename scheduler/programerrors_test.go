@@ -158,8 +158,7 @@ func TestProgram_Cancel_AtWork(t *testing.T) {
 		for !errors.Is(err, program.ErrOver) {
 			var fork *program.Branch
 			if fork, err = root.Fork(); err == nil {
-				_, shown := r.Show(0, []program.Token{3}, nil)
-				err = errors.Join(fork.Append([]program.Token{1, 2}, true), shown)
+				err = errors.Join(fork.Append([]program.Token{1, 2}, true), showTokens(r, []program.Token{3}))
 				fork.Close()
 			}
 		}
