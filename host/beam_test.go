@@ -4,8 +4,11 @@ package host
 
 import (
 	"cmp"
+	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -107,5 +110,28 @@ func TestBeam_EqualsAReference(t *testing.T) {
 				t.Errorf("of %d answers %d were compared exactly, and %d are not the greedy ones: too little was tested", len(openings), exact, wide)
 			}
 		})
+	}
+}
+
+// A request with n gets the n best as its choices, whole and in order.
+func TestBeam_GivesTheBestAsChoices(t *testing.T) {
+	o, h := newOracle(t, builtInModel), openWithExamples(t, "beam")
+	prompt := o.tokens("One day Ivy wanted")
+	want, _ := reference(o, prompt, 4, 12, 1)
+	body := fmt.Sprintf(`{"prompt":%s,"max_tokens":12,"n":3,"plugins":[{"name":"beam","config":{"width":4}}]}`, strings.ReplaceAll(fmt.Sprint(prompt), " ", ","))
+	status, text := post(t, h.URL()+"/v1/completions", body)
+	var got struct{ Choices []struct{ Text string } }
+	if err := json.Unmarshal([]byte(text), &got); err != nil || status != 200 || len(got.Choices) != 3 {
+		t.Fatalf("%d %s: %v", status, text, err)
+	}
+	seen := map[string]bool{}
+	for i, c := range got.Choices {
+		if best := o.text(want[i].tokens); c.Text != best && math.Abs(want[i].score-want[min(i+1, 3)].score) > rounding/10 && (i == 0 || math.Abs(want[i].score-want[i-1].score) > rounding/10) {
+			t.Errorf("choice %d is %q, the reference has %q", i, c.Text, best)
+		}
+		seen[c.Text] = true
+	}
+	if len(seen) != 3 {
+		t.Errorf("the choices are %v", got.Choices)
 	}
 }

@@ -20,20 +20,24 @@ type written struct {
 	} `json:"plugin_outputs"`
 }
 
-// writes asks a host for an answer by a program: fields are those of a request to /completion.
+// writes asks a host for an answer by a program, or by none: fields are those of a request to /completion. It may be called from any goroutine.
 func writes(t *testing.T, h *Host, fields map[string]any, name string, config any) (w written) {
 	t.Helper()
-	request := map[string]any{"return_tokens": true, "plugins": []any{map[string]any{"name": name, "config": config}}}
+	request := map[string]any{"return_tokens": true}
+	if name != "" {
+		request["plugins"] = []any{map[string]any{"name": name, "config": config}}
+	}
 	for k, v := range fields {
 		request[k] = v
 	}
 	body, err := json.Marshal(request)
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
+		return w
 	}
 	status, text := post(t, h.URL()+"/completion", string(body))
 	if err := json.Unmarshal([]byte(text), &w); err != nil || status != 200 {
-		t.Fatalf("%d %s: %v", status, text, err)
+		t.Errorf("%s: %d %s: %v", name, status, text, err)
 	}
 	return w
 }

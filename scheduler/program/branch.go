@@ -19,6 +19,7 @@ type Branch struct {
 	known  int       // so many of the first tokens are as the tick knows them
 	row    *Row      // after the last token; nil: it is to be waited for
 	closed bool
+	told   told
 
 	samplers []*sampler     // the last one was made last
 	made     map[*Chain]int // how many samplers of a chain were made
@@ -91,6 +92,7 @@ func (r *Run) Open(tokens []Token) (*Branch, error) {
 		return nil, err
 	}
 	b.base = len(tokens)
+	r.tree.opened(b)
 	return b, nil
 }
 
@@ -118,6 +120,7 @@ func (b *Branch) Fork() (*Branch, error) {
 		return nil, err
 	}
 	f.tokens, f.scores, f.row, f.base = slices.Clone(b.tokens), slices.Clone(b.scores), b.row, b.base
+	b.run.tree.forked(f, b)
 	return f, nil
 }
 
@@ -130,6 +133,10 @@ var (
 func (b *Branch) Close() {
 	if b.closed {
 		return
+	}
+	b.run.tree.closing(b)
+	if b.runs != nil {
+		b.run.reserved -= b.runs.most // the tick knows what was drawn
 	}
 	b.closed, b.row = true, nil
 	b.run.branches[b.place] = nil
@@ -155,7 +162,7 @@ func (b *Branch) Append(tokens []Token, scored bool) error {
 		return ErrOver
 	case len(b.tokens)+n > r.options.Longest:
 		return fmt.Errorf("%w: %d tokens after %d, a branch has room for %d", ErrContextFull, n, len(b.tokens), r.options.Longest)
-	case r.used+n > r.options.Tokens:
+	case r.used+r.reserved+n > r.options.Tokens:
 		return fmt.Errorf("%w: %d of %d are in branches, and %d more would be", ErrBudget, r.used, r.options.Tokens, n)
 	}
 	for _, t := range tokens {
@@ -169,6 +176,7 @@ func (b *Branch) Append(tokens []Token, scored bool) error {
 	if scored {
 		b.score(tokens)
 	}
+	r.tree.appended(b, tokens)
 	r.used += n
 	b.tokens = append(b.tokens, tokens...)
 	b.changed()
@@ -202,6 +210,7 @@ func (b *Branch) Cut(n int) error {
 	case n < 1 || n > len(b.tokens):
 		return fmt.Errorf("%w: a branch of %d tokens is cut to %d", ErrMisuse, len(b.tokens), n)
 	case n < len(b.tokens):
+		b.run.tree.cutting(b, n)
 		b.tokens, b.scores, b.known, b.base = b.tokens[:n], b.scores[:min(n, len(b.scores))], min(b.known, n), min(b.base, n)
 		b.changed()
 		for _, s := range b.samplers {

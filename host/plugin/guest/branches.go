@@ -30,8 +30,14 @@ const (
 	mostCandidates = abi.LimitCandidates
 )
 
-// RunProgram calls penstock_run, whose branches are those of r. The error is a *plugin.Fault or a *plugin.Refusal.
+// RunProgram calls penstock_run, whose branches are those of r. The rows that it can hold at a time, one for each branch, count as memory of
+// plugins. The error is a *plugin.Fault or a *plugin.Refusal.
 func (i *Instance) RunProgram(r *program.Run) error {
+	rows := uint64(r.Branches()) * 4 * uint64(i.module.Host.Vocabulary.Size())
+	if !i.module.Host.budget.Take(rows) {
+		return i.Fail(Run, i.module.Host.budget.exceeded())
+	}
+	defer i.module.Host.budget.Give(rows)
 	i.branches = &branches{run: r, open: map[uint32]*program.Branch{}}
 	defer func() { i.branches = nil }()
 	answer, err := i.Call(Run, 0, 0)
@@ -118,7 +124,8 @@ func (i *Instance) wait(k int, anyOf bool, list []*program.Branch) (ready []*pro
 	i.session.random.moveTo(1<<32 + p.waits)
 	if brought := min(lacked, len(ready)); brought > 0 {
 		limits := &i.module.Host.Limits
-		i.fuelLimit += i.meter.Refuel(int64(brought)*limits.HookFuel, int64(1+p.run.Branches())*limits.HookFuel)
+		most := min(int64(1+p.run.Branches())*limits.HookFuel, limits.ProgramFuel-i.fuelLimit+i.meter.Left())
+		i.fuelLimit += i.meter.Refuel(int64(brought)*limits.HookFuel, most)
 		i.started, i.waited = now(), 0
 		i.yieldedAt, i.deadline = i.started, i.started.Add(limits.HookTime)
 	} else {
