@@ -65,7 +65,8 @@ impl Plugin for Beam {
             branches.iter_mut().zip(&live).try_for_each(|(branch, h)| branch.append(&h.tokens[n - 1..]))?;
         }
         done.iter().take(run.choices()).enumerate().for_each(|(i, h)| drop(run.show_choice(i, &h.tokens, None)));
-        let told = done.iter().map(|h| format!(r#"{{"text":{},"tokens":{:?},"score":{}}}"#, quote(&host::text_of(&h.tokens)), h.tokens, h.sum));
+        let told =
+            done.iter().map(|h| format!(r#"{{"text":{},"tokens":{:?},"score":{}}}"#, quote(&host::text_of(&h.tokens)), h.tokens, h.sum));
         Ok(host::output(format!(r#"{{"beams":[{}]}}"#, told.collect::<Vec<_>>().join(",")))?)
     }
 }

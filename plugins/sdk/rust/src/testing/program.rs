@@ -84,7 +84,7 @@ pub(super) struct Branch {
     pub scores: Vec<f32>, // by token: NaN of one that has none, AWAITED of one that is yet to be computed
     pub row: Option<Rc<Vec<f32>>>,
     pub state: i32,
-    pub run: Option<Going>,         // begins with the next wait
+    pub run: Option<Going>,       // begins with the next wait
     pub draws: HashMap<i32, u64>, // made with its generators, by their chains
 }
 
