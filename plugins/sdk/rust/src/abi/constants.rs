@@ -138,7 +138,7 @@ pub const OUTPUT_REFUSED: i32 = -1;
 pub const BRANCH_NONE_FREE: i32 = -1;
 /// a branch has no room for so many tokens
 pub const BRANCH_CONTEXT_FULL: i32 = -2;
-/// the program has put as many tokens into branches as it may: the prompt once, and for each branch another, max_tokens and 256
+/// the program has put as many tokens into branches as it may, rows without a new token counted: the prompt once, and for each branch another, max_tokens and 256
 pub const BRANCH_BUDGET: i32 = -3;
 /// the model, or this host, cannot do it: see `branch_reason`
 pub const BRANCH_CANNOT: i32 = -4;
