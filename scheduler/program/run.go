@@ -94,7 +94,8 @@ func (r *Run) Prompt() []Token { return r.options.Prompt }
 
 // Wait has the model compute some branches up to their last tokens, and waits: until all have their rows or, if one is enough, until any has.
 // It returns those that have. What the program has done since its last wait counts from now on, and what it has shown is sent. k is of how many
-// of the most likely tokens Best will be asked, which is computed beforehand. Errors: ErrOver, ErrMisuse.
+// of the most likely tokens Best will be asked, which is computed beforehand. A row of a branch to which no token was added since it was forked
+// or cut counts as a token. Errors: ErrOver, ErrBudget, ErrMisuse.
 func (r *Run) Wait(k int, anyOf bool, branches ...*Branch) (ready []*Branch, err error) {
 	for _, b := range branches {
 		if b.run != r || b.closed {
@@ -108,9 +109,13 @@ func (r *Run) Wait(k int, anyOf bool, branches ...*Branch) (ready []*Branch, err
 		return nil, ErrOver
 	}
 	for _, b := range branches {
-		if b.runs == nil && !b.finished {
-			b.end = Pending // its row is wanted now
+		if b.runs != nil || b.finished {
+			continue
 		}
+		if err := b.pay(); err != nil {
+			return nil, err
+		}
+		b.end = Pending // its row is wanted now
 	}
 	r.waiting, r.anyOf = branches, anyOf
 	r.tree.collect(r.branches, r.shown)

@@ -61,6 +61,7 @@ var functions = map[string]hostFunction{
 	abi.ImportBranchOpenMessages: hostBranchOpenMessages,
 	abi.ImportBranchMask:         hostBranchMask,
 	abi.ImportBranchMix:          hostBranchMix,
+	abi.ImportBranchGrammar:      hostBranchGrammar,
 	abi.ImportChainOpen:          hostChainOpen,
 	abi.ImportBranchSample:       hostBranchSample,
 	abi.ImportBranchRun:          hostBranchRun,
