@@ -37,7 +37,7 @@ func newBuildTree(t *testing.T) *buildTree {
 	t.Helper()
 	root := t.TempDir()
 	b := &buildTree{t, root, filepath.Join(root, "tools"), filepath.Join(root, "build", "llama.cpp")}
-	for _, file := range []string{"build.sh", "fetch.sh", "llama.lock", "CMakeLists.txt", "yield.h"} {
+	for _, file := range []string{"build.sh", "fetch.sh", "llama.lock", "CMakeLists.txt", "stall.h"} {
 		b.write(filepath.Join("native", "llama.cpp", file), readFile(t, filepath.Join("llama.cpp", file)))
 	}
 	for _, file := range []string{"source/include/llama.h", "source/ggml/include/ggml.h", "native/llama.cpp/kernels/a.cpp", "native/llama.cpp/shim/a.cpp"} {

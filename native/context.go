@@ -7,7 +7,10 @@ import "C"
 
 import (
 	"fmt"
+	"time"
 	"unsafe"
+
+	"github.com/penstock/penstock/native/governor"
 )
 
 // Output is what the passes of a context give.
@@ -46,6 +49,7 @@ type Context struct {
 	rows     int
 	err      C.ps_error
 	adapters *keptAdapters
+	governor *governor.Governor
 }
 
 // NewContext makes a context on m, which may be closed before it. The system promises more memory than there is, and kills the process
@@ -69,7 +73,7 @@ func NewContext(m *Model, o ContextOptions) (*Context, error) {
 
 	adapters := &keptAdapters{}
 	ctx := &Context{
-		model: m, output: o.Output, adapters: adapters,
+		model: m, output: o.Output, adapters: adapters, governor: governor.New(int(max(params.threads, params.threads_batch))),
 		limits: Limits{
 			Cells: int(l.cells), Positions: int(l.positions), Batch: int(l.batch), UBatch: int(l.ubatch),
 			Sequences: int(l.sequences), Rows: int(l.rows), Snapshots: int(l.snapshots), Trained: int(l.trained), HiddenState: int(l.state), Memory: bool(l.memory),
@@ -85,6 +89,10 @@ func (c *Context) Limits() Limits { return c.limits }
 // Model is the model the context was made on.
 func (c *Context) Model() *Model { return c.model }
 
+// Threads is how many threads compute at present: fewer than there are while other programs take the processors. It may be called from any
+// goroutine.
+func (c *Context) Threads() int { return c.governor.Now() }
+
 // Decode runs one forward pass over b and waits for it. ErrNoCells and ErrInvalid mean that it had no effect; after any other error the
 // KV cache holds an unknown part of the batch.
 func (c *Context) Decode(b *Batch) error {
@@ -99,6 +107,8 @@ func (c *Context) Decode(b *Batch) error {
 	if err := c.finishCopyFor(b); err != nil {
 		return fmt.Errorf("decode: %w", err)
 	}
+	C.ps_context_use_threads(c.c(), C.int32_t(c.governor.Threads(len(b.Tokens))))
+	begun := time.Now()
 	code := C.ps_decode(c.c(), C.size_t(len(b.Tokens)),
 		(*C.int32_t)(unsafe.Pointer(unsafe.SliceData(b.Tokens))),
 		(*C.int32_t)(unsafe.Pointer(unsafe.SliceData(b.Positions))),
@@ -108,6 +118,7 @@ func (c *Context) Decode(b *Batch) error {
 	if code != C.PS_OK {
 		return fmt.Errorf("decode: %w", failure(code, &c.err))
 	}
+	c.governor.Observe(time.Since(begun), time.Duration(C.ps_context_stalled(c.c())))
 	for _, wanted := range b.Outputs {
 		if wanted && c.output != Scores {
 			c.rows++

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"slices"
 	"testing"
+
+	"github.com/penstock/penstock/native/governor"
 )
 
 func TestContext_Decode_BadBatch(t *testing.T) {
@@ -336,5 +338,36 @@ func TestContext_Decode_EncoderModel(t *testing.T) {
 	}
 	if first, last, err := c.Range(0); first != -1 || last != -1 || err != nil {
 		t.Errorf("holds %d to %d, %v", first, last, err)
+	}
+}
+
+// TestContext_Decode_AnyThreads wants the same logits to the bit from any number of threads: the governor changes it while texts are written.
+func TestContext_Decode_AnyThreads(t *testing.T) {
+	const prompt, threads = 700, 4 // longer than what ggml's attention divides among threads
+	m := loadBuiltIn(t, ModelOptions{})
+	var want [][]float32
+	for n := threads; n > 0; n-- {
+		c := newContext(t, m, ContextOptions{Cells: 1024, Batch: 1024, Sequences: 1, Threads: threads})
+		c.governor = governor.New(n)
+		var got [][]float32
+		for at := int32(0); at < prompt+3; {
+			var b Batch
+			b.Add(5+at%7, at, 0, at >= prompt)
+			for at++; at < prompt; at++ {
+				b.Add(5+at%7, at, 0, false)
+			}
+			if err := c.Decode(&b); err != nil {
+				t.Fatal(err)
+			}
+			if row := c.Row(0); row != nil {
+				got = append(got, slices.Clone(row))
+			}
+		}
+		if want == nil {
+			want = got
+		}
+		if len(got) != 3 || !slices.EqualFunc(got, want, slices.Equal[[]float32]) {
+			t.Errorf("%d threads compute other logits than %d", n, threads)
+		}
 	}
 }

@@ -89,5 +89,13 @@ func (b *branch) generating() bool {
 	return b.job.answer.Generated() > 0 && b.pending() == 1
 }
 
+// told is the number of a program's branch, as its reader knows it where the answer has a trace, and how many tokens it has.
+func (b *branch) told() (number uint64, tokens int) {
+	if number = b.state.Number; b.state.Told > 0 {
+		number = uint64(b.state.Told)
+	}
+	return number, len(b.state.Tokens)
+}
+
 // drafting reports whether guessed tokens are computed after the branch's own in this tick.
 func (b *branch) drafting() bool { return len(b.job.guess.draft) > 0 }

@@ -17,7 +17,10 @@ func (s *Scheduler) end(j *job, e End) {
 	}
 	e.Usage = Usage{Prompt: j.answer.PromptLen(), Cached: j.cached, Generated: j.counted, Drafted: j.drafted, Accepted: j.accepted}
 	if j.run != nil {
-		e.Usage.Branches = j.run.Used()
+		for _, b := range j.branches {
+			j.run.Spend(b.drawn())
+		}
+		e.Usage.Branches, e.Usage.Opened = j.run.Used()
 	}
 	if j.seq != nil {
 		s.dropDraft(j)
@@ -25,6 +28,7 @@ func (s *Scheduler) end(j *job, e End) {
 	}
 	e.Timing = j.times.timing(now)
 	s.logPanic(e.Err)
+	j.tellAllGrown()
 	last := Event{Kind: KindEnd, End: &e}
 	if !busy {
 		s.attempt(func() { last.Text = j.answer.Flush() })
@@ -46,5 +50,6 @@ func (s *Scheduler) end(j *job, e End) {
 		j.close()
 	}
 	s.attempt(j.refuseCalls)
+	s.choiceEnded(j, e)
 	s.attempt(func() { s.config.Observer.Ended(e.requestRecord()) })
 }

@@ -56,7 +56,7 @@ var table = slices.Concat([]Key{
 	{Name: "model.ctx_size", Flag: "ctx-size", Aliases: []string{"-c"}, Kind: Integer, Default: 0, check: between(0, 1<<30),
 		Allowed: "0 or more tokens", Help: "tokens of context for all slots together; 0: from model and slots"},
 	{Name: "model.threads", Flag: "threads", Aliases: []string{"-t"}, Kind: Integer, Default: 0, check: between(0, 1024),
-		Allowed: "0 to 1024", Help: "threads that compute a forward pass; 0: by the physical cores and the size of the model"},
+		Allowed: "0 to 1024", Help: "threads that compute a forward pass, at most: fewer while other programs take the processors; 0: by the physical cores and the size of the model"},
 	{Name: "model.gpu_layers", Flag: "gpu-layers", Aliases: []string{"-ngl", "--n-gpu-layers"}, Words: map[string]string{"all": "-1", "auto": "-1"}, Kind: Integer, Default: -1, check: between(-1, 1<<20),
 		Allowed: "-1 or more", Help: "layers that the GPU computes; 0: none; -1: all that fit"},
 	{Name: "model.fit", Flag: "fit", Aliases: []string{"-fit"}, Kind: Text, Default: "on", check: oneOf("on", "off"),
@@ -247,7 +247,7 @@ var table = slices.Concat([]Key{
 		Allowed: "1MiB to 1TiB", Help: "most memory for all running plugins of the server together, whatever models they are used with; a request that needs more gets an error"},
 	{Name: "plugins.log", Flag: "plugin-log", Kind: Switch, Default: false,
 		Allowed: "true or false", Help: "log what plugins print and log in requests; the log may then have texts of prompts and answers"},
-
+}, programKeys, []Key{
 	{Name: "recordings.enabled", Kind: Switch, Default: true,
 		Allowed: "true or false", Help: "let requests ask for a recording with \"record\": true"},
 	{Name: "recordings.dir", Kind: Text, Default: "",

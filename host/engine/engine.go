@@ -231,6 +231,9 @@ func (o Options) newContext(weights *native.Model) (*native.Context, []native.We
 // Info describes the loaded model.
 func (e *Engine) Info() Info { return e.info }
 
+// Threads is how many threads compute forward passes at present: fewer than there are while other programs take the processors.
+func (e *Engine) Threads() int { return e.backend.context.Threads() }
+
 // Backend is the model as the scheduler drives it.
 func (e *Engine) Backend() scheduler.Backend {
 	if b := e.backend; !b.unified && !b.lacks.Together {

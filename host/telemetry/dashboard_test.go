@@ -20,7 +20,7 @@ import (
 // known are the names of all metrics, as a query has them, with their labels.
 func known(t *testing.T) map[string][]string {
 	m := NewMetrics("tiny")
-	m.Watch(func() scheduler.Stats { return scheduler.Stats{} })
+	m.Watch(func() scheduler.Stats { return scheduler.Stats{} }, func() int { return 2 })
 	m.Tick(scheduler.TickRecord{})
 	m.Embeddings("embedding")
 	p := m.Plugins()

@@ -25,7 +25,7 @@ var _ scheduler.Observer = (*Metrics)(nil)
 // The settled names: dashboards rely on them.
 func TestMetrics_Names(t *testing.T) {
 	m := NewMetrics("tiny")
-	m.Watch(func() scheduler.Stats { return scheduler.Stats{Running: 2, Waiting: 3, CellsUsed: 1, Cells: 4} })
+	m.Watch(func() scheduler.Stats { return scheduler.Stats{Running: 2, Waiting: 3, CellsUsed: 1, Cells: 4} }, func() int { return 3 })
 	m.Tick(scheduler.TickRecord{Forward: 3 * time.Millisecond, Sample: time.Millisecond, Total: 5 * time.Millisecond, Prefill: 7, Decode: 2, Passes: 2, Running: 3})
 	m.First(20 * time.Millisecond)
 	m.Token(10 * time.Millisecond)
@@ -54,6 +54,7 @@ func TestMetrics_Names(t *testing.T) {
 		`penstock_num_requests_running{model_name="tiny"} 2`,
 		`penstock_num_requests_waiting{model_name="tiny"} 3`,
 		`penstock_kv_cache_usage_ratio{model_name="tiny"} 0.25`,
+		`penstock_threads{model_name="tiny"} 3`,
 		`penstock_prompt_tokens_total{model_name="tiny"} 10`,
 		`penstock_generation_tokens_total{model_name="tiny"} 5`,
 		`penstock_prefix_cache_queries_total{model_name="tiny"} 10`,

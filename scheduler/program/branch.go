@@ -18,13 +18,18 @@ type Branch struct {
 	base   int       // so many of the first tokens are the prompt for chains: the branch was opened with them
 	known  int       // so many of the first tokens are as the tick knows them
 	row    *Row      // after the last token; nil: it is to be waited for
+	paid   bool      // that row counts in the tokens of the run: as the token that was added last, or by itself
 	closed bool
+	told   told
 
 	samplers []*sampler     // the last one was made last
 	made     map[*Chain]int // how many samplers of a chain were made
 	runs     *running       // nil: the branch does not go on by itself
 	finished bool           // a run has ended, for which nobody has waited yet
 	end      State
+
+	follows *following // a grammar; nil: none
+	masked  bool       // the row has only what the grammar allows
 }
 
 // State is what became of a branch.
@@ -65,7 +70,7 @@ func (b *Branch) usable() error {
 }
 
 // changed notes that the tokens are others: what was known of the last one is not of theirs.
-func (b *Branch) changed() { b.row, b.end, b.finished = nil, Pending, false }
+func (b *Branch) changed() { b.row, b.masked, b.end, b.finished = nil, false, Pending, false }
 
 // What a score is that is no log-probability: not asked for, or yet to be computed.
 var (
@@ -91,6 +96,7 @@ func (r *Run) Open(tokens []Token) (*Branch, error) {
 		return nil, err
 	}
 	b.base = len(tokens)
+	r.tree.opened(b)
 	return b, nil
 }
 
@@ -118,6 +124,8 @@ func (b *Branch) Fork() (*Branch, error) {
 		return nil, err
 	}
 	f.tokens, f.scores, f.row, f.base = slices.Clone(b.tokens), slices.Clone(b.scores), b.row, b.base
+	f.follows, f.masked = b.follows.fork(), b.masked
+	b.run.tree.forked(f, b)
 	return f, nil
 }
 
@@ -130,6 +138,10 @@ var (
 func (b *Branch) Close() {
 	if b.closed {
 		return
+	}
+	b.run.tree.closing(b)
+	if b.runs != nil {
+		b.run.reserved -= b.runs.most // the tick knows what was drawn
 	}
 	b.closed, b.row = true, nil
 	b.run.branches[b.place] = nil
@@ -155,7 +167,7 @@ func (b *Branch) Append(tokens []Token, scored bool) error {
 		return ErrOver
 	case len(b.tokens)+n > r.options.Longest:
 		return fmt.Errorf("%w: %d tokens after %d, a branch has room for %d", ErrContextFull, n, len(b.tokens), r.options.Longest)
-	case r.used+n > r.options.Tokens:
+	case r.used+r.reserved+n > r.options.Tokens:
 		return fmt.Errorf("%w: %d of %d are in branches, and %d more would be", ErrBudget, r.used, r.options.Tokens, n)
 	}
 	for _, t := range tokens {
@@ -166,11 +178,15 @@ func (b *Branch) Append(tokens []Token, scored bool) error {
 	if n == 0 {
 		return nil
 	}
+	if err := b.fits(tokens); err != nil {
+		return err
+	}
 	if scored {
 		b.score(tokens)
 	}
+	r.tree.appended(b, tokens)
 	r.used += n
-	b.tokens = append(b.tokens, tokens...)
+	b.tokens, b.paid = append(b.tokens, tokens...), true
 	b.changed()
 	return nil
 }
@@ -202,7 +218,10 @@ func (b *Branch) Cut(n int) error {
 	case n < 1 || n > len(b.tokens):
 		return fmt.Errorf("%w: a branch of %d tokens is cut to %d", ErrMisuse, len(b.tokens), n)
 	case n < len(b.tokens):
+		b.run.tree.cutting(b, n)
 		b.tokens, b.scores, b.known, b.base = b.tokens[:n], b.scores[:min(n, len(b.scores))], min(b.known, n), min(b.base, n)
+		b.follows.cut(n)
+		b.paid = false
 		b.changed()
 		for _, s := range b.samplers {
 			s.cut(n)
@@ -211,11 +230,34 @@ func (b *Branch) Cut(n int) error {
 	return nil
 }
 
+// unpaid is 1 where the branch lacks its row, and that counts: without a new token, as of a fork or after a cut, there would be no end to what
+// a program has computed.
+func (b *Branch) unpaid() int {
+	if b.row != nil || b.paid {
+		return 0
+	}
+	return 1
+}
+
+// pay counts the row that the branch is waited for.
+func (b *Branch) pay() error {
+	r, n := b.run, b.unpaid()
+	if n > 0 && r.used+r.reserved+n > r.options.Tokens {
+		return fmt.Errorf("%w: %d of %d are in branches, and one more row would be computed", ErrBudget, r.used, r.options.Tokens)
+	}
+	r.used += n
+	b.paid = b.paid || n > 0
+	return nil
+}
+
 // Tokens are those of the branch, its prompt included. Nobody changes them.
 func (b *Branch) Tokens() []Token { return b.tokens }
 
 // Ready reports whether the row after the last token is there.
 func (b *Branch) Ready() bool { return b.row != nil }
+
+// Knows reports whether the row is there and Best has been asked for as many candidates: then it takes no time.
+func (b *Branch) Knows(k int) bool { return b.row != nil && b.row.knows(k) }
 
 // Scores are the log-probabilities of the tokens from position from on, each given those before it; NaN for a token that was not appended as
 // scored. Errors: ErrMisuse while some are yet to be computed.
@@ -241,9 +283,10 @@ func (b *Branch) Scores(from int) ([]float32, error) {
 
 // Best is what the row says of the k most likely tokens: fewer where fewer are possible. Errors: ErrOver, ErrMisuse without a row.
 func (b *Branch) Best(k int) (Summary, error) {
+	if err := b.readable(); err != nil {
+		return Summary{}, err
+	}
 	switch {
-	case b.row == nil:
-		return Summary{}, errNoRow
 	case k < 0 || k > b.run.options.Vocabulary:
 		return Summary{}, fmt.Errorf("%w: the %d most likely of %d tokens", ErrMisuse, k, b.run.options.Vocabulary)
 	}
@@ -253,8 +296,8 @@ func (b *Branch) Best(k int) (Summary, error) {
 // Logits copies the row, a number for each token of the vocabulary, as far as there is room, and returns how many. Errors: ErrOver, ErrMisuse
 // without a row.
 func (b *Branch) Logits(to []float32) (n int, err error) {
-	if b.row == nil {
-		return 0, errNoRow
+	if err := b.readable(); err != nil {
+		return 0, err
 	}
 	err = b.row.read(func(logits []float32) { n = copy(to, logits) })
 	return n, err

@@ -15,10 +15,12 @@ func (b *Branch) Place() int { return b.place }
 // Kept is a branch as the tick keeps it between two waits.
 type Kept struct {
 	Number   uint64 // of the branch; 0: there is none
+	Told     int    // its number where the run is traced, as TakeGrown tells; else 0
 	Tokens   []Token
 	Row      *Row // after the last token; nil: there is none yet
 	Scores   []float32
 	Finished State // how a run ended that the program has not been told of; Pending: none did
+	Drawn    int   // tokens of that run
 }
 
 // Update makes what is kept that of the branch, and tells how many of its tokens are as they were. While the branch goes on by itself, it is the
@@ -47,7 +49,7 @@ func (b *Branch) Update(k *Kept) (same int) {
 	if k.Finished = Pending; b.finished {
 		k.Finished = b.end
 	}
-	b.known = len(b.tokens)
+	b.known, k.Told = len(b.tokens), b.told.path
 	return same
 }
 
@@ -65,13 +67,18 @@ func (k *Kept) Score(n int, logprobs []*chain.Logprobs) {
 func (b *Branch) Deliver(k *Kept) {
 	if b.runs != nil {
 		b.tokens = append(b.tokens, k.Tokens[len(b.tokens):]...)
-		b.run.used -= b.runs.most - (len(b.tokens) - b.known)
+		b.run.reserved -= b.runs.most
+		b.run.used += k.Drawn
+		k.Drawn = 0
 		b.known = len(b.tokens)
 		b.runs.sampler.told = len(b.tokens)
 		b.runs = nil
 		b.end = k.Finished
 	}
-	if b.row = k.Row; b.row != nil {
+	if b.row != k.Row {
+		b.row, b.masked = k.Row, false
+	}
+	if b.row != nil {
 		b.end = Pending
 	}
 	b.finished, k.Finished = false, Pending

@@ -32,6 +32,9 @@ penstock_family penstock_kernels_of(const ggml_tensor * weights);
 // Who computed attention since the last penstock_kernels_allow, as bits: Penstock's kernel (1), ggml's (2).
 int penstock_attention_computed_by();
 
+// How long threads have waited for others in naps, all together, in nanoseconds: stall.h. They do not nap on a quiet machine.
+extern "C" uint64_t penstock_stalled(void);
+
 // The layout in memory that a family wants for weights; null where it takes them as they are.
 ggml_backend_buffer_type * penstock_kernels_layout(penstock_family family);
 

@@ -3,6 +3,7 @@
 #include "context.h"
 
 #include "kernel_choice.h"
+#include "kernels/kernels.h"
 
 #include "ggml-backend.h"
 #include "llama-model.h"
@@ -169,7 +170,9 @@ ggml_threadpool_t new_pool(int32_t threads, uint32_t poll) {
 }
 
 void attach_pools(ps_context * self, const ps_context_params & p) {
-    self->pool = new_pool(p.threads, p.poll);
+    self->threads       = p.threads;
+    self->batch_threads = p.threads_batch;
+    self->pool          = new_pool(p.threads, p.poll);
     if (p.threads_batch != p.threads) {
         self->batch_pool = new_pool(p.threads_batch, p.poll);
     }
@@ -301,7 +304,8 @@ void ps_context::run(const llama_batch & batch) {
         planning.lock();
         plans_anew = false;
     }
-    const int32_t result = encodes(this) ? llama_encode(context, batch) : llama_decode(context, batch);
+    const uint64_t napped = penstock_stalled();
+    const int32_t  result = encodes(this) ? llama_encode(context, batch) : llama_decode(context, batch);
     switch (result) {
         case 0: break;
         case 1: throw ps::fault(PS_NO_CELLS, "the KV cache has no room for the batch");
@@ -310,7 +314,17 @@ void ps_context::run(const llama_batch & batch) {
         default: throw ps::fault(PS_FAILED, capture.reason("the forward pass failed"));
     }
     llama_synchronize(context);
+    stalled = penstock_stalled() - napped;
 }
+
+void ps_context_use_threads(ps_context * c, int32_t most) noexcept {
+    if (penstock_attention_computed_by() != 1) {
+        return;  // ggml's attention adds up in as many parts as there are threads, so a text would depend on them
+    }
+    llama_set_n_threads(c->context, std::clamp(most, 1, c->threads), std::clamp(most, 1, c->batch_threads));
+}
+
+uint64_t ps_context_stalled(const ps_context * c) noexcept { return c->stalled; }
 
 int32_t ps_decode(ps_context * c, size_t n, const int32_t * tokens, const int32_t * positions, const int32_t * sequences,
                   const bool * outputs, bool want_states, float ** rows, float ** states, ps_error * err) noexcept {

@@ -21,6 +21,8 @@ struct ps_context {
     bool              unified = true;
     int32_t           output  = PS_LOGITS;
     std::atomic<bool> aborted{ false };
+    int32_t           threads = 0, batch_threads = 0;  // the most that compute a token, and more tokens than one
+    uint64_t          stalled = 0;                     // how long threads napped in the last pass, all together, in ns
     bool              plans_anew = true;  // the next pass plans graphs anew, and reads the model's list of adapters for that
 
     // Passes wait while it is paused; a change is made under the mutex and announced.

@@ -171,6 +171,11 @@ void ps_context_limits_of(const ps_context *context, ps_context_limits *out) PS_
 // without, or if there are none, to null.
 int32_t ps_decode(ps_context *context, size_t n, const int32_t *tokens, const int32_t *positions,
                   const int32_t *sequences, const bool *outputs, bool want_states, float **rows, float **states, ps_error *err) PS_NOEXCEPT;
+// Lets that many threads compute the passes from now on, and no more than the context was made with. What is computed stays the same to the
+// bit; where it would not, nothing changes.
+void ps_context_use_threads(ps_context *context, int32_t most) PS_NOEXCEPT;
+// How long threads waited for others in the last pass that lost their processor to another program: all together, in ns.
+uint64_t ps_context_stalled(const ps_context *context) PS_NOEXCEPT;
 // The scores of a sequence of the last pass; they stay valid until the next.
 int32_t ps_context_scores(ps_context *context, int32_t seq, const float **scores, ps_error *err) PS_NOEXCEPT;
 // Has passes wait between two graph nodes (CPU only), or go on. From any thread.
