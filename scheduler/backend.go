@@ -72,8 +72,8 @@ type Batch struct {
 	PromptRows bool
 	// HiddenStates asks for the hidden states of the output rows as well.
 	HiddenStates bool
-	Adapters   Adapters // that compute all of it besides the model; nil: the model alone does
-	rows       int
+	Adapters     Adapters // that compute all of it besides the model; nil: the model alone does
+	rows         int
 }
 
 // Add appends a token and returns the number of its output row, or -1 if none is wanted.

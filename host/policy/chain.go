@@ -22,12 +22,12 @@ func (r *uses) NewPolicy(params sampling.Params, ends serving.Ends) (_ serving.P
 	policy := serving.Policy{Renew: r.renewal(inForce)}
 	index, setup := 0, &plugin.Setup{}
 	policy.Stages, err = r.stages(params, r.list, func(u *use) (chain.Stage, error) {
+		if err := r.checkHiddenState(u); err != nil {
+			return nil, err
+		}
 		if u.plugin.IsProgram() && ends.Choice > 0 {
 			index++
 			return nil, nil // that of the first choice writes all
-		}
-		if err := r.checkHiddenState(u); err != nil {
-			return nil, err
 		}
 		request := plugin.Request{Client: u.client, Config: u.Config, Seed: uint64(params.Seed), Index: index,
 			Setup: setup, MaxTokens: ends.MaxTokens, Time: ends.Time, Choice: ends.Choice, Choices: ends.Choices, Parts: partsOf(ends), ContextSize: r.engine.Info().Limits.Positions, Skip: u.Skip, Sampling: inForce.describe}

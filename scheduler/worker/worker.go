@@ -81,7 +81,7 @@ func (w *Worker) Prepare() {
 type Rows struct {
 	Logits  [][]float32
 	States  []float32 // the hidden states of these rows, one after the other; empty: they are not wanted, or not there
-	First   int // the row that Logits begins with: the tokens of those before it are drawn
+	First   int       // the row that Logits begins with: the tokens of those before it are drawn
 	Context int
 	Draft   []chain.Token
 }
