@@ -13,6 +13,7 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/program"
+	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
 // script is a program that does at random what programs do, and checks that each row and each score is what the model says of just the tokens of
@@ -23,6 +24,9 @@ type script struct {
 	like  scheduler.Request // for the model
 	steps int
 	live  []*program.Branch
+
+	chains []*program.Chain
+	ran    map[*program.Branch]expected
 
 	mu    sync.Mutex
 	shown []scheduler.Token
@@ -61,7 +65,7 @@ func (p *script) run(r *program.Run) error {
 	if err != nil {
 		return err
 	}
-	p.live = append(p.live, root)
+	p.live, p.chains, p.ran = append(p.live, root), []*program.Chain{greedy(false), greedy(true)}, map[*program.Branch]expected{}
 	for range p.steps {
 		if err := p.change(r); err != nil {
 			return err
@@ -81,6 +85,12 @@ func (p *script) run(r *program.Run) error {
 			return fmt.Errorf("%d of %d branches are ready, any of them: %v", len(ready), len(some), anyOf)
 		}
 		for _, b := range ready {
+			if err := p.checkRun(b); err != nil {
+				return err
+			}
+			if b.State() != program.Ready {
+				continue // it has run
+			}
 			if err := p.check(b); err != nil {
 				return err
 			}
@@ -107,7 +117,7 @@ func (p *script) change(r *program.Run) error {
 		i := p.rng.IntN(len(p.live))
 		b := p.live[i]
 		var err error
-		switch p.rng.IntN(6) {
+		switch p.rng.IntN(8) {
 		case 0:
 			var fork *program.Branch
 			if fork, err = b.Fork(); err == nil {
@@ -125,12 +135,63 @@ func (p *script) change(r *program.Run) error {
 			if opened, err = r.Open(prompt(1+p.rng.IntN(40), p.rng.IntN(4))[0].Tokens); err == nil {
 				p.live = append(p.live, opened)
 			}
+		case 4:
+			err = p.goOn(b)
+		case 5:
+			if b.State() == program.Ready {
+				err = p.draw(b)
+			}
 		default:
 			err = b.Append(prompt(1+p.rng.IntN(20), p.rng.IntN(9))[0].Tokens, p.rng.IntN(3) == 0)
 		}
-		if err != nil && !errors.Is(err, program.ErrNoBranch) {
+		if err != nil && !errors.Is(err, program.ErrNoBranch) && (b.State() != program.Running || !errors.Is(err, program.ErrMisuse)) {
 			return err
 		}
+	}
+	return nil
+}
+
+// goOn has a branch go on by itself.
+func (p *script) goOn(b *program.Branch) error {
+	from, n := slices.Clone(b.Tokens()), 1+p.rng.IntN(30)
+	err := b.Run(p.chains[p.rng.IntN(len(p.chains))], n, p.rng.IntN(3) == 0)
+	if err == nil {
+		p.ran[b] = expected{from, n}
+	}
+	return err
+}
+
+// draw draws from a branch's row.
+func (p *script) draw(b *program.Branch) error {
+	t, err := b.Sample(p.chains[p.rng.IntN(len(p.chains))])
+	said := p.w.backend.After(append(slices.Clone(b.Tokens()), 0), len(b.Tokens()), p.like)
+	if err == nil && t != said[0] {
+		return fmt.Errorf("token %d is drawn, the model says %d", t, said[0])
+	}
+	return err
+}
+
+// expected is what a run has begun with, and how many tokens it was for at most.
+type expected struct {
+	from []program.Token
+	n    int
+}
+
+// checkRun checks what a branch has done by itself: each of its tokens is what the model says.
+func (p *script) checkRun(b *program.Branch) error {
+	of, ran := p.ran[b]
+	if !ran || b.State() == program.Running {
+		return nil
+	}
+	delete(p.ran, b)
+	tokens := b.Tokens()
+	n := len(tokens) - len(of.from)
+	said := p.w.backend.After(append(slices.Clone(tokens), 0), len(of.from), p.like)
+	if n < 0 || n > of.n || !slices.Equal(tokens[:len(of.from)], of.from) || !slices.Equal(tokens[len(of.from):], said[:n]) {
+		return fmt.Errorf("a run after %d tokens is %v, the model says %v", len(of.from), tokens[len(of.from):], said)
+	}
+	if ends := !p.like.IgnoreEOG && said[n] == schedulertest.EndToken; b.State() == program.Ended && !ends && !slices.Contains(p.like.StopTokens, said[n]) {
+		return fmt.Errorf("a run has ended before token %d", said[n])
 	}
 	return nil
 }

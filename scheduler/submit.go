@@ -120,7 +120,7 @@ func (s *Scheduler) newJob(r Request) (*job, error) {
 			return nil, err
 		}
 	}
-	j.chain = chain.New(r.Chain, s.limits.Vocabulary, r.Trace)
+	j.drawer = drawer{of: &j.branch, chain: chain.New(r.Chain, s.limits.Vocabulary, r.Trace)}
 	j.lasting = j.chain.Lasting()
 	j.chain.MaskBy(s.backend)
 	j.answer = answer.New(j.chain, prompt, answer.Settings{MaxTokens: r.MaxTokens, Stop: r.Stop, StopTokens: r.StopTokens,

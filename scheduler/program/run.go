@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/panics"
 	"github.com/penstock/penstock/scheduler/worker"
 )
@@ -51,7 +52,9 @@ type Options struct {
 	Tokens     int  // that the program may put into branches
 	Traced     bool // TakeGrown tells of the branches
 	Summarizer Summarizer
-	Wake       func() // wakes the tick
+	Masker     chain.Masker
+	Ends       func(Token) bool // whether a token ends answers
+	Wake       func()           // wakes the tick
 }
 
 // Shown is a token that the client is to see.
@@ -91,13 +94,18 @@ func (r *Run) Wait(k int, anyOf bool, branches ...*Branch) (ready []*Branch, err
 	if r.isOver() {
 		return nil, ErrOver
 	}
+	for _, b := range branches {
+		if b.runs == nil && !b.finished {
+			b.end = Pending // its row is wanted now
+		}
+	}
 	r.waiting, r.anyOf = branches, anyOf
 	r.tree.collect(r.branches, r.shown)
 	if !r.pause() {
 		return nil, ErrOver
 	}
 	for _, b := range branches {
-		if b.row != nil {
+		if b.row != nil || b.runs == nil && b.end != Pending {
 			ready = append(ready, b)
 		}
 	}
@@ -128,6 +136,9 @@ func (r *Run) summarize(branches []*Branch, k int) {
 	var next atomic.Int64
 	work := func() {
 		for i := next.Add(1) - 1; int(i) < len(branches); i = next.Add(1) - 1 {
+			if branches[i].row == nil {
+				continue
+			}
 			_, _ = branches[i].Best(k) // who asks for it is told of an end
 		}
 	}
@@ -184,6 +195,11 @@ func (r *Run) Main() {
 	r.work()
 	err := panics.Try(func() error { return r.program.Main(r) })
 	r.tree.collect(r.branches, r.shown)
+	for _, b := range r.branches {
+		if b != nil {
+			b.closeSamplers() // the cells stay: a later request may go on from them
+		}
+	}
 	r.rest()
 	if r.isOver() {
 		return // nobody asks

@@ -64,6 +64,9 @@ func (r *Run) Returned() (returned bool, err error) { return r.returned, r.err }
 // Used is how many tokens the program has put into branches, and how many branches it has opened, as of when it last waited.
 func (r *Run) Used() (tokens, branches int) { return r.spent.tokens, r.spent.branches }
 
+// Refund gives the program tokens back that a closed branch has not used.
+func (r *Run) Refund(n int) { r.used -= n }
+
 // Answer lets the program go on.
 func (r *Run) Answer() {
 	r.atWork = true

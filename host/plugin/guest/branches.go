@@ -28,10 +28,10 @@ const (
 	mostCandidates = abi.LimitCandidates
 )
 
-// RunProgram calls penstock_run, whose branches are those of r. The rows that it can hold at a time, one for each branch, count as memory of
-// plugins. The error is a *plugin.Fault or a *plugin.Refusal.
+// RunProgram calls penstock_run, whose branches are those of r. The rows that it can hold at a time, the model's of each branch and one that
+// it has changed, count as memory of plugins. The error is a *plugin.Fault or a *plugin.Refusal.
 func (i *Instance) RunProgram(r *program.Run) error {
-	rows := uint64(r.Branches()) * 4 * uint64(i.module.Host.Vocabulary.Size())
+	rows := 2 * uint64(r.Branches()) * 4 * uint64(i.module.Host.Vocabulary.Size())
 	if !i.module.Host.budget.Take(rows) {
 		return i.Fail(Run, i.module.Host.budget.exceeded())
 	}

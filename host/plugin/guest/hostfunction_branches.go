@@ -163,11 +163,14 @@ func hostBranchScores(i *Instance, s []uint64) {
 }
 
 func hostShow(i *Instance, s []uint64) {
-	p, n := i.program(), uint32(s[2])
-	tokens := i.tokensAt(s[0], s[2])
+	p, n := i.program(), uint32(s[3])
+	if choice := uint32(s[0]); choice > 0 {
+		panic(Violationf(plugin.CauseCall, "choice %d of 1 is shown", choice))
+	}
+	tokens := i.tokensAt(s[1], s[3])
 	var logs []float32
-	if uint32(s[1]) != 0 && n > 0 {
-		bytes := i.read(s[1], 4*uint64(n))
+	if uint32(s[2]) != 0 && n > 0 {
+		bytes := i.read(s[2], 4*uint64(n))
 		logs = make([]float32, n)
 		for k := range logs {
 			if logs[k] = math.Float32frombits(binary.LittleEndian.Uint32(bytes[4*k:])); !(logs[k] <= 0) {

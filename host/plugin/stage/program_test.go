@@ -65,7 +65,7 @@ func join(code ...[]byte) (all []byte) {
 func greedyProgram(steps int) *asm.Guest {
 	return running("2", func(g *asm.Guest) [][]byte {
 		candidates := join(asm.Local(0), asm.I32(1), asm.I32(candidatesAt), g.Call(abi.ImportBranchCandidates), asm.Drop)
-		show := join(asm.I32(bestAt), asm.I32(0), asm.I32(1), g.Call(abi.ImportShow), asm.Drop)
+		show := join(asm.I32(0), asm.I32(bestAt), asm.I32(0), asm.I32(1), g.Call(abi.ImportShow), asm.Drop)
 		grow := join(asm.Local(0), asm.I32(bestAt), asm.I32(1), asm.I32(abi.AppendScored), g.Call(abi.ImportBranchAppend), asm.Drop)
 		fork := join(asm.Local(0), g.Call(abi.ImportBranchFork), asm.SetLocal(2), asm.Local(2), g.Call(abi.ImportBranchClose), asm.Drop)
 		return [][]byte{
@@ -103,7 +103,7 @@ func TestProgram_Main_Faults(t *testing.T) {
 		return join(asm.I32(0), asm.I32(0), g.Call(abi.ImportBranchOpen), asm.SetLocal(0))
 	}
 	shows := func(g *asm.Guest) []byte {
-		return join(asm.Poke(bestAt, 7), asm.I32(bestAt), asm.I32(0), asm.I32(1), g.Call(abi.ImportShow), asm.Drop)
+		return join(asm.Poke(bestAt, 7), asm.I32(0), asm.I32(bestAt), asm.I32(0), asm.I32(1), g.Call(abi.ImportShow), asm.Drop)
 	}
 	wait := func(g *asm.Guest, n, k, flags int) []byte {
 		return join(asm.I32(listAt), asm.I32(n), asm.I32(k), asm.I32(flags), g.Call(abi.ImportBranchesWait), asm.Drop)
@@ -134,7 +134,7 @@ func TestProgram_Main_Faults(t *testing.T) {
 			return join(open(g), asm.Local(0), asm.I32(0), asm.I32(1<<20), asm.I32(100), g.Call(abi.ImportBranchScores), asm.Drop)
 		}, "memory"},
 		"a probability above one": {func(g *asm.Guest) []byte {
-			return join(asm.PokeF(scoresAt, 1), asm.I32(bestAt), asm.I32(scoresAt), asm.I32(1), g.Call(abi.ImportShow), asm.Drop)
+			return join(asm.PokeF(scoresAt, 1), asm.I32(0), asm.I32(bestAt), asm.I32(scoresAt), asm.I32(1), g.Call(abi.ImportShow), asm.Drop)
 		}, "log-probability 1"},
 	} {
 		t.Run(name, func(t *testing.T) {

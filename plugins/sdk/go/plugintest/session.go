@@ -40,7 +40,8 @@ type Session struct {
 	position  int    // where random draws are made
 	draws     uint64 // made there
 	program   *program
-	shown     []Shown
+	answer    []Shown // of the program
+	adopted   []Adopted
 	computed  int
 	recording
 }

@@ -140,10 +140,30 @@ pub const BRANCH_NONE_FREE: i32 = -1;
 pub const BRANCH_CONTEXT_FULL: i32 = -2;
 /// the program has put as many tokens into branches as it may: the prompt once, and for each branch another, max_tokens and 256
 pub const BRANCH_BUDGET: i32 = -3;
+/// the model, or this host, cannot do it: see `branch_reason`
+pub const BRANCH_CANNOT: i32 = -4;
+/// the JSON, the messages or the grammar cannot be used: see `branch_reason`
+pub const BRANCH_REFUSED: i32 = -5;
+/// no token is possible after the branch
+pub const BRANCH_NO_TOKEN: i32 = -6;
 
-// append bit: Flags of branch_append.
+// append bit: Flags of branch_append and branch_run.
 /// keep the tokens' log-probabilities for `branch_scores`
 pub const APPEND_SCORED: i32 = 1;
+
+// branch states: What branch_state answers. After the end of a run the branch can be waited for again, which computes its row.
+/// it has no row: wait for it
+pub const STATE_PENDING: i32 = 0;
+/// it has its row
+pub const STATE_READY: i32 = 1;
+/// it goes on by itself, as `branch_run` said: wait for it
+pub const STATE_RUNNING: i32 = 2;
+/// a run has come to its number of tokens, or there was no room for more; the branch has no row
+pub const STATE_RAN: i32 = 3;
+/// a run has come to an end token, or a stop token, which was not appended; the branch has its row, from which it was drawn
+pub const STATE_ENDED: i32 = 4;
+/// a run has come to where no token is possible; the branch has its row
+pub const STATE_STUCK: i32 = 5;
 
 // wait bit: Flags of branches_wait.
 /// one row is enough
@@ -238,6 +258,14 @@ pub const LIMIT_TEXT_BYTES: i64 = 256;
 pub const LIMIT_GRAMMAR_BYTES: i64 = 262144;
 /// handles an instance
 pub const LIMIT_GRAMMARS: i64 = 4;
+/// branches of a program at once
+pub const LIMIT_BRANCHES: i64 = 64;
+/// sampler chains of a program, besides the request's
+pub const LIMIT_CHAINS: i64 = 64;
+/// bytes of the parameters of a chain
+pub const LIMIT_CHAIN_BYTES: i64 = 65536;
+/// bytes of messages
+pub const LIMIT_BRANCH_MESSAGES_BYTES: i64 = 1048576;
 /// faults a minute
 pub const LIMIT_FAULTS: i64 = 5;
 /// candidates
@@ -341,8 +369,28 @@ extern "C" {
     pub fn branch_logits(branch: i32, ptr: *mut u8, limit: i32) -> i32;
     /// The log-probabilities of a branch's tokens from index `from` on, an `f32` each, given all before them: NaN of those that were not appended with the *append bit*. `limit` and the result count tokens.
     pub fn branch_scores(branch: i32, from: i32, ptr: *mut u8, limit: i32) -> i32;
-    /// Shows the client n tokens, as `u32`; `logs` is 0, or where their log-probabilities are, an `f32` each. They count as chosen: stop strings, limits, end tokens and a grammar apply to them, other plugins are told of them, and what ends the answer ends the program. 0.
-    pub fn show(tokens: *const u8, logs: *const u8, n: i32) -> i32;
+    /// Begins a branch with the prompt that the model's template makes of messages: a JSON list as `messages` gives it, after which the assistant answers. Tools of the request and plugins that make prompts do not take part. It may take long; the plugin's time stands still meanwhile. A handle ≥ 0, or one of the *branch answers*: −5 where the template refuses the messages.
+    pub fn branch_open_messages(text: *const u8, len: i32) -> i32;
+    /// Makes tokens impossible in the row after a branch, as the mask buffer has them: bit i mod 32 of word i / 32 set = token i stays. n is (n_vocab + 31) / 32, rounded down. From then on the branch's candidates, logits, log-sum-exp and draws are those of the row without these tokens; a second mask takes away more. It holds for this row, and for those of forks that are made afterwards: the next row is the model's own. 0.
+    pub fn branch_mask(branch: i32, words: *const u8, n: i32) -> i32;
+    /// Makes the row after a branch the sum of rows, each times a weight: n entries, each a `u32` branch, which has a row, and an `f32` weight, which is finite. n is from 1 to 64; the branch itself may be among them. A token that is impossible in a row whose weight is not 0 is impossible in the sum. It holds as long as a mask does. 0.
+    pub fn branch_mix(branch: i32, list: *const u8, n: i32) -> i32;
+    /// Has a branch follow a grammar of `grammar_open` from here on: from its beginning, whatever `grammar_accept` did to it. −1 in its place ends that. Candidates, logits, draws and runs have only tokens that it allows, an end token where it may end. A fork follows it from where the branch is; a cut goes back in it, and behind the place where it began it begins with the next token. Tokens that are appended must fit. 0, or −5 where the grammar has become too ambiguous to follow.
+    pub fn branch_grammar(branch: i32, grammar: i32) -> i32;
+    /// Makes a sampler chain of the request's sampling parameters, with those changed that a JSON object of at most 64 KiB names as a request's body does: `temperature`, `top_k`, `top_p`, `min_p`, `samplers`, `logit_bias`, penalties and so on. What constrains the answer's form, plugins and a seed are not among them. A handle from 1 on, at most 64; 0 is the request's own chain, with its grammar, without its plugins. Or −5, for which `branch_reason` tells which parameter is wrong.
+    pub fn chain_open(text: *const u8, len: i32) -> i32;
+    /// Draws a token from the row after a branch with a chain: the token, which is not appended, or one of the *branch answers*: −6 where none is possible. Chains that count tokens, as penalties do, count those of the branch. Each branch draws with a generator of its own for each chain, whose seed is the lower 32 bits of what `random` draws first at position 2³³ + 2¹⁶ × chain + the branch's handle. So what a branch draws does not depend on how others go on; two draws from one row differ.
+    pub fn branch_sample(branch: i32, chain: i32) -> i32;
+    /// Has a branch go on without the plugin: from the next wait on, n tokens are drawn with the chain and appended, fewer where an end token or a stop token of the request is drawn, which is not appended, or where the branch's room or the program's tokens are used up. `branches_wait` waits for its end, and counts it as a row that was brought; `branch_state` tells how it ended. Meanwhile the branch may only be waited for and closed: what else is done to it is a fault. Flags are the *append bits*. 0, or one of the *branch answers* where there is no room for one token.
+    pub fn branch_run(branch: i32, chain: i32, n: i32, flags: i32) -> i32;
+    /// What became of a branch, as of the last wait and of what was done since: one of the *branch states*.
+    pub fn branch_state(branch: i32) -> i32;
+    /// Why the last call was answered with −4 or −5, in a sentence in UTF-8; empty where none was. Returns its length in bytes.
+    pub fn branch_reason(ptr: *mut u8, limit: i32) -> i32;
+    /// Shows the client n tokens, as `u32`, of a choice, from 0 up to the request's `n`: `param` tells how many there are. `logs` is 0, or where the tokens' log-probabilities are, an `f32` each. They count as chosen: stop strings, limits and end tokens apply to them, and other plugins are told of them. 0, or 1 where the choice had ended already by the last wait: then they are dropped. When all choices have ended, so does the program.
+    pub fn show(choice: i32, tokens: *const u8, logs: *const u8, n: i32) -> i32;
+    /// Has a choice go on from a branch, as it is now, when the program has returned 0: as an ordinary answer with the request's own chain and all of its other plugins. The branch's first `from` tokens, at least one, are the prompt, and the others are shown as injected ones. Where something was shown of the choice, the branch must begin with the request's prompt, which is as long as `from`, and what was shown; else nothing of the prompt need be the request's. 0. A choice is adopted once. Closing the branch changes nothing.
+    pub fn adopt(choice: i32, branch: i32, from: i32) -> i32;
 }
 
 #[cfg(not(target_arch = "wasm32"))]

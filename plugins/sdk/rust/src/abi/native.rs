@@ -47,7 +47,17 @@ pub struct Host {
     pub branch_candidates: unsafe fn(i32, i32, *mut u8) -> i32,
     pub branch_logits: unsafe fn(i32, *mut u8, i32) -> i32,
     pub branch_scores: unsafe fn(i32, i32, *mut u8, i32) -> i32,
-    pub show: unsafe fn(*const u8, *const u8, i32) -> i32,
+    pub branch_open_messages: unsafe fn(*const u8, i32) -> i32,
+    pub branch_mask: unsafe fn(i32, *const u8, i32) -> i32,
+    pub branch_mix: unsafe fn(i32, *const u8, i32) -> i32,
+    pub branch_grammar: unsafe fn(i32, i32) -> i32,
+    pub chain_open: unsafe fn(*const u8, i32) -> i32,
+    pub branch_sample: unsafe fn(i32, i32) -> i32,
+    pub branch_run: unsafe fn(i32, i32, i32, i32) -> i32,
+    pub branch_state: unsafe fn(i32) -> i32,
+    pub branch_reason: unsafe fn(*mut u8, i32) -> i32,
+    pub show: unsafe fn(i32, *const u8, *const u8, i32) -> i32,
+    pub adopt: unsafe fn(i32, i32, i32) -> i32,
 }
 
 /// A host that has nothing: every answer is 0 and nothing is written.
@@ -89,7 +99,17 @@ pub const ABSENT: Host = Host {
     branch_candidates: |_, _, _| 0,
     branch_logits: |_, _, _| 0,
     branch_scores: |_, _, _, _| 0,
-    show: |_, _, _| 0,
+    branch_open_messages: |_, _| 0,
+    branch_mask: |_, _, _| 0,
+    branch_mix: |_, _, _| 0,
+    branch_grammar: |_, _| 0,
+    chain_open: |_, _| 0,
+    branch_sample: |_, _| 0,
+    branch_run: |_, _, _, _| 0,
+    branch_state: |_| 0,
+    branch_reason: |_, _| 0,
+    show: |_, _, _, _| 0,
+    adopt: |_, _, _| 0,
 };
 
 std::thread_local! {
@@ -325,8 +345,68 @@ pub unsafe fn branch_scores(branch: i32, from: i32, ptr: *mut u8, limit: i32) ->
 
 /// # Safety
 /// Pointers must be valid for what the import reads or writes.
-pub unsafe fn show(tokens: *const u8, logs: *const u8, n: i32) -> i32 {
-    (HOST.with(|h| h.get()).show)(tokens, logs, n)
+pub unsafe fn branch_open_messages(text: *const u8, len: i32) -> i32 {
+    (HOST.with(|h| h.get()).branch_open_messages)(text, len)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn branch_mask(branch: i32, words: *const u8, n: i32) -> i32 {
+    (HOST.with(|h| h.get()).branch_mask)(branch, words, n)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn branch_mix(branch: i32, list: *const u8, n: i32) -> i32 {
+    (HOST.with(|h| h.get()).branch_mix)(branch, list, n)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn branch_grammar(branch: i32, grammar: i32) -> i32 {
+    (HOST.with(|h| h.get()).branch_grammar)(branch, grammar)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn chain_open(text: *const u8, len: i32) -> i32 {
+    (HOST.with(|h| h.get()).chain_open)(text, len)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn branch_sample(branch: i32, chain: i32) -> i32 {
+    (HOST.with(|h| h.get()).branch_sample)(branch, chain)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn branch_run(branch: i32, chain: i32, n: i32, flags: i32) -> i32 {
+    (HOST.with(|h| h.get()).branch_run)(branch, chain, n, flags)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn branch_state(branch: i32) -> i32 {
+    (HOST.with(|h| h.get()).branch_state)(branch)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn branch_reason(ptr: *mut u8, limit: i32) -> i32 {
+    (HOST.with(|h| h.get()).branch_reason)(ptr, limit)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn show(choice: i32, tokens: *const u8, logs: *const u8, n: i32) -> i32 {
+    (HOST.with(|h| h.get()).show)(choice, tokens, logs, n)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn adopt(choice: i32, branch: i32, from: i32) -> i32 {
+    (HOST.with(|h| h.get()).adopt)(choice, branch, from)
 }
 
 /// The names that the import feature knows.
@@ -368,7 +448,17 @@ pub const FEATURES: &[&str] = &[
     "branch_candidates",
     "branch_logits",
     "branch_scores",
+    "branch_open_messages",
+    "branch_mask",
+    "branch_mix",
+    "branch_grammar",
+    "chain_open",
+    "branch_sample",
+    "branch_run",
+    "branch_state",
+    "branch_reason",
     "show",
+    "adopt",
     "penstock_abi_v1",
     "penstock_describe",
     "penstock_warm",
