@@ -142,7 +142,8 @@ func (s *Service) buildChoice(ctx context.Context, r *Request, index int, prompt
 	params := r.Params.ForChoice(uint32(index % r.Choices)) // the choices of one prompt differ
 	params.Trace = params.Trace || r.Candidates > 0
 	p, err := inPool(ctx, s.pool, r.Deadline, params.Constraint.Size(), func(context.Context) (serving.Policy, error) {
-		return r.Plugins.NewPolicy(params, serving.Ends{MaxTokens: r.MaxTokens, Stops: r.Stops, Time: r.asked, Choice: index % r.Choices, Choices: r.Choices, Parts: r.tellParts})
+		return r.Plugins.NewPolicy(params, serving.Ends{MaxTokens: r.MaxTokens, Stops: r.Stops, Time: r.asked, Choice: index % r.Choices, Choices: r.Choices, Parts: r.tellParts,
+			Chain: chainOf(r.Model, params), Prompt: promptOf(r.Model)})
 	}, discardPolicy)
 	if err != nil {
 		return scheduler.Request{}, chainError(r.schemaError(err), params)

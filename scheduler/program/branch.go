@@ -247,9 +247,10 @@ func (b *Branch) Scores(from int) ([]float32, error) {
 
 // Best is what the row says of the k most likely tokens: fewer where fewer are possible. Errors: ErrOver, ErrMisuse without a row.
 func (b *Branch) Best(k int) (Summary, error) {
+	if err := b.readable(); err != nil {
+		return Summary{}, err
+	}
 	switch {
-	case b.row == nil:
-		return Summary{}, errNoRow
 	case k < 0 || k > b.run.options.Vocabulary:
 		return Summary{}, fmt.Errorf("%w: the %d most likely of %d tokens", ErrMisuse, k, b.run.options.Vocabulary)
 	}
@@ -259,8 +260,8 @@ func (b *Branch) Best(k int) (Summary, error) {
 // Logits copies the row, a number for each token of the vocabulary, as far as there is room, and returns how many. Errors: ErrOver, ErrMisuse
 // without a row.
 func (b *Branch) Logits(to []float32) (n int, err error) {
-	if b.row == nil {
-		return 0, errNoRow
+	if err := b.readable(); err != nil {
+		return 0, err
 	}
 	err = b.row.read(func(logits []float32) { n = copy(to, logits) })
 	return n, err

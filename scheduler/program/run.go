@@ -76,6 +76,16 @@ func New(p *Program, o Options) *Run {
 // Branches is how many the program may have at once.
 func (r *Run) Branches() int { return len(r.branches) }
 
+// Free is how many branches may be opened.
+func (r *Run) Free() (n int) {
+	for _, b := range r.branches {
+		if b == nil {
+			n++
+		}
+	}
+	return n
+}
+
 // Prompt is the request's. Nobody changes it.
 func (r *Run) Prompt() []Token { return r.options.Prompt }
 

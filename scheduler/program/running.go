@@ -17,11 +17,8 @@ type running struct {
 
 // Sample draws a token from the row with a chain, and does not append it. Errors: ErrOver, ErrMisuse without a row, ErrNoToken, ErrRefused.
 func (b *Branch) Sample(c *Chain) (Token, error) {
-	if err := b.usable(); err != nil {
+	if err := b.readable(); err != nil {
 		return -1, err
-	}
-	if b.row == nil {
-		return -1, errNoRow
 	}
 	s, err := b.sampler(c)
 	if err != nil {

@@ -17,7 +17,9 @@ type branches struct {
 	open   map[uint32]*program.Branch // by handle
 	next   uint32                     // handle
 	waits  int
-	told   int // of how many candidates the last wait was told
+	chains []*program.Chain // by handle; empty: not even the request's own was wanted
+	reason string           // why the last call was refused
+	told   int              // of how many candidates the last wait was told
 	handle []uint32
 	list   []*program.Branch
 }
@@ -86,6 +88,10 @@ func (i *Instance) answerFor(err error) uint64 {
 		return i32(abi.BranchContextFull)
 	case errors.Is(err, program.ErrBudget):
 		return i32(abi.BranchBudget)
+	case errors.Is(err, program.ErrNoToken):
+		return i32(abi.BranchNoToken)
+	case errors.Is(err, program.ErrRefused):
+		return i.refuse(abi.BranchRefused, err)
 	case errors.Is(err, program.ErrOver):
 		panic(Violationf(plugin.CauseCancelled, "the request is over"))
 	}
@@ -105,7 +111,7 @@ func (i *Instance) wait(k int, anyOf bool, list []*program.Branch) (ready []*pro
 	p := i.branches
 	lacked := 0
 	for _, b := range list {
-		if !b.Ready() {
+		if b.State() != program.Ready {
 			lacked++
 		}
 	}

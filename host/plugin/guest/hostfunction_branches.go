@@ -10,6 +10,7 @@ import (
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/scheduler/program"
 )
 
 // This file has the host functions of programs. See docs/abi/v1.md.
@@ -84,7 +85,11 @@ func hostBranchAppend(i *Instance, s []uint64) {
 }
 
 func hostBranchTokens(i *Instance, s []uint64) {
-	tokens := i.branch(s[0]).Tokens()
+	b := i.branch(s[0])
+	if b.State() == program.Running {
+		panic(Violationf(plugin.CauseCall, "the branch goes on by itself; wait for it"))
+	}
+	tokens := b.Tokens()
 	from := int(int32(uint32(s[1])))
 	if from < 0 {
 		from = max(0, len(tokens)+from)
@@ -106,7 +111,7 @@ func hostBranchesWait(i *Instance, s []uint64) {
 	}
 	k = min(k, uint32(i.module.Host.Vocabulary.Size()))
 	ready := i.wait(int(k), flags&abi.WaitAny != 0, p.list)
-	slices.SortStableFunc(p.handle, func(a, b uint32) int { return rank(p, b) - rank(p, a) })
+	slices.SortStableFunc(p.handle, func(a, b uint32) int { return rank(ready, p.open[b]) - rank(ready, p.open[a]) })
 	at = i.bytesAt(uint64(uint32(s[0])), 4*uint64(n))
 	for j, handle := range p.handle {
 		binary.LittleEndian.PutUint32(at[4*j:], handle)
@@ -114,9 +119,9 @@ func hostBranchesWait(i *Instance, s []uint64) {
 	s[0] = i32(int32(len(ready)))
 }
 
-// rank is 1 for a branch that has its row, and 0 for another.
-func rank(p *branches, handle uint32) int {
-	if p.open[handle].Ready() {
+// rank is 1 for a branch that is ready, and 0 for another.
+func rank(ready []*program.Branch, b *program.Branch) int {
+	if slices.Contains(ready, b) {
 		return 1
 	}
 	return 0

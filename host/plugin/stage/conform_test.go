@@ -30,6 +30,8 @@ type bench struct {
 
 	mu      sync.Mutex
 	plugins map[string]*load.Plugin
+
+	told func(*plugin.Request) // what else programs are told; nil: nothing
 }
 
 const vocabulary = 256

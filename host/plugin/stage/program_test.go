@@ -24,7 +24,11 @@ func (b *bench) runs(t testing.TB, g *asm.Guest, most int, skip bool) (text, rea
 		t.Fatal(err)
 	}
 	defer p.Release()
-	s, err := stage.New(p, plugin.Request{Seed: 7, MaxTokens: most, ContextSize: 2048, Skip: skip})
+	request := plugin.Request{Seed: 7, MaxTokens: most, ContextSize: 2048, Skip: skip}
+	if b.told != nil {
+		b.told(&request)
+	}
+	s, err := stage.New(p, request)
 	if err != nil {
 		t.Fatal(err)
 	}

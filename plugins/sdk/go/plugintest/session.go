@@ -33,7 +33,7 @@ type Session struct {
 	rendering bool // messages are there
 	accepting bool
 	replaying bool // a fresh plugin is told again what was said before
-	shown     []shown
+	stopTexts []shown
 	buffers   [abi.BufferText + 1][]byte
 	emitted   string
 	refusal   string // the reason of an error
