@@ -61,8 +61,6 @@ func (r *Request) checkProgram(branches int) error {
 			writes, branches, r.Model.MostBranches(), r.Model.Slots)
 	case r.Choices > 1:
 		return refusal.Invalid("n", "n is %d, but %s, one for each request: leave n out", r.Choices, writes)
-	case r.recording != nil:
-		return refusal.Invalid("record", "record is true, but %s, which cannot be recorded yet: leave record out", writes)
 	case r.Slot != nil:
 		return refusal.Invalid("id_slot", "id_slot is %d, but %s, in slots of its own: leave id_slot out", *r.Slot, writes)
 	case len(r.begun.Tokens) > 0:

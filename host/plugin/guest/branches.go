@@ -22,6 +22,7 @@ type branches struct {
 	told   int              // of how many candidates the last wait was told
 	handle []uint32
 	list   []*program.Branch
+	replay Replay // answers in the place of the run; nil: nobody does
 }
 
 // Most handles of one program, and most candidates that are found for one branch.
@@ -38,7 +39,11 @@ func (i *Instance) RunProgram(r *program.Run) error {
 		return i.Fail(Run, i.module.Host.budget.exceeded())
 	}
 	defer i.module.Host.budget.Give(rows)
-	i.branches = &branches{run: r, open: map[uint32]*program.Branch{}}
+	return i.runProgram(&branches{run: r, open: map[uint32]*program.Branch{}})
+}
+
+func (i *Instance) runProgram(b *branches) error {
+	i.branches = b
 	defer func() { i.branches = nil }()
 	answer, err := i.Call(Run, 0, 0)
 	if err == nil && answer != 0 {
@@ -126,10 +131,15 @@ func (i *Instance) wait(k int, anyOf bool, list []*program.Branch) (ready []*pro
 		limits := &i.module.Host.Limits
 		most := min(int64(1+p.run.Branches())*limits.HookFuel, limits.ProgramFuel-i.fuelLimit+i.meter.Left())
 		i.fuelLimit += i.meter.Refuel(int64(brought)*limits.HookFuel, most)
-		i.started, i.waited = now(), 0
-		i.yieldedAt, i.deadline = i.started, i.started.Add(limits.HookTime)
+		i.beginStretch()
 	} else {
 		i.deadline = i.deadline.Add(time.Since(began)) // its fuel bounds how often it can do that
 	}
 	return ready
+}
+
+// beginStretch begins the time of what a program does until its next wait.
+func (i *Instance) beginStretch() {
+	i.started, i.waited = now(), 0
+	i.yieldedAt, i.deadline = i.started, i.started.Add(i.module.Host.Limits.HookTime)
 }

@@ -30,7 +30,21 @@ func (p Program) Main(r *program.Run) error {
 	if !p.canCall(guest.Run) {
 		return nil // it has failed, and the request goes on without it
 	}
-	err := p.instance.RunProgram(r)
+	return p.run(func() error { return p.instance.RunProgram(r) })
+}
+
+// Replay is Main where a player answers what the program does.
+func (p Program) Replay(answer guest.Replay) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.canCall(guest.Run) {
+		return nil
+	}
+	return p.run(func() error { return p.instance.ReplayProgram(answer) })
+}
+
+func (p Program) run(main func() error) error {
+	err := main()
 	var f *plugin.Fault
 	if err == nil || !errors.As(err, &f) {
 		return err
