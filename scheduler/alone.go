@@ -31,11 +31,16 @@ func (s *Scheduler) goAlone(b *branch, of *program.Branch) {
 	tokens := slices.Grow(slices.Clip(b.state.Tokens), going.Most)
 	a := answer.New(going.Chain, tokens, answer.Settings{MaxTokens: going.Most, StopTokens: r.StopTokens, IgnoreEOG: r.IgnoreEOG,
 		Longest: s.limits.longest(), VocabularySize: s.limits.Vocabulary, Vocabulary: s.backend})
-	b.alone = &drawer{of: b, chain: going.Chain, answer: a, most: going.Most, scored: going.Scored, release: going.Release}
+	b.alone = &drawer{of: b, chain: going.Chain, answer: a, scored: going.Scored, release: going.Release}
 }
 
-// left is how many tokens are still to be drawn.
-func (d *drawer) left() int { return d.most - d.answer.Generated() }
+// drawn is how many tokens a branch has drawn by itself of which its program was not told. What a worker is at does not count.
+func (b *branch) drawn() int {
+	if b.alone != nil && !b.busy() {
+		return b.alone.answer.Generated()
+	}
+	return b.state.Drawn
+}
 
 // stopAlone ends that a branch goes on by itself.
 func (s *Scheduler) stopAlone(b *branch) {
@@ -87,6 +92,7 @@ func (s *Scheduler) settleAlone(d *drawer) {
 	if d.scored {
 		state.Score(d.answer.PromptLen(), d.answer.Answered().Logprobs)
 	}
+	state.Drawn = d.answer.Generated()
 	s.stopAlone(b)
 	s.goOnWithProgram(b.job)
 }

@@ -116,7 +116,7 @@ func (b bubble) runSome(r *program.Run, c *program.Chain) error {
 	if _, err := r.Wait(0, false, forks[0]); err != nil {
 		return err
 	}
-	return errors.Join(b.ran(forks[0], from, 3, program.Ran), r.Show(forks[1].Tokens()[101:], nil))
+	return errors.Join(b.ran(forks[0], from, 3, program.Ran), showTokens(r, forks[1].Tokens()[101:]))
 }
 
 // One of several runs may be enough; those that are closed stop, and give back what they have not used.

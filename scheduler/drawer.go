@@ -16,7 +16,6 @@ type drawer struct {
 	worker *worker.Worker // nil: nothing has taken long yet. While it is not idle, chain and answer are its own
 
 	// Of a branch that goes on by itself.
-	most    int    // tokens
 	scored  bool   // the log-probabilities of its tokens are to be kept
 	release func() // tells that the chain is not needed any more
 }

@@ -28,7 +28,7 @@ func (s *Scheduler) emit(j *job, now time.Time) {
 	out.Reset()
 	j.counted = j.answer.Released()
 	if out.Reason != 0 {
-		s.end(j, End{Reason: out.Reason, Stop: out.Stop, EndToken: out.EndToken, Err: out.Err})
+		s.endAnswer(j, End{Reason: out.Reason, Stop: out.Stop, EndToken: out.EndToken, Err: out.Err})
 	} else if j.seq != nil && j.pending() == 0 { // a splice took back just the token that was not computed
 		s.cache.Truncate(j.seq, tokens-1)
 	}
@@ -67,8 +67,8 @@ func (s *Scheduler) collect(d *drawer) {
 	if p != nil {
 		p.tell(err)
 	}
-	if j.run != nil {
-		s.goOnWithProgram(j)
+	if j.written() {
+		s.goOnWithProgram(j.main())
 	}
 }
 

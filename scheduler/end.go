@@ -17,6 +17,9 @@ func (s *Scheduler) end(j *job, e End) {
 	}
 	e.Usage = Usage{Prompt: j.answer.PromptLen(), Cached: j.cached, Generated: j.counted, Drafted: j.drafted, Accepted: j.accepted}
 	if j.run != nil {
+		for _, b := range j.branches {
+			j.run.Spend(b.drawn())
+		}
 		e.Usage.Branches, e.Usage.Opened = j.run.Used()
 	}
 	if j.seq != nil {
@@ -47,5 +50,6 @@ func (s *Scheduler) end(j *job, e End) {
 		j.close()
 	}
 	s.attempt(j.refuseCalls)
+	s.choiceEnded(j, e)
 	s.attempt(func() { s.config.Observer.Ended(e.requestRecord()) })
 }

@@ -36,6 +36,9 @@ type job struct {
 
 	guess   guess
 	run     *program.Run   // of the program that writes the answer; nil: none does
+	choices []*job         // of a program that writes several answers: all, its own first
+	writer  *job           // whose program writes the answer, if that is another's
+	held    *End           // of a program's own answer, which has ended before others
 	lent    []*program.Row // to the program or its branches, from the last pass
 	over    chan struct{}  // of a program: closed at the end
 	placed  bool           // of a program: a branch has had cells
@@ -93,7 +96,7 @@ func (j *job) ready() bool {
 	if j.paused || j.worker.Busy() || j.worker.Resting() || j.run.Rest() > 0 {
 		return false
 	}
-	j.stalled = !j.keepsUp()
+	j.stalled = !j.choicesKeepUp()
 	return !j.stalled && len(j.calls.waiting) == 0
 }
 
@@ -103,12 +106,12 @@ func (j *job) parked() bool { return j.paused || j.stalled }
 // needsWorker reports whether an answer with these stages needs a goroutine of its own: for plugins and stop rules, or for
 // log-probabilities and traces, which cost more than a draw.
 func (j *job) needsWorker(stages []chain.Stage) bool {
-	return j.metered(stages) || j.run == nil && (j.req.Trace > 0 || j.req.Logprobs >= 0)
+	return j.metered(stages) || !j.written() && (j.req.Trace > 0 || j.req.Logprobs >= 0)
 }
 
 // metered reports whether an answer with these stages has code in it that may take any time: plugins, or stop rules.
 func (j *job) metered(stages []chain.Stage) bool {
-	return !chain.Native(stages) && !(j.run != nil && len(stages) == 0) || len(j.req.Rules) > 0
+	return !chain.Native(stages) && !(j.written() && len(stages) == 0) || len(j.req.Rules) > 0
 }
 
 // open begins a job's answer: on the tick if that is quick, else with a worker.

@@ -63,9 +63,10 @@ const spareTokens = 256
 
 // openProgram lets a program begin once the stages of its job have.
 func (s *Scheduler) openProgram(j *job) {
-	if j.worker != nil && !j.worker.Busy() {
-		s.perform(j, &pendingCall{call: call{work: func(*answer.Answer) error { return nil }}})
-		return // collect goes on
+	for _, c := range j.allChoices() {
+		if !c.done && c.worker != nil && !c.worker.Busy() {
+			s.perform(c, &pendingCall{call: call{work: func(*answer.Answer) error { return nil }}}) // collect goes on
+		}
 	}
 	s.goOnWithProgram(j)
 }
@@ -74,7 +75,7 @@ func (s *Scheduler) openProgram(j *job) {
 func (s *Scheduler) goOnWithProgram(j *job) {
 	defer s.blame(j)
 	switch {
-	case j.done || j.worker.Busy():
+	case j.done || j.choicesBusy():
 		return
 	case !j.run.Started():
 		j.run.Start()
@@ -87,6 +88,7 @@ func (s *Scheduler) goOnWithProgram(j *job) {
 		return
 	default:
 		s.deliver(j)
+		j.tellEnded()
 		j.run.Answer()
 	}
 	s.programs = append(s.programs, j)
@@ -121,7 +123,7 @@ func (s *Scheduler) takeTurns() {
 		all[i] = nil
 		switch {
 		case j.done:
-		case !s.collectProgram(j) || j.worker.Busy() || !j.ready():
+		case !s.collectProgram(j) || j.choicesBusy() || !j.ready():
 			s.programs = append(s.programs, j)
 		default:
 			s.takeTurn(j)
@@ -149,9 +151,7 @@ func (s *Scheduler) takeTurn(j *job) {
 	j.run.TakeTurn()
 	for i, b := range j.branches {
 		if of := j.run.Branch(i); b.state.Number != 0 && !of.Is(b.state.Number) {
-			if b.alone != nil && !b.busy() {
-				j.run.Refund(b.alone.left())
-			}
+			j.run.Charge(b.drawn())
 			s.stopAlone(b)
 			s.drop(b)
 			b.state, b.wanted, b.scoredTo = program.Kept{}, false, 0
@@ -175,10 +175,8 @@ func (s *Scheduler) takeTurn(j *job) {
 		s.goOnWithProgram(j)
 		return
 	}
-	s.perform(j, &pendingCall{call: call{work: func(a *answer.Answer) error { show(a, shown, returned, err); return nil }}})
-	if j.worker == nil { // else collect goes on
-		s.goOnWithProgram(j)
-	}
+	s.showChoices(j, shown, returned, err)
+	s.goOnWithProgram(j) // or collect goes on
 }
 
 // show takes what a program has shown into its answer, and its end.
@@ -391,7 +389,7 @@ func (s *Scheduler) dropAllButOne(j *job) {
 
 // errProgram refuses what would change an answer that a program writes.
 func (j *job) errProgram(what string) error {
-	if j.run == nil {
+	if !j.written() {
 		return nil
 	}
 	return fmt.Errorf("%w: %s an answer that a program writes", ErrBadRequest, what)

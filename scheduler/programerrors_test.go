@@ -38,8 +38,8 @@ func TestProgram_Errors(t *testing.T) {
 				"the budget":               {root.Append(make([]program.Token, 41), false), program.ErrBudget},
 				"a token":                  {root.Append([]program.Token{256}, false), program.ErrMisuse},
 				"a cut":                    {root.Cut(11), program.ErrMisuse},
-				"shown":                    {r.Show([]program.Token{-1}, nil), program.ErrMisuse},
-				"log-probabilities":        {r.Show([]program.Token{1}, []float32{0, 0}), program.ErrMisuse},
+				"shown":                    {showTokens(r, []program.Token{-1}), program.ErrMisuse},
+				"log-probabilities":        {showScored(r, []program.Token{1}, []float32{0, 0}), program.ErrMisuse},
 			} {
 				if !errors.Is(c.got, c.want) {
 					t.Errorf("%s: %v, want %v", name, c.got, c.want)

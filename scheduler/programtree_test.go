@@ -229,7 +229,7 @@ func TestProgram_Trace_TellsWhatWasChosen(t *testing.T) {
 						return err
 					}
 					other.Close()
-					return r.Show([]program.Token{3, 5}, nil)
+					return showTokens(r, []program.Token{3, 5})
 				})
 				r.Trace = trace
 				d, a := b.draw(submit(t, b.Scheduler, r), r.Prompt[0].Tokens)

@@ -100,7 +100,7 @@ func (p *script) run(r *program.Run) error {
 			p.mu.Lock()
 			p.shown = append(p.shown, tokens...)
 			p.mu.Unlock()
-			if err := r.Show(tokens, nil); err != nil {
+			if err := showTokens(r, tokens); err != nil {
 				return err
 			}
 		}

@@ -32,7 +32,7 @@ func (s *Service) Submit(ctx context.Context, r *Request) ([]serving.Stream, err
 	if err := r.checkProgram(branches); err != nil {
 		return nil, err
 	}
-	streams, err := r.Model.Scheduler.SubmitBuilt(len(r.Prompts)*r.Choices*max(1, branches), func() ([]scheduler.Request, error) { return s.build(ctx, r) })
+	streams, err := r.Model.Scheduler.SubmitBuilt(len(r.Prompts)*(r.Choices+max(0, branches-1)), func() ([]scheduler.Request, error) { return s.build(ctx, r) })
 	switch {
 	case errors.Is(err, scheduler.ErrTooMany):
 		field := r.PromptField
@@ -59,8 +59,6 @@ func (r *Request) checkProgram(branches int) error {
 	case branches > r.Model.MostBranches():
 		return refusal.Invalid("plugins", "%s in %d branches at once, and this server allows %d and has %d slots: configure the plugin for fewer, or the server for more (programs.branches and scheduler.slots)",
 			writes, branches, r.Model.MostBranches(), r.Model.Slots)
-	case r.Choices > 1:
-		return refusal.Invalid("n", "n is %d, but %s, one for each request: leave n out", r.Choices, writes)
 	case r.Slot != nil:
 		return refusal.Invalid("id_slot", "id_slot is %d, but %s, in slots of its own: leave id_slot out", *r.Slot, writes)
 	case len(r.begun.Tokens) > 0:
@@ -98,6 +96,7 @@ func (s *Service) build(ctx context.Context, r *Request) (requests []scheduler.R
 		if err != nil {
 			return requests, err
 		}
+		first := len(requests)
 		for range r.Choices {
 			request, err := s.buildChoice(ctx, r, len(requests), prompt)
 			if err != nil {
@@ -105,6 +104,9 @@ func (s *Service) build(ctx context.Context, r *Request) (requests []scheduler.R
 			}
 			request.Adapters, request.AdaptersFrom, request.Preserved = adapters.set, adapters.from, r.preserved
 			request.Ended = r.ended(op)
+			if len(requests) > first && requests[first].Program != nil {
+				request.Program, request.Shift = requests[first].Program, nil
+			}
 			requests = append(requests, request)
 		}
 	}

@@ -22,6 +22,10 @@ func (r *uses) NewPolicy(params sampling.Params, ends serving.Ends) (_ serving.P
 	policy := serving.Policy{Renew: r.renewal(inForce)}
 	index, setup := 0, &plugin.Setup{}
 	policy.Stages, err = r.stages(params, r.list, func(u *use) (chain.Stage, error) {
+		if u.plugin.IsProgram() && ends.Choice > 0 {
+			index++
+			return nil, nil // that of the first choice writes all
+		}
 		request := plugin.Request{Client: u.client, Config: u.Config, Seed: uint64(params.Seed), Index: index,
 			Setup: setup, MaxTokens: ends.MaxTokens, Time: ends.Time, Choice: ends.Choice, Choices: ends.Choices, Parts: partsOf(ends), ContextSize: r.engine.Info().Limits.Positions, Skip: u.Skip, Sampling: inForce.describe}
 		if u.plugin.IsProgram() && ends.Chain != nil {
@@ -94,7 +98,7 @@ func (r *uses) renewal(inForce *inForce) func(sampling.Params) ([]chain.Stage, e
 	}
 }
 
-// stages builds the stages of a chain in their order: native ones, and those of the plugins as newPlugin makes them.
+// stages builds the stages of a chain in their order: native ones, and those of the plugins as newPlugin makes them; nil: it has none.
 func (b *Builder) stages(params sampling.Params, uses []use, newPlugin func(*use) (chain.Stage, error)) (stages []chain.Stage, err error) {
 	params.Chain = arrange(params.Chain, uses)
 	if err := checkViews(params.Chain, uses); err != nil {
@@ -125,7 +129,9 @@ func (b *Builder) stages(params sampling.Params, uses []use, newPlugin func(*use
 		if err != nil {
 			return stages, err
 		}
-		stages = append(stages, stage)
+		if stage != nil {
+			stages = append(stages, stage)
+		}
 	}
 	return stages, nil
 }

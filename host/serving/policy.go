@@ -48,7 +48,7 @@ type Parts interface {
 type Policy struct {
 	Stages []chain.Stage
 	Rules  []answer.StopRule
-	// Program writes the answer in place of the stages, which are told of it; nil: none does.
+	// Program writes the answer in place of the stages, which are told of it; nil: none does. That of the first choice writes all.
 	Program *program.Program
 	// Renew builds the stages anew for other parameters of the running answer. Its plugins go on: chain.Keep stands for them. Nil if there are none.
 	Renew func(sampling.Params) ([]chain.Stage, error)

@@ -135,6 +135,9 @@ func (b *Branch) Close() {
 		return
 	}
 	b.run.tree.closing(b)
+	if b.runs != nil {
+		b.run.reserved -= b.runs.most // the tick knows what was drawn
+	}
 	b.closed, b.row = true, nil
 	b.run.branches[b.place] = nil
 	b.closeSamplers()
@@ -159,7 +162,7 @@ func (b *Branch) Append(tokens []Token, scored bool) error {
 		return ErrOver
 	case len(b.tokens)+n > r.options.Longest:
 		return fmt.Errorf("%w: %d tokens after %d, a branch has room for %d", ErrContextFull, n, len(b.tokens), r.options.Longest)
-	case r.used+n > r.options.Tokens:
+	case r.used+r.reserved+n > r.options.Tokens:
 		return fmt.Errorf("%w: %d of %d are in branches, and %d more would be", ErrBudget, r.used, r.options.Tokens, n)
 	}
 	for _, t := range tokens {

@@ -29,9 +29,11 @@ type Run struct {
 	opened   uint64    // branches so far
 	tree     *tree     // nil: the run is not traced
 	used     int       // tokens put into branches so far
+	reserved int       // tokens for branches that go on by themselves
 	waiting  []*Branch
 	anyOf    bool // one of them is enough
 	shown    []Shown
+	ended    []bool // by choice
 	returned bool
 	err      error // with returned
 
@@ -59,6 +61,7 @@ type Options struct {
 
 // Shown is a token that the client is to see.
 type Shown struct {
+	Choice  int
 	Token   Token
 	Logprob *float32 // nil: the program does not tell
 }
@@ -66,7 +69,7 @@ type Shown struct {
 // New makes a run of a program, which Start begins.
 func New(p *Program, o Options) *Run {
 	r := &Run{program: p, options: o, done: make(chan struct{}, 1), resume: make(chan struct{}, 1), over: make(chan struct{}),
-		branches: make([]*Branch, p.Branches), quota: worker.NewQuota(time.Now())}
+		branches: make([]*Branch, p.Branches), ended: make([]bool, 1), quota: worker.NewQuota(time.Now())}
 	if o.Traced {
 		r.tree = &tree{prompt: o.Prompt}
 	}
@@ -165,24 +168,37 @@ func (r *Run) summarize(branches []*Branch, k int) {
 // parallelLogits is how many logits there must be before more goroutines pay for themselves.
 const parallelLogits = 1 << 15
 
-// Show adds tokens to what the client sees, with the log-probabilities that the program gives them, as many or none. They are sent with the
-// next wait, and with the end of the program. A stop string, an end-of-generation token and a limit end the answer as ever. Errors: ErrOver,
-// ErrMisuse.
-func (r *Run) Show(tokens []Token, logprobs []float32) error {
-	if r.isOver() {
-		return ErrOver
+// Choices is how many answers the program writes.
+func (r *Run) Choices() int { return len(r.ended) }
+
+// Show adds tokens to what the client sees of a choice, with the log-probabilities that the program gives them, as many or none. They are sent
+// with the next wait, and with the end of the program. A stop string, an end-of-generation token and a limit end the answer as ever; when all
+// choices have ended, so does the program. It reports whether the choice had ended already by the last wait: then they are dropped. Errors:
+// ErrOver, ErrMisuse.
+func (r *Run) Show(choice int, tokens []Token, logprobs []float32) (ended bool, err error) {
+	switch {
+	case r.isOver():
+		return false, ErrOver
+	case choice < 0 || choice >= len(r.ended):
+		return false, fmt.Errorf("%w: choice %d is shown, of %d, which count from 0", ErrMisuse, choice, len(r.ended))
+	case r.ended[choice]:
+		return true, nil
 	}
+	return false, r.show(choice, tokens, logprobs)
+}
+
+func (r *Run) show(choice int, tokens []Token, logprobs []float32) error {
 	if len(logprobs) > 0 && len(logprobs) != len(tokens) {
 		return fmt.Errorf("%w: %d tokens are shown with %d log-probabilities", ErrMisuse, len(tokens), len(logprobs))
 	}
-	if most := r.options.Longest; len(r.shown)+len(tokens) > most {
+	if most := r.options.Longest * len(r.ended); len(r.shown)+len(tokens) > most {
 		return fmt.Errorf("%w: %d tokens are shown at once, the context has %d", ErrMisuse, len(r.shown)+len(tokens), most)
 	}
 	for i, t := range tokens {
 		if t < 0 || int(t) >= r.options.Vocabulary {
 			return fmt.Errorf("%w: token %d is not in the vocabulary of %d", ErrMisuse, t, r.options.Vocabulary)
 		}
-		s := Shown{Token: t}
+		s := Shown{Choice: choice, Token: t}
 		if len(logprobs) > 0 {
 			s.Logprob = &logprobs[i]
 		}
@@ -204,12 +220,12 @@ func (r *Run) isOver() bool {
 func (r *Run) Main() {
 	r.work()
 	err := panics.Try(func() error { return r.program.Main(r) })
-	r.tree.collect(r.branches, r.shown)
 	for _, b := range r.branches {
 		if b != nil {
 			b.closeSamplers() // the cells stay: a later request may go on from them
 		}
 	}
+	r.tree.collect(r.branches, r.shown)
 	r.rest()
 	if r.isOver() {
 		return // nobody asks

@@ -36,7 +36,7 @@ func (b *Branch) Run(c *Chain, n int, scored bool) error {
 	if err := b.usable(); err != nil {
 		return err
 	}
-	room, left := r.options.Longest-len(b.tokens), r.options.Tokens-r.used
+	room, left := r.options.Longest-len(b.tokens), r.options.Tokens-r.used-r.reserved
 	switch {
 	case r.isOver():
 		return ErrOver
@@ -58,7 +58,7 @@ func (b *Branch) Run(c *Chain, n int, scored bool) error {
 		}
 	}
 	s.use()
-	r.used += n
+	r.reserved += n
 	b.changed()
 	b.runs = &running{sampler: s, most: n, scored: scored}
 	return nil

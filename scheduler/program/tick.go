@@ -64,8 +64,20 @@ func (r *Run) Returned() (returned bool, err error) { return r.returned, r.err }
 // Used is how many tokens the program has put into branches, and how many branches it has opened, as of when it last waited.
 func (r *Run) Used() (tokens, branches int) { return r.spent.tokens, r.spent.branches }
 
-// Refund gives the program tokens back that a closed branch has not used.
-func (r *Run) Refund(n int) { r.used -= n }
+// AddChoice has the program write another answer. It is called before Start.
+func (r *Run) AddChoice() { r.ended = append(r.ended, false) }
+
+// EndChoice notes that a choice has ended.
+func (r *Run) EndChoice(choice int) { r.ended[choice] = true }
+
+// Charge charges the program, which waits, for tokens that a branch has drawn by itself before it was closed.
+func (r *Run) Charge(n int) {
+	r.used += n
+	r.spent.tokens += n
+}
+
+// Spend counts tokens that branches have drawn by themselves, of which the program will not be told: its request ends.
+func (r *Run) Spend(n int) { r.spent.tokens += n }
 
 // Answer lets the program go on.
 func (r *Run) Answer() {

@@ -37,8 +37,7 @@ type tree struct {
 	grown   []Grown
 	tokens  int // told
 	leftOut int
-	shown   []Token // of the choice
-	chosen  Grown   // the last that was told
+	choices map[int]*chosen
 }
 
 // path is what the tree knows of a branch that is told.
@@ -231,14 +230,33 @@ func (t *tree) collect(branches []*Branch, shown []Shown) {
 	if len(shown) == 0 {
 		return
 	}
-	for _, s := range shown {
-		t.shown = append(t.shown, s.Token)
+	if t.choices == nil {
+		t.choices = map[int]*chosen{}
 	}
-	t.choose(0)
+	last := 0
+	for _, s := range shown {
+		c := t.choices[s.Choice]
+		if c == nil {
+			c = &chosen{}
+			t.choices[s.Choice] = c
+		}
+		c.shown, last = append(c.shown, s.Token), max(last, s.Choice)
+	}
+	for choice := range last + 1 {
+		if c := t.choices[choice]; c != nil {
+			t.choose(choice, c)
+		}
+	}
+}
+
+// chosen is what was shown of a choice.
+type chosen struct {
+	shown []Token
+	told  Grown // the last that was told
 }
 
 // choose notes which branch begins with most of what was shown of a choice after the prompt.
-func (t *tree) choose(choice int) {
+func (t *tree) choose(choice int, c *chosen) {
 	best, has := 0, make([]int, len(t.paths)+1) // by branch: so many of the tokens that were shown
 	for i, p := range t.paths {
 		number, start := i+1, p.at-len(t.prompt)
@@ -249,13 +267,13 @@ func (t *tree) choose(choice int) {
 			has[number] = has[p.parent]
 			continue // it leaves what was shown before its own tokens begin
 		}
-		has[number] = start + common(p.tokens, t.shown[min(start, len(t.shown)):])
+		has[number] = start + common(p.tokens, c.shown[min(start, len(c.shown)):])
 		if has[number] > has[best] {
 			best = number
 		}
 	}
-	if chosen := (Grown{Branch: best, Chosen: len(t.prompt) + has[best], Choice: choice}); best > 0 && (t.chosen.Branch != best || t.chosen.Chosen != chosen.Chosen) {
-		t.chosen = chosen
+	if chosen := (Grown{Branch: best, Chosen: len(t.prompt) + has[best], Choice: choice}); best > 0 && (c.told.Branch != best || c.told.Chosen != chosen.Chosen) {
+		c.told = chosen
 		t.grown = append(t.grown, chosen)
 	}
 }

@@ -20,6 +20,7 @@ type Kept struct {
 	Row      *Row // after the last token; nil: there is none yet
 	Scores   []float32
 	Finished State // how a run ended that the program has not been told of; Pending: none did
+	Drawn    int   // tokens of that run
 }
 
 // Update makes what is kept that of the branch, and tells how many of its tokens are as they were. While the branch goes on by itself, it is the
@@ -66,7 +67,9 @@ func (k *Kept) Score(n int, logprobs []*chain.Logprobs) {
 func (b *Branch) Deliver(k *Kept) {
 	if b.runs != nil {
 		b.tokens = append(b.tokens, k.Tokens[len(b.tokens):]...)
-		b.run.used -= b.runs.most - (len(b.tokens) - b.known)
+		b.run.reserved -= b.runs.most
+		b.run.used += k.Drawn
+		k.Drawn = 0
 		b.known = len(b.tokens)
 		b.runs.sampler.told = len(b.tokens)
 		b.runs = nil

@@ -169,9 +169,6 @@ func hostBranchScores(i *Instance, s []uint64) {
 
 func hostShow(i *Instance, s []uint64) {
 	p, n := i.program(), uint32(s[3])
-	if choice := uint32(s[0]); choice > 0 {
-		panic(Violationf(plugin.CauseCall, "choice %d of 1 is shown", choice))
-	}
 	tokens := i.tokensAt(s[1], s[3])
 	var logs []float32
 	if uint32(s[2]) != 0 && n > 0 {
@@ -183,6 +180,9 @@ func hostShow(i *Instance, s []uint64) {
 			}
 		}
 	}
-	i.do(p.run.Show(tokens, logs))
-	s[0] = 0
+	ended, err := p.run.Show(int(int32(uint32(s[0]))), tokens, logs)
+	i.do(err)
+	if s[0] = 0; ended {
+		s[0] = 1
+	}
 }
