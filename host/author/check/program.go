@@ -57,7 +57,9 @@ func (r *Report) write(p *load.Plugin, o Options, seed uint64) {
 
 func (w *writing) run(config []byte) (err error) {
 	s, err := stage.New(w.plugin, plugin.Request{Config: config, Seed: w.seed, MaxTokens: w.tokens, ContextSize: 4096,
-		Chain: chains, Prompt: func(_ context.Context, messages []byte) ([]int32, error) { return words.Tokenize(string(messages), false, false) }})
+		Chain: chains, Prompt: func(_ context.Context, messages []byte) ([]int32, error) {
+			return words.Tokenize(string(messages), false, false)
+		}})
 	if err != nil {
 		return err
 	}
