@@ -18,6 +18,7 @@ type Branch struct {
 	base   int       // so many of the first tokens are the prompt for chains: the branch was opened with them
 	known  int       // so many of the first tokens are as the tick knows them
 	row    *Row      // after the last token; nil: it is to be waited for
+	paid   bool      // that row counts in the tokens of the run: as the token that was added last, or by itself
 	closed bool
 	told   told
 
@@ -26,6 +27,9 @@ type Branch struct {
 	runs     *running       // nil: the branch does not go on by itself
 	finished bool           // a run has ended, for which nobody has waited yet
 	end      State
+
+	follows *following // a grammar; nil: none
+	masked  bool       // the row has only what the grammar allows
 }
 
 // State is what became of a branch.
@@ -66,7 +70,7 @@ func (b *Branch) usable() error {
 }
 
 // changed notes that the tokens are others: what was known of the last one is not of theirs.
-func (b *Branch) changed() { b.row, b.end, b.finished = nil, Pending, false }
+func (b *Branch) changed() { b.row, b.masked, b.end, b.finished = nil, false, Pending, false }
 
 // What a score is that is no log-probability: not asked for, or yet to be computed.
 var (
@@ -120,6 +124,7 @@ func (b *Branch) Fork() (*Branch, error) {
 		return nil, err
 	}
 	f.tokens, f.scores, f.row, f.base = slices.Clone(b.tokens), slices.Clone(b.scores), b.row, b.base
+	f.follows, f.masked = b.follows.fork(), b.masked
 	b.run.tree.forked(f, b)
 	return f, nil
 }
@@ -173,12 +178,15 @@ func (b *Branch) Append(tokens []Token, scored bool) error {
 	if n == 0 {
 		return nil
 	}
+	if err := b.fits(tokens); err != nil {
+		return err
+	}
 	if scored {
 		b.score(tokens)
 	}
 	r.tree.appended(b, tokens)
 	r.used += n
-	b.tokens = append(b.tokens, tokens...)
+	b.tokens, b.paid = append(b.tokens, tokens...), true
 	b.changed()
 	return nil
 }
@@ -212,6 +220,8 @@ func (b *Branch) Cut(n int) error {
 	case n < len(b.tokens):
 		b.run.tree.cutting(b, n)
 		b.tokens, b.scores, b.known, b.base = b.tokens[:n], b.scores[:min(n, len(b.scores))], min(b.known, n), min(b.base, n)
+		b.follows.cut(n)
+		b.paid = false
 		b.changed()
 		for _, s := range b.samplers {
 			s.cut(n)
@@ -220,11 +230,34 @@ func (b *Branch) Cut(n int) error {
 	return nil
 }
 
+// unpaid is 1 where the branch lacks its row, and that counts: without a new token, as of a fork or after a cut, there would be no end to what
+// a program has computed.
+func (b *Branch) unpaid() int {
+	if b.row != nil || b.paid {
+		return 0
+	}
+	return 1
+}
+
+// pay counts the row that the branch is waited for.
+func (b *Branch) pay() error {
+	r, n := b.run, b.unpaid()
+	if n > 0 && r.used+r.reserved+n > r.options.Tokens {
+		return fmt.Errorf("%w: %d of %d are in branches, and one more row would be computed", ErrBudget, r.used, r.options.Tokens)
+	}
+	r.used += n
+	b.paid = b.paid || n > 0
+	return nil
+}
+
 // Tokens are those of the branch, its prompt included. Nobody changes them.
 func (b *Branch) Tokens() []Token { return b.tokens }
 
 // Ready reports whether the row after the last token is there.
 func (b *Branch) Ready() bool { return b.row != nil }
+
+// Knows reports whether the row is there and Best has been asked for as many candidates: then it takes no time.
+func (b *Branch) Knows(k int) bool { return b.row != nil && b.row.knows(k) }
 
 // Scores are the log-probabilities of the tokens from position from on, each given those before it; NaN for a token that was not appended as
 // scored. Errors: ErrMisuse while some are yet to be computed.

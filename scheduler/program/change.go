@@ -33,7 +33,7 @@ func (b *Branch) readable() error {
 	if b.row == nil {
 		return errNoRow
 	}
-	return nil
+	return b.narrow()
 }
 
 // masked is the row without the tokens that a mask leaves out.

@@ -67,6 +67,13 @@ func (r *Row) summary(k int, by Summarizer) (s Summary, err error) {
 	return s, nil
 }
 
+// knows reports whether a summary of k tokens is there.
+func (r *Row) knows(k int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.said != nil && k <= r.said.asked
+}
+
 // empty reports whether no token is possible.
 func (r *Row) empty() bool {
 	return r.narrow && !slices.ContainsFunc(r.logits, func(l float32) bool { return l > impossible })

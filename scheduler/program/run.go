@@ -33,7 +33,9 @@ type Run struct {
 	waiting  []*Branch
 	anyOf    bool // one of them is enough
 	shown    []Shown
-	ended    []bool // by choice
+	ended    []bool           // by choice
+	told     map[int][]Token  // what was shown of each choice so far
+	adopted  map[int]*Adopted // what each goes on from
 	returned bool
 	err      error // with returned
 
@@ -94,7 +96,8 @@ func (r *Run) Prompt() []Token { return r.options.Prompt }
 
 // Wait has the model compute some branches up to their last tokens, and waits: until all have their rows or, if one is enough, until any has.
 // It returns those that have. What the program has done since its last wait counts from now on, and what it has shown is sent. k is of how many
-// of the most likely tokens Best will be asked, which is computed beforehand. Errors: ErrOver, ErrMisuse.
+// of the most likely tokens Best will be asked, which is computed beforehand. A row of a branch to which no token was added since it was forked
+// or cut counts as a token. Errors: ErrOver, ErrBudget, ErrMisuse.
 func (r *Run) Wait(k int, anyOf bool, branches ...*Branch) (ready []*Branch, err error) {
 	for _, b := range branches {
 		if b.run != r || b.closed {
@@ -108,9 +111,13 @@ func (r *Run) Wait(k int, anyOf bool, branches ...*Branch) (ready []*Branch, err
 		return nil, ErrOver
 	}
 	for _, b := range branches {
-		if b.runs == nil && !b.finished {
-			b.end = Pending // its row is wanted now
+		if b.runs != nil || b.finished {
+			continue
 		}
+		if err := b.pay(); err != nil {
+			return nil, err
+		}
+		b.end = Pending // its row is wanted now
 	}
 	r.waiting, r.anyOf = branches, anyOf
 	r.tree.collect(r.branches, r.shown)
@@ -181,10 +188,20 @@ func (r *Run) Show(choice int, tokens []Token, logprobs []float32) (ended bool, 
 		return false, ErrOver
 	case choice < 0 || choice >= len(r.ended):
 		return false, fmt.Errorf("%w: choice %d is shown, of %d, which count from 0", ErrMisuse, choice, len(r.ended))
+	case r.adopted[choice] != nil:
+		return false, fmt.Errorf("%w: choice %d goes on from a branch already", ErrMisuse, choice)
 	case r.ended[choice]:
 		return true, nil
 	}
-	return false, r.show(choice, tokens, logprobs)
+	if err = r.show(choice, tokens, logprobs); err == nil {
+		if r.told == nil {
+			r.told = map[int][]Token{}
+		}
+		if told := r.told[choice]; len(told) <= r.options.Longest { // more does not fit into any branch
+			r.told[choice] = append(told, tokens...)
+		}
+	}
+	return false, err
 }
 
 func (r *Run) show(choice int, tokens []Token, logprobs []float32) error {

@@ -36,7 +36,8 @@ func (b *Branch) Run(c *Chain, n int, scored bool) error {
 	if err := b.usable(); err != nil {
 		return err
 	}
-	room, left := r.options.Longest-len(b.tokens), r.options.Tokens-r.used-r.reserved
+	unpaid := b.unpaid()
+	room, left := r.options.Longest-len(b.tokens), r.options.Tokens-r.used-r.reserved-unpaid
 	switch {
 	case r.isOver():
 		return ErrOver
@@ -52,13 +53,14 @@ func (b *Branch) Run(c *Chain, n int, scored bool) error {
 	if err != nil {
 		return err
 	}
-	if b.row != nil {
+	if r.used += unpaid; b.row != nil {
 		if n--; !b.first(s, scored, n == 0, &err) || err != nil {
 			return err
 		}
 	}
 	s.use()
 	r.reserved += n
+	b.paid = true
 	b.changed()
 	b.runs = &running{sampler: s, most: n, scored: scored}
 	return nil
@@ -67,6 +69,10 @@ func (b *Branch) Run(c *Chain, n int, scored bool) error {
 // first draws the first token of a run, which may be the only one, from the row. It reports whether the run goes on.
 func (b *Branch) first(s *sampler, scored, only bool, err *error) bool {
 	t, failed := s.draw(b.row)
+	ends := failed == nil && b.run.options.Ends(t)
+	if ends || failed != nil {
+		b.run.used++ // a run without a token counts as one: there would be no end to them
+	}
 	switch {
 	case errors.Is(failed, ErrNoToken):
 		b.finish(Stuck)
@@ -74,7 +80,7 @@ func (b *Branch) first(s *sampler, scored, only bool, err *error) bool {
 	case failed != nil:
 		*err = failed
 		return false
-	case b.run.options.Ends(t):
+	case ends:
 		b.finish(Ended)
 		return false
 	}
@@ -83,7 +89,7 @@ func (b *Branch) first(s *sampler, scored, only bool, err *error) bool {
 		return false
 	}
 	if *err == nil {
-		*err = s.tell(b.tokens, b.base)
+		*err = b.tell(s)
 	}
 	return true
 }

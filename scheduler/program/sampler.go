@@ -27,10 +27,11 @@ const mostSamplers = 2
 
 // sampler is a chain at work for one branch.
 type sampler struct {
-	of    *Chain
-	chain *chain.Chain
-	told  int  // tokens of the branch that the chain knows
-	stale bool // it knows others after them
+	of      *Chain
+	chain   *chain.Chain
+	grammar *grammarStage // nil: the branch follows none
+	told    int           // tokens of the branch that the chain knows
+	stale   bool          // it knows others after them
 
 	row   chain.Row
 	loans sync.WaitGroup
@@ -52,7 +53,12 @@ func (b *Branch) sampler(c *Chain) (*sampler, error) {
 			return nil, fmt.Errorf("%w: %w", ErrRefused, err)
 		}
 		b.made[c]++
-		s := &sampler{of: c, chain: chain.New(stages, b.run.options.Vocabulary, 0)}
+		s := &sampler{of: c}
+		if b.follows != nil {
+			s.grammar = &grammarStage{words: make([]uint32, (b.run.options.Vocabulary+31)/32)}
+			stages = append([]chain.Stage{s.grammar}, stages...)
+		}
+		s.chain = chain.New(stages, b.run.options.Vocabulary, 0)
 		s.chain.MaskBy(b.run.options.Masker)
 		if len(b.samplers) == mostSamplers {
 			b.samplers[0].close()
@@ -61,7 +67,21 @@ func (b *Branch) sampler(c *Chain) (*sampler, error) {
 		b.samplers, i = append(b.samplers, s), len(b.samplers)
 	}
 	s := b.samplers[i]
-	return s, asNoToken(s.tell(slices.Clip(b.tokens), b.base))
+	return s, b.tell(s)
+}
+
+// tell tells a sampler where the branch is.
+func (b *Branch) tell(s *sampler) (err error) {
+	if s.grammar != nil {
+		if s.grammar.at, err = b.here(); err != nil {
+			return err
+		}
+	}
+	err = asNoToken(s.tell(slices.Clip(b.tokens), b.base))
+	if s.grammar != nil {
+		s.grammar.at = b.follows.places[len(b.follows.places)-1] // whatever it has accepted meanwhile
+	}
+	return err
 }
 
 // tell tells the chain of the branch's tokens, of which so many are the prompt.

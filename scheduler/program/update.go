@@ -75,7 +75,10 @@ func (b *Branch) Deliver(k *Kept) {
 		b.runs = nil
 		b.end = k.Finished
 	}
-	if b.row = k.Row; b.row != nil {
+	if b.row != k.Row {
+		b.row, b.masked = k.Row, false
+	}
+	if b.row != nil {
 		b.end = Pending
 	}
 	b.finished, k.Finished = false, Pending

@@ -4,6 +4,7 @@ package guest
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/penstock/penstock/host/plugin"
@@ -19,10 +20,10 @@ type branches struct {
 	waits  int
 	chains []*program.Chain // by handle; empty: not even the request's own was wanted
 	reason string           // why the last call was refused
-	told   int              // of how many candidates the last wait was told
-	handle []uint32
-	list   []*program.Branch
-	replay Replay // answers in the place of the run; nil: nobody does
+
+	handle        []uint32
+	list, lacking []*program.Branch
+	replay        Replay // answers in the place of the run; nil: nobody does
 }
 
 // Most handles of one program, and most candidates that are found for one branch.
@@ -112,30 +113,39 @@ func (i *Instance) do(err error) {
 }
 
 // wait waits for branches. Meanwhile the guest has no turn and its clock stands still. Each row that it gets is worth the fuel of a call.
-func (i *Instance) wait(k int, anyOf bool, list []*program.Branch) (ready []*program.Branch) {
+// Errors: those of program.Run.Wait.
+func (i *Instance) wait(k int, anyOf bool, list []*program.Branch) (ready []*program.Branch, err error) {
 	p := i.branches
-	lacked := 0
+	p.lacking = p.lacking[:0]
 	for _, b := range list {
-		if b.State() != program.Ready {
-			lacked++
+		if b.State() != program.Ready && !slices.Contains(p.lacking, b) {
+			p.lacking = append(p.lacking, b)
 		}
 	}
 	i.giveTurn()
 	began := time.Now()
-	ready, err := p.run.Wait(k, anyOf, list...)
-	i.do(err)
+	if ready, err = p.run.Wait(k, anyOf, list...); err != nil {
+		return nil, err
+	}
 	p.waits++
-	p.told = k
 	i.session.random.moveTo(1<<32 + p.waits)
-	if brought := min(lacked, len(ready)); brought > 0 {
+	brought := 0
+	for _, b := range p.lacking {
+		if slices.Contains(ready, b) {
+			brought++
+		}
+	}
+	if brought > 0 {
 		limits := &i.module.Host.Limits
 		most := min(int64(1+p.run.Branches())*limits.HookFuel, limits.ProgramFuel-i.fuelLimit+i.meter.Left())
 		i.fuelLimit += i.meter.Refuel(int64(brought)*limits.HookFuel, most)
 		i.beginStretch()
-	} else {
-		i.deadline = i.deadline.Add(time.Since(began)) // its fuel bounds how often it can do that
+	} else { // its fuel bounds how often it can do that
+		waited := time.Since(began)
+		i.waited += waited
+		i.deadline = i.deadline.Add(waited)
 	}
-	return ready
+	return ready, nil
 }
 
 // beginStretch begins the time of what a program does until its next wait.

@@ -61,11 +61,13 @@ var functions = map[string]hostFunction{
 	abi.ImportBranchOpenMessages: hostBranchOpenMessages,
 	abi.ImportBranchMask:         hostBranchMask,
 	abi.ImportBranchMix:          hostBranchMix,
+	abi.ImportBranchGrammar:      hostBranchGrammar,
 	abi.ImportChainOpen:          hostChainOpen,
 	abi.ImportBranchSample:       hostBranchSample,
 	abi.ImportBranchRun:          hostBranchRun,
 	abi.ImportBranchState:        hostBranchState,
 	abi.ImportBranchReason:       hostBranchReason,
+	abi.ImportAdopt:              hostAdopt,
 	abi.ImportShow:               hostShow,
 }
 

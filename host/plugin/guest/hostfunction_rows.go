@@ -203,3 +203,24 @@ func (i *Instance) prompt(messages []byte) ([]int32, error) {
 	i.deadline = i.deadline.Add(time.Since(began))
 	return tokens, err
 }
+
+func hostBranchGrammar(i *Instance, s []uint64) {
+	b := i.branch(s[0])
+	i.charge(acceptFuel + maskFuel*uint64(i.module.Host.Vocabulary.Size()))
+	if int32(uint32(s[1])) == -1 {
+		i.do(b.Follow(nil))
+		s[0] = 0
+		return
+	}
+	g := i.grammar(s[1])
+	if g == nil {
+		panic(Violationf(plugin.CauseCall, "no grammar has the handle %d", uint32(s[1])))
+	}
+	begins := g.Beginning()
+	if begins == nil {
+		s[0] = i.refuse(abi.BranchCannot, errors.New("branches cannot follow grammars here"))
+		return
+	}
+	i.do(b.Follow(begins))
+	s[0] = 0
+}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -75,6 +76,81 @@ func TestProgram_Main_Runs(t *testing.T) {
 		})
 	}
 	undisturbed()
+}
+
+// An answer that goes on from a branch is drawn by the request's chain, from the tokens that were its prompt on.
+func TestProgram_Main_Adopts(t *testing.T) {
+	b := newBench(t)
+	want, err := b.neighbour(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := running("2", func(g *asm.Guest) [][]byte {
+		open := join(asm.I32(0), asm.I32(0), g.Call(abi.ImportBranchOpen), asm.SetLocal(0), waitFor(g, 0, 1))
+		best := join(asm.Local(0), asm.I32(1), asm.I32(candidatesAt), g.Call(abi.ImportBranchCandidates), asm.Drop)
+		length := join(asm.Local(0), asm.I32(0), asm.I32(0), asm.I32(0), g.Call(abi.ImportBranchTokens), asm.SetLocal(1))
+		return [][]byte{
+			open, best, length, asm.Local(0), asm.I32(bestAt), asm.I32(1), asm.I32(0), g.Call(abi.ImportBranchAppend), asm.Drop,
+			must(join(asm.I32(0), asm.Local(0), asm.Local(1), g.Call(abi.ImportAdopt)), 0), asm.I32(0),
+		}
+	})
+	text, reason, err := b.runs(t, g, 50, false)
+	if err != nil || !strings.HasPrefix(want, text) || strings.Count(text, " ") != 50 || reason != "length" {
+		t.Errorf("%q ended by %s, want %q: %v", text, reason, want, err)
+	}
+	twice := running("1", func(g *asm.Guest) [][]byte {
+		adopt := join(asm.I32(0), asm.Local(0), asm.I32(1), g.Call(abi.ImportAdopt), asm.Drop)
+		return [][]byte{asm.I32(0), asm.I32(0), g.Call(abi.ImportBranchOpen), asm.SetLocal(0), adopt, adopt, asm.I32(0)}
+	})
+	if _, _, err := b.runs(t, twice, 0, false); err == nil || !strings.Contains(err.Error(), "goes on from a branch already") {
+		t.Errorf("adopted twice: %v", err)
+	}
+}
+
+// A branch that follows a grammar has only tokens that this allows, when it is read, drawn from and goes on by itself; so has a fork. Another token
+// is a fault.
+func TestProgram_Main_FollowsAGrammar(t *testing.T) {
+	b := newBench(t)
+	b.told = greedyChains
+	program := func(then func(g *asm.Guest) []byte) *asm.Guest {
+		return running("2", func(g *asm.Guest) [][]byte {
+			best := func(branch int) []byte {
+				return join(asm.Local(branch), asm.I32(1), asm.I32(candidatesAt), g.Call(abi.ImportBranchCandidates), asm.Drop)
+			}
+			isOdd := must(join(asm.I32(bestAt), asm.Load, asm.I32(1), asm.And), 1)
+			return [][]byte{
+				must(join(asm.I32(abi.GrammarGBNF), asm.I32(scoresAt), asm.I32(1), g.Call(abi.ImportGrammarOpen)), 0),
+				asm.I32(0), asm.I32(0), g.Call(abi.ImportBranchOpen), asm.SetLocal(0),
+				must(join(asm.Local(0), asm.I32(0), g.Call(abi.ImportBranchGrammar)), 0), waitFor(g, 0, 1), best(0), isOdd,
+				must(join(asm.Local(0), asm.I32(0), asm.I32(12), asm.I32(0), g.Call(abi.ImportBranchRun)), 0), waitFor(g, 0, 0),
+				asm.Local(0), g.Call(abi.ImportBranchFork), asm.SetLocal(1), waitFor(g, 1, 1), best(1), isOdd,
+				must(join(asm.Local(1), asm.I32(-12), asm.I32(bestAt), asm.I32(12), g.Call(abi.ImportBranchTokens)), 12),
+				must(join(asm.I32(0), asm.I32(bestAt), asm.I32(0), asm.I32(12), g.Call(abi.ImportShow)), 0),
+				then(g), asm.I32(0),
+			}
+		})
+	}
+	text, _, err := b.runs(t, program(func(*asm.Guest) []byte { return nil }), 100, false)
+	if err != nil || strings.Count(text, " ") != 12 {
+		t.Errorf("%q: %v", text, err)
+	}
+	for _, word := range strings.Fields(text) {
+		if n, err := strconv.Atoi(word); err != nil || n%2 == 0 {
+			t.Errorf("%q has %s", text, word)
+		}
+	}
+	_, _, err = b.runs(t, program(func(g *asm.Guest) []byte {
+		return join(asm.Poke(bestAt, 6), asm.Local(1), asm.I32(bestAt), asm.I32(1), asm.I32(0), g.Call(abi.ImportBranchAppend), asm.Drop)
+	}), 100, false)
+	if err == nil || !strings.Contains(err.Error(), "does not fit the branch's grammar") {
+		t.Errorf("a token that does not fit: %v", err)
+	}
+	_, _, err = b.runs(t, running("1", func(g *asm.Guest) [][]byte {
+		return [][]byte{asm.I32(0), asm.I32(0), g.Call(abi.ImportBranchOpen), asm.I32(3), g.Call(abi.ImportBranchGrammar), asm.Drop, asm.I32(0)}
+	}), 100, false)
+	if err == nil || !strings.Contains(err.Error(), "no grammar has the handle 3") {
+		t.Errorf("a grammar that is not open: %v", err)
+	}
 }
 
 // A row is drawn from, masked and mixed; what cannot be used is refused with a reason, and what no correct program does is a fault.

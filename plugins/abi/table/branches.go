@@ -52,13 +52,14 @@ func branchImports() []Func {
 			Doc: "The tokens of a branch, its prompt included, from index `from` on, as `history` gives them.",
 		},
 		{
-			Name: "branches_wait", Added: true, Params: []Value{{Name: "list", Type: I32, Access: Write}, count, {Name: "k", Type: I32}, flags}, Result: I32, Fuel: "1,000, and bytes / 16",
+			Name: "branches_wait", Added: true, Params: []Value{{Name: "list", Type: I32, Access: Write}, count, {Name: "k", Type: I32}, flags}, Result: I32, Fuel: "20,000, and bytes / 16; n_vocab on top for each row that is there and in which fewer than k were found",
 			Doc: "Waits until the model has computed n branches, whose handles are at `list` as `u32`: all of them or, with the *wait bit*, any. Returns how many have their row, and lists those first, in the order given. " +
-				"k is of how many candidates `branch_candidates` will be asked, at most 4,096. What was shown until now is sent. With n = 0 it only does that.",
+				"k is of how many candidates `branch_candidates` will be asked, at most 4,096. What was shown until now is sent. With n = 0 it only does that. " +
+				"The row of a branch to which no token was added since it was forked or cut counts as a token that is put into it: where that is one too many, the answer is −3.",
 			Worked: "Branches 0 and 2 wait; with the bit 1 and only 2 ready, `list` is 2, 0 afterwards and the result 1.",
 		},
 		{
-			Name: "branch_candidates", Added: true, Params: []Value{branch, {Name: "k", Type: I32}, outPtr}, Result: I32, Fuel: "16 × k; n_vocab on top where k is more than the wait was told",
+			Name: "branch_candidates", Added: true, Params: []Value{branch, {Name: "k", Type: I32}, outPtr}, Result: I32, Fuel: "16 × k; n_vocab on top where fewer than k were found in the row before",
 			Doc: "What the model says after a branch: `f32` log-sum-exp of the logits, `f32` entropy in nats, `u32 id[k]`, `f32 logit[k]`, best first. The result is how many of the k there are, as some may be impossible. " +
 				"A log-probability is a logit less the log-sum-exp. k may be 0. The logits are the model's own, before any sampler.",
 			Worked: "k = 2: the sum at 0, the entropy at 4, ids at 8 and 12, logits at 16 and 20.",
@@ -90,9 +91,9 @@ func branchImports() []Func {
 			Worked: "Guidance with the scale 1.5: the entries (b, 1.5) and (without, −0.5) make the logits 2 and 1 of a token 2 × 1.5 − 1 × 0.5 = 2.5.",
 		},
 		{
-			Name: "branch_grammar", Added: true, Params: []Value{branch, {Name: "grammar", Type: I32}}, Result: I32, Fuel: "2,000, and 256 × tokens of the branch after the grammar began; 16 × n_vocab with the first use of each row",
+			Name: "branch_grammar", Added: true, Params: []Value{branch, {Name: "grammar", Type: I32}}, Result: I32, Fuel: "2,000, and 16 × n_vocab; later 16 × n_vocab for each row that a wait brings, and 2,000 for each token that is appended",
 			Doc: "Has a branch follow a grammar of `grammar_open` from here on: from its beginning, whatever `grammar_accept` did to it. −1 in its place ends that. Candidates, logits, draws and runs have only tokens that it allows, an end token where it may end. " +
-				"A fork follows it from where the branch is; a cut goes back in it, and behind the place where it began it begins with the next token. Tokens that are appended must fit. 0, or −5 where the grammar has become too ambiguous to follow.",
+				"A fork follows it from where the branch is; a cut goes back in it, and behind the place where it began it begins with the next token. Tokens that are appended must fit. What the row after the branch has lost already stays lost. 0, or −4 where the host has no grammars for branches. Where the grammar becomes too ambiguous to follow, that is a fault.",
 			Worked: "After `root ::= \"ab\"` the candidates are tokens such as `a` and `ab`; when `a` was appended, the only one is `b`, and after it an end token.",
 		},
 		{
@@ -146,7 +147,7 @@ func branchGroups() []Group {
 			Constants: []Constant{
 				{"none_free", -1, "as many are open as the program may have, or 65,536 were"},
 				{"context_full", -2, "a branch has no room for so many tokens"},
-				{"budget", -3, "the program has put as many tokens into branches as it may: the prompt once, and for each branch another, max_tokens and 256"},
+				{"budget", -3, "the program has put as many tokens into branches as it may, rows without a new token counted: the prompt once, and for each branch another, max_tokens and 256"},
 				{"cannot", -4, "the model, or this host, cannot do it: see `branch_reason`"},
 				{"refused", -5, "the JSON, the messages or the grammar cannot be used: see `branch_reason`"},
 				{"no_token", -6, "no token is possible after the branch"},

@@ -129,7 +129,7 @@ func (r *Run) wait(k int, flags int32, branches []*Branch) int32 {
 	for _, b := range branches {
 		r.list = append(r.list, b.handle)
 	}
-	return abi.BranchesWait(unsafe.Pointer(unsafe.SliceData(r.list)), int32(len(r.list)), int32(k), flags)
+	return max(0, r.check(abi.BranchesWait(unsafe.Pointer(unsafe.SliceData(r.list)), int32(len(r.list)), int32(k), flags)))
 }
 
 // Choices is how many answers the client wants: a request's n. Show is for the first, ShowChoice for any.

@@ -29,7 +29,7 @@ type branch struct {
 	row    []float32
 	handle int32
 	state  int32
-	run    *running            // that begins with the next wait; nil: none does
+	run    *running          // that begins with the next wait; nil: none does
 	draws  map[uint64]uint64 // made with its generators, by their positions
 }
 

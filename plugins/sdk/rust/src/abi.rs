@@ -138,7 +138,7 @@ pub const OUTPUT_REFUSED: i32 = -1;
 pub const BRANCH_NONE_FREE: i32 = -1;
 /// a branch has no room for so many tokens
 pub const BRANCH_CONTEXT_FULL: i32 = -2;
-/// the program has put as many tokens into branches as it may: the prompt once, and for each branch another, max_tokens and 256
+/// the program has put as many tokens into branches as it may, rows without a new token counted: the prompt once, and for each branch another, max_tokens and 256
 pub const BRANCH_BUDGET: i32 = -3;
 /// the model, or this host, cannot do it: see `branch_reason`
 pub const BRANCH_CANNOT: i32 = -4;
@@ -361,7 +361,7 @@ extern "C" {
     pub fn branch_append(branch: i32, tokens: *const u8, n: i32, flags: i32) -> i32;
     /// The tokens of a branch, its prompt included, from index `from` on, as `history` gives them.
     pub fn branch_tokens(branch: i32, from: i32, ptr: *mut u8, limit: i32) -> i32;
-    /// Waits until the model has computed n branches, whose handles are at `list` as `u32`: all of them or, with the *wait bit*, any. Returns how many have their row, and lists those first, in the order given. k is of how many candidates `branch_candidates` will be asked, at most 4,096. What was shown until now is sent. With n = 0 it only does that.
+    /// Waits until the model has computed n branches, whose handles are at `list` as `u32`: all of them or, with the *wait bit*, any. Returns how many have their row, and lists those first, in the order given. k is of how many candidates `branch_candidates` will be asked, at most 4,096. What was shown until now is sent. With n = 0 it only does that. The row of a branch to which no token was added since it was forked or cut counts as a token that is put into it: where that is one too many, the answer is −3.
     pub fn branches_wait(list: *mut u8, n: i32, k: i32, flags: i32) -> i32;
     /// What the model says after a branch: `f32` log-sum-exp of the logits, `f32` entropy in nats, `u32 id[k]`, `f32 logit[k]`, best first. The result is how many of the k there are, as some may be impossible. A log-probability is a logit less the log-sum-exp. k may be 0. The logits are the model's own, before any sampler.
     pub fn branch_candidates(branch: i32, k: i32, ptr: *mut u8) -> i32;
@@ -375,7 +375,7 @@ extern "C" {
     pub fn branch_mask(branch: i32, words: *const u8, n: i32) -> i32;
     /// Makes the row after a branch the sum of rows, each times a weight: n entries, each a `u32` branch, which has a row, and an `f32` weight, which is finite. n is from 1 to 64; the branch itself may be among them. A token that is impossible in a row whose weight is not 0 is impossible in the sum. It holds as long as a mask does. 0.
     pub fn branch_mix(branch: i32, list: *const u8, n: i32) -> i32;
-    /// Has a branch follow a grammar of `grammar_open` from here on: from its beginning, whatever `grammar_accept` did to it. −1 in its place ends that. Candidates, logits, draws and runs have only tokens that it allows, an end token where it may end. A fork follows it from where the branch is; a cut goes back in it, and behind the place where it began it begins with the next token. Tokens that are appended must fit. 0, or −5 where the grammar has become too ambiguous to follow.
+    /// Has a branch follow a grammar of `grammar_open` from here on: from its beginning, whatever `grammar_accept` did to it. −1 in its place ends that. Candidates, logits, draws and runs have only tokens that it allows, an end token where it may end. A fork follows it from where the branch is; a cut goes back in it, and behind the place where it began it begins with the next token. Tokens that are appended must fit. What the row after the branch has lost already stays lost. 0, or −4 where the host has no grammars for branches. Where the grammar becomes too ambiguous to follow, that is a fault.
     pub fn branch_grammar(branch: i32, grammar: i32) -> i32;
     /// Makes a sampler chain of the request's sampling parameters, with those changed that a JSON object of at most 64 KiB names as a request's body does: `temperature`, `top_k`, `top_p`, `min_p`, `samplers`, `logit_bias`, penalties and so on. What constrains the answer's form, plugins and a seed are not among them. A handle from 1 on, at most 64; 0 is the request's own chain, with its grammar, without its plugins. Or −5, for which `branch_reason` tells which parameter is wrong.
     pub fn chain_open(text: *const u8, len: i32) -> i32;

@@ -127,7 +127,7 @@ const (
 const (
 	BranchNoneFree    = -1 // as many are open as the program may have, or 65,536 were
 	BranchContextFull = -2 // a branch has no room for so many tokens
-	BranchBudget      = -3 // the program has put as many tokens into branches as it may: the prompt once, and for each branch another, max_tokens and 256
+	BranchBudget      = -3 // the program has put as many tokens into branches as it may, rows without a new token counted: the prompt once, and for each branch another, max_tokens and 256
 	BranchCannot      = -4 // the model, or this host, cannot do it: see branch_reason
 	BranchRefused     = -5 // the JSON, the messages or the grammar cannot be used: see branch_reason
 	BranchNoToken     = -6 // no token is possible after the branch

@@ -274,7 +274,9 @@ func BranchTokens(branch int32, from int32, ptr unsafe.Pointer, limit int32) int
 // BranchesWait: Waits until the model has computed n branches, whose handles are at list as u32:
 // all of them or, with the wait bit, any. Returns how many have their row, and lists those first,
 // in the order given. k is of how many candidates branch_candidates will be asked, at most 4,096.
-// What was shown until now is sent. With n = 0 it only does that.
+// What was shown until now is sent. With n = 0 it only does that. The row of a branch to which no
+// token was added since it was forked or cut counts as a token that is put into it: where that is
+// one too many, the answer is −3.
 //
 //go:wasmimport penstock-optional branches_wait
 //go:noescape
@@ -337,8 +339,9 @@ func BranchMix(branch int32, list unsafe.Pointer, n int32) int32
 // whatever grammar_accept did to it. −1 in its place ends that. Candidates, logits, draws and
 // runs have only tokens that it allows, an end token where it may end. A fork follows it from where
 // the branch is; a cut goes back in it, and behind the place where it began it begins with the next
-// token. Tokens that are appended must fit. 0, or −5 where the grammar has become too ambiguous
-// to follow.
+// token. Tokens that are appended must fit. What the row after the branch has lost already stays
+// lost. 0, or −4 where the host has no grammars for branches. Where the grammar becomes too
+// ambiguous to follow, that is a fault.
 //
 //go:wasmimport penstock-optional branch_grammar
 //go:noescape
