@@ -27,10 +27,15 @@ func (p Program) Traits() chain.Traits {
 func (p Program) Main(r *program.Run) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.canCall(guest.Run) {
-		return nil // it has failed, and the request goes on without it
+	if p.canCall(guest.Run) {
+		if err := p.run(func() error { return p.instance.RunProgram(r) }); err != nil {
+			return err
+		}
 	}
-	return p.run(func() error { return p.instance.RunProgram(r) })
+	if p.disabled {
+		r.AdoptShown()
+	}
+	return nil
 }
 
 // Replay is Main where a player answers what the program does.
