@@ -78,8 +78,12 @@ func (s *Scheduler) showChoices(j *job, shown []program.Shown, returned bool, er
 				mine = append(mine, t)
 			}
 		}
+		var from *program.Adopted
+		if returned {
+			from = j.run.Adopted(i)
+		}
 		if (len(mine) > 0 || returned) && !c.done {
-			s.perform(c, &pendingCall{call: call{work: func(a *answer.Answer) error { show(a, mine, returned, err); return nil }}})
+			s.perform(c, &pendingCall{call: call{work: func(a *answer.Answer) error { show(a, mine, returned, from, err); return nil }}})
 		}
 	}
 }
