@@ -5,6 +5,7 @@ package program
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -156,7 +157,7 @@ func (r *Run) summarize(branches []*Branch, k int) {
 	var next atomic.Int64
 	work := func() {
 		for i := next.Add(1) - 1; int(i) < len(branches); i = next.Add(1) - 1 {
-			if branches[i].row == nil {
+			if b := branches[i]; slices.Contains(branches[:i], b) || b.row == nil { // one that is waited for twice is one goroutine's
 				continue
 			}
 			_, _ = branches[i].Best(k) // who asks for it is told of an end
