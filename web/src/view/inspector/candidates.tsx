@@ -49,7 +49,10 @@ export function Candidates({ trace }: { trace: TokenTrace }) {
               all.value = event.currentTarget.checked;
             }}
           />
-          Show stages that changed nothing <small>{idle.map(({ name }) => stageName(name)).join(", ")}</small>
+          <span>
+            Show stages that changed nothing{" "}
+            <small>{idle.map(({ name }) => stageName(name)).join(", ")}</small>
+          </span>
         </label>
       )}
     </div>
