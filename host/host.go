@@ -92,7 +92,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		return nil, errors.Join(err, h.Close())
 	}
 	native.SetLogger(h.log.With(slog.String("from", "llama.cpp")))
-	if h.plugins, err = loading.OpenPlugins(ctx, o.Config.Plugins, h.log); err != nil {
+	if h.plugins, err = loading.OpenPlugins(ctx, o.Config, h.log); err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
 	h.metrics.PluginMemory(h.plugins.MemoryUse)

@@ -149,6 +149,7 @@ func (s *Scheduler) enter(j *job, now time.Time) {
 	j.stream.send(Event{Kind: KindStarted, Started: &Started{Slot: j.branches[0].slot, PromptTokens: j.answer.PromptLen(), CachedTokens: j.cached}})
 	s.open(j)
 	if j.run != nil {
+		s.startChoices(j)
 		s.openProgram(j)
 	}
 }

@@ -25,9 +25,10 @@ type branch struct {
 	lastChunkTick    int // Scheduler.ticks when it last got a part of a chunk, or else the slot
 
 	// Of a program's branch.
-	state    program.State
-	wanted   bool // the program waits for its row, or did when one of several was enough
-	scoredTo int  // no score of a token before is yet to be computed
+	state    program.Kept
+	wanted   bool    // the program waits for its row, or did when one of several was enough
+	scoredTo int     // no score of a token before is yet to be computed
+	alone    *drawer // what the branch goes on with by itself; nil: it does not
 }
 
 // owner is the job that the branch is of.
@@ -35,7 +36,10 @@ func (b *branch) owner() *job { return b.job }
 
 // context is the tokens that the branch is to hold.
 func (b *branch) context() []Token {
-	if b.job.run != nil {
+	switch {
+	case b.alone != nil:
+		return b.alone.answer.Tokens()
+	case b.job.run != nil:
 		return b.state.Tokens
 	}
 	return b.job.answer.Context()
@@ -61,14 +65,36 @@ func (b *branch) sequence() int {
 }
 
 // awake reports whether the branch is to be computed. An answer's always is, and a program's while it is waited for.
-func (b *branch) awake() bool { return b.wanted || b.job.run == nil }
+func (b *branch) awake() bool { return b.wanted || b.alone != nil || b.job.run == nil }
+
+// busy reports whether a worker draws the branch's next token, which goes on by itself: its tokens are the worker's.
+func (b *branch) busy() bool { return b.alone != nil && b.alone.worker.Busy() }
+
+// generates is generating for a branch whose tokens may be a worker's: then it is.
+func (b *branch) generates() bool { return b.busy() || b.generating() }
+
+// draws is what draws tokens from the branch's rows; nil: they are the program's.
+func (b *branch) draws() *drawer {
+	if b.job.run != nil {
+		return b.alone
+	}
+	return &b.job.drawer
+}
 
 // generating reports whether the branch computes one token a tick; one that does not is prefilling.
 func (b *branch) generating() bool {
 	if b.job.run != nil {
-		return b.wanted && b.pending() == 1
+		return b.awake() && b.pending() == 1
 	}
 	return b.job.answer.Generated() > 0 && b.pending() == 1
+}
+
+// told is the number of a program's branch, as its reader knows it where the answer has a trace, and how many tokens it has.
+func (b *branch) told() (number uint64, tokens int) {
+	if number = b.state.Number; b.state.Told > 0 {
+		number = uint64(b.state.Told)
+	}
+	return number, len(b.state.Tokens)
 }
 
 // drafting reports whether guessed tokens are computed after the branch's own in this tick.

@@ -11,14 +11,14 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// Pause keeps the answer from growing until Resume. Its slot goes to others that wait for one.
+// Pause keeps the answer from growing until Resume, with all that a program writes beside it. Its slot goes to others that wait for one.
 func (st *Stream) Pause(ctx context.Context) error {
-	return st.control(ctx, call{check: func(_ *Scheduler, j *job) error { j.paused = true; return nil }})
+	return st.control(ctx, call{check: func(_ *Scheduler, j *job) error { j.main().paused = true; return nil }})
 }
 
 // Resume undoes Pause.
 func (st *Stream) Resume(ctx context.Context) error {
-	return st.control(ctx, call{check: func(_ *Scheduler, j *job) error { j.paused = false; return nil }})
+	return st.control(ctx, call{check: func(_ *Scheduler, j *job) error { j.main().paused = false; return nil }})
 }
 
 // SetChain replaces the sampler chain, from the next token on. The plugins of the answer go on in it: chain.Keep stands for each of them.
@@ -36,7 +36,7 @@ func (st *Stream) SetChain(ctx context.Context, stages []chain.Stage) error {
 				return fmt.Errorf("%w: %w", ErrBadRequest, err)
 			}
 			if j.started && chain.Guarded(stages) {
-				s.giveWorker(j, true) // a grammar reads the whole answer first
+				s.giveWorker(&j.drawer, true) // a grammar reads the whole answer first
 			}
 			return nil
 		},

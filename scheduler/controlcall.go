@@ -129,7 +129,7 @@ func (p *pendingCall) refuse(err error) {
 // it has none: a grammar may take long for many tokens. The job then sits out meanwhile, like one whose token is late.
 func (s *Scheduler) perform(j *job, p *pendingCall) {
 	if p.work != nil && j.started && chain.Guarded(j.chain.Stages()) {
-		s.giveWorker(j, true)
+		s.giveWorker(&j.drawer, true)
 	}
 	switch {
 	case p.work == nil:
@@ -143,7 +143,7 @@ func (s *Scheduler) perform(j *job, p *pendingCall) {
 		p.tell(err)
 	default:
 		j.calls.atWork = p
-		s.awaited = append(s.awaited, j)
+		s.awaited = append(s.awaited, &j.drawer)
 		j.worker.Do(func() error { return p.work(j.answer) }, p.drop)
 	}
 }

@@ -28,7 +28,7 @@ func (s *Scheduler) emit(j *job, now time.Time) {
 	out.Reset()
 	j.counted = j.answer.Released()
 	if out.Reason != 0 {
-		s.end(j, End{Reason: out.Reason, Stop: out.Stop, EndToken: out.EndToken, Err: out.Err})
+		s.endAnswer(j, End{Reason: out.Reason, Stop: out.Stop, EndToken: out.EndToken, Err: out.Err})
 	} else if j.seq != nil && j.pending() == 0 { // a splice took back just the token that was not computed
 		s.cache.Truncate(j.seq, tokens-1)
 	}
@@ -50,9 +50,14 @@ func (s *Scheduler) emitAlone(j *job) {
 	s.emit(j, s.config.Clock())
 }
 
-// collect takes over what a job's worker has done. Control calls that waited for it are tried with the next commands.
-func (s *Scheduler) collect(j *job) {
-	err := j.worker.Collect()
+// collect takes over what a worker has done. Control calls that waited for it are tried with the next commands.
+func (s *Scheduler) collect(d *drawer) {
+	err := d.worker.Collect()
+	j := d.of.job
+	if d.isAlone() {
+		s.settleAlone(d)
+		return
+	}
 	if j.drafting() {
 		j.guess.row = j.worker.Row()
 	}
@@ -62,8 +67,8 @@ func (s *Scheduler) collect(j *job) {
 	if p != nil {
 		p.tell(err)
 	}
-	if j.run != nil {
-		s.goOnWithProgram(j)
+	if j.written() {
+		s.goOnWithProgram(j.main())
 	}
 }
 
@@ -72,11 +77,11 @@ func (s *Scheduler) collectAwaited() {
 	s.awaited = slices.DeleteFunc(s.awaited, s.collectIfDone)
 }
 
-// collectIfDone collects from a job's worker if that is done now.
-func (s *Scheduler) collectIfDone(j *job) (done bool) {
+// collectIfDone collects from a worker if that is done now.
+func (s *Scheduler) collectIfDone(d *drawer) (done bool) {
 	select {
-	case <-j.worker.Done():
-		s.collect(j)
+	case <-d.worker.Done():
+		s.collect(d)
 		return true
 	default:
 		return false

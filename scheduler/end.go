@@ -16,8 +16,13 @@ func (s *Scheduler) end(j *job, e End) {
 		e.Truncated = j.answer.Truncated()
 	}
 	e.Usage = Usage{Prompt: j.answer.PromptLen(), Cached: j.cached, Generated: j.counted, Drafted: j.drafted, Accepted: j.accepted}
+	e.Usage.Branches, e.Usage.Opened = j.spent, j.opened
 	if j.run != nil {
-		e.Usage.Branches = j.run.Used()
+		for _, b := range j.branches {
+			j.run.Spend(b.drawn())
+		}
+		e.Usage.Branches, e.Usage.Opened = j.run.Used()
+		e.Usage.Branches = max(0, e.Usage.Branches-j.othersShown())
 	}
 	if j.seq != nil {
 		s.dropDraft(j)
@@ -25,6 +30,7 @@ func (s *Scheduler) end(j *job, e End) {
 	}
 	e.Timing = j.times.timing(now)
 	s.logPanic(e.Err)
+	j.tellAllGrown()
 	last := Event{Kind: KindEnd, End: &e}
 	if !busy {
 		s.attempt(func() { last.Text = j.answer.Flush() })
@@ -46,5 +52,6 @@ func (s *Scheduler) end(j *job, e End) {
 		j.close()
 	}
 	s.attempt(j.refuseCalls)
+	s.choiceEnded(j, e)
 	s.attempt(func() { s.config.Observer.Ended(e.requestRecord()) })
 }

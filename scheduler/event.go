@@ -13,7 +13,7 @@ import (
 type Kind uint8
 
 // The kinds of events, in the order a reader sees them: Started at most once, since a request may end in the queue; Progress, if the
-// request asks for it, Prompt before the first token, if it asks for that; Token any number of times, Rewound each time that tokens are taken back which the reader was sent, and Output for
+// request asks for it, Prompt before the first token, if it asks for that; Branches, if a program writes the answer and the request asks for a trace; Token any number of times, Rewound each time that tokens are taken back which the reader was sent, and Output for
 // each value that a stage gives; End once.
 const (
 	KindStarted Kind = iota + 1
@@ -23,6 +23,7 @@ const (
 	KindRewound
 	KindOutput
 	KindPrompt
+	KindBranches
 )
 
 // Event is one item of a stream.
@@ -39,6 +40,7 @@ type Event struct {
 	Rewound  *Rewound        // with KindRewound
 	Output   *chain.Output   // with KindOutput
 	Prompt   []PromptToken   // with KindPrompt: the next tokens of the prompt, of which the first of all has no probability and is in no event
+	Branches *Branches       // with KindBranches
 	Computed int             // with KindProgress: tokens of the prompt that are computed, those found in the KV cache included
 }
 
@@ -82,8 +84,16 @@ type Usage struct {
 	Context   int // tokens of prompt and answer that the KV cache had at the end
 	Drafted   int // tokens that were computed because a drafter guessed them
 	Accepted  int // of Drafted, tokens that became part of the answer
-	Branches  int // tokens that a program has put into its branches, prompts included: what it has cost, whether or not they were cached
+	Branches  int // tokens that a program has put into its branches, prompts included, cached or not, less those of its other choices: what it has cost
+	Opened    int // branches that it has opened, forks included
 }
+
+// Beside is how many tokens a program has had computed that are neither of the prompt nor of the answer.
+func (u Usage) Beside() int { return max(0, u.Branches-u.Prompt-u.Generated) }
+
+// Computed is how many tokens the request is charged for: those of the prompt, whether or not they were cached, those of the answer, and those
+// beside it.
+func (u Usage) Computed() int { return u.Prompt + u.Generated + u.Beside() }
 
 // Timing is where a request's time went.
 type Timing struct {

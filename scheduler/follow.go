@@ -41,6 +41,9 @@ func (s *Scheduler) leader(b *branch, tokens []Token, n int) (found *branch, com
 			continue
 		}
 		for _, l := range r.branches {
+			if l.busy() {
+				continue
+			}
 			common := r.scope.Common(j.scope, kvcache.CommonPrefix(l.context(), tokens[:len(tokens)-1]))
 			near := common > cached && l.computed() >= cached // it already has all that was found and gains more with each chunk
 			if common >= kvcache.MinShared && (near || common-cached >= kvcache.MinShared) && l.leads(common) {

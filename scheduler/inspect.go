@@ -31,6 +31,8 @@ func (s *Scheduler) publish() {
 // SlotInfo is the state of one slot.
 type SlotInfo struct {
 	Slot      int
+	Branch    uint64 // of a program: which of its branches the slot computes, from 1; 0: none, or the answer is no program's
+	Tokens    int    // of the branch
 	Stream    string // empty: the slot is free
 	Request   uint64 // counts the requests
 	Limit     int    // most tokens to generate; 0: until the context is full
@@ -92,6 +94,7 @@ func (s *Scheduler) snapshot(ticks int) Snapshot {
 			snap.Slots[i] = SlotInfo{Slot: i, Stream: j.stream.id, Request: j.arrival, Limit: max(0, j.req.MaxTokens), State: b.activity(), Wait: s.slotWait(b),
 				Prompt: j.answer.PromptLen(), Cached: j.cached, Computed: b.computed(), Generated: j.counted, Drafted: j.drafted, Accepted: j.accepted, Sequence: b.sequence(),
 				Priority: j.req.Priority, Lasting: j.lasting, Age: now.Sub(j.times.submitted), Decoding: j.times.timing(now).Decode}
+			snap.Slots[i].Branch, snap.Slots[i].Tokens = b.told()
 		}
 	}
 	snap.Queue = s.inspectQueue(now)

@@ -11,7 +11,6 @@ import (
 	"github.com/penstock/penstock/scheduler/kvcache"
 	"github.com/penstock/penstock/scheduler/panics"
 	"github.com/penstock/penstock/scheduler/program"
-	"github.com/penstock/penstock/scheduler/worker"
 )
 
 // job is a request on its way through the scheduler.
@@ -19,14 +18,12 @@ import (
 // answer has the tokens, prompt first. The branch computes them, or where a program writes the answer, the program has branches of its own.
 type job struct {
 	branch
+	drawer             // of that branch
 	branches []*branch // what has slots: that one, or those of the program
 
 	req    Request // without Prompt and Chain
 	stream *Stream
-	chain  *chain.Chain
-	answer *answer.Answer
-	scope  kvcache.Scope  // of its cells
-	worker *worker.Worker // nil: nothing has taken long yet. While it is not idle, chain and answer are its own
+	scope  kvcache.Scope // of its cells
 
 	lasting []string // names of the stages that stay, as plugins do
 
@@ -39,9 +36,16 @@ type job struct {
 
 	guess   guess
 	run     *program.Run   // of the program that writes the answer; nil: none does
+	choices []*job         // of a program that writes several answers: all, its own first
+	writer  *job           // whose program writes the answer, if that is another's
+	adopted bool           // a program has returned that the answer goes on without; what it has computed:
+	spent   int            // tokens
+	opened  int            // branches
+	held    *End           // of a program's own answer, which has ended before others
 	lent    []*program.Row // to the program or its branches, from the last pass
 	over    chan struct{}  // of a program: closed at the end
 	placed  bool           // of a program: a branch has had cells
+	tellAt  time.Time      // of a program: its branches are not told of before
 	started bool           // the Started event was sent
 	paused  bool
 	stalled bool // its reader does not keep up
@@ -57,19 +61,22 @@ type job struct {
 	calls     calls
 }
 
+// owner is the job itself.
+func (j *job) owner() *job { return j }
+
 // inSlot reports whether the job has its slots; else it is queued, or has ended.
 func (j *job) inSlot() bool { return j.branches[0].slot >= 0 }
 
 // generates reports whether a branch of the job computes one token a tick. What a busy worker has is its own, and it is generating; so is a
 // program at work.
 func (j *job) generates() bool {
-	return j.worker.Busy() || j.run != nil && j.run.AtWork() || slices.ContainsFunc(j.branches, (*branch).generating)
+	return j.worker.Busy() || j.run != nil && j.run.AtWork() || slices.ContainsFunc(j.branches, (*branch).generates)
 }
 
 // lacks is how many tokens the KV cache still lacks of the job.
 func (j *job) lacks() (n int) {
 	for _, b := range j.branches {
-		if b.awake() {
+		if b.awake() && !b.busy() {
 			n += b.pending()
 		}
 	}
@@ -92,7 +99,7 @@ func (j *job) ready() bool {
 	if j.paused || j.worker.Busy() || j.worker.Resting() || j.run.Rest() > 0 {
 		return false
 	}
-	j.stalled = !j.keepsUp()
+	j.stalled = !j.choicesKeepUp()
 	return !j.stalled && len(j.calls.waiting) == 0
 }
 
@@ -102,25 +109,19 @@ func (j *job) parked() bool { return j.paused || j.stalled }
 // needsWorker reports whether an answer with these stages needs a goroutine of its own: for plugins and stop rules, or for
 // log-probabilities and traces, which cost more than a draw.
 func (j *job) needsWorker(stages []chain.Stage) bool {
-	return j.metered(stages) || j.run == nil && (j.req.Trace > 0 || j.req.Logprobs >= 0)
-}
-
-// tickDraws reports whether the tick draws the job's next token itself: it has no need of a worker. If it has one, that is for what took long,
-// and is at rest.
-func (j *job) tickDraws() bool {
-	return j.worker.Idle() && !j.needsWorker(j.chain.Stages())
+	return j.metered(stages) || !j.written() && (j.req.Trace > 0 || j.req.Logprobs >= 0)
 }
 
 // metered reports whether an answer with these stages has code in it that may take any time: plugins, or stop rules.
 func (j *job) metered(stages []chain.Stage) bool {
-	return !chain.Native(stages) && !(j.run != nil && len(stages) == 0) || len(j.req.Rules) > 0
+	return !chain.Native(stages) && !(j.written() && len(stages) == 0) || len(j.req.Rules) > 0
 }
 
 // open begins a job's answer: on the tick if that is quick, else with a worker.
 func (s *Scheduler) open(j *job) {
 	early := len(j.answer.Early()) > 0
 	if stages := j.chain.Stages(); j.needsWorker(stages) || early && chain.Guarded(stages) {
-		s.giveWorker(j, j.metered(stages) || early)
+		s.giveWorker(&j.drawer, j.metered(stages) || early)
 	} else if err := panics.Try(j.answer.Begin); err != nil {
 		j.answer.Fail(err)
 		s.emitAlone(j)
@@ -129,16 +130,6 @@ func (s *Scheduler) open(j *job) {
 	if early {
 		s.perform(j, &pendingCall{call: call{work: func(a *answer.Answer) error { a.InjectEarly(); return nil }}}) // nobody waits for it
 	}
-}
-
-// giveWorker gives a job a worker for what takes long, unless it has one.
-func (s *Scheduler) giveWorker(j *job, metered bool) {
-	if j.worker != nil {
-		return
-	}
-	j.worker = worker.New(j.chain, j.answer, worker.Options{Logprobs: j.req.Logprobs, Metered: metered,
-		Wake: s.inbox.signal, Failed: func(err error) { s.inbox.post(func(s *Scheduler) { s.fail(j, err) }) }, Loans: &s.sampling.loans})
-	s.workers.Go(j.worker.Run)
 }
 
 // fail ends a job whose stages could not begin, at once and not after its prompt was computed. A busy worker does it itself.

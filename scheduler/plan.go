@@ -45,7 +45,7 @@ func (s *Scheduler) plan() {
 // planBranch plans the token of a branch that generates; what another lacks waits for its share of the chunk.
 func (s *Scheduler) planBranch(b *branch) {
 	switch {
-	case b.seq == nil || !b.awake(): // nothing of a program's is to be computed, or it waits for a place
+	case b.seq == nil || !b.awake() || b.busy(): // nothing of a program's is to be computed, or it waits for a place
 	case !b.generating():
 		s.prefilling = append(s.prefilling, b)
 	case s.secure(b, 1) == 1:

@@ -47,7 +47,7 @@ func (s *Scheduler) newRun(j *job, r *Request, prompt []Token) error {
 		summarizer = program.Portable{}
 	}
 	j.run = program.New(p, program.Options{Prompt: slices.Clone(prompt), Vocabulary: s.limits.Vocabulary, Longest: longest - 1, Tokens: tokens,
-		Summarizer: summarizer, Wake: s.inbox.signal})
+		Traced: r.Trace > 0, Summarizer: summarizer, Masker: s.backend, Ends: func(t Token) bool { return ends(s.backend, r, t) }, Wake: s.inbox.signal})
 	j.branches = make([]*branch, p.Branches)
 	for i := range j.branches {
 		j.branches[i] = &branch{job: j, slot: -1, outputRow: -1}
@@ -63,9 +63,10 @@ const spareTokens = 256
 
 // openProgram lets a program begin once the stages of its job have.
 func (s *Scheduler) openProgram(j *job) {
-	if j.worker != nil && !j.worker.Busy() {
-		s.perform(j, &pendingCall{call: call{work: func(*answer.Answer) error { return nil }}})
-		return // collect goes on
+	for _, c := range j.allChoices() {
+		if !c.done && c.worker != nil && !c.worker.Busy() {
+			s.perform(c, &pendingCall{call: call{work: func(*answer.Answer) error { return nil }}}) // collect goes on
+		}
 	}
 	s.goOnWithProgram(j)
 }
@@ -74,19 +75,24 @@ func (s *Scheduler) openProgram(j *job) {
 func (s *Scheduler) goOnWithProgram(j *job) {
 	defer s.blame(j)
 	switch {
-	case j.done || j.worker.Busy():
+	case j.done || j.choicesBusy():
 		return
 	case !j.run.Started():
 		j.run.Start()
 		s.workers.Go(func() {
 			j.run.Main()
-			<-j.over
-			j.close() // not before: the program's stages may be its own
+			if <-j.over; !j.adopted {
+				j.close() // not before: the program's stages may be its own
+			}
 		})
 	case !j.run.Waits() || !j.answered():
 		return
+	case j.run.HasReturned():
+		s.leaveProgram(j)
+		return
 	default:
 		s.deliver(j)
+		j.tellEnded()
 		j.run.Answer()
 	}
 	s.programs = append(s.programs, j)
@@ -96,7 +102,7 @@ func (s *Scheduler) goOnWithProgram(j *job) {
 // answered reports whether the rows that a program waits for are there.
 func (j *job) answered() bool {
 	branches, anyOf := j.run.Waiting()
-	lacking := func(b *program.Branch) bool { return j.branches[b.Place()].state.Row == nil }
+	lacking := func(b *program.Branch) bool { return j.branches[b.Place()].lacks() }
 	if anyOf && len(branches) > 0 {
 		return slices.ContainsFunc(branches, func(b *program.Branch) bool { return !lacking(b) })
 	}
@@ -107,8 +113,8 @@ func (j *job) answered() bool {
 func (s *Scheduler) deliver(j *job) {
 	branches, _ := j.run.Waiting()
 	for _, b := range branches {
-		if state := &j.branches[b.Place()].state; state.Row != nil {
-			b.Deliver(state)
+		if of := j.branches[b.Place()]; !of.lacks() {
+			b.Deliver(&of.state)
 		}
 	}
 }
@@ -121,7 +127,7 @@ func (s *Scheduler) takeTurns() {
 		all[i] = nil
 		switch {
 		case j.done:
-		case !s.collectProgram(j) || j.worker.Busy() || !j.ready():
+		case !s.collectProgram(j) || j.choicesBusy() || !j.ready():
 			s.programs = append(s.programs, j)
 		default:
 			s.takeTurn(j)
@@ -149,8 +155,10 @@ func (s *Scheduler) takeTurn(j *job) {
 	j.run.TakeTurn()
 	for i, b := range j.branches {
 		if of := j.run.Branch(i); b.state.Number != 0 && !of.Is(b.state.Number) {
+			j.run.Charge(b.drawn())
+			s.stopAlone(b)
 			s.drop(b)
-			b.state, b.wanted, b.scoredTo = program.State{}, false, 0
+			b.state, b.wanted, b.scoredTo = program.Kept{}, false, 0
 		}
 	}
 	for i, b := range j.branches { // after all that make room
@@ -161,8 +169,8 @@ func (s *Scheduler) takeTurn(j *job) {
 	branches, _ := j.run.Waiting()
 	for _, of := range branches {
 		b := j.branches[of.Place()]
-		if b.wanted = b.state.Row == nil; b.wanted && b.seq != nil && b.pending() == 0 {
-			s.cache.Truncate(b.seq, len(b.context())-1) // its last token is computed anew, for the row
+		if b.wanted = b.lacks() && b.alone == nil; b.wanted {
+			s.computeLast(b)
 		}
 	}
 	shown := j.run.TakeShown()
@@ -171,20 +179,22 @@ func (s *Scheduler) takeTurn(j *job) {
 		s.goOnWithProgram(j)
 		return
 	}
-	s.perform(j, &pendingCall{call: call{work: func(a *answer.Answer) error { show(a, shown, returned, err); return nil }}})
-	if j.worker == nil { // else collect goes on
-		s.goOnWithProgram(j)
-	}
+	s.showChoices(j, shown, returned, err)
+	s.goOnWithProgram(j) // or collect goes on
 }
 
-// show takes what a program has shown into its answer, and its end.
-func show(a *answer.Answer, shown []program.Shown, returned bool, err error) {
+// show takes what a program has shown into its answer, and its end, or what the answer goes on from.
+func show(a *answer.Answer, shown []program.Shown, returned bool, from *program.Adopted, err error) {
 	for _, t := range shown {
 		a.Take(t.Token, t.Logprob)
 	}
 	switch {
 	case err != nil:
 		a.Fail(fmt.Errorf("a program: %w", err))
+	case from != nil && a.Output().Reason == 0:
+		if err := goOnFrom(a, from); err != nil {
+			a.Fail(err)
+		}
 	case returned:
 		a.Finish()
 	}
@@ -192,15 +202,28 @@ func show(a *answer.Answer, shown []program.Shown, returned bool, err error) {
 
 // update does to a branch what the program has done to its own.
 func (s *Scheduler) update(b *branch, of *program.Branch) {
+	if b.alone != nil {
+		return // it is as the tick has it
+	}
 	same := of.Update(&b.state)
 	b.scoredTo = min(b.scoredTo, same)
-	if b.seq == nil {
-		return
+	if b.seq != nil {
+		if b.seq.Len() > same {
+			s.cache.Truncate(b.seq, same)
+		}
+		s.dropUnscored(b)
 	}
-	if b.seq.Len() > same {
-		s.cache.Truncate(b.seq, same)
+	s.goAlone(b, of)
+}
+
+// lacks reports whether what is waited for of a branch has not come: its row, or the end of its run.
+func (b *branch) lacks() bool { return b.state.Row == nil && b.state.Finished == program.Pending }
+
+// computeLast has the last token of a branch computed anew, for the row, if all are.
+func (s *Scheduler) computeLast(b *branch) {
+	if b.seq != nil && b.pending() == 0 {
+		s.cache.Truncate(b.seq, len(b.context())-1)
 	}
-	s.dropUnscored(b)
 }
 
 // drop takes the cells of a branch that is not to go on.
@@ -219,7 +242,7 @@ func (s *Scheduler) placeBranches() {
 			continue
 		}
 		for _, b := range j.branches {
-			if b.state.Number != 0 && b.seq == nil && (b.wanted || s.cache.ForksAtEnds()) {
+			if b.state.Number != 0 && b.seq == nil && !b.busy() && (b.awake() || s.cache.ForksAtEnds()) {
 				s.place(b)
 			}
 		}
@@ -336,6 +359,9 @@ func (s *Scheduler) endProgram(j *job) {
 		row.Revoke()
 	}
 	j.lent = nil
+	for _, b := range j.branches {
+		s.stopAlone(b)
+	}
 	j.run.Interrupt()
 	if close(j.over); !j.run.Started() {
 		j.close()
@@ -355,7 +381,7 @@ func (s *Scheduler) dropAllButOne(j *job) {
 			continue
 		}
 		n := 0
-		if !j.worker.Busy() {
+		if !j.worker.Busy() && !b.busy() {
 			n = kvcache.CommonPrefix(b.context()[:b.seq.Len()], j.answer.Context())
 		}
 		if n > common || n == common && b.seq.Len() > best.seq.Len() {
@@ -371,7 +397,7 @@ func (s *Scheduler) dropAllButOne(j *job) {
 
 // errProgram refuses what would change an answer that a program writes.
 func (j *job) errProgram(what string) error {
-	if j.run == nil {
+	if !j.written() {
 		return nil
 	}
 	return fmt.Errorf("%w: %s an answer that a program writes", ErrBadRequest, what)

@@ -78,6 +78,14 @@ func favourite(r *program.Run, b *program.Branch) (scheduler.Token, error) {
 	return best.IDs[0], nil
 }
 
+// showTokens shows tokens of a program's first choice.
+func showTokens(r *program.Run, tokens []program.Token) error { return showScored(r, tokens, nil) }
+
+func showScored(r *program.Run, tokens []program.Token, logprobs []float32) error {
+	_, err := r.Show(0, tokens, logprobs)
+	return err
+}
+
 // greedily shows the n most likely tokens of one branch after the other.
 func greedily(n int) func(*program.Run) error {
 	return func(r *program.Run) error {
@@ -90,7 +98,7 @@ func greedily(n int) func(*program.Run) error {
 			if err != nil {
 				return err
 			}
-			if err := errors.Join(r.Show([]program.Token{t}, nil), b.Append([]program.Token{t}, false)); err != nil {
+			if err := errors.Join(showTokens(r, []program.Token{t}), b.Append([]program.Token{t}, false)); err != nil {
 				return err
 			}
 		}
@@ -351,7 +359,7 @@ func TestProgram_Show_EndsAtLimits(t *testing.T) {
 	show := func(tokens ...program.Token) func(*program.Run) error {
 		return func(r *program.Run) error {
 			for {
-				if err := r.Show(tokens, nil); err != nil {
+				if err := showTokens(r, tokens); err != nil {
 					return err
 				}
 				if _, err := r.Wait(0, false); err != nil {
@@ -369,7 +377,7 @@ func TestProgram_Show_EndsAtLimits(t *testing.T) {
 		"max tokens":        {func(r *scheduler.Request) { r.MaxTokens = 5 }, show(7, 8), " 7 8 7 8 7", answer.ReasonLength},
 		"a stop string":     {func(r *scheduler.Request) { r.Stop = []string{"8 7"} }, show(7, 8), " 7 ", answer.ReasonStop},
 		"end of generation": {func(*scheduler.Request) {}, show(7, 8, schedulertest.EndToken, 9), " 7 8", answer.ReasonStop},
-		"its own end": {func(*scheduler.Request) {}, func(r *program.Run) error { return r.Show([]program.Token{1, 2}, nil) }, " 1 2",
+		"its own end": {func(*scheduler.Request) {}, func(r *program.Run) error { return showTokens(r, []program.Token{1, 2}) }, " 1 2",
 			answer.ReasonStop},
 		"nothing": {func(*scheduler.Request) {}, func(*program.Run) error { return nil }, "", answer.ReasonStop},
 	} {

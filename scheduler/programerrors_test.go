@@ -5,6 +5,7 @@ package scheduler_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 
 	"github.com/penstock/penstock/scheduler"
@@ -38,8 +39,8 @@ func TestProgram_Errors(t *testing.T) {
 				"the budget":               {root.Append(make([]program.Token, 41), false), program.ErrBudget},
 				"a token":                  {root.Append([]program.Token{256}, false), program.ErrMisuse},
 				"a cut":                    {root.Cut(11), program.ErrMisuse},
-				"shown":                    {r.Show([]program.Token{-1}, nil), program.ErrMisuse},
-				"log-probabilities":        {r.Show([]program.Token{1}, []float32{0, 0}), program.ErrMisuse},
+				"shown":                    {showTokens(r, []program.Token{-1}), program.ErrMisuse},
+				"log-probabilities":        {showScored(r, []program.Token{1}, []float32{0, 0}), program.ErrMisuse},
 			} {
 				if !errors.Is(c.got, c.want) {
 					t.Errorf("%s: %v, want %v", name, c.got, c.want)
@@ -92,4 +93,84 @@ func TestScheduler_Submit_RefusesWhatNoProgramCanHave(t *testing.T) {
 	if err := s.Run(ctx); err != nil {
 		t.Error(err)
 	}
+}
+
+// What is computed for a program is bounded by its tokens, also where it adds none: the row of a fork counts, and that after a cut. A row that is
+// there, and that of a token which was added, do not.
+func TestProgram_Wait_RowsCountAsTokens(t *testing.T) {
+	for name, again := range map[string]func(root, fork *program.Branch) error{
+		"forks": func(root, fork *program.Branch) error { return nil },
+		"cuts":  func(root, fork *program.Branch) error { return fork.Cut(len(fork.Tokens()) - 1) },
+	} {
+		inBubble(t, scheduler.Limits{}, scheduler.Config{Slots: 2}, func(b bubble) {
+			rows := 0
+			r := written(10, 1, 2, func(r *program.Run) error {
+				root, err := r.Open(r.Prompt())
+				if err != nil {
+					return err
+				}
+				for {
+					fork, err := root.Fork()
+					if err != nil {
+						return err
+					}
+					if err := again(root, fork); err != nil {
+						return err
+					}
+					for range 2 { // the second is there
+						if _, err := r.Wait(0, false, fork); err != nil {
+							return err
+						}
+					}
+					rows++
+					fork.Close()
+				}
+			})
+			r.Program.Tokens = 17
+			if a := b.read(submit(t, b.Scheduler, r)); !errors.Is(a.end.Err, program.ErrBudget) || rows != 7 || a.end.Usage.Branches != 17 {
+				t.Errorf("%s: %d rows of %d tokens, then %v", name, rows, a.end.Usage.Branches, a.end.Err)
+			}
+		})
+	}
+}
+
+// A program is at work when its request is cancelled: what it does then is its own, and the end tells what the tick knew of it.
+func TestProgram_Cancel_AtWork(t *testing.T) {
+	s, err := scheduler.New(schedulertest.New(scheduler.Limits{}), scheduler.Config{Slots: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { _ = s.Run(ctx) })
+	busy := make(chan struct{})
+	st := submit(t, s, written(10, 1, 2, func(r *program.Run) error {
+		root, err := r.Open(r.Prompt())
+		if err != nil {
+			return err
+		}
+		if _, err := favourite(r, root); err != nil {
+			return err
+		}
+		close(busy)
+		for !errors.Is(err, program.ErrOver) {
+			var fork *program.Branch
+			if fork, err = root.Fork(); err == nil {
+				err = errors.Join(fork.Append([]program.Token{1, 2}, true), showTokens(r, []program.Token{3}))
+				fork.Close()
+			}
+		}
+		return err
+	}))
+	<-busy
+	st.Cancel()
+	var a received
+	for e := range schedulertest.Events(t.Context(), st) {
+		a.take(e)
+	}
+	if a.end.Reason != answer.ReasonCancelled || a.end.Usage.Branches != 10 {
+		t.Errorf("ended as %v with %d tokens in branches", a.end.Reason, a.end.Usage.Branches)
+	}
+	stop()
+	running.Wait()
 }

@@ -13,20 +13,26 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/program"
+	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
 // script is a program that does at random what programs do, and checks that each row and each score is what the model says of just the tokens of
 // its branch.
 type script struct {
-	w     *world
-	rng   *rand.Rand
-	like  scheduler.Request // for the model
-	steps int
-	live  []*program.Branch
+	w      *world
+	rng    *rand.Rand
+	like   scheduler.Request // for the model
+	steps  int
+	adopts bool // the request has a chain of its own alone
+	live   []*program.Branch
 
-	mu    sync.Mutex
-	shown []scheduler.Token
-	err   error // of its own
+	chains []*program.Chain
+	ran    map[*program.Branch]expected
+
+	mu      sync.Mutex
+	adopted bool // the answer goes on after what was shown
+	shown   []scheduler.Token
+	err     error // of its own
 }
 
 // errScript is how some scripts end.
@@ -40,6 +46,7 @@ func (w *world) scripted(c *client) {
 	if w.rng.IntN(4) > 0 {
 		r.Chain = nil
 	}
+	c.script.adopts = len(r.Chain) == 1
 	r.Program = &program.Program{Main: c.script.main, Branches: 1 + w.rng.IntN(w.slots), Tokens: w.rng.IntN(2) * w.rng.IntN(2000)}
 }
 
@@ -61,7 +68,7 @@ func (p *script) run(r *program.Run) error {
 	if err != nil {
 		return err
 	}
-	p.live = append(p.live, root)
+	p.live, p.chains, p.ran = append(p.live, root), []*program.Chain{greedy(false), greedy(true)}, map[*program.Branch]expected{}
 	for range p.steps {
 		if err := p.change(r); err != nil {
 			return err
@@ -81,6 +88,12 @@ func (p *script) run(r *program.Run) error {
 			return fmt.Errorf("%d of %d branches are ready, any of them: %v", len(ready), len(some), anyOf)
 		}
 		for _, b := range ready {
+			if err := p.checkRun(b); err != nil {
+				return err
+			}
+			if b.State() != program.Ready {
+				continue // it has run
+			}
 			if err := p.check(b); err != nil {
 				return err
 			}
@@ -90,7 +103,7 @@ func (p *script) run(r *program.Run) error {
 			p.mu.Lock()
 			p.shown = append(p.shown, tokens...)
 			p.mu.Unlock()
-			if err := r.Show(tokens, nil); err != nil {
+			if err := showTokens(r, tokens); err != nil {
 				return err
 			}
 		}
@@ -98,7 +111,24 @@ func (p *script) run(r *program.Run) error {
 	if p.rng.IntN(10) == 0 {
 		return errScript
 	}
+	if p.adopts && p.rng.IntN(2) == 0 {
+		return p.adopt(r)
+	}
 	return nil
+}
+
+// adopt has the answer go on from a new branch, which has what was shown and one token more.
+func (p *script) adopt(r *program.Run) error {
+	p.mu.Lock()
+	tokens := append(slices.Concat(r.Prompt(), p.shown), 1)
+	p.adopted = true
+	p.mu.Unlock()
+	p.live[0].Close()
+	b, err := r.Open(tokens)
+	if err != nil {
+		return err
+	}
+	return r.Adopt(0, b, len(r.Prompt()))
 }
 
 // change does something to some branches.
@@ -107,7 +137,7 @@ func (p *script) change(r *program.Run) error {
 		i := p.rng.IntN(len(p.live))
 		b := p.live[i]
 		var err error
-		switch p.rng.IntN(6) {
+		switch p.rng.IntN(8) {
 		case 0:
 			var fork *program.Branch
 			if fork, err = b.Fork(); err == nil {
@@ -125,12 +155,63 @@ func (p *script) change(r *program.Run) error {
 			if opened, err = r.Open(prompt(1+p.rng.IntN(40), p.rng.IntN(4))[0].Tokens); err == nil {
 				p.live = append(p.live, opened)
 			}
+		case 4:
+			err = p.goOn(b)
+		case 5:
+			if b.State() == program.Ready {
+				err = p.draw(b)
+			}
 		default:
 			err = b.Append(prompt(1+p.rng.IntN(20), p.rng.IntN(9))[0].Tokens, p.rng.IntN(3) == 0)
 		}
-		if err != nil && !errors.Is(err, program.ErrNoBranch) {
+		if err != nil && !errors.Is(err, program.ErrNoBranch) && (b.State() != program.Running || !errors.Is(err, program.ErrMisuse)) {
 			return err
 		}
+	}
+	return nil
+}
+
+// goOn has a branch go on by itself.
+func (p *script) goOn(b *program.Branch) error {
+	from, n := slices.Clone(b.Tokens()), 1+p.rng.IntN(30)
+	err := b.Run(p.chains[p.rng.IntN(len(p.chains))], n, p.rng.IntN(3) == 0)
+	if err == nil {
+		p.ran[b] = expected{from, n}
+	}
+	return err
+}
+
+// draw draws from a branch's row.
+func (p *script) draw(b *program.Branch) error {
+	t, err := b.Sample(p.chains[p.rng.IntN(len(p.chains))])
+	said := p.w.backend.After(append(slices.Clone(b.Tokens()), 0), len(b.Tokens()), p.like)
+	if err == nil && t != said[0] {
+		return fmt.Errorf("token %d is drawn, the model says %d", t, said[0])
+	}
+	return err
+}
+
+// expected is what a run has begun with, and how many tokens it was for at most.
+type expected struct {
+	from []program.Token
+	n    int
+}
+
+// checkRun checks what a branch has done by itself: each of its tokens is what the model says.
+func (p *script) checkRun(b *program.Branch) error {
+	of, ran := p.ran[b]
+	if !ran || b.State() == program.Running {
+		return nil
+	}
+	delete(p.ran, b)
+	tokens := b.Tokens()
+	n := len(tokens) - len(of.from)
+	said := p.w.backend.After(append(slices.Clone(tokens), 0), len(of.from), p.like)
+	if n < 0 || n > of.n || !slices.Equal(tokens[:len(of.from)], of.from) || !slices.Equal(tokens[len(of.from):], said[:n]) {
+		return fmt.Errorf("a run after %d tokens is %v, the model says %v", len(of.from), tokens[len(of.from):], said)
+	}
+	if ends := !p.like.IgnoreEOG && said[n] == schedulertest.EndToken; b.State() == program.Ended && !ends && !slices.Contains(p.like.StopTokens, said[n]) {
+		return fmt.Errorf("a run has ended before token %d", said[n])
 	}
 	return nil
 }
@@ -169,6 +250,10 @@ func (w *world) verifyScript(c *client) {
 		w.t.Fatalf("request %d: %v", c.id, c.script.err)
 	}
 	shown := c.script.shown
+	if c.script.adopted {
+		shown = append(slices.Clone(shown), 1)
+		shown = append(shown, c.answer.tokens[min(len(shown), len(c.answer.tokens)):]...)
+	}
 	if len(c.request.Chain) > 1 || c.answer.missed { // a plugin has put in others
 		return
 	}

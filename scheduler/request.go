@@ -45,7 +45,8 @@ type Request struct {
 	// Chain chooses the tokens. At least one stage, unless there is a Program.
 	Chain []chain.Stage
 	// Program, if set, chooses the tokens in place of Chain, whose stages are only told of them. It has no Slot, Shift, Begun, PromptLogprobs and
-	// NoAnswer, and counts as so many requests as it has branches.
+	// NoAnswer, and counts as so many requests as it has branches. Further requests of one SubmitAll with the same Program are for what it shows
+	// as its further choices, in their order.
 	Program *program.Program
 	// Rules may end the answer, besides Stop and StopTokens.
 	Rules []answer.StopRule
@@ -89,18 +90,15 @@ type Request struct {
 	Ended func(RequestRecord)
 }
 
-// slots is how many slots the request takes.
-func (r *Request) slots() int {
-	if r.Program == nil {
-		return 1
-	}
-	return max(1, r.Program.Branches)
-}
-
-// slotsOf is how many slots some requests take.
+// slotsOf is how many slots some requests take. What a program shows as a further choice counts as one, though it takes none.
 func slotsOf(requests []Request) (n int) {
+	known := map[*program.Program]bool{nil: true}
 	for i := range requests {
-		n += requests[i].slots()
+		p := requests[i].Program
+		if n++; !known[p] {
+			n += max(1, p.Branches) - 1
+		}
+		known[p] = true
 	}
 	return n
 }

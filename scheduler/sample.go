@@ -24,8 +24,8 @@ const (
 // sampling is what choosing the tokens of one pass needs; its memory is used again in the next.
 type sampling struct {
 	draws    []Draw         // for native chains
-	native   []*job         // whose tokens the backend draws
-	drawing  []*job         // whose workers draw
+	native   []*drawer      // whose tokens the backend draws
+	drawing  []*drawer      // whose workers draw
 	programs []*job         // whose programs go on
 	loans    sync.WaitGroup // rows lent to workers
 	lent     bool           // rows of the last pass are lent to programs
@@ -35,8 +35,8 @@ type sampling struct {
 // prepareWorkers lets the stages of the jobs that will get a row compute beside the forward pass.
 func (s *Scheduler) prepareWorkers(branches []*branch) {
 	for _, b := range branches {
-		if j := b.job; b.outputRow >= 0 && j.run == nil && !j.tickDraws() && j.worker != nil {
-			j.worker.Prepare()
+		if d := b.draws(); b.outputRow >= 0 && d != nil && !d.tickDraws() && d.worker != nil {
+			d.worker.Prepare()
 		}
 	}
 }
@@ -49,39 +49,39 @@ func (s *Scheduler) sample(branches []*branch) {
 	sampling := &s.sampling
 	sampling.native, sampling.drawing, sampling.programs = sampling.native[:0], sampling.drawing[:0], sampling.programs[:0]
 	for _, b := range branches {
-		j := b.job
-		switch {
+		switch d := b.draws(); {
 		case b.outputRow < 0:
-		case j.run != nil:
+		case d == nil:
 			s.lendRow(b)
-		case j.tickDraws():
-			sampling.native = append(sampling.native, j)
+		case d.tickDraws():
+			sampling.native = append(sampling.native, d)
 		default:
-			s.giveWorker(j, true) // its stage has turned out to be slow, or is another now
-			s.lend(j)
+			s.giveWorker(d, !d.isAlone()) // its stage has turned out to be slow, or is another now
+			s.lend(d)
 		}
 	}
 	s.resumePrograms(branches)
-	for going := sampling.native; len(going) > 0; going = slices.DeleteFunc(going, (*job).leavesDraft) {
+	for going := sampling.native; len(going) > 0; going = slices.DeleteFunc(going, (*drawer).leavesDraft) {
 		s.drawNative(going)
 	}
+	s.settleDrawn(branches)
 	s.record.Sample += s.config.Clock().Sub(start)
 	if len(sampling.drawing)+len(sampling.programs) > 0 {
 		s.awaitWorkers()
 	}
 }
 
-// lend has a job's worker draw from its rows.
-func (s *Scheduler) lend(j *job) {
-	j.worker.Draw(s.rows(j))
-	s.sampling.drawing = append(s.sampling.drawing, j)
+// lend has a worker draw from its rows.
+func (s *Scheduler) lend(d *drawer) {
+	d.worker.Draw(s.rows(d))
+	s.sampling.drawing = append(s.sampling.drawing, d)
 }
 
-// drawNative has the backend draw a token for each of some jobs with native chains, and takes it into the answer.
-func (s *Scheduler) drawNative(jobs []*job) {
-	draws := append(s.sampling.draws[:0], make([]Draw, len(jobs))...)
-	for i, j := range jobs {
-		draws[i].Row, draws[i].Stage = j.outputRow+j.guess.row, j.chain.Stages()[0]
+// drawNative has the backend draw a token for each of some native chains, and takes it into the answer.
+func (s *Scheduler) drawNative(drawers []*drawer) {
+	draws := append(s.sampling.draws[:0], make([]Draw, len(drawers))...)
+	for i, d := range drawers {
+		draws[i].Row, draws[i].Stage = d.of.outputRow+d.of.job.guess.row, d.chain.Stages()[0]
 	}
 	s.sampling.draws = draws
 	if err := panics.Try(func() error { s.backend.SampleRows(draws); return nil }); err != nil {
@@ -89,15 +89,15 @@ func (s *Scheduler) drawNative(jobs []*job) {
 			draws[i].Err = err
 		}
 	}
-	each(s, jobs, func(i int, j *job) {
-		switch d := &draws[i]; {
-		case errors.Is(d.Err, chain.ErrSlow):
-			s.giveWorker(j, true)
-			s.lend(j)
-		case d.Err != nil:
-			j.answer.Fail(d.Err)
+	each(s, drawers, func(i int, d *drawer) {
+		switch drawn := &draws[i]; {
+		case errors.Is(drawn.Err, chain.ErrSlow):
+			s.giveWorker(d, !d.isAlone())
+			s.lend(d)
+		case drawn.Err != nil:
+			d.answer.Fail(drawn.Err)
 		default:
-			j.answer.Advance(d.Token, answer.Details{})
+			d.answer.Advance(drawn.Token, answer.Details{})
 		}
 	})
 }
@@ -108,11 +108,11 @@ func (s *Scheduler) awaitWorkers() {
 	start := s.config.Clock()
 	s.sampling.alarm.Reset(max(minWait, s.record.Forward/waitPart))
 	rang := false
-	for _, j := range s.sampling.drawing {
-		for !rang && j.worker.Busy() && j.worker.Awaited() {
+	for _, d := range s.sampling.drawing {
+		for !rang && d.worker.Busy() && d.worker.Awaited() {
 			select {
-			case <-j.worker.Done():
-				s.collect(j)
+			case <-d.worker.Done():
+				s.collect(d)
 			case <-s.sampling.alarm.C:
 				rang = true
 			}
@@ -123,12 +123,12 @@ func (s *Scheduler) awaitWorkers() {
 	}
 	s.sampling.alarm.Stop()
 	var copies sync.WaitGroup // beside each other: each may be of half a megabyte
-	for _, j := range s.sampling.drawing {
-		s.collectIfDone(j)
-		j.worker.Settle()
-		if j.worker.Busy() {
-			copies.Go(j.worker.RecallRows)
-			s.awaited = append(s.awaited, j) // it sits out until its worker is done, which wakes the tick
+	for _, d := range s.sampling.drawing {
+		s.collectIfDone(d)
+		d.worker.Settle()
+		if d.worker.Busy() {
+			copies.Go(d.worker.RecallRows)
+			s.awaited = append(s.awaited, d) // it sits out until its worker is done, which wakes the tick
 		}
 	}
 	copies.Wait()

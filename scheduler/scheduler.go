@@ -94,7 +94,7 @@ type Scheduler struct {
 	calling       []*job         // control calls of theirs wait
 	slotActions   []*slotAction  // not begun yet, in the order they came
 	conversations []uint64       // by slot: the name of what its last answer left in the cache; 0: nothing
-	awaited       []*job         // their workers are collected by a later tick
+	awaited       []*drawer      // their workers are collected by a later tick
 	programs      []*job         // in slots, or queued again, whose programs are at work or are to be asked what they have done
 	checkpointing time.Duration  // that taking checkpoints may take
 	lost          bool           // see lose.go

@@ -290,23 +290,27 @@ func (s *Scheduler) draft(j *job, n int) {
 	s.record.Drafts++
 }
 
-// rows are those that the pass has for a worker's job, from the one on that is to be drawn from.
-func (s *Scheduler) rows(j *job) worker.Rows {
-	g := &j.guess
+// rows are those that the pass has for a worker, from the one on that is to be drawn from. What a program writes has no draft.
+func (s *Scheduler) rows(d *drawer) worker.Rows {
+	if d.isAlone() {
+		return worker.Rows{Logits: [][]float32{s.backend.Row(d.of.outputRow)}}
+	}
+	g := &d.of.job.guess
 	g.logits = g.logits[:0]
 	for i := g.row; i <= len(g.draft); i++ {
-		g.logits = append(g.logits, s.backend.Row(j.outputRow+i))
+		g.logits = append(g.logits, s.backend.Row(d.of.outputRow+i))
 	}
 	return worker.Rows{Logits: g.logits, First: g.row, Context: g.at, Draft: g.draft}
 }
 
-// leavesDraft reports whether the token that a native chain has drawn is the job's last of this tick; else the next row is to be drawn from.
-func (j *job) leavesDraft() bool {
+// leavesDraft reports whether the token that a native chain has drawn is the answer's last of this tick; else the next row is to be drawn from.
+func (d *drawer) leavesDraft() bool {
+	j := d.of.job
 	g := &j.guess
-	if j.done || !j.drafting() || !j.tickDraws() {
+	if j.done || !j.drafting() || !d.tickDraws() {
 		return true
 	}
-	n := j.answer.Along(g.at, g.draft)
+	n := d.answer.Along(g.at, g.draft)
 	if n <= g.row {
 		return true
 	}

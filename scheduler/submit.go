@@ -7,6 +7,7 @@ import (
 
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/scheduler/program"
 	"github.com/penstock/penstock/scheduler/ring"
 )
 
@@ -67,9 +68,13 @@ func (s *Scheduler) submit(requests []Request, reserved int) (_ []*Stream, err e
 	}
 	jobs := make([]*job, len(requests))
 	streams := make([]*Stream, len(requests))
+	mains := map[*program.Program]*job{}
 	for i, r := range requests {
-		if jobs[i], err = s.newJob(r); err != nil {
+		if jobs[i], err = s.newJob(r, mains[r.Program]); err != nil {
 			return nil, err
+		}
+		if r.Program != nil && mains[r.Program] == nil {
+			mains[r.Program] = jobs[i]
 		}
 		streams[i] = jobs[i].stream
 	}
@@ -78,8 +83,9 @@ func (s *Scheduler) submit(requests []Request, reserved int) (_ []*Stream, err e
 		s.gather(now)
 		for _, j := range jobs {
 			s.arrivals++
-			j.arrive(s.arrivals, now)
-			s.queue.push(j)
+			if j.arrive(s.arrivals, now); j.writer == nil {
+				s.queue.push(j)
+			}
 		}
 	})
 	if !queued {
@@ -94,8 +100,8 @@ func closeAll(requests []Request) {
 	}
 }
 
-// newJob checks a request and makes its job and stream.
-func (s *Scheduler) newJob(r Request) (*job, error) {
+// newJob checks a request and makes its job and stream. Writer is the job whose program writes its answer; nil: none does, or its own.
+func (s *Scheduler) newJob(r Request, writer *job) (*job, error) {
 	prompt, err := s.prompt(&r)
 	if err != nil {
 		return nil, err
@@ -115,12 +121,12 @@ func (s *Scheduler) newJob(r Request) (*job, error) {
 	j.branch = branch{job: j, slot: -1, outputRow: -1}
 	j.branches = []*branch{&j.branch}
 	j.scope = scopeOf(&r)
-	if r.Program != nil {
+	if r.Program != nil && writer == nil {
 		if err := s.newRun(j, &r, prompt); err != nil {
 			return nil, err
 		}
 	}
-	j.chain = chain.New(r.Chain, s.limits.Vocabulary, r.Trace)
+	j.drawer = drawer{of: &j.branch, chain: chain.New(r.Chain, s.limits.Vocabulary, r.Trace)}
 	j.lasting = j.chain.Lasting()
 	j.chain.MaskBy(s.backend)
 	j.answer = answer.New(j.chain, prompt, answer.Settings{MaxTokens: r.MaxTokens, Stop: r.Stop, StopTokens: r.StopTokens,
@@ -130,6 +136,9 @@ func (s *Scheduler) newJob(r Request) (*job, error) {
 			return nil, err
 		}
 		j.answer.BeginWith(r.Begun)
+	}
+	if writer != nil {
+		writer.addChoice(j)
 	}
 	j.req.Prompt, j.req.Begun, j.req.Chain, j.req.Program = nil, answer.Begun{}, nil, nil
 	j.stream = newStream(s, j)

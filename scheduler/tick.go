@@ -35,6 +35,7 @@ func (s *Scheduler) listen() (now time.Time) {
 	s.takeTurns()
 	now = s.config.Clock()
 	s.record.Start = now
+	s.tellBranches(now)
 	s.expire(now)
 	return now
 }

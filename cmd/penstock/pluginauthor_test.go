@@ -41,6 +41,10 @@ var allAuthored = []authored{
 	{"template", `"default": "Once upon a time"`, `"default": "In a garden"`, func(t *testing.T, s *server, a *dev.Answer) (before, after bool) {
 		return a.Text == goesOn(t, s, "Once upon a time"), a.Text == goesOn(t, s, "In a garden")
 	}},
+	{"program", `"default": 3`, `"default": 1`, func(t *testing.T, s *server, a *dev.Answer) (before, after bool) {
+		greedy := goesOn(t, s, "")
+		return a.Text != "" && a.Text != greedy, a.Text == greedy
+	}},
 }
 
 // goesOn is how the model goes on from an opening of its answer.

@@ -38,6 +38,6 @@ A sampler chooses among the candidates for the next token, a stop rule decides w
 		},
 	}
 	cmd.Flags().StringVar(&language, "lang", string(project.TinyGo), "what to write it in: go, tinygo or rust")
-	cmd.Flags().StringVar(&kind, "kind", string(project.Sampler), "what it does: sampler, stop or template")
+	cmd.Flags().StringVar(&kind, "kind", string(project.Sampler), "what it does: sampler, stop, template or program")
 	return cmd
 }

@@ -247,6 +247,8 @@ func TestSocket_Media_Memory(t *testing.T) {
 	first := r.dial()
 	_ = first.conn.Write(t.Context(), websocket.MessageBinary, frame)
 	_ = first.conn.Write(t.Context(), websocket.MessageBinary, append([]byte{1, 'b'}, make([]byte, 40<<10)...))
+	first.send(`{"type":"generate","id":"a","request":{"prompt":"x","max_tokens":1}}`)
+	first.until("end") // frames are read in their order: both files are kept before another connection asks for room
 	second := r.dial()
 	_ = second.conn.Write(t.Context(), websocket.MessageBinary, frame)
 	if f := second.next(); f.Error.Code != "bodies_too_large" {

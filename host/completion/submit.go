@@ -32,7 +32,7 @@ func (s *Service) Submit(ctx context.Context, r *Request) ([]serving.Stream, err
 	if err := r.checkProgram(branches); err != nil {
 		return nil, err
 	}
-	streams, err := r.Model.Scheduler.SubmitBuilt(len(r.Prompts)*r.Choices*max(1, branches), func() ([]scheduler.Request, error) { return s.build(ctx, r) })
+	streams, err := r.Model.Scheduler.SubmitBuilt(len(r.Prompts)*(r.Choices+max(0, branches-1)), func() ([]scheduler.Request, error) { return s.build(ctx, r) })
 	switch {
 	case errors.Is(err, scheduler.ErrTooMany):
 		field := r.PromptField
@@ -56,12 +56,9 @@ func (r *Request) checkProgram(branches int) error {
 	switch {
 	case branches == 0:
 		return nil
-	case branches > r.Model.Slots:
-		return refusal.Invalid("plugins", "%s in %d branches at once, and this server has %d slots: configure it for fewer, or the server for more", writes, branches, r.Model.Slots)
-	case r.Choices > 1:
-		return refusal.Invalid("n", "n is %d, but %s, one for each request: leave n out", r.Choices, writes)
-	case r.recording != nil:
-		return refusal.Invalid("record", "record is true, but %s, which cannot be recorded yet: leave record out", writes)
+	case branches > r.Model.MostBranches():
+		return refusal.Invalid("plugins", "%s in %d branches at once, and this server allows %d and has %d slots: configure the plugin for fewer, or the server for more (programs.branches and scheduler.slots)",
+			writes, branches, r.Model.MostBranches(), r.Model.Slots)
 	case r.Slot != nil:
 		return refusal.Invalid("id_slot", "id_slot is %d, but %s, in slots of its own: leave id_slot out", *r.Slot, writes)
 	case len(r.begun.Tokens) > 0:
@@ -99,6 +96,7 @@ func (s *Service) build(ctx context.Context, r *Request) (requests []scheduler.R
 		if err != nil {
 			return requests, err
 		}
+		first := len(requests)
 		for range r.Choices {
 			request, err := s.buildChoice(ctx, r, len(requests), prompt)
 			if err != nil {
@@ -106,6 +104,9 @@ func (s *Service) build(ctx context.Context, r *Request) (requests []scheduler.R
 			}
 			request.Adapters, request.AdaptersFrom, request.Preserved = adapters.set, adapters.from, r.preserved
 			request.Ended = r.ended(op)
+			if len(requests) > first && requests[first].Program != nil {
+				request.Program, request.Shift = requests[first].Program, nil
+			}
 			requests = append(requests, request)
 		}
 	}
@@ -141,7 +142,8 @@ func (s *Service) buildChoice(ctx context.Context, r *Request, index int, prompt
 	params := r.Params.ForChoice(uint32(index % r.Choices)) // the choices of one prompt differ
 	params.Trace = params.Trace || r.Candidates > 0
 	p, err := inPool(ctx, s.pool, r.Deadline, params.Constraint.Size(), func(context.Context) (serving.Policy, error) {
-		return r.Plugins.NewPolicy(params, serving.Ends{MaxTokens: r.MaxTokens, Stops: r.Stops, Time: r.asked, Choice: index % r.Choices, Choices: r.Choices, Parts: r.tellParts})
+		return r.Plugins.NewPolicy(params, serving.Ends{MaxTokens: r.MaxTokens, Stops: r.Stops, Time: r.asked, Choice: index % r.Choices, Choices: r.Choices, Parts: r.tellParts,
+			Chain: chainOf(r.Model, params), Prompt: promptOf(r.Model)})
 	}, discardPolicy)
 	if err != nil {
 		return scheduler.Request{}, chainError(r.schemaError(err), params)
@@ -181,6 +183,9 @@ func (s *Service) buildChoice(ctx context.Context, r *Request, index int, prompt
 		Keep:           r.Detachable,
 		Slot:           r.Slot,
 		Progress:       r.Progress,
+	}
+	if p.Program != nil {
+		p.Program.Tokens = r.Model.Programs.Tokens
 	}
 	r.Extras.Guessing.tell(&request)
 	if request.Program = p.Program; r.Model.ContextShift && p.Program == nil { // a program's branches end where the context is full

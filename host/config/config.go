@@ -25,6 +25,7 @@ type Config struct {
 	Embedding   Embedding   `koanf:"embedding"`
 	Rerank      Rerank      `koanf:"rerank"`
 	Plugins     Plugins     `koanf:"plugins"`
+	Programs    Programs    `koanf:"programs"`
 	Recordings  Recordings  `koanf:"recordings"`
 	Log         Log         `koanf:"log"`
 	Telemetry   Telemetry   `koanf:"telemetry"`

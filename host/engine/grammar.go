@@ -11,6 +11,7 @@ import (
 	"github.com/penstock/penstock/host/grammar/schema"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/scheduler/program"
 )
 
 // Grammar is a grammar that a plugin opened, with its place in it. Its methods do not run concurrently.
@@ -73,6 +74,34 @@ func (g *Grammar) Accept(token int32) bool {
 	}
 	g.here = to
 	return true
+}
+
+// Beginning is where the grammar begins; nil: it was closed.
+func (g *Grammar) Beginning() program.Place {
+	if g.is == nil {
+		return nil
+	}
+	return grammarPlace{g.is, g.tokens, g.is.Start()}
+}
+
+// grammarPlace is a place in a grammar that a program's branch follows.
+type grammarPlace struct {
+	is     *grammar.Grammar
+	tokens *grammar.Vocabulary
+	here   grammar.State
+}
+
+// Mask implements program.Place.
+func (p grammarPlace) Mask(mask []uint32) error { return p.is.Mask(p.here, p.tokens, mask) }
+
+// After implements program.Place. A grammar that has become too ambiguous to follow has no token that fits.
+func (p grammarPlace) After(t int32) (program.Place, bool) {
+	to, fits, err := p.is.Token(p.here, p.tokens, t)
+	if !fits || err != nil {
+		return nil, false
+	}
+	p.here = to
+	return p, true
 }
 
 // Close ends its use.

@@ -62,7 +62,8 @@ func beams(width, steps int, found *[]hypothesis) func(*program.Run) error {
 			}
 		}
 		*found = live
-		return r.Show(live[0].tokens, nil)
+		_, err = r.Show(0, live[0].tokens, nil)
+		return err
 	}
 }
 

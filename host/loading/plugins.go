@@ -31,9 +31,9 @@ type Plugins struct {
 }
 
 // OpenPlugins loads the configured folder and watches it. It needs no model.
-func OpenPlugins(ctx context.Context, c config.Plugins, log *slog.Logger) (*Plugins, error) {
-	limits := plugin.DefaultLimits()
-	limits.Memory = c.Memory
+func OpenPlugins(ctx context.Context, all config.Config, log *slog.Logger) (*Plugins, error) {
+	c, limits := all.Plugins, plugin.DefaultLimits()
+	limits.Memory, limits.ProgramFuel = c.Memory, int64(all.Programs.Fuel)
 	loader := load.New(plugin.Options{
 		Limits: limits, TopK: highest, FirstInvalid: native.FirstInvalid,
 		Log: log.With(slog.String("from", "plugin")), LogLines: c.Log, CacheDir: codeCache(log),
@@ -76,7 +76,7 @@ type modelPlugins struct {
 // work with it.
 func (l *loader) usePlugins(ctx context.Context, e *engine.Engine) (*modelPlugins, error) {
 	if l.Plugins == nil {
-		own, err := OpenPlugins(ctx, l.config.Plugins, l.log)
+		own, err := OpenPlugins(ctx, l.config, l.log)
 		if err != nil {
 			return nil, err
 		}

@@ -40,6 +40,14 @@ type Answer struct {
 	End time.Time
 }
 
+// Beside counts the tokens that programs have had computed besides those of prompts and answers.
+func (r *Record) Beside() (n int) {
+	for _, a := range r.Answers {
+		n += a.Usage.Beside()
+	}
+	return n
+}
+
 // Tokens counts those of all prompts and answers. Prompts count in full, whether they were cached or not.
 func (r *Record) Tokens() (prompt, cached, generated int) {
 	for _, a := range r.Answers {
@@ -184,7 +192,7 @@ func (o *Operation) Ended(r scheduler.RequestRecord) {
 	defer o.mu.Unlock()
 	o.record.Answers = append(o.record.Answers, Answer{r, time.Now()})
 	if o.client.Charge != nil {
-		o.client.Charge(r.Usage.Prompt + r.Usage.Generated)
+		o.client.Charge(r.Usage.Computed())
 	}
 	if o.done && len(o.record.Answers) == o.submitted {
 		go o.report(o.record)

@@ -11,29 +11,34 @@ import (
 
 // Limits bound what a plugin may use. DefaultLimits are those of ABI v1.
 type Limits struct {
-	Module    fuel.Limits   // what a module may consist of
-	Compile   time.Duration // of all processors, for compiling a module
-	Upload    time.Duration // of an upload, until it is answered, by the clock
-	HookFuel  int64         // units for each call of prepare, sample, accept, stop, rewind, close
-	HookTime  time.Duration // of each such call
-	SetupFuel int64         // units for each call of describe, warm, open, template, _initialize
-	SetupTime time.Duration // of all such calls of a request, with the wait for their turns
-	LoadTime  time.Duration // of each such call when a module is loaded
-	Memory    int64         // bytes of all instances together
-	Stack     int64         // bytes of guest call stack
-	Log       int           // bytes a request
-	Emit      int           // bytes a call
-	Fail      int           // bytes of the text of a refusal
-	Output    int           // bytes of all values for the client
-	Outputs   int           // values for the client
-	Held      int           // bytes of text a stop plugin may hold back
-	Grammars  int           // handles an instance
-	Grammar   int           // bytes of a grammar's text
-	Faults    int           // faults a minute that lead to quarantine
+	Module   fuel.Limits   // what a module may consist of
+	Compile  time.Duration // of all processors, for compiling a module
+	Upload   time.Duration // of an upload, until it is answered, by the clock
+	HookFuel int64         // units for each call of prepare, sample, accept, stop, rewind, close
+	HookTime time.Duration // of each such call
+	// ProgramFuel is for all of a program's penstock_run, in units. Between two waits it has what HookFuel says.
+	ProgramFuel int64
+	SetupFuel   int64         // units for each call of describe, warm, open, template, _initialize
+	SetupTime   time.Duration // of all such calls of a request, with the wait for their turns
+	LoadTime    time.Duration // of each such call when a module is loaded
+	Memory      int64         // bytes of all instances together
+	Stack       int64         // bytes of guest call stack
+	Log         int           // bytes a request
+	Emit        int           // bytes a call
+	Fail        int           // bytes of the text of a refusal
+	Output      int           // bytes of all values for the client
+	Outputs     int           // values for the client
+	Held        int           // bytes of text a stop plugin may hold back
+	Grammars    int           // handles an instance
+	Grammar     int           // bytes of a grammar's text
+	Faults      int           // faults a minute that lead to quarantine
 }
 
 // DefaultMemory is what all instances may have together where nothing else is configured.
 const DefaultMemory = 2 << 30
+
+// DefaultProgramFuel is what a program may use where nothing else is configured: some minutes of a processor.
+const DefaultProgramFuel = 100_000_000_000
 
 // DefaultLimits returns the limits of ABI v1.
 func DefaultLimits() Limits {
@@ -44,6 +49,9 @@ func DefaultLimits() Limits {
 		HookFuel:  abi.LimitHookFuel,
 		SetupFuel: abi.LimitSetupFuel,
 		HookTime:  abi.LimitHookMS * time.Millisecond,
+
+		ProgramFuel: DefaultProgramFuel,
+
 		SetupTime: abi.LimitSetupMS * time.Millisecond,
 		LoadTime:  abi.LimitLoadMS * time.Millisecond,
 		Memory:    DefaultMemory,

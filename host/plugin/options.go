@@ -5,6 +5,8 @@ package plugin
 import (
 	"log/slog"
 	"time"
+
+	"github.com/penstock/penstock/scheduler/program"
 )
 
 // Options are what the host offers its plugins. Where they have no model, a plugin can be loaded and
@@ -72,6 +74,8 @@ type Grammar interface {
 	Rest() (tokens int, ended bool, err error)
 	// Accept moves on by a token. It returns false, and changes nothing, if the token may not come next.
 	Accept(token int32) bool
+	// Beginning is where the grammar begins, for a branch of a program; nil: branches cannot follow it.
+	Beginning() program.Place
 	Close() error
 }
 

@@ -3,8 +3,11 @@
 package plugin
 
 import (
+	"context"
 	"sync"
 	"time"
+
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // Request is what a plugin and its quarantine need to know of the request that uses it.
@@ -25,6 +28,11 @@ type Request struct {
 	// Sampling gives the request's effective sampling parameters of now, a JSON object; nil: {}. It is called while a plugin asks for
 	// them, at any time and from any goroutine.
 	Sampling func() []byte
+	// Chain makes a sampler chain for a program: of the request's parameters, changed by those of a JSON object; empty: as they are. What it
+	// returns makes the stages for a seed. Nil: there are no chains.
+	Chain func(parameters []byte) (func(seed uint32) ([]chain.Stage, error), error)
+	// Prompt is the prompt that the model's template makes of messages, JSON, for a program. Nil: there is no template.
+	Prompt func(ctx context.Context, messages []byte) ([]int32, error)
 }
 
 // Setup is a common deadline for setting up all guests of a choice. Its time begins with the first of them. The zero value is

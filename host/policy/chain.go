@@ -3,6 +3,9 @@
 package policy
 
 import (
+	"math"
+	"slices"
+
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/stage"
@@ -19,8 +22,16 @@ func (r *uses) NewPolicy(params sampling.Params, ends serving.Ends) (_ serving.P
 	policy := serving.Policy{Renew: r.renewal(inForce)}
 	index, setup := 0, &plugin.Setup{}
 	policy.Stages, err = r.stages(params, r.list, func(u *use) (chain.Stage, error) {
-		stage, err := stage.New(u.plugin, plugin.Request{Client: u.client, Config: u.Config, Seed: uint64(params.Seed), Index: index,
-			Setup: setup, MaxTokens: ends.MaxTokens, Time: ends.Time, Choice: ends.Choice, Choices: ends.Choices, Parts: partsOf(ends), ContextSize: r.engine.Info().Limits.Positions, Skip: u.Skip, Sampling: inForce.describe})
+		if u.plugin.IsProgram() && ends.Choice > 0 {
+			index++
+			return nil, nil // that of the first choice writes all
+		}
+		request := plugin.Request{Client: u.client, Config: u.Config, Seed: uint64(params.Seed), Index: index,
+			Setup: setup, MaxTokens: ends.MaxTokens, Time: ends.Time, Choice: ends.Choice, Choices: ends.Choices, Parts: partsOf(ends), ContextSize: r.engine.Info().Limits.Positions, Skip: u.Skip, Sampling: inForce.describe}
+		if u.plugin.IsProgram() && ends.Chain != nil {
+			request.Chain, request.Prompt = r.chainsOf(ends.Chain), ends.Prompt
+		}
+		stage, err := stage.New(u.plugin, request)
 		if err != nil {
 			return nil, useError(u, err)
 		}
@@ -46,6 +57,32 @@ func programOf(s *stage.Stage, u *use, policy *serving.Policy) chain.Stage {
 	return p
 }
 
+// chainsOf is plugin.Request.Chain: chains of the engine's samplers, without the plugins that stand in the request's.
+func (r *uses) chainsOf(parameters func([]byte) (sampling.Params, error)) func([]byte) (func(uint32) ([]chain.Stage, error), error) {
+	isPlugin := func(entry string) bool {
+		_, is := sampling.PluginNamed(entry)
+		return is
+	}
+	return func(text []byte) (func(uint32) ([]chain.Stage, error), error) {
+		params, err := parameters(text)
+		if err != nil {
+			return nil, err
+		}
+		params.Chain = slices.DeleteFunc(slices.Clone(params.Chain), isPlugin)
+		build := func(seed uint32) ([]chain.Stage, error) {
+			p := params
+			p.Seed = seed % math.MaxUint32 // which llama.cpp takes as "random"
+			return r.engine.NewChain(p)
+		}
+		if len(text) == 0 {
+			return build, nil
+		}
+		stages, err := build(0) // what is wrong is told at once
+		chain.Close(stages)
+		return build, err
+	}
+}
+
 // renewal builds the stages of a running answer anew, around its plugins. Which versions those are was decided when it began, and so was
 // where they stand if its parameters do not say.
 func (r *uses) renewal(inForce *inForce) func(sampling.Params) ([]chain.Stage, error) {
@@ -61,7 +98,7 @@ func (r *uses) renewal(inForce *inForce) func(sampling.Params) ([]chain.Stage, e
 	}
 }
 
-// stages builds the stages of a chain in their order: native ones, and those of the plugins as newPlugin makes them.
+// stages builds the stages of a chain in their order: native ones, and those of the plugins as newPlugin makes them; nil: it has none.
 func (b *Builder) stages(params sampling.Params, uses []use, newPlugin func(*use) (chain.Stage, error)) (stages []chain.Stage, err error) {
 	params.Chain = arrange(params.Chain, uses)
 	if err := checkViews(params.Chain, uses); err != nil {
@@ -92,7 +129,9 @@ func (b *Builder) stages(params sampling.Params, uses []use, newPlugin func(*use
 		if err != nil {
 			return stages, err
 		}
-		stages = append(stages, stage)
+		if stage != nil {
+			stages = append(stages, stage)
+		}
 	}
 	return stages, nil
 }

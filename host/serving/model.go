@@ -76,6 +76,7 @@ type Info struct {
 	Aliases      []string        // other names that it answers to
 	Tags         []string        // what its operator says of it besides
 	Slots        int             // answers computed at the same time
+	Programs     Programs        // what programs may use
 	Batch        int             // tokens that a forward pass takes
 	VocabType    int             // llama.cpp's number
 	ToolTemplate string          // its chat template for conversations with tools; empty if it has no other

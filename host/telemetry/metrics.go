@@ -19,6 +19,7 @@ type Metrics struct {
 	llama    *llamaMetrics
 
 	prompt, generated, queried, hits prometheus.Counter
+	branches, beside                 prometheus.Counter
 	ended                            *prometheus.CounterVec
 	ttft, itl, total, queued         prometheus.Histogram
 	tick, batch                      *prometheus.HistogramVec
@@ -39,6 +40,8 @@ func NewMetrics(model string) *Metrics {
 	m.prompt = m.counter("prompt_tokens_total", "Tokens of the prompts of requests that ended.")
 	m.generated = m.counter("generation_tokens_total", "Tokens generated for requests that ended.")
 	m.queried = m.counter("prefix_cache_queries_total", "Prompt tokens looked up in the KV cache.")
+	m.branches = m.counter("program_branches_total", "Branches that programs have opened in requests that ended.")
+	m.beside = m.counter("branch_tokens_total", "Tokens that programs have had computed in requests that ended, besides those of prompts and answers.")
 	m.hits = m.counter("prefix_cache_hits_total", "Prompt tokens found in the KV cache.")
 	m.ended = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "penstock_request_success_total",
 		Help: "Requests that ended, by why.", ConstLabels: m.labels}, []string{"finished_reason"})
@@ -48,7 +51,7 @@ func NewMetrics(model string) *Metrics {
 	m.queued = m.histogram("request_queue_time_seconds", "From submission to a slot.", longTimes)
 	m.tick = m.histograms("tick_seconds", "Time of a tick, by phase: forward, sample, other.", tickTimes, "phase")
 	m.batch = m.histograms("batch_tokens", "Tokens in a tick, by kind: prefill, decode.", tokenSizes, "kind")
-	m.registry.MustRegister(m.prompt, m.generated, m.queried, m.hits, m.ended, m.ttft, m.itl, m.total, m.queued, m.tick, m.batch)
+	m.registry.MustRegister(m.prompt, m.generated, m.queried, m.hits, m.branches, m.beside, m.ended, m.ttft, m.itl, m.total, m.queued, m.tick, m.batch)
 	prometheus.WrapRegistererWith(m.labels, m.registry).MustRegister(m.llama)
 	m.embeddings = m.newEmbeddingVectors()
 	for _, r := range []answer.Reason{answer.ReasonStop, answer.ReasonLength, answer.ReasonCancelled, answer.ReasonError} {
@@ -109,6 +112,8 @@ func (m *Metrics) Ended(r scheduler.RequestRecord) {
 	m.generated.Add(float64(r.Usage.Generated))
 	m.queried.Add(float64(r.Usage.Prompt))
 	m.hits.Add(float64(r.Usage.Cached))
+	m.branches.Add(float64(r.Usage.Opened))
+	m.beside.Add(float64(r.Usage.Beside()))
 	m.total.Observe(r.Total.Seconds())
 	m.queued.Observe(r.Timing.Queued.Seconds())
 	m.llama.ended(r)

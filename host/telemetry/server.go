@@ -32,7 +32,7 @@ func NewServer(version string) *Server {
 	s.seconds = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "penstock_http_request_seconds",
 		Help: "Time of a request, by route.", Buckets: longTimes}, []string{"route"})
 	s.tokens = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "penstock_client_tokens_total",
-		Help: "Tokens of prompts and answers, by model, kind (prompt, generation) and the name of the client's key."}, []string{"model_name", "kind", "key"})
+		Help: "Tokens of prompts and answers, by model, kind (prompt, generation, and branch for what programs have computed besides) and the name of the client's key."}, []string{"model_name", "kind", "key"})
 	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "penstock_build_info", Help: "1, with the version as a label.",
 		ConstLabels: prometheus.Labels{"version": version}}, func() float64 { return 1 })
 	s.registry.MustRegister(s.requests, s.seconds, s.tokens, build,
@@ -51,6 +51,9 @@ func (s *Server) Ended(r operation.Record) {
 		prompt, _, generated := r.Tokens()
 		s.tokens.WithLabelValues(r.Model, "prompt", r.Key).Add(float64(prompt))
 		s.tokens.WithLabelValues(r.Model, "generation", r.Key).Add(float64(generated))
+		if n := r.Beside(); n > 0 {
+			s.tokens.WithLabelValues(r.Model, "branch", r.Key).Add(float64(n))
+		}
 	}
 }
 

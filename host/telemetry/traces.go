@@ -21,6 +21,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/penstock/penstock/host/operation"
+	"github.com/penstock/penstock/scheduler"
 )
 
 // Traces sends a span for each request that the model worked on to an OpenTelemetry collector, with a child for its time in the queue,
@@ -97,8 +98,17 @@ func (t *Traces) answer(ctx context.Context, a operation.Answer) {
 		part("prefill", a.Timing.Prefill, attribute.Int("penstock.prompt_tokens", a.Usage.Prompt), attribute.Int("penstock.cached_tokens", a.Usage.Cached))
 	}
 	if a.Usage.Generated > 0 {
-		part("decode", a.Timing.Decode, attribute.Int("penstock.generated_tokens", a.Usage.Generated), attribute.String("penstock.finish_reason", a.Reason.String()))
+		about := []attribute.KeyValue{attribute.Int("penstock.generated_tokens", a.Usage.Generated), attribute.String("penstock.finish_reason", a.Reason.String())}
+		part("decode", a.Timing.Decode, append(about, programOf(a.Usage)...)...)
 	}
+}
+
+// programOf is what a program has cost that wrote an answer; nothing for any other.
+func programOf(u scheduler.Usage) []attribute.KeyValue {
+	if u.Opened == 0 {
+		return nil
+	}
+	return []attribute.KeyValue{attribute.Int("penstock.program_branches", u.Opened), attribute.Int("penstock.branch_tokens", u.Beside())}
 }
 
 // operationName is a well-known value of gen_ai.operation.name, by the end of a route.

@@ -27,6 +27,8 @@ var (
 	EqualZero   = []byte{0x45}
 	Less        = []byte{0x49} // unsigned
 	AtMostF32   = []byte{0x5f}
+	EqualF32    = []byte{0x5b} // no number equals itself
+	SubtractF32 = []byte{0x93}
 	Equal64     = []byte{0x51}
 	Less64      = []byte{0x54} // unsigned
 	Wrap        = []byte{0xa7} // an i64 to its lower half

@@ -44,6 +44,7 @@ func (a *Answer) Take(t chain.Token, logprob *float32) {
 
 // Finish ends the answer where it is, as one that nothing is missing from, if it has not ended.
 func (a *Answer) Finish() {
+	a.takeOutputs()
 	if !a.output.ended() {
 		a.finish(ReasonStop)
 	}

@@ -15,10 +15,62 @@ type Branch struct {
 	number uint64 // counts the branches of the run, from 1
 	tokens []Token
 	scores []float32 // by token, as far as any is to have one: see unscored
+	base   int       // so many of the first tokens are the prompt for chains: the branch was opened with them
 	known  int       // so many of the first tokens are as the tick knows them
 	row    *Row      // after the last token; nil: it is to be waited for
+	paid   bool      // that row counts in the tokens of the run: as the token that was added last, or by itself
 	closed bool
+	told   told
+
+	samplers []*sampler     // the last one was made last
+	made     map[*Chain]int // how many samplers of a chain were made
+	runs     *running       // nil: the branch does not go on by itself
+	finished bool           // a run has ended, for which nobody has waited yet
+	end      State
+
+	follows *following // a grammar; nil: none
+	masked  bool       // the row has only what the grammar allows
 }
+
+// State is what became of a branch.
+type State uint8
+
+// The states of a branch.
+const (
+	Pending State = iota // it has no row
+	Ready                // it has its row
+	Running              // it goes on by itself
+	Ran                  // a run has come to its number of tokens
+	Ended                // a run has come to a token that ends answers, which was not appended
+	Stuck                // a run has come to where no token is possible
+)
+
+// State tells what became of the branch, as of the last wait and of what was done since.
+func (b *Branch) State() State {
+	switch {
+	case b.runs != nil:
+		return Running
+	case b.end != Pending:
+		return b.end
+	case b.row != nil:
+		return Ready
+	}
+	return Pending
+}
+
+// usable is why nothing can be done with the branch; nil: something can.
+func (b *Branch) usable() error {
+	switch {
+	case b.closed:
+		return errClosed
+	case b.runs != nil:
+		return errRuns
+	}
+	return nil
+}
+
+// changed notes that the tokens are others: what was known of the last one is not of theirs.
+func (b *Branch) changed() { b.row, b.masked, b.end, b.finished = nil, false, Pending, false }
 
 // What a score is that is no log-probability: not asked for, or yet to be computed.
 var (
@@ -40,8 +92,11 @@ func (r *Run) Open(tokens []Token) (*Branch, error) {
 	}
 	if err := b.Append(tokens, false); err != nil {
 		b.Close()
+		r.opened--
 		return nil, err
 	}
+	b.base = len(tokens)
+	r.tree.opened(b)
 	return b, nil
 }
 
@@ -61,39 +116,58 @@ func (r *Run) newBranch() (*Branch, error) {
 
 // Fork begins a branch with the tokens of another. Both share what is computed of them, and the row. Errors: ErrOver, ErrNoBranch, ErrMisuse.
 func (b *Branch) Fork() (*Branch, error) {
-	if b.closed {
-		return nil, errClosed
+	if err := b.usable(); err != nil {
+		return nil, err
 	}
 	f, err := b.run.newBranch()
 	if err != nil {
 		return nil, err
 	}
-	f.tokens, f.scores, f.row = slices.Clone(b.tokens), slices.Clone(b.scores), b.row
+	f.tokens, f.scores, f.row, f.base = slices.Clone(b.tokens), slices.Clone(b.scores), b.row, b.base
+	f.follows, f.masked = b.follows.fork(), b.masked
+	b.run.tree.forked(f, b)
 	return f, nil
 }
 
-var errClosed = fmt.Errorf("%w: the branch is closed", ErrMisuse)
+var (
+	errClosed = fmt.Errorf("%w: the branch is closed", ErrMisuse)
+	errRuns   = fmt.Errorf("%w: the branch goes on by itself; wait for it", ErrMisuse)
+)
 
-// Close ends a branch. Another may have its place at once.
+// Close ends a branch, whether or not it runs. Another may have its place at once.
 func (b *Branch) Close() {
-	if !b.closed {
-		b.closed, b.row = true, nil
-		b.run.branches[b.place] = nil
+	if b.closed {
+		return
 	}
+	b.run.tree.closing(b)
+	if b.runs != nil {
+		b.run.reserved -= b.runs.most // the tick knows what was drawn
+	}
+	b.closed, b.row = true, nil
+	b.run.branches[b.place] = nil
+	b.closeSamplers()
+}
+
+func (b *Branch) closeSamplers() {
+	for _, s := range b.samplers {
+		s.close()
+	}
+	b.samplers = nil
 }
 
 // Append adds tokens. Scored: their log-probabilities are to be had from Scores once the branch has been waited for. Errors: ErrOver,
 // ErrContextFull, ErrBudget, ErrMisuse; then nothing is added.
 func (b *Branch) Append(tokens []Token, scored bool) error {
 	r, n := b.run, len(tokens)
+	if err := b.usable(); err != nil {
+		return err
+	}
 	switch {
-	case b.closed:
-		return errClosed
 	case r.isOver():
 		return ErrOver
 	case len(b.tokens)+n > r.options.Longest:
 		return fmt.Errorf("%w: %d tokens after %d, a branch has room for %d", ErrContextFull, n, len(b.tokens), r.options.Longest)
-	case r.used+n > r.options.Tokens:
+	case r.used+r.reserved+n > r.options.Tokens:
 		return fmt.Errorf("%w: %d of %d are in branches, and %d more would be", ErrBudget, r.used, r.options.Tokens, n)
 	}
 	for _, t := range tokens {
@@ -104,11 +178,16 @@ func (b *Branch) Append(tokens []Token, scored bool) error {
 	if n == 0 {
 		return nil
 	}
+	if err := b.fits(tokens); err != nil {
+		return err
+	}
 	if scored {
 		b.score(tokens)
 	}
+	r.tree.appended(b, tokens)
 	r.used += n
-	b.tokens, b.row = append(b.tokens, tokens...), nil
+	b.tokens, b.paid = append(b.tokens, tokens...), true
+	b.changed()
 	return nil
 }
 
@@ -132,14 +211,42 @@ func (b *Branch) score(tokens []Token) {
 
 // Cut keeps the first n tokens, at least one. Errors: ErrMisuse.
 func (b *Branch) Cut(n int) error {
+	if err := b.usable(); err != nil {
+		return err
+	}
 	switch {
-	case b.closed:
-		return errClosed
 	case n < 1 || n > len(b.tokens):
 		return fmt.Errorf("%w: a branch of %d tokens is cut to %d", ErrMisuse, len(b.tokens), n)
 	case n < len(b.tokens):
-		b.tokens, b.scores, b.known, b.row = b.tokens[:n], b.scores[:min(n, len(b.scores))], min(b.known, n), nil
+		b.run.tree.cutting(b, n)
+		b.tokens, b.scores, b.known, b.base = b.tokens[:n], b.scores[:min(n, len(b.scores))], min(b.known, n), min(b.base, n)
+		b.follows.cut(n)
+		b.paid = false
+		b.changed()
+		for _, s := range b.samplers {
+			s.cut(n)
+		}
 	}
+	return nil
+}
+
+// unpaid is 1 where the branch lacks its row, and that counts: without a new token, as of a fork or after a cut, there would be no end to what
+// a program has computed.
+func (b *Branch) unpaid() int {
+	if b.row != nil || b.paid {
+		return 0
+	}
+	return 1
+}
+
+// pay counts the row that the branch is waited for.
+func (b *Branch) pay() error {
+	r, n := b.run, b.unpaid()
+	if n > 0 && r.used+r.reserved+n > r.options.Tokens {
+		return fmt.Errorf("%w: %d of %d are in branches, and one more row would be computed", ErrBudget, r.used, r.options.Tokens)
+	}
+	r.used += n
+	b.paid = b.paid || n > 0
 	return nil
 }
 
@@ -149,11 +256,14 @@ func (b *Branch) Tokens() []Token { return b.tokens }
 // Ready reports whether the row after the last token is there.
 func (b *Branch) Ready() bool { return b.row != nil }
 
+// Knows reports whether the row is there and Best has been asked for as many candidates: then it takes no time.
+func (b *Branch) Knows(k int) bool { return b.row != nil && b.row.knows(k) }
+
 // Scores are the log-probabilities of the tokens from position from on, each given those before it; NaN for a token that was not appended as
 // scored. Errors: ErrMisuse while some are yet to be computed.
 func (b *Branch) Scores(from int) ([]float32, error) {
-	if b.closed {
-		return nil, errClosed
+	if err := b.usable(); err != nil {
+		return nil, err
 	}
 	if from < 0 || from > len(b.tokens) {
 		return nil, fmt.Errorf("%w: scores from position %d of a branch of %d tokens", ErrMisuse, from, len(b.tokens))
@@ -173,9 +283,10 @@ func (b *Branch) Scores(from int) ([]float32, error) {
 
 // Best is what the row says of the k most likely tokens: fewer where fewer are possible. Errors: ErrOver, ErrMisuse without a row.
 func (b *Branch) Best(k int) (Summary, error) {
+	if err := b.readable(); err != nil {
+		return Summary{}, err
+	}
 	switch {
-	case b.row == nil:
-		return Summary{}, errNoRow
 	case k < 0 || k > b.run.options.Vocabulary:
 		return Summary{}, fmt.Errorf("%w: the %d most likely of %d tokens", ErrMisuse, k, b.run.options.Vocabulary)
 	}
@@ -185,55 +296,11 @@ func (b *Branch) Best(k int) (Summary, error) {
 // Logits copies the row, a number for each token of the vocabulary, as far as there is room, and returns how many. Errors: ErrOver, ErrMisuse
 // without a row.
 func (b *Branch) Logits(to []float32) (n int, err error) {
-	if b.row == nil {
-		return 0, errNoRow
+	if err := b.readable(); err != nil {
+		return 0, err
 	}
 	err = b.row.read(func(logits []float32) { n = copy(to, logits) })
 	return n, err
 }
 
 var errNoRow = fmt.Errorf("%w: the branch has no row; wait for it", ErrMisuse)
-
-// What follows is the tick's.
-
-// Is reports whether the branch has that number; nil has none.
-func (b *Branch) Is(number uint64) bool { return b != nil && b.number == number }
-
-// Place is which of the program's places the branch has, from 0.
-func (b *Branch) Place() int { return b.place }
-
-// State is a branch as the tick keeps it between two waits.
-type State struct {
-	Number uint64 // of the branch; 0: there is none
-	Tokens []Token
-	Row    *Row // after the last token; nil: there is none yet
-	Scores []float32
-}
-
-// Update makes a state that of the branch, and tells how many of its tokens are as they were.
-func (b *Branch) Update(s *State) (same int) {
-	if s.Number != b.number {
-		*s = State{Number: b.number}
-		b.known = 0
-	}
-	same = b.known
-	if same < len(b.tokens) || same < len(s.Tokens) {
-		s.Row = nil
-	}
-	s.Tokens = append(s.Tokens[:same], b.tokens[same:]...)
-	if len(b.scores) > 0 {
-		s.Scores = append(s.Scores[:min(same, len(s.Scores), len(b.scores))], b.scores[min(same, len(s.Scores), len(b.scores)):]...)
-	} else {
-		s.Scores = s.Scores[:0]
-	}
-	if b.row != nil {
-		s.Row = b.row
-	}
-	b.known = len(b.tokens)
-	return same
-}
-
-// Deliver gives the branch what was computed for it.
-func (b *Branch) Deliver(s *State) {
-	b.row, b.scores = s.Row, append(b.scores[:0], s.Scores...)
-}

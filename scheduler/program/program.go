@@ -32,5 +32,7 @@ var (
 	ErrNoBranch    = errors.New("no branch is free")
 	ErrContextFull = errors.New("the context is full")
 	ErrBudget      = errors.New("the program's tokens are used up")
+	ErrNoToken     = errors.New("no token is possible")
+	ErrRefused     = errors.New("it cannot be used")
 	ErrMisuse      = errors.New("a call that no correct program makes")
 )

@@ -2,7 +2,11 @@
 
 package program
 
-import "sync"
+import (
+	"math"
+	"slices"
+	"sync"
+)
 
 // Row is the logits after a branch, one for each token of the vocabulary. They lie in the backend's memory, which the next forward pass
 // overwrites, until somebody still needs them then: Recall copies them. Branches that were forked have a row in common.
@@ -11,6 +15,8 @@ type Row struct {
 	logits []float32 // nil: they were taken back
 	lent   bool      // they are the backend's
 	said   *Summary  // the largest that was asked for; nil: none was
+	sum    *float32  // the log-sum-exp by which tokens are scored; nil: the row's own
+	narrow bool      // tokens were made impossible: perhaps all
 }
 
 // Lend makes a row of logits in the backend's memory.
@@ -61,11 +67,28 @@ func (r *Row) summary(k int, by Summarizer) (s Summary, err error) {
 	return s, nil
 }
 
+// knows reports whether a summary of k tokens is there.
+func (r *Row) knows(k int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.said != nil && k <= r.said.asked
+}
+
+// empty reports whether no token is possible.
+func (r *Row) empty() bool {
+	return r.narrow && !slices.ContainsFunc(r.logits, func(l float32) bool { return l > impossible })
+}
+
+var impossible = float32(math.Inf(-1))
+
 // logprob is how likely a token is, as the natural logarithm; +Inf, as of what is yet to be computed, if the row was taken away.
 func (r *Row) logprob(t Token, by Summarizer) float32 {
 	s, err := r.summary(0, by)
 	if err != nil {
 		return awaited
+	}
+	if r.sum != nil {
+		s.LogSum = *r.sum
 	}
 	score := awaited
 	_ = r.read(func(logits []float32) { score = logits[t] - s.LogSum }) // the request has ended, and nobody reads the score

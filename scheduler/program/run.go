@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/panics"
 	"github.com/penstock/penstock/scheduler/worker"
 )
@@ -26,16 +27,22 @@ type Run struct {
 	// The program's while it is at work, else the tick's.
 	branches []*Branch // by place; nil: free
 	opened   uint64    // branches so far
+	tree     *tree     // nil: the run is not traced
 	used     int       // tokens put into branches so far
+	reserved int       // tokens for branches that go on by themselves
 	waiting  []*Branch
 	anyOf    bool // one of them is enough
 	shown    []Shown
+	ended    []bool           // by choice
+	told     map[int][]Token  // what was shown of each choice so far
+	adopted  map[int]*Adopted // what each goes on from
 	returned bool
 	err      error // with returned
 
 	// The tick's.
 	started, atWork bool
-	turn            bool // what it has done is not taken over yet
+	spent           struct{ tokens, branches int } // as of the last Collect
+	turn            bool                           // what it has done is not taken over yet
 	restUntil       time.Time
 	quota           worker.Quota
 	patience        worker.Patience
@@ -45,33 +52,52 @@ type Run struct {
 type Options struct {
 	Prompt     []Token
 	Vocabulary int
-	Longest    int // tokens that a branch has room for
-	Tokens     int // that the program may put into branches
+	Longest    int  // tokens that a branch has room for
+	Tokens     int  // that the program may put into branches
+	Traced     bool // TakeGrown tells of the branches
 	Summarizer Summarizer
-	Wake       func() // wakes the tick
+	Masker     chain.Masker
+	Ends       func(Token) bool // whether a token ends answers
+	Wake       func()           // wakes the tick
 }
 
 // Shown is a token that the client is to see.
 type Shown struct {
+	Choice  int
 	Token   Token
 	Logprob *float32 // nil: the program does not tell
 }
 
 // New makes a run of a program, which Start begins.
 func New(p *Program, o Options) *Run {
-	return &Run{program: p, options: o, done: make(chan struct{}, 1), resume: make(chan struct{}, 1), over: make(chan struct{}),
-		branches: make([]*Branch, p.Branches), quota: worker.NewQuota(time.Now())}
+	r := &Run{program: p, options: o, done: make(chan struct{}, 1), resume: make(chan struct{}, 1), over: make(chan struct{}),
+		branches: make([]*Branch, p.Branches), ended: make([]bool, 1), quota: worker.NewQuota(time.Now())}
+	if o.Traced {
+		r.tree = &tree{prompt: o.Prompt}
+	}
+	return r
 }
 
 // Branches is how many the program may have at once.
 func (r *Run) Branches() int { return len(r.branches) }
+
+// Free is how many branches may be opened.
+func (r *Run) Free() (n int) {
+	for _, b := range r.branches {
+		if b == nil {
+			n++
+		}
+	}
+	return n
+}
 
 // Prompt is the request's. Nobody changes it.
 func (r *Run) Prompt() []Token { return r.options.Prompt }
 
 // Wait has the model compute some branches up to their last tokens, and waits: until all have their rows or, if one is enough, until any has.
 // It returns those that have. What the program has done since its last wait counts from now on, and what it has shown is sent. k is of how many
-// of the most likely tokens Best will be asked, which is computed beforehand. Errors: ErrOver, ErrMisuse.
+// of the most likely tokens Best will be asked, which is computed beforehand. A row of a branch to which no token was added since it was forked
+// or cut counts as a token. Errors: ErrOver, ErrBudget, ErrMisuse.
 func (r *Run) Wait(k int, anyOf bool, branches ...*Branch) (ready []*Branch, err error) {
 	for _, b := range branches {
 		if b.run != r || b.closed {
@@ -84,12 +110,22 @@ func (r *Run) Wait(k int, anyOf bool, branches ...*Branch) (ready []*Branch, err
 	if r.isOver() {
 		return nil, ErrOver
 	}
+	for _, b := range branches {
+		if b.runs != nil || b.finished {
+			continue
+		}
+		if err := b.pay(); err != nil {
+			return nil, err
+		}
+		b.end = Pending // its row is wanted now
+	}
 	r.waiting, r.anyOf = branches, anyOf
+	r.tree.collect(r.branches, r.shown)
 	if !r.pause() {
 		return nil, ErrOver
 	}
 	for _, b := range branches {
-		if b.row != nil {
+		if b.row != nil || b.runs == nil && b.end != Pending {
 			ready = append(ready, b)
 		}
 	}
@@ -120,6 +156,9 @@ func (r *Run) summarize(branches []*Branch, k int) {
 	var next atomic.Int64
 	work := func() {
 		for i := next.Add(1) - 1; int(i) < len(branches); i = next.Add(1) - 1 {
+			if branches[i].row == nil {
+				continue
+			}
 			_, _ = branches[i].Best(k) // who asks for it is told of an end
 		}
 	}
@@ -136,24 +175,47 @@ func (r *Run) summarize(branches []*Branch, k int) {
 // parallelLogits is how many logits there must be before more goroutines pay for themselves.
 const parallelLogits = 1 << 15
 
-// Show adds tokens to what the client sees, with the log-probabilities that the program gives them, as many or none. They are sent with the
-// next wait, and with the end of the program. A stop string, an end-of-generation token and a limit end the answer as ever. Errors: ErrOver,
-// ErrMisuse.
-func (r *Run) Show(tokens []Token, logprobs []float32) error {
-	if r.isOver() {
-		return ErrOver
+// Choices is how many answers the program writes.
+func (r *Run) Choices() int { return len(r.ended) }
+
+// Show adds tokens to what the client sees of a choice, with the log-probabilities that the program gives them, as many or none. They are sent
+// with the next wait, and with the end of the program. A stop string, an end-of-generation token and a limit end the answer as ever; when all
+// choices have ended, so does the program. It reports whether the choice had ended already by the last wait: then they are dropped. Errors:
+// ErrOver, ErrMisuse.
+func (r *Run) Show(choice int, tokens []Token, logprobs []float32) (ended bool, err error) {
+	switch {
+	case r.isOver():
+		return false, ErrOver
+	case choice < 0 || choice >= len(r.ended):
+		return false, fmt.Errorf("%w: choice %d is shown, of %d, which count from 0", ErrMisuse, choice, len(r.ended))
+	case r.adopted[choice] != nil:
+		return false, fmt.Errorf("%w: choice %d goes on from a branch already", ErrMisuse, choice)
+	case r.ended[choice]:
+		return true, nil
 	}
+	if err = r.show(choice, tokens, logprobs); err == nil {
+		if r.told == nil {
+			r.told = map[int][]Token{}
+		}
+		if told := r.told[choice]; len(told) <= r.options.Longest { // more does not fit into any branch
+			r.told[choice] = append(told, tokens...)
+		}
+	}
+	return false, err
+}
+
+func (r *Run) show(choice int, tokens []Token, logprobs []float32) error {
 	if len(logprobs) > 0 && len(logprobs) != len(tokens) {
 		return fmt.Errorf("%w: %d tokens are shown with %d log-probabilities", ErrMisuse, len(tokens), len(logprobs))
 	}
-	if most := r.options.Longest; len(r.shown)+len(tokens) > most {
+	if most := r.options.Longest * len(r.ended); len(r.shown)+len(tokens) > most {
 		return fmt.Errorf("%w: %d tokens are shown at once, the context has %d", ErrMisuse, len(r.shown)+len(tokens), most)
 	}
 	for i, t := range tokens {
 		if t < 0 || int(t) >= r.options.Vocabulary {
 			return fmt.Errorf("%w: token %d is not in the vocabulary of %d", ErrMisuse, t, r.options.Vocabulary)
 		}
-		s := Shown{Token: t}
+		s := Shown{Choice: choice, Token: t}
 		if len(logprobs) > 0 {
 			s.Logprob = &logprobs[i]
 		}
@@ -175,6 +237,12 @@ func (r *Run) isOver() bool {
 func (r *Run) Main() {
 	r.work()
 	err := panics.Try(func() error { return r.program.Main(r) })
+	for _, b := range r.branches {
+		if b != nil {
+			b.closeSamplers() // the cells stay: a later request may go on from them
+		}
+	}
+	r.tree.collect(r.branches, r.shown)
 	r.rest()
 	if r.isOver() {
 		return // nobody asks

@@ -21,6 +21,7 @@ func (r *Run) Done() <-chan struct{} { return r.done }
 // Collect notes that the program waits, and charges it for its work. TakeTurn follows.
 func (r *Run) Collect() {
 	r.atWork, r.turn = false, true
+	r.spent.tokens, r.spent.branches = r.used, int(r.opened)
 	r.restUntil = r.quota.Spend(time.Duration(r.worked.Swap(0)), time.Now())
 }
 
@@ -60,8 +61,26 @@ func (r *Run) TakeShown() []Shown {
 // Returned reports whether the program has returned, and with which error.
 func (r *Run) Returned() (returned bool, err error) { return r.returned, r.err }
 
-// Used is how many tokens the program has put into branches so far.
-func (r *Run) Used() int { return r.used }
+// HasReturned reports whether the program, which waits, has returned.
+func (r *Run) HasReturned() bool { return r.returned }
+
+// Used is how many tokens the program has put into branches, and how many branches it has opened, as of when it last waited.
+func (r *Run) Used() (tokens, branches int) { return r.spent.tokens, r.spent.branches }
+
+// AddChoice has the program write another answer. It is called before Start.
+func (r *Run) AddChoice() { r.ended = append(r.ended, false) }
+
+// EndChoice notes that a choice has ended.
+func (r *Run) EndChoice(choice int) { r.ended[choice] = true }
+
+// Charge charges the program, which waits, for tokens that a branch has drawn by itself before it was closed.
+func (r *Run) Charge(n int) {
+	r.used += n
+	r.spent.tokens += n
+}
+
+// Spend counts tokens that branches have drawn by themselves, of which the program will not be told: its request ends.
+func (r *Run) Spend(n int) { r.spent.tokens += n }
 
 // Answer lets the program go on.
 func (r *Run) Answer() {

@@ -57,6 +57,10 @@ func (w *Worker) carryOut(o order) {
 	case orderTask:
 		w.doTask()
 	case orderClose:
+		if w.options.Close != nil {
+			w.options.Close()
+			return
+		}
 		w.answer.Close()
 	}
 }

@@ -58,6 +58,7 @@ type Options struct {
 	Wake     func()          // wakes the tick, which may have stopped waiting
 	Failed   func(error)     // tells the tick that the stages could not begin: no token will come
 	Loans    *sync.WaitGroup // counts the rows that are lent
+	Close    func()          // what Close does; nil: it closes the answer
 }
 
 // New makes a worker whose first work is to begin the answer. Its caller starts Run on a goroutine.

@@ -48,6 +48,7 @@ type partialAnswer struct {
 	Progress  *progress         `json:"prompt_progress,omitempty"`
 	Probs     []tokenProb       `json:"completion_probabilities,omitempty"`
 	Trace     []wire.TokenTrace `json:"trace,omitempty"`
+	wire.Branches
 }
 
 // progress is how far a prompt is computed.
@@ -72,6 +73,8 @@ func (s *completionShape) Event(c *completion.Choice, d completion.Delta) []any 
 		return s.progress(c, st, d.Event.Computed)
 	case scheduler.KindToken:
 		return s.token(c, st, d.Event.Token, d.Content, answer.Details{Logprobs: d.Event.Logprobs, Trace: d.Event.Trace})
+	case scheduler.KindBranches:
+		return s.branches(c, st, d)
 	case scheduler.KindEnd:
 		return s.end(c, st, d.Content)
 	}
@@ -84,6 +87,15 @@ func (s *completionShape) progress(c *completion.Choice, st *state, computed int
 	}
 	return []any{&partialAnswer{Index: c.Index, Tokens: []scheduler.Token{0}, Slot: -1, Evaluated: c.Start.PromptTokens,
 		Progress: &progress{Total: c.Start.PromptTokens, Cache: c.Start.CachedTokens, Processed: computed, TimeMS: time.Since(st.begun).Milliseconds()}}}
+}
+
+// branches is the frame of what has become of a program's branches.
+func (s *completionShape) branches(c *completion.Choice, st *state, d completion.Delta) []any {
+	told := wire.DetailsOf(c, d).Branches
+	if told.IsEmpty() {
+		return nil
+	}
+	return []any{&partialAnswer{Index: c.Index, Tokens: []scheduler.Token{}, Slot: -1, Predicted: len(st.tokens), Evaluated: c.Start.PromptTokens, Branches: told}}
 }
 
 // token is the frame of a token; none while its character is incomplete. What text it has then comes with the next frame.
@@ -146,6 +158,9 @@ func (s *completionShape) Whole(choices []*completion.Choice, wholes []*wire.Who
 		}
 		if len(wholes[i].Traces) > 0 {
 			final["trace"] = wholes[i].Traces
+		}
+		if told := wholes[i].Branches; !told.IsEmpty() {
+			final["branches"], final["branches_left_out"] = told.Branches, told.LeftOut
 		}
 		all[i] = pick(final, s.fields)
 	}

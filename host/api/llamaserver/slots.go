@@ -29,6 +29,8 @@ type task struct {
 	Cached    int         `json:"n_prompt_tokens_cache"`
 	Computed  int         `json:"n_past"`
 	AgeMS     int64       `json:"age_ms"`
+	Branch    uint64      `json:"branch,omitempty"`        // of a program: which of its branches
+	Has       int         `json:"branch_tokens,omitempty"` // tokens of the branch
 	Next      []nextToken `json:"next_token"`
 }
 
@@ -72,5 +74,5 @@ func taskOf(info scheduler.SlotInfo) *task {
 		next.Remain = info.Limit - info.Generated
 	}
 	return &task{ID: info.Request, Prompt: info.Prompt, Processed: max(0, min(info.Computed, info.Prompt)-info.Cached), Cached: info.Cached,
-		Computed: info.Computed, AgeMS: info.Age.Milliseconds(), Next: []nextToken{next}}
+		Computed: info.Computed, AgeMS: info.Age.Milliseconds(), Branch: info.Branch, Has: info.Tokens, Next: []nextToken{next}}
 }

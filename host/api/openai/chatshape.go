@@ -30,7 +30,8 @@ type chatDelta struct {
 	Logprobs     *chatProbs `json:"logprobs"`
 	FinishReason *string    `json:"finish_reason"`
 
-	Trace         []wire.TokenTrace   `json:"trace,omitempty"`
+	Trace []wire.TokenTrace `json:"trace,omitempty"`
+	wire.Branches
 	PluginOutputs []wire.PluginOutput `json:"plugin_outputs,omitempty"` // in the last chunk of a choice
 }
 
@@ -56,6 +57,7 @@ type chatChoice struct {
 	Logprobs     *chatProbs        `json:"logprobs"`
 	FinishReason string            `json:"finish_reason"`
 	Trace        []wire.TokenTrace `json:"trace,omitempty"`
+	wire.Branches
 
 	PluginOutputs []wire.PluginOutput `json:"plugin_outputs,omitempty"`
 }
@@ -77,7 +79,7 @@ func (s chatShape) chunk(d chatDelta) *chatChunk {
 // Part implements wire.Shape.
 func (s chatShape) Part(c *completion.Choice, d completion.Delta) []any {
 	more := wire.DetailsOf(c, d)
-	part := chatDelta{Index: c.Index, Delta: chatText{Reasoning: d.Reasoning, ToolCalls: wire.CallDeltas(d.Calls)}, Logprobs: chatProbsOf(more.Probs), Trace: more.Traces}
+	part := chatDelta{Index: c.Index, Delta: chatText{Reasoning: d.Reasoning, ToolCalls: wire.CallDeltas(d.Calls)}, Logprobs: chatProbsOf(more.Probs), Trace: more.Traces, Branches: more.Branches}
 	if d.Content != "" || d.Reasoning == "" && len(d.Calls) == 0 {
 		part.Delta.Content = &d.Content
 	}
@@ -116,7 +118,7 @@ func (s chatShape) Whole(choices []*completion.Choice, wholes []*wire.Whole) any
 	for i, c := range choices {
 		w := wholes[i]
 		a.Choices = append(a.Choices, chatChoice{Index: c.Index, Message: messageOf(w),
-			Logprobs: chatProbsOf(w.Probs), FinishReason: c.FinishReason(), Trace: w.Traces, PluginOutputs: wire.OutputsOf(c)})
+			Logprobs: chatProbsOf(w.Probs), FinishReason: c.FinishReason(), Trace: w.Traces, Branches: w.Branches, PluginOutputs: wire.OutputsOf(c)})
 	}
 	return &a
 }

@@ -33,7 +33,8 @@ type textChoice struct {
 	Logprobs     *textProbs `json:"logprobs"`
 	FinishReason *string    `json:"finish_reason"`
 
-	Trace         []wire.TokenTrace   `json:"trace,omitempty"`
+	Trace []wire.TokenTrace `json:"trace,omitempty"`
+	wire.Branches
 	PluginOutputs []wire.PluginOutput `json:"plugin_outputs,omitempty"` // in the last chunk of a choice
 }
 
@@ -87,7 +88,7 @@ func (s textShape) Part(c *completion.Choice, d completion.Delta) []any {
 		return []any{s.answer(textChoice{Index: c.Index, Logprobs: probs})}
 	}
 	more := wire.DetailsOf(c, d)
-	return []any{s.answer(textChoice{Index: c.Index, Text: d.Content, Logprobs: textProbsOf(engine, more.Probs, st.answer), Trace: more.Traces})}
+	return []any{s.answer(textChoice{Index: c.Index, Text: d.Content, Logprobs: textProbsOf(engine, more.Probs, st.answer), Trace: more.Traces, Branches: more.Branches})}
 }
 
 // Last implements wire.Shape.
@@ -121,7 +122,7 @@ func (s textShape) Whole(choices []*completion.Choice, wholes []*wire.Whole) any
 		for _, k := range best(all, shown) {
 			c, w := choices[i+k], all[k]
 			reason := c.FinishReason()
-			choice := textChoice{Index: len(a.Choices), Text: s.echo(c).text + w.Content.String(), FinishReason: &reason, Trace: w.Traces, PluginOutputs: wire.OutputsOf(c)}
+			choice := textChoice{Index: len(a.Choices), Text: s.echo(c).text + w.Content.String(), FinishReason: &reason, Trace: w.Traces, Branches: w.Branches, PluginOutputs: wire.OutputsOf(c)}
 			if s.body.Logprobs != nil {
 				choice.Logprobs = s.probs(c, w)
 			}

@@ -65,6 +65,7 @@ type inputDetails struct {
 
 type outputDetails struct {
 	Reasoning int `json:"reasoning_tokens"`
+	Branch    int `json:"branch_tokens,omitempty"` // an addition of ours: see wire.Usage
 }
 
 // output is one item of a response: what the model thought, said or called. Content is nil in a call, and a list otherwise.
@@ -136,5 +137,5 @@ func (r *response) finish(c *completion.Choice, items []output) {
 		r.Status, r.Incomplete = cut, &incomplete{"max_output_tokens"}
 	}
 	u := c.End.Usage
-	r.Usage = &usage{Input: u.Prompt, InputDetails: inputDetails{u.Cached}, Output: u.Generated, Total: u.Prompt + u.Generated}
+	r.Usage = &usage{Input: u.Prompt, InputDetails: inputDetails{u.Cached}, Output: u.Generated, Details: outputDetails{Branch: u.Beside()}, Total: u.Prompt + u.Generated}
 }

@@ -76,6 +76,15 @@ type outputFrame struct {
 	wire.PluginOutput
 }
 
+// branchesFrame tells what has become of a program's branches.
+type branchesFrame struct {
+	Type     string        `json:"type"`
+	ID       string        `json:"id"`
+	Seq      uint64        `json:"seq"`
+	Branches []wire.Branch `json:"branches"`
+	LeftOut  int           `json:"left_out,omitempty"`
+}
+
 // partsFrame tells what the parser of an answer finds in it.
 type partsFrame struct {
 	Type      string           `json:"type"`
@@ -130,6 +139,9 @@ func (a *answer) frameOf(e scheduler.Event) any {
 		return promptFrame{Type: "prompt", ID: a.id, Seq: e.Seq, Prompt: wire.PromptProbabilities(engine, e.Prompt)}
 	case scheduler.KindOutput:
 		return outputFrame{Type: "output", ID: a.id, Seq: e.Seq, PluginOutput: wire.OutputOf(*e.Output)}
+	case scheduler.KindBranches:
+		told := wire.BranchesOf(engine, e)
+		return branchesFrame{Type: "branches", ID: a.id, Seq: e.Seq, Branches: append([]wire.Branch{}, told.Branches...), LeftOut: told.LeftOut}
 	case scheduler.KindRewound:
 		return rewoundFrame{Type: "rewound", ID: a.id, Seq: e.Seq, Tokens: e.Rewound.Tokens, Removed: e.Rewound.Text}
 	}

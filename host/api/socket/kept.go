@@ -227,6 +227,11 @@ func bytesOf(e scheduler.Event) int64 {
 	if e.Rewound != nil {
 		n += 64 + len(e.Rewound.Text)
 	}
+	if e.Branches != nil {
+		for _, g := range e.Branches.Grown {
+			n += 128 + 8*len(g.Tokens)
+		}
+	}
 	return int64(n) + bytesOfTrace(e.Trace)
 }
 

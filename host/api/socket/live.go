@@ -37,6 +37,8 @@ type liveSlot struct {
 	WaitsFor string  `json:"waits_for,omitempty"`
 	ID       string  `json:"id,omitempty"` // of an answer of this connection
 	Request  uint64  `json:"request,omitempty"`
+	Branch   uint64  `json:"branch,omitempty"` // of a program
+	Has      int     `json:"branch_tokens,omitempty"`
 	Prompt   int     `json:"prompt_tokens,omitempty"`
 	Done     int     `json:"prompt_done,omitempty"`
 	Cached   int     `json:"cached_tokens,omitempty"`
@@ -146,6 +148,7 @@ func slotOf(s scheduler.SlotInfo, id string) liveSlot {
 		return l
 	}
 	l.WaitsFor, l.ID, l.Request, l.Prompt, l.Done, l.Cached = string(s.Wait), id, s.Request, s.Prompt, min(s.Computed, s.Prompt), s.Cached
+	l.Branch, l.Has = s.Branch, s.Tokens
 	l.Tokens, l.Most, l.AgeMS, l.Priority = s.Generated, s.Limit, ms(s.Age), s.Priority
 	if s.Decoding > 0 && s.Generated > 1 {
 		l.Rate = math.Round(float64(s.Generated-1)/s.Decoding.Seconds()*100) / 100

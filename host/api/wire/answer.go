@@ -64,6 +64,7 @@ func whole(ctx context.Context, c echo.Context, a *completion.Answer, sh Shape) 
 		more := DetailsOf(c, d)
 		w.Prompt = append(w.Prompt, d.Event.Prompt...)
 		w.Probs, w.Traces = append(w.Probs, more.Probs...), append(w.Traces, more.Traces...)
+		w.Branches.add(more.Branches)
 		return nil
 	}
 	nothing := func() error { return nil }
@@ -113,7 +114,7 @@ func Frames(sh Shape, c *completion.Choice, d completion.Delta) (frames []any) {
 	if d.Event.Kind == scheduler.KindStarted {
 		return sh.Start(c)
 	}
-	if _, trace := tracedIn(d.Event); !d.Empty() || d.Event.Logprobs != nil || d.Event.Prompt != nil || trace != nil {
+	if _, trace := tracedIn(d.Event); !d.Empty() || d.Event.Logprobs != nil || d.Event.Prompt != nil || trace != nil || d.Event.Branches != nil && c.Request.Params.Trace {
 		frames = sh.Part(c, d)
 	}
 	if d.Event.Kind == scheduler.KindEnd {

@@ -59,8 +59,9 @@ type Whole struct {
 
 // Details are what a client may want to know of tokens besides their text.
 type Details struct {
-	Probs  []TokenProb
-	Traces []TokenTrace
+	Probs    []TokenProb
+	Traces   []TokenTrace
+	Branches Branches
 }
 
 // DetailsOf describes the token of an event as far as its request has asked for that.
@@ -71,6 +72,9 @@ func DetailsOf(c *completion.Choice, d completion.Delta) (out Details) {
 	}
 	if token, trace := tracedIn(d.Event); trace != nil && c.Request.Params.Trace {
 		out.Traces = []TokenTrace{*TraceOf(engine, token, trace)}
+	}
+	if c.Request.Params.Trace {
+		out.Branches = BranchesOf(engine, d.Event)
 	}
 	return out
 }

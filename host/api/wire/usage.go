@@ -17,19 +17,29 @@ type Usage struct {
 	Details    struct {
 		Cached int `json:"cached_tokens"`
 	} `json:"prompt_tokens_details"`
+	CompletionDetails *completionDetails `json:"completion_tokens_details,omitempty"`
+}
+
+// completionDetails are what an answer that a program writes has cost besides its tokens.
+type completionDetails struct {
+	Branch int `json:"branch_tokens"`
 }
 
 // UsageOf sums the choices of a request; a prompt counts once, however many choices it has.
 func UsageOf(choices []*completion.Choice, n int) Usage {
 	var u Usage
+	beside := 0
 	for i, c := range choices {
+		beside += c.End.Usage.Beside()
 		u.Completion += c.End.Usage.Generated
 		if i%n == 0 {
 			u.Prompt += c.End.Usage.Prompt
 			u.Details.Cached += c.End.Usage.Cached
 		}
 	}
-	u.Total = u.Prompt + u.Completion
+	if u.Total = u.Prompt + u.Completion; beside > 0 {
+		u.CompletionDetails = &completionDetails{beside}
+	}
 	return u
 }
 
@@ -47,6 +57,7 @@ type Timings struct {
 	PredictedPerSecond float64 `json:"predicted_per_second"`
 	DraftN             int     `json:"draft_n,omitempty"` // tokens that were guessed
 	DraftNAccepted     *int    `json:"draft_n_accepted,omitempty"`
+	BranchN            int     `json:"branch_n,omitempty"` // tokens that a program has had computed besides
 }
 
 // TimingsOf describes how long an answer took.
@@ -58,6 +69,7 @@ func TimingsOf(e scheduler.End) Timings {
 		PromptMS:    milliseconds(e.Timing.Prefill),
 		PredictedN:  e.Usage.Generated,
 		PredictedMS: milliseconds(e.Timing.Decode),
+		BranchN:     e.Usage.Beside(),
 	}
 	if t.DraftN = e.Usage.Drafted; t.DraftN > 0 {
 		t.DraftNAccepted = &e.Usage.Accepted

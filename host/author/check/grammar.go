@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/scheduler/program"
 )
 
 // grammars is a made-up engine: every text but the empty one is a grammar, which allows the odd or the even tokens.
@@ -55,6 +56,9 @@ func (g *grammar) Accept(token int32) bool {
 	g.place += 1 + token/2
 	return true
 }
+
+// Beginning implements plugin.Grammar: there are no branches.
+func (*grammar) Beginning() program.Place { return nil }
 
 // Close implements plugin.Grammar.
 func (*grammar) Close() error { return nil }

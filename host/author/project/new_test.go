@@ -64,16 +64,16 @@ func TestCreate_Refuses(t *testing.T) {
 		dir string
 		Options
 	}{
-		`"Frog"`:                   {"x", Options{"Frog", Go, Sampler}},
-		`"9a"`:                     {"x", Options{"9a", Go, Sampler}},
-		`"a--b"`:                   {"x", Options{"a--b", Go, Sampler}},
-		`"a.b"`:                    {"x", Options{"a.b", Go, Sampler}},
-		`""`:                       {"x", Options{"", Go, Sampler}},
-		"at most 64 characters":    {"x", Options{strings.Repeat("a", 65), Go, Sampler}},
-		"means something else":     {"x", Options{"match", Rust, Sampler}},
-		"go, tinygo or rust":       {"x", Options{"frog", "cobol", Sampler}},
-		"sampler, stop or templat": {"x", Options{"frog", Go, "mask"}},
-		"thesis.txt":               {full, Options{"frog", Go, Sampler}},
+		`"Frog"`:                             {"x", Options{"Frog", Go, Sampler}},
+		`"9a"`:                               {"x", Options{"9a", Go, Sampler}},
+		`"a--b"`:                             {"x", Options{"a--b", Go, Sampler}},
+		`"a.b"`:                              {"x", Options{"a.b", Go, Sampler}},
+		`""`:                                 {"x", Options{"", Go, Sampler}},
+		"at most 64 characters":              {"x", Options{strings.Repeat("a", 65), Go, Sampler}},
+		"means something else":               {"x", Options{"match", Rust, Sampler}},
+		"go, tinygo or rust":                 {"x", Options{"frog", "cobol", Sampler}},
+		"sampler, stop, template or program": {"x", Options{"frog", Go, "mask"}},
+		"thesis.txt":                         {full, Options{"frog", Go, Sampler}},
 	} {
 		if o.dir == "x" {
 			o.dir = filepath.Join(t.TempDir(), "x")

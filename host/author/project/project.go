@@ -44,10 +44,11 @@ const (
 	Sampler  Kind = "sampler"  // chooses among the candidates
 	Stop     Kind = "stop"     // decides when the answer ends
 	Template Kind = "template" // writes the prompt
+	Program  Kind = "program"  // writes the answer, from several branches
 )
 
 // Kinds are all kinds, in the order in which help shows them.
-var Kinds = []Kind{Sampler, Stop, Template}
+var Kinds = []Kind{Sampler, Stop, Template, Program}
 
 // target is TinyGo's description of the machine, in the SDK. A Go project whose copy of the SDK has it is built by TinyGo.
 const target = "target.json"

@@ -75,7 +75,7 @@ func TestGo_Load_Mistakes(t *testing.T) {
 		{"", takes, "the plugin's type has the method Sample or SampleRow, but the module does not export penstock_sample. Run `penstock plugin exports`"},
 		{stops, stops + takes, "has the method Sample or SampleRow, but"},
 		{stops + takes, stops + takes, ""},
-		{"", opens, "has none of the methods Render, Prepare, Sample"},
+		{"", opens, "has none of the methods Rewrite, Render, Prepare, Sample"},
 	} {
 		_ = os.Remove(filepath.Join(b.dir, exports.File))
 		if c.exported != "" {
@@ -94,7 +94,7 @@ func TestGo_Load_Mistakes(t *testing.T) {
 			p.Release()
 		}
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(plugin.Told(err), c.want) {
-			t.Errorf("got %v, want %q", err, c.want)
+			t.Errorf("got %v, told as %q, want %q", err, plugin.Told(err), c.want)
 		}
 	}
 	if err := loader.Close(t.Context()); err != nil {

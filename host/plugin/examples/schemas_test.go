@@ -11,6 +11,7 @@ import (
 	"github.com/penstock/penstock/host/grammar/schema"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/scheduler/program"
 )
 
 // schemas is a host's grammar engine for JSON schemas over a vocabulary, as host/engine has it over a model's.
@@ -73,5 +74,7 @@ func (p *place) Accept(token int32) bool {
 	}
 	return fits && err == nil
 }
+
+func (*place) Beginning() program.Place { return nil }
 
 func (p *place) Close() error { return nil }

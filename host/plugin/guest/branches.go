@@ -4,6 +4,7 @@ package guest
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/penstock/penstock/host/plugin"
@@ -17,9 +18,12 @@ type branches struct {
 	open   map[uint32]*program.Branch // by handle
 	next   uint32                     // handle
 	waits  int
-	told   int // of how many candidates the last wait was told
-	handle []uint32
-	list   []*program.Branch
+	chains []*program.Chain // by handle; empty: not even the request's own was wanted
+	reason string           // why the last call was refused
+
+	handle        []uint32
+	list, lacking []*program.Branch
+	replay        Replay // answers in the place of the run; nil: nobody does
 }
 
 // Most handles of one program, and most candidates that are found for one branch.
@@ -28,9 +32,19 @@ const (
 	mostCandidates = abi.LimitCandidates
 )
 
-// RunProgram calls penstock_run, whose branches are those of r. The error is a *plugin.Fault or a *plugin.Refusal.
+// RunProgram calls penstock_run, whose branches are those of r. The rows that it can hold at a time, the model's of each branch and one that
+// it has changed, count as memory of plugins. The error is a *plugin.Fault or a *plugin.Refusal.
 func (i *Instance) RunProgram(r *program.Run) error {
-	i.branches = &branches{run: r, open: map[uint32]*program.Branch{}}
+	rows := 2 * uint64(r.Branches()) * 4 * uint64(i.module.Host.Vocabulary.Size())
+	if !i.module.Host.budget.Take(rows) {
+		return i.Fail(Run, i.module.Host.budget.exceeded())
+	}
+	defer i.module.Host.budget.Give(rows)
+	return i.runProgram(&branches{run: r, open: map[uint32]*program.Branch{}})
+}
+
+func (i *Instance) runProgram(b *branches) error {
+	i.branches = b
 	defer func() { i.branches = nil }()
 	answer, err := i.Call(Run, 0, 0)
 	if err == nil && answer != 0 {
@@ -80,6 +94,10 @@ func (i *Instance) answerFor(err error) uint64 {
 		return i32(abi.BranchContextFull)
 	case errors.Is(err, program.ErrBudget):
 		return i32(abi.BranchBudget)
+	case errors.Is(err, program.ErrNoToken):
+		return i32(abi.BranchNoToken)
+	case errors.Is(err, program.ErrRefused):
+		return i.refuse(abi.BranchRefused, err)
 	case errors.Is(err, program.ErrOver):
 		panic(Violationf(plugin.CauseCancelled, "the request is over"))
 	}
@@ -95,28 +113,43 @@ func (i *Instance) do(err error) {
 }
 
 // wait waits for branches. Meanwhile the guest has no turn and its clock stands still. Each row that it gets is worth the fuel of a call.
-func (i *Instance) wait(k int, anyOf bool, list []*program.Branch) (ready []*program.Branch) {
+// Errors: those of program.Run.Wait.
+func (i *Instance) wait(k int, anyOf bool, list []*program.Branch) (ready []*program.Branch, err error) {
 	p := i.branches
-	lacked := 0
+	p.lacking = p.lacking[:0]
 	for _, b := range list {
-		if !b.Ready() {
-			lacked++
+		if b.State() != program.Ready && !slices.Contains(p.lacking, b) {
+			p.lacking = append(p.lacking, b)
 		}
 	}
 	i.giveTurn()
 	began := time.Now()
-	ready, err := p.run.Wait(k, anyOf, list...)
-	i.do(err)
-	p.waits++
-	p.told = k
-	i.session.random.moveTo(1<<32 + p.waits)
-	if brought := min(lacked, len(ready)); brought > 0 {
-		limits := &i.module.Host.Limits
-		i.fuelLimit += i.meter.Refuel(int64(brought)*limits.HookFuel, int64(1+p.run.Branches())*limits.HookFuel)
-		i.started, i.waited = now(), 0
-		i.yieldedAt, i.deadline = i.started, i.started.Add(limits.HookTime)
-	} else {
-		i.deadline = i.deadline.Add(time.Since(began)) // its fuel bounds how often it can do that
+	if ready, err = p.run.Wait(k, anyOf, list...); err != nil {
+		return nil, err
 	}
-	return ready
+	p.waits++
+	i.session.random.moveTo(1<<32 + p.waits)
+	brought := 0
+	for _, b := range p.lacking {
+		if slices.Contains(ready, b) {
+			brought++
+		}
+	}
+	if brought > 0 {
+		limits := &i.module.Host.Limits
+		most := min(int64(1+p.run.Branches())*limits.HookFuel, limits.ProgramFuel-i.fuelLimit+i.meter.Left())
+		i.fuelLimit += i.meter.Refuel(int64(brought)*limits.HookFuel, most)
+		i.beginStretch()
+	} else { // its fuel bounds how often it can do that
+		waited := time.Since(began)
+		i.waited += waited
+		i.deadline = i.deadline.Add(waited)
+	}
+	return ready, nil
+}
+
+// beginStretch begins the time of what a program does until its next wait.
+func (i *Instance) beginStretch() {
+	i.started, i.waited = now(), 0
+	i.yieldedAt, i.deadline = i.started, i.started.Add(i.module.Host.Limits.HookTime)
 }

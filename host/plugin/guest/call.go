@@ -20,8 +20,11 @@ func (i *Instance) Call(e Export, a, b int32) (int32, error) {
 	}
 	limits := &i.module.Host.Limits
 	units := limits.HookFuel
-	if e.setup() {
+	switch {
+	case e.setup():
 		units = limits.SetupFuel
+	case e == Run:
+		units = min(units, limits.ProgramFuel)
 	}
 	i.running, i.fuelLimit = e, units
 	if v := i.begin(); v != nil {

@@ -13,7 +13,7 @@ const callFuel = 128
 // charge takes fuel for the work of a host function. It ends the call if too little is left.
 func (i *Instance) charge(units uint64) {
 	if !i.meter.Charge(units) {
-		panic(Violationf(plugin.CauseFuel, "in a host function"))
+		panic(i.outOfFuel("in a host function"))
 	}
 }
 
@@ -25,4 +25,12 @@ func (i *Instance) pauseBefore() {
 	if err := i.pause(); err != nil {
 		panic(err)
 	}
+}
+
+// outOfFuel is the violation of a call that has used up its fuel somewhere.
+func (i *Instance) outOfFuel(where string) *Violation {
+	if all := i.module.Host.Limits.ProgramFuel; i.branches != nil && i.fuelLimit >= all {
+		return Violationf(plugin.CauseFuel, "%s: a program has %d units for all of its work (programs.fuel)", where, all)
+	}
+	return Violationf(plugin.CauseFuel, "%s", where)
 }

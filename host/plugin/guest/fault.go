@@ -35,7 +35,7 @@ func (i *Instance) diagnose(err error) *Violation {
 	case errors.Is(exhausted, fuel.ErrStack):
 		return Violationf(plugin.CauseStack, "%s", innermost(err))
 	case errors.Is(exhausted, fuel.ErrFuel):
-		return Violationf(plugin.CauseFuel, "%s", innermost(err))
+		return i.outOfFuel(innermost(err))
 	}
 	if i.region.Refused() { // the guest trapped since it got no memory, which is not its fault
 		return i.module.Host.budget.exceeded()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/scheduler/program"
 )
 
 // This file has the host functions of programs. See docs/abi/v1.md.
@@ -17,13 +18,14 @@ import (
 // What they cost besides the bytes that they read and write.
 const (
 	branchFuel    = 1000
+	waitFuel      = 20_000 // two changes of goroutines, and a tick
 	candidateFuel = 16
 )
 
 // tokensAt reads n tokens of guest memory.
 func (i *Instance) tokensAt(ptr, n uint64) []int32 {
-	bytes := i.read(ptr, 4*uint64(uint32(n)))
-	tokens := make([]int32, uint32(n))
+	bytes := i.readUnits(ptr, n, 4)
+	tokens := make([]int32, len(bytes)/4)
 	for k := range tokens {
 		tokens[k] = int32(binary.LittleEndian.Uint32(bytes[4*k:]))
 	}
@@ -76,6 +78,9 @@ func hostBranchAppend(i *Instance, s []uint64) {
 	if flags := uint32(s[3]); flags&^abi.AppendScored != 0 {
 		panic(Violationf(plugin.CauseCall, "%s with the flags %#x", abi.ImportBranchAppend, flags))
 	}
+	if _, follows := b.Follows(); follows {
+		i.charge(acceptFuel * uint64(len(tokens)))
+	}
 	if err := b.Append(tokens, uint32(s[3])&abi.AppendScored != 0); err != nil {
 		s[0] = i.answerFor(err)
 		return
@@ -84,7 +89,11 @@ func hostBranchAppend(i *Instance, s []uint64) {
 }
 
 func hostBranchTokens(i *Instance, s []uint64) {
-	tokens := i.branch(s[0]).Tokens()
+	b := i.branch(s[0])
+	if b.State() == program.Running {
+		panic(Violationf(plugin.CauseCall, "the branch goes on by itself; wait for it"))
+	}
+	tokens := b.Tokens()
 	from := int(int32(uint32(s[1])))
 	if from < 0 {
 		from = max(0, len(tokens)+from)
@@ -93,20 +102,30 @@ func hostBranchTokens(i *Instance, s []uint64) {
 }
 
 func hostBranchesWait(i *Instance, s []uint64) {
-	i.charge(branchFuel)
+	i.charge(waitFuel)
 	p, n, k, flags := i.program(), uint32(s[1]), uint32(s[2]), uint32(s[3])
 	if n > uint32(p.run.Branches()) || k > mostCandidates || flags&^abi.WaitAny != 0 {
 		panic(Violationf(plugin.CauseCall, "%s for %d branches, %d candidates and the flags %#x", abi.ImportBranchesWait, n, k, flags))
 	}
-	at := i.read(s[0], 4*uint64(n))
+	at := i.readUnits(s[0], s[1], 4)
 	p.list, p.handle = p.list[:0], p.handle[:0]
 	for j := range int(n) {
 		handle := binary.LittleEndian.Uint32(at[4*j:])
 		p.list, p.handle = append(p.list, i.branch(uint64(handle))), append(p.handle, handle)
 	}
 	k = min(k, uint32(i.module.Host.Vocabulary.Size()))
-	ready := i.wait(int(k), flags&abi.WaitAny != 0, p.list)
-	slices.SortStableFunc(p.handle, func(a, b uint32) int { return rank(p, b) - rank(p, a) })
+	i.chargeSummaries(int(k), p.list)
+	ready, err := i.wait(int(k), flags&abi.WaitAny != 0, p.list)
+	if err != nil {
+		s[0] = i.answerFor(err)
+		return
+	}
+	for _, b := range ready {
+		if _, follows := b.Follows(); follows {
+			i.charge(maskFuel * uint64(i.module.Host.Vocabulary.Size()))
+		}
+	}
+	slices.SortStableFunc(p.handle, func(a, b uint32) int { return rank(ready, p.open[b]) - rank(ready, p.open[a]) })
 	at = i.bytesAt(uint64(uint32(s[0])), 4*uint64(n))
 	for j, handle := range p.handle {
 		binary.LittleEndian.PutUint32(at[4*j:], handle)
@@ -114,9 +133,18 @@ func hostBranchesWait(i *Instance, s []uint64) {
 	s[0] = i32(int32(len(ready)))
 }
 
-// rank is 1 for a branch that has its row, and 0 for another.
-func rank(p *branches, handle uint32) int {
-	if p.open[handle].Ready() {
+// chargeSummaries pays for finding k candidates in rows that are there and of which fewer were found.
+func (i *Instance) chargeSummaries(k int, branches []*program.Branch) {
+	for _, b := range branches {
+		if b.Ready() && !b.Knows(k) {
+			i.charge(uint64(i.module.Host.Vocabulary.Size()))
+		}
+	}
+}
+
+// rank is 1 for a branch that is ready, and 0 for another.
+func rank(ready []*program.Branch, b *program.Branch) int {
+	if slices.Contains(ready, b) {
 		return 1
 	}
 	return 0
@@ -128,11 +156,9 @@ func hostBranchCandidates(i *Instance, s []uint64) {
 		panic(Violationf(plugin.CauseCall, "%d candidates; %d are the most", k, mostCandidates))
 	}
 	i.charge(candidateFuel * uint64(k))
-	vocabulary := i.module.Host.Vocabulary.Size()
-	if int(k) > i.branches.told {
-		i.charge(uint64(vocabulary))
-	}
-	said, err := b.Best(min(int(k), vocabulary))
+	most := min(int(k), i.module.Host.Vocabulary.Size())
+	i.chargeSummaries(most, []*program.Branch{b})
+	said, err := b.Best(most)
 	i.do(err)
 	to := i.bytesAt(uint64(uint32(s[2])), 8+8*uint64(k))
 	put := func(at int, x float32) { binary.LittleEndian.PutUint32(to[at:], math.Float32bits(x)) }
@@ -163,11 +189,11 @@ func hostBranchScores(i *Instance, s []uint64) {
 }
 
 func hostShow(i *Instance, s []uint64) {
-	p, n := i.program(), uint32(s[2])
-	tokens := i.tokensAt(s[0], s[2])
+	p, n := i.program(), uint32(s[3])
+	tokens := i.tokensAt(s[1], s[3])
 	var logs []float32
-	if uint32(s[1]) != 0 && n > 0 {
-		bytes := i.read(s[1], 4*uint64(n))
+	if uint32(s[2]) != 0 && n > 0 {
+		bytes := i.readUnits(s[2], s[3], 4)
 		logs = make([]float32, n)
 		for k := range logs {
 			if logs[k] = math.Float32frombits(binary.LittleEndian.Uint32(bytes[4*k:])); !(logs[k] <= 0) {
@@ -175,6 +201,16 @@ func hostShow(i *Instance, s []uint64) {
 			}
 		}
 	}
-	i.do(p.run.Show(tokens, logs))
+	ended, err := p.run.Show(int(int32(uint32(s[0]))), tokens, logs)
+	i.do(err)
+	if s[0] = 0; ended {
+		s[0] = 1
+	}
+}
+
+func hostAdopt(i *Instance, s []uint64) {
+	b := i.branch(s[1])
+	i.chargeBytes(4 * len(b.Tokens()))
+	i.do(i.branches.run.Adopt(int(int32(uint32(s[0]))), b, int(int32(uint32(s[2])))))
 	s[0] = 0
 }

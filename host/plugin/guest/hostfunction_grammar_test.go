@@ -10,6 +10,7 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/hosttest"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/scheduler/program"
 )
 
 // counter is a grammar engine whose only sentence is 1 2 3 …; it refuses the text "bad".
@@ -56,6 +57,8 @@ func (s *sentence) MaskWithin(tokens int, mask []uint32) (bool, error) {
 	}
 	return true, s.Mask(mask)
 }
+
+func (*sentence) Beginning() program.Place { return nil }
 
 func (s *sentence) Close() error { s.engine.open--; return nil }
 

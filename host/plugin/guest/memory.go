@@ -16,8 +16,11 @@ func (i *Instance) bytesAt(ptr, n uint64) []byte {
 }
 
 // read returns the bytes at (ptr, len) of guest memory and charges for them.
-func (i *Instance) read(ptr, n uint64) []byte {
-	b := i.bytesAt(uint64(uint32(ptr)), uint64(uint32(n)))
+func (i *Instance) read(ptr, n uint64) []byte { return i.readUnits(ptr, n, 1) }
+
+// readUnits is read for n units of size bytes each, which together may be more than 32 bits can count.
+func (i *Instance) readUnits(ptr, n uint64, size int) []byte {
+	b := i.bytesAt(uint64(uint32(ptr)), uint64(uint32(n))*uint64(size))
 	i.chargeBytes(len(b))
 	return b
 }

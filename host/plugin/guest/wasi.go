@@ -138,12 +138,12 @@ func wasiRandom(i *Instance, s []uint64) {
 
 // wasiWrite logs what goes to standard output and error: fd, list of (ptr, len), number of them, ptr of the sum.
 func wasiWrite(i *Instance, s []uint64) {
-	file, n := uint32(s[0]), uint64(uint32(s[2]))
+	file := uint32(s[0])
 	if file != wasiStdout && file != wasiStderr {
 		s[0] = wasiBadF
 		return
 	}
-	list := i.read(s[1], min(8*n, 1<<32-1))
+	list := i.readUnits(s[1], s[2], 8)
 	total := uint32(0)
 	for ; len(list) >= 8; list = list[8:] {
 		i.charge(entryFuel)

@@ -4,7 +4,6 @@ package guest
 
 import (
 	"encoding/binary"
-	"math"
 )
 
 // Sizes and offsets of WASI's poll_oneoff: a subscription is userdata, a tag, and for a clock its id, a time in ns, a
@@ -30,12 +29,11 @@ const (
 // wasiPoll passes the time that is waited for at once: the clock is then where it would be. Waiting for a descriptor is
 // answered with "bad descriptor". list, events, number of the list, ptr of the number of events.
 func wasiPoll(i *Instance, s []uint64) {
-	n := uint64(uint32(s[2]))
-	if n == 0 {
+	if uint32(s[2]) == 0 {
 		s[0] = wasiInvalid
 		return
 	}
-	list, events := i.read(s[0], min(subscriptionBytes*n, math.MaxUint32)), i.read(s[1], min(eventBytes*n, math.MaxUint32))
+	list, events := i.readUnits(s[0], s[2], subscriptionBytes), i.readUnits(s[1], s[2], eventBytes)
 	now, until := i.clock, uint64(endOfTime)
 	for rest := list; len(rest) > 0; rest = rest[subscriptionBytes:] {
 		i.charge(subscriptionFuel)

@@ -11,9 +11,6 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 )
 
-// mostBranches is how many branches a manifest may ask for.
-const mostBranches = 64
-
 // IsProgram reports whether the plugin owns its request: it has penstock_run.
 func (p *Plugin) IsProgram() bool { return p.Module.Has(guest.Run) }
 
@@ -49,8 +46,8 @@ func (p *Plugin) checkProgram() error {
 	if m.Branches == 0 {
 		m.Branches = 1
 	}
-	if m.Branches < 1 || m.Branches > mostBranches {
-		return fmt.Errorf("%w: branches is %d; it must be from 1 to %d", plugin.ErrManifest, m.Branches, mostBranches)
+	if m.Branches < 1 || m.Branches > abi.LimitBranches {
+		return fmt.Errorf("%w: branches is %d; it must be from 1 to %d", plugin.ErrManifest, m.Branches, abi.LimitBranches)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/scheduler/program"
 )
 
 // answers are a file's vocabulary and what the host answered, in place of a model. They are for one guest at a time.
@@ -190,6 +191,9 @@ func (g *replayedGrammar) Accept(token Token) bool {
 	})
 	return err == nil && q.OK
 }
+
+// Beginning implements plugin.Grammar: a recorded program asks for what its branches were, not for grammars.
+func (*replayedGrammar) Beginning() program.Place { return nil }
 
 // Close implements plugin.Grammar.
 func (g *replayedGrammar) Close() error {

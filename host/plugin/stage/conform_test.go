@@ -20,6 +20,7 @@ import (
 	"github.com/penstock/penstock/plugins/tck"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/scheduler/program"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -30,6 +31,8 @@ type bench struct {
 
 	mu      sync.Mutex
 	plugins map[string]*load.Plugin
+
+	told func(*plugin.Request) // what else programs are told; nil: nothing
 }
 
 const vocabulary = 256
@@ -86,6 +89,11 @@ func (o odd) MaskWithin(_ int, mask []uint32) (bool, error) { return true, o.Mas
 func (odd) Rest() (int, bool, error) { return 1, false, nil }
 
 func (odd) Accept(token int32) bool { return token%2 == 1 }
+
+// Beginning is a place itself: each is like any other.
+func (o odd) Beginning() program.Place { return o }
+
+func (o odd) After(token int32) (program.Place, bool) { return o, o.Accept(token) }
 
 func (odd) Close() error { return nil }
 
@@ -163,10 +171,16 @@ func (b *bench) request(ctx context.Context, r tck.Request, names []string) (sch
 		if place == 0 && r.Config != "" {
 			use.Config = []byte(r.Config)
 		}
+		if p.IsProgram() {
+			tellProgram(&use)
+		}
 		var err error
 		messages, err = rewrite(ctx, p, use, r.Chat, messages)
 		var stage *stage.Stage
 		var text string
+		if err == nil && p.IsProgram() && request.Program != nil {
+			err = &tck.Failure{Outcome: tck.Declined, Message: "both write the answer"}
+		}
 		if err == nil {
 			stage, text, err = put(ctx, p, use, r.Chat, messages)
 		}
@@ -184,11 +198,39 @@ func (b *bench) request(ctx context.Context, r tck.Request, names []string) (sch
 		if rule := stage.Rule(); rule != nil {
 			request.Rules = append(request.Rules, rule)
 		}
+		if p.IsProgram() {
+			writes(p, stage, use, &request)
+		}
 	}
 	request.Chain = append(request.Chain, draw{})
 	tokens, _ := words{}.Tokenize(prompt, false, false) // it has no errors
 	request.Prompt = []scheduler.Segment{{Tokens: tokens}}
 	return request, nil
+}
+
+// tellProgram gives a program what a host has besides: chains that take the most likely token, and a template.
+func tellProgram(use *plugin.Request) {
+	use.Chain = func(parameters []byte) (func(uint32) ([]chain.Stage, error), error) {
+		var p struct{ Temperature float64 }
+		if err := json.Unmarshal(parameters, &p); len(parameters) > 0 && err != nil || p.Temperature < 0 {
+			return nil, fmt.Errorf("temperature is %v: %w", p.Temperature, err)
+		}
+		return func(uint32) ([]chain.Stage, error) { return []chain.Stage{schedulertest.Greedy{}}, nil }, nil
+	}
+	use.Prompt = func(_ context.Context, messages []byte) ([]int32, error) {
+		var list []json.RawMessage
+		if err := json.Unmarshal(messages, &list); err != nil {
+			return nil, err
+		}
+		return words{}.Tokenize("Hello", false, false)
+	}
+}
+
+// writes makes a plugin that is a program what writes the answer: of its stage, the last one so far.
+func writes(p *load.Plugin, s *stage.Stage, use plugin.Request, request *scheduler.Request) {
+	of := stage.Program{Stage: s}
+	request.Chain[len(request.Chain)-1] = of
+	request.Program, request.CachePrompt = &program.Program{Main: of.Main, Branches: p.Branches(use.Config)}, true
 }
 
 // rewrite has a plugin rewrite the conversation, if it does.
@@ -229,7 +271,8 @@ func put(ctx context.Context, p *load.Plugin, use plugin.Request, chat bool, mes
 func (b *bench) answer(ctx context.Context, request scheduler.Request) (a tck.Answer, _ error) {
 	stream, err := b.scheduler.Submit(request)
 	if err != nil {
-		return a, err
+		chain.Close(request.Chain)
+		return a, failure(err)
 	}
 	var text strings.Builder
 	for e := range schedulertest.Events(ctx, stream) {
@@ -308,7 +351,7 @@ func TestStage_ContainsHostileGuests(t *testing.T) {
 	undisturbed()
 }
 
-// With on_error: skip a fault costs the request its plugin, and nothing else.
+// With on_error: skip a fault costs the request its plugin, and nothing else. The answer goes on after what a program has shown.
 func TestStage_SkipsHostileGuests(t *testing.T) {
 	b := newBench(t)
 	for _, c := range tck.Hostile() {

@@ -24,14 +24,18 @@ func (b *bench) runs(t testing.TB, g *asm.Guest, most int, skip bool) (text, rea
 		t.Fatal(err)
 	}
 	defer p.Release()
-	s, err := stage.New(p, plugin.Request{Seed: 7, MaxTokens: most, ContextSize: 2048, Skip: skip})
+	request := plugin.Request{Seed: 7, MaxTokens: most, ContextSize: 2048, Skip: skip}
+	if b.told != nil {
+		b.told(&request)
+	}
+	s, err := stage.New(p, request)
 	if err != nil {
 		t.Fatal(err)
 	}
 	of := stage.Program{Stage: s}
 	tokens, _ := words{}.Tokenize("neighbour 1", false, false) // it has no errors
 	a, err := b.answer(t.Context(), scheduler.Request{MaxTokens: most, IgnoreEOG: true, Logprobs: -1, CachePrompt: true,
-		Prompt: []scheduler.Segment{{Tokens: tokens}}, Chain: []chain.Stage{of}, Program: &program.Program{Main: of.Main, Branches: p.Branches(nil)}})
+		Prompt: []scheduler.Segment{{Tokens: tokens}}, Chain: []chain.Stage{of, draw{}}, Program: &program.Program{Main: of.Main, Branches: p.Branches(nil)}})
 	return a.Text, a.Reason, err
 }
 
@@ -65,7 +69,7 @@ func join(code ...[]byte) (all []byte) {
 func greedyProgram(steps int) *asm.Guest {
 	return running("2", func(g *asm.Guest) [][]byte {
 		candidates := join(asm.Local(0), asm.I32(1), asm.I32(candidatesAt), g.Call(abi.ImportBranchCandidates), asm.Drop)
-		show := join(asm.I32(bestAt), asm.I32(0), asm.I32(1), g.Call(abi.ImportShow), asm.Drop)
+		show := join(asm.I32(0), asm.I32(bestAt), asm.I32(0), asm.I32(1), g.Call(abi.ImportShow), asm.Drop)
 		grow := join(asm.Local(0), asm.I32(bestAt), asm.I32(1), asm.I32(abi.AppendScored), g.Call(abi.ImportBranchAppend), asm.Drop)
 		fork := join(asm.Local(0), g.Call(abi.ImportBranchFork), asm.SetLocal(2), asm.Local(2), g.Call(abi.ImportBranchClose), asm.Drop)
 		return [][]byte{
@@ -95,7 +99,7 @@ func TestProgram_Main_WritesTheAnswer(t *testing.T) {
 	undisturbed()
 }
 
-// What no correct program does ends its request alone. With on_error skip the client has what was shown before.
+// What no correct program does ends its request alone. With on_error skip the answer goes on after what was shown.
 func TestProgram_Main_Faults(t *testing.T) {
 	b := newBench(t, func(l *plugin.Limits) { l.HookFuel = 200_000 })
 	undisturbed := among(t, b)
@@ -103,7 +107,7 @@ func TestProgram_Main_Faults(t *testing.T) {
 		return join(asm.I32(0), asm.I32(0), g.Call(abi.ImportBranchOpen), asm.SetLocal(0))
 	}
 	shows := func(g *asm.Guest) []byte {
-		return join(asm.Poke(bestAt, 7), asm.I32(bestAt), asm.I32(0), asm.I32(1), g.Call(abi.ImportShow), asm.Drop)
+		return join(asm.Poke(bestAt, 7), asm.I32(0), asm.I32(bestAt), asm.I32(0), asm.I32(1), g.Call(abi.ImportShow), asm.Drop)
 	}
 	wait := func(g *asm.Guest, n, k, flags int) []byte {
 		return join(asm.I32(listAt), asm.I32(n), asm.I32(k), asm.I32(flags), g.Call(abi.ImportBranchesWait), asm.Drop)
@@ -134,7 +138,7 @@ func TestProgram_Main_Faults(t *testing.T) {
 			return join(open(g), asm.Local(0), asm.I32(0), asm.I32(1<<20), asm.I32(100), g.Call(abi.ImportBranchScores), asm.Drop)
 		}, "memory"},
 		"a probability above one": {func(g *asm.Guest) []byte {
-			return join(asm.PokeF(scoresAt, 1), asm.I32(bestAt), asm.I32(scoresAt), asm.I32(1), g.Call(abi.ImportShow), asm.Drop)
+			return join(asm.PokeF(scoresAt, 1), asm.I32(0), asm.I32(bestAt), asm.I32(scoresAt), asm.I32(1), g.Call(abi.ImportShow), asm.Drop)
 		}, "log-probability 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -142,7 +146,7 @@ func TestProgram_Main_Faults(t *testing.T) {
 			if _, _, err := b.runs(t, g, 0, false); err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), abi.ExportRun) {
 				t.Errorf("its error is %v, and should name %s and %q", err, abi.ExportRun, c.says)
 			}
-			if text, reason, err := b.runs(t, g, 0, true); err != nil || text != " 7" || reason != "stop" {
+			if text, reason, err := b.runs(t, g, 5, true); err != nil || !strings.HasPrefix(text, " 7 ") || strings.Count(text, " ") != 5 || reason != "length" {
 				t.Errorf("skipped: %q ended by %s: %v", text, reason, err)
 			}
 		})

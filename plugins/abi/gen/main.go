@@ -30,7 +30,11 @@ var outputs = map[string]func(table.Table) ([]byte, error){
 	"plugins/sdk/go/internal/abi/imports.gen.go": guestImports,
 	"plugins/sdk/go/internal/abi/host.gen.go":    guestHost,
 	"plugins/sdk/go/internal/abi/stub.gen.go":    guestStubs,
-	"plugins/sdk/rust/src/abi.rs":                rustBindings,
+	"plugins/sdk/rust/src/abi.rs":                rustModule,
+	"plugins/sdk/rust/src/abi/constants.rs":      rustConstants,
+	"plugins/sdk/rust/src/abi/imports.rs":        rustImports,
+	"plugins/sdk/rust/src/abi/features.rs":       rustFeatures,
+	"plugins/sdk/rust/src/abi/host.rs":           rustHost,
 	"plugins/sdk/rust/src/abi/native.rs":         rustNative,
 	"docs/abi/v1.md":                             reference,
 }

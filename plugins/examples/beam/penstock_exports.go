@@ -12,6 +12,5 @@ import (
 
 // A method that is not as the SDK wants it is an error here.
 var (
-	_ penstock.Opener = (*beam)(nil)
 	_ penstock.Runner = (*beam)(nil)
 )

@@ -123,3 +123,7 @@ func (g Grammar) Rest() (tokens int, ended bool, err error) {
 
 // Accept moves on by a token. It returns false, and stays where it is, if the grammar does not allow the token.
 func (g Grammar) Accept(t penstock.Token) bool { return abi.GrammarAccept(g.handle, int32(t)) == 0 }
+
+// Branch has a program's branch follow the grammar from its beginning: candidates, logits, draws and runs of the branch have only tokens that
+// it allows, and so have those of its forks.
+func (g Grammar) Branch(b *penstock.Branch) { b.SetGrammar(g.handle) }

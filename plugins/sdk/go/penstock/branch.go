@@ -81,6 +81,12 @@ func (b *Branch) Best(k int) (ids []Token, logs []float32) {
 	return b.said[2 : 2+n], logs
 }
 
+// LogSum is the natural logarithm of the sum of the exponentials of the logits after the branch.
+func (b *Branch) LogSum() float32 {
+	b.candidates(0)
+	return math.Float32frombits(b.said[0])
+}
+
 // Entropy is how unsure the model is of the next token, in nats.
 func (b *Branch) Entropy() float32 {
 	b.candidates(0)

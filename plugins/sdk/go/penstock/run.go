@@ -23,6 +23,8 @@ var (
 	ErrNoBranch    = errors.New("no branch is free: the plugin's manifest says how many there may be")
 	ErrContextFull = errors.New("the context is full")
 	ErrBudget      = errors.New("the program has put as many tokens into branches as it may")
+	ErrNoToken     = errors.New("no token is possible after the branch")
+	ErrRefused     = errors.New("the host refuses it") // Err says why: it wraps this one
 )
 
 // Run is the request of a program. The first error stays: from then on branches are empty, waits bring nothing, and Err gives it.
@@ -57,6 +59,13 @@ func (r *Run) Open(tokens ...Token) *Branch {
 	return r.branch(func() int32 { return abi.BranchOpen(unsafe.Pointer(&tokens[0]), int32(len(tokens))) })
 }
 
+// OpenMessages opens a branch with the prompt that the model's template makes of messages, a JSON list, after which the assistant answers.
+func (r *Run) OpenMessages(messages string) *Branch {
+	return r.branch(func() int32 {
+		return abi.BranchOpenMessages(unsafe.Pointer(unsafe.StringData(messages)), int32(len(messages)))
+	})
+}
+
 func (r *Run) branch(open func() int32) *Branch {
 	b := &Branch{run: r, handle: -1}
 	if r.err == nil {
@@ -74,9 +83,22 @@ func (r *Run) check(answer int32) int32 {
 		r.err = ErrContextFull
 	case abi.BranchBudget:
 		r.err = ErrBudget
+	case abi.BranchNoToken:
+		r.err = ErrNoToken
+	case abi.BranchCannot, abi.BranchRefused:
+		r.err = refusal(read(func(p unsafe.Pointer, limit int32) int32 { return abi.BranchReason(p, limit) }))
 	}
 	return answer
 }
+
+// refusal is an ErrRefused with its reason.
+type refusal string
+
+// Error implements error.
+func (r refusal) Error() string { return string(r) }
+
+// Is makes it an ErrRefused.
+func (r refusal) Is(target error) bool { return target == ErrRefused }
 
 // Wait waits until the model has computed all of some branches; Best will be asked for k candidates of each. What was shown is sent. It
 // reports whether there was no error so far.
@@ -107,21 +129,57 @@ func (r *Run) wait(k int, flags int32, branches []*Branch) int32 {
 	for _, b := range branches {
 		r.list = append(r.list, b.handle)
 	}
-	return abi.BranchesWait(unsafe.Pointer(unsafe.SliceData(r.list)), int32(len(r.list)), int32(k), flags)
+	return max(0, r.check(abi.BranchesWait(unsafe.Pointer(unsafe.SliceData(r.list)), int32(len(r.list)), int32(k), flags)))
 }
+
+// Choices is how many answers the client wants: a request's n. Show is for the first, ShowChoice for any.
+func (r *Run) Choices() int { return max(1, int(abi.Param(abi.ParamChoices))) }
 
 // Show shows tokens to the client. Stop strings, limits and end tokens end the answer, and with it the program.
-func (r *Run) Show(tokens ...Token) {
-	if r.err == nil && len(tokens) > 0 {
-		abi.Show(unsafe.Pointer(&tokens[0]), nil, int32(len(tokens)))
+func (r *Run) Show(tokens ...Token) { r.ShowChoice(0, tokens, nil) }
+
+// ShowScored is Show with the tokens' log-probabilities, which a client gets that asks for them.
+func (r *Run) ShowScored(tokens []Token, logs []float32) { r.ShowChoice(0, tokens, logs) }
+
+// ShowChoice shows tokens of one of the choices, with their log-probabilities or nil. It returns false where the choice has ended already.
+func (r *Run) ShowChoice(choice int, tokens []Token, logs []float32) bool {
+	if r.err != nil || len(tokens) == 0 {
+		return r.err == nil
+	}
+	var scores unsafe.Pointer
+	if len(logs) == len(tokens) {
+		scores = unsafe.Pointer(&logs[0])
+	}
+	return abi.Show(int32(choice), unsafe.Pointer(&tokens[0]), scores, int32(len(tokens))) == 0
+}
+
+// Adopt has a choice go on from a branch, as it is now, once Run has returned: as an answer without a program, with the request's samplers and
+// other plugins. The first from tokens are its prompt, the others are shown. Where something was shown of the choice, the branch begins with
+// the request's prompt, which has from tokens, and what was shown.
+func (r *Run) Adopt(choice int, b *Branch, from int) {
+	if r.err == nil {
+		abi.Adopt(int32(choice), b.handle, int32(from))
 	}
 }
 
-// ShowScored is Show with the tokens' log-probabilities, which a client gets that asks for them.
-func (r *Run) ShowScored(tokens []Token, logs []float32) {
-	if r.err == nil && len(tokens) > 0 && len(logs) == len(tokens) {
-		abi.Show(unsafe.Pointer(&tokens[0]), unsafe.Pointer(&logs[0]), int32(len(tokens)))
+// Chain is a sampler chain. Nil is the request's own.
+type Chain struct{ handle int32 }
+
+// Chain makes a sampler chain of the request's parameters, changed by those of a JSON object such as {"temperature": 1.2, "top_k": 40}. There
+// may be 64.
+func (r *Run) Chain(parameters string) *Chain {
+	c := &Chain{}
+	if r.err == nil {
+		c.handle = r.check(abi.ChainOpen(unsafe.Pointer(unsafe.StringData(parameters)), int32(len(parameters))))
 	}
+	return c
+}
+
+func (c *Chain) number() int32 {
+	if c == nil {
+		return 0
+	}
+	return c.handle
 }
 
 func beginRun(value any) {

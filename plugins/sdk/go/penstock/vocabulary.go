@@ -27,6 +27,16 @@ func Piece(t Token, buffer []byte) []byte {
 	}
 }
 
+// TextOf is the pieces of tokens put together. It may begin and end within a character.
+func TextOf(tokens []Token) string {
+	var text, piece []byte
+	for _, t := range tokens {
+		piece = Piece(t, piece)
+		text = append(text, piece...)
+	}
+	return string(text)
+}
+
 // Vocabulary is the bytes of all tokens. Reading it takes memory and time in proportion to the vocabulary, so it is meant
 // for Warm, which gets it, once for all requests.
 type Vocabulary struct {
@@ -52,6 +62,23 @@ func (v *Vocabulary) Len() int { return max(len(v.offsets)-1, 0) }
 
 // Piece is the bytes of a token, as the function Piece gives them. They must not be changed.
 func (v *Vocabulary) Piece(t Token) []byte { return v.bytes[v.offsets[t]:v.offsets[t+1]] }
+
+// Spell gives tokens that show a text, whatever the tokenizer would make of it: the longest that fits, again and again. It ends where none fits.
+func (v *Vocabulary) Spell(text string) (tokens []Token) {
+	for text != "" {
+		best, length := Token(0), 0
+		for t := range Token(v.Len()) {
+			if piece := v.Piece(t); len(piece) > length && len(piece) <= len(text) && piece[0] == text[0] && string(piece) == text[:len(piece)] {
+				best, length = t, len(piece)
+			}
+		}
+		if length == 0 {
+			break
+		}
+		tokens, text = append(tokens, best), text[length:]
+	}
+	return tokens
+}
 
 // Attributes are bits that tell what kind of token it is.
 type Attributes int32

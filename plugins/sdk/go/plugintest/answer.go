@@ -96,7 +96,7 @@ func (s *Session) Rewind(n int) {
 func (s *Session) Stop(t penstock.Token, text string) penstock.Verdict {
 	s.t.Helper()
 	answer := s.show(t, text)
-	s.shown = append(s.shown, shown{t, text, len(s.History)})
+	s.stopTexts = append(s.stopTexts, shown{t, text, len(s.History)})
 	s.note(call{Call: "stop", Token: &t, Text: newText(text), Answer: &answer})
 	return penstock.Verdict(answer)
 }

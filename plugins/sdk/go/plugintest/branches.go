@@ -15,9 +15,11 @@ import (
 
 // program is the stand-in for the branches of a program. Request.Says is its model.
 type program struct {
-	open map[int32]*branch
-	next int32
-	most int
+	open   map[int32]*branch
+	next   int32
+	most   int
+	chains []parameters
+	reason string // of the last refusal
 }
 
 // branch has a row once it was waited for.
@@ -25,12 +27,24 @@ type branch struct {
 	tokens []penstock.Token
 	scored []bool // by token
 	row    []float32
+	handle int32
+	state  int32
+	run    *running          // that begins with the next wait; nil: none does
+	draws  map[uint64]uint64 // made with its generators, by their positions
 }
 
 // Shown is a token that a program has shown.
 type Shown struct {
 	Token   penstock.Token
 	Logprob float32 // NaN: the program has not told
+	Choice  int     // of which it is, from 0
+}
+
+// Adopted is a choice that goes on from a branch after the program has returned.
+type Adopted struct {
+	Choice int
+	Tokens []penstock.Token // of the branch
+	From   int              // so many are the prompt
 }
 
 // Run runs the plugin, which is a program, and returns what it has shown. Request.Says must be set. An error wraps ErrRefused.
@@ -39,13 +53,16 @@ func (s *Session) Run() ([]Shown, error) {
 	if s.Says == nil {
 		s.t.Fatal("Request.Says is nil: it is the model that the program asks")
 	}
-	s.program = &program{open: map[int32]*branch{}, most: max(1, s.manifest.Branches)}
+	s.program = &program{open: map[int32]*branch{}, most: max(1, s.manifest.Branches), chains: []parameters{{}}}
 	defer func() { s.program = nil }()
 	if s.call(guest.Run) != 0 {
-		return s.shown, s.refused()
+		return s.answer, s.refused()
 	}
-	return s.shown, nil
+	return s.answer, nil
 }
+
+// Adopted are the choices that go on without the program, as it wanted.
+func (s *Session) Adopted() []Adopted { return s.adopted }
 
 // Computed is how many rows the program that runs, or ran last, has waited for.
 func (s *Session) Computed() int { return s.computed }
@@ -71,7 +88,7 @@ func (h host) keep(b *branch) int32 {
 	if len(p.open) == p.most {
 		return abi.BranchNoneFree
 	}
-	p.open[p.next] = b
+	p.open[p.next], b.handle, b.draws = b, p.next, map[uint64]uint64{}
 	p.next++
 	return p.next - 1
 }
@@ -97,7 +114,7 @@ func (h host) BranchOpen(tokens unsafe.Pointer, n int32) int32 {
 
 // BranchFork implements abi.Host.
 func (h host) BranchFork(handle int32) int32 {
-	b := *h.of(handle)
+	b := *h.still(handle)
 	b.tokens, b.scored = slices.Clone(b.tokens), slices.Clone(b.scored)
 	return h.keep(&b)
 }
@@ -111,31 +128,32 @@ func (h host) BranchClose(handle int32) int32 {
 
 // BranchCut implements abi.Host.
 func (h host) BranchCut(handle, length int32) int32 {
-	b := h.of(handle)
+	b := h.still(handle)
 	if length < 1 || int(length) > len(b.tokens) {
 		h.s.t.Fatalf("a branch of %d tokens is cut to %d", len(b.tokens), length)
 	}
 	if int(length) < len(b.tokens) {
-		b.tokens, b.scored, b.row = b.tokens[:length], b.scored[:length], nil
+		b.tokens, b.scored = b.tokens[:length], b.scored[:length]
+		b.row, b.state = nil, abi.StatePending
 	}
 	return 0
 }
 
 // BranchAppend implements abi.Host.
 func (h host) BranchAppend(handle int32, tokens unsafe.Pointer, n, flags int32) int32 {
-	b := h.of(handle)
+	b := h.still(handle)
 	if size := h.s.ContextSize; size > 0 && len(b.tokens)+int(n) >= size {
 		return abi.BranchContextFull
 	}
 	for _, t := range h.tokensAt(tokens, n) {
-		b.tokens, b.scored, b.row = append(b.tokens, t), append(b.scored, flags&abi.AppendScored != 0), nil
+		b.add(t, flags)
 	}
 	return int32(len(b.tokens))
 }
 
 // BranchTokens implements abi.Host.
 func (h host) BranchTokens(handle, from int32, p unsafe.Pointer, limit int32) int32 {
-	tokens := h.of(handle).tokens
+	tokens := h.still(handle).tokens
 	if from < 0 {
 		from = int32(max(0, len(tokens)+int(from)))
 	}
@@ -148,12 +166,20 @@ func (h host) BranchesWait(list unsafe.Pointer, n, k, flags int32) int32 {
 		h.s.t.Fatalf("a wait for %d branches, %d candidates and the flags %#x", n, k, flags)
 	}
 	for _, handle := range unsafe.Slice((*int32)(list), n) {
-		if b := h.of(handle); b.row == nil {
-			b.row = h.says(b.tokens)
+		switch b := h.of(handle); {
+		case b.run != nil:
+			h.goOn(b)
+		case b.row == nil:
+			b.row, b.state = h.says(b.tokens), abi.StateReady
 			h.s.computed++
 		}
 	}
 	return n
+}
+
+func (b *branch) add(t penstock.Token, flags int32) {
+	b.tokens, b.scored = append(b.tokens, t), append(b.scored, flags&abi.AppendScored != 0)
+	b.row, b.state = nil, abi.StatePending
 }
 
 func (h host) says(tokens []penstock.Token) []float32 {
@@ -177,7 +203,7 @@ func sums(row []float32) (logSum, entropy float64) {
 }
 
 func (h host) rowOf(handle int32) []float32 {
-	b := h.of(handle)
+	b := h.still(handle)
 	if b.row == nil {
 		h.s.t.Fatal("the branch has no row; wait for it")
 	}
@@ -215,7 +241,7 @@ func (h host) BranchLogits(handle int32, p unsafe.Pointer, limit int32) int32 {
 
 // BranchScores implements abi.Host.
 func (h host) BranchScores(handle, from int32, p unsafe.Pointer, limit int32) int32 {
-	b := h.of(handle)
+	b := h.still(handle)
 	if from < 0 || int(from) > len(b.tokens) {
 		h.s.t.Fatalf("scores from token %d of %d", from, len(b.tokens))
 	}
@@ -237,16 +263,16 @@ func (h host) BranchScores(handle, from int32, p unsafe.Pointer, limit int32) in
 }
 
 // Show implements abi.Host.
-func (h host) Show(tokens, logs unsafe.Pointer, n int32) int32 {
-	h.running()
+func (h host) Show(choice int32, tokens, logs unsafe.Pointer, n int32) int32 {
+	h.choice(choice)
 	for i, t := range h.tokensAt(tokens, n) {
-		shown := Shown{Token: t, Logprob: float32(math.NaN())}
+		shown := Shown{Token: t, Logprob: float32(math.NaN()), Choice: int(choice)}
 		if logs != nil {
 			if shown.Logprob = unsafe.Slice((*float32)(logs), n)[i]; !(shown.Logprob <= 0) {
 				h.s.t.Fatalf("token %d is shown with the log-probability %v", t, shown.Logprob)
 			}
 		}
-		h.s.shown = append(h.s.shown, shown)
+		h.s.answer = append(h.s.answer, shown)
 	}
 	return 0
 }

@@ -31,4 +31,6 @@ type Request struct {
 
 	// Says is the model for Session.Run: the logits after some tokens, one for each of Pieces.
 	Says func(tokens []penstock.Token) []float32 `json:"-"`
+	// Template makes the prompt of messages, a JSON list, for Run.OpenMessages.
+	Template func(messages string) ([]penstock.Token, error) `json:"-"`
 }

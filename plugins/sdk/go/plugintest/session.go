@@ -33,14 +33,15 @@ type Session struct {
 	rendering bool // messages are there
 	accepting bool
 	replaying bool // a fresh plugin is told again what was said before
-	shown     []shown
+	stopTexts []shown
 	buffers   [abi.BufferText + 1][]byte
 	emitted   string
 	refusal   string // the reason of an error
 	position  int    // where random draws are made
 	draws     uint64 // made there
 	program   *program
-	shown     []Shown
+	answer    []Shown // of the program
+	adopted   []Adopted
 	computed  int
 	recording
 }

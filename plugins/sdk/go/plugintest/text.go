@@ -54,12 +54,12 @@ type shown struct {
 
 // takeTextBack forgets what was shown of tokens that are no more, and reports whether that was something.
 func (s *Session) takeTextBack(n int) bool {
-	left := len(s.shown)
-	for left > 0 && s.shown[left-1].after > n {
+	left := len(s.stopTexts)
+	for left > 0 && s.stopTexts[left-1].after > n {
 		left--
 	}
-	taken := left < len(s.shown)
-	s.shown = s.shown[:left]
+	taken := left < len(s.stopTexts)
+	s.stopTexts = s.stopTexts[:left]
 	return taken
 }
 
@@ -75,8 +75,8 @@ func (s *Session) beginAnew() {
 	}
 	next := 0
 	again := func(tokens int) {
-		for ; guest.Stop != nil && next < len(s.shown) && s.shown[next].after <= tokens; next++ {
-			s.show(s.shown[next].token, s.shown[next].text)
+		for ; guest.Stop != nil && next < len(s.stopTexts) && s.stopTexts[next].after <= tokens; next++ {
+			s.show(s.stopTexts[next].token, s.stopTexts[next].text)
 		}
 	}
 	for _, t := range generated {

@@ -23,6 +23,7 @@ pub struct Methods {
     pub accept: bool,
     pub stop: bool,
     pub rewind: bool,
+    pub run: bool,
     pub close: bool,
 }
 
@@ -39,6 +40,7 @@ impl Methods {
         accept: false,
         stop: false,
         rewind: false,
+        run: false,
         close: false,
     };
 }
@@ -191,6 +193,13 @@ impl<P: Exported> Instance<P> {
         tokens.truncate(most as usize);
         Buffers::set_splice(&mut self.buffers.splice, 0, &tokens);
         tokens.len() as i32
+    }
+
+    pub fn run(&mut self) -> i32 {
+        if !host::feature(abi::FEATURE_BRANCHES) {
+            return answer(Err(String::from("this host runs no programs: it needs a newer one")));
+        }
+        answer(self.plugin().run(&Run::begin()))
     }
 
     pub fn close(&mut self) {

@@ -36,6 +36,10 @@ impl Grammar {
         }
     }
 
+    pub(crate) fn handle(&self) -> i32 {
+        self.handle
+    }
+
     /// Lets only those tokens come next that the grammar allows; what the mask held is gone. False where the grammar has
     /// become too ambiguous to follow: then the mask is left out.
     pub fn fill(&self, next: &mut Next) -> bool {

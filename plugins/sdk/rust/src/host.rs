@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use core::fmt::Display;
 
 /// Calls `fill(ptr, limit)` with room for its result, as often as the result grows.
-fn filled<T: Clone + Default>(guess: usize, mut fill: impl FnMut(*mut u8, i32) -> i32) -> Vec<T> {
+pub(crate) fn filled<T: Clone + Default>(guess: usize, mut fill: impl FnMut(*mut u8, i32) -> i32) -> Vec<T> {
     let mut room: Vec<T> = alloc::vec![T::default(); guess];
     loop {
         let n = fill(room.as_mut_ptr() as *mut u8, room.len() as i32).max(0) as usize;
@@ -35,7 +35,7 @@ pub fn messages() -> String {
 }
 
 /// What the host writes as text is UTF-8.
-fn text(bytes: Vec<u8>) -> String {
+pub(crate) fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_default()
 }
 
@@ -163,6 +163,12 @@ pub fn vocab_size() -> usize {
 /// The bytes of a token; none for control tokens and for what is no token.
 pub fn piece(token: Token) -> Vec<u8> {
     filled(32, |p, n| unsafe { abi::piece(token as i32, p, n) })
+}
+
+/// The pieces of tokens put together. The text may begin and end within a character, which is then U+FFFD.
+pub fn text_of(tokens: &[Token]) -> String {
+    let bytes: Vec<u8> = tokens.iter().flat_map(|t| piece(*t)).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 pub(crate) fn vocab() -> Vec<u8> {

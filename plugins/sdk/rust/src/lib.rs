@@ -38,6 +38,7 @@ extern crate std;
 pub mod abi;
 mod answer;
 mod bias;
+mod branch;
 mod buffers;
 mod candidates;
 mod defaults;
@@ -57,12 +58,14 @@ mod part;
 mod plugin;
 mod request;
 mod row;
+mod run;
 mod table;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod testing;
 mod vocabulary;
 
 pub use answer::{Accepted, Choice, Verdict};
+pub use branch::{Branch, Chain, State};
 pub use candidates::Candidates;
 pub use manifest::{Manifest, Place, View};
 pub use mask::Mask;
@@ -73,6 +76,7 @@ pub use penstock_export::export;
 pub use plugin::Plugin;
 pub use request::Request;
 pub use row::Row;
+pub use run::{BranchError, Run};
 pub use table::{table, Table};
 pub use vocabulary::Vocabulary;
 

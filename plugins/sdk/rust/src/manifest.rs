@@ -34,6 +34,10 @@ pub struct Manifest {
     pub biases: u32,
     /// How many tokens [`crate::Next::force`] and [`crate::Accepted::Splice`] have room for.
     pub splice: u32,
+    /// How many branches [`crate::Plugin::run`] has at once, 1–64; each takes a slot.
+    pub branches: u32,
+    /// The property of the config, a number, by which a request asks for fewer of them; empty: none.
+    pub branches_config: &'static str,
     /// A JSON schema that requests' `config` must fit. Its defaults are filled in before the plugin sees the config.
     pub config_schema: &'static str,
 }
@@ -72,6 +76,8 @@ impl Manifest {
         place: Place::ByView,
         biases: 256,
         splice: 256,
+        branches: 1,
+        branches_config: "",
         config_schema: r#"{"type":"object"}"#,
     };
 
@@ -86,8 +92,13 @@ impl Manifest {
             (View::ByMethod, _, true) => "logits",
             _ => "none",
         };
+        let branches = match (methods.run, self.branches_config) {
+            (false, _) => String::new(),
+            (true, "") => alloc::format!(r#""branches":{},"#, self.branches),
+            (true, config) => alloc::format!(r#""branches":{},"branches_config":{},"#, self.branches, quote(config)),
+        };
         alloc::format!(
-            r#"{{"name":{},"version":{},"summary":{},"view":"{}",{}"candidates":{},"hold":{},"take_back":{},"strict_mask":{},{}"config_schema":{}}}"#,
+            r#"{{"name":{},"version":{},"summary":{},"view":"{}",{}"candidates":{},"hold":{},"take_back":{},"strict_mask":{},{}{}"config_schema":{}}}"#,
             quote(self.name),
             quote(self.version),
             quote(self.summary),
@@ -97,6 +108,7 @@ impl Manifest {
             self.hold,
             self.take_back,
             self.strict_mask,
+            branches,
             match (methods.rewrite, methods.draft) {
                 (false, false) => "",
                 (true, false) => r#""optional":["penstock_messages"],"#,
@@ -124,6 +136,17 @@ mod tests {
         let placed = json::parse(&Manifest { place: Place::First, ..manifest }.json(&Methods::NONE)).unwrap();
         assert_eq!(placed.get("place").and_then(json::Value::text), Some("first"));
         assert!(value.get("config_schema").unwrap().get("type").is_some());
+    }
+
+    #[test]
+    fn manifest_of_a_program_says_how_many_branches_it_has() {
+        let run = Methods { run: true, ..Methods::NONE };
+        let manifest = Manifest { branches: 4, branches_config: "width", ..Manifest::DEFAULT };
+        let value = json::parse(&manifest.json(&run)).unwrap();
+        assert_eq!(value.get("branches").and_then(json::Value::integer), Some(4));
+        assert_eq!(value.get("branches_config").and_then(json::Value::text), Some("width"));
+        assert_eq!(json::parse(&Manifest::DEFAULT.json(&run)).unwrap().get("branches_config"), None);
+        assert_eq!(json::parse(&manifest.json(&Methods::NONE)).unwrap().get("branches"), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-use crate::{Accepted, Candidates, Choice, Manifest, Message, Next, Request, Row, Table, Token, Verdict, Vocabulary};
+use crate::{Accepted, Candidates, Choice, Manifest, Message, Next, Request, Row, Run, Table, Token, Verdict, Vocabulary};
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -80,6 +80,32 @@ pub trait Plugin: Sized + 'static {
     fn warm(vocabulary: &Vocabulary) -> Result<Table, String> {
         let _ = vocabulary;
         Err(String::from("the plugin builds no table"))
+    }
+
+    /// Writes the answer itself, as a program: it opens branches, lists of tokens that the model may go on from, waits for what the model says
+    /// after them, and shows the client tokens. What was shown is the answer when it returns; an error refuses the request. A plugin with this
+    /// has no method that is called for a token or a prompt. [`Manifest::branches`] says how many branches it has at once.
+    ///
+    /// ```
+    /// # use penstock::Run;
+    /// /// Greedy decoding, the least of programs.
+    /// fn greedy(run: &Run) -> Result<(), String> {
+    ///     let mut branch = run.prompt()?;
+    ///     for _ in 0..run.max_tokens() {
+    ///         run.wait(1, [&branch]);
+    ///         let (token, _) = branch.best(1)[0];
+    ///         if run.ends(token) {
+    ///             break;
+    ///         }
+    ///         run.show(&[token]);
+    ///         branch.append(&[token])?;
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
+    fn run(&mut self, run: &Run) -> Result<(), String> {
+        let _ = run;
+        Err(String::from("the plugin is no program"))
     }
 
     /// The request is over.

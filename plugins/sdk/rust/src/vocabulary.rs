@@ -39,6 +39,22 @@ impl Vocabulary {
         u32::from_le_bytes([b[0], b[1], b[2], b[3]]) as usize
     }
 
+    /// Tokens that show a text, whatever the tokenizer would make of it: the longest that fits, again and again. They end where none fits.
+    pub fn spell(&self, mut text: &[u8]) -> Vec<Token> {
+        let mut tokens = Vec::new();
+        while !text.is_empty() {
+            let fits = (0..self.len() as Token).filter(|t| !self.piece(*t).is_empty() && text.starts_with(self.piece(*t)));
+            match fits.reduce(|best, t| if self.piece(t).len() > self.piece(best).len() { t } else { best }) {
+                None => break,
+                Some(token) => {
+                    tokens.push(token);
+                    text = &text[self.piece(token).len()..];
+                }
+            }
+        }
+        tokens
+    }
+
     /// Whether the token ends generation.
     pub fn ends(&self, token: Token) -> bool {
         self.has(token, abi::ATTR_END)

@@ -127,12 +127,25 @@ const (
 const (
 	BranchNoneFree    = -1 // as many are open as the program may have, or 65,536 were
 	BranchContextFull = -2 // a branch has no room for so many tokens
-	BranchBudget      = -3 // the program has put as many tokens into branches as it may: the prompt once, and for each branch another, max_tokens and 256
+	BranchBudget      = -3 // the program has put as many tokens into branches as it may, rows without a new token counted: the prompt once, and for each branch another, max_tokens and 256
+	BranchCannot      = -4 // the model, or this host, cannot do it: see branch_reason
+	BranchRefused     = -5 // the JSON, the messages or the grammar cannot be used: see branch_reason
+	BranchNoToken     = -6 // no token is possible after the branch
 )
 
-// Append bit: Flags of branch_append.
+// Append bit: Flags of branch_append and branch_run.
 const (
 	AppendScored = 1 // keep the tokens' log-probabilities for branch_scores
+)
+
+// Branch states: What branch_state answers. After the end of a run the branch can be waited for again, which computes its row.
+const (
+	StatePending = 0 // it has no row: wait for it
+	StateReady   = 1 // it has its row
+	StateRunning = 2 // it goes on by itself, as branch_run said: wait for it
+	StateRan     = 3 // a run has come to its number of tokens, or there was no room for more; the branch has no row
+	StateEnded   = 4 // a run has come to an end token, or a stop token, which was not appended; the branch has its row, from which it was drawn
+	StateStuck   = 5 // a run has come to where no token is possible; the branch has its row
 )
 
 // Wait bit: Flags of branches_wait.
@@ -156,45 +169,49 @@ const (
 
 // Limits that a plugin can plan with.
 const (
-	LimitHookFuel          = 20000000   // units
-	LimitSetupFuel         = 2000000000 // units
-	LimitHookMS            = 1000       // ms
-	LimitSetupMS           = 2500       // ms
-	LimitLoadMS            = 60000      // ms
-	LimitMemoryPages       = 1024       // pages of 64 KiB
-	LimitTableElements     = 65536      // elements, all tables together
-	LimitStackBytes        = 8388608    // bytes
-	LimitModuleBytes       = 16777216   // bytes
-	LimitBodyBytes         = 1048576    // bytes a function
-	LimitTypes             = 1000       // function types
-	LimitArity             = 128        // parameters of a type, and as many results
-	LimitImports           = 256        // imports
-	LimitFunctions         = 50000      // functions, imported ones included
-	LimitExports           = 1000       // exports
-	LimitSymbolBytes       = 1024       // bytes of the name of an import or export
-	LimitGlobals           = 1000       // globals
-	LimitSegments          = 100000     // data segments, and as many element segments
-	LimitLocals            = 10000      // locals of a function, parameters included
-	LimitAllLocals         = 4000000    // locals of all functions
-	LimitUploadMS          = 120000     // ms from an upload to its answer
-	LimitCompileMS         = 30000      // ms of all processors together
-	LimitLogBytes          = 65536      // bytes a request
-	LimitEmitBytes         = 8388608    // bytes a call of an export
-	LimitFailBytes         = 4096       // bytes
-	LimitTokenizeBytes     = 65536      // bytes of text
-	LimitFeatureBytes      = 64         // bytes of a feature's name
-	LimitOutputBytes       = 65536      // bytes of all values of a plugin in a choice
-	LimitOutputs           = 64         // values of a plugin in a choice
-	LimitHeldBytes         = 4096       // bytes of text held back by stop plugins
-	LimitTextBytes         = 256        // bytes
-	LimitGrammarBytes      = 262144     // bytes of a grammar
-	LimitGrammars          = 4          // handles an instance
-	LimitFaults            = 5          // faults a minute
-	LimitCandidates        = 4096       // candidates
-	LimitDefaultCandidates = 256        // candidates
-	LimitDraft             = 16         // tokens
-	LimitTakeBack          = 1000000    // tokens
-	LimitHold              = 256        // tokens
-	LimitSchemaDepth       = 64         // levels
-	LimitNameBytes         = 64         // bytes
+	LimitHookFuel            = 20000000   // units
+	LimitSetupFuel           = 2000000000 // units
+	LimitHookMS              = 1000       // ms
+	LimitSetupMS             = 2500       // ms
+	LimitLoadMS              = 60000      // ms
+	LimitMemoryPages         = 1024       // pages of 64 KiB
+	LimitTableElements       = 65536      // elements, all tables together
+	LimitStackBytes          = 8388608    // bytes
+	LimitModuleBytes         = 16777216   // bytes
+	LimitBodyBytes           = 1048576    // bytes a function
+	LimitTypes               = 1000       // function types
+	LimitArity               = 128        // parameters of a type, and as many results
+	LimitImports             = 256        // imports
+	LimitFunctions           = 50000      // functions, imported ones included
+	LimitExports             = 1000       // exports
+	LimitSymbolBytes         = 1024       // bytes of the name of an import or export
+	LimitGlobals             = 1000       // globals
+	LimitSegments            = 100000     // data segments, and as many element segments
+	LimitLocals              = 10000      // locals of a function, parameters included
+	LimitAllLocals           = 4000000    // locals of all functions
+	LimitUploadMS            = 120000     // ms from an upload to its answer
+	LimitCompileMS           = 30000      // ms of all processors together
+	LimitLogBytes            = 65536      // bytes a request
+	LimitEmitBytes           = 8388608    // bytes a call of an export
+	LimitFailBytes           = 4096       // bytes
+	LimitTokenizeBytes       = 65536      // bytes of text
+	LimitFeatureBytes        = 64         // bytes of a feature's name
+	LimitOutputBytes         = 65536      // bytes of all values of a plugin in a choice
+	LimitOutputs             = 64         // values of a plugin in a choice
+	LimitHeldBytes           = 4096       // bytes of text held back by stop plugins
+	LimitTextBytes           = 256        // bytes
+	LimitGrammarBytes        = 262144     // bytes of a grammar
+	LimitGrammars            = 4          // handles an instance
+	LimitBranches            = 64         // branches of a program at once
+	LimitChains              = 64         // sampler chains of a program, besides the request's
+	LimitChainBytes          = 65536      // bytes of the parameters of a chain
+	LimitBranchMessagesBytes = 1048576    // bytes of messages
+	LimitFaults              = 5          // faults a minute
+	LimitCandidates          = 4096       // candidates
+	LimitDefaultCandidates   = 256        // candidates
+	LimitDraft               = 16         // tokens
+	LimitTakeBack            = 1000000    // tokens
+	LimitHold                = 256        // tokens
+	LimitSchemaDepth         = 64         // levels
+	LimitNameBytes           = 64         // bytes
 )

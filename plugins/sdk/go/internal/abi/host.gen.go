@@ -47,7 +47,17 @@ type Host interface {
 	BranchCandidates(branch int32, k int32, ptr unsafe.Pointer) int32
 	BranchLogits(branch int32, ptr unsafe.Pointer, limit int32) int32
 	BranchScores(branch int32, from int32, ptr unsafe.Pointer, limit int32) int32
-	Show(tokens unsafe.Pointer, logs unsafe.Pointer, n int32) int32
+	BranchOpenMessages(text unsafe.Pointer, len int32) int32
+	BranchMask(branch int32, words unsafe.Pointer, n int32) int32
+	BranchMix(branch int32, list unsafe.Pointer, n int32) int32
+	BranchGrammar(branch int32, grammar int32) int32
+	ChainOpen(text unsafe.Pointer, len int32) int32
+	BranchSample(branch int32, chain int32) int32
+	BranchRun(branch int32, chain int32, n int32, flags int32) int32
+	BranchState(branch int32) int32
+	BranchReason(ptr unsafe.Pointer, limit int32) int32
+	Show(choice int32, tokens unsafe.Pointer, logs unsafe.Pointer, n int32) int32
+	Adopt(choice int32, branch int32, from int32) int32
 }
 
 // Absent is the host where no test put one in: every answer is 0 and nothing is written.
@@ -166,8 +176,38 @@ func (Absent) BranchLogits(branch int32, ptr unsafe.Pointer, limit int32) int32 
 // BranchScores implements Host.
 func (Absent) BranchScores(branch int32, from int32, ptr unsafe.Pointer, limit int32) int32 { return 0 }
 
+// BranchOpenMessages implements Host.
+func (Absent) BranchOpenMessages(text unsafe.Pointer, len int32) int32 { return 0 }
+
+// BranchMask implements Host.
+func (Absent) BranchMask(branch int32, words unsafe.Pointer, n int32) int32 { return 0 }
+
+// BranchMix implements Host.
+func (Absent) BranchMix(branch int32, list unsafe.Pointer, n int32) int32 { return 0 }
+
+// BranchGrammar implements Host.
+func (Absent) BranchGrammar(branch int32, grammar int32) int32 { return 0 }
+
+// ChainOpen implements Host.
+func (Absent) ChainOpen(text unsafe.Pointer, len int32) int32 { return 0 }
+
+// BranchSample implements Host.
+func (Absent) BranchSample(branch int32, chain int32) int32 { return 0 }
+
+// BranchRun implements Host.
+func (Absent) BranchRun(branch int32, chain int32, n int32, flags int32) int32 { return 0 }
+
+// BranchState implements Host.
+func (Absent) BranchState(branch int32) int32 { return 0 }
+
+// BranchReason implements Host.
+func (Absent) BranchReason(ptr unsafe.Pointer, limit int32) int32 { return 0 }
+
 // Show implements Host.
-func (Absent) Show(tokens unsafe.Pointer, logs unsafe.Pointer, n int32) int32 { return 0 }
+func (Absent) Show(choice int32, tokens unsafe.Pointer, logs unsafe.Pointer, n int32) int32 { return 0 }
+
+// Adopt implements Host.
+func (Absent) Adopt(choice int32, branch int32, from int32) int32 { return 0 }
 
 // Features are the names that the import feature knows.
 var Features = []string{
@@ -208,7 +248,17 @@ var Features = []string{
 	"branch_candidates",
 	"branch_logits",
 	"branch_scores",
+	"branch_open_messages",
+	"branch_mask",
+	"branch_mix",
+	"branch_grammar",
+	"chain_open",
+	"branch_sample",
+	"branch_run",
+	"branch_state",
+	"branch_reason",
 	"show",
+	"adopt",
 	"penstock_abi_v1",
 	"penstock_describe",
 	"penstock_warm",

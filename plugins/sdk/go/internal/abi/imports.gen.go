@@ -274,7 +274,9 @@ func BranchTokens(branch int32, from int32, ptr unsafe.Pointer, limit int32) int
 // BranchesWait: Waits until the model has computed n branches, whose handles are at list as u32:
 // all of them or, with the wait bit, any. Returns how many have their row, and lists those first,
 // in the order given. k is of how many candidates branch_candidates will be asked, at most 4,096.
-// What was shown until now is sent. With n = 0 it only does that.
+// What was shown until now is sent. With n = 0 it only does that. The row of a branch to which no
+// token was added since it was forked or cut counts as a token that is put into it: where that is
+// one too many, the answer is −3.
 //
 //go:wasmimport penstock-optional branches_wait
 //go:noescape
@@ -304,10 +306,110 @@ func BranchLogits(branch int32, ptr unsafe.Pointer, limit int32) int32
 //go:noescape
 func BranchScores(branch int32, from int32, ptr unsafe.Pointer, limit int32) int32
 
-// Show: Shows the client n tokens, as u32; logs is 0, or where their log-probabilities are, an f32
-// each. They count as chosen: stop strings, limits, end tokens and a grammar apply to them, other
-// plugins are told of them, and what ends the answer ends the program. 0.
+// BranchOpenMessages: Begins a branch with the prompt that the model's template makes of messages:
+// a JSON list as messages gives it, after which the assistant answers. Tools of the request and
+// plugins that make prompts do not take part. It may take long; the plugin's time stands still
+// meanwhile. A handle ≥ 0, or one of the branch answers: −5 where the template refuses the
+// messages.
+//
+//go:wasmimport penstock-optional branch_open_messages
+//go:noescape
+func BranchOpenMessages(text unsafe.Pointer, len int32) int32
+
+// BranchMask: Makes tokens impossible in the row after a branch, as the mask buffer has them: bit i
+// mod 32 of word i / 32 set = token i stays. n is (n_vocab + 31) / 32, rounded down. From then on
+// the branch's candidates, logits, log-sum-exp and draws are those of the row without these tokens;
+// a second mask takes away more. It holds for this row, and for those of forks that are made
+// afterwards: the next row is the model's own. 0.
+//
+//go:wasmimport penstock-optional branch_mask
+//go:noescape
+func BranchMask(branch int32, words unsafe.Pointer, n int32) int32
+
+// BranchMix: Makes the row after a branch the sum of rows, each times a weight: n entries, each a
+// u32 branch, which has a row, and an f32 weight, which is finite. n is from 1 to 64; the branch
+// itself may be among them. A token that is impossible in a row whose weight is not 0 is impossible
+// in the sum. It holds as long as a mask does. 0.
+//
+//go:wasmimport penstock-optional branch_mix
+//go:noescape
+func BranchMix(branch int32, list unsafe.Pointer, n int32) int32
+
+// BranchGrammar: Has a branch follow a grammar of grammar_open from here on: from its beginning,
+// whatever grammar_accept did to it. −1 in its place ends that. Candidates, logits, draws and
+// runs have only tokens that it allows, an end token where it may end. A fork follows it from where
+// the branch is; a cut goes back in it, and behind the place where it began it begins with the next
+// token. Tokens that are appended must fit. What the row after the branch has lost already stays
+// lost. 0, or −4 where the host has no grammars for branches. Where the grammar becomes too
+// ambiguous to follow, that is a fault.
+//
+//go:wasmimport penstock-optional branch_grammar
+//go:noescape
+func BranchGrammar(branch int32, grammar int32) int32
+
+// ChainOpen: Makes a sampler chain of the request's sampling parameters, with those changed that a
+// JSON object of at most 64 KiB names as a request's body does: temperature, top_k, top_p, min_p,
+// samplers, logit_bias, penalties and so on. What constrains the answer's form, plugins and a seed
+// are not among them. A handle from 1 on, at most 64; 0 is the request's own chain, with its
+// grammar, without its plugins. Or −5, for which branch_reason tells which parameter is wrong.
+//
+//go:wasmimport penstock-optional chain_open
+//go:noescape
+func ChainOpen(text unsafe.Pointer, len int32) int32
+
+// BranchSample: Draws a token from the row after a branch with a chain: the token, which is not
+// appended, or one of the branch answers: −6 where none is possible. Chains that count tokens, as
+// penalties do, count those of the branch. Each branch draws with a generator of its own for each
+// chain, whose seed is the lower 32 bits of what random draws first at position 2³³ + 2¹⁶ ×
+// chain + the branch's handle. So what a branch draws does not depend on how others go on; two
+// draws from one row differ.
+//
+//go:wasmimport penstock-optional branch_sample
+//go:noescape
+func BranchSample(branch int32, chain int32) int32
+
+// BranchRun: Has a branch go on without the plugin: from the next wait on, n tokens are drawn with
+// the chain and appended, fewer where an end token or a stop token of the request is drawn, which
+// is not appended, or where the branch's room or the program's tokens are used up. branches_wait
+// waits for its end, and counts it as a row that was brought; branch_state tells how it ended.
+// Meanwhile the branch may only be waited for and closed: what else is done to it is a fault. Flags
+// are the append bits. 0, or one of the branch answers where there is no room for one token.
+//
+//go:wasmimport penstock-optional branch_run
+//go:noescape
+func BranchRun(branch int32, chain int32, n int32, flags int32) int32
+
+// BranchState: What became of a branch, as of the last wait and of what was done since: one of the
+// branch states.
+//
+//go:wasmimport penstock-optional branch_state
+//go:noescape
+func BranchState(branch int32) int32
+
+// BranchReason: Why the last call was answered with −4 or −5, in a sentence in UTF-8; empty
+// where none was. Returns its length in bytes.
+//
+//go:wasmimport penstock-optional branch_reason
+//go:noescape
+func BranchReason(ptr unsafe.Pointer, limit int32) int32
+
+// Show: Shows the client n tokens, as u32, of a choice, from 0 up to the request's n: param tells
+// how many there are. logs is 0, or where the tokens' log-probabilities are, an f32 each. They
+// count as chosen: stop strings, limits and end tokens apply to them, and other plugins are told of
+// them. 0, or 1 where the choice had ended already by the last wait: then they are dropped. When
+// all choices have ended, so does the program.
 //
 //go:wasmimport penstock-optional show
 //go:noescape
-func Show(tokens unsafe.Pointer, logs unsafe.Pointer, n int32) int32
+func Show(choice int32, tokens unsafe.Pointer, logs unsafe.Pointer, n int32) int32
+
+// Adopt: Has a choice go on from a branch, as it is now, when the program has returned 0: as an
+// ordinary answer with the request's own chain and all of its other plugins. The branch's first
+// from tokens, at least one, are the prompt, and the others are shown as injected ones. Where
+// something was shown of the choice, the branch must begin with the request's prompt, which is as
+// long as from, and what was shown; else nothing of the prompt need be the request's. 0. A choice
+// is adopted once. Closing the branch changes nothing.
+//
+//go:wasmimport penstock-optional adopt
+//go:noescape
+func Adopt(choice int32, branch int32, from int32) int32

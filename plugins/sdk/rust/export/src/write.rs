@@ -37,6 +37,7 @@ const EXPORTS: &[Export] = &[
     export("accept", "accept", "token: i32", "token", "-> i32"),
     export("stop", "stop", "token: i32, len: i32", "token, len", "-> i32"),
     export("rewind", "rewind", "len: i32", "len", "-> i32"),
+    export("run", "run", "", "", "-> i32"),
     export("close", "close", "", "", ""),
 ];
 
@@ -45,6 +46,13 @@ pub(crate) fn exports(plugin: &Plugin, std: bool) -> TokenStream {
     let has = |name: &str| plugin.methods.iter().find(|m| m.to_string() == name);
     if let (Some(_), Some(second)) = (has("sample"), has("sample_row")) {
         return Wrong::at(second.span(), "a plugin has `sample` for candidates or `sample_row` for the whole row, not both").told();
+    }
+    if has("run").is_some() {
+        let other = EXPORTS.iter().filter(|e| !["warm", "run", "close"].contains(&e.method)).find_map(|e| has(e.method));
+        if let Some(other) = other {
+            let wrong = format!("a plugin with `run` writes the answer itself; take `{}` or `run` out", other);
+            return Wrong::at(other.span(), wrong).told();
+        }
     }
     let exported = || EXPORTS.iter().filter(|e| has(e.method).is_some());
     let fields: String = exported().map(|e| format!("{}: true, ", e.method)).collect();

@@ -3,6 +3,8 @@
 //! Answers what the plugin of a session asks. `plugins/abi/testdata/hostcalls.json` has calls that the real host must answer in the
 //! same way.
 
+use super::draw;
+use super::program::{self, Adopted, Program};
 use super::Request;
 use crate::{abi, json, table, Part, Token};
 use core::any::Any;
@@ -29,8 +31,11 @@ pub(super) struct State {
     pub failed: String,
     pub logs: Vec<String>,
     pub outputs: Vec<String>,
+    pub program: Option<Program>, // while it runs
+    pub adopted: Vec<Adopted>, // by the last one
+    pub computed: usize, // rows that the last one has waited for
     pub asked: Vec<String>, // of the host's grammar engine, as a session's file has it
-    draws: (usize, u64),    // the position of the last draw, and how many there were
+    draws: (u64, u64),      // the position of the last draw, and how many there were
     table: Option<&'static dyn Any>,
 }
 
@@ -47,7 +52,7 @@ std::thread_local! {
     static STATE: RefCell<State> = RefCell::new(State::default());
 }
 
-fn ask<R>(f: impl FnOnce(&mut State) -> R) -> R {
+pub(super) fn ask<R>(f: impl FnOnce(&mut State) -> R) -> R {
     STATE.with(|s| f(&mut s.borrow_mut()))
 }
 
@@ -70,7 +75,7 @@ impl Drop for Turn<'_> {
 impl State {
     /// A request that is not known yet: only its vocabulary is.
     pub fn new(request: Request) -> State {
-        State { request, draws: (usize::MAX, 0), ..State::default() }
+        State { request, draws: (u64::MAX, 0), ..State::default() }
     }
 
     /// Makes the request known.
@@ -121,12 +126,15 @@ impl State {
         abi::OUTPUT_OK
     }
 
-    /// As for the first plugin of a chain.
+    /// As for the first plugin of a chain. A program draws at a position of its own after each wait.
     fn random(&mut self) -> i64 {
-        let position = self.history.len();
+        let position = match &self.program {
+            Some(program) if program.waits > 0 => (1 << 32) + program.waits,
+            _ => self.history.len() as u64,
+        };
         let before = if self.draws.0 == position { self.draws.1 } else { 0 };
         self.draws = (position, before + 1);
-        abi::draw(self.request.seed, 0, position as u64, before) as i64
+        abi::draw(self.request.seed, 0, position, before) as i64
     }
 
     fn token(&self, token: i32) -> Option<&(Vec<u8>, i32)> {
@@ -226,7 +234,7 @@ impl State {
 /// Why no grammar is opened here.
 const NO_GRAMMARS: &str = "this host has no grammar engine";
 
-unsafe fn give<T: Copy>(items: &[T], ptr: *mut u8, limit: i32) -> i32 {
+pub(super) unsafe fn give<T: Copy>(items: &[T], ptr: *mut u8, limit: i32) -> i32 {
     if items.len() <= limit as usize {
         core::ptr::copy_nonoverlapping(items.as_ptr() as *const u8, ptr, core::mem::size_of_val(items));
     }
@@ -234,7 +242,7 @@ unsafe fn give<T: Copy>(items: &[T], ptr: *mut u8, limit: i32) -> i32 {
 }
 
 /// Where `history` begins: an index, or a number counted back from the end.
-fn beginning(from: i32, len: usize) -> usize {
+pub(super) fn beginning(from: i32, len: usize) -> usize {
     if from < 0 {
         len.saturating_sub(from.unsigned_abs() as usize)
     } else {
@@ -244,6 +252,11 @@ fn beginning(from: i32, len: usize) -> usize {
 
 unsafe fn taken(ptr: *const u8, len: i32) -> Vec<u8> {
     core::slice::from_raw_parts(ptr, len as usize).to_vec()
+}
+
+/// Numbers of 32 bits, or pairs of them.
+unsafe fn numbers<T: Copy>(ptr: *const u8, n: i32) -> Vec<T> {
+    core::slice::from_raw_parts(ptr as *const T, n as usize).to_vec()
 }
 
 unsafe fn text(ptr: *const u8, len: i32) -> String {
@@ -299,5 +312,28 @@ const TABLE: abi::Host = abi::Host {
     grammar_mask_within: |_, _| abi::WITHIN_REFUSED,
     grammar_rest: |_| abi::REST_UNKNOWN,
     grammar_reason: |p, n| ask(|s| unsafe { give(s.grammar_reason().as_bytes(), p, n) }),
-    ..abi::ABSENT // no programs
+    branch_open: |p, n| ask(|s| s.branch_open(unsafe { numbers(p, n) })),
+    branch_fork: |b| ask(|s| s.branch_fork(b)),
+    branch_close: |b| ask(|s| s.branch_close(b)),
+    branch_cut: |b, len| ask(|s| s.branch_cut(b, len)),
+    branch_append: |b, p, n, flags| ask(|s| s.branch_append(b, &unsafe { numbers(p, n) }, flags)),
+    branch_tokens: |b, from, p, n| ask(|s| unsafe { s.branch_tokens(b, from, p, n) }),
+    branches_wait: |p, n, k, flags| program::wait(&unsafe { numbers::<i32>(p, n) }, k, flags),
+    branch_candidates: |b, k, p| ask(|s| unsafe { s.branch_candidates(b, k, p) }),
+    branch_logits: |b, p, n| ask(|s| unsafe { s.branch_logits(b, p, n) }),
+    branch_scores: |b, from, p, n| ask(|s| unsafe { s.branch_scores(b, from, p, n) }),
+    branch_open_messages: |p, n| draw::open_messages(&unsafe { text(p, n) }),
+    branch_mask: |b, p, n| ask(|s| s.branch_mask(b, &unsafe { numbers(p, n) })),
+    branch_mix: |b, p, n| ask(|s| s.branch_mix(b, &unsafe { numbers(p, n) })),
+    branch_grammar: |b, grammar| ask(|s| s.branch_grammar(b, grammar)),
+    chain_open: |p, n| ask(|s| s.chain_open(&unsafe { text(p, n) })),
+    branch_sample: |b, chain| ask(|s| s.branch_sample(b, chain)),
+    branch_run: |b, chain, n, flags| ask(|s| s.branch_run(b, chain, n, flags)),
+    branch_state: |b| ask(|s| s.branch_state(b)),
+    branch_reason: |p, n| ask(|s| unsafe { give(s.branch_reason().as_bytes(), p, n) }),
+    adopt: |choice, b, from| ask(|s| s.adopt(choice, b, from)),
+    show: |choice, p, logs, n| {
+        let logs = if logs.is_null() { None } else { Some(unsafe { numbers::<f32>(logs, n) }) };
+        ask(|s| s.show(choice, &unsafe { numbers(p, n) }, logs.as_deref()))
+    },
 };

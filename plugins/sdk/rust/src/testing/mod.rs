@@ -27,13 +27,46 @@
 //! assert_eq!(session.sample(&mut ids, &mut logits), Choice::Take(1));
 //! ```
 
+//!
+//! [`Session::run`] runs a program. Its model is a function of the test, which says the logits after some tokens.
+//!
+//! ```
+//! # use penstock::{Manifest, Plugin, Run};
+//! use penstock::testing::{Request, Session};
+//! # struct First;
+//! # #[penstock::export]
+//! # impl Plugin for First {
+//! #     const MANIFEST: Manifest = Manifest { name: "first", ..Manifest::DEFAULT };
+//! #     fn open(_: &penstock::Request) -> Result<Self, String> {
+//! #         Ok(First)
+//! #     }
+//! #     fn run(&mut self, run: &Run) -> Result<(), String> {
+//! #         let branch = run.prompt()?;
+//! #         run.wait(1, [&branch]);
+//! #         run.show(&[branch.best(1)[0].0]);
+//! #         Ok(())
+//! #     }
+//! # }
+//!
+//! let request = Request::new().pieces(&["the", "a", "tree"]).prompt(&[0]).says(|tokens| match tokens {
+//!     [.., 0] => vec![0.0, 1.0, 3.0],
+//!     _ => vec![1.0, 0.0, 0.0],
+//! });
+//! let shown = Session::<First>::open(request).run().unwrap();
+//! assert_eq!(shown[0].token, 2);
+//! ```
+
 mod accept;
+mod draw;
 mod host;
+mod program;
 mod record;
 mod request;
+mod rows;
 mod sample;
 mod session;
 
 pub use accept::Prepared;
+pub use program::{Adopted, Shown};
 pub use request::Request;
 pub use session::Session;

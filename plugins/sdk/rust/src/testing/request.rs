@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 use super::host::State;
+use super::program::{Model, Template};
 use crate::host::Special;
 use crate::{abi, Token};
+use std::rc::Rc;
 use std::string::String;
 use std::vec::Vec;
 
@@ -23,6 +25,8 @@ pub struct Request {
     pub(super) model: String,
     pub(super) sampling: String,
     pub(super) lacking: Vec<String>,
+    pub(super) says: Option<Model>,
+    pub(super) template: Option<Template>,
 }
 
 impl Request {
@@ -119,6 +123,18 @@ impl Request {
     /// Makes the host an older one, which lacks a feature of the ABI.
     pub fn without(mut self, feature: &str) -> Request {
         self.lacking.push(String::from(feature));
+        self
+    }
+
+    /// The model that a program asks: the logits after some tokens, one for each token of the vocabulary.
+    pub fn says(mut self, model: impl Fn(&[Token]) -> Vec<f32> + 'static) -> Request {
+        self.says = Some(Model(Rc::new(model)));
+        self
+    }
+
+    /// The model's template: the prompt that it makes of messages, JSON, or why it refuses them.
+    pub fn template(mut self, template: impl Fn(&str) -> Result<Vec<Token>, String> + 'static) -> Request {
+        self.template = Some(Template(Rc::new(template)));
         self
     }
 

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+
+package tck
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
+)
+
+// breaks is a case of a program with three branches, of which the root is open, that faults.
+func breaks(name, rule, cause string, code func(d *draft) []byte) Case {
+	d := newProgram(name, 3)
+	d.Pages = rowPages
+	return faulted(rule, abi.ExportRun, cause, d.runs(d.openPrompt(root), code(d)))
+}
+
+// hostilePrograms are programs that break the rules of branches, or try to take more than is theirs.
+func hostilePrograms() []Case {
+	return slices.Concat(strangeHandles(), strangeNumbers(), whileRunning(), endlessPrograms(), endedPrograms(), misplacedCalls())
+}
+
+// strangeHandles name branches that there are not.
+func strangeHandles() []Case {
+	var cases []Case
+	closed := func(d *draft) []byte {
+		return slices.Concat(d.of(abi.ImportBranchFork, asm.Local(root)), asm.SetLocal(handle), d.of(abi.ImportBranchClose, asm.Local(handle)), asm.Drop)
+	}
+	for _, s := range abi.Imports {
+		if !s.Added || len(s.Params) == 0 || !takesBranch(s.Name) {
+			continue
+		}
+		for name, n := range map[string]int{"closed": 1, "foreign": 77, "negative": -1} {
+			cases = append(cases, breaks(fmt.Sprintf("%s-%s", name, s.Name), fmt.Sprintf("a handle that is %s in %s", name, s.Name), causeCall, func(d *draft) []byte {
+				return slices.Concat(closed(d), d.zeros(s.Name, n), asm.Drop)
+			}))
+		}
+	}
+	waits := func(name string, handles ...int) Case {
+		return breaks("wait-"+name, "waiting for a handle that is "+name, causeCall, func(d *draft) []byte {
+			var list [][]byte
+			for _, h := range handles {
+				list = append(list, asm.I32(h))
+			}
+			return slices.Concat(closed(d), d.waits(0, abi.WaitAny, list...), asm.Drop)
+		})
+	}
+	return append(cases, waits("closed", 0, 1), waits("foreign", 0, 77), waits("negative", -1))
+}
+
+// takesBranch reports whether the first parameter of an import is a branch.
+func takesBranch(name string) bool {
+	return slices.Contains([]string{abi.ImportBranchFork, abi.ImportBranchClose, abi.ImportBranchCut, abi.ImportBranchAppend, abi.ImportBranchTokens,
+		abi.ImportBranchCandidates, abi.ImportBranchLogits, abi.ImportBranchScores, abi.ImportBranchMask, abi.ImportBranchMix, abi.ImportBranchSample,
+		abi.ImportBranchRun, abi.ImportBranchState}, name)
+}
+
+// zeros is code that calls a function with a first parameter, and zeros for the rest.
+func (d *draft) zeros(function string, first int) []byte {
+	args := []int{first}
+	for _, s := range abi.Imports {
+		if s.Name == function {
+			args = append(args, make([]int, len(s.Params)-1)...)
+		}
+	}
+	return d.call(function, args...)
+}
+
+// strangeNumbers are counts, places and values that cannot be.
+func strangeNumbers() []Case {
+	const end = rowPages << 16
+	calls := func(name, rule, cause, function string, args ...int) Case {
+		return breaks(name, rule, cause, func(d *draft) []byte {
+			return slices.Concat(d.is("ready", 1, d.waits(0, 0, asm.Local(root))), d.call(function, args...), asm.Drop)
+		})
+	}
+	return []Case{
+		calls("wait-many", "waiting for more than there may be", causeCall, abi.ImportBranchesWait, atList, 4, 0, 0),
+		calls("wait-all", "waiting for 4,294,967,295 branches", causeCall, abi.ImportBranchesWait, atList, -1, 0, 0),
+		calls("wait-candidates", "more candidates than the limit", causeCall, abi.ImportBranchesWait, atList, 1, abi.LimitCandidates+1, 0),
+		calls("wait-flags", "an unknown flag of a wait", causeCall, abi.ImportBranchesWait, atList, 1, 0, 2),
+		calls("wait-outside", "a list outside memory", causeMemory, abi.ImportBranchesWait, end-4, 3, 0, 0),
+		calls("candidates-many", "more candidates than the limit", causeCall, abi.ImportBranchCandidates, root, abi.LimitCandidates+1, atRow),
+		calls("candidates-all", "4,294,967,295 candidates", causeCall, abi.ImportBranchCandidates, root, -1, atRow),
+		calls("candidates-outside", "candidates outside memory", causeMemory, abi.ImportBranchCandidates, root, 8, end-64),
+		calls("logits-outside", "a row outside memory", causeMemory, abi.ImportBranchLogits, root, end-4, 2),
+		calls("logits-wrap", "a row of 1,073,741,825 numbers", causeMemory, abi.ImportBranchLogits, root, 0, 1<<30+1),
+		calls("scores-outside", "scores outside memory", causeMemory, abi.ImportBranchScores, root, 0, end-4, 2),
+		calls("scores-megabytes", "scores of 1,073,741,825 tokens", causeMemory, abi.ImportBranchScores, root, 0, 0, 1<<30+1),
+		calls("scores-beyond", "scores behind the end", causeCall, abi.ImportBranchScores, root, 1<<30, atRow, 1),
+		calls("tokens-outside", "tokens outside memory", causeMemory, abi.ImportBranchTokens, root, 0, end, 1),
+		calls("open-outside", "a branch of tokens outside memory", causeMemory, abi.ImportBranchOpen, end-4, 2),
+		calls("open-wraps", "a branch of 1,073,741,825 tokens", causeMemory, abi.ImportBranchOpen, 0, 1<<30+1),
+		calls("append-outside", "tokens outside memory", causeMemory, abi.ImportBranchAppend, root, end-4, 2, 0),
+		calls("append-wraps", "appending 1,073,741,825 tokens", causeMemory, abi.ImportBranchAppend, root, 0, 1<<30+1, 0),
+		calls("append-all", "appending 4,294,967,295 tokens", causeMemory, abi.ImportBranchAppend, root, 0, -1, 0),
+		calls("append-flags", "an unknown flag of an append", causeCall, abi.ImportBranchAppend, root, 0, 0, 2),
+		calls("cut-none", "a branch cut to nothing", causeCall, abi.ImportBranchCut, root, 0),
+		calls("cut-beyond", "a branch cut to more than it has", causeCall, abi.ImportBranchCut, root, -1),
+		calls("show-outside", "tokens outside memory", causeMemory, abi.ImportShow, 0, end-4, 0, 2),
+		calls("show-wraps", "showing 1,073,741,825 tokens", causeMemory, abi.ImportShow, 0, 0, 0, 1<<30+1),
+		calls("show-logs-outside", "log-probabilities outside memory", causeMemory, abi.ImportShow, 0, 0, end-4, 2),
+		calls("show-choice", "showing of a choice that there is not", causeCall, abi.ImportShow, 1, 0, 0, 0),
+		calls("show-choice-negative", "showing of the choice −1", causeCall, abi.ImportShow, -1, 0, 0, 0),
+		calls("mask-words", "a mask of too few words", causeCall, abi.ImportBranchMask, root, atMask, 0),
+		calls("mask-wraps", "a mask of 1,073,741,825 words", "", abi.ImportBranchMask, root, 0, 1<<30+1),
+		calls("mask-outside", "a mask outside memory", causeMemory, abi.ImportBranchMask, root, end-4, 2),
+		calls("mix-none", "a sum of no rows", causeCall, abi.ImportBranchMix, root, atHistory, 0),
+		calls("mix-many", "a sum of more rows than there may be", causeCall, abi.ImportBranchMix, root, atHistory, abi.LimitBranches+1),
+		calls("mix-wraps", "a sum of 536,870,913 rows", causeCall, abi.ImportBranchMix, root, 0, 1<<29+1),
+		calls("mix-outside", "a sum outside memory", causeMemory, abi.ImportBranchMix, root, end-8, 2),
+		mixed("mix-foreign", "a sum with a foreign branch", 77, 1), mixed("mix-nan", "a weight that is no number", 0, notANumber),
+		mixed("mix-infinite", "an infinite weight", 0, infinite), mixed("mix-pending", "a sum with a row that was not waited for", 1, 1),
+		calls("chain-outside", "parameters outside memory", causeMemory, abi.ImportChainOpen, end-4, 8),
+		calls("chain-all", "4,294,967,295 bytes of parameters", "", abi.ImportChainOpen, 0, -1),
+		calls("messages-outside", "messages outside memory", causeMemory, abi.ImportBranchOpenMessages, end-4, 8),
+		calls("messages-all", "4,294,967,295 bytes of messages", "", abi.ImportBranchOpenMessages, 0, -1),
+		calls("reason-outside", "a reason outside memory", causeMemory, abi.ImportBranchReason, end-4, 8),
+		calls("sample-foreign-chain", "a chain that there is not", causeCall, abi.ImportBranchSample, root, 65),
+		calls("sample-negative-chain", "the chain −1", causeCall, abi.ImportBranchSample, root, -1),
+		calls("run-none", "a run of no tokens", causeCall, abi.ImportBranchRun, root, 0, 0, 0),
+		calls("run-less", "a run of −1 tokens", causeCall, abi.ImportBranchRun, root, 0, -1, 0),
+		calls("run-flags", "an unknown flag of a run", causeCall, abi.ImportBranchRun, root, 0, 1, 2),
+		breaks("open-no-token", "a branch of what is no token", causeCall, func(d *draft) []byte {
+			return slices.Concat(asm.Poke(atList, -1), d.call(abi.ImportBranchOpen, atList, 1), asm.Drop)
+		}),
+		shownFault("show-no-token", "what is no token", asm.Poke(atShown, -1)),
+		shownFault("show-likely", "a log-probability above 0", asm.PokeF(atLogs, 1)),
+		shownFault("show-nan", "a log-probability that is no number", asm.PokeF(atLogs, notANumber)),
+	}
+}
+
+// mixed has a sum of two rows, the second with a branch and a weight; branch 1 has no row.
+func mixed(name, rule string, branch int, weight float32) Case {
+	return breaks(name, rule, causeCall, func(d *draft) []byte {
+		return slices.Concat(asm.I32(1), asm.SetGlobal(picked), d.waits(1, 0, asm.Local(root)), asm.Drop, d.of(abi.ImportBranchFork, asm.Local(root)), asm.SetLocal(handle),
+			d.adds(asm.Local(handle), 0), asm.Poke(atHistory, 0), asm.PokeF(atHistory+4, 1), asm.Poke(atHistory+8, branch), asm.PokeF(atHistory+12, weight),
+			d.of(abi.ImportBranchMix, asm.Local(root), atHistory, 2), asm.Drop)
+	})
+}
+
+// whileRunning does what may not be done with a branch that goes on by itself.
+func whileRunning() []Case {
+	var cases []Case
+	for _, name := range []string{abi.ImportBranchFork, abi.ImportBranchCut, abi.ImportBranchAppend, abi.ImportBranchTokens, abi.ImportBranchCandidates, abi.ImportBranchLogits,
+		abi.ImportBranchScores, abi.ImportBranchSample} {
+		cases = append(cases, breaks("running-"+name, name+" of a branch that goes on by itself", causeCall, func(d *draft) []byte {
+			return slices.Concat(d.of(abi.ImportBranchRun, asm.Local(root), 0, 100, 0), asm.Drop, d.zeros(name, 0), asm.Drop)
+		}))
+	}
+	return cases
+}
+
+// shownFault shows a token and its log-probability, which code makes impossible.
+func shownFault(name, rule string, code []byte) Case {
+	return breaks(name, "showing "+rule, causeCall, func(d *draft) []byte {
+		return slices.Concat(asm.Poke(atShown, 1), asm.PokeF(atLogs, -1), code, d.call(abi.ImportShow, 0, atShown, atLogs, 1), asm.Drop)
+	})
+}

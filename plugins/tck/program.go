@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+
+package tck
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
+)
+
+// Where programs keep things, besides the places of drafts.
+const (
+	atList  = atScratch      // handles for branches_wait, or tokens
+	atShown = atScratch + 64 // a token
+	atLogs  = atSplice       // log-probabilities
+	told    = 8              // candidates that the greedy program asks for: the best of them that ends no answer is shown
+)
+
+// Locals and globals of programs; the first global is what a draft picked.
+const (
+	root    = 0 // a local: the branch that the greedy program goes on with
+	counter = 1 // a local that counts
+	handle  = 2 // a local
+	kept    = 1 // a global
+)
+
+// newProgram begins a plugin that is a program with so many branches. A host that knows none leaves the export alone, and answers as without it.
+func newProgram(name string, branches int) *draft {
+	return newDraft(name, fmt.Sprintf(`"branches":%d,"optional":[%q],`, branches, abi.ExportRun))
+}
+
+// runs adds the program: code, and the end of its answer.
+func (d *draft) runs(code ...[]byte) *draft { return d.on(abi.ExportRun, append(code, asm.I32(0))...) }
+
+// openPrompt is code that opens a branch with the prompt.
+func (d *draft) openPrompt(local int) []byte {
+	return slices.Concat(d.call(abi.ImportBranchOpen, 0, 0), asm.SetLocal(local))
+}
+
+// of is code that calls a function of a branch, whose handle comes first.
+func (d *draft) of(function string, branch []byte, args ...int) []byte {
+	code := branch
+	for _, a := range args {
+		code = slices.Concat(code, asm.I32(a))
+	}
+	return append(slices.Clone(code), d.Call(function)...)
+}
+
+// waits is code that waits for branches, and leaves how many have their row.
+func (d *draft) waits(k, flags int, branches ...[]byte) []byte {
+	var code []byte
+	for i, b := range branches {
+		code = slices.Concat(code, asm.I32(atList+4*i), b, asm.Store)
+	}
+	return slices.Concat(code, d.call(abi.ImportBranchesWait, atList, len(branches), k, flags))
+}
+
+// best is code that finds the most likely token after a branch that ends no answer, into the global of what was picked; it uses local 3.
+func (d *draft) best(branch []byte) []byte {
+	const place = 3
+	next := slices.Concat(asm.I32(atView+8), asm.Local(place), asm.I32(4), asm.Multiply, asm.Add, asm.Load, asm.SetGlobal(picked),
+		asm.Local(place), asm.I32(1), asm.Add, asm.SetLocal(place))
+	return slices.Concat(d.of(abi.ImportBranchCandidates, branch, told, atView), asm.Drop, asm.I32(0), asm.SetLocal(place),
+		asm.While(next, asm.Global(picked), d.Call(abi.ImportTokenAttr), asm.I32(abi.AttrEnd), asm.And))
+}
+
+// adds is code that adds what was picked to a branch.
+func (d *draft) adds(branch []byte, flags int) []byte {
+	return slices.Concat(asm.I32(atShown), asm.Global(picked), asm.Store, d.of(abi.ImportBranchAppend, branch, atShown, 1, flags), asm.Drop)
+}
+
+// shows is code that shows what was picked.
+func (d *draft) shows() []byte {
+	return slices.Concat(asm.I32(atShown), asm.Global(picked), asm.Store, d.call(abi.ImportShow, 0, atShown, 0, 1), asm.Drop)
+}
+
+// greedy is code that shows the rest of what a request without the program gets, so many tokens of it, from the root branch on. Its last token
+// ends the answer.
+func (d *draft) greedy(tokens int) []byte {
+	wait := d.is("the branch that was waited for is ready", 1, d.waits(told, 0, asm.Local(root)))
+	return asm.Each(counter, asm.I32(tokens), wait, d.best(asm.Local(root)), d.shows(), d.adds(asm.Local(root), 0))
+}
+
+// writes is a case of one program, which checks something, and then writes what the request without it gets.
+func writes(rule, name string, branches int, checks func(d *draft) []byte) Case {
+	d := newProgram(name, branches)
+	return unchanged(rule, d.runs(d.openPrompt(root), checks(d), d.greedy(MaxTokens)))
+}
+
+// programCases are about programs and their branches.
+func programCases() []Case {
+	return slices.Concat(runCases(), drawCases(), []Case{
+		writes("a handle is used once, and a closed branch's place is free at once", "branch-handles", 2, handles),
+		writes("branch_tokens gives a branch's tokens as history does, and append, cut and fork change them", "branch-tokens", 2, branchTokens),
+		writes("branch_append and branch_open tell when there is no room", "branch-full", 2, fullBranches),
+		spends("tokens that are put into branches are bounded"),
+		writes("branch_candidates gives the best, best first, with what they are measured by", "branch-candidates", 1, bestCandidates),
+		writes("branch_logits gives the whole row, where it fits", "branch-logits", 1, wholeRow),
+		writes("a fork has the row of its branch, which stays when that is closed, and needs no wait", "branch-fork", 2, forkedRow),
+		writes("branches go on from a common beginning, each in its own way", "branch-apart", 3, partedBranches),
+		writes("branch_scores are log-probabilities of the tokens that are to have them, and NaN of others", "branch-scores", 2, scoredTokens),
+		writes("branches_wait lists what is ready first, and without a branch it returns", "branches-wait", 3, waitedFor),
+	})
+}
+
+func handles(d *draft) []byte {
+	open := d.call(abi.ImportBranchOpen, 0, 0)
+	closes := func(n int) []byte {
+		return d.is("closing", 0, d.of(abi.ImportBranchClose, asm.I32(n)))
+	}
+	return slices.Concat(
+		d.is("the first handle", 0, asm.Local(root)),
+		asm.Poke(atList, 1), d.is("the second", 1, d.call(abi.ImportBranchOpen, atList, 1)),
+		d.is("no third branch of two", abi.BranchNoneFree, open), d.is("and no fork", abi.BranchNoneFree, d.of(abi.ImportBranchFork, asm.I32(0))),
+		closes(1), d.is("the place is free, under a new handle", 2, d.of(abi.ImportBranchFork, asm.I32(0))), closes(2), d.is("and again", 3, open), closes(3))
+}
+
+func branchTokens(d *draft) []byte {
+	at := func(n int) []byte { return slices.Concat(asm.I32(atHistory+4*n), asm.Load) }
+	part := func(from, limit int) []byte {
+		return d.of(abi.ImportBranchTokens, asm.Local(root), from, atHistory, limit)
+	}
+	return slices.Concat(d.pick(),
+		d.equal("the prompt's tokens", part(0, 8192), d.history()), d.equal("param tells how many", part(0, 0), d.prompt()),
+		at(0), asm.SetGlobal(kept), d.call(abi.ImportHistory, 0, atHistory, 8192), asm.Drop, d.equal("the first of them", at(0), asm.Global(kept)),
+		asm.Poke(atHistory, -9), d.is("as many from the end", 1, part(-1, 0)), d.is("nothing is written where it does not fit", -9, at(0)),
+		d.is("none behind the end", 0, part(1<<31-1, 8)), d.equal("all where there are not as many", part(-1<<31, 0), d.history()),
+		d.equal("a fork has them", d.of(abi.ImportBranchFork, asm.Local(root)), asm.I32(1)),
+		asm.I32(atShown), asm.Global(picked), asm.Store,
+		d.equal("append tells how many there are", d.of(abi.ImportBranchAppend, asm.I32(1), atShown, 1, 0), slices.Concat(d.prompt(), asm.I32(1), asm.Add)),
+		d.is("the last of them", 1, d.of(abi.ImportBranchTokens, asm.I32(1), -1, atHistory, 1)), d.equal("is what was added", at(0), asm.Global(picked)),
+		d.equal("the fork alone has it", part(0, 0), d.prompt()),
+		d.is("no token is added", 0, d.of(abi.ImportBranchAppend, asm.I32(1), 0, 0, 0), d.prompt(), asm.Subtract, asm.I32(1), asm.Subtract),
+		d.is("cut", 0, d.of(abi.ImportBranchCut, asm.I32(1), 1)), d.is("leaves as many", 1, d.of(abi.ImportBranchTokens, asm.I32(1), 0, 0, 0)),
+		d.is("close", 0, d.of(abi.ImportBranchClose, asm.I32(1))))
+}
+
+// fullBranches adds more tokens than the context has to a branch, whose tokens stay as they were.
+func fullBranches(d *draft) []byte {
+	d.Pages = 64
+	const most = 32 << 16 / 4 // tokens that memory has room for, past the notes
+	size := slices.Concat(d.call(abi.ImportParam, abi.ParamContextSize), asm.Wrap)
+	fits := slices.Concat(size, asm.I32(most), asm.Less)
+	return slices.Concat(fits, asm.When(
+		d.is("append", abi.BranchContextFull, asm.Local(root), asm.I32(atRow), size, asm.I32(0), d.Call(abi.ImportBranchAppend)),
+		d.equal("and nothing was added", d.of(abi.ImportBranchTokens, asm.Local(root), 0, 0, 0), d.prompt()),
+		d.is("open", abi.BranchContextFull, asm.I32(atRow), size, asm.I32(1), asm.Add, d.Call(abi.ImportBranchOpen)),
+		d.is("whose place stays free", 1, d.of(abi.ImportBranchFork, asm.Local(root))), d.is("close", 0, d.of(abi.ImportBranchClose, asm.I32(1)))))
+}
+
+// spends is a program that, once it has shown all, adds tokens to a fork and takes them back for as long as it may.
+func spends(rule string) Case {
+	d := newProgram("branch-budget", 2)
+	d.Pages = 64
+	answer := slices.Concat(d.of(abi.ImportBranchAppend, asm.Local(handle), atRow, 16, 0), asm.SetGlobal(kept), asm.Global(kept))
+	again := slices.Concat(d.of(abi.ImportBranchCut, asm.Local(handle), 1), asm.Drop, answer, asm.I32(31), asm.ShiftRight, asm.EqualZero)
+	return unchanged(rule, d.runs(d.openPrompt(root), d.greedy(MaxTokens), d.of(abi.ImportBranchFork, asm.Local(root)), asm.SetLocal(handle),
+		asm.While(again), d.is("it ends with", abi.BranchBudget, asm.Global(kept))))
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/scheduler/program"
+)
+
+// This file has a program's branches go on by themselves (program.Branch.Run). Such a branch is like an answer that nobody reads: its tokens are
+// drawn beside those of all answers, by the backend or by a worker, until it has as many as were asked for, or comes to an end token.
+
+// ends reports whether a token ends the answer to a request.
+func ends(v answer.Vocabulary, r *Request, t Token) bool {
+	return !r.IgnoreEOG && v.EndOfGeneration(t) || slices.Contains(r.StopTokens, t)
+}
+
+// goAlone has a branch go on by itself if its program wants that.
+func (s *Scheduler) goAlone(b *branch, of *program.Branch) {
+	going := of.TakeRun()
+	if going == nil {
+		return
+	}
+	r := &b.job.req
+	b.state.Row = nil
+	s.computeLast(b)
+	tokens := slices.Grow(slices.Clip(b.state.Tokens), going.Most)
+	a := answer.New(going.Chain, tokens, answer.Settings{MaxTokens: going.Most, StopTokens: r.StopTokens, IgnoreEOG: r.IgnoreEOG,
+		Longest: s.limits.longest(), VocabularySize: s.limits.Vocabulary, Vocabulary: s.backend})
+	b.alone = &drawer{of: b, chain: going.Chain, answer: a, scored: going.Scored, release: going.Release}
+}
+
+// drawn is how many tokens a branch has drawn by itself of which its program was not told. What a worker is at does not count.
+func (b *branch) drawn() int {
+	if b.alone != nil && !b.busy() {
+		return b.alone.answer.Generated()
+	}
+	return b.state.Drawn
+}
+
+// stopAlone ends that a branch goes on by itself.
+func (s *Scheduler) stopAlone(b *branch) {
+	switch d := b.alone; {
+	case d == nil:
+		return
+	case d.worker != nil:
+		d.worker.Close()
+	default:
+		d.release()
+	}
+	b.alone = nil
+}
+
+// settleDrawn takes over what was drawn for branches that go on by themselves, and lets their programs go on where that was the last.
+func (s *Scheduler) settleDrawn(branches []*branch) {
+	each(s, branches, func(_ int, b *branch) {
+		if b.alone != nil && b.outputRow >= 0 && !b.busy() {
+			s.settleAlone(b.alone)
+		}
+	})
+}
+
+// settleAlone notes what a branch has drawn that goes on by itself.
+func (s *Scheduler) settleAlone(d *drawer) {
+	b := d.of
+	defer s.blame(b.job)
+	if b.alone != d || b.job.done {
+		return // its program has closed it
+	}
+	out := d.answer.Output()
+	reason, err := out.Reason, out.Err
+	out.Reset()
+	state := &b.state
+	switch {
+	case reason == 0:
+		return
+	case errors.Is(err, chain.ErrNoToken) || errors.Is(err, chain.ErrNotAllowed):
+		state.Finished = program.Stuck
+	case err != nil:
+		s.end(b.job, End{Reason: answer.ReasonError, Err: err})
+		return
+	case reason == answer.ReasonStop:
+		state.Finished = program.Ended
+	default:
+		state.Finished = program.Ran
+	}
+	state.Tokens = d.answer.Tokens()
+	if d.scored {
+		state.Score(d.answer.PromptLen(), d.answer.Answered().Logprobs)
+	}
+	state.Drawn = d.answer.Generated()
+	s.stopAlone(b)
+	s.goOnWithProgram(b.job)
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+
+package program
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/penstock/penstock/scheduler/chain"
+)
+
+// Chain makes the samplers that branches draw with: one for each, as samplers count tokens and have a generator of random numbers.
+type Chain struct {
+	stages func(branch uint64, before int) ([]chain.Stage, error)
+}
+
+// NewChain makes a chain. stages makes those of a branch, by its number, from 0 in the order in which branches were opened, and how often it has
+// made some for that branch before.
+func NewChain(stages func(branch uint64, before int) ([]chain.Stage, error)) *Chain {
+	return &Chain{stages}
+}
+
+// mostSamplers is how many samplers a branch keeps: each may have memory for a candidate of each token.
+const mostSamplers = 2
+
+// sampler is a chain at work for one branch.
+type sampler struct {
+	of      *Chain
+	chain   *chain.Chain
+	grammar *grammarStage // nil: the branch follows none
+	told    int           // tokens of the branch that the chain knows
+	stale   bool          // it knows others after them
+
+	row   chain.Row
+	loans sync.WaitGroup
+
+	mu     sync.Mutex
+	inUse  bool // by the tick
+	closed bool
+}
+
+// sampler is the branch's sampler of a chain, which knows all of its tokens.
+func (b *Branch) sampler(c *Chain) (*sampler, error) {
+	i := slices.IndexFunc(b.samplers, func(s *sampler) bool { return s.of == c })
+	if i < 0 {
+		if b.made == nil {
+			b.made = map[*Chain]int{}
+		}
+		stages, err := c.stages(b.number-1, b.made[c])
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrRefused, err)
+		}
+		b.made[c]++
+		s := &sampler{of: c}
+		if b.follows != nil {
+			s.grammar = &grammarStage{words: make([]uint32, (b.run.options.Vocabulary+31)/32)}
+			stages = append([]chain.Stage{s.grammar}, stages...)
+		}
+		s.chain = chain.New(stages, b.run.options.Vocabulary, 0)
+		s.chain.MaskBy(b.run.options.Masker)
+		if len(b.samplers) == mostSamplers {
+			b.samplers[0].close()
+			b.samplers = slices.Delete(b.samplers, 0, 1)
+		}
+		b.samplers, i = append(b.samplers, s), len(b.samplers)
+	}
+	s := b.samplers[i]
+	return s, b.tell(s)
+}
+
+// tell tells a sampler where the branch is.
+func (b *Branch) tell(s *sampler) (err error) {
+	if s.grammar != nil {
+		if s.grammar.at, err = b.here(); err != nil {
+			return err
+		}
+	}
+	err = asNoToken(s.tell(slices.Clip(b.tokens), b.base))
+	if s.grammar != nil {
+		s.grammar.at = b.follows.places[len(b.follows.places)-1] // whatever it has accepted meanwhile
+	}
+	return err
+}
+
+// tell tells the chain of the branch's tokens, of which so many are the prompt.
+func (s *sampler) tell(tokens []Token, prompt int) error {
+	defer func() { s.told, s.stale = len(tokens), false }()
+	switch {
+	case !s.chain.Begun():
+		return s.chain.Begin(tokens, prompt)
+	case s.stale:
+		return s.chain.Reset(tokens, prompt)
+	}
+	for _, t := range tokens[s.told:] {
+		for i := range s.chain.Stages() {
+			if _, err := s.chain.Accept(i, t, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// cut notes that the branch has only the first n tokens.
+func (s *sampler) cut(n int) {
+	if s.told > n {
+		s.told, s.stale = n, true
+	}
+}
+
+// draw draws a token from a row.
+func (s *sampler) draw(row *Row) (t Token, err error) {
+	if row.empty() {
+		return -1, ErrNoToken
+	}
+	over := row.read(func(logits []float32) {
+		s.row.Lend([][]float32{logits}, &s.loans)
+		defer s.row.Return()
+		if s.chain.Prepares() {
+			if err = s.chain.Prepare(); err != nil {
+				return
+			}
+		}
+		t, _, err = s.chain.Draw(&s.row)
+	})
+	return t, errors.Join(over, asNoToken(err))
+}
+
+// asNoToken makes an ErrNoToken of what a chain says where no token is possible.
+func asNoToken(err error) error {
+	if errors.Is(err, chain.ErrNoToken) || errors.Is(err, chain.ErrNotAllowed) {
+		return fmt.Errorf("%w: %w", ErrNoToken, err)
+	}
+	return err
+}
+
+// close frees the sampler, once the tick does not use it.
+func (s *sampler) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	if s.closed = true; !s.inUse {
+		chain.Close(s.chain.Stages())
+	}
+}
+
+// use has the tick use the sampler until it releases it.
+func (s *sampler) use() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.inUse = true
+}
+
+func (s *sampler) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.inUse = false; s.closed {
+		chain.Close(s.chain.Stages())
+	}
+}
