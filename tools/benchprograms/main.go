@@ -54,6 +54,10 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer server.Stop()
+	warm := &client{ctx: ctx, url: server.URL}
+	if _, err := warm.complete(map[string]any{"prompt": "Hello", "n_predict": 8, "ignore_eos": true}); err != nil { // from now on there are counters
+		return err
+	}
 	table := []string{
 		"| | program | | client | | client, nothing cached | |",
 		"|---|---:|---:|---:|---:|---:|---:|",
