@@ -25,9 +25,9 @@ func (r *Run) Collect() {
 	r.restUntil = r.quota.Spend(time.Duration(r.worked.Swap(0)), time.Now())
 }
 
-// Rest is how long its quota of processor time is used up from now on; 0 or less: it is not.
+// Rest is how long its quota of processor time is used up from now on; 0 or less: it is not, or the program has returned and wants no more.
 func (r *Run) Rest() time.Duration {
-	if r == nil || r.restUntil.IsZero() {
+	if r == nil || r.restUntil.IsZero() || !r.atWork && r.returned {
 		return 0
 	}
 	return time.Until(r.restUntil)
@@ -60,6 +60,9 @@ func (r *Run) TakeShown() []Shown {
 
 // Returned reports whether the program has returned, and with which error.
 func (r *Run) Returned() (returned bool, err error) { return r.returned, r.err }
+
+// HasReturned reports whether the program, which waits, has returned.
+func (r *Run) HasReturned() bool { return r.returned }
 
 // Used is how many tokens the program has put into branches, and how many branches it has opened, as of when it last waited.
 func (r *Run) Used() (tokens, branches int) { return r.spent.tokens, r.spent.branches }

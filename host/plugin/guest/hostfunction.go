@@ -67,6 +67,7 @@ var functions = map[string]hostFunction{
 	abi.ImportBranchRun:          hostBranchRun,
 	abi.ImportBranchState:        hostBranchState,
 	abi.ImportBranchReason:       hostBranchReason,
+	abi.ImportAdopt:              hostAdopt,
 	abi.ImportShow:               hostShow,
 }
 
