@@ -39,11 +39,11 @@ func (noPlugins) Branches() int { return 0 }
 
 func (noPlugins) Renders() bool { return false }
 
-func (noPlugins) Rewrite(_ context.Context, _ sampling.Params, _ time.Time, m []chat.Message) ([]chat.Message, error) {
+func (noPlugins) Rewrite(_ context.Context, _ serving.Conversing, m []chat.Message) ([]chat.Message, error) {
 	return m, nil
 }
 
-func (noPlugins) Render(context.Context, sampling.Params, time.Time, []chat.Message) (*string, error) {
+func (noPlugins) Render(context.Context, serving.Conversing, []chat.Message) (*string, error) {
 	return nil, nil
 }
 
