@@ -5,7 +5,6 @@ package completion
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/refusal"

@@ -26,6 +26,7 @@ func hostPrompt(i *Instance, s []uint64) {
 	if len(messages) == 0 {
 		messages = i.session.Messages
 	}
+	i.bytesAt(uint64(uint32(s[2])), uint64(uint32(s[3]))) // also where there is nothing to write
 	i.charge(messagesFuel + textFuel*uint64(len(messages)))
 	text, err := i.promptText(messages)
 	if err != nil {
