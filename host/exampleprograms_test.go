@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // programs are the examples that are programs, each with a request that it can answer.
@@ -23,31 +25,73 @@ var programs = map[string]string{
 	"smc":       `{"without":"z","particles":3}`,
 }
 
+// inBothLanguages opens a host with all programs, and calls f with each of them in each language.
+func inBothLanguages(t *testing.T, f func(t *testing.T, h *Host, name, suffix string)) {
+	t.Helper()
+	var modules []string
+	for name := range programs {
+		modules = append(modules, name, name+"-rust")
+	}
+	h := openWithExamples(t, modules...)
+	for name := range programs {
+		for _, suffix := range []string{"", "-rust"} {
+			t.Run(name+suffix, func(t *testing.T) { f(t, h, name, suffix) })
+		}
+	}
+}
+
 // Each program answers whole, in a stream and over the WebSocket, in the same way.
 func TestPrograms_AnswerInEveryWay(t *testing.T) {
-	names := make([]string, 0, len(programs))
-	for name := range programs {
-		names = append(names, name)
+	inBothLanguages(t, func(t *testing.T, h *Host, name, suffix string) {
+		fields := `"max_tokens":24,"seed":5,"temperature":0,"plugins":[{"name":"` + name + suffix + `","config":` + programs[name] + `}]}`
+		request := `{"messages":[{"role":"user","content":"Tell me a story about a frog."}],` + fields
+		text, err := whole(t, h, request)
+		if err != nil || text == "" {
+			t.Fatalf("it answers %q: %v", text, err)
+		}
+		if got, err := streamed(t, h, request); err != nil || got != text {
+			t.Errorf("in a stream it answers %q, not %q: %v", got, text, err)
+		}
+		c := dial(t, h)
+		c.send(`{"type":"generate","id":"a","request":` + request + `}`)
+		if end := c.until("end"); c.texts["a"] != text {
+			t.Errorf("over the WebSocket it answers %q, not %q (%s)", c.texts["a"], text, end.Reason)
+		}
+	})
+}
+
+// A program in Rust gives the answers that the one in Go does, draws included, and tells its client as much. Near ties are told apart.
+func TestPrograms_RustSaysWhatGoDoes(t *testing.T) {
+	o, said := newOracle(t, builtInModel), map[string][]written{}
+	inBothLanguages(t, func(t *testing.T, h *Host, name, suffix string) {
+		for i, opening := range openings[:4] {
+			fields := map[string]any{"prompt": opening, "n_predict": 24, "seed": i, "temperature": 0, "cache_prompt": false}
+			if name == "best-of" || name == "guidance" {
+				fields["temperature"] = 0.8
+			}
+			w := writes(t, h, fields, name+suffix, json.RawMessage(programs[name]))
+			if suffix == "" {
+				said[name] = append(said[name], w)
+				continue
+			}
+			inGo := said[name][i]
+			if w.Content != inGo.Content && !nearTie(o, opening, w.Content, inGo.Content) {
+				t.Errorf("after %q it writes %q, the one in Go %q", opening, w.Content, inGo.Content)
+			}
+			if len(w.Outputs) != len(inGo.Outputs) || len(w.Outputs) > 0 && w.Content == inGo.Content && !alike(w.Outputs[0].Value, inGo.Outputs[0].Value) {
+				t.Errorf("it tells %s, the one in Go %s", w.Outputs, inGo.Outputs)
+			}
+		}
+	})
+}
+
+// alike reports whether two JSON values are the same but for the rounding of numbers.
+func alike(a, b json.RawMessage) bool {
+	var x, y any
+	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
+		return false
 	}
-	h := openWithExamples(t, names...)
-	for name, config := range programs {
-		t.Run(name, func(t *testing.T) {
-			fields := `"max_tokens":24,"seed":5,"temperature":0,"plugins":[{"name":"` + name + `","config":` + config + `}]}`
-			request := `{"messages":[{"role":"user","content":"Tell me a story about a frog."}],` + fields
-			text, err := whole(t, h, request)
-			if err != nil || text == "" {
-				t.Fatalf("it answers %q: %v", text, err)
-			}
-			if got, err := streamed(t, h, request); err != nil || got != text {
-				t.Errorf("in a stream it answers %q, not %q: %v", got, text, err)
-			}
-			c := dial(t, h)
-			c.send(`{"type":"generate","id":"a","request":` + request + `}`)
-			if end := c.until("end"); c.texts["a"] != text {
-				t.Errorf("over the WebSocket it answers %q, not %q (%s)", c.texts["a"], text, end.Reason)
-			}
-		})
-	}
+	return cmp.Equal(x, y, cmp.Comparer(func(x, y float64) bool { return math.Abs(x-y) < rounding }))
 }
 
 // The scores of choices are those that the model gives the texts after the prompt.

@@ -57,6 +57,16 @@ func (j *job) othersGoOn() bool {
 	return slices.ContainsFunc(j.choices, func(c *job) bool { return c != j && !c.done })
 }
 
+// othersShown is how many tokens were shown of a program's choices besides the first: they are those choices' own.
+func (j *job) othersShown() (n int) {
+	for _, c := range j.choices {
+		if c != j {
+			n += c.counted
+		}
+	}
+	return n
+}
+
 // startChoices begins the choices of a program's job besides the first.
 func (s *Scheduler) startChoices(j *job) {
 	for _, c := range j.choices {
@@ -78,8 +88,12 @@ func (s *Scheduler) showChoices(j *job, shown []program.Shown, returned bool, er
 				mine = append(mine, t)
 			}
 		}
+		var from *program.Adopted
+		if returned {
+			from = j.run.Adopted(i)
+		}
 		if (len(mine) > 0 || returned) && !c.done {
-			s.perform(c, &pendingCall{call: call{work: func(a *answer.Answer) error { show(a, mine, returned, err); return nil }}})
+			s.perform(c, &pendingCall{call: call{work: func(a *answer.Answer) error { show(a, mine, returned, from, err); return nil }}})
 		}
 	}
 }

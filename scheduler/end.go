@@ -16,11 +16,13 @@ func (s *Scheduler) end(j *job, e End) {
 		e.Truncated = j.answer.Truncated()
 	}
 	e.Usage = Usage{Prompt: j.answer.PromptLen(), Cached: j.cached, Generated: j.counted, Drafted: j.drafted, Accepted: j.accepted}
+	e.Usage.Branches, e.Usage.Opened = j.spent, j.opened
 	if j.run != nil {
 		for _, b := range j.branches {
 			j.run.Spend(b.drawn())
 		}
 		e.Usage.Branches, e.Usage.Opened = j.run.Used()
+		e.Usage.Branches = max(0, e.Usage.Branches-j.othersShown())
 	}
 	if j.seq != nil {
 		s.dropDraft(j)

@@ -38,6 +38,9 @@ type job struct {
 	run     *program.Run   // of the program that writes the answer; nil: none does
 	choices []*job         // of a program that writes several answers: all, its own first
 	writer  *job           // whose program writes the answer, if that is another's
+	adopted bool           // a program has returned that the answer goes on without; what it has computed:
+	spent   int            // tokens
+	opened  int            // branches
 	held    *End           // of a program's own answer, which has ended before others
 	lent    []*program.Row // to the program or its branches, from the last pass
 	over    chan struct{}  // of a program: closed at the end

@@ -81,10 +81,14 @@ func (s *Scheduler) goOnWithProgram(j *job) {
 		j.run.Start()
 		s.workers.Go(func() {
 			j.run.Main()
-			<-j.over
-			j.close() // not before: the program's stages may be its own
+			if <-j.over; !j.adopted {
+				j.close() // not before: the program's stages may be its own
+			}
 		})
 	case !j.run.Waits() || !j.answered():
+		return
+	case j.run.HasReturned():
+		s.leaveProgram(j)
 		return
 	default:
 		s.deliver(j)
@@ -179,14 +183,18 @@ func (s *Scheduler) takeTurn(j *job) {
 	s.goOnWithProgram(j) // or collect goes on
 }
 
-// show takes what a program has shown into its answer, and its end.
-func show(a *answer.Answer, shown []program.Shown, returned bool, err error) {
+// show takes what a program has shown into its answer, and its end, or what the answer goes on from.
+func show(a *answer.Answer, shown []program.Shown, returned bool, from *program.Adopted, err error) {
 	for _, t := range shown {
 		a.Take(t.Token, t.Logprob)
 	}
 	switch {
 	case err != nil:
 		a.Fail(fmt.Errorf("a program: %w", err))
+	case from != nil && a.Output().Reason == 0:
+		if err := goOnFrom(a, from); err != nil {
+			a.Fail(err)
+		}
 	case returned:
 		a.Finish()
 	}

@@ -19,18 +19,20 @@ import (
 // script is a program that does at random what programs do, and checks that each row and each score is what the model says of just the tokens of
 // its branch.
 type script struct {
-	w     *world
-	rng   *rand.Rand
-	like  scheduler.Request // for the model
-	steps int
-	live  []*program.Branch
+	w      *world
+	rng    *rand.Rand
+	like   scheduler.Request // for the model
+	steps  int
+	adopts bool // the request has a chain of its own alone
+	live   []*program.Branch
 
 	chains []*program.Chain
 	ran    map[*program.Branch]expected
 
-	mu    sync.Mutex
-	shown []scheduler.Token
-	err   error // of its own
+	mu      sync.Mutex
+	adopted bool // the answer goes on after what was shown
+	shown   []scheduler.Token
+	err     error // of its own
 }
 
 // errScript is how some scripts end.
@@ -44,6 +46,7 @@ func (w *world) scripted(c *client) {
 	if w.rng.IntN(4) > 0 {
 		r.Chain = nil
 	}
+	c.script.adopts = len(r.Chain) == 1
 	r.Program = &program.Program{Main: c.script.main, Branches: 1 + w.rng.IntN(w.slots), Tokens: w.rng.IntN(2) * w.rng.IntN(2000)}
 }
 
@@ -108,7 +111,24 @@ func (p *script) run(r *program.Run) error {
 	if p.rng.IntN(10) == 0 {
 		return errScript
 	}
+	if p.adopts && p.rng.IntN(2) == 0 {
+		return p.adopt(r)
+	}
 	return nil
+}
+
+// adopt has the answer go on from a new branch, which has what was shown and one token more.
+func (p *script) adopt(r *program.Run) error {
+	p.mu.Lock()
+	tokens := append(slices.Concat(r.Prompt(), p.shown), 1)
+	p.adopted = true
+	p.mu.Unlock()
+	p.live[0].Close()
+	b, err := r.Open(tokens)
+	if err != nil {
+		return err
+	}
+	return r.Adopt(0, b, len(r.Prompt()))
 }
 
 // change does something to some branches.
@@ -230,6 +250,10 @@ func (w *world) verifyScript(c *client) {
 		w.t.Fatalf("request %d: %v", c.id, c.script.err)
 	}
 	shown := c.script.shown
+	if c.script.adopted {
+		shown = append(slices.Clone(shown), 1)
+		shown = append(shown, c.answer.tokens[min(len(shown), len(c.answer.tokens)):]...)
+	}
 	if len(c.request.Chain) > 1 || c.answer.missed { // a plugin has put in others
 		return
 	}

@@ -54,7 +54,7 @@ func strangeHandles() []Case {
 func takesBranch(name string) bool {
 	return slices.Contains([]string{abi.ImportBranchFork, abi.ImportBranchClose, abi.ImportBranchCut, abi.ImportBranchAppend, abi.ImportBranchTokens,
 		abi.ImportBranchCandidates, abi.ImportBranchLogits, abi.ImportBranchScores, abi.ImportBranchMask, abi.ImportBranchMix, abi.ImportBranchSample,
-		abi.ImportBranchRun, abi.ImportBranchState}, name)
+		abi.ImportBranchRun, abi.ImportBranchState, abi.ImportBranchGrammar}, name)
 }
 
 // zeros is code that calls a function with a first parameter, and zeros for the rest.
@@ -118,6 +118,8 @@ func strangeNumbers() []Case {
 		calls("messages-outside", "messages outside memory", causeMemory, abi.ImportBranchOpenMessages, end-4, 8),
 		calls("messages-all", "4,294,967,295 bytes of messages", "", abi.ImportBranchOpenMessages, 0, -1),
 		calls("reason-outside", "a reason outside memory", causeMemory, abi.ImportBranchReason, end-4, 8),
+		calls("grammar-foreign", "a grammar that there is not", causeCall, abi.ImportBranchGrammar, root, 77),
+		calls("grammar-negative", "the grammar −2", causeCall, abi.ImportBranchGrammar, root, -2),
 		calls("sample-foreign-chain", "a chain that there is not", causeCall, abi.ImportBranchSample, root, 65),
 		calls("sample-negative-chain", "the chain −1", causeCall, abi.ImportBranchSample, root, -1),
 		calls("run-none", "a run of no tokens", causeCall, abi.ImportBranchRun, root, 0, 0, 0),

@@ -159,6 +159,18 @@ func (a *Answer) inject(tokens []chain.Token, logprobs []*chain.Logprobs) {
 	}
 }
 
+// Rebase makes other tokens, whose memory the answer takes over, the prompt of an answer that has no tokens yet, and tells the stages.
+func (a *Answer) Rebase(prompt []chain.Token) error {
+	if a.generated > 0 || len(a.early) > 0 {
+		return errRebased
+	}
+	a.tokens, a.prompt, a.left, a.context = prompt, len(prompt), 0, nil
+	a.output.Unchanged = 0
+	return a.chain.Reset(a.tokens, a.prompt)
+}
+
+var errRebased = errors.New("an answer that has tokens gets another prompt")
+
 // Rewind takes the last n tokens back.
 func (a *Answer) Rewind(n int) error {
 	if early := len(a.early); early > 0 { // the answer has not begun

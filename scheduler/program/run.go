@@ -5,6 +5,7 @@ package program
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,7 +34,9 @@ type Run struct {
 	waiting  []*Branch
 	anyOf    bool // one of them is enough
 	shown    []Shown
-	ended    []bool // by choice
+	ended    []bool           // by choice
+	told     map[int][]Token  // what was shown of each choice so far
+	adopted  map[int]*Adopted // what each goes on from
 	returned bool
 	err      error // with returned
 
@@ -154,7 +157,7 @@ func (r *Run) summarize(branches []*Branch, k int) {
 	var next atomic.Int64
 	work := func() {
 		for i := next.Add(1) - 1; int(i) < len(branches); i = next.Add(1) - 1 {
-			if branches[i].row == nil {
+			if b := branches[i]; slices.Contains(branches[:i], b) || b.row == nil { // one that is waited for twice is one goroutine's
 				continue
 			}
 			_, _ = branches[i].Best(k) // who asks for it is told of an end
@@ -186,10 +189,20 @@ func (r *Run) Show(choice int, tokens []Token, logprobs []float32) (ended bool, 
 		return false, ErrOver
 	case choice < 0 || choice >= len(r.ended):
 		return false, fmt.Errorf("%w: choice %d is shown, of %d, which count from 0", ErrMisuse, choice, len(r.ended))
+	case r.adopted[choice] != nil:
+		return false, fmt.Errorf("%w: choice %d goes on from a branch already", ErrMisuse, choice)
 	case r.ended[choice]:
 		return true, nil
 	}
-	return false, r.show(choice, tokens, logprobs)
+	if err = r.show(choice, tokens, logprobs); err == nil {
+		if r.told == nil {
+			r.told = map[int][]Token{}
+		}
+		if told := r.told[choice]; len(told) <= r.options.Longest { // more does not fit into any branch
+			r.told[choice] = append(told, tokens...)
+		}
+	}
+	return false, err
 }
 
 func (r *Run) show(choice int, tokens []Token, logprobs []float32) error {

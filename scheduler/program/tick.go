@@ -61,6 +61,9 @@ func (r *Run) TakeShown() []Shown {
 // Returned reports whether the program has returned, and with which error.
 func (r *Run) Returned() (returned bool, err error) { return r.returned, r.err }
 
+// HasReturned reports whether the program, which waits, has returned.
+func (r *Run) HasReturned() bool { return r.returned }
+
 // Used is how many tokens the program has put into branches, and how many branches it has opened, as of when it last waited.
 func (r *Run) Used() (tokens, branches int) { return r.spent.tokens, r.spent.branches }
 

@@ -45,8 +45,7 @@ test("Page: an answer arrives token by token", { timeout: 3 * patience }, async 
 
 test("Page: a story ends by itself and can be told again", { timeout: 3 * patience }, async () => {
   const chat = await ChatPage.open(browser, server.url);
-  await chat.online();
-  await chat.page.getByRole("button", { name: "Tell me a story about a frog." }).click();
+  await chat.ask("Tell me a story about a frog.");
   const answer = await chat.finished();
   assert.match(await words(answer), /frog[\s\S]*\d+ tokens/);
   await answer.getByRole("button", { name: "Regenerate" }).click();

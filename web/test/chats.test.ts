@@ -344,7 +344,7 @@ test("Page: on a phone the sidebar covers the chat and keeps the focus", options
   await open.click();
   await sidebar.getByRole("link", { name: "Hello!" }).click();
   await sidebar.waitFor({ state: "detached" });
-  await page.getByRole("button", { name: "Settings" }).click();
+  await page.getByRole("button", { name: "Settings", exact: true }).click();
   await page
     .getByRole("dialog", { name: "Settings" })
     .getByRole("button", { name: "Close Settings" })

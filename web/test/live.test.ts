@@ -143,7 +143,7 @@ test("Live: ticks can be read by pointer and keyboard, as a table, and in colour
   assert.equal(await chart.getAttribute("aria-valuetext"), "No step is chosen");
   await chart.focus();
   await chat.page.keyboard.press("ArrowLeft");
-  await chat.page.locator('[role="slider"][aria-valuetext^="Tick"]').waitFor();
+  await chat.page.locator('[role="slider"][aria-valuetext^="Step"]').waitFor();
   const at = Number(await chart.getAttribute("aria-valuenow"));
   for (const [key, tick] of [
     ["ArrowLeft", at - 1],
@@ -154,17 +154,18 @@ test("Live: ticks can be read by pointer and keyboard, as a table, and in colour
   }
   assert.match(
     (await chart.getAttribute("aria-valuetext")) ?? "",
-    /^Tick \d+: tokens \d+ (decoded|of prompts)( and \d+ of prompts)?; \d+ pass(es)?; forward [\d.]+ [µm]s, sampling [\d.]+ [µm]s, .*in all [\d.]+ [µm]s\.$/,
+    /^Step \d+: tokens \d+ (decoded|of prompts)( and \d+ of prompts)?; \d+ pass(es)?; model [\d.]+ [µm]s, sampling [\d.]+ [µm]s, .*in all [\d.]+ [µm]s\.$/,
   );
   await chat.page.keyboard.press("Escape");
   await chat.page.locator('[role="slider"][aria-valuetext="No step is chosen"]').waitFor();
   await chart.hover({ position: { x: 300, y: 100 } });
   await chat.page
     .locator(".reading")
-    .getByText(/^Tick \d+:/)
+    .getByText(/^Step \d+:/)
     .waitFor();
   await chat.page.getByText("The last steps as a table").click();
   const rows = chat.page.getByRole("region", { name: "The last steps" }).locator("tbody tr");
+  await rows.nth(11).waitFor();
   assert.equal(await rows.count(), 12);
   assert.ok(Number(await rows.first().locator("th").innerText()) > at);
   for (const scheme of ["light", "dark"] as const) {

@@ -48,7 +48,7 @@ for (const [size, options] of Object.entries(sizes)) {
     progress = undefined;
     await chat.online();
     await bar.waitFor({ state: "detached" });
-    await chat.question.press("Enter");
+    await chat.send.click();
     await chat.finished();
     assert.deepEqual(chat.complaints, []);
     await chat.close();

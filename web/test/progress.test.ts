@@ -89,6 +89,7 @@ test("Page: a real server tells how far it has read a long prompt", { timeout: 3
   const chat = await ChatPage.open(browser, server.url, {}, long(8));
   await chat.ask("Once upon a time there was a frog. ".repeat(2000));
   await chat.page.getByText(/Reading the prompt: [\d,]+ of [\d,]+k? tokens/).waitFor();
+  await chat.stop.click();
   await chat.finished();
   assert.deepEqual(chat.complaints, []);
   await chat.close();

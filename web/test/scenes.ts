@@ -47,7 +47,7 @@ export const scenes: Record<string, Scene> = {
     settings: { sampling, plugins: [banned] },
     async play(chat) {
       await ask(chat, story);
-      await chat.page.getByRole("button", { name: "Settings" }).click();
+      await chat.page.getByRole("button", { name: "Settings", exact: true }).click();
       await chat.page.getByLabel("Instructions").waitFor();
     },
   },

@@ -115,7 +115,7 @@ test("Settings: the host tells its defaults, and a wrong number is marked and no
   const opened = await open();
   const { chat, page, requests } = opened;
   const temperature = page.getByLabel("Temperature", { exact: true });
-  await page.locator('input[placeholder="0.8"]').waitFor();
+  await page.locator('input[placeholder="0.8"]').first().waitFor();
   assert.equal(await temperature.getAttribute("placeholder"), "0.8");
   assert.equal(await page.getByLabel("Top-k: Keep at most").getAttribute("placeholder"), "40");
   for (const wrong of ["200", "hot", "-1"]) {

@@ -158,9 +158,10 @@ test("Steering: the controls stay where they are while text grows, and insert a 
   await chat.close();
 });
 
-test("Steering: a fork is shown beside its source", async () => {
-  const { page } = await steer();
-  await pause(page);
+test("Steering: a fork goes on beside its source", async () => {
+  const { chat, page } = await steer();
+  const tokens = await pause(page);
+  const source = await stored(page, (m) => m.answer?.tokens === tokens);
   await page.getByRole("button", { name: "Fork" }).click();
   const pair = page.getByRole("region", { name: "Two versions of this answer" });
   await pair.getByRole("article").nth(1).waitFor();
@@ -171,15 +172,6 @@ test("Steering: a fork is shown beside its source", async () => {
   assert.ok((left ?? 0) < (right ?? 0), "they stand beside each other");
   await pair.getByRole("button", { name: "Show one of them" }).press("Enter");
   await pair.waitFor({ state: "detached" });
-  await page.close();
-});
-
-test("Steering: a fork goes on beside its source", async () => {
-  const { chat, page } = await steer();
-  const tokens = await pause(page);
-  const source = await stored(page, (m) => m.answer?.tokens === tokens);
-  await page.getByRole("button", { name: "Fork" }).click();
-  await page.getByRole("button", { name: "Show one of them" }).click();
   await page.getByText("2 of 2").waitFor();
   await page.locator('[data-phase="streaming"]').waitFor();
   const fork = await stored(page, (m) => m.id !== source.id && m.content.length > source.content.length);

@@ -12,7 +12,7 @@ import { finishedText } from "./settings.ts";
 import { examplePlugin, examplePlugins } from "./wasm.ts";
 
 const adminKey = "secret-of-the-story";
-const suggestion = "Tell me a story about a frog.";
+const question = "Tell me a story about a frog.";
 
 let browser: Browser;
 let server: Server;
@@ -38,10 +38,8 @@ function go(page: Page, view: "Plugins" | "Live"): Promise<void> {
   return page.getByRole("link", { name: view, exact: true }).click();
 }
 
-/** Clicks a suggestion of the empty page. */
 async function firstAnswer(chat: ChatPage): Promise<string> {
-  await chat.online();
-  await chat.page.getByRole("button", { name: suggestion }).click();
+  await chat.ask(question);
   return finishedText(chat);
 }
 
@@ -129,7 +127,7 @@ async function allIsThere(chat: ChatPage, ended: string, sentence: string): Prom
   await openAdvanced(page);
   await drawerOf(page).getByRole("heading", { name: "Templates and stop rules" }).click();
   assert.equal(await drawerOf(page).getByRole("switch", { name: "Use regex-stop" }).isChecked(), true);
-  await chatsOf(page).getByRole("link", { name: suggestion }).click();
+  await chatsOf(page).getByRole("link", { name: question }).click();
   await page.getByText("2 of 2").waitFor();
   await chat.answers.last().getByRole("button", { name: "Inspect" }).click();
   assert.equal(await frogSentence(page), sentence);

@@ -69,6 +69,7 @@ var functions = map[string]hostFunction{
 	abi.ImportBranchRun:          hostBranchRun,
 	abi.ImportBranchState:        hostBranchState,
 	abi.ImportBranchReason:       hostBranchReason,
+	abi.ImportAdopt:              hostAdopt,
 	abi.ImportShow:               hostShow,
 }
 
@@ -103,6 +104,9 @@ func offer(ctx context.Context, code *compile.Code) error {
 // implementation is what runs where a module imports a function.
 func implementation(module, name string) hostFunction {
 	run := functions[name]
+	if sh, ok := shapes[name]; ok && run != nil && module != wasiModule {
+		return sh.noted(name, run)
+	}
 	if module == wasiModule {
 		run = wasi[slices.IndexFunc(wasi, func(f wasiFunction) bool { return f.name == name })].run
 	}

@@ -207,3 +207,10 @@ func hostShow(i *Instance, s []uint64) {
 		s[0] = 1
 	}
 }
+
+func hostAdopt(i *Instance, s []uint64) {
+	b := i.branch(s[1])
+	i.chargeBytes(4 * len(b.Tokens()))
+	i.do(i.branches.run.Adopt(int(int32(uint32(s[0]))), b, int(int32(uint32(s[2])))))
+	s[0] = 0
+}

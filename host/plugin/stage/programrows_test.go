@@ -78,6 +78,35 @@ func TestProgram_Main_Runs(t *testing.T) {
 	undisturbed()
 }
 
+// An answer that goes on from a branch is drawn by the request's chain, from the tokens that were its prompt on.
+func TestProgram_Main_Adopts(t *testing.T) {
+	b := newBench(t)
+	want, err := b.neighbour(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := running("2", func(g *asm.Guest) [][]byte {
+		open := join(asm.I32(0), asm.I32(0), g.Call(abi.ImportBranchOpen), asm.SetLocal(0), waitFor(g, 0, 1))
+		best := join(asm.Local(0), asm.I32(1), asm.I32(candidatesAt), g.Call(abi.ImportBranchCandidates), asm.Drop)
+		length := join(asm.Local(0), asm.I32(0), asm.I32(0), asm.I32(0), g.Call(abi.ImportBranchTokens), asm.SetLocal(1))
+		return [][]byte{
+			open, best, length, asm.Local(0), asm.I32(bestAt), asm.I32(1), asm.I32(0), g.Call(abi.ImportBranchAppend), asm.Drop,
+			must(join(asm.I32(0), asm.Local(0), asm.Local(1), g.Call(abi.ImportAdopt)), 0), asm.I32(0),
+		}
+	})
+	text, reason, err := b.runs(t, g, 50, false)
+	if err != nil || !strings.HasPrefix(want, text) || strings.Count(text, " ") != 50 || reason != "length" {
+		t.Errorf("%q ended by %s, want %q: %v", text, reason, want, err)
+	}
+	twice := running("1", func(g *asm.Guest) [][]byte {
+		adopt := join(asm.I32(0), asm.Local(0), asm.I32(1), g.Call(abi.ImportAdopt), asm.Drop)
+		return [][]byte{asm.I32(0), asm.I32(0), g.Call(abi.ImportBranchOpen), asm.SetLocal(0), adopt, adopt, asm.I32(0)}
+	})
+	if _, _, err := b.runs(t, twice, 0, false); err == nil || !strings.Contains(err.Error(), "goes on from a branch already") {
+		t.Errorf("adopted twice: %v", err)
+	}
+}
+
 // A branch that follows a grammar has only tokens that this allows, when it is read, drawn from and goes on by itself; so has a fork. Another token
 // is a fault.
 func TestProgram_Main_FollowsAGrammar(t *testing.T) {

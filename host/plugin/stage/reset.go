@@ -8,6 +8,7 @@ import (
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/guest"
+	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -21,6 +22,7 @@ func (s *Stage) Reset(history []scheduler.Token, prompt int) error {
 	}
 	s.drafted = s.drafted[:0]
 	s.spliced, s.prompt, s.session.Logprob, s.session.HiddenState = 0, prompt, float32(math.NaN()), nil
+	s.session.Params[abi.ParamPromptTokens] = int64(prompt) // a program may have the answer go on from another
 	switch {
 	case s.instance == nil:
 		return s.endOnFault(s.open(history, s.request.Setup.Deadline(s.module.Host.Limits.SetupTime)))

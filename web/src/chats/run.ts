@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 import type { ReadonlySignal } from "@preact/signals";
-import type { ClientFrame, HostError, Sampling, TokenTrace } from "../host/protocol.ts";
+import type { BranchChange, ClientFrame, HostError, Sampling, TokenTrace } from "../host/protocol.ts";
 import {
+  type Branches,
   type End,
   type Listener,
   type Output,
@@ -24,6 +25,9 @@ export interface Piece {
   trace?: TokenTrace;
 }
 
+/** More changes of branches than a host tells of one answer. */
+const mostChanges = 1 << 17;
+
 /** Asks the host for an answer; undefined where it cannot be asked any more. */
 export type Begin = (listener: Listener) => Stream | undefined;
 
@@ -34,8 +38,11 @@ export class Run implements Listener {
   watching = false; // another tab follows the answer, and tells of it
   before = 0; // tokens of the answer before the first of pieces: it went on here
   readonly pieces: Piece[] = []; // changes, and the message with it
+  readonly changes: BranchChange[] = []; // of its branches, where a program writes it; grows as pieces do
+  resumed = false; // it was begun by another page, which was told what came before
   private stream: Stream | undefined; // none: not asked yet, or the connection is lost
   private wasSet: Sampling | undefined; // what was set before the last change
+  private begun = false; // the host was asked for it, or to go on with it
   private abandoned = false; // what still comes of it counts no more
 
   /** Without begin it can only go on with what runs on the host. */
@@ -71,6 +78,8 @@ export class Run implements Listener {
   goOn(): void {
     if (this.stream !== undefined) return;
     const { stream, seq, phase } = this.answering;
+    this.resumed ||= stream !== undefined && !this.begun;
+    this.begun = true;
     this.stream = stream === undefined ? this.begin?.(this) : this.streams.attach(stream, seq, this);
     if (this.stream === undefined) this.end({ reason: "error", error: unbegun });
     else if (phase === "stopping") this.stream.cancel();
@@ -192,6 +201,12 @@ export class Run implements Listener {
     if (this.watching) return; // the other tab notes it
     const outputs = [...(this.place.message.peek().outputs ?? []), output];
     void this.change((m) => ({ ...m, outputs, answer: { ...answeringOf(m), seq } }), false);
+  }
+
+  branches({ seq, branches }: Branches): void {
+    if (seq <= this.answering.seq) return;
+    if (Array.isArray(branches) && this.changes.length < mostChanges) this.changes.push(...branches);
+    this.note({ seq });
   }
 
   paused(paused: boolean): void {

@@ -93,6 +93,7 @@ function listening(heard: string[], name: string) {
     started: () => void heard.push(`${name} started`),
     token: ({ text }: { text: string }) => void heard.push(`${name} ${text}`),
     parts: ({ content }: { content?: string }) => void heard.push(`${name} says ${content}`),
+    branches: ({ seq }: { seq: number }) => void heard.push(`${name} with branches ${seq}`),
     output: ({ plugin }: { plugin: string }) => void heard.push(`${name} of ${plugin}`),
     rewound: ({ tokens }: { tokens: number }) => void heard.push(`${name} without ${tokens}`),
     paused: (paused: boolean) => void heard.push(`${name} ${paused ? "stands" : "goes on"}`),

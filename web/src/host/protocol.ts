@@ -116,6 +116,31 @@ export interface OutputFrame extends PluginOutput {
   seq: number;
 }
 
+/** What has become of a program's branches since the last frame. */
+export interface BranchesFrame {
+  type: "branches";
+  id: string;
+  seq: number;
+  branches: BranchChange[];
+  left_out?: number; // tokens that are not told
+}
+
+/** What has become of one branch. The first of a branch has at, and parent where it goes on from another. */
+export interface BranchChange {
+  branch: number; // from 1 on
+  parent?: number;
+  at?: number; // where its own tokens begin, counted in tokens from the beginning of the prompt
+  tokens?: BranchToken[]; // that it has gained
+  score?: number; // the sum of the log-probabilities of its tokens, those of its parents included
+  dropped?: boolean;
+  chosen?: number; // the answer is its tokens up to there, counted as at
+  choice?: number; // of several answers
+}
+
+export interface BranchToken extends TokenName {
+  logprob?: number; // natural logarithm; absent: it is not known
+}
+
 /** An answer is held, or goes on. */
 export interface StateFrame {
   type: "paused" | "resumed";
@@ -203,6 +228,7 @@ export type HostFrame =
   | PartsFrame
   | RewoundFrame
   | OutputFrame
+  | BranchesFrame
   | StateFrame
   | EndFrame
   | ErrorFrame
@@ -214,6 +240,7 @@ const known = new Set([
   "parts",
   "rewound",
   "output",
+  "branches",
   "paused",
   "resumed",
   "end",

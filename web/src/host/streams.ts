@@ -2,6 +2,7 @@
 import { effect } from "@preact/signals";
 import type { Connection } from "./connection.ts";
 import type {
+  BranchesFrame,
   ClientFrame,
   EndFrame,
   ErrorFrame,
@@ -21,6 +22,7 @@ export type Token = Omit<TokenFrame, "type" | "id">;
 export type Parts = Omit<PartsFrame, "type" | "id">;
 export type Rewound = Omit<RewoundFrame, "type" | "id">;
 export type Output = Omit<OutputFrame, "type" | "id">;
+export type Branches = Omit<BranchesFrame, "type" | "id">;
 export type End = Omit<EndFrame, "type" | "id">;
 
 /**
@@ -34,6 +36,8 @@ export interface Listener {
   rewound(rewound: Rewound): void;
   /** A plugin tells something. */
   output(output: Output): void;
+  /** A program tells of its branches. */
+  branches(branches: Branches): void;
   /** It is held, or goes on. */
   paused(paused: boolean): void;
   /** The host would not take a frame of this type: nothing has changed. */
@@ -146,6 +150,9 @@ export class Streams {
         break;
       case "output":
         listener?.output(frame);
+        break;
+      case "branches":
+        listener?.branches(frame);
         break;
       case "paused":
       case "resumed":

@@ -28,7 +28,7 @@ test("render: a link opens elsewhere and tells nothing of this page", () => {
 
 test("render: a table scrolls in itself, and is aligned without a style attribute", () => {
   const html = render("| a | b |\n|--:|---|\n| 1 | 2 |");
-  assert.match(html, /<div class="table"[^>]* tabindex="0"><table>[\s\S]*<td class="right">1/);
+  assert.match(html, /<div class="table"[^>]* tabindex="0"><table dir="auto">[\s\S]*<td class="right">1/);
   assert.doesNotMatch(html, /style=/);
 });
 

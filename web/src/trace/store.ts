@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import { type DBSchema, type IDBPDatabase, openDB } from "idb";
+import type { BranchChange } from "../host/protocol.ts";
 import { cleanTrace } from "./clean.ts";
 import type { Piece } from "./items.ts";
 
@@ -14,6 +15,7 @@ interface Entry {
 interface Schema extends DBSchema {
   answers: { key: string; value: Entry; indexes: { chat: string; at: number } };
   chunks: { key: [message: string, n: number]; value: Piece[] };
+  branches: { key: string; value: readonly BranchChange[] }; // by message
 }
 
 /** Tokens in one record: what is written anew as an answer grows. */
@@ -30,8 +32,10 @@ export class TraceStore {
   ) {}
 
   static async open(name = "penstock-traces", most = budget): Promise<TraceStore> {
-    const db = await openDB<Schema>(name, 1, {
-      upgrade(fresh) {
+    const db = await openDB<Schema>(name, 2, {
+      upgrade(fresh, version) {
+        fresh.createObjectStore("branches"); // since version 2
+        if (version > 0) return;
         const answers = fresh.createObjectStore("answers", { keyPath: "message" });
         answers.createIndex("chat", "chat");
         answers.createIndex("at", "at");
@@ -54,6 +58,22 @@ export class TraceStore {
     void change.objectStore("answers").put({ message, chat, at: Date.now(), tokens });
     await change.done;
     await this.makeRoom();
+  }
+
+  /** Writes what a program told of its branches, in place of what is kept of the answer. */
+  async writeBranches(message: string, chat: string, changes: readonly BranchChange[]): Promise<void> {
+    const change = this.db.transaction(["answers", "branches"], "readwrite");
+    void change.objectStore("branches").put(changes, message);
+    const tokens = changes.length;
+    void change.objectStore("answers").put({ message, chat, at: Date.now(), tokens });
+    await change.done;
+    await this.makeRoom();
+  }
+
+  /** What a program told of the branches of an answer; none if nothing is kept of them. BranchTree looks at each. */
+  async readBranches(message: string): Promise<readonly BranchChange[]> {
+    const changes: unknown = await this.db.get("branches", message);
+    return Array.isArray(changes) ? changes : [];
   }
 
   /** The pieces of an answer; none if nothing is kept of it. What is not valid in them is left out. */
@@ -85,9 +105,10 @@ export class TraceStore {
 
   private async remove(answers: readonly Entry[]): Promise<void> {
     if (answers.length === 0) return;
-    const change = this.db.transaction(["answers", "chunks"], "readwrite");
+    const change = this.db.transaction(["answers", "chunks", "branches"], "readwrite");
     for (const { message } of answers) {
       void change.objectStore("answers").delete(message);
+      void change.objectStore("branches").delete(message);
       void change.objectStore("chunks").delete(range(message, 0));
     }
     await change.done;

@@ -45,7 +45,7 @@ test("storyOf: tokens that were not drawn", () => {
   ]);
   assert.deepEqual(tell({ how: "spliced", by: "plugin:s" }), ["plugin:s put ␣b here itself."]);
   assert.deepEqual(tell({ how: "injected", by: "client" }), ["You put ␣b here."]);
-  assert.deepEqual(said({ text: " b", place: 0 }), ["No trace was kept for this token."]);
+  assert.deepEqual(said({ text: " b", place: 0 }), ["No record was kept of this token."]);
 });
 
 test("storyOf: ranks that move, and the same step many times", () => {

@@ -53,6 +53,8 @@ const run = (id: string, pieces: Piece[], before = 0): Recorded => ({
   chat: "c",
   before,
   pieces,
+  changes: [],
+  resumed: false,
   watching: false,
 });
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 import { effect, type ReadonlySignal } from "@preact/signals";
 import type { Run } from "../chats/answering.ts";
+import type { BranchChange } from "../host/protocol.ts";
 import type { Piece } from "./items.ts";
 import type { TraceStore } from "./store.ts";
 
 /** What of a run this page needs. */
-export type Recorded = Pick<Run, "id" | "chat" | "before" | "pieces" | "watching">;
+export type Recorded = Pick<Run, "id" | "chat" | "before" | "pieces" | "changes" | "resumed" | "watching">;
 
 const writeEvery = 2000; // milliseconds
 const mostFinished = 3; // answers that stay in memory after their end
@@ -34,6 +35,17 @@ export class Traces {
     if (recording !== undefined && !recording.elsewhere) return recording.all();
     try {
       return await (await this.open()).read(message);
+    } catch {
+      return []; // this browser keeps nothing
+    }
+  }
+
+  /** What a program told of the branches of an answer, so far. */
+  async branches(message: string): Promise<readonly BranchChange[]> {
+    const recording = this.recordings.get(message) ?? this.finished.get(message);
+    if (recording !== undefined && !recording.elsewhere) return recording.allChanges();
+    try {
+      return await (await this.open()).readBranches(message);
     } catch {
       return []; // this browser keeps nothing
     }
@@ -80,7 +92,9 @@ export function openTraces(): Promise<TraceStore> {
 /** What is kept of one run. */
 class Recording {
   private earlier: Promise<Piece[]> | undefined; // of the answer, from before the page was left
+  private earlierChanges: Promise<readonly BranchChange[]> | undefined; // the same of branches
   private written: readonly Piece[] = []; // of the run
+  private changesWritten = 0; // of the run
   private timer: ReturnType<typeof setInterval> | undefined;
 
   constructor(
@@ -104,8 +118,32 @@ class Recording {
     return [...fit(await this.earlier, before), ...pieces];
   }
 
-  /** Writes what is new or was taken back. An answer without traces is not worth it. */
+  async allChanges(): Promise<readonly BranchChange[]> {
+    const { resumed, changes } = this.run;
+    if (!resumed) return changes;
+    this.earlierChanges ??= this.open()
+      .then((store) => store.readBranches(this.run.id))
+      .catch(() => []);
+    return [...(await this.earlierChanges), ...changes];
+  }
+
+  /** Writes what is new or was taken back, of tokens and of branches. */
   async write(): Promise<void> {
+    await Promise.all([this.writePieces(), this.writeBranches()]);
+  }
+
+  private async writeBranches(): Promise<void> {
+    const { run } = this;
+    if (run.watching || run.changes.length === this.changesWritten) return;
+    this.changesWritten = run.changes.length;
+    const changes = [...(await this.allChanges())];
+    await this.open()
+      .then((store) => store.writeBranches(run.id, run.chat, changes))
+      .catch(() => {}); // there is no room, or this browser keeps nothing
+  }
+
+  /** An answer without traces is not worth it. */
+  private async writePieces(): Promise<void> {
     const { run, written } = this;
     if (run.watching || !run.pieces.some(({ trace }) => trace !== undefined)) return;
     let same = 0;

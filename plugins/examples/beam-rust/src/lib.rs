@@ -39,7 +39,7 @@ impl Plugin for Beam {
         let k = self.width + 16; // of which so many may be end tokens
         let (mut branches, mut live, mut done) = (vec![run.prompt()?], vec![Hypothesis::default()], Vec::new());
         for n in 1.. {
-            run.wait(k, &branches);
+            run.wait(k, &branches)?;
             let (mut all, mut next) = (Vec::new(), Vec::new());
             for (from, (branch, h)) in branches.iter().zip(&live).enumerate() {
                 for (token, log) in branch.best(k) {
@@ -65,7 +65,8 @@ impl Plugin for Beam {
             branches.iter_mut().zip(&live).try_for_each(|(branch, h)| branch.append(&h.tokens[n - 1..]))?;
         }
         done.iter().take(run.choices()).enumerate().for_each(|(i, h)| drop(run.show_choice(i, &h.tokens, None)));
-        let told = done.iter().map(|h| format!(r#"{{"text":{},"tokens":{:?},"score":{}}}"#, quote(&host::text_of(&h.tokens)), h.tokens, h.sum));
+        let told =
+            done.iter().map(|h| format!(r#"{{"text":{},"tokens":{:?},"score":{}}}"#, quote(&host::text_of(&h.tokens)), h.tokens, h.sum));
         Ok(host::output(format!(r#"{{"beams":[{}]}}"#, told.collect::<Vec<_>>().join(",")))?)
     }
 }

@@ -26,7 +26,15 @@ struct Answer {
 }
 
 fn request(config: &str) -> Request {
-    Request::new().config(config).pieces(&PIECES).end().prompt(&[5]).max_tokens(8).context_size(64).sampling(r#"{"temperature":1}"#).says(sums)
+    Request::new()
+        .config(config)
+        .pieces(&PIECES)
+        .end()
+        .prompt(&[5])
+        .max_tokens(8)
+        .context_size(64)
+        .sampling(r#"{"temperature":1}"#)
+        .says(sums)
 }
 
 /// Runs the plugin once: what it shows, and all that it has drawn.

@@ -41,9 +41,10 @@ impl Plugin for Heal {
         }
         let mut shown = 0;
         while shown < run.max_tokens() {
-            run.wait(0, [&branch]);
+            run.wait(0, [&branch])?;
             if !left.is_empty() {
-                let fits = |t: &Token| !words.piece(*t).is_empty() && (words.piece(*t).starts_with(&left) || left.starts_with(words.piece(*t)));
+                let fits =
+                    |t: &Token| !words.piece(*t).is_empty() && (words.piece(*t).starts_with(&left) || left.starts_with(words.piece(*t)));
                 branch.mask(|mask| (0..words.len() as Token).filter(fits).for_each(|t| mask.allow(t)));
             }
             let token = branch.sample(&Chain::REQUEST)?;

@@ -48,7 +48,7 @@ impl Plugin for Smc {
             if particles.iter().all(|p| p.ended) {
                 break;
             }
-            run.wait(0, particles.iter().filter(|p| !p.ended).map(|p| &p.branch));
+            run.wait(0, particles.iter().filter(|p| !p.ended).map(|p| &p.branch))?;
             for p in particles.iter_mut().filter(|p| !p.ended) {
                 let all = p.branch.log_sum();
                 p.branch.mask(|mask| self.allowed.iter().for_each(|t| mask.allow(*t)));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-import { useComputed } from "@preact/signals";
+import { type ReadonlySignal, useComputed } from "@preact/signals";
 import { useApp } from "../../app.ts";
 import { canGoOn } from "../../chats/facts.ts";
+import type { Message } from "../../chats/message.ts";
 import { Icon } from "../icon.tsx";
 import { Menu } from "../menu.tsx";
 import { Action, CopyAction } from "./action.tsx";
@@ -45,9 +46,24 @@ export function Answer(props: MessageProps) {
         <Facts node={node} />
         <Branches chat={chat} id={id} />
         {done.value && editing.value !== id && <AnswerTools {...props} />}
+        {!done.value && <Watch id={id} node={node} />}
       </div>
     </article>
   );
+}
+
+/** While a program writes an answer: the way to its branches, which grow. */
+function Watch({ id, node }: { id: string; node: ReadonlySignal<Message> }) {
+  const { answers, drawer } = useApp();
+  const branches = useComputed(() => {
+    void node.value; // changes with what its run is told
+    return (answers.running.value.get(id)?.changes.length ?? 0) > 0;
+  });
+  const inspect = () => {
+    drawer.value = { kind: "inspector", message: id, token: 0 };
+  };
+  if (!branches.value) return null;
+  return <Action icon="inspect" name="Inspect" words title="How its branches grow" onClick={inspect} />;
 }
 
 function AnswerTools({ chat, id, editing }: MessageProps) {

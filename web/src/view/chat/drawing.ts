@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import { endlessWord, isEndless } from "../../text/endless.ts";
 import { GrowingMarkdown, type Growth, type Links, type Part } from "../../text/growing.ts";
 import { Code, colourCode } from "./code.ts";
 import { typesetFormulas } from "./formulas.ts";
@@ -28,7 +29,9 @@ export class Drawing {
     const end = performance.now() + budget;
     let growth: Growth | undefined;
     while ((this.drawn.length < text.length || (done && !this.ended)) && performance.now() < end) {
+      const from = Math.max(0, this.drawn.length - endlessWord);
       this.drawn = text.slice(0, this.drawn.length + slice);
+      if (isEndless(this.drawn.slice(from))) this.element.dataset.endless = "";
       this.ended = done && this.drawn.length === text.length;
       growth = this.markdown.grow(this.drawn, this.ended);
       if (growth.settled.length > 0) this.erase();

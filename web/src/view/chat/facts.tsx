@@ -17,12 +17,16 @@ export function Facts({ node }: { node: ReadonlySignal<Message> }) {
     if (answer?.phase !== "waiting") return undefined;
     return progresses.of(answers.running.value.get(id)?.name, answer.model);
   });
+  const branching = useComputed(() => {
+    const { id } = node.value;
+    return (answers.running.value.get(id)?.changes.length ?? 0) > 0;
+  });
   const line = useComputed(() => {
     const { answer } = node.value;
     return (
       answer &&
       facts(answer, {
-        waits: progressWords(progress.value),
+        waits: branching.value ? "A program works on this answer…" : progressWords(progress.value),
         speed: speed.value,
         model: models.value.length > 1 ? answer.model : "",
       })
@@ -38,7 +42,7 @@ export function Facts({ node }: { node: ReadonlySignal<Message> }) {
       {shown?.kind === "reading" && (
         <progress class="reading" max={shown.total} value={shown.done} aria-label="Reading the prompt" />
       )}
-      {quiet.value === "" ? (
+      {quiet.value === "" || quiet.value === line.value ? (
         <span class="facts">{line}</span>
       ) : (
         <details class="figures">

@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
 import { visible } from "../../text/bidi.ts";
+import { isEndless } from "../../text/endless.ts";
 import { Action, CopyAction } from "./action.tsx";
 import { Branches, stepOnArrow } from "./branches.tsx";
 import { Editor } from "./editor.tsx";
@@ -74,7 +75,7 @@ function Words({ text }: { text: string }) {
   const folded = folds && !open.value;
   return (
     <>
-      <p id={id} dir="auto" data-folded={folded}>
+      <p id={id} dir="auto" data-folded={folded} data-endless={isEndless(text) ? "" : undefined}>
         {visible(text).map(({ text: piece, control }) =>
           control ? <span class="control" data-name={control} /> : piece,
         )}

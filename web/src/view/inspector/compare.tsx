@@ -56,6 +56,7 @@ function Another({ chat, id, other }: { chat: Chat; id: string; other: Signal<st
   const { connection } = useApp();
   const seed = chat.tree.node(id).value.answer?.seed;
   const settings = chat.settings.value;
+  const busy = connection.status.value.kind !== "online" || chat.run !== undefined;
   const choices = useMemo(() => variations(settings, seed), [settings, seed]);
   const chosen = useSignal(Math.min(1, choices.length - 1));
   useEffect(() => {
@@ -81,8 +82,9 @@ function Another({ chat, id, other }: { chat: Chat; id: string; other: Signal<st
       <button
         type="button"
         class="quiet"
-        disabled={connection.status.value.kind !== "online" || chat.run !== undefined}
+        aria-disabled={busy} // not disabled: it would lose the focus to nowhere
         onClick={() => {
+          if (busy) return;
           const choice = choices[chosen.peek()];
           if (choice !== undefined) other.value = chat.answerAgain(id, choice.settings).id;
         }}

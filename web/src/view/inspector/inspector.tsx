@@ -12,6 +12,7 @@ import { Legend, Modes } from "./legend.tsx";
 import { useMark } from "./mark.ts";
 import { useReader } from "./reader.ts";
 import { TokenList } from "./tokens.tsx";
+import { ProgramTree } from "./tree.tsx";
 import { Untraced } from "./untraced.tsx";
 
 /** How each token of an answer was chosen. */
@@ -41,9 +42,10 @@ function Answer({ chat, id, first }: Props) {
   const other = useSignal<string | undefined>(undefined);
   const compared = chat.tree.siblings(id).find((sibling) => sibling === other.value); // one may be deleted
   const items = reader.items.value;
-  const chosen = mode.value ?? (reader.changes.value.length > 0 ? "plugin" : "probability");
+  const chosen = mode.value ?? (reader.touched.value.length > 0 ? "plugin" : "probability");
   const palette = useMemo(() => new Palette(chosen), [chosen]);
   useMark(id, reader);
+  if (reader.changes.value.length > 0) return <ProgramTree changes={reader.changes.value} />;
   if (reader.state.value === "loading") return <p role="status">Looking for the token record…</p>;
   if (reader.state.value === "none") return <Untraced chat={chat} id={id} />;
   const pick = (next: Mode) => {

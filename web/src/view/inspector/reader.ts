@@ -2,12 +2,14 @@
 import { computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { type App, useApp } from "../../app.ts";
+import type { BranchChange } from "../../host/protocol.ts";
 import { GrowingItems, type Item, itemAt, nextOf, type Piece } from "../../trace/items.ts";
 import { meddlers, modelP } from "../../trace/reading.ts";
 
 /** The tokens of an answer as the inspector reads them, and the one in focus. */
 export class Reader {
   readonly pieces: Signal<readonly Piece[]> = signal([]);
+  readonly changes: Signal<readonly BranchChange[]> = signal([]); // of a program's branches
   readonly state: Signal<"loading" | "none" | "ready"> = signal("loading");
   readonly at: Signal<number> = signal(0); // the item in focus
   private readonly growing = new GrowingItems();
@@ -20,13 +22,14 @@ export class Reader {
   readonly item: ReadonlySignal<Item | undefined> = computed(() => this.items.value[this.at.value]);
 
   /** The items that a plugin or the reader had a hand in. */
-  readonly changes: ReadonlySignal<readonly number[]> = computed(() =>
+  readonly touched: ReadonlySignal<readonly number[]> = computed(() =>
     this.items.value.flatMap((item, at) => (isChange(item) ? [at] : [])),
   );
 
   /** Takes what is known of the answer by now. */
-  take(pieces: readonly Piece[], running: boolean, first: number): void {
+  take(pieces: readonly Piece[], changes: readonly BranchChange[], running: boolean, first: number): void {
     this.pieces.value = pieces;
+    if (changes.length !== this.changes.peek().length) this.changes.value = changes;
     const traced = pieces.some(({ trace }) => trace !== undefined);
     this.state.value = traced ? "ready" : running ? "loading" : "none";
     if (!this.chosen) this.begin(first);
@@ -44,14 +47,14 @@ export class Reader {
   }
 
   toChange(step: 1 | -1): number | undefined {
-    return nextOf(this.changes.value, this.at.value, step);
+    return nextOf(this.touched.value, this.at.value, step);
   }
 
   /** Begins where a reader wants to look: at the first token that somebody changed, or else at the most surprising one. */
   private begin(first: number): void {
     const items = this.items.peek();
-    const changes = this.changes.peek();
-    const instead = changes.find((at) => items[at]?.takenBy === undefined);
+    const touched = this.touched.peek();
+    const instead = touched.find((at) => items[at]?.takenBy === undefined);
     const wanted = first > 0 ? itemAt(items, first) : (instead ?? surprising(items));
     this.at.value = Math.max(0, wanted);
   }
@@ -85,8 +88,11 @@ function follow(app: App, reader: Reader, running: boolean, first: number): () =
   let asked = false;
   const read = async () => {
     asked = false;
-    const pieces = await app.traces.pieces(reader.id);
-    if (!gone) reader.take([...pieces], running, first);
+    const [pieces, changes] = await Promise.all([
+      app.traces.pieces(reader.id),
+      app.traces.branches(reader.id),
+    ]);
+    if (!gone) reader.take([...pieces], [...changes], running, first);
   };
   void read();
   if (!running) return () => (gone = true);

@@ -16,7 +16,7 @@ export function LastTicks({ ticks }: { ticks: Ticks }) {
   };
   return (
     <details onToggle={(event) => event.currentTarget.open && read()}>
-      <summary>The last ticks as a table</summary>
+      <summary>The last steps as a table</summary>
       <Scroll label="The last steps">
         <table>
           <thead>
@@ -25,7 +25,7 @@ export function LastTicks({ ticks }: { ticks: Ticks }) {
               <th scope="col">Tokens of answers</th>
               <th scope="col">Tokens of prompts</th>
               <th scope="col">Passes</th>
-              <th scope="col">Forward</th>
+              <th scope="col">Model</th>
               <th scope="col">Sampling</th>
               <th scope="col">Plugins</th>
               <th scope="col">In all</th>

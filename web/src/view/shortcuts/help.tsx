@@ -33,11 +33,16 @@ function pressed(event: KeyboardEvent, shortcuts: readonly Shortcut[], letters: 
   shortcut.run();
 }
 
-/** Escape leads out of the message field, to where letters are shortcuts, unless it stops an answer. */
+/**
+ * Escape leads out of the message field, to where letters are shortcuts, and closes what stands beside the chat, where nothing else
+ * has the focus: unless it stops an answer.
+ */
 function leave(event: KeyboardEvent, app: App): void {
+  if (event.key !== "Escape" || event.defaultPrevented || app.chats.current.peek().run !== undefined) return;
   const field = document.getElementById("question");
-  if (event.key !== "Escape" || event.defaultPrevented || document.activeElement !== field) return;
-  if (app.chats.current.peek().run === undefined) field?.blur();
+  const at = document.activeElement;
+  if (at === field) field?.blur();
+  else if (at === document.body) app.drawer.value = undefined;
 }
 
 function Help({ shortcuts }: { shortcuts: readonly Shortcut[] }) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { useApp, type View } from "../../app.ts";
 import { Icon } from "../icon.tsx";
 import { Toast } from "../toast.tsx";
@@ -24,7 +24,8 @@ export function Sidebar() {
 function Cover() {
   const { layout } = useApp();
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
+    // at once: a key that opens it may lead to a field of it
     const before = document.activeElement;
     dialog.current?.showModal();
     return () => before instanceof HTMLElement && before.focus({ preventScroll: true });

@@ -3,9 +3,8 @@
 //! Answers what the plugin of a session asks. `plugins/abi/testdata/hostcalls.json` has calls that the real host must answer in the
 //! same way.
 
-use super::draw;
 use super::program::{self, Adopted, Program};
-use super::{record, Request};
+use super::{draw, record, Request};
 use crate::{abi, json, table, Part, Token};
 use core::any::Any;
 use core::cell::RefCell;

@@ -42,7 +42,7 @@
 //! #     }
 //! #     fn run(&mut self, run: &Run) -> Result<(), String> {
 //! #         let branch = run.prompt()?;
-//! #         run.wait(1, [&branch]);
+//! #         run.wait(1, [&branch])?;
 //! #         run.show(&[branch.best(1)[0].0]);
 //! #         Ok(())
 //! #     }

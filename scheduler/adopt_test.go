@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/scheduler/program"
+	"github.com/penstock/penstock/scheduler/schedulertest"
+)
+
+// healed is a program that has the answer go on from the prompt without its last tokens, and two in their place.
+func healed(show ...program.Token) func(*program.Run) error {
+	return func(r *program.Run) error {
+		from := r.Prompt()[:18]
+		b, err := r.Open(from)
+		if err != nil {
+			return err
+		}
+		if _, err := r.Wait(1, false, b); err != nil {
+			return err
+		}
+		if err := b.Append([]program.Token{5, 6}, false); err != nil {
+			return err
+		}
+		if len(show) > 0 {
+			if _, err := r.Show(0, show, nil); err != nil {
+				return err
+			}
+		}
+		return r.Adopt(0, b, 18)
+	}
+}
+
+// An answer that goes on from a branch is the one to its first tokens that begins with the others, drawn by the request's chain, with its limits and
+// stop strings, and its stages told of all.
+func TestProgram_Adopt_GoesOnAsAnAnswer(t *testing.T) {
+	like := request(20, 1, 30)
+	like.Prompt[0].Tokens = like.Prompt[0].Tokens[:18]
+	like.Begun.Tokens = []scheduler.Token{5, 6}
+	want := alone(t, like)
+	for name, watched := range map[string]bool{"the backend draws": false, "a worker draws": true} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, scheduler.Limits{}, scheduler.Config{Slots: 2}, func(b bubble) {
+				neighbour := submit(t, b.Scheduler, request(50, 2, 60))
+				r := request(20, 1, 30)
+				r.Program = &program.Program{Main: healed(), Branches: 2}
+				if r.CachePrompt = !watched; watched {
+					r.Chain = []chain.Stage{&guest{}, schedulertest.Sampled{}}
+				}
+				st := submit(t, b.Scheduler, r)
+				a := b.read(st)
+				if a.text != want.text || a.end.Reason != want.end.Reason || a.end.Usage.Generated != 30 || a.end.Usage.Prompt != 18 || a.end.Usage.Branches != 20 {
+					t.Errorf("%q ended as %+v, want %q", a.text, a.end, want.text)
+				}
+				if other := b.read(neighbour); other.text != alone(t, request(50, 2, 60)).text {
+					t.Error("a neighbour's answer is another")
+				}
+			})
+		})
+	}
+}
+
+// Of several choices some go on and others end, each with its own tokens; what was shown before stays. They can be steered then.
+func TestProgram_Adopt_OfSeveralChoices(t *testing.T) {
+	inBubble(t, scheduler.Limits{}, scheduler.Config{Slots: 2}, func(b bubble) {
+		requests := choices(3, func(r *program.Run) error {
+			root, err := r.Open(r.Prompt())
+			if err != nil {
+				return err
+			}
+			if err := root.Append([]program.Token{7, 8}, false); err != nil {
+				return err
+			}
+			for choice, t := range []program.Token{7, 9, 7} {
+				if _, err := r.Show(choice, []program.Token{t}, nil); err != nil {
+					return err
+				}
+			}
+			if _, err := r.Wait(0, false, root); err != nil {
+				return err
+			}
+			err = errors.Join(r.Adopt(1, root, 20), r.Adopt(0, root, 19), r.Adopt(3, root, 20), r.Adopt(2, root, 23))
+			if !errors.Is(err, program.ErrMisuse) || r.Adopted(0) != nil || r.Adopted(1) != nil {
+				return fmt.Errorf("what cannot be adopted: %w", err)
+			}
+			if err := errors.Join(r.Adopt(0, root, 20), r.Adopt(2, root, 20)); err != nil {
+				return err
+			}
+			if _, err := r.Show(0, []program.Token{1}, nil); !errors.Is(err, program.ErrMisuse) {
+				return fmt.Errorf("shown of an adopted choice: %w", err)
+			}
+			root.Close()
+			return nil
+		})
+		for i := range requests {
+			requests[i].Chain, requests[i].MaxTokens = []chain.Stage{schedulertest.Greedy{}}, 12+i
+		}
+		after := append(slices.Clone(requests[0].Prompt[0].Tokens), 7, 8)
+		for i, a := range b.readAll(requests) {
+			want := append([]scheduler.Token{7, 8}, b.host.GoesOn(after, 10+i)...)
+			reason := answer.ReasonLength
+			if i == 1 {
+				want, reason = []scheduler.Token{9}, answer.ReasonStop
+			}
+			if !slices.Equal(a.tokens, want) || a.end.Reason != reason {
+				t.Errorf("choice %d is %v, want %v: %+v", i, a.tokens, want, a.end)
+			}
+		}
+	})
+}
+
+// A program that fails after it has had a choice adopted has not; one whose choice was shown something else is told so, and another plugin's changes
+// end the answer.
+func TestProgram_Adopt_Fails(t *testing.T) {
+	inBubble(t, scheduler.Limits{}, scheduler.Config{Slots: 2}, func(b bubble) {
+		failed := errors.New("it has failed")
+		for name, main := range map[string]func(*program.Run) error{
+			"in the end": func(r *program.Run) error { return errors.Join(healed()(r), failed) },
+			"shown":      healed(5),
+		} {
+			r := request(20, 1, 30)
+			r.Program = &program.Program{Main: main, Branches: 1}
+			if a := b.read(submit(t, b.Scheduler, r)); a.end.Reason != answer.ReasonError {
+				t.Errorf("%s: %+v", name, a.end)
+			}
+		}
+	})
+}
