@@ -43,6 +43,17 @@ type Encoder struct {
 // template turns the messages into. A template of either kind writes control tokens as text, and leaves the beginning of the
 // sequence to the tokeniser. What the context could never hold is refused with a *TooLong before it takes any time.
 func (e Encoder) Conversation(ctx context.Context, c Conversation) (p Prompt, err error) {
+	if p, err = e.Render(ctx, c); err != nil {
+		return Prompt{}, err
+	}
+	if p.Tokens, err = e.Text(ctx, p.Text); err != nil {
+		return Prompt{}, fmt.Errorf("tokenise the prompt: %w", err)
+	}
+	return p, nil
+}
+
+// Render is Conversation without the tokens.
+func (e Encoder) Render(ctx context.Context, c Conversation) (p Prompt, err error) {
 	if f := c.ReasoningFormat; f != "" && !slices.Contains(reasoningFormats, f) {
 		return p, &Invalid{"reasoning_format", fmt.Sprintf("is %q; it must be one of %s", excerpt.Of(f, 40), strings.Join(reasoningFormats, ", "))}
 	}
@@ -59,9 +70,6 @@ func (e Encoder) Conversation(ctx context.Context, c Conversation) (p Prompt, er
 			return Prompt{}, err
 		}
 		return Prompt{}, asInvalid(err, c.Messages)
-	}
-	if p.Tokens, err = e.Text(ctx, p.Text); err != nil {
-		return Prompt{}, fmt.Errorf("tokenise the prompt: %w", err)
 	}
 	return p, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -96,6 +97,17 @@ var triggerKinds = map[string]sampling.TriggerKind{
 	"token": sampling.TriggerToken, "word": sampling.TriggerWord, "pattern": sampling.TriggerPattern, "pattern_full": sampling.TriggerPatternFull,
 }
 
+// textOf makes the prompt's text of other messages in the place of a conversation's.
+func (r *Request) textOf(c *chat.Conversation) func(context.Context, []chat.Message) (string, error) {
+	return func(ctx context.Context, messages []chat.Message) (string, error) {
+		other := *c
+		other.Messages, other.Written = messages, nil
+		other.JSONSchema, other.Grammar, other.Schemas = string(r.Params.JSONSchema), r.Params.Grammar, r.Params.Schemas
+		p, err := r.Model.Encoder().Render(ctx, other)
+		return p.Text, err
+	}
+}
+
 // renderByPlugins has plugins rewrite the messages of a conversation, and write its prompt, where such plugins are used.
 func (r *Request) renderByPlugins(ctx context.Context, c *chat.Conversation) (err error) {
 	if !r.Deadline.IsZero() {
@@ -106,9 +118,10 @@ func (r *Request) renderByPlugins(ctx context.Context, c *chat.Conversation) (er
 	if r.recording != nil {
 		ctx = r.recording.Rendering(ctx)
 	}
-	c.Messages, err = r.Plugins.Rewrite(ctx, r.Params, r.asked, c.Messages)
+	told := serving.Conversing{Params: r.Params, Time: r.asked, Text: r.textOf(c)}
+	c.Messages, err = r.Plugins.Rewrite(ctx, told, c.Messages)
 	if err == nil {
-		c.Written, err = r.Plugins.Render(ctx, r.Params, r.asked, c.Messages)
+		c.Written, err = r.Plugins.Render(ctx, told, c.Messages)
 	}
 	if err != nil && ctx.Err() != nil {
 		return causeOf(ctx)

@@ -5,7 +5,6 @@ package completion
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/refusal"
@@ -39,11 +38,11 @@ func (noPlugins) Branches() int { return 0 }
 
 func (noPlugins) Renders() bool { return false }
 
-func (noPlugins) Rewrite(_ context.Context, _ sampling.Params, _ time.Time, m []chat.Message) ([]chat.Message, error) {
+func (noPlugins) Rewrite(_ context.Context, _ serving.Conversing, m []chat.Message) ([]chat.Message, error) {
 	return m, nil
 }
 
-func (noPlugins) Render(context.Context, sampling.Params, time.Time, []chat.Message) (*string, error) {
+func (noPlugins) Render(context.Context, serving.Conversing, []chat.Message) (*string, error) {
 	return nil, nil
 }
 

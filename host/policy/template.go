@@ -5,16 +5,13 @@ package policy
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/recording"
 	"github.com/penstock/penstock/host/refusal"
-	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/serving"
 )
 
@@ -24,7 +21,7 @@ func (r *uses) Renders() bool {
 }
 
 // Render implements serving.Plugins.
-func (r *uses) Render(ctx context.Context, params sampling.Params, asked time.Time, messages []chat.Message) (text *string, err error) {
+func (r *uses) Render(ctx context.Context, c serving.Conversing, messages []chat.Message) (text *string, err error) {
 	var chosen *use
 	for i := range r.list {
 		u := &r.list[i]
@@ -43,12 +40,26 @@ func (r *uses) Render(ctx context.Context, params sampling.Params, asked time.Ti
 	if err != nil {
 		return nil, err
 	}
-	written, err := recording.Render(ctx, chosen.plugin, data, plugin.Request{Client: chosen.client, Config: chosen.Config, Seed: uint64(params.Seed),
-		Time: asked, ContextSize: r.engine.Info().Limits.Positions, Sampling: newInForce(params, r.list, serving.Ends{}).describe})
+	written, err := recording.Render(ctx, chosen.plugin, data, r.conversing(chosen, c))
 	if err != nil {
 		return nil, useError(chosen, err)
 	}
 	return &written, nil
+}
+
+// conversing is what a plugin that has to do with a conversation is told of the request.
+func (r *uses) conversing(u *use, c serving.Conversing) plugin.Request {
+	return plugin.Request{
+		Client: u.client, Config: u.Config, Seed: uint64(c.Params.Seed), Time: c.Time, ContextSize: r.engine.Info().Limits.Positions,
+		Sampling: newInForce(c.Params, r.list, serving.Ends{}).describe,
+		PromptText: func(ctx context.Context, text []byte) (string, error) {
+			messages, err := readMessages("the text", text)
+			if err != nil {
+				return "", err
+			}
+			return c.Text(ctx, messages)
+		},
+	}
 }
 
 // RefuseTemplates implements serving.Plugins. The operator's template may stand beside a prompt that is given.
@@ -66,7 +77,7 @@ func (r *uses) RefuseTemplates() error {
 }
 
 // Rewrite implements serving.Plugins.
-func (r *uses) Rewrite(ctx context.Context, params sampling.Params, asked time.Time, messages []chat.Message) ([]chat.Message, error) {
+func (r *uses) Rewrite(ctx context.Context, c serving.Conversing, messages []chat.Message) ([]chat.Message, error) {
 	for i := range r.list {
 		u := &r.list[i]
 		if !u.plugin.Rewrites() {
@@ -77,10 +88,8 @@ func (r *uses) Rewrite(ctx context.Context, params sampling.Params, asked time.T
 			return nil, err
 		}
 		var read []chat.Message
-		request := plugin.Request{Client: u.client, Config: u.Config, Seed: uint64(params.Seed), Time: asked, ContextSize: r.engine.Info().Limits.Positions,
-			Sampling: newInForce(params, r.list, serving.Ends{}).describe}
-		if err := recording.Rewrite(ctx, u.plugin, data, request, func(text []byte) (err error) {
-			read, err = readMessages(text)
+		if err := recording.Rewrite(ctx, u.plugin, data, r.conversing(u, c), func(text []byte) (err error) {
+			read, err = readMessages("what was handed to emit", text)
 			return err
 		}); err != nil {
 			return nil, useError(u, err)
@@ -92,15 +101,15 @@ func (r *uses) Rewrite(ctx context.Context, params sampling.Params, asked time.T
 	return messages, nil
 }
 
-// readMessages reads what a plugin has made of a conversation, as strictly as what a client sends.
-func readMessages(text []byte) ([]chat.Message, error) {
+// readMessages reads what a plugin has made of a conversation, as strictly as what a client sends; what names it in errors.
+func readMessages(what string, text []byte) ([]chat.Message, error) {
 	var list []json.RawMessage
 	if err := json.Unmarshal(text, &list); err != nil {
-		return nil, fmt.Errorf("what was handed to emit is no list of messages: %w", err)
+		return nil, fmt.Errorf("%s is no list of messages: %w", what, err)
 	}
 	messages, parts, err := chat.ParseMessages(list)
 	if err == nil && len(parts) > 0 {
-		err = errors.New("what was handed to emit has a picture or a sound, which a plugin cannot add")
+		err = fmt.Errorf("%s has a picture or a sound, which a plugin cannot add", what)
 	}
 	return messages, err
 }

@@ -27,6 +27,14 @@ type PluginUse struct {
 	Field  string          // of the request, for errors
 }
 
+// Conversing is what plugins that have to do with conversations are told of the request.
+type Conversing struct {
+	Params sampling.Params
+	Time   time.Time // when it came
+	// Text is what the model's own template makes of messages.
+	Text func(ctx context.Context, messages []chat.Message) (string, error)
+}
+
 // Plugins are those of one request, in the versions that the server had when the request came, whatever is loaded meanwhile.
 type Plugins interface {
 	// NewPolicy builds the policy of one choice, of the samplers that its parameters name and of the plugins.
@@ -36,9 +44,9 @@ type Plugins interface {
 	// Renders reports whether a plugin that writes prompts or rewrites conversations is among them.
 	Renders() bool
 	// Rewrite lets the plugins that rewrite conversations do so, in their order.
-	Rewrite(ctx context.Context, p sampling.Params, asked time.Time, messages []chat.Message) ([]chat.Message, error)
+	Rewrite(ctx context.Context, c Conversing, messages []chat.Message) ([]chat.Message, error)
 	// Render lets the template among the plugins write a prompt's text for messages. It is nil if there is none. It ends with the context.
-	Render(ctx context.Context, p sampling.Params, asked time.Time, messages []chat.Message) (text *string, err error)
+	Render(ctx context.Context, c Conversing, messages []chat.Message) (text *string, err error)
 	// RefuseTemplates refuses those that the request names: it has a prompt and no messages.
 	RefuseTemplates() error
 	// Again are the same for another request, with those that its chain names besides.

@@ -34,6 +34,7 @@ const (
 const (
 	ImportConfig             = "config"
 	ImportMessages           = "messages"
+	ImportPrompt             = "prompt"
 	ImportHistory            = "history"
 	ImportText               = "text"
 	ImportFeature            = "feature"
@@ -317,6 +318,7 @@ var Exports = []Signature{
 var Imports = []Signature{
 	{Name: "config", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}},
 	{Name: "messages", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}},
+	{Name: "prompt", Params: []Type{"i32", "i32", "i32", "i32"}, Results: []Type{"i32"}, Added: true},
 	{Name: "history", Params: []Type{"i32", "i32", "i32"}, Results: []Type{"i32"}},
 	{Name: "text", Params: []Type{"i32", "i32", "i32"}, Results: []Type{"i32"}, Added: true},
 	{Name: "feature", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}},
@@ -370,6 +372,7 @@ var Imports = []Signature{
 var Features = []string{
 	"config",
 	"messages",
+	"prompt",
 	"history",
 	"text",
 	"feature",

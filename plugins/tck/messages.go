@@ -23,6 +23,7 @@ func messagesCases() []Case {
 	return []Case{
 		answered("the template gets the messages as they were rewritten", rewrites("messages", conversation), rendersRewritten()).in(Request{Chat: true}),
 		answered("without a change they stay as they are", silent, rendersAny("messages-kept")).in(Request{Chat: true}),
+		answered("prompt is what the model's template makes of messages, in messages and nowhere else", prompted(), rendersAny("prompt")).in(Request{Chat: true}),
 		declined("a refusal reaches the client", "not these messages", refuses).in(Request{Chat: true}),
 		faulted("messages that are no JSON", abi.ExportMessages, causeAnswer, rewrites("messages-broken", `[{"role":`)).in(Request{Chat: true}),
 		faulted("what is no list of messages", abi.ExportMessages, causeAnswer, rewrites("messages-object", `{"role":"user"}`)).in(Request{Chat: true}),
@@ -35,6 +36,23 @@ func messagesCases() []Case {
 		faulted("a negative number of tokens", abi.ExportDraft, causeAnswer, guesses("draft-negative", asm.I32(-1))),
 		faulted("a guess that is no token", abi.ExportDraft, causeAnswer, guesses("draft-no-token", asm.Poke(atSplice+8, -1), asm.I32(1))),
 	}
+}
+
+// prompted asks what the template makes of the messages it is given, and of others.
+func prompted() *draft {
+	d := newDraft("prompt", optionalField(abi.ExportMessages))
+	at, n := d.note(conversation)
+	others := func(limit int) []byte { return d.call(abi.ImportPrompt, at, n, atHistory, limit) }
+	broken, length := d.note(`[{"role":`)
+	const size = 1
+	d.on(abi.ExportMessages, d.whereKnown(abi.ImportPrompt,
+		others(0), asm.SetGlobal(size), d.must("a prompt that is longer than the text of its message", asm.I32(6), asm.Global(size), asm.Less), asm.Poke(atHistory, 0),
+		d.is("nothing is written where it does not fit", 0, asm.I32(atHistory), asm.Load),
+		d.equal("the same length where it fits", others(65536), asm.Global(size)),
+		d.must("a text", asm.I32(atHistory), asm.Load),
+		d.must("that of the messages given", asm.I32(0), d.call(abi.ImportPrompt, 0, 0, atHistory, 65536), asm.Less),
+		d.is("what is no list of messages", -1, d.call(abi.ImportPrompt, broken, length, atHistory, 64))), asm.I32(0))
+	return d.on(abi.ExportAccept, d.whereKnown(abi.ImportPrompt, d.is("none in accept", -1, others(0))), asm.I32(0))
 }
 
 // optionalField has hosts load the plugin that do not know an export.

@@ -26,6 +26,8 @@ func pointerCases() []Case {
 		{"text", abi.ImportTokenize, []int{-1, 1, 0, atScratch, 0}},
 		{"text-length", abi.ImportTokenize, []int{0, -1, 0, atScratch, 0}},
 		{"tokens", abi.ImportTokenize, []int{atScratch, 0, 0, end - 2, 1}},
+		{"prompt", abi.ImportPrompt, []int{end - 1, 2, atScratch, 0}},
+		{"prompt-limit", abi.ImportPrompt, []int{0, 0, end, 1}},
 		{"state", abi.ImportState, []int{end - 4, 2}},
 		{"state-wraps", abi.ImportState, []int{atScratch, 0x40000000}},
 		{"log", abi.ImportLog, []int{0, end - 1, 2}},

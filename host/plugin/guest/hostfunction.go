@@ -23,6 +23,7 @@ type hostFunction func(i *Instance, stack []uint64)
 var functions = map[string]hostFunction{
 	abi.ImportConfig:             hostConfig,
 	abi.ImportMessages:           hostMessages,
+	abi.ImportPrompt:             hostPrompt,
 	abi.ImportHistory:            hostHistory,
 	abi.ImportText:               hostText,
 	abi.ImportFeature:            hostFeature,

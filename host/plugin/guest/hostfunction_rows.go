@@ -183,8 +183,15 @@ func hostBranchOpenMessages(i *Instance, s []uint64) {
 	}
 }
 
-// prompt makes the prompt of messages. Meanwhile the guest has no turn, and its clock stands still.
-func (i *Instance) prompt(messages []byte) ([]int32, error) {
+// prompt makes the prompt of messages.
+func (i *Instance) prompt(messages []byte) (tokens []int32, err error) {
+	i.aside(func(ctx context.Context) { tokens, err = i.session.request.Prompt(ctx, messages) })
+	return tokens, err
+}
+
+// aside has the host do work for the guest that may take long, and stop when the request is over. Meanwhile the guest has no turn, and its
+// clock stands still.
+func (i *Instance) aside(work func(context.Context)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go func() {
@@ -196,12 +203,11 @@ func (i *Instance) prompt(messages []byte) ([]int32, error) {
 	}()
 	i.giveTurn()
 	began := time.Now()
-	tokens, err := i.session.request.Prompt(ctx, messages)
+	work(ctx)
 	if ctx.Err() != nil {
 		panic(Violationf(plugin.CauseCancelled, "the request is over"))
 	}
 	i.deadline = i.deadline.Add(time.Since(began))
-	return tokens, err
 }
 
 func hostBranchGrammar(i *Instance, s []uint64) {

@@ -29,7 +29,9 @@ type Session struct {
 	random  random
 	text    answerText
 	parts   answerParts
-	log     guestLog
+
+	promptText promptText
+	log        guestLog
 	outputs
 }
 

@@ -3,6 +3,7 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -199,6 +200,15 @@ func (*replayedGrammar) Beginning() program.Place { return nil }
 func (g *replayedGrammar) Close() error {
 	g.from.open--
 	return nil
+}
+
+// promptText is what the model's template made of messages.
+func (a *answers) promptText(context.Context, []byte) (string, error) {
+	q, err := a.next("the prompt's text", func(q *Asked) bool { return q.Import == abi.ImportPrompt })
+	if err != nil || q.Text == nil {
+		return "", err
+	}
+	return string(*q.Text), nil
 }
 
 // Part implements plugin.Parts.

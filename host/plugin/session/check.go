@@ -202,6 +202,11 @@ const mostState = 1 << 20
 
 func (a *Asked) check(n int) error {
 	switch a.Import {
+	case abi.ImportPrompt:
+		if a.Text == nil && a.Error == "" {
+			return errors.New("text: it is missing")
+		}
+		return nil
 	case abi.ImportTokenize, abi.ImportGrammarOpen:
 		if a.Text == nil {
 			return errors.New("text: it is missing")
@@ -225,5 +230,5 @@ func (a *Asked) check(n int) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("import: %q is not asked for; there are tokenize, grammar_open, grammar_mask, grammar_mask_within, grammar_rest, grammar_accept, part, state and request", a.Import)
+	return fmt.Errorf("import: %q is not asked for; there are tokenize, grammar_open, grammar_mask, grammar_mask_within, grammar_rest, grammar_accept, part, state, prompt and request", a.Import)
 }

@@ -81,6 +81,7 @@
 //	           {"import": "grammar_rest", "handle": 0, "count": 12}, with "ok": true where the text has ended
 //	           {"import": "grammar_accept", "handle": 0, "token": 5, "ok": true}
 //	           {"import": "part", "count": 1}, a part by its number
+//	           {"import": "prompt", "text": "…"}
 //	           {"import": "state", "count": 192, "state": […]}, as logits are written; without the numbers where there was no room for them
 //	           {"import": "request", "sampling": {}}, where they are no more what they were when the answer began
 //	           each with "error" instead of its answer where the host could not

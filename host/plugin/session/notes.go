@@ -173,7 +173,7 @@ func (n *notes) Asked(q guest.Question) {
 
 func askedOf(q guest.Question, vocabulary int) Asked {
 	a := Asked{Import: q.Import, Flags: q.Flags, Kind: q.Kind, Handle: int(q.Handle), Token: q.Token, Tokens: slices.Clone(q.Tokens), Count: q.Count, OK: q.OK, State: slices.Clone(q.State)}
-	if q.Import == abi.ImportTokenize || q.Import == abi.ImportGrammarOpen {
+	if q.Import == abi.ImportTokenize || q.Import == abi.ImportGrammarOpen || q.Import == abi.ImportPrompt {
 		text := Text(q.Text)
 		a.Text = &text
 	}

@@ -238,6 +238,13 @@ func rewrite(ctx context.Context, p *load.Plugin, use plugin.Request, chat bool,
 	if !chat || !p.Rewrites() {
 		return messages, nil
 	}
+	use.PromptText = func(_ context.Context, messages []byte) (string, error) {
+		var list []struct{ Role, Content string }
+		if err := json.Unmarshal(messages, &list); err != nil {
+			return "", err
+		}
+		return fmt.Sprint(list), nil
+	}
 	rewritten, err := stage.RewriteMessages(ctx, p, messages, use, nil, func(text []byte) error {
 		var list []struct{ Role string }
 		if err := json.Unmarshal(text, &list); err != nil || len(list) == 0 || list[0].Role == "" {

@@ -4,7 +4,6 @@ package servingtest
 
 import (
 	"context"
-	"time"
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/sampling"
@@ -26,12 +25,12 @@ func (NoPlugins) Branches() int { return 0 }
 func (NoPlugins) Renders() bool { return false }
 
 // Rewrite implements serving.Plugins: no plugin rewrites a conversation.
-func (NoPlugins) Rewrite(_ context.Context, _ sampling.Params, _ time.Time, m []chat.Message) ([]chat.Message, error) {
+func (NoPlugins) Rewrite(_ context.Context, _ serving.Conversing, m []chat.Message) ([]chat.Message, error) {
 	return m, nil
 }
 
 // Render implements serving.Plugins: no plugin writes a prompt.
-func (NoPlugins) Render(context.Context, sampling.Params, time.Time, []chat.Message) (*string, error) {
+func (NoPlugins) Render(context.Context, serving.Conversing, []chat.Message) (*string, error) {
 	return nil, nil
 }
 

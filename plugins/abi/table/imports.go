@@ -35,6 +35,13 @@ func requestImports() []Func {
 			Doc: "The conversation as JSON, for `penstock_template` and `penstock_messages`; empty elsewhere. Returns its length in bytes.",
 		},
 		{
+			Name: "prompt", Added: true, Params: []Value{{Name: "messages", Type: I32, Access: Read}, length, outPtr, limit}, Result: I32, Fuel: "100,000, 16 × bytes of the messages, and bytes / 16 of the text",
+			Doc: "In `penstock_messages` and `penstock_template` the prompt's text as the model's own template would make it of messages, a JSON list as `messages` gives it, with the request's tools and answer format; " +
+				"with `len` = 0 of the messages that the plugin got. Returns its length in bytes; −1, with the reason in the log, where the template refuses them, where they are no list of messages or more than `branch_messages_bytes`, and in other exports. " +
+				"Two calls in a row with the same messages make the text once.",
+			Worked: "The built-in model, and the messages `[{\"role\":\"user\",\"content\":\"Hi\"}]`: `prompt(0, 0, ptr, 0)` returns 52 and writes nothing, `prompt(0, 0, ptr, 52)` returns 52 and writes `<|im_start|>user`, a line break, `Hi<|im_end|>`, a line break, `<|im_start|>assistant` and a line break.",
+		},
+		{
 			Name: "history", Params: []Value{{Name: "from", Type: I32}, outPtr, limit}, Result: I32, Fuel: perByte,
 			Doc: "Token ids so far, prompt first, as `u32`, from index `from` on; a negative `from` counts back from the end. `limit` and the result count tokens, not bytes. " +
 				"In `prepare` and `sample` the history holds all tokens accepted so far; in `accept` and `stop` it includes the token.",

@@ -40,7 +40,7 @@ func limits() []Limit {
 		{"branches", 64, "branches of a program at once", "a manifest with more is refused"},
 		{"chains", 64, "sampler chains of a program, besides the request's", "`chain_open` answers −5"},
 		{"chain_bytes", 64 << 10, "bytes of the parameters of a chain", "`chain_open` answers −5"},
-		{"branch_messages_bytes", 1 << 20, "bytes of messages", "`branch_open_messages` answers −5"},
+		{"branch_messages_bytes", 1 << 20, "bytes of messages", "`branch_open_messages` answers −5, and `prompt` −1"},
 		{"faults", 5, "faults a minute", "the client waits, see *faults*"},
 		{"candidates", 4096, "candidates", "most that a manifest may ask for; at least 1"},
 		{"default_candidates", 256, "candidates", "used where the manifest names none"},

@@ -40,17 +40,55 @@ func rewrite(r Rewriter) int32 {
 	if conversation, err = r.Rewrite(conversation); err != nil {
 		return refuse(err)
 	}
-	text := []byte{'['}
+	text, err := list(conversation)
+	if err != nil {
+		return refuse(err)
+	}
+	emit(text)
+	return 0
+}
+
+// list writes a conversation as JSON.
+func list(conversation []Message) (text []byte, err error) {
+	text = []byte{'['}
 	for i := range conversation {
 		if i > 0 {
 			text = append(text, ',')
 		}
 		if text, err = conversation[i].append(text); err != nil {
-			return refuse(err)
+			return nil, err
 		}
 	}
-	emit(append(text, ']'))
-	return 0
+	return append(text, ']'), nil
+}
+
+// ErrPromptText means that there is no prompt's text: the model's template refuses the messages, and the log has the reason, or the host is
+// too old to tell.
+var ErrPromptText = errors.New("the model's template makes no prompt of these messages, or the host does not tell")
+
+// PromptText is, in Rewrite and Render, the text that the model's own template would make of a conversation, with what else the request has, as
+// its tools. Nil is the conversation that the plugin was given.
+func PromptText(conversation []Message) (string, error) {
+	if !Feature("prompt") {
+		return "", ErrPromptText
+	}
+	var messages []byte
+	if conversation != nil {
+		var err error
+		if messages, err = list(conversation); err != nil {
+			return "", err
+		}
+	}
+	refused := false
+	text := read(func(p unsafe.Pointer, limit int32) int32 {
+		n := abi.Prompt(unsafe.Pointer(unsafe.SliceData(messages)), int32(len(messages)), p, limit)
+		refused = n < 0
+		return max(n, 0)
+	})
+	if refused {
+		return "", ErrPromptText
+	}
+	return string(text), nil
 }
 
 // others are what a message may have besides role and content.

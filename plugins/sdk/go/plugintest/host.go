@@ -117,6 +117,34 @@ func (h host) State(p unsafe.Pointer, limit int32) int32 {
 	return int32(len(state))
 }
 
+// Prompt implements abi.Host.
+func (h host) Prompt(messages unsafe.Pointer, size int32, p unsafe.Pointer, limit int32) int32 {
+	of := cmp.Or(take(messages, size), h.s.Messages)
+	if !h.s.rendering || h.s.PromptText == nil {
+		return -1
+	}
+	if last := &h.s.prompted; !last.made || last.of != of {
+		text, err := h.s.PromptText(of)
+		*last = prompted{made: true, of: of, text: text, refused: err != nil}
+		a := asked{Import: "prompt", Text: newText(text)}
+		if err != nil {
+			a.Text, a.Error = nil, err.Error()
+		}
+		h.s.asked = append(h.s.asked, a)
+	}
+	if h.s.prompted.refused {
+		return -1
+	}
+	return give(h.s.prompted.text, p, limit)
+}
+
+// prompted is what the template made of messages last.
+type prompted struct {
+	made     bool
+	of, text string
+	refused  bool
+}
+
 // Part implements abi.Host.
 func (h host) Part() int32 {
 	part := penstock.UnknownPart

@@ -40,6 +40,7 @@ func (s *Session) note(c call) {
 
 // rendered notes the call of a template.
 func (s *Session) rendered(c call) {
+	c.Asked, s.asked = s.asked, nil
 	if s.render == nil {
 		s.render = &c
 	}

@@ -29,6 +29,8 @@ type Request struct {
 	Choice      int
 	Choices     int // 0 counts as 1
 
+	// PromptText is what the model's template makes of messages, a JSON list.
+	PromptText func(messages string) (string, error) `json:"-"`
 	// Says is the model for Session.Run: the logits after some tokens, one for each of Pieces.
 	Says func(tokens []penstock.Token) []float32 `json:"-"`
 	// Template makes the prompt of messages, a JSON list, for Run.OpenMessages.

@@ -40,6 +40,7 @@ type Session struct {
 	buffers   [abi.BufferText + 1][]byte
 	emitted   string
 	refusal   string // the reason of an error
+	prompted  prompted
 	position  int    // where random draws are made
 	draws     uint64 // made there
 	program   *program

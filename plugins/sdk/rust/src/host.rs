@@ -3,7 +3,7 @@
 //! What a plugin can ask the host.
 
 use crate::json::{self, Value};
-use crate::{abi, Part, Token};
+use crate::{abi, Message, Part, Token};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Display;
@@ -32,6 +32,26 @@ pub fn config() -> String {
 /// The conversation as JSON; empty outside a template.
 pub fn messages() -> String {
     text(filled(1024, |p, n| unsafe { abi::messages(p, n) }))
+}
+
+/// In `rewrite` and `render`, the text that the model's own template would make of a conversation, with what else the request has, as its
+/// tools. None is the conversation that the plugin was given. An error means that the template refuses it, of which the log has the reason,
+/// or that the host does not tell.
+pub fn prompt_text(conversation: Option<&[Message]>) -> Result<String, &'static str> {
+    if !feature("prompt") {
+        return Err("the host is too old to tell what the model's template makes of a conversation");
+    }
+    let messages = conversation.map(|list| Value::Array(list.iter().cloned().map(Message::into_value).collect()).to_string()).unwrap_or_default();
+    let mut refused = false;
+    let made = filled(1024, |p, n| {
+        let size = unsafe { abi::prompt(messages.as_ptr(), messages.len() as i32, p, n) };
+        refused = size < 0;
+        size
+    });
+    match refused {
+        true => Err("the model's template makes no prompt of the conversation; the host's log says why"),
+        false => Ok(text(made)),
+    }
 }
 
 /// What the host writes as text is UTF-8.

@@ -49,6 +49,7 @@ unsafe fn make(name: &str, a: &mut Args) -> i64 {
         "feature" => abi::feature(a.buffer(0), a.number(1)),
         "param" => return abi::param(a.number(0)),
         "part" => abi::part(),
+        "prompt" => abi::prompt(a.buffer(0), a.number(1), a.buffer(2), a.number(3)),
         "state" => abi::state(a.buffer(0), a.number(1)),
         "logprob" => {
             assert!(abi::logprob().is_nan(), "the script has NaN only");

@@ -12,6 +12,7 @@ import "unsafe"
 type Host interface {
 	Config(ptr unsafe.Pointer, limit int32) int32
 	Messages(ptr unsafe.Pointer, limit int32) int32
+	Prompt(messages unsafe.Pointer, len int32, ptr unsafe.Pointer, limit int32) int32
 	History(from int32, ptr unsafe.Pointer, limit int32) int32
 	Text(from int32, ptr unsafe.Pointer, limit int32) int32
 	Feature(ptr unsafe.Pointer, len int32) int32
@@ -69,6 +70,11 @@ func (Absent) Config(ptr unsafe.Pointer, limit int32) int32 { return 0 }
 
 // Messages implements Host.
 func (Absent) Messages(ptr unsafe.Pointer, limit int32) int32 { return 0 }
+
+// Prompt implements Host.
+func (Absent) Prompt(messages unsafe.Pointer, len int32, ptr unsafe.Pointer, limit int32) int32 {
+	return 0
+}
 
 // History implements Host.
 func (Absent) History(from int32, ptr unsafe.Pointer, limit int32) int32 { return 0 }
@@ -217,6 +223,7 @@ func (Absent) Adopt(choice int32, branch int32, from int32) int32 { return 0 }
 var Features = []string{
 	"config",
 	"messages",
+	"prompt",
 	"history",
 	"text",
 	"feature",

@@ -24,6 +24,17 @@ func Config(ptr unsafe.Pointer, limit int32) int32
 //go:noescape
 func Messages(ptr unsafe.Pointer, limit int32) int32
 
+// Prompt: In penstock_messages and penstock_template the prompt's text as the model's own template
+// would make it of messages, a JSON list as messages gives it, with the request's tools and answer
+// format; with len = 0 of the messages that the plugin got. Returns its length in bytes; −1, with
+// the reason in the log, where the template refuses them, where they are no list of messages or
+// more than branch_messages_bytes, and in other exports. Two calls in a row with the same messages
+// make the text once.
+//
+//go:wasmimport penstock-optional prompt
+//go:noescape
+func Prompt(messages unsafe.Pointer, len int32, ptr unsafe.Pointer, limit int32) int32
+
 // History: Token ids so far, prompt first, as u32, from index from on; a negative from counts back
 // from the end. limit and the result count tokens, not bytes. In prepare and sample the history
 // holds all tokens accepted so far; in accept and stop it includes the token.

@@ -8,6 +8,7 @@
 pub const FEATURES: &[&str] = &[
     "config",
     "messages",
+    "prompt",
     "history",
     "text",
     "feature",

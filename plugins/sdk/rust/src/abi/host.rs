@@ -12,6 +12,7 @@ use std::cell::Cell;
 pub struct Host {
     pub config: unsafe fn(*mut u8, i32) -> i32,
     pub messages: unsafe fn(*mut u8, i32) -> i32,
+    pub prompt: unsafe fn(*const u8, i32, *mut u8, i32) -> i32,
     pub history: unsafe fn(i32, *mut u8, i32) -> i32,
     pub text: unsafe fn(i32, *mut u8, i32) -> i32,
     pub feature: unsafe fn(*const u8, i32) -> i32,
@@ -65,6 +66,7 @@ pub struct Host {
 pub const ABSENT: Host = Host {
     config: |_, _| 0,
     messages: |_, _| 0,
+    prompt: |_, _, _, _| 0,
     history: |_, _, _| 0,
     text: |_, _, _| 0,
     feature: |_, _| 0,

@@ -48,6 +48,8 @@ extern "C" {
 
 #[link(wasm_import_module = "penstock-optional")]
 extern "C" {
+    /// In `penstock_messages` and `penstock_template` the prompt's text as the model's own template would make it of messages, a JSON list as `messages` gives it, with the request's tools and answer format; with `len` = 0 of the messages that the plugin got. Returns its length in bytes; −1, with the reason in the log, where the template refuses them, where they are no list of messages or more than `branch_messages_bytes`, and in other exports. Two calls in a row with the same messages make the text once.
+    pub fn prompt(messages: *const u8, len: i32, ptr: *mut u8, limit: i32) -> i32;
     /// The answer's text so far, in UTF-8, from byte `from` on; a negative `from` counts back from the end. It is what the tokens of `history` after the prompt show, as `piece` gives them, so it is right whatever was taken back, injected or spliced. A character that is not whole yet is not in it, and what can be no character is U+FFFD. In `stop` it may be ahead of what `stop` was shown, where another plugin's `hold` keeps that back. Returns its length in bytes, from `from` on.
     pub fn text(from: i32, ptr: *mut u8, limit: i32) -> i32;
     /// In `penstock_accept` the natural logarithm of the probability that the model gave the accepted token: of the raw row, before masks, biases and samplers, as a client's `logprobs` has it. NaN where there is no row of its own: for tokens that a client injected, that came by a splice, or that follow the first of a forced run; and outside `penstock_accept`. A plugin that imports it costs a copy of the row and a pass over it for each token of its answers.

@@ -20,6 +20,12 @@ pub unsafe fn messages(ptr: *mut u8, limit: i32) -> i32 {
 
 /// # Safety
 /// Pointers must be valid for what the import reads or writes.
+pub unsafe fn prompt(messages: *const u8, len: i32, ptr: *mut u8, limit: i32) -> i32 {
+    (installed().prompt)(messages, len, ptr, limit)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
 pub unsafe fn history(from: i32, ptr: *mut u8, limit: i32) -> i32 {
     (installed().history)(from, ptr, limit)
 }

@@ -25,6 +25,7 @@ pub(super) struct State {
     pub logprob: Option<f32>, // of the token that is accepted next
     pub hidden_state: Vec<f32>, // of the token at hand; empty: it is not known
     pub stateful: bool,         // a call is made that has it
+    prompted: Option<(String, Option<String>)>, // messages that a prompt was made of last, and its text
     pub replaying: bool, // a fresh instance is told the answer again
     pub history: Vec<Token>,
     pub shown: Vec<Shown>, // what stop was shown and still stands
@@ -215,6 +216,21 @@ impl State {
         n
     }
 
+    /// What the template makes of messages; those that were given where there are no others.
+    fn prompt(&mut self, messages: String) -> Option<String> {
+        let template = self.request.prompt_text.clone().filter(|_| self.rendering)?;
+        let of = if messages.is_empty() { self.request.messages.clone() } else { messages };
+        if self.prompted.as_ref().map_or(true, |last| last.0 != of) {
+            let made = (template.0)(&of);
+            self.asked.push(match &made {
+                Ok(text) => std::format!(r#"{{"import":"prompt","text":{}}}"#, json::quote(text)),
+                Err(reason) => std::format!(r#"{{"import":"prompt","error":{}}}"#, json::quote(reason)),
+            });
+            self.prompted = Some((of, made.ok()));
+        }
+        self.prompted.as_ref().and_then(|last| last.1.clone())
+    }
+
     fn grammar_reason(&self) -> &'static str {
         if self.asked.iter().any(|asked| asked.contains("grammar_open")) {
             NO_GRAMMARS
@@ -299,6 +315,10 @@ const TABLE: abi::Host = abi::Host {
     param: |kind| ask(|s| s.param(kind)),
     part: || ask(State::part),
     state: |p, n| ask(|s| unsafe { s.state(p, n) }),
+    prompt: |from, len, p, n| {
+        let messages = unsafe { text(from, len) };
+        ask(|s| s.prompt(messages)).map_or(-1, |made| unsafe { give(made.as_bytes(), p, n) })
+    },
     logprob: || ask(|s| s.logprob.filter(|_| s.accepting).unwrap_or(f32::NAN)),
     request: |p, n| ask(|s| unsafe { give(s.described().as_bytes(), p, n) }),
     random: || ask(State::random),

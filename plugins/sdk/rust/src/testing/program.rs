@@ -42,15 +42,15 @@ pub struct Adopted {
     pub from: usize,
 }
 
-/// The prompt that a template makes of messages, or why it does not.
+/// The prompt that a template makes of messages, as tokens or as text, or why it does not.
 #[derive(Clone)]
-pub(super) struct Template(pub Rc<dyn Fn(&str) -> Result<Vec<Token>, String>>);
+pub(super) struct Template<T>(pub Rc<dyn Fn(&str) -> Result<T, String>>);
 
 // A test that catches a panic is over with the request.
 impl UnwindSafe for Model {}
 impl RefUnwindSafe for Model {}
-impl UnwindSafe for Template {}
-impl RefUnwindSafe for Template {}
+impl<T> UnwindSafe for Template<T> {}
+impl<T> RefUnwindSafe for Template<T> {}
 
 impl fmt::Debug for Model {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
@@ -58,7 +58,7 @@ impl fmt::Debug for Model {
     }
 }
 
-impl fmt::Debug for Template {
+impl<T> fmt::Debug for Template<T> {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str("Template")
     }

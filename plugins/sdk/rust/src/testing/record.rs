@@ -61,7 +61,10 @@ impl Record {
         self.calls.push(format!("{{{}}}", call.0));
     }
 
-    pub fn rendered(&mut self, call: Call) {
+    pub fn rendered(&mut self, state: &mut State, mut call: Call) {
+        if !state.asked.is_empty() {
+            call = call.with("asked", list(&core::mem::take(&mut state.asked)));
+        }
         self.render.get_or_insert(format!("{{{}}}", call.0));
     }
 

@@ -26,7 +26,8 @@ pub struct Request {
     pub(super) sampling: String,
     pub(super) lacking: Vec<String>,
     pub(super) says: Option<Model>,
-    pub(super) template: Option<Template>,
+    pub(super) template: Option<Template<Vec<Token>>>,
+    pub(super) prompt_text: Option<Template<String>>,
 }
 
 impl Request {
@@ -135,6 +136,12 @@ impl Request {
     /// The model's template: the prompt that it makes of messages, JSON, or why it refuses them.
     pub fn template(mut self, template: impl Fn(&str) -> Result<Vec<Token>, String> + 'static) -> Request {
         self.template = Some(Template(Rc::new(template)));
+        self
+    }
+
+    /// What the model's template makes of messages, JSON, as text, or why it refuses them.
+    pub fn prompt_text(mut self, template: impl Fn(&str) -> Result<String, String> + 'static) -> Request {
+        self.prompt_text = Some(Template(Rc::new(template)));
         self
     }
 

@@ -110,10 +110,10 @@ impl<P: Exported> Session<P> {
         let (call, failed) = (Call::new("render"), self.state.failed.clone());
         if answer == 0 {
             let prompt = self.emitted();
-            self.record.rendered(call.with("prompt", json::quote(&prompt)));
+            self.record.rendered(&mut self.state, call.with("prompt", json::quote(&prompt)));
             return Ok(prompt);
         }
-        self.record.rendered(call.with("refusal", json::quote(&failed)));
+        self.record.rendered(&mut self.state, call.with("refusal", json::quote(&failed)));
         Err(failed)
     }
 
@@ -127,10 +127,10 @@ impl<P: Exported> Session<P> {
         let (call, failed) = (Call::new("messages"), self.state.failed.clone());
         if answer == 0 {
             let messages = self.emitted();
-            self.record.rendered(call.with("messages", &messages));
+            self.record.rendered(&mut self.state, call.with("messages", &messages));
             return Ok(messages);
         }
-        self.record.rendered(call.with("refusal", json::quote(&failed)));
+        self.record.rendered(&mut self.state, call.with("refusal", json::quote(&failed)));
         Err(failed)
     }
 
