@@ -18,6 +18,9 @@ var errNotBegun = errors.New("the answer is not the beginning of the branch that
 
 // goOnFrom makes a branch the answer.
 func goOnFrom(a *answer.Answer, from *program.Adopted) error {
+	if from.From == 0 {
+		return nil // from where it is
+	}
 	prompt := from.Tokens[:from.From]
 	if !slices.Equal(prompt, a.Tokens()[:a.PromptLen()]) {
 		if err := a.Rebase(slices.Clone(prompt)); err != nil {

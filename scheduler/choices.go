@@ -58,6 +58,16 @@ func (j *job) othersGoOn() bool {
 	return slices.ContainsFunc(j.choices, func(c *job) bool { return c != j && !c.done })
 }
 
+// othersShown is how many tokens were shown of a program's choices besides the first: they are those choices' own.
+func (j *job) othersShown() (n int) {
+	for _, c := range j.choices {
+		if c != j {
+			n += c.counted
+		}
+	}
+	return n
+}
+
 // startChoices begins the choices of a program's job besides the first.
 func (s *Scheduler) startChoices(j *job) {
 	for _, c := range j.choices {

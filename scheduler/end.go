@@ -22,6 +22,7 @@ func (s *Scheduler) end(j *job, e End) {
 			j.run.Spend(b.drawn())
 		}
 		e.Usage.Branches, e.Usage.Opened = j.run.Used()
+		e.Usage.Branches = max(0, e.Usage.Branches-j.othersShown())
 	}
 	if j.seq != nil {
 		s.dropDraft(j)

@@ -84,7 +84,7 @@ type Usage struct {
 	Context   int // tokens of prompt and answer that the KV cache had at the end
 	Drafted   int // tokens that were computed because a drafter guessed them
 	Accepted  int // of Drafted, tokens that became part of the answer
-	Branches  int // tokens that a program has put into its branches, prompts included: what it has cost, whether or not they were cached
+	Branches  int // tokens that a program has put into its branches, prompts included, cached or not, less those of its other choices: what it has cost
 	Opened    int // branches that it has opened, forks included
 }
 

@@ -59,8 +59,6 @@ func (r *Request) checkProgram(branches int) error {
 	case branches > r.Model.MostBranches():
 		return refusal.Invalid("plugins", "%s in %d branches at once, and this server allows %d and has %d slots: configure the plugin for fewer, or the server for more (programs.branches and scheduler.slots)",
 			writes, branches, r.Model.MostBranches(), r.Model.Slots)
-	case r.recording != nil:
-		return refusal.Invalid("record", "record is true, but %s, which cannot be recorded yet: leave record out", writes)
 	case r.Slot != nil:
 		return refusal.Invalid("id_slot", "id_slot is %d, but %s, in slots of its own: leave id_slot out", *r.Slot, writes)
 	case len(r.begun.Tokens) > 0:

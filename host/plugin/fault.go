@@ -55,6 +55,16 @@ func (f *Fault) Unwrap() error { return f.Cause }
 // Kind is the cause's name in metrics.
 func (f *Fault) Kind() string { return kinds[f.Cause] }
 
+// CauseOf is the cause of a kind of faults, CauseTrap where there is none.
+func CauseOf(kind string) error {
+	for cause, name := range kinds {
+		if name == kind {
+			return cause
+		}
+	}
+	return CauseTrap
+}
+
 // Blameless tells that the fault says nothing against the plugin: it does not count towards quarantine.
 func (f *Fault) Blameless() bool {
 	return slices.ContainsFunc([]error{CauseConflict, CauseBusy, CauseBudget, CauseCancelled}, func(c error) bool { return errors.Is(f.Cause, c) })

@@ -96,6 +96,13 @@ func (r *request) Watch(of serving.RecordedChoice, p serving.Policy) serving.Pol
 	c.RecordedChoice, c.Choice.Seed = of, of.Seed
 	r.mu.Unlock()
 	for i, one := range p.Stages {
+		if program, ok := one.(stage.Program); ok && p.Program != nil {
+			w := r.watchProgram(program, of.Index)
+			watched := *p.Program
+			watched.Main = w.Main
+			p.Stages[i], p.Program = w, &watched
+			continue
+		}
 		s, ok := one.(*stage.Stage)
 		if !ok {
 			continue
@@ -121,20 +128,43 @@ type watched struct {
 var _ chain.Stage = (*watched)(nil)
 
 func (r *request) watch(s *stage.Stage, choice int) *watched {
+	begin, take := r.use(s, choice)
+	return &watched{Recorder: session.Record(s, begin, take), of: r}
+}
+
+// use begins the session of a plugin, which uses the recording until it is closed.
+func (r *request) use(s *stage.Stage, choice int) (begin func([]session.Token), take func(session.Call) bool) {
 	p, q := s.Plugin()
 	to := r.begin(p, q, choice)
-	w := &watched{of: r}
 	r.mu.Lock()
 	r.users++
 	r.mu.Unlock()
-	w.Recorder = session.Record(s, func(prompt []session.Token) {
+	return func(prompt []session.Token) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if r.grow(4 * len(prompt)) {
 			to.Request.Prompt = prompt
 		}
-	}, func(c session.Call) bool { return r.add(to, c) })
-	return w
+	}, func(c session.Call) bool { return r.add(to, c) }
+}
+
+// watchedProgram is watched for a program.
+type watchedProgram struct {
+	*session.ProgramRecorder
+	once sync.Once
+	of   *request
+}
+
+func (r *request) watchProgram(s stage.Program, choice int) *watchedProgram {
+	begin, take := r.use(s.Stage, choice)
+	return &watchedProgram{ProgramRecorder: session.RecordProgram(s, begin, take), of: r}
+}
+
+// Close implements chain.Stage.
+func (w *watchedProgram) Close() error {
+	err := w.ProgramRecorder.Close()
+	w.once.Do(w.of.Release)
+	return err
 }
 
 // Close implements chain.Stage.

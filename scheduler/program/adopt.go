@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Adopted is what a choice goes on from once the program has returned.
+// Adopted is what a choice goes on from once the program has returned. The zero value is what was shown of it.
 type Adopted struct {
 	Tokens []Token
 	From   int // so many of them are the prompt
@@ -42,6 +42,19 @@ func (r *Run) Adopt(choice int, b *Branch, from int) error {
 	}
 	r.adopted[choice] = &Adopted{slices.Clone(b.tokens), from}
 	return nil
+}
+
+// AdoptShown has all choices that have not ended go on from what was shown of them, unless they go on from a branch: the program has failed, and
+// they go on without it.
+func (r *Run) AdoptShown() {
+	if r.adopted == nil {
+		r.adopted = map[int]*Adopted{}
+	}
+	for choice, ended := range r.ended {
+		if !ended && r.adopted[choice] == nil {
+			r.adopted[choice] = &Adopted{}
+		}
+	}
 }
 
 // Adopted is what a choice goes on from; nil: it ends with the program.

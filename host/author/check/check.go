@@ -44,15 +44,19 @@ func Module(ctx context.Context, wasm []byte, o Options) (_ *Report, err error) 
 		return nil, fmt.Errorf("the configuration: %w", err)
 	}
 	r := &Report{Plugin: p.Name, Version: p.Manifest.Version, SHA256: p.SHA256, exports: p.Exports, fuel: map[string]int64{}}
+	converse := r.converse
+	if p.IsProgram() {
+		converse = r.write
+	}
 	for n := range o.Conversations {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if r.converse(p, o, uint64(n)); len(r.Findings) > 0 {
+		if converse(p, o, uint64(n)); len(r.Findings) > 0 {
 			break // what follows is likely the same
 		}
 	}
-	if len(r.Findings) == 0 {
+	if len(r.Findings) == 0 && !p.IsProgram() {
 		r.soak(p, o)
 	}
 	if p.IsTemplate() && len(r.Findings) == 0 {

@@ -148,3 +148,43 @@ func TestModule_Refuses(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A program is tried on what a made-up model says after each of its branches.
+func TestModule_Programs(t *testing.T) {
+	open := func(g *asm.Guest) []byte {
+		return bytes.Join([][]byte{asm.I32(0), asm.I32(0), g.Call(abi.ImportBranchOpen), asm.SetLocal(0)}, nil)
+	}
+	wait := func(g *asm.Guest) []byte {
+		return bytes.Join([][]byte{asm.Poke(400, 0), asm.I32(400), asm.I32(1), asm.I32(1), asm.I32(0), g.Call(abi.ImportBranchesWait), asm.Drop}, nil)
+	}
+	draw := func(g *asm.Guest) []byte { // it draws a token, shows it and appends it
+		return bytes.Join([][]byte{asm.I32(440), asm.Local(0), asm.I32(0), g.Call(abi.ImportBranchSample), asm.Store,
+			asm.I32(0), asm.I32(440), asm.I32(0), asm.I32(1), g.Call(abi.ImportShow), asm.Drop,
+			asm.Local(0), asm.I32(440), asm.I32(1), asm.I32(0), g.Call(abi.ImportBranchAppend), asm.Drop}, nil)
+	}
+	run := func(g *asm.Guest) []byte { // three tokens more, drawn by the host
+		return bytes.Join([][]byte{asm.Local(0), asm.I32(0), asm.I32(3), asm.I32(0), g.Call(abi.ImportBranchRun), asm.Drop}, nil)
+	}
+	for name, tc := range map[string]struct {
+		code func(g *asm.Guest) []byte
+		want string // empty: nothing
+	}{
+		"draws":      {func(g *asm.Guest) []byte { return append(open(g), asm.Each(1, asm.I32(20), wait(g), draw(g))...) }, ""},
+		"runs":       {func(g *asm.Guest) []byte { return append(open(g), asm.Each(1, asm.I32(5), wait(g), run(g))...) }, ""},
+		"never ends": {func(g *asm.Guest) []byte { return append(open(g), asm.Loop(wait(g))...) }, "has waited 4901 times"},
+		"traps":      {func(g *asm.Guest) []byte { return bytes.Join([][]byte{open(g), wait(g), asm.Unreachable}, nil) }, "penstock_run: trap"},
+		"refuses":    {func(*asm.Guest) []byte { return bytes.Join([][]byte{asm.I32(1), asm.Return}, nil) }, "refuses"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := asm.New(`{"name":"guest","branches":2}`)
+			g.On(abi.ExportRun, tc.code(g), asm.I32(0))
+			r, err := Module(context.Background(), g.Wasm(), Options{Conversations: 4, Limits: patient()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(r.Findings, "; "); (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
+				t.Errorf("found %q, want %q", got, tc.want)
+			}
+		})
+	}
+}

@@ -83,6 +83,12 @@ func Module(ctx context.Context, wasm []byte, o Options) (_ *Report, err error) 
 			return nil, err
 		}
 	}
+	if p.IsProgram() {
+		if err := r.write(ctx, p, request); err != nil {
+			return nil, err
+		}
+		return r, r.compare(ctx)
+	}
 	if !p.IsStage() && !p.IsStop() {
 		return r, nil
 	}

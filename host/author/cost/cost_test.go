@@ -47,6 +47,23 @@ func TestModule_MeasuresAllHooks(t *testing.T) {
 	}
 }
 
+// Of a program the stretches from wait to wait are measured.
+func TestModule_Programs(t *testing.T) {
+	g := asm.New(`{"name":"guest","branches":3}`)
+	g.On(abi.ExportRun, asm.I32(0), asm.I32(0), g.Call(abi.ImportBranchOpen), asm.SetLocal(0), asm.Each(1, asm.I32(9),
+		asm.Poke(400, 0), asm.I32(400), asm.I32(1), asm.I32(1), asm.I32(0), g.Call(abi.ImportBranchesWait), asm.Drop,
+		asm.I32(440), asm.Local(0), asm.I32(0), g.Call(abi.ImportBranchSample), asm.Store,
+		asm.I32(0), asm.I32(440), asm.I32(0), asm.I32(1), g.Call(abi.ImportShow), asm.Drop,
+		asm.Local(0), asm.I32(440), asm.I32(1), asm.I32(0), g.Call(abi.ImportBranchAppend), asm.Drop), asm.I32(0))
+	r, err := Module(t.Context(), g.Wasm(), Options{Vocabulary: 1000, Tokens: 10})
+	if err != nil || len(r.Hooks) != 1 || len(r.BuiltIn) == 0 {
+		t.Fatalf("%+v %v", r, err)
+	}
+	if f := r.Hooks[0]; f.Name != abi.ExportRun || f.Input != "each wait, 3 branches" || f.Median <= 0 || f.Fuel <= 0 || f.Fuel > f.Limit {
+		t.Errorf("%+v", f)
+	}
+}
+
 func TestModule_Templates(t *testing.T) {
 	g := asm.New(`{"name":"guest","view":"none"}`)
 	g.On(abi.ExportTemplate, asm.I32(8), asm.I32(4), g.Call(abi.ImportEmit), asm.I32(0))

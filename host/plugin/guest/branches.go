@@ -23,6 +23,7 @@ type branches struct {
 
 	handle        []uint32
 	list, lacking []*program.Branch
+	replay        Replay // answers in the place of the run; nil: nobody does
 }
 
 // Most handles of one program, and most candidates that are found for one branch.
@@ -31,15 +32,19 @@ const (
 	mostCandidates = abi.LimitCandidates
 )
 
-// RunProgram calls penstock_run, whose branches are those of r. The rows that it can hold at a time, one for each branch, count as memory of
-// plugins. The error is a *plugin.Fault or a *plugin.Refusal.
+// RunProgram calls penstock_run, whose branches are those of r. The rows that it can hold at a time, the model's of each branch and one that
+// it has changed, count as memory of plugins. The error is a *plugin.Fault or a *plugin.Refusal.
 func (i *Instance) RunProgram(r *program.Run) error {
-	rows := uint64(r.Branches()) * 4 * uint64(i.module.Host.Vocabulary.Size())
+	rows := 2 * uint64(r.Branches()) * 4 * uint64(i.module.Host.Vocabulary.Size())
 	if !i.module.Host.budget.Take(rows) {
 		return i.Fail(Run, i.module.Host.budget.exceeded())
 	}
 	defer i.module.Host.budget.Give(rows)
-	i.branches = &branches{run: r, open: map[uint32]*program.Branch{}}
+	return i.runProgram(&branches{run: r, open: map[uint32]*program.Branch{}})
+}
+
+func (i *Instance) runProgram(b *branches) error {
+	i.branches = b
 	defer func() { i.branches = nil }()
 	answer, err := i.Call(Run, 0, 0)
 	if err == nil && answer != 0 {
@@ -134,12 +139,17 @@ func (i *Instance) wait(k int, anyOf bool, list []*program.Branch) (ready []*pro
 		limits := &i.module.Host.Limits
 		most := min(int64(1+p.run.Branches())*limits.HookFuel, limits.ProgramFuel-i.fuelLimit+i.meter.Left())
 		i.fuelLimit += i.meter.Refuel(int64(brought)*limits.HookFuel, most)
-		i.started, i.waited = now(), 0
-		i.yieldedAt, i.deadline = i.started, i.started.Add(limits.HookTime)
+		i.beginStretch()
 	} else { // its fuel bounds how often it can do that
 		waited := time.Since(began)
 		i.waited += waited
 		i.deadline = i.deadline.Add(waited)
 	}
 	return ready, nil
+}
+
+// beginStretch begins the time of what a program does until its next wait.
+func (i *Instance) beginStretch() {
+	i.started, i.waited = now(), 0
+	i.yieldedAt, i.deadline = i.started, i.started.Add(i.module.Host.Limits.HookTime)
 }

@@ -102,6 +102,9 @@ func offer(ctx context.Context, code *compile.Code) error {
 // implementation is what runs where a module imports a function.
 func implementation(module, name string) hostFunction {
 	run := functions[name]
+	if sh, ok := shapes[name]; ok && run != nil && module != wasiModule {
+		return sh.noted(name, run)
+	}
 	if module == wasiModule {
 		run = wasi[slices.IndexFunc(wasi, func(f wasiFunction) bool { return f.name == name })].run
 	}

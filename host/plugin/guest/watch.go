@@ -18,6 +18,8 @@ type Watcher interface {
 	// Asked comes after a question to the host whose answer depends on more than the vocabulary's pieces.
 	Asked(q Question)
 	Failed(f *plugin.Fault)
+	// Did comes after what a program has done.
+	Did(d *Deed)
 }
 
 // Question is a call of tokenize, of request, of output or of a function about grammars, with the host's answer.
@@ -54,6 +56,7 @@ type questions struct {
 func (*questions) Calling(Export, int32, int32, *Buffers) {}
 func (*questions) Answered(Export, int32, *Buffers)       {}
 func (*questions) Failed(*plugin.Fault)                   {}
+func (*questions) Did(*Deed)                              {}
 
 func (k *questions) Asked(q Question) {
 	if k.bytes += len(q.Text) + 4*len(q.Tokens) + 64; k.bytes <= mostKept {

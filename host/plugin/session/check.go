@@ -41,6 +41,9 @@ func (s *Session) check(n int) error {
 		if i > 0 && s.Calls[i-1].over() {
 			err = fmt.Errorf("call: %q; nothing follows a fault or a refusal", c.Call)
 		}
+		if i > 1 && err == nil {
+			err = c.checkStep(&s.Calls[i-1])
+		}
 		if err == nil {
 			err = c.checkOrder(i, i > 0 && s.Calls[0].renders(), &length, len(s.Request.Prompt))
 		}
@@ -78,6 +81,17 @@ func (c *Call) checkOrder(at int, afterRender bool, length *int, prompt int) err
 	return nil
 }
 
+// runs reports whether the call is of a program at work.
+func (c *Call) runs() bool { return c.Call == CallStep || c.Call == CallRun }
+
+// checkStep checks that steps of a program stand beside no other calls, and that a run is the last.
+func (c *Call) checkStep(before *Call) error {
+	if c.runs() != before.runs() || before.Call == CallRun {
+		return fmt.Errorf("call: %q after %q; steps of a program follow open, and a run is the last call", c.Call, before.Call)
+	}
+	return nil
+}
+
 // renders reports whether the call has to do with a conversation, in an instance of its own.
 func (c *Call) renders() bool { return c.Call == CallRender || c.Call == CallMessages }
 
@@ -101,6 +115,12 @@ func (c *Call) check(n int) error {
 func (c *Call) checkInput(n int) error {
 	switch c.Call {
 	case CallOpen, CallPrepare, CallRender, CallMessages, CallRefuse:
+	case CallStep, CallRun:
+		for i := range c.Deeds {
+			if err := c.Deeds[i].check(n); err != nil {
+				return fmt.Errorf("deeds[%d].%w", i, err)
+			}
+		}
 	case CallStopRewind:
 		if c.Bytes < 0 || c.Count < 0 {
 			return fmt.Errorf("count: %d, bytes: %d; they are how many tokens and how many bytes of their text are taken back", c.Count, c.Bytes)
@@ -159,8 +179,9 @@ func (c *Call) checkOutcome() error {
 		{c.Mask != nil, "mask", []string{CallPrepare}}, {c.Bias != nil, "bias", []string{CallPrepare, CallSample}}, {c.Force != nil, "force", []string{CallPrepare}},
 		{c.Left != nil, "left", []string{CallSample}}, {c.Splice != nil, "splice", []string{CallAccept}}, {c.Prompt != nil, "prompt", []string{CallRender}},
 		{c.Messages != nil, "messages", []string{CallMessages}},
-		{c.Refusal != nil, "refusal", []string{CallOpen, CallRender, CallMessages, CallRewind}},
-		{c.Answer != nil, "answer", []string{CallPrepare, CallSample, CallAccept, CallStop}},
+		{c.Refusal != nil, "refusal", []string{CallOpen, CallRender, CallMessages, CallRewind, CallRun}},
+		{c.Answer != nil, "answer", []string{CallPrepare, CallSample, CallAccept, CallStop, CallRun}},
+		{c.Deeds != nil, "deeds", []string{CallStep, CallRun}},
 	} {
 		if !o.there {
 			continue

@@ -24,7 +24,7 @@ func (p *Player) compare(want, got *Call) *Difference {
 		return nil
 	}
 	for _, differs := range []func(want, got *Call) *Difference{
-		differFault, differRefusal, differAnswered, p.differSample, p.differPrepare, p.differAccept, differStop, differPrompt, differMessages, differOutputs,
+		differFault, differRefusal, differAnswered, differRun, p.differSample, p.differPrepare, p.differAccept, differStop, differPrompt, differMessages, differOutputs,
 	} {
 		if d := differs(want, got); d != nil {
 			return d
@@ -36,7 +36,7 @@ func (p *Player) compare(want, got *Call) *Difference {
 // expects reports whether a call has an outcome to compare.
 func (c *Call) expects() bool {
 	return c.Answer != nil || c.Mask != nil || c.Bias != nil || c.Force != nil || c.Left != nil || c.Splice != nil || c.Prompt != nil || c.Messages != nil ||
-		c.Outputs != nil || c.Refusal != nil || c.Fault != nil
+		c.Outputs != nil || c.Refusal != nil || c.Fault != nil || c.Deeds != nil
 }
 
 func differ(field, recorded, came string) *Difference {
@@ -77,6 +77,13 @@ func differAnswered(want, got *Call) *Difference {
 		return nil
 	}
 	return differ("answer", strconv.Itoa(int(*want.Answer)), "none")
+}
+
+func differRun(want, got *Call) *Difference {
+	if want.Call != CallRun || want.Answer == nil {
+		return nil
+	}
+	return differ("answer", strconv.Itoa(int(*want.Answer)), strconv.Itoa(int(*got.Answer)))
 }
 
 func (p *Player) differPrepare(want, got *Call) *Difference {

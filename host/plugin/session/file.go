@@ -68,6 +68,8 @@ const (
 	CallRender     = "render"
 	CallMessages   = "messages"
 	CallRefuse     = "refuse"
+	CallStep       = "step"
+	CallRun        = "run"
 )
 
 // Call is one call of a plugin. Which fields it has depends on its name.
@@ -97,6 +99,8 @@ type Call struct {
 	Refusal  *string           `json:"refusal,omitempty"`
 	Fault    *Fault            `json:"fault,omitempty"`
 	Asked    []Asked           `json:"asked,omitempty"`
+
+	Deeds []Deed `json:"deeds,omitempty"`
 }
 
 // Left is what a plugin left of its view: candidates, a whole row, or the digest of a row and its best entries.
@@ -155,6 +159,9 @@ func (c *Call) Size() int {
 	}
 	for i := range c.Asked {
 		size += c.Asked[i].size()
+	}
+	for i := range c.Deeds {
+		size += c.Deeds[i].size()
 	}
 	return size
 }

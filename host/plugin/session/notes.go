@@ -25,6 +25,7 @@ type notes struct {
 	call *Call // what is going on; nil: nothing that is written down
 	made bool  // the guest was called
 	over bool  // nothing is written down any more
+	step int   // bytes that the deeds of a program's step have
 }
 
 // begin begins a call.
@@ -71,6 +72,9 @@ func (n *notes) Calling(e guest.Export, a, b int32, buffers *guest.Buffers) {
 // Answered implements guest.Watcher.
 func (n *notes) Answered(e guest.Export, answer int32, buffers *guest.Buffers) {
 	c := n.call
+	if c != nil && e == guest.Run {
+		c.Call = CallRun
+	}
 	if c == nil || exportOf[c.Call] != e {
 		return
 	}
@@ -92,7 +96,7 @@ func (n *notes) Answered(e guest.Export, answer int32, buffers *guest.Buffers) {
 
 // exportOf are the calls with an answer that is written down.
 var exportOf = map[string]guest.Export{
-	CallPrepare: guest.Prepare, CallSample: guest.Sample, CallAccept: guest.Accept, CallStop: guest.Stop,
+	CallPrepare: guest.Prepare, CallSample: guest.Sample, CallAccept: guest.Accept, CallStop: guest.Stop, CallRun: guest.Run,
 }
 
 // prepared writes down what prepare says it filled.
@@ -189,6 +193,9 @@ func (n *notes) Failed(f *plugin.Fault) {
 	case errors.Is(f, plugin.CauseCancelled): // the request ended in the middle of it
 		n.call, n.over = nil, true
 	default:
+		if n.call.Call == CallStep {
+			n.call.Call = CallRun
+		}
 		n.call.Fault = &Fault{Export: f.Export, Kind: f.Kind(), Detail: f.Detail}
 	}
 }

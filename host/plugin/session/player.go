@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/stage"
+	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 )
@@ -95,6 +96,13 @@ func (p *Player) play(ctx context.Context, s *Session, each func(i int, d *Diffe
 		if want.Call == CallRefuse || want.Fault != nil && machines[want.Fault.Kind] {
 			return nil // what the request or the machine did
 		}
+		if want.runs() {
+			if r.program == nil {
+				return fmt.Errorf("call %d, %s: the plugin is no program: it does not export %s", i+1, want.Call, abi.ExportRun)
+			}
+			r.playProgram(i, each)
+			return nil
+		}
 		p.answers.expect(want.Asked)
 		got, err := r.make(ctx, want)
 		if err != nil {
@@ -137,6 +145,9 @@ type run struct {
 	prompt  int
 	shown   []shown // to the rule, where the file does not say what of it is taken back
 	made    *Call   // the last call, as it came out
+
+	program  *ProgramRecorder // in the place of the stage
+	prompter *prompter        // once it runs
 }
 
 // shown is a text that stop was called with.
@@ -145,6 +156,9 @@ type shown struct{ after, bytes int } // how many tokens the answer had then
 func (r *run) close() {
 	if r.stage != nil {
 		_ = r.stage.Close() // a fault of close concerns nobody
+	}
+	if r.program != nil {
+		_ = r.program.Close()
 	}
 }
 
@@ -212,6 +226,9 @@ func (r *run) open(c *Call) error {
 	s, err := stage.New(r.player.plugin, r.request())
 	if err != nil {
 		return err
+	}
+	if r.player.plugin.IsProgram() {
+		return r.openProgram(s, append(r.history, c.Tokens...))
 	}
 	r.stage = Record(s, func([]Token) {}, func(c Call) bool { r.made = &c; return true })
 	r.rule = r.stage.Rule()

@@ -77,6 +77,11 @@ func (s *Session) origins() map[int]origin {
 					asked[length+j] = origin{t, name, "spliced"}
 				}
 			}
+		case CallStep, CallRun:
+			for _, t := range c.shows(s.Choice) {
+				came[length] = origin{t, name, "chosen"}
+				length++
+			}
 		case CallRewind:
 			length = *c.Keep + len(c.Tokens)
 		}

@@ -13,6 +13,9 @@ func (p *Player) Update(ctx context.Context, s *Session) (changed int, _ error) 
 		if d == nil && (got == nil || c.expects()) {
 			return true
 		}
+		if c.runs() { // only a model knows what would come of other deeds
+			return false
+		}
 		if after := c.with(got); d != nil || after.expects() {
 			*c = after
 			changed++

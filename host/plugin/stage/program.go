@@ -27,10 +27,29 @@ func (p Program) Traits() chain.Traits {
 func (p Program) Main(r *program.Run) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.canCall(guest.Run) {
-		return nil // it has failed, and the request goes on without it
+	if p.canCall(guest.Run) {
+		if err := p.run(func() error { return p.instance.RunProgram(r) }); err != nil {
+			return err
+		}
 	}
-	err := p.instance.RunProgram(r)
+	if p.disabled {
+		r.AdoptShown()
+	}
+	return nil
+}
+
+// Replay is Main where a player answers what the program does.
+func (p Program) Replay(answer guest.Replay) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.canCall(guest.Run) {
+		return nil
+	}
+	return p.run(func() error { return p.instance.ReplayProgram(answer) })
+}
+
+func (p Program) run(main func() error) error {
+	err := main()
 	var f *plugin.Fault
 	if err == nil || !errors.As(err, &f) {
 		return err

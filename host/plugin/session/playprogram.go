@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+
+package session
+
+import (
+	"fmt"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/guest"
+	"github.com/penstock/penstock/host/plugin/stage"
+)
+
+// prompter plays a program: it answers what that does as was recorded, and compares it.
+type prompter struct {
+	player *Player
+	steps  []Call // of the session, after it was opened
+	step   int
+	deed   int
+	parted *Difference // what the program has done differently; nil: nothing
+	each   func(i int, d *Difference, got *Call) bool
+	over   bool // no more is wanted
+}
+
+// openProgram opens a program.
+func (r *run) openProgram(s *stage.Stage, history []Token) error {
+	r.program = RecordProgram(stage.Program{Stage: s}, func([]Token) {}, func(c Call) bool { return r.taken(c) })
+	return r.program.Reset(history, r.prompt)
+}
+
+// taken takes what came of a call: that of open, or a step of what is played.
+func (r *run) taken(c Call) bool {
+	if r.prompter == nil {
+		r.made = &c
+		return true
+	}
+	return r.prompter.taken(&c)
+}
+
+// play plays a program from call from of the session on.
+func (r *run) playProgram(from int, each func(i int, d *Difference, got *Call) bool) {
+	q := &prompter{player: r.player, steps: r.session.Calls[from:], each: func(i int, d *Difference, got *Call) bool {
+		if d != nil {
+			d.Call, d.Name, d.Position = from+i+1, r.session.Calls[from+i].Call, r.prompt
+			for k := range i {
+				d.Answered += len(r.session.Calls[from+k].shows(r.session.Choice))
+			}
+			d.Position += d.Answered
+		}
+		return each(from+i, d, got)
+	}}
+	r.prompter = q
+	r.player.answers.expect(q.steps[0].Asked)
+	_ = r.program.Replay(q.answer) // what it ends with is written down
+	if q.parted != nil && !q.over {
+		q.each(q.step, q.parted, nil)
+	}
+}
+
+// answer implements guest.Replay.
+func (q *prompter) answer(g *guest.Deed) error {
+	if q.step == len(q.steps) {
+		return guest.Violationf(plugin.CauseCancelled, "the session ends here")
+	}
+	want, came := &q.steps[q.step], deedOf(g)
+	switch {
+	case q.deed < len(want.Deeds):
+	case want.Fault != nil && machines[want.Fault.Kind]: // what the machine did
+		return guest.Violationf(plugin.CauseCancelled, "the session ends here")
+	default:
+		q.parted = &Difference{Field: fmt.Sprintf("deed %d", q.deed+1), Recorded: "none", Came: q.player.show(&came)}
+		return guest.Violationf(plugin.CauseCancelled, "it goes on otherwise")
+	}
+	d := &want.Deeds[q.deed]
+	if recorded, came := q.player.differs(d, &came); recorded != "" {
+		q.parted = &Difference{Field: fmt.Sprintf("deed %d", q.deed+1), Recorded: recorded, Came: came}
+		return guest.Violationf(plugin.CauseCancelled, "it goes on otherwise")
+	}
+	q.deed++
+	if d.Failed {
+		kind := "cancelled"
+		if want.Fault != nil {
+			kind = want.Fault.Kind
+		}
+		return guest.Violationf(plugin.CauseOf(kind), "as it was recorded")
+	}
+	d.answer(g)
+	return nil
+}
+
+// taken compares a step that is over; false: no more is wanted.
+func (q *prompter) taken(got *Call) bool {
+	if q.over || q.parted != nil || q.step == len(q.steps) {
+		return false
+	}
+	want := &q.steps[q.step]
+	d := q.player.compare(want, got)
+	switch {
+	case d != nil:
+	case want.Call != got.Call:
+		d = &Difference{Field: "call", Recorded: want.Call, Came: got.Call}
+	case q.deed < len(want.Deeds):
+		d = &Difference{Field: fmt.Sprintf("deed %d", q.deed+1), Recorded: q.player.show(&want.Deeds[q.deed]), Came: "none"}
+	}
+	if !q.each(q.step, d, got) || got.over() {
+		q.over = true
+		return false
+	}
+	if q.step, q.deed = q.step+1, 0; q.step < len(q.steps) {
+		q.player.answers.expect(q.steps[q.step].Asked)
+	}
+	return true
+}
