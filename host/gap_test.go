@@ -89,7 +89,8 @@ func longestGap(ctx context.Context, h *Host, body string, last time.Time, start
 // the host's functions that do most for one call. The long test has all that fault.
 func burdens(t *testing.T) (cases []tck.Case) {
 	for _, c := range tck.Hostile() {
-		costly := slices.ContainsFunc([]string{"loop-open", "loop-template", "loop-sample", "endless-tokenize", "endless-grammar", "stride-"}, func(name string) bool {
+		costly := slices.ContainsFunc([]string{"loop-open", "loop-template", "loop-sample", "endless-tokenize", "endless-grammar", "stride-", "run-spins",
+			"forever-wait-none", "forever-rows-of-forks", "forever-run", "forever-mix", "forever-logits", "forever-fork"}, func(name string) bool {
 			return strings.HasPrefix(c.Name, name)
 		})
 		if c.Want.Outcome == tck.Faulted && (costly || inLongTest(1, 0) == 1) {

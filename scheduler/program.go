@@ -183,23 +183,6 @@ func (s *Scheduler) takeTurn(j *job) {
 	s.goOnWithProgram(j) // or collect goes on
 }
 
-// show takes what a program has shown into its answer, and its end, or what the answer goes on from.
-func show(a *answer.Answer, shown []program.Shown, returned bool, from *program.Adopted, err error) {
-	for _, t := range shown {
-		a.Take(t.Token, t.Logprob)
-	}
-	switch {
-	case err != nil:
-		a.Fail(fmt.Errorf("a program: %w", err))
-	case from != nil && a.Output().Reason == 0:
-		if err := goOnFrom(a, from); err != nil {
-			a.Fail(err)
-		}
-	case returned:
-		a.Finish()
-	}
-}
-
 // update does to a branch what the program has done to its own.
 func (s *Scheduler) update(b *branch, of *program.Branch) {
 	if b.alone != nil {

@@ -138,6 +138,7 @@ func TestProgram_Forks_ComputeWhatTheyShareOnce(t *testing.T) {
 				if a := b.read(st); a.end.Err != nil {
 					t.Fatal(a.end.Err)
 				}
+				synctest.Wait() // no pass is under way
 				if n := b.host.Tokens - before; n > 300+4*11 {
 					t.Errorf("%d tokens were computed for a prompt of 300 and 4 branches of 10 tokens", n)
 				}

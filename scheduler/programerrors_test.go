@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
@@ -173,4 +175,45 @@ func TestProgram_Cancel_AtWork(t *testing.T) {
 	}
 	stop()
 	running.Wait()
+}
+
+// leisurely is a grammar that allows all tokens, and takes its time to say so.
+type leisurely struct{ asked *atomic.Int32 }
+
+func (p leisurely) Mask(mask []uint32) error {
+	p.asked.Add(1)
+	time.Sleep(time.Millisecond) // others go on
+	for i := range mask {
+		mask[i] = 1<<32 - 1
+	}
+	return nil
+}
+
+func (p leisurely) After(program.Token) (program.Place, bool) { return p, true }
+
+// A branch that is waited for several times at once is one branch: one goroutine finds what its row says, and changes it.
+func TestProgram_Wait_SameBranchTwice(t *testing.T) {
+	inBubble(t, scheduler.Limits{Vocabulary: 1 << 14}, scheduler.Config{Slots: 4}, func(b bubble) {
+		asked := &atomic.Int32{}
+		st := submit(t, b.Scheduler, written(10, 1, 4, func(r *program.Run) error {
+			root, err := r.Open(r.Prompt())
+			if err != nil {
+				return err
+			}
+			if err := root.Follow(leisurely{asked}); err != nil {
+				return err
+			}
+			if ready, err := r.Wait(1, false, root, root, root, root); err != nil || len(ready) != 4 || asked.Load() != 1 {
+				t.Errorf("%d are ready, and the grammar was asked %d times: %v", len(ready), asked.Load(), err)
+			}
+			best, err := root.Best(1)
+			if want := b.says(root.Tokens()); err == nil && best.IDs[0] != want {
+				t.Errorf("it says %d, the model %d", best.IDs[0], want)
+			}
+			return err
+		}))
+		if a := b.read(st); a.end.Err != nil {
+			t.Error(a.end.Err)
+		}
+	})
 }

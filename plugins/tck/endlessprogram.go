@@ -23,8 +23,8 @@ func endlessPrograms() []Case {
 	}
 	closes := func(d *draft) []byte { return append(d.of(abi.ImportBranchClose, asm.Local(handle)), asm.Drop...) }
 	waits := func(d *draft) []byte { return append(d.waits(1, 0, asm.Local(handle)), asm.Drop...) }
-	back := func(d *draft) []byte { // takes the last token of the fork back
-		return slices.Concat(asm.Local(handle), d.prompt(), asm.I32(1), asm.Subtract, d.Call(abi.ImportBranchCut), asm.Drop)
+	back := func(d *draft) []byte { // leaves the fork the prompt
+		return slices.Concat(asm.Local(handle), d.prompt(), d.Call(abi.ImportBranchCut), asm.Drop)
 	}
 	long := func(d *draft) []byte { // branch 1 has 200 tokens more than the prompt
 		return slices.Concat(fork(d), d.of(abi.ImportBranchAppend, asm.Local(handle), atRow, 200, 0), asm.Drop)
@@ -39,7 +39,10 @@ func endlessPrograms() []Case {
 		forever("wait-none", "waiting for nothing", func(d *draft) []byte { return append(d.waits(0, 0), asm.Drop...) }),
 		after("wait-ready", "waiting for what is ready", ready, ready),
 		forever("rows-of-forks", "the row of a fork", func(d *draft) []byte { return slices.Concat(fork(d), waits(d), closes(d)) }),
-		forever("rows-of-cuts", "the row before the last token", func(d *draft) []byte { return slices.Concat(fork(d), back(d), waits(d), closes(d)) }),
+		after("rows-of-cuts", "the row before the last token", func(d *draft) []byte {
+			return append(d.of(abi.ImportBranchAppend, asm.Local(root), atRow, 1, 0), asm.Drop...)
+		},
+			func(d *draft) []byte { return slices.Concat(fork(d), back(d), waits(d), closes(d)) }),
 		forever("append", "appending and taking back", func(d *draft) []byte {
 			return slices.Concat(d.of(abi.ImportBranchAppend, asm.Local(root), atRow, 100, 0), asm.Drop, d.of(abi.ImportBranchCut, asm.Local(root), 1), asm.Drop)
 		}),
@@ -126,11 +129,11 @@ func misplacedCalls() []Case {
 	var cases []Case
 	for _, s := range abi.Imports {
 		if !takesBranch(s.Name) && !slices.Contains([]string{abi.ImportBranchOpen, abi.ImportBranchOpenMessages, abi.ImportBranchesWait, abi.ImportChainOpen,
-			abi.ImportBranchReason, abi.ImportShow}, s.Name) {
+			abi.ImportBranchReason, abi.ImportShow, abi.ImportAdopt}, s.Name) {
 			continue
 		}
 		in := newProgram("open-"+s.Name, 1).runs()
-		token := newDraft("accept-"+s.Name, "")
+		token := newDraft("elsewhere-"+s.Name, "")
 		cases = append(cases, faulted(s.Name+" before the program", abi.ExportOpen, causeCall, in.open(in.zeros(s.Name, 0), asm.Drop)),
 			faulted(s.Name+" in a plugin that is none", abi.ExportAccept, causeCall, token.on(abi.ExportAccept, token.zeros(s.Name, 0), asm.Drop, asm.I32(0))))
 	}

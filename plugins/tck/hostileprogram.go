@@ -54,7 +54,7 @@ func strangeHandles() []Case {
 func takesBranch(name string) bool {
 	return slices.Contains([]string{abi.ImportBranchFork, abi.ImportBranchClose, abi.ImportBranchCut, abi.ImportBranchAppend, abi.ImportBranchTokens,
 		abi.ImportBranchCandidates, abi.ImportBranchLogits, abi.ImportBranchScores, abi.ImportBranchMask, abi.ImportBranchMix, abi.ImportBranchSample,
-		abi.ImportBranchRun, abi.ImportBranchState}, name)
+		abi.ImportBranchRun, abi.ImportBranchState, abi.ImportBranchGrammar}, name)
 }
 
 // zeros is code that calls a function with a first parameter, and zeros for the rest.
@@ -118,6 +118,17 @@ func strangeNumbers() []Case {
 		calls("messages-outside", "messages outside memory", causeMemory, abi.ImportBranchOpenMessages, end-4, 8),
 		calls("messages-all", "4,294,967,295 bytes of messages", "", abi.ImportBranchOpenMessages, 0, -1),
 		calls("reason-outside", "a reason outside memory", causeMemory, abi.ImportBranchReason, end-4, 8),
+		calls("grammar-foreign", "a grammar that there is not", causeCall, abi.ImportBranchGrammar, root, 77),
+		calls("grammar-negative", "the grammar −2", causeCall, abi.ImportBranchGrammar, root, -2),
+		calls("adopt-choice", "adopting a choice that there is not", causeCall, abi.ImportAdopt, 1, root, 1),
+		calls("adopt-choice-negative", "adopting the choice −1", causeCall, abi.ImportAdopt, -1, root, 1),
+		calls("adopt-foreign", "adopting a foreign branch", causeCall, abi.ImportAdopt, 0, 77, 1),
+		calls("adopt-nothing", "an answer without a prompt", causeCall, abi.ImportAdopt, 0, root, 0),
+		calls("adopt-beyond", "a prompt that is longer than the branch", causeCall, abi.ImportAdopt, 0, root, 1<<30),
+		breaks("adopt-twice", "adopting a choice twice", causeCall, func(d *draft) []byte {
+			adopt := slices.Concat(asm.I32(0), asm.Local(root), d.prompt(), d.Call(abi.ImportAdopt), asm.Drop)
+			return slices.Concat(adopt, adopt)
+		}),
 		calls("sample-foreign-chain", "a chain that there is not", causeCall, abi.ImportBranchSample, root, 65),
 		calls("sample-negative-chain", "the chain −1", causeCall, abi.ImportBranchSample, root, -1),
 		calls("run-none", "a run of no tokens", causeCall, abi.ImportBranchRun, root, 0, 0, 0),

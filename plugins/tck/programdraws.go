@@ -17,6 +17,7 @@ func drawCases() []Case {
 		writes("a chain of parameters has a handle, which branch_sample draws with; what cannot be used has a reason", "branch-sample", 1, sampled),
 		ranBranch(),
 		writes("branch_state tells what became of a branch", "branch-state", 2, states),
+		followed(),
 		writes("branch_open_messages begins a branch as the model's template does, or says why not", "branch-messages", 2, openedMessages),
 	}
 }
@@ -103,6 +104,26 @@ func states(d *draft) []byte {
 	return slices.Concat(is("when it was opened", 0, abi.StatePending), d.ready(), is("when it was waited for", 0, abi.StateReady),
 		d.of(abi.ImportBranchFork, asm.Local(root)), asm.Drop, is("a fork of it", 1, abi.StateReady), d.adds(asm.I32(1), 0), is("when a token was appended", 1, abi.StatePending),
 		d.is("close", 0, d.of(abi.ImportBranchClose, asm.I32(1))))
+}
+
+// followed has a fork follow a grammar for a token, where the host has an engine for it, and then no more.
+func followed() Case {
+	const grammar = 2 // a global
+	d := newProgram("branch-grammar", 2)
+	at, n := d.note("root ::= [a-z0-9 ]+")
+	d.open(d.call(abi.ImportGrammarOpen, abi.GrammarGBNF, at, n), asm.SetGlobal(grammar))
+	allowed := func(what string) []byte {
+		return d.must(what, d.of(abi.ImportBranchCandidates, asm.I32(1), told, atView))
+	}
+	leads := slices.Concat(allowed("there are candidates"), asm.I32(atView+8), asm.Load, asm.SetGlobal(picked),
+		d.is("which the grammar accepts", 0, asm.Global(grammar), asm.Global(picked), d.Call(abi.ImportGrammarAccept)), d.adds(asm.I32(1), 0),
+		d.is("ready", 1, d.waits(told, 0, asm.I32(1))), allowed("and others after it"),
+		d.is("no grammar", 0, d.of(abi.ImportBranchGrammar, asm.I32(1), -1)), asm.I32(1), d.prompt(), d.Call(abi.ImportBranchCut), asm.Drop,
+		d.is("ready", 1, d.waits(told, 0, asm.I32(1))), d.best(asm.I32(1)), d.equal("then it says what the first does", asm.Global(picked), asm.Global(kept)))
+	known := slices.Concat(asm.I32(1), asm.Global(grammar), d.Call(abi.ImportBranchGrammar), asm.EqualZero, asm.When(leads))
+	return unchanged("branch_grammar has a branch follow a grammar", d.runs(d.openPrompt(root), d.ready(), asm.Global(picked), asm.SetGlobal(kept),
+		d.of(abi.ImportBranchFork, asm.Local(root)), asm.Drop, asm.Global(grammar), asm.I32(-1), asm.Equal, asm.EqualZero, asm.When(known),
+		d.is("close", 0, d.of(abi.ImportBranchClose, asm.I32(1))), d.greedy(MaxTokens)))
 }
 
 func openedMessages(d *draft) []byte {

@@ -220,8 +220,8 @@ func (b *Branch) Cut(n int) error {
 	case n < len(b.tokens):
 		b.run.tree.cutting(b, n)
 		b.tokens, b.scores, b.known, b.base = b.tokens[:n], b.scores[:min(n, len(b.scores))], min(b.known, n), min(b.base, n)
-		b.follows.cut(n)
 		b.paid = false
+		b.follows.cut(n)
 		b.changed()
 		for _, s := range b.samplers {
 			s.cut(n)

@@ -5,6 +5,7 @@ package program
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -156,7 +157,7 @@ func (r *Run) summarize(branches []*Branch, k int) {
 	var next atomic.Int64
 	work := func() {
 		for i := next.Add(1) - 1; int(i) < len(branches); i = next.Add(1) - 1 {
-			if branches[i].row == nil {
+			if b := branches[i]; slices.Contains(branches[:i], b) || b.row == nil { // one that is waited for twice is one goroutine's
 				continue
 			}
 			_, _ = branches[i].Best(k) // who asks for it is told of an end
@@ -174,9 +175,6 @@ func (r *Run) summarize(branches []*Branch, k int) {
 
 // parallelLogits is how many logits there must be before more goroutines pay for themselves.
 const parallelLogits = 1 << 15
-
-// Choices is how many answers the program writes.
-func (r *Run) Choices() int { return len(r.ended) }
 
 // Show adds tokens to what the client sees of a choice, with the log-probabilities that the program gives them, as many or none. They are sent
 // with the next wait, and with the end of the program. A stop string, an end-of-generation token and a limit end the answer as ever; when all

@@ -40,7 +40,7 @@ func hostBranchReason(i *Instance, s []uint64) {
 
 func hostBranchMask(i *Instance, s []uint64) {
 	b, n := i.branch(s[0]), uint64(uint32(s[2]))
-	i.charge(uint64(i.module.Host.Vocabulary.Size()) / 4)
+	i.charge(branchFuel + uint64(i.module.Host.Vocabulary.Size()))
 	bytes := i.bytesAt(uint64(uint32(s[1])), 4*n)
 	words := make([]uint32, n)
 	for k := range words {
@@ -55,7 +55,7 @@ func hostBranchMix(i *Instance, s []uint64) {
 	if n < 1 || n > abi.LimitBranches {
 		panic(Violationf(plugin.CauseCall, "a sum of %d rows; from 1 to %d may be", n, abi.LimitBranches))
 	}
-	i.charge(n * uint64(i.module.Host.Vocabulary.Size()) / 4)
+	i.charge(branchFuel + n*uint64(i.module.Host.Vocabulary.Size()))
 	bytes := i.bytesAt(uint64(uint32(s[1])), 8*n)
 	rows := make([]program.Weighted, n)
 	for k := range rows {
@@ -125,7 +125,7 @@ func (i *Instance) chain(handle uint64) *program.Chain {
 func hostBranchSample(i *Instance, s []uint64) {
 	b, c := i.branch(s[0]), i.chain(s[1])
 	i.pauseBefore()
-	i.charge(uint64(i.module.Host.Vocabulary.Size()))
+	i.charge(branchFuel + uint64(i.module.Host.Vocabulary.Size()))
 	t, err := b.Sample(c)
 	if err != nil {
 		s[0] = i.answerFor(err)

@@ -79,13 +79,13 @@ func branchImports() []Func {
 			Worked: "`[{\"role\":\"user\",\"content\":\"Hi\"}]` has 34 bytes. With ChatML's template the branch reads `<|im_start|>user\\nHi<|im_end|>\\n<|im_start|>assistant\\n`.",
 		},
 		{
-			Name: "branch_mask", Added: true, Params: []Value{branch, {Name: "words", Type: I32, Access: Read}, count}, Result: I32, Fuel: "n_vocab / 4",
+			Name: "branch_mask", Added: true, Params: []Value{branch, {Name: "words", Type: I32, Access: Read}, count}, Result: I32, Fuel: "1,000, and n_vocab",
 			Doc: "Makes tokens impossible in the row after a branch, as the mask buffer has them: bit i mod 32 of word i / 32 set = token i stays. n is (n_vocab + 31) / 32, rounded down. " +
 				"From then on the branch's candidates, logits, log-sum-exp and draws are those of the row without these tokens; a second mask takes away more. It holds for this row, and for those of forks that are made afterwards: the next row is the model's own. 0.",
 			Worked: "Of three tokens with the logits 0, 1 and 2 the word 3 leaves the first two: the log-sum-exp was ln(1 + e + e²) = 2.4076, and is ln(1 + e) = 1.3133.",
 		},
 		{
-			Name: "branch_mix", Added: true, Params: []Value{branch, {Name: "list", Type: I32, Access: Read}, count}, Result: I32, Fuel: "n × n_vocab / 4",
+			Name: "branch_mix", Added: true, Params: []Value{branch, {Name: "list", Type: I32, Access: Read}, count}, Result: I32, Fuel: "1,000, and n × n_vocab",
 			Doc: "Makes the row after a branch the sum of rows, each times a weight: n entries, each a `u32` branch, which has a row, and an `f32` weight, which is finite. n is from 1 to 64; the branch itself may be among them. " +
 				"A token that is impossible in a row whose weight is not 0 is impossible in the sum. It holds as long as a mask does. 0.",
 			Worked: "Guidance with the scale 1.5: the entries (b, 1.5) and (without, −0.5) make the logits 2 and 1 of a token 2 × 1.5 − 1 × 0.5 = 2.5.",
@@ -103,7 +103,7 @@ func branchImports() []Func {
 			Worked: "`chain_open` of `{\"temperature\":1.5}` (19 bytes) is 1 at first.",
 		},
 		{
-			Name: "branch_sample", Added: true, Params: []Value{branch, {Name: "chain", Type: I32}}, Result: I32, Fuel: "n_vocab",
+			Name: "branch_sample", Added: true, Params: []Value{branch, {Name: "chain", Type: I32}}, Result: I32, Fuel: "1,000, and n_vocab",
 			Doc: "Draws a token from the row after a branch with a chain: the token, which is not appended, or one of the *branch answers*: −6 where none is possible. Chains that count tokens, as penalties do, count those of the branch. " +
 				"Each branch draws with a generator of its own for each chain, whose seed is the lower 32 bits of what `random` draws first at position 2³³ + 2¹⁶ × chain + the branch's handle. So what a branch draws does not depend on how others go on; two draws from one row differ.",
 			Worked: "With `{\"temperature\":0}` it is the first of `branch_candidates`.",
