@@ -30,7 +30,7 @@ func patient() plugin.Limits {
 
 // configs are what examples cannot do without, by name of the plugin.
 var configs = map[string]string{
-	"answer-length": `{"tokens":32}`, "banned-phrases": `{"phrases":["frog","As an AI","ver"]}`, "regex-stop": `{"pattern":"pon[a-z]+ (☃|sky)"}`,
+	"answer-length": `{"tokens":32}`, "reasoning-budget": `{"tokens":8}`, "banned-phrases": `{"phrases":["frog","As an AI","ver"]}`, "regex-stop": `{"pattern":"pon[a-z]+ (☃|sky)"}`,
 	"multiple-choice": `{"choices":["green frog","not very old","☃"]}`, "watermark": `{"key":42}`, "grammar": `{"grammar":"root ::= [a-z]"}`,
 	"json-schema": `{"schema":{"type":"object","properties":{"name":{"type":"string"},"list":{"type":"array","items":{"type":"integer"}}}}}`,
 }
