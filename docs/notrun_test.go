@@ -52,6 +52,7 @@ var notCommands = map[string]string{
 	"go":     "parts of the plugin interface",
 	"json":   "bodies of requests and answers",
 	"python": "needs packages from PyPI; the clients for JavaScript send the same requests",
+	"rust":   "parts of the plugin interface",
 	"text":   "layouts of memory",
 	"toml":   "other programs' files",
 	"wat":    "signatures of the plugin interface",
