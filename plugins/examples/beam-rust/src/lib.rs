@@ -39,7 +39,7 @@ impl Plugin for Beam {
         let k = self.width + 16; // of which so many may be end tokens
         let (mut branches, mut live, mut done) = (vec![run.prompt()?], vec![Hypothesis::default()], Vec::new());
         for n in 1.. {
-            run.wait(k, &branches);
+            run.wait(k, &branches)?;
             let (mut all, mut next) = (Vec::new(), Vec::new());
             for (from, (branch, h)) in branches.iter().zip(&live).enumerate() {
                 for (token, log) in branch.best(k) {

@@ -45,7 +45,7 @@ impl Plugin for BestOf {
         let start = root.len();
         let mut branches = run.select(vec![root], &vec![0; self.n])?;
         branches.iter_mut().try_for_each(|b| b.run_scored(&Chain::REQUEST, run.max_tokens()))?;
-        run.wait(0, &branches);
+        run.wait(0, &branches)?;
         let mut answers = Vec::new();
         for branch in &branches {
             let (text, scores) = (host::text_of(&branch.tokens(start)), branch.scores(start));

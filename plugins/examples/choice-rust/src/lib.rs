@@ -36,7 +36,7 @@ impl Plugin for Choice {
     /// The prompt is computed once, and a few answers at a time after it.
     fn run(&mut self, run: &Run) -> Result<(), String> {
         let root = run.prompt()?;
-        run.wait(0, [&root]);
+        run.wait(0, [&root])?;
         let (mut told, mut best) = (Vec::new(), (0, f64::NEG_INFINITY));
         for group in self.tokens.chunks(3) {
             let mut branches = Vec::new();
@@ -45,7 +45,7 @@ impl Plugin for Choice {
                 branch.append_scored(tokens)?;
                 branches.push(branch);
             }
-            run.wait(0, &branches);
+            run.wait(0, &branches)?;
             for branch in &branches {
                 let (i, n) = (told.len(), branch.len() - root.len());
                 let sum: f64 = branch.scores(root.len()).iter().map(|log| f64::from(*log)).sum();

@@ -52,7 +52,7 @@ impl Plugin for Form {
             if filling.is_empty() {
                 break;
             }
-            run.wait(0, filling.iter().map(|(_, branch)| branch));
+            run.wait(0, filling.iter().map(|(_, branch)| branch))?;
             for (i, branch) in &mut filling {
                 let token = branch.sample(&Chain::REQUEST)?;
                 self.fields[*i].add(&host::piece(token), run.ends(token), self.most);

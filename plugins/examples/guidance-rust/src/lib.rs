@@ -38,7 +38,7 @@ impl Plugin for Guidance {
         let mut branch = run.prompt()?;
         let mut other = self.other(run, &branch)?;
         for _ in 0..run.max_tokens() {
-            run.wait(MOST, [&branch, &other]);
+            run.wait(MOST, [&branch, &other])?;
             let best = branch.best(MOST);
             branch.mix(&[(&branch, self.scale), (&other, 1.0 - self.scale)]);
             if self.plausible > f32::NEG_INFINITY {

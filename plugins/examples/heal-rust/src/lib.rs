@@ -41,7 +41,7 @@ impl Plugin for Heal {
         }
         let mut shown = 0;
         while shown < run.max_tokens() {
-            run.wait(0, [&branch]);
+            run.wait(0, [&branch])?;
             if !left.is_empty() {
                 let fits =
                     |t: &Token| !words.piece(*t).is_empty() && (words.piece(*t).starts_with(&left) || left.starts_with(words.piece(*t)));

@@ -35,7 +35,7 @@ impl Plugin for Lookahead {
         let (mut branch, greedy, mut looks) = (run.prompt()?, run.chain(r#"{"temperature": 0}"#)?, 0);
         let start = branch.len();
         while branch.len() - start < run.max_tokens() {
-            run.wait(self.width, [&branch]);
+            run.wait(self.width, [&branch])?;
             let unsure = branch.entropy() >= self.entropy;
             looks += unsure as usize;
             let (from, first) = (branch.len(), branch.best(if unsure { self.width } else { 1 }));
@@ -47,7 +47,7 @@ impl Plugin for Lookahead {
                 }
             }
             if unsure {
-                run.wait(0, branches.iter().filter(|b| b.state() == State::Running));
+                run.wait(0, branches.iter().filter(|b| b.state() == State::Running))?;
             }
             let mut best = 0;
             for i in 1..branches.len() {

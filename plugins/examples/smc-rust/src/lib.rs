@@ -48,7 +48,7 @@ impl Plugin for Smc {
             if particles.iter().all(|p| p.ended) {
                 break;
             }
-            run.wait(0, particles.iter().filter(|p| !p.ended).map(|p| &p.branch));
+            run.wait(0, particles.iter().filter(|p| !p.ended).map(|p| &p.branch))?;
             for p in particles.iter_mut().filter(|p| !p.ended) {
                 let all = p.branch.log_sum();
                 p.branch.mask(|mask| self.allowed.iter().for_each(|t| mask.allow(*t)));
@@ -68,8 +68,8 @@ impl Plugin for Smc {
         let (weights, mean, _) = weigh(&particles);
         run.show(&particles[pick(&weights, host::uniform().into())].branch.tokens(start));
         let text = |p: &Particle| quote(&host::text_of(&p.branch.tokens(start)));
-        let told = particles.iter().zip(&weights).map(|(p, w)| format!(r#"{{"text":{},"weight":{}}}"#, text(p), w));
+        let told = particles.iter().zip(&weights).map(|(p, w)| format!(r#"{{"text":{},"weight":{:.6}}}"#, text(p), w));
         let told = told.collect::<Vec<_>>().join(",");
-        Ok(host::output(format!(r#"{{"log_evidence":{},"particles":[{}]}}"#, evidence + mean, told))?)
+        Ok(host::output(format!(r#"{{"log_evidence":{:.6},"particles":[{}]}}"#, evidence + mean, told))?)
     }
 }

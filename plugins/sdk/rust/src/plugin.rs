@@ -92,7 +92,7 @@ pub trait Plugin: Sized + 'static {
     /// fn greedy(run: &Run) -> Result<(), String> {
     ///     let mut branch = run.prompt()?;
     ///     for _ in 0..run.max_tokens() {
-    ///         run.wait(1, [&branch]);
+    ///         run.wait(1, [&branch])?;
     ///         let (token, _) = branch.best(1)[0];
     ///         if run.ends(token) {
     ///             break;

@@ -115,18 +115,19 @@ impl Run {
     }
 
     /// Waits until the model has computed all of some branches; [`Branch::best`] will be asked for `k` candidates of each. What was shown is
-    /// sent. A wait for no branch only does that.
-    pub fn wait<'a, 'r: 'a>(&'r self, k: usize, branches: impl IntoIterator<Item = &'a Branch<'r>>) {
+    /// sent. A wait for no branch only does that. The row of a branch to which no token was added since it was forked or cut counts as a token
+    /// that is put into it.
+    pub fn wait<'a, 'r: 'a>(&'r self, k: usize, branches: impl IntoIterator<Item = &'a Branch<'r>>) -> Result<(), BranchError> {
         let mut handles: Vec<i32> = branches.into_iter().map(Branch::handle).collect();
-        wait(&mut handles, k, 0);
+        wait(&mut handles, k, 0).map(|_| ())
     }
 
     /// Waits until the model has computed any of some branches, and returns the places of those that it has.
-    pub fn wait_any<'a, 'r: 'a>(&'r self, k: usize, branches: impl IntoIterator<Item = &'a Branch<'r>>) -> Vec<usize> {
+    pub fn wait_any<'a, 'r: 'a>(&'r self, k: usize, branches: impl IntoIterator<Item = &'a Branch<'r>>) -> Result<Vec<usize>, BranchError> {
         let mut handles: Vec<i32> = branches.into_iter().map(Branch::handle).collect();
         let given = handles.clone();
-        let n = wait(&mut handles, k, abi::WAIT_ANY);
-        given.iter().enumerate().filter(|(_, handle)| handles[..n].contains(handle)).map(|(place, _)| place).collect()
+        let n = wait(&mut handles, k, abi::WAIT_ANY)?;
+        Ok(given.iter().enumerate().filter(|(_, handle)| handles[..n].contains(handle)).map(|(place, _)| place).collect())
     }
 
     /// How many answers the client wants: a request's `n`. [`Run::show`] is for the first, [`Run::show_choice`] for any.
@@ -161,6 +162,6 @@ impl Run {
 }
 
 /// Puts the handles of the branches that are ready first, and returns how many these are.
-fn wait(handles: &mut [i32], k: usize, flags: i32) -> usize {
-    unsafe { abi::branches_wait(handles.as_mut_ptr() as *mut u8, handles.len() as i32, k as i32, flags) }.max(0) as usize
+fn wait(handles: &mut [i32], k: usize, flags: i32) -> Result<usize, BranchError> {
+    checked(unsafe { abi::branches_wait(handles.as_mut_ptr() as *mut u8, handles.len() as i32, k as i32, flags) }).map(|n| n as usize)
 }

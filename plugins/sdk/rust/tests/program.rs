@@ -67,7 +67,7 @@ fn branches_have_tokens_and_what_the_model_says() {
         let root = run.prompt()?;
         assert_eq!((root.len(), root.tokens(0), root.tokens(1), root.tokens(9)), (2, vec![1, 2], vec![2], vec![]));
         let mut other = root.fork()?;
-        run.wait(2, [&root, &other]);
+        run.wait(2, [&root, &other])?;
         // Logits −∞, −2, −1, 0, −1 after token 2.
         let sum = (1.0 + 2.0 * (-1f32).exp() + (-2f32).exp()).ln();
         let best = root.best(9);
@@ -79,7 +79,7 @@ fn branches_have_tokens_and_what_the_model_says() {
         let entropy: f32 = best.iter().map(|(_, log)| -log * log.exp()).sum();
         assert!((root.entropy() - entropy).abs() < 1e-6 && (root.log_sum() - sum).abs() < 1e-6);
         other.append_scored(&[3, 1])?;
-        run.wait(0, [&other]);
+        run.wait(0, [&other])?;
         let scores = other.scores(1);
         assert!(scores[0].is_nan() && (scores[1] + sum).abs() < 1e-6 && scores[2] < -3.0, "{:?}", scores);
         other.cut(3);
@@ -98,9 +98,9 @@ fn branches_have_tokens_and_what_the_model_says() {
 fn wait_any_tells_the_places_of_those_that_are_ready() {
     let (shown, _) = run(|run| {
         let all = [run.open(&[1])?, run.open(&[2])?];
-        assert_eq!(run.wait_any(1, &all), [0, 1]);
+        assert_eq!(run.wait_any(1, &all)?, [0, 1]);
         assert_eq!((all[0].best(1)[0].0, all[1].best(1)[0].0), (2, 3));
-        run.wait(0, []);
+        run.wait(0, [])?;
         Ok(())
     });
     assert_eq!(shown, Ok(vec![]));
@@ -146,7 +146,7 @@ fn what_does_not_fit_is_not_added() {
 fn rows_are_masked_and_mixed_until_tokens_are_appended() {
     let (shown, _) = run(|run| {
         let (mut a, b) = (run.prompt()?, run.open(&[3])?);
-        run.wait(1, [&a, &b]);
+        run.wait(1, [&a, &b])?;
         let before = a.log_sum();
         a.mask(|mask| [1, 3].iter().for_each(|t| mask.allow(*t)));
         let (best, sum) = (a.best(4), (-2f32).exp().ln_1p());
@@ -161,7 +161,7 @@ fn rows_are_masked_and_mixed_until_tokens_are_appended() {
         assert_eq!(b.sample(&Chain::REQUEST), Err(BranchError::NoToken));
         a.append(&[2])?;
         a.set_grammar(None)?;
-        run.wait(0, [&a]);
+        run.wait(0, [&a])?;
         assert_eq!(a.best(4).len(), 4);
         let refused = run.chain(r#"{"temperature":-1}"#).unwrap_err();
         assert!(refused.to_string().starts_with("temperature"), "{}", refused);
@@ -183,7 +183,7 @@ fn branches_run_by_themselves_and_are_adopted() {
         b.run_scored(&Chain::REQUEST, 10)?;
         short.run(&Chain::REQUEST, 1)?;
         assert_eq!((b.state(), run.choices()), (State::Running, 2));
-        run.wait(0, [&b, &short]);
+        run.wait(0, [&b, &short])?;
         assert_eq!((b.tokens(0), b.state(), b.scores(2).len()), (vec![2, 2, 3, 4], State::Ended, 2));
         assert!(b.scores(2)[0] < 0.0);
         assert_eq!((short.tokens(0), short.state()), (vec![1, 2, 3], State::Ran));
@@ -202,7 +202,7 @@ fn branches_run_by_themselves_and_are_adopted() {
 fn draws_follow_the_seed_and_the_branch() {
     fn draw(run: &Run) -> Result<(), String> {
         let (a, b, hot) = (run.prompt()?, run.prompt()?, run.chain(r#"{"temperature":5,"top_k":3}"#)?);
-        run.wait(0, [&a, &b]);
+        run.wait(0, [&a, &b])?;
         for branch in [&a, &b] {
             (0..300).try_for_each(|_| branch.sample(&hot).map(|t| run.show(&[t])))?;
         }
@@ -226,12 +226,33 @@ fn select_forks_what_is_named_twice_and_drops_what_is_not() {
     assert_eq!(shown, Ok(vec![]));
 }
 
+/// Else a program could have the model compute for ever.
+#[test]
+fn rows_without_a_new_token_count_as_tokens() {
+    let (shown, computed) = run(|run| {
+        let root = run.prompt()?;
+        run.wait(0, [&root])?;
+        // The prompt, and three times that, max_tokens and 256, of which the prompt is in a branch.
+        for _ in 0..798 {
+            let mut branch = root.fork()?;
+            run.wait(0, [&branch])?; // it has the row of the other
+            branch.cut(1);
+            run.wait(0, [&branch])?;
+        }
+        let mut branch = root.fork()?;
+        branch.cut(1);
+        assert_eq!(run.wait(0, [&branch]), Err(BranchError::Budget));
+        Ok(())
+    });
+    assert_eq!((shown, computed), (Ok(vec![]), 799));
+}
+
 /// As on the host, each wait begins a position of random numbers.
 #[test]
 fn random_numbers_are_those_of_the_host() {
     let (shown, _) = run(|run| {
         let first = host::random();
-        run.wait(0, []);
+        run.wait(0, [])?;
         let drawn = [first, host::random(), host::random()];
         let positions = [(2, 0), ((1 << 32) + 1, 0), ((1 << 32) + 1, 1)];
         assert_eq!(drawn, positions.map(|(position, before)| penstock::abi::draw(0, 0, position, before)));
@@ -268,7 +289,7 @@ fn what_the_host_would_end_the_request_for_ends_the_test() {
             run.show(&[3]);
             Ok(run.adopt(0, &run.prompt()?, 2))
         }),
-        ("4097 candidates", |run| Ok(run.wait(4097, []))),
+        ("4097 candidates", |run| Ok(run.wait(4097, [])?)),
     ];
     for (want, deed) in wrong {
         let failed = catch_unwind(AssertUnwindSafe(|| run(deed))).unwrap_err();

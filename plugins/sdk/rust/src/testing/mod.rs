@@ -42,7 +42,7 @@
 //! #     }
 //! #     fn run(&mut self, run: &Run) -> Result<(), String> {
 //! #         let branch = run.prompt()?;
-//! #         run.wait(1, [&branch]);
+//! #         run.wait(1, [&branch])?;
 //! #         run.show(&[branch.best(1)[0].0]);
 //! #         Ok(())
 //! #     }
@@ -57,6 +57,7 @@
 //! ```
 
 mod accept;
+mod deed;
 mod draw;
 mod host;
 mod program;
@@ -65,6 +66,7 @@ mod request;
 mod rows;
 mod sample;
 mod session;
+mod sha256;
 
 pub use accept::Prepared;
 pub use program::{Adopted, Shown};

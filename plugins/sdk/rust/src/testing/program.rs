@@ -4,6 +4,7 @@
 
 use super::draw::{self, Going, Parameters};
 use super::host::{ask, beginning, give, State};
+use super::record::{list, Call};
 use super::rows::sums;
 use super::Session;
 use crate::glue::{Exported, Instance};
@@ -73,6 +74,8 @@ pub(super) struct Program {
     pub waits: u64,
     pub chains: Vec<Parameters>, // besides the request's
     pub reason: String,          // of the last refusal
+    pub deeds: Vec<String>, // since the last wait, as a session's file has them
+    pub steps: Vec<(String, usize)>, // the deeds of each until a wait, and how many outputs there were then
     shown: Vec<Shown>,
     adopted: Vec<Adopted>,
     pub computed: usize,
@@ -84,6 +87,7 @@ pub(super) struct Branch {
     pub scores: Vec<f32>, // by token: NaN of one that has none, AWAITED of one that is yet to be computed
     pub row: Option<Rc<Vec<f32>>>,
     pub state: i32,
+    grown: bool, // a token was added since it was forked or cut
     pub run: Option<Going>,       // begins with the next wait
     pub draws: HashMap<i32, u64>, // made with its generators, by their chains
 }
@@ -93,7 +97,7 @@ pub(super) const AWAITED: f32 = f32::INFINITY;
 impl Branch {
     fn new(tokens: Vec<Token>) -> Branch {
         let scores = std::vec![f32::NAN; tokens.len()];
-        Branch { tokens, scores, row: None, state: abi::STATE_PENDING, run: None, draws: HashMap::new() }
+        Branch { tokens, scores, row: None, state: abi::STATE_PENDING, grown: true, run: None, draws: HashMap::new() }
     }
 
     /// Appends a token. The first one's score is known if there is a row.
@@ -103,6 +107,7 @@ impl Branch {
             Some(row) => row[token as usize] - sums(&row).0,
             None => AWAITED,
         };
+        self.grown = true;
         self.tokens.push(token);
         self.scores.push(score);
         self.state = abi::STATE_PENDING;
@@ -123,6 +128,11 @@ impl<P: Exported> Session<P> {
         let program = self.state.program.take().expect("nobody else takes it");
         self.state.computed = program.computed;
         self.state.adopted = program.adopted;
+        for (deeds, outputs) in program.steps {
+            self.note_step(Call::new("step").with("deeds", deeds), outputs);
+        }
+        let run = Call::new("run").with("deeds", list(&program.deeds)).with("answer", answer);
+        self.note(if answer == 0 { run } else { run.with("refusal", json::quote(&self.state.failed)) });
         if answer == 0 {
             Ok(program.shown)
         } else {
@@ -207,7 +217,7 @@ impl State {
     }
 
     pub fn branch_fork(&mut self, handle: i32) -> i32 {
-        let branch = Branch { draws: HashMap::new(), ..self.still(handle).clone() };
+        let branch = Branch { draws: HashMap::new(), grown: false, ..self.still(handle).clone() };
         self.keep(branch)
     }
 
@@ -225,6 +235,7 @@ impl State {
             branch.tokens.truncate(len as usize);
             branch.scores.truncate(len as usize);
             branch.row = None;
+            branch.grown = false;
             branch.state = abi::STATE_PENDING;
         }
         0
@@ -294,8 +305,13 @@ pub(super) fn wait(handles: &[i32], k: i32, flags: i32) -> i32 {
         flags
     );
     for handle in handles {
-        match ask(|s| s.branch(*handle).run.take()) {
+        let (run, again) = ask(|s| {
+            let branch = s.branch(*handle);
+            (branch.run.take(), !branch.grown && branch.row.is_none())
+        });
+        match run {
             Some(run) => draw::go_on(*handle, run),
+            None if again && ask(|s| s.refused(0, 1)).is_some() => return abi::BRANCH_BUDGET,
             None => drop(compute(*handle)),
         }
     }

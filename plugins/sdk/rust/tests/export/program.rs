@@ -15,7 +15,7 @@ impl Plugin for P {
     fn run(&mut self, run: &Run) -> Result<(), String> {
         let first = run.prompt()?;
         let mut second = first.fork()?;
-        run.wait(1, [&first, &second]);
+        run.wait(1, [&first, &second])?;
         second.append(&[first.best(1)[0].0])?;
         drop(first);
         run.show(&second.tokens(0));
