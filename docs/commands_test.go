@@ -123,10 +123,12 @@ func newPlaceWith(t *testing.T, program string, extra []string, prepare func(*te
 	p.write(t, "admin.key", adminKey)
 	p.write(t, "plugin.wasm", "\x00asm\x01\x00\x00\x00")
 	p.putModels(t)
-	if wasm, err := os.ReadFile(filepath.Join(root, "build", "plugins", "banned-phrases.wasm")); err != nil {
-		t.Fatalf("%v: run `make plugins` first", err)
-	} else {
-		p.write(t, "plugins/banned-phrases.wasm", string(wasm))
+	for _, name := range []string{"banned-phrases.wasm", "beam.wasm"} {
+		wasm, err := os.ReadFile(filepath.Join(root, "build", "plugins", name))
+		if err != nil {
+			t.Fatalf("%v: run `make plugins` first", err)
+		}
+		p.write(t, "plugins/"+name, string(wasm))
 	}
 	p.url = p.serve(t, program, prepare)
 	return p

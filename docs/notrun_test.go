@@ -51,6 +51,7 @@ var notCommands = map[string]string{
 	"":       "pictures, and other programs' files",
 	"go":     "parts of the plugin interface",
 	"json":   "bodies of requests and answers",
+	"rust":   "parts of the plugin interface",
 	"python": "needs packages from PyPI; the clients for JavaScript send the same requests",
 	"rust":   "parts of the plugin interface",
 	"text":   "layouts of memory",
