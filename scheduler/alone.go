@@ -32,6 +32,9 @@ func (s *Scheduler) goAlone(b *branch, of *program.Branch) {
 	a := answer.New(going.Chain, tokens, answer.Settings{MaxTokens: going.Most, StopTokens: r.StopTokens, IgnoreEOG: r.IgnoreEOG,
 		Longest: s.limits.longest(), VocabularySize: s.limits.Vocabulary, Vocabulary: s.backend})
 	b.alone = &drawer{of: b, chain: going.Chain, answer: a, scored: going.Scored, release: going.Release}
+	if !b.alone.tickDraws() {
+		s.giveWorker(b.alone, false) // at once: it has something to prepare beside the first pass
+	}
 }
 
 // drawn is how many tokens a branch has drawn by itself of which its program was not told. What a worker is at does not count.

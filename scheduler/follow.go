@@ -41,7 +41,7 @@ func (s *Scheduler) leader(b *branch, tokens []Token, n int) (found *branch, com
 			continue
 		}
 		for _, l := range r.branches {
-			if l.busy() {
+			if l.seq == nil || l.busy() { // what has no cells computes nothing, and a program may have many such with as long a beginning
 				continue
 			}
 			common := r.scope.Common(j.scope, kvcache.CommonPrefix(l.context(), tokens[:len(tokens)-1]))

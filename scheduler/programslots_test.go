@@ -189,6 +189,47 @@ func TestProgram_Slow_HoldsUpNobody(t *testing.T) {
 	})
 }
 
+// What a slot does for a program is told by the branch, all under the one request.
+func TestScheduler_Inspect_TellsBranches(t *testing.T) {
+	inBubble(t, scheduler.Limits{}, scheduler.Config{Slots: 4}, func(b bubble) {
+		forked, looked := make(chan struct{}), make(chan struct{})
+		st := submit(t, b.Scheduler, written(20, 1, 3, func(r *program.Run) error {
+			root, err := r.Open(r.Prompt())
+			if err != nil {
+				return err
+			}
+			fork, err := root.Fork()
+			if err != nil {
+				return err
+			}
+			if err := fork.Append([]program.Token{3, 4}, false); err != nil {
+				return err
+			}
+			if _, err := r.Wait(0, false, root, fork); err != nil {
+				return err
+			}
+			close(forked)
+			<-looked
+			return nil
+		}))
+		<-forked
+		snap, err := b.Inspect(b.Context(), 0)
+		close(looked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []scheduler.SlotInfo{{Branch: 1, Tokens: 20}, {Branch: 2, Tokens: 22}, {}, {}} {
+			s := snap.Slots[i]
+			if s.Branch != want.Branch || s.Tokens != want.Tokens || (s.Request == 1) != (i < 3) || i < 2 && (s.State != "parked" || s.Wait != scheduler.WaitProgram) {
+				t.Errorf("slot %d: %+v", i, s)
+			}
+		}
+		if a := b.read(st); a.end.Usage.Opened != 2 {
+			t.Errorf("%+v", a.end.Usage)
+		}
+	})
+}
+
 // A program that has returned is done, however much of its time it has used up: its client has the end, and others its slots.
 func TestProgram_Returned_RestsNoMore(t *testing.T) {
 	inBubble(t, scheduler.Limits{}, scheduler.Config{Slots: 2}, func(b bubble) {

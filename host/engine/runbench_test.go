@@ -52,7 +52,7 @@ func seeded(n uint64) sampling.Params {
 // BenchmarkProgram_Run compares branches that go on by themselves with as many answers to the same prompt, alternating. scored: with
 // log-probabilities, as who takes the best of several answers wants them. ratio is the programs' tokens in a second by those of the answers.
 func BenchmarkProgram_Run(b *testing.B) {
-	const most = 96
+	const most = 256
 	for _, c := range []struct {
 		n      int
 		scored bool

@@ -102,3 +102,29 @@ func TestOperation_Nil_DoesNothing(t *testing.T) {
 		t.Errorf("%v", part)
 	}
 }
+
+// What a program has computed besides its answer is charged, too.
+func TestOperation_Ended_ChargesWhatProgramsCompute(t *testing.T) {
+	for name, c := range map[string]struct {
+		usage            scheduler.Usage
+		charged, besides int
+	}{
+		"no program":                      {scheduler.Usage{Prompt: 10, Generated: 5}, 15, 0},
+		"four branches":                   {scheduler.Usage{Prompt: 10, Generated: 5, Branches: 40}, 40, 25},
+		"tokens that it has not computed": {scheduler.Usage{Prompt: 10, Generated: 50, Branches: 40}, 60, 0},
+	} {
+		charged := 0
+		o := Begin(Record{}, func(r Record) {
+			if n := r.Beside(); n != c.besides {
+				t.Errorf("%s: %d tokens besides", name, n)
+			}
+		})
+		o.SetClient(Client{Charge: func(n int) { charged += n }})
+		o.Submitted("tiny", 1)
+		o.Ended(scheduler.RequestRecord{Usage: c.usage})
+		o.Done(200, 0, nil)
+		if charged != c.charged {
+			t.Errorf("%s: %d are charged, want %d", name, charged, c.charged)
+		}
+	}
+}

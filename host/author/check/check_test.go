@@ -30,7 +30,7 @@ func patient() plugin.Limits {
 
 // configs are what examples cannot do without, by name of the plugin.
 var configs = map[string]string{
-	"answer-length": `{"tokens":32}`, "banned-phrases": `{"phrases":["frog","As an AI","ver"]}`, "regex-stop": `{"pattern":"pon[a-z]+ (☃|sky)"}`,
+	"answer-length": `{"tokens":32}`, "reasoning-budget": `{"tokens":8}`, "banned-phrases": `{"phrases":["frog","As an AI","ver"]}`, "regex-stop": `{"pattern":"pon[a-z]+ (☃|sky)"}`,
 	"multiple-choice": `{"choices":["green frog","not very old","☃"]}`, "watermark": `{"key":42}`, "grammar": `{"grammar":"root ::= [a-z]"}`,
 	"json-schema": `{"schema":{"type":"object","properties":{"name":{"type":"string"},"list":{"type":"array","items":{"type":"integer"}}}}}`,
 }
@@ -171,7 +171,7 @@ func TestModule_Programs(t *testing.T) {
 	}{
 		"draws":      {func(g *asm.Guest) []byte { return append(open(g), asm.Each(1, asm.I32(20), wait(g), draw(g))...) }, ""},
 		"runs":       {func(g *asm.Guest) []byte { return append(open(g), asm.Each(1, asm.I32(5), wait(g), run(g))...) }, ""},
-		"never ends": {func(g *asm.Guest) []byte { return append(open(g), asm.Loop(wait(g))...) }, "has waited 4901 times"},
+		"never ends": {func(g *asm.Guest) []byte { return append(open(g), asm.Loop(wait(g))...) }, "fuel exhausted"},
 		"traps":      {func(g *asm.Guest) []byte { return bytes.Join([][]byte{open(g), wait(g), asm.Unreachable}, nil) }, "penstock_run: trap"},
 		"refuses":    {func(*asm.Guest) []byte { return bytes.Join([][]byte{asm.I32(1), asm.Return}, nil) }, "refuses"},
 	} {

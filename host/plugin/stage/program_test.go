@@ -202,3 +202,24 @@ func TestLoader_RefusesHalfAProgram(t *testing.T) {
 		}
 	}
 }
+
+// The rows that a program may hold count as memory of plugins, for as long as it runs.
+func TestProgram_Main_RowsCountAsMemory(t *testing.T) {
+	const pages = 4 << 16 // of a guest
+	rows := int64(2 * 2 * 4 * vocabulary)
+	for name, c := range map[string]struct {
+		memory int64
+		fits   bool
+	}{"room for all": {pages + rows, true}, "too little": {pages + rows - 1, false}} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, func(l *plugin.Limits) { l.Memory = c.memory })
+			_, _, err := b.runs(t, greedyProgram(3), 0, false)
+			if fits := err == nil; fits != c.fits || !fits && !strings.Contains(err.Error(), "plugins.memory") {
+				t.Errorf("%v", err)
+			}
+			if used, _ := b.loader.MemoryUse(); used != 0 {
+				t.Errorf("%d bytes are still in use", used)
+			}
+		})
+	}
+}

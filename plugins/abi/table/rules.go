@@ -54,7 +54,9 @@ const programs = `While a plugin with ` + "`penstock_run`" + ` writes an answer,
 | samplers, ` + "`grammar`" + `, ` + "`response_format`" + `, tools | hold for draws and runs with chain 0, and those made of it, from where a branch was opened; not for what is shown. Tool calls in the text that is shown are taken out of it | as ever, from the branch's first ` + "`from`" + ` tokens on |
 | other plugins | ` + "`accept`" + ` and ` + "`stop`" + ` are told of what is shown, and may stop, splice or take it back; ` + "`prepare`" + ` and ` + "`sample`" + ` are not called | as ever; where the prompt is another, they are told as after a ` + "`rewind`" + ` |
 | pause, resume | of any choice: the program and all its choices wait, and its slots go to others | the choice alone |
-| rewind, inject, set, fork | refused with a 400 | as ever |
+| rewind, inject | refused with a 400 | as ever |
+| set | refused with a 400 | as ever in the first choice, refused in the others |
+| fork | refused with a 400 | refused with a 400: the program would write the fork |
 | a slot of its own, an answer that has begun, log-probabilities of the prompt | refused with a 400 | cannot be asked for any more |
 | cancelling a choice | the first: the program and all choices end; another: it alone | the choice alone |
 
