@@ -59,9 +59,12 @@ func (s *Session) Run() ([]Shown, error) {
 	}
 	s.program = &program{open: map[int32]*branch{}, most: s.branches(), chains: []parameters{{}}}
 	defer func() { s.program = nil }()
-	if s.call(guest.Run) != 0 {
+	answer := s.call(guest.Run)
+	if answer != 0 {
+		s.endStep(call{Call: "run", Answer: &answer, Refusal: &s.refusal})
 		return s.answer, s.refused()
 	}
+	s.endStep(call{Call: "run", Answer: &answer})
 	return s.answer, nil
 }
 

@@ -68,6 +68,7 @@ type call struct {
 	Outputs  []json.RawMessage `json:"outputs,omitempty"`
 	Refusal  *string           `json:"refusal,omitempty"`
 	Asked    []asked           `json:"asked,omitempty"`
+	Deeds    []deed            `json:"deeds,omitempty"`
 }
 
 type left struct {

@@ -22,7 +22,8 @@ type recording struct {
 	calls  []call
 	render *call // the template's call: an instance of its own, and so a session of its own
 	asked  []asked
-	told   int // of Outputs
+	told   int    // of Outputs
+	deeds  []deed // of a program, since its last wait
 }
 
 // note adds a call.

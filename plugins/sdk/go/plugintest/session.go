@@ -152,7 +152,11 @@ func (s *Session) call(f func() int32) int32 {
 	}
 	s.moveTo(len(s.History))
 	s.emitted, s.refusal = "", ""
-	defer abi.Use(abi.Use(host{s}))
+	var answers abi.Host = host{s}
+	if s.program != nil && folder != "" {
+		answers = notingHost{host{s}}
+	}
+	defer abi.Use(abi.Use(answers))
 	return f()
 }
 

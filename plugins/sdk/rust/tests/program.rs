@@ -247,6 +247,18 @@ fn rows_without_a_new_token_count_as_tokens() {
     assert_eq!((shown, computed), (Ok(vec![]), 799));
 }
 
+/// Text of tokens, and tokens of text, whatever the tokenizer would make of it.
+#[test]
+fn vocabulary_spells_what_tokens_say() {
+    let (shown, _) = run(|_| {
+        let words = penstock::Vocabulary::read();
+        assert_eq!((words.spell(b"abd"), words.spell(b"ax"), words.spell(b"")), (vec![1, 2, 4], vec![1], vec![]));
+        assert_eq!(host::text_of(&[1, 0, 3, 4]), "acd");
+        Ok(())
+    });
+    assert_eq!(shown, Ok(vec![]));
+}
+
 /// As on the host, each wait begins a position of random numbers.
 #[test]
 fn random_numbers_are_those_of_the_host() {
