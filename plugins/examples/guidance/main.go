@@ -34,8 +34,9 @@ func (guidance) Run(r *penstock.Run) error {
 	if err != nil {
 		return err
 	}
+	mask := penstock.NewMask()
 	for n := 0; n < r.MaxTokens() && r.Wait(most, b, other); n++ {
-		mask := penstock.NewMask()
+		mask.BanAll()
 		ids, logs := b.Best(most)
 		for i, t := range ids {
 			if float64(logs[i]-logs[0]) >= plausible {

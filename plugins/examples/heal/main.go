@@ -40,7 +40,7 @@ func (p *heal) Run(r *penstock.Run) error {
 	}
 	for shown := 0; shown < r.MaxTokens() && r.Wait(0, b); {
 		if left != "" {
-			b.Mask(p.fits(left))
+			b.Mask(p.words.Fits(left))
 		}
 		t := b.Sample(nil)
 		if r.Err() != nil || r.Ends(t) {
@@ -55,17 +55,4 @@ func (p *heal) Run(r *penstock.Run) error {
 		shown += len(show)
 	}
 	return r.Err()
-}
-
-// fits are the tokens that a text may begin with, and those that begin with it.
-func (p *heal) fits(text string) *penstock.Mask {
-	mask := penstock.NewMask()
-	for t := range penstock.Token(p.words.Len()) {
-		if piece := p.words.Piece(t); len(piece) > 0 && piece[0] == text[0] { // which most do not have
-			if both := min(len(piece), len(text)); string(piece[:both]) == text[:both] {
-				mask.Allow(t)
-			}
-		}
-	}
-	return mask
 }

@@ -63,21 +63,48 @@ func (v *Vocabulary) Len() int { return max(len(v.offsets)-1, 0) }
 // Piece is the bytes of a token, as the function Piece gives them. They must not be changed.
 func (v *Vocabulary) Piece(t Token) []byte { return v.bytes[v.offsets[t]:v.offsets[t+1]] }
 
+// Fits are the tokens that a text, which is not empty, may begin with: those that it begins with, and those that begin with it.
+func (v *Vocabulary) Fits(text string) *Mask {
+	mask := NewMask()
+	v.fitting(text, func(t Token, _ int) { mask.Allow(t) })
+	return mask
+}
+
 // Spell gives tokens that show a text, whatever the tokenizer would make of it: the longest that fits, again and again. It ends where none fits.
 func (v *Vocabulary) Spell(text string) (tokens []Token) {
 	for text != "" {
 		best, length := Token(0), 0
-		for t := range Token(v.Len()) {
-			if piece := v.Piece(t); len(piece) > length && len(piece) <= len(text) && piece[0] == text[0] && string(piece) == text[:len(piece)] {
-				best, length = t, len(piece)
+		v.fitting(text, func(t Token, size int) {
+			if size > length && size <= len(text) {
+				best, length = t, size
 			}
-		}
+		})
 		if length == 0 {
 			break
 		}
 		tokens, text = append(tokens, best), text[length:]
 	}
 	return tokens
+}
+
+// fitting calls f with the tokens that a text begins with and those that begin with it, and how long they are. It takes about 25 instructions a
+// token: comparisons of package bytes would allocate.
+func (v *Vocabulary) fitting(text string, f func(t Token, size int)) {
+	begin := uint32(0)
+	for t := range v.Len() {
+		end := v.offsets[t+1]
+		if begin < end && v.bytes[begin] == text[0] {
+			size := int(end - begin)
+			both, n := min(size, len(text)), 1
+			for n < both && v.bytes[int(begin)+n] == text[n] {
+				n++
+			}
+			if n == both {
+				f(Token(t), size)
+			}
+		}
+		begin = end
+	}
 }
 
 // Attributes are bits that tell what kind of token it is.
