@@ -124,11 +124,12 @@ func (d *dense) of(x []float64) []float64 {
 
 // learn goes a step against the gradient of each output.
 func (d *dense) learn(x, gradient []float64) {
-	for r, row := range d.weights {
+	for r, g := range gradient {
+		row := d.weights[r]
 		for k := range row {
-			row[k] -= rate * (gradient[r]*x[k] + decay*row[k])
+			row[k] -= rate * (g*x[k] + decay*row[k])
 		}
-		d.bias[r] -= rate * gradient[r]
+		d.bias[r] -= rate * g
 	}
 }
 
