@@ -16,10 +16,10 @@ import (
 
 // liveFrame is a frame of the host.
 type liveFrame struct {
-	Type, ID, Reason, Text string
-	Error                  struct{ Code, Param, Message string }
-	Trace                  struct{ By string }
-	Logprobs               *struct{ Logprob float64 }
+	Type, ID, Reason, Text, Removed string
+	Error                           struct{ Code, Param, Message string }
+	Trace                           struct{ By string }
+	Logprobs                        *struct{ Logprob float64 }
 }
 
 // client is a WebSocket connection to h.
