@@ -2,19 +2,16 @@
 
 // axe-core on every view of the page, in both colour schemes and three sizes.
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import type { AxeResults } from "axe-core";
 import type { Browser } from "playwright-core";
+import { findings } from "./axe.ts";
 import { ChatPage, launch, patience, withSettings } from "./browser.ts";
 import { looks } from "./looks.ts";
 import { hooks, pluginModule, told } from "./module.ts";
 import { Server } from "./server.ts";
 import { examplePlugins } from "./wasm.ts";
-
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 let browser: Browser;
 let server: Server;
@@ -84,7 +81,7 @@ for (const [look, options] of Object.entries(looks)) {
     );
     for (const [name, go] of Object.entries(views)) {
       await go(chat);
-      assert.deepEqual(await findings(chat), [], `${name}, ${look}`);
+      assert.deepEqual(await findings(chat.page), [], `${name}, ${look}`);
       const width = await chat.page.evaluate(() => document.documentElement.scrollWidth);
       assert.ok(
         width <= (options.viewport?.width ?? 0),
@@ -94,13 +91,4 @@ for (const [look, options] of Object.entries(looks)) {
     assert.deepEqual(chat.complaints, []);
     await chat.close();
   });
-}
-
-/** What axe finds wrong, as lines to read. */
-async function findings(chat: ChatPage): Promise<string[]> {
-  await chat.page.evaluate(axe); // as a text: the page's Content Security Policy allows no script from elsewhere
-  const results = (await chat.page.evaluate("axe.run()")) as AxeResults;
-  return results.violations.flatMap(({ id, nodes }) =>
-    nodes.map((node) => `${id}: ${node.html.slice(0, 150)}`),
-  );
 }

@@ -32,6 +32,7 @@ const reasons: Record<string, string> = {
   quota: "Its plugins have used up their processor time, and rest for a moment.",
   turn: "The prompts of other answers are computed first.",
   cells: "The memory has no room for it now.",
+  program: "Its program does not ask for it now.",
   slot: "All places are taken.",
   prefix: "Another answer computes the beginning of the same prompt, which both will share.",
 };

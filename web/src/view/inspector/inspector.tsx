@@ -38,6 +38,7 @@ interface Props {
 }
 
 function Answer({ chat, id, first }: Props) {
+  const running = useApp().answers.running.value.has(id);
   const reader = useReader(id, first);
   const mode = useSignal<Mode | undefined>(undefined);
   const other = useSignal<string | undefined>(undefined);
@@ -46,7 +47,8 @@ function Answer({ chat, id, first }: Props) {
   const chosen = mode.value ?? (reader.touched.value.length > 0 ? "plugin" : "probability");
   const palette = useMemo(() => new Palette(chosen), [chosen]);
   useMark(id, reader);
-  if (reader.changes.value.length > 0) return <ProgramTree changes={reader.changes.value} />;
+  if (reader.changes.value.length > 0)
+    return <ProgramTree changes={reader.changes.value} running={running} />;
   if (reader.state.value === "loading") return <p role="status">Looking for the token record…</p>;
   if (reader.state.value === "none") return <Untraced chat={chat} id={id} />;
   const pick = (next: Mode) => {

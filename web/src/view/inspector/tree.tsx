@@ -9,10 +9,14 @@ import { inText, percent, visible } from "../../trace/words.ts";
 
 const atOnce = 200; // rows that are drawn without being asked for
 
-const standings: Record<Standing, string> = { chosen: "the answer", alive: "alive", dropped: "dropped" };
+/** How a row stands, in words. A program that has ended has none that live. */
+function standingWords(standing: Standing, running: boolean): string {
+  if (standing === "alive") return running ? "alive" : "kept to the end";
+  return standing === "chosen" ? "the answer" : "dropped";
+}
 
 /** The branches of a program as a tree, which grows while it works. */
-export function ProgramTree({ changes }: { changes: readonly BranchChange[] }) {
+export function ProgramTree({ changes, running }: { changes: readonly BranchChange[]; running: boolean }) {
   const tree = useMemo(() => new BranchTree(), []);
   const rows = useMemo(() => {
     tree.update(changes);
@@ -24,7 +28,7 @@ export function ProgramTree({ changes }: { changes: readonly BranchChange[] }) {
   const inFocus = shown.find(({ key }) => key === focus.value) ?? shown.findLast(({ leaf }) => leaf);
   return (
     <div class="inspector">
-      <Summary tree={tree} rows={rows} />
+      <Summary tree={tree} rows={rows} running={running} />
       <label class="tree-switch">
         <input
           type="checkbox"
@@ -38,25 +42,29 @@ export function ProgramTree({ changes }: { changes: readonly BranchChange[] }) {
         />
         Show dropped branches
       </label>
-      <Rows rows={shown} focus={focus} inFocus={inFocus?.key} />
-      {inFocus !== undefined && <RowDetail row={inFocus} />}
+      <Rows rows={shown} focus={focus} inFocus={inFocus?.key} running={running} />
+      {inFocus !== undefined && <RowDetail row={inFocus} running={running} />}
     </div>
   );
 }
 
-function Summary({ tree, rows }: { tree: BranchTree; rows: readonly Row[] }) {
+interface SummaryProps {
+  tree: BranchTree;
+  rows: readonly Row[];
+  running: boolean;
+}
+
+function Summary({ tree, rows, running }: SummaryProps) {
   const branches = [...tree.branches.values()];
   const alive = branches.filter(({ dropped }) => !dropped).length;
   const ended = rows.find(({ ends }) => ends.length > 0);
   return (
     <div class="tree-summary">
       <p>
-        <strong>A program wrote this answer.</strong> It opened {count(branches.length)}{" "}
-        {branches.length === 1 ? "branch" : "branches"} with {tokenWords(tree.size)} in all;{" "}
-        {ended === undefined
-          ? `${count(alive)} still live`
-          : `the answer’s score is ${scoreWords(ended.score)}`}
-        .
+        <strong>A program {running ? "writes" : "wrote"} this answer.</strong> It has opened{" "}
+        {count(branches.length)} {branches.length === 1 ? "branch" : "branches"} with {tokenWords(tree.size)}{" "}
+        in all{running ? `; ${count(alive)} still live` : ""}.
+        {ended !== undefined && ` The answer’s score is ${scoreWords(ended.score)}.`}
       </p>
       <p class="hint">
         The score is the sum of the log-probabilities of all tokens from the prompt on: the nearer to 0, the
@@ -70,10 +78,11 @@ interface RowsProps {
   rows: readonly Row[];
   focus: Signal<string | undefined>;
   inFocus: string | undefined;
+  running: boolean;
 }
 
 /** The rows, of which one has the focus. They scroll along as the tree grows, for a reader at their end. */
-function Rows({ rows, focus, inFocus }: RowsProps) {
+function Rows({ rows, focus, inFocus, running }: RowsProps) {
   const list = useRef<HTMLDivElement>(null);
   const most = useSignal(atOnce);
   const atEnd = useRef(true);
@@ -130,7 +139,7 @@ function Rows({ rows, focus, inFocus }: RowsProps) {
         }}
       >
         {rows.slice(hidden).map((row) => (
-          <TreeRow key={row.key} row={row} focused={row.key === inFocus} />
+          <TreeRow key={row.key} row={row} focused={row.key === inFocus} running={running} />
         ))}
       </div>
     </>
@@ -159,7 +168,12 @@ function target(key: string, rows: readonly Row[], at: number, first: number): R
 
 const deepest = 8; // levels that are told apart by their indent
 
-function TreeRow({ row, focused }: { row: Row; focused: boolean }) {
+interface RowProps {
+  row: Row;
+  running: boolean;
+}
+
+function TreeRow({ row, focused, running }: RowProps & { focused: boolean }) {
   const { key, level, tokens, score, standing, ends } = row;
   return (
     <div
@@ -174,14 +188,14 @@ function TreeRow({ row, focused }: { row: Row; focused: boolean }) {
     >
       <code>{tokens.length === 0 ? "…" : textOf(tokens)}</code>
       {ends.length > 0 && <strong class="badge">{endWords(ends)}</strong>}
-      <span class="hidden">, {standings[standing]}, score </span>
+      <span class="hidden">, {standingWords(standing, running)}, score </span>
       <span class="score">{scoreWords(score)}</span>
     </div>
   );
 }
 
 /** The tokens of the row in focus, each with what the model gave it. */
-function RowDetail({ row }: { row: Row }) {
+function RowDetail({ row, running }: RowProps) {
   const { branch, tokens, score, standing } = row;
   const known = tokens.filter(({ logprob }) => logprob !== undefined);
   const sum = known.reduce((all, { logprob = 0 }) => all + logprob, 0);
@@ -191,7 +205,7 @@ function RowDetail({ row }: { row: Row }) {
       <h3>
         Branch {branch}
         <small>
-          {standings[standing]} · {tokenWords(tokens.length)} · score {scoreWords(score)}
+          {standingWords(standing, running)} · {tokenWords(tokens.length)} · score {scoreWords(score)}
           {mean}
         </small>
       </h3>

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { AxeResults } from "axe-core";
+import type { Page } from "playwright-core";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** What axe finds wrong on the page, as lines to read. */
+export async function findings(page: Page): Promise<string[]> {
+  // What fades or slides is looked at where it ends.
+  await page.evaluate(() =>
+    Promise.allSettled(document.getAnimations().map((animation) => animation.finished)),
+  );
+  await page.evaluate(axe); // as a text: the page's Content Security Policy allows no script from elsewhere
+  const results = (await page.evaluate("axe.run()")) as AxeResults;
+  return results.violations.flatMap(({ id, nodes }) =>
+    nodes.map((node) => `${id}: ${node.html.slice(0, 150)}`),
+  );
+}
