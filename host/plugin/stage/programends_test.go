@@ -45,7 +45,9 @@ func calling() map[string]func(g *asm.Guest) []byte {
 		abi.ImportBranchTokens: call(abi.ImportBranchTokens, 0, 0, scoresAt, 1000), abi.ImportBranchesWait: call(abi.ImportBranchesWait, listAt, 1, 1, 0),
 		abi.ImportBranchCandidates: call(abi.ImportBranchCandidates, 0, 8, candidatesAt), abi.ImportBranchLogits: call(abi.ImportBranchLogits, 0, scoresAt, 256),
 		abi.ImportBranchScores: call(abi.ImportBranchScores, 0, 0, scoresAt, 1000), abi.ImportBranchMask: call(abi.ImportBranchMask, 0, scoresAt, 8),
-		abi.ImportBranchMix:    func(g *asm.Guest) []byte { return join(asm.PokeF(scoresAt+4, 1), call(abi.ImportBranchMix, 0, scoresAt, 1)(g)) },
+		abi.ImportBranchMix: func(g *asm.Guest) []byte {
+			return join(asm.PokeF(scoresAt+4, 1), call(abi.ImportBranchMix, 0, scoresAt, 1)(g))
+		},
 		abi.ImportBranchSample: call(abi.ImportBranchSample, 0, 0), abi.ImportChainOpen: call(abi.ImportChainOpen, text, 2),
 		abi.ImportBranchRun: forked(func(g *asm.Guest) []byte {
 			return join(asm.Local(1), asm.I32(0), asm.I32(2), asm.I32(0), g.Call(abi.ImportBranchRun), asm.Drop, waitFor(g, 1, 0))
@@ -123,7 +125,9 @@ func TestProgram_Main_EveryCallCanBeEnded(t *testing.T) {
 		"too slow": {func(l *plugin.Limits) {
 			endless(l)
 			l.HookTime = 20 * time.Millisecond
-		}, none, func(e *scheduler.End) bool { return errors.Is(e.Err, plugin.CauseTime) || errors.Is(e.Err, plugin.CauseBusy) }},
+		}, none, func(e *scheduler.End) bool {
+			return errors.Is(e.Err, plugin.CauseTime) || errors.Is(e.Err, plugin.CauseBusy)
+		}},
 		"out of fuel": {func(l *plugin.Limits) { l.HookFuel = 500_000 }, none, func(e *scheduler.End) bool { return errors.Is(e.Err, plugin.CauseFuel) }},
 	} {
 		t.Run(name, func(t *testing.T) {
