@@ -5,6 +5,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -174,29 +175,13 @@ func TestProgram_Follow_KeepsToAGrammar(t *testing.T) {
 		}
 		return nil
 	})
+	fits := regexp.MustCompile(`^The (frog|mouse) is [a-z]{3,5}\.$`)
 	for text := range texts {
-		again, err := e.NewGrammar(abi.GrammarGBNF, `root ::= "The " ("frog" | "mouse") " is " [a-z]{3,5} "."`)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, token := range plainTokens(t, e, text) {
-			if !again.Accept(token) {
-				t.Errorf("%q does not fit", text)
-				break
-			}
+		if !fits.MatchString(text) {
+			t.Errorf("%q does not fit", text)
 		}
 	}
 	if len(texts) == 0 {
 		t.Error("nothing was drawn")
 	}
-}
-
-// plainTokens are those of a text without special ones.
-func plainTokens(t *testing.T, e *Engine, text string) []int32 {
-	t.Helper()
-	all, err := e.Tokenize(t.Context(), text, false, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
 }
