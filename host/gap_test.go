@@ -106,7 +106,8 @@ func burdens(t *testing.T) (cases []tck.Case) {
 // Guests never hold up others: what three streams notice of two clients of each hostile guest, whose requests all end. What is promised is
 // 1.5 times the gap without guests or 20 ms.
 func TestHost_HostileGuests_HoldUpNobody(t *testing.T) {
-	h := openWithPlugins(t, map[string]any{"server.admin_key": "secret"}, nil)
+	// As many slots as all of them have at once: a program has three, and a stream that begins its next answer is to find one.
+	h := openWithPlugins(t, map[string]any{"server.admin_key": "secret", "scheduler.slots": "12"}, nil)
 	remote := &tck.Remote{URL: h.URL(), AdminKey: "secret"}
 	for _, c := range burdens(t) {
 		var names []string

@@ -3,6 +3,7 @@
 package scheduler
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/penstock/penstock/scheduler/answer"
@@ -95,6 +96,23 @@ func (s *Scheduler) showChoices(j *job, shown []program.Shown, returned bool, er
 		if (len(mine) > 0 || returned) && !c.done {
 			s.perform(c, &pendingCall{call: call{work: func(a *answer.Answer) error { show(a, mine, returned, from, err); return nil }}})
 		}
+	}
+}
+
+// show takes what a program has shown into its answer, and its end, or what the answer goes on from.
+func show(a *answer.Answer, shown []program.Shown, returned bool, from *program.Adopted, err error) {
+	for _, t := range shown {
+		a.Take(t.Token, t.Logprob)
+	}
+	switch {
+	case err != nil:
+		a.Fail(fmt.Errorf("a program: %w", err))
+	case from != nil && a.Output().Reason == 0:
+		if err := goOnFrom(a, from); err != nil {
+			a.Fail(err)
+		}
+	case returned:
+		a.Finish()
 	}
 }
 

@@ -56,7 +56,7 @@ func TestWorker_End_InterruptsItsStages(t *testing.T) {
 				r.Deadline = time.Now().Add(5 * time.Millisecond)
 			}
 			st := submit(t, s, r)
-			for !s.Tick() {
+			for !s.Tick() && (r.Deadline.IsZero() || time.Now().Before(r.Deadline)) { // on a busy machine it may be too late before it begins
 			}
 			end(st)
 			if a := complete(s, st); a.end.Reason == answer.ReasonStop {

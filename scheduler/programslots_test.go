@@ -11,6 +11,7 @@ import (
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/program"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/scheduler/worker"
 )
 
 // A program gets its slots all at once or waits. Others may overtake it for ten seconds, then nobody, and nobody waits for it once it is served.
@@ -184,6 +185,21 @@ func TestProgram_Slow_HoldsUpNobody(t *testing.T) {
 		}
 		if a := b.read(st); a.end.Err != nil {
 			t.Error(a.end.Err)
+		}
+	})
+}
+
+// A program that has returned is done, however much of its time it has used up: its client has the end, and others its slots.
+func TestProgram_Returned_RestsNoMore(t *testing.T) {
+	inBubble(t, scheduler.Limits{}, scheduler.Config{Slots: 2}, func(b bubble) {
+		began := time.Now()
+		a := b.read(submit(t, b.Scheduler, written(10, 1, 2, func(r *program.Run) error {
+			for until := worker.ThreadTime() + 500*time.Millisecond; worker.ThreadTime() < until; { // time stands still meanwhile
+			}
+			return showTokens(r, []program.Token{7})
+		})))
+		if took := time.Since(began); a.text != " 7" || took > 100*time.Millisecond {
+			t.Errorf("%q came after %v", a.text, took)
 		}
 	})
 }

@@ -3,6 +3,7 @@
 package api
 
 import (
+	"io"
 	"io/fs"
 	"net/http"
 	"path"
@@ -66,11 +67,12 @@ func setPageHeaders(h http.Header, name string) {
 
 // serveFile sends a page as it is; http.ServeFileFS would redirect index.html to its folder.
 func serveFile(w http.ResponseWriter, files fs.FS, name string) bool {
-	data, err := fs.ReadFile(files, name)
+	file, err := files.Open(name)
 	if err != nil {
 		return false
 	}
+	defer func() { _ = file.Close() }()
 	w.Header().Set(echo.HeaderContentType, echo.MIMETextHTMLCharsetUTF8)
-	_, _ = w.Write(data) // a client that has gone needs no answer
+	_, _ = io.Copy(w, file) // a client that has gone needs no answer
 	return true
 }

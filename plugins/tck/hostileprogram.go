@@ -120,6 +120,15 @@ func strangeNumbers() []Case {
 		calls("reason-outside", "a reason outside memory", causeMemory, abi.ImportBranchReason, end-4, 8),
 		calls("grammar-foreign", "a grammar that there is not", causeCall, abi.ImportBranchGrammar, root, 77),
 		calls("grammar-negative", "the grammar −2", causeCall, abi.ImportBranchGrammar, root, -2),
+		calls("adopt-choice", "adopting a choice that there is not", causeCall, abi.ImportAdopt, 1, root, 1),
+		calls("adopt-choice-negative", "adopting the choice −1", causeCall, abi.ImportAdopt, -1, root, 1),
+		calls("adopt-foreign", "adopting a foreign branch", causeCall, abi.ImportAdopt, 0, 77, 1),
+		calls("adopt-nothing", "an answer without a prompt", causeCall, abi.ImportAdopt, 0, root, 0),
+		calls("adopt-beyond", "a prompt that is longer than the branch", causeCall, abi.ImportAdopt, 0, root, 1<<30),
+		breaks("adopt-twice", "adopting a choice twice", causeCall, func(d *draft) []byte {
+			adopt := slices.Concat(asm.I32(0), asm.Local(root), d.prompt(), d.Call(abi.ImportAdopt), asm.Drop)
+			return slices.Concat(adopt, adopt)
+		}),
 		calls("sample-foreign-chain", "a chain that there is not", causeCall, abi.ImportBranchSample, root, 65),
 		calls("sample-negative-chain", "the chain −1", causeCall, abi.ImportBranchSample, root, -1),
 		calls("run-none", "a run of no tokens", causeCall, abi.ImportBranchRun, root, 0, 0, 0),

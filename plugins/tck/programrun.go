@@ -28,6 +28,8 @@ func runCases() []Case {
 	stops.open(stops.bind(abi.BufferText)).on(abi.ExportStop, stops.generated(), asm.I32(3), asm.Equal)
 	asked := newProgram("run-features", 1)
 	return []Case{
+		unchanged("an adopted branch goes on as an ordinary answer", adopts("adopt", 3)),
+		unchanged("and so does one of which nothing was shown", adopts("adopt-at-once", 0)),
 		unchanged("a program that shows what the model says after its branch writes what a request without it gets", written("run", nil)),
 		unchanged("feature knows programs, and each of their functions", written("", asked.open(knowsPrograms(asked)))),
 		unchanged("tokens may be shown together, with log-probabilities", showsTogether()),
@@ -44,6 +46,13 @@ func runCases() []Case {
 		declined("a request has one program", "both", written("run-one", nil), written("run-other", nil)),
 		declined("a program has no more branches than the server has slots", "branches", written("", newProgram("run-64", 64))),
 	}
+}
+
+// adopts shows so many tokens, and has the answer go on from its branch, which has them.
+func adopts(name string, tokens int) *draft {
+	d := newProgram(name, 1)
+	return d.runs(d.openPrompt(root), d.greedy(tokens), d.is("adopt", 0, asm.I32(0), asm.Local(root), d.prompt(), d.Call(abi.ImportAdopt)),
+		d.is("close", 0, d.of(abi.ImportBranchClose, asm.Local(root))))
 }
 
 func knowsPrograms(d *draft) []byte {

@@ -176,9 +176,6 @@ func (r *Run) summarize(branches []*Branch, k int) {
 // parallelLogits is how many logits there must be before more goroutines pay for themselves.
 const parallelLogits = 1 << 15
 
-// Choices is how many answers the program writes.
-func (r *Run) Choices() int { return len(r.ended) }
-
 // Show adds tokens to what the client sees of a choice, with the log-probabilities that the program gives them, as many or none. They are sent
 // with the next wait, and with the end of the program. A stop string, an end-of-generation token and a limit end the answer as ever; when all
 // choices have ended, so does the program. It reports whether the choice had ended already by the last wait: then they are dropped. Errors:

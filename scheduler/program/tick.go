@@ -25,9 +25,9 @@ func (r *Run) Collect() {
 	r.restUntil = r.quota.Spend(time.Duration(r.worked.Swap(0)), time.Now())
 }
 
-// Rest is how long its quota of processor time is used up from now on; 0 or less: it is not.
+// Rest is how long its quota of processor time is used up from now on; 0 or less: it is not, or the program has returned and wants no more.
 func (r *Run) Rest() time.Duration {
-	if r == nil || r.restUntil.IsZero() {
+	if r == nil || r.restUntil.IsZero() || !r.atWork && r.returned {
 		return 0
 	}
 	return time.Until(r.restUntil)

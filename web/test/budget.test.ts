@@ -46,6 +46,7 @@ test("Page: the first load is small and comes from the host alone", { timeout: 2
     const body = Buffer.from(await (await fetch(url)).arrayBuffer());
     bytes += gzipSync(body).length;
   }
+  console.log(`the first load: ${bytes} bytes`);
   assert.ok(bytes > 10_000, `the first load was not seen: ${urls.join(" ")}`);
   assert.ok(bytes <= firstLoad, `the first load is ${bytes} bytes, ${firstLoad} are allowed`);
   await chat.page.evaluate(() => document.fonts.ready.then((loaded) => loaded.size));
@@ -65,6 +66,51 @@ test("Page: the first load is small and comes from the host alone", { timeout: 2
     });
   });
   assert.equal(widths[0], widths[1], "figures are as wide as each other");
+  await chat.close();
+});
+
+/** What each view loads when it is opened first, compressed, besides what the views before it have. */
+const views: Record<string, { most: number; go(chat: ChatPage): Promise<unknown> }> = {
+  settings: {
+    most: 24 * 1024,
+    go: async ({ page }) => {
+      await page.getByRole("button", { name: "Settings", exact: true }).click();
+      await page.getByLabel("Instructions").waitFor();
+    },
+  },
+  inspector: {
+    most: 16 * 1024,
+    go: async (chat) => {
+      await chat.ask("Hello!");
+      await (await chat.finished()).getByRole("button", { name: "Inspect" }).click();
+      await chat.page.getByText("This answer has no token record.").waitFor();
+    },
+  },
+  models: { most: 4 * 1024, go: (chat) => open(chat, "Models") },
+  plugins: { most: 16 * 1024, go: (chat) => open(chat, "Plugins") },
+  live: { most: 16 * 1024, go: (chat) => open(chat, "Live") },
+};
+
+async function open({ page }: ChatPage, view: string): Promise<void> {
+  await page.getByRole("link", { name: view, exact: true }).click();
+  await page.locator(`main.${view.toLowerCase()}`).waitFor();
+}
+
+test("Page: each view loads little when it is opened", { timeout: 3 * patience }, async () => {
+  const urls = new Set<string>();
+  const chat = await ChatPage.open(browser, server.url, {}, async (page) =>
+    page.on("request", (request) => urls.add(request.url())),
+  );
+  await chat.online();
+  for (const [name, { most, go }] of Object.entries(views)) {
+    const before = new Set(urls);
+    await go(chat);
+    let bytes = 0;
+    for (const url of [...urls].filter((one) => one.includes("/assets/") && !before.has(one)))
+      bytes += gzipSync(Buffer.from(await (await fetch(url)).arrayBuffer())).length;
+    console.log(`${name}: ${bytes} bytes`);
+    assert.ok(bytes > 500 && bytes <= most, `${name} loads ${bytes} bytes, ${most} are allowed`);
+  }
   await chat.close();
 });
 

@@ -56,7 +56,7 @@ export const scenes: Record<string, Scene> = {
     async play(chat) {
       await ask(chat, story);
       await chat.answers.last().getByRole("button", { name: "Inspect" }).click();
-      await chat.page.getByRole("heading", { name: "Inspector" }).waitFor();
+      await chat.page.getByRole("region", { name: "Candidates" }).waitFor();
     },
   },
   live: {

@@ -2,6 +2,8 @@
 
 package table
 
+import "slices"
+
 var (
 	branch   = Value{Name: "branch", Type: I32}
 	count    = Value{Name: "n", Type: I32}
@@ -25,6 +27,11 @@ func runExport() Func {
 // branchImports drive the branches of a program. All but show change the program's own view of them at once; the model learns of it with the
 // next wait.
 func branchImports() []Func {
+	return slices.Concat(tokensOfBranches(), rowsOfBranches(), drawsOfBranches(), answersOfPrograms())
+}
+
+// tokensOfBranches open and close branches, and change their tokens.
+func tokensOfBranches() []Func {
 	return []Func{
 		{
 			Name: "branch_open", Added: true, Params: []Value{inTokens, count}, Result: I32, Fuel: "1,000, and bytes / 16",
@@ -58,6 +65,12 @@ func branchImports() []Func {
 				"The row of a branch to which no token was added since it was forked or cut counts as a token that is put into it: where that is one too many, the answer is −3.",
 			Worked: "Branches 0 and 2 wait; with the bit 1 and only 2 ready, `list` is 2, 0 afterwards and the result 1.",
 		},
+	}
+}
+
+// rowsOfBranches read and change what the model says after a branch.
+func rowsOfBranches() []Func {
+	return []Func{
 		{
 			Name: "branch_candidates", Added: true, Params: []Value{branch, {Name: "k", Type: I32}, outPtr}, Result: I32, Fuel: "16 × k; n_vocab on top where fewer than k were found in the row before",
 			Doc: "What the model says after a branch: `f32` log-sum-exp of the logits, `f32` entropy in nats, `u32 id[k]`, `f32 logit[k]`, best first. The result is how many of the k there are, as some may be impossible. " +
@@ -96,6 +109,12 @@ func branchImports() []Func {
 				"A fork follows it from where the branch is; a cut goes back in it, and behind the place where it began it begins with the next token. Tokens that are appended must fit. What the row after the branch has lost already stays lost. 0, or −4 where the host has no grammars for branches. Where the grammar becomes too ambiguous to follow, that is a fault.",
 			Worked: "After `root ::= \"ab\"` the candidates are tokens such as `a` and `ab`; when `a` was appended, the only one is `b`, and after it an end token.",
 		},
+	}
+}
+
+// drawsOfBranches draw tokens, and have branches go on by themselves.
+func drawsOfBranches() []Func {
+	return []Func{
 		{
 			Name: "chain_open", Added: true, Params: []Value{{Name: "text", Type: I32, Access: Read}, length}, Result: I32, Fuel: "20,000, and 16 × bytes",
 			Doc: "Makes a sampler chain of the request's sampling parameters, with those changed that a JSON object of at most 64 KiB names as a request's body does: `temperature`, `top_k`, `top_p`, `min_p`, `samplers`, `logit_bias`, penalties and so on. What constrains the answer's form, plugins and a seed are not among them. " +
@@ -124,6 +143,12 @@ func branchImports() []Func {
 			Doc:    "Why the last call was answered with −4 or −5, in a sentence in UTF-8; empty where none was. Returns its length in bytes.",
 			Worked: "After `chain_open` of `{\"temperature\":-1}` it is a sentence that begins with `temperature`.",
 		},
+	}
+}
+
+// answersOfPrograms say what clients are shown.
+func answersOfPrograms() []Func {
+	return []Func{
 		{
 			Name: "show", Added: true, Params: []Value{{Name: "choice", Type: I32}, inTokens, {Name: "logs", Type: I32, Access: Read}, count}, Result: I32, Fuel: "bytes / 16",
 			Doc: "Shows the client n tokens, as `u32`, of a choice, from 0 up to the request's `n`: `param` tells how many there are. `logs` is 0, or where the tokens' log-probabilities are, an `f32` each. They count as chosen: stop strings, limits and end tokens apply to them, and other plugins are told of them. " +

@@ -3,7 +3,7 @@
 package table
 
 func rules() []Section {
-	return []Section{{"Order of calls", order}, {"Random numbers", randomNumbers()}, {"Fuel and stack", fuel}, {"Faults", faults},
+	return []Section{{"Order of calls", order}, {"Programs", programs}, {"Random numbers", randomNumbers()}, {"Fuel and stack", fuel}, {"Faults", faults},
 		{"Manifest", manifest}, {"Growth", growth}, {"WASI", wasi}}
 }
 
@@ -44,6 +44,27 @@ const order = `1. When a request is submitted, its configuration is checked agai
    ` + "`penstock_close`" + ` is called nevertheless.
 9. The tick waits for plugin stages at most 1 ms longer than native sampling takes. A slot that is not ready then sits out until
    it is; the others go on.`
+
+const programs = `While a plugin with ` + "`penstock_run`" + ` writes an answer, nothing else draws its tokens. What that means:
+
+| | until the program has returned | after ` + "`adopt`" + ` |
+|---|---|---|
+| stop strings, ` + "`max_tokens`" + `, end tokens | end a choice at what is shown of it; when all have ended, so does the program | as ever |
+| ` + "`logprobs`" + ` | what ` + "`show`" + ` is given of a token, else none; no others beside it | as ever |
+| samplers, ` + "`grammar`" + `, ` + "`response_format`" + `, tools | hold for draws and runs with chain 0, and those made of it, from where a branch was opened; not for what is shown. Tool calls in the text that is shown are taken out of it | as ever, from the branch's first ` + "`from`" + ` tokens on |
+| other plugins | ` + "`accept`" + ` and ` + "`stop`" + ` are told of what is shown, and may stop, splice or take it back; ` + "`prepare`" + ` and ` + "`sample`" + ` are not called | as ever; where the prompt is another, they are told as after a ` + "`rewind`" + ` |
+| pause, resume | of any choice: the program and all its choices wait, and its slots go to others | the choice alone |
+| rewind, inject, set, fork | refused with a 400 | as ever |
+| a slot of its own, an answer that has begun, log-probabilities of the prompt | refused with a 400 | cannot be asked for any more |
+| cancelling a choice | the first: the program and all choices end; another: it alone | the choice alone |
+
+Tokens of programs are not guessed (speculation); those of adopted answers are. Adapters compute branches as they compute answers, from the position on
+from which the request has them. A branch never shifts: where the context is full, the answer is −2, a run ends with the state 3, and an adopted answer ends
+with reason ` + "`length`" + `. Models whose memory cannot be cut, as recurrent ones, share what forks have in common at its end; a cut
+before it is computed again from the last checkpoint, or the beginning. Models on other machines have branches as they have answers.
+
+*Worked:* a request with ` + "`n`" + ` = 3 has three choices. A program shows four tokens of each and adopts the second: the first and the third have four
+tokens and the reason ` + "`stop`" + `, the second goes on after its four.`
 
 const fuel = `Fuel counts a guest's work, about one unit for each WebAssembly instruction. The host writes the code that counts into the module
 when it loads it. Fuel is the same on every machine, so a fault can be reproduced.

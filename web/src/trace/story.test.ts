@@ -12,8 +12,8 @@ test("storyOf: a token that was drawn although another was likelier", () => {
   const trace = drawnCat();
   assert.deepEqual(said({ text: " cat", place: 0, trace }), [
     "The model’s first choice was ␣dog (42 %). ␣cat was 2nd (31 %).",
-    "top_k kept 3 of 1,000.",
-    "dist chose ␣cat (37 %).",
+    "Top-k kept 3 of 1,000.",
+    "The random draw chose ␣cat (37 %).",
   ]);
 });
 
@@ -57,8 +57,8 @@ test("storyOf: ranks that move, and the same step many times", () => {
     "You took back 1 token: ␣x, 2 times.",
     "The model’s first choice was ␣dog (42 %). ␣cat was 2nd (31 %).",
     "plugin:taste changed the probabilities. ␣cat rose from 2nd to 1st.",
-    "top_k kept 3 of 1,000. ␣cat fell from 1st to 2nd.",
-    "dist chose ␣cat (37 %).",
+    "Top-k kept 3 of 1,000. ␣cat fell from 1st to 2nd.",
+    "The random draw chose ␣cat (37 %).",
   ]);
 });
 

@@ -4,7 +4,7 @@ import { count, tokens } from "../text/figures.ts";
 import type { Item } from "./items.ts";
 import { isCut } from "./matrix.ts";
 import { asksForSomething, drawnP, passedOver } from "./reading.ts";
-import { actor, ordinal, percent, visible } from "./words.ts";
+import { actor, ordinal, percent, stageSubject, visible } from "./words.ts";
 
 /** One thing that happened to a token, in words. */
 export interface Line {
@@ -100,11 +100,11 @@ function stageLines(trace: TokenTrace): Line[] {
     const place = rankMoved(found.chosen?.rank, after.chosen?.rank, trace.token);
     if (after.n < found.n)
       lines.push({
-        text: `${name} kept ${count(after.n)} of ${count(found.n)}.${place}`,
+        text: `${stageSubject(name)} kept ${count(after.n)} of ${count(found.n)}.${place}`,
         kind: kindOf(name),
       });
     else if (found.best[0]?.p !== after.best[0]?.p)
-      lines.push({ text: `${name} changed the probabilities.${place}`, kind: kindOf(name) });
+      lines.push({ text: `${stageSubject(name)} changed the probabilities.${place}`, kind: kindOf(name) });
   });
   return lines;
 }
@@ -130,7 +130,12 @@ function endLines(trace: TokenTrace): Line[] {
     default: {
       const p = drawnP(trace);
       const chance = p === undefined ? "" : p >= 0.99995 ? ", the only one left" : ` (${percent(p)})`;
-      return [{ text: `${by} chose ${own}${chance}.`, kind: kindOf(by) === "stage" ? "choice" : kindOf(by) }];
+      return [
+        {
+          text: `${stageSubject(by)} chose ${own}${chance}.`,
+          kind: kindOf(by) === "stage" ? "choice" : kindOf(by),
+        },
+      ];
     }
   }
 }

@@ -50,3 +50,8 @@ const names: Record<string, string> = { dist: "random draw", model: "model", pre
 export function stageName(name: string): string {
   return names[name] ?? nativeNamed(name)?.label ?? name;
 }
+
+/** A stage as a sentence begins with it. */
+export function stageSubject(name: string): string {
+  return name === "dist" ? "The random draw" : stageName(name);
+}

@@ -19,7 +19,7 @@ fn colours(tokens: &[Token]) -> Vec<f32> {
 fn said(config: &str, prompt: &[Token]) -> String {
     let request = Request::new().config(config).pieces(&PIECES).end().sampling(r#"{"temperature":0}"#).says(colours);
     let request = request.prompt(prompt).max_tokens(1).context_size(32).template(|messages| match messages {
-        r#"[{"role":"user","content":"no"}]"# => Ok(vec![0]),
+        r#"[{"content":"no","role":"user"}]"# => Ok(vec![0]),
         _ => Err(format!("it is {}", messages)),
     });
     Session::<Guidance>::open(request).run().unwrap().iter().map(|s| PIECES[s.token as usize]).collect()
@@ -31,7 +31,7 @@ fn guidance_goes_away_from_the_other_prompt() {
     for (config, want) in [
         (r#"{"scale":1,"negative":"no"}"#, "red"),
         (r#"{"negative":"no"}"#, "blue"),
-        (r#"{"messages":[{"role":"user","content":"no"}]}"#, "blue"),
+        (r#"{"messages":[{"content":"no","role":"user"}]}"#, "blue"),
         (r#"{"scale":0,"negative":"no"}"#, "red"),
     ] {
         assert_eq!(said(config, &[4]), want, "{}", config);

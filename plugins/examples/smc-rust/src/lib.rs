@@ -68,8 +68,8 @@ impl Plugin for Smc {
         let (weights, mean, _) = weigh(&particles);
         run.show(&particles[pick(&weights, host::uniform().into())].branch.tokens(start));
         let text = |p: &Particle| quote(&host::text_of(&p.branch.tokens(start)));
-        let told = particles.iter().zip(&weights).map(|(p, w)| format!(r#"{{"text":{},"weight":{}}}"#, text(p), w));
+        let told = particles.iter().zip(&weights).map(|(p, w)| format!(r#"{{"text":{},"weight":{:.6}}}"#, text(p), w));
         let told = told.collect::<Vec<_>>().join(",");
-        Ok(host::output(format!(r#"{{"log_evidence":{},"particles":[{}]}}"#, evidence + mean, told))?)
+        Ok(host::output(format!(r#"{{"log_evidence":{:.6},"particles":[{}]}}"#, evidence + mean, told))?)
     }
 }

@@ -17,7 +17,9 @@ import (
 type program struct {
 	open   map[int32]*branch
 	next   int32
-	most   int
+	most   int // branches at once
+	tokens int // put into branches so far
+	waits  int
 	chains []parameters
 	reason string // of the last refusal
 }
@@ -26,6 +28,8 @@ type program struct {
 type branch struct {
 	tokens []penstock.Token
 	scored []bool // by token
+	known  int    // of so many of the first tokens the scores are known
+	grown  bool   // a token was added since it was forked or cut
 	row    []float32
 	handle int32
 	state  int32
@@ -53,7 +57,7 @@ func (s *Session) Run() ([]Shown, error) {
 	if s.Says == nil {
 		s.t.Fatal("Request.Says is nil: it is the model that the program asks")
 	}
-	s.program = &program{open: map[int32]*branch{}, most: max(1, s.manifest.Branches), chains: []parameters{{}}}
+	s.program = &program{open: map[int32]*branch{}, most: s.branches(), chains: []parameters{{}}}
 	defer func() { s.program = nil }()
 	if s.call(guest.Run) != 0 {
 		return s.answer, s.refused()
@@ -109,13 +113,24 @@ func (h host) BranchOpen(tokens unsafe.Pointer, n int32) int32 {
 	if n > 0 {
 		list = h.tokensAt(tokens, n)
 	}
-	return h.keep(&branch{tokens: slices.Clone(list), scored: make([]bool, len(list))})
+	return h.begun(list)
+}
+
+// begun is the handle of a new branch with some tokens.
+func (h host) begun(tokens []penstock.Token) int32 {
+	if p := h.running(); len(p.open) == p.most {
+		return abi.BranchNoneFree
+	}
+	if code := h.refuses(0, len(tokens)); code != 0 {
+		return code
+	}
+	return h.keep(&branch{tokens: slices.Clone(tokens), scored: make([]bool, len(tokens)), grown: true})
 }
 
 // BranchFork implements abi.Host.
 func (h host) BranchFork(handle int32) int32 {
 	b := *h.still(handle)
-	b.tokens, b.scored = slices.Clone(b.tokens), slices.Clone(b.scored)
+	b.tokens, b.scored, b.grown = slices.Clone(b.tokens), slices.Clone(b.scored), false
 	return h.keep(&b)
 }
 
@@ -134,7 +149,7 @@ func (h host) BranchCut(handle, length int32) int32 {
 	}
 	if int(length) < len(b.tokens) {
 		b.tokens, b.scored = b.tokens[:length], b.scored[:length]
-		b.row, b.state = nil, abi.StatePending
+		b.row, b.state, b.grown, b.known = nil, abi.StatePending, false, min(b.known, int(length))
 	}
 	return 0
 }
@@ -142,10 +157,11 @@ func (h host) BranchCut(handle, length int32) int32 {
 // BranchAppend implements abi.Host.
 func (h host) BranchAppend(handle int32, tokens unsafe.Pointer, n, flags int32) int32 {
 	b := h.still(handle)
-	if size := h.s.ContextSize; size > 0 && len(b.tokens)+int(n) >= size {
-		return abi.BranchContextFull
+	list := h.tokensAt(tokens, n)
+	if code := h.refuses(len(b.tokens), len(list)); code != 0 {
+		return code
 	}
-	for _, t := range h.tokensAt(tokens, n) {
+	for _, t := range list {
 		b.add(t, flags)
 	}
 	return int32(len(b.tokens))
@@ -170,14 +186,32 @@ func (h host) BranchesWait(list unsafe.Pointer, n, k, flags int32) int32 {
 		case b.run != nil:
 			h.goOn(b)
 		case b.row == nil:
-			b.row, b.state = h.says(b.tokens), abi.StateReady
-			h.s.computed++
+			if !b.grown {
+				if code := h.refuses(0, 1); code != 0 {
+					return code
+				}
+			}
+			h.compute(b)
 		}
 	}
+	p := h.running()
+	p.waits++
+	h.s.moveTo(1<<32 + p.waits)
 	return n
 }
 
+// compute gives a branch its row, and its tokens their scores.
+func (h host) compute(b *branch) {
+	b.row, b.state, b.known = h.says(b.tokens), abi.StateReady, len(b.tokens)
+	h.s.computed++
+}
+
+// add appends a token. The score of the first one is known if there is a row.
 func (b *branch) add(t penstock.Token, flags int32) {
+	if b.row != nil {
+		b.known = len(b.tokens) + 1
+	}
+	b.grown = true
 	b.tokens, b.scored = append(b.tokens, t), append(b.scored, flags&abi.AppendScored != 0)
 	b.row, b.state = nil, abi.StatePending
 }
@@ -253,6 +287,9 @@ func (h host) BranchScores(handle, from int32, p unsafe.Pointer, limit int32) in
 	for i := range to {
 		at := int(from) + i
 		to[i] = float32(math.NaN())
+		if b.scored[at] && at >= b.known {
+			h.s.t.Fatalf("the score of token %d is read, and is yet to be computed; wait for the branch", at)
+		}
 		if b.scored[at] && at > 0 {
 			row := h.says(b.tokens[:at])
 			logSum, _ := sums(row)

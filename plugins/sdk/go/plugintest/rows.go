@@ -51,7 +51,7 @@ func (h host) BranchOpenMessages(text unsafe.Pointer, size int32) int32 {
 	case len(tokens) == 0:
 		return h.refuse("the template makes an empty prompt of the messages")
 	}
-	return h.keep(&branch{tokens: slices.Clone(tokens), scored: make([]bool, len(tokens))})
+	return h.begun(tokens)
 }
 
 var impossible = float32(math.Inf(-1))
@@ -143,8 +143,7 @@ func (h host) goOn(b *branch) {
 	b.run = nil
 	for b.state = abi.StateRan; run.left > 0; run.left-- {
 		if b.row == nil {
-			b.row = h.says(b.tokens)
-			h.s.computed++
+			h.compute(b)
 		}
 		t := h.draw(b, b.row, run.chain)
 		switch {
@@ -155,8 +154,11 @@ func (h host) goOn(b *branch) {
 			b.state = abi.StateEnded
 			return
 		}
+		if b.state = abi.StateRan; h.refuses(len(b.tokens), 1) != 0 {
+			return
+		}
 		b.add(penstock.Token(t), run.flags)
-		b.state = abi.StateRan
+		b.state = abi.StateRan // it was added by the run
 	}
 }
 

@@ -52,10 +52,13 @@ type Session struct {
 
 // manifest is what a session wants to know of the plugin's.
 type manifest struct {
-	Name     string          `json:"name"`
-	Hold     int             `json:"hold"`
-	Branches int             `json:"branches"`
-	Schema   json.RawMessage `json:"config_schema"`
+	Name     string `json:"name"`
+	Hold     int    `json:"hold"`
+	Branches int    `json:"branches"`
+
+	BranchesConfig string `json:"branches_config"`
+
+	Schema json.RawMessage `json:"config_schema"`
 }
 
 // ErrRefused wraps the reason why a plugin refused something.
@@ -151,9 +154,7 @@ func (s *Session) call(f func() int32) int32 {
 	case f == nil:
 		s.t.Fatal("the plugin's type has no method that this calls")
 	}
-	if len(s.History) != s.position {
-		s.position, s.draws = len(s.History), 0
-	}
+	s.moveTo(len(s.History))
 	s.emitted, s.refusal = "", ""
 	defer abi.Use(abi.Use(host{s}))
 	return f()

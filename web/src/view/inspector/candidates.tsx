@@ -49,7 +49,10 @@ export function Candidates({ trace }: { trace: TokenTrace }) {
               all.value = event.currentTarget.checked;
             }}
           />
-          Show stages that changed nothing <small>{idle.map(({ name }) => stageName(name)).join(", ")}</small>
+          <span>
+            Show stages that changed nothing{" "}
+            <small>{idle.map(({ name }) => stageName(name)).join(", ")}</small>
+          </span>
         </label>
       )}
     </div>
@@ -62,7 +65,12 @@ function Head({ column: { name, left, ms, share } }: { column: Column }) {
     <th scope="col" class={plugin ? "plugin" : undefined}>
       <span>{stageName(name)}</span>
       <small>{count(left)} left</small>
-      <small>{ms === undefined ? "\u00a0" : `${duration(ms)} · ${percent(share ?? 0)}`}</small>
+      {ms !== undefined && (
+        <>
+          <small>{duration(ms)}</small>
+          <small>{percent(share ?? 0)} of the time</small>
+        </>
+      )}
     </th>
   );
 }

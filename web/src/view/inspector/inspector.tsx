@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import "../../style/tree.css";
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { useApp } from "../../app.ts";

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+import "../../style/live.css";
+import "../../style/slots.css";
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { useApp } from "../../app.ts";

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import "../../style/models.css";
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { useApp } from "../../app.ts";

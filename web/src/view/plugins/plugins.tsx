@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+import "../../style/plugins.css";
+import "../../style/workbench.css";
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { useApp } from "../../app.ts";

@@ -4,11 +4,14 @@ package run_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	_ "github.com/penstock/penstock/plugins/sdk/go/export/run"
+	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 	"github.com/penstock/penstock/plugins/sdk/go/plugintest"
 )
@@ -17,7 +20,7 @@ import (
 type told struct{}
 
 var (
-	_     = penstock.Register[told](penstock.Manifest{Name: "told", Branches: 4})
+	_     = penstock.Register[told](penstock.Manifest{Name: "told", Branches: 4, BranchesConfig: "n"})
 	steps func(r *penstock.Run) error
 )
 
@@ -122,5 +125,51 @@ func TestSession_Run_Draws(t *testing.T) {
 	}
 	if slices.Contains(first[0], 0) || !slices.Contains(first[0], 1) || !slices.Contains(first[0], 3) {
 		t.Errorf("of three candidates: %v", first[0])
+	}
+}
+
+// As on the host, each wait begins a position of random numbers.
+func TestSession_Run_RandomNumbersAreThoseOfTheHost(t *testing.T) {
+	_, _, err := run(t, plugintest.Request{Seed: 7}, func(r *penstock.Run) error {
+		drawn := []uint64{penstock.Random()}
+		r.Wait(0)
+		drawn = append(drawn, penstock.Random(), penstock.Random())
+		for i, at := range [][2]uint64{{1, 0}, {1<<32 + 1, 0}, {1<<32 + 1, 1}} {
+			if want := abi.Draw(7, 0, at[0], at[1]); drawn[i] != want {
+				t.Errorf("draw %d is %#x, want %#x", i, drawn[i], want)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// A program gets as many branches as the request asks for, and as many tokens as the host gives it.
+func TestSession_Run_KeepsToItsLimits(t *testing.T) {
+	_, _, err := run(t, plugintest.Request{Config: `{"n":1}`}, func(r *penstock.Run) error {
+		r.Prompt().Fork()
+		return r.Err()
+	})
+	if !errors.Is(err, plugintest.ErrRefused) || !strings.Contains(err.Error(), penstock.ErrNoBranch.Error()) {
+		t.Errorf("a second branch of one: %v", err)
+	}
+	rows := 0
+	_, _, err = run(t, plugintest.Request{Config: `{"n":2}`, MaxTokens: 8, ContextSize: 16}, func(r *penstock.Run) error {
+		b := r.Open(1, 2)
+		for r.Wait(0, b) {
+			rows++
+			if b.Len() > 1 {
+				b.Cut(1) // the row is computed again
+			} else {
+				b.Append(2)
+			}
+		}
+		return r.Err()
+	})
+	// The prompt's one token, and twice that, max_tokens and 256, of which two are in the branch.
+	if want := 1 + 2*(1+8+256) - 2 + 1; !strings.Contains(fmt.Sprint(err), penstock.ErrBudget.Error()) || rows != want {
+		t.Errorf("%d rows, want %d: %v", rows, want, err)
 	}
 }

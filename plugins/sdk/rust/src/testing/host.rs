@@ -3,8 +3,8 @@
 //! Answers what the plugin of a session asks. `plugins/abi/testdata/hostcalls.json` has calls that the real host must answer in the
 //! same way.
 
-use super::program::{self, Adopted, Program};
-use super::{draw, record, Request};
+use super::program::{Adopted, Program};
+use super::{deed, record, Request};
 use crate::{abi, json, table, Part, Token};
 use core::any::Any;
 use core::cell::RefCell;
@@ -15,6 +15,7 @@ use std::vec::Vec;
 #[derive(Default)]
 pub(super) struct State {
     pub request: Request,
+    pub recording: bool, // the session is written down
     pub config: String,
     pub begun: bool,     // the request is known: it is not while warm runs
     pub opening: bool,   // buffers may be bound
@@ -77,7 +78,7 @@ impl Drop for Turn<'_> {
 impl State {
     /// A request that is not known yet: only its vocabulary is.
     pub fn new(request: Request) -> State {
-        State { request, draws: (u64::MAX, 0), ..State::default() }
+        State { request, recording: std::env::var_os("PENSTOCK_RECORD").is_some(), draws: (u64::MAX, 0), ..State::default() }
     }
 
     /// Makes the request known.
@@ -281,11 +282,11 @@ unsafe fn taken(ptr: *const u8, len: i32) -> Vec<u8> {
 }
 
 /// Numbers of 32 bits, or pairs of them.
-unsafe fn numbers<T: Copy>(ptr: *const u8, n: i32) -> Vec<T> {
+pub(super) unsafe fn numbers<T: Copy>(ptr: *const u8, n: i32) -> Vec<T> {
     core::slice::from_raw_parts(ptr as *const T, n as usize).to_vec()
 }
 
-unsafe fn text(ptr: *const u8, len: i32) -> String {
+pub(super) unsafe fn text(ptr: *const u8, len: i32) -> String {
     String::from_utf8_lossy(&taken(ptr, len)).into_owned()
 }
 
@@ -343,28 +344,5 @@ const TABLE: abi::Host = abi::Host {
     grammar_mask_within: |_, _| abi::WITHIN_REFUSED,
     grammar_rest: |_| abi::REST_UNKNOWN,
     grammar_reason: |p, n| ask(|s| unsafe { give(s.grammar_reason().as_bytes(), p, n) }),
-    branch_open: |p, n| ask(|s| s.branch_open(unsafe { numbers(p, n) })),
-    branch_fork: |b| ask(|s| s.branch_fork(b)),
-    branch_close: |b| ask(|s| s.branch_close(b)),
-    branch_cut: |b, len| ask(|s| s.branch_cut(b, len)),
-    branch_append: |b, p, n, flags| ask(|s| s.branch_append(b, &unsafe { numbers(p, n) }, flags)),
-    branch_tokens: |b, from, p, n| ask(|s| unsafe { s.branch_tokens(b, from, p, n) }),
-    branches_wait: |p, n, k, flags| program::wait(&unsafe { numbers::<i32>(p, n) }, k, flags),
-    branch_candidates: |b, k, p| ask(|s| unsafe { s.branch_candidates(b, k, p) }),
-    branch_logits: |b, p, n| ask(|s| unsafe { s.branch_logits(b, p, n) }),
-    branch_scores: |b, from, p, n| ask(|s| unsafe { s.branch_scores(b, from, p, n) }),
-    branch_open_messages: |p, n| draw::open_messages(&unsafe { text(p, n) }),
-    branch_mask: |b, p, n| ask(|s| s.branch_mask(b, &unsafe { numbers(p, n) })),
-    branch_mix: |b, p, n| ask(|s| s.branch_mix(b, &unsafe { numbers(p, n) })),
-    branch_grammar: |b, grammar| ask(|s| s.branch_grammar(b, grammar)),
-    chain_open: |p, n| ask(|s| s.chain_open(&unsafe { text(p, n) })),
-    branch_sample: |b, chain| ask(|s| s.branch_sample(b, chain)),
-    branch_run: |b, chain, n, flags| ask(|s| s.branch_run(b, chain, n, flags)),
-    branch_state: |b| ask(|s| s.branch_state(b)),
-    branch_reason: |p, n| ask(|s| unsafe { give(s.branch_reason().as_bytes(), p, n) }),
-    adopt: |choice, b, from| ask(|s| s.adopt(choice, b, from)),
-    show: |choice, p, logs, n| {
-        let logs = if logs.is_null() { None } else { Some(unsafe { numbers::<f32>(logs, n) }) };
-        ask(|s| s.show(choice, &unsafe { numbers(p, n) }, logs.as_deref()))
-    },
+    ..deed::TABLE // of programs
 };

@@ -57,6 +57,7 @@
 //! ```
 
 mod accept;
+mod deed;
 mod draw;
 mod host;
 mod program;
@@ -65,6 +66,7 @@ mod request;
 mod rows;
 mod sample;
 mod session;
+mod sha256;
 
 pub use accept::Prepared;
 pub use program::{Adopted, Shown};

@@ -4,6 +4,7 @@
 
 use super::draw::{self, Going, Parameters};
 use super::host::{ask, beginning, give, State};
+use super::record::{list, Call};
 use super::rows::sums;
 use super::Session;
 use crate::glue::{Exported, Instance};
@@ -73,6 +74,8 @@ pub(super) struct Program {
     pub waits: u64,
     pub chains: Vec<Parameters>, // besides the request's
     pub reason: String,          // of the last refusal
+    pub deeds: Vec<String>, // since the last wait, as a session's file has them
+    pub steps: Vec<(String, usize)>, // the deeds of each until a wait, and how many outputs there were then
     shown: Vec<Shown>,
     adopted: Vec<Adopted>,
     pub computed: usize,
@@ -125,6 +128,11 @@ impl<P: Exported> Session<P> {
         let program = self.state.program.take().expect("nobody else takes it");
         self.state.computed = program.computed;
         self.state.adopted = program.adopted;
+        for (deeds, outputs) in program.steps {
+            self.note_step(Call::new("step").with("deeds", deeds), outputs);
+        }
+        let run = Call::new("run").with("deeds", list(&program.deeds)).with("answer", answer);
+        self.note(if answer == 0 { run } else { run.with("refusal", json::quote(&self.state.failed)) });
         if answer == 0 {
             Ok(program.shown)
         } else {

@@ -43,12 +43,18 @@ impl Call {
 }
 
 impl Record {
-    pub fn note(&mut self, state: &mut State, mut call: Call) {
-        let outputs = &state.outputs[self.told..];
+    pub fn note(&mut self, state: &mut State, call: Call) {
+        self.note_until(state, call, state.outputs.len());
+    }
+
+    /// Is `note` of a call that came before some outputs.
+    pub fn note_until(&mut self, state: &mut State, mut call: Call, outputs: usize) {
+        let told = outputs;
+        let outputs = &state.outputs[self.told..outputs];
         if !outputs.is_empty() {
             call = call.with("outputs", list(outputs));
         }
-        self.told = state.outputs.len();
+        self.told = told;
         if !state.asked.is_empty() {
             call = call.with("asked", list(&core::mem::take(&mut state.asked)));
         }
@@ -149,7 +155,7 @@ fn object(json: &str) -> &str {
 }
 
 /// Values that are JSON already, as a list.
-fn list(json: &[String]) -> String {
+pub(super) fn list(json: &[String]) -> String {
     format!("[{}]", json.join(","))
 }
 
@@ -164,9 +170,11 @@ pub(super) fn mask(words: &[u32], n: usize) -> String {
     format!("{{\"allow\":{:?}}}", allowed)
 }
 
-/// A logit, which may be infinite.
+/// A logit, which may be infinite, or a score, which may be none.
 pub(super) fn logit(x: f32) -> Value {
-    if x == f32::NEG_INFINITY {
+    if x.is_nan() {
+        Value::String("nan".to_string())
+    } else if x == f32::NEG_INFINITY {
         Value::String("-inf".to_string())
     } else {
         Value::Number(x.to_string())

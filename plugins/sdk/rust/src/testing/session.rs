@@ -75,6 +75,11 @@ impl<P: Exported> Session<P> {
         self.record.note(&mut self.state, call);
     }
 
+    /// Writes down a step of a program, before which so many outputs were told.
+    pub(super) fn note_step(&mut self, call: Call, outputs: usize) {
+        self.record.note_until(&mut self.state, call, outputs);
+    }
+
     /// Calls the plugin as the host does at this place.
     pub(super) fn call<R>(&mut self, f: impl FnOnce(&mut Instance<P>) -> R) -> R {
         let instance = &mut self.instance;

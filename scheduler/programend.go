@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler
+
+import (
+	"fmt"
+
+	"github.com/penstock/penstock/scheduler/kvcache"
+)
+
+// This file ends programs, and takes their slots.
+
+// endProgram ends the program of a job that has ended. Its stages are closed when it has returned.
+func (s *Scheduler) endProgram(j *job) {
+	for _, row := range j.lent {
+		row.Revoke()
+	}
+	j.lent = nil
+	for _, b := range j.branches {
+		s.stopAlone(b)
+	}
+	j.run.Interrupt()
+	if close(j.over); !j.run.Started() {
+		j.close()
+	}
+}
+
+// dropAllButOne drops the branches of a program that loses its slots, but for the one that a later request is most likely to go on with: that
+// which has most of the answer, and of those the longest.
+func (s *Scheduler) dropAllButOne(j *job) {
+	if j.run == nil {
+		return
+	}
+	var best *branch
+	common := -1
+	for _, b := range j.branches {
+		if b.seq == nil {
+			continue
+		}
+		n := 0
+		if !j.worker.Busy() && !b.busy() {
+			n = kvcache.CommonPrefix(b.context()[:b.seq.Len()], j.answer.Context())
+		}
+		if n > common || n == common && b.seq.Len() > best.seq.Len() {
+			best, common = b, n
+		}
+	}
+	for _, b := range j.branches {
+		if b != best {
+			s.drop(b)
+		}
+	}
+}
+
+// errProgram refuses what would change an answer that a program writes.
+func (j *job) errProgram(what string) error {
+	if !j.written() {
+		return nil
+	}
+	return fmt.Errorf("%w: %s an answer that a program writes", ErrBadRequest, what)
+}
