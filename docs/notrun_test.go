@@ -53,7 +53,6 @@ var notCommands = map[string]string{
 	"json":   "bodies of requests and answers",
 	"rust":   "parts of the plugin interface",
 	"python": "needs packages from PyPI; the clients for JavaScript send the same requests",
-	"rust":   "parts of the plugin interface",
 	"text":   "layouts of memory",
 	"toml":   "other programs' files",
 	"wat":    "signatures of the plugin interface",
