@@ -137,11 +137,11 @@ func (p *probe) Accept(penstock.Token) penstock.Accepted {
 	case "stop":
 		return penstock.Stop
 	}
-	return p.rewind()
+	return p.turnBack()
 }
 
 // rewind takes the last tokens back, and bans the first of these at its place.
-func (p *probe) rewind() penstock.Accepted {
+func (p *probe) turnBack() penstock.Accepted {
 	if p.left == 0 {
 		return penstock.Continue
 	}
