@@ -140,7 +140,7 @@ func (p *probe) Accept(penstock.Token) penstock.Accepted {
 	return p.turnBack()
 }
 
-// rewind takes the last tokens back, and bans the first of these at its place.
+// turnBack takes the last tokens back, and bans the first of these at its place.
 func (p *probe) turnBack() penstock.Accepted {
 	if p.left == 0 {
 		return penstock.Continue
