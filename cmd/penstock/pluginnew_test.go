@@ -61,7 +61,7 @@ func TestPluginTest_GoldenCases(t *testing.T) {
 	}
 	got = penstock(t, "", "plugin", "test", dir, "--conversations", "2", "--json")
 	var report testReport
-	if err := json.Unmarshal([]byte(got.out), &report); err != nil || got.code != exitDone || len(report.Checks) != 2 || len(report.Cases) != 2 {
+	if err := json.Unmarshal([]byte(got.out), &report); err != nil || got.code != exitDone || len(report.Checks) != 2 || len(report.Cases) != 3 {
 		t.Errorf("exit %d, %v\n%s%s", got.code, err, got.out, got.err)
 	}
 }

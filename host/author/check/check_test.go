@@ -32,6 +32,7 @@ func patient() plugin.Limits {
 var configs = map[string]string{
 	"answer-length": `{"tokens":32}`, "reasoning-budget": `{"tokens":8}`, "banned-phrases": `{"phrases":["frog","As an AI","ver"]}`, "regex-stop": `{"pattern":"pon[a-z]+ (☃|sky)"}`,
 	"multiple-choice": `{"choices":["green frog","not very old","☃"]}`, "watermark": `{"key":42}`, "grammar": `{"grammar":"root ::= [a-z]"}`,
+	"choice": `{"choices":["green frog","not very old"]}`, "form": `{"template":"Who: {who}\nWhere: {where}\n"}`, "smc": `{"without":"e"}`, "shorten": `{"bytes":100000}`, "probe": `{"layers":[{"weights":[[1]],"bias":[0]}]}`,
 	"json-schema": `{"schema":{"type":"object","properties":{"name":{"type":"string"},"list":{"type":"array","items":{"type":"integer"}}}}}`,
 }
 
@@ -51,7 +52,7 @@ func TestModule_Examples_HaveNoFindings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := Module(context.Background(), wasm, Options{Config: []byte(configs[name]), Conversations: 8, Limits: patient()})
+			r, err := Module(context.Background(), wasm, Options{Config: []byte(configs[strings.TrimSuffix(name, "-rust")]), Conversations: 8, Limits: patient()})
 			if err != nil {
 				t.Fatal(err)
 			}

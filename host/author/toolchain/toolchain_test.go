@@ -167,7 +167,7 @@ func TestTinyGo_Target_HasOwnLibraries(t *testing.T) {
 	if err := json.Unmarshal(text, &got); err != nil || strings.Contains(string(text), "{root}/lib") {
 		t.Errorf("%v\n%s", err, text)
 	}
-	if got.RTLib != "compiler-rt" || got.Libc != "wasmbuiltins" || got.GC != "precise" || len(got.LDFlags) != 3 {
+	if got.RTLib != "compiler-rt" || got.Libc != "wasmbuiltins" || got.GC != "custom" || len(got.LDFlags) != 3 {
 		t.Errorf("%+v", got)
 	}
 	remove()

@@ -148,14 +148,15 @@ func (p *pair) choose(prepared int32, r *rand.Rand) uint32 {
 		p.write(abi.BufferLogits, logits)
 		p.call(abi.ExportSample, uint64(len(pieces)))
 	case h.bound[abi.BufferCandidates][1] > 0:
+		at := h.bound[abi.BufferCandidates]
+		n := min(fewCandidates, at[1]/8) // an id and a logit each
 		var view []byte
-		for id := range fewCandidates {
-			view = binary.LittleEndian.AppendUint32(view, uint32(id))
+		for id := range n {
+			view = binary.LittleEndian.AppendUint32(view, id)
 		}
 		p.write(abi.BufferCandidates, view)
-		at := h.bound[abi.BufferCandidates]
-		p.writeAt(at[0]+at[1]/2, logits[:4*fewCandidates])
-		p.call(abi.ExportSample, fewCandidates)
+		p.writeAt(at[0]+at[1]/2, logits[:4*n])
+		p.call(abi.ExportSample, uint64(n))
 	}
 	allowed := []uint32{'a', 'b', 'c', ' ', 256, 257, 258}
 	if prepared&abi.PrepareMask != 0 {
