@@ -33,6 +33,7 @@ type bench struct {
 	plugins map[string]*load.Plugin
 
 	told func(*plugin.Request) // what else programs are told; nil: nothing
+	stop func()                // ends the scheduler, and waits for all that its requests had
 }
 
 const vocabulary = 256
@@ -114,11 +115,14 @@ func newBench(t testing.TB, changes ...func(*plugin.Limits)) *bench {
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()
 	b := &bench{loader: loader, scheduler: s, plugins: map[string]*load.Plugin{}}
-	t.Cleanup(func() {
+	b.stop = sync.OnceFunc(func() {
 		stop()
 		if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
+	})
+	t.Cleanup(func() {
+		b.stop()
 		for _, m := range b.plugins {
 			m.Release()
 		}

@@ -217,6 +217,7 @@ func TestProgram_Main_RowsCountAsMemory(t *testing.T) {
 			if fits := err == nil; fits != c.fits || !fits && !strings.Contains(err.Error(), "plugins.memory") {
 				t.Errorf("%v", err)
 			}
+			b.stop()
 			if used, _ := b.loader.MemoryUse(); used != 0 {
 				t.Errorf("%d bytes are still in use", used)
 			}

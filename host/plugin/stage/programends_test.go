@@ -142,6 +142,7 @@ func TestProgram_Main_EveryCallCanBeEnded(t *testing.T) {
 					t.Errorf("%s: ended as %+v", function, e)
 				}
 			}
+			b.stop()
 			if used, _ := b.loader.MemoryUse(); used != 0 {
 				t.Errorf("%d bytes are still taken", used)
 			}
