@@ -41,7 +41,7 @@ func Module(ctx context.Context, wasm []byte, o Options) (_ *Report, err error) 
 	}
 	defer p.Release()
 	if o.Config, err = p.CheckConfig(o.Config); err != nil {
-		return nil, fmt.Errorf("the configuration: %w", err)
+		return nil, fmt.Errorf("the configuration: %w; --plugin-config gives one, and so does a golden case", err)
 	}
 	r := &Report{Plugin: p.Name, Version: p.Manifest.Version, SHA256: p.SHA256, exports: p.Exports, fuel: map[string]int64{}}
 	converse := r.converse
@@ -59,7 +59,7 @@ func Module(ctx context.Context, wasm []byte, o Options) (_ *Report, err error) 
 	if len(r.Findings) == 0 && !p.IsProgram() {
 		r.soak(p, o)
 	}
-	if p.IsTemplate() && len(r.Findings) == 0 {
+	if (p.IsTemplate() || p.Rewrites()) && len(r.Findings) == 0 {
 		r.render(ctx, p, o)
 	}
 	r.Exports = tally.list(r.fuel)

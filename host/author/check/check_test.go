@@ -89,6 +89,8 @@ func TestModule_Findings(t *testing.T) {
 	long := plain()
 	long.On(abi.ExportTemplate, asm.I32(8192), asm.I32(1<<17), long.Call(abi.ImportMessages), asm.I32(1000), asm.Less, asm.EqualZero, asm.When(asm.Unreachable),
 		asm.I32(8), asm.I32(4), long.Call(abi.ImportEmit), asm.I32(0))
+	words := plain()
+	words.Put(12000, `{"role":"user"}`).On(abi.ExportMessages, asm.I32(12000), asm.I32(15), words.Call(abi.ImportEmit), asm.I32(0))
 	row := asm.New(`{"name":"guest"}`)
 	row.On(abi.ExportOpen, row.Bind(abi.BufferCandidates, 8192, 2048), asm.I32(0)).
 		On(abi.ExportSample, asm.I32(2), asm.Local(0), asm.Less, asm.When(asm.I32(-1), asm.Return), asm.I32(8196), asm.Load)
@@ -120,6 +122,9 @@ func TestModule_Findings(t *testing.T) {
 		"taking back for ever":              {back, "too often"},
 		"no text":                           {text, "penstock_stop: trap"},
 		"a prompt":                          {shows, ""},
+		"messages as they were":             {plain().On(abi.ExportMessages, asm.I32(0)), ""},
+		"messages that end in a trap":       {plain().On(abi.ExportMessages, asm.Unreachable), "penstock_messages: trap"},
+		"messages that are none":            {words, "penstock_messages: wrong answer"},
 		"a long conversation":               {long, "penstock_template: trap"},
 		"a request it never takes":          {plain().On(abi.ExportOpen, asm.I32(1)), "refuses"},
 	} {

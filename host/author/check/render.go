@@ -32,7 +32,7 @@ var chats = [][]message{
 	{},
 }
 
-// render tries a template on all chats, each twice.
+// render tries a plugin that makes prompts, or rewrites messages, on all chats, each twice.
 func (r *Report) render(ctx context.Context, p *load.Plugin, o Options) {
 	for i, talk := range chats {
 		text, err := json.Marshal(talk)
@@ -43,15 +43,32 @@ func (r *Report) render(ctx context.Context, p *load.Plugin, o Options) {
 		var prompts [2]string
 		for n := range prompts {
 			var refusal *plugin.Refusal
-			prompts[n], err = stage.Render(ctx, p, text, plugin.Request{Config: o.Config, ContextSize: 4096})
+			prompts[n], err = made(ctx, p, text, plugin.Request{Config: o.Config, ContextSize: 4096})
 			if err != nil && !errors.As(err, &refusal) {
 				r.find("conversation %d (%.60s): %v", i, text, err)
 				return
 			}
 		}
 		if prompts[0] != prompts[1] {
-			r.find("conversation %d (%.60s): the prompt is another one the second time", i, text)
+			r.find("conversation %d (%.60s): what it makes of it is something else the second time", i, text)
 			return
 		}
 	}
+}
+
+// made is what a plugin makes of a conversation: messages, and then a prompt, if it does both.
+func made(ctx context.Context, p *load.Plugin, messages []byte, r plugin.Request) (string, error) {
+	if p.Rewrites() {
+		rewritten, err := stage.RewriteMessages(ctx, p, messages, r, nil, func(text []byte) error { return json.Unmarshal(text, &[]map[string]any{}) })
+		if err != nil {
+			return "", err
+		}
+		if rewritten != nil { // nil: it left them as they are
+			messages = rewritten
+		}
+	}
+	if !p.IsTemplate() {
+		return string(messages), nil
+	}
+	return stage.Render(ctx, p, messages, r)
 }

@@ -142,7 +142,7 @@ func (c *Call) checkInput(n int) error {
 	case CallSample:
 		return c.checkView(n)
 	default:
-		return fmt.Errorf("call: there is no %q; the package documentation of host/plugin/session lists the calls", c.Call)
+		return fmt.Errorf("call: there is no %q; the calls are open, prepare, sample, accept, stop, rewind, stop_rewind, render, messages (of a plugin that rewrites them), refuse, step and run", c.Call)
 	}
 	return checkTokens("tokens", c.Tokens, n)
 }
