@@ -89,7 +89,7 @@ test("Inspector: a stranger sees why a word changed", { timeout: 3 * patience },
   // The table: the frog was likeliest, and cut before the first stage; the other word was chosen in the end.
   const columns = await detail.getByRole("columnheader").allInnerTexts();
   assert.match(columns[1] ?? "", /^model\s+1,536 left/);
-  assert.match(columns[2] ?? "", /^plugins' rules\s+1,535 left\s+[\d.]+ .s · [\d.]+ %/);
+  assert.match(columns[2] ?? "", /^plugins' rules\s+1,535 left\s+[\d.]+ .s\s+[\d.]+ %/);
   assert.match(columns.at(-1) ?? "", /^greedy\s+1 left/);
   const frog = detail.getByRole("row", { name: /^␣frog/ });
   assert.match((await frog.getByRole("cell").allInnerTexts()).slice(0, 2).join("|"), /\d+ %\s*\|\s*cut/);
