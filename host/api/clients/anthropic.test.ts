@@ -118,13 +118,13 @@ test("errors have their classes, types and messages that help", async () => {
   assert.match(missing.message, /max_tokens/);
   const image = {
     type: "image" as const,
-    source: { type: "base64" as const, media_type: "image/png" as const, data: "" },
+    source: { type: "base64" as const, media_type: "image/png" as const, data: "aGk=" },
   };
   const seeing = await refusal(
     Anthropic.BadRequestError,
     client.messages.create({ ...ask, messages: [{ role: "user", content: [image] }] }),
   );
-  assert.match(seeing.message, /messages\[0\]\.content\[0\].*image/);
+  assert.match(seeing.message, /messages\[0\]\.content\[0\] is a picture, and the model .* reads text only/);
   const stranger = new Anthropic({ baseURL: host.url, apiKey: "guess", maxRetries: 0 });
   const unknown = await refusal(Anthropic.AuthenticationError, stranger.messages.create(ask));
   assert.equal(unknown.type, "authentication_error");
