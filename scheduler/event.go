@@ -98,6 +98,6 @@ func (u Usage) Computed() int { return u.Prompt + u.Generated + u.Beside() }
 // Timing is where a request's time went.
 type Timing struct {
 	Queued  time.Duration // submit to slot
-	Prefill time.Duration // slot to first token
-	Decode  time.Duration // first token to end
+	Prefill time.Duration // slot to first token, or the first row of a program
+	Decode  time.Duration // from there to the end
 }

@@ -115,6 +115,9 @@ func (s *Scheduler) deliver(j *job) {
 	for _, b := range branches {
 		if of := j.branches[b.Place()]; !of.lacks() {
 			b.Deliver(&of.state)
+			if j.times.row.IsZero() {
+				j.times.row = s.config.Clock()
+			}
 		}
 	}
 }

@@ -244,3 +244,35 @@ func TestProgram_Returned_RestsNoMore(t *testing.T) {
 		}
 	})
 }
+
+// TestProgram_Timing_ShownAtTheEnd wants the time in which a program computes to count as that of its tokens, although it shows all of them at
+// the end.
+func TestProgram_Timing_ShownAtTheEnd(t *testing.T) {
+	inBubble(t, scheduler.Limits{}, scheduler.Config{Slots: 2}, func(b bubble) {
+		const tokens = 5
+		st, err := b.Submit(written(4, 1, 1, func(r *program.Run) error {
+			root, err := r.Open(r.Prompt())
+			if err != nil {
+				return err
+			}
+			var all []program.Token
+			for range tokens {
+				next, err := favourite(r, root)
+				if err != nil {
+					return err
+				}
+				all = append(all, next)
+				if err := root.Append([]program.Token{next}, false); err != nil {
+					return err
+				}
+			}
+			return showTokens(r, all)
+		}))
+		if err != nil {
+			b.Fatal(err)
+		}
+		if took := b.read(st).end.Timing; took.Prefill < 10*time.Millisecond || took.Decode < (tokens-1)*10*time.Millisecond {
+			b.Errorf("reading the prompt took %v, and %d tokens %v", took.Prefill, tokens, took.Decode)
+		}
+	})
+}

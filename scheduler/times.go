@@ -9,6 +9,7 @@ type times struct {
 	submitted   time.Time
 	admitted    time.Time // to a slot, for the first time
 	first, last time.Time // tokens
+	row         time.Time // the first one that a program got: it may show its first token when all is computed
 }
 
 // timing splits a request's time at those moments.
@@ -16,6 +17,8 @@ func (t *times) timing(now time.Time) Timing {
 	switch {
 	case t.admitted.IsZero():
 		return Timing{Queued: now.Sub(t.submitted)}
+	case !t.row.IsZero():
+		return Timing{Queued: t.admitted.Sub(t.submitted), Prefill: t.row.Sub(t.admitted), Decode: now.Sub(t.row)}
 	case t.first.IsZero():
 		return Timing{Queued: t.admitted.Sub(t.submitted), Prefill: now.Sub(t.admitted)}
 	}

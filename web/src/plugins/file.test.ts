@@ -28,6 +28,12 @@ test("pluginFile: all that the host tells", () => {
     kindsOf(file).map((kind) => kind.name),
     ["Sampler"],
   );
+  assert.deepEqual(
+    kindsOf({ exports: ["penstock_describe", "penstock_run", "penstock_messages", "penstock_draft"] }).map(
+      ({ name }) => name,
+    ),
+    ["Messages", "Program", "Guesses"],
+  );
   assert.deepEqual(limitsOf(file), [
     "sees the 256 likeliest tokens",
     "may take back 2 tokens, so text comes that much later",

@@ -70,6 +70,10 @@ export interface Kind {
 }
 
 const kinds: Record<string, Kind> = {
+  penstock_messages: {
+    name: "Messages",
+    title: "It rewrites the conversation before the prompt is made of it.",
+  },
   penstock_template: { name: "Template", title: "It turns the conversation into the prompt." },
   penstock_prepare: { name: "Constraint", title: "It allows, bans or weighs tokens before each choice." },
   penstock_sample: { name: "Sampler", title: "It changes the candidates or chooses the token." },
@@ -77,6 +81,8 @@ const kinds: Record<string, Kind> = {
     name: "Token watcher",
     title: "It sees each token, and may replace it or end the answer.",
   },
+  penstock_run: { name: "Program", title: "It writes the whole answer, from several continuations at once." },
+  penstock_draft: { name: "Guesses", title: "It guesses the next tokens, which makes answers faster." },
   penstock_stop: { name: "Stop", title: "It reads the new text, and may hold it back or end the answer." },
 };
 
