@@ -112,7 +112,7 @@ func (s *Scheduler) snapshot(ticks int) Snapshot {
 func (b *branch) activity() string {
 	j := b.job
 	switch {
-	case j.parked() || j.worker.Busy() || j.worker.Resting() || !b.awake():
+	case j.parked() || j.worker.Busy() || j.worker.Resting() || !b.awake() || b.busy():
 		return "parked"
 	case b.generating():
 		return "generating"

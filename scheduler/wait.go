@@ -29,7 +29,7 @@ func (s *Scheduler) slotWait(b *branch) Wait {
 	switch {
 	case j.paused:
 		return WaitPaused
-	case j.worker.Busy():
+	case j.worker.Busy() || b.busy():
 		return WaitWorker
 	case j.worker.Resting() || j.run.Rest() > 0:
 		return WaitQuota
