@@ -99,12 +99,15 @@ func TestGovernor_QuietAgain_AllThreads(t *testing.T) {
 	}
 }
 
-// TestIdleCores_AreThisProcesss wants no more idle cores than this process may use.
+// TestIdleCores_AreThisProcesss wants no more idle cores than this process may use, but for what the system rounds: it counts hundredths
+// of a second.
 func TestIdleCores_AreThisProcesss(t *testing.T) {
-	idle := idleCores()
+	idle, began := idleCores(), time.Now()
 	before := idle()
 	time.Sleep(50 * time.Millisecond)
-	if n := idle(); before > 0 || n > float64(runtime.NumCPU()) {
+	passed := time.Since(began).Seconds()
+	n := idle()
+	if most := float64(runtime.NumCPU()) * (1 + 3*0.01/passed); before > 0 || n > most { // three figures of each
 		t.Errorf("%v cores are idle at first, then %v of %d", before, n, runtime.NumCPU())
 	}
 }
