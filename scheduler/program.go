@@ -40,7 +40,7 @@ func (s *Scheduler) newRun(j *job, r *Request, prompt []Token) error {
 		if r.MaxTokens > 0 {
 			most = min(r.MaxTokens, longest)
 		}
-		tokens = len(prompt) + p.Branches*(len(prompt)+most+spareTokens)
+		tokens = program.DefaultTokens(len(prompt), most, p.Branches)
 	}
 	summarizer, ok := s.backend.(program.Summarizer)
 	if !ok {
@@ -57,9 +57,6 @@ func (s *Scheduler) newRun(j *job, r *Request, prompt []Token) error {
 	}
 	return nil
 }
-
-// spareTokens is how many tokens a program may put into each branch besides a prompt and an answer, for what it takes back.
-const spareTokens = 256
 
 // openProgram lets a program begin once the stages of its job have.
 func (s *Scheduler) openProgram(j *job) {

@@ -22,8 +22,16 @@ type Program struct {
 	Main func(*Run) error
 	// Branches is how many it may have at once, at least 1. Each takes a slot, from the beginning to the end.
 	Branches int
-	// Tokens is how many it may put into branches in all, those of a fork not counted; 0: the scheduler's default.
+	// Tokens is how many it may put into branches in all, those of a fork not counted; 0: DefaultTokens.
 	Tokens int
+}
+
+// spareTokens is how many tokens a program may put into each branch besides a prompt and an answer, for what it takes back.
+const spareTokens = 256
+
+// DefaultTokens is how many tokens a program may put into so many branches, by the lengths of its prompt and of the longest answer.
+func DefaultTokens(prompt, answer, branches int) int {
+	return prompt + branches*(prompt+answer+spareTokens)
 }
 
 // Errors of a program's calls; compare with errors.Is.

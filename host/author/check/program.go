@@ -72,7 +72,7 @@ func (w *writing) run(config []byte) (err error) {
 	w.report.used(abi.ExportOpen, s.Usage())
 	branches := w.plugin.Branches(config)
 	run := program.New(&program.Program{Main: p.Main, Branches: branches}, program.Options{Prompt: history, Vocabulary: words.Size(), Longest: 4095,
-		Tokens: len(history) + branches*(len(history)+w.tokens+256), Summarizer: program.Portable{}, Masker: masker{},
+		Tokens: program.DefaultTokens(len(history), w.tokens, branches), Summarizer: program.Portable{}, Masker: masker{},
 		Ends: func(t program.Token) bool { return t == endToken }})
 	count, tooLong := 0, false
 	err = run.Drive(w.row, func(shown []program.Shown) bool {

@@ -38,7 +38,7 @@ func (r *Report) write(ctx context.Context, p *load.Plugin, request plugin.Reque
 	r.Memory.Opened = s.Usage().Memory
 	branches := p.Branches(request.Config)
 	run := program.New(&program.Program{Main: of.Main, Branches: branches}, program.Options{Prompt: prompt, Vocabulary: r.Vocabulary,
-		Longest: request.ContextSize, Tokens: len(prompt) + branches*(len(prompt)+r.Tokens+256), Summarizer: nativeRows{}, Masker: nativeRows{},
+		Longest: request.ContextSize, Tokens: program.DefaultTokens(len(prompt), r.Tokens, branches), Summarizer: nativeRows{}, Masker: nativeRows{},
 		Ends: func(program.Token) bool { return false }})
 	rows, shown := newRows(r.Vocabulary), 0
 	figure := Figure{Name: abi.ExportRun, Input: fmt.Sprintf("each wait, %d branches", branches)}
