@@ -6,6 +6,7 @@ import (
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/kvcache"
+	"github.com/penstock/penstock/scheduler/piece"
 )
 
 // Token is an index into the model's vocabulary.
@@ -73,7 +74,14 @@ type Batch struct {
 	// HiddenStates asks for the hidden states of the output rows as well.
 	HiddenStates bool
 	Adapters     Adapters // that compute all of it besides the model; nil: the model alone does
-	rows         int
+
+	// Piece, if set, has the embeddings that are computed in place of tokens: entry i is its row FirstRow + i, all are of one sequence, and
+	// none has logits. Positions are those of the rows, but for a grid, where all entries have the position at which the piece begins. All
+	// rows of a piece that is Whole are in one batch.
+	Piece    *piece.Piece
+	FirstRow int
+
+	rows int
 }
 
 // Add appends a token and returns the number of its output row, or -1 if none is wanted.
@@ -100,6 +108,7 @@ func (b *Batch) Reset() {
 	b.Tokens, b.Positions = b.Tokens[:0], b.Positions[:0]
 	b.Sequences, b.Outputs = b.Sequences[:0], b.Outputs[:0]
 	b.rows, b.PromptRows, b.HiddenStates = 0, false, false
+	b.Piece, b.FirstRow = nil, 0
 }
 
 // Draw asks the backend to sample one row.

@@ -7,10 +7,11 @@ import (
 
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/scheduler/piece"
 	"github.com/penstock/penstock/scheduler/program"
 )
 
-// Segment is a part of a prompt. It holds tokens; media (n positions with a content hash) will be another field.
+// Segment is a part of a prompt: tokens, of which those below 0 are rows of the request's Pieces.
 type Segment struct {
 	Tokens []Token
 }
@@ -29,11 +30,12 @@ const (
 // returns.
 type Request struct {
 	Prompt     []Segment
-	MaxTokens  int      // most tokens to generate; 0 or less: until the context is full
-	Stop       []string // end, without showing it, at the first of these
-	StopTokens []Token  // end at any of these, besides the model's own
-	IgnoreEOG  bool     // the model's end-of-generation tokens do not end the answer
-	Preserved  []Token  // control tokens that show their text in the answer, for a reader who looks for them
+	Pieces     []*piece.Piece // of pictures and sounds, whose tokens Config.Pieces gave
+	MaxTokens  int            // most tokens to generate; 0 or less: until the context is full
+	Stop       []string       // end, without showing it, at the first of these
+	StopTokens []Token        // end at any of these, besides the model's own
+	IgnoreEOG  bool           // the model's end-of-generation tokens do not end the answer
+	Preserved  []Token        // control tokens that show their text in the answer, for a reader who looks for them
 
 	// Begun are the tokens with which the answer begins, as if the chain had chosen them: it goes on from there. They are shown, with the
 	// log-probabilities that are given, and count as generated.

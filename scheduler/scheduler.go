@@ -27,6 +27,7 @@ import (
 	"github.com/penstock/penstock/scheduler/draft"
 	"github.com/penstock/penstock/scheduler/estimator"
 	"github.com/penstock/penstock/scheduler/kvcache"
+	"github.com/penstock/penstock/scheduler/piece"
 )
 
 // Config sets a scheduler up. The zero value of a field means its default.
@@ -43,6 +44,7 @@ type Config struct {
 	Drafter      draft.Drafter             // guesses tokens of answers, where the backend can make use of that; default none
 	MostDrafted  int                       // tokens it guesses of an answer at once; default DefaultMostDrafted
 	Others       Others                    // what else computes on the same processors; default nothing
+	Pieces       *piece.Table              // has the pictures and sounds that stand in prompts; default none
 	Log          *slog.Logger              // for panics; default slog.Default
 	Clock        func() time.Time
 }

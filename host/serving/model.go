@@ -21,15 +21,17 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/scheduler/piece"
 )
 
 // Model is one model that is served.
 type Model struct {
 	Info
-	Engine    Engine
-	Scheduler Scheduler
-	Plugins   PluginFinder // nil: the server has none
-	Adapters  Adapters     // nil: no LoRA adapters
+	Engine       Engine
+	Scheduler    Scheduler
+	Plugins      PluginFinder // nil: the server has none
+	Adapters     Adapters     // nil: no LoRA adapters
+	MediaEncoder MediaEncoder // of pictures and sounds; nil: the model takes none, and Info.Media says so
 
 	Record func(caller string) Recording // begins the recording of a caller's request; nil: no request is recorded
 
@@ -107,6 +109,16 @@ type Engine interface {
 	Triggers(p sampling.Params) ([]sampling.Trigger, error)
 	// PreservedTokens are the control tokens that an answer shows.
 	PreservedTokens(p sampling.Params) ([]int32, error)
+}
+
+// MediaEncoder turns pictures and sounds into what stands for them in a prompt.
+type MediaEncoder interface {
+	// Encode returns the tokens of a picture or a sound: those of the vocabulary that the model expects around it, and those of pieces,
+	// which are below 0. It waits for its turn among clients; caller says whose turn it is, and salt who shares embeddings. The pieces are
+	// held until the request that has the tokens has ended (scheduler.Request.Pieces). An error that is a client's to mend is a *refusal.Error.
+	Encode(ctx context.Context, item media.Item, caller, salt string) (tokens []int32, pieces []*piece.Piece, err error)
+	// Count is how many tokens Encode would return, without an embedding computed.
+	Count(item media.Item) (int, error)
 }
 
 // Scheduler computes answers.
