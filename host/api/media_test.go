@@ -57,7 +57,7 @@ func seeingRig(t *testing.T, change func(*setup)) (*rig, *seeing) {
 	return newRig(t, func(s *setup) {
 		s.Engine, s.Media = model, media.Options{Pixels: 1 << 20, Sound: time.Minute, Memory: 64 << 20}
 		s.wrap = func(o servingtest.OneModel) serving.Models {
-			o.Model.Media = media.Abilities{Images: true, AudioRate: 16000}
+			o.Model.Media, o.Model.MediaEncoder = media.Abilities{Images: true, AudioRate: 16000}, &servingtest.MediaEncoder{}
 			return o
 		}
 		if change != nil {
