@@ -15,7 +15,6 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/openai"
 	"github.com/penstock/penstock/host/api/wire"
-	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/refusal"
@@ -171,7 +170,7 @@ func (a API) applyTemplate(c echo.Context) error {
 	}
 	tokens := make([]promptToken, len(r.Rendered.Tokens))
 	for i, p := range piecesOf(r.Model, r.Rendered.Tokens) {
-		if p.ID == chat.MediaPlace {
+		if p.ID < 0 {
 			p.Piece = media.Marker
 		}
 		tokens[i] = promptToken{p, p.Piece != "" && r.Model.Engine.Shown(p.ID) == ""}
