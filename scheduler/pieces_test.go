@@ -416,3 +416,27 @@ func TestScheduler_Pieces_AreForgotten(t *testing.T) {
 		t.Error("the last picture, which is in the cache, is forgotten")
 	}
 }
+
+// What is told to routers of a prompt with pictures depends on their content, and not on the numbers that a process has for their rows.
+func TestScheduler_Load_DigestsOfPictures(t *testing.T) {
+	var digests []kvcache.Digest
+	for i, name := range []string{"a", "a", "b"} {
+		b := schedulertest.New(scheduler.Limits{})
+		s := newScheduler(t, b, scheduler.Config{})
+		if i > 0 { // it has other numbers here
+			if _, err := b.Pieces.Add(schedulertest.NewPiece("c", whole)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p := schedulertest.NewPiece(name, piece.Shape{Rows: 200, Positions: 20, Columns: 20})
+		finish(t, s, submit(t, s, show(t, b.Pieces, 1, p)))
+		prefixes := loadOf(t, s, b).Prefixes
+		if len(prefixes) != 1 || prefixes[0].Blocks != 225/kvcache.BlockTokens || len(prefixes[0].Digests) != 3 {
+			t.Fatalf("%+v", prefixes)
+		}
+		digests = append(digests, prefixes[0].Digests[2])
+	}
+	if digests[0] != digests[1] || digests[0] == digests[2] {
+		t.Errorf("the same prompt twice and another: %v", digests)
+	}
+}
