@@ -18,6 +18,7 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/scheduler/piece"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -41,6 +42,9 @@ func request(n, seed, most int) scheduler.Request {
 func newScheduler(t testing.TB, b simulated, c scheduler.Config) *scheduler.Scheduler {
 	t.Helper()
 	c.Clock = b.Now
+	if has, ok := b.(interface{ Table() *piece.Table }); ok {
+		c.Pieces = has.Table()
+	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.NewTextHandler(complaints{t}, nil))
 	}

@@ -31,7 +31,8 @@ type world struct {
 	slots   int
 	bytes   int64 // that archive and checkpoints may take
 
-	adapters int // sets of them that requests choose from
+	adapters int                 // sets of them that requests choose from
+	album    schedulertest.Album // of pictures for prompts
 
 	calls   sync.WaitGroup // control calls that wait for their answer
 	saving  atomic.Int32   // conversations that are, or are to be, outside the cache
@@ -86,7 +87,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	if rng.IntN(3) == 0 {
 		b.End = cells / 3
 	}
-	w := &world{t: t, rng: rng, backend: b, slots: 1 + rng.IntN(8), adapters: rng.IntN(2) * 2}
+	w := &world{t: t, rng: rng, backend: b, slots: 1 + rng.IntN(8), adapters: rng.IntN(2) * 2, album: b.NewAlbum(rng, rng.IntN(2)*6, 40)}
 	if w.failing = rng.IntN(3) == 0; w.failing {
 		b.Fail = w.fail
 	}

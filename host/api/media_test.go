@@ -22,13 +22,34 @@ import (
 	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/serving/servingtest"
+	"github.com/penstock/penstock/scheduler"
 )
 
 // seeing is a model that keeps the last conversation it was given.
 type seeing struct {
 	toy
-	mu   sync.Mutex
-	last chat.Conversation
+	encoder servingtest.MediaEncoder
+	mu      sync.Mutex
+	last    chat.Conversation
+	prompt  []scheduler.Token // that was submitted last
+}
+
+// submitting is the model's scheduler, whose prompts it keeps.
+type submitting struct {
+	serving.Scheduler
+	by *seeing
+}
+
+func (s submitting) SubmitBuilt(n int, build func() ([]scheduler.Request, error)) ([]serving.Stream, error) {
+	return s.Scheduler.SubmitBuilt(n, func() ([]scheduler.Request, error) {
+		requests, err := build()
+		if err == nil {
+			s.by.mu.Lock()
+			s.by.prompt = requests[0].Prompt[0].Tokens
+			s.by.mu.Unlock()
+		}
+		return requests, err
+	})
 }
 
 func (s *seeing) Render(ctx context.Context, c chat.Conversation) (chat.Prompt, error) {
@@ -57,7 +78,8 @@ func seeingRig(t *testing.T, change func(*setup)) (*rig, *seeing) {
 	return newRig(t, func(s *setup) {
 		s.Engine, s.Media = model, media.Options{Pixels: 1 << 20, Sound: time.Minute, Memory: 64 << 20}
 		s.wrap = func(o servingtest.OneModel) serving.Models {
-			o.Model.Media = media.Abilities{Images: true, AudioRate: 16000}
+			o.Model.Media, o.Model.MediaEncoder = media.Abilities{Images: true, AudioRate: 16000}, &model.encoder
+			o.Model.Scheduler = submitting{o.Model.Scheduler, model}
 			return o
 		}
 		if change != nil {

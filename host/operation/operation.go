@@ -199,6 +199,18 @@ func (o *Operation) Ended(r scheduler.RequestRecord) {
 	}
 }
 
+// Charge counts tokens that were computed for answers of which none was submitted.
+func (o *Operation) Charge(tokens int) {
+	if o == nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.client.Charge != nil && tokens > 0 {
+		o.client.Charge(tokens)
+	}
+}
+
 // Done notes that the handler has returned, with the status and the number of bytes that it has sent.
 func (o *Operation) Done(status int, bytes int64, err error) {
 	if o == nil {
