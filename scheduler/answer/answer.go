@@ -10,6 +10,7 @@ import (
 
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/panics"
+	"github.com/penstock/penstock/scheduler/piece"
 )
 
 // Answer is one answer so far, and the prompt before it.
@@ -47,8 +48,9 @@ type Settings struct {
 	Rules      []StopRule    // may end the answer, too
 	Preserved  []chain.Token // control tokens that show their text
 
-	Longest        int    // tokens that the context has room for
-	Shift          *Shift // nil: the answer ends when the context is full
+	Longest        int          // tokens that the context has room for
+	Shift          *Shift       // nil: the answer ends when the context is full
+	Pieces         *piece.Table // of the rows in the prompt, which leave the context as a whole; nil: there are none
 	VocabularySize int
 	Vocabulary     Vocabulary
 }

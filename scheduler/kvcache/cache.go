@@ -2,7 +2,11 @@
 
 package kvcache
 
-import "time"
+import (
+	"time"
+
+	"github.com/penstock/penstock/scheduler/piece"
+)
 
 // Cache keeps the books of one Memory. It belongs to one goroutine.
 type Cache struct {
@@ -12,6 +16,7 @@ type Cache struct {
 	checkpoints checkpoints
 	archive     archive
 	sequences   []*Sequence
+	pieces      *piece.Table
 	holders     []int32 // by cell: how many sequences hold it
 	free        []int32 // the cells that no sequence holds
 	uses        uint64  // counts uses of sequences
@@ -37,12 +42,13 @@ type Options struct {
 	Cells, Sequences int   // of the memory
 	ArchiveBytes     int64 // RAM for the archive; 0: there is none
 	Checkpoints      CheckpointOptions
+	Pieces           *piece.Table     // of the rows among tokens; nil: there are none
 	Clock            func() time.Time // tells how long copies take
 }
 
 // New keeps the books of an empty memory. It has an archive if the memory is a StateMemory.
 func New(m Memory, o Options) *Cache {
-	c := &Cache{memory: m, now: o.Clock, holders: make([]int32, o.Cells), free: make([]int32, 0, o.Cells)}
+	c := &Cache{memory: m, now: o.Clock, pieces: o.Pieces, holders: make([]int32, o.Cells), free: make([]int32, 0, o.Cells)}
 	c.placer, _ = m.(Placer)
 	c.states, _ = m.(StateMemory)
 	c.checkpoints.CheckpointOptions = o.Checkpoints
@@ -57,7 +63,7 @@ func New(m Memory, o Options) *Cache {
 		c.free = append(c.free, int32(i))
 	}
 	for i := range o.Sequences {
-		c.sequences = append(c.sequences, &Sequence{id: int32(i)})
+		c.sequences = append(c.sequences, &Sequence{id: int32(i), conversation: conversation{pieces: o.Pieces}})
 	}
 	return c
 }
