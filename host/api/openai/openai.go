@@ -71,7 +71,7 @@ func (a API) countTokens(c echo.Context) error {
 	answer := map[string]any{"object": "response.input_tokens", "input_tokens": len(r.Prompts[0])}
 	if wanted == "true" {
 		digests := []string{}
-		for _, d := range kvcache.Digests(r.Prompts[0]) {
+		for _, d := range kvcache.Digests(r.BeforeMedia()) {
 			digests = append(digests, d.String())
 		}
 		answer["block_tokens"], answer["digests"] = kvcache.BlockTokens, digests

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-// Package wire reads what clients send over HTTP and writes what they are answered, for all dialects.
 package wire
 
 import (
