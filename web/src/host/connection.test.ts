@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { effect } from "@preact/signals";
 import { Connection, type Status } from "./connection.ts";
+import type { Loaded } from "./files.ts";
 import type { HostFrame } from "./protocol.ts";
 import { KeyNeeded } from "./rest.ts";
 import { Streams } from "./streams.ts";
@@ -176,10 +177,10 @@ test("Streams: a lost connection loses every stream, and without one a stream is
 
 test("Streams: an answer about pictures is asked for once they are sent, and can be cancelled before", async (t) => {
   const { connection, online } = setUp(t);
-  const loads: ((loaded: ReadonlyMap<string, Blob> | undefined) => void)[] = [];
+  const loads: ((loaded: Loaded | undefined) => void)[] = [];
   const files = {
-    load: () => new Promise<ReadonlyMap<string, Blob> | undefined>((resolve) => loads.push(resolve)),
-    send: (loaded: ReadonlyMap<string, Blob>) => void order.push(`files ${[...loaded.keys()]}`),
+    load: () => new Promise<Loaded | undefined>((resolve) => loads.push(resolve)),
+    send: (loaded: Loaded) => void order.push(`files ${[...loaded.keys()]}`),
   };
   const streams = new Streams(connection, () => assert.fail("nothing was refused"), files);
   const socket = await online();
@@ -193,7 +194,7 @@ test("Streams: an answer about pictures is asked for once they are sent, and can
   const first = streams.generate(request, listening(heard, "first"));
   first.pause(); // the host does not know it yet
   assert.deepEqual(order, []);
-  loads[0]?.(new Map([["f", new Blob(["x"])]]));
+  loads[0]?.(new Map([["f", new Uint8Array(1)]]));
   await settle();
   first.pause();
   assert.deepEqual(order, ["files f", "frame generate", "frame pause"]);

@@ -76,8 +76,8 @@ export class Connection {
     return true;
   }
 
-  /** Sends a binary frame, before all that is sent after it; false as with send. */
-  sendBytes(frame: Blob): boolean {
+  /** Sends a binary frame; false as with send. */
+  sendBytes(frame: Uint8Array<ArrayBuffer>): boolean {
     if (this.state.peek().kind !== "online" || this.socket === undefined) return false;
     this.socket.send(frame);
     return true;

@@ -8,8 +8,8 @@ import { FileFrames, filesOf } from "./files.ts";
 /** Frames whose bytes are kept as the host keeps them: the newest, as many as most. */
 function setUp(most: number) {
   const status = signal<Status>({ kind: "online" });
-  const frames: Blob[] = [];
-  const sendBytes = (frame: Blob) => frames.push(frame) > 0;
+  const frames: Uint8Array[] = [];
+  const sendBytes = (frame: Uint8Array) => frames.push(frame) > 0;
   const read = async (file: string) => (file === "gone" ? undefined : new Blob(["x".repeat(4)]));
   const files = new FileFrames({ status, sendBytes }, read, () => most);
   /** What is sent for a request. */
@@ -18,7 +18,7 @@ function setUp(most: number) {
     assert.ok(loaded !== undefined);
     frames.length = 0;
     files.send(loaded);
-    return Promise.all(frames.map((frame) => frame.text()));
+    return frames.map((frame) => new TextDecoder().decode(frame));
   };
   return { status, files, ask };
 }

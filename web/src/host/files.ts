@@ -28,6 +28,9 @@ export function filesOf({ messages }: GenerateRequest): string[] {
   return [...new Set(files)];
 }
 
+/** The bytes of files, by their names. */
+export type Loaded = ReadonlyMap<string, Uint8Array>;
+
 /**
  * The files of requests, on their way to the host in binary frames. It keeps those of a connection, the newest first, so each is sent once
  * while the host has room for it.
@@ -47,29 +50,33 @@ export class FileFrames {
   }
 
   /** Reads files; undefined if one of them is not in the browser any more. */
-  async load(files: readonly string[]): Promise<ReadonlyMap<string, Blob> | undefined> {
-    const loaded = new Map<string, Blob>();
+  async load(files: readonly string[]): Promise<Loaded | undefined> {
+    const loaded = new Map<string, Uint8Array>();
     for (const file of files) {
       const bytes = await this.read(file);
       if (bytes === undefined) return undefined;
-      loaded.set(file, bytes);
+      loaded.set(file, new Uint8Array(await bytes.arrayBuffer()));
     }
     return loaded;
   }
 
   /** Sends the files of a request that the host has not. Where it would forget some of them for the others, all are sent anew. */
-  send(files: ReadonlyMap<string, Blob>): void {
+  send(files: Loaded): void {
     const missing = [...files].filter(([file]) => !this.sent.has(file));
-    const size = missing.reduce((sum, [, bytes]) => sum + bytes.size, this.size);
+    const size = missing.reduce((sum, [, bytes]) => sum + bytes.length, this.size);
     const fits = size <= this.most() && this.sent.size + missing.length <= mostFiles;
     for (const [file, bytes] of fits ? missing : missing.length > 0 ? files : []) this.put(file, bytes);
   }
 
-  private put(file: string, bytes: Blob): void {
+  private put(file: string, bytes: Uint8Array): void {
     const name = new TextEncoder().encode(file);
-    if (!this.connection.sendBytes(new Blob([Uint8Array.of(name.length), name, bytes]))) return;
+    const frame = new Uint8Array(1 + name.length + bytes.length);
+    frame[0] = name.length;
+    frame.set(name, 1);
+    frame.set(bytes, 1 + name.length);
+    if (!this.connection.sendBytes(frame)) return;
     this.sent.delete(file);
-    this.sent.set(file, bytes.size);
+    this.sent.set(file, bytes.length);
     for (const oldest of this.sent.keys()) {
       if (this.sent.size <= mostFiles && (this.sent.size === 1 || this.size <= this.most())) break;
       this.sent.delete(oldest);

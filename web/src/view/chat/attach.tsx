@@ -13,7 +13,7 @@ export function AttachButton({ attaching }: { attaching: Attaching }) {
   const choose = (accept = "", camera = false) => {
     if (input.current === null) return;
     input.current.accept = accept;
-    if (camera) input.current.capture = "environment";
+    if (camera) input.current.setAttribute("capture", "environment");
     else input.current.removeAttribute("capture"); // an empty one asks for the camera, too
     input.current.click();
   };

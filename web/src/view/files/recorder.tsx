@@ -36,7 +36,6 @@ export function Recorder({ done, close }: RecorderProps) {
       now.start();
       recorder.current = now;
       running.value = true;
-      stopButton.current?.focus();
       timer = setInterval(() => {
         seconds.value = Math.floor((Date.now() - begun) / 1000);
         if (seconds.peek() >= most) stop();
@@ -51,6 +50,9 @@ export function Recorder({ done, close }: RecorderProps) {
       stop();
     };
   }, []); // begins once
+  useEffect(() => {
+    if (running.value) stopButton.current?.focus(); // it was disabled before
+  }, [running.value]);
   return (
     <section class="recorder" aria-label="Recording">
       <span class="dot" aria-hidden="true" />
