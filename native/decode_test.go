@@ -267,7 +267,7 @@ func TestContext_State_SavedAndRestored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := state.Positions(); n != 20 || state.Bytes() < 20 {
+	if n := state.positions; n != 20 || state.Bytes() < 20 {
 		t.Errorf("%d positions in %d bytes, want 20", n, state.Bytes())
 	}
 	next := func(seq int32) int {

@@ -29,7 +29,7 @@ func (c *Context) DecodeEmbeddings(b *EmbeddingBatch) error {
 		return err
 	}
 	defer c.leaveAlone()
-	c.first, c.rows = nil, 0
+	c.first, c.states, c.rows = nil, nil, 0
 	width := c.model.info.EmbeddingIn
 	if b.From < 0 || b.From >= b.To || b.To > b.Piece.Embeddings || len(b.Values) != b.Piece.Embeddings*width {
 		return fmt.Errorf("decode: %w: embeddings %d to %d of %d, with %d numbers of %d each", ErrInvalid, b.From, b.To, b.Piece.Embeddings,
@@ -47,6 +47,7 @@ func (c *Context) DecodeEmbeddings(b *EmbeddingBatch) error {
 	first := &b.Values[b.From*width]
 	pin.Pin(first)
 	batch.values = (*C.float)(unsafe.Pointer(first))
+	C.ps_context_use_threads(c.c(), C.int32_t(c.governor.Now())) // no trial of other numbers: those compare passes over tokens
 	if code := C.ps_decode_embeddings(c.c(), &batch, &c.err); code != C.PS_OK {
 		return fmt.Errorf("decode: %w", failure(code, &c.err))
 	}

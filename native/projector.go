@@ -42,11 +42,12 @@ type ProjectorInfo struct {
 	Whole int
 }
 
-// The bounds of pictures, beyond which llama.cpp's 32-bit arithmetic wraps, or a side is scaled to nothing. Both sides make at most 2^26
-// pixels; a sound has as many samples at most.
+// The bounds of pictures, beyond which llama.cpp's 32-bit arithmetic wraps, or a side is scaled to nothing. A sound has at most as many
+// samples as a picture may have pixels.
 const (
 	MaxPictureSide   = C.PS_MEDIA_SIDE   // pixels
 	MaxPictureAspect = C.PS_MEDIA_ASPECT // of the longer side to the shorter one
+	MaxPicturePixels = C.PS_MEDIA_PIXELS
 )
 
 // OpenProjector loads the projector file at path for m, which may be closed before it.

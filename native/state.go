@@ -137,6 +137,3 @@ func (c *Context) finishCopyFor(b *Batch) error {
 
 // Bytes is how much memory the state takes.
 func (s *State) Bytes() int { return s.bytes }
-
-// Positions is how many positions it has.
-func (s *State) Positions() int { return s.positions }

@@ -57,14 +57,14 @@ func (b *branch) chooseAdapters() {
 	}
 }
 
-// computable is how many of the pending tokens one pass can compute: some adapters begin to count within the prompt, and a checkpoint may
-// be wanted there.
+// computable is how many of the pending tokens one pass can compute: some adapters begin to count within the prompt, a checkpoint may be
+// wanted there, and a picture is in no pass with tokens.
 func (b *branch) computable() int {
 	most := min(b.pending(), b.seq.Uninterrupted())
 	if n := b.beforeAdapters(); n > 0 {
-		return min(n, most)
+		most = min(n, most)
 	}
-	return most
+	return b.untilPiece(most)
 }
 
 // withKey names what computes the next tokens of the branch.

@@ -40,6 +40,7 @@ func (s *Scheduler) end(j *job, e End) {
 		j.req.Ended = nil // a tick without work leaves the job where the last one had it, with all that this refers to
 	}
 	j.stream.send(last)
+	j.req.Pieces = nil // whoever keeps the stream keeps no embeddings
 	if s.dropAllButOne(j); j.inSlot() {
 		s.leave(j)
 	} else {

@@ -44,7 +44,7 @@ func (s *Scheduler) leader(b *branch, tokens []Token, n int) (found *branch, com
 			if l.seq == nil || l.busy() { // what has no cells computes nothing, and a program may have many such with as long a beginning
 				continue
 			}
-			common := r.scope.Common(j.scope, kvcache.CommonPrefix(l.context(), tokens[:len(tokens)-1]))
+			common := s.config.Pieces.Border(tokens, r.scope.Common(j.scope, kvcache.CommonPrefix(l.context(), tokens[:len(tokens)-1])))
 			near := common > cached && l.computed() >= cached // it already has all that was found and gains more with each chunk
 			if common >= kvcache.MinShared && (near || common-cached >= kvcache.MinShared) && l.leads(common) {
 				s.cache.Want(l.seq, common)

@@ -10,6 +10,7 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/kvcache"
 	"github.com/penstock/penstock/scheduler/panics"
+	"github.com/penstock/penstock/scheduler/piece"
 	"github.com/penstock/penstock/scheduler/program"
 )
 
@@ -21,7 +22,8 @@ type job struct {
 	drawer             // of that branch
 	branches []*branch // what has slots: that one, or those of the program
 
-	req    Request // without Prompt and Chain
+	req    Request      // without Prompt and Chain
+	pieces *piece.Table // of the rows in its prompt; nil: there are none
 	stream *Stream
 	scope  kvcache.Scope // of its cells
 

@@ -54,5 +54,5 @@ func (s *Scheduler) lose(reason error) {
 
 func (s *Scheduler) newCache() *kvcache.Cache {
 	return kvcache.New(s.backend, kvcache.Options{Cells: s.limits.Cells, Sequences: s.limits.Sequences, ArchiveBytes: s.config.ArchiveBytes,
-		Checkpoints: s.config.Checkpoints, Clock: s.config.Clock})
+		Checkpoints: s.config.Checkpoints, Pieces: s.config.Pieces, Clock: s.config.Clock})
 }

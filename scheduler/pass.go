@@ -13,11 +13,11 @@ import (
 )
 
 // compute runs the planned branches: in one forward pass, or if the backend is faster that way, first the decode tokens, then
-// the prompt tokens. Those with other adapters have passes of their own. What a pass gave is sampled and sent before the next begins.
+// the prompt tokens. Those with other adapters have passes of their own, and so has a picture. What a pass gave is sampled and sent before the next begins.
 func (s *Scheduler) compute() {
 	s.passing = append(s.passing[:0], s.planned...) // preempting changes s.planned
 	for rest, decoding := s.passing, s.decoding; len(rest) > 0; {
-		n := sameAdapters(rest)
+		n := sameKind(rest)
 		if decoding > 0 && (s.limits.SeparatePasses || s.limits.AlikeDrafts && s.record.Drafted > 0) {
 			n = sameDrafting(rest[:min(n, decoding)])
 		}
@@ -30,12 +30,15 @@ func (s *Scheduler) compute() {
 // forward computes the scheduled tokens of some branches in one pass, then samples and sends. Those that have lost their slot to a
 // pass before are left out. A pass that fails is run again in halves until the guilty branch is alone: only its job fails.
 func (s *Scheduler) forward(branches []*branch) {
-	branches = slices.DeleteFunc(branches, func(b *branch) bool { return b.seq == nil })
+	branches = slices.DeleteFunc(branches, func(b *branch) bool { return b.seq == nil || b.scheduled == 0 })
 	if len(branches) == 0 {
 		return
 	}
-	s.fill(branches)
-	took, err := s.pass(branches)
+	err := s.fill(branches)
+	var took time.Duration
+	if err == nil {
+		took, err = s.pass(branches)
+	}
 	if err != nil {
 		s.recoverPass(slices.Clone(branches), err)
 		return
@@ -47,29 +50,34 @@ func (s *Scheduler) forward(branches []*branch) {
 	s.emitSampled(branches)
 }
 
-// fill puts the scheduled tokens of some branches into the batch, and what was guessed to follow them.
-func (s *Scheduler) fill(branches []*branch) {
+// fill puts the scheduled tokens of some branches into the batch, and what was guessed to follow them. It fails for a piece whose numbers are gone.
+func (s *Scheduler) fill(branches []*branch) error {
 	s.batch.Reset()
 	s.prompts.asks, s.prompts.branches = s.prompts.asks[:0], s.prompts.branches[:0] // of a pass that failed
 	s.batch.Adapters = branches[0].with
+	if branches[0].atPiece() {
+		return s.fillPiece(branches[0])
+	}
 	for _, b := range branches {
 		at := b.seq.Len()
+		before := at - b.seq.Position() // positions fewer than tokens
 		tokens := b.context()
 		last, prompt := len(tokens)-1, b.scoring()
 		for i := at; i < at+b.scheduled; i++ {
-			row := s.batch.Add(tokens[i], int32(i), b.seq.ID(), i == last || prompt && b.wantsRow(i))
+			row := s.batch.Add(tokens[i], int32(i-before), b.seq.ID(), i == last || prompt && b.wantsRow(i))
 			if b.outputRow = row; row >= 0 && i < last {
 				s.addPromptRow(b, i, row)
 				b.outputRow = -1
 			}
 		}
 		for i, t := range b.job.guess.draft {
-			s.batch.Add(t, int32(last+1+i), b.seq.ID(), true)
+			s.batch.Add(t, int32(last+1+i-before), b.seq.ID(), true)
 		}
 		if d := b.draws(); d != nil && b.outputRow >= 0 && d.chain.WantsHiddenStates() {
 			s.batch.HiddenStates = true
 		}
 	}
+	return nil
 }
 
 // pass runs the batch. A panic of the backend is an error like others: the branch that it comes from is found the same way.
@@ -142,10 +150,10 @@ func firstJob(branches []*branch) *job {
 }
 
 // forwardAlike is forward for branches of a pass that failed. One that lost more of its sequence than the pass may now be where its adapters do
-// not count yet.
+// not count yet, or at a piece.
 func (s *Scheduler) forwardAlike(branches []*branch) {
 	for len(branches) > 0 {
-		n := sameAdapters(branches)
+		n := sameKind(branches)
 		s.forward(branches[:n:n])
 		branches = branches[n:]
 	}
@@ -160,6 +168,7 @@ func (s *Scheduler) repair(branches []*branch) {
 		s.cache.Repair(b.seq)
 		b.chooseAdapters()
 		b.scheduled = min(b.scheduled, b.computable())
-		b.job.guess.draft = nil // one that the pass has not computed
+		b.scheduled = b.fitWhole() // none of it: a later tick computes it
+		b.job.guess.draft = nil    // one that the pass has not computed
 	}
 }

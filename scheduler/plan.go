@@ -89,6 +89,20 @@ func (s *Scheduler) prefill() {
 	}
 	slices.SortStableFunc(s.prefilling, order)
 	s.keepFirstAdapters()
+	others := s.keepFirstKind()
+	s.takeChunk(together)
+	if len(s.planned) == s.decoding && len(others) > 0 { // the picture has no cells yet
+		s.prefilling = others
+		s.takeChunk(together)
+	}
+	for _, b := range s.planned[s.decoding:] { // not those that were preempted after they were planned
+		s.record.Prefill += b.scheduled
+	}
+	s.prefilled += s.record.Prefill
+}
+
+// takeChunk plans the tick's chunk of the prefilling branches, which are alike.
+func (s *Scheduler) takeChunk(together bool) {
 	s.prompts.rows = s.rowsForPrompts()
 	chunk := s.chunkSize()
 	if together && pendingOf(s.prefilling) > chunk {
@@ -97,10 +111,6 @@ func (s *Scheduler) prefill() {
 	if len(s.planned) == s.decoding {
 		s.take(chunk, 0)
 	}
-	for _, b := range s.planned[s.decoding:] { // not those that were preempted after they were planned
-		s.record.Prefill += b.scheduled
-	}
-	s.prefilled += s.record.Prefill
 }
 
 // take plans the next tokens of the prefilling branches, in their order, so many in all. Of each prompt it leaves so many as are kept for a later
@@ -111,17 +121,25 @@ func (s *Scheduler) take(left, kept int) {
 			continue
 		}
 		most := min(b.computable(), b.pending()-kept, left)
+		if whole := b.whole(); whole > 0 {
+			most = whole // however long that takes: there is no part of it
+		}
 		if b.scoring() {
 			most = b.scorable(most, s.prompts.rows)
 		}
-		if b.scheduled = s.secure(b, most); b.scheduled == 0 {
+		b.scheduled = s.secure(b, most)
+		if fit := b.fitWhole(); fit < b.scheduled {
+			s.reserved -= b.scheduled
+			b.scheduled = fit
+		}
+		if b.scheduled == 0 {
 			continue
 		}
 		if b.scoring() {
 			s.prompts.rows -= b.rowsOf(b.scheduled)
 		}
 		b.lastChunkTick = s.ticks
-		left -= b.scheduled
+		left = max(left-b.scheduled, 0)
 		s.planned = append(s.planned, b)
 	}
 }
@@ -164,7 +182,7 @@ func (s *Scheduler) chunkSize() int {
 	}
 	d := &s.demand
 	*d = estimator.Demand{Decode: passOf(s.planned), Prompts: d.Prompts[:0], Short: short, Room: s.limits.Batch - s.decoding,
-		Split: s.splitCost(), Target: s.config.ITLTarget, MinShare: s.config.PrefillShare, Neighbours: s.share.othersGenerate(), Estimator: s.estimator}
+		Apart: s.prefilling[0].atPiece(), Split: s.splitCost(), Target: s.config.ITLTarget, MinShare: s.config.PrefillShare, Neighbours: s.share.othersGenerate(), Estimator: s.estimator}
 	for _, b := range s.prefilling {
 		d.Prompts = append(d.Prompts, estimator.Prompt{Tokens: b.computable(), Depth: b.seq.Len()})
 	}

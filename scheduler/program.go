@@ -46,7 +46,7 @@ func (s *Scheduler) newRun(j *job, r *Request, prompt []Token) error {
 	if !ok {
 		summarizer = program.Portable{}
 	}
-	j.run = program.New(p, program.Options{Prompt: slices.Clone(prompt), Vocabulary: s.limits.Vocabulary, Longest: longest - 1, Tokens: tokens,
+	j.run = program.New(p, program.Options{Prompt: slices.Clone(prompt), Pieces: j.heldPieces(), Vocabulary: s.limits.Vocabulary, Longest: longest - 1, Tokens: tokens,
 		Traced: r.Trace > 0, Summarizer: summarizer, Masker: s.backend, Ends: func(t Token) bool { return ends(s.backend, r, t) }, Wake: s.inbox.signal})
 	j.branches = make([]*branch, p.Branches)
 	for i := range j.branches {

@@ -78,7 +78,7 @@ func (p *script) run(r *program.Run) error {
 		}
 		some := slices.Clone(p.live)
 		p.rng.Shuffle(len(some), func(i, j int) { some[i], some[j] = some[j], some[i] })
-		some = some[:p.rng.IntN(len(some)+1)]
+		some = slices.DeleteFunc(some[:p.rng.IntN(len(some)+1)], endsOnPicture)
 		anyOf := p.rng.IntN(3) == 0
 		ready, err := r.Wait(p.rng.IntN(3), anyOf, some...)
 		if err != nil {
@@ -100,6 +100,9 @@ func (p *script) run(r *program.Run) error {
 		}
 		if p.rng.IntN(3) == 0 {
 			tokens := r.Prompt()[:p.rng.IntN(min(4, len(r.Prompt()))+1)]
+			if i := slices.IndexFunc(tokens, func(t program.Token) bool { return t < 0 }); i >= 0 {
+				tokens = tokens[:i] // an answer has no pictures
+			}
 			p.mu.Lock()
 			p.shown = append(p.shown, tokens...)
 			p.mu.Unlock()
@@ -137,6 +140,7 @@ func (p *script) change(r *program.Run) error {
 		i := p.rng.IntN(len(p.live))
 		b := p.live[i]
 		var err error
+		had := len(b.Tokens())
 		switch p.rng.IntN(8) {
 		case 0:
 			var fork *program.Branch
@@ -149,10 +153,12 @@ func (p *script) change(r *program.Run) error {
 				p.live = slices.Delete(p.live, i, i+1)
 			}
 		case 2:
-			err = b.Cut(1 + p.rng.IntN(len(b.Tokens())))
+			if n := p.w.border(b.Tokens(), 1+p.rng.IntN(len(b.Tokens()))); n > 0 {
+				err = b.Cut(n)
+			}
 		case 3:
 			var opened *program.Branch
-			if opened, err = r.Open(prompt(1+p.rng.IntN(40), p.rng.IntN(4))[0].Tokens); err == nil {
+			if opened, err = r.Open(p.more(40, 4)); err == nil {
 				p.live = append(p.live, opened)
 			}
 		case 4:
@@ -162,7 +168,10 @@ func (p *script) change(r *program.Run) error {
 				err = p.draw(b)
 			}
 		default:
-			err = b.Append(prompt(1+p.rng.IntN(20), p.rng.IntN(9))[0].Tokens, p.rng.IntN(3) == 0)
+			err = b.Append(p.more(20, 9), p.rng.IntN(3) == 0)
+		}
+		if len(b.Tokens()) != had && err == nil && b.State() == program.Pending {
+			delete(p.ran, b) // what it has drawn is not all that it has
 		}
 		if err != nil && !errors.Is(err, program.ErrNoBranch) && (b.State() != program.Running || !errors.Is(err, program.ErrMisuse)) {
 			return err
@@ -171,8 +180,26 @@ func (p *script) change(r *program.Run) error {
 	return nil
 }
 
+// more are tokens for a branch, perhaps with pictures, which may be the last of them.
+func (p *script) more(most, seeds int) []program.Token {
+	tokens := prompt(1+p.rng.IntN(most), p.rng.IntN(seeds))[0].Tokens
+	if len(p.like.Pieces) == 0 || p.like.Adapters != nil || p.rng.IntN(2) == 0 {
+		return tokens
+	}
+	if tokens = p.w.album.Into(p.rng, tokens, 1); p.rng.IntN(3) == 0 {
+		tokens = append(tokens, p.w.album.Tokens[0]...)
+	}
+	return tokens
+}
+
+// endsOnPicture reports whether nothing can be said after a branch.
+func endsOnPicture(b *program.Branch) bool { return b.Tokens()[len(b.Tokens())-1] < 0 }
+
 // goOn has a branch go on by itself.
 func (p *script) goOn(b *program.Branch) error {
+	if endsOnPicture(b) {
+		return nil
+	}
 	from, n := slices.Clone(b.Tokens()), 1+p.rng.IntN(30)
 	err := b.Run(p.chains[p.rng.IntN(len(p.chains))], n, p.rng.IntN(3) == 0)
 	if err == nil {

@@ -76,7 +76,8 @@ func runWorld(t *testing.T, rng *rand.Rand) {
 		if rng.IntN(2) == 0 {
 			drafter = &slowSeer{seer{backend: b, rng: rand.New(rand.NewPCG(rng.Uint64(), 1)), errs: 0.2}, t, computing}
 		}
-		s, err := scheduler.New(&exclusive{schedulertest.NewHost(b, 2), computing}, scheduler.Config{Slots: 1 + rng.IntN(4), Drafter: drafter,
+		album := b.NewAlbum(rng, rng.IntN(2)*5, 40)
+		s, err := scheduler.New(&exclusive{schedulertest.NewHost(b, 2), computing}, scheduler.Config{Slots: 1 + rng.IntN(4), Drafter: drafter, Pieces: b.Pieces,
 			ArchiveBytes: int64(rng.IntN(2)) << 13, Turns: turns})
 		if err != nil {
 			t.Fatal(err)
@@ -84,7 +85,7 @@ func runWorld(t *testing.T, rng *rand.Rand) {
 		running.Go(func() { _ = s.Run(ctx) })
 		for range 12 {
 			own := rand.New(rand.NewPCG(rng.Uint64(), 2))
-			clients.Go(func() { (&runClient{t: t, s: s, b: b, rng: own}).live(ctx) })
+			clients.Go(func() { (&runClient{t: t, s: s, b: b, album: &album, rng: own}).live(ctx) })
 		}
 	}
 	clients.Wait()
@@ -98,6 +99,8 @@ type runClient struct {
 	s   *scheduler.Scheduler
 	b   *schedulertest.Backend // of its functions those that change nothing
 	rng *rand.Rand
+
+	album *schedulertest.Album // of pictures for prompts
 }
 
 func (c *runClient) rest(most time.Duration) { time.Sleep(time.Duration(c.rng.Int64N(int64(most)))) }
@@ -109,6 +112,9 @@ func (c *runClient) live(ctx context.Context) {
 		}
 		r := request(1+c.rng.IntN(300), c.rng.IntN(3), c.rng.IntN(60))
 		r.Buffer, r.Logprobs = 8, c.rng.IntN(2)-1
+		if len(c.album.Pieces) > 0 && c.rng.IntN(2) == 0 {
+			r = pictured(c.rng, c.album, r)
+		}
 		if c.rng.IntN(4) == 0 {
 			r.Chain = []chain.Stage{&weaver{rng: rand.New(rand.NewPCG(c.rng.Uint64(), 1)), hold: c.rng.IntN(9)}, schedulertest.Sampled{}}
 		}

@@ -41,6 +41,7 @@ func request(n, seed, most int) scheduler.Request {
 func newScheduler(t testing.TB, b simulated, c scheduler.Config) *scheduler.Scheduler {
 	t.Helper()
 	c.Clock = b.Now
+	c.Pieces = b.Table()
 	if c.Log == nil {
 		c.Log = slog.New(slog.NewTextHandler(complaints{t}, nil))
 	}

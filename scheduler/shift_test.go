@@ -23,7 +23,7 @@ func shifted(b *schedulertest.Backend, r scheduler.Request, longest, n int) (sai
 	if keep < 0 {
 		keep = len(context)
 	}
-	keep = min(keep, longest-4)
+	keep = b.Pieces.Border(context, min(keep, longest-4))
 	for range n {
 		t := b.After(append(context, 0), len(context), r)[0]
 		said, context = append(said, t), append(context, t)
@@ -35,7 +35,7 @@ func shifted(b *schedulertest.Backend, r scheduler.Request, longest, n int) (sai
 		if discard == 0 {
 			discard = most / 2
 		}
-		discard = max(1, min(discard, most-1))
+		discard = b.Pieces.BorderAfter(context, keep+max(1, min(discard, most-1))) - keep
 		context = append(context[:keep:keep], context[keep+discard:]...)
 		if r.AdaptersFrom > keep { // they begin at the same token as before, or at the first one that is left after it
 			r.AdaptersFrom = max(keep, r.AdaptersFrom-discard)

@@ -38,22 +38,24 @@ type speculation struct {
 
 // guess is what a job has to do with the drafter.
 type guess struct {
-	ask      draft.Ask
-	chances  draft.Chances
-	budget   draft.Budget
-	draft    []Token       // the part of ask.Draft that is computed; empty: none
-	foreseen []Token       // what the stages leave no choice of
-	looks    draft.Budget  // of looking for that
-	looked   bool          // it has its share for the beginning
-	at       int           // tokens of the context before it
-	row      int           // the row that was drawn from last, counted from the job's first
-	rows     int           // of guessed tokens in this tick
-	worth    time.Duration // what one that is right saves
-	allowed  bool          // the request does not refuse the draft
-	chosen   bool          // it promises something
-	trial    bool          // it was asked for although it does not seem to pay
-	logits   [][]float32   // for a worker
-	states   []float32     // for a worker, where it wants them: a copy of those of the rows
+	ask                  draft.Ask
+	chances              draft.Chances
+	budget               draft.Budget
+	draft                []Token // the part of ask.Draft that is computed; empty: none
+	foreseen             []Token // what the stages leave no choice of
+	text                 []Token // see textContext; of the context up to the last row of a piece it has so many:
+	textBefore, textUpTo int
+	looks                draft.Budget  // of looking for that
+	looked               bool          // it has its share for the beginning
+	at                   int           // tokens of the context before it
+	row                  int           // the row that was drawn from last, counted from the job's first
+	rows                 int           // of guessed tokens in this tick
+	worth                time.Duration // what one that is right saves
+	allowed              bool          // the request does not refuse the draft
+	chosen               bool          // it promises something
+	trial                bool          // it was asked for although it does not seem to pay
+	logits               [][]float32   // for a worker
+	states               []float32     // for a worker, where it wants them: a copy of those of the rows
 }
 
 // sameDrafting is how many of the first branches are alike in that.
@@ -232,7 +234,7 @@ func (s *Scheduler) askDrafter() {
 	longest := 1
 	for _, j := range p.asked {
 		a := &j.guess.ask
-		a.Slot, a.Request, a.Context, a.Draft = j.slot, j.arrival, j.answer.Context(), a.Draft[:0]
+		a.Slot, a.Request, a.Context, a.Draft = j.slot, j.arrival, j.textContext(), a.Draft[:0]
 		a.Within = s.config.ITLTarget - p.alone
 		p.asks, longest = append(p.asks, a), max(longest, a.Most)
 	}

@@ -118,6 +118,11 @@ func (s *Scheduler) newJob(r Request, writer *job) (*job, error) {
 		}
 	}
 	j := &job{req: r, times: times{submitted: s.config.Clock()}}
+	if len(r.Pieces) > 0 {
+		j.pieces = s.config.Pieces
+		r.AdaptersFrom = j.pieces.Border(prompt, r.AdaptersFrom) // one pass computes a piece
+		j.req.AdaptersFrom = r.AdaptersFrom
+	}
 	j.branch = branch{job: j, slot: -1, outputRow: -1}
 	j.branches = []*branch{&j.branch}
 	j.scope = scopeOf(&r)
@@ -130,7 +135,7 @@ func (s *Scheduler) newJob(r Request, writer *job) (*job, error) {
 	j.lasting = j.chain.Lasting()
 	j.chain.MaskBy(s.backend)
 	j.answer = answer.New(j.chain, prompt, answer.Settings{MaxTokens: r.MaxTokens, Stop: r.Stop, StopTokens: r.StopTokens,
-		IgnoreEOG: r.IgnoreEOG, Preserved: r.Preserved, Rules: r.Rules, Longest: s.limits.longest(), Shift: r.Shift, VocabularySize: s.limits.Vocabulary, Vocabulary: s.backend})
+		IgnoreEOG: r.IgnoreEOG, Preserved: r.Preserved, Rules: r.Rules, Longest: s.limits.longest(), Shift: r.Shift, Pieces: j.pieces, VocabularySize: s.limits.Vocabulary, Vocabulary: s.backend})
 	if len(r.Begun.Tokens) > 0 {
 		if err := s.checkForced(j, r.Begun.Tokens); err != nil {
 			return nil, err
@@ -165,13 +170,17 @@ func (s *Scheduler) prompt(r *Request) ([]Token, error) {
 		return nil, &PromptTooLong{Tokens: n, Context: longest}
 	}
 	tokens := make([]Token, 0, n+max(0, min(r.MaxTokens, longest-n)))
+	pieces := len(r.Pieces) > 0 && s.config.Pieces != nil
 	for _, segment := range r.Prompt {
 		for _, t := range segment.Tokens {
-			if t < 0 || int(t) >= s.limits.Vocabulary {
+			if t < 0 && !pieces || int(t) >= s.limits.Vocabulary {
 				return nil, fmt.Errorf("%w: token %d at position %d is not in the vocabulary of %d", ErrBadRequest, t, len(tokens), s.limits.Vocabulary)
 			}
 			tokens = append(tokens, t)
 		}
+	}
+	if pieces {
+		return tokens, s.checkPieces(r, tokens)
 	}
 	return tokens, nil
 }

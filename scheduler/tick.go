@@ -21,6 +21,7 @@ func (s *Scheduler) Tick() (busy bool) {
 		s.publish()
 		return false
 	}
+	s.sweepPieces()
 	s.schedule(now, lastPasses)
 	s.run(now)
 	s.publish()

@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/estimator"
 	"github.com/penstock/penstock/scheduler/kvcache"
+	"github.com/penstock/penstock/scheduler/piece"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -19,6 +20,7 @@ import (
 type simulated interface {
 	scheduler.Backend
 	Now() time.Time
+	Table() *piece.Table
 }
 
 // world drives a scheduler with random arrivals, plugins, control calls, slow and lost readers and failing passes on virtual
@@ -31,7 +33,8 @@ type world struct {
 	slots   int
 	bytes   int64 // that archive and checkpoints may take
 
-	adapters int // sets of them that requests choose from
+	adapters int                 // sets of them that requests choose from
+	album    schedulertest.Album // of pictures for prompts
 
 	calls   sync.WaitGroup // control calls that wait for their answer
 	saving  atomic.Int32   // conversations that are, or are to be, outside the cache
@@ -86,7 +89,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	if rng.IntN(3) == 0 {
 		b.End = cells / 3
 	}
-	w := &world{t: t, rng: rng, backend: b, slots: 1 + rng.IntN(8), adapters: rng.IntN(2) * 2}
+	w := &world{t: t, rng: rng, backend: b, slots: 1 + rng.IntN(8), adapters: rng.IntN(2) * 2, album: b.NewAlbum(rng, rng.IntN(2)*6, 40)}
 	if w.failing = rng.IntN(3) == 0; w.failing {
 		b.Fail = w.fail
 	}

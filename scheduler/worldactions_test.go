@@ -57,13 +57,16 @@ func (w *world) request() scheduler.Request {
 		r = judged(r)
 		r.NoAnswer = w.rng.IntN(3) == 0
 	}
+	if len(w.album.Pieces) > 0 && !r.PromptLogprobs && w.rng.IntN(2) == 0 {
+		r = pictured(w.rng, &w.album, r)
+	}
 	r.CachePrompt = w.rng.IntN(5) > 0
 	if w.rng.IntN(4) == 0 {
 		r.CacheSalt = strconv.Itoa(w.rng.IntN(2))
 	}
 	if n := w.rng.IntN(w.adapters + 1); n > 0 {
 		r.Adapters = schedulertest.Adapters(strconv.Itoa(n))
-		r.AdaptersFrom = w.rng.IntN(2) * w.rng.IntN(len(r.Prompt[0].Tokens)+9)
+		r.AdaptersFrom = w.border(r.Prompt[0].Tokens, w.rng.IntN(2)*w.rng.IntN(len(r.Prompt[0].Tokens)+9))
 	}
 	if w.rng.IntN(6) == 0 {
 		r.Shift = &answer.Shift{Keep: w.rng.IntN(3)*8 - 1, Discard: w.rng.IntN(2) * w.rng.IntN(20)}
@@ -83,6 +86,18 @@ func (w *world) request() scheduler.Request {
 		r.Overflow = scheduler.OverflowPolicy(w.rng.IntN(3))
 	}
 	return r
+}
+
+// pictured puts up to three pictures into the prompt of a request.
+func pictured(rng *rand.Rand, album *schedulertest.Album, r scheduler.Request) scheduler.Request {
+	r.Prompt = []scheduler.Segment{{Tokens: album.Into(rng, r.Prompt[0].Tokens, 1+rng.IntN(3))}}
+	r.Pieces = album.Pieces
+	return r
+}
+
+// border is where a list of tokens may be cut.
+func (w *world) border(tokens []scheduler.Token, n int) int {
+	return w.backend.Pieces.Border(tokens, n)
 }
 
 // embellish gives some requests more than a native chain.
@@ -108,7 +123,7 @@ func (w *world) fork(r *scheduler.Request) {
 	}
 	c := w.open[w.rng.IntN(len(w.open))]
 	if n := len(c.answer.tokens); c.script == nil && c.request.Shift == nil && r.Shift == nil && n > 0 && !c.answer.missed {
-		r.Prompt, r.Begun.Tokens = c.request.Prompt, slices.Clone(c.answer.tokens[:w.rng.IntN(n+1)])
+		r.Prompt, r.Pieces, r.Begun.Tokens = c.request.Prompt, c.request.Pieces, slices.Clone(c.answer.tokens[:w.rng.IntN(n+1)])
 		r.Adapters, r.AdaptersFrom, r.CacheSalt = c.request.Adapters, c.request.AdaptersFrom, c.request.CacheSalt
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/media"
 )
 
 // Renderer turns a conversation into a prompt's text with the model's chat template. What is wrong with a field
@@ -36,8 +37,13 @@ type Encoder struct {
 		Renderer
 		Tokenizer
 	}
-	Context int // tokens that a conversation with the model may have
+	Context int  // tokens that a conversation with the model may have
+	AddBOS  bool // the model wants a token at the beginning of a prompt
 }
+
+// MediaPlace stands for a picture or a sound among the tokens of a prompt, until it is known how many it takes, and which. It is no token
+// of any vocabulary.
+const MediaPlace int32 = -1
 
 // Conversation turns a conversation into a prompt: its text is what a template plugin has written, or else what the model's own
 // template turns the messages into. A template of either kind writes control tokens as text, and leaves the beginning of the
@@ -46,7 +52,11 @@ func (e Encoder) Conversation(ctx context.Context, c Conversation) (p Prompt, er
 	if p, err = e.Render(ctx, c); err != nil {
 		return Prompt{}, err
 	}
-	if p.Tokens, err = e.Text(ctx, p.Text); err != nil {
+	encode := e.Text
+	if len(c.Media) > 0 {
+		encode = e.WithMedia
+	}
+	if p.Tokens, err = encode(ctx, p.Text); err != nil {
 		return Prompt{}, fmt.Errorf("tokenise the prompt: %w", err)
 	}
 	return p, nil
@@ -98,6 +108,37 @@ func asInvalid(err error, messages []Message) error {
 // Text tokenises the text of a whole prompt, or its beginning.
 func (e Encoder) Text(ctx context.Context, text string) ([]int32, error) {
 	return e.Tokenize(ctx, text, true, true)
+}
+
+// WithMedia tokenises the text of a whole prompt with a MediaPlace for each media.Marker. The texts between them are tokenised each by itself,
+// as llama.cpp does, and what the model wants around a prompt stands around all of them.
+func (e Encoder) WithMedia(ctx context.Context, text string) ([]int32, error) {
+	if err := CheckLength(text, e.Context); err != nil {
+		return nil, err
+	}
+	around, err := e.Text(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	begins := len(around) // of those, the ones that stand before the text
+	if begins > 1 || begins == 1 && !e.AddBOS {
+		begins--
+	}
+	tokens := slices.Clone(around[:begins])
+	for i, part := range strings.Split(text, media.Marker) {
+		if i > 0 {
+			tokens = append(tokens, MediaPlace)
+		}
+		if part == "" {
+			continue // llama.cpp may put a space before a text
+		}
+		more, err := e.Continuation(ctx, part)
+		if err != nil {
+			return nil, err
+		}
+		tokens = append(tokens, more...)
+	}
+	return append(tokens, around[begins:]...), nil
 }
 
 // Continuation tokenises a text that follows other tokens of a prompt.

@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/host/media"
 )
 
 // echo is a model whose template shows the first message, and whose tokens tell how a text was tokenised.
@@ -59,6 +61,55 @@ func TestEncoder_SpecialTokens(t *testing.T) {
 		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
 		}
+	}
+}
+
+// around is a model that puts tokens around a prompt, and whose other tokens are the lengths of texts.
+type around []int32
+
+func (around) Render(_ context.Context, c Conversation) (Prompt, error) {
+	return Prompt{Text: c.Messages[0].Content}, nil
+}
+
+func (a around) Tokenize(_ context.Context, text string, addSpecial, parseSpecial bool) ([]int32, error) {
+	if text == "bad" {
+		return nil, ErrInvalidText
+	}
+	if !addSpecial || len(a) == 0 {
+		return []int32{int32(len(text))}, nil
+	}
+	return a, nil // it is asked of no text
+}
+
+// Texts between pictures are tokenised by themselves, and what belongs around a prompt stands around all of it once.
+func TestEncoder_WithMedia(t *testing.T) {
+	const begin, end = 1000, 2000
+	m := media.Marker
+	for text, want := range map[string][]int32{
+		"ab" + m + "c":       {2, MediaPlace, 1},
+		m:                    {MediaPlace},
+		m + m + "abc" + m:    {MediaPlace, MediaPlace, 3, MediaPlace},
+		"a" + m[:5] + m + "": {6, MediaPlace},
+	} {
+		for _, model := range []struct {
+			of     around
+			addBOS bool
+			begins int
+		}{{around{begin}, true, 1}, {around{end}, false, 0}, {around{begin, end}, true, 1}} {
+			e := Encoder{Model: model.of, Context: 100, AddBOS: model.addBOS}
+			p, err := e.Conversation(t.Context(), Conversation{Messages: []Message{{Content: text}}, Media: []media.Part{{}}})
+			whole := slices.Concat(model.of[:model.begins], want, model.of[model.begins:])
+			if diff := cmp.Diff(whole, around(p.Tokens)); diff != "" || err != nil {
+				t.Errorf("%q around %v: %v %s", text, model.of, err, diff)
+			}
+		}
+	}
+	if _, err := (Encoder{Model: around{begin}, Context: 100}).WithMedia(t.Context(), "a"+m+"bad"); !errors.Is(err, ErrInvalidText) {
+		t.Errorf("got %v", err)
+	}
+	var tooLong *TooLong
+	if _, err := (Encoder{Model: around{begin}, Context: 100}).WithMedia(t.Context(), strings.Repeat("a"+m, 1<<16)); !errors.As(err, &tooLong) {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -110,11 +110,8 @@ func (r *Request) textOf(c *chat.Conversation) func(context.Context, []chat.Mess
 
 // renderByPlugins has plugins rewrite the messages of a conversation, and write its prompt, where such plugins are used.
 func (r *Request) renderByPlugins(ctx context.Context, c *chat.Conversation) (err error) {
-	if !r.Deadline.IsZero() {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadlineCause(ctx, r.Deadline, scheduler.ErrDeadline)
-		defer cancel()
-	}
+	ctx, cancel := r.untilDeadline(ctx)
+	defer cancel()
 	if r.recording != nil {
 		ctx = r.recording.Rendering(ctx)
 	}

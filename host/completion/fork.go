@@ -33,7 +33,7 @@ func (s *Service) Fork(ctx context.Context, r *Request, st serving.Stream, chang
 		fork.release()
 		return nil, scheduler.ErrEnded
 	}
-	fork.recording, fork.Media, fork.letGo = nil, nil, nil // they are the answer's, which has computed them
+	fork.recording, fork.letGo = nil, nil // they are the answer's
 	if err := fork.record(); err != nil {
 		fork.release()
 		return nil, err

@@ -92,15 +92,20 @@ func (r PromptReader) onePrompt(ctx context.Context, raw json.RawMessage, field 
 		Prompt json.RawMessage `json:"prompt_string"`
 		Media  json.RawMessage `json:"multimodal_data"`
 	}
+	encode := r.Text
 	if raw[0] == '{' && json.Unmarshal(raw, &object) == nil && len(object.Prompt) > 0 {
-		if err := r.takeMedia(object.Prompt, object.Media, field); err != nil {
+		has, err := r.takeMedia(object.Prompt, object.Media, field)
+		if err != nil {
 			return nil, err
+		}
+		if has {
+			encode = r.WithMedia
 		}
 		raw, field = object.Prompt, field+".prompt_string"
 	}
 	var text string
 	if raw[0] == '"' && json.Unmarshal(raw, &text) == nil {
-		tokens, err := r.Text(ctx, text)
+		tokens, err := encode(ctx, text)
 		return tokens, TextError(err, field)
 	}
 	var items []json.RawMessage
@@ -110,30 +115,30 @@ func (r PromptReader) onePrompt(ctx context.Context, raw json.RawMessage, field 
 	return r.mixedPrompt(ctx, items, field)
 }
 
-// takeMedia takes the pictures and sounds of a prompt, which are in base64. The prompt's text has a marker for each.
-func (r PromptReader) takeMedia(prompt, raw json.RawMessage, field string) error {
+// takeMedia takes the pictures and sounds of a prompt, if it has any, which are in base64. The prompt's text has a marker for each.
+func (r PromptReader) takeMedia(prompt, raw json.RawMessage, field string) (has bool, _ error) {
 	at := field + ".multimodal_data"
 	if !IsSet(raw) {
-		return nil
+		return false, nil
 	}
 	var sources []string
 	var text string
 	switch {
 	case r.of == nil:
-		return refusal.Unsupported(at, "%s is not supported here: texts and tokens are taken", at)
+		return false, refusal.Unsupported(at, "%s is not supported here: texts and tokens are taken", at)
 	case json.Unmarshal(raw, &sources) != nil:
-		return refusal.Invalid(at, "%s must be a list of files in base64", at)
+		return false, refusal.Invalid(at, "%s must be a list of files in base64", at)
 	case len(sources) > 0 && json.Unmarshal(prompt, &text) != nil:
-		return refusal.Invalid(field+".prompt_string", "%s.prompt_string must be a text, since there are files in multimodal_data", field)
+		return false, refusal.Invalid(field+".prompt_string", "%s.prompt_string must be a text, since there are files in multimodal_data", field)
 	}
 	if len(sources) == 0 {
-		return nil
+		return false, nil
 	}
 	r.of.parts = append(r.of.parts, media.Sources(at, media.Any, sources)...)
 	if err := r.of.Model.Media.Check(r.of.parts, r.of.Model.Name); err != nil {
-		return err // before it is told of markers
+		return false, err // before it is told of markers
 	}
-	return media.CheckMarkers(field+".prompt_string", text, len(sources))
+	return true, media.CheckMarkers(field+".prompt_string", text, len(sources))
 }
 
 // MixedPrompt joins tokens and texts; only a text at the beginning gets the model's special tokens.

@@ -14,6 +14,7 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/scheduler/piece"
 )
 
 // Request is a request for text: one or several answers to one or several prompts. Before anything is checked, a dialect says who asks
@@ -34,7 +35,7 @@ type Request struct {
 	AdapterScales []serving.AdapterScale // none: those that count for all
 
 	Prompts   [][]scheduler.Token
-	Media     []media.Item // the pictures and sounds, in the order of their markers in the prompts
+	Media     []media.Item // the pictures and sounds, in their order in the prompts; without pixels and samples once they are encoded
 	Rendered  chat.Prompt  // of a conversation: what its template has made of it
 	LeftOut   []string     // the fields of the body that count for nothing, of which the client is told
 	Relaxed   []string     // the places of JSON schemas that are not enforced, likewise, each with its field and the reason; known once it is submitted
@@ -66,6 +67,10 @@ type Request struct {
 	arrived      func()                                       // see serving.Scheduler.Expect; nil: nobody waits
 	parts        []media.Part                                 // that become Media
 	letGo        func()                                       // of their memory; nil: there is none
+	mediaTokens  []int                                        // how many of the prompts' tokens stand for each of Media
+	encoded      bool                                         // the prompts have the true tokens of Media; before, chat.MediaPlace in their places
+	pieces       []*piece.Piece                               // that these stand for
+	encoding     int                                          // tokens of Media whose encoding was begun
 	release      func()
 }
 

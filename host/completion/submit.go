@@ -16,7 +16,7 @@ import (
 )
 
 // Submit turns every choice of a request into a scheduler.Request, prompt by prompt, and submits all of them or none. There must be room
-// for all before any is built: each has a sampler chain, with a grammar perhaps.
+// for all before a picture or a sound is encoded and any of them is built: each has a sampler chain, with a grammar perhaps.
 func (s *Service) Submit(ctx context.Context, r *Request) ([]serving.Stream, error) {
 	defer r.hasArrived()
 	if err := r.checkCall(); err != nil {
@@ -32,7 +32,15 @@ func (s *Service) Submit(ctx context.Context, r *Request) ([]serving.Stream, err
 	if err := r.checkProgram(branches); err != nil {
 		return nil, err
 	}
-	streams, err := r.Model.Scheduler.SubmitBuilt(len(r.Prompts)*(r.Choices+max(0, branches-1)), func() ([]scheduler.Request, error) { return s.build(ctx, r) })
+	streams, err := r.Model.Scheduler.SubmitBuilt(len(r.Prompts)*(r.Choices+max(0, branches-1)), func() ([]scheduler.Request, error) {
+		if err := r.encodeMedia(ctx); err != nil {
+			return nil, err
+		}
+		return s.build(ctx, r)
+	})
+	if err != nil {
+		operation.From(ctx).Charge(r.encoding) // else the prompts count once they have ended
+	}
 	switch {
 	case errors.Is(err, scheduler.ErrTooMany):
 		field := r.PromptField
@@ -164,6 +172,7 @@ func (s *Service) buildChoice(ctx context.Context, r *Request, index int, prompt
 	}
 	request := scheduler.Request{
 		Prompt:         []scheduler.Segment{{Tokens: prompt}},
+		Pieces:         r.pieces,
 		MaxTokens:      r.MaxTokens,
 		Stop:           r.Stops,
 		IgnoreEOG:      params.IgnoreEOS,

@@ -58,7 +58,9 @@ type backend struct {
 	recurrent rollback
 
 	// By sequence: it was restored from a state that just fills the window, whose first cell was free for others while it was copied.
-	stale []bool
+	stale   []bool
+	borders []border // by sequence
+	grids   bool     // pictures with coordinates were seen
 
 	lost func() error // see Options
 }
@@ -89,6 +91,7 @@ func newBackend(text *native.Model, c *native.Context, info native.ModelInfo, l 
 
 		recurrent: newRollback(l.Sequences, l.Snapshots),
 		stale:     make([]bool, l.Sequences),
+		borders:   make([]border, l.Sequences),
 		lost:      o.Lost,
 	}
 	if b.passes.needed() { // each piece overwrites the states of the one before
@@ -124,6 +127,8 @@ func (b *backend) decode(batch *scheduler.Batch) (err error) {
 		return err
 	}
 	switch {
+	case batch.Piece != nil:
+		return b.perceive(batch)
 	case b.passes.needed():
 		return b.passes.decode(b.context, batch)
 	case b.unified:
@@ -138,6 +143,11 @@ func (b *backend) decode(batch *scheduler.Batch) (err error) {
 	for _, p := range b.padder.added {
 		err = errors.Join(err, b.context.Remove(p.sequence, p.position, -1))
 	}
+	return b.unlessLost(err)
+}
+
+// unlessLost is how a pass ended.
+func (b *backend) unlessLost(err error) error {
 	if lost := b.Lost(); lost != nil { // what was computed is nothing
 		return lost
 	}
@@ -176,6 +186,9 @@ func (b *backend) Start(batch *scheduler.Batch) error {
 	if batch.Len() == 0 || batch.Len() > b.limits.Batch || batch.Rows() > b.limits.Rows {
 		return fmt.Errorf("a batch of %d tokens and %d rows; the context takes %d and %d",
 			batch.Len(), batch.Rows(), b.limits.Batch, b.limits.Rows)
+	}
+	if err := checkPiece(batch); err != nil {
+		return err
 	}
 	select {
 	case b.batches <- batch:

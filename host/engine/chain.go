@@ -274,6 +274,9 @@ func (s *Stage) TakeRow(row chain.WholeRow) bool {
 
 // Accept implements chain.Stage.
 func (s *Stage) Accept(t scheduler.Token) (chain.Effect, error) {
+	if isRow(t) {
+		return s.ended(), nil
+	}
 	var err error
 	if s.lazy != nil || s.thinking != nil {
 		err = s.follow(t)
@@ -312,6 +315,7 @@ func (s *Stage) rewind(history []scheduler.Token, prompt int) error {
 
 // Reset implements chain.Stage.
 func (s *Stage) Reset(history []scheduler.Token, prompt int) error {
+	history, prompt = spoken(history, prompt)
 	if s.lazy != nil || s.thinking != nil {
 		return asChainError(s.replay(history, prompt))
 	}

@@ -29,7 +29,7 @@ func (b *backend) Cuttable(seq int32, n int) bool { return b.cuttable(seq, n) }
 // StateCuttable implements kvcache.Checkpointer.
 func (b *backend) StateCuttable(s kvcache.State, n int) bool {
 	own, ok := s.(state)
-	return ok && b.stateCuttable(own.Positions(), n)
+	return ok && b.stateCuttable(own.positions, n)
 }
 
 // stateCuttable reports whether the first n positions of a state can be put back alone.
@@ -44,17 +44,17 @@ func (b *backend) SaveCheckpoint(seq int32, spent kvcache.State) (kvcache.State,
 	if err != nil {
 		return nil, err
 	}
-	return state{s}, nil
+	return b.stateOf(seq, s), nil
 }
 
 // RestoreCheckpoint implements kvcache.Checkpointer.
 func (b *backend) RestoreCheckpoint(src, dst int32, checkpoint kvcache.State, n int) error {
 	s, ok := checkpoint.(state)
-	if !ok || s.Positions() != n {
+	if !ok || s.positions != n {
 		return fmt.Errorf("%w: no checkpoint at %d", native.ErrInvalid, n)
 	}
 	b.recurrent.forgot(dst)
-	b.stale[dst] = false // the checkpoint has all of its window
+	b.stale[dst], b.borders[dst] = false, border{} // the checkpoint has all of its window
 	if src != dst {
 		if b.lacks.Sharing {
 			return fmt.Errorf("%w: sequences cannot share", native.ErrUnsupported)
@@ -64,5 +64,9 @@ func (b *backend) RestoreCheckpoint(src, dst int32, checkpoint kvcache.State, n 
 			return err
 		}
 	}
-	return b.context.RestoreCheckpoint(dst, s.State)
+	if err := b.context.RestoreCheckpoint(dst, s.State); err != nil {
+		return err
+	}
+	b.settle(dst, n)
+	return nil
 }

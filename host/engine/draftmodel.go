@@ -5,6 +5,7 @@ package engine
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/penstock/penstock/scheduler"
@@ -18,6 +19,7 @@ type DraftModel struct {
 	engine  *Engine
 	backend scheduler.Backend
 	held    [][]int32 // by slot: the tokens in the cache
+	texts   [][]int32 // by slot: the context without pictures and sounds, of which the model sees nothing
 	batch   scheduler.Batch
 	asks    []*draft.Ask  // those that go on, in the order of the rows
 	token   time.Duration // that one of many tokens of a context takes; 0: that is not known
@@ -39,7 +41,8 @@ func NewDraftModel(target, small *Engine) (*DraftModel, error) {
 	if err := sameTokens(target, small); err != nil {
 		return nil, fmt.Errorf("draft model %s: %w", small.info.Name, err)
 	}
-	return &DraftModel{engine: small, backend: small.Backend(), held: make([][]int32, small.Backend().Limits().Sequences)}, nil
+	slots := small.Backend().Limits().Sequences
+	return &DraftModel{engine: small, backend: small.Backend(), held: make([][]int32, slots), texts: make([][]int32, slots)}, nil
 }
 
 // sameTokens compares two vocabularies.
@@ -95,24 +98,43 @@ func (d *DraftModel) catchUp(asks []*draft.Ask) {
 	left := d.affordable()
 	for _, a := range asks {
 		a.Draft, a.Grade = a.Draft[:0], draft.Grades-1
-		if a.Slot >= len(d.held) || len(a.Context)+a.Most > d.backend.Limits().Context {
+		if a.Slot >= len(d.held) {
+			continue
+		}
+		text := d.textOf(a)
+		if len(text) == 0 || len(text)+a.Most > d.backend.Limits().Context {
 			continue
 		}
 		held := &d.held[a.Slot]
-		keep := min(kvcache.CommonPrefix(*held, a.Context), len(a.Context)-1) // the last one gives the row
+		keep := min(kvcache.CommonPrefix(*held, text), len(text)-1) // the last one gives the row
 		if keep < len(*held) {
 			keep = d.backend.Truncate(int32(a.Slot), keep)
 		}
 		*held = (*held)[:keep]
-		n := min(len(a.Context)-keep, left)
+		n := min(len(text)-keep, left)
 		left -= n
-		for _, t := range a.Context[keep : keep+n] {
-			d.add(a, t, len(*held) == len(a.Context)-1)
+		for _, t := range text[keep : keep+n] {
+			d.add(a, t, len(*held) == len(text)-1)
 		}
-		if keep+n == len(a.Context) {
+		if keep+n == len(text) {
 			d.asks = append(d.asks, a)
 		}
 	}
+}
+
+// textOf is the context of an ask as the model sees it.
+func (d *DraftModel) textOf(a *draft.Ask) []int32 {
+	if !slices.ContainsFunc(a.Context, isRow) {
+		return a.Context
+	}
+	text := d.texts[a.Slot][:0]
+	for _, t := range a.Context {
+		if !isRow(t) {
+			text = append(text, t)
+		}
+	}
+	d.texts[a.Slot] = text
+	return text
 }
 
 func (d *DraftModel) add(a *draft.Ask, t int32, row bool) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-// Package engine is a model loaded with llama.cpp: the scheduler's backend, the tokeniser and chat template, and the native samplers.
-// It joins package native to the interfaces of scheduler, host/chat and host/sampling.
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +25,7 @@ type Options struct {
 	CacheSequences int    // sequences kept beside them for prefixes of ended answers
 	ContextSize    int    // KV cells in all; 0: what the model was trained for, for each slot, up to 32768
 	Batch, UBatch  int    // 0: 2048, 512
+	Whole          int    // embeddings that a pass must have room for, both of Batch and of UBatch (native.ProjectorInfo.Whole); 0: no projector
 	DraftRows      int    // drafted tokens that a pass can carry beside a token of each slot
 	Snapshots      int    // drafted tokens of a slot that a recurrent model can drop, where llama.cpp knows how
 	Threads        int    // 0: physical cores, fewer for a small model
@@ -79,8 +79,10 @@ type Engine struct {
 }
 
 const (
-	defaultSlots = 8
-	maxCells     = 32768
+	defaultSlots  = 8
+	defaultBatch  = 2048
+	defaultUBatch = 512
+	maxCells      = 32768
 )
 
 // MaxSequences is llama.cpp's bound on the sequences of a context: slots and cache sequences together.
@@ -147,7 +149,8 @@ func (o Options) ContextOptions(info native.ModelInfo) native.ContextOptions {
 		sequences += o.CacheSequences
 	}
 	c := o.Context
-	c.Cells, c.Batch, c.UBatch, c.Sequences, c.Rows = cells, o.Batch, o.UBatch, sequences, max(o.Slots+max(o.DraftRows, promptRows), c.Rows)
+	batch, ubatch := max(cmp.Or(o.Batch, defaultBatch), o.Whole), max(cmp.Or(o.UBatch, defaultUBatch), o.Whole)
+	c.Cells, c.Batch, c.UBatch, c.Sequences, c.Rows = cells, batch, ubatch, sequences, max(o.Slots+max(o.DraftRows, promptRows), c.Rows)
 	if info.Recurrent || info.Hybrid {
 		c.Snapshots = o.Snapshots
 	}
@@ -159,7 +162,7 @@ func (o Options) ContextOptions(info native.ModelInfo) native.ContextOptions {
 func DefaultCells(contextTrain, slots int) int { return min(contextTrain*max(slots, 1), maxCells) }
 
 // Shared reports whether all sequences use the same cells. On the CPU they do not: in cells of its own, a sequence is computed to the
-// same bits whatever is computed beside it (see docs/rationale.md).
+// same bits whatever is computed beside it (see native/README.md).
 func (o Options) Shared(info native.ModelInfo) bool {
 	switch {
 	case o.KVLayout == "shared":

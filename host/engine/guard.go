@@ -4,14 +4,18 @@ package engine
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// Fits implements chain.Guard.
+// Fits implements chain.Guard. A picture or a sound fits nothing that a text must look like.
 func (s *Stage) Fits(tokens []scheduler.Token) (int, error) {
+	if at := slices.IndexFunc(tokens, isRow); at >= 0 {
+		tokens = tokens[:at]
+	}
 	if s.lazy == nil {
 		return s.rules.count(tokens, 0, nil)
 	}

@@ -13,6 +13,9 @@ func (b *backend) held(seq int32) (first, n int) {
 	if b.stale[seq] {
 		first = max(first, 1)
 	}
+	if at := b.borders[seq]; int(at.last) == last {
+		return first, max(last+1, at.next)
+	}
 	return first, last + 1
 }
 
@@ -36,11 +39,12 @@ func (b *backend) Truncate(seq int32, n int) int {
 		if n < have && !b.cuts {
 			b.recurrent.took(seq)
 		}
+		b.settle(seq, n)
 		return n
 	}
 	_ = b.context.Remove(seq, -1, -1) // never fails for a sequence within the limits
 	b.recurrent.forgot(seq)
-	b.stale[seq] = false
+	b.stale[seq], b.borders[seq] = false, border{}
 	return 0
 }
 
@@ -59,14 +63,16 @@ func (b *backend) Share(src, dst int32, n int) int {
 		return 0
 	}
 	b.recurrent.forgot(dst)
+	b.borders[dst] = border{}
 	if err := b.context.Share(src, dst, n); err != nil {
 		_ = b.context.Remove(dst, -1, -1)
 		return 0
 	}
-	if _, have := b.held(dst); have != n {
+	if _, have := b.held(dst); have != n && !(b.grids && have > 0 && have < n) {
 		_ = b.context.Remove(dst, -1, -1)
 		return 0
 	}
+	b.settle(dst, n)
 	b.recurrent.shared(src)
 	b.stale[dst] = b.stale[src]
 	return n

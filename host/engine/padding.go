@@ -35,11 +35,14 @@ type padding struct {
 func (p *padder) take(b *scheduler.Batch) {
 	p.plain = native.Batch{Tokens: b.Tokens, Positions: b.Positions, Sequences: b.Sequences, Outputs: b.Outputs}
 	p.batch = &p.plain
-	p.added, p.rows = p.added[:0], p.rows[:0]
+	p.drop()
 	for i := range b.Rows() {
 		p.rows = append(p.rows, i)
 	}
 }
+
+// drop forgets the pass before: there are no rows.
+func (p *padder) drop() { p.added, p.rows = p.added[:0], p.rows[:0] }
 
 // pad takes the batch and, if it only decodes, orders it and adds padding. length tells how many positions a sequence has.
 func (p *padder) pad(b *scheduler.Batch, sequences, context int, length func(seq int32) int) {

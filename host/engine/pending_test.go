@@ -35,7 +35,7 @@ func keepState(t *testing.T, b scheduler.Backend, seq int32) (restore func(into 
 	t.Cleanup(func() { _ = saved.Close() })
 	return func(into int32) {
 		t.Helper()
-		if err := states.RestoreState(into, saved, saved.(state).Positions()); err != nil {
+		if err := states.RestoreState(into, saved, saved.(state).positions); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -73,4 +73,5 @@ func (b *backend) replace(c *native.Context, lost func() error) {
 	b.context, b.lost, b.adapters = c, lost, ""
 	b.recurrent = newRollback(b.limits.Sequences, b.recurrent.snapshots)
 	clear(b.stale)
+	clear(b.borders)
 }

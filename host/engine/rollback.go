@@ -27,6 +27,14 @@ func (r *rollback) note(sequences []int32, err error) {
 	}
 }
 
+// perceived takes in a pass over embeddings, of which none is dropped: they may have fewer positions than there are.
+func (r *rollback) perceived(seq int32, err error) {
+	clear(r.last)
+	if err == nil {
+		r.back[seq] = false
+	}
+}
+
 // reaches reports whether the last n tokens of a sequence can be dropped.
 func (r *rollback) reaches(seq int32, n int) bool { return n <= min(r.snapshots, r.last[seq]-1) }
 

@@ -21,7 +21,13 @@ func (b *backend) SaveState(seq int32) (kvcache.State, error) {
 	if err != nil {
 		return nil, err
 	}
-	return state{s}, nil
+	return b.stateOf(seq, s), nil
+}
+
+// stateOf is a state that was just taken of a sequence.
+func (b *backend) stateOf(seq int32, s *native.State) state {
+	_, n := b.held(seq)
+	return state{s, n}
 }
 
 // RestoreState implements kvcache.StateMemory.
@@ -33,22 +39,27 @@ func (b *backend) RestoreState(seq int32, saved kvcache.State, n int) error {
 	if b.lacks.Saving {
 		return fmt.Errorf("%w: %w", native.ErrUnsupported, kvcache.ErrNoStates)
 	}
-	whole := s.Positions()
+	whole := s.positions
 	if n < 1 || !b.stateCuttable(whole, n) {
 		return fmt.Errorf("%w: %d of the state's %d positions", native.ErrInvalid, n, whole)
 	}
+	b.borders[seq] = border{}
 	if err := b.context.RestoreState(seq, s.State, n); err != nil {
 		return err
 	}
+	b.settle(seq, n)
 	b.stale[seq] = whole == b.window
 	return nil
 }
 
 // state is a native state as a kvcache.State.
-type state struct{ *native.State }
+type state struct {
+	*native.State
+	positions int // more than those of its cells where it ends with a picture that has coordinates
+}
 
 // Keep implements kvcache.State.
-func (s state) Keep() kvcache.State { return state{s.State.Keep()} }
+func (s state) Keep() kvcache.State { return state{s.State.Keep(), s.positions} }
 
 // NewState makes a state to read the Contents of one into that was saved to a file.
 func (*Engine) NewState(size, positions int) (kvcache.State, error) {
@@ -56,5 +67,5 @@ func (*Engine) NewState(size, positions int) (kvcache.State, error) {
 	if err != nil {
 		return nil, err
 	}
-	return state{s}, nil
+	return state{s, positions}, nil
 }

@@ -24,8 +24,9 @@ func tokenize(ctx context.Context, m *native.Model, text string, addSpecial, par
 	return tokens, err
 }
 
-// Detokenize turns tokens into text, control tokens included.
+// Detokenize turns tokens into text, control tokens included. Pictures and sounds have none.
 func (e *Engine) Detokenize(tokens []int32) (string, error) {
+	tokens, _ = spoken(tokens, 0)
 	return e.model.Detokenize(tokens, native.DetokenizeOptions{UnparseSpecial: true})
 }
 

@@ -87,6 +87,11 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, o Options) (_ 
 	if err != nil {
 		return nil, err
 	}
+	projector, err := l.findProjector(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	wished = l.enlarge(wished, projector)
 	options, err := l.size(ctx, wished, file, remote)
 	if err != nil {
 		return nil, err
@@ -103,11 +108,11 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, o Options) (_ 
 		return nil, err
 	}
 	chat.Arrange()
-	info := l.describe(chat, file, remote)
-	defaults, err := l.sampling(chat)
+	media, err := l.openProjector(chat, projector)
 	if err != nil {
 		return nil, err
 	}
+	info := l.describe(chat, file, remote, media)
 	adapters, err := l.openAdapters(ctx, chat, file)
 	if err != nil {
 		return nil, err
@@ -124,17 +129,17 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, o Options) (_ 
 	if err != nil {
 		return nil, err
 	}
-	s, err := l.newScheduler(chat, adapters, drafter)
+	s, err := l.newScheduler(chat, adapters, drafter, media)
 	if err != nil {
 		return nil, err
 	}
 	info.Drafter = drafter.name
 	core := &Core{Engine: chat, Scheduler: s, Plugins: policy.New(chat, plugins.Registry, plugins.model, plugins.defaults),
 		Metrics: l.metrics, Broken: embeddings.broken, remote: remote}
-	if core.Model, err = l.served(info, core, adapters, plugins, embeddings); err != nil {
+	if core.Model, err = l.served(info, core, adapters, plugins, embeddings, media); err != nil {
 		return nil, err
 	}
-	core.Model.Sampling, core.opened = defaults, l.opened
+	core.opened = l.opened
 	return core, nil
 }
 
@@ -222,13 +227,13 @@ var strategies = map[string]estimator.Strategy{
 }
 
 // newScheduler is what shares the model among requests. The metrics watch it.
-func (l *loader) newScheduler(e *engine.Engine, adapters *adapter.Registry, d drafter) (*scheduler.Scheduler, error) {
+func (l *loader) newScheduler(e *engine.Engine, adapters *adapter.Registry, d drafter, m *mediaEncoder) (*scheduler.Scheduler, error) {
 	c := l.config.Scheduler
 	s, err := scheduler.New(e.Backend(), scheduler.Config{
 		Checkpoints: kvcache.CheckpointOptions{Most: c.CtxCheckpoints, MinStep: c.CheckpointMinStep, Bytes: c.CacheRAM},
 		Slots:       c.Slots, QueueLimit: c.MaxQueue, ITLTarget: c.ITLTarget, ArchiveBytes: c.CacheRAM,
 		PrefillShare: c.PrefillShare, Strategy: strategies[c.Strategy], Observer: l.metrics,
-		Log: l.log, Others: l.Embeddings, Turns: l.Turns, Drafter: d.Drafter, MostDrafted: l.config.Speculation.DraftNMax,
+		Log: l.log, Others: l.Embeddings, Turns: l.Turns, Drafter: d.Drafter, MostDrafted: l.config.Speculation.DraftNMax, Pieces: m.table(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set up the scheduler: %w", err)

@@ -169,4 +169,6 @@ type Stream interface {
 }
 
 // Encoder turns all that requests have the model read into tokens.
-func (m *Model) Encoder() chat.Encoder { return chat.Encoder{Model: m.Engine, Context: m.Context} }
+func (m *Model) Encoder() chat.Encoder {
+	return chat.Encoder{Model: m.Engine, Context: m.Context, AddBOS: m.AddBOS}
+}

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-// Package answer turns the tokens that are drawn for one request into its answer: which text may be shown, what is taken back, and
-// when it ends.
-//
-// advance.go takes a token into the answer, splice.go replaces tokens, takenback.go has traces tell of it, text.go finds the text that may
-// be shown. An answer knows nothing of streams and the KV cache: what is to be done there is in its Output. Its caller sees to it that
-// calls do not overlap.
 package answer
 
 import (
@@ -16,6 +10,7 @@ import (
 
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/panics"
+	"github.com/penstock/penstock/scheduler/piece"
 )
 
 // Answer is one answer so far, and the prompt before it.
@@ -53,8 +48,9 @@ type Settings struct {
 	Rules      []StopRule    // may end the answer, too
 	Preserved  []chain.Token // control tokens that show their text
 
-	Longest        int    // tokens that the context has room for
-	Shift          *Shift // nil: the answer ends when the context is full
+	Longest        int          // tokens that the context has room for
+	Shift          *Shift       // nil: the answer ends when the context is full
+	Pieces         *piece.Table // of the rows in the prompt, which leave the context as a whole; nil: there are none
 	VocabularySize int
 	Vocabulary     Vocabulary
 }

@@ -35,13 +35,13 @@ func (a *Answer) Truncated() bool { return a.left > 0 || a.contextFull() }
 
 func (a *Answer) contextFull() bool { return len(a.Context()) >= a.settings.Longest }
 
-// keep is how many of the first tokens stay in the context.
+// keep is how many of the first tokens stay in the context, without a part of a piece.
 func (a *Answer) keep() int {
 	keep := a.settings.Shift.Keep
 	if keep < 0 {
 		keep = a.prompt
 	}
-	return max(0, min(keep, a.settings.Longest-leastRoom))
+	return a.settings.Pieces.Border(a.tokens, max(0, min(keep, a.settings.Longest-leastRoom)))
 }
 
 // extendContext adds the last token to the context, which makes room for the next if it is to.
@@ -76,6 +76,7 @@ func (a *Answer) shift(left int) {
 			discard = most / 2
 		}
 		left += max(1, min(discard, most-1))
+		left = a.settings.Pieces.BorderAfter(a.tokens, keep+left) - keep // the prompt ends on text, so something is left
 	}
 	a.output.Unchanged = min(a.output.Unchanged, keep)
 	if a.left = left; left == 0 {

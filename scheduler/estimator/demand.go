@@ -31,6 +31,7 @@ type Demand struct {
 	Short   int      // how many prompts there are if all are short, else 0
 	Room    int      // prompt tokens that the tick can carry besides the decode tokens
 
+	Apart      bool          // the chunk is computed in a pass of its own even where a tick has one pass for all
 	Split      time.Duration // how much longer the decode tokens take because they need several passes
 	Target     time.Duration // aim for the duration of the tick
 	MinShare   float64       // least part of the tick's time that prompts get
@@ -65,11 +66,14 @@ func (d *Demand) Duration(n int) time.Duration {
 	switch {
 	case n == 0:
 		return d.Split + e.decode.predict(d.Decode)
-	case e.separate:
+	case d.separate():
 		return d.Split + e.decode.predict(d.Decode) + e.prefill.predict(chunk)
 	}
 	return d.Split + e.prefill.predict(Pass{d.Decode.Tokens + chunk.Tokens, d.Decode.Cells + chunk.Cells})
 }
+
+// separate reports whether decode tokens and the chunk are computed in two passes.
+func (d *Demand) separate() bool { return d.Estimator.separate || d.Apart }
 
 // chunk is what a pass over the first n prompt tokens computes.
 func (d *Demand) chunk(n int) (p Pass) {
@@ -127,13 +131,13 @@ func (d *Demand) Best(within time.Duration) int {
 	switch {
 	case d.Decode.Tokens == 0:
 		share, least, most = shareAlone, leastAlone, min(most, max(d.Largest(longestAlone), mostAlone))
-	case !d.Estimator.separate:
+	case !d.separate():
 		share = shareInOnePass
 	}
 	if most <= least {
 		return most
 	}
-	byEfficiency := d.Estimator.separate && d.Decode.Tokens > 0
+	byEfficiency := d.separate() && d.Decode.Tokens > 0
 	decode, cheapest := 0.0, 0.0
 	if byEfficiency {
 		decode = d.Duration(0).Seconds()
@@ -201,7 +205,7 @@ func (d *Demand) explore(best int) int {
 
 // passWith is how many tokens are in the pass that computes a chunk of n.
 func (d *Demand) passWith(n int) int {
-	if d.Estimator.separate {
+	if d.separate() {
 		return n
 	}
 	return d.Decode.Tokens + n
@@ -209,7 +213,7 @@ func (d *Demand) passWith(n int) int {
 
 // chunkInPass is how large the chunk is in a pass of so many tokens.
 func (d *Demand) chunkInPass(tokens int) int {
-	if d.Estimator.separate {
+	if d.separate() {
 		return tokens
 	}
 	return tokens - d.Decode.Tokens

@@ -132,7 +132,7 @@ func (c *Cache) restore(r Request, best *Sequence, found int) bool {
 		return c.Copying() && c.copy.kind != savingAhead
 	}
 	c.cancelSaveAhead()
-	if err := c.change(s, func() error { return c.archive.states.RestoreState(s.id, e.state, n) }); err != nil {
+	if err := c.change(s, func() error { return c.archive.states.RestoreState(s.id, e.state, e.positions(n)) }); err != nil {
 		c.Repair(s)
 		return false
 	}

@@ -37,7 +37,7 @@ func (a *archive) save(s *Sequence, ahead bool) *entry {
 		return nil // it will be computed again
 	}
 	e := &entry{conversation: s.conversation, state: state}
-	e.tokens, e.digests, e.checkpoints = slices.Clone(s.tokens), slices.Clone(s.digests), nil
+	e.tokens, e.grids, e.digests, e.checkpoints = slices.Clone(s.tokens), slices.Clone(s.grids), slices.Clone(s.digests), nil
 	a.checkpoints.hold(&e.conversation, s.checkpoints, len(e.tokens))
 	e.bytes = int64(state.Bytes()) + int64(4*cap(e.tokens))
 	if e.bytes > a.budget/2 { // one conversation does not push out all others
@@ -170,7 +170,7 @@ func (a *archive) free(e *entry) {
 // cuttable reports whether the first n tokens of an entry can come back alone.
 func (a *archive) cuttable(e *entry, n int) bool {
 	k := a.checkpoints.memory
-	return k == nil || n == len(e.tokens) || k.StateCuttable(e.state, n)
+	return k == nil || n == len(e.tokens) || k.StateCuttable(e.state, e.positions(n))
 }
 
 // reach is how many of the first n tokens of an entry can come back: alone, or with no more others, which are cut off again.

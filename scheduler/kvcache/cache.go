@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-// Package kvcache keeps the books of the KV cache: which sequence holds which tokens, what requests reuse of them, and what is
-// evicted or saved to make room.
-//
-// A sequence outlives the request that filled it: it is the prefix cache until its cells are needed. Before it is evicted then, the
-// archive may take a copy of it into RAM, which comes back when the conversation goes on. Copies take time, so each tick says how long
-// it may copy.
 package kvcache
 
-import "time"
+import (
+	"time"
+
+	"github.com/penstock/penstock/scheduler/piece"
+)
 
 // Cache keeps the books of one Memory. It belongs to one goroutine.
 type Cache struct {
@@ -18,6 +16,7 @@ type Cache struct {
 	checkpoints checkpoints
 	archive     archive
 	sequences   []*Sequence
+	pieces      *piece.Table
 	holders     []int32 // by cell: how many sequences hold it
 	free        []int32 // the cells that no sequence holds
 	uses        uint64  // counts uses of sequences
@@ -43,12 +42,13 @@ type Options struct {
 	Cells, Sequences int   // of the memory
 	ArchiveBytes     int64 // RAM for the archive; 0: there is none
 	Checkpoints      CheckpointOptions
+	Pieces           *piece.Table     // of the rows among tokens; nil: there are none
 	Clock            func() time.Time // tells how long copies take
 }
 
 // New keeps the books of an empty memory. It has an archive if the memory is a StateMemory.
 func New(m Memory, o Options) *Cache {
-	c := &Cache{memory: m, now: o.Clock, holders: make([]int32, o.Cells), free: make([]int32, 0, o.Cells)}
+	c := &Cache{memory: m, now: o.Clock, pieces: o.Pieces, holders: make([]int32, o.Cells), free: make([]int32, 0, o.Cells)}
 	c.placer, _ = m.(Placer)
 	c.states, _ = m.(StateMemory)
 	c.checkpoints.CheckpointOptions = o.Checkpoints
@@ -63,7 +63,7 @@ func New(m Memory, o Options) *Cache {
 		c.free = append(c.free, int32(i))
 	}
 	for i := range o.Sequences {
-		c.sequences = append(c.sequences, &Sequence{id: int32(i)})
+		c.sequences = append(c.sequences, &Sequence{id: int32(i), conversation: conversation{pieces: o.Pieces}})
 	}
 	return c
 }

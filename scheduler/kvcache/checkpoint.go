@@ -143,24 +143,28 @@ func (c *Cache) reach(s *Sequence, n int) int {
 	switch {
 	case n == 0 || s.unsure || s.running && !c.memory.Shares():
 		return 0
-	case k == nil, s.running && k.Shareable(s.id, n), !s.running && (n == len(s.tokens) || k.Cuttable(s.id, n)):
+	case k == nil, s.running && k.Shareable(s.id, s.positions(n)), !s.running && (n == len(s.tokens) || k.Cuttable(s.id, s.positions(n))):
 		return n
 	}
 	return s.lastPosition(n)
 }
 
-// cut keeps the first n positions of a sequence in the memory, or those up to the last checkpoint before, and returns how many.
+// cut keeps the first n tokens of a sequence in the memory, or those up to the last checkpoint before, and returns how many.
 func (c *Cache) cut(s *Sequence, n int) (kept int) {
 	if s.unsure {
 		n = 0
 	}
-	if k := &c.checkpoints; k.memory != nil && n > 0 && !k.memory.Cuttable(s.id, n) {
-		if p := s.last(n); p != nil && c.change(s, func() error { return k.memory.RestoreCheckpoint(s.id, s.id, p.state, p.n) }) == nil {
+	at := s.positions(n)
+	if k := &c.checkpoints; k.memory != nil && n > 0 && !k.memory.Cuttable(s.id, at) {
+		if p := s.last(n); p != nil && c.change(s, func() error { return k.memory.RestoreCheckpoint(s.id, s.id, p.state, s.positions(p.n)) }) == nil {
 			return p.n
 		}
 	}
-	_ = c.change(s, func() error { kept = c.memory.Truncate(s.id, n); return nil })
-	return kept
+	_ = c.change(s, func() error { kept = c.memory.Truncate(s.id, at); return nil })
+	if kept < at {
+		return 0
+	}
+	return n
 }
 
 // TakesCheckpoints reports whether there are any.
@@ -196,7 +200,7 @@ func (c *Cache) wantCheckpoints(s *Sequence, r Request, parts int) {
 	if parts >= found+answerStep {
 		c.Want(s, parts)
 	}
-	if end := r.PromptLen - beforeEnd; end >= found+answerStep {
+	if end := s.pieces.Border(r.Tokens, r.PromptLen-beforeEnd); end >= found+answerStep {
 		c.Want(s, end)
 	}
 }
@@ -235,12 +239,12 @@ func (c *Cache) due(s *Sequence) bool {
 		s.wanted = s.wanted[1:]
 	}
 	switch {
-	case n == 0 || n == last:
+	case n == 0 || n == last || s.border(n) < n:
 		return false
 	case wanted:
 		return true
 	case n > s.prompt:
-		return n-max(last, s.prompt-beforeEnd) >= answerStep && !c.checkpoints.memory.Cuttable(s.id, n-answerStep)
+		return n-max(last, s.prompt-beforeEnd) >= answerStep && !c.checkpoints.memory.Cuttable(s.id, s.positions(s.border(n-answerStep)))
 	}
 	return n-last > c.checkpoints.MinStep
 }

@@ -117,6 +117,9 @@ func (c *Cache) copyFailed() {
 
 // save begins to copy a sequence into the archive, and reports whether that takes it.
 func (c *Cache) save(s *Sequence, kind copyKind) bool {
+	if c.settle(s); len(s.tokens) == 0 {
+		return false
+	}
 	e := c.archive.save(s, kind == savingAhead)
 	if e == nil {
 		c.abortCopy()

@@ -8,23 +8,28 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"slices"
+
+	"github.com/penstock/penstock/scheduler/piece"
 )
 
 // BlockTokens is how many tokens a block has: a prefix is told to others by the digests of its blocks.
 const BlockTokens = 64
 
 // Digest names a block of tokens together with all blocks before it: two prompts with the same digest begin alike. It is the beginning
-// of a SHA-256: of the digest before it, zero for the first block, and of the tokens as 32-bit numbers, little-endian.
+// of a SHA-256: of the digest before it, zero for the first block, and of the tokens as 32-bit numbers, little-endian. A row of a piece counts
+// as piece.Table.Word says, so the same picture has the same digest everywhere.
 type Digest [8]byte
 
 // String is the digest in hexadecimal.
 func (d Digest) String() string { return hex.EncodeToString(d[:]) }
 
-// Digests are those of the whole blocks of some tokens.
-func Digests(tokens []Token) []Digest { return appendDigests(nil, tokens, len(tokens)/BlockTokens) }
+// Digests are those of the whole blocks of some tokens, without pieces.
+func Digests(tokens []Token) []Digest {
+	return appendDigests(nil, tokens, nil, len(tokens)/BlockTokens)
+}
 
 // appendDigests goes on with the digests of tokens, by most blocks at most.
-func appendDigests(digests []Digest, tokens []Token, most int) []Digest {
+func appendDigests(digests []Digest, tokens []Token, pieces *piece.Table, most int) []Digest {
 	var in [len(Digest{}) + 4*BlockTokens]byte
 	for ; most > 0 && (len(digests)+1)*BlockTokens <= len(tokens); most-- {
 		block := tokens[len(digests)*BlockTokens:][:BlockTokens]
@@ -32,7 +37,11 @@ func appendDigests(digests []Digest, tokens []Token, most int) []Digest {
 			copy(in[:], digests[len(digests)-1][:])
 		}
 		for i, t := range block {
-			binary.LittleEndian.PutUint32(in[len(Digest{})+4*i:], uint32(t))
+			word := uint32(t)
+			if t < 0 {
+				word = pieces.Word(t)
+			}
+			binary.LittleEndian.PutUint32(in[len(Digest{})+4*i:], word)
 		}
 		sum := sha256.Sum256(in[:])
 		digests = append(digests, Digest(sum[:len(Digest{})]))
@@ -67,7 +76,7 @@ func (c *Cache) Prefixes(most int) []Prefix {
 	left := mostHashed
 	for _, v := range all {
 		had := len(v.digests)
-		v.digests = appendDigests(v.digests, v.tokens, left)
+		v.digests = appendDigests(v.digests, v.tokens, c.pieces, left)
 		left -= len(v.digests) - had
 	}
 	return copyDigests(all, most)

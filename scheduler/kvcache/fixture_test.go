@@ -29,7 +29,7 @@ func newWorld(t *testing.T, l scheduler.Limits, archive int64) world {
 
 func newCache(m kvcache.Memory, b *schedulertest.Backend, archive int64) *kvcache.Cache {
 	l := b.Limits()
-	c := kvcache.New(m, kvcache.Options{Cells: l.Cells, Sequences: l.Sequences, ArchiveBytes: archive, Clock: b.Now})
+	c := kvcache.New(m, kvcache.Options{Cells: l.Cells, Sequences: l.Sequences, ArchiveBytes: archive, Pieces: b.Pieces, Clock: b.Now})
 	c.BeginTick(patient)
 	return c
 }

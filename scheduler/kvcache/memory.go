@@ -4,10 +4,11 @@ package kvcache
 
 import "time"
 
-// Token is an index into the model's vocabulary.
+// Token is an index into the model's vocabulary, or below 0 a row of a piece (package piece).
 type Token = int32
 
-// Memory is the KV cache itself, addressed by sequence number.
+// Memory is the KV cache itself, addressed by sequence number. It counts positions: a piece may take fewer of them than it has rows, each of
+// which has a cell, and is never cut.
 type Memory interface {
 	// Truncate keeps the first n positions of seq and returns how many it kept: n, or 0 if the memory cannot be
 	// cut there (recurrent state, a sliding window that has moved on) and was cleared instead.

@@ -32,7 +32,8 @@ func (c *Cache) Shares() bool {
 		return c.memory.Shares()
 	}
 	return !slices.ContainsFunc(c.sequences, func(s *Sequence) bool {
-		return s.running && len(s.tokens) > 1 && !k.memory.Shareable(s.id, len(s.tokens)-1)
+		n := s.border(len(s.tokens) - 1)
+		return s.running && n > 0 && !k.memory.Shareable(s.id, s.positions(n))
 	})
 }
 
@@ -63,7 +64,7 @@ func CommonPrefix(a, b []Token) int {
 	return n
 }
 
-// share makes dst, which is empty or has less of the same, begin with the first n positions of src. It reports whether it does.
+// share makes dst, which is empty or has less of the same, begin with the first n tokens of src. It reports whether it does.
 func (c *Cache) share(src, dst *Sequence, n int) bool {
 	c.cancelSaveAhead()
 	has := len(dst.tokens)
@@ -76,6 +77,7 @@ func (c *Cache) share(src, dst *Sequence, n int) bool {
 	dst.name, dst.dropped = 0, false
 	dst.tokens = append(dst.tokens, src.tokens[has:n]...)
 	dst.cells = append(dst.cells, src.cells[has:n]...)
+	dst.addGrids(&src.conversation, n)
 	c.checkpoints.hold(&dst.conversation, src.checkpoints, n)
 	for _, cell := range dst.cells[has:] {
 		c.holders[cell]++
@@ -88,13 +90,13 @@ func (c *Cache) share(src, dst *Sequence, n int) bool {
 
 // shareMemory is share for the memory alone, at a checkpoint if it cannot share src there as it is.
 func (c *Cache) shareMemory(src, dst *Sequence, n int) bool {
-	k := c.checkpoints.memory
-	if k == nil || k.Shareable(src.id, n) {
+	k, at := c.checkpoints.memory, src.positions(n)
+	if k == nil || k.Shareable(src.id, at) {
 		got := 0
-		_ = c.change(dst, func() error { got = c.memory.Share(src.id, dst.id, n); return nil })
-		return got == n
+		_ = c.change(dst, func() error { got = c.memory.Share(src.id, dst.id, at); return nil })
+		return got == at
 	}
 	p := src.last(n)
 	return c.memory.Shares() && p != nil && p.n == n &&
-		c.change(dst, func() error { return k.RestoreCheckpoint(src.id, dst.id, p.state, n) }) == nil
+		c.change(dst, func() error { return k.RestoreCheckpoint(src.id, dst.id, p.state, at) }) == nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/kvcache"
+	"github.com/penstock/penstock/scheduler/piece"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -37,15 +38,28 @@ func (w *randomWorld) random() *randomRequest {
 	if like != nil && w.rng.IntN(5) > 0 {
 		r.tokens = slices.Clone(like.tokens)
 		if w.rng.IntN(3) == 0 {
-			r.tokens = r.tokens[:w.rng.IntN(len(r.tokens))]
+			r.tokens = r.tokens[:w.border(r.tokens, w.rng.IntN(len(r.tokens)))]
 		}
 		if w.rng.IntN(4) > 0 {
 			r.scope = like.scope
 		}
 	}
 	longest := w.memory.Limits().Cells / 2
-	r.tokens = append(r.tokens, prompt(1+w.rng.IntN(longest/3), w.rng.IntN(8))...)
-	r.tokens = r.tokens[:min(len(r.tokens), longest)]
+	more := prompt(1+w.rng.IntN(longest/3), w.rng.IntN(8))
+	if len(w.album.Pieces) > 0 {
+		more = w.album.Into(w.rng, more, w.rng.IntN(4))
+	}
+	r.tokens = append(r.tokens, more...)
+	if longest < len(r.tokens) {
+		r.tokens = r.tokens[:w.border(r.tokens, longest)]
+	}
+	for len(r.tokens) > 0 && r.tokens[len(r.tokens)-1] < 0 { // no prompt ends on a picture
+		r.tokens = r.tokens[:len(r.tokens)-1]
+	}
+	if len(r.tokens) == 0 {
+		r.tokens = prompt(1, 0)
+	}
+	r.scope.From = w.border(r.tokens, r.scope.From)
 	r.prompt = len(r.tokens)
 	return r
 }
@@ -83,6 +97,7 @@ func (w *randomWorld) compute(r *randomRequest) {
 	if r.scope.Adapters != "" && at < r.scope.From {
 		chunk = chunk[:min(len(chunk), r.scope.From-at)]
 	}
+	chunk = w.alike(chunk)
 	guessed := 0
 	if whole := at+len(chunk) == len(r.tokens); whole && w.rng.IntN(3) == 0 && w.memory.Limits().Drafts && len(r.tokens) > r.scope.From {
 		guessed = 1 + w.rng.IntN(5)
@@ -96,9 +111,7 @@ func (w *randomWorld) compute(r *randomRequest) {
 	if r.scope.Adapters != "" && at >= r.scope.From {
 		batch.Adapters = schedulertest.Adapters(r.scope.Adapters)
 	}
-	for i, t := range chunk {
-		batch.Add(t, int32(at+i), r.seq.ID(), i >= len(chunk)-1-guessed)
-	}
+	w.fill(&batch, r.seq, chunk, guessed)
 	_ = w.memory.Start(&batch)
 	if err := w.memory.Wait(); err != nil {
 		if !errors.Is(err, scheduler.ErrNoCells) || w.memory.panicked == 0 {
@@ -127,6 +140,41 @@ func (w *randomWorld) compute(r *randomRequest) {
 	w.cut(r, known)
 }
 
+// border is where a list of tokens may be cut.
+func (w *randomWorld) border(tokens []kvcache.Token, n int) int {
+	return w.memory.Pieces.Border(tokens, n)
+}
+
+// alike is the first part of a chunk that one pass can compute.
+func (w *randomWorld) alike(chunk []kvcache.Token) []kvcache.Token {
+	if chunk[0] >= 0 {
+		if i := slices.IndexFunc(chunk, func(t kvcache.Token) bool { return t < 0 }); i >= 0 {
+			return chunk[:i]
+		}
+		return chunk
+	}
+	shape, row, _ := w.memory.Pieces.Shape(chunk[0])
+	left := shape.Rows - row
+	if shape.Whole {
+		return w.album.Tokens[slices.IndexFunc(w.album.Pieces, func(p *piece.Piece) bool { return p.Shape == shape })]
+	}
+	return chunk[:min(len(chunk), left)]
+}
+
+// fill puts a chunk into a batch, with rows for its last token and for what is guessed.
+func (w *randomWorld) fill(batch *scheduler.Batch, s *kvcache.Sequence, chunk []kvcache.Token, guessed int) {
+	at, step := int32(s.Position()), int32(1)
+	if shape, row, ok := w.memory.Pieces.Shape(chunk[0]); ok {
+		batch.Piece, batch.FirstRow = w.memory.Pieces.Piece(chunk[0]), row
+		if shape.Columns > 0 {
+			step = 0
+		}
+	}
+	for i, t := range chunk {
+		batch.Add(t, at+int32(i)*step, s.ID(), batch.Piece == nil && i >= len(chunk)-1-guessed)
+	}
+}
+
 // cut takes the end of a sequence back.
 func (w *randomWorld) cut(r *randomRequest, n int) {
 	had := r.seq.Len()
@@ -139,7 +187,7 @@ func (w *randomWorld) cut(r *randomRequest, n int) {
 
 // rewind takes the end of an answer back, and puts something else there.
 func (w *randomWorld) rewind(r *randomRequest) {
-	n := 1 + w.rng.IntN(len(r.tokens))
+	n := 1 + w.border(r.tokens, w.rng.IntN(len(r.tokens)))
 	w.cut(r, n-1)
 	r.tokens = append(r.tokens[:n-1], kvcache.Token(1+w.rng.IntN(200)))
 	r.prompt = min(r.prompt, n)

@@ -5,6 +5,9 @@ package kvcache
 import (
 	"errors"
 	"fmt"
+	"slices"
+
+	"github.com/penstock/penstock/scheduler/piece"
 )
 
 // Errors of Export and Import; compare with errors.Is.
@@ -17,7 +20,8 @@ var (
 
 // Saved is a conversation outside the cache and its archive. Who has it closes its State.
 type Saved struct {
-	Tokens []Token // whose cells the state holds; nobody changes them
+	Tokens []Token        // whose cells the state holds; nobody changes them
+	Pieces []piece.Placed // what the tokens below 0 are, which another process has other numbers for
 	Scope  Scope
 	State  State
 }
@@ -33,7 +37,7 @@ func (c *Cache) Export(name uint64, salt string, done func(*Saved, error)) Wait 
 	case c.states == nil:
 		done(nil, ErrNoStates)
 	case e != nil:
-		done(&Saved{Tokens: e.tokens, Scope: e.scope, State: e.state.Keep()}, nil)
+		done(&Saved{Tokens: e.tokens, Pieces: e.pieces.Places(e.tokens), Scope: e.scope, State: e.state.Keep()}, nil)
 	case s == nil || s.unsure:
 		done(nil, ErrNothingCached)
 	case c.copy.kind != savingAhead && !c.continueCopy():
@@ -46,12 +50,17 @@ func (c *Cache) Export(name uint64, salt string, done func(*Saved, error)) Wait 
 
 func (c *Cache) export(s *Sequence, done func(*Saved, error)) {
 	c.cancelSaveAhead()
+	if c.settle(s); len(s.tokens) == 0 {
+		done(nil, ErrNothingCached)
+		return
+	}
 	state, err := c.states.SaveState(s.id)
 	if err != nil {
 		done(nil, err)
 		return
 	}
-	saved := &Saved{Tokens: append([]Token(nil), s.tokens...), Scope: s.scope, State: state}
+	tokens := append([]Token(nil), s.tokens...)
+	saved := &Saved{Tokens: tokens, Pieces: s.pieces.Places(tokens), Scope: s.scope, State: state}
 	c.copy = copyInProgress{kind: exporting, sequence: s, exported: func(err error) {
 		if err != nil {
 			_ = state.Close()
@@ -66,8 +75,11 @@ func (c *Cache) export(s *Sequence, done func(*Saved, error)) {
 // Import begins to restore a conversation into an idle sequence, unless it has to wait. The name is that of the conversation; an error says
 // that its state is none of this memory's. The state may be closed then.
 func (c *Cache) Import(saved *Saved) (name uint64, w Wait, err error) {
-	n := len(saved.Tokens)
+	tokens, err := c.imported(saved)
+	n := len(tokens)
 	switch {
+	case err != nil:
+		return 0, WaitNone, err
 	case c.states == nil:
 		return 0, WaitNone, ErrNoStates
 	case c.copy.kind != savingAhead && !c.continueCopy():
@@ -81,17 +93,32 @@ func (c *Cache) Import(saved *Saved) (name uint64, w Wait, err error) {
 		return 0, c.waits(WaitCopy), nil
 	}
 	c.cancelSaveAhead()
-	if err := c.change(s, func() error { return c.states.RestoreState(s.id, saved.State, n) }); err != nil {
+	if err := c.change(s, func() error { return c.states.RestoreState(s.id, saved.State, c.pieces.Positions(tokens)) }); err != nil {
 		c.Repair(s)
 		return 0, WaitNone, fmt.Errorf("%w: %w", ErrState, err)
 	}
-	c.Append(s, saved.Tokens)
+	c.Append(s, tokens)
 	s.scope, s.prefill, s.prompt, s.continued = saved.Scope, 0, n, true // somebody wants to go on with it
 	c.touch(s)
 	s.name = c.uses
 	c.copy = copyInProgress{kind: restoring, sequence: s}
 	c.saveAheadDue = true
 	return s.name, WaitNone, nil
+}
+
+// imported are the tokens of a conversation that was saved, those of its pieces as this process has them.
+func (c *Cache) imported(saved *Saved) ([]Token, error) {
+	if len(saved.Pieces) == 0 {
+		return saved.Tokens, nil
+	}
+	if c.pieces == nil {
+		return nil, fmt.Errorf("%w: it has pictures or sounds", ErrState)
+	}
+	tokens := slices.Clone(saved.Tokens)
+	if err := c.pieces.Put(tokens, saved.Pieces); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrState, err)
+	}
+	return tokens, nil
 }
 
 // Erase drops a conversation from cache and archive and returns how many tokens it had, unless it has to wait for a copy, which may be of it.

@@ -2,11 +2,13 @@
 
 package kvcache
 
+import "github.com/penstock/penstock/scheduler/piece"
+
 // Sequence is what the KV cache holds under one sequence number.
 type Sequence struct {
 	id int32
 	conversation
-	cells    []int32 // by position
+	cells    []int32 // by token
 	running  bool    // a request has it; else it is idle
 	dropped  bool    // nobody is to go on with it
 	unsure   bool    // the memory panicked while it changed the sequence: nobody knows what it holds until it was emptied
@@ -21,18 +23,20 @@ type conversation struct {
 	name        uint64 // by Cache.uses when its last request ended; 0: while a request has it
 	scope       Scope  // of the request that computed it
 	tokens      []Token
+	pieces      *piece.Table  // of the rows among them
+	grids       []grid        // ascending
 	prompt      int           // how many of tokens were the last request's prompt
 	checkpoints []*checkpoint // ascending
 	continued   bool          // that request had all of the prompt before it; the archive keeps such a conversation longer
 	digests     []Digest      // of the first blocks of tokens, as far as Prefixes has come
 }
 
-// common is how many of a request's tokens the conversation begins with, as far as they are computed alike.
+// common is how many of a request's tokens the conversation begins with, as far as they are computed alike and no piece is cut.
 func (c *conversation) common(tokens []Token, scope Scope) int {
 	if c.scope.Salt != scope.Salt {
 		return 0
 	}
-	return c.scope.Common(scope, CommonPrefix(c.tokens, tokens))
+	return c.border(c.scope.Common(scope, CommonPrefix(c.tokens, tokens)))
 }
 
 // ID is the sequence's number in the memory.
@@ -58,7 +62,7 @@ func (s *Sequence) unlink() {
 	}
 }
 
-// Append records tokens that a forward pass computed after the sequence's last position. Reserve has freed the cells.
+// Append records tokens that a forward pass computed after the sequence's last one. Reserve has freed the cells.
 func (c *Cache) Append(s *Sequence, tokens []Token) {
 	for _, t := range tokens {
 		cell := c.free[len(c.free)-1]
@@ -66,16 +70,19 @@ func (c *Cache) Append(s *Sequence, tokens []Token) {
 		c.holders[cell] = 1
 		s.tokens = append(s.tokens, t)
 		s.cells = append(s.cells, cell)
+		if t < 0 {
+			s.note()
+		}
 	}
 }
 
-// Truncate keeps the first n tokens of a sequence, or those up to its last checkpoint before if the memory cannot be cut there. It returns
-// how many it kept.
+// Truncate keeps the first n tokens of a sequence, or those before the piece that n lies within, or those up to its last checkpoint before if
+// the memory cannot be cut there. It returns how many it kept.
 func (c *Cache) Truncate(s *Sequence, n int) (kept int) {
 	if n >= len(s.tokens) && !s.unsure {
 		return len(s.tokens)
 	}
-	n = c.cut(s, n)
+	n = c.cut(s, s.border(n))
 	c.drop(s, n)
 	if n == 0 {
 		s.prompt, s.continued = 0, false
@@ -104,12 +111,12 @@ func (c *Cache) change(s *Sequence, f func() error) error {
 }
 
 // Repair makes memory and books agree again after a failed pass: the memory forgets what is not in the books, and the books what the
-// memory has lost.
+// memory has lost, and a piece of which only a part is there.
 func (c *Cache) Repair(s *Sequence) {
-	c.drop(s, c.cut(s, len(s.tokens)))
+	c.drop(s, c.cut(s, s.border(len(s.tokens))))
 }
 
-// drop removes the positions from n on from the books.
+// drop removes the tokens from n on from the books.
 func (c *Cache) drop(s *Sequence, n int) {
 	for _, cell := range s.cells[n:] {
 		if c.holders[cell]--; c.holders[cell] == 0 {
@@ -117,6 +124,7 @@ func (c *Cache) drop(s *Sequence, n int) {
 		}
 	}
 	s.tokens, s.cells = s.tokens[:n], s.cells[:n]
+	s.cutGrids(n)
 	s.digests = s.digests[:min(len(s.digests), n/BlockTokens)]
 	c.checkpoints.drop(&s.conversation, n)
 	s.unlink()

@@ -17,6 +17,7 @@ type randomWorld struct {
 	*testing.T
 	rng      *rand.Rand
 	memory   *fragile
+	album    schedulertest.Album
 	cache    *kvcache.Cache
 	bytes    int64 // that archive and checkpoints may take
 	waiting  *randomRequest
@@ -46,7 +47,7 @@ func newRandomWorld(t *testing.T, seed uint64, odds int) *randomWorld {
 	b := schedulertest.New(scheduler.Limits{Cells: cells, Context: cells, Batch: 128, Sequences: 1 + rng.IntN(6)})
 	b.CopyCost = time.Duration(rng.IntN(3)) * 50 * time.Microsecond
 	b.NoSharing, b.NoCutting = rng.IntN(5) == 0, rng.IntN(6) == 0
-	o := kvcache.Options{Cells: cells, Sequences: b.Limits().Sequences, ArchiveBytes: []int64{0, 3000, 12000, 1 << 20}[rng.IntN(4)], Clock: b.Now}
+	o := kvcache.Options{Cells: cells, Sequences: b.Limits().Sequences, Pieces: b.Pieces, ArchiveBytes: []int64{0, 3000, 12000, 1 << 20}[rng.IntN(4)], Clock: b.Now}
 	if kind := rng.IntN(4); kind < 2 {
 		b.NoCutting, b.Recurrent = false, kind == 0
 		b.Window, b.Slack, b.Snapshots = kind*32, rng.IntN(40), rng.IntN(2)*6
@@ -54,7 +55,7 @@ func newRandomWorld(t *testing.T, seed uint64, odds int) *randomWorld {
 		o.Checkpoints = kvcache.CheckpointOptions{Most: rng.IntN(8), MinStep: 16 << rng.IntN(4), Bytes: 64 << rng.IntN(6)}
 	}
 	f := &fragile{Backend: b, rng: rng, odds: odds, threaded: rng.IntN(2) == 0}
-	w := &randomWorld{T: t, rng: rng, memory: f, bytes: o.ArchiveBytes + o.Checkpoints.Bytes}
+	w := &randomWorld{T: t, rng: rng, memory: f, album: b.NewAlbum(rng, rng.IntN(2)*5, 40), bytes: o.ArchiveBytes + o.Checkpoints.Bytes}
 	if w.cache = kvcache.New(f, o); rng.IntN(2) == 0 {
 		w.cache = kvcache.New(fragilePlacer{f}, o)
 	}

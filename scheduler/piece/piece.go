@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// Package piece gives embeddings of pictures and sounds a place among tokens, so that whatever has to do with lists of tokens (prefixes, forks,
-// cuts, copies, digests) has to do with pictures too.
+// Package piece gives embeddings of pictures and sounds a place among tokens: each has a token below 0.
+//
+// So whatever has to do with lists of tokens (prefixes, forks, cuts, copies, digests) has to do with pictures too.
 //
 // # Notes
 //
@@ -13,6 +14,7 @@
 package piece
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"math"
@@ -45,16 +47,17 @@ type Table struct {
 	byHash map[[sha256.Size]byte]*entry
 	order  []*entry // by first, ascending
 	swept  int      // entries that the last Sweep left
+	floor  Token    // the first token there is
 }
 
 type entry struct {
-	shape Shape
-	first Token
-	piece weak.Pointer[Piece]
+	shape  Shape
+	first  Token
+	pieces []weak.Pointer[Piece] // those that were added and may live: one picture may have been encoded twice
 }
 
 // NewTable makes an empty table.
-func NewTable() *Table { return &Table{byHash: map[[sha256.Size]byte]*entry{}} }
+func NewTable() *Table { return &Table{byHash: map[[sha256.Size]byte]*entry{}, floor: math.MinInt32} }
 
 // Errors of Add.
 var (
@@ -62,47 +65,91 @@ var (
 	ErrShape = errors.New("a picture or sound whose embeddings have no sound shape")
 )
 
-// Add returns the tokens of a piece, one for each row. Who adds it holds the piece itself as long as it is to be computed: the table does not.
+// Sound reports whether a piece may have the shape.
+func (s *Shape) Sound() bool {
+	return s.Rows >= 1 && s.Positions >= 1 && s.Positions <= s.Rows && s.Columns >= 0 && s.Columns <= s.Rows && (s.Columns > 0 || s.Positions == s.Rows)
+}
+
+// Add returns the tokens of a piece, one for each row. They are its own as long as the piece is held, or a conversation in the KV cache has
+// them. Who adds it holds the piece itself as long as it is to be computed: the table does not. Errors: ErrFull, ErrShape.
 func (t *Table) Add(p *Piece) ([]Token, error) {
-	if p.Rows < 1 || p.Positions < 1 || p.Positions > p.Rows || p.Columns < 0 || p.Columns > p.Rows || p.Columns == 0 && p.Positions != p.Rows {
-		return nil, ErrShape
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	e := t.byHash[p.Hash]
+	e, err := t.add(&p.Shape)
+	if err != nil {
+		return nil, err
+	}
+	e.hold(p)
+	return e.tokens(), nil
+}
+
+// Reserve is Add for a piece whose numbers nobody has, as one in a conversation that comes from a file. The tokens are its own once a
+// conversation in the KV cache has them.
+func (t *Table) Reserve(s Shape) ([]Token, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e, err := t.add(&s)
+	if err != nil {
+		return nil, err
+	}
+	return e.tokens(), nil
+}
+
+// add is the entry of a shape.
+func (t *Table) add(s *Shape) (*entry, error) {
+	if !s.Sound() {
+		return nil, ErrShape
+	}
+	e := t.byHash[s.Hash]
 	if e == nil {
-		first, at, ok := t.gap(p.Rows)
+		first, at, ok := t.gap(s.Rows)
 		if !ok {
 			return nil, ErrFull
 		}
-		e = &entry{shape: p.Shape, first: first}
-		t.byHash[p.Hash] = e
+		e = &entry{shape: *s, first: first}
+		t.byHash[s.Hash] = e
 		t.order = slices.Insert(t.order, at, e)
-	} else if e.shape != p.Shape {
+	} else if e.shape != *s {
 		return nil, ErrShape
 	}
-	if e.piece.Value() == nil {
-		e.piece = weak.Make(p)
-	}
-	tokens := make([]Token, p.Rows)
+	return e, nil
+}
+
+// hold has the entry stay as long as a piece lives.
+func (e *entry) hold(p *Piece) {
+	e.pieces = slices.DeleteFunc(e.pieces, func(held weak.Pointer[Piece]) bool { return held.Value() == nil || held.Value() == p })
+	e.pieces = append(e.pieces, weak.Make(p))
+}
+
+// tokens are those of the rows.
+func (e *entry) tokens() []Token {
+	tokens := make([]Token, e.shape.Rows)
 	for i := range tokens {
 		tokens[i] = e.first + Token(i)
 	}
-	return tokens, nil
+	return tokens
+}
+
+// living is a piece with the numbers; nil: nobody holds one any more.
+func (e *entry) living() *Piece {
+	for _, held := range e.pieces {
+		if p := held.Value(); p != nil {
+			return p
+		}
+	}
+	return nil
 }
 
 // gap finds room for so many tokens: behind all, as long as there is, else between two.
 func (t *Table) gap(rows int) (first Token, at int, ok bool) {
-	end := int64(math.MinInt32)
-	if n := len(t.order); n > 0 {
-		last := t.order[n-1]
-		if end = int64(last.first) + int64(last.shape.Rows); end+int64(rows) <= 0 {
-			return Token(end), n, true
-		}
-		end = math.MinInt32
-	} else if end+int64(rows) <= 0 {
-		return math.MinInt32, 0, true
+	n, behind := len(t.order), int64(t.floor)
+	if n > 0 {
+		behind = int64(t.order[n-1].first) + int64(t.order[n-1].shape.Rows)
 	}
+	if behind+int64(rows) <= 0 {
+		return Token(behind), n, true
+	}
+	end := int64(t.floor)
 	for i, e := range t.order {
 		if int64(e.first)-end >= int64(rows) {
 			return Token(end), i, true
@@ -117,7 +164,7 @@ func (t *Table) find(token Token) *entry {
 	if token >= 0 {
 		return nil
 	}
-	at, found := slices.BinarySearchFunc(t.order, token, func(e *entry, token Token) int { return int(int64(e.first) - int64(token)) })
+	at, found := slices.BinarySearchFunc(t.order, token, func(e *entry, token Token) int { return cmp.Compare(e.first, token) })
 	if !found {
 		at--
 	}
@@ -149,7 +196,7 @@ func (t *Table) Piece(token Token) *Piece {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	if e := t.find(token); e != nil {
-		return e.piece.Value()
+		return e.living()
 	}
 	return nil
 }

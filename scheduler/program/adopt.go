@@ -31,6 +31,9 @@ func (r *Run) Adopt(choice int, b *Branch, from int) error {
 	case from < 1 || from > len(b.tokens):
 		return fmt.Errorf("%w: a choice goes on from a branch of %d tokens, of which %d are the prompt", ErrMisuse, len(b.tokens), from)
 	}
+	if slices.ContainsFunc(b.tokens[from-1:], func(t Token) bool { return t < 0 }) {
+		return fmt.Errorf("%w: a choice goes on from a branch with a picture or a sound at the end of the prompt, or after it", ErrMisuse)
+	}
 	if shown := r.told[choice]; len(shown) > 0 {
 		begun := len(r.options.Prompt) + len(shown)
 		if from != len(r.options.Prompt) || begun > len(b.tokens) || !slices.Equal(b.tokens[:from], r.options.Prompt) || !slices.Equal(b.tokens[from:begun], shown) {

@@ -155,7 +155,7 @@ func (b *Branch) closeSamplers() {
 	b.samplers = nil
 }
 
-// Append adds tokens. Scored: their log-probabilities are to be had from Scores once the branch has been waited for. Errors: ErrOver,
+// Append adds tokens, and whole pieces of the request. Scored: their log-probabilities are to be had from Scores once the branch has been waited for. Errors: ErrOver,
 // ErrContextFull, ErrBudget, ErrMisuse; then nothing is added.
 func (b *Branch) Append(tokens []Token, scored bool) error {
 	r, n := b.run, len(tokens)
@@ -170,10 +170,8 @@ func (b *Branch) Append(tokens []Token, scored bool) error {
 	case r.used+r.reserved+n > r.options.Tokens:
 		return fmt.Errorf("%w: %d of %d are in branches, and %d more would be", ErrBudget, r.used, r.options.Tokens, n)
 	}
-	for _, t := range tokens {
-		if t < 0 || int(t) >= r.options.Vocabulary {
-			return fmt.Errorf("%w: token %d is not in the vocabulary of %d", ErrMisuse, t, r.options.Vocabulary)
-		}
+	if err := r.options.check(tokens); err != nil {
+		return err
 	}
 	if n == 0 {
 		return nil
@@ -192,24 +190,28 @@ func (b *Branch) Append(tokens []Token, scored bool) error {
 }
 
 // score notes that tokens which are to be added have scores. The first one's is known if there is a row. Before the first token of all
-// there is none.
+// there is none, nor after a picture.
 func (b *Branch) score(tokens []Token) {
 	for len(b.scores) < len(b.tokens) {
 		b.scores = append(b.scores, unscored)
 	}
+	before := Token(-1)
+	if n := len(b.tokens); n > 0 {
+		before = b.tokens[n-1]
+	}
 	for i, t := range tokens {
 		score := awaited
 		switch {
-		case len(b.tokens) == 0 && i == 0:
+		case before < 0 || t < 0: // nothing is said after a row of a picture, nor of one
 			score = unscored
 		case b.row != nil && i == 0:
 			score = b.row.logprob(t, b.run.options.Summarizer)
 		}
-		b.scores = append(b.scores, score)
+		b.scores, before = append(b.scores, score), t
 	}
 }
 
-// Cut keeps the first n tokens, at least one. Errors: ErrMisuse.
+// Cut keeps the first n tokens, at least one. Errors: ErrMisuse, also for a place within a picture or a sound.
 func (b *Branch) Cut(n int) error {
 	if err := b.usable(); err != nil {
 		return err
@@ -217,6 +219,8 @@ func (b *Branch) Cut(n int) error {
 	switch {
 	case n < 1 || n > len(b.tokens):
 		return fmt.Errorf("%w: a branch of %d tokens is cut to %d", ErrMisuse, len(b.tokens), n)
+	case b.cuttable(n) != nil:
+		return b.cuttable(n)
 	case n < len(b.tokens):
 		b.run.tree.cutting(b, n)
 		b.tokens, b.scores, b.known, b.base = b.tokens[:n], b.scores[:min(n, len(b.scores))], min(b.known, n), min(b.base, n)

@@ -73,7 +73,11 @@ func (b *Branch) fits(tokens []Token) error {
 	}
 	at := len(b.follows.places)
 	for _, t := range tokens {
-		next, fits := place.After(t)
+		var next Place
+		fits := t >= 0 // no grammar has pictures
+		if fits {
+			next, fits = place.After(t)
+		}
 		if !fits {
 			b.follows.places = b.follows.places[:at]
 			return fmt.Errorf("%w: token %d does not fit the branch's grammar", ErrMisuse, t)

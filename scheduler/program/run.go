@@ -52,6 +52,7 @@ type Run struct {
 // Options are what a program has to do with.
 type Options struct {
 	Prompt     []Token
+	Pieces     Pieces // that branches may have
 	Vocabulary int
 	Longest    int  // tokens that a branch has room for
 	Tokens     int  // that the program may put into branches
@@ -103,6 +104,9 @@ func (r *Run) Wait(k int, anyOf bool, branches ...*Branch) (ready []*Branch, err
 	for _, b := range branches {
 		if b.run != r || b.closed {
 			return nil, errClosed
+		}
+		if err := b.endsOnPiece(); err != nil {
+			return nil, err
 		}
 	}
 	if k < 0 || k > r.options.Vocabulary {

@@ -41,6 +41,8 @@ func (b *Branch) Run(c *Chain, n int, scored bool) error {
 	switch {
 	case r.isOver():
 		return ErrOver
+	case b.endsOnPiece() != nil:
+		return b.endsOnPiece()
 	case n < 1:
 		return fmt.Errorf("%w: a run of %d tokens", ErrMisuse, n)
 	case room < 1:

@@ -94,6 +94,9 @@ func (s *sampler) tell(tokens []Token, prompt int) error {
 		return s.chain.Reset(tokens, prompt)
 	}
 	for _, t := range tokens[s.told:] {
+		if t < 0 {
+			continue // a picture was not drawn, and no stage knows its rows
+		}
 		for i := range s.chain.Stages() {
 			if _, err := s.chain.Accept(i, t, nil); err != nil {
 				return err

@@ -107,7 +107,7 @@ func (t *tree) forked(f, of *Branch) {
 
 // appended notes that tokens are about to be added to a branch: what the row says of the first of them.
 func (t *tree) appended(b *Branch, tokens []Token) {
-	if t == nil || b.told.path == 0 || b.row == nil {
+	if t == nil || b.told.path == 0 || b.row == nil || tokens[0] < 0 {
 		return
 	}
 	t.extend(b)

@@ -17,7 +17,7 @@ func (b *Backend) After(history []scheduler.Token, from int, r scheduler.Request
 		default:
 			said = append(said, b.next(h|1<<63))
 		}
-		h = extend(h, t, with(r, i))
+		h = extend(h, b.word(t), with(r, i))
 	}
 	return said
 }
@@ -26,14 +26,14 @@ func (b *Backend) After(history []scheduler.Token, from int, r scheduler.Request
 func (b *Backend) GoesOn(history []scheduler.Token, n int) []scheduler.Token {
 	h := beginning
 	for _, t := range history {
-		h = extend(h, t, nil)
+		h = extend(h, b.word(t), nil)
 	}
 	said := make([]scheduler.Token, n)
 	for i := range said {
 		if said[i] = EndToken; b.End == 0 || len(history)+i < b.End {
 			said[i] = b.next(h | 1<<63)
 		}
-		h = extend(h, said[i], nil)
+		h = extend(h, uint64(said[i]), nil)
 	}
 	return said
 }

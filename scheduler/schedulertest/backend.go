@@ -13,6 +13,7 @@ import (
 
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/scheduler/piece"
 )
 
 // Backend computes "logits" from the tokens a sequence holds: after a history the next token is a fixed function of it,
@@ -20,6 +21,9 @@ import (
 type Backend struct {
 	limits scheduler.Limits
 	memory
+
+	// Pieces has those that may stand in prompts. NewPiece makes them.
+	Pieces *piece.Table
 
 	// Cost is how long a pass takes on the virtual clock, by its tokens and the cells they attend to; nil: no time.
 	Cost func(tokens, cells int) time.Duration
@@ -68,7 +72,7 @@ func New(l scheduler.Limits) *Backend {
 	if l.Context == 0 {
 		l.Context = l.Cells
 	}
-	return &Backend{limits: l, memory: newMemory(l), now: time.Unix(0, 0), logits: make([][]float32, l.Rows)}
+	return &Backend{limits: l, Pieces: piece.NewTable(), memory: newMemory(l), now: time.Unix(0, 0), logits: make([][]float32, l.Rows)}
 }
 
 // Limits implements scheduler.Backend.
@@ -80,6 +84,9 @@ func (b *Backend) Limits() scheduler.Limits {
 	}
 	return l
 }
+
+// Table is Pieces.
+func (b *Backend) Table() *piece.Table { return b.Pieces }
 
 // Now is the virtual time; only passes and Advance move it.
 func (b *Backend) Now() time.Time { return b.now }
@@ -101,6 +108,9 @@ func (b *Backend) Wait() error {
 	n := b.batch.Len()
 	if n == 0 || n > b.limits.Batch || b.batch.Rows() > b.limits.Rows {
 		return fmt.Errorf("a pass of %d tokens and %d rows, the limits are %d and %d", n, b.batch.Rows(), b.limits.Batch, b.limits.Rows)
+	}
+	if err := checkBatch(b.batch); err != nil {
+		return err
 	}
 	if err := b.noteRows(); err != nil {
 		return err
@@ -134,13 +144,21 @@ func (b *Backend) store(n int) error {
 	b.rows = b.rows[:0]
 	for i := range n {
 		seq, at := b.batch.Sequences[i], int(b.batch.Positions[i])
-		if int(seq) >= len(b.seqs) || at != len(b.seqs[seq]) || at >= b.limits.Context {
-			return fmt.Errorf("token %d of the pass is at position %d of sequence %d, which has %d", i, at, seq, len(b.seqs[seq]))
+		if int(seq) >= len(b.seqs) || len(b.seqs[seq]) >= b.limits.Context {
+			return fmt.Errorf("token %d of the pass is at position %d of sequence %d", i, at, seq)
+		}
+		where := spotOf(b.batch, i)
+		if err := b.follows(seq, at, where); err != nil {
+			return fmt.Errorf("token %d of the pass: %w", i, err)
 		}
 		if seq == b.copy.target {
 			b.force()
 		}
-		b.hold(seq, b.hash(seq, b.batch.Tokens[i], b.batch.Adapters))
+		word := uint64(b.batch.Tokens[i])
+		if p := b.batch.Piece; p != nil {
+			word = wordOf(p.Values[(b.batch.FirstRow+i)*width])
+		}
+		b.hold(seq, b.hash(seq, word, b.batch.Adapters), where)
 		if b.batch.Outputs[i] {
 			b.rows = append(b.rows, b.lastHash(seq))
 		}
@@ -149,25 +167,25 @@ func (b *Backend) store(n int) error {
 }
 
 // hash extends the hash of a sequence by a token that adapters compute.
-func (b *Backend) hash(seq int32, t scheduler.Token, a scheduler.Adapters) uint64 {
+func (b *Backend) hash(seq int32, word uint64, a scheduler.Adapters) uint64 {
 	h := beginning
 	if n := len(b.seqs[seq]); n > 0 {
 		h = b.data[seq][n-1]
 	}
-	return extend(h, t, a)
+	return extend(h, word, a)
 }
 
 // beginning is the hash of no tokens.
 const beginning uint64 = 14695981039346656037
 
-func extend(h uint64, t scheduler.Token, a scheduler.Adapters) uint64 {
+func extend(h, word uint64, a scheduler.Adapters) uint64 {
 	const prime = 1099511628211
 	if a != nil {
 		for _, c := range []byte(a.Key()) {
 			h = (h ^ uint64(c) ^ 1<<20) * prime
 		}
 	}
-	return (h ^ uint64(t)) * prime
+	return (h ^ word) * prime
 }
 
 func (b *Backend) lastHash(seq int32) uint64 {
@@ -219,7 +237,7 @@ func (b *Backend) SampleRows(draws []scheduler.Draw) {
 	}
 }
 
-var pieces = func() (p [1 << 16]string) {
+var texts = func() (p [1 << 16]string) {
 	for i := range p {
 		p[i] = " " + strconv.Itoa(i)
 	}
@@ -227,7 +245,7 @@ var pieces = func() (p [1 << 16]string) {
 }()
 
 // Piece implements scheduler.Backend: a space and the token's number.
-func (b *Backend) Piece(t scheduler.Token) string { return pieces[t] }
+func (b *Backend) Piece(t scheduler.Token) string { return texts[t] }
 
 // ControlText implements scheduler.Backend: the token's number in angle brackets.
 func (b *Backend) ControlText(t scheduler.Token) string { return fmt.Sprintf("<%d>", t) }

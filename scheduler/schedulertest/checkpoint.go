@@ -15,16 +15,20 @@ func (b *Backend) TakesCheckpoints() bool { return b.Recurrent || b.Window > 0 }
 // Cuttable implements kvcache.Checkpointer: a recurrent state is that at the end of its sequence, and a window must still hold all that
 // the next token looks at.
 func (b *Backend) Cuttable(seq int32, n int) bool {
-	have := len(b.seqs[seq])
-	if b.Recurrent && n < have {
-		return have-n <= min(b.Snapshots, b.last[seq]-1)
+	has, all := len(b.seqs[seq]), have(b.spots[seq])
+	if n > all {
+		return false
 	}
-	return n == have || n < have && !b.NoCutting && b.held[seq] <= b.lookedAt(n)
+	k := cells(b.spots[seq], n)
+	if b.Recurrent && k < has {
+		return has-k <= min(b.Snapshots, b.last[seq]-1)
+	}
+	return k == has || !b.NoCutting && b.held[seq] <= b.lookedAt(n)
 }
 
 // Shareable implements kvcache.Checkpointer: a recurrent sequence can be shared as a whole, and not while it has gone back.
 func (b *Backend) Shareable(seq int32, n int) bool {
-	if b.NoSharing || b.back[seq] || b.Recurrent && n < len(b.seqs[seq]) {
+	if b.NoSharing || b.back[seq] || n > have(b.spots[seq]) || b.Recurrent && cells(b.spots[seq], n) < len(b.seqs[seq]) {
 		return false
 	}
 	return b.Cuttable(seq, n)
@@ -78,8 +82,11 @@ func (b *Backend) SaveCheckpoint(seq int32, spent kvcache.State) (kvcache.State,
 		b.force()
 	}
 	b.Advance(b.CheckpointCost)
-	n := len(b.seqs[seq])
-	s := &state{b: b, hashes: []uint64{b.data[seq][n-1]}, at: n, held: max(b.held[seq], b.lookedAt(n))}
+	n, at := len(b.seqs[seq]), have(b.spots[seq])
+	if cells(b.spots[seq], at) < n {
+		return nil, errors.New("a checkpoint within a piece")
+	}
+	s := &state{b: b, hashes: []uint64{b.data[seq][n-1]}, at: at, held: max(b.held[seq], b.lookedAt(at))}
 	b.States++
 	b.StateBytes += s.Bytes()
 	b.Checkpoints++
@@ -92,22 +99,24 @@ func (b *Backend) RestoreCheckpoint(src, dst int32, kept kvcache.State, n int) e
 	switch {
 	case s.closed:
 		return errors.New("the checkpoint is closed")
-	case s.at != n || n > len(b.seqs[src]):
-		return fmt.Errorf("a checkpoint at %d for %d positions of %d", s.at, n, len(b.seqs[src]))
+	case s.at != n || n > have(b.spots[src]):
+		return fmt.Errorf("a checkpoint at %d for %d positions of %d", s.at, n, have(b.spots[src]))
 	case src != dst && len(b.seqs[dst]) != 0:
 		return fmt.Errorf("sequence %d is not empty", dst)
 	}
 	b.force()
+	k := cells(b.spots[src], n)
 	if src == dst {
-		b.drop(src, n)
+		b.drop(src, k)
 	} else {
-		for _, id := range b.seqs[src][:n] {
+		for _, id := range b.seqs[src][:k] {
 			b.refs[id]++
 			b.seqs[dst] = append(b.seqs[dst], id)
 		}
-		copy(b.data[dst], b.data[src][:n])
+		b.spots[dst] = append(b.spots[dst], b.spots[src][:k]...)
+		copy(b.data[dst], b.data[src][:k])
 	}
-	b.data[dst][n-1], b.held[dst] = s.hashes[0], s.held
+	b.data[dst][k-1], b.held[dst] = s.hashes[0], s.held
 	b.last[dst], b.back[dst] = 0, false
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/penstock/penstock/scheduler"
@@ -15,14 +16,15 @@ import (
 // memory is the KV cache. As in llama.cpp, a sequence has its new cells at once, and what is in them is copied later: it is what the
 // source holds by then.
 type memory struct {
-	seqs [][]int32  // cell ids by position; a shared one stands in several sequences
-	data [][]uint64 // by position, the hash of the tokens up to there; what was cut off is still there
-	refs []int32    // by cell id: how many sequences hold it
-	free []int32    // cell ids that no sequence holds
-	last []int      // tokens in the last pass
-	held []int      // first position of which the window of a sequence still holds something
-	back []bool     // a sequence has gone back to a snapshot, and no pass has loaded that yet
-	copy copyInProgress
+	seqs  [][]int32  // cell ids in order; a shared one stands in several sequences
+	spots [][]spot   // where each is
+	data  [][]uint64 // of each, the hash of the tokens up to there; what was cut off is still there
+	refs  []int32    // by cell id: how many sequences hold it
+	free  []int32    // cell ids that no sequence holds
+	last  []int      // tokens in the last pass
+	held  []int      // first position of which the window of a sequence still holds something
+	back  []bool     // a sequence has gone back to a snapshot, and no pass has loaded that yet
+	copy  copyInProgress
 
 	Restored   int // states put back
 	Forced     int // copies that had to be finished because something needed them
@@ -41,7 +43,7 @@ type copyInProgress struct {
 var none = copyInProgress{source: -1, target: -1}
 
 func newMemory(l scheduler.Limits) memory {
-	m := memory{seqs: make([][]int32, l.Sequences), refs: make([]int32, l.Cells), copy: none}
+	m := memory{seqs: make([][]int32, l.Sequences), spots: make([][]spot, l.Sequences), refs: make([]int32, l.Cells), copy: none}
 	for range l.Sequences {
 		m.data = append(m.data, make([]uint64, l.Context+1))
 	}
@@ -57,25 +59,26 @@ func (b *Backend) Truncate(seq int32, n int) int {
 	if !b.Cuttable(seq, n) {
 		n = 0
 	}
-	if (seq == b.copy.source || seq == b.copy.target) && n < len(b.copy.to) {
+	k := cells(b.spots[seq], n)
+	if (seq == b.copy.source || seq == b.copy.target) && k < len(b.copy.to) {
 		b.force()
 	}
-	if n < len(b.seqs[seq]) {
+	if k < len(b.seqs[seq]) {
 		b.last[seq] = 0 // it can be gone back once
 		b.back[seq] = b.Recurrent && n > 0
 	}
-	b.drop(seq, n)
+	b.drop(seq, k)
 	return n
 }
 
-// drop removes the positions of a sequence from n on.
+// drop removes the cells of a sequence from n on.
 func (b *Backend) drop(seq int32, n int) {
 	for _, id := range b.seqs[seq][n:] {
 		if b.refs[id]--; b.refs[id] == 0 {
 			b.free = append(b.free, id)
 		}
 	}
-	if b.seqs[seq] = b.seqs[seq][:n]; n == 0 {
+	if b.seqs[seq], b.spots[seq] = b.seqs[seq][:n], b.spots[seq][:n]; n == 0 {
 		b.held[seq] = 0
 	}
 }
@@ -88,18 +91,19 @@ func (b *Backend) Share(src, dst int32, n int) int {
 	if !b.Shareable(src, n) {
 		return 0
 	}
-	has := len(b.seqs[dst])
-	if has > 0 && b.TakesCheckpoints() || has > n {
+	has, k := len(b.seqs[dst]), cells(b.spots[src], n)
+	if has > 0 && b.TakesCheckpoints() || has > k {
 		b.drop(dst, 0)
 		return 0
 	}
 	b.held[dst], b.back[dst] = b.held[src], false
 	b.last[src], b.last[dst] = 0, 0 // both would go back
-	for _, id := range b.seqs[src][has:n] {
+	for _, id := range b.seqs[src][has:k] {
 		b.refs[id]++
 		b.seqs[dst] = append(b.seqs[dst], id)
 	}
-	b.begin(copyInProgress{from: b.data[src][has:n], to: b.data[dst][has:n], source: src, target: dst})
+	b.spots[dst] = append(b.spots[dst], b.spots[src][has:k]...)
+	b.begin(copyInProgress{from: b.data[src][has:k], to: b.data[dst][has:k], source: src, target: dst})
 	return n
 }
 
@@ -148,6 +152,7 @@ func (b *Backend) Spoil(seq int32) {
 type state struct {
 	b      *Backend
 	hashes []uint64
+	spots  []spot
 	held   int // memory.held of the sequence
 	at     int // positions of a checkpoint
 	kept   int // how often besides
@@ -191,8 +196,9 @@ func (s *state) Close() error {
 
 // SaveState implements kvcache.StateMemory.
 func (b *Backend) SaveState(seq int32) (kvcache.State, error) {
-	n := len(b.seqs[seq])
-	s := &state{b: b, hashes: make([]uint64, n), held: max(b.held[seq], b.lookedAt(n))}
+	n, at := len(b.seqs[seq]), have(b.spots[seq])
+	cells(b.spots[seq], at) // or it ends within a piece
+	s := &state{b: b, hashes: make([]uint64, n), spots: slices.Clone(b.spots[seq]), held: max(b.held[seq], b.lookedAt(at))}
 	b.States++
 	b.StateBytes += s.Bytes()
 	b.begin(copyInProgress{from: b.data[seq][:n], to: s.hashes, source: seq, target: -1})
@@ -202,12 +208,13 @@ func (b *Backend) SaveState(seq int32) (kvcache.State, error) {
 // RestoreState implements kvcache.StateMemory.
 func (b *Backend) RestoreState(seq int32, kept kvcache.State, n int) error {
 	s := kept.(*state)
+	k := cells(s.spots, n)
 	switch {
 	case s.closed:
 		return errors.New("the state is closed")
-	case len(b.seqs[seq]) != 0 || n > len(b.free) || n > len(s.hashes):
-		return fmt.Errorf("sequence %d has %d cells, %d are free, %d of a state of %d", seq, len(b.seqs[seq]), len(b.free), n, len(s.hashes))
-	case n < len(s.hashes) && !b.StateCuttable(s, n):
+	case len(b.seqs[seq]) != 0 || k > len(b.free) || n > have(s.spots):
+		return fmt.Errorf("sequence %d has %d cells, %d are free, %d positions of a state of %d", seq, len(b.seqs[seq]), len(b.free), n, have(s.spots))
+	case k < len(s.hashes) && !b.StateCuttable(s, n):
 		return errors.New("the state cannot be cut")
 	case b.FailRestore:
 		return errors.New("the state cannot be restored")
@@ -215,21 +222,21 @@ func (b *Backend) RestoreState(seq int32, kept kvcache.State, n int) error {
 	b.Restored++
 	b.force()
 	b.held[seq] = s.held
-	for range n {
-		b.hold(seq, 0)
+	for _, where := range s.spots[:k] {
+		b.hold(seq, 0, where)
 	}
-	b.begin(copyInProgress{from: s.hashes[:n], to: b.data[seq][:n], source: -1, target: seq})
+	b.begin(copyInProgress{from: s.hashes[:k], to: b.data[seq][:k], source: -1, target: seq})
 	return nil
 }
 
 // hold gives a sequence one more cell.
-func (b *Backend) hold(seq int32, hash uint64) {
+func (b *Backend) hold(seq int32, hash uint64, where spot) {
 	id := b.free[len(b.free)-1]
 	b.free = b.free[:len(b.free)-1]
 	b.refs[id] = 1
 	b.data[seq][len(b.seqs[seq])] = hash
-	b.seqs[seq] = append(b.seqs[seq], id)
+	b.seqs[seq], b.spots[seq] = append(b.seqs[seq], id), append(b.spots[seq], where)
 	if b.Window > 0 {
-		b.held[seq] = max(b.held[seq], len(b.seqs[seq])-b.Window-b.Slack)
+		b.held[seq] = max(b.held[seq], have(b.spots[seq])-b.Window-b.Slack)
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 // final is what is told of an answer at its end, but for its text.
 func (s *completionShape) final(c *completion.Choice, st *state) map[string]any {
-	prompt, err := s.request.Model.Engine.Detokenize(s.request.Prompts[c.Index/s.request.Choices])
+	prompt, err := s.request.Model.Engine.Detokenize(s.request.TextTokens(c.Index / s.request.Choices))
 	if err != nil {
 		prompt = "" // the tokens were computed, so they have a text
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/penstock/penstock/host/api/openai"
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
@@ -142,7 +143,7 @@ type applyTemplateBody struct {
 	ReturnTokens bool `json:"return_tokens"`
 }
 
-// promptToken is a token of a prompt.
+// promptToken is a token of a prompt. For a picture or a sound there is one with the id -1 and the marker, however many it takes.
 type promptToken struct {
 	tokenPiece
 	Special bool `json:"special"` // a control token: its piece is a name, and no text
@@ -169,6 +170,9 @@ func (a API) applyTemplate(c echo.Context) error {
 	}
 	tokens := make([]promptToken, len(r.Rendered.Tokens))
 	for i, p := range piecesOf(r.Model, r.Rendered.Tokens) {
+		if p.ID < 0 {
+			p.Piece = media.Marker
+		}
 		tokens[i] = promptToken{p, p.Piece != "" && r.Model.Engine.Shown(p.ID) == ""}
 	}
 	return c.JSON(http.StatusOK, map[string]any{"prompt": r.Rendered.Text, "tokens": tokens})

@@ -47,7 +47,7 @@ func (a API) generate(c echo.Context) error {
 		return err
 	}
 	sh := newShape(r, begun)
-	sh.context = !b.Raw
+	sh.context = !b.Raw && !r.HasMedia() // which no later request could have in its context
 	return a.answer(c, r, sh, &b.Common)
 }
 

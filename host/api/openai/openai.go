@@ -30,6 +30,8 @@ func (a API) Routes() []wire.Route {
 		{Method: http.MethodPost, Path: "/v1/chat/completions/input_tokens", Handler: a.countTokens, Body: ChatBody{}},
 		{Method: http.MethodPost, Path: "/chat/completions/input_tokens", Handler: a.countTokens, Body: ChatBody{}},
 		{Method: http.MethodPost, Path: "/v1/completions", Handler: a.textCompletion, Body: textBody{}},
+		{Method: http.MethodPost, Path: "/v1/audio/transcriptions", Handler: a.transcription, Body: transcriptionBody{}},
+		{Method: http.MethodPost, Path: "/audio/transcriptions", Handler: a.transcription, Body: transcriptionBody{}},
 		{Method: http.MethodPost, Path: "/v1/embeddings", Handler: a.embeddings, Body: embeddingsBody{}},
 		{Method: http.MethodGet, Path: "/v1/models", Handler: a.models},
 		{Method: http.MethodGet, Path: "/models", Handler: a.models},
@@ -69,7 +71,7 @@ func (a API) countTokens(c echo.Context) error {
 	answer := map[string]any{"object": "response.input_tokens", "input_tokens": len(r.Prompts[0])}
 	if wanted == "true" {
 		digests := []string{}
-		for _, d := range kvcache.Digests(r.Prompts[0]) {
+		for _, d := range kvcache.Digests(r.BeforeMedia()) {
 			digests = append(digests, d.String())
 		}
 		answer["block_tokens"], answer["digests"] = kvcache.BlockTokens, digests

@@ -56,6 +56,9 @@ func (b *textBody) fill(ctx context.Context, r *completion.Request) (err error) 
 	if err := r.ReadPrompts(ctx, b.Prompt); err != nil {
 		return err
 	}
+	if err := b.refuseMedia(r); err != nil {
+		return err
+	}
 	if err := b.fillEcho(r); err != nil {
 		return err
 	}
@@ -65,6 +68,18 @@ func (b *textBody) fill(ctx context.Context, r *completion.Request) (err error) 
 		}
 	}
 	return err
+}
+
+// refuseMedia refuses what cannot be done with a prompt that has pictures or sounds, which no text stands for.
+func (b *textBody) refuseMedia(r *completion.Request) error {
+	switch {
+	case !r.HasMedia():
+	case b.Echo:
+		return refusal.Unsupported("echo", "echo is true, but the prompt has pictures or sounds, which cannot be echoed as text: leave echo out")
+	case b.Suffix != "":
+		return refusal.Unsupported("suffix", "suffix is set, but the prompt has pictures or sounds, and only texts have gaps that are filled: leave suffix out")
+	}
+	return nil
 }
 
 // fillBest has best_of answers generated to each prompt, of which the n most likely are shown.

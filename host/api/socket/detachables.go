@@ -33,7 +33,7 @@ func unreadBytes(r *completion.Request) int64 {
 	if r.PromptLogprobs {
 		n += int64(len(r.Prompts[0]) * (64 + 8*r.Logprobs))
 	}
-	return n
+	return n + int64(4*r.MediaEmbeddings()) // which it needs as long as it is computed
 }
 
 // detachables are the detachable answers by the unguessable names of their streams, and what they take.

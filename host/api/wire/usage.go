@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -16,6 +17,8 @@ type Usage struct {
 	Total      int `json:"total_tokens"`
 	Details    struct {
 		Cached int `json:"cached_tokens"`
+		Audio  int `json:"audio_tokens,omitempty"`
+		Image  int `json:"image_tokens,omitempty"` // an addition of ours
 	} `json:"prompt_tokens_details"`
 	CompletionDetails *completionDetails `json:"completion_tokens_details,omitempty"`
 }
@@ -36,6 +39,10 @@ func UsageOf(choices []*completion.Choice, n int) Usage {
 			u.Prompt += c.End.Usage.Prompt
 			u.Details.Cached += c.End.Usage.Cached
 		}
+	}
+	if len(choices) > 0 && choices[0].Request != nil {
+		r := choices[0].Request
+		u.Details.Audio, u.Details.Image = r.MediaTokens(media.Audio), r.MediaTokens(media.Image)
 	}
 	if u.Total = u.Prompt + u.Completion; beside > 0 {
 		u.CompletionDetails = &completionDetails{beside}
