@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-// Package host assembles a server: configuration, model, scheduler, API. It starts and stops them.
 package host
 
 import (

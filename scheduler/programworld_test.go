@@ -140,6 +140,7 @@ func (p *script) change(r *program.Run) error {
 		i := p.rng.IntN(len(p.live))
 		b := p.live[i]
 		var err error
+		had := len(b.Tokens())
 		switch p.rng.IntN(8) {
 		case 0:
 			var fork *program.Branch
@@ -168,6 +169,9 @@ func (p *script) change(r *program.Run) error {
 			}
 		default:
 			err = b.Append(p.more(20, 9), p.rng.IntN(3) == 0)
+		}
+		if len(b.Tokens()) != had && err == nil && b.State() == program.Pending {
+			delete(p.ran, b) // what it has drawn is not all that it has
 		}
 		if err != nil && !errors.Is(err, program.ErrNoBranch) && (b.State() != program.Running || !errors.Is(err, program.ErrMisuse)) {
 			return err

@@ -18,7 +18,6 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
-	"github.com/penstock/penstock/scheduler/piece"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -42,9 +41,7 @@ func request(n, seed, most int) scheduler.Request {
 func newScheduler(t testing.TB, b simulated, c scheduler.Config) *scheduler.Scheduler {
 	t.Helper()
 	c.Clock = b.Now
-	if has, ok := b.(interface{ Table() *piece.Table }); ok {
-		c.Pieces = has.Table()
-	}
+	c.Pieces = b.Table()
 	if c.Log == nil {
 		c.Log = slog.New(slog.NewTextHandler(complaints{t}, nil))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/estimator"
 	"github.com/penstock/penstock/scheduler/kvcache"
+	"github.com/penstock/penstock/scheduler/piece"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -19,6 +20,7 @@ import (
 type simulated interface {
 	scheduler.Backend
 	Now() time.Time
+	Table() *piece.Table
 }
 
 // world drives a scheduler with random arrivals, plugins, control calls, slow and lost readers and failing passes on virtual

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: MIT
 
 // Package access knows the API keys, and how much each client may use.
+//
+// # Why not echo's rate limiter?
+//
+// It decides with a store that sees only the client's name, and tells the client nothing. Limits
+// on tokens are known at the end of a request, answers over a WebSocket count too, and clients
+// expect OpenAI's headers. host/access therefore uses the token buckets beneath echo's limiter
+// (golang.org/x/time/rate) itself.
 package access
 
 import (

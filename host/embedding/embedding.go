@@ -4,6 +4,21 @@
 //
 // A goroutine takes inputs from all requests that wait, in turns, until a pass is full (queue.go), has the backend compute them, and
 // makes one vector of each (pool.go, normalize.go). While the scheduler computes answers, a pass waits (turns.go).
+//
+// # Why does Penstock pool embeddings itself?
+//
+// The context gives a vector for each token, and host/embedding makes one of them. Then one
+// context serves requests that want one vector and those that want all, and a model that
+// generates text may be given its input in pieces: llama.cpp pools only what is in one piece.
+// Pieces also keep llama.cpp's buffer of logits small, which has a row for each token with an
+// embedding. The shim ends a pass before it computes those logits, which would take as long as
+// many layers.
+//
+// # Why does the model that chats give embeddings if no other is configured?
+//
+// A program that asks for both would fail otherwise. The context is made with the first such
+// request, so it costs nothing where nobody asks. A model for embeddings gives better ones,
+// though.
 package embedding
 
 import (

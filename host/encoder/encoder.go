@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler/panics"
@@ -88,6 +89,7 @@ type Stats struct {
 	Cancelled int // pictures and sounds that nobody waited for any more
 	Waiting   int // now, with the one that is encoded
 	KeptBytes int64
+	Took      time.Duration // encoding, also what was given up
 }
 
 // New makes an encoder with a projector, which stays the caller's and is closed after it.
@@ -184,12 +186,14 @@ func (e *Encoder) run() {
 			}
 		}
 		var pieces []Piece
+		begin := time.Now()
 		err := panics.Try(func() (err error) {
 			pieces, err = e.encode(j)
 			return err
 		})
 		e.mu.Lock()
 		e.queue.served(j)
+		e.stats.Took += time.Since(begin)
 		e.finish(j, pieces, err)
 		e.mu.Unlock()
 	}

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-// Package engine is a model loaded with llama.cpp: the scheduler's backend, the tokeniser and chat template, and the native samplers.
-// It joins package native to the interfaces of scheduler, host/chat and host/sampling.
 package engine
 
 import (
@@ -164,7 +162,7 @@ func (o Options) ContextOptions(info native.ModelInfo) native.ContextOptions {
 func DefaultCells(contextTrain, slots int) int { return min(contextTrain*max(slots, 1), maxCells) }
 
 // Shared reports whether all sequences use the same cells. On the CPU they do not: in cells of its own, a sequence is computed to the
-// same bits whatever is computed beside it (see docs/rationale.md).
+// same bits whatever is computed beside it (see native/README.md).
 func (o Options) Shared(info native.ModelInfo) bool {
 	switch {
 	case o.KVLayout == "shared":

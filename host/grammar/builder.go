@@ -1,19 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-// Package grammar tells which texts, and so which tokens, an answer may be: rules over lexemes,
-// followed byte by byte.
-//
-// A Builder collects rules. Build compiles them to places, of which a stack says what is still to
-// come. A State is a set of stacks, each with how far a lexeme has been read: one for each way in
-// which the text so far can be meant. No way is preferred, as by a longest match: a text fits where
-// any way leads to the end. States are made when a text first reaches them and are kept, within a
-// bound, for all texts that are followed in the same Grammar. What cannot lead to an end is no part
-// of a state, so a text that has come so far can always be completed.
-//
-// Grammars may be hostile. A Builder bounds what it is given, an operation the steps that it takes
-// (ErrAmbiguous is beyond), and a Grammar what it keeps: 16 MiB, after which what is known is
-// forgotten and found again, while the states that requests hold stay valid. Steps and masks that
-// are known are read without a lock.
 package grammar
 
 import (

@@ -4,6 +4,12 @@
 // header are right get their names.
 //
 // Begin to read with pull.go.
+//
+// # Why is the note of a model's source written before the model gets its name?
+//
+// A pull that is killed while it renames a model's files finds some of them done. If the server
+// names no hash, only the note tells the next pull whose they are. For the same reason the note
+// of an unfinished download is removed before its bytes are.
 package hub
 
 import (

@@ -170,7 +170,7 @@ func read(path string) (Model, error) {
 			m.Modified = info.ModTime()
 		}
 	}
-	if m.Source = sourceOf(path); m.Source != nil && len(m.Source.Files) == 1 && m.Source.Files[0].SHA256 != "" {
+	if m.Source = sourceOf(path); m.Source != nil && len(PartsOf(m.Source.Files)) == 1 && m.Source.Files[0].SHA256 != "" {
 		m.Digest = m.Source.Files[0].SHA256
 	}
 	slices.Sort(m.Files)

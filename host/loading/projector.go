@@ -112,6 +112,7 @@ func (l *loader) openProjector(e *engine.Engine, p *projector) (*mediaEncoder, e
 		m.encoder.Close()
 		return open.Close()
 	})
+	l.metrics.Media(m.encoder.Stats)
 	can := m.abilities()
 	l.log.Info("the model reads more than text", slog.Bool("pictures", can.Images), slog.Bool("sounds", can.AudioRate > 0), slog.String("projector", p.path),
 		slog.String("device", cmp.Or(p.options.Device, "CPU")), slog.Int("whole", p.Trial.Whole))

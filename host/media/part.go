@@ -8,6 +8,19 @@
 //   - What a file is, its bytes say; what a client says of it counts for nothing else than which kind it means. What follows a picture in
 //     a file that is something else as well is not read.
 //   - A [Loader] reads all headers of a request before it decodes any file, so that the memory for all is known, and waits for it.
+//
+// # Why does a request claim memory for all of its pictures at once?
+//
+// Two requests that each hold one decoded picture and wait for the memory of a second would wait
+// for ever. So all headers of a request come first, then one claim, in the order of arrival. What
+// pixels take stays claimed until the request ends.
+//
+// # Why is there a random marker in the text where a picture stands?
+//
+// A chat template writes text, and the places of pictures have to come through it. A fixed marker
+// is what a user's text may have, too; one that is drawn at the start is not. A prompt in which
+// markers and pictures are not as many is refused, so a template that leaves out a picture is
+// noticed.
 package media
 
 import (

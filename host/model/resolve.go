@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-// Package model finds model files, holds the built-in model and makes sure that loading a file cannot end the process.
 package model
 
 import (

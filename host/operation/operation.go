@@ -4,6 +4,11 @@
 //
 // An operation is an HTTP request, or a frame of a WebSocket that asks for an answer. It has ended when its handler has returned and
 // every answer that it had computed has ended, which may be later, if a client leaves or lets an answer go on without it.
+//
+// # Which address does the log show for a client?
+//
+// The one that connected. Anybody can write X-Forwarded-For, so it counts only from the addresses
+// in server.trusted_proxies.
 package operation
 
 import (

@@ -1,6 +1,21 @@
 // SPDX-License-Identifier: MIT
 
 // Package policy builds the sampler chain and the stop rules of a request, and runs the plugin that writes its prompt.
+//
+// # Why are host/policy and host/catalog packages of their own?
+//
+// What decides an answer is assembled from two sides: llama.cpp's samplers come from host/engine,
+// plugins from host/plugin, and neither knows the other. host/policy puts both in the order that
+// a request asks for, adds the operator's plugins, and turns what is wrong into errors of the
+// API. host/catalog shows the same plugins to those who list and upload them. Without them,
+// package host would do this besides opening and closing the parts.
+//
+// # What happens when a default plugin faults?
+//
+// Its request fails, and the next request tries the plugin anew. It is never skipped or
+// quarantined. It may enforce a policy, which would otherwise disappear without notice, and
+// refusing it would refuse all requests. An operator who prefers to go on without it removes it
+// from plugins.default.
 package policy
 
 import (

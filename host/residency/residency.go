@@ -2,6 +2,11 @@
 
 // Package residency keeps in memory the models that requests ask for. It loads a model on its first use, and unloads the least recently
 // used ones when another needs their place, and those that were idle for long. A model that is in use is never unloaded.
+//
+// # Why is an API's answer for a model that cannot be loaded a 422?
+//
+// Clients repeat a request that got a 5xx. For a broken file that is useless, and each try takes
+// a child process. For the same reason the failure is remembered for ten seconds.
 package residency
 
 import (

@@ -10,6 +10,11 @@
 // A new parameter is a field of Plain, or of Numbers if llama.cpp's samplers take it: the tags say what requests call it and,
 // of a number, its range, without which the program panics at its start (tags.go). Requests, the check of ranges, what plugins and
 // clients are told, and docs/api.md follow from that.
+//
+// # Why is host/sampling a package of its own?
+//
+// The API reads sampling parameters from requests, and the engine builds sampler chains from
+// them. Neither may import the other, so what they share is a leaf package.
 package sampling
 
 // Params are the sampling parameters of one request. Default gives llama.cpp's values; Validate checks the ranges.

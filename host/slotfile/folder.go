@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT
 
 // Package slotfile saves the conversations of slots to files in a folder, and restores them.
+//
+// # Why is --override-kv part of what a saved conversation is known by?
+//
+// Its cells were computed with these values, and with the rope's. llama.cpp reads them into a
+// model that rotates by other angles without a word.
 package slotfile
 
 import (

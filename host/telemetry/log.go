@@ -1,6 +1,18 @@
 // SPDX-License-Identifier: MIT
 
 // Package telemetry sets up logs, metrics and traces.
+//
+// # Why are traces made when a request has ended?
+//
+// host/operation notes what each request did, for the log, the rate limits, the metrics and
+// traces alike, and each is told once, at the end. A span needs nothing before that: nobody
+// further down continues it. So tracing adds nothing to a request's way, whether it is on or off.
+//
+// # Why are traces not kept by default?
+//
+// Each is about 5 KB of JSON, the native samplers run one by one for it, and the answer needs a
+// worker. That is nothing for a look at one answer, and too much for all. The page asks for an
+// answer again, with the same seed, when somebody wants to look into one that has no trace.
 package telemetry
 
 import (

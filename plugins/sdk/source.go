@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-// Package sdk holds the sources of the Rust SDK, so that the binary can put them beside a new plugin without a network.
 package sdk
 
 import (

@@ -4,6 +4,15 @@
 //
 // stage.go says what a stage is, link.go how a chain keeps it, chain.go begins, resets and closes the stages, replace.go exchanges them,
 // draw.go draws a token. A chain knows nothing of slots, ticks and goroutines. Its caller sees to it that calls do not overlap.
+//
+// # Why does a stage say what it is in a struct, and not by the methods that it has?
+//
+// One type stands for all plugins, whatever their modules export, and one for all native stages,
+// with a grammar or without. Their methods are always there, so each would need another one that
+// tells whether it counts; and a stage that wraps another has all of the other's. Traits is one
+// place to look. What it says holds as long as the stage does, so a chain asks when it is made,
+// and no token asks again. Only what may change is asked anew: whether a native stage is still
+// quick enough for the tick (Native).
 package chain
 
 import (

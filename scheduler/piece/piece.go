@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// Package piece gives embeddings of pictures and sounds a place among tokens, so that whatever has to do with lists of tokens (prefixes, forks,
-// cuts, copies, digests) has to do with pictures too.
+// Package piece gives embeddings of pictures and sounds a place among tokens: each has a token below 0.
+//
+// So whatever has to do with lists of tokens (prefixes, forks, cuts, copies, digests) has to do with pictures too.
 //
 // # Notes
 //

@@ -20,13 +20,6 @@ func (t *Table) Due() bool {
 	return len(t.order) >= max(leastSwept, 2*t.swept)
 }
 
-// Len is how many pieces the table knows.
-func (t *Table) Len() int {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	return len(t.order)
-}
-
 // Sweep drops what nobody has any more: no living piece, and none of some lists of tokens. A thousand tokens take microseconds.
 func (t *Table) Sweep(lists iter.Seq[[]Token]) {
 	t.mu.Lock()

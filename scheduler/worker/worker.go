@@ -8,6 +8,14 @@
 // answer whose worker is still busy then sits out the next passes, on a copy of its row.
 //
 // worker.go is what the tick calls, run.go the goroutine; token.go has all that happens to a token.
+//
+// # Why is a request's quarter of a core measured in thread time, not by the wall clock or in fuel?
+//
+// By the wall clock, a request on a busy machine paused for work that others did. Fuel is not
+// time either: one unit is an instruction in one plugin and a cache miss in another, and native
+// stages and the host's own work use none. So each stage runs with its goroutine locked to a
+// thread, whose processor time is read before and after. This costs a microsecond a token, beside
+// the forward pass. Only Linux has such a clock here; elsewhere the wall clock is used.
 package worker
 
 import (

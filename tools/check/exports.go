@@ -34,7 +34,6 @@ var testOnly = map[string]string{
 	"native.NoFault":                       "see InjectFault",
 	"native.WrongResult":                   "see InjectFault",
 	"native.LiveObjects":                   "the tests of three packages look for leaks in C",
-	"host/encoder.Encoder.Stats":           "the metrics do not tell of pictures yet",
 	"native/gguf/synth.MediaPair.Sees":     "tests of three packages encode pictures and sounds",
 	"native/gguf/synth.MediaPair.Hears":    "tests of three packages encode pictures and sounds",
 	"native/gguf/synth.Split":              "the tests of two packages divide models into several files",

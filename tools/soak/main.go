@@ -4,6 +4,18 @@
 //
 // It also compares what the server uses before and after. It starts the real binary as a child process, so a crash is seen as what it is. All that its clients do follows from a seed: the same
 // seed makes the same choices. The first wrong answer ends the run, with the request, the answer and what was expected.
+//
+// # Why does make soak draw each step's choices anew from its number?
+//
+// A client that went on with one random sequence would depend on what the server answered and
+// when. So a failed step can be told by seed, client and step, and makes the same requests again.
+// What runs beside it is still a matter of time.
+//
+// # Why does make soak not compare resident memory itself?
+//
+// Go gives free pages back over minutes, so that number says little about a minute of rest. What
+// is compared leaves those pages out, and the runtime's books of pages, which stay as large as
+// the heap's peak has made them.
 package main
 
 import (

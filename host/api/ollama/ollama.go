@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: MIT
 
 // Package ollama serves Ollama's API.
+//
+// # Why does /api/version not answer Penstock's version?
+//
+// Ollama's clients compare it with the version in which a feature came to Ollama, and switch the
+// feature off below that. Penstock's own number would mean nothing to them. So the route answers
+// the version of Ollama whose API is served, with Penstock's beside it.
 package ollama
 
 import (

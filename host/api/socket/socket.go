@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-// Package socket serves the WebSocket: many answers over one connection, which their client can steer.
 package socket
 
 import (

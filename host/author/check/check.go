@@ -4,6 +4,13 @@
 //
 // Each conversation runs twice, and once more after a detour that is taken back. It is a finding when the plugin traps, answers what it
 // may not, or answers differently the second time. A golden case is a file of calls with what is to come of each.
+//
+// # Why are golden cases session files?
+//
+// What a plugin did in a live answer, in a native test and in a case that a person wrote is the
+// same thing: what went into each call, and what came out. With one format, one player under the
+// real runtime compares all of them, and a recorded request becomes a case by being copied into
+// the folder.
 package check
 
 import (

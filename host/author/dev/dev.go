@@ -2,6 +2,12 @@
 
 // Package dev is the loop in which a plugin is written: build it at each change, put it into a running host, and tell what the change has
 // done to an answer.
+//
+// # Why does plugin dev look at the clock, too?
+//
+// File systems of other machines and of containers tell nothing of changes. What the system tells
+// only says when to look at once; names, sizes and times of the sources decide, and they are
+// looked at each second anyway.
 package dev
 
 import (

@@ -3,6 +3,13 @@
 // Package project makes the folders in which plugins are written, and finds its way in them.
 //
 // A project holds all that building needs: the plugin, its tests, and a copy of the SDK.
+//
+// # Why does a new plugin carry a copy of the SDK?
+//
+// The SDK and the binary that tries the plugin then fit each other, and building needs no
+// registry, no network and no checkout. A project is whole: it builds next year as it does today.
+// What changes in the SDK reaches a plugin when its author replaces the folder. The ABI grows
+// without breaking plugins, so nobody ever has to.
 package project
 
 import (

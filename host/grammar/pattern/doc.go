@@ -6,4 +6,9 @@
 // follows with what it asserts, `$` leaves only the empty text, and a look-ahead may look beyond the part that it stands in. What comes
 // before a part matters to `^` and `\b` alone, so there is one expression of what follows the beginning of the text, one of what follows
 // a character of a word, and one of what follows any other.
+//
+// # Why does Go's parser read regular expressions?
+//
+// It is kept up with Go, knows Unicode, bounds repetitions, and refuses what no grammar can
+// express. Its tree becomes an expression over characters (host/grammar/pattern).
 package pattern

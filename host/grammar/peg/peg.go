@@ -1,12 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-// Package peg makes grammars of the formats in which chat templates have models answer. llama.cpp
-// knows a format as a parser of answers (common/peg-parser.h), which it writes as JSON: a tree of
-// sequences, choices and repetitions, whose tags say what is a call, an argument or a value.
-//
-// The grammar is what the parser reads, but for what it only looks ahead at. Values of arguments
-// and answers that fit a schema are the schema's: as JSON, or, where the format has a string as
-// the text between two tags, as that text. An argument comes once.
 package peg
 
 import (

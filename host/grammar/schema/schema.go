@@ -20,6 +20,16 @@
 //
 // No name comes twice in an object, and where items are unique no value does, of the first thousand
 // that the schema does not list. A number among unique items has one spelling.
+//
+// # Why do members of which a schema says nothing come after those that it requires?
+//
+// The standard lets them come anywhere. But a model that may invent members often goes on
+// inventing until max_tokens, and what the schema requires never comes: the built-in model
+// answered `{"type": "object", "required": ["b"]}` with a name, a kind and an age. So the mask
+// leaves it no such name while a required one is missing. Those that properties or
+// patternProperties speak of still come in any order, and so do names that begin with `$`, which
+// tell of the document and stand at its beginning (`$schema`, `$id`). `property_order: any` lifts
+// the rule. Of MaskBench's valid instances it forbids 0.06%.
 package schema
 
 import (

@@ -12,6 +12,12 @@
 // # Errors
 //
 // They say what is wrong with a URL and what to do, in words that follow its field: "names a host that …".
+//
+// # Why is a URL's host looked up by us, and not by the HTTP client?
+//
+// A check of the name before, and a lookup of the client's own after, may see two different
+// addresses; that is how a name of the web gets at a machine's own network. The address that is
+// checked is the one that is dialled, for each redirect anew.
 package fetch
 
 import (

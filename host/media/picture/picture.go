@@ -13,6 +13,19 @@
 // # Errors
 //
 // They say what is wrong with a file and what to do, in words that follow its name: "is a JPEG of …".
+//
+// # Why are headers read by code of ours before a decoder sees a file?
+//
+// Go's decoders allocate whatever a header says. They tell the size first, but not what else
+// decoding takes: the coefficients of a progressive JPEG are five times its pixels, each of
+// thousands of scans is a pass over all of them, and a WebP of 100 bytes may say that 2 GB
+// follow. picture.Open walks the parts of a file as its decoder does, so that what decoding takes
+// at most is known, and tests compare that with what it takes.
+//
+// # Why is EXIF not read by a library?
+//
+// One number of it is wanted, its orientation, from the first directory. That is thirty lines
+// that look at each entry once. Libraries read all of it, with bounds in time.
 package picture
 
 import (

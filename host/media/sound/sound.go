@@ -13,6 +13,12 @@
 // # Errors
 //
 // They say what is wrong with a file and what to do, in words that follow its name: "is a WAV of …".
+//
+// # Why is MP3 decoded by go-mp3?
+//
+// It is the one decoder in pure Go that others use widely (Ebitengine's sound), under the Apache
+// licence. It is given the frames alone: it would allocate what a tag before them says it has. It
+// reads MPEG 1 and 2; MPEG 2.5, which has rates below 16 kHz, is refused.
 package sound
 
 import (

@@ -84,4 +84,25 @@
 // wazero's compiler needs time that grows with the square of a function's
 // branches and joined values, and cannot be stopped within a function. Limits
 // on that product (see shape) refuse modules that would occupy it for long.
+//
+// # Why is the rewriter's version the checksum of its source?
+//
+// A cache entry is named by the module, the limits and the rewriter's version, since code from an
+// older rewriter may lack checks that a newer one adds. A version number can be forgotten, and a
+// test that compares the rewriter's output covers only what its modules contain. So the source,
+// about 100 KB, is embedded in the program. After each change of it large modules are compiled
+// anew once.
+//
+// # Why does the rewriter make a line table of its own?
+//
+// Metering moves every instruction, so the line numbers that a debug build carries are wrong
+// afterwards. The rewriter notes where it copies code from and to, which it does only for a
+// module with line numbers, and writes a small DWARF section with the new places; wazero reads
+// that one, and never what the module brought. So a hostile section meets only a reader of line
+// programs that is bounded in bytes, rows and files, in the child that compiles. It ends at the
+// first thing that is wrong, keeps what it has, and changes nothing of the module (FuzzLines,
+// TestRewrite_Lines_HostileAreCheap). The calls that the compiler inlined stand elsewhere, in
+// `.debug_info`, where tables refer to tables and little input can cost much. That is not read:
+// code inlined from a library is named by the line of the author's before it, and the fault says
+// "at or after".
 package fuel

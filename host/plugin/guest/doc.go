@@ -17,4 +17,16 @@
 //	memory.go          how a host function reaches guest memory
 //	hostfunction*.go   the ABI's imports; wasi*.go those of WASI
 //	fault.go           why a call trapped
+//
+// # Why do plugins take turns in open and in long calls?
+//
+// Two clients whose plugins compute in open would occupy both processors of a small machine, and
+// the tick would have to ask for one again and again. So plugins never get more than half of what
+// Go runs at once. Turns last 5 ms, so that a plugin that needs one millisecond gets it soon.
+// After 100 ms a plugin is limited to a quarter of a processor, which is also the share of a
+// request in sampling.
+//
+// A call of another kind needs turns from its fifth millisecond on. Two guests that missed the
+// cache in sample all the time had taken memory bandwidth from the forward pass (gaps of 30 ms,
+// now 17).
 package guest

@@ -24,4 +24,10 @@
 //
 // On Linux pages come from mmap and images are sealed memory files. Elsewhere
 // the Go heap stands in, with the same behaviour at the price of copies.
+//
+// # Why is plugins.memory as much for a server as it was for a model?
+//
+// Guests use memory while requests run, and requests of several models share the processors that
+// they shared before. A guest has 0.3 to 2 MiB, at most 64. 2 GiB is enough for a thousand usual
+// guests or 32 of the largest.
 package memory

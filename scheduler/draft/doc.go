@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+
+// Package draft guesses how answers go on, so that one forward pass can compute several tokens of an answer.
+//
+// drafter.go says what a drafter is, lookup.go is one that finds drafts in the text itself, and chance.go learns how often drafts are
+// right. A draft decides nothing: the answer takes each token from the row that the model computes there, and what it does not take is
+// dropped. So a drafter may be wrong, but it should be quick.
+//
+// # How are several rows of one slot drawn, when each depends on the one before?
+//
+// The backend draws one row of each slot in a call, then the next row of those that go on. So
+// slots are drawn in parallel, and a tick without drafts does what it did. A worker gets all rows
+// and goes on by itself. If the tick cannot wait for it, it keeps a copy of the row that it is
+// at; the rows after that are computed again. That costs time and nothing else, and since they
+// count as wrong, such an answer is soon drafted no more.
+//
+// # How long is a draft?
+//
+// As long as promises the most tokens a second. What a guessed token is worth is the chance that
+// it is right times that of those before it; the chance is learned for each answer from what it
+// accepted, apart for sure and unsure guesses, and begins with what other answers accepted. What
+// it costs is learned as for all passes (scheduler/estimator/drafts.go), so a small or busy
+// machine, a full batch and a kernel that likes some numbers of rows all show in it. Sizes that
+// were never measured are tried, each at most twice as large as the largest before. No pass with
+// drafts may exceed itl_target, and there are none while prompts wait: their time would pay for
+// it.
+//
+// # What may guesses lose?
+//
+// A hundredth of the time that the answer would take without them, and what earlier ones of it
+// have saved. That is a budget of each answer (scheduler/draft/budget.go): it grows with each
+// token by a hundredth of what a pass without drafts takes, a token that was right adds what it
+// saved, and each pass takes away what it took longer, right or wrong. A draft is made if the
+// budget bears what it is likely to lose; one that loses more leaves a debt, and there are no
+// others until it is paid. So text that is never guessed right is slower by a hundredth and by
+// one short draft, on any machine and however sure the drafter was. Drafts have one or two tokens
+// at first, then twice as many as were right so far. The first one, after eight or more tokens
+// that are the same, may be at the expense of the budget of all answers: else short answers would
+// end before they have earned it. Where drafts do not seem to pay, one token is tried, one slot
+// in a tick, as often as the budget bears that it is wrong. Trials also became rarer once, each
+// one that failed doubling the wait for the next. That bounded the same loss a second time: on
+// virtual time text that is never guessed lost up to 0.9% with it and up to 1.0% without, and
+// text that begins to repeat took 1.2 times as long on two cores. Tests of the scheduler hold
+// both sides on virtual time, for processors, GPUs and kernels that compute rows in tiles: never
+// right costs 2% at most, always right makes answers twice as fast at least.
+//
+// # Why do all slots of a pass have drafts of one length, where each sequence has its own cells?
+//
+// llama.cpp computes as many tokens of each sequence at once as the shortest has, and the rest in
+// another pass over the weights. So slots with drafts have a pass of their own with as many rows
+// each, and those without another one; padding fills up what is shorter. Whether that pays is
+// part of the estimate.
+//
+// # Why lookup and not llama.cpp's n-gram maps?
+//
+// The index of scheduler/draft/lookup.go finds the longest match of three or more tokens in a
+// fifth of a microsecond, follows rewinds and splices, and says how long the match is, from which
+// the length of the draft follows. llama.cpp's ngram-simple searches the whole context for each
+// token, its maps wait for matches of 12 or 24 tokens since their drafts are always long, and
+// neither knows that tokens were taken back.
+//
+// # Why are there no MTP, EAGLE3 or DFlash heads?
+//
+// Such a head guesses from the target's hidden states, of each position of the prompt, too.
+// llama.cpp v0.5.0 computes them in a second context (ctx_type MTP, ctx_other), but llama.h gives
+// no way to get at the states and to hand them on. llama_set_embeddings_nextn,
+// llama_get_embeddings_nextn_ith, llama_set_nextn_layer_offset and llama_set_embeddings_layer_inp
+// are in llama.cpp's llama-ext.h, which calls itself staging and subject to change, and a batch
+// that has both tokens and embeddings is not among the uses that llama_batch documents. The
+// states would have to follow every pass of the scheduler through rewinds, splices, shared
+// prefixes, preemption and the archive, or be computed anew after each. And a head with random
+// weights is never right, so that no model we could make would show that it works. So the types
+// that need one are refused with a sentence that names the others, and a model that has such
+// layers is served without them.
+//
+// # How does a draft model fit in?
+//
+// It is a second engine whose backend computes all slots in the same passes
+// (host/engine/draftmodel.go), so it has padding, layouts and kernels as the first has. It
+// remembers which tokens its cache holds of each slot and computes what differs, whatever
+// happened in between: rewinds, splices and other requests need no word between the two. A call
+// computes at most 256 tokens of new prompts, fewer if the tick would exceed itl_target with
+// them, and it ends before a pass for which there is no time: other slots wait for it. Its memory
+// is counted with the model's own when the context is fitted (host/loading/plan.go). What a
+// guessed token costs there is measured, and counts when the length is chosen; slots whose
+// guesses do not pay are not asked for. The draft is greedy and stops where two tokens are nearly
+// as likely.
+//
+// # Why is a plugin's guess asked for right after a token, and not when it is wanted?
+//
+// It is wanted by the tick, which waits for nobody. The plugin is called on its answer's worker,
+// and the tick takes what lies there.
+package draft
