@@ -42,6 +42,7 @@ var notRun = map[string]string{
 	"OPENAI_API_BASE=http://127.0.0.1:8080/v1 OPENAI_API_KEY=none aider --model openai/penstock-tiny":         "needs Aider",
 	"ANTHROPIC_BASE_URL=http://127.0.0.1:8080 ANTHROPIC_AUTH_TOKEN=none ANTHROPIC_MODEL=penstock-tiny claude": "needs Claude Code; a test in host/api sends what it sends",
 	"lm_eval --model local-completions --tasks arc_easy \\":                                                   "needs lm-evaluation-harness; tests in host send what it sends",
+	"curl http://127.0.0.1:8080/v1/audio/transcriptions -F file=@speech.wav -F language=en":                   "needs a model that hears; OpenAI's client sends the same in host/api/clients",
 	`const socket = new WebSocket("ws://127.0.0.1:8080/v1/ws");`:                                              "is for a browser; web/test/docs.test.ts runs it there",
 	`const ws = new WebSocket("ws://127.0.0.1:8080/v1/ws");`:                                                  "is for a browser; web/test/docs.test.ts runs it there",
 	`import { connect } from "./penstock.js";`:                                                                "is for a browser; TestWebSocketDocs in host runs its module",

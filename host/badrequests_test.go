@@ -136,7 +136,7 @@ func badRequests(t *testing.T) (cases []badRequest) {
 	for _, d := range api.Dialects() {
 		for _, r := range d.Routes {
 			fields := wire.Fields(r.Body)
-			if len(fields) == 0 || r.Method != http.MethodPost || strings.Contains(r.Path, ":") {
+			if len(fields) == 0 || r.Method != http.MethodPost || strings.Contains(r.Path, ":") || r.TakesForm() { // see TestAPI_Transcription_WrongFields
 				continue
 			}
 			good, ok := goodBodies[r.Path]

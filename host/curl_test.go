@@ -30,6 +30,9 @@ func TestDocs_Curl(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "plugin.wasm"), []byte("\x00asm\x01\x00\x00\x00"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile(filepath.Join(dir, "sound.wav"), []byte("RIFF\x04\x00\x00\x00WAVE"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	lines = strings.Replace(lines, "http://127.0.0.1:8080", h.URL(), 1)
 	header, _, _ := strings.Cut(lines, "\n")
 	status := regexp.MustCompile(`# (\d{3}):`)
@@ -63,5 +66,5 @@ func TestDocs_Curl(t *testing.T) {
 }
 
 // otherNames are paths of routes that have a line under another.
-var otherNames = map[string]bool{"/chat/completions": true, "/models": true, "/responses": true, "/completions": true, "/embeddings": true,
+var otherNames = map[string]bool{"/chat/completions": true, "/models": true, "/responses": true, "/completions": true, "/embeddings": true, "/audio/transcriptions": true,
 	"/chat/completions/input_tokens": true, "/responses/input_tokens": true, "/reranking": true, "/v1/rerank": true, "/v1/reranking": true}

@@ -120,6 +120,7 @@ var calls = []struct {
 	{"POST", "/v1/chat/completions", shortAsk + `,"response_format":{"type":"json_object"}}`, 200},
 	{"POST", "/v1/completions", `{}`, 400},
 	{"POST", "/v1/embeddings", `{"input":["a","b c"]}`, 200}, {"POST", "/v1/embeddings", `{"input":"a","encoding_format":"base64"}`, 200},
+	{"POST", "/v1/audio/transcriptions", `{}`, 400}, {"POST", "/audio/transcriptions", ``, 400},
 	{"POST", "/v1/embeddings", `{"input":{}}`, 400}, {"POST", "/embedding", `{"content":"a"}`, 200}, {"POST", "/embeddings", `{"content":["a","b"]}`, 200},
 	{"POST", "/rerank", `{"query":"a","documents":["b"]}`, 501}, {"POST", "/reranking", `{"query":"a"}`, 400}, {"POST", "/v1/rerank", `{}`, 400}, {"POST", "/v1/reranking", `{}`, 400},
 	{"POST", "/v1/responses", `{"input":"Tell me a story about a frog.","max_output_tokens":20}`, 200},

@@ -42,11 +42,12 @@ type ProjectorInfo struct {
 	Whole int
 }
 
-// The bounds of pictures, beyond which llama.cpp's 32-bit arithmetic wraps, or a side is scaled to nothing. Both sides make at most 2^26
-// pixels; a sound has as many samples at most.
+// The bounds of pictures, beyond which llama.cpp's 32-bit arithmetic wraps, or a side is scaled to nothing. A sound has at most as many
+// samples as a picture may have pixels.
 const (
 	MaxPictureSide   = C.PS_MEDIA_SIDE   // pixels
 	MaxPictureAspect = C.PS_MEDIA_ASPECT // of the longer side to the shorter one
+	MaxPicturePixels = C.PS_MEDIA_PIXELS
 )
 
 // OpenProjector loads the projector file at path for m, which may be closed before it.
@@ -192,6 +193,20 @@ func (p *Projector) Encode(ctx context.Context, m *Media, piece int) ([]float32,
 		return nil, fmt.Errorf("encode: %w", err)
 	}
 	return out, nil
+}
+
+// Pause has a running Encode, and later ones, wait within an operation until Resume (on the CPU only). It may be called from any goroutine,
+// and returns once they wait, after 10 ms at most.
+func (p *Projector) Pause() { p.pause(true) }
+
+// Resume ends Pause.
+func (p *Projector) Resume() { p.pause(false) }
+
+func (p *Projector) pause(on bool) {
+	if p.h.hold() { // a running Encode keeps Close waiting
+		C.ps_projector_pause(p.c(), C._Bool(on))
+		p.h.drop()
+	}
 }
 
 func (p *Projector) c() *C.ps_projector { return (*C.ps_projector)(p.h.c) }

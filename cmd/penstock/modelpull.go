@@ -28,6 +28,8 @@ MODEL is one of
   hf://OWNER/NAME/FILE.gguf  one file; the address of a page of the hub does, too
   https://HOST/FILE.gguf     a URL
 
+The projector of a model that sees or hears comes with it, as mmproj-NAME.gguf beside the model, where serve finds it.
+
 A pull that was cut goes on where it ended when it is started again. Of a model that is there and whole, by the hashes noted beside
 it, nothing is asked unless --ask-hub says so. HF_TOKEN is the token for private and gated repositories.`,
 		Args: exactly(1),
@@ -42,6 +44,7 @@ it, nothing is asked unless --ask-hub says so. HF_TOKEN is the token for private
 	cmd.Flags().StringVar(&options.Name, "name", "", "name of the model in the folder (default: its file's)")
 	cmd.Flags().StringVar(&options.SHA256, "sha256", "", "hash that the file must have; a hub names it itself")
 	cmd.Flags().BoolVar(&options.AskHub, "ask-hub", false, "ask the hub also about a model that is there and whole: it may have another file by now")
+	cmd.Flags().BoolVar(&options.NoProjector, "no-mmproj", false, "without the projector: the model takes text only")
 	cmd.Flags().IntVar(&connections, "connections", 4, "connections at once")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd

@@ -23,6 +23,7 @@ import (
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/piece"
 )
 
 // seeing is a model that keeps the last conversation it was given.
@@ -74,9 +75,9 @@ func (s *seeing) told() (contents, files []string) {
 
 // seeingRig serves a model that takes pictures and sounds.
 func seeingRig(t *testing.T, change func(*setup)) (*rig, *seeing) {
-	model := &seeing{}
+	model := &seeing{encoder: servingtest.MediaEncoder{Table: piece.NewTable()}}
 	return newRig(t, func(s *setup) {
-		s.Engine, s.Media = model, media.Options{Pixels: 1 << 20, Sound: time.Minute, Memory: 64 << 20}
+		s.Engine, s.pieces, s.Media = model, model.encoder.Table, media.Options{Pixels: 1 << 20, Sound: time.Minute, Memory: 64 << 20}
 		s.wrap = func(o servingtest.OneModel) serving.Models {
 			o.Model.Media, o.Model.MediaEncoder = media.Abilities{Images: true, AudioRate: 16000}, &model.encoder
 			o.Model.Scheduler = submitting{o.Model.Scheduler, model}
@@ -194,7 +195,7 @@ func TestAPI_Media_MultimodalData(t *testing.T) {
 	}
 	picture := base64.StdEncoding.EncodeToString(aPicture(t))
 	for prompt, says := range map[string]string{
-		fmt.Sprintf(`{"prompt_string":"a %s b %[1]s","multimodal_data":["%s","%s"]}`, props.Marker, picture, aSound): "",
+		fmt.Sprintf(`{"prompt_string":"a %s b %[1]s.","multimodal_data":["%s","%s"]}`, props.Marker, picture, aSound): "",
 		fmt.Sprintf(`["a",{"prompt_string":"a %s","multimodal_data":["%s"]}]`, props.Marker, picture):                "",
 		`{"prompt_string":"a","multimodal_data":[]}`:                                                                 "",
 		`{"prompt_string":"a","multimodal_data":["` + picture + `"]}`:                                                "prompt.prompt_string: the prompt has places for 0 pictures and sounds, and there are 1",

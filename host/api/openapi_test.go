@@ -86,7 +86,11 @@ func TestOpenAPI_HasAllFields(t *testing.T) {
 				want[f.Name] = true
 			}
 			got := map[string]bool{}
-			for name := range body.Value.Content.Get("application/json").Schema.Value.Properties {
+			kind := "application/json"
+			if r.TakesForm() {
+				kind = "multipart/form-data"
+			}
+			for name := range body.Value.Content.Get(kind).Schema.Value.Properties {
 				got[name] = true
 			}
 			if diff := cmp.Diff(want, got); diff != "" {

@@ -19,6 +19,7 @@ import (
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/piece"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 	"go.uber.org/goleak"
 )
@@ -97,6 +98,7 @@ type setup struct {
 	wrap              func(servingtest.OneModel) serving.Models // nil: the model as it is
 	strict            bool
 	slots, queue, end int
+	pieces            *piece.Table // of pictures and sounds; nil: there are none
 	fail              func(*scheduler.Batch) error
 }
 
@@ -114,7 +116,7 @@ func newRig(t *testing.T, change func(*setup)) *rig {
 	backend.End, backend.Fail = s.end, s.fail
 	r := &rig{t: t, ended: make(chan scheduler.RequestRecord, 4096)}
 	var err error
-	r.scheduler, err = scheduler.New(backend, scheduler.Config{Slots: s.slots, QueueLimit: s.queue, Observer: witness{r.ended}})
+	r.scheduler, err = scheduler.New(backend, scheduler.Config{Pieces: s.pieces, Slots: s.slots, QueueLimit: s.queue, Observer: witness{r.ended}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,6 +53,7 @@ var routeTable = []routeAccess{
 	{"POST", "/v1/chat/completions", client, answers, "", "{}"}, {"POST", "/chat/completions", client, answers, "", "{}"},
 	{"POST", "/v1/chat/completions/input_tokens", client, poolOnly, "", "{}"}, {"POST", "/chat/completions/input_tokens", client, poolOnly, "", "{}"},
 	{"POST", "/v1/completions", client, answers, "", `{"prompt":"a","max_tokens":1}`}, {"POST", "/v1/embeddings", client, answers, "", "{}"},
+	{"POST", "/v1/audio/transcriptions", client, answers, "", "{}"}, {"POST", "/audio/transcriptions", client, answers, "", "{}"},
 	{"POST", "/v1/responses", client, answers, "", "{}"}, {"POST", "/responses", client, answers, "", "{}"},
 	{"POST", "/v1/responses/input_tokens", client, poolOnly, "", "{}"}, {"POST", "/responses/input_tokens", client, poolOnly, "", "{}"},
 	{"POST", "/v1/messages", client, answers, "", "{}"}, {"POST", "/v1/messages/count_tokens", client, poolOnly, "", "{}"},

@@ -9,7 +9,6 @@ import (
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/media"
-	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -135,15 +134,5 @@ func (r *Request) encodeMedia(ctx context.Context) error {
 	}
 	r.place(r.mediaTokens, tokens)
 	r.encoded = true
-	return r.checkEnds()
-}
-
-// checkEnds refuses a prompt whose last token is an embedding's: the model says what comes next after those of its vocabulary only.
-func (r *Request) checkEnds() error {
-	for _, prompt := range r.Prompts {
-		if prompt[len(prompt)-1] < 0 {
-			return refusal.Invalid(r.PromptField, "%s: the prompt ends in a picture or a sound, and the model goes on from a text only: put some text after it", r.PromptField)
-		}
-	}
 	return nil
 }

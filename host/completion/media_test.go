@@ -252,20 +252,20 @@ func TestService_Submit_Media_Refused(t *testing.T) {
 	for name, c := range map[string]struct {
 		prompt  any
 		full    bool
-		encoded int32
+		fails   error
 		code    string
 		says    string
 		charged int
 	}{
-		"it ends in a sound": {prompt: map[string]any{"prompt_string": "a" + media.Marker, "multimodal_data": []string{hummed(8)}},
-			encoded: 1, code: "invalid_value", says: "the prompt ends in a picture or a sound", charged: -1},
+		"the encoder refuses it": {prompt: map[string]any{"prompt_string": "a" + media.Marker, "multimodal_data": []string{hummed(8)}},
+			fails: refusal.Invalid("prompt", "too odd"), code: "invalid_value", says: "too odd", charged: -1},
 		"it is too long": {prompt: map[string]any{"prompt_string": strings.Repeat("a", servingtest.Context-4) + media.Marker + "b", "multimodal_data": []string{long}},
 			code: refusal.TooLongCode, says: "exceeds the available context size"},
 		"the queue is full": {prompt: map[string]any{"prompt_string": media.Marker + "b", "multimodal_data": []string{long}}, full: true,
 			code: "queue_full", says: "too many requests"},
 	} {
 		s := newMediaRig(64 << 20)
-		s.scheduler.full = c.full
+		s.scheduler.full, s.encoder.Before = c.full, func(context.Context, string) error { return c.fails }
 		r, err := s.complete(t.Context(), c.prompt, 1)
 		if err != nil {
 			t.Fatal(name, err)
@@ -276,7 +276,7 @@ func TestService_Submit_Media_Refused(t *testing.T) {
 		if e := completion.AsError(err, "prompt"); e.Code != c.code || !strings.Contains(e.Message, c.says) || e.Field != "prompt" && !c.full {
 			t.Errorf("%s: %+v", name, e)
 		}
-		if n := s.encoder.Encoded.Load(); n != c.encoded {
+		if n := s.encoder.Encoded.Load(); n != 0 {
 			t.Errorf("%s: %d were encoded", name, n)
 		}
 		if want := c.charged; want == 0 && charged != 0 || want < 0 && charged != r.MediaTokens(media.Audio) {

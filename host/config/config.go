@@ -49,7 +49,8 @@ type Model struct {
 	KVLayout  string   `koanf:"kv_layout"`  // auto, shared, split
 	Kernels   string   `koanf:"kernels"`    // penstock, amx, ggml, plain
 
-	Compute `koanf:",squash"`
+	Compute   `koanf:",squash"`
+	Projector `koanf:",squash"`
 
 	Lora                    []string `koanf:"lora"`                       // files
 	LoraScaled              []string `koanf:"lora_scaled"`                // for ParseScaled
@@ -105,6 +106,8 @@ type Media struct {
 	URLNetworks  []string      `koanf:"url_networks"`  // for ParseNetwork: reached besides public addresses
 	URLLimit     int64         `koanf:"url_limit"`     // bytes of a request's files
 	URLTimeout   time.Duration `koanf:"url_timeout"`   // of a file
+	Cache        int64         `koanf:"cache"`         // bytes of what a model's encoder has made
+	MaxQueue     int           `koanf:"max_queue"`     // of a model's encoder
 }
 
 // Server is the HTTP side.

@@ -71,7 +71,7 @@ var table = slices.Concat([]Key{
 		Allowed: "auto, shared or split", Help: "KV cells: shared by all slots, or split so that each has its own; auto: split on a CPU, shared on a GPU"},
 	{Name: "model.kernels", Flag: "kernels", Kind: Text, Default: "penstock", check: oneOf("penstock", "amx", "ggml", "plain"),
 		Allowed: "penstock, amx, ggml or plain", Help: "CPU kernels to prefer: Penstock's, AMX, those in llama.cpp's order, or plain ones; they differ in speed and rounding"},
-}, computeKeys, []Key{
+}, computeKeys, projectorKeys, []Key{
 	{Name: "model.lora", Flag: "lora", Kind: List, Default: []string{},
 		Help: "LoRA adapters, GGUF files, that requests without adapters of their own use with a scale of 1"},
 	{Name: "model.lora_scaled", Flag: "lora-scaled", Kind: List, Default: []string{}, check: areScaled,

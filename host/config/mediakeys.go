@@ -20,4 +20,8 @@ var mediaKeys = []Key{
 		Allowed: "1KiB to 1GiB", Help: "most bytes of the files that a request names by URL, together"},
 	{Name: "media.url_timeout", Kind: Duration, Default: 20 * time.Second, check: lasting(10*time.Millisecond, time.Hour),
 		Allowed: "10ms to 1h", Help: "how long fetching such a file may take, from looking up its host to its last byte"},
+	{Name: "media.cache", Kind: Bytes, Default: int64(256 << 20), check: sized(0, 1<<40),
+		Allowed: "0 to 1TiB", Help: "most memory for the embeddings of pictures and sounds that a model has seen or heard, so that the same one is not encoded again; of each model; 0: none"},
+	{Name: "media.max_queue", Kind: Integer, Default: 64, check: between(1, 1<<16),
+		Allowed: "1 to 65536", Help: "pictures and sounds that may wait to be encoded for a model; one that is asked for by several requests counts once"},
 }

@@ -31,6 +31,7 @@ const modelsSection = "models"
 var inherited = []string{"model.ctx_size", "model.threads", "model.gpu_layers", "model.fit", "model.fit_target", "model.fit_ctx", "model.kv_layout", "model.kernels", "model.strict",
 	"model.device", "model.split_mode", "model.tensor_split", "model.main_gpu", "model.cpu_moe", "model.kv_offload", "model.op_offload", "model.repack", "model.no_host",
 	"model.load_mode", "model.lazy_mode", "model.check_tensors", "model.threads_batch", "model.numa",
+	"model.mmproj_auto", "model.mmproj_offload", "model.mmproj_device", "model.image_min_tokens", "model.image_max_tokens",
 	"model.cache_type_k", "model.cache_type_v", "model.flash_attn", "model.swa_full"}
 
 // ofAllModels are keys of the section model that no model has a value of its own for.

@@ -9,7 +9,7 @@ import (
 
 // always are flags of llama-server that ask for what this program does in any case.
 var always = []string{"--metrics", "--jinja", "-cb", "--cont-batching", "--cache-prompt", "--perf", "--warmup", "--offline", "--models-autoload",
-	"--no-mmproj", "--no-mmproj-auto", "--log-prefix", "--log-timestamps"}
+	"--log-prefix", "--log-timestamps"}
 
 // unfollowed are flags of llama-server that change no answer, and that nothing here follows; the number is that of their values.
 var unfollowed = map[string]int{"--no-warmup": 0, "--no-perf": 0, "-bs": 0, "--backend-sampling": 0, "--cache-idle-slots": 0, "--no-cache-idle-slots": 0,

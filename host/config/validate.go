@@ -22,16 +22,17 @@ func (c Config) Validate() error {
 
 // relations are false for a key whose value does not fit another's.
 var relations = map[string]func(Config) bool{
-	"chat.template_file":    func(c Config) bool { return c.Chat.TemplateFile == "" || c.Chat.Template == "" },
-	"model.cache_type_v":    func(c Config) bool { return c.Model.FlashAttn != "off" || !c.Model.hasQuantisedV() },
-	"model.rope_scale":      func(c Config) bool { return c.Model.RopeScale == 0 || c.Model.RopeFreqScale == 0 },
-	"scheduler.ubatch_size": func(c Config) bool { return c.Scheduler.UBatchSize <= c.Scheduler.BatchSize },
-	"server.priority_keys":  func(c Config) bool { return c.Server.knowsPriorityKeys() },
-	"server.ssl_cert_file":  func(c Config) bool { return c.Server.SSLCertFile != "" || c.Server.SSLKeyFile == "" },
-	"server.ssl_key_file":   func(c Config) bool { return c.Server.SSLKeyFile != "" || c.Server.SSLCertFile == "" },
-	"workers.tls_ca":        func(c Config) bool { return c.Workers.tlsWhole() },
-	"workers.tls_cert":      func(c Config) bool { return c.Workers.tlsWhole() },
-	"workers.tls_key":       func(c Config) bool { return c.Workers.tlsWhole() },
+	"chat.template_file":     func(c Config) bool { return c.Chat.TemplateFile == "" || c.Chat.Template == "" },
+	"model.image_min_tokens": func(c Config) bool { return c.Model.tokensInOrder() },
+	"model.cache_type_v":     func(c Config) bool { return c.Model.FlashAttn != "off" || !c.Model.hasQuantisedV() },
+	"model.rope_scale":       func(c Config) bool { return c.Model.RopeScale == 0 || c.Model.RopeFreqScale == 0 },
+	"scheduler.ubatch_size":  func(c Config) bool { return c.Scheduler.UBatchSize <= c.Scheduler.BatchSize },
+	"server.priority_keys":   func(c Config) bool { return c.Server.knowsPriorityKeys() },
+	"server.ssl_cert_file":   func(c Config) bool { return c.Server.SSLCertFile != "" || c.Server.SSLKeyFile == "" },
+	"server.ssl_key_file":    func(c Config) bool { return c.Server.SSLKeyFile != "" || c.Server.SSLCertFile == "" },
+	"workers.tls_ca":         func(c Config) bool { return c.Workers.tlsWhole() },
+	"workers.tls_cert":       func(c Config) bool { return c.Workers.tlsWhole() },
+	"workers.tls_key":        func(c Config) bool { return c.Workers.tlsWhole() },
 }
 
 // knowsPriorityKeys is false where a key may raise priorities that would not be let in. The keys of a file are not known here.

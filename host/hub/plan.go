@@ -43,6 +43,9 @@ func (c Client) plan(ctx context.Context, r Reference, o Options) (files []File,
 		if err != nil {
 			return nil, err
 		}
+		if projector, has := projectorFor(chosen[0], all); has && !o.NoProjector && isModel(chosen[0]) {
+			chosen = append(chosen, projector)
+		}
 		for _, e := range chosen {
 			files = append(files, c.download(r, e))
 		}
@@ -71,9 +74,13 @@ func filesAt(u *url.URL) (files []File) {
 
 // apply names the files as asked and notes the hash that the user expects.
 func (o Options) apply(files []File) error {
+	parts := partsOf(files)
 	for i := range files {
 		n, _ := library.SplitName(files[i].Name)
-		if o.Name != "" {
+		if i == parts {
+			first, _ := library.SplitName(files[0].Name)
+			files[i].Name = library.ProjectorName(first.Model)
+		} else if o.Name != "" {
 			n.Model = o.Name
 			files[i].Name = n.String()
 		}
@@ -87,8 +94,8 @@ func (o Options) apply(files []File) error {
 	if !isSHA256(o.SHA256) {
 		return fmt.Errorf("%w: --sha256 is %q; it must be 64 hexadecimal digits", ErrReference, o.SHA256)
 	}
-	if len(files) > 1 {
-		return fmt.Errorf("%w: --sha256 is the hash of one file, and this model has %d", ErrReference, len(files))
+	if parts > 1 {
+		return fmt.Errorf("%w: --sha256 is the hash of one file, and this model has %d", ErrReference, parts)
 	}
 	if have := files[0].SHA256; have != "" && !strings.EqualFold(have, o.SHA256) {
 		return fmt.Errorf("%w: the hub names %s for %s, and --sha256 is %s", ErrHash, have, files[0].Name, o.SHA256)

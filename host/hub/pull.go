@@ -22,6 +22,8 @@ type Options struct {
 	Name   string // of the model there; empty: the file's own
 	SHA256 string // that a single file must have; empty: what the hub names
 	AskHub bool   // ask it also about a model that is there and whole
+	// NoProjector leaves the projector in the repository, with which the model would see or hear.
+	NoProjector bool
 }
 
 // Result is what a pull came to.
@@ -61,6 +63,10 @@ func (c Client) Pull(ctx context.Context, r Reference, o Options) (_ Result, err
 	if err != nil {
 		return Result{}, err
 	}
+	if library.IsProjector(result.Path) {
+		result.Size = files[0].Size
+		return result, nil
+	}
 	m, err := library.Open(o.Folder).Model(result.Name)
 	result.Size = m.Size
 	return result, err
@@ -77,7 +83,7 @@ func oneAtATime(notify func(Event)) func(Event) {
 
 // fetchAll downloads those files that are missing, checks them and gives them their names. It returns how many bytes came.
 func (c Client) fetchAll(ctx context.Context, r Reference, o Options, files []File, missing []int) (_ int64, err error) {
-	t := &transfer{client: c, files: len(files)}
+	t := &transfer{client: c, files: partsOf(files)}
 	defer func() {
 		for _, p := range t.parts {
 			err = errors.Join(err, p.close())

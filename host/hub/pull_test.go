@@ -55,7 +55,7 @@ func holds(t *testing.T, folder string, want map[string][]byte) {
 
 func TestPull_Repository_ChoosesAndNotesTheSource(t *testing.T) {
 	data := tiny(t)
-	h := newHub(t, map[string][]byte{"README.md": []byte("hello"), "m-Q8_0.gguf": data, "m-Q4_K_M.gguf": data, "mmproj-Q4_K_M.gguf": data, "a-F16.gguf": data})
+	h := newHub(t, map[string][]byte{"README.md": []byte("hello"), "m-Q8_0.gguf": data, "m-Q4_K_M.gguf": data, "mtp-Q4_K_M.gguf": data, "a-F16.gguf": data})
 	h.pageSize = 2
 	folder := filepath.Join(t.TempDir(), "new", "models")
 	result, err := pull(t, h.client(t), "owner/name", Options{Folder: folder})

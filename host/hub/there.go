@@ -43,7 +43,8 @@ func (o Options) means(files []library.SourceFile) bool {
 		return false
 	}
 	n, ok := library.SplitName(files[0].Name)
-	if !ok || n.Parts != len(files) || o.SHA256 != "" && (len(files) > 1 || !strings.EqualFold(files[0].SHA256, o.SHA256)) {
+	parts := len(library.PartsOf(files))
+	if !ok || n.Parts != parts || o.SHA256 != "" && (parts > 1 || !strings.EqualFold(files[0].SHA256, o.SHA256)) {
 		return false
 	}
 	if o.Name != "" {

@@ -48,7 +48,12 @@ func (p *part) verify(ctx context.Context, files int, notify func(Event)) error 
 			ErrHash, p.Name, p.SHA256, sum)
 	}
 	p.SHA256, p.Size = sum, reader.Size()
-	if err := checkModel(reader, p.index, files); err != nil {
+	if p.index > 0 && p.index == files {
+		err = checkProjector(reader)
+	} else {
+		err = checkModel(reader, p.index, files)
+	}
+	if err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrNotModel, p.Name, err)
 	}
 	return nil
@@ -72,6 +77,14 @@ func checkModel(file *io.SectionReader, i, n int) error {
 	}
 	if v := h.Values["split.no"]; v.Type != gguf.Uint16 || v.Int(0) != int64(i) {
 		return fmt.Errorf("it is not part %d of its model", i+1)
+	}
+	return nil
+}
+
+// checkProjector checks the header of a projector. One of a kind that cannot be used here is let pass: the model is of use without.
+func checkProjector(file *io.SectionReader) error {
+	if _, err := gguf.CheckProjector(file, file.Size()); err != nil && !errors.Is(err, gguf.ErrUnsupported) {
+		return err
 	}
 	return nil
 }

@@ -65,6 +65,7 @@ func files(folder string) (found []first) {
 		path := filepath.Join(folder, e.Name())
 		switch {
 		case strings.HasPrefix(e.Name(), "."):
+		case IsProjector(e.Name()):
 		case !e.IsDir():
 			if name, ok := nameOf(e.Name()); ok {
 				found = append(found, first{name, path})
@@ -78,14 +79,14 @@ func files(folder string) (found []first) {
 	return found
 }
 
-// firstIn is the first file of the model in a folder of its own. Image encoders (mmproj) lie beside their models.
+// firstIn is the first file of the model in a folder of its own, where its projector may lie too.
 func firstIn(folder string) string {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return ""
 	}
 	for _, e := range entries {
-		if _, ok := nameOf(e.Name()); ok && !e.IsDir() && !strings.HasPrefix(e.Name(), "mmproj") {
+		if _, ok := nameOf(e.Name()); ok && !e.IsDir() && !IsProjector(e.Name()) {
 			return filepath.Join(folder, e.Name())
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/penstock/penstock/host/atomicfile"
 )
 
-// Removable returns the files of a model of the folder: all parts, the note of its source and what an unfinished pull left. A path
+// Removable returns the files of a model of the folder: all parts, its projector, the note of its source and what an unfinished pull left. A path
 // outside the folder is refused: what the user keeps elsewhere is not ours to remove.
 func (l *Library) Removable(name string) ([]string, error) {
 	path := Find(l.Folder, name)
@@ -23,7 +23,7 @@ func (l *Library) Removable(name string) ([]string, error) {
 		}
 	}
 	var files []string
-	for _, p := range parts(path) {
+	for _, p := range append(parts(path), l.ownProjector(path)) {
 		files = append(files, p, p+PartEnding, p+PartEnding+NoteEnding)
 	}
 	files = append(files, sourcePath(path))
@@ -34,6 +34,15 @@ func (l *Library) Removable(name string) ([]string, error) {
 		}
 	}
 	return present, nil
+}
+
+// ownProjector is where the projector lies that belongs to one model alone.
+func (l *Library) ownProjector(path string) string {
+	if found := ProjectorOf(path); found != "" && filepath.Dir(path) != filepath.Clean(l.Folder) {
+		return found
+	}
+	n, _ := SplitName(filepath.Base(path))
+	return filepath.Join(filepath.Dir(path), ProjectorName(n.Model))
 }
 
 // A file on its way has these endings: its bytes so far, and the note of which they are.

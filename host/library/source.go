@@ -16,7 +16,7 @@ import (
 type Source struct {
 	From   string       `json:"from"` // such as hf://owner/name/file.gguf@main, or a URL
 	Pulled time.Time    `json:"pulled"`
-	Files  []SourceFile `json:"files"`
+	Files  []SourceFile `json:"files"` // those of the model, and behind them its projector if it has one
 }
 
 // SourceFile is one file of the model.
@@ -61,10 +61,18 @@ func ReadSource(path string) *Source {
 	return &s
 }
 
+// PartsOf are the files of the model alone, without its projector.
+func PartsOf(files []SourceFile) []SourceFile {
+	if last := len(files) - 1; last > 0 && IsProjector(files[last].Name) {
+		return files[:last]
+	}
+	return files
+}
+
 // sourceOf reads the note of a model whose first file is at path; nil if there is none, or it is of other files.
 func sourceOf(path string) *Source {
 	s := ReadSource(path)
-	if s == nil || len(s.Files) != len(parts(path)) {
+	if s == nil || len(PartsOf(s.Files)) != len(parts(path)) {
 		return nil
 	}
 	for i, p := range parts(path) {

@@ -18,12 +18,13 @@ import (
 
 	"github.com/penstock/penstock/host/adapter"
 	"github.com/penstock/penstock/host/config"
-	"github.com/penstock/penstock/host/embedding"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/policy"
 	"github.com/penstock/penstock/host/recording"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/telemetry"
+	"github.com/penstock/penstock/host/turns"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/estimator"
@@ -35,7 +36,7 @@ type Options struct {
 	Name       string               // in the API; empty: by the configuration
 	Progress   func(done float32)   // called with 0 to 1 while the weights load; may be nil
 	Turns      *scheduler.Turns     // with other models; nil: it is alone
-	Embeddings *embedding.Turns     // of the embeddings of all models; nil: its own
+	Embeddings *turns.Turns     // of the embeddings of all models; nil: its own
 	Beside     bool                 // others answer requests meanwhile
 	Broken     []model.BrokenKernel // kernels that other models have come across
 	Recordings *recording.Store     // of all models; nil: no request is recorded
@@ -50,12 +51,14 @@ type loader struct {
 	log     *slog.Logger
 	metrics *telemetry.Metrics
 	opened  closers
+
+	projector serving.Projector // with what the model sees or hears, as findProjector has found
 }
 
 func newLoader(c config.Config, log *slog.Logger, o Options) *loader {
 	o.Name = cmp.Or(o.Name, NameOf(c.Model))
 	if o.Embeddings == nil {
-		o.Embeddings = &embedding.Turns{}
+		o.Embeddings = &turns.Turns{}
 	}
 	return &loader{Options: o, config: c, log: log, metrics: telemetry.NewMetrics(o.Name)}
 }
@@ -87,6 +90,11 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, o Options) (_ 
 	if err != nil {
 		return nil, err
 	}
+	projector, err := l.findProjector(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	wished = l.enlarge(wished, projector)
 	options, err := l.size(ctx, wished, file, remote)
 	if err != nil {
 		return nil, err
@@ -103,11 +111,11 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, o Options) (_ 
 		return nil, err
 	}
 	chat.Arrange()
-	info := l.describe(chat, file, remote)
-	defaults, err := l.sampling(chat)
+	media, err := l.openProjector(chat, projector)
 	if err != nil {
 		return nil, err
 	}
+	info := l.describe(chat, file, remote, media)
 	adapters, err := l.openAdapters(ctx, chat, file)
 	if err != nil {
 		return nil, err
@@ -124,17 +132,17 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, o Options) (_ 
 	if err != nil {
 		return nil, err
 	}
-	s, err := l.newScheduler(chat, adapters, drafter)
+	s, err := l.newScheduler(chat, adapters, drafter, media)
 	if err != nil {
 		return nil, err
 	}
 	info.Drafter = drafter.name
 	core := &Core{Engine: chat, Scheduler: s, Plugins: policy.New(chat, plugins.Registry, plugins.model, plugins.defaults),
 		Metrics: l.metrics, Broken: embeddings.broken, remote: remote}
-	if core.Model, err = l.served(info, core, adapters, plugins, embeddings); err != nil {
+	if core.Model, err = l.served(info, core, adapters, plugins, embeddings, media); err != nil {
 		return nil, err
 	}
-	core.Model.Sampling, core.opened = defaults, l.opened
+	core.opened = l.opened
 	return core, nil
 }
 
@@ -222,13 +230,13 @@ var strategies = map[string]estimator.Strategy{
 }
 
 // newScheduler is what shares the model among requests. The metrics watch it.
-func (l *loader) newScheduler(e *engine.Engine, adapters *adapter.Registry, d drafter) (*scheduler.Scheduler, error) {
+func (l *loader) newScheduler(e *engine.Engine, adapters *adapter.Registry, d drafter, m *mediaEncoder) (*scheduler.Scheduler, error) {
 	c := l.config.Scheduler
 	s, err := scheduler.New(e.Backend(), scheduler.Config{
 		Checkpoints: kvcache.CheckpointOptions{Most: c.CtxCheckpoints, MinStep: c.CheckpointMinStep, Bytes: c.CacheRAM},
 		Slots:       c.Slots, QueueLimit: c.MaxQueue, ITLTarget: c.ITLTarget, ArchiveBytes: c.CacheRAM,
 		PrefillShare: c.PrefillShare, Strategy: strategies[c.Strategy], Observer: l.metrics,
-		Log: l.log, Others: l.Embeddings, Turns: l.Turns, Drafter: d.Drafter, MostDrafted: l.config.Speculation.DraftNMax,
+		Log: l.log, Others: l.Embeddings, Turns: l.Turns, Drafter: d.Drafter, MostDrafted: l.config.Speculation.DraftNMax, Pieces: m.table(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set up the scheduler: %w", err)

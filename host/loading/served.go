@@ -14,11 +14,18 @@ import (
 )
 
 // served is the model as the API uses it.
-func (l *loader) served(info serving.Info, core *Core, adapters *adapter.Registry, p *modelPlugins, e embeddings) (*serving.Model, error) {
+func (l *loader) served(info serving.Info, core *Core, adapters *adapter.Registry, p *modelPlugins, e embeddings, media *mediaEncoder) (*serving.Model, error) {
+	defaults, err := l.sampling(core.Engine)
+	if err != nil {
+		return nil, err
+	}
 	c := l.config.Scheduler
 	m := &serving.Model{Info: info, Engine: core.Engine, Scheduler: schedulerAdapter{core.Scheduler}, Plugins: core.Plugins, Adapters: adapters,
 		Measures: measures{l.metrics, p}, MaxTokens: max(c.NPredict, 0), ContextShift: c.ContextShift, ShiftKeep: c.Keep,
-		Embeddings: e.vectors, Scores: e.scores}
+		Embeddings: e.vectors, Scores: e.scores, Sampling: defaults}
+	if media != nil {
+		m.MediaEncoder = media
+	}
 	if l.Recordings != nil {
 		m.Record = recording.New(l.Recordings, info.Name, core.Engine.Vocabulary()).Begin
 	}

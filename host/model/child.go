@@ -60,8 +60,11 @@ type answer struct {
 	Machine Machine          `json:"machine,omitzero"`
 	Info    native.ModelInfo `json:"info,omitzero"`
 	Need    Need             `json:"need,omitempty"`
-	Error   string           `json:"error,omitempty"`
-	Kind    string           `json:"kind,omitempty"` // of error: one of the kinds below, or empty for any other
+
+	Projector ProjectorTrial `json:"projector,omitzero"` // for projectorTask
+
+	Error string `json:"error,omitempty"`
+	Kind  string `json:"kind,omitempty"` // of error: one of the kinds below, or empty for any other
 }
 
 const (

@@ -87,7 +87,7 @@ func answerRequest(r request, dry *dryRuns) answer {
 	case adapterTask:
 		err = tryAdapter(r.Path, r.Adapter, r.options)
 	case projectorTask:
-		err = tryProjector(r)
+		a.Projector, err = tryProjector(r)
 	case dryRunTask:
 		a, err = dry.answer(r)
 	default:

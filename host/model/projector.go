@@ -12,19 +12,29 @@ import (
 	"github.com/penstock/penstock/native/gguf"
 )
 
+// Projector is what is known of a projector's file once it was tried with its model.
+type Projector struct {
+	gguf.Projector
+	Trial ProjectorTrial
+}
+
+// ProjectorTrial is what the trial of a projector found.
+type ProjectorTrial struct {
+	Whole int `json:"whole"` // embeddings that a pass must have room for; 0: any number
+}
+
 // CheckProjector makes sure that llama.cpp can load a projector for a model, encode pictures and sounds with it and compute with what it
 // gives, without risk to this process: the header is checked first, then a child process does all that. What passed is remembered as
 // Check does. The options are those of serving.
 //
 // The errors are those of Check. ErrRefused says so, too, where the projector belongs to another model.
-func CheckProjector(ctx context.Context, model, path string, with native.ProjectorOptions, o Options) (gguf.Projector, error) {
+func CheckProjector(ctx context.Context, model, path string, with native.ProjectorOptions, o Options) (projector Projector, err error) {
 	o = o.withDefaults()
 	in, err := inspect(model)
 	if err != nil {
-		return gguf.Projector{}, err
+		return projector, err
 	}
-	projector, err := in.readProjector(path)
-	if err != nil {
+	if projector.Projector, err = in.readProjector(path); err != nil {
 		return projector, err
 	}
 	o.Timeout = in.timeout(o)
@@ -33,7 +43,8 @@ func CheckProjector(ctx context.Context, model, path string, with native.Project
 		return projector, err
 	}
 	note := noteFor(o.CacheDir, in, projectorTask, o.onCPU().key(), string(key))
-	if _, passed := note.read(); passed {
+	if content, passed := note.content(); passed && content.Projector != nil {
+		projector.Trial = *content.Projector
 		return projector, nil
 	}
 	if o.Trying != nil {
@@ -49,11 +60,12 @@ func CheckProjector(ctx context.Context, model, path string, with native.Project
 	if o.Beside {
 		lowerPriority(p.cmd)
 	}
-	_, err = p.ask(ctx, request{Task: projectorTask, Path: model, Projector: path, Encoding: with, Timeout: o.Timeout, options: o.onCPU()})
+	a, err := p.ask(ctx, request{Task: projectorTask, Path: model, Projector: path, Encoding: with, Timeout: o.Timeout, options: o.onCPU()})
 	if err = errors.Join(err, p.close()); err != nil {
 		return projector, fmt.Errorf("%s: %w", path, err)
 	}
-	note.write(path, nil)
+	projector.Trial = a.Projector
+	note.keep(noteContent{Path: path, Projector: &a.Projector})
 	return projector, nil
 }
 

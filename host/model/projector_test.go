@@ -172,7 +172,7 @@ func (c *corrupter) projector(seed uint64, model string, data []byte, did string
 	case err != nil:
 		c.t.Errorf("seed %d (%.200s): %v", seed, did, err)
 	default:
-		if err := tryProjector(r); err != nil {
+		if _, err := tryProjector(r); err != nil {
 			c.t.Errorf("seed %d (%.200s): passed the trial, but then: %v", seed, did, err)
 		}
 		c.total.works++

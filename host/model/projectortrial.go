@@ -28,27 +28,28 @@ type projectorTrial struct {
 type shape struct{ embeddings, columns int }
 
 // tryProjector does with a projector what serving will do.
-func tryProjector(r request) (err error) {
+func tryProjector(r request) (found ProjectorTrial, err error) {
 	t := &projectorTrial{tried: map[shape]bool{}}
 	if t.model, err = native.LoadModel(context.Background(), r.Path, r.Loading); err != nil {
-		return err
+		return found, err
 	}
 	defer func() { err = errors.Join(err, t.model.Close()) }()
 	if !t.model.Info().Generates() {
-		return errors.New("the model writes no text, so it has no use for a projector")
+		return found, errors.New("the model writes no text, so it has no use for a projector")
 	}
 	if t.projector, err = native.OpenProjector(t.model, r.Projector, r.Encoding); err != nil {
-		return err
+		return found, err
 	}
 	defer func() { err = errors.Join(err, t.projector.Close()) }()
-	room := max(512, t.projector.Info().Whole)
+	found.Whole = t.projector.Info().Whole
+	room := max(512, found.Whole)
 	if t.context, err = native.NewContext(t.model, r.context(native.ContextOptions{
 		Cells: 8192 + room, Batch: room, UBatch: room, Sequences: 1, Unified: true, Threads: native.Threads(t.model.Info().Size),
 	})); err != nil {
-		return err
+		return found, err
 	}
 	defer func() { err = errors.Join(err, t.context.Close()) }()
-	return t.run()
+	return found, t.run()
 }
 
 func (t *projectorTrial) run() error {

@@ -24,6 +24,9 @@ type File struct {
 	Template Template
 	NoGPU    error // why layers cannot be computed on the GPU that is there; serve it with none there
 
+	// Projector is the path of the file that lies beside the model, with which it sees or hears; empty: none.
+	Projector string
+
 	temp    string    // folder to remove
 	gpuNote trialNote // for GPUComputed; empty: no GPU was tried
 }
@@ -83,10 +86,10 @@ func Resolve(arg string, o Options) (*File, error) {
 		return openBuiltIn(o.CacheDir)
 	}
 	if strings.ContainsRune(arg, filepath.Separator) || strings.ContainsRune(arg, '/') || strings.HasSuffix(arg, ".gguf") || isFile(arg) {
-		return &File{Path: arg, Name: strings.TrimSuffix(filepath.Base(arg), ".gguf")}, nil
+		return &File{Path: arg, Name: strings.TrimSuffix(filepath.Base(arg), ".gguf"), Projector: library.ProjectorOf(arg)}, nil
 	}
 	if path := library.Find(o.Folder, arg); path != "" {
-		return &File{Path: path, Name: arg}, nil
+		return &File{Path: path, Name: arg, Projector: library.ProjectorOf(path)}, nil
 	}
 	return nil, fmt.Errorf("%w: %q is neither a file nor a name in the model folder %s; %s", ErrNotFound, arg, o.Folder,
 		library.Advice(arg, library.Stems(o.Folder)))

@@ -46,30 +46,37 @@ func noteFor(cacheDir string, in *inspection, more ...any) trialNote {
 type noteContent struct {
 	Path  string `json:"path"` // of the model, for people
 	Lacks Lacks  `json:"lacks,omitempty"`
+
+	Projector *ProjectorTrial `json:"projector,omitempty"` // of the trial of one; nil: it was none
 }
 
 // read reports whether the model has passed, and without what.
 func (n trialNote) read() (lacks Lacks, passed bool) {
+	content, passed := n.content()
+	return content.Lacks, passed
+}
+
+// content is what the note says; without one, passed is false.
+func (n trialNote) content() (content noteContent, passed bool) {
 	if n == "" {
-		return nil, false
+		return content, false
 	}
 	data, err := os.ReadFile(string(n))
-	if err != nil {
-		return nil, false
+	if err != nil || json.Unmarshal(data, &content) != nil {
+		return noteContent{}, false // damaged: it is written anew
 	}
-	var content noteContent
-	if json.Unmarshal(data, &content) != nil {
-		return nil, false // damaged: it is written anew
-	}
-	return content.Lacks, true
+	return content, true
 }
 
 // write notes that a model has passed. Without the note the next start tries the file again, nothing else.
-func (n trialNote) write(model string, lacks Lacks) {
+func (n trialNote) write(model string, lacks Lacks) { n.keep(noteContent{Path: model, Lacks: lacks}) }
+
+// keep is write with all that is to be kept.
+func (n trialNote) keep(content noteContent) {
 	if n == "" {
 		return
 	}
-	if data, err := json.Marshal(noteContent{model, lacks}); err == nil {
+	if data, err := json.Marshal(content); err == nil {
 		_ = writeFile(string(n), data)
 	}
 }

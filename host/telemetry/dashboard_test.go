@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/penstock/penstock/host/encoder"
 	"github.com/penstock/penstock/host/operation"
 	"github.com/penstock/penstock/scheduler"
 )
@@ -23,6 +24,7 @@ func known(t *testing.T) map[string][]string {
 	m.Watch(func() scheduler.Stats { return scheduler.Stats{} }, func() int { return 2 })
 	m.Tick(scheduler.TickRecord{})
 	m.Embeddings("embedding")
+	m.Media(func() encoder.Stats { return encoder.Stats{} })
 	p := m.Plugins()
 	p.PluginCalls("a", "penstock_sample")(time.Second)
 	p.PluginFault("a", "trap")

@@ -5,7 +5,6 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -100,6 +99,7 @@ func commonDefaults() map[string]string {
 type column struct {
 	paths  []string
 	fields []wire.Field
+	form   bool // with a file, instead of JSON
 }
 
 // asksForText reports whether a body has sampling parameters.
@@ -116,7 +116,7 @@ func columnsOf(routes []wire.Route) (columns []column) {
 		}
 		i := slices.IndexFunc(columns, func(c column) bool { return slices.Equal(c.fields, fields) })
 		if i < 0 {
-			i, columns = len(columns), append(columns, column{fields: fields})
+			i, columns = len(columns), append(columns, column{fields: fields, form: r.TakesForm()})
 		}
 		columns[i].paths = append(columns[i].paths, "`"+r.Path+"`")
 	}
@@ -137,10 +137,17 @@ func section(d api.Dialect, common []wire.Field) string {
 		if c.asksForText() {
 			note = " (besides the fields of all routes for text)"
 		}
+		if c.form {
+			note += ", as a form"
+		}
 		fmt.Fprintf(&b, "* %c: %s%s\n", 'A'+i, strings.Join(c.paths, ", "), note)
 		for _, f := range c.fields {
 			if !c.asksForText() || !slices.Contains(common, f) {
-				types[f.Name] = joined(types[f.Name], f.Type)
+				if other, seen := types[f.Name]; seen {
+					types[f.Name] = joined(other, f.Type)
+				} else {
+					types[f.Name] = f.Type
+				}
 			}
 		}
 	}
@@ -162,9 +169,9 @@ func section(d api.Dialect, common []wire.Field) string {
 // joined is a type, which other bodies of the same API may have otherwise.
 func joined(other, kind string) string {
 	switch {
-	case other == "" || slices.Contains(strings.Split(other, ", "), kind):
-		return cmp.Or(other, kind)
-	case kind == "":
+	case other == "" || kind == "": // one of them takes several
+		return ""
+	case slices.Contains(strings.Split(other, ", "), kind):
 		return other
 	}
 	return other + ", " + kind

@@ -20,6 +20,9 @@ func bodySchemas() string {
 			fmt.Fprintf(&b, "    %s:\n      type: object\n      properties:\n", schemaName(c.paths[0]))
 			for _, f := range c.fields {
 				var about []string
+				if f.Type == "file" {
+					about = append(about, "type: string", "format: binary")
+				}
 				if name := jsonTypes[f.Type]; name != "" {
 					about = append(about, "type: ["+name+", 'null']")
 				}

@@ -82,3 +82,32 @@ class Tokenizer:
         for m in messages:
             out += [START, *self.encode(m["role"] + "\n" + m["content"]), END, *self.encode("\n")]
         return out + [END_OF_TEXT]
+
+
+class Words(dict):
+    """The numbers of a word's tokens, worked out when first asked for."""
+
+    def __init__(self, ids, merges):
+        super().__init__()
+        self._ids, self._order = ids, {pair: i for i, pair in enumerate(merges)}
+
+    def __missing__(self, word):
+        letters = [BYTES[b] for b in word.encode()]
+        while True:
+            found = [(self._order[pair], pair) for pair in zip(letters, letters[1:]) if pair in self._order]
+            if not found:
+                self[word] = [self._ids[x] for x in letters]
+                return self[word]
+            letters = merge(letters, *min(found)[1])
+
+
+class Trained(Tokenizer):
+    """A tokenizer with the tokens and merges of a file. It encodes any text."""
+
+    def __init__(self, tokens, merges):
+        self.tokens, self.merges = tokens, merges
+        self._words = Words({token: i for i, token in enumerate(tokens)}, merges)
+
+    def encode_letters(self, text):
+        """The tokens of what is written in the alphabet of BYTES already."""
+        return self._words[bytes(BYTES.index(c) for c in text).decode(errors="surrogateescape")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Writes the model as a GGUF file: matrices in Q8_0, norms in F32."""
+"""Writes the models as GGUF files: matrices in Q8_0, norms in F32."""
 import os
 import struct
 
@@ -15,17 +15,17 @@ NORMAL, CONTROL, UNUSED = 1, 3, 5
 ALIGNMENT = 32
 
 
-def metadata(tok):
+def metadata(tok, model, name, description):
     """(key, type, value); the type of an array is (ARRAY, type of elements)."""
     kinds = [CONTROL if i < len(bpe.SPECIAL) else UNUSED if t.startswith("<|unused") else NORMAL for i, t in enumerate(tok.tokens)]
     n = network
     return [
-        ("general.architecture", STRING, "llama"), ("general.name", STRING, "Penstock Tiny"), ("general.file_type", U32, 7),
-        ("general.description", STRING, "A toy chat model for demonstrations and tests, trained on synthetic text."),
-        ("llama.context_length", U32, n.CONTEXT), ("llama.embedding_length", U32, n.DIM), ("llama.block_count", U32, n.LAYERS),
+        ("general.architecture", STRING, "llama"), ("general.name", STRING, name), ("general.file_type", U32, 7),
+        ("general.description", STRING, description),
+        ("llama.context_length", U32, n.CONTEXT), ("llama.embedding_length", U32, n.DIM), ("llama.block_count", U32, len(model.blocks)),
         ("llama.feed_forward_length", U32, n.FFN), ("llama.attention.head_count", U32, n.HEADS),
         ("llama.attention.head_count_kv", U32, n.KV_HEADS), ("llama.attention.layer_norm_rms_epsilon", F32, n.EPSILON),
-        ("llama.rope.dimension_count", U32, n.HEAD_DIM), ("llama.rope.freq_base", F32, n.ROPE_BASE), ("llama.vocab_size", U32, n.VOCAB),
+        ("llama.rope.dimension_count", U32, n.HEAD_DIM), ("llama.rope.freq_base", F32, n.ROPE_BASE), ("llama.vocab_size", U32, len(tok.tokens)),
         ("tokenizer.ggml.model", STRING, "gpt2"), ("tokenizer.ggml.pre", STRING, "gpt-2"),
         ("tokenizer.ggml.tokens", (ARRAY, STRING), tok.tokens), ("tokenizer.ggml.token_type", (ARRAY, I32), kinds),
         ("tokenizer.ggml.merges", (ARRAY, STRING), [f"{a} {b}" for a, b in tok.merges]),
@@ -42,7 +42,7 @@ def tensors(model):
         for name, part in [("attn_norm", b.attn_norm), ("attn_q", b.q), ("attn_k", b.k), ("attn_v", b.v), ("attn_output", b.o),
                            ("ffn_norm", b.ffn_norm), ("ffn_gate", b.gate), ("ffn_up", b.up), ("ffn_down", b.down)]:
             named.append((f"blk.{i}.{name}.weight", part.weight))
-    return [(name, w.detach().numpy()) for name, w in named]
+    return named
 
 
 def q8_0(w):
@@ -72,11 +72,20 @@ def padded(data):
     return data + b"\0" * (-len(data) % ALIGNMENT)
 
 
-def write_gguf(path, tok, model):
+def encoded(name, w):
+    """A tensor's bytes and the number of its type: matrices in Q8_0, the first layer that sees in F16, as llama.cpp wants it, the rest in F32."""
+    if w.ndim == 4:
+        return w.astype("<f2").tobytes(), 1
+    if w.ndim == 1 or name in ("v.position_embd.weight", "v.class_embd"):
+        return w.astype("<f4").tobytes(), 0
+    return q8_0(w), 8
+
+
+def write_gguf(path, keys, named):
     """Writes the file at once or not at all."""
-    keys, infos, blobs, offset = metadata(tok), b"", [], 0
-    for name, w in tensors(model):
-        data, kind = (w.astype("<f4").tobytes(), 0) if w.ndim == 1 else (q8_0(w), 8)
+    infos, blobs, offset = b"", [], 0
+    for name, w in named:
+        data, kind = encoded(name, w)
         infos += string(name) + struct.pack("<I", w.ndim) + b"".join(struct.pack("<Q", n) for n in w.shape[::-1])
         infos += struct.pack("<IQ", kind, offset)
         blobs.append(padded(data))
@@ -85,3 +94,7 @@ def write_gguf(path, tok, model):
     with open(path + ".part", "wb") as out:
         out.write(padded(head) + b"".join(blobs))
     os.replace(path + ".part", path)
+
+
+def write_model(path, tok, model, name="Penstock Tiny", description="A toy chat model for demonstrations and tests, trained on synthetic text."):
+    write_gguf(path, metadata(tok, model, name, description), [(name, w.detach().numpy()) for name, w in tensors(model)])

@@ -56,10 +56,10 @@ class Block(nn.Module):
 class Model(nn.Module):
     """Logits for the next token at each position; the embedding is also the output layer."""
 
-    def __init__(self):
+    def __init__(self, layers=LAYERS):
         super().__init__()
         self.embed, self.norm = nn.Embedding(VOCAB, DIM), Norm()
-        self.blocks = nn.ModuleList(Block() for _ in range(LAYERS))
+        self.blocks = nn.ModuleList(Block() for _ in range(layers))
         for p in self.parameters():
             if p.dim() > 1:
                 nn.init.normal_(p, std=0.02)
@@ -69,9 +69,12 @@ class Model(nn.Module):
 
     def forward(self, ids):
         t = ids.shape[1]
-        angle = torch.arange(t)[:, None] * ROPE_BASE ** (-torch.arange(0, HEAD_DIM, 2) / HEAD_DIM)
         mask = torch.full((t, t), float("-inf")).triu(1)
-        x = self.embed(ids)
+        return self.read(self.embed(ids), torch.arange(t), mask) @ self.embed.weight.T
+
+    def read(self, x, positions, mask):
+        """What the output layer is given, for embeddings at positions; the mask is added to the attention's weights."""
+        angle = positions[..., None] * ROPE_BASE ** (-torch.arange(0, HEAD_DIM, 2) / HEAD_DIM)
         for block in self.blocks:
             x = block(x, angle.cos(), angle.sin(), mask)
-        return self.norm(x) @ self.embed.weight.T
+        return self.norm(x)

@@ -10,7 +10,7 @@ import torch
 from torch.nn import functional
 
 from bpe import Tokenizer
-from export import write_gguf
+from export import write_model
 from network import VOCAB, Model
 
 LENGTH, BATCH = 256, 24  # tokens in a row, rows in a step
@@ -75,8 +75,8 @@ def main():
     model = Model()
     print(f"{len(tok.tokens)} tokens, {len(tok.merges)} merges, {len(data) / 1e6:.1f}M training tokens, "
           f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f}M parameters", flush=True)
-    train(model, data, args, lambda: write_gguf(args.out, tok, model))
-    write_gguf(args.out, tok, model)
+    train(model, data, args, lambda: write_model(args.out, tok, model))
+    write_model(args.out, tok, model)
 
 
 if __name__ == "__main__":

@@ -30,6 +30,8 @@ func (a API) Routes() []wire.Route {
 		{Method: http.MethodPost, Path: "/v1/chat/completions/input_tokens", Handler: a.countTokens, Body: ChatBody{}},
 		{Method: http.MethodPost, Path: "/chat/completions/input_tokens", Handler: a.countTokens, Body: ChatBody{}},
 		{Method: http.MethodPost, Path: "/v1/completions", Handler: a.textCompletion, Body: textBody{}},
+		{Method: http.MethodPost, Path: "/v1/audio/transcriptions", Handler: a.transcription, Body: transcriptionBody{}},
+		{Method: http.MethodPost, Path: "/audio/transcriptions", Handler: a.transcription, Body: transcriptionBody{}},
 		{Method: http.MethodPost, Path: "/v1/embeddings", Handler: a.embeddings, Body: embeddingsBody{}},
 		{Method: http.MethodGet, Path: "/v1/models", Handler: a.models},
 		{Method: http.MethodGet, Path: "/models", Handler: a.models},

@@ -70,7 +70,11 @@ func whole(ctx context.Context, c echo.Context, a *completion.Answer, sh Shape) 
 	if err := a.Read(ctx, gather, nothing); err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, sh.Whole(a.Choices, wholes))
+	answered := sh.Whole(a.Choices, wholes)
+	if text, ok := answered.(PlainText); ok {
+		return c.String(http.StatusOK, string(text))
+	}
+	return c.JSON(http.StatusOK, answered)
 }
 
 func (s *Server) stream(ctx context.Context, c echo.Context, a *completion.Answer, r *completion.Request, sh Shape) error {

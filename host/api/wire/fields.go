@@ -12,7 +12,7 @@ import (
 // Field is a field that the bodies of a route may have.
 type Field struct {
 	Name    string
-	Type    string // as JSON has it: text, number, integer, true or false, list, object; "": several
+	Type    string // as JSON has it: text, number, integer, true or false, list, object, file; "": several
 	Range   string // of a number that has one range on all routes: 0 to 1
 	Refused bool   // where it asks for something
 	LeftOut bool   // likewise: it is taken and counts for nothing, of which the client is told
@@ -57,6 +57,9 @@ func rangeOf(tag reflect.StructTag) string {
 func typeOf(t reflect.Type) string {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
+	}
+	if t == reflect.TypeFor[File]() {
+		return fileType
 	}
 	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
 		return "" // it reads what it is given itself

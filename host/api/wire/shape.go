@@ -20,7 +20,7 @@ type Shape interface {
 	Last(c *completion.Choice) []any
 	// Closing is the frames after all choices.
 	Closing(choices []*completion.Choice) []any
-	// Whole is the answer in one piece. wholes are what its choices gathered.
+	// Whole is the answer in one piece, of which a PlainText goes out as it stands. wholes are what its choices gathered.
 	Whole(choices []*completion.Choice, wholes []*Whole) any
 	// Framing is how its frames are told apart.
 	Framing() Framing
@@ -39,6 +39,9 @@ type Failing interface {
 	// Failed is the frames that end the stream.
 	Failed(e *refusal.Error) []any
 }
+
+// PlainText is an answer that is no JSON.
+type PlainText string
 
 // Framing is how the frames of a stream are told apart.
 type Framing uint8

@@ -4,18 +4,17 @@ package servingtest
 
 import (
 	"context"
-	"crypto/sha256"
-	"slices"
 	"sync/atomic"
 
 	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/scheduler/piece"
+	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
 // MediaEncoder is the toy's serving.MediaEncoder. A picture stands between two tokens, a sound has none around it, and the embeddings of both
 // depend on their content.
 type MediaEncoder struct {
-	Table   *piece.Table                                   // nil: dots stand for embeddings, for schedulers that take none
+	Table   *piece.Table
 	Before  func(ctx context.Context, caller string) error // each is encoded; nil: nothing
 	Encoded atomic.Int32                                   // pictures and sounds
 }
@@ -29,7 +28,7 @@ const (
 // rows is how many embeddings a picture or a sound has: 2 to 6.
 func rows(item media.Item) int { return 2 + int(item.Hash[0])%5 }
 
-// Encode implements serving.MediaEncoder. Each has a number an embedding.
+// Encode implements serving.MediaEncoder.
 func (e *MediaEncoder) Encode(ctx context.Context, item media.Item, caller, salt string) ([]int32, []*piece.Piece, error) {
 	if e.Before != nil {
 		if err := e.Before(ctx, caller); err != nil {
@@ -41,14 +40,12 @@ func (e *MediaEncoder) Encode(ctx context.Context, item media.Item, caller, salt
 	}
 	e.Encoded.Add(1)
 	n := rows(item)
-	p := &piece.Piece{Shape: piece.Shape{Hash: sha256.Sum256(append(item.Hash[:], salt...)), Rows: n, Positions: n}}
-	for i := range n {
-		p.Values = append(p.Values, float32(p.Hash[i]))
+	shape := piece.Shape{Rows: n, Positions: n, Whole: item.Hash[1]%2 == 0}
+	if item.Kind == media.Image && item.Hash[2]%2 == 0 {
+		shape.Positions, shape.Columns = 1+n/2, 2 // a grid
 	}
-	tokens, err := slices.Repeat([]int32{'.'}, n), error(nil)
-	if e.Table != nil {
-		tokens, err = e.Table.Add(p)
-	}
+	p := schedulertest.NewPiece(string(item.Hash[:])+salt, shape)
+	tokens, err := e.Table.Add(p)
 	if item.Kind == media.Image {
 		tokens = append(append([]int32{PictureBegin}, tokens...), PictureEnd)
 	}

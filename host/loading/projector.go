@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+
+package loading
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/host/encoder"
+	"github.com/penstock/penstock/host/engine"
+	"github.com/penstock/penstock/host/media"
+	"github.com/penstock/penstock/host/model"
+	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/scheduler/piece"
+)
+
+// projector is the file with which a model sees or hears, once it was tried with the model. Nil: it takes text only.
+type projector struct {
+	model.Projector
+	path    string
+	options native.ProjectorOptions
+}
+
+// findProjector tries the projector that the configuration names, or else the one that lies beside the model. Without the latter the model
+// takes text.
+func (l *loader) findProjector(ctx context.Context, file *model.File) (*projector, error) {
+	c := l.config
+	named := c.Model.MMProj != ""
+	path := cmp.Or(c.Model.MMProj, file.Projector)
+	if path == "" || !named && !c.Model.MMProjAuto {
+		return nil, nil
+	}
+	p, err := l.tryProjector(ctx, file, path)
+	l.projector = serving.Projector{Path: path}
+	switch {
+	case err == nil:
+		l.projector.Kinds = p.Kinds()
+		return p, nil
+	case context.Cause(ctx) != nil:
+		return nil, err
+	case named:
+		return nil, fmt.Errorf("model.mmproj: %s cannot be the projector of %s: %w; leave out --mmproj, or name the file that was made for this model", path, file.Name, err)
+	}
+	l.projector.Unused = err.Error()
+	l.log.Warn("the projector beside the model is not used, so the model takes text only; remove it, or start with --no-mmproj",
+		slog.String("model", file.Name), slog.String("projector", path), slog.Any("error", err))
+	return nil, nil
+}
+
+func (l *loader) tryProjector(ctx context.Context, file *model.File, path string) (*projector, error) {
+	c := l.config
+	if len(c.Workers.RPC) > 0 {
+		return nil, engine.ErrRemote
+	}
+	loading, err := modelOptions(c.Model)
+	if err != nil {
+		return nil, err
+	}
+	p := &projector{path: path}
+	if p.options, err = projectorOptions(c.Model, file); err != nil {
+		return nil, err
+	}
+	p.Projector, err = model.CheckProjector(ctx, file.Path, path, p.options, model.Options{
+		Folder: c.Models.Dir, Kernels: native.KernelChoice(c.Model.Kernels), Beside: l.Beside, Loading: withoutGPU(loading),
+		Trying: func() { l.log.Info("trying the projector in a child process, as with every new file") },
+	})
+	return p, err
+}
+
+// projectorOptions say how a projector encodes.
+func projectorOptions(m config.Model, file *model.File) (native.ProjectorOptions, error) {
+	o := native.ProjectorOptions{Threads: m.Threads, FlashAttention: m.FlashAttn, ImageMinTokens: m.ImageMinTokens, ImageMaxTokens: m.ImageMaxTokens}
+	if file.NoGPU != nil {
+		return o, nil
+	}
+	devices, err := native.Devices()
+	var gpus []string
+	for _, d := range devices {
+		if d.Kind == "gpu" || d.Kind == "igpu" {
+			gpus = append(gpus, d.Name)
+		}
+	}
+	o.Device = m.ProjectorDevice(gpus)
+	return o, err
+}
+
+// enlarge has passes take what a projector makes that one pass must compute: the embeddings of a picture that see one another. Later steps
+// go by these sizes.
+func (l *loader) enlarge(o engine.Options, p *projector) engine.Options {
+	c := &l.config.Scheduler
+	if p == nil || p.Trial.Whole <= c.UBatchSize {
+		return o
+	}
+	l.log.Info("passes are larger than configured, since one computes all of a picture", slog.Int("ubatch_size", p.Trial.Whole), slog.Int("configured", c.UBatchSize))
+	c.UBatchSize, c.BatchSize = p.Trial.Whole, max(c.BatchSize, p.Trial.Whole)
+	o.UBatch, o.Batch = c.UBatchSize, c.BatchSize
+	return o
+}
+
+// openProjector loads the projector beside the engine, with the encoder that uses it.
+func (l *loader) openProjector(e *engine.Engine, p *projector) (*mediaEncoder, error) {
+	if p == nil {
+		return nil, nil
+	}
+	c := l.config.Media
+	open, digest, err := e.OpenProjector(p.path, p.options)
+	if err != nil {
+		return nil, fmt.Errorf("model.mmproj: %w", err)
+	}
+	m := &mediaEncoder{digest: digest, projector: open, encoder: encoder.New(open, encoder.Options{CacheBytes: c.Cache, Queue: c.MaxQueue}), pieces: piece.NewTable()}
+	l.opened = append(l.opened, func() error {
+		m.encoder.Close()
+		return open.Close()
+	})
+	l.metrics.Media(m.encoder.Stats)
+	can := m.abilities()
+	l.log.Info("the model reads more than text", slog.Bool("pictures", can.Images), slog.Bool("sounds", can.AudioRate > 0), slog.String("projector", p.path),
+		slog.String("device", cmp.Or(p.options.Device, "CPU")), slog.Int("whole", p.Trial.Whole))
+	return m, nil
+}
+
+// abilities are what the model takes besides text.
+func (m *mediaEncoder) abilities() media.Abilities {
+	if m == nil {
+		return media.Abilities{}
+	}
+	i := m.projector.Info()
+	return media.Abilities{Images: i.Vision, AudioRate: i.SampleRate}
+}
+
+// table has the pieces of the model's prompts; nil: it takes text only.
+func (m *mediaEncoder) table() *piece.Table {
+	if m == nil {
+		return nil
+	}
+	return m.pieces
+}

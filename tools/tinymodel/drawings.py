@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: MIT
+"""Drawings of a small world: what is on them, and their pixels. world.json has the names, colours and strokes."""
+import json
+import math
+import os
+from dataclasses import dataclass, field
+
+import numpy as np
+
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "world.json"), encoding="utf-8") as file:
+    WORLD = json.load(file)
+SHAPES, NUMBERS = WORLD["shapes"], WORLD["numbers"]
+COLORS = list(WORLD["colors"])
+BACKGROUNDS = COLORS + ["gray"]
+SIDE = 72  # pixels of what the tower sees
+MOST = len(NUMBERS) - 1  # shapes on a drawing
+
+
+@dataclass
+class Thing:
+    """A shape or a digit: where its centre is, how large it is, how far it is turned, all in pixels and radians."""
+    shape: str  # one of SHAPES, or a digit
+    color: str
+    x: float = 0
+    y: float = 0
+    size: float = 0
+    turn: float = 0
+    rgb: tuple = ()
+    style: tuple = ()  # of a digit: width to height, slant, thickness
+
+    @property
+    def name(self):
+        return f"{self.color} {self.shape}"
+
+
+@dataclass
+class Drawing:
+    things: list
+    background: str  # one of BACKGROUNDS; empty: it has no name
+    rgb: tuple
+    frame: tuple = (0, 0, SIDE, SIDE)  # left, top, right and bottom; the rest is black, as where a picture is not square
+    blur: float = 1
+    noise: float = 0
+    seed: int = 0
+    labels: dict = field(default_factory=dict)
+
+
+def mix(r, anchors, jitter=12):
+    """A colour between two of those that have a name."""
+    a, b, t = r.choice(anchors), r.choice(anchors), r.random() ** 2
+    return tuple(min(255, max(0, x + (y - x) * t + r.uniform(-jitter, jitter))) for x, y in zip(a, b))
+
+
+def apart(a, b):
+    return sum(abs(x - y) for x, y in zip(a, b)) > 130
+
+
+def background(r):
+    """A name and a colour: mostly paper."""
+    k = r.random()
+    if k < 0.58:
+        return "white", mix(r, WORLD["colors"]["white"])
+    if k < 0.72:
+        return "black", mix(r, WORLD["colors"]["black"])
+    if k < 0.79:
+        return "gray", mix(r, WORLD["gray"])
+    if k < 0.87:
+        color = r.choice(COLORS)
+        return color, mix(r, WORLD["colors"][color])
+    tint = mix(r, WORLD["colors"][r.choice(COLORS)])
+    return "", tuple(255 - (255 - x) * 0.3 for x in tint)
+
+
+def pick_color(r, under, among=COLORS):
+    """A colour that can be told from what is under it: name and numbers."""
+    while True:
+        name = r.choice(among)
+        rgb = mix(r, WORLD["colors"][name])
+        if apart(rgb, under[1]) and name != under[0]:
+            return name, rgb
+        among = COLORS
+
+
+def place(r, things, frame, row):
+    """Puts the things where they do not touch; False if there is no room."""
+    left, top, right, bottom = frame
+    if row:
+        return place_in_row(r, things, frame)
+    for i, t in enumerate(things):
+        for _ in range(60):
+            margin = t.size * 1.15 + 1
+            if right - left < 2 * margin or bottom - top < 2 * margin:
+                return False
+            t.x, t.y = r.uniform(left + margin, right - margin), r.uniform(top + margin, bottom - margin)
+            if all(math.hypot(t.x - o.x, t.y - o.y) > 1.2 * (t.size + o.size) + 1 for o in things[:i]):
+                break
+        else:
+            return False
+    return True
+
+
+def place_in_row(r, things, frame):
+    """Side by side, as one draws by hand."""
+    left, top, right, bottom = frame
+    width = (right - left) / len(things)
+    size = max(t.size for t in things)
+    if width < 2.3 * size + 1:
+        return False
+    slack = (width - 2.3 * size) / 2
+    middle = r.uniform(top + 1.2 * size, bottom - 1.2 * size)
+    for i, t in enumerate(things):
+        t.x = left + (i + 0.5) * width + r.uniform(-slack, slack) * 0.8
+        t.y = min(bottom - 1.2 * size, max(top + 1.2 * size, middle + r.uniform(-2, 2)))
+    return True
+
+
+def turned(r, shape):
+    if shape == "triangle" and r.random() < 0.15:
+        return math.pi + r.uniform(-0.3, 0.3)
+    return r.uniform(-0.25, 0.25) if r.random() < 0.5 else 0.0
+
+
+def many(r, under, scale):
+    """One to five things of a few kinds."""
+    shapes = r.sample(SHAPES, r.choice([1, 1, 2, 2, 3]))
+    colors = r.sample(COLORS, r.choice([1, 1, 2, 3]))
+    base = r.uniform(6.5, 10) * scale
+    things = []
+    for _ in range(r.randrange(1, MOST + 1)):
+        color, rgb = pick_color(r, under, colors)
+        things.append(Thing(r.choice(shapes), color, size=base * r.uniform(0.88, 1.12), rgb=rgb))
+    return things
+
+
+def few(r, under, scale):
+    """Two or three things of different shapes, which may differ in size."""
+    things = []
+    for shape in r.sample(SHAPES, r.choice([2, 2, 2, 3])):
+        color, rgb = pick_color(r, under)
+        things.append(Thing(shape, color, size=r.uniform(7.5, 15) * scale, rgb=rgb))
+    if r.random() < 0.2:
+        things[1].shape = things[0].shape
+    return things
+
+
+def single(r, under, scale):
+    color, rgb = pick_color(r, under)
+    return [Thing(r.choice(SHAPES), color, size=r.uniform(9, 28) * scale, rgb=rgb)]
+
+
+def digit(r, under, scale):
+    color, rgb = pick_color(r, under)
+    style = (r.uniform(0.75, 1.2), r.uniform(-0.15, 0.25), r.uniform(0.1, 0.26))
+    return [Thing(str(r.randrange(10)), color, size=r.uniform(13, 30) * scale, rgb=rgb, style=style)]
+
+
+def draw(r):
+    """A drawing at random. The same state of r gives the same one."""
+    while True:
+        frame, scale = (0, 0, SIDE, SIDE), SIDE / 80
+        if r.random() < 0.4:
+            short = SIDE * r.uniform(0.65, 1)
+            edge = (SIDE - short) / 2
+            frame = (0, edge, SIDE, SIDE - edge) if r.random() < 0.75 else (edge, 0, SIDE - edge, SIDE)
+            scale *= math.sqrt(short / SIDE)
+        under = background(r)
+        k = r.random()
+        kind = many if k < 0.42 else few if k < 0.75 else single if k < 0.85 else digit
+        things = kind(r, under, scale)
+        for t in things:
+            t.turn = r.uniform(-0.12, 0.12) if t.style else turned(r, t.shape)
+        if place(r, things, frame, kind is many and r.random() < 0.25):
+            return Drawing(things, *under, frame, r.uniform(0.7, 1.6), r.choice([0, 0, 2, 5]), r.getrandbits(32))
+
+
+def strokes():
+    """The digits as lists of segments: n x 4 numbers, from and to."""
+    out = {}
+    for name, parts in WORLD["digits"].items():
+        segments = []
+        for kind, *numbers in parts:
+            if kind == "line":
+                points = [tuple(numbers[i:i + 2]) for i in range(0, len(numbers), 2)]
+            else:
+                x, y, rx, ry, a, b = numbers
+                n = max(4, round(abs(b - a) / 24))
+                angles = [math.radians(a + (b - a) * i / n) for i in range(n + 1)]
+                points = [(x + rx * math.cos(t), y + ry * math.sin(t)) for t in angles]
+            segments += [p + q for p, q in zip(points, points[1:])]
+        out[name] = np.array(segments, dtype=np.float32)
+    return out
+
+
+STROKES = strokes()
+
+
+def distance(t, x, y):
+    """How far outside of the thing each point is, in pixels; negative inside. x and y are relative to its centre."""
+    if t.turn:
+        c, s = math.cos(t.turn), math.sin(t.turn)
+        x, y = c * x + s * y, c * y - s * x
+    if t.shape == "circle":
+        return np.hypot(x, y) - t.size
+    if t.shape == "square":
+        return np.maximum(np.abs(x), np.abs(y)) - 0.9 * t.size
+    if t.shape == "triangle":
+        y = y - 0.15 * t.size
+        return np.maximum(0.866 * np.abs(x) - 0.5 * y, y) - 0.6 * t.size
+    if t.shape == "star":
+        return star(x, y, 1.15 * t.size)
+    stretch, slant, thickness = t.style
+    x, y = (x + slant * y) / (stretch * t.size), y / t.size
+    return (to_strokes(STROKES[t.shape], x, y) - thickness) * t.size
+
+
+def star(x, y, size):
+    """Five points: in the folded tenth of the circle an edge from the outer to the inner corner."""
+    fold = math.pi / 5
+    angle = np.abs(np.mod(np.arctan2(x, -y) + fold, 2 * fold) - fold)
+    radius = np.hypot(x, y)
+    inner = 0.45 * size
+    ex, ey = inner * math.cos(fold) - size, inner * math.sin(fold)
+    length = math.hypot(ex, ey)
+    return (ey * (radius * np.cos(angle) - size) - ex * radius * np.sin(angle)) / length
+
+
+def to_strokes(segments, x, y):
+    """Distance of points to the nearest of the segments."""
+    x, y = x[..., None], y[..., None]
+    ax, ay, bx, by = segments.T
+    dx, dy = bx - ax, by - ay
+    t = np.clip(((x - ax) * dx + (y - ay) * dy) / np.maximum(dx * dx + dy * dy, 1e-6), 0, 1)
+    return np.sqrt(((x - ax - t * dx) ** 2 + (y - ay - t * dy) ** 2).min(-1))
+
+
+def paint(d):
+    """The pixels, SIDE x SIDE x 3 bytes, and for each pixel the number of the thing on it, from 1 on."""
+    out = np.zeros((SIDE, SIDE, 3), dtype=np.float32)
+    of = np.zeros((SIDE, SIDE), dtype=np.int64)
+    left, top, right, bottom = (round(v) for v in d.frame)
+    out[top:bottom, left:right] = d.rgb
+    for i, t in enumerate(d.things):
+        reach = t.size * 1.5 + 2
+        x0, x1 = max(left, int(t.x - reach)), min(right, int(t.x + reach) + 1)
+        y0, y1 = max(top, int(t.y - reach)), min(bottom, int(t.y + reach) + 1)
+        x = np.arange(x0, x1, dtype=np.float32)[None, :] + 0.5 - t.x
+        y = np.arange(y0, y1, dtype=np.float32)[:, None] + 0.5 - t.y
+        x, y = np.broadcast_arrays(x, y)
+        alpha = np.clip(0.5 - distance(t, x, y) / d.blur, 0, 1)
+        part = out[y0:y1, x0:x1]
+        part += alpha[..., None] * (np.array(t.rgb, dtype=np.float32) - part)
+        of[y0:y1, x0:x1][alpha > 0.5] = i + 1
+    if d.noise:
+        noise = np.random.default_rng(d.seed).standard_normal(out.shape, dtype=np.float32)
+        out[top:bottom, left:right] += d.noise * noise[top:bottom, left:right]
+    return np.clip(np.rint(out), 0, 255).astype(np.uint8), of
