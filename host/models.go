@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/config"
-	"github.com/penstock/penstock/host/embedding"
 	"github.com/penstock/penstock/host/hub"
 	"github.com/penstock/penstock/host/library"
 	"github.com/penstock/penstock/host/loading"
@@ -22,6 +21,7 @@ import (
 	"github.com/penstock/penstock/host/residency"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/telemetry"
+	"github.com/penstock/penstock/host/turns"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
 )
@@ -33,7 +33,7 @@ type models struct {
 	log        *slog.Logger
 	library    *library.Library
 	turns      *scheduler.Turns // nil: one model has the machine for itself
-	embed      embedding.Turns  // of the embeddings of all models
+	embed      turns.Turns  // of the embeddings of all models
 	plugins    *loading.Plugins // of the server
 	recordings *recording.Store // nil: no request is recorded
 	first      string           // name of the one of the section model; empty: there is none

@@ -195,4 +195,18 @@ func (p *Projector) Encode(ctx context.Context, m *Media, piece int) ([]float32,
 	return out, nil
 }
 
+// Pause has a running Encode, and later ones, wait within an operation until Resume (on the CPU only). It may be called from any goroutine,
+// and returns once they wait, after 10 ms at most.
+func (p *Projector) Pause() { p.pause(true) }
+
+// Resume ends Pause.
+func (p *Projector) Resume() { p.pause(false) }
+
+func (p *Projector) pause(on bool) {
+	if p.h.hold() { // a running Encode keeps Close waiting
+		C.ps_projector_pause(p.c(), C._Bool(on))
+		p.h.drop()
+	}
+}
+
 func (p *Projector) c() *C.ps_projector { return (*C.ps_projector)(p.h.c) }

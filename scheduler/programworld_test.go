@@ -281,7 +281,7 @@ func (w *world) verifyScript(c *client) {
 		shown = append(slices.Clone(shown), 1)
 		shown = append(shown, c.answer.tokens[min(len(shown), len(c.answer.tokens)):]...)
 	}
-	if len(c.request.Chain) > 1 || c.answer.missed { // a plugin has put in others
+	if len(c.request.Chain) > 1 || c.answer.missed || c.script.adopted && c.rewound { // a plugin, or the client, has put in others
 		return
 	}
 	if kvcommon := len(c.answer.tokens); kvcommon > len(shown) || !slices.Equal(c.answer.tokens, shown[:kvcommon]) {

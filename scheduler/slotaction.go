@@ -79,7 +79,18 @@ func (s *Scheduler) checkSaved(saved *kvcache.Saved) error {
 	if n := len(saved.Tokens); n < 1 || n > s.limits.longest() {
 		return fmt.Errorf("%w: a conversation of %d tokens, the context has %d", ErrBadRequest, n, s.limits.longest())
 	}
-	return s.checkVocabulary(saved.Tokens)
+	end := 0
+	for i := range saved.Pieces {
+		p := &saved.Pieces[i]
+		if !p.Sound() || p.At < end || p.At > len(saved.Tokens) || p.Rows > len(saved.Tokens)-p.At {
+			return fmt.Errorf("%w: picture or sound %d of the conversation is none of its tokens", ErrBadRequest, i)
+		}
+		if err := s.checkVocabulary(saved.Tokens[end:p.At]); err != nil {
+			return err
+		}
+		end = p.At + p.Rows
+	}
+	return s.checkVocabulary(saved.Tokens[end:])
 }
 
 // EraseSlot drops the conversation of a slot from the cache, once the slot is idle, if it has this cache salt, and returns how many tokens it had. Errors:

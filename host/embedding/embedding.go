@@ -27,6 +27,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/penstock/penstock/host/turns"
 	"github.com/penstock/penstock/scheduler/panics"
 )
 
@@ -55,7 +56,7 @@ type Limits struct {
 type Options struct {
 	Open       func() (Backend, error) // called with the first request, and again with later ones until it succeeds
 	QueueLimit int                     // requests that may wait
-	Turns      *Turns                  // shared with all that computes on the same processors; nil: nothing else does
+	Turns      *turns.Turns            // shared with all that computes on the same processors; nil: nothing else does
 	Observer   Observer                // nil: none
 }
 
@@ -99,7 +100,7 @@ func New(o Options) *Service {
 		o.Observer = nobody{}
 	}
 	if o.Turns == nil {
-		o.Turns = &Turns{}
+		o.Turns = &turns.Turns{}
 	}
 	return &Service{options: o, wake: make(chan struct{}, 1), ended: make(chan struct{})}
 }
@@ -229,12 +230,12 @@ func (s *Service) try(b Backend, pass []item) error {
 		tokens += len(inputs[i])
 		pools[i] = it.job.pool()
 	}
-	s.options.Turns.begin(b)
+	s.options.Turns.Begin(b)
 	begun := time.Now()
 	err := panics.Try(func() error {
 		return b.Compute(inputs, func(input int, vector []float32) { pools[input].add(vector) })
 	})
-	s.options.Turns.end()
+	s.options.Turns.End()
 	s.options.Observer.Pass(len(pass), tokens, time.Since(begun))
 	switch {
 	case err != nil && s.isClosed():

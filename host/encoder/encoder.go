@@ -19,6 +19,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/penstock/penstock/host/turns"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler/panics"
 )
@@ -56,6 +57,9 @@ type Piece struct {
 type Options struct {
 	CacheBytes int64 // of embeddings that are kept; 0: none
 	Queue      int   // pictures and sounds that may wait; what is asked for already counts once
+	// Turns are shared with all that computes on the same processors, whose ticks have them for themselves; nil: the projector computes
+	// elsewhere, or all else does.
+	Turns *turns.Turns
 }
 
 // Encoder encodes for one model. Its methods may be called from any goroutine.
@@ -248,12 +252,21 @@ func (e *Encoder) encode(j *job) (_ []Piece, err error) {
 		pieces[i].Piece = p
 		if p.Tokens == nil {
 			j.cost += p.Embeddings
-			if pieces[i].Values, err = e.projector.Encode(j.ctx, media, i); err != nil {
+			if pieces[i].Values, err = e.compute(j.ctx, media, i); err != nil {
 				return nil, err
 			}
 		}
 	}
 	return pieces, nil
+}
+
+// compute computes embeddings, in turns with others.
+func (e *Encoder) compute(ctx context.Context, m *native.Media, piece int) ([]float32, error) {
+	if e.options.Turns != nil {
+		e.options.Turns.Begin(e.projector)
+		defer e.options.Turns.End()
+	}
+	return e.projector.Encode(ctx, m, piece)
 }
 
 func (e *Encoder) divide(m Media) (*native.Media, error) {

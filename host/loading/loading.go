@@ -18,13 +18,13 @@ import (
 
 	"github.com/penstock/penstock/host/adapter"
 	"github.com/penstock/penstock/host/config"
-	"github.com/penstock/penstock/host/embedding"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/policy"
 	"github.com/penstock/penstock/host/recording"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/telemetry"
+	"github.com/penstock/penstock/host/turns"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/estimator"
@@ -36,7 +36,7 @@ type Options struct {
 	Name       string               // in the API; empty: by the configuration
 	Progress   func(done float32)   // called with 0 to 1 while the weights load; may be nil
 	Turns      *scheduler.Turns     // with other models; nil: it is alone
-	Embeddings *embedding.Turns     // of the embeddings of all models; nil: its own
+	Embeddings *turns.Turns     // of the embeddings of all models; nil: its own
 	Beside     bool                 // others answer requests meanwhile
 	Broken     []model.BrokenKernel // kernels that other models have come across
 	Recordings *recording.Store     // of all models; nil: no request is recorded
@@ -58,7 +58,7 @@ type loader struct {
 func newLoader(c config.Config, log *slog.Logger, o Options) *loader {
 	o.Name = cmp.Or(o.Name, NameOf(c.Model))
 	if o.Embeddings == nil {
-		o.Embeddings = &embedding.Turns{}
+		o.Embeddings = &turns.Turns{}
 	}
 	return &loader{Options: o, config: c, log: log, metrics: telemetry.NewMetrics(o.Name)}
 }

@@ -56,7 +56,7 @@ func (f *Folder) Save(ctx context.Context, slot int, salt, name string) (tokens 
 	}
 	defer func() { err = errors.Join(err, saved.State.Close()) }()
 	contents := saved.State.Contents()
-	o := origin{Bytes: len(contents), From: saved.Scope.From, Owner: ownerOf(salt)}
+	o := origin{Bytes: len(contents), From: saved.Scope.From, Owner: ownerOf(salt), Pieces: savedPieces(saved.Pieces)}
 	if o.Model, err = f.engine.Identity(); err != nil {
 		return 0, 0, err
 	}
@@ -130,6 +130,10 @@ func (f *Folder) read(name, owner string) (*kvcache.Saved, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
+	pieces, err := r.origin.pieces()
+	if err != nil {
+		return nil, 0, err
+	}
 	state, err := f.engine.NewState(r.origin.Bytes, int(r.count()))
 	if err != nil {
 		return nil, 0, err
@@ -138,7 +142,7 @@ func (f *Folder) read(name, owner string) (*kvcache.Saved, int64, error) {
 	if err != nil {
 		return nil, 0, errors.Join(err, state.Close())
 	}
-	return &kvcache.Saved{Tokens: tokens, Scope: scope, State: state}, stat.Size(), nil
+	return &kvcache.Saved{Tokens: tokens, Pieces: pieces, Scope: scope, State: state}, stat.Size(), nil
 }
 
 // scope refuses what another model has computed.

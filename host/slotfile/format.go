@@ -21,7 +21,7 @@ import (
 // a checksum of everything before. So a file that is damaged, or of another model, does not reach llama.cpp.
 //
 //	magic, version, words  uint32
-//	the tokens             words * uint32: -1, version, their number, the tokens, 0 (the number of images)
+//	the tokens             words * uint32: -1, version, their number, the tokens, the number of pictures and sounds (savedPiece)
 //	the state
 //	origin                 JSON
 //	length of origin       uint32
@@ -32,7 +32,7 @@ const (
 	version       = 3          // of llama.cpp's states of sequences
 	tokensVersion = 1          // of llama-server's tokens
 	headWords     = 6          // besides the tokens
-	longestOrigin = 1 << 16
+	longestOrigin = 1 << 20
 	end           = "PENSTOCK"
 	tailSize      = 4 + sha256.Size + len(end)
 )
@@ -44,7 +44,12 @@ type origin struct {
 	Adapters string `json:"adapters,omitempty"` // engine.Engine.AdapterFiles
 	From     int    `json:"from,omitempty"`     // kvcache.Scope.From
 	Owner    string `json:"owner,omitempty"`    // ownerOf
+
+	Pieces []savedPiece `json:"pieces,omitempty"` // in order
 }
+
+// errPieces is why a conversation is not saved.
+var errPieces = errors.New("it has too many pictures and sounds")
 
 // errDamaged is why a file is none that was written here, or not any more.
 var errDamaged = errors.New("it is not a whole file that this server has saved")
@@ -58,10 +63,13 @@ func write(w io.Writer, tokens []kvcache.Token, contents []byte, o origin) (int6
 	if err != nil {
 		return 0, err
 	}
+	if len(about) > longestOrigin {
+		return 0, errPieces
+	}
 	// What the buffer cannot write, Flush tells.
 	_ = binary.Write(b, binary.LittleEndian, head)
-	_ = binary.Write(b, binary.LittleEndian, tokens)
-	_ = binary.Write(b, binary.LittleEndian, uint32(0))
+	_ = binary.Write(b, binary.LittleEndian, withoutPieces(tokens))
+	_ = binary.Write(b, binary.LittleEndian, uint32(len(o.Pieces)))
 	_, _ = b.Write(contents)
 	_, _ = b.Write(about)
 	_ = binary.Write(b, binary.LittleEndian, uint32(len(about)))
@@ -127,7 +135,7 @@ func (r *reader) read(contents []byte) ([]kvcache.Token, error) {
 		}
 	}
 	n := uint32(len(tokens))
-	if head != [headWords]uint32{magic, version, n + headWords - 2, math.MaxUint32, tokensVersion, n} || images != 0 {
+	if head != [headWords]uint32{magic, version, n + headWords - 2, math.MaxUint32, tokensVersion, n} || int64(images) != int64(len(r.origin.Pieces)) {
 		return nil, errDamaged
 	}
 	if _, err := io.ReadFull(body, contents); err != nil {

@@ -4,12 +4,16 @@ package slotfile
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"io"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/penstock/penstock/scheduler/kvcache"
+	"github.com/penstock/penstock/scheduler/piece"
 )
 
 func written(t testing.TB, tokens []kvcache.Token, contents []byte, o origin) []byte {
@@ -41,8 +45,29 @@ func TestRead_WhatWasWritten(t *testing.T) {
 	contents := bytes.Repeat([]byte("state"), 5000)
 	want := origin{Model: "m", Adapters: "a:1 ", From: 7, Bytes: len(contents)}
 	tokens, got, o, err := all(written(t, []kvcache.Token{1, 2, 300}, contents, want))
-	if err != nil || !slices.Equal(tokens, []kvcache.Token{1, 2, 300}) || !bytes.Equal(got, contents) || o != want {
+	if err != nil || !slices.Equal(tokens, []kvcache.Token{1, 2, 300}) || !bytes.Equal(got, contents) || !reflect.DeepEqual(o, want) {
 		t.Errorf("%v, %d bytes, %+v, %v", tokens, len(got), o, err)
+	}
+}
+
+// A file has the hashes and the shapes of pictures, and none of the numbers that this process has for their rows.
+func TestRead_Pieces(t *testing.T) {
+	tokens := []kvcache.Token{1, -20, -19, -18, 2, -40, -39, 300}
+	placed := []piece.Placed{
+		{At: 1, Shape: piece.Shape{Hash: sha256.Sum256([]byte("a")), Rows: 3, Positions: 2, Columns: 2}},
+		{At: 5, Shape: piece.Shape{Hash: sha256.Sum256([]byte("b")), Rows: 2, Positions: 2, Whole: true}},
+	}
+	read, _, o, err := all(written(t, tokens, []byte("the state"), origin{Model: "m", Pieces: savedPieces(placed)}))
+	if err != nil || !slices.Equal(read, []kvcache.Token{1, -1, -1, -1, 2, -1, -1, 300}) {
+		t.Errorf("%v, %v", read, err)
+	}
+	if got, err := o.pieces(); err != nil || !slices.Equal(got, placed) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, hash := range []string{"", "00", strings.Repeat("x", 64)} {
+		if _, err := (&origin{Pieces: []savedPiece{{Hash: hash}}}).pieces(); !errors.Is(err, errDamaged) {
+			t.Errorf("hash %q: %v", hash, err)
+		}
 	}
 }
 

@@ -55,7 +55,7 @@ func (c *Cache) tryAcquire(r Request) (*Sequence, Wait) {
 			return nil, WaitCopy
 		}
 	}
-	if best != nil && !best.running && (best.dropped || 2*common >= len(best.tokens)) {
+	if best != nil && !best.running && (best.dropped || 2*common >= best.border(len(best.tokens))) {
 		return c.takeOver(best, common, r.Scope), WaitNone
 	}
 	prefill := len(r.Tokens) - common

@@ -194,6 +194,16 @@ func (s *state) Close() error {
 	return nil
 }
 
+// Adopt makes a state that another backend has saved one of this backend, as a file does, and closes the other.
+func (b *Backend) Adopt(saved kvcache.State) kvcache.State {
+	of := saved.(*state)
+	s := &state{b: b, hashes: slices.Clone(of.hashes), spots: slices.Clone(of.spots), held: of.held}
+	b.States++
+	b.StateBytes += s.Bytes()
+	_ = saved.Close() // it has no error
+	return s
+}
+
 // SaveState implements kvcache.StateMemory.
 func (b *Backend) SaveState(seq int32) (kvcache.State, error) {
 	n, at := len(b.seqs[seq]), have(b.spots[seq])

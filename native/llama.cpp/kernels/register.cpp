@@ -5,6 +5,7 @@
 #include "kernels.h"
 
 #include "operation.h"
+#include "pausing.h"
 
 #include "ggml-backend-impl.h"
 #include "ggml-cpu.h"
@@ -70,6 +71,11 @@ struct own_provider : provider {
     bool supports_op(ggml_backend_dev_t, const ggml_tensor * op) override { return op->src[0] && penstock::is_laid_out(op->src[0]) && product(op); }
 
     ggml::cpu::tensor_traits * kernel(const ggml_tensor * op) override {
+        static penstock::pausing_kernel pausing(kernel_of);
+        return penstock_pause_of(op) ? &pausing : kernel_of(op);
+    }
+
+    static ggml::cpu::tensor_traits * kernel_of(const ggml_tensor * op) {
         switch (op->op) {
             case GGML_OP_FLASH_ATTN_EXT: return attention(op);
             case GGML_OP_MUL_MAT:

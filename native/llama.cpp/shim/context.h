@@ -40,6 +40,7 @@ struct ps_context {
 
     ~ps_context();
     void check_sequence(int32_t seq) const;
+    bool has_coordinates() const;  // a position is a time, a row and a column, so that a picture takes fewer positions than cells
     // Runs a pass that has been checked; throws where it fails.
     void run(const llama_batch & batch);
 };

@@ -11,11 +11,6 @@ namespace {
 // Coordinates of a position where a model has several: time, row, column, and one that is not used.
 constexpr size_t coordinates = 4;
 
-bool has_coordinates(const ps_context * c) {
-    const auto type = llama_model_rope_type(c->model->model);
-    return type == LLAMA_ROPE_TYPE_MROPE || type == LLAMA_ROPE_TYPE_IMROPE;
-}
-
 void check(const ps_context * c, const ps_embedding_batch & b) {
     if (c->output != PS_LOGITS || !c->limits.memory) {
         throw ps::fault(PS_INVALID, "this context does not continue texts, so it has no use for pictures and sounds");
@@ -28,7 +23,7 @@ void check(const ps_context * c, const ps_embedding_batch & b) {
     if (b.whole && b.to - b.from != b.piece) {
         throw ps::fault(PS_INVALID, "the embeddings see one another, so that one pass computes all " + std::to_string(b.piece));
     }
-    if (b.columns < 0 || (b.columns > 0 && (b.piece % b.columns != 0 || !has_coordinates(c)))) {
+    if (b.columns < 0 || (b.columns > 0 && (b.piece % b.columns != 0 || !c->has_coordinates()))) {
         throw ps::fault(PS_INVALID, "a grid of " + std::to_string(b.columns) + " columns does not fit " + std::to_string(b.piece) +
                                         " embeddings, or the model");
     }
@@ -48,7 +43,7 @@ void check(const ps_context * c, const ps_embedding_batch & b) {
 // The coordinates lie one plane after the other.
 std::vector<llama_pos> positions_of(const ps_context * c, const ps_embedding_batch & b) {
     const size_t           n = b.to - b.from;
-    std::vector<llama_pos> at(n * (has_coordinates(c) ? coordinates : 1));
+    std::vector<llama_pos> at(n * (c->has_coordinates() ? coordinates : 1));
     for (size_t i = 0; i < at.size(); i++) {
         const auto row = static_cast<int32_t>(b.from + i % n);
         if (b.columns == 0) {
@@ -73,6 +68,11 @@ struct without_mask {
 };
 
 }  // namespace
+
+bool ps_context::has_coordinates() const {
+    const auto type = llama_model_rope_type(model->model);
+    return type == LLAMA_ROPE_TYPE_MROPE || type == LLAMA_ROPE_TYPE_IMROPE;
+}
 
 int32_t ps_decode_embeddings(ps_context * c, const ps_embedding_batch * b, ps_error * err) noexcept {
     return ps::guarded(err, [&] {

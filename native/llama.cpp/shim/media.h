@@ -4,6 +4,8 @@
 
 #include "shim.h"
 
+#include "kernels/pause.h"
+
 #include "mtmd.h"
 
 #include <vector>
@@ -20,6 +22,9 @@ struct ps_projector {
     int            nodes = 0;  // of its graph since the last question
     int            asked = 0;
     bool           stopped = false;
+
+    bool           on_cpu = false;  // nothing else computes, so that it can pause
+    penstock_pause pause;
 };
 
 struct ps_media {

@@ -50,6 +50,10 @@ int32_t ps_media_piece_at(const ps_media *media, size_t index, ps_media_piece *o
 int32_t ps_projector_encode(ps_projector *projector, const ps_media *media, size_t index, ps_progress_fn go_on, uintptr_t user,
                             float *out, size_t size, ps_error *err) PS_NOEXCEPT;
 
+// Has a running encode, and later ones, rest from now on, or go on: within an operation, where the CPU alone computes. Called from any
+// thread; it returns once the encode rests, or soon.
+void ps_projector_pause(ps_projector *projector, bool on) PS_NOEXCEPT;
+
 typedef struct ps_embedding_batch {
     const float *values;   // of the rows from..to of a piece
     size_t from, to;

@@ -18,12 +18,16 @@ constexpr int most_nodes = 64;
 bool after_node(ggml_tensor * node, bool ask, void * user) noexcept {
     auto * p = static_cast<ps_projector *>(user);
     if (ask) {
+        if (p->on_cpu) {
+            penstock_let_pause(node, &p->pause);
+        }
         if (++p->nodes < most_nodes && std::strncmp(node->name, "layer_out", 9) != 0) {
             return false;
         }
         p->nodes = 0;
         return true;
     }
+    p->pause.rest_alone();
     p->asked++;
     if (p->go_on && !p->go_on(static_cast<float>(p->asked), p->user)) {
         p->stopped = true;  // libmtmd reports success all the same
@@ -72,6 +76,7 @@ int32_t ps_projector_open(ps_model * model, const char * path, const ps_projecto
         auto self   = std::make_unique<ps_projector>();
         self->model = model;
 
+        self->on_cpu        = *params->device == 0;
         auto p              = mtmd_context_params_default();
         p.use_gpu           = *params->device != 0;
         p.device            = p.use_gpu ? device_named(params->device) : nullptr;
@@ -101,6 +106,13 @@ int32_t ps_projector_open(ps_model * model, const char * path, const ps_projecto
     });
 }
 
+void ps_projector_pause(ps_projector * projector, bool on) noexcept {
+    constexpr std::chrono::milliseconds most(10);  // in which a part of an operation ends on a slow machine, too
+    if (projector->on_cpu) {
+        projector->pause.set(on, most);
+    }
+}
+
 void ps_projector_free(ps_projector * projector) noexcept { delete projector; }
 
 int32_t ps_projector_encode(ps_projector * p, const ps_media * media, size_t index, ps_progress_fn go_on, uintptr_t user, float * out,
@@ -122,6 +134,7 @@ int32_t ps_projector_encode(ps_projector * p, const ps_media * media, size_t ind
         p->stopped = false;
         const int32_t result = mtmd_encode_chunk(p->context.get(), mtmd_input_chunks_get(media->chunks.get(), index));
         p->go_on             = nullptr;
+        p->pause.end();
         if (p->stopped) {
             throw ps::fault(PS_CANCELLED, "nobody waits for the picture or sound any more");
         }

@@ -98,7 +98,8 @@ int32_t ps_state_restore(ps_context * c, int32_t seq, const ps_state * state, in
         state_reader    reader(*state->memory);
         try {
             memory->state_read(reader, seq);
-            if (llama_memory_seq_pos_max(memory, seq) + 1 != state->n_positions) {
+            const int32_t last = llama_memory_seq_pos_max(memory, seq);
+            if (last < 0 || last >= state->n_positions || (last + 1 < state->n_positions && !c->has_coordinates())) {
                 throw ps::fault(PS_INVALID, "the state has another number of positions");
             }
             if (n < state->n_positions) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package embedding
+package turns
 
 import (
 	"testing"
@@ -19,7 +19,7 @@ func TestTurns_Pause_AfterThePassHadItsShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var turns Turns
 		var c calls
-		turns.begin(&c)
+		turns.Begin(&c)
 		turns.Pause() // no tick before: nothing is owed
 		if c.paused != 1 {
 			t.Error("the pass was not paused")
@@ -41,7 +41,7 @@ func TestTurns_Pause_AfterThePassHadItsShare(t *testing.T) {
 			}
 		}
 		turns.Resume()
-		turns.end()
+		turns.End()
 		if c.paused != c.resumed {
 			t.Errorf("%+v", c)
 		}
@@ -55,14 +55,14 @@ func TestTurns_BeginAndEnd_DuringATick(t *testing.T) {
 		var c calls
 		turns.Pause()
 		time.Sleep(time.Minute)
-		turns.begin(&c)
+		turns.Begin(&c)
 		if c.paused != 1 {
 			t.Error("a pass that began during a tick was not paused")
 		}
 		turns.Resume()
 		go func() {
 			time.Sleep(time.Millisecond)
-			turns.end()
+			turns.End()
 		}()
 		begun := time.Now()
 		turns.Pause()
@@ -70,10 +70,46 @@ func TestTurns_BeginAndEnd_DuringATick(t *testing.T) {
 			t.Errorf("the tick waited %v for a pass that ended after a millisecond", waited)
 		}
 		turns.Resume()
-		turns.begin(&c)
+		turns.Begin(&c)
 		if c.paused != 1 || c.resumed != 1 {
 			t.Errorf("%+v, want no more than in the first pass", c)
 		}
-		turns.end()
+		turns.End()
+	})
+}
+
+// Passes wait for those of turns that precede theirs as for a tick, and go on when the last that they wait for has ended.
+func TestTurns_Precede(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var first, second Turns
+		first.Precede(&second)
+		var c, d calls
+		second.Begin(&d)
+		first.Begin(&c)
+		if d.paused != 1 {
+			t.Error("the second does not wait for the first")
+		}
+		first.Pause()
+		second.Pause() // the tick
+		time.Sleep(30 * time.Millisecond)
+		first.End()
+		if d.resumed != 0 {
+			t.Error("the second goes on beside the tick")
+		}
+		second.Resume()
+		first.Resume()
+		if d.resumed != 1 || c.resumed != c.paused {
+			t.Errorf("%+v, %+v", c, d)
+		}
+		begun := time.Now()
+		first.Begin(&c) // after the share of the second
+		if waited := time.Since(begun); waited != 10*time.Millisecond {
+			t.Errorf("the second had %v of 30 ms", waited)
+		}
+		first.End()
+		second.End()
+		if c.paused != c.resumed || d.paused != d.resumed {
+			t.Errorf("%+v, %+v", c, d)
+		}
 	})
 }

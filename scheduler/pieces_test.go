@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler_test
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/draft"
+	"github.com/penstock/penstock/scheduler/kvcache"
+	"github.com/penstock/penstock/scheduler/piece"
+	"github.com/penstock/penstock/scheduler/schedulertest"
+)
+
+// Shapes of pictures: rows that follow each other, a grid that takes fewer positions, and rows that see one another.
+var (
+	causal = piece.Shape{Rows: 60, Positions: 60}
+	square = piece.Shape{Rows: 64, Positions: 8, Columns: 8}
+	whole  = piece.Shape{Rows: 50, Positions: 50, Whole: true}
+	shapes = map[string]piece.Shape{"causal": causal, "grid": square, "whole": whole}
+)
+
+// show makes a request with pictures in its prompt: text, each picture with some text after it.
+func show(t testing.TB, table *piece.Table, most int, pictures ...*piece.Piece) scheduler.Request {
+	t.Helper()
+	r := request(20, 1, most)
+	for i, p := range pictures {
+		tokens, err := table.Add(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Prompt = append(r.Prompt, scheduler.Segment{Tokens: tokens}, prompt(5, i+2)[0])
+	}
+	r.Pieces = pictures
+	return r
+}
+
+// aloneWith is alone for a request whose pictures a table has.
+func aloneWith(t testing.TB, table *piece.Table, r scheduler.Request) received {
+	b := schedulertest.New(scheduler.Limits{})
+	b.Pieces = table
+	s := newScheduler(t, b, scheduler.Config{})
+	return finish(t, s, submit(t, s, r))[0]
+}
+
+func TestScheduler_Piece_IsComputedOnce(t *testing.T) {
+	for name, shape := range shapes {
+		t.Run(name, func(t *testing.T) {
+			b := schedulertest.New(scheduler.Limits{})
+			s := newScheduler(t, b, scheduler.Config{})
+			first := show(t, b.Pieces, 10, schedulertest.NewPiece("a", shape))
+			a := finish(t, s, submit(t, s, first))[0]
+			if b.Passes != 12 { // text, the picture, text, and a token each
+				t.Errorf("%d passes", b.Passes)
+			}
+			n := 25 + shape.Rows
+			if u := a.end.Usage; u.Prompt != n || u.Cached != 0 || u.Context != n+9 {
+				t.Errorf("%+v", u)
+			}
+			before := b.Tokens
+			anew := show(t, b.Pieces, 10, schedulertest.NewPiece("a", shape)) // encoded anew: other numbers in memory, the same content
+			anew.Prompt = append(anew.Prompt, prompt(3, 9)...)
+			a = finish(t, s, submit(t, s, anew))[0]
+			if u := a.end.Usage; u.Cached != n || b.Tokens-before != 3+9 {
+				t.Errorf("%+v, %d tokens computed", u, b.Tokens-before)
+			}
+			other := show(t, b.Pieces, 10, schedulertest.NewPiece("b", shape))
+			c := finish(t, s, submit(t, s, other))[0]
+			if u := c.end.Usage; u.Cached != 20 && u.Cached != 0 {
+				t.Errorf("of another picture: %+v", u)
+			}
+			if slices.Equal(a.tokens, c.tokens) {
+				t.Error("two pictures have one answer")
+			}
+		})
+	}
+}
+
+// The answers to prompts with pictures are the same whoever else computes, and whatever was there before.
+func TestScheduler_Pieces_TheSameAnswersTogether(t *testing.T) {
+	for _, separate := range []bool{false, true} {
+		b := schedulertest.New(scheduler.Limits{SeparatePasses: separate})
+		b.Cost = schedulertest.Measured.Cost
+		s := newScheduler(t, b, scheduler.Config{Slots: 6})
+		var album []*piece.Piece
+		for _, shape := range []piece.Shape{causal, square, whole} {
+			album = append(album, schedulertest.NewPiece("a", shape))
+		}
+		var all []scheduler.Request
+		for i := range 3 {
+			x, y := album[i], album[(i+1)%3]
+			all = append(all, show(t, b.Pieces, 20, x), show(t, b.Pieces, 20, x, y), show(t, b.Pieces, 20, y, x, x))
+		}
+		all = append(all, request(40, 1, 60), request(300, 2, 20))
+		var streams []*scheduler.Stream
+		for _, r := range all {
+			streams = append(streams, submit(t, s, r))
+			s.Tick()
+		}
+		for i, a := range finish(t, s, streams...) {
+			if want := aloneWith(t, b.Pieces, all[i]); a.text != want.text || a.end.Reason != answer.ReasonLength {
+				t.Errorf("separate passes %v: answer %d is %q, alone %q: %+v", separate, i, a.text, want.text, a.end)
+			}
+		}
+	}
+}
+
+// A prompt that begins as one that is being computed waits for that, also where the picture is at work.
+func TestScheduler_Piece_IsWaitedFor(t *testing.T) {
+	b := schedulertest.New(scheduler.Limits{Batch: 16})
+	s := newScheduler(t, b, scheduler.Config{Slots: 4})
+	p := schedulertest.NewPiece("a", causal)
+	first := submit(t, s, show(t, b.Pieces, 5, p))
+	for range 4 {
+		s.Tick() // within the picture
+	}
+	streams := []*scheduler.Stream{first}
+	for range 3 {
+		streams = append(streams, submit(t, s, show(t, b.Pieces, 5, p)))
+	}
+	finish(t, s, streams...)
+	if want := 85 + 4 + 3*(1+4); b.Tokens != want {
+		t.Errorf("%d tokens computed, not %d", b.Tokens, want)
+	}
+}
+
+// What is left of a picture that was not computed to its end is not used, and what is before it is.
+func TestScheduler_Piece_LeftInTheMiddle(t *testing.T) {
+	for name, shape := range map[string]piece.Shape{"causal": causal, "grid": square} {
+		for how, leave := range map[string]func(*scheduler.Scheduler, *scheduler.Stream){
+			"cancelled": func(_ *scheduler.Scheduler, st *scheduler.Stream) { st.Cancel() },
+			"preempted": func(s *scheduler.Scheduler, _ *scheduler.Stream) { scheduler.Preempt(s) },
+		} {
+			t.Run(name+" "+how, func(t *testing.T) {
+				b := schedulertest.New(scheduler.Limits{Batch: 16})
+				s := newScheduler(t, b, scheduler.Config{ArchiveBytes: 1 << 20, Slots: 1})
+				p := schedulertest.NewPiece("a", shape)
+				r := show(t, b.Pieces, 5, p)
+				st := submit(t, s, r)
+				for s.Tick(); scheduler.Computed(st) < 40; s.Tick() {
+				}
+				before := b.Tokens
+				if leave(s, st); how == "cancelled" {
+					finish(t, s, st)
+					st = submit(t, s, r)
+				}
+				a := finish(t, s, st)[0]
+				if want := aloneWith(t, b.Pieces, r); a.text != want.text {
+					t.Errorf("%q, alone %q", a.text, want.text)
+				}
+				if got, want := b.Tokens-before, shape.Rows+5+4; got != want {
+					t.Errorf("%d tokens computed after that, not %d", got, want)
+				}
+			})
+		}
+	}
+}
+
+// A pass that fails within a picture is done again from its beginning, and only a request that always fails ends.
+func TestScheduler_Piece_SurvivesAFailedPass(t *testing.T) {
+	for name, shape := range shapes {
+		t.Run(name, func(t *testing.T) {
+			b := schedulertest.New(scheduler.Limits{Batch: 64})
+			s := newScheduler(t, b, scheduler.Config{})
+			p := schedulertest.NewPiece("a", shape)
+			failed := 0
+			b.Fail = func(batch *scheduler.Batch) error {
+				if batch.Piece == nil || failed > 0 {
+					return nil
+				}
+				failed++
+				return scheduler.ErrNoCells
+			}
+			idle := finish(t, s, submit(t, s, request(30, 7, 5)))[0] // its cells are evicted for the pass that failed
+			a := finish(t, s, submit(t, s, show(t, b.Pieces, 10, p)))[0]
+			if want := aloneWith(t, b.Pieces, show(t, b.Pieces, 10, p)); a.text != want.text || failed != 1 || idle.end == nil {
+				t.Errorf("%q, alone %q, %d failed: %+v", a.text, want.text, failed, a.end)
+			}
+			b.Fail = func(batch *scheduler.Batch) error {
+				if batch.Piece != nil {
+					return errFlaky
+				}
+				return nil
+			}
+			beside := submit(t, s, request(30, 8, 20))
+			st := submit(t, s, show(t, b.Pieces, 10, schedulertest.NewPiece("b", shape)))
+			both := finish(t, s, beside, st)
+			if end := both[1].end; !errors.Is(end.Err, scheduler.ErrPass) || both[0].end.Reason != answer.ReasonLength {
+				t.Errorf("%+v, and beside it %+v", end, both[0].end)
+			}
+		})
+	}
+}
+
+// Streams beside a large causal picture go on as beside a long prompt, and the text of others is not kept waiting by many pictures.
+func TestScheduler_Piece_StreamsGoOn(t *testing.T) {
+	b := schedulertest.New(scheduler.Limits{Cells: 1 << 15, SeparatePasses: true})
+	b.Cost = func(tokens, _ int) time.Duration {
+		return 5*time.Millisecond + time.Duration(tokens)*500*time.Microsecond
+	}
+	s := newScheduler(t, b, scheduler.Config{Slots: 8, ITLTarget: 60 * time.Millisecond})
+	streams := []*scheduler.Stream{submit(t, s, request(10, 1, 400)), submit(t, s, request(10, 2, 400))}
+	for range 10 {
+		s.Tick()
+	}
+	for i := range 3 {
+		shape := piece.Shape{Rows: 1500, Positions: 40, Columns: 40}
+		streams = append(streams, submit(t, s, show(t, b.Pieces, 5, schedulertest.NewPiece(fmt.Sprint(i), shape))))
+	}
+	var longest time.Duration
+	text := submit(t, s, request(200, 5, 1))
+	var answers [2]received
+	var short received
+	last := b.Now()
+	began := last
+	for ; answers[0].end == nil; s.Tick() {
+		n := len(answers[0].tokens)
+		if answers[0].read(streams[0]); len(answers[0].tokens) > n {
+			longest, last = max(longest, b.Now().Sub(last)), b.Now()
+		}
+		if short.read(text); short.end != nil && b.Now().Sub(began) < 1500*time.Millisecond {
+			began = time.Time{}
+		}
+	}
+	if longest > 70*time.Millisecond {
+		t.Errorf("a stream has waited for %v beside pictures", longest)
+	}
+	if !began.IsZero() {
+		t.Error("200 tokens of text have waited for all pictures")
+	}
+	finish(t, s, streams[1:]...)
+}
+
+// Prompts that cannot be computed are refused at once.
+func TestScheduler_Submit_RefusesPieces(t *testing.T) {
+	b := schedulertest.New(scheduler.Limits{Batch: 40})
+	s := newScheduler(t, b, scheduler.Config{})
+	p, large := schedulertest.NewPiece("a", causal), schedulertest.NewPiece("b", whole)
+	rows := show(t, b.Pieces, 1, p).Prompt[1].Tokens
+	with := func(change func(*scheduler.Request), prompt ...scheduler.Token) scheduler.Request {
+		r := request(1, 1, 1)
+		r.Prompt, r.Pieces = []scheduler.Segment{{Tokens: prompt}}, []*piece.Piece{p}
+		if change != nil {
+			change(&r)
+		}
+		return r
+	}
+	then := func(tokens ...scheduler.Token) []scheduler.Token { return append(slices.Clone(rows), tokens...) }
+	for name, c := range map[string]struct {
+		request scheduler.Request
+		want    error
+	}{
+		"ends on it":     {with(nil, then()...), scheduler.ErrEndsOnPiece},
+		"a part":         {with(nil, append(slices.Clone(rows[:30]), 1)...), scheduler.ErrPieces},
+		"without a row":  {with(nil, append(slices.Clone(rows[1:]), 1)...), scheduler.ErrPieces},
+		"unknown":        {with(nil, 1, -1, 1), scheduler.ErrPieces},
+		"of another":     {with(func(r *scheduler.Request) { r.Pieces = []*piece.Piece{schedulertest.NewPiece("c", causal)} }, then(1)...), scheduler.ErrPieces},
+		"without any":    {with(func(r *scheduler.Request) { r.Pieces = nil }, then(1)...), scheduler.ErrBadRequest},
+		"too large":      {with(func(r *scheduler.Request) { r.Pieces = append(r.Pieces, large) }, then(1)...), scheduler.ErrPieceSize},
+		"judged":         {with(func(r *scheduler.Request) { r.PromptLogprobs = true }, then(1)...), scheduler.ErrBadRequest},
+		"in what begins": {with(func(r *scheduler.Request) { r.Begun.Tokens = rows }, then(1)...), scheduler.ErrBadRequest},
+		"shapes": {with(func(r *scheduler.Request) {
+			other := *p
+			other.Whole = true
+			r.Pieces = []*piece.Piece{&other}
+		}, then(1)...), piece.ErrShape},
+	} {
+		if _, err := s.Submit(c.request); !errors.Is(err, c.want) || !errors.Is(err, scheduler.ErrBadRequest) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	none, err := scheduler.New(b, scheduler.Config{Clock: b.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := none.Submit(with(nil, then(1)...)); !errors.Is(err, scheduler.ErrBadRequest) {
+		t.Errorf("without a table: %v", err)
+	}
+	if a := finish(t, s, submit(t, s, with(nil, then(1)...)))[0]; a.end.Reason != answer.ReasonLength {
+		t.Errorf("%+v", a.end)
+	}
+}
+
+// A conversation with pictures is saved and restored in another process, whose numbers are others, and found for the same pictures.
+func TestScheduler_RestoreSlot_FindsThePictures(t *testing.T) {
+	here, there := schedulertest.New(scheduler.Limits{}), schedulertest.New(scheduler.Limits{})
+	from, to := newScheduler(t, here, scheduler.Config{Slots: 1}), newScheduler(t, there, scheduler.Config{Slots: 1})
+	if _, err := there.Pieces.Add(schedulertest.NewPiece("others come first", square)); err != nil {
+		t.Fatal(err)
+	}
+	p, q := schedulertest.NewPiece("a", square), schedulertest.NewPiece("b", causal)
+	r := show(t, here.Pieces, 10, p, q, p)
+	want := finish(t, from, submit(t, from, r))[0]
+	saved := saveSlot(t, from, 0, "")
+	for i := range saved.Tokens { // as a file has them
+		saved.Tokens[i] = max(saved.Tokens[i], -1)
+	}
+	if saved.State = there.Adopt(saved.State); len(saved.Pieces) != 3 {
+		t.Fatalf("%d pictures are saved", len(saved.Pieces))
+	}
+	if err := restore(to, 0, saved); err != nil {
+		t.Fatal(err)
+	}
+	before := there.Tokens
+	a := finish(t, to, submit(t, to, show(t, there.Pieces, 10, p, q, p)))[0]
+	if a.text != want.text || there.Tokens-before > 10 {
+		t.Errorf("%q, and before %q; %d tokens computed", a.text, want.text, there.Tokens-before)
+	}
+	for name, change := range map[string]func(*kvcache.Saved){
+		"unknown rows": func(s *kvcache.Saved) { s.Pieces = s.Pieces[1:] },
+		"overlap":      func(s *kvcache.Saved) { s.Pieces[1].At = s.Pieces[0].At + 1 },
+		"behind":       func(s *kvcache.Saved) { s.Pieces[2].At = len(s.Tokens) },
+		"no shape":     func(s *kvcache.Saved) { s.Pieces[0].Positions = 0 },
+	} {
+		bad := *saved
+		bad.Pieces = slices.Clone(saved.Pieces)
+		change(&bad)
+		if err := to.RestoreSlot(t.Context(), 0, &bad); !errors.Is(err, scheduler.ErrBadRequest) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A drafter never sees a row of a picture, and guesses as well as without.
+func TestScheduler_Piece_DraftersSeeText(t *testing.T) {
+	b := schedulertest.New(scheduler.Limits{})
+	b.Cost = flat
+	p, q := schedulertest.NewPiece("a", square), schedulertest.NewPiece("b", causal)
+	r := show(t, b.Pieces, 100, p, q)
+	want := aloneWith(t, b.Pieces, r)
+	d := &clairvoyant{t: t, text: slices.Concat(r.Prompt[0].Tokens, r.Prompt[2].Tokens, r.Prompt[4].Tokens), says: want.tokens}
+	s := newScheduler(t, b, scheduler.Config{Drafter: d})
+	a := finish(t, s, submit(t, s, r))[0]
+	if u := a.end.Usage; a.text != want.text || u.Accepted < 50 {
+		t.Errorf("%q, alone %q: %+v", a.text, want.text, u)
+	}
+}
+
+// clairvoyant is a drafter that knows the answer.
+type clairvoyant struct {
+	t          *testing.T
+	text, says []scheduler.Token
+}
+
+func (d *clairvoyant) Draft(asks []*draft.Ask) {
+	for _, a := range asks {
+		n := len(a.Context) - len(d.text)
+		if n < 0 || !slices.Equal(a.Context[:len(d.text)], d.text) || !slices.Equal(a.Context[len(d.text):], d.says[:n]) {
+			d.t.Errorf("the context is %v", a.Context)
+			return
+		}
+		a.Draft = append(a.Draft[:0], d.says[n:min(len(d.says), n+a.Most)]...)
+		a.Grade = draft.Grades - 1
+	}
+}
+
+// Adapters that count from within a picture on compute all of it.
+func TestScheduler_Piece_HasOneSetOfAdapters(t *testing.T) {
+	b := schedulertest.New(scheduler.Limits{})
+	s := newScheduler(t, b, scheduler.Config{})
+	r := show(t, b.Pieces, 10, schedulertest.NewPiece("a", whole))
+	r.Adapters, r.AdaptersFrom = schedulertest.Adapters("x"), 40
+	a := finish(t, s, submit(t, s, r))[0]
+	r.AdaptersFrom = 20
+	if want := aloneWith(t, b.Pieces, r); a.text != want.text {
+		t.Errorf("%q, from the beginning of the picture on %q", a.text, want.text)
+	}
+}
+
+// An answer that outgrows the context drops pictures as a whole.
+func TestScheduler_Piece_IsShiftedAsAWhole(t *testing.T) {
+	for name, shape := range shapes {
+		for _, keep := range []int{0, 10, 30, 80, -1} {
+			t.Run(fmt.Sprint(name, " ", keep), func(t *testing.T) {
+				b := schedulertest.New(scheduler.Limits{Cells: 600, Context: 200})
+				s := newScheduler(t, b, scheduler.Config{Slots: 1})
+				r := show(t, b.Pieces, 300, schedulertest.NewPiece("a", shape), schedulertest.NewPiece("b", shape))
+				var all []scheduler.Token
+				for _, segment := range r.Prompt {
+					all = append(all, segment.Tokens...)
+				}
+				r.Prompt = []scheduler.Segment{{Tokens: all}}
+				r.Shift, r.Buffer = &answer.Shift{Keep: keep}, 400
+				a := finish(t, s, submit(t, s, r))[0]
+				if want := shifted(b, r, 200, 300); !slices.Equal(a.tokens, want) {
+					t.Errorf("%v, without a scheduler %v", a.tokens, want)
+				}
+			})
+		}
+	}
+}
+
+// The table forgets pictures that no request has and no conversation, and finds a place for new ones.
+func TestScheduler_Pieces_AreForgotten(t *testing.T) {
+	b := schedulertest.New(scheduler.Limits{Cells: 512, Sequences: 2})
+	s := newScheduler(t, b, scheduler.Config{Slots: 2})
+	var tokens []scheduler.Token
+	for i := range 200 {
+		r := show(t, b.Pieces, 1, schedulertest.NewPiece(fmt.Sprint(i), causal))
+		tokens = r.Prompt[1].Tokens
+		finish(t, s, submit(t, s, r))
+		runtime.GC()
+	}
+	if early := scheduler.Token(-1<<31 + 2*60); b.Pieces.Piece(early) != nil {
+		t.Error("the third picture is held by somebody")
+	} else if _, _, known := b.Pieces.Shape(early); known {
+		t.Error("the third of 200 pictures is still known")
+	}
+	if _, _, known := b.Pieces.Shape(tokens[0]); !known {
+		t.Error("the last picture, which is in the cache, is forgotten")
+	}
+}
