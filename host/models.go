@@ -33,7 +33,7 @@ type models struct {
 	log        *slog.Logger
 	library    *library.Library
 	turns      *scheduler.Turns // nil: one model has the machine for itself
-	embed      turns.Turns  // of the embeddings of all models
+	embed      turns.Turns      // of the embeddings of all models
 	plugins    *loading.Plugins // of the server
 	recordings *recording.Store // nil: no request is recorded
 	first      string           // name of the one of the section model; empty: there is none

@@ -36,7 +36,7 @@ type Options struct {
 	Name       string               // in the API; empty: by the configuration
 	Progress   func(done float32)   // called with 0 to 1 while the weights load; may be nil
 	Turns      *scheduler.Turns     // with other models; nil: it is alone
-	Embeddings *turns.Turns     // of the embeddings of all models; nil: its own
+	Embeddings *turns.Turns         // of the embeddings of all models; nil: its own
 	Beside     bool                 // others answer requests meanwhile
 	Broken     []model.BrokenKernel // kernels that other models have come across
 	Recordings *recording.Store     // of all models; nil: no request is recorded
