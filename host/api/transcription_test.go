@@ -3,10 +3,12 @@
 package api
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"mime/multipart"
 	"net/http"
@@ -292,20 +294,32 @@ func TestAPI_Transcription_TooManyValues(t *testing.T) {
 
 // A failure after the stream has begun is an event.
 func TestAPI_Transcription_FailsLate(t *testing.T) {
-	passes := 0
+	passes, begun := 0, make(chan struct{})
 	r, _ := seeingRig(t, func(s *setup) {
-		s.StreamGrace = time.Nanosecond // the stream begins at once
 		s.fail = func(*scheduler.Batch) error {
-			if passes++; passes > 60 {
-				return errors.New("the device is lost")
+			if passes++; passes <= 10 {
+				return nil
 			}
-			return nil
+			<-begun
+			return errors.New("the device is lost")
 		}
 	})
-	_, _, stream := r.transcribe(wav(t), "stream", "true")
-	events := strings.Split(strings.TrimSpace(strings.ReplaceAll(stream, ": waiting\n\n", "")), "\n\n")
-	if n := len(events); n < 3 || !strings.Contains(events[0], "transcript.text.delta") || !strings.Contains(events[n-2], `"error"`) || events[n-1] != "data: [DONE]" {
-		t.Errorf("%s", stream)
+	kind, form := formOf(t, wav(t), "stream", "true")
+	answer, err := http.Post(r.url+transcriptions, kind, strings.NewReader(form))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	lines := bufio.NewReader(answer.Body)
+	for first := ""; !strings.Contains(first, "transcript.text.delta"); {
+		if first, err = lines.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(begun)
+	rest, err := io.ReadAll(lines)
+	if end := string(rest); err != nil || !strings.Contains(end, `data: {"error":{`) || !strings.HasSuffix(end, "data: [DONE]\n\n") {
+		t.Errorf("%v %s", err, end)
 	}
 }
 
