@@ -248,6 +248,7 @@ func (m *models) listed(name string) serving.Listed {
 		l.Info = serving.Info{Name: name, Path: about.Files[0], Created: about.Modified, Family: about.Architecture, FileType: about.Quantisation,
 			Training: about.Context, Vocabulary: about.Vocabulary, Embedding: about.Embedding, Parameters: about.Parameters, Size: about.Weights}
 		l.Digest = about.Digest
+		l.Media, l.Projector = m.reads(name, about.Files[0])
 	} else if l.Failed == nil && name != m.first {
 		l.Failed = err
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/penstock/penstock/host/chat"
@@ -20,10 +21,31 @@ func modelFindings(ctx context.Context, cfg config.Config) []finding {
 	begin := time.Now()
 	s, err := openSession(ctx, cfg, slog.New(slog.DiscardHandler), nil)
 	if err != nil {
-		return []finding{{stateFail, "model", err.Error(), "name another file with --model, or none to use the built-in model"}}
+		remedy := "name another file with --model, or none to use the built-in model"
+		if cfg.Model.MMProj != "" && strings.Contains(err.Error(), "model.mmproj") {
+			remedy = "leave out --mmproj, or name the projector that was made for this model"
+		}
+		return []finding{{stateFail, "model", err.Error(), remedy}}
 	}
 	kernels := kernelFindings(s.Model.Kernels)
-	return append(kernels, answerFinding(ctx, s, begin))
+	return append(kernels, projectorFinding(s.Model.Info), answerFinding(ctx, s, begin))
+}
+
+// projectorFinding says what the model takes besides text.
+func projectorFinding(m serving.Info) finding {
+	reads := "pictures and sounds"
+	switch {
+	case m.Projector.Unused != "":
+		return finding{stateWarn, "media", fmt.Sprintf("the projector %s is not used, so the model takes text only: %s", m.Projector.Path, m.Projector.Unused),
+			"remove it, get the one that was made for this model, or start with --no-mmproj"}
+	case m.Projector.Path == "":
+		return finding{stateOK, "media", "the model takes text only; for pictures and sounds name its projector with --mmproj", ""}
+	case m.Media.AudioRate == 0:
+		reads = "pictures"
+	case !m.Media.Images:
+		reads = "sounds"
+	}
+	return finding{stateOK, "media", fmt.Sprintf("the model takes %s with %s (%s)", reads, m.Projector.Path, m.Projector.Kinds), ""}
 }
 
 // kernelFindings says which kernels compute and which are broken.

@@ -25,6 +25,8 @@ type Library struct {
 
 	mu   sync.Mutex
 	read map[string]reading // by path of the first file
+
+	projectors map[string]projectorReading // by path
 }
 
 // reading is what was read of a model whose files had these times and lengths.
@@ -38,7 +40,7 @@ func Open(folder string) *Library {
 	if folder == "" {
 		folder = DefaultFolder()
 	}
-	return &Library{Folder: folder, read: map[string]reading{}}
+	return &Library{Folder: folder, read: map[string]reading{}, projectors: map[string]projectorReading{}}
 }
 
 // Model is a model that can be served.

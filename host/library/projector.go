@@ -3,11 +3,14 @@
 package library
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/penstock/penstock/native/gguf"
 )
 
 // projectorPrefix begins the names of projector files, with which models see and hear.
@@ -53,6 +56,40 @@ func ProjectorOf(path string) string {
 		return ""
 	}
 	return filepath.Join(folder, BestProjector(found))
+}
+
+// Projector is what the header of a projector file says, which is read only once while the file stays as it is. Errors are those of
+// gguf.CheckProjector.
+func (l *Library) Projector(path string) (gguf.Projector, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return gguf.Projector{}, err
+	}
+	if !info.Mode().IsRegular() {
+		return gguf.Projector{}, fmt.Errorf("%s is not a file", path)
+	}
+	stamp := fmt.Sprintf("%d %d", info.Size(), info.ModTime().UnixNano())
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r, ok := l.projectors[path]; ok && r.stamp == stamp {
+		return r.projector, r.err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return gguf.Projector{}, err
+	}
+	defer file.Close()
+	r := projectorReading{stamp: stamp}
+	r.projector, r.err = gguf.CheckProjector(file, info.Size())
+	l.projectors[path] = r
+	return r.projector, r.err
+}
+
+// projectorReading is what was read of a projector whose file had this time and length.
+type projectorReading struct {
+	stamp     string
+	projector gguf.Projector
+	err       error
 }
 
 // bestProjectors are the types of weights that are taken first: those of 16 bits lose nothing, and every processor computes with them.

@@ -23,7 +23,7 @@ func (l *loader) describe(e *engine.Engine, file *model.File, remote *remoteMode
 	}
 	info.Thinking = &sampling.Thinking{Budget: c.Chat.ReasoningBudget, Message: c.Chat.ReasoningMessage}
 	info.Schemas = sampling.SchemaOptions(c.Schema.PropertyOrder, c.Schema.AdditionalProperties, c.Schema.WhiteSpace)
-	info.Media = media.abilities()
+	info.Media, info.Projector = media.abilities(), l.projector
 	info.Slots, info.Batch, info.Tags = c.Scheduler.Slots, c.Scheduler.BatchSize, c.Model.Tags
 	info.Programs = serving.Programs{Branches: c.Programs.Branches, Tokens: c.Programs.Tokens}
 	info.NoTemplate = !e.Info().HasTemplate && c.Chat.Template == "" && c.Chat.TemplateFile == ""

@@ -22,6 +22,7 @@ import (
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/policy"
 	"github.com/penstock/penstock/host/recording"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/telemetry"
 	"github.com/penstock/penstock/host/turns"
 	"github.com/penstock/penstock/native"
@@ -50,6 +51,8 @@ type loader struct {
 	log     *slog.Logger
 	metrics *telemetry.Metrics
 	opened  closers
+
+	projector serving.Projector // with what the model sees or hears, as findProjector has found
 }
 
 func newLoader(c config.Config, log *slog.Logger, o Options) *loader {

@@ -13,6 +13,7 @@ import (
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/model"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler/piece"
 )
@@ -34,14 +35,17 @@ func (l *loader) findProjector(ctx context.Context, file *model.File) (*projecto
 		return nil, nil
 	}
 	p, err := l.tryProjector(ctx, file, path)
+	l.projector = serving.Projector{Path: path}
 	switch {
 	case err == nil:
+		l.projector.Kinds = p.Kinds()
 		return p, nil
 	case context.Cause(ctx) != nil:
 		return nil, err
 	case named:
 		return nil, fmt.Errorf("model.mmproj: %s cannot be the projector of %s: %w; leave out --mmproj, or name the file that was made for this model", path, file.Name, err)
 	}
+	l.projector.Unused = err.Error()
 	l.log.Warn("the projector beside the model is not used, so the model takes text only; remove it, or start with --no-mmproj",
 		slog.String("model", file.Name), slog.String("projector", path), slog.Any("error", err))
 	return nil, nil

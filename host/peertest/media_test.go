@@ -3,85 +3,16 @@
 package peertest
 
 import (
-	"bytes"
 	"encoding/base64"
-	"encoding/binary"
 	"encoding/json"
-	"image"
-	"image/color"
-	"image/png"
-	"math"
+	"fmt"
 	"net/http"
+	"strings"
+	"sync"
 	"testing"
 
-	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/native/gguf/synth"
 )
-
-// sense is a picture or a sound as both sides take it: a file for llama-server, what it decodes to for the binding.
-type sense struct {
-	file          []byte
-	width, height int
-	rgb           []byte
-	samples       []float32
-}
-
-func drawn(t *testing.T, width, height int, pixel func(x, y int) color.RGBA) sense {
-	t.Helper()
-	s := sense{width: width, height: height}
-	picture := image.NewRGBA(image.Rect(0, 0, width, height))
-	for y := range height {
-		for x := range width {
-			c := pixel(x, y)
-			picture.Set(x, y, c)
-			s.rgb = append(s.rgb, c.R, c.G, c.B)
-		}
-	}
-	var file bytes.Buffer
-	if err := png.Encode(&file, picture); err != nil {
-		t.Fatal(err)
-	}
-	s.file = file.Bytes()
-	return s
-}
-
-// hummed is a WAV file of 16 bits.
-func hummed(seconds, hertz float64) sense {
-	const rate = 16000
-	n := int(seconds * rate)
-	file := []byte("RIFF")
-	file = binary.LittleEndian.AppendUint32(file, uint32(36+2*n))
-	file = append(file, "WAVEfmt "...)
-	for _, field := range []any{uint32(16), uint16(1), uint16(1), uint32(rate), uint32(2 * rate), uint16(2), uint16(16)} {
-		file, _ = binary.Append(file, binary.LittleEndian, field) // fixed sizes
-	}
-	file = append(file, "data"...)
-	file = binary.LittleEndian.AppendUint32(file, uint32(2*n))
-	s := sense{}
-	for i := range n {
-		sample := int16(12000 * math.Sin(2*math.Pi*hertz*float64(i)/rate))
-		file = binary.LittleEndian.AppendUint16(file, uint16(sample))
-		s.samples = append(s.samples, float32(sample)/(1<<15))
-	}
-	s.file = file
-	return s
-}
-
-// senses are some that a pair takes.
-func senses(t *testing.T, pair synth.MediaPair) []sense {
-	t.Helper()
-	var all []sense
-	if pair.Sees() {
-		all = append(all,
-			drawn(t, 100, 80, func(x, y int) color.RGBA { return color.RGBA{byte(2 * x), byte(3 * y), byte(x + y), 255} }),
-			drawn(t, 300, 60, func(x, y int) color.RGBA { return color.RGBA{byte(x), byte(4 * y), byte(x * y), 255} }),
-			drawn(t, 2, 2, func(x, y int) color.RGBA { return color.RGBA{byte(x * 255), byte(y * 255), 0, 255} }))
-	}
-	if pair.Hears() {
-		all = append(all, hummed(1, 440), hummed(31, 1000))
-	}
-	return all
-}
 
 // prompts are lists of texts and of numbers of senses: none, one, two in both orders, twice the same, with text between.
 var prompts = [][]any{
@@ -89,32 +20,133 @@ var prompts = [][]any{
 	{0, 1, "what?"}, {0, 0, "what?"}, {0, "again ", 0, "what?"}, {0, "what?<|im_end|>\n<|im_start|>assistant\nThis.<|im_end|>\n<|im_start|>user\n", 1, "and?"},
 }
 
-// Greedy answers to prompts with pictures and sounds are llama-server's, of every kind of projector that has its own way.
+const (
+	mediaBefore = "<|im_start|>user\n"
+	mediaAfter  = "<|im_end|>\n<|im_start|>assistant\n"
+	answered    = 24 // tokens
+)
+
+// sensing is a pair that two servers serve, or more of ours.
+type sensing struct {
+	*testing.T
+	pair         synth.MediaPair
+	files        map[string]any // keys of the configuration
+	all          []sense
+	peer         Server
+	ours         Server
+	saved        string // folder of conversations
+	peerMarker   string
+	oursMarker   string
+	mu           sync.Mutex
+	peersAnswers map[string]string // by body
+}
+
+// Greedy answers about pictures and sounds are llama-server's, of every kind of projector that has its own way, however they come about.
 func TestMedia_AnswersAsLlamaServer(t *testing.T) {
 	for _, pair := range synth.MediaPairs {
 		t.Run(pair.Projector, func(t *testing.T) {
-			model, projector, err := pair.WriteFiles(t.TempDir(), 1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			peer := LlamaServer(t, model, "--mmproj", projector, "--ctx-size", "8192")
-			ours := openBinding(t, model, projector)
-			all := senses(t, pair)
-			answers := map[string]bool{}
-			for i, prompt := range append(prompts, sizes(all)...) {
-				want, got := ask(t, peer, all, prompt), ours.ask(t, all, prompt)
-				if want != got {
-					t.Errorf("%v: llama-server says %q, the binding %q", prompt, want, got)
-				}
-				if i < len(prompts) && len(prompt) < 4 {
-					answers[want] = true
-				}
-			}
-			if len(answers) < 4 {
-				t.Errorf("the answers do not depend on what is seen: %v", answers)
-			}
+			s := newSensing(t, pair)
+			s.comparePrompts()
+			s.compareChats()
+			s.compareStates()
+			s.compareElsewhere()
 		})
 	}
+}
+
+func newSensing(t *testing.T, pair synth.MediaPair) *sensing {
+	model, projector, err := pair.WriteFiles(t.TempDir(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &sensing{T: t, pair: pair, all: senses(t, pair), saved: t.TempDir(), peersAnswers: map[string]string{}}
+	s.files = map[string]any{"model.path": model, "model.mmproj": projector, "model.ctx_size": 8192, "scheduler.slot_save_path": s.saved}
+	s.peer = LlamaServer(t, model, "--mmproj", projector, "--ctx-size", "8192")
+	s.ours = Penstock(t, model, s.files)
+	s.peerMarker, s.oursMarker = markerOf(t, s.peer), markerOf(t, s.ours)
+	return s
+}
+
+// markerOf is what stands for a file in a server's prompts.
+func markerOf(t *testing.T, server Server) string {
+	t.Helper()
+	var props struct {
+		Marker string `json:"media_marker"`
+	}
+	if err := json.Unmarshal([]byte(server.Call(t, http.MethodGet, "/props", "").Body), &props); err != nil || props.Marker == "" {
+		t.Fatal(err, props)
+	}
+	return props.Marker
+}
+
+// prompt is a prompt as both servers take it.
+func (s *sensing) prompt(parts []any, marker string) map[string]any {
+	text, files := mediaBefore, []string{}
+	for _, part := range parts {
+		switch part := part.(type) {
+		case string:
+			text += part
+		case int:
+			text += marker
+			files = append(files, base64.StdEncoding.EncodeToString(s.all[part].file))
+		}
+	}
+	return map[string]any{"prompt_string": text + mediaAfter, "multimodal_data": files}
+}
+
+// completion is what a completion answers.
+type completed struct {
+	Content string
+	Timings struct {
+		Cached int `json:"cache_n"`
+	}
+	Evaluated int `json:"tokens_evaluated"`
+}
+
+// complete has a server complete a prompt, with other fields than the usual.
+func (s *sensing) complete(server Server, marker string, parts []any, fields map[string]any) completed {
+	s.Helper()
+	body := map[string]any{"prompt": s.prompt(parts, marker), "temperature": 0, "n_predict": answered}
+	for k, v := range fields {
+		body[k] = v
+	}
+	raw, err := json.Marshal(body)
+	if err != nil {
+		s.Fatal(err)
+	}
+	a := server.Call(s, http.MethodPost, "/completion", string(raw))
+	var c completed
+	if a.Status != http.StatusOK {
+		s.Fatalf("%v: %d %s", parts, a.Status, a.Body)
+	}
+	if fields["stream"] == true {
+		c.Content = joined(s.T, a.Body, "content")
+	} else if err := json.Unmarshal([]byte(a.Body), &c); err != nil {
+		s.Fatal(err, a.Body)
+	}
+	return c
+}
+
+// wanted is what llama-server says to a prompt. It is asked once for each.
+func (s *sensing) wanted(parts []any) string {
+	s.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := fmt.Sprintf("%q", parts)
+	if _, known := s.peersAnswers[key]; !known {
+		s.peersAnswers[key] = s.complete(s.peer, s.peerMarker, parts, map[string]any{"cache_prompt": false}).Content
+	}
+	return s.peersAnswers[key]
+}
+
+// same has one of our servers complete a prompt, and compares that with what llama-server says.
+func (s *sensing) same(how string, server Server, parts []any, fields map[string]any) completed {
+	s.Helper()
+	want, got := s.wanted(parts), s.complete(server, s.oursMarker, parts, fields)
+	if want != got.Content {
+		s.Errorf("%s: %v: llama-server says %q, Penstock %q", how, parts, want, got.Content)
+	}
+	return got
 }
 
 // sizes are prompts with each sense that the others leave out.
@@ -125,161 +157,67 @@ func sizes(all []sense) (more [][]any) {
 	return more
 }
 
-const (
-	mediaBefore = "<|im_start|>user\n"
-	mediaAfter  = "<|im_end|>\n<|im_start|>assistant\n"
-	answered    = 24 // tokens
-)
-
-// ask has llama-server answer.
-func ask(t *testing.T, peer Server, all []sense, prompt []any) string {
-	t.Helper()
-	var props struct {
-		Marker string `json:"media_marker"`
-	}
-	if err := json.Unmarshal([]byte(peer.Call(t, http.MethodGet, "/props", "").Body), &props); err != nil || props.Marker == "" {
-		t.Fatal(err, props)
-	}
-	text, files := mediaBefore, []string{}
-	for _, part := range prompt {
-		switch part := part.(type) {
-		case string:
-			text += part
-		case int:
-			text += props.Marker
-			files = append(files, base64.StdEncoding.EncodeToString(all[part].file))
+// comparePrompts asks for completions: alone, streamed, with what the cache has, and all at once.
+func (s *sensing) comparePrompts() {
+	answers := map[string]bool{}
+	all := append(prompts, sizes(s.all)...)
+	for i, parts := range all {
+		s.same("alone", s.ours, parts, map[string]any{"cache_prompt": false})
+		if got := s.same("cached", s.ours, parts, nil); got.Timings.Cached == 0 {
+			s.Errorf("%v: nothing of %d tokens was cached", parts, got.Evaluated)
+		}
+		if i%4 == 1 {
+			s.same("streamed", s.ours, parts, map[string]any{"stream": true})
+		}
+		if i < len(prompts) && len(parts) < 4 {
+			answers[s.wanted(parts)] = true
 		}
 	}
-	request := map[string]any{"prompt_string": text + mediaAfter, "multimodal_data": files}
-	body, err := json.Marshal(map[string]any{"prompt": request, "temperature": 0, "n_predict": answered, "cache_prompt": false})
-	if err != nil {
-		t.Fatal(err)
+	if len(answers) < 4 {
+		s.Errorf("the answers do not depend on what is seen: %v", answers)
 	}
-	answer := peer.Call(t, http.MethodPost, "/completion", string(body))
-	var content struct{ Content string }
-	if err := json.Unmarshal([]byte(answer.Body), &content); err != nil || answer.Status != http.StatusOK {
-		t.Fatalf("%d %s", answer.Status, answer.Body)
+	var busy sync.WaitGroup
+	for _, parts := range all {
+		busy.Go(func() { s.same("busy", s.ours, parts, map[string]any{"cache_prompt": false}) })
 	}
-	return content.Content
+	busy.Wait()
 }
 
-// binding is a pair loaded into this process.
-type binding struct {
-	model     *native.Model
-	projector *native.Projector
-	context   *native.Context
-	position  int32
-}
-
-func openBinding(t *testing.T, model, projector string) *binding {
+// joined is the text of a stream: all of a field of its events, whose name is a path of names.
+func joined(t *testing.T, stream string, path ...string) string {
 	t.Helper()
-	native.UseKernels(native.ChooseGGML.Without())
-	t.Cleanup(func() { native.UseKernels(native.ChoosePenstock.Without()) })
-	b := &binding{}
-	var err error
-	if b.model, err = native.LoadModel(t.Context(), model, native.ModelOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if b.projector, err = native.OpenProjector(b.model, projector, native.ProjectorOptions{Threads: threads}); err != nil {
-		t.Fatal(err)
-	}
-	if b.context, err = native.NewContext(b.model, native.ContextOptions{Cells: cells, Threads: threads}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		for _, c := range []interface{ Close() error }{b.context, b.projector, b.model} {
-			if err := c.Close(); err != nil {
-				t.Error(err)
-			}
-		}
-	})
-	return b
-}
-
-// ask has the binding answer.
-func (b *binding) ask(t *testing.T, all []sense, prompt []any) (text string) {
-	t.Helper()
-	b.position = 0
-	pending := mediaBefore
-	for _, part := range prompt {
-		switch part := part.(type) {
-		case string:
-			pending += part
-		case int:
-			b.read(t, pending, false)
-			pending = ""
-			b.perceive(t, all[part])
-		}
-	}
-	b.read(t, pending+mediaAfter, true)
-	for range answered {
-		row := b.context.Row(0)
-		best := int32(0)
-		for token, logit := range row {
-			if logit > row[best] {
-				best = int32(token)
-			}
-		}
-		text += b.model.Piece(best)
-		b.decode(t, []int32{best}, true)
-	}
-	if err := b.context.Remove(0, -1, -1); err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
-
-func (b *binding) read(t *testing.T, text string, last bool) {
-	t.Helper()
-	tokens, err := b.model.Tokenize(t.Context(), text, native.TokenizeOptions{ParseSpecial: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.decode(t, tokens, last)
-}
-
-func (b *binding) decode(t *testing.T, tokens []int32, last bool) {
-	t.Helper()
-	if len(tokens) == 0 {
-		return
-	}
-	var batch native.Batch
-	for i, token := range tokens {
-		batch.Add(token, b.position, 0, last && i == len(tokens)-1)
-		b.position++
-	}
-	if err := b.context.Decode(&batch); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (b *binding) perceive(t *testing.T, s sense) {
-	t.Helper()
-	divide := func() (*native.Media, error) { return b.projector.Picture(s.width, s.height, s.rgb) }
-	if s.samples != nil {
-		divide = func() (*native.Media, error) { return b.projector.Sound(s.samples) }
-	}
-	media, err := divide()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := media.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	for i, piece := range media.Pieces() {
-		if piece.Tokens != nil {
-			b.decode(t, piece.Tokens, false)
+	var b strings.Builder
+	for line := range strings.Lines(stream) {
+		line = strings.TrimSpace(strings.TrimPrefix(line, "data: "))
+		if !strings.HasPrefix(line, "{") {
 			continue
 		}
-		values, err := b.projector.Encode(t.Context(), media, i)
-		if err != nil {
-			t.Fatal(err)
+		var at any
+		if err := json.Unmarshal([]byte(line), &at); err != nil {
+			t.Fatal(err, line)
 		}
-		if err := b.context.DecodeEmbeddings(&native.EmbeddingBatch{Piece: piece, Values: values, To: piece.Embeddings, Position: b.position}); err != nil {
-			t.Fatal(err)
-		}
-		b.position += int32(piece.Positions)
+		b.WriteString(textAt(at, path))
 	}
+	return b.String()
+}
+
+// textAt is the text at a path in a decoded JSON value, of all elements of its lists; "" where there is none.
+func textAt(at any, path []string) string {
+	switch v := at.(type) {
+	case []any:
+		all := ""
+		for _, e := range v {
+			all += textAt(e, path)
+		}
+		return all
+	case map[string]any:
+		if len(path) > 0 {
+			return textAt(v[path[0]], path[1:])
+		}
+	case string:
+		if len(path) == 0 {
+			return v
+		}
+	}
+	return ""
 }

@@ -74,6 +74,7 @@ type Info struct {
 	Options    []string        // llama.cpp's options that differ from the defaults, as KEY=VALUE
 	Workers    []string        // devices of other machines that compute when it was loaded, a line each
 	Media      media.Abilities // what it takes besides text
+	Projector  Projector       // with what
 
 	Aliases      []string        // other names that it answers to
 	Tags         []string        // what its operator says of it besides
@@ -89,6 +90,13 @@ type Info struct {
 	BOSToken     int32           // -1: none
 	FIM          FIM
 	Drafter      string // what guesses tokens of its answers, by llama-server's name of the type; empty: nothing
+}
+
+// Projector is the file with which a model sees or hears.
+type Projector struct {
+	Path   string // empty: there is none
+	Kinds  string // of its encoders, by llama.cpp's names: gemma3, or mlp+ultravox
+	Unused string // why it is not used, though it lies beside the model; empty: it is
 }
 
 // Engine is a model as far as text is concerned.

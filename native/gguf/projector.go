@@ -3,6 +3,7 @@
 package gguf
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -14,6 +15,14 @@ type Projector struct {
 	Vision string // kind of the projector for pictures; "": there is none
 	Audio  string // likewise for sounds
 	Bytes  uint64 // of its tensors
+}
+
+// Kinds are those of its encoders in a word.
+func (p Projector) Kinds() string {
+	if p.Vision != "" && p.Audio != "" && p.Vision != p.Audio {
+		return p.Vision + "+" + p.Audio
+	}
+	return cmp.Or(p.Vision, p.Audio)
 }
 
 // placeDependent are kinds whose embeddings or positions depend on what stands before a picture, so that they cannot be kept by content.

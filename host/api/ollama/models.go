@@ -12,6 +12,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/serving"
 )
 
@@ -54,7 +55,11 @@ func entryOf(m serving.Listed) entry {
 }
 
 func detailsOf(m serving.Info) details {
-	return details{Format: "gguf", Family: m.Family, Families: []string{m.Family}, ParameterSize: count(m.Parameters), Quantization: m.FileType}
+	families := []string{m.Family}
+	if m.Media != (media.Abilities{}) {
+		families = append(families, "clip")
+	}
+	return details{Format: "gguf", Family: m.Family, Families: families, ParameterSize: count(m.Parameters), Quantization: m.FileType}
 }
 
 // count writes a number of parameters as people say it: 7.6B, 135.0M.
@@ -104,6 +109,7 @@ type description struct {
 	Template     string         `json:"template"`
 	Details      details        `json:"details"`
 	ModelInfo    map[string]any `json:"model_info"`
+	Projector    map[string]any `json:"projector_info,omitempty"`
 	Capabilities []string       `json:"capabilities"`
 	Modified     time.Time      `json:"modified_at"`
 }
@@ -116,13 +122,24 @@ func capabilitiesOf(m *serving.Model) []string {
 		has  bool
 	}{
 		{"tools", m.TemplateCaps["supports_tools"]}, {"thinking", m.Thinks}, {"insert", len(m.FIM.Missing()) == 0},
-		{"embedding", m.Embeddings != nil}, {"vision", m.Media.Images}, {"audio", m.Media.AudioRate > 0},
+		{"embedding", m.Embeddings != nil},
 	} {
 		if c.has {
 			all = append(all, c.name)
 		}
 	}
-	return all
+	return append(all, sensesOf(m.Info)...)
+}
+
+// sensesOf are those of a model besides reading text.
+func sensesOf(m serving.Info) (senses []string) {
+	if m.Media.Images {
+		senses = append(senses, "vision")
+	}
+	if m.Media.AudioRate > 0 {
+		senses = append(senses, "audio")
+	}
+	return senses
 }
 
 // showBody is POST /api/show.
@@ -150,15 +167,21 @@ func (a API) show(c echo.Context) error {
 		case named && unreadable(m):
 			return serving.NotLoadable(m.Name, m.Failed)
 		case named: // it is not loaded only to be shown, so less is known
-			return c.JSON(http.StatusOK, describe(m.Info, []string{"completion"}))
+			return c.JSON(http.StatusOK, describe(m.Info, append([]string{"completion"}, sensesOf(m.Info)...)))
 		}
 	}
 	return err
 }
 
 func describe(m serving.Info, capabilities []string) description {
+	var projector map[string]any
+	if m.Media != (media.Abilities{}) {
+		projector = map[string]any{"general.architecture": "clip", "clip.projector_type": m.Projector.Kinds,
+			"clip.has_vision_encoder": m.Media.Images, "clip.has_audio_encoder": m.Media.AudioRate > 0}
+	}
 	return description{
-		Template: m.Template, Details: detailsOf(m), Modified: m.Created, Capabilities: capabilities,
+		Projector: projector,
+		Template:  m.Template, Details: detailsOf(m), Modified: m.Created, Capabilities: capabilities,
 		ModelInfo: map[string]any{
 			"general.architecture": m.Family, "general.parameter_count": m.Parameters,
 			m.Family + ".context_length": m.Training, m.Family + ".embedding_length": m.Embedding, m.Family + ".vocab_size": m.Vocabulary,

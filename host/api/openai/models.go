@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/serving"
 )
 
@@ -21,6 +22,25 @@ type modelEntry struct {
 	Path    string         `json:"path,omitempty"`
 	Status  *modelStatus   `json:"status,omitempty"`
 	Meta    map[string]any `json:"meta"`
+	// Architecture says what it reads and writes.
+	Architecture modalities `json:"architecture"`
+}
+
+// modalities are kinds of content: text, image and audio.
+type modalities struct {
+	Input  []string `json:"input_modalities"`
+	Output []string `json:"output_modalities"`
+}
+
+func modalitiesOf(can media.Abilities) modalities {
+	m := modalities{[]string{"text"}, []string{"text"}}
+	if can.Images {
+		m.Input = append(m.Input, "image")
+	}
+	if can.AudioRate > 0 {
+		m.Input = append(m.Input, "audio")
+	}
+	return m
 }
 
 // modelStatus is what the router of llama-server says of a model.
@@ -36,7 +56,7 @@ func entryOf(m serving.Listed) modelEntry {
 		Aliases: append([]string{}, m.Aliases...), Tags: append([]string{}, m.Tags...), Path: m.Path, Status: &modelStatus{Value: m.State},
 		Meta: map[string]any{
 			"ftype": m.FileType, "n_vocab": m.Vocabulary, "n_ctx_train": m.Training, "n_embd": m.Embedding, "n_params": m.Parameters, "size": m.Size,
-		}}
+		}, Architecture: modalitiesOf(m.Media)}
 	if m.Context > 0 { // only llama.cpp knows
 		e.Meta["n_ctx"], e.Meta["vocab_type"] = m.Context, m.VocabType
 	}
@@ -64,9 +84,13 @@ func (a API) models(c echo.Context) error {
 
 // listed is a model as llama-server lists it a second time. Most of the fields are always empty there.
 func listed(m serving.Listed) map[string]any {
+	capabilities := []string{"completion"}
+	if m.Media != (media.Abilities{}) {
+		capabilities = append(capabilities, "multimodal")
+	}
 	return map[string]any{
 		"name": m.Name, "model": m.Name, "modified_at": "", "size": "", "digest": "", "type": "model", "description": "", "tags": []string{""},
-		"capabilities": []string{"completion"}, "parameters": "",
+		"capabilities": capabilities, "parameters": "",
 		"details": map[string]any{"parent_model": "", "format": "gguf", "family": "", "families": []string{""}, "parameter_size": "",
 			"quantization_level": ""},
 	}
