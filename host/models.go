@@ -33,7 +33,7 @@ type models struct {
 	log        *slog.Logger
 	library    *library.Library
 	turns      *scheduler.Turns // nil: one model has the machine for itself
-	embed      turns.Turns      // of the embeddings of all models
+	passes     *turns.Passes    // of all models, beside the ticks of their schedulers
 	plugins    *loading.Plugins // of the server
 	recordings *recording.Store // nil: no request is recorded
 	first      string           // name of the one of the section model; empty: there is none
@@ -53,7 +53,7 @@ type firstModel struct {
 }
 
 func newModels(c config.Config, log *slog.Logger, plugins *loading.Plugins, progress func(done float32)) *models {
-	m := &models{config: c, log: log, plugins: plugins, library: library.Open(c.Models.Dir), progress: progress, recordings: openRecordings(c.Recordings, log)}
+	m := &models{config: c, log: log, passes: turns.NewPasses(), plugins: plugins, library: library.Open(c.Models.Dir), progress: progress, recordings: openRecordings(c.Recordings, log)}
 	if !m.several() || c.Model.Path != "" || c.Embedding.Model != "" || c.Rerank.Model != "" { // which the first model has beside it
 		m.first = loading.NameOf(c.Model)
 	}
@@ -272,7 +272,7 @@ func (m *models) load(ctx context.Context, name string) (*resident, error) {
 	if embedsOnly {
 		c.Embedding.Enabled = true // it can do nothing else
 	}
-	o := loading.Options{Turns: m.turns, Embeddings: &m.embed, Recordings: m.recordings, Plugins: m.plugins, Broken: m.broken, Beside: len(m.set.All()) > 0}
+	o := loading.Options{Turns: m.turns, Passes: m.passes, Recordings: m.recordings, Plugins: m.plugins, Broken: m.broken, Beside: len(m.set.All()) > 0}
 	if m.several() {
 		o.Name = name
 	}

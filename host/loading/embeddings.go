@@ -204,7 +204,7 @@ var poolings = map[native.Pooling]embedding.Pooling{
 
 func (o embeddingOpener) model(kind, name string, info native.ModelInfo, text embedding.Text, open func() (embedding.Backend, error)) *embedding.Model {
 	m := &embedding.Model{
-		Service: embedding.New(embedding.Options{Open: open, QueueLimit: o.config.Scheduler.MaxQueue, Turns: o.Embeddings, Observer: o.metrics.Embeddings(kind)}),
+		Service: embedding.New(embedding.Options{Open: open, QueueLimit: o.config.Scheduler.MaxQueue, Turns: &o.Passes.Embeddings, Observer: o.metrics.Embeddings(kind)}),
 		Text:    text, Name: name, Vocabulary: info.Vocabulary, Pooling: poolings[info.Pooling], Normalize: o.config.Embedding.Normalize,
 	}
 	if asked := o.config.Embedding.Pooling; asked != "auto" && asked != "rank" {

@@ -136,7 +136,11 @@ func (l *loader) openProjector(e *engine.Engine, p *projector) (*mediaEncoder, e
 	if err != nil {
 		return nil, fmt.Errorf("model.mmproj: %w", err)
 	}
-	m := &mediaEncoder{digest: digest, projector: open, encoder: encoder.New(open, encoder.Options{CacheBytes: c.Cache, Queue: c.MaxQueue}), pieces: piece.NewTable()}
+	o := encoder.Options{CacheBytes: c.Cache, Queue: c.MaxQueue}
+	if p.options.Device == "" && !e.OnDevice() { // else they do not want the same processors
+		o.Turns = &l.Passes.Encoders
+	}
+	m := &mediaEncoder{digest: digest, projector: open, encoder: encoder.New(open, o), pieces: piece.NewTable()}
 	l.opened = append(l.opened, func() error {
 		m.encoder.Close()
 		return open.Close()
