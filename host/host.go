@@ -74,7 +74,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		h.log = telemetry.NewLogger(os.Stderr, h.level, o.Config.Log.Format)
 	}
 	h.finish = sync.OnceValue(h.close)
-	raiseParallelism()
+	chooseParallelism()
 	var err error
 	if h.tls, err = tlsConfig(o.Config.Server, h.log); err != nil {
 		return nil, err
