@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -33,7 +34,7 @@ type models struct {
 	log        *slog.Logger
 	library    *library.Library
 	turns      *scheduler.Turns // nil: one model has the machine for itself
-	embed      turns.Turns  // of the embeddings of all models
+	passes     *turns.Passes    // of all models, beside the ticks of their schedulers
 	plugins    *loading.Plugins // of the server
 	recordings *recording.Store // nil: no request is recorded
 	first      string           // name of the one of the section model; empty: there is none
@@ -53,7 +54,7 @@ type firstModel struct {
 }
 
 func newModels(c config.Config, log *slog.Logger, plugins *loading.Plugins, progress func(done float32)) *models {
-	m := &models{config: c, log: log, plugins: plugins, library: library.Open(c.Models.Dir), progress: progress, recordings: openRecordings(c.Recordings, log)}
+	m := &models{config: c, log: log, passes: turns.NewPasses(), plugins: plugins, library: library.Open(c.Models.Dir), progress: progress, recordings: openRecordings(c.Recordings, log)}
 	if !m.several() || c.Model.Path != "" || c.Embedding.Model != "" || c.Rerank.Model != "" { // which the first model has beside it
 		m.first = loading.NameOf(c.Model)
 	}
@@ -70,7 +71,7 @@ func newModels(c config.Config, log *slog.Logger, plugins *loading.Plugins, prog
 	m.set = residency.New(residency.Options[*resident]{
 		Load: m.load, Need: m.need, Available: model.AvailableMemory, Budget: budget, Most: c.Models.Max, Idle: c.Models.Idle,
 		Keeps: func(name string) bool { return name == m.first }, KeptIdle: c.Models.IdleMain, Queue: c.Scheduler.MaxQueue, Log: log,
-		Rest: native.ReturnMemory,
+		Rest: returnMemory,
 	})
 	return m
 }
@@ -272,7 +273,7 @@ func (m *models) load(ctx context.Context, name string) (*resident, error) {
 	if embedsOnly {
 		c.Embedding.Enabled = true // it can do nothing else
 	}
-	o := loading.Options{Turns: m.turns, Embeddings: &m.embed, Recordings: m.recordings, Plugins: m.plugins, Broken: m.broken, Beside: len(m.set.All()) > 0}
+	o := loading.Options{Turns: m.turns, Passes: m.passes, Recordings: m.recordings, Plugins: m.plugins, Broken: m.broken, Beside: len(m.set.All()) > 0}
 	if m.several() {
 		o.Name = name
 	}
@@ -284,6 +285,9 @@ func (m *models) load(ctx context.Context, name string) (*resident, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !o.Beside {
+		returnMemory() // of which loading takes more than serving
+	}
 	m.broken = core.Broken
 	core.Model.EmbedsOnly = embedsOnly
 	if name == m.first {
@@ -292,6 +296,13 @@ func (m *models) load(ctx context.Context, name string) (*resident, error) {
 	m.log.Info("model loaded", slog.String("model", name), slog.Uint64("parameters", core.Model.Parameters), slog.Int("context", core.Model.Context),
 		slog.Int("slots", core.Model.Slots), slog.Duration("took", time.Since(begin).Round(time.Millisecond)))
 	return start(core), nil
+}
+
+// returnMemory gives memory that is free in the process back to the system, C's and Go's. It costs a garbage collection, some milliseconds of a
+// processor, so it is for times of rest.
+func returnMemory() {
+	native.ReturnMemory()
+	debug.FreeOSMemory()
 }
 
 // need tells how much main memory a model will take. What cannot be read needs none: loading it will say what is wrong.

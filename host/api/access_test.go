@@ -37,8 +37,8 @@ func TestAPI_Page_Headers(t *testing.T) {
 	_, asset, _ := r.call(http.MethodGet, "/assets/a-1.js", "")
 	for name, header := range map[string]http.Header{"page": page, "asset": asset} {
 		policies := header.Values("Content-Security-Policy")
-		if len(policies) != 1 || policies[0] != "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; "+
-			"base-uri 'none'; form-action 'none'; frame-ancestors 'none'" {
+		if len(policies) != 1 || policies[0] != "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src blob:; font-src 'self'; "+
+			"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'" {
 			t.Errorf("%s: policies %q", name, policies)
 		}
 	}

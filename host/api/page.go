@@ -13,9 +13,10 @@ import (
 )
 
 // pagePolicy is the Content Security Policy of the page, the only one. It needs nothing but its own files and its own host; text that a
-// model writes is never a reason to load something from elsewhere.
-const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; " +
-	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+// model writes is never a reason to load something from elsewhere. A blob: is a picture or a sound that a person has added: only the page's
+// own script can make one. Nothing is shown by a data: URL, which a text could have.
+const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src blob:; font-src 'self'; " +
+	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // pageRoute takes what no other route does.
 const pageRoute = "/*"

@@ -3,7 +3,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +24,6 @@ type Options struct {
 	CacheSequences int    // sequences kept beside them for prefixes of ended answers
 	ContextSize    int    // KV cells in all; 0: what the model was trained for, for each slot, up to 32768
 	Batch, UBatch  int    // 0: 2048, 512
-	Whole          int    // embeddings that a pass must have room for, both of Batch and of UBatch (native.ProjectorInfo.Whole); 0: no projector
 	DraftRows      int    // drafted tokens that a pass can carry beside a token of each slot
 	Snapshots      int    // drafted tokens of a slot that a recurrent model can drop, where llama.cpp knows how
 	Threads        int    // 0: physical cores, fewer for a small model
@@ -79,10 +77,8 @@ type Engine struct {
 }
 
 const (
-	defaultSlots  = 8
-	defaultBatch  = 2048
-	defaultUBatch = 512
-	maxCells      = 32768
+	defaultSlots = 8
+	maxCells     = 32768
 )
 
 // MaxSequences is llama.cpp's bound on the sequences of a context: slots and cache sequences together.
@@ -149,8 +145,7 @@ func (o Options) ContextOptions(info native.ModelInfo) native.ContextOptions {
 		sequences += o.CacheSequences
 	}
 	c := o.Context
-	batch, ubatch := max(cmp.Or(o.Batch, defaultBatch), o.Whole), max(cmp.Or(o.UBatch, defaultUBatch), o.Whole)
-	c.Cells, c.Batch, c.UBatch, c.Sequences, c.Rows = cells, batch, ubatch, sequences, max(o.Slots+max(o.DraftRows, promptRows), c.Rows)
+	c.Cells, c.Batch, c.UBatch, c.Sequences, c.Rows = cells, o.Batch, o.UBatch, sequences, max(o.Slots+max(o.DraftRows, promptRows), c.Rows)
 	if info.Recurrent || info.Hybrid {
 		c.Snapshots = o.Snapshots
 	}
@@ -236,6 +231,9 @@ func (e *Engine) Info() Info { return e.info }
 
 // Threads is how many threads compute forward passes at present: fewer than there are while other programs take the processors.
 func (e *Engine) Threads() int { return e.backend.context.Threads() }
+
+// OnDevice reports whether forward passes compute on a GPU, or on other machines, and not with this machine's processors alone.
+func (e *Engine) OnDevice() bool { return e.identity.options.onGPU() }
 
 // Backend is the model as the scheduler drives it.
 func (e *Engine) Backend() scheduler.Backend {

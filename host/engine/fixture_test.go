@@ -41,7 +41,12 @@ func opened(t testing.TB, o Options) *Engine {
 // scheduled runs a scheduler over an engine until stop is called.
 func scheduled(t testing.TB, e *Engine, slots int) (_ *scheduler.Scheduler, stop func()) {
 	t.Helper()
-	s, err := scheduler.New(e.Backend(), scheduler.Config{Slots: slots, ArchiveBytes: 1 << 26})
+	return scheduledWith(t, e, scheduler.Config{Slots: slots, ArchiveBytes: 1 << 26})
+}
+
+func scheduledWith(t testing.TB, e *Engine, o scheduler.Config) (_ *scheduler.Scheduler, stop func()) {
+	t.Helper()
+	s, err := scheduler.New(e.Backend(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

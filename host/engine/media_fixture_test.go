@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"math"
@@ -32,7 +33,7 @@ func openPair(t testing.TB, pair synth.MediaPair, o Options) *perceiving {
 		t.Fatal(err)
 	}
 	p := &perceiving{pair: pair, table: piece.NewTable()}
-	o.Path, o.Threads, o.ContextSize = text, 1, 8192
+	o.Path, o.Threads, o.ContextSize = text, 1, cmp.Or(o.ContextSize, 8192)
 	if p.Engine, err = Open(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ type Options struct {
 	Name       string               // in the API; empty: by the configuration
 	Progress   func(done float32)   // called with 0 to 1 while the weights load; may be nil
 	Turns      *scheduler.Turns     // with other models; nil: it is alone
-	Embeddings *turns.Turns     // of the embeddings of all models; nil: its own
+	Passes     *turns.Passes        // of all models, beside the ticks of their schedulers; nil: its own
 	Beside     bool                 // others answer requests meanwhile
 	Broken     []model.BrokenKernel // kernels that other models have come across
 	Recordings *recording.Store     // of all models; nil: no request is recorded
@@ -57,8 +57,8 @@ type loader struct {
 
 func newLoader(c config.Config, log *slog.Logger, o Options) *loader {
 	o.Name = cmp.Or(o.Name, NameOf(c.Model))
-	if o.Embeddings == nil {
-		o.Embeddings = &turns.Turns{}
+	if o.Passes == nil {
+		o.Passes = turns.NewPasses()
 	}
 	return &loader{Options: o, config: c, log: log, metrics: telemetry.NewMetrics(o.Name)}
 }
@@ -236,7 +236,7 @@ func (l *loader) newScheduler(e *engine.Engine, adapters *adapter.Registry, d dr
 		Checkpoints: kvcache.CheckpointOptions{Most: c.CtxCheckpoints, MinStep: c.CheckpointMinStep, Bytes: c.CacheRAM},
 		Slots:       c.Slots, QueueLimit: c.MaxQueue, ITLTarget: c.ITLTarget, ArchiveBytes: c.CacheRAM,
 		PrefillShare: c.PrefillShare, Strategy: strategies[c.Strategy], Observer: l.metrics,
-		Log: l.log, Others: l.Embeddings, Turns: l.Turns, Drafter: d.Drafter, MostDrafted: l.config.Speculation.DraftNMax, Pieces: m.table(),
+		Log: l.log, Others: l.Passes, Turns: l.Turns, Drafter: d.Drafter, MostDrafted: l.config.Speculation.DraftNMax, Pieces: m.table(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set up the scheduler: %w", err)

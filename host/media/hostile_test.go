@@ -11,9 +11,69 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+	"time"
 
+	"github.com/penstock/penstock/host/media/mediatest"
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/tools/steadytest"
 )
+
+// mediatestBounds are what the files of mediatest are too large for.
+var mediatestBounds = Options{Pixels: mediatest.Pixels, Sound: mediatest.Seconds * time.Second, Memory: mediatest.Memory}
+
+// Each file of mediatest is refused by its field, and takes little: no more memory than all files may, and no more time than some good pictures
+// of as many pixels as one may have.
+func TestLoader_Load_EachHostileFileIsRefused(t *testing.T) {
+	l := NewLoader(mediatestBounds)
+	load := func(kind Kind, data []byte) error {
+		_, release, err := l.Load(context.Background(), []Part{{Field: "f", Kind: kind, Source: FrameScheme + "1"}}, all, "m", func(string) []byte { return data })
+		if err == nil {
+			release()
+		}
+		return err
+	}
+	good := mediatest.PNG(1000, 1000)
+	cost := steadytest.Cost(t, func() {
+		if err := load(Image, good); err != nil {
+			t.Fatal(err)
+		}
+	})
+	files := mediatest.Hostile()
+	if len(files) < 200 {
+		t.Fatalf("only %d files", len(files))
+	}
+	names := map[string]bool{}
+	var most time.Duration
+	for _, f := range files {
+		if names[f.Name] {
+			t.Errorf("two files are called %s", f.Name)
+		}
+		names[f.Name] = true
+		kind := Image
+		if f.Sound {
+			kind = Audio
+		}
+		var err error
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		took := steadytest.Cost(t, func() { err = load(kind, f.Data) })
+		runtime.ReadMemStats(&after)
+		if most = max(most, took); took > 10*cost {
+			t.Errorf("%s: took %v; a good picture takes %v", f.Name, took, cost)
+		}
+		var told *refusal.Error
+		if !errors.As(err, &told) || told.Field != "f" || told.Kind != refusal.KindInvalid {
+			t.Errorf("%s: %v", f.Name, err)
+		}
+		if taken := int64(after.TotalAlloc-before.TotalAlloc) / 3; taken > mediatest.Memory {
+			t.Errorf("%s: %d bytes were taken", f.Name, taken)
+		}
+	}
+	if !l.memory.TryAcquire(mediatest.Memory) {
+		t.Error("not all memory came back")
+	}
+	t.Logf("%d files, of which the most costly took %v; a good one of a million pixels takes %v", len(files), most, cost)
+}
 
 // hostileFiles are the files of the tests, each cut off, with each of its first bytes changed, with another file behind it and before it.
 func hostileFiles(t *testing.T) map[string][]byte {

@@ -134,7 +134,11 @@ func (f *Folder) read(name, owner string) (*kvcache.Saved, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	state, err := f.engine.NewState(r.origin.Bytes, int(r.count()))
+	positions := int(r.count())
+	for _, p := range pieces {
+		positions -= p.Rows - p.Positions
+	}
+	state, err := f.engine.NewState(r.origin.Bytes, positions)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -29,9 +29,9 @@ type Pauser interface {
 // value is ready.
 type Turns struct {
 	passing sync.Mutex // held during a pass
+	behind  *Turns     // whose passes wait for these as for a tick; nil: none do
 
 	mu     sync.Mutex
-	behind []*Turns
 	pass   Pauser        // that computes the running pass
 	ended  chan struct{} // closed at the end of the running pass; nil: none runs
 	pauses int           // of those for whom passes wait
@@ -40,14 +40,11 @@ type Turns struct {
 	share  time.Duration // that a pass gets after this pause
 }
 
-// Precede has the passes of other turns wait for these, as they do for a tick. It is called before any pass.
-func (t *Turns) Precede(other *Turns) { t.behind = append(t.behind, other) }
-
 // Begin marks that a pass computes, when its turn has come; End must follow. If a tick computes, the pass waits as soon as it has begun.
 func (t *Turns) Begin(p Pauser) {
 	t.passing.Lock()
-	for _, other := range t.behind {
-		other.Pause()
+	if t.behind != nil {
+		t.behind.Pause()
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -62,8 +59,8 @@ func (t *Turns) End() {
 	t.ended = nil
 	t.goOn() // the next pass begins as it is meant to
 	t.mu.Unlock()
-	for _, other := range t.behind {
-		other.Resume()
+	if t.behind != nil {
+		t.behind.Resume()
 	}
 	t.passing.Unlock()
 }
@@ -122,19 +119,27 @@ func (t *Turns) Resume() {
 	t.goOn()
 }
 
-// All are turns of several kinds, for what has the processors for itself before all of them.
-type All []*Turns
+// Passes are all that compute beside the schedulers of a machine.
+type Passes struct {
+	Embeddings Turns
+	Encoders   Turns // of pictures and sounds; they wait for embeddings, of which a pass is much shorter
+}
+
+// NewPasses makes turns for all models.
+func NewPasses() *Passes {
+	p := &Passes{}
+	p.Embeddings.behind = &p.Encoders
+	return p
+}
 
 // Pause pauses all of them.
-func (a All) Pause() {
-	for _, t := range a {
-		t.Pause()
-	}
+func (p *Passes) Pause() {
+	p.Embeddings.Pause()
+	p.Encoders.Pause()
 }
 
 // Resume ends Pause.
-func (a All) Resume() {
-	for _, t := range a {
-		t.Resume()
-	}
+func (p *Passes) Resume() {
+	p.Embeddings.Resume()
+	p.Encoders.Resume()
 }

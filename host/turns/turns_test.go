@@ -78,26 +78,24 @@ func TestTurns_BeginAndEnd_DuringATick(t *testing.T) {
 	})
 }
 
-// Passes wait for those of turns that precede theirs as for a tick, and go on when the last that they wait for has ended.
-func TestTurns_Precede(t *testing.T) {
+// Encoders wait for embeddings as for a tick, and go on when the last that they wait for has ended.
+func TestPasses_EncodersWaitForEmbeddings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var first, second Turns
-		first.Precede(&second)
+		passes := NewPasses()
+		first, second := &passes.Embeddings, &passes.Encoders
 		var c, d calls
 		second.Begin(&d)
 		first.Begin(&c)
 		if d.paused != 1 {
 			t.Error("the second does not wait for the first")
 		}
-		first.Pause()
-		second.Pause() // the tick
+		passes.Pause() // by the tick
 		time.Sleep(30 * time.Millisecond)
 		first.End()
 		if d.resumed != 0 {
 			t.Error("the second goes on beside the tick")
 		}
-		second.Resume()
-		first.Resume()
+		passes.Resume()
 		if d.resumed != 1 || c.resumed != c.paused {
 			t.Errorf("%+v, %+v", c, d)
 		}

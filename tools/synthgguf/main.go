@@ -23,6 +23,8 @@ func main() {
 	lora := flag.String("lora", "", "write a LoRA adapter for this model instead")
 	vector := flag.String("control-vector", "", "write a control vector for this model instead")
 	media := flag.String("media", "", "write a small text model and this projector for it into the folder -o instead: gemma3, qwen2vl_merger, mlp+ultravox, ...")
+	siglip := flag.String("siglip", "", "write a projector of this kind on a tower of the shape of SigLIP so400m instead: idefics3 or gemma3")
+	dim := flag.Uint64("dim", 576, "width of the text model of -siglip")
 	deviation := flag.Float64("deviation", 0.01, "standard deviation of an adapter's or control vector's numbers")
 	seed := flag.Uint64("seed", 1, "seed of the weights")
 	out := flag.String("o", "", "file to write (required)")
@@ -38,6 +40,8 @@ func main() {
 	switch {
 	case *media != "":
 		err = pair(*out, *media, *seed)
+	case *siglip != "":
+		err = synth.WriteSigLIP(*out, *siglip, *dim, *seed)
 	case *shape == "gemma3-12b":
 		err = sparse(*out, *vocab)
 	default:

@@ -51,13 +51,13 @@ class Layer(nn.Module):
     def __init__(self):
         super().__init__()
         self.ln1, self.ln2 = nn.LayerNorm(WIDTH, EPSILON), nn.LayerNorm(WIDTH, EPSILON)
-        self.q, self.k, self.v, self.out = (nn.Linear(WIDTH, WIDTH) for _ in range(4))
+        self.qkv, self.out = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
         self.up, self.down = nn.Linear(WIDTH, FFN), nn.Linear(FFN, WIDTH)
 
     def attend(self, h):
         b, t, _ = h.shape
-        q, k, v = (m(h).view(b, t, HEADS, WIDTH // HEADS).transpose(1, 2) for m in (self.q, self.k, self.v))
-        weights = (q @ k.transpose(-1, -2)) / math.sqrt(WIDTH // HEADS)
+        q, k, v = self.qkv(h).view(b, t, 3, HEADS, WIDTH // HEADS).permute(2, 0, 3, 1, 4)
+        weights = (q / math.sqrt(WIDTH // HEADS)) @ k.transpose(-1, -2)
         return self.out((weights.softmax(-1) @ v).transpose(1, 2).reshape(b, t, WIDTH))
 
     def forward(self, x):
@@ -97,9 +97,9 @@ class Tower(nn.Module):
         for layer, heads in zip(self.layers, NEIGHBOURS):
             for h, by in enumerate(heads):
                 rows = slice(h * PLACE, (h + 1) * PLACE)
-                for m, to in ((layer.q, torch.eye(PLACE)), (layer.k, shift(*by))):
-                    m.weight[rows] = 0
-                    m.weight[rows, -PLACE:] = 2 * to
+                for part, to in zip(layer.qkv.weight.split(WIDTH), (torch.eye(PLACE), shift(*by))):
+                    part[rows] = 0
+                    part[rows, -PLACE:] = 2 * to
 
     @torch.no_grad()
     def whiten(self, pixels):
@@ -143,9 +143,12 @@ def tensors(tower):
     """(name, tensor) in libmtmd's names."""
     named = [("v.patch_embd.weight", tower.patch.weight.view(WIDTH, 3, PATCH, PATCH)), ("v.patch_embd.bias", tower.patch.bias),
              ("v.position_embd.weight", tower.position), ("v.class_embd", tower.registers)]
-    parts = [("ln1", "ln1"), ("ln2", "ln2"), ("attn_q", "q"), ("attn_k", "k"), ("attn_v", "v"), ("attn_out", "out"), ("ffn_up", "up"), ("ffn_down", "down")]
-    named += [(f"v.blk.{i}.{name}.{kind}", getattr(getattr(layer, part), kind))
-              for i, layer in enumerate(tower.layers) for name, part in parts for kind in ("weight", "bias")]
+    for i, layer in enumerate(tower.layers):
+        for kind in ("weight", "bias"):
+            q, k, v = getattr(layer.qkv, kind).split(WIDTH)
+            parts = [("ln1", layer.ln1), ("ln2", layer.ln2), ("attn_out", layer.out), ("ffn_up", layer.up), ("ffn_down", layer.down)]
+            found = [("attn_q", q), ("attn_k", k), ("attn_v", v)] + [(name, getattr(part, kind)) for name, part in parts]
+            named += [(f"v.blk.{i}.{name}.{kind}", w) for name, w in found]
     return named + [("v.post_ln.weight", tower.post.weight), ("v.post_ln.bias", tower.post.bias), ("mm.model.mlp.0.weight", tower.norm),
                     ("mm.model.mlp.1.weight", tower.first.weight), ("mm.model.mlp.3.weight", tower.second.weight)]
 

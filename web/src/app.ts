@@ -10,13 +10,15 @@ import { Queue } from "./chats/queue.ts";
 import type { Store } from "./chats/store.ts";
 import type { Tabs } from "./chats/tabs.ts";
 import { Connection } from "./host/connection.ts";
+import { FileFrames } from "./host/files.ts";
 import type { KeyKeeper } from "./host/key.ts";
-import type { GenerateRequest } from "./host/protocol.ts";
+import type { GenerateRequest, HostError } from "./host/protocol.ts";
 import { remedy } from "./host/remedy.ts";
 import { type Model, type Plugin, type Props, Rest } from "./host/rest.ts";
 import { Streams } from "./host/streams.ts";
 import { Progresses } from "./live/progress.ts";
 import { Watching } from "./live/watching.ts";
+import { type Abilities, anything } from "./media/limits.ts";
 import { request } from "./settings/request.ts";
 import type { Settings } from "./settings/settings.ts";
 import type { StartingSettings } from "./settings/starting.ts";
@@ -75,9 +77,11 @@ export class App {
       probe: () => this.look(),
       socket: () => this.rest.socket(this.answers.home),
     });
-    const streams = new Streams(this.connection, (error) => {
+    const refused = (error: HostError) => {
       this.notice.value = `${withoutPaths(sentence(error.message))} ${remedy(error)}`.trim();
-    });
+    };
+    const files = new FileFrames(this.connection, (file) => store.file(file));
+    const streams = new Streams(this.connection, refused, files);
     const online = computed(() => this.connection.status.value.kind === "online");
     this.answers = new Answers(streams, online, tabs);
     this.watching = new Watching(this.connection);
@@ -109,6 +113,15 @@ export class App {
     return served.value.find(({ name }) => name === model)?.context;
   }
 
+  /** What a model takes besides text. Of one that says nothing the host does, once it is asked. */
+  abilitiesOf(model: string): Abilities {
+    const { props, served } = this;
+    const told = served.value.find(({ name }) => name === model)?.abilities;
+    if (told !== undefined) return told;
+    const known = served.value.length < 2 || props.value.model === model;
+    return (known ? props.value.abilities : undefined) ?? anything;
+  }
+
   /** Asks the host anew which models it has, and which are loaded. */
   async refreshModels(): Promise<void> {
     this.served.value = await this.rest.models();
@@ -117,7 +130,8 @@ export class App {
   /** What is sent to the host for an answer to messages. */
   request(settings: Settings, messages: readonly Message[]): GenerateRequest {
     const offered = new Set(this.plugins.value.map((plugin) => plugin.name));
-    return request({ ...settings, ...this.modelOf(settings) }, offered, messages);
+    const abilities = this.abilitiesOf(this.modelOf(settings).model ?? "");
+    return request({ ...settings, ...this.modelOf(settings) }, offered, messages, abilities);
   }
 
   /** Asks the host what it has. */

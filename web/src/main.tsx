@@ -39,6 +39,9 @@ effect(() => {
 await app.chats.load().catch((error) => {
   app.notice.value = `The chats of this browser cannot be read: ${error}.`; // what is asked now can be answered
 });
+effect(() => {
+  if (app.offer.value === undefined) void store.sweep(); // nothing that was removed can be put back any more
+});
 await followAddress(app);
 render(
   <AppProvider value={app}>

@@ -98,7 +98,7 @@ test("Page: a question whose only answer was deleted can be answered again", {
 test("Page: a long question is folded, and its files can be opened", { timeout: 2 * patience }, async () => {
   const { chat, stream } = await played();
   const file = { name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("What the notes say.") };
-  await chat.page.locator('input[type="file"][aria-label="Text files"]').setInputFiles(file);
+  await chat.page.locator('input[type="file"][aria-label="Files"]').setInputFiles(file);
   await chat.page.getByText("notes.txt").waitFor();
   await chat.ask("A line of the question.\n".repeat(60));
   (await stream(0)).end();

@@ -29,6 +29,7 @@ export async function launch(): Promise<Browser> {
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",
+      "--use-fake-device-for-media-stream", // a microphone that beeps, where a page may use one
     ],
   });
 }

@@ -193,7 +193,8 @@ test("Page: text files go with the question, others are refused in words", {
   await chat.online();
   const pick = async (files: { name: string; mimeType: string; buffer: Buffer }[]) => {
     const chooser = page.waitForEvent("filechooser");
-    await page.getByRole("button", { name: "Attach text files" }).click();
+    await page.getByRole("button", { name: "Add files" }).click();
+    await page.getByRole("menuitem", { name: "Text files" }).click();
     await (await chooser).setFiles(files);
   };
   const mimeType = "text/plain";
@@ -205,7 +206,7 @@ test("Page: text files go with the question, others are refused in words", {
   ]);
   const alert = page.getByRole("alert").filter({ hasText: "photo.png" });
   await alert.waitFor();
-  assert.match(await alert.innerText(), /not a text file[\s\S]*large.log was not added: it has 1 MB/);
+  assert.match(await alert.innerText(), /cannot see pictures[\s\S]*large.log was not added: it has 1 MB/);
   await page.getByRole("button", { name: "Remove more.md" }).click();
   await page.getByText("more.md").waitFor({ state: "detached" });
 

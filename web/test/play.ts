@@ -48,15 +48,17 @@ export class PlayedStream {
 /**
  * Answers the page's WebSocket in the host's place, for what no host does on request: a text of our choice,
  * frames that make no sense, a pace of our own. other gets the frames that
- * ask for no answer. Everything else on the page still comes from the host.
+ * ask for no answer, and bytes the binary ones. Everything else on the page still comes from the host.
  */
 export async function play(
   page: Page,
   answer: (stream: PlayedStream) => void,
   other: (frame: ClientFrame) => void = () => {},
+  bytes: (frame: Buffer) => void = () => {},
 ): Promise<void> {
   await page.routeWebSocket(/\/v1\/ws$/, (socket) => {
     socket.onMessage((data) => {
+      if (typeof data !== "string") return bytes(data);
       const frame = JSON.parse(String(data));
       if (frame.type !== "generate") return other(frame);
       const stream = new PlayedStream(socket, frame.id, frame.request);

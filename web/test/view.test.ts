@@ -311,7 +311,7 @@ test("Page: hostile answers are drawn whole, and the page answers meanwhile", {
     text = content;
     await chat.page.getByRole("button", { name: "New chat" }).first().click();
     await chat.ask(name);
-    await chat.page.getByRole("button", { name: "Attach text files" }).click({ trial: true });
+    await chat.page.getByRole("button", { name: "Add files" }).click({ trial: true });
     await chat.question.fill(`still here during ${name}`);
     const answer = await chat.finished();
     const drawn = await answer

@@ -281,3 +281,26 @@ func TestFetcher_Get_UnknownHost(t *testing.T) {
 	_, err := w.Get(context.Background(), "https://nowhere.test/", w.options.Limit)
 	says(t, err, "cannot be fetched: its server is not reached")
 }
+
+// FuzzGet fetches whatever URLs there are, of hosts with addresses of all kinds: none but public ones are dialled.
+func FuzzGet(f *testing.F) {
+	for _, u := range []string{"https://example.com/", "http://127.0.0.1:80/", "http://[::1]/", "http://[::ffff:10.0.0.1]/", "https://0x7f.1/", "https://a@b/", "https://a%2f@b/", "HTTPS://[fe80::1%25lo]:99/",
+		"https://2130706433/", "https://\uff11\uff12\uff17.1/", "https://example.com:99999/", "https:///x", "https://8.8.8.8#@127.0.0.1/", "https://8.8.8.8\\@127.0.0.1/"} {
+		f.Add(u)
+	}
+	w := &web{Fetcher: New(Options{HTTP: true, Limit: 1000, Timeout: time.Minute})}
+	w.resolve = func(context.Context, string) ([]netip.Addr, error) {
+		return []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("fd00::1"), netip.MustParseAddr("8.8.4.4"), netip.MustParseAddr("::ffff:169.254.169.254")}, nil
+	}
+	f.Fuzz(func(t *testing.T, u string) {
+		w.dial = func(_ context.Context, _, address string) (net.Conn, error) {
+			if a, err := netip.ParseAddrPort(address); err == nil && !isPublic(a.Addr()) {
+				t.Errorf("%q had %s dialled", u, address)
+			}
+			return nil, errors.New("nobody is there")
+		}
+		if data, err := w.Get(context.Background(), u, 1000); err == nil {
+			t.Errorf("%q gave %q", u, data)
+		}
+	})
+}

@@ -6,6 +6,8 @@ import (
 	"context"
 	"image"
 	"testing"
+
+	"github.com/penstock/penstock/host/media/mediatest"
 )
 
 // fuzz opens and decodes whatever comes: neither panics, no more memory is taken than is said, and the pixels are as many as the header says.
@@ -17,6 +19,11 @@ func fuzz(f *testing.F, format string, made ...[]byte) {
 	for _, e := range entries {
 		if data := stored(f, e.Name()); FormatOf(data) == format {
 			f.Add(data)
+		}
+	}
+	for _, h := range mediatest.Hostile() {
+		if FormatOf(h.Data) == format && len(h.Data) < 1<<16 {
+			f.Add(h.Data)
 		}
 	}
 	for _, data := range made {

@@ -7,10 +7,17 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"github.com/penstock/penstock/host/media/mediatest"
 )
 
 // fuzz opens and decodes whatever comes: nothing panics, the sound is no longer than it may be, and its samples are numbers.
-func fuzz(f *testing.F, seeds ...[]byte) {
+func fuzz(f *testing.F, format string, seeds ...[]byte) {
+	for _, h := range mediatest.Hostile() {
+		if FormatOf(h.Data) == format && len(h.Data) < 1<<16 {
+			f.Add(h.Data)
+		}
+	}
 	for _, s := range seeds {
 		f.Add(s)
 	}
@@ -36,9 +43,11 @@ func fuzz(f *testing.F, seeds ...[]byte) {
 
 func FuzzWAV(f *testing.F) {
 	samples := tone(440, 8000, 200)
-	fuzz(f, wavOf(formatPCM, 8, 1, 8000, false, written(formatPCM, 8, 1, samples)),
+	fuzz(f, "WAV", wavOf(formatPCM, 8, 1, 8000, false, written(formatPCM, 8, 1, samples)),
 		wavOf(formatPCM, 24, 2, 44100, true, written(formatPCM, 24, 2, samples)),
 		wavOf(formatFloat, 64, 1, 22050, false, written(formatFloat, 64, 1, samples)))
 }
 
-func FuzzMP3(f *testing.F) { fuzz(f, stored(f, "stereo-44100.mp3"), stored(f, "mono-22050.mp3")) }
+func FuzzMP3(f *testing.F) {
+	fuzz(f, "MP3", stored(f, "stereo-44100.mp3"), stored(f, "mono-22050.mp3"))
+}

@@ -17,10 +17,11 @@ import (
 type mediaFile struct {
 	h     *gguf.Header
 	fills []func(row uint64) float64 // deviation of a row's random numbers; nil: all are 1
+	tower tower                      // of an encoder
 }
 
 func newMediaFile(architecture, name string) *mediaFile {
-	f := &mediaFile{h: &gguf.Header{}}
+	f := &mediaFile{h: &gguf.Header{}, tower: smallTower}
 	f.h.Set("general.architecture", gguf.NewString(architecture))
 	f.h.Set("general.name", gguf.NewString("synthetic "+name))
 	f.h.Set("general.file_type", gguf.NewUint32(0))
@@ -42,7 +43,7 @@ type number struct {
 // matrix adds random numbers with a deviation that keeps the size of what is multiplied with them, times factor. The last of dims counts
 // the outputs.
 func (f *mediaFile) matrix(name string, factor float64, dims ...uint64) {
-	f.tensor(name, gguf.F32, factor/math.Sqrt(float64(product(dims[:len(dims)-1]))), dims...)
+	f.tensor(name, f.tower.weights, factor/math.Sqrt(float64(product(dims[:len(dims)-1]))), dims...)
 }
 
 // convolution is a matrix in half precision, as libmtmd wants the first layer.

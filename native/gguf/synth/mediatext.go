@@ -18,8 +18,7 @@ const (
 	mediaKVHeads = 2
 	mediaHead    = 16
 	mediaContext = 32768
-	mediaTower   = 64 // width of the encoders, with two layers and four heads
-	deepLayers   = 1  // of qwen3vl's encoder, which feed layers of the model too
+	deepLayers   = 1 // of qwen3vl's encoder, which feed layers of the model too
 )
 
 // MediaTemplate is the chat template of these models.

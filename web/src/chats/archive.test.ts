@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { defaults } from "../settings/settings.ts";
 import { readArchive, renamed, writeArchive } from "./archive.ts";
 import type { WholeChat } from "./chats.ts";
+import type { Attachment } from "./message.ts";
 import { transcript } from "./transcript.ts";
 
 const whole: WholeChat = {
@@ -29,14 +31,16 @@ const whole: WholeChat = {
   ],
 };
 
+const nothing = async () => undefined;
+
 const blob = (value: unknown) => new Blob([typeof value === "string" ? value : JSON.stringify(value)]);
 
 test("An archive holds chats as they are", async () => {
-  const parts = await writeArchive([whole, { ...whole, info: { ...whole.info, id: "c2" } }]);
+  const parts = await writeArchive([whole, { ...whole, info: { ...whole.info, id: "c2" } }], nothing);
   const read = await readArchive(new Blob(parts));
   assert.equal(read.length, 2);
   assert.deepEqual(read[0], whole);
-  assert.deepEqual(await readArchive(new Blob(await writeArchive([]))), []);
+  assert.deepEqual(await readArchive(new Blob(await writeArchive([], nothing))), []);
 });
 
 const archive = (chat: unknown) => ({ penstock: "chats", version: 1, chats: [chat] });
@@ -47,8 +51,11 @@ for (const [name, value, want] of [
   ["a list", [], /^the file must be an object$/],
   ["another program's export", { conversations: [] }, /^it has no "penstock": "chats"/],
   ["no version", { penstock: "chats", chats: [] }, /^version is missing$/],
-  ["a newer version", { penstock: "chats", version: 2, chats: [] }, /newer Penstock wrote it, in version 2/],
+  ["a newer version", { penstock: "chats", version: 3, chats: [] }, /newer Penstock wrote it, in version 3/],
   ["no chats", { penstock: "chats", version: 1 }, /^chats must be a list$/],
+  ["files that are no list", { ...archive(message), files: {} }, /^files must be a list$/],
+  ["a file that is none", { ...archive(message), files: ["x.png"] }, /^files\[0\] must be a data: URL/],
+  ["broken base64", { ...archive(message), files: ["data:;base64,A"] }, /^files\[0\] must be a data: URL/],
   ["a chat that is none", archive(7), /^chats\[0\] must be an object$/],
   ["a chat without id", archive({ messages: [message] }), /^chats\[0\]\.id is missing/],
   ["a hostile id", archive({ id: "../x", messages: [message] }), /^chats\[0\]\.id /],
@@ -126,4 +133,64 @@ test("transcript: questions and answers as Markdown, files in fences that hold t
     text,
     "# Frogs\n\n## Question\n\na.md:\n\n````\n```\nx\n```\n````\n\nHello <b>\n\n## Answer of tiny\n\nHi\n",
   );
+});
+
+const bytes = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10, 1, 2, 3]);
+const hash = createHash("sha256").update(bytes).digest("hex");
+const png = new Blob([bytes], { type: "image/png" });
+const picture = { name: "a [b].png", file: hash, type: "image/png", size: bytes.length, width: 3, height: 2 };
+
+function withFiles(...files: Attachment[]): WholeChat {
+  const [question, answer] = whole.messages;
+  assert.ok(question !== undefined && answer !== undefined);
+  return { info: whole.info, messages: [{ ...question, files }, answer] };
+}
+
+test("An archive holds each picture once, and reads it back with its bytes", async () => {
+  const chat = withFiles({ name: "t", text: "x" }, picture, picture);
+  const text = (await writeArchive([chat, chat], async (file) => (file === hash ? png : undefined))).join("");
+  assert.equal(text.split("data:image/png;base64,").length, 2);
+  assert.equal(JSON.parse(text).version, 2);
+  const [read] = await readArchive(blob(text));
+  assert.deepEqual(read?.messages, chat.messages);
+  const kept = await read?.files?.get(hash)?.arrayBuffer();
+  assert.deepEqual(new Uint8Array(kept ?? new ArrayBuffer()), bytes);
+  const copy = renamed(read ?? whole, () => true);
+  assert.equal(copy.files, read?.files, "a copy has them, too");
+});
+
+test("An archive without pictures is one that an earlier page reads", async () => {
+  const text = (await writeArchive([withFiles(picture)], nothing)).join("");
+  assert.equal(JSON.parse(text).version, 1);
+  assert.equal((await readArchive(blob(text)))[0]?.messages[0]?.files, undefined, "its bytes are lost");
+});
+
+test("readArchive: what a file is, its bytes say", async () => {
+  const html = Buffer.from("<script>alert(1)</script>");
+  const other = createHash("sha256").update(html).digest("hex");
+  const files = [`data:text/html;base64,${html.toString("base64")}`];
+  files.push(`data:text/html;base64,${Buffer.from(bytes).toString("base64")}`);
+  const lies = { ...picture, type: "image/webp", size: 1 };
+  const named = [lies, { ...picture, file: other }, { ...picture, file: "0".repeat(64) }];
+  const value = {
+    penstock: "chats",
+    version: 2,
+    chats: [{ ...whole.info, messages: withFiles(...named).messages }],
+    files,
+  };
+  const [read] = await readArchive(blob(value));
+  assert.deepEqual(read?.messages[0]?.files, [picture]);
+  assert.equal(read?.files?.get(hash)?.type, "image/png");
+  assert.equal(read?.files?.size, 1);
+});
+
+test("transcript: pictures are data: URLs at the end, sounds are named", () => {
+  const sound = { name: "s.wav", file: "5", type: "audio/wav", size: 9 };
+  const text = transcript(
+    "Frogs",
+    withFiles(picture, sound).messages,
+    new Map([[hash, "data:image/png;base64,AA=="]]),
+  );
+  assert.match(text, /## Question\n\n!\[a {2}b .png\]\[picture 1\]\n\n\(s.wav\)\n\nHello/);
+  assert.ok(text.endsWith("\n\n[picture 1]: data:image/png;base64,AA==\n"), text);
 });

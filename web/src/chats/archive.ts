@@ -1,26 +1,41 @@
 // SPDX-License-Identifier: MIT
+import { dataURL, fromDataURL } from "../media/dataurl.ts";
+import { typeOf } from "../media/format.ts";
+import { sha256 } from "../media/sha256.ts";
 import type { WholeChat } from "./chats.ts";
 import { cleanChat, cleanMessage, cleanTree } from "./clean.ts";
-import { type Message, newID, stopped } from "./message.ts";
+import { type Attachment, isMedium, type Message, mediaOf, newID, stopped } from "./message.ts";
 
 const kind = "chats";
-const version = 1;
+const version = 2; // that of archives with pictures and sounds; those without are of version 1
 const largest = 500 * 2 ** 20; // bytes; a browser makes no text much longer than that
 
 /** A file that is no archive of chats. The message says what is wrong with it. */
 export class ArchiveError extends Error {}
 
-/** The text of an archive, in parts: one text of it all may be too long. */
-export async function writeArchive(chats: AsyncIterable<WholeChat> | Iterable<WholeChat>): Promise<string[]> {
-  const head = JSON.stringify({ penstock: kind, version, exported: new Date().toISOString() });
+/** The text of an archive, in parts: one text of it all may be too long. read gets the bytes of pictures and sounds, which stand there once each. */
+export async function writeArchive(
+  chats: AsyncIterable<WholeChat> | Iterable<WholeChat>,
+  read: (file: string) => Promise<Blob | undefined>,
+): Promise<string[]> {
+  const head = JSON.stringify({ penstock: kind, exported: new Date().toISOString() });
   const parts = [`${head.slice(0, -1)},"chats":[`];
+  const media = new Set<string>();
   for await (const { info, messages } of chats) {
     parts.push(parts.length > 1 ? ",\n" : "\n", JSON.stringify({ ...info, messages }));
+    for (const { file } of mediaOf(messages)) media.add(file);
   }
-  return [...parts, "\n]}\n"];
+  const files: string[] = [];
+  for (const file of media) {
+    const bytes = await read(file);
+    if (bytes !== undefined)
+      files.push(files.length > 0 ? ",\n" : "\n", JSON.stringify(await dataURL(bytes)));
+  }
+  if (files.length > 0) parts.push('\n],"files":[', ...files);
+  return [...parts, `\n],"version":${files.length > 0 ? version : 1}}\n`];
 }
 
-/** Reads an archive. Throws an ArchiveError that names what is wrong. */
+/** Reads an archive. Throws an ArchiveError that names what is wrong. Pictures and sounds whose bytes it has not are left out. */
 export async function readArchive(file: Blob): Promise<WholeChat[]> {
   if (file.size > largest) throw new ArchiveError(`it is larger than ${largest / 2 ** 20} MiB`);
   const archive = object(parse(await file.text()), "the file");
@@ -28,11 +43,43 @@ export async function readArchive(file: Blob): Promise<WholeChat[]> {
   if (typeof archive.version !== "number") throw new ArchiveError("version is missing");
   if (archive.version > version)
     throw new ArchiveError(`a newer Penstock wrote it, in version ${archive.version}`);
-  return array(archive.chats, "chats").map((chat, at) => readChat(chat, `chats[${at}]`));
+  const files = new Map<string, Blob>();
+  for (const [at, url] of array(archive.files ?? [], "files").entries()) {
+    const bytes = bytesOf(url, `files[${at}]`);
+    files.set(sha256(bytes), new Blob([bytes], { type: typeOf(bytes) ?? "" }));
+  }
+  return array(archive.chats, "chats").map((chat, at) => withFiles(readChat(chat, `chats[${at}]`), files));
+}
+
+/** A chat with those of its files that are there: what a file is, its bytes say, and not who wrote the archive. */
+function withFiles({ info, messages }: WholeChat, all: ReadonlyMap<string, Blob>): WholeChat {
+  const files = new Map<string, Blob>();
+  const found = (file: Attachment): Attachment[] => {
+    if (!isMedium(file)) return [file];
+    const bytes = all.get(file.file);
+    if (bytes === undefined || bytes.type === "") return [];
+    files.set(file.file, bytes);
+    return [{ ...file, type: bytes.type, size: bytes.size }];
+  };
+  const read = messages.map((message) => {
+    const { files: named, ...rest } = message;
+    const kept = (named ?? []).flatMap(found);
+    return kept.length > 0 ? { ...rest, files: kept } : rest;
+  });
+  return files.size > 0 ? { info, messages: read, files } : { info, messages: read };
+}
+
+function bytesOf(url: unknown, where: string): Uint8Array<ArrayBuffer> {
+  try {
+    if (typeof url === "string") return fromDataURL(url);
+  } catch {
+    // said below
+  }
+  throw new ArchiveError(`${where} must be a data: URL in base64`);
 }
 
 /** The chat under names of its own: those of its messages, so that none of another chat is overwritten, and its own if there is one. */
-export function renamed({ info, messages }: WholeChat, taken: (id: string) => boolean): WholeChat {
+export function renamed({ info, messages, ...rest }: WholeChat, taken: (id: string) => boolean): WholeChat {
   const copy = taken(info.id);
   const id = copy ? newID() : info.id;
   const ids = new Map(messages.map((message) => [message.id, newID()]));
@@ -42,6 +89,7 @@ export function renamed({ info, messages }: WholeChat, taken: (id: string) => bo
     if (above !== undefined && below !== undefined) branches[above] = below;
   }
   return {
+    ...rest,
     info: {
       ...info,
       id,

@@ -4,7 +4,15 @@ import type { GenerateRequest, RequestMessage, Sampling } from "../host/protocol
 import { detachFor } from "../host/streams.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Answers, Place, Run } from "./answering.ts";
-import { type Answering, type Attachment, type Message, newID, type Outcome, stopped } from "./message.ts";
+import {
+  type Answering,
+  type Attachment,
+  isMedium,
+  type Message,
+  newID,
+  type Outcome,
+  stopped,
+} from "./message.ts";
 import type { ChatInfo, Store } from "./store.ts";
 import { Tree } from "./tree.ts";
 
@@ -196,7 +204,7 @@ export class Chat {
 
   private question(parent: string | null, text: string, files: Attachment[]): Run {
     const message = this.fresh(parent, "user", text);
-    if (this.title.peek() === "") this.title.value = titleOf(text);
+    if (this.title.peek() === "") this.title.value = titleOf(text || (files[0]?.name ?? ""));
     this.changed = message.created;
     this.add(files.length > 0 ? { ...message, files } : message);
     return this.answer(message.id, this.settings.peek());
@@ -291,10 +299,12 @@ export function titleOf(question: string): string {
   return line.length <= longestTitle ? line : `${line.slice(0, longestTitle - 1).trimEnd()}…`;
 }
 
+const mediumSize = 2000; // characters that take about as much of the context as a picture or a sound
+
 /** The newest messages, from a question on, that have at most this share of all characters; at least the last question. */
 function newest(messages: readonly Message[], share: number): readonly Message[] {
   const size = ({ content, files = [] }: Message) =>
-    files.reduce((sum, { text }) => sum + text.length, content.length);
+    files.reduce((sum, file) => sum + (isMedium(file) ? mediumSize : file.text.length), content.length);
   let left = share * messages.reduce((sum, message) => sum + size(message), 0);
   let from = messages.length - 1;
   for (let at = from; at >= 0; at--) {

@@ -12,6 +12,7 @@ import type { News, Tabs } from "./tabs.ts";
 export interface WholeChat {
   info: ChatInfo;
   messages: readonly Message[];
+  files?: ReadonlyMap<string, Blob>; // bytes of pictures and sounds that may not be in the store
 }
 
 const mostIdle = 4; // chats in memory that are not shown and have nothing running
@@ -107,7 +108,8 @@ export class Chats {
   }
 
   /** Adds a chat that was deleted or comes from a file. Throws if the browser has no room for it. */
-  async add({ info, messages }: WholeChat): Promise<void> {
+  async add({ info, messages, files = new Map() }: WholeChat): Promise<void> {
+    for (const [file, bytes] of files) this.store.hold(file, bytes);
     await this.store.add(info, messages);
     this.note(info);
     this.tabs?.tell({ kind: "chat", chat: info });

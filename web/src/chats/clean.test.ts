@@ -118,3 +118,23 @@ test("cleanTree: each message has a way up to a beginning", () => {
   assert.equal(clean.get("c"), "a", "what is right stays");
   assert.equal(clean.get("e"), "d");
 });
+
+test("cleanMessage: of files those that are a text, a picture or a sound", () => {
+  const picture = { name: "p", file: "0a", type: "image/png", size: 3, width: 2, height: 1 };
+  const sound = { name: "s", file: "0b", type: "audio/wav", size: 4, seconds: 1.5 };
+  const files = [
+    { name: "t", text: "x", odd: 1 },
+    picture,
+    sound,
+    { ...picture, type: "image/svg+xml" },
+    { ...picture, type: "text/html" },
+    { ...picture, file: "../x" },
+    { ...picture, name: 7 },
+    { ...picture, width: -1, height: "1", seconds: Number.NaN, size: 1e99 },
+    null,
+  ];
+  const { width: _, height: __, ...bare } = picture;
+  const kept = cleanMessage({ ...whole, role: "user", files, has: ["0a"] });
+  assert.deepEqual(kept?.files, [{ name: "t", text: "x" }, picture, sound, { ...bare, size: 0 }]);
+  assert.equal(kept !== undefined && "has" in kept, false);
+});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import type { HostError, PluginOutput, Timings, ToolCall, Usage } from "../host/protocol.ts";
 import { clean as cleanSettings } from "../settings/settings.ts";
-import type { Answering, Attachment, Message, Outcome } from "./message.ts";
+import type { Answering, Attachment, Medium, Message, Outcome } from "./message.ts";
 import type { ChatInfo } from "./store.ts";
 
 type Raw = Record<string, unknown>;
@@ -132,9 +132,20 @@ function numbers(value: unknown): Timings {
   ) as Timings;
 }
 
+const mediaTypes = /^(image\/(jpeg|png|gif|webp|bmp)|audio\/(wav|mpeg))$/;
+
 function file(value: unknown): Attachment | undefined {
-  const { name, text: content } = record(value);
-  return typeof name === "string" && typeof content === "string" ? { name, text: content } : undefined;
+  const raw = record(value);
+  const { name, text: content, file: id, type } = raw;
+  if (typeof name !== "string") return undefined;
+  if (typeof content === "string") return { name, text: content };
+  if (!isID(id) || typeof type !== "string" || !mediaTypes.test(type)) return undefined;
+  const medium: Medium = { name, file: id, type, size: whole(raw.size) ?? 0 };
+  for (const field of ["width", "height", "seconds"] as const) {
+    const value = raw[field];
+    if (typeof value === "number" && value > 0 && value < 1e6) medium[field] = value;
+  }
+  return medium;
 }
 
 function toolCall(value: unknown): ToolCall | undefined {

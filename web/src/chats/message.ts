@@ -10,9 +10,32 @@ import type {
 } from "../host/protocol.ts";
 
 /** A text file that was added to a question. */
-export interface Attachment {
+export interface TextFile {
   name: string;
   text: string;
+}
+
+/** A picture or a sound that was added to a question. Its bytes are in the store, once for all messages that have it. */
+export interface Medium {
+  name: string;
+  file: string; // what the store knows its bytes by: their SHA-256 in hexadecimal
+  type: string; // "image/…" or "audio/…"
+  size: number; // bytes
+  width?: number; // pixels as it is shown, of a picture
+  height?: number;
+  seconds?: number; // of a sound
+}
+
+/** A file that was added to a question. */
+export type Attachment = TextFile | Medium;
+
+export function isMedium(file: Attachment): file is Medium {
+  return "file" in file;
+}
+
+/** The pictures and sounds of messages. */
+export function mediaOf(messages: readonly { files?: readonly Attachment[] }[]): Medium[] {
+  return messages.flatMap(({ files = [] }) => files.filter(isMedium));
 }
 
 /** One message of a chat; clean.ts knows each field. A chat is a tree of them: an edited question or a second answer is a sibling of the first. */

@@ -94,3 +94,67 @@ test("Store: what cannot be written is told once, and never thrown", async () =>
   assert.equal(problems.length, 1);
   assert.ok(!store.lasts);
 });
+
+const picture = (file: string) => ({ name: "p", file, type: "image/png", size: 3 });
+const bytes = () => new Blob(["abc"], { type: "image/png" });
+const problem = (error: unknown) => assert.fail(String(error));
+
+test("Store: a picture is kept with its message, once for all, until no message has it", async () => {
+  const store = await BrowserStore.open(problem, "pictures");
+  store.hold("f", bytes());
+  store.hold("g", bytes());
+  assert.equal(await (await store.file("f"))?.text(), "abc", "it can be shown before it is sent");
+  await store.keepMessage({ ...message("1", "a"), files: [picture("f"), picture("g"), picture("f")] });
+  await store.keepMessage({ ...message("2", "b"), files: [{ name: "t", text: "x" }, picture("f")] });
+  await store.keepChat(chat("a"));
+  store.close();
+  const again = await BrowserStore.open(problem, "pictures");
+  assert.deepEqual((await again.messages("a"))[0]?.files, [picture("f"), picture("g"), picture("f")]);
+  await again.remove("a");
+  await again.sweep();
+  assert.equal(await again.file("g"), undefined);
+  assert.equal(await (await again.file("f"))?.text(), "abc", "another chat has it");
+  await again.removeMessages(["2"]);
+  await again.keepMessage({ ...message("2", "b"), files: [picture("f")] });
+  await again.sweep();
+  assert.equal((await again.file("f"))?.type, "image/png", "it was put back");
+  await again.removeMessages(["2"]);
+  await again.sweep();
+  assert.equal(await again.file("f"), undefined);
+  again.close();
+});
+
+test("Store: a chat that is put back as nothing may keep its pictures has them", async () => {
+  const store = await BrowserStore.open(problem, "undo");
+  store.hold("f", bytes());
+  const kept = { ...message("1", "a"), files: [picture("f")] };
+  await store.add(chat("a"), [kept]);
+  await store.remove("a");
+  void store.sweep(); // as when the offer to undo ends
+  await store.add(chat("a"), [kept]);
+  await store.sweep();
+  assert.equal(await (await store.file("f"))?.text(), "abc");
+  store.close();
+});
+
+test("Store: the database of an earlier page is opened, and takes pictures", async () => {
+  const opening = indexedDB.open("earlier", 1);
+  opening.onupgradeneeded = () => {
+    opening.result.createObjectStore("chats", { keyPath: "id" });
+    const all = opening.result.createObjectStore("messages", { keyPath: "id" });
+    all.createIndex("chat", "chat");
+    all.createIndex("stream", "answer.stream");
+    all.put(message("1", "a"));
+  };
+  await new Promise((done) => {
+    opening.onsuccess = done;
+  });
+  opening.result.close();
+  const store = await BrowserStore.open(problem, "earlier");
+  assert.equal((await store.messages("a"))[0]?.content, "1");
+  store.hold("f", bytes());
+  await store.keepMessage({ ...message("2", "a"), files: [picture("f")] });
+  await store.sweep();
+  assert.equal(await (await store.file("f"))?.text(), "abc");
+  store.close();
+});

@@ -2,7 +2,7 @@
 import { type DBSchema, type IDBPDatabase, type IDBPTransaction, openDB } from "idb";
 import type { Settings } from "../settings/settings.ts";
 import { cleanChat, cleanMessage, cleanTree } from "./clean.ts";
-import type { Message } from "./message.ts";
+import { type Message, mediaOf } from "./message.ts";
 import type { Branches } from "./tree.ts";
 
 /** A chat without its messages. */
@@ -31,20 +31,33 @@ export interface Store {
   add(chat: ChatInfo, messages: readonly Message[]): Promise<void>;
   /** Deletes a chat with its messages. */
   remove(chat: string): Promise<void>;
+  /** Has the bytes of a picture or a sound ready; they are kept with the first message that has it. */
+  hold(file: string, bytes: Blob): void;
+  /** The bytes of a picture or a sound; undefined: they are not here. Never rejects. */
+  file(file: string): Promise<Blob | undefined>;
+  /** Deletes the files that no message has. They stay until then, so that what was removed can be put back. */
+  sweep(): Promise<void>;
 }
 
 interface Schema extends DBSchema {
   chats: { key: string; value: ChatInfo };
-  messages: { key: string; value: Message; indexes: { chat: string; stream: string } };
+  messages: { key: string; value: Kept; indexes: { chat: string; stream: string; file: string } };
+  files: { key: string; value: Blob }; // by their hash, so that each is there once
 }
 
-/** A step of a change of both stores. */
-type Write = (change: IDBPTransaction<Schema, ("chats" | "messages")[], "readwrite">) => Promise<unknown>;
+/** A message with the names of its files, by which the index finds it. */
+type Kept = Message & { has?: string[] };
+
+const stores = ["chats", "messages", "files"] as const;
+
+/** A step of a change of the stores. */
+type Write = (change: IDBPTransaction<Schema, typeof stores, "readwrite">) => Promise<unknown>;
 
 /** The chats of this browser, in its IndexedDB. */
 export class BrowserStore implements Store {
   private failing = false;
   private turn: { writes: Write[]; written: Promise<void> } | undefined;
+  private readonly held = new Map<string, Blob>(); // files that are not written yet
 
   private constructor(
     private readonly db: IDBPDatabase<Schema>,
@@ -53,12 +66,16 @@ export class BrowserStore implements Store {
 
   /** problem gets the first of the errors in writing. Throws where the browser has no IndexedDB, or lends it to nobody. */
   static async open(problem: (error: unknown) => void, name = "penstock"): Promise<BrowserStore> {
-    const db = await openDB<Schema>(name, 1, {
-      upgrade(fresh) {
-        fresh.createObjectStore("chats", { keyPath: "id" });
-        const messages = fresh.createObjectStore("messages", { keyPath: "id" });
-        messages.createIndex("chat", "chat");
-        messages.createIndex("stream", "answer.stream"); // has only answers that run
+    const db = await openDB<Schema>(name, 2, {
+      upgrade(db, before, _now, change) {
+        if (before < 1) {
+          db.createObjectStore("chats", { keyPath: "id" });
+          const messages = db.createObjectStore("messages", { keyPath: "id" });
+          messages.createIndex("chat", "chat");
+          messages.createIndex("stream", "answer.stream"); // has only answers that run
+        }
+        db.createObjectStore("files");
+        change.objectStore("messages").createIndex("file", "has", { multiEntry: true });
       },
       blocking: (_now, _wanted, event) => (event.target as IDBDatabase).close(), // a newer page in another tab
     });
@@ -90,7 +107,7 @@ export class BrowserStore implements Store {
   }
 
   keepMessage(message: Message): Promise<void> {
-    return this.soon((change) => change.objectStore("messages").put(message));
+    return this.soon(this.putting(message));
   }
 
   removeMessages(ids: readonly string[]): Promise<void> {
@@ -100,11 +117,7 @@ export class BrowserStore implements Store {
   async add(chat: ChatInfo, messages: readonly Message[]): Promise<void> {
     await this.write([
       (change) => change.objectStore("chats").put(chat),
-      ...messages.map(
-        (message): Write =>
-          (change) =>
-            change.objectStore("messages").put(message),
-      ),
+      ...messages.map((message) => this.putting(message)),
     ]);
   }
 
@@ -117,8 +130,44 @@ export class BrowserStore implements Store {
     });
   }
 
+  hold(file: string, bytes: Blob): void {
+    this.held.set(file, bytes);
+  }
+
+  async file(file: string): Promise<Blob | undefined> {
+    return this.held.get(file) ?? (await this.db.get("files", file).catch(() => undefined));
+  }
+
+  sweep(): Promise<void> {
+    return this.soon(async (change) => {
+      const files = change.objectStore("files");
+      const users = change.objectStore("messages").index("file");
+      const unused = async (file: string) => (await users.count(file)) === 0 && files.delete(file);
+      await Promise.all((await files.getAllKeys()).map(unused));
+    });
+  }
+
   close(): void {
     this.db.close();
+  }
+
+  /** Puts a message with those of its files that are not written yet. */
+  private putting(message: Message): Write {
+    const has = [...new Set(mediaOf([message]).map(({ file }) => file))];
+    return async (change) => {
+      const fresh = has.flatMap((file) => {
+        const bytes = this.held.get(file);
+        return bytes === undefined ? [] : [change.objectStore("files").put(bytes, file)];
+      });
+      const kept: Kept = has.length > 0 ? { ...message, has } : message;
+      await Promise.all([change.objectStore("messages").put(kept), ...fresh]);
+      void change.done.then(
+        () => {
+          for (const file of has) this.held.delete(file);
+        },
+        () => {}, // told by who began the change; the files stay in memory
+      );
+    };
   }
 
   /**
@@ -141,7 +190,7 @@ export class BrowserStore implements Store {
 
   /** Does all the writes, or none. */
   private async write(writes: readonly Write[]): Promise<void> {
-    const change = this.db.transaction(["chats", "messages"], "readwrite");
+    const change = this.db.transaction(stores, "readwrite");
     await Promise.all([...writes.map((write) => write(change)), change.done]);
   }
 
@@ -156,6 +205,7 @@ export class MemoryStore implements Store {
   readonly lasts = false;
   private readonly infos = new Map<string, ChatInfo>();
   private readonly texts = new Map<string, Message>();
+  private readonly files = new Map<string, Blob>();
 
   async chats(): Promise<ChatInfo[]> {
     return [...this.infos.values()];
@@ -194,6 +244,16 @@ export class MemoryStore implements Store {
     this.infos.delete(chat);
     for (const message of await this.messages(chat)) this.texts.delete(message.id);
   }
+
+  hold(file: string, bytes: Blob): void {
+    this.files.set(file, bytes);
+  }
+
+  async file(file: string): Promise<Blob | undefined> {
+    return this.files.get(file);
+  }
+
+  async sweep(): Promise<void> {} // drafts have files, too, and all goes with the page
 }
 
 /** The best store that this browser has. tell gets a sentence for the reader if chats are not kept. */

@@ -1,16 +1,36 @@
 // SPDX-License-Identifier: MIT
-import type { Message } from "./message.ts";
+import { isPicture, once } from "../media/limits.ts";
+import { isMedium, type Medium, type Message, mediaOf } from "./message.ts";
 
-/** A chat as a text in Markdown, for people. */
-export function transcript(title: string, messages: readonly Message[]): string {
-  return [`# ${title}`, ...messages.map(section)].join("\n\n").concat("\n");
+/** A chat as a text in Markdown, for people. urls has the data: URLs of its pictures, which stand at the end. */
+export function transcript(
+  title: string,
+  messages: readonly Message[],
+  urls: ReadonlyMap<string, string> = new Map(),
+): string {
+  const pictures = once(mediaOf(messages).filter((medium) => isPicture(medium) && urls.has(medium.file)));
+  const numbers = new Map(pictures.map(({ file }, at) => [file, at + 1]));
+  const ends = pictures.map(({ file }) => `[picture ${numbers.get(file)}]: ${urls.get(file)}`);
+  const sections = messages.map((message) => section(message, numbers));
+  return [`# ${title}`, ...sections, ...ends].join("\n\n").concat("\n");
 }
 
-function section({ role, content, files = [], reasoning, answer }: Message): string {
+function section(
+  { role, content, files = [], reasoning, answer }: Message,
+  numbers: ReadonlyMap<string, number>,
+): string {
   const name = role === "user" ? "Question" : answer?.model ? `Answer of ${answer.model}` : "Answer";
-  const attached = files.map((file) => `${file.name}:\n\n${fenced(file.text)}`);
+  const attached = files.map((file) =>
+    isMedium(file) ? medium(file, numbers.get(file.file)) : `${file.name}:\n\n${fenced(file.text)}`,
+  );
   const thought = reasoning === undefined || reasoning === "" ? [] : [quoted(reasoning)];
   return [`## ${name}`, ...attached, ...thought, content].filter((part) => part !== "").join("\n\n");
+}
+
+/** A picture that is shown, or what is known of a file that a text cannot show. */
+function medium(file: Medium, number: number | undefined): string {
+  const name = file.name.replace(/[\\[\]\n]/g, " ");
+  return number === undefined ? `(${name})` : `![${name}][picture ${number}]`;
 }
 
 /** With a fence that is longer than any in the text. */

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { effect } from "@preact/signals";
 import { Connection, type Status } from "./connection.ts";
+import type { Loaded } from "./files.ts";
 import type { HostFrame } from "./protocol.ts";
 import { KeyNeeded } from "./rest.ts";
 import { Streams } from "./streams.ts";
@@ -172,4 +173,42 @@ test("Streams: a lost connection loses every stream, and without one a stream is
   assert.deepEqual(heard, ["first lost"], "not before the caller has the stream");
   await Promise.resolve();
   assert.deepEqual(heard, ["first lost", "second lost"]);
+});
+
+test("Streams: an answer about pictures is asked for once they are sent, and can be cancelled before", async (t) => {
+  const { connection, online } = setUp(t);
+  const loads: ((loaded: Loaded | undefined) => void)[] = [];
+  const files = {
+    load: () => new Promise<Loaded | undefined>((resolve) => loads.push(resolve)),
+    send: (loaded: Loaded) => void order.push(`files ${[...loaded.keys()]}`),
+  };
+  const streams = new Streams(connection, () => assert.fail("nothing was refused"), files);
+  const socket = await online();
+  const order: string[] = [];
+  t.mock.method(socket, "send", (data: string) => order.push(`frame ${JSON.parse(data).type}`));
+  const content = [{ type: "image_url", image_url: { url: "frame:f" } }] as const;
+  const request = { messages: [{ role: "user" as const, content: [...content] }] };
+  const heard: string[] = [];
+  const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+  const first = streams.generate(request, listening(heard, "first"));
+  first.pause(); // the host does not know it yet
+  assert.deepEqual(order, []);
+  loads[0]?.(new Map([["f", new Uint8Array(1)]]));
+  await settle();
+  first.pause();
+  assert.deepEqual(order, ["files f", "frame generate", "frame pause"]);
+
+  const second = streams.generate(request, listening(heard, "second"));
+  second.cancel();
+  loads[1]?.(new Map());
+  streams.generate(request, listening(heard, "third"));
+  loads[2]?.(undefined);
+  await settle();
+  streams.generate(request, listening(heard, "fourth"));
+  socket.dispatchEvent(new Event("close"));
+  loads[3]?.(new Map());
+  await settle();
+  assert.deepEqual(heard, ["second ended: cancelled", "third ended: error", "first lost", "fourth lost"]);
+  assert.equal(order.length, 3, "nothing else was sent");
 });

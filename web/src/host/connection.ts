@@ -76,6 +76,13 @@ export class Connection {
     return true;
   }
 
+  /** Sends a binary frame; false as with send. */
+  sendBytes(frame: Uint8Array<ArrayBuffer>): boolean {
+    if (this.state.peek().kind !== "online" || this.socket === undefined) return false;
+    this.socket.send(frame);
+    return true;
+  }
+
   private open(): void {
     const socket = this.transport.socket();
     this.socket = socket;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import type { LiveFrame } from "../live/frame.ts";
 
-// The frames of the WebSocket /v1/ws, as docs/websocket.md describes them: text frames, one JSON object each.
+// The frames of the WebSocket /v1/ws, as docs/websocket.md describes them: text frames, one JSON object each. files.ts has the binary ones.
 
 export interface ToolCall {
   id: string;
@@ -9,10 +9,16 @@ export interface ToolCall {
   function: { name: string; arguments: string };
 }
 
+/** A part of a message with pictures or sounds. */
+export type ContentPart =
+  | { type: "text"; text: string }
+  | { type: "image_url"; image_url: { url: string } }
+  | { type: "input_audio"; input_audio: { data: string } };
+
 /** One message of a request. */
 export interface RequestMessage {
   role: "system" | "user" | "assistant" | "tool";
-  content: string;
+  content: string | ContentPart[];
   reasoning_content?: string;
   tool_calls?: ToolCall[];
   tool_call_id?: string;

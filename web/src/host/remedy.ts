@@ -48,6 +48,7 @@ const busy = "The server has more requests than it can take; wait a moment, then
 const problems: readonly [RegExp, string, Help][] = [
   [/connection_lost/, "The connection was lost; the page reconnects by itself.", "again"],
   [/answer_gone/, "The server no longer has the rest of this answer; what had arrived is kept.", "goOn"],
+  [/file_gone/, "", "none"],
   [/context/, "This chat has become longer than the model can hold.", "shorter"],
   [/body_too_large/, "The question is too large to send; attach fewer or smaller files.", "none"],
   [/429|overloaded|queue|rate_limit|bodies_too_large|plugins_busy|no_slot|too_many_/, busy, "again"],

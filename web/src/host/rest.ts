@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import type { Abilities } from "../media/limits.ts";
 import type { HostError } from "./protocol.ts";
 
 /** The host wants an API key, or another one than it got. */
@@ -29,6 +30,7 @@ export interface Model {
   size: number; // bytes; 0: not known
   parameters: number; // 0: not known
   context?: number; // tokens, of one that is loaded
+  abilities?: Abilities; // absent: it does not say
 }
 
 export interface Plugin {
@@ -45,6 +47,7 @@ export interface Plugin {
 export interface Props {
   model?: string;
   context?: number; // tokens
+  abilities?: Abilities;
   defaults: Readonly<Record<string, unknown>>; // what a request that leaves a sampling parameter out gets
   template: Readonly<Record<string, boolean>>; // what the chat template can, such as supports_tools
   noTemplate?: boolean; // the model has none of its own, and none is configured
@@ -173,6 +176,7 @@ export type Entry = {
   name?: unknown;
   state?: unknown;
   meta?: Record<string, unknown> | null;
+  architecture?: { input_modalities?: unknown } | null;
   status?: { value?: unknown; error?: unknown } | null; // absent of the only model
   exports?: unknown;
   manifest?: {
@@ -190,10 +194,11 @@ export function entries(body: unknown, field: "id" | "name"): Entry[] {
   return list.filter((entry) => typeof entry?.[field] === "string");
 }
 
-function model({ id, meta, status }: Entry): Model {
+function model({ id, meta, status, architecture }: Entry): Model {
   const number = (value: unknown) => (typeof value === "number" && value > 0 ? value : 0);
   const state = status?.value ?? "loaded";
   const context = number(meta?.n_ctx);
+  const takes = architecture?.input_modalities;
   return {
     name: String(id),
     builtIn: meta?.built_in === true,
@@ -202,6 +207,9 @@ function model({ id, meta, status }: Entry): Model {
     size: number(meta?.size),
     parameters: number(meta?.n_params),
     ...(context > 0 && state === "loaded" && { context }),
+    ...(Array.isArray(takes) && {
+      abilities: { sees: takes.includes("image"), hears: takes.includes("audio") },
+    }),
   };
 }
 
@@ -229,11 +237,14 @@ function props(body: unknown): Props {
     default_generation_settings: settings,
     chat_template_caps: caps,
     chat_template_fallback: fallback,
+    modalities,
   } = record(body);
   const { n_ctx: context, params } = record(settings);
+  const { vision, audio } = record(modalities);
   return {
     ...(typeof model === "string" && { model }),
     ...(typeof context === "number" && { context }),
+    ...(typeof vision === "boolean" && { abilities: { sees: vision, hears: audio === true } }),
     ...(typeof fallback === "string" && { noTemplate: true }),
     defaults: record(params),
     template: Object.fromEntries(Object.entries(record(caps)).map(([name, can]) => [name, can === true])),

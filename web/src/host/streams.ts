@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import { effect } from "@preact/signals";
 import type { Connection } from "./connection.ts";
+import { type FileFrames, filesOf } from "./files.ts";
 import type {
   BranchesFrame,
   ClientFrame,
@@ -90,10 +91,11 @@ export class Streams {
   private readonly listeners = new Map<string, Listener>();
   private count = 0;
 
-  /** refused gets what the host refuses of an answer that goes on, such as a steering frame. */
+  /** refused gets what the host refuses of an answer that goes on, such as a steering frame. files sends what requests name. */
   constructor(
     private readonly connection: Connection,
     private readonly refused: (error: HostError) => void,
+    private readonly files?: Pick<FileFrames, "load" | "send">,
   ) {
     connection.listen((frame) => this.receive(frame));
     effect(() => {
@@ -104,7 +106,9 @@ export class Streams {
   /** Starts an answer that outlives its connection by detachFor. */
   generate(request: GenerateRequest, listener: Listener): Stream {
     const options = { detach_ms: detachFor, parts: true };
-    return this.open(listener, (id) => ({ type: "generate", id, request, ...options }));
+    const frame = (id: string): ClientFrame => ({ type: "generate", id, request, ...options });
+    const files = filesOf(request);
+    return files.length === 0 ? this.open(listener, frame) : this.openWith(files, listener, frame);
   }
 
   /** Starts an answer that goes on where another is, with a new seed and what sampling changes. */
@@ -126,6 +130,26 @@ export class Streams {
       queueMicrotask(() => listener.lost()); // not before the caller has the stream
     }
     return new Stream(id, (f) => this.connection.send(f));
+  }
+
+  /** Begins a stream once its files are read and sent. Until then the host knows nothing of it. */
+  private openWith(files: readonly string[], listener: Listener, frame: (id: string) => ClientFrame): Stream {
+    const id = `s${++this.count}`;
+    let begun = false;
+    const end = (end: End) => this.listeners.delete(id) && listener.end(end);
+    this.listeners.set(id, listener);
+    void this.files?.load(files).then((loaded) => {
+      if (this.listeners.get(id) !== listener) return; // it was cancelled, or the connection is lost
+      if (loaded === undefined) return end({ reason: "error", error: fileGone });
+      begun = true;
+      this.files?.send(loaded);
+      this.connection.send(frame(id));
+    });
+    return new Stream(id, (frame) => {
+      if (begun) return this.connection.send(frame);
+      if (frame.type === "cancel") end({ reason: "cancelled" });
+      return false;
+    });
   }
 
   private receive(frame: HostFrame): void {
@@ -187,3 +211,9 @@ export class Streams {
     for (const listener of lost) listener.lost();
   }
 }
+
+const fileGone: HostError = {
+  type: "file_gone",
+  message:
+    "a picture or a sound of this chat is no longer in this browser: edit the question and add it again",
+};

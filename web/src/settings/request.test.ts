@@ -85,3 +85,33 @@ test("request: messages as templates take them, with the files of a question", (
     { role: "user", content: "And?" },
   ]);
 });
+
+const picture = { name: "p.png", file: "0a", type: "image/png", size: 3 };
+const sound = { name: "s.wav", file: "0b", type: "audio/wav", size: 4 };
+const parts = [
+  { type: "image_url", image_url: { url: "frame:0a" } },
+  { type: "input_audio", input_audio: { data: "frame:0b" } },
+];
+
+test("request: pictures and sounds are parts before the text, by the names of their frames", () => {
+  const files = [picture, { name: "t", text: "x" }, sound];
+  const asked = [
+    message("user", "What?", { files }),
+    message("assistant", "A frog."),
+    message("user", "Why?"),
+  ];
+  const { messages } = request(defaults, none, asked);
+  assert.deepEqual(messages[0]?.content, [...parts, { type: "text", text: "t:\n```\nx\n```\n\nWhat?" }]);
+  assert.equal(messages[2]?.content, "Why?");
+  const alone = request(defaults, none, [message("user", "", { files: [picture] })]);
+  assert.deepEqual(alone.messages[0]?.content, [parts[0]], "no part without a text");
+});
+
+test("request: a model is told of what it cannot see or hear, and not sent it", () => {
+  const asked = [message("user", "What?", { files: [picture, sound] })];
+  const deaf = request(defaults, none, asked, { sees: true, hears: false });
+  const told = "(s.wav: a sound that you cannot perceive)\n\nWhat?";
+  assert.deepEqual(deaf.messages[0]?.content, [parts[0], { type: "text", text: told }]);
+  const plain = request(defaults, none, asked, { sees: false, hears: false });
+  assert.equal(plain.messages[0]?.content, `(p.png: a picture that you cannot perceive)\n\n${told}`);
+});

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT
-import type { Message } from "../chats/message.ts";
-import type { GenerateRequest, RequestMessage } from "../host/protocol.ts";
+import { isMedium, type Message, type TextFile } from "../chats/message.ts";
+import { frameURL } from "../host/files.ts";
+import type { ContentPart, GenerateRequest, RequestMessage } from "../host/protocol.ts";
+import { type Abilities, anything, isPicture, takes } from "../media/limits.ts";
 import { entryOf, pluginOf } from "./chain.ts";
 import type { Format, PluginChoice, Settings } from "./settings.ts";
 
-/** The request for an answer to messages. Only plugins that the host offers are named. */
+/** The request for an answer to messages. Only plugins that the host offers are named, and of pictures and sounds those that the model takes. */
 export function request(
   settings: Settings,
   offered: ReadonlySet<string>,
   messages: readonly Message[],
+  abilities: Abilities = anything,
 ): GenerateRequest {
   const body: GenerateRequest = {
-    messages: requestMessages(settings.system, messages),
+    messages: requestMessages(settings.system, messages, abilities),
     ...settings.sampling,
   };
   if (settings.model !== undefined) body.model = settings.model;
@@ -35,12 +38,17 @@ function isPlain(choice: PluginChoice): boolean {
 }
 
 /** The messages as a template takes them: many refuse two questions in a row, so one without an answer is left out. */
-function requestMessages(system: string, messages: readonly Message[]): RequestMessage[] {
+function requestMessages(
+  system: string,
+  messages: readonly Message[],
+  abilities: Abilities,
+): RequestMessage[] {
   const list: RequestMessage[] = system.trim() === "" ? [] : [{ role: "system", content: system }];
   messages.forEach((message, at) => {
     const next = messages[at + 1];
     if (message.role === "user") {
-      if (next === undefined || next.content !== "") list.push({ role: "user", content: question(message) });
+      if (next === undefined || next.content !== "")
+        list.push({ role: "user", content: question(message, abilities) });
     } else if (message.content !== "") {
       list.push({ role: "assistant", content: message.content });
     }
@@ -48,13 +56,25 @@ function requestMessages(system: string, messages: readonly Message[]): RequestM
   return list;
 }
 
-/** A question with the files that were added to it. */
-function question({ content, files = [] }: Message): string {
-  const parts = files.map(({ name, text }) => {
-    const fence = "`".repeat(Math.max(3, longestRun(text) + 1));
-    return `${name}:\n${fence}\n${text.replace(/\n$/, "")}\n${fence}\n`;
-  });
-  return [...parts, content].join("\n");
+/** A question with the files that were added to it: a text, and parts only where there are pictures or sounds. */
+function question({ content, files = [] }: Message, abilities: Abilities): string | ContentPart[] {
+  const texts: string[] = [];
+  const parts: ContentPart[] = [];
+  for (const file of files) {
+    if (!isMedium(file)) texts.push(fenced(file));
+    else if (!takes(abilities, file))
+      texts.push(`(${file.name}: a ${isPicture(file) ? "picture" : "sound"} that you cannot perceive)\n`);
+    else if (isPicture(file)) parts.push({ type: "image_url", image_url: { url: frameURL(file.file) } });
+    else parts.push({ type: "input_audio", input_audio: { data: frameURL(file.file) } });
+  }
+  const text = [...texts, content].join("\n");
+  if (parts.length === 0) return text;
+  return text === "" ? parts : [...parts, { type: "text", text }];
+}
+
+function fenced({ name, text }: TextFile): string {
+  const fence = "`".repeat(Math.max(3, longestRun(text) + 1));
+  return `${name}:\n${fence}\n${text.replace(/\n$/, "")}\n${fence}\n`;
 }
 
 function longestRun(text: string): number {

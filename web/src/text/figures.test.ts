@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { count, duration, rate, tokens } from "./figures.ts";
+import { clock, count, duration, rate, tokens } from "./figures.ts";
 
 test("figures: numbers and tokens", () => {
   assert.deepEqual([0, 7.4, 1234, 123_456, 2_500_000].map(count), ["0", "7", "1,234", "123k", "2.5M"]);
@@ -16,3 +16,6 @@ test("figures: times in the unit that reads best", () => {
     ...["1.5 s", "59.9 s", "1 min 1 s", "2 min", "2 min 5 s"],
   ]);
 });
+
+test("figures: a clock", () =>
+  assert.deepEqual([0, 7, 60, 754].map(clock), ["0:00", "0:07", "1:00", "12:34"]));

@@ -33,6 +33,11 @@ function minutes(seconds: number): string {
   return rest === 0 ? `${seconds / 60} min` : `${Math.floor(seconds / 60)} min ${rest} s`;
 }
 
+/** Seconds as a clock shows them: 0:07, 12:30. */
+export function clock(seconds: number): string {
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+}
+
 /** How many parameters a model has: 1.6 million, 8.0 billion. */
 export function parameterWords(n: number): string {
   return n >= 1e9 ? `${(n / 1e9).toFixed(1)} billion` : `${(n / 1e6).toFixed(1)} million`;

@@ -3,13 +3,14 @@ import { useSignal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useCallback, useEffect } from "preact/hooks";
 
-interface Props {
-  load(): Promise<{ default: ComponentType }>;
+interface Props<P> {
+  load(): Promise<{ default: ComponentType<P> }>;
+  with?: P; // what the part gets
 }
 
 /** A part of the page whose code is loaded when it is first shown, so that the first load stays small. */
-export function Lazy({ load }: Props) {
-  const part = useSignal<{ view: ComponentType } | undefined>(undefined);
+export function Lazy<P extends object = object>({ load, with: props }: Props<P>) {
+  const part = useSignal<{ view: ComponentType<P> } | undefined>(undefined);
   const failed = useSignal(false);
   const fetchPart = useCallback(async () => {
     failed.value = false;
@@ -21,7 +22,7 @@ export function Lazy({ load }: Props) {
   }, [load, part, failed]);
   useEffect(() => void fetchPart(), [fetchPart]);
   const View = part.value?.view;
-  if (View !== undefined) return <View />;
+  if (View !== undefined) return <View {...(props as P)} />;
   if (!failed.value) {
     return (
       <p class="loading" role="status">

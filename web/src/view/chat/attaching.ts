@@ -1,28 +1,62 @@
 // SPDX-License-Identifier: MIT
-import { type ReadonlySignal, type Signal, useSignal } from "@preact/signals";
-import { useApp } from "../../app.ts";
-import { attach } from "../../chats/attaching.ts";
-import type { Attachment } from "../../chats/message.ts";
+import { type ReadonlySignal, type Signal, useComputed, useSignal } from "@preact/signals";
+import { type App, useApp } from "../../app.ts";
+import type { Chat } from "../../chats/chat.ts";
+import { type Attachment, isMedium, type Medium, mediaOf } from "../../chats/message.ts";
+import { mostBytes } from "../../media/limits.ts";
+import { type Notice, noticeOf } from "../../media/notice.ts";
 import { focusField } from "./focus.ts";
 
-interface Attaching {
-  problems: Signal<string[]>; // why files were not added
-  add(files: File[]): Promise<void>;
+export interface Attaching {
+  problems: Signal<readonly string[]>; // why files were not added
+  reading: Signal<number>; // files that are being read
+  recording: Signal<boolean>;
+  notice: ReadonlySignal<Notice | undefined>; // about the pictures and sounds of the draft and the chat
+  model: ReadonlySignal<string>; // that would answer
+  add(files: readonly File[]): Promise<void>;
   remove(file: Attachment): void;
 }
 
 /** The files of the draft at a place. */
-export function useAttaching(place: ReadonlySignal<string>): Attaching {
-  const { drafts } = useApp();
-  const problems = useSignal<string[]>([]);
+export function useAttaching(chat: Chat, place: ReadonlySignal<string>): Attaching {
+  const app = useApp();
+  const { drafts, store } = app;
+  const problems = useSignal<readonly string[]>([]);
+  const reading = useSignal(0);
+  const recording = useSignal(false);
+  const model = useComputed(() => modelOf(app, chat));
+  const notice = useComputed(() => {
+    const draft = drafts.of(place.value).value.files.filter(isMedium);
+    return noticeOf(model.value, app.abilitiesOf(model.value), draft, sentBefore(chat));
+  });
   const of = (at: string) => drafts.of(at).peek().files;
   return {
     problems,
+    reading,
+    recording,
+    notice,
+    model,
     async add(picked) {
       const at = place.peek();
-      const { files, problems: refused } = await attach(picked, of(at));
-      drafts.change(at, { files: [...of(at), ...files] });
-      problems.value = refused;
+      reading.value += picked.length;
+      try {
+        const { attach } = await import("../files/all.ts");
+        const taking = {
+          model: model.peek(),
+          abilities: app.abilitiesOf(model.peek()),
+          sent: sentBefore(chat),
+          most: mostBytes,
+          hold: (file: string, bytes: Blob) => store.hold(file, bytes),
+        };
+        const { files, problems: refused } = await attach(picked, of(at), taking);
+        drafts.change(at, { files: [...of(at), ...files] });
+        problems.value = refused;
+      } catch {
+        problems.value = [
+          "The files could not be read. If the server was updated meanwhile, reload the page.",
+        ];
+      }
+      reading.value -= picked.length;
       focusField();
     },
     remove(file) {
@@ -31,4 +65,13 @@ export function useAttaching(place: ReadonlySignal<string>): Attaching {
       focusField();
     },
   };
+}
+
+function modelOf(app: App, chat: Chat): string {
+  return app.modelOf(chat.settings.value).model ?? app.models.value[0] ?? "";
+}
+
+/** The pictures and sounds that go with the next question of a chat. */
+function sentBefore(chat: Chat): Medium[] {
+  return mediaOf(chat.tree.path.value.map((id) => chat.tree.node(id).peek()));
 }

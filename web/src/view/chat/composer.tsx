@@ -5,11 +5,14 @@ import { useEffect, useRef } from "preact/hooks";
 import { useApp } from "../../app.ts";
 import type { Chat } from "../../chats/chat.ts";
 import { Icon } from "../icon.tsx";
+import { Lazy } from "../lazy.tsx";
 import { Steer } from "../steering/steer.tsx";
-import { useAttaching } from "./attaching.ts";
+import { AttachButton } from "./attach.tsx";
+import { type Attaching, useAttaching } from "./attaching.ts";
 import { Differs } from "./differs.tsx";
 import { DropZone } from "./drop.tsx";
 import { Files } from "./files.tsx";
+import { focusField } from "./focus.ts";
 import { Queued } from "./queued.tsx";
 
 interface Props {
@@ -24,12 +27,13 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
   const { connection, drafts, layout, queue } = useApp();
   const place = useComputed(() => (chat.tree.path.value.length === 0 ? "" : chat.id));
   const draft = drafts.of(place.value).value;
-  const attaching = useAttaching(place);
+  const attaching = useAttaching(chat, place);
   const field = useRef<HTMLTextAreaElement>(null);
   const dock = useHeight("--dock");
   const { run } = chat;
   const written = draft.text.trim() !== "" || draft.files.length > 0;
-  const ready = written && (run !== undefined || connection.status.value.kind === "online");
+  const held = attaching.reading.value > 0 || attaching.notice.value?.blocks === true;
+  const ready = written && !held && (run !== undefined || connection.status.value.kind === "online");
   const touch = layout.touch.value;
 
   useEffect(() => field.current?.focus(), []);
@@ -64,13 +68,14 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
           Latest
         </button>
       )}
-      <Problems problems={attaching.problems.value} />
+      <Problems attaching={attaching} />
       <Differs chat={chat} />
       {run !== undefined && <Steer id={run.id} />}
       <Queued chat={chat} place={place.value} />
+      {attaching.recording.value && <Recording attaching={attaching} />}
       <form class="composer" onSubmit={submit}>
         <Files files={draft.files} onRemove={attaching.remove} />
-        <AttachButton onFiles={attaching.add} />
+        <AttachButton attaching={attaching} />
         <label for="question" class="hidden">
           Your message
         </label>
@@ -110,16 +115,41 @@ function Keys({ running }: { running: boolean }) {
   );
 }
 
-/** Why files were not added. */
-function Problems({ problems }: { problems: string[] }) {
-  if (problems.length === 0) return null;
+/** Why files were not added, and what is to be known of those of the chat. */
+function Problems({ attaching: { problems, notice, reading } }: { attaching: Attaching }) {
+  const { text = "", blocks = false } = notice.value ?? {};
+  const wrong = blocks ? [...problems.value, text] : problems.value;
   return (
-    <div class="refused" role="alert">
-      {problems.map((problem) => (
-        <p key={problem}>{problem}</p>
-      ))}
-    </div>
+    <>
+      {wrong.length > 0 && (
+        <div class="refused" role="alert">
+          {wrong.map((problem) => (
+            <p key={problem}>{problem}</p>
+          ))}
+        </div>
+      )}
+      <p class="noted" role="status">
+        {reading.value > 0 ? "Reading the files…" : blocks ? "" : text}
+      </p>
+    </>
   );
+}
+
+const recorder = async () => ({ default: (await import("../files/all.ts")).Recorder });
+
+function Recording({ attaching }: { attaching: Attaching }) {
+  const props = {
+    done(sound: File) {
+      attaching.recording.value = false;
+      void attaching.add([sound]);
+    },
+    close(problem?: string) {
+      attaching.recording.value = false;
+      if (problem !== undefined) attaching.problems.value = [problem];
+      focusField();
+    },
+  };
+  return <Lazy load={recorder} with={props} />;
 }
 
 function SendButton({ run, ready }: { run: Chat["run"]; ready: boolean }) {
@@ -141,34 +171,6 @@ function SendButton({ run, ready }: { run: Chat["run"]; ready: boolean }) {
     <button type="submit" class="round" aria-label="Send" title="Send (Enter)" disabled={!ready}>
       <Icon name="up" />
     </button>
-  );
-}
-
-function AttachButton({ onFiles }: { onFiles(files: File[]): void }) {
-  const input = useRef<HTMLInputElement>(null);
-  return (
-    <>
-      <input
-        ref={input}
-        type="file"
-        multiple
-        hidden
-        aria-label="Text files"
-        onChange={({ currentTarget }) => {
-          onFiles([...(currentTarget.files ?? [])]);
-          currentTarget.value = ""; // so that the same file can be picked again
-        }}
-      />
-      <button
-        type="button"
-        class="attach"
-        aria-label="Attach text files"
-        title="Attach text files"
-        onClick={() => input.current?.click()}
-      >
-        <Icon name="clip" />
-      </button>
-    </>
   );
 }
 

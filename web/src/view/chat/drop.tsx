@@ -31,5 +31,5 @@ export function DropZone({ onFiles }: { onFiles(files: File[]): void }) {
       window.removeEventListener("drop", drop);
     };
   }, [onFiles, over]);
-  return over.value ? <p class="drop">Drop text files to add them to your message</p> : null;
+  return over.value ? <p class="drop">Drop files to add them to your message</p> : null;
 }

@@ -23,7 +23,7 @@ export function Editor({ label, action, text, files, lines = false, onCancel, on
     field.current?.focus();
     field.current?.setSelectionRange(text.length, text.length);
   }, [text]);
-  const empty = draft.value.trim() === "";
+  const empty = draft.value.trim() === "" && kept.value.length === 0;
   const done = (event: Event) => {
     event.preventDefault();
     if (!empty) onDone(draft.peek().trim(), kept.peek());

@@ -5,7 +5,7 @@ import { type App, useApp } from "../../app.ts";
 import type { ChatInfo } from "../../chats/store.ts";
 import { Icon } from "../icon.tsx";
 import { Menu } from "../menu.tsx";
-import { saveArchive, saveTranscript } from "./files.tsx";
+import { withFiles } from "./files.tsx";
 
 /** One chat of the list. F2 renames it, Delete deletes it. */
 export function ChatEntry({ chat }: { chat: ChatInfo }) {
@@ -42,8 +42,14 @@ export function ChatEntry({ chat }: { chat: ChatInfo }) {
         label={`Actions for ${chat.title}`}
         items={[
           { name: "Rename", run: rename },
-          { name: "Export as Markdown", run: () => void saveTranscript(app, id) },
-          { name: "Export as JSON", run: () => void saveArchive(app, [id], chat.title) },
+          {
+            name: "Export as Markdown",
+            run: () => void withFiles(app, (files) => files.saveTranscript(app, id)),
+          },
+          {
+            name: "Export as JSON",
+            run: () => void withFiles(app, (files) => files.saveArchive(app, [id], chat.title)),
+          },
           { name: "Delete", danger: true, run: remove },
         ]}
       >

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+import type { Medium } from "../chats/message.ts";
+
+/** Bytes of the files that a connection keeps, if the host says nothing else: its default, less what frames have besides files. */
+export const mostBytes = (16 << 20) - 4096;
+
+/** Files that a request can have, and a connection keeps. */
+export const mostFiles = 128;
+
+/** Files once each, whatever their number of messages: a connection keeps them once. */
+export function once(media: readonly Medium[]): Medium[] {
+  return [...new Map(media.map((medium) => [medium.file, medium])).values()];
+}
+
+/** Bytes of files together. */
+export function sizeOf(media: readonly Medium[]): number {
+  return once(media).reduce((sum, { size }) => sum + size, 0);
+}
+
+/** What a model takes besides text. */
+export interface Abilities {
+  sees: boolean;
+  hears: boolean;
+}
+
+/** Those of a model of which nothing is known: the host refuses what it cannot take. */
+export const anything: Abilities = { sees: true, hears: true };
+
+export const isPicture = ({ type }: Pick<Medium, "type">) => type.startsWith("image/");
+
+/** Whether a model takes a file. */
+export function takes({ sees, hears }: Abilities, medium: Pick<Medium, "type">): boolean {
+  return isPicture(medium) ? sees : hears;
+}

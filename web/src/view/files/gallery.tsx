@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+import { useSignal } from "@preact/signals";
+import type { Medium } from "../../chats/message.ts";
+import { withoutControls } from "../../text/bidi.ts";
+import { Icon } from "../icon.tsx";
+import { FileDialog } from "./dialog.tsx";
+import { Gone } from "./gone.tsx";
+import { useFileURL } from "./url.ts";
+
+interface Props {
+  pictures: readonly Medium[];
+  first: Medium;
+  close(): void;
+}
+
+/** A picture in large. Buttons and arrow keys lead to the others of its message. */
+export function Gallery({ pictures, first, close }: Props) {
+  const at = useSignal(Math.max(0, pictures.indexOf(first)));
+  const shown = pictures[at.value] ?? first;
+  const several = pictures.length > 1;
+  const step = (by: number) => {
+    at.value = (at.peek() + by + pictures.length) % pictures.length;
+  };
+  const keys = ({ key }: KeyboardEvent) => {
+    if (several && key === "ArrowLeft") step(-1);
+    if (several && key === "ArrowRight") step(1);
+  };
+  const tools = several && (
+    <>
+      <button
+        type="button"
+        class="quiet"
+        aria-label="Previous picture"
+        title="Previous (←)"
+        onClick={() => step(-1)}
+      >
+        <Icon name="left" />
+      </button>
+      <small aria-live="polite">
+        {at.value + 1} of {pictures.length}
+      </small>
+      <button type="button" class="quiet" aria-label="Next picture" title="Next (→)" onClick={() => step(1)}>
+        <Icon name="right" />
+      </button>
+    </>
+  );
+  return (
+    <FileDialog name={withoutControls(shown.name)} tools={tools} onKeyDown={keys} close={close}>
+      <Large key={shown.file} medium={shown} />
+    </FileDialog>
+  );
+}
+
+function Large({ medium }: { medium: Medium }) {
+  const url = useFileURL(medium.file);
+  const name = withoutControls(medium.name);
+  if (url === undefined) return <Gone name={name} />;
+  return url === "" ? null : (
+    <img class="large" src={url} alt={name} width={medium.width} height={medium.height} />
+  );
+}

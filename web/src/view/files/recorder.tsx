@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+import "../../style/files.css";
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { clock } from "../../text/figures.ts";
+import { Icon } from "../icon.tsx";
+
+const most = 480; // seconds, which are 15 MB
+
+export interface RecorderProps {
+  done(sound: File): void;
+  close(problem?: string): void;
+}
+
+/** Records what a microphone hears, from when it is shown until it is stopped. */
+export function Recorder({ done, close }: RecorderProps) {
+  const seconds = useSignal(0);
+  const recorder = useRef<MediaRecorder | undefined>(undefined);
+  const stopButton = useRef<HTMLButtonElement>(null);
+  const running = useSignal(false);
+  useEffect(() => {
+    let left = false;
+    let timer: ReturnType<typeof setInterval>;
+    const stop = () => recorder.current?.state === "recording" && recorder.current.stop();
+    const begin = (stream: MediaStream) => {
+      if (left) return silence(stream);
+      const begun = Date.now();
+      const parts: Blob[] = [];
+      const now = new MediaRecorder(stream);
+      now.addEventListener("dataavailable", ({ data }) => parts.push(data));
+      now.addEventListener("stop", () => {
+        silence(stream);
+        const time = new Date(begun).toLocaleTimeString("en", { hour12: false, timeStyle: "short" });
+        if (!left) done(new File(parts, `Recording of ${time}`, { type: now.mimeType || "audio/webm" }));
+      });
+      now.start();
+      recorder.current = now;
+      running.value = true;
+      timer = setInterval(() => {
+        seconds.value = Math.floor((Date.now() - begun) / 1000);
+        if (seconds.peek() >= most) stop();
+      }, 250);
+    };
+    const microphones = navigator.mediaDevices; // exist only on https and localhost
+    if (microphones === undefined) return close(insecure);
+    microphones.getUserMedia({ audio: true }).then(begin, (error) => !left && close(reason(error)));
+    return () => {
+      left = true;
+      clearInterval(timer);
+      stop();
+    };
+  }, []); // begins once
+  useEffect(() => {
+    if (running.value) stopButton.current?.focus(); // it was disabled before
+  }, [running.value]);
+  return (
+    <section class="recorder" aria-label="Recording">
+      <span class="dot" aria-hidden="true" />
+      <span role="status">{running.value ? "Recording" : "Waiting for the microphone…"}</span>
+      {running.value && <span role="timer">{clock(seconds.value)}</span>}
+      <button type="button" class="quiet" onClick={() => close()}>
+        Discard
+      </button>
+      <button
+        ref={stopButton}
+        type="button"
+        class="primary"
+        disabled={!running.value}
+        onClick={() => recorder.current?.stop()}
+      >
+        <Icon name="stop" />
+        Add
+      </button>
+    </section>
+  );
+}
+
+const insecure = "Browsers lend a microphone only to pages that are opened over HTTPS or at localhost.";
+
+function silence(stream: MediaStream): void {
+  for (const track of stream.getTracks()) track.stop();
+}
+
+/** Why nothing can be recorded. */
+function reason(error: unknown): string {
+  const { name } = error as { name?: unknown };
+  if (name === "NotAllowedError")
+    return "This page may not use the microphone. Allow it in the browser, then try again.";
+  if (name === "NotFoundError") return "There is no microphone.";
+  return `The microphone cannot be used: ${error instanceof Error ? error.message : error}`;
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+import type { Medium } from "../../chats/message.ts";
+import { withoutControls } from "../../text/bidi.ts";
+import { Gone } from "./gone.tsx";
+import { useFileURL } from "./url.ts";
+
+/** A picture in small, which can be opened. */
+export function Thumbnail({ medium, open }: { medium: Medium; open(): void }) {
+  const url = useFileURL(medium.file);
+  const name = withoutControls(medium.name);
+  if (url === undefined) return <Gone name={name} />;
+  return (
+    <button type="button" class="thumbnail" title={`Open ${name}`} onClick={open}>
+      {url === "" ? (
+        <span class="hidden">{name}</span>
+      ) : (
+        <img src={url} alt={name} width={medium.width} height={medium.height} decoding="async" />
+      )}
+    </button>
+  );
+}

@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: MIT
+
+// Pictures and sounds from where a person has them to what is sent. The test answers in the host's place, and says what its model takes.
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { after, before, test } from "node:test";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { ContentPart } from "../src/host/protocol.ts";
+import { ChatPage, launch, patience } from "./browser.ts";
+import { sizes } from "./looks.ts";
+import { choose, give, type Picked, picture, png, turnedJPEG, wav } from "./media.ts";
+import { type PlayedStream, play } from "./play.ts";
+import { Server } from "./server.ts";
+
+let browser: Browser;
+let server: Server;
+
+before(async () => {
+  browser = await launch();
+  server = await Server.start();
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+interface Sent {
+  chat: ChatPage;
+  files: Map<string, Buffer>; // by their names, as the host keeps them
+  frames: string[]; // "file NAME" and "generate", in the order in which they came
+  asked: (string | ContentPart[])[][]; // the contents of each request
+}
+
+/** A page whose host has one model, which sees and hears as told. */
+async function open(
+  { vision = true, audio = true }: { vision?: boolean; audio?: boolean } = {},
+  options: BrowserContextOptions = {},
+): Promise<Sent> {
+  const files = new Map<string, Buffer>();
+  const frames: string[] = [];
+  const asked: Sent["asked"] = [];
+  const answer = (stream: PlayedStream) => {
+    frames.push("generate");
+    asked.push(stream.request.messages.map(({ content }) => content));
+    stream.token("I see.");
+    stream.end();
+  };
+  const keep = (frame: Buffer) => {
+    const name = frame.subarray(1, 1 + (frame[0] ?? 0)).toString();
+    frames.push(`file ${name}`);
+    files.set(name, frame.subarray(1 + name.length));
+  };
+  const chat = await ChatPage.open(browser, server.url, options, async (page) => {
+    await play(page, answer, () => {}, keep);
+    await modalities(page, { vision, audio });
+  });
+  await chat.online();
+  return { chat, files, frames, asked };
+}
+
+async function modalities(page: Page, told: Record<string, boolean>): Promise<void> {
+  await page.route(/\/props(\?|$)/, async (route) => {
+    const props = await (await route.fetch()).json();
+    await route.fulfill({ json: { ...props, modalities: told } });
+  });
+}
+
+const hash = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
+const url = (file: Picked): ContentPart => ({
+  type: "image_url",
+  image_url: { url: `frame:${hash(file.buffer)}` },
+});
+const red = picture("red.png", [200, 20, 20]);
+const blue = picture("blue.png", [20, 20, 200]);
+
+const ways: Record<string, (page: Page, files: Picked[]) => Promise<void>> = {
+  chosen: (page, files) => choose(page, "Pictures", files),
+  dropped: (page, files) => give(page, "drop", files),
+  pasted: (page, files) => give(page, "paste", files),
+};
+
+for (const [way, add] of Object.entries(ways)) {
+  test(`Page: pictures that are ${way} are sent as they are, and shown`, {
+    timeout: 3 * patience,
+  }, async () => {
+    const { chat, files, frames, asked } = await open();
+    const { page } = chat;
+    await add(page, [red, blue]);
+    await page.getByRole("img", { name: "red.png" }).waitFor();
+    await page.getByRole("img", { name: "blue.png" }).waitFor();
+    await chat.ask("Which is red?");
+    await chat.finished();
+    const names = [red, blue].map(({ buffer }) => hash(buffer));
+    assert.deepEqual(frames, [...names.map((name) => `file ${name}`), "generate"]);
+    for (const { buffer } of [red, blue]) assert.deepEqual(files.get(hash(buffer)), buffer);
+    assert.deepEqual(asked[0], [[url(red), url(blue), { type: "text", text: "Which is red?" }]]);
+    const question = page.getByRole("region", { name: "Your message" });
+    const wide = (img: HTMLImageElement) => img.decode().then(() => img.naturalWidth);
+    assert.equal(await question.getByRole("img", { name: "blue.png" }).evaluate(wide as never), 64);
+    await chat.ask("And blue?"); // which names them again, and sends nothing again
+    await chat.answers.nth(1).waitFor();
+    await chat.finished();
+    assert.equal(frames.length, 4);
+    assert.deepEqual(asked[1]?.[0], asked[0]?.[0]);
+    assert.deepEqual(chat.complaints, []);
+    await chat.close();
+  });
+}
+
+test("Page: a photo of a phone is scaled down, upright, and can be taken by its camera", {
+  timeout: 3 * patience,
+}, async () => {
+  const { chat, files, asked } = await open({}, sizes.phone);
+  const { page } = chat;
+  const photo = { name: "photo.jpg", mimeType: "image/jpeg", buffer: await turnedJPEG(page, 4000, 3000) };
+  const chooser = page.waitForEvent("filechooser");
+  await page.getByRole("button", { name: "Add files" }).tap();
+  await page.getByRole("menuitem", { name: "Take a photo" }).tap();
+  const element = (await chooser).element();
+  assert.equal(await element.getAttribute("capture"), "environment");
+  assert.equal(await element.getAttribute("accept"), "image/*");
+  await (await chooser).setFiles(photo);
+  const img = page.getByRole("img", { name: "photo.jpg" });
+  await img.waitFor();
+  const corners = await img.evaluate(async (shown) => {
+    const bitmap = await createImageBitmap(shown as HTMLImageElement);
+    const canvas = new OffscreenCanvas(bitmap.width, bitmap.height);
+    const context = canvas.getContext("2d");
+    context?.drawImage(bitmap, 0, 0);
+    const at = (x: number) => [...(context?.getImageData(x, 20, 1, 1).data ?? [])].map((part) => part > 128);
+    return { width: bitmap.width, height: bitmap.height, left: at(20), right: at(bitmap.width - 20) };
+  });
+  const [blue, red] = [
+    [false, false, true, true],
+    [true, false, false, true],
+  ];
+  assert.deepEqual(corners, { width: 1549, height: 2065, left: blue, right: red });
+  await chat.ask("What is this?");
+  await chat.finished();
+  const [sent] = files.values();
+  assert.equal(sent?.subarray(0, 3).toString("hex"), "ffd8ff");
+  assert.ok(!sent?.includes("Exif"), "it is drawn anew");
+  assert.equal(asked[0]?.[0]?.length, 2);
+  assert.deepEqual(chat.complaints, []);
+  await chat.close();
+});
+
+test("Page: what is too large for a lossless picture is sent as JPEG; an animated GIF is kept", {
+  timeout: 3 * patience,
+}, async () => {
+  const { chat, files } = await open();
+  const noise = { name: "noise.png", mimeType: "image/png", buffer: png(2000, 1700) };
+  const bare = Buffer.from("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", "base64");
+  await choose(chat.page, "Pictures", [noise, { name: "dot.gif", mimeType: "image/gif", buffer: bare }]);
+  await chat.page.getByRole("img", { name: "dot.gif" }).waitFor();
+  await chat.ask("What is this?");
+  await chat.finished();
+  const small = files.get(hash(bare));
+  const [large] = [...files.values()].filter((file) => file !== small);
+  assert.equal(large?.subarray(0, 3).toString("hex"), "ffd8ff");
+  assert.ok((large?.length ?? 0) < noise.buffer.length);
+  assert.deepEqual(small, bare);
+  await chat.close();
+});
+
+test("Page: pictures are opened in large and removed, with the keyboard alone", {
+  timeout: 3 * patience,
+}, async () => {
+  const { chat, asked } = await open();
+  const { page } = chat;
+  const { keyboard } = page;
+  await choose(page, "Pictures", [red, blue]);
+  await page.getByRole("button", { name: "red.png", exact: true }).focus();
+  await keyboard.press("Enter");
+  await page.getByRole("dialog", { name: "red.png" }).getByRole("img", { name: "red.png" }).waitFor();
+  await keyboard.press("ArrowRight");
+  const dialog = page.getByRole("dialog", { name: "blue.png" });
+  await dialog.getByRole("img", { name: "blue.png" }).waitFor();
+  await dialog.getByText("2 of 2").waitFor();
+  await keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Remove red.png" }).focus();
+  await keyboard.press("Enter");
+  await page.getByRole("img", { name: "red.png" }).waitFor({ state: "detached" });
+  await page.locator("#question:focus").waitFor();
+  await keyboard.press("Enter"); // a picture alone is a question
+  await chat.finished();
+  assert.deepEqual(asked, [[[url(blue)]]]);
+  await page.getByRole("link", { name: "blue.png" }).waitFor(); // names the chat
+  assert.deepEqual(chat.complaints, []);
+  await chat.close();
+});
+
+test("Page: questions that are edited, answered again and sent after a reload keep their pictures", {
+  timeout: 4 * patience,
+}, async () => {
+  const { chat, asked, frames } = await open();
+  const { page } = chat;
+  await choose(page, "Pictures", [red, blue]);
+  await chat.ask("What?");
+  await (await chat.finished()).getByRole("button", { name: "Regenerate" }).click();
+  await page.getByText("2 of 2").waitFor();
+  await chat.finished();
+  await page.reload();
+  await chat.online();
+  const question = page.getByRole("region", { name: "Your message" });
+  await question.getByRole("img", { name: "red.png" }).waitFor();
+  await question.hover();
+  await question.getByRole("button", { name: "Edit" }).click();
+  await page.getByRole("button", { name: "Remove red.png" }).click();
+  await page.getByRole("textbox", { name: "Edit your message" }).fill("What now?");
+  await page.keyboard.press("Enter");
+  await page.getByText("What now?").waitFor();
+  await chat.finished();
+  const whole = [url(red), url(blue), { type: "text", text: "What?" }];
+  assert.deepEqual(asked, [[whole], [whole], [[url(blue), { type: "text", text: "What now?" }]]]);
+  assert.equal(
+    frames.filter((frame) => frame.startsWith("file")).length,
+    3,
+    "blue goes again on a new connection",
+  );
+  await page.getByRole("searchbox").fill("now");
+  await page.getByRole("link", { name: /What now\?/ }).waitFor();
+  assert.deepEqual(chat.complaints, []);
+  await chat.close();
+});
+
+test("Page: a chat takes its pictures along to another browser, and away when it is deleted", {
+  timeout: 4 * patience,
+}, async () => {
+  const { chat } = await open();
+  const { page } = chat;
+  await choose(page, "Pictures", [red]);
+  await chat.ask("What?");
+  await chat.finished();
+  const save = async (as: string) => {
+    await page.getByRole("button", { name: "Actions for What?" }).click();
+    const saved = page.waitForEvent("download");
+    await page.getByRole("menuitem", { name: as }).click();
+    return (await saved).path();
+  };
+  const archive = await save("Export as JSON");
+  const { readFileSync } = await import("node:fs");
+  const base64 = `data:image/png;base64,${red.buffer.toString("base64")}`;
+  assert.ok(readFileSync(await save("Export as Markdown"), "utf8").endsWith(`[picture 1]: ${base64}\n`));
+
+  assert.deepEqual(await kept(page), [hash(red.buffer)]);
+  await page.getByRole("button", { name: "Actions for What?" }).click();
+  await page.getByRole("menuitem", { name: "Delete" }).click();
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByRole("region", { name: "Your message" }).getByRole("img", { name: "red.png" }).waitFor();
+  await page.getByRole("button", { name: "Actions for What?" }).click();
+  await page.getByRole("menuitem", { name: "Delete" }).click();
+  await page.getByRole("button", { name: "Dismiss" }).click();
+  while ((await kept(page)).length > 0) await page.waitForTimeout(20);
+
+  const other = await open();
+  await other.chat.page.getByLabel("Import chats").setInputFiles(archive);
+  await other.chat.page.getByText("1 chat is imported.").waitFor();
+  await other.chat.page.getByRole("link", { name: "What?" }).click();
+  const img = other.chat.page.getByRole("img", { name: "red.png" });
+  await img.waitFor();
+  assert.deepEqual(await kept(other.chat.page), [hash(red.buffer)]);
+  await other.chat.ask("Again?");
+  await other.chat.answers.nth(1).waitFor();
+  await other.chat.finished();
+  assert.deepEqual(other.files.get(hash(red.buffer)), red.buffer);
+  for (const one of [chat, other.chat]) {
+    assert.deepEqual(one.complaints, []);
+    await one.close();
+  }
+});
+
+/** The names of the files that the browser keeps. */
+function kept(page: Page): Promise<string[]> {
+  return page.evaluate(
+    () =>
+      new Promise<string[]>((resolve, reject) => {
+        const opening = indexedDB.open("penstock");
+        opening.onerror = () => reject(opening.error);
+        opening.onsuccess = () => {
+          const reading = opening.result.transaction("files").objectStore("files").getAllKeys();
+          reading.onsuccess = () => {
+            opening.result.close();
+            resolve(reading.result.map(String));
+          };
+        };
+      }),
+  );
+}
+
+test("Page: a model that cannot see or hear says so before anything is sent", {
+  timeout: 4 * patience,
+}, async () => {
+  const { chat, frames, asked } = await open({ vision: false, audio: false });
+  const { page } = chat;
+  const said = page.getByRole("alert").filter({ hasText: "cannot see pictures" });
+  for (const add of [ways.dropped, ways.pasted]) {
+    await add?.(page, [red]);
+    await said
+      .getByText("red.png was not added: penstock-tiny cannot see pictures. Choose a model that can.")
+      .waitFor();
+    await chat.ask("Hello!"); // which takes the sentence away
+    await said.waitFor({ state: "detached" });
+    await chat.finished();
+  }
+  await page.getByRole("button", { name: "Add files" }).click();
+  await page.getByRole("menuitem", { name: "Pictures" }).click();
+  await said.getByText("penstock-tiny cannot see pictures. Choose a model that can.").waitFor();
+  await page.getByRole("button", { name: "Add files" }).click();
+  await page.getByRole("menuitem", { name: "Record a sound" }).click();
+  await page.getByRole("alert").getByText("penstock-tiny cannot hear sounds.").waitFor();
+  assert.deepEqual(frames, ["generate", "generate"]);
+  assert.deepEqual(asked[1], ["Hello!", "I see.", "Hello!"]);
+  assert.deepEqual(chat.complaints, []);
+  await chat.close();
+});
+
+test("Page: when the model is switched to one that cannot see, that is said before the next question", {
+  timeout: 4 * patience,
+}, async () => {
+  const { chat, asked } = await open();
+  const { page } = chat;
+  await choose(page, "Pictures", [red]);
+  await chat.ask("What?");
+  await chat.finished();
+  await choose(page, "Pictures", [blue]);
+  await page.getByRole("img", { name: "blue.png" }).waitFor();
+  await modalities(page, { vision: false, audio: false });
+  await page.reload();
+  await chat.online();
+  await page
+    .getByText("penstock-tiny cannot see pictures: of those in this chat it is told the names only.")
+    .waitFor();
+  await chat.ask("And now?");
+  await chat.answers.nth(1).waitFor();
+  await chat.finished();
+  const named = "(red.png: a picture that you cannot perceive)\n\nWhat?";
+  assert.deepEqual(asked[1], [named, "I see.", "And now?"]);
+  assert.deepEqual(chat.complaints, []);
+  await chat.close();
+});
+
+test("Page: sounds are chosen, made small, sent and played", { timeout: 3 * patience }, async () => {
+  const { chat, files, asked } = await open();
+  const { page } = chat;
+  const short = { name: "short.wav", mimeType: "audio/wav", buffer: wav(0.5) };
+  const long = { name: "long.wav", mimeType: "audio/wav", buffer: wav(8, 44_100, 2) };
+  await choose(page, "Sounds", [short, long]);
+  await page.getByLabel("long.wav", { exact: true }).waitFor();
+  await page.getByText("500 ms").waitFor();
+  await chat.ask("What?");
+  await chat.finished();
+  const [first, second] = [...files.values()];
+  assert.deepEqual(first, short.buffer);
+  assert.equal(second?.readUInt32LE(24), 16_000);
+  assert.ok(Math.abs((second?.length ?? 0) - (44 + 8 * 32_000)) < 64, `it has ${second?.length} bytes`);
+  const data = [...files.keys()].map((name) => ({
+    type: "input_audio",
+    input_audio: { data: `frame:${name}` },
+  }));
+  assert.deepEqual(asked[0], [[...data, { type: "text", text: "What?" }]]);
+  const player = page.getByRole("region", { name: "Your message" }).getByLabel("short.wav", { exact: true });
+  const length = await player.evaluate(async (element) => {
+    const audio = element as HTMLAudioElement;
+    audio.muted = true;
+    await audio.play();
+    return audio.duration;
+  });
+  assert.ok(Math.abs(length - 0.5) < 0.01, `it lasts ${length} s`);
+  assert.deepEqual(chat.complaints, []);
+  await chat.close();
+});
+
+test("Page: a sound is recorded where the page may, and else it is said why not", {
+  timeout: 3 * patience,
+}, async () => {
+  const { chat, files } = await open({}, { permissions: ["microphone"] });
+  const { page } = chat;
+  const record = async (on: Page) => {
+    await on.getByRole("button", { name: "Add files" }).click();
+    await on.getByRole("menuitem", { name: "Record a sound" }).click();
+  };
+  await record(page);
+  const recorder = page.getByRole("region", { name: "Recording" });
+  await recorder.getByText("0:01").waitFor();
+  await page.keyboard.press("Enter"); // the button that adds it has the focus
+  await page
+    .getByRole("listitem")
+    .getByText(/^Recording of \d\d:\d\d/)
+    .waitFor();
+  await chat.ask("What was that?");
+  await chat.finished();
+  const [sound] = files.values();
+  assert.equal(sound?.subarray(8, 12).toString(), "WAVE");
+  assert.ok((sound?.length ?? 0) > 16_000, `it has ${sound?.length} bytes`);
+  await record(page);
+  await recorder.getByRole("button", { name: "Discard" }).click();
+  await recorder.waitFor({ state: "detached" });
+
+  const mute = await open();
+  await mute.chat.page.context().clearPermissions();
+  await mute.chat.page.evaluate(() => {
+    navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException("no", "NotAllowedError"));
+  });
+  await record(mute.chat.page);
+  await mute.chat.page.getByRole("alert").getByText("This page may not use the microphone.").waitFor();
+  await mute.chat.page.evaluate(() => {
+    Object.defineProperty(navigator, "mediaDevices", { value: undefined });
+  });
+  await record(mute.chat.page);
+  await mute.chat.page.getByRole("alert").getByText("over HTTPS or at localhost").waitFor();
+  for (const one of [chat, mute.chat]) {
+    assert.deepEqual(one.complaints, []);
+    await one.close();
+  }
+});
+
+test("Page: a file that cannot be added is named, with the reason", { timeout: 2 * patience }, async () => {
+  const { chat } = await open();
+  const { page } = chat;
+  const cut = { ...red, name: "cut.png", buffer: red.buffer.subarray(0, 40) };
+  const noise = { name: "noise.wav", mimeType: "audio/wav", buffer: Buffer.from("RIFF1234WAVEfmt ") };
+  await give(page, "drop", [cut, noise, blue]);
+  const alert = page.getByRole("alert");
+  await alert.getByText("cut.png was not added: the browser cannot read this picture.").waitFor();
+  await alert.getByText("noise.wav was not added: the browser cannot read this sound.").waitFor();
+  await page.getByRole("img", { name: "blue.png" }).waitFor();
+  assert.deepEqual(chat.complaints, []);
+  await chat.close();
+});
