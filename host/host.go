@@ -74,7 +74,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		h.log = telemetry.NewLogger(os.Stderr, h.level, o.Config.Log.Format)
 	}
 	h.finish = sync.OnceValue(h.close)
-	raiseParallelism()
+	chooseParallelism()
 	var err error
 	if h.tls, err = tlsConfig(o.Config.Server, h.log); err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (h *Host) api(o Options) http.Handler {
 		Keys: h.keys, Limiter: access.NewLimiter(access.Limits{Requests: s.RateLimitRequests, Tokens: s.RateLimitTokens}),
 		ShareCache: s.CacheScope == "all", Proxies: proxies, Origins: s.CORSOrigins,
 		BodyLimit: s.BodyLimit, BodyMemory: s.BodyMemory, BodyTimeout: s.BodyTimeout, WriteTimeout: s.WriteTimeout,
-		Media: mediaOptions(o.Config.Media), ModuleLimit: int64(plugin.DefaultLimits().Module.ModuleBytes), Sinks: []func(operation.Record){h.metrics.Ended},
+		Media: MediaOptions(o.Config.Media), ModuleLimit: int64(plugin.DefaultLimits().Module.ModuleBytes), Sinks: []func(operation.Record){h.metrics.Ended},
 		Prefix: s.APIPrefix, NoSlots: !s.SlotsRoute, Props: s.PropsRoute, UI: h.ui, OwnUI: s.UIDir != "", Metrics: h.metrics.Handler(h.models.metrics),
 		Ready: h.isReady, Draining: h.draining, Done: h.done, Hold: h.hold,
 	}

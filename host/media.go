@@ -10,8 +10,8 @@ import (
 	"github.com/penstock/penstock/host/media/fetch"
 )
 
-// mediaOptions bounds the pictures and sounds of requests.
-func mediaOptions(c config.Media) media.Options {
+// MediaOptions bounds the pictures and sounds of requests.
+func MediaOptions(c config.Media) media.Options {
 	o := media.Options{Pixels: c.ImagePixels, Sound: c.SoundLength, Memory: c.DecodeMemory}
 	if c.URLs == "off" {
 		return o

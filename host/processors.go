@@ -3,8 +3,11 @@
 package host
 
 import (
+	"math"
 	"os"
 	"runtime"
+
+	"github.com/penstock/penstock/native/cgroup"
 )
 
 // leastParallel is how many goroutines must be able to run at once: one of a guest, which nothing preempts, one that waits for a
@@ -12,10 +15,20 @@ import (
 // guest computes.
 const leastParallel = 3
 
-// raiseParallelism lets Go run leastParallel goroutines at once if the machine has fewer processors, unless the environment says how
-// many. The operating system preempts guests; Go cannot.
-func raiseParallelism() {
-	if os.Getenv("GOMAXPROCS") == "" && runtime.GOMAXPROCS(0) < leastParallel {
-		runtime.GOMAXPROCS(leastParallel)
+// chooseParallelism lets Go run as many goroutines at once as this process may use processors, at least leastParallel, unless the environment
+// says how many. The operating system preempts guests; Go cannot. Go itself knows of the processors, and of the limit of the innermost control
+// group alone.
+func chooseParallelism() {
+	if os.Getenv("GOMAXPROCS") != "" {
+		return
 	}
+	if n := parallel(runtime.GOMAXPROCS(0), cgroup.Processors()); n != runtime.GOMAXPROCS(0) {
+		runtime.GOMAXPROCS(n)
+	}
+}
+
+// parallel is how many goroutines may run at once where Go would have had others, and there is so much processor time. A part of a processor
+// counts as one: goroutines seldom compute all the time.
+func parallel(others int, processors float64) int {
+	return max(leastParallel, int(min(float64(others), math.Ceil(processors))))
 }

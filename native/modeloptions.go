@@ -82,7 +82,7 @@ func (o ModelOptions) params(pin *runtime.Pinner) (p C.ps_model_params, err erro
 	}
 	p.gpu_layers, p.main_gpu = C.int32_t(max(o.GPULayers, -2)), C.int32_t(o.MainGPU)
 	p.vocab_only, p.check_tensors, p.no_repack = C._Bool(o.VocabOnly), C._Bool(o.CheckTensors), C._Bool(o.NoRepack)
-	p.no_host, p.load_mtp = C._Bool(o.NoHost), C._Bool(o.LoadMTP)
+	p.no_host, p.load_mtp, p.threads = C._Bool(o.NoHost), C._Bool(o.LoadMTP), C.int32_t(PhysicalCores())
 	if n := len(o.TensorSplit); n > 0 {
 		pin.Pin(&o.TensorSplit[0])
 		p.tensor_split, p.n_tensor_split = (*C.float)(unsafe.Pointer(&o.TensorSplit[0])), C.size_t(n)

@@ -58,7 +58,8 @@ type Request struct {
 	Logprobs int
 
 	// PromptLogprobs asks for the log-probabilities of the prompt's tokens too, all but the first's, with as many others as Logprobs says.
-	// They come in KindPrompt events before the answer. Cached cells have no logits, so all of the prompt is computed.
+	// They come in KindPrompt events before the answer. Cached cells have no logits, so all of the prompt is computed. A prompt with Pieces is
+	// refused: their rows have no logits.
 	PromptLogprobs bool
 	// NoAnswer ends the request, as one that has reached its length, before a token is drawn.
 	NoAnswer bool
@@ -80,7 +81,8 @@ type Request struct {
 	Deadline    time.Time // the answer ends as an error then; zero: never
 	CachePrompt bool      // begin from cached cells with the same prefix
 	CacheSalt   string    // CachePrompt finds only cells computed under the same salt; else a fast answer would reveal what others sent
-	// Adapters compute the request's tokens besides the model, from position AdaptersFrom on; nil: the model alone does.
+	// Adapters compute the request's tokens besides the model, from token AdaptersFrom on, or from the beginning of the piece that this is in;
+	// nil: the model alone does.
 	Adapters     Adapters
 	AdaptersFrom int
 

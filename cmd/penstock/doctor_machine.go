@@ -22,15 +22,21 @@ import (
 	"github.com/penstock/penstock/host/loading"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/native/cgroup"
 )
 
 // processorFinding describes the processor, and reports whether the number of threads suits it.
 func processorFinding(threads int) finding {
 	cores := native.PhysicalCores()
 	detail := fmt.Sprintf("%s/%s, %d physical cores usable", runtime.GOOS, runtime.GOARCH, cores)
-	if threads > runtime.NumCPU() {
+	allowed := float64(runtime.NumCPU())
+	if quota := cgroup.Processors(); quota < allowed {
+		allowed = quota
+		detail += fmt.Sprintf(", processor time of %.3g by the limit of a control group", quota)
+	}
+	if float64(threads) > allowed {
 		return finding{stateWarn, "cpu", fmt.Sprintf("%s, but model.threads is %d", detail, threads),
-			"more threads than processors slow each other down; leave model.threads at 0"}
+			"more threads than there is processor time for wait for each other; leave model.threads at 0"}
 	}
 	return finding{stateOK, "cpu", detail, ""}
 }

@@ -21,6 +21,7 @@ type answerer func(ctx context.Context, messages []chat.Message, show func(text 
 type repl struct {
 	readLine   func() (string, error) // io.EOF: the user leaves
 	answer     answerer
+	before     string           // stands in front of the first question
 	interrupts <-chan os.Signal // each one ends an answer
 	out        io.Writer        // answers
 	notes      io.Writer        // everything but answers
@@ -39,6 +40,9 @@ func (r *repl) run(ctx context.Context) error {
 		}
 		if line == "" {
 			continue
+		}
+		if len(messages) == 0 {
+			line = r.before + line
 		}
 		turn := append(messages, chat.Message{Role: "user", Content: line})
 		text, err := r.interruptible(ctx, turn)

@@ -31,6 +31,7 @@ func TestREPL_Run_KeepsTheConversation(t *testing.T) {
 	var out, notes strings.Builder
 	r := repl{
 		readLine: script("one", "", "two", "stop", "bad", "last"),
+		before:   "(a picture) ",
 		out:      &out,
 		notes:    &notes,
 		answer: func(_ context.Context, messages []chat.Message, show func(string) error) (string, error) {
@@ -53,16 +54,16 @@ func TestREPL_Run_KeepsTheConversation(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := [][]string{
-		{"user: one"},
-		{"user: one", "assistant: re one", "user: two"},
-		{"user: one", "assistant: re one", "user: two", "assistant: re two", "user: stop"},
-		{"user: one", "assistant: re one", "user: two", "assistant: re two", "user: stop", "assistant: half", "user: bad"},
-		{"user: one", "assistant: re one", "user: two", "assistant: re two", "user: stop", "assistant: half", "user: last"},
+		{"user: (a picture) one"},
+		{"user: (a picture) one", "assistant: re (a picture) one", "user: two"},
+		{"user: (a picture) one", "assistant: re (a picture) one", "user: two", "assistant: re two", "user: stop"},
+		{"user: (a picture) one", "assistant: re (a picture) one", "user: two", "assistant: re two", "user: stop", "assistant: half", "user: bad"},
+		{"user: (a picture) one", "assistant: re (a picture) one", "user: two", "assistant: re two", "user: stop", "assistant: half", "user: last"},
 	}
 	if diff := cmp.Diff(want, asked); diff != "" {
 		t.Errorf("conversations (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff("re one\nre two\nhalf\n\nre last\n", out.String()); diff != "" {
+	if diff := cmp.Diff("re (a picture) one\nre two\nhalf\n\nre last\n", out.String()); diff != "" {
 		t.Errorf("answers (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff("(stopped)\npenstock: no such thing\n", notes.String()); diff != "" {

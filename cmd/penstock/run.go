@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/config"
@@ -27,6 +28,8 @@ import (
 type runFlags struct {
 	maxTokens int
 	raw       bool
+	images    []string // paths
+	sounds    []string
 }
 
 func newRun() *cobra.Command {
@@ -37,12 +40,16 @@ func newRun() *cobra.Command {
 		Long: `Chat in the terminal. Ctrl-C stops an answer; Ctrl-C or Ctrl-D at the prompt leaves.
 
 With a PROMPT, or with input that is piped in, there is one answer, on standard output. One
-argument alone is a MODEL where it names one (a file or a name in the model folder), else a PROMPT.`,
+argument alone is a MODEL where it names one (a file or a name in the model folder), else a PROMPT.
+
+The files of --image and --audio stand before the first question, for a model with a projector (--mmproj).`,
 		Args: atMost(2),
 		RunE: func(cmd *cobra.Command, args []string) error { return run(cmd, args, flags) },
 	}
 	addConfigFlags(cmd, "model", "models", "sampling", "plugins", "log")
 	cmd.Flags().IntVar(&flags.maxTokens, "max-tokens", 0, "most tokens of an answer; 0: until the context is full")
+	cmd.Flags().StringArrayVar(&flags.images, "image", nil, "picture to ask about: JPEG, PNG, GIF, WebP or BMP; several times for several")
+	cmd.Flags().StringArrayVar(&flags.sounds, "audio", nil, "sound to ask about: WAV or MP3; several times for several")
 	cmd.Flags().BoolVar(&flags.raw, "raw", false, "give the model the text as it is, without its chat template")
 	return cmd
 }
@@ -60,6 +67,10 @@ func run(cmd *cobra.Command, args []string, flags runFlags) error {
 	if err != nil {
 		return usageError{err}
 	}
+	if options.files, err = flags.attach(); err != nil {
+		return err
+	}
+	options.limits = host.MediaOptions(cfg.Media)
 	chatting := prompt == "" && isTerminal(cmd.InOrStdin())
 	if prompt == "" && !chatting {
 		if prompt, err = readPrompt(cmd.InOrStdin()); err != nil {
@@ -73,21 +84,21 @@ func run(cmd *cobra.Command, args []string, flags runFlags) error {
 		return err
 	}
 	if chatting {
-		err = converse(cmd, s.answer(options), stop)
+		err = converse(cmd, s.answer(options), options.files.markers(), stop)
 	} else {
-		err = answerOnce(ctx, cmd.OutOrStdout(), s.answer(options), prompt)
+		err = answerOnce(ctx, cmd.OutOrStdout(), s.answer(options), options.files.markers()+prompt)
 	}
 	return errors.Join(err, s.Close())
 }
 
-// converse chats until the user leaves. An interrupt has ended the program so far; from release on it ends an answer only.
-func converse(cmd *cobra.Command, answer answerer, release func()) error {
+// converse chats until the user leaves; before stands in front of the first question. An interrupt has ended the program so far; from release on it ends an answer only.
+func converse(cmd *cobra.Command, answer answerer, before string, release func()) error {
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
 	release()
 	r := repl{
-		readLine: terminalLines(cmd.InOrStdin().(*os.File), cmd.ErrOrStderr()), answer: answer, interrupts: interrupts,
+		readLine: terminalLines(cmd.InOrStdin().(*os.File), cmd.ErrOrStderr()), answer: answer, before: before, interrupts: interrupts,
 		out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr(),
 	}
 	return r.run(cmd.Context())

@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/loading"
+	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
@@ -51,6 +52,8 @@ type answerOptions struct {
 	extras    completion.Extras
 	maxTokens int // 0: until the context is full
 	raw       bool
+	files     attached
+	limits    media.Options // of the files
 }
 
 // alone are the models of a terminal: one.
@@ -67,12 +70,13 @@ func (a alone) Use(context.Context, string) (*serving.Model, func(), error) {
 // answer is an answerer with the given options.
 func (s *session) answer(o answerOptions) answerer {
 	service := completion.NewService(alone{model: s.Model})
-	asked := completion.Request{Caller: completion.Caller{Administers: true}, PromptField: "prompt", Extras: &o.extras}
+	service.Media = media.NewLoader(o.limits)
+	asked := completion.Request{Caller: completion.Caller{Administers: true, Files: o.files.file}, PromptField: "prompt", Extras: &o.extras}
 	return func(ctx context.Context, messages []chat.Message, show func(string) error) (string, error) {
 		r, err := service.New(ctx, asked, func(ctx context.Context, r *completion.Request) error {
 			r.MaxTokens = o.maxTokens
 			if !o.raw {
-				r.Converse(chat.Conversation{Messages: messages})
+				r.Converse(chat.Conversation{Messages: messages, Media: o.files.parts})
 				return nil
 			}
 			prompt, err := r.Model.Encoder().Text(ctx, messages[len(messages)-1].Content)

@@ -196,12 +196,12 @@ func TestAPI_Media_MultimodalData(t *testing.T) {
 	picture := base64.StdEncoding.EncodeToString(aPicture(t))
 	for prompt, says := range map[string]string{
 		fmt.Sprintf(`{"prompt_string":"a %s b %[1]s.","multimodal_data":["%s","%s"]}`, props.Marker, picture, aSound): "",
-		fmt.Sprintf(`["a",{"prompt_string":"a %s","multimodal_data":["%s"]}]`, props.Marker, picture):                "",
-		`{"prompt_string":"a","multimodal_data":[]}`:                                                                 "",
-		`{"prompt_string":"a","multimodal_data":["` + picture + `"]}`:                                                "prompt.prompt_string: the prompt has places for 0 pictures and sounds, and there are 1",
-		`{"prompt_string":[1,2],"multimodal_data":["` + picture + `"]}`:                                              "prompt.prompt_string must be a text, since there are files in multimodal_data",
-		`{"prompt_string":"a","multimodal_data":"x"}`:                                                                "prompt.multimodal_data must be a list of files in base64",
-		fmt.Sprintf(`["a",{"prompt_string":"%s","multimodal_data":["aGk="]}]`, props.Marker):                         "prompt[1].multimodal_data[0] is no file of a kind that is read here",
+		fmt.Sprintf(`["a",{"prompt_string":"a %s","multimodal_data":["%s"]}]`, props.Marker, picture):                 "",
+		`{"prompt_string":"a","multimodal_data":[]}`:                                                                  "",
+		`{"prompt_string":"a","multimodal_data":["` + picture + `"]}`:                                                 "prompt.prompt_string: the prompt has places for 0 pictures and sounds, and there are 1",
+		`{"prompt_string":[1,2],"multimodal_data":["` + picture + `"]}`:                                               "prompt.prompt_string must be a text, since there are files in multimodal_data",
+		`{"prompt_string":"a","multimodal_data":"x"}`:                                                                 "prompt.multimodal_data must be a list of files in base64",
+		fmt.Sprintf(`["a",{"prompt_string":"%s","multimodal_data":["aGk="]}]`, props.Marker):                          "prompt[1].multimodal_data[0] is no file of a kind that is read here",
 	} {
 		for _, path := range []string{"/completion", "/v1/completions"} {
 			status, _, answer := r.call(http.MethodPost, path, `{"prompt":`+prompt+`,"max_tokens":1}`)

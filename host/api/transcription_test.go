@@ -3,10 +3,12 @@
 package api
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"mime/multipart"
 	"net/http"
@@ -22,6 +24,7 @@ import (
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/piece"
 )
 
 const transcriptions = "/v1/audio/transcriptions"
@@ -134,7 +137,7 @@ func TestAPI_Transcription_Answers(t *testing.T) {
 		t.Errorf("%d %s", status, text)
 	}
 	u := whole.Usage
-	if u.Type != "tokens" || u.Output != 12 || u.Total != u.Input+12 || u.Details.Text+u.Details.Audio != u.Input {
+	if u.Type != "tokens" || u.Output != 12 || u.Total != u.Input+12 || u.Details.Text+u.Details.Audio != u.Input || u.Details.Text == 0 || u.Details.Audio == 0 {
 		t.Errorf("usage %+v", u)
 	}
 	if kind := header.Get("Content-Type"); !strings.HasPrefix(kind, "application/json") {
@@ -291,26 +294,39 @@ func TestAPI_Transcription_TooManyValues(t *testing.T) {
 
 // A failure after the stream has begun is an event.
 func TestAPI_Transcription_FailsLate(t *testing.T) {
-	passes := 0
+	passes, begun := 0, make(chan struct{})
 	r, _ := seeingRig(t, func(s *setup) {
-		s.StreamGrace = time.Nanosecond // the stream begins at once
 		s.fail = func(*scheduler.Batch) error {
-			if passes++; passes > 6 {
-				return errors.New("the device is lost")
+			if passes++; passes <= 10 {
+				return nil
 			}
-			return nil
+			<-begun
+			return errors.New("the device is lost")
 		}
 	})
-	_, _, stream := r.transcribe(wav(t), "stream", "true")
-	events := strings.Split(strings.TrimSpace(strings.ReplaceAll(stream, ": waiting\n\n", "")), "\n\n")
-	if n := len(events); n < 3 || !strings.Contains(events[0], "transcript.text.delta") || !strings.Contains(events[n-2], `"error"`) || events[n-1] != "data: [DONE]" {
-		t.Errorf("%s", stream)
+	kind, form := formOf(t, wav(t), "stream", "true")
+	answer, err := http.Post(r.url+transcriptions, kind, strings.NewReader(form))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	lines := bufio.NewReader(answer.Body)
+	for first := ""; !strings.Contains(first, "transcript.text.delta"); {
+		if first, err = lines.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(begun)
+	rest, err := io.ReadAll(lines)
+	if end := string(rest); err != nil || !strings.Contains(end, `data: {"error":{`) || !strings.HasSuffix(end, "data: [DONE]\n\n") {
+		t.Errorf("%v %s", err, end)
 	}
 }
 
 // FuzzForm reads forms of any bytes: each is answered, or refused with a 4xx.
 func FuzzForm(f *testing.F) {
-	one := servingtest.OneModel{Model: &serving.Model{Info: servingtest.Info(), Engine: toy{}, Scheduler: servingtest.NoScheduler{}}}
+	one := servingtest.OneModel{Model: &serving.Model{Info: servingtest.Info(), Engine: toy{}, Scheduler: servingtest.NoScheduler{},
+		MediaEncoder: &servingtest.MediaEncoder{Table: piece.NewTable()}}}
 	one.Model.Media.AudioRate = 16000
 	handler := New(Options{BodyLimit: 1 << 20, Log: slog.New(slog.DiscardHandler), Models: one,
 		Media: media.Options{Pixels: 1 << 20, Sound: time.Minute, Memory: 64 << 20}})

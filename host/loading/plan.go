@@ -25,6 +25,7 @@ func Plan(ctx context.Context, c config.Config, path string, memory uint64) (p f
 		return p, err
 	}
 	o.Path = path
+	o = expectProjector(ctx, c, path).passes(o)
 	layers, text, err := planLayers(ctx, c, o, memory)
 	if err == nil { // else the plan has the same fault
 		o.GPULayers = layers
@@ -155,16 +156,17 @@ func (l *loader) fitted(ctx context.Context, o engine.Options) (engine.Options, 
 func (l *loader) available() uint64 { return cmp.Or(l.memory, model.AvailableMemory()) }
 
 // dryRun is where everything learns what a model takes before it is loaded. It is a fit.Model: that
-// of a model, together with the draft model that is to guess for it.
+// of a model, together with its projector and the draft model that is to guess for it.
 type dryRun struct {
-	alone  *model.DryRun // without the draft model
+	alone  *model.DryRun // without these
+	sees   *projector    // nil: it takes text only
 	draft  *model.DryRun // nil: none
 	config config.Config
 	opened closers
 }
 
 func openDryRun(ctx context.Context, c config.Config, o engine.Options) (_ *dryRun, err error) {
-	d := &dryRun{config: c}
+	d := &dryRun{config: c, sees: expectProjector(ctx, c, o.Path)}
 	if d.alone, err = model.OpenDryRun(ctx, o.Path, model.Options{}, o.ModelOptions()); err != nil {
 		return nil, err
 	}
@@ -208,6 +210,9 @@ func (d *dryRun) Info() native.ModelInfo { return d.alone.Info() }
 // Need implements fit.Model.
 func (d *dryRun) Need(ctx context.Context, o native.ContextOptions) (model.Need, error) {
 	need, err := d.alone.Need(ctx, o)
+	if err == nil && d.sees != nil {
+		need = need.Plus(d.sees.Need(d.sees.options.Device))
+	}
 	if err != nil || d.draft == nil {
 		return need, err
 	}

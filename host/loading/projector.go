@@ -11,6 +11,7 @@ import (
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/encoder"
 	"github.com/penstock/penstock/host/engine"
+	"github.com/penstock/penstock/host/library"
 	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/serving"
@@ -28,6 +29,9 @@ type projector struct {
 // findProjector tries the projector that the configuration names, or else the one that lies beside the model. Without the latter the model
 // takes text.
 func (l *loader) findProjector(ctx context.Context, file *model.File) (*projector, error) {
+	if file.NoGPU != nil {
+		l.config.Model.MMProjDevice = "none"
+	}
 	c := l.config
 	named := c.Model.MMProj != ""
 	path := cmp.Or(c.Model.MMProj, file.Projector)
@@ -38,66 +42,87 @@ func (l *loader) findProjector(ctx context.Context, file *model.File) (*projecto
 	l.projector = serving.Projector{Path: path}
 	switch {
 	case err == nil:
-		l.projector.Kinds = p.Kinds()
+		l.projector.Kinds, l.config.Model.MMProj = p.Kinds(), path
 		return p, nil
 	case context.Cause(ctx) != nil:
 		return nil, err
 	case named:
 		return nil, fmt.Errorf("model.mmproj: %s cannot be the projector of %s: %w; leave out --mmproj, or name the file that was made for this model", path, file.Name, err)
 	}
-	l.projector.Unused = err.Error()
+	l.projector.Unused, l.config.Model.MMProjAuto = err.Error(), false
 	l.log.Warn("the projector beside the model is not used, so the model takes text only; remove it, or start with --no-mmproj",
 		slog.String("model", file.Name), slog.String("projector", path), slog.Any("error", err))
 	return nil, nil
 }
 
 func (l *loader) tryProjector(ctx context.Context, file *model.File, path string) (*projector, error) {
-	c := l.config
-	if len(c.Workers.RPC) > 0 {
+	if len(l.config.Workers.RPC) > 0 {
 		return nil, engine.ErrRemote
 	}
-	loading, err := modelOptions(c.Model)
-	if err != nil {
-		return nil, err
-	}
 	p := &projector{path: path}
-	if p.options, err = projectorOptions(c.Model, file); err != nil {
+	var trial model.Options
+	var err error
+	if p.options, trial, err = projectorOptions(ctx, l.config); err != nil {
 		return nil, err
 	}
-	p.Projector, err = model.CheckProjector(ctx, file.Path, path, p.options, model.Options{
-		Folder: c.Models.Dir, Kernels: native.KernelChoice(c.Model.Kernels), Beside: l.Beside, Loading: withoutGPU(loading),
-		Trying: func() { l.log.Info("trying the projector in a child process, as with every new file") },
-	})
+	trial.Beside = l.Beside
+	trial.Trying = func() { l.log.Info("trying the projector in a child process, as with every new file") }
+	p.Projector, err = model.CheckProjector(ctx, file.Path, path, p.options, trial)
 	return p, err
 }
 
-// projectorOptions say how a projector encodes.
-func projectorOptions(m config.Model, file *model.File) (native.ProjectorOptions, error) {
-	o := native.ProjectorOptions{Threads: m.Threads, FlashAttention: m.FlashAttn, ImageMinTokens: m.ImageMinTokens, ImageMaxTokens: m.ImageMaxTokens}
-	if file.NoGPU != nil {
-		return o, nil
+// projectorOptions say how a projector encodes, and how it is tried.
+func projectorOptions(ctx context.Context, c config.Config) (o native.ProjectorOptions, trial model.Options, err error) {
+	m := c.Model
+	loading, err := modelOptions(m)
+	if err != nil {
+		return o, trial, err
 	}
-	devices, err := native.Devices()
-	var gpus []string
-	for _, d := range devices {
-		if d.Kind == "gpu" || d.Kind == "igpu" {
-			gpus = append(gpus, d.Name)
-		}
-	}
+	trial = model.Options{Folder: c.Models.Dir, Kernels: native.KernelChoice(m.Kernels), Loading: withoutGPU(loading), Computing: contextOptions(m)}
+	o = native.ProjectorOptions{Threads: m.Threads, FlashAttention: m.FlashAttn, ImageMinTokens: m.ImageMinTokens, ImageMaxTokens: m.ImageMaxTokens}
+	gpus, err := model.GPUs(ctx)
 	o.Device = m.ProjectorDevice(gpus)
-	return o, err
+	return o, trial, err
+}
+
+// expectProjector is what is known of the projector with which a model is to be served, before it is tried. Nil: there is none, or loading
+// says what is wrong with it.
+func expectProjector(ctx context.Context, c config.Config, path string) *projector {
+	p := &projector{path: c.Model.MMProj}
+	if p.path == "" && c.Model.MMProjAuto {
+		p.path = library.ProjectorOf(path)
+	}
+	if p.path == "" || len(c.Workers.RPC) > 0 {
+		return nil
+	}
+	var trial model.Options
+	var err error
+	if p.options, trial, err = projectorOptions(ctx, c); err != nil {
+		return nil
+	}
+	if p.Projector, err = model.KnownProjector(path, p.path, p.options, trial); err != nil {
+		return nil
+	}
+	return p
 }
 
 // enlarge has passes take what a projector makes that one pass must compute: the embeddings of a picture that see one another. Later steps
 // go by these sizes.
 func (l *loader) enlarge(o engine.Options, p *projector) engine.Options {
 	c := &l.config.Scheduler
-	if p == nil || p.Trial.Whole <= c.UBatchSize {
-		return o
+	o = p.passes(o)
+	if o.UBatch != c.UBatchSize {
+		l.log.Info("passes are larger than configured, since one computes all of a picture", slog.Int("ubatch_size", o.UBatch), slog.Int("configured", c.UBatchSize))
 	}
-	l.log.Info("passes are larger than configured, since one computes all of a picture", slog.Int("ubatch_size", p.Trial.Whole), slog.Int("configured", c.UBatchSize))
-	c.UBatchSize, c.BatchSize = p.Trial.Whole, max(c.BatchSize, p.Trial.Whole)
-	o.UBatch, o.Batch = c.UBatchSize, c.BatchSize
+	c.UBatchSize, c.BatchSize = o.UBatch, o.Batch
+	return o
+}
+
+// passes are the options with passes that have room for what the projector makes.
+func (p *projector) passes(o engine.Options) engine.Options {
+	if p != nil {
+		o.UBatch, o.Batch = max(o.UBatch, p.Trial.Whole), max(o.Batch, p.Trial.Whole)
+	}
 	return o
 }
 

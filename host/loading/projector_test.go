@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/penstock/penstock/host/fit"
 	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/media/picture"
 	"github.com/penstock/penstock/host/media/sound"
@@ -242,3 +243,40 @@ func TestOpen_Projector_FoundBesideTheModel(t *testing.T) {
 }
 
 func second(_, path string, _ error) string { return path }
+
+// What a projector takes is counted before it was tried and after, and so are the passes that it wants.
+func TestPlan_CountsTheProjector(t *testing.T) {
+	folder := t.TempDir()
+	path, _, err := synth.MediaPairs[0].WriteFiles(folder, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := map[string]any{"model.path": path, "scheduler.slots": "1", "scheduler.batch_size": "2", "scheduler.ubatch_size": "2"}
+	c := settings(t, flags)
+	used := func() (plan fit.Plan, bytes uint64) {
+		t.Helper()
+		plan, err := Plan(t.Context(), c, path, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return plan, plan.Need.Main().Used()
+	}
+	_, untried := used()
+	core, err := Open(t.Context(), c, slog.New(slog.DiscardHandler), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := core.Model.Batch
+	if err := core.Close(); err != nil {
+		t.Error(err)
+	}
+	tried, withTrial := used()
+	c = settings(t, map[string]any{"model.path": path, "model.mmproj_auto": "false", "scheduler.slots": "1", "scheduler.batch_size": "2", "scheduler.ubatch_size": "2"})
+	plain, without := used()
+	if untried <= without || withTrial <= without {
+		t.Errorf("%d bytes untried, %d tried, %d without", untried, withTrial, without)
+	}
+	if whole <= 2 || tried.UBatch != whole || plain.UBatch != 2 {
+		t.Errorf("passes of %d tokens, %d without; a picture is %d", tried.UBatch, plain.UBatch, whole)
+	}
+}

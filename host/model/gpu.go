@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/penstock/penstock/native"
@@ -21,6 +22,32 @@ func surveyGPUs(ctx context.Context) (Machine, error) {
 		return Machine{}, nil
 	}
 	return Survey(ctx)
+}
+
+// GPUs are the names of the GPUs that this build finds. A child looks for them the first time.
+func GPUs(ctx context.Context) (names []string, err error) {
+	knownGPUs.mu.Lock()
+	defer knownGPUs.mu.Unlock()
+	if knownGPUs.asked {
+		return knownGPUs.names, nil
+	}
+	machine, err := surveyGPUs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range machine.Devices {
+		if d.Kind == "gpu" || d.Kind == "igpu" {
+			names = append(names, d.Name)
+		}
+	}
+	knownGPUs.names, knownGPUs.asked = names, true
+	return names, nil
+}
+
+var knownGPUs struct {
+	mu    sync.Mutex
+	asked bool
+	names []string
 }
 
 // tryGPU has a child compute with layers of a file on the GPU, and tells in NoGPU why it could not. That it passed is noted for this

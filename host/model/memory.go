@@ -7,9 +7,10 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/penstock/penstock/native/cgroup"
 )
 
 // AvailableMemory is how many bytes could be used before the system swaps or kills: the kernel's estimate, or what is left
@@ -17,8 +18,8 @@ import (
 // count as available, since they can be read again from their files.
 func AvailableMemory() uint64 {
 	available := meminfo("/proc/meminfo", "MemAvailable:")
-	for _, g := range controlGroups("/proc/self/cgroup", "/sys/fs/cgroup") {
-		if left, ok := g.left(); ok && (available == 0 || left < available) {
+	for _, g := range cgroup.Groups(cgroup.List, cgroup.Root, "memory") {
+		if left, ok := leftIn(g); ok && (available == 0 || left < available) {
 			available = max(left, 1) // 0 would mean that nothing is known
 		}
 	}
@@ -49,62 +50,39 @@ func meminfo(path, name string) uint64 {
 	return 0
 }
 
-// controlGroup is a folder of the system's, with the names of its files.
-type controlGroup struct {
-	dir, limit, used string
-	pages            []string // what of the used memory are pages of files, which can be dropped, as memory.stat names them
-	kept             string   // what of these cannot
+// memoryFiles are the names of a control group's files, by the version.
+type memoryFiles struct {
+	limit, used string
+	pages       []string // what of the used memory are pages of files, which can be dropped, as memory.stat names them
+	kept        string   // what of these cannot; empty: nothing
 }
 
-// controlGroups are those of memory that a process is in: its own and those around it, each with a limit of its own. In a container the
-// process may know its group by a name that is only true outside; then its folder is the root.
-func controlGroups(list, root string) (groups []controlGroup) {
-	data, err := os.ReadFile(list)
-	if err != nil {
-		return nil
-	}
-	for line := range strings.Lines(string(data)) {
-		fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(fields) < 3 {
-			continue
-		}
-		g := controlGroup{dir: root, limit: "memory.max", used: "memory.current", pages: []string{"file"}, kept: "shmem"}
-		switch {
-		case slices.Contains(strings.Split(fields[1], ","), "memory"): // version 1
-			g = controlGroup{dir: filepath.Join(root, "memory"), limit: "memory.limit_in_bytes", used: "memory.usage_in_bytes",
-				pages: []string{"total_active_file", "total_inactive_file"}}
-		case fields[1] != "":
-			continue
-		}
-		top := g.dir
-		for path := filepath.Clean("/" + fields[2]); ; path = filepath.Dir(path) {
-			g.dir = filepath.Join(top, path)
-			groups = append(groups, g)
-			if path == "/" {
-				break
-			}
-		}
-	}
-	return groups
-}
+var (
+	version1 = memoryFiles{"memory.limit_in_bytes", "memory.usage_in_bytes", []string{"total_active_file", "total_inactive_file"}, ""}
+	version2 = memoryFiles{"memory.max", "memory.current", []string{"file"}, "shmem"}
+)
 
-// left is what the group may still take. Pages of files count as used there, but can be dropped.
-func (g controlGroup) left() (left uint64, ok bool) {
-	limit, err := readNumber(filepath.Join(g.dir, g.limit))
+// leftIn is what a group may still take. Pages of files count as used there, but can be dropped.
+func leftIn(g cgroup.Group) (left uint64, ok bool) {
+	files := version2
+	if g.V1 {
+		files = version1
+	}
+	limit, err := readNumber(filepath.Join(g.Dir, files.limit))
 	if err != nil {
 		return 0, false // "max", or no such group
 	}
-	used, err := readNumber(filepath.Join(g.dir, g.used))
+	used, err := readNumber(filepath.Join(g.Dir, files.used))
 	if err != nil {
 		return 0, false
 	}
-	stat := filepath.Join(g.dir, "memory.stat")
+	stat := filepath.Join(g.Dir, "memory.stat")
 	var pages uint64
-	for _, name := range g.pages {
+	for _, name := range files.pages {
 		pages += statNumber(stat, name)
 	}
-	if g.kept != "" {
-		pages -= min(pages, statNumber(stat, g.kept))
+	if files.kept != "" {
+		pages -= min(pages, statNumber(stat, files.kept))
 	}
 	used -= min(used, pages)
 	return limit - min(used, limit), true

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/penstock/penstock/native/cgroup"
 )
 
 func TestMeminfo_ReadsTheLine(t *testing.T) {
@@ -48,19 +50,19 @@ func TestControlGroup_LimitLessUseButFiles(t *testing.T) {
 	} {
 		root := t.TempDir()
 		groupFiles(t, root, map[string]string{"memory.max": c.max, "memory.current": c.current, "memory.stat": c.stat, "self": "0::/\n"})
-		groups := controlGroups(filepath.Join(root, "self"), root)
+		groups := cgroup.Groups(filepath.Join(root, "self"), root, "memory")
 		if len(groups) != 1 {
 			t.Fatalf("%v", groups)
 		}
-		if got, ok := groups[0].left(); got != c.want || ok != c.ok {
+		if got, ok := leftIn(groups[0]); got != c.want || ok != c.ok {
 			t.Errorf("%v: %d, %t", c, got, ok)
 		}
 	}
 }
 
-// TestControlGroups_ThoseAround: a limit of a group around this one counts, of either version, and so does that of a container whose process
+// TestAvailable_GroupsAround: a limit of a group around this one counts, of either version, and so does that of a container whose process
 // knows its group by the host's name.
-func TestControlGroups_ThoseAround(t *testing.T) {
+func TestAvailable_GroupsAround(t *testing.T) {
 	for _, c := range []struct {
 		self  string
 		dirs  map[string]uint64 // limits
@@ -76,16 +78,13 @@ func TestControlGroups_ThoseAround(t *testing.T) {
 			groupFiles(t, filepath.Join(root, dir), map[string]string{c.files[0]: fmt.Sprint(limit), c.files[1]: "200"})
 		}
 		least := uint64(1000)
-		for _, g := range controlGroups(filepath.Join(root, "self"), root) {
-			if left, ok := g.left(); ok {
+		for _, g := range cgroup.Groups(filepath.Join(root, "self"), root, "memory") {
+			if left, ok := leftIn(g); ok {
 				least = min(least, left)
 			}
 		}
 		if least != 500 {
 			t.Errorf("%q: %d bytes are left, want 500", c.self, least)
 		}
-	}
-	if groups := controlGroups(filepath.Join(t.TempDir(), "absent"), "/"); groups != nil {
-		t.Errorf("without a list: %v", groups)
 	}
 }

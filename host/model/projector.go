@@ -12,15 +12,78 @@ import (
 	"github.com/penstock/penstock/native/gguf"
 )
 
-// Projector is what is known of a projector's file once it was tried with its model.
+// Projector is what is known of a projector's file.
 type Projector struct {
 	gguf.Projector
 	Trial ProjectorTrial
 }
 
-// ProjectorTrial is what the trial of a projector found.
+// ProjectorTrial is what the trial of a projector with its model found.
 type ProjectorTrial struct {
 	Whole int `json:"whole"` // embeddings that a pass must have room for; 0: any number
+	// Bytes that encoding the largest picture or sound takes besides the weights, of main memory and of the device that computes.
+	Main   uint64 `json:"main"`
+	Device uint64 `json:"device"`
+}
+
+// KnownProjector is what is known of a projector without a trial, if there was none before: then half as much as its weights is taken for
+// what computing needs. The arguments are those of CheckProjector.
+func KnownProjector(model, path string, with native.ProjectorOptions, o Options) (Projector, error) {
+	k, err := newProjectorCheck(model, path, with, o)
+	if err != nil {
+		return Projector{}, err
+	}
+	if k.known() {
+		return k.projector, nil
+	}
+	if half := k.projector.Bytes / 2; with.Device == "" {
+		k.projector.Trial.Main = half
+	} else {
+		k.projector.Trial.Device = half
+	}
+	return k.projector, nil
+}
+
+// Need is what the projector takes of memory, on a device or on the CPU alone.
+func (p Projector) Need(device string) Need {
+	main := native.DeviceMemory{Name: "CPU", Kind: "cpu", Compute: p.Trial.Main}
+	if device == "" {
+		main.Weights = p.Bytes
+		return Need{main}
+	}
+	return Need{main, {Name: device, Kind: "gpu", Weights: p.Bytes, Compute: p.Trial.Device}}
+}
+
+// projectorCheck is a projector with the note of its trial.
+type projectorCheck struct {
+	projector Projector
+	options   Options
+	note      trialNote
+}
+
+func newProjectorCheck(model, path string, with native.ProjectorOptions, o Options) (k projectorCheck, err error) {
+	in, err := inspect(model)
+	if err != nil {
+		return k, err
+	}
+	if k.projector.Projector, err = in.readProjector(path); err != nil {
+		return k, err
+	}
+	k.options = o.withDefaults()
+	k.options.Timeout = in.timeout(o)
+	key, err := json.Marshal(with)
+	k.note = noteFor(k.options.CacheDir, in, projectorTask, k.options.onCPU().key(), string(key))
+	return k, err
+}
+
+// known reports whether there was a trial before, and takes what it found.
+func (k *projectorCheck) known() bool {
+	content, passed := k.note.content()
+	if !passed || content.Projector == nil {
+		return false
+	}
+	k.projector.Trial = *content.Projector
+	return true
 }
 
 // CheckProjector makes sure that llama.cpp can load a projector for a model, encode pictures and sounds with it and compute with what it
@@ -29,24 +92,11 @@ type ProjectorTrial struct {
 //
 // The errors are those of Check. ErrRefused says so, too, where the projector belongs to another model.
 func CheckProjector(ctx context.Context, model, path string, with native.ProjectorOptions, o Options) (projector Projector, err error) {
-	o = o.withDefaults()
-	in, err := inspect(model)
-	if err != nil {
-		return projector, err
+	k, err := newProjectorCheck(model, path, with, o)
+	if err != nil || k.known() {
+		return k.projector, err
 	}
-	if projector.Projector, err = in.readProjector(path); err != nil {
-		return projector, err
-	}
-	o.Timeout = in.timeout(o)
-	key, err := json.Marshal(with)
-	if err != nil {
-		return projector, err
-	}
-	note := noteFor(o.CacheDir, in, projectorTask, o.onCPU().key(), string(key))
-	if content, passed := note.content(); passed && content.Projector != nil {
-		projector.Trial = *content.Projector
-		return projector, nil
-	}
+	projector, o = k.projector, k.options
 	if o.Trying != nil {
 		o.Trying()
 	}
@@ -65,7 +115,7 @@ func CheckProjector(ctx context.Context, model, path string, with native.Project
 		return projector, fmt.Errorf("%s: %w", path, err)
 	}
 	projector.Trial = a.Projector
-	note.keep(noteContent{Path: path, Projector: &a.Projector})
+	k.note.keep(noteContent{Path: path, Projector: &a.Projector})
 	return projector, nil
 }
 

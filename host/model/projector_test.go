@@ -30,6 +30,7 @@ func storePair(t *testing.T, pair synth.MediaPair) (model, projector string) {
 func TestCheckProjector_GoodFiles_AreTriedOnce(t *testing.T) {
 	for _, pair := range synth.MediaPairs {
 		trials := 0
+		var found []ProjectorTrial
 		o := Options{CacheDir: filepath.Join(t.TempDir(), "cache"), Trying: func() { trials++ }}
 		model, projector := storePair(t, pair)
 		for range 2 {
@@ -37,6 +38,10 @@ func TestCheckProjector_GoodFiles_AreTriedOnce(t *testing.T) {
 			if err != nil || (p.Vision != "") != pair.Sees() || (p.Audio != "") != pair.Hears() {
 				t.Fatalf("%s: %+v, %v", pair.Projector, p, err)
 			}
+			found = append(found, p.Trial)
+		}
+		if found[0] != found[1] || (found[0].Whole > 0) != (pair.Projector == "gemma3") {
+			t.Errorf("%s: %+v", pair.Projector, found)
 		}
 		if trials != 1 {
 			t.Errorf("%s was tried %d times", pair.Projector, trials)

@@ -22,6 +22,10 @@ type projectorTrial struct {
 	projector *native.Projector
 	context   *native.Context
 	tried     map[shape]bool // of pieces that were encoded
+	device    string         // that computes besides the CPU; empty: none
+	largest   int            // embeddings of a piece that was encoded
+
+	main, onDevice int64 // bytes that encoding has taken
 }
 
 // shape is what decides which way a piece takes.
@@ -29,7 +33,7 @@ type shape struct{ embeddings, columns int }
 
 // tryProjector does with a projector what serving will do.
 func tryProjector(r request) (found ProjectorTrial, err error) {
-	t := &projectorTrial{tried: map[shape]bool{}}
+	t := &projectorTrial{tried: map[shape]bool{}, device: r.Encoding.Device}
 	if t.model, err = native.LoadModel(context.Background(), r.Path, r.Loading); err != nil {
 		return found, err
 	}
@@ -49,7 +53,11 @@ func tryProjector(r request) (found ProjectorTrial, err error) {
 		return found, err
 	}
 	defer func() { err = errors.Join(err, t.context.Close()) }()
-	return found, t.run()
+	if err := t.run(); err != nil {
+		return found, err
+	}
+	found.Main, found.Device, err = t.most()
+	return found, err
 }
 
 func (t *projectorTrial) run() error {
@@ -89,7 +97,7 @@ func (t *projectorTrial) use(media *native.Media) (err error) {
 			continue
 		}
 		t.tried[of] = true
-		values, err := t.projector.Encode(context.Background(), media, i)
+		values, err := t.encode(media, i)
 		if err != nil {
 			return err
 		}
@@ -98,6 +106,54 @@ func (t *projectorTrial) use(media *native.Media) (err error) {
 		}
 	}
 	return nil
+}
+
+// encode encodes a piece and notes what that has taken of memory. The encoder keeps it.
+func (t *projectorTrial) encode(media *native.Media, piece int) ([]float32, error) {
+	main, device := memoryInUse(t.device)
+	values, err := t.projector.Encode(context.Background(), media, piece)
+	mainAfter, deviceAfter := memoryInUse(t.device)
+	t.main, t.onDevice = t.main+int64(mainAfter-main), t.onDevice+int64(deviceAfter-device)
+	t.largest = max(t.largest, media.Pieces()[piece].Embeddings)
+	return values, err
+}
+
+// mostSide is that of a picture which is as large as any for every projector.
+const mostSide = 4096
+
+// most is what encoding the largest picture takes: in proportion more than those of the trial.
+func (t *projectorTrial) most() (main, device uint64, err error) {
+	largest := t.largest
+	if t.projector.Info().Vision {
+		media, err := t.projector.Picture(mostSide, mostSide, nil)
+		if err != nil {
+			return 0, 0, err
+		}
+		for _, piece := range media.Pieces() {
+			largest = max(largest, piece.Embeddings)
+		}
+		if err := media.Close(); err != nil {
+			return 0, 0, err
+		}
+	}
+	scale := float64(largest) / float64(max(t.largest, 1))
+	return uint64(scale * float64(max(t.main, 0))), uint64(scale * float64(max(t.onDevice, 0))), nil
+}
+
+// memoryInUse is how many bytes this process has of main memory, and how many of a device's memory anybody has; 0 where the system does not
+// say.
+func memoryInUse(device string) (main, onDevice uint64) {
+	main = meminfo("/proc/self/status", "VmRSS:")
+	if device == "" {
+		return main, 0
+	}
+	devices, _ := native.Devices() // the trial computes on one of them
+	for _, d := range devices {
+		if d.Name == device {
+			onDevice = d.Total - d.Free
+		}
+	}
+	return main, onDevice
 }
 
 // read computes a piece and a token after it.

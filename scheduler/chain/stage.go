@@ -38,7 +38,8 @@ type Stage interface {
 	Accept(t Token) (Effect, error)
 	// Reset tells the stage what the conversation is: the first prompt tokens of history are the prompt, the rest is the
 	// answer so far. It is called once before anything else, and whenever that is no longer what the stage was told: tokens were
-	// taken back, or a splice is tried.
+	// taken back, or a splice is tried. What is below 0 in a prompt is a row of a picture or a sound (package piece) and no token: a stage
+	// passes over it.
 	Reset(history []Token, prompt int) error
 	// Close frees the stage.
 	Close() error

@@ -143,7 +143,7 @@ func (b *Backend) Wait() error {
 func (b *Backend) store(n int) error {
 	b.rows = b.rows[:0]
 	for i := range n {
-		seq, at := b.batch.Sequences[i], int(b.batch.Positions[i])
+		seq, at := b.batch.Sequences[i], b.batch.Positions[i]
 		if int(seq) >= len(b.seqs) || len(b.seqs[seq]) >= b.limits.Context {
 			return fmt.Errorf("token %d of the pass is at position %d of sequence %d", i, at, seq)
 		}

@@ -38,10 +38,10 @@ func value(s *piece.Shape, row int) float32 {
 
 // spot is where a cell of a sequence is.
 type spot struct {
-	next      int // the position after it, and after all of its piece if that is a grid
-	row, rows int // of a piece; 0 of 1: of a token
-	id        uint64
-	begin     int // of a grid, the position that all its rows have
+	next      int32 // the position after it, and after all of its piece if that is a grid
+	row, rows int32 // of a piece; 0 of 1: of a token
+	id        uint32
+	begin     int32 // of a grid, the position that all its rows have
 	grid      bool
 }
 
@@ -50,25 +50,23 @@ func (s *spot) whole() bool { return s.row+1 == s.rows }
 
 // spotOf is where entry i of a batch is.
 func spotOf(batch *scheduler.Batch, i int) spot {
-	at := int(batch.Positions[i])
+	at := batch.Positions[i]
 	p := batch.Piece
 	if p == nil {
 		return spot{next: at + 1, rows: 1}
 	}
-	s := spot{next: at + 1, row: batch.FirstRow + i, rows: p.Rows, id: binary.LittleEndian.Uint64(p.Hash[:]), begin: at, grid: p.Columns > 0}
+	s := spot{next: at + 1, row: int32(batch.FirstRow + i), rows: int32(p.Rows), id: binary.LittleEndian.Uint32(p.Hash[:]), begin: at, grid: p.Columns > 0}
 	if s.grid {
-		s.next = at + p.Positions
+		s.next = at + int32(p.Positions)
 	}
 	return s
 }
 
 // follows is why a spot cannot come after those of a sequence; nil: it can.
-func (b *Backend) follows(seq int32, at int, s spot) error {
-	var last spot
+func (b *Backend) follows(seq, at int32, s spot) error {
+	last := spot{rows: 1}
 	if n := len(b.spots[seq]); n > 0 {
 		last = b.spots[seq][n-1]
-	} else {
-		last.rows = 1
 	}
 	switch want := last.next; {
 	case last.whole() && s.row != 0:
@@ -92,18 +90,19 @@ func have(spots []spot) int {
 		return 0
 	}
 	if s := spots[n-1]; s.whole() || !s.grid {
-		return s.next
+		return int(s.next)
 	}
-	return spots[n-1].begin
+	return int(spots[n-1].begin)
 }
 
 // cells is how many of some spots the first n positions are. It panics if that cuts a piece.
 func cells(spots []spot, n int) int {
-	k := sort.Search(len(spots), func(i int) bool { return spots[i].next > n })
-	if k > 0 && spots[k-1].next == n && !spots[k-1].whole() {
+	at := int32(n)
+	k := sort.Search(len(spots), func(i int) bool { return spots[i].next > at })
+	if k > 0 && spots[k-1].next == at && !spots[k-1].whole() {
 		panic(fmt.Sprintf("cut to %d positions, within a piece after its row %d of %d", n, spots[k-1].row, spots[k-1].rows))
 	}
-	if k < len(spots) && (k == 0 && n != 0 || k > 0 && spots[k-1].next != n) {
+	if k < len(spots) && (k == 0 && n != 0 || k > 0 && spots[k-1].next != at) {
 		panic(fmt.Sprintf("cut to %d positions, of which a piece takes more than one", n))
 	}
 	return k

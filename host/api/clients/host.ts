@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 import { execFileSync } from "node:child_process";
-import { resolve } from "node:path";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Server } from "../../../web/test/server.ts";
 
@@ -8,10 +10,14 @@ export const key = "client-key";
 export const model = "tiny";
 const context = 8192; // tokens: an answer that ignores its end takes about a second
 const patience = 120_000; // milliseconds
+const root = fileURLToPath(new URL("../../../", import.meta.url));
 
 /** The real host with the built-in model under the name of model, and with key as the only API key. */
 export class Host {
-  private constructor(private readonly server: Server) {}
+  private constructor(
+    private readonly server: Server,
+    private readonly folder?: string, // of its own
+  ) {}
 
   static async start(...flags: string[]): Promise<Host> {
     return new Host(await Server.start({ context, flags: ["--api-key", key, ...flags] }));
@@ -22,19 +28,28 @@ export class Host {
    * calls are made by the template's grammar: with this template that begins at once, if the model may not think before.
    */
   static withTools(): Promise<Host> {
-    const root = fileURLToPath(new URL("../../../", import.meta.url));
     const fetched = execFileSync("native/llama.cpp/fetch.sh", ["build/llama.cpp"], { cwd: root });
     const source = fetched.toString().trim();
     const template = resolve(root, source, "models/templates/Cohere2MoE.jinja");
     return Host.start("--chat-template-file", template, "--reasoning-budget", "0");
   }
 
+  /** Starts it with a small model that sees and hears, whose weights are random: its answers depend on what it is shown. */
+  static async withMedia(): Promise<Host> {
+    const folder = mkdtempSync(join(tmpdir(), "penstock-media-"));
+    const command = ["run", "./tools/synthgguf", "-media", "mlp+ultravox", "-o", folder];
+    const [text = "", projector = ""] = execFileSync("go", command, { cwd: root }).toString().split("\n");
+    const flags = ["--model", text, "--mmproj", projector, "--alias", model, "--api-key", key];
+    return new Host(await Server.start({ flags }), folder);
+  }
+
   get url(): string {
     return this.server.url;
   }
 
-  stop(): Promise<void> {
-    return this.server.stop();
+  async stop(): Promise<void> {
+    await this.server.stop();
+    if (this.folder) rmSync(this.folder, { recursive: true });
   }
 
   /** Resolves when no slot of the host is busy. */

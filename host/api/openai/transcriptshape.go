@@ -87,11 +87,7 @@ func (s *transcriptShape) transcript(c *completion.Choice, text string, probs []
 	t := &transcript{Type: "transcript.text.done", Text: text, Logprobs: probs, FinishReason: c.FinishReason(), Recording: s.request.RecordingID()}
 	u := wire.UsageOf([]*completion.Choice{c}, 1)
 	t.Usage = transcriptUsage{Type: "tokens", Input: u.Prompt, Output: u.Completion, Total: u.Total}
-	for _, token := range s.request.Prompts[0] {
-		if token < 0 { // a row of the sound's embeddings
-			t.Usage.Parts.Audio++
-		}
-	}
+	t.Usage.Parts.Audio = u.Details.Audio
 	t.Usage.Parts.Text, t.Usage.Cache.Cached = u.Prompt-t.Usage.Parts.Audio, u.Details.Cached
 	return t
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/penstock/penstock/host/atomicfile"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/fuel"
+	"github.com/penstock/penstock/native/cgroup"
 )
 
 // compileEnv makes this program a child that meters and compiles a module: see Main. Any value does. A compileOrder, as a line of
@@ -73,6 +74,7 @@ func endChild(err error) {
 // compileAsChild waits for an order and carries it out. Of low priority, it may use all processors.
 func compileAsChild(in *bufio.Reader) error {
 	lowerPriority(0)
+	keepWithin(cgroup.Processors())
 	line, err := in.ReadBytes('\n')
 	if errors.Is(err, io.EOF) && len(line) == 0 {
 		return nil
@@ -97,6 +99,14 @@ func compileAsChild(in *bufio.Reader) error {
 	}
 	collectLate(order.Bounds.Memory)
 	return fillEntry(experimental.WithCompilationWorkers(context.Background(), min(max(2, runtime.GOMAXPROCS(0)), mostWorkers)), wasm, order.Dir, order.Limits)
+}
+
+// keepWithin has this process use no more processors at once than its control groups allow on average. Beyond that the kernel stops all that is
+// in them for a while, the streams' server, too, and priority does not matter.
+func keepWithin(processors float64) {
+	if n := max(1, int(min(processors, float64(runtime.GOMAXPROCS(0))))); n < runtime.GOMAXPROCS(0) {
+		runtime.GOMAXPROCS(n)
+	}
 }
 
 // childMemory is how many bytes a child may have before it collects garbage. Most modules need less, and collecting would take a

@@ -10,8 +10,10 @@ import (
 	"crypto/sha256"
 	"errors"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -243,6 +245,20 @@ func TestCompiler_Compile_HeavyModulesInAChild(t *testing.T) {
 		probes := 1 // whether wazero keeps code
 		if here := *times > probes; here != c.here {
 			t.Errorf("%s: compiled here %v, want %v", name, here, c.here)
+		}
+	}
+}
+
+// A child's processors are those that its control groups have time for, and at least one.
+func TestKeepWithin(t *testing.T) {
+	before := runtime.GOMAXPROCS(4)
+	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
+	for _, c := range []struct {
+		processors float64
+		want       int
+	}{{math.Inf(1), 4}, {8, 4}, {3.5, 3}, {0.25, 1}, {2, 1}} { // they only become fewer
+		if keepWithin(c.processors); runtime.GOMAXPROCS(0) != c.want {
+			t.Errorf("time of %v: %d processors, want %d", c.processors, runtime.GOMAXPROCS(0), c.want)
 		}
 	}
 }

@@ -27,8 +27,9 @@ template <typename F> void in_parallel(int64_t units, size_t bytes, F work) {
         }
     };
     std::vector<std::thread> others;
+    const auto threads = static_cast<size_t>(penstock::loading().threads);
     try {
-        for (size_t i = 1; i < std::thread::hardware_concurrency() && i <= bytes >> 22; i++) {
+        for (size_t i = 1; i < threads && i <= bytes >> 22; i++) {
             others.emplace_back(take);
         }
     } catch (const std::system_error &) { // there are no more threads to be had

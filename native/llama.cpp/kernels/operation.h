@@ -15,6 +15,7 @@ namespace penstock {
 #ifndef PENSTOCK_NO_KERNELS
 ggml::cpu::tensor_traits * attention_for(const ggml_tensor * op);
 ggml::cpu::tensor_traits * product_for(const ggml_tensor * op);
+ggml::cpu::tensor_traits * lookup_for(const ggml_tensor * op); // of rows of weights that are laid out
 
 uint64_t     product_types();        // of weights for which there is a product, as bits
 const char * product_instructions(); // what products are computed with: "AVX2"
@@ -23,12 +24,20 @@ ggml_backend_buffer_type * layout(); // the memory of weights that are laid out 
 #else // built with PENSTOCK_KERNELS=OFF
 inline ggml::cpu::tensor_traits * attention_for(const ggml_tensor *) { return nullptr; }
 inline ggml::cpu::tensor_traits * product_for(const ggml_tensor *) { return nullptr; }
+inline ggml::cpu::tensor_traits * lookup_for(const ggml_tensor *) { return nullptr; }
 inline uint64_t     product_types() { return 0; }
 inline const char * product_instructions() { return ""; }
 inline ggml_backend_buffer_type * layout() { return nullptr; }
 #endif
 
 inline bool is_laid_out(const ggml_tensor * weights) { return weights->buffer && weights->buffer->buft == layout(); }
+
+// How the model is laid out that this thread loads.
+struct load_choice {
+    int  threads   = 1;
+    bool embedding = false; // too
+};
+load_choice & loading();
 
 // Laying out goes by groups of rows; place is where a byte of the file's tensor stands then. A type without products stays as it is.
 int64_t groups(const ggml_tensor * weights);

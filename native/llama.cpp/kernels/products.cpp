@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Which types of weights Penstock computes products with.
 #include "experts.h"
+#include "lookup.h"
 #include "operation.h"
 #include "superblocks.h"
 
@@ -39,6 +40,17 @@ ggml::cpu::tensor_traits * penstock::product_for(const ggml_tensor * op) {
             static product_kernel<decltype(format)> of_matrix;
             static experts_kernel<decltype(format)> of_experts;
             found = experts ? static_cast<ggml::cpu::tensor_traits *>(&of_experts) : &of_matrix;
+        });
+    }
+    return found;
+}
+
+ggml::cpu::tensor_traits * penstock::lookup_for(const ggml_tensor * op) {
+    ggml::cpu::tensor_traits * found = nullptr;
+    if (is_lookup(op)) {
+        with_format(op->src[0]->type, [&](auto format) {
+            static lookup_kernel<decltype(format)> kernel;
+            found = &kernel;
         });
     }
     return found;
@@ -105,6 +117,7 @@ size_t penstock::place(const ggml_tensor * weights, size_t byte) {
 #else
 
 ggml::cpu::tensor_traits * penstock::product_for(const ggml_tensor *) { return nullptr; }
+ggml::cpu::tensor_traits * penstock::lookup_for(const ggml_tensor *) { return nullptr; }
 uint64_t penstock::product_types() { return 0; }
 const char * penstock::product_instructions() { return ""; }
 int64_t penstock::groups(const ggml_tensor *) { return 0; } // no weights are laid out

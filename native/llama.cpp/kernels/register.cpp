@@ -68,7 +68,9 @@ struct own_provider : provider {
     own_provider() : provider(PENSTOCK_OWN) {}
 
     // Asked of weights in its layout, or that may be laid out so.
-    bool supports_op(ggml_backend_dev_t, const ggml_tensor * op) override { return op->src[0] && penstock::is_laid_out(op->src[0]) && product(op); }
+    bool supports_op(ggml_backend_dev_t, const ggml_tensor * op) override {
+        return op->src[0] && penstock::is_laid_out(op->src[0]) && (op->op == GGML_OP_GET_ROWS ? lookup(op) : product(op));
+    }
 
     ggml::cpu::tensor_traits * kernel(const ggml_tensor * op) override {
         static penstock::pausing_kernel pausing(kernel_of);
@@ -79,7 +81,8 @@ struct own_provider : provider {
         switch (op->op) {
             case GGML_OP_FLASH_ATTN_EXT: return attention(op);
             case GGML_OP_MUL_MAT:
-            case GGML_OP_MUL_MAT_ID:     return product_or_abort(op);
+            case GGML_OP_MUL_MAT_ID:     return checked(op, product(op));
+            case GGML_OP_GET_ROWS:       return checked(op, lookup(op));
             default:                     return nullptr;
         }
     }
@@ -100,8 +103,14 @@ struct own_provider : provider {
         return may(PENSTOCK_OWN, op->src[0]->type) || is_fixed(op->src[0]) ? penstock::product_for(op) : nullptr;
     }
 
-    static ggml::cpu::tensor_traits * product_or_abort(const ggml_tensor * op) {
-        auto * found = product(op);
+    // Other weights than the embedding that are only looked up stay as they are in the file.
+    static ggml::cpu::tensor_traits * lookup(const ggml_tensor * op) {
+        const ggml_tensor * weights = op->src[0];
+        const bool          wanted  = penstock::loading().embedding && strcmp(weights->name, "token_embd.weight") == 0 && may(PENSTOCK_OWN, weights->type);
+        return is_fixed(weights) || (!weights->data && wanted) ? penstock::lookup_for(op) : nullptr;
+    }
+
+    static ggml::cpu::tensor_traits * checked(const ggml_tensor * op, ggml::cpu::tensor_traits * found) {
         if (!found && is_fixed(op->src[0])) {
             GGML_ABORT("no kernel computes %s with the weights %s in Penstock's layout: --no-repack leaves them as they are", op->name, op->src[0]->name);
         }
@@ -192,6 +201,13 @@ uint64_t penstock_kernels_known(penstock_family family) {
     }
     return all;
 }
+
+penstock::load_choice & penstock::loading() {
+    static thread_local load_choice it;
+    return it;
+}
+
+void penstock_lay_out(int threads, bool embedding) { penstock::loading() = { threads, embedding }; }
 
 const char * penstock_product_instructions() { return penstock::product_instructions(); }
 

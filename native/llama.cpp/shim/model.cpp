@@ -3,6 +3,8 @@
 #include "shim.h"
 
 #include "kernel_choice.h"
+#include "kernels/kernels.h"
+#include "mapped_file.h"
 #include "model_params.h"
 
 #include "llama-model.h"
@@ -78,6 +80,7 @@ int32_t ps_model_load(const char * path, const ps_model_params * params, ps_prog
         if (params->no_alloc) {
             with->leave_out_vocabulary(path);
         }
+        penstock_lay_out(params->threads, with->computes_on_cpu() && ps::has_tied_embedding(path));
         model->model = llama_model_load_from_file(path, with->params);
         if (!model->model) {
             if (state.stopped) {
@@ -89,6 +92,7 @@ int32_t ps_model_load(const char * path, const ps_model_params * params, ps_prog
         if (with->lock) {
             lock_weights(*model);
         }
+        ps::give_back_pages(model->model);
         model->vocab   = llama_model_get_vocab(model->model);
         model->n_vocab = llama_vocab_n_tokens(model->vocab);
         // Most of llama.cpp's functions for vocabularies assert that there is one.

@@ -208,8 +208,22 @@ void model_params::override_metadata(const ps_model_params & p) {
     }
 }
 
+bool model_params::computes_on_cpu() const {
+    return std::all_of(devices.begin(), devices.end(), [](auto * device) { return !device; });
+}
+
+static std::unique_ptr<gguf_context, void (*)(gguf_context *)> open_header(const char * path) {
+    return { gguf_init_from_file(path, { /*no_alloc=*/true, nullptr }), gguf_free };
+}
+
+bool has_tied_embedding(const char * path) {
+    const auto file = open_header(path);
+    return file && gguf_find_tensor(file.get(), "token_embd.weight") >= 0 && gguf_find_tensor(file.get(), "output.weight") < 0 &&
+           gguf_find_key(file.get(), "split.count") < 0;
+}
+
 void model_params::leave_out_vocabulary(const char * path) {
-    const std::unique_ptr<gguf_context, void (*)(gguf_context *)> file(gguf_init_from_file(path, { /*no_alloc=*/true, nullptr }), gguf_free);
+    const auto file = open_header(path);
     if (!file) {
         return;
     }

@@ -22,6 +22,8 @@ struct model_params {
     // tokens, for the sizes of tensors. A file that does not say it is left as it is.
     void leave_out_vocabulary(const char * path);
 
+    bool computes_on_cpu() const;  // alone
+
   private:
     std::vector<ggml_backend_dev_t>               devices;
     std::vector<llama_model_tensor_buft_override> tensors;
@@ -35,5 +37,8 @@ struct model_params {
     void split_tensors(const ps_model_params & p);
     bool computes(ggml_backend_dev_t device) const;
 };
+
+// Whether a model's embedding is its output layer, too. Of a model in several files it is not known, and so false.
+bool has_tied_embedding(const char * path);
 
 }  // namespace ps

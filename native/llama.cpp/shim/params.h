@@ -35,6 +35,7 @@ typedef struct ps_model_params {
     bool vocab_only, check_tensors, no_repack, no_host;
     bool no_alloc; // neither weights nor vocabulary are read: contexts of such a model are for ps_context_memory alone
     bool load_mtp;
+    int32_t threads; // that lay weights out
 } ps_model_params;
 
 // What a pass gives: logits of the tokens that are to have any, an embedding of each token, or scores of each sequence by the

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "product_case.h"
 
+#include <numeric>
+
 using namespace ps::trial;
 
 ps_product::ps_product(const ps_product_case & of)
@@ -64,6 +66,25 @@ void ps_product::put_experts(const int32_t * numbers) {
 }
 
 bool ps_product::is_supported() const { return ggml_backend_supports_op(computer.backend.get(), out); }
+
+bool ps_product::is_looked_up() const {
+    const auto           ctx     = new_context();
+    ggml_tensor * const  numbers = ggml_new_tensor_1d(ctx.get(), GGML_TYPE_I32, c.results);
+    ggml_tensor * const  rows    = ggml_get_rows(ctx.get(), weights, numbers);
+    const auto           memory  = allocate(ctx.get(), ggml_backend_cpu_buffer_type());
+    ggml_cgraph * const  lookup  = ggml_new_graph(ctx.get());
+    std::vector<int32_t> backwards(static_cast<size_t>(c.results));
+    std::iota(backwards.rbegin(), backwards.rend(), 0);
+    put_rows(numbers, backwards.data());
+    ggml_build_forward_expand(lookup, rows);
+    const auto got = computer.compute(lookup, rows, c.guard);
+    for (int64_t i = 0; i < c.results; i++) {
+        if (memcmp(&got[i * c.width], &w[(c.results - 1 - i) * c.width], c.width * sizeof(float)) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
 
 std::vector<float> ps_product::computed() { return computer.compute(graph, out, c.guard); }
 

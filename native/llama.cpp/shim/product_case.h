@@ -19,6 +19,8 @@ struct ps_product {
     std::vector<float> computed(); // [row][expert used][result]
     std::vector<float> computed_plainly() const; // in 64 bits
 
+    bool is_looked_up() const; // whether rows of the weights are looked up right, each once, by the family that laid them out
+
     void put_weights(const void * as_in_file);
     void put_inputs(const float * numbers);
     void put_experts(const int32_t * numbers);
