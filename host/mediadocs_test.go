@@ -3,6 +3,10 @@
 package host
 
 import (
+	"bytes"
+	"errors"
+	"mime/multipart"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,6 +42,7 @@ func TestDocs_Media(t *testing.T) {
 	}
 	h := openPair(t, nil)
 	run(t, h)
+	transcriptIsDescribed(t, h)
 	dir := t.TempDir()
 	for name, data := range map[string][]byte{"cat.png": mediatest.PNG(600, 400), "speech.wav": mediatest.WAV(16000, 1, make([]byte, 64000))} {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
@@ -67,5 +72,24 @@ func TestDocs_Media(t *testing.T) {
 	}
 	if left > 0 {
 		t.Errorf("docs/media.md has not %q", notAsked[len(notAsked)-left:])
+	}
+}
+
+// transcriptIsDescribed compares an answer with docs/openapi.yaml. That of the other tests comes from a model that does not hear.
+func transcriptIsDescribed(t *testing.T, h *Host) {
+	t.Helper()
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	file, err := form.CreateFormFile("file", "speech.wav")
+	if err == nil {
+		_, err = file.Write(mediatest.WAV(16000, 1, make([]byte, 64000)))
+	}
+	if err = errors.Join(err, form.WriteField("max_tokens", "3"), form.WriteField("include[]", "logprobs"), form.Close()); err != nil {
+		t.Fatal(err)
+	}
+	d := newDescription(t, h.URL())
+	answer := d.call(200, newRequest(t, http.MethodPost, h.URL()+"/v1/audio/transcriptions", body.Bytes(), "Content-Type", form.FormDataContentType()))
+	if !strings.Contains(answer, `"audio_tokens":375`) {
+		t.Errorf("a sound of two seconds: %s", answer)
 	}
 }
