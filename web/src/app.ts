@@ -18,7 +18,7 @@ import { type Model, type Plugin, type Props, Rest } from "./host/rest.ts";
 import { Streams } from "./host/streams.ts";
 import { Progresses } from "./live/progress.ts";
 import { Watching } from "./live/watching.ts";
-import { type Abilities, anything } from "./media/limits.ts";
+import { type Abilities, anything, mostOf } from "./media/limits.ts";
 import { request } from "./settings/request.ts";
 import type { Settings } from "./settings/settings.ts";
 import type { StartingSettings } from "./settings/starting.ts";
@@ -80,7 +80,11 @@ export class App {
     const refused = (error: HostError) => {
       this.notice.value = `${withoutPaths(sentence(error.message))} ${remedy(error)}`.trim();
     };
-    const files = new FileFrames(this.connection, (file) => store.file(file));
+    const files = new FileFrames(
+      this.connection,
+      (file) => store.file(file),
+      () => this.mostBytes,
+    );
     const streams = new Streams(this.connection, refused, files);
     const online = computed(() => this.connection.status.value.kind === "online");
     this.answers = new Answers(streams, online, tabs);
@@ -120,6 +124,11 @@ export class App {
     if (told !== undefined) return told;
     const known = served.value.length < 2 || props.value.model === model;
     return (known ? props.value.abilities : undefined) ?? anything;
+  }
+
+  /** How many bytes of pictures and sounds the host takes for an answer. */
+  get mostBytes(): number {
+    return mostOf(this.props.value.bodyLimit);
   }
 
   /** Asks the host anew which models it has, and which are loaded. */

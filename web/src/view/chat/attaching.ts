@@ -3,7 +3,6 @@ import { type ReadonlySignal, type Signal, useComputed, useSignal } from "@preac
 import { type App, useApp } from "../../app.ts";
 import type { Chat } from "../../chats/chat.ts";
 import { type Attachment, isMedium, type Medium, mediaOf } from "../../chats/message.ts";
-import { mostBytes } from "../../media/limits.ts";
 import { type Notice, noticeOf } from "../../media/notice.ts";
 import { focusField } from "./focus.ts";
 
@@ -27,7 +26,7 @@ export function useAttaching(chat: Chat, place: ReadonlySignal<string>): Attachi
   const model = useComputed(() => modelOf(app, chat));
   const notice = useComputed(() => {
     const draft = drafts.of(place.value).value.files.filter(isMedium);
-    return noticeOf(model.value, app.abilitiesOf(model.value), draft, sentBefore(chat));
+    return noticeOf(model.value, app.abilitiesOf(model.value), draft, sentBefore(chat), app.mostBytes);
   });
   const of = (at: string) => drafts.of(at).peek().files;
   return {
@@ -45,7 +44,7 @@ export function useAttaching(chat: Chat, place: ReadonlySignal<string>): Attachi
           model: model.peek(),
           abilities: app.abilitiesOf(model.peek()),
           sent: sentBefore(chat),
-          most: mostBytes,
+          most: app.mostBytes,
           hold: (file: string, bytes: Blob) => store.hold(file, bytes),
         };
         const { files, problems: refused } = await attach(picked, of(at), taking);
