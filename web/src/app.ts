@@ -110,6 +110,11 @@ export class App {
     return models.length > 1 && models[0] !== undefined ? { model: models[0] } : {};
   }
 
+  /** The name of the model that answers with these settings; "" where none is known. */
+  answering(settings: Settings): string {
+    return this.modelOf(settings).model ?? this.models.value[0] ?? "";
+  }
+
   /** How many tokens a model can have in mind; undefined where that is not known, as of one that is not loaded. */
   contextOf(model: string): number | undefined {
     const { props, served } = this;
@@ -139,7 +144,7 @@ export class App {
   /** What is sent to the host for an answer to messages. */
   request(settings: Settings, messages: readonly Message[]): GenerateRequest {
     const offered = new Set(this.plugins.value.map((plugin) => plugin.name));
-    const abilities = this.abilitiesOf(this.modelOf(settings).model ?? "");
+    const abilities = this.abilitiesOf(this.answering(settings));
     return request({ ...settings, ...this.modelOf(settings) }, offered, messages, abilities);
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import { type ReadonlySignal, type Signal, useComputed, useSignal } from "@preact/signals";
-import { type App, useApp } from "../../app.ts";
+import { useApp } from "../../app.ts";
 import type { Chat } from "../../chats/chat.ts";
 import { type Attachment, isMedium, type Medium, mediaOf } from "../../chats/message.ts";
 import { type Notice, noticeOf } from "../../media/notice.ts";
@@ -23,7 +23,7 @@ export function useAttaching(chat: Chat, place: ReadonlySignal<string>): Attachi
   const problems = useSignal<readonly string[]>([]);
   const reading = useSignal(0);
   const recording = useSignal(false);
-  const model = useComputed(() => modelOf(app, chat));
+  const model = useComputed(() => app.answering(chat.settings.value));
   const notice = useComputed(() => {
     const draft = drafts.of(place.value).value.files.filter(isMedium);
     return noticeOf(model.value, app.abilitiesOf(model.value), draft, sentBefore(chat), app.mostBytes);
@@ -64,10 +64,6 @@ export function useAttaching(chat: Chat, place: ReadonlySignal<string>): Attachi
       focusField();
     },
   };
-}
-
-function modelOf(app: App, chat: Chat): string {
-  return app.modelOf(chat.settings.value).model ?? app.models.value[0] ?? "";
 }
 
 /** The pictures and sounds that go with the next question of a chat. */
