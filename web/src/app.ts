@@ -18,7 +18,7 @@ import { type Model, type Plugin, type Props, Rest } from "./host/rest.ts";
 import { Streams } from "./host/streams.ts";
 import { Progresses } from "./live/progress.ts";
 import { Watching } from "./live/watching.ts";
-import { type Abilities, anything } from "./media/limits.ts";
+import { type Abilities, anything, mostOf } from "./media/limits.ts";
 import { request } from "./settings/request.ts";
 import type { Settings } from "./settings/settings.ts";
 import type { StartingSettings } from "./settings/starting.ts";
@@ -80,7 +80,11 @@ export class App {
     const refused = (error: HostError) => {
       this.notice.value = `${withoutPaths(sentence(error.message))} ${remedy(error)}`.trim();
     };
-    const files = new FileFrames(this.connection, (file) => store.file(file));
+    const files = new FileFrames(
+      this.connection,
+      (file) => store.file(file),
+      () => this.mostBytes,
+    );
     const streams = new Streams(this.connection, refused, files);
     const online = computed(() => this.connection.status.value.kind === "online");
     this.answers = new Answers(streams, online, tabs);
@@ -106,6 +110,11 @@ export class App {
     return models.length > 1 && models[0] !== undefined ? { model: models[0] } : {};
   }
 
+  /** The name of the model that answers with these settings; "" where none is known. */
+  answering(settings: Settings): string {
+    return this.modelOf(settings).model ?? this.models.value[0] ?? "";
+  }
+
   /** How many tokens a model can have in mind; undefined where that is not known, as of one that is not loaded. */
   contextOf(model: string): number | undefined {
     const { props, served } = this;
@@ -122,6 +131,11 @@ export class App {
     return (known ? props.value.abilities : undefined) ?? anything;
   }
 
+  /** How many bytes of pictures and sounds the host takes for an answer. */
+  get mostBytes(): number {
+    return mostOf(this.props.value.bodyLimit);
+  }
+
   /** Asks the host anew which models it has, and which are loaded. */
   async refreshModels(): Promise<void> {
     this.served.value = await this.rest.models();
@@ -130,7 +144,7 @@ export class App {
   /** What is sent to the host for an answer to messages. */
   request(settings: Settings, messages: readonly Message[]): GenerateRequest {
     const offered = new Set(this.plugins.value.map((plugin) => plugin.name));
-    const abilities = this.abilitiesOf(this.modelOf(settings).model ?? "");
+    const abilities = this.abilitiesOf(this.answering(settings));
     return request({ ...settings, ...this.modelOf(settings) }, offered, messages, abilities);
   }
 

@@ -59,10 +59,13 @@ async function open(
   return { chat, files, frames, asked };
 }
 
-async function modalities(page: Page, told: Record<string, boolean>): Promise<void> {
-  await page.route(/\/props(\?|$)/, async (route) => {
-    const props = await (await route.fetch()).json();
-    await route.fulfill({ json: { ...props, modalities: told } });
+/** Has the host say that its model takes these besides text. */
+async function modalities(page: Page, told: { vision: boolean; audio: boolean }): Promise<void> {
+  const input = ["text", ...(told.vision ? ["image"] : []), ...(told.audio ? ["audio"] : [])];
+  await page.route(/\/v1\/models$/, async (route) => {
+    const models = await (await route.fetch()).json();
+    for (const model of models.data) model.architecture = { input_modalities: input };
+    await route.fulfill({ json: models });
   });
 }
 

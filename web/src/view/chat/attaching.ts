@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 import { type ReadonlySignal, type Signal, useComputed, useSignal } from "@preact/signals";
-import { type App, useApp } from "../../app.ts";
+import { useApp } from "../../app.ts";
 import type { Chat } from "../../chats/chat.ts";
 import { type Attachment, isMedium, type Medium, mediaOf } from "../../chats/message.ts";
-import { mostBytes } from "../../media/limits.ts";
 import { type Notice, noticeOf } from "../../media/notice.ts";
 import { focusField } from "./focus.ts";
 
@@ -24,10 +23,10 @@ export function useAttaching(chat: Chat, place: ReadonlySignal<string>): Attachi
   const problems = useSignal<readonly string[]>([]);
   const reading = useSignal(0);
   const recording = useSignal(false);
-  const model = useComputed(() => modelOf(app, chat));
+  const model = useComputed(() => app.answering(chat.settings.value));
   const notice = useComputed(() => {
     const draft = drafts.of(place.value).value.files.filter(isMedium);
-    return noticeOf(model.value, app.abilitiesOf(model.value), draft, sentBefore(chat));
+    return noticeOf(model.value, app.abilitiesOf(model.value), draft, sentBefore(chat), app.mostBytes);
   });
   const of = (at: string) => drafts.of(at).peek().files;
   return {
@@ -45,7 +44,7 @@ export function useAttaching(chat: Chat, place: ReadonlySignal<string>): Attachi
           model: model.peek(),
           abilities: app.abilitiesOf(model.peek()),
           sent: sentBefore(chat),
-          most: mostBytes,
+          most: app.mostBytes,
           hold: (file: string, bytes: Blob) => store.hold(file, bytes),
         };
         const { files, problems: refused } = await attach(picked, of(at), taking);
@@ -65,10 +64,6 @@ export function useAttaching(chat: Chat, place: ReadonlySignal<string>): Attachi
       focusField();
     },
   };
-}
-
-function modelOf(app: App, chat: Chat): string {
-  return app.modelOf(chat.settings.value).model ?? app.models.value[0] ?? "";
 }
 
 /** The pictures and sounds that go with the next question of a chat. */
