@@ -207,7 +207,8 @@ penstock::load_choice & penstock::loading() {
     return it;
 }
 
-void penstock_lay_out(int threads, bool embedding) { penstock::loading() = { threads, embedding }; }
+void penstock_load_begins(int threads, bool embedding) { penstock::loading() = { threads, embedding }; }
+void penstock_load_ends() { penstock::loading() = {}; }
 
 const char * penstock_product_instructions() { return penstock::product_instructions(); }
 
