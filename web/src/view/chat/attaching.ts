@@ -13,6 +13,7 @@ export interface Attaching {
   notice: ReadonlySignal<Notice | undefined>; // about the pictures and sounds of the draft and the chat
   model: ReadonlySignal<string>; // that would answer
   add(files: readonly File[]): Promise<void>;
+  paste(event: ClipboardEvent): void; // adds the files that it has
   remove(file: Attachment): void;
 }
 
@@ -29,12 +30,18 @@ export function useAttaching(chat: Chat, place: ReadonlySignal<string>): Attachi
     return noticeOf(model.value, app.abilitiesOf(model.value), draft, sentBefore(chat), app.mostBytes);
   });
   const of = (at: string) => drafts.of(at).peek().files;
-  return {
+  const attaching: Attaching = {
     problems,
     reading,
     recording,
     notice,
     model,
+    paste(event) {
+      const files = event.clipboardData?.files ?? [];
+      if (files.length === 0) return;
+      event.preventDefault();
+      void attaching.add([...files]);
+    },
     async add(picked) {
       const at = place.peek();
       reading.value += picked.length;
@@ -64,6 +71,7 @@ export function useAttaching(chat: Chat, place: ReadonlySignal<string>): Attachi
       focusField();
     },
   };
+  return attaching;
 }
 
 /** The pictures and sounds that go with the next question of a chat. */
