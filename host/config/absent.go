@@ -35,12 +35,15 @@ var absent = []struct {
 
 // CheckAbsent is why a command line cannot be taken: the first flag of llama-server's that is absent here, and what to do instead.
 func CheckAbsent(args []string) error {
-	for i, arg := range args {
+	before := ""
+	for _, arg := range args {
 		if arg == "--" {
 			return nil
 		}
+		isValue := takesValue(before)
+		before = arg
 		name, _, _ := strings.Cut(arg, "=")
-		if !strings.HasPrefix(name, "-") || i > 0 && takesValue(args[i-1]) {
+		if !strings.HasPrefix(name, "-") || isValue {
 			continue
 		}
 		if _, because := FindFlag(name); because != "" {
