@@ -8,26 +8,24 @@ from torch.nn import functional
 from drawings import BACKGROUNDS, COLORS, MOST, SHAPES, SIDE, paint
 from tower import GRID, PATCH, WIDTH
 
-KINDS = 2 + len(SHAPES)  # nothing, the shapes, a digit
-DIGITS = 11  # and none
+KINDS = 1 + len(SHAPES)  # nothing, and the shapes
 PARTS = [("shape", KINDS), ("color", 1 + len(COLORS)), ("center", KINDS)]
 
 
 def targets(d, of):
     """Numbers of classes: of the patches' middles, and of the whole."""
-    shapes = [0] + [1 + SHAPES.index(t.shape) if t.shape in SHAPES else KINDS - 1 for t in d.things]
+    shapes = [0] + [1 + SHAPES.index(t.shape) for t in d.things]
     colors = [0] + [1 + COLORS.index(t.color) for t in d.things]
     middle = of[PATCH // 2::PATCH, PATCH // 2::PATCH].reshape(-1)
     center = np.zeros((GRID, GRID), dtype=np.int64)
     for i, t in enumerate(d.things):
         center[int(t.y) * GRID // SIDE, int(t.x) * GRID // SIDE] = shapes[1 + i]
-    digits = [int(t.shape) for t in d.things if t.shape not in SHAPES]
     whole = [sum(t.shape == s for t in d.things) for s in SHAPES] + [sum(t.color == c for t in d.things) for c in COLORS]
-    whole += [digits[0] if digits else DIGITS - 1, BACKGROUNDS.index(d.background) if d.background else len(BACKGROUNDS)]
+    whole.append(BACKGROUNDS.index(d.background) if d.background else len(BACKGROUNDS))
     return np.array(shapes)[middle], np.array(colors)[middle], center.reshape(-1), np.array(whole)
 
 
-WHOLE = [MOST + 1] * (len(SHAPES) + len(COLORS)) + [DIGITS, len(BACKGROUNDS) + 1]
+WHOLE = [MOST + 1] * (len(SHAPES) + len(COLORS)) + [len(BACKGROUNDS) + 1]
 
 
 def batch(drawings):
@@ -47,8 +45,7 @@ class Looking(nn.Module):
         self.whole = nn.Linear(width, sum(WHOLE))
 
     def forward(self, patches, embeddings, marks):
-        """The loss, and the shares that are right: of the shapes and the colours of patches, of centers, of counts of shapes, of digits, of
-        backgrounds."""
+        """The loss, and the shares that are right: of the shapes and the colours of patches, of centers, of counts of shapes, of backgrounds."""
         loss, right = 0, []
         for head, mark, (_, n) in zip(self.parts, marks, PARTS):
             out, mark = head(patches).flatten(0, 1), mark.flatten()
@@ -59,7 +56,6 @@ class Looking(nn.Module):
         exact, of = [], self.whole(embeddings.mean(1)).split(WHOLE, -1)
         for i, out in enumerate(of):
             part = functional.cross_entropy(out, marks[3][:, i])
-            loss = loss + part * (0.1 if i < len(WHOLE) - 2 else 0.3)
+            loss = loss + part * (0.2 if i < len(SHAPES) else 0.1)
             exact.append((out.argmax(-1) == marks[3][:, i]).float())
-        digits = marks[3][:, -2] < DIGITS - 1
-        return loss, right + [torch.stack(exact[:len(SHAPES)]).mean().item(), exact[-2][digits].mean().item(), exact[-1].mean().item()]
+        return loss, right + [torch.stack(exact[:len(SHAPES)]).mean().item(), exact[-1].mean().item()]
