@@ -67,8 +67,9 @@ export function useAttaching(chat: Chat, place: ReadonlySignal<string>): Attachi
   };
 }
 
+/** The model that would see a picture in a chat. */
 function modelOf(app: App, chat: Chat): string {
-  return app.modelOf(chat.settings.value).model ?? app.models.value[0] ?? "";
+  return app.modelOf(chat.settings.value, true).model ?? app.models.value[0] ?? "";
 }
 
 /** The pictures and sounds that go with the next question of a chat. */
