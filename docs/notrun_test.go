@@ -6,6 +6,7 @@ package docs
 var elsewhere = map[string]string{
 	"docs/plugins/go.md":   "scripts/tutorial.sh",
 	"docs/plugins/rust.md": "scripts/tutorial.sh",
+	"docs/media.md":        "TestDocs_Media in host: a model that sees and hears",
 	"docs/curl.md":         "TestDocs_Curl in host: it expects some errors",
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -70,7 +71,7 @@ func newModels(c config.Config, log *slog.Logger, plugins *loading.Plugins, prog
 	m.set = residency.New(residency.Options[*resident]{
 		Load: m.load, Need: m.need, Available: model.AvailableMemory, Budget: budget, Most: c.Models.Max, Idle: c.Models.Idle,
 		Keeps: func(name string) bool { return name == m.first }, KeptIdle: c.Models.IdleMain, Queue: c.Scheduler.MaxQueue, Log: log,
-		Rest: native.ReturnMemory,
+		Rest: returnMemory,
 	})
 	return m
 }
@@ -292,6 +293,9 @@ func (m *models) load(ctx context.Context, name string) (*resident, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !o.Beside {
+		returnMemory() // of which loading takes more than serving
+	}
 	m.broken = core.Broken
 	core.Model.EmbedsOnly = embedsOnly
 	if name == m.first {
@@ -300,6 +304,13 @@ func (m *models) load(ctx context.Context, name string) (*resident, error) {
 	m.log.Info("model loaded", slog.String("model", name), slog.Uint64("parameters", core.Model.Parameters), slog.Int("context", core.Model.Context),
 		slog.Int("slots", core.Model.Slots), slog.Duration("took", time.Since(begin).Round(time.Millisecond)))
 	return start(core), nil
+}
+
+// returnMemory gives memory that is free in the process back to the system, C's and Go's. It costs a garbage collection, some milliseconds of a
+// processor, so it is for times of rest.
+func returnMemory() {
+	native.ReturnMemory()
+	debug.FreeOSMemory()
 }
 
 // need tells how much main memory a model will take. What cannot be read needs none: loading it will say what is wrong.

@@ -3,12 +3,18 @@
 package host
 
 import (
+	"bytes"
+	"encoding/base64"
 	"fmt"
+	"image"
+	"image/png"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/penstock/penstock/host/library"
@@ -76,5 +82,83 @@ func TestModels_TellWhatTheyRead(t *testing.T) {
 				t.Errorf("%s: %v", name, answer)
 			}
 		}
+	}
+}
+
+// askAbout asks a model about a picture and returns the answer's text.
+func askAbout(t *testing.T, h *Host, model string, picture []byte) string {
+	t.Helper()
+	status, answer := command(t, h, "/v1/chat/completions", fmt.Sprintf(`{"model":%q,"max_tokens":8,"temperature":0,"messages":[{"role":"user","content":[
+		{"type":"text","text":"What is this? "},{"type":"image_url","image_url":{"url":"data:image/png;base64,%s"}},{"type":"text","text":" Say it."}]}]}`,
+		model, base64.StdEncoding.EncodeToString(picture)))
+	if status != http.StatusOK {
+		t.Errorf("%d: %v", status, answer)
+		return ""
+	}
+	return fmt.Sprint(answer["choices"])
+}
+
+// stripedPNG is a small picture whose colours depend on a seed.
+func stripedPNG(t *testing.T, seed int) []byte {
+	t.Helper()
+	picture := image.NewGray(image.Rect(0, 0, 90, 60))
+	for i := range picture.Pix {
+		picture.Pix[i] = byte(i * (seed + 3))
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, picture); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// gauge is a metric of a model.
+func gauge(t *testing.T, h *Host, name, model string) string {
+	t.Helper()
+	response, err := http.Get(h.URL() + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), fmt.Sprintf("\n%s{model_name=%q} ", name, model))
+	value, _, _ := strings.Cut(rest, "\n")
+	return value
+}
+
+// The same picture in many requests is encoded once, and a model that was unloaded answers about it as before.
+func TestModels_PictureOfManyRequests_IsEncodedOnce(t *testing.T) {
+	folder := t.TempDir()
+	addPair(t, folder, "seer", synth.MediaPairs[2])
+	h := open(t, map[string]any{"models.dir": folder, "server.admin_key": "secret", "scheduler.slots": "4"})
+	run(t, h)
+	one, other := stripedPNG(t, 1), stripedPNG(t, 2)
+	want := askAbout(t, h, "seer", one)
+	if got := askAbout(t, h, "seer", other); got == want || want == "" {
+		t.Errorf("two pictures have the answer %s", got)
+	}
+	var all sync.WaitGroup
+	for range 10 {
+		all.Go(func() {
+			if got := askAbout(t, h, "seer", one); got != want {
+				t.Errorf("beside others: %s, want %s", got, want)
+			}
+		})
+	}
+	all.Wait()
+	if encoded, kept := gauge(t, h, "penstock_media_encoded_total", "seer"), gauge(t, h, "penstock_media_cache_hits_total", "seer"); encoded != "2" || kept != "10" {
+		t.Errorf("%q were encoded, %q found kept", encoded, kept)
+	}
+	if status, answer := command(t, h, "/models/unload", `{"model":"seer"}`); status != http.StatusOK {
+		t.Error(answer)
+	}
+	if got := askAbout(t, h, "seer", one); got != want {
+		t.Errorf("loaded again: %s, want %s", got, want)
+	}
+	if encoded := gauge(t, h, "penstock_media_encoded_total", "seer"); encoded != "1" {
+		t.Errorf("loaded again, %q were encoded", encoded)
 	}
 }

@@ -72,7 +72,7 @@ func TestHiddenState_StagesHaveTheirRows(t *testing.T) {
 			r := request(5+rng.IntN(40), i, 40)
 			r.Chain = []chain.Stage{p, schedulertest.Sampled{}}
 			if i == 1 {
-				r.Chain = []chain.Stage{&weaver{rng: rng, hold: 3}, p, schedulertest.Sampled{}}
+				r.Chain = []chain.Stage{&weaver{rng: rand.New(rand.NewPCG(seed, 6)), hold: 3}, p, schedulertest.Sampled{}}
 			}
 			streams = append(streams, submit(t, s, r))
 		}

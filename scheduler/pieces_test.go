@@ -199,7 +199,13 @@ func TestScheduler_Piece_SurvivesAFailedPass(t *testing.T) {
 
 // Streams beside a large causal picture go on as beside a long prompt, and the text of others is not kept waiting by many pictures.
 func TestScheduler_Piece_StreamsGoOn(t *testing.T) {
-	b := schedulertest.New(scheduler.Limits{Cells: 1 << 15, SeparatePasses: true})
+	for _, separate := range []bool{false, true} {
+		t.Run(fmt.Sprint("separate passes ", separate), func(t *testing.T) { streamsGoOn(t, separate) })
+	}
+}
+
+func streamsGoOn(t *testing.T, separate bool) {
+	b := schedulertest.New(scheduler.Limits{Cells: 1 << 15, SeparatePasses: separate})
 	b.Cost = func(tokens, _ int) time.Duration {
 		return 5*time.Millisecond + time.Duration(tokens)*500*time.Microsecond
 	}

@@ -91,8 +91,8 @@ func (s *Scheduler) prefill() {
 	s.keepFirstAdapters()
 	others := s.keepFirstKind()
 	s.takeChunk(together)
-	if len(s.planned) == s.decoding && len(others) > 0 { // the picture has no cells yet
-		s.prefilling = others
+	if len(s.planned) == s.decoding && len(others) > 0 { // the picture has no cells yet, though some have made room for it
+		s.prefilling = slices.DeleteFunc(others, func(b *branch) bool { return b.seq == nil })
 		s.takeChunk(together)
 	}
 	for _, b := range s.planned[s.decoding:] { // not those that were preempted after they were planned

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/hub"
+	"github.com/penstock/penstock/native/gguf/synth"
 )
 
 // startHub serves a repository owner/name with the built-in model.
@@ -151,5 +152,21 @@ func TestPullProgress_Show(t *testing.T) {
 	p.show(hub.Progress{Done: 50 << 20, Total: 100 << 20})
 	if got := out.String(); got != "\r\x1b[K["+strings.Repeat("#", 15)+strings.Repeat(" ", 15)+"] 50% 50.0 MiB of 100.0 MiB, 6.7 MiB/s, 8s left" {
 		t.Errorf("the bar is %q", got)
+	}
+}
+
+func TestModelShow_Projector(t *testing.T) {
+	sees, projector, err := synth.MediaPairs[2].WriteFiles(t.TempDir(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		says bool
+	}{{nil, true}, {[]string{"--mmproj-auto=false"}, false}} {
+		got := penstock(t, "", append([]string{"model", "show", sees}, c.args...)...)
+		if got.code != exitDone || strings.Contains(got.out, projector+" (mlp, ") != c.says {
+			t.Errorf("%v: %+v", c.args, got)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/fit"
@@ -49,6 +50,7 @@ type shownModel struct {
 	Vocabulary int                  `json:"vocabulary"`
 	Template   bool                 `json:"chat_template"`
 	Licence    string               `json:"license,omitempty"`
+	Projector  string               `json:"projector,omitempty"` // with what it sees or hears
 	Weights    []library.WeightType `json:"weights"`
 	Use        shownUse             `json:"use"`
 	Memory     shownMemory          `json:"memory"` // main memory
@@ -108,11 +110,27 @@ func showModel(cmd *cobra.Command, arg string, asJSON bool) error {
 		return err
 	}
 	shown := describeModel(m, h, plan)
-	shown.Available = available
+	shown.Available, shown.Projector = available, projectorText(cfg.Model, file)
 	if asJSON {
 		return printJSON(cmd, shown)
 	}
 	return shown.print(cmd.OutOrStdout())
+}
+
+// projectorText says with what the model would see or hear; empty: it takes text only.
+func projectorText(c config.Model, file *model.File) string {
+	path := c.MMProj
+	if path == "" && c.MMProjAuto {
+		path = file.Projector
+	}
+	if path == "" {
+		return ""
+	}
+	p, err := library.Open("").Projector(path)
+	if err != nil {
+		return fmt.Sprintf("%s, which cannot be used: %v", path, err)
+	}
+	return fmt.Sprintf("%s (%s, %s)", path, p.Kinds(), bytesText(p.Bytes))
 }
 
 func describeModel(m library.Model, h *gguf.Header, p fit.Plan) shownModel {
@@ -163,6 +181,7 @@ func (s shownModel) print(out io.Writer) error {
 	row("vocabulary", s.Vocabulary)
 	row("chat template", map[bool]string{true: "yes", false: "no"}[s.Template])
 	row("licence", cmp.Or(s.Licence, "not stated"))
+	row("projector", s.Projector)
 	row("source", s.Source)
 	row("modified", s.Modified.Format(time.DateTime))
 	row("digest", s.Digest)

@@ -188,9 +188,10 @@ func TestAPI_Media_MultimodalData(t *testing.T) {
 	var props struct {
 		Marker     string          `json:"media_marker"`
 		Modalities map[string]bool `json:"modalities"`
+		Limit      int64           `json:"body_limit"`
 	}
 	_, _, text := r.call(http.MethodGet, "/props", "")
-	if err := json.Unmarshal([]byte(text), &props); err != nil || !props.Modalities["vision"] || !props.Modalities["audio"] || props.Modalities["video"] {
+	if err := json.Unmarshal([]byte(text), &props); err != nil || props.Limit != 64<<10 || !props.Modalities["vision"] || !props.Modalities["audio"] || props.Modalities["video"] {
 		t.Fatalf("%v %s", err, text)
 	}
 	picture := base64.StdEncoding.EncodeToString(aPicture(t))

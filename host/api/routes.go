@@ -104,7 +104,7 @@ func (s *service) dialects() []Dialect {
 		{"OpenAI's Responses", responses.API{Server: server}.Routes(), wire.OpenAIError},
 		{"Anthropic", anthropic.API{Server: server}.Routes(), anthropic.Error},
 		{"Ollama", ollama.API{Server: server}.Routes(), ollama.Error},
-		{"llama-server", llamaserver.API{Server: server, UI: s.UI != nil, NoSlots: s.NoSlots, Props: s.Props}.Routes(), llamaserver.Error},
+		{"llama-server", llamaserver.API{Server: server, UI: s.UI != nil, NoSlots: s.NoSlots, Props: s.Props, BodyLimit: s.BodyLimit}.Routes(), llamaserver.Error},
 		{"WebSocket", (&socket.API{Server: server, Log: s.Log, BodyLimit: s.BodyLimit, BodyTimeout: s.BodyTimeout, WriteTimeout: s.WriteTimeout, IdlePing: s.IdlePing, Replica: s.Replica,
 			Draining: s.Draining, Done: s.Done, Hold: s.Hold, Identify: s.identifySocket}).Routes(), wire.OpenAIError},
 	}

@@ -14,4 +14,18 @@
 // pace never notices; one that sends them without end gets 16 for each request that it could have
 // had. pause, resume and cancel lower what is computed, and who has used up its requests must be
 // able to.
+//
+// # Why is a picture encoded once there is room in the queue, and not before?
+//
+// Encoding is what a picture costs most. A request that the queue has no room for, or whose prompt
+// is too long, should cost nothing, and the queue's bound is then that of encoding too. Both are
+// known before: a projector tells by the sides of a picture how many tokens it takes, so the prompt
+// has as many places for it, and all that counts tokens counts these. A request that only counts
+// never comes to the encoder.
+//
+// # Why is a prompt that ends on a picture refused?
+//
+// The model says what comes next after a row of logits, and the passes over embeddings have none.
+// A token put behind the picture would be a text that the client has not written, and nobody can
+// tell which. llama-server ends there.
 package completion

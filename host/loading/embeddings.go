@@ -15,6 +15,7 @@ import (
 	"github.com/penstock/penstock/host/fit"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/telemetry"
+	"github.com/penstock/penstock/host/turns"
 	"github.com/penstock/penstock/native"
 )
 
@@ -34,7 +35,7 @@ type Embedder struct {
 // else that of model.path. progress is called with 0 to 1 while the weights load; nil is fine. It
 // stops soon after ctx is done.
 func OpenEmbedder(ctx context.Context, c config.Config, log *slog.Logger, progress func(done float32)) (*Embedder, error) {
-	o := embeddingOpener{loader: &loader{config: c, log: log, metrics: telemetry.NewMetrics("")}, progress: progress}
+	o := embeddingOpener{loader: &loader{Options: Options{Passes: turns.NewPasses()}, config: c, log: log, metrics: telemetry.NewMetrics("")}, progress: progress}
 	m, err := o.own(ctx, forVectors, cmp.Or(c.Embedding.Model, c.Model.Path))
 	if err != nil {
 		return nil, errors.Join(err, o.opened.Close())

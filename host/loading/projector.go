@@ -5,6 +5,7 @@ package loading
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -46,6 +47,8 @@ func (l *loader) findProjector(ctx context.Context, file *model.File) (*projecto
 		return p, nil
 	case context.Cause(ctx) != nil:
 		return nil, err
+	case named && errors.Is(err, model.ErrTimeout):
+		return nil, fmt.Errorf("model.mmproj: %s could not be tried with %s: %w; start again when less computes on this machine", path, file.Name, err)
 	case named:
 		return nil, fmt.Errorf("model.mmproj: %s cannot be the projector of %s: %w; leave out --mmproj, or name the file that was made for this model", path, file.Name, err)
 	}

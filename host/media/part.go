@@ -13,7 +13,7 @@
 //
 // Two requests that each hold one decoded picture and wait for the memory of a second would wait
 // for ever. So all headers of a request come first, then one claim, in the order of arrival. What
-// pixels take stays claimed until the request ends.
+// pixels take stays claimed until they are encoded, or the request ends.
 //
 // # Why is there a random marker in the text where a picture stands?
 //

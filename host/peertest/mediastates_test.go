@@ -17,8 +17,9 @@ func (s *sensing) long() []any {
 // crowd fills the cells of all slots with other prompts.
 func (s *sensing) crowd(server Server) {
 	s.Helper()
-	for i := range 2 * slots {
-		s.complete(server, s.oursMarker, []any{strings.Repeat(fmt.Sprint(i, " others say this. "), 170)}, map[string]any{"n_predict": 1})
+	for slot := range slots {
+		others := strings.Repeat(fmt.Sprint(slot, " others say this. "), (s.context()/slots-100)/19)
+		s.complete(server, s.oursMarker, []any{others}, map[string]any{"n_predict": 1, "id_slot": slot, "cache_prompt": false})
 	}
 }
 
@@ -47,43 +48,80 @@ func (s *sensing) slot(server Server, action string) {
 	}
 }
 
-// steer takes tokens of a paused answer back, forks it, and has both go on.
-func (s *sensing) steer() {
-	const tokens = 1000 // the pause comes long before the end
-	parts := []any{0, "beside ", 1, "what?"}
+// begin has an answer begin over a WebSocket, and pauses it. It returns its tokens so far.
+func (s *sensing) begin(server Server, parts []any) (c *client, text string, tokens int) {
+	s.Helper()
 	prompt, err := json.Marshal(s.prompt(parts, s.oursMarker))
 	if err != nil {
 		s.Fatal(err)
 	}
-	want := s.complete(s.ours, s.oursMarker, parts, map[string]any{"n_predict": tokens, "cache_prompt": false}).Content
-	c := s.dial(s.ours)
-	c.send(fmt.Sprintf(`{"type":"generate","id":"a","request":{"prompt":%s,"temperature":0,"max_tokens":%d}}`, prompt, tokens))
-	text, told := "", 0
-	for f := c.next(); f.Type != "paused"; f = c.next() {
-		if f.Type != "token" {
-			continue
+	for range 100 { // on a very busy machine the answer may end before it is paused
+		c, text, tokens = s.dial(server), "", 0
+		c.send(fmt.Sprintf(`{"type":"generate","id":"a","request":{"prompt":%s,"temperature":0,"n_predict":-1}}`, prompt))
+		f := c.next()
+		for ; f.Type != "paused" && f.Type != "end" && f.Type != "error"; f = c.read() {
+			if f.Type != "token" {
+				continue
+			}
+			text += f.Text
+			if tokens++; tokens == 4 {
+				c.send(`{"type":"pause","id":"a"}`)
+			}
 		}
-		if text += f.Text; told == 3 {
-			c.send(`{"type":"pause","id":"a"}`)
+		if f.Type == "paused" && tokens < 300 { // there is room for as many more in the context
+			return c, text, tokens
 		}
-		told++
+		_ = c.conn.CloseNow() // which ends it
 	}
-	c.send(`{"type":"rewind","id":"a","tokens":2}`)
-	for f := c.next(); ; f = c.next() {
-		text += f.Text // of a token that was on its way
-		if f.Type == "rewound" {
+	s.Fatal("no answer is paused before its end")
+	return nil, "", 0
+}
+
+// goOn is the text of a paused answer when some more tokens have come.
+func (s *sensing) goOn(c *client, id, text string, more int) string {
+	s.Helper()
+	for tokens := 0; tokens < more; {
+		switch f := c.next(); {
+		case f.ID != id || f.Type == "resumed":
+		case f.Type == "rewound":
 			text = strings.TrimSuffix(text, f.Removed)
-			break
+		case f.Type == "token":
+			text += f.Text
+			tokens++
+		case f.Type == "end":
+			s.Fatalf("the answer ended after %q", text)
 		}
 	}
-	c.send(`{"type":"fork","id":"a","as":"b"}`)
-	c.send(`{"type":"resume","id":"a"}`)
-	texts := c.texts("a", "b")
-	if got := text + texts["a"]; got != want {
-		s.Errorf("rewound: %q; want %q", got, want)
+	return text
+}
+
+// beyond is how many tokens of an answer are looked at after it was changed.
+const beyond = 30
+
+// steer takes tokens of a paused answer back, and forks it.
+func (s *sensing) steer() {
+	parts := []any{0, "beside ", 1, "what?"}
+	for how, frame := range map[string]string{"rewound": `{"type":"rewind","id":"a","tokens":3}`, "forked": `{"type":"fork","id":"a","as":"b"}`} {
+		c, text, tokens := s.begin(s.ours, parts)
+		c.send(frame)
+		id := "a"
+		if how == "forked" {
+			id, text = "b", "" // which tells its tokens from the first on
+		} else {
+			c.send(`{"type":"resume","id":"a"}`)
+		}
+		got := s.goOn(c, id, text, tokens+beyond)
+		s.begins(how, s.ours, parts, got)
+		_ = c.conn.CloseNow() // which ends the answers
 	}
-	if texts["b"] != want {
-		s.Errorf("forked: %q; want %q", texts["b"], want)
+}
+
+// begins compares the beginning of an answer with one that was left alone.
+func (s *sensing) begins(how string, server Server, parts []any, got string) {
+	s.Helper()
+	want := s.complete(server, s.oursMarker, parts, map[string]any{"n_predict": len(got), "cache_prompt": false}).Content
+	if !strings.HasPrefix(want, got) || !strings.HasPrefix(want, s.wanted(parts)) || len(got) < beyond {
+		s.Errorf("%s: %q; want %q", how, got, want)
 	}
 }
 
@@ -98,7 +136,7 @@ func (s *sensing) compareElsewhere() {
 	if got := s.same("restored elsewhere", small, s.long(), map[string]any{"id_slot": 1}); got.Timings.Cached < got.Evaluated-1 {
 		s.Errorf("restored elsewhere: %d of %d tokens were cached", got.Timings.Cached, got.Evaluated)
 	}
-	for _, parts := range prompts {
+	for _, parts := range s.prompts() {
 		s.same("in small batches", small, parts, nil)
 	}
 	s.preempt(small)
@@ -107,30 +145,13 @@ func (s *sensing) compareElsewhere() {
 
 // preempt has an answer lose its slot and its cells while it is paused, and go on.
 func (s *sensing) preempt(server Server) {
-	const tokens = 400
 	parts := []any{1, "beside ", 0, "what?"}
-	prompt, err := json.Marshal(s.prompt(parts, s.oursMarker))
-	if err != nil {
-		s.Fatal(err)
-	}
-	want := s.complete(server, s.oursMarker, parts, map[string]any{"n_predict": tokens}).Content
-	c := s.dial(server)
-	c.send(fmt.Sprintf(`{"type":"generate","id":"a","request":{"prompt":%s,"temperature":0,"max_tokens":%d}}`, prompt, tokens))
-	text := ""
-	for f := c.next(); f.Type != "paused"; f = c.next() {
-		if text == "" && f.Text != "" {
-			c.send(`{"type":"pause","id":"a"}`)
-		}
-		text += f.Text
-	}
-	for slot := range slots { // the crowd takes the slot of a paused answer if it has to
-		s.complete(server, s.oursMarker, []any{strings.Repeat("others say this. ", 200)}, map[string]any{"n_predict": 1, "id_slot": slot})
-	}
+	c, text, _ := s.begin(server, parts)
 	s.crowd(server)
 	c.send(`{"type":"resume","id":"a"}`)
-	if got := text + c.texts("a")["a"]; got != want {
-		s.Errorf("preempted: %q; want %q", got, want)
-	}
+	got := s.goOn(c, "a", text, beyond)
+	_ = c.conn.CloseNow() // which ends it
+	s.begins("preempted", server, parts, got)
 }
 
 // endOnPicture asks for what has nothing after a picture or a sound but what the model expects there: that ends llama-server.

@@ -65,7 +65,10 @@ func senses(t *testing.T, pair synth.MediaPair) []sense {
 			drawn(t, 2, 2, func(x, y int) color.RGBA { return color.RGBA{byte(x * 255), byte(y * 255), 0, 255} }))
 	}
 	if pair.Hears() {
-		all = append(all, hummed(1, 440), hummed(31, 1000))
+		all = append(all, hummed(1, 440), hummed(2, 1000))
+		if !pair.Sees() {
+			all = append(all, hummed(31, 700)) // which is divided
+		}
 	}
 	return all
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -74,4 +75,19 @@ func (c *instructions) read() float64 {
 	}
 	c.files = nil
 	return sum
+}
+
+// residentOf is how many bytes of a process are in RAM, those of files that it has mapped included.
+func residentOf(pid int) (uint64, error) {
+	path := fmt.Sprintf("/proc/%d/smaps_rollup", pid)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return 0, err
+	}
+	_, line, _ := bytes.Cut(text, []byte("\nRss:"))
+	var kib uint64
+	if _, err := fmt.Sscanf(string(line[:min(32, len(line))]), "%d kB", &kib); err != nil {
+		return 0, fmt.Errorf("%s has no number of resident pages: %w", path, err)
+	}
+	return kib << 10, nil
 }

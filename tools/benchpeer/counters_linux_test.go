@@ -4,6 +4,7 @@ package main
 
 import (
 	"os"
+	"runtime"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -32,5 +33,19 @@ func TestCPUOf_NoProcess(t *testing.T) {
 	const beyond = 1 << 22 // Linux gives no process this number
 	if got := cpuOf(beyond); got != 0 {
 		t.Errorf("a process that does not exist took %v", got)
+	}
+}
+
+func TestResidentOf(t *testing.T) {
+	held := make([]byte, 32<<20)
+	for i := range held {
+		held[i] = 1
+	}
+	if got, err := residentOf(os.Getpid()); err != nil || got < uint64(len(held)) {
+		t.Errorf("%d bytes of a process that has more than %d are in RAM: %v", got, len(held), err)
+	}
+	runtime.KeepAlive(held)
+	if _, err := residentOf(1 << 22); err == nil {
+		t.Error("a process that does not exist has memory")
 	}
 }

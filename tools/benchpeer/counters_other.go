@@ -17,3 +17,6 @@ type instructions struct{}
 
 func (*instructions) open(int) error { return errors.ErrUnsupported }
 func (*instructions) read() float64  { return 0 }
+
+// residentOf is not known here.
+func residentOf(int) (uint64, error) { return 0, errors.ErrUnsupported }

@@ -60,6 +60,10 @@ func (l *lab) command(name string, size bench.Size, flags ...string) bench.Comma
 		return bench.Penstock(l.before, l.model, size, flags...)
 	case unguessed:
 		return bench.Penstock(l.penstock, l.model, size, append(flags, "--spec-type", "none")...)
+	case penstockUncached:
+		return bench.Penstock(l.penstock, l.model, size, append(flags, "--cache-ram", "0")...)
+	case llamaUncached:
+		flags = append(flags, "--cache-ram", "0")
 	case llama128:
 		flags = append(flags, "-b", "128", "-ub", "128")
 	}

@@ -39,6 +39,8 @@ var works = []struct {
 	{"late", (*lab).late},
 	{"prefix", (*lab).prefix},
 	{"tick", (*lab).tick},
+	{"memory", (*lab).memory},
+	{"contention", (*lab).contention},
 	{"target", (*lab).target},
 	{"mixed", (*lab).mixed}, // the last: it takes what time is left
 	{plugins, (*lab).plugins},
@@ -85,7 +87,7 @@ func run(ctx context.Context) error {
 	flag.StringVar(&to.chart, "chart", "", "file for a chart of the gaps, as SVG; empty: none")
 	out := flag.String("out", "", "file for all figures as JSON; empty: none")
 	from := flag.String("from", "", "a file that -out wrote: write its figures anew and measure nothing")
-	limit := flag.Duration("limit", 15*time.Minute, "longest time for all")
+	limit := flag.Duration("limit", 20*time.Minute, "longest time for all")
 	flag.Parse()
 	if *from != "" {
 		if err := l.report.read(*from); err != nil {
@@ -99,7 +101,7 @@ func run(ctx context.Context) error {
 	l.report.Machine = bench.ThisMachine()
 	err := l.work(*only)
 	l.stopServers()
-	l.report.Setting = l.setting()
+	l.report.Setting = l.setting() + machineLoad()
 	fmt.Print(l.report.markdown())
 	if err != nil {
 		return err

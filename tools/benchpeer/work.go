@@ -24,6 +24,8 @@ const (
 	seedDeep
 	seedGuesses
 	seedBefore
+	seedContention
+	seedMemory
 )
 
 // single measures one stream alone.

@@ -18,7 +18,7 @@ import { type Model, type Plugin, type Props, Rest } from "./host/rest.ts";
 import { Streams } from "./host/streams.ts";
 import { Progresses } from "./live/progress.ts";
 import { Watching } from "./live/watching.ts";
-import { type Abilities, anything, isPicture } from "./media/limits.ts";
+import { type Abilities, anything, isPicture, mostOf } from "./media/limits.ts";
 import { request } from "./settings/request.ts";
 import type { Settings } from "./settings/settings.ts";
 import type { StartingSettings } from "./settings/starting.ts";
@@ -80,7 +80,11 @@ export class App {
     const refused = (error: HostError) => {
       this.notice.value = `${withoutPaths(sentence(error.message))} ${remedy(error)}`.trim();
     };
-    const files = new FileFrames(this.connection, (file) => store.file(file));
+    const files = new FileFrames(
+      this.connection,
+      (file) => store.file(file),
+      () => this.mostBytes,
+    );
     const streams = new Streams(this.connection, refused, files);
     const online = computed(() => this.connection.status.value.kind === "online");
     this.answers = new Answers(streams, online, tabs);
@@ -99,7 +103,10 @@ export class App {
     this.traces.follow(this.chats.list);
   }
 
-  /** The model that answers with these settings. A host with several wants its name: the first one's, or where pictures are sent and that reads text only, the first's that sees. */
+  /**
+   * The model that answers with these settings. A host with several wants its name: the first one's, or where pictures
+   * are sent and that reads text only, the name of one that sees.
+   */
   modelOf({ model }: Settings, pictures = false): { model?: string } {
     const [first, ...others] = this.served.value;
     if (model !== undefined) return { model };
@@ -107,6 +114,11 @@ export class App {
     const reads = first.abilities ?? anything;
     const sees = pictures && !reads.sees && !reads.hears && others.find(({ abilities }) => abilities?.sees);
     return { model: (sees || first).name };
+  }
+
+  /** The name of the model that answers with these settings; "" where none is known. */
+  answering(settings: Settings, pictures = false): string {
+    return this.modelOf(settings, pictures).model ?? this.models.value[0] ?? "";
   }
 
   /** How many tokens a model can have in mind; undefined where that is not known, as of one that is not loaded. */
@@ -125,6 +137,11 @@ export class App {
     return (known ? props.value.abilities : undefined) ?? anything;
   }
 
+  /** How many bytes of pictures and sounds the host takes for an answer. */
+  get mostBytes(): number {
+    return mostOf(this.props.value.bodyLimit);
+  }
+
   /** Asks the host anew which models it has, and which are loaded. */
   async refreshModels(): Promise<void> {
     this.served.value = await this.rest.models();
@@ -133,8 +150,9 @@ export class App {
   /** What is sent to the host for an answer to messages. */
   request(settings: Settings, messages: readonly Message[]): GenerateRequest {
     const offered = new Set(this.plugins.value.map((plugin) => plugin.name));
-    const chosen = this.modelOf(settings, mediaOf(messages).some(isPicture));
-    return request({ ...settings, ...chosen }, offered, messages, this.abilitiesOf(chosen.model ?? ""));
+    const pictures = mediaOf(messages).some(isPicture);
+    const abilities = this.abilitiesOf(this.answering(settings, pictures));
+    return request({ ...settings, ...this.modelOf(settings, pictures) }, offered, messages, abilities);
   }
 
   /** Asks the host what it has. */

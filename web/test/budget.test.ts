@@ -86,6 +86,14 @@ const views: Record<string, { most: number; go(chat: ChatPage): Promise<unknown>
       await chat.page.getByText("This answer has no token record.").waitFor();
     },
   },
+  files: {
+    most: 16 * 1024,
+    go: async ({ page }) => {
+      const file = { name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("x") };
+      await page.getByLabel("Files", { exact: true }).setInputFiles(file);
+      await page.getByRole("button", { name: "Remove notes.txt" }).click();
+    },
+  },
   models: { most: 4 * 1024, go: (chat) => open(chat, "Models") },
   plugins: { most: 16 * 1024, go: (chat) => open(chat, "Plugins") },
   live: { most: 16 * 1024, go: (chat) => open(chat, "Live") },

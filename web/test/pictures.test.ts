@@ -2,14 +2,13 @@
 
 // Pictures and sounds from where a person has them to what is sent. The test answers in the host's place, and says what its model takes.
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { after, before, test } from "node:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import type { ContentPart } from "../src/host/protocol.ts";
-import { ChatPage, launch, patience } from "./browser.ts";
-import { sizes } from "./looks.ts";
-import { choose, give, type Picked, picture, png, turnedJPEG, wav } from "./media.ts";
-import { type PlayedStream, play } from "./play.ts";
+import { findings } from "./axe.ts";
+import { launch, patience } from "./browser.ts";
+import { looks, sizes } from "./looks.ts";
+import { choose, give, type Picked, png, turnedJPEG, wav } from "./media.ts";
+import { blue, hash, modalities, openPerceiving, red, type Told, url } from "./perceiving.ts";
 import { Server } from "./server.ts";
 
 let browser: Browser;
@@ -25,54 +24,8 @@ after(async () => {
   await server?.stop();
 });
 
-interface Sent {
-  chat: ChatPage;
-  files: Map<string, Buffer>; // by their names, as the host keeps them
-  frames: string[]; // "file NAME" and "generate", in the order in which they came
-  asked: (string | ContentPart[])[][]; // the contents of each request
-}
-
 /** A page whose host has one model, which sees and hears as told. */
-async function open(
-  { vision = true, audio = true }: { vision?: boolean; audio?: boolean } = {},
-  options: BrowserContextOptions = {},
-): Promise<Sent> {
-  const files = new Map<string, Buffer>();
-  const frames: string[] = [];
-  const asked: Sent["asked"] = [];
-  const answer = (stream: PlayedStream) => {
-    frames.push("generate");
-    asked.push(stream.request.messages.map(({ content }) => content));
-    stream.token("I see.");
-    stream.end();
-  };
-  const keep = (frame: Buffer) => {
-    const name = frame.subarray(1, 1 + (frame[0] ?? 0)).toString();
-    frames.push(`file ${name}`);
-    files.set(name, frame.subarray(1 + name.length));
-  };
-  const chat = await ChatPage.open(browser, server.url, options, async (page) => {
-    await play(page, answer, () => {}, keep);
-    await modalities(page, { vision, audio });
-  });
-  await chat.online();
-  return { chat, files, frames, asked };
-}
-
-async function modalities(page: Page, told: Record<string, boolean>): Promise<void> {
-  await page.route(/\/props(\?|$)/, async (route) => {
-    const props = await (await route.fetch()).json();
-    await route.fulfill({ json: { ...props, modalities: told } });
-  });
-}
-
-const hash = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
-const url = (file: Picked): ContentPart => ({
-  type: "image_url",
-  image_url: { url: `frame:${hash(file.buffer)}` },
-});
-const red = picture("red.png", [200, 20, 20]);
-const blue = picture("blue.png", [20, 20, 200]);
+const open = (told?: Told, options?: BrowserContextOptions) => openPerceiving(browser, server, told, options);
 
 const ways: Record<string, (page: Page, files: Picked[]) => Promise<void>> = {
   chosen: (page, files) => choose(page, "Pictures", files),
@@ -128,8 +81,10 @@ test("Page: a photo of a phone is scaled down, upright, and can be taken by its 
     const canvas = new OffscreenCanvas(bitmap.width, bitmap.height);
     const context = canvas.getContext("2d");
     context?.drawImage(bitmap, 0, 0);
-    const at = (x: number) => [...(context?.getImageData(x, 20, 1, 1).data ?? [])].map((part) => part > 128);
-    return { width: bitmap.width, height: bitmap.height, left: at(20), right: at(bitmap.width - 20) };
+    const [left, right] = [20, bitmap.width - 20].map((x) =>
+      [...(context?.getImageData(x, 20, 1, 1).data ?? [])].map((part) => part > 128),
+    );
+    return { width: bitmap.width, height: bitmap.height, left, right };
   });
   const [blue, red] = [
     [false, false, true, true],
@@ -342,81 +297,6 @@ test("Page: when the model is switched to one that cannot see, that is said befo
   await chat.close();
 });
 
-test("Page: sounds are chosen, made small, sent and played", { timeout: 3 * patience }, async () => {
-  const { chat, files, asked } = await open();
-  const { page } = chat;
-  const short = { name: "short.wav", mimeType: "audio/wav", buffer: wav(0.5) };
-  const long = { name: "long.wav", mimeType: "audio/wav", buffer: wav(8, 44_100, 2) };
-  await choose(page, "Sounds", [short, long]);
-  await page.getByLabel("long.wav", { exact: true }).waitFor();
-  await page.getByText("500 ms").waitFor();
-  await chat.ask("What?");
-  await chat.finished();
-  const [first, second] = [...files.values()];
-  assert.deepEqual(first, short.buffer);
-  assert.equal(second?.readUInt32LE(24), 16_000);
-  assert.ok(Math.abs((second?.length ?? 0) - (44 + 8 * 32_000)) < 64, `it has ${second?.length} bytes`);
-  const data = [...files.keys()].map((name) => ({
-    type: "input_audio",
-    input_audio: { data: `frame:${name}` },
-  }));
-  assert.deepEqual(asked[0], [[...data, { type: "text", text: "What?" }]]);
-  const player = page.getByRole("region", { name: "Your message" }).getByLabel("short.wav", { exact: true });
-  const length = await player.evaluate(async (element) => {
-    const audio = element as HTMLAudioElement;
-    audio.muted = true;
-    await audio.play();
-    return audio.duration;
-  });
-  assert.ok(Math.abs(length - 0.5) < 0.01, `it lasts ${length} s`);
-  assert.deepEqual(chat.complaints, []);
-  await chat.close();
-});
-
-test("Page: a sound is recorded where the page may, and else it is said why not", {
-  timeout: 3 * patience,
-}, async () => {
-  const { chat, files } = await open({}, { permissions: ["microphone"] });
-  const { page } = chat;
-  const record = async (on: Page) => {
-    await on.getByRole("button", { name: "Add files" }).click();
-    await on.getByRole("menuitem", { name: "Record a sound" }).click();
-  };
-  await record(page);
-  const recorder = page.getByRole("region", { name: "Recording" });
-  await recorder.getByText("0:01").waitFor();
-  await page.keyboard.press("Enter"); // the button that adds it has the focus
-  await page
-    .getByRole("listitem")
-    .getByText(/^Recording of \d\d:\d\d/)
-    .waitFor();
-  await chat.ask("What was that?");
-  await chat.finished();
-  const [sound] = files.values();
-  assert.equal(sound?.subarray(8, 12).toString(), "WAVE");
-  assert.ok((sound?.length ?? 0) > 16_000, `it has ${sound?.length} bytes`);
-  await record(page);
-  await recorder.getByRole("button", { name: "Discard" }).click();
-  await recorder.waitFor({ state: "detached" });
-
-  const mute = await open();
-  await mute.chat.page.context().clearPermissions();
-  await mute.chat.page.evaluate(() => {
-    navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException("no", "NotAllowedError"));
-  });
-  await record(mute.chat.page);
-  await mute.chat.page.getByRole("alert").getByText("This page may not use the microphone.").waitFor();
-  await mute.chat.page.evaluate(() => {
-    Object.defineProperty(navigator, "mediaDevices", { value: undefined });
-  });
-  await record(mute.chat.page);
-  await mute.chat.page.getByRole("alert").getByText("over HTTPS or at localhost").waitFor();
-  for (const one of [chat, mute.chat]) {
-    assert.deepEqual(one.complaints, []);
-    await one.close();
-  }
-});
-
 test("Page: a file that cannot be added is named, with the reason", { timeout: 2 * patience }, async () => {
   const { chat } = await open();
   const { page } = chat;
@@ -430,3 +310,41 @@ test("Page: a file that cannot be added is named, with the reason", { timeout: 2
   assert.deepEqual(chat.complaints, []);
   await chat.close();
 });
+
+for (const [look, options] of Object.entries(looks)) {
+  test(`Page: axe finds nothing about pictures and sounds (${look})`, { timeout: 4 * patience }, async () => {
+    const { chat } = await open({}, { ...options, permissions: ["microphone"] });
+    const { page } = chat;
+    const clean = async (where: string) => {
+      assert.deepEqual(await findings(page), [], `${where}, ${look}`);
+      const width = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(width <= (options.viewport?.width ?? 0), `${where}, ${look}: it is ${width} pixels wide`);
+    };
+    const sound = {
+      name: "a long name of a sound that has to be cut.wav",
+      mimeType: "audio/wav",
+      buffer: wav(0.2),
+    };
+    await page.getByLabel("Files", { exact: true }).setInputFiles([red, blue, sound]);
+    await page.getByLabel(sound.name, { exact: true }).waitFor();
+    if (options.hasTouch) {
+      const box = await page.getByRole("button", { name: "Remove red.png" }).boundingBox();
+      assert.ok(Math.min(box?.width ?? 0, box?.height ?? 0) >= 44, "it is too small for a finger");
+    }
+    await clean("the composer");
+    await chat.ask("Which is red?");
+    await chat.finished();
+    await clean("the message");
+    await page.getByRole("button", { name: "red.png", exact: true }).click();
+    await page.getByRole("dialog", { name: "red.png" }).getByRole("img").waitFor();
+    await clean("in large");
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Add files" }).click();
+    await page.getByRole("menuitem", { name: "Record a sound" }).click();
+    await page.getByRole("timer").waitFor();
+    await clean("the recorder");
+    await page.getByRole("button", { name: "Discard" }).click();
+    assert.deepEqual(chat.complaints, []);
+    await chat.close();
+  });
+}

@@ -15,9 +15,10 @@ import (
 // API answers llama-server's routes.
 type API struct {
 	*wire.Server
-	UI      bool // the browser UI is served
-	NoSlots bool // GET /slots is refused
-	Props   bool // POST /props says success
+	UI        bool  // the browser UI is served
+	NoSlots   bool  // GET /slots is refused
+	Props     bool  // POST /props says success
+	BodyLimit int64 // bytes of a request's body and of a WebSocket's frame
 }
 
 // Routes are the routes of the API.

@@ -38,6 +38,7 @@ func (a API) props(c echo.Context) error {
 		"is_sleeping":                 false,
 		"kernels":                     m.Kernels,
 		"options":                     append([]string{}, m.Options...),
+		"body_limit":                  a.BodyLimit, // Penstock's addition
 	}
 	if len(m.Workers) > 0 {
 		props["workers"] = m.Workers

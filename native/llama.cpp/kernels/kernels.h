@@ -38,9 +38,10 @@ extern "C" uint64_t penstock_stalled(void);
 // The layout in memory that a family wants for weights; null where it takes them as they are.
 ggml_backend_buffer_type * penstock_kernels_layout(penstock_family family);
 
-// Says how weights of the models that this thread loads from now on are laid out: by at most how many threads, and whether the embedding is, too,
+// Say how the weights of a model are laid out that this thread loads in between: by at most how many threads, and whether the embedding is, too,
 // where its type allows it. A model whose embedding is its output layer has it in memory once then, another would gain nothing.
-void penstock_lay_out(int threads, bool embedding);
+void penstock_load_begins(int threads, bool embedding);
+void penstock_load_ends();
 
 // For tests: has a family's kernel for an operation crash, or change one number of each result.
 enum penstock_fault { PENSTOCK_NO_FAULT, PENSTOCK_CRASH, PENSTOCK_WRONG_RESULT };

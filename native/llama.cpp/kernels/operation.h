@@ -32,10 +32,10 @@ inline ggml_backend_buffer_type * layout() { return nullptr; }
 
 inline bool is_laid_out(const ggml_tensor * weights) { return weights->buffer && weights->buffer->buft == layout(); }
 
-// How the model is laid out that this thread loads.
+// How the model is laid out that this thread loads. Of a model that is there without its numbers, for a dry run, the embedding may be looked up.
 struct load_choice {
     int  threads   = 1;
-    bool embedding = false; // too
+    bool embedding = true; // too
 };
 load_choice & loading();
 

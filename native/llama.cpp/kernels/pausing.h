@@ -7,13 +7,14 @@
 #include "operation.h"
 #include "ops.h"
 #include "pause.h"
+#include "simd-mappings.h"
 
 #include <algorithm>
 #include <cstring>
 
 namespace penstock {
 
-constexpr double part_work = 5e7; // multiplications and additions of a part for each thread: about two milliseconds
+constexpr double part_work = 1e7; // multiplications and additions of a part for each thread: about a millisecond
 
 // The length of parts of n, at most about most, that are multiples of a unit but for the last one.
 inline int64_t part_of(int64_t n, int64_t most, int64_t unit) {
@@ -40,9 +41,16 @@ inline ggml_tensor rows_of(const ggml_tensor * t, int64_t at, int64_t n) {
     return part;
 }
 
-// A product of two matrices in parts of both. ggml's kernels need multiples of 16 rows of weights, and more than one of the others.
+// Leaves one matrix of a tensor.
+inline void take_one(ggml_tensor & t, int64_t i) {
+    t.data  = static_cast<char *>(t.data) + i * t.nb[2];
+    t.ne[2] = 1;
+}
+
+// A product of matrices in parts of both. ggml's kernels need multiples of 16 rows of weights, and more than one of the others, which they
+// convert: few of those and many weights, for all of them before the next weights, so that these stay in the cache.
 template <typename F> void each_product(const ggml_tensor * op, int threads, bool whole_weights, F work) {
-    constexpr int64_t unit = 16, most_rows = 128;
+    constexpr int64_t unit = 16, most_rows = 32;
     const ggml_tensor *weights = op->src[0], *rows = op->src[1];
     const double       dot = 2.0 * weights->ne[0], budget = part_work * threads;
     const bool         fixed = whole_weights || weights->ne[1] % unit != 0;
@@ -50,36 +58,52 @@ template <typename F> void each_product(const ggml_tensor * op, int threads, boo
     const int64_t      n_rows = part_of(rows->ne[1], n, unit);
     const int64_t      n_weights =
         fixed ? weights->ne[1] : part_of(weights->ne[1], std::max<int64_t>(unit * threads, budget / (dot * n_rows)), unit * threads);
-    each_part(weights->ne[1], n_weights, unit, [&](int64_t w, int64_t w_size) {
-        each_part(rows->ne[1], n_rows, unit, [&](int64_t r, int64_t r_size) {
-            ggml_tensor some_weights = rows_of(weights, w, w_size), some_rows = rows_of(rows, r, r_size), part = rows_of(op, r, r_size);
-            part.data   = static_cast<char *>(part.data) + w * part.nb[0];
-            part.ne[0]  = w_size;
-            part.src[0] = &some_weights;
-            part.src[1] = &some_rows;
-            work(&part);
+    for (int64_t i = 0; i < op->ne[2]; i++) { // matrices, of which several may have the same weights
+        each_part(weights->ne[1], n_weights, unit, [&](int64_t w, int64_t w_size) {
+            each_part(rows->ne[1], n_rows, unit, [&](int64_t r, int64_t r_size) {
+                ggml_tensor some_weights = rows_of(weights, w, w_size), some_rows = rows_of(rows, r, r_size), part = rows_of(op, r, r_size);
+                take_one(some_weights, i / (op->ne[2] / weights->ne[2]));
+                take_one(some_rows, i);
+                take_one(part, i);
+                part.data   = static_cast<char *>(part.data) + w * part.nb[0];
+                part.ne[0]  = w_size;
+                part.src[0] = &some_weights;
+                part.src[1] = &some_rows;
+                work(&part);
+            });
         });
-    });
+    }
 }
 
-// Attention in parts of its queries, and for ggml's kernel of its heads where each has keys of its own. That kernel takes 64 queries at a
-// time, and gives each thread several such tiles.
+// Whether ggml's attention takes 64 queries at a time. Otherwise it goes row by row, at a small part of the speed.
+inline bool is_tiled(const ggml_tensor * op) {
+#if defined(GGML_SIMD) && !defined(__ARM_FEATURE_SVE)
+    return op->src[2]->ne[0] % GGML_F32_EPR == 0;
+#else
+    return true;
+#endif
+}
+
+// Attention in parts of its queries, and for ggml's kernel of its heads where each has keys of its own. Tiles are given to each thread several
+// at a time.
 template <typename F> void each_attention(const ggml_tensor * op, int threads, bool whole_heads, F work) {
-    constexpr int64_t  tile = 64;
+    constexpr double   slowly = 16; // times as long, row by row
     const ggml_tensor *q = op->src[0], *k = op->src[1], *mask = op->src[3];
     float              bias;
     std::memcpy(&bias, reinterpret_cast<const float *>(op->op_params) + 1, sizeof(bias)); // whose slope depends on the head
     const bool    by_head = !whole_heads && k->ne[2] == q->ne[2] && op->src[2]->ne[2] == q->ne[2] && bias == 0 && !op->src[4] && (!mask || mask->ne[2] == 1);
-    const int64_t heads   = by_head ? 1 : q->ne[2];
-    const double  row     = 2.0 * (k->ne[0] + op->src[2]->ne[0]) * k->ne[1] * heads;
-    const int64_t n       = std::max<int64_t>(part_work * threads / row, 4 * tile * threads / heads);
+    const bool    tiled   = whole_heads || is_tiled(op);
+    const int64_t heads   = by_head ? 1 : q->ne[2], tile = tiled ? 64 : 16;
+    const double  row     = 2.0 * (k->ne[0] + op->src[2]->ne[0]) * k->ne[1] * heads * (tiled ? 1 : slowly);
+    const int64_t n       = std::max<int64_t>(part_work * threads / row, tiled ? 2 * tile * threads / heads : tile);
     const int64_t n_rows  = part_of(q->ne[1], GGML_PAD(n, tile), tile);
     for (int64_t head = 0; head < q->ne[2]; head += heads) {
         each_part(q->ne[1], n_rows, tile, [&](int64_t at, int64_t size) {
             ggml_tensor some = rows_of(q, at, size), keys = *k, values = *op->src[2], part = *op, seen;
-            for (ggml_tensor * t : { &some, &keys, &values }) {
-                t->data  = static_cast<char *>(t->data) + head * t->nb[2];
-                t->ne[2] = by_head ? 1 : t->ne[2];
+            if (by_head) {
+                take_one(some, head);
+                take_one(keys, head);
+                take_one(values, head);
             }
             part.data   = static_cast<char *>(op->data) + head * op->nb[1] + at * op->nb[2];
             part.ne[2]  = size;
@@ -101,11 +125,10 @@ struct pausing_kernel : ggml::cpu::tensor_traits {
 
     explicit pausing_kernel(ggml::cpu::tensor_traits * (*kernel)(const ggml_tensor *)) : kernel(kernel) {}
 
-    static bool is_matrix(const ggml_tensor * t) { return t->ne[2] == 1 && t->ne[3] == 1; }
-
-    static bool divides(const ggml_tensor * op) {
+    bool divides(const ggml_tensor * op) const {
         switch (op->op) {
-            case GGML_OP_MUL_MAT: return is_matrix(op->src[0]) && is_matrix(op->src[1]) && ggml_get_op_params_i32(op, 1) == 0 && is_plain(op->src[0]);
+            case GGML_OP_MUL_MAT:
+                return op->ne[3] == 1 && (op->ne[2] == 1 || !kernel(op)) && ggml_get_op_params_i32(op, 1) == 0 && is_plain(op->src[0]);
             case GGML_OP_FLASH_ATTN_EXT: return op->src[0]->ne[3] == 1 && op->src[1]->ne[3] == 1;
             default: return false;
         }

@@ -90,7 +90,8 @@ struct own_provider : provider {
     static ggml::cpu::tensor_traits * attention(const ggml_tensor * op) {
         auto *    found = may(PENSTOCK_OWN, penstock_attention) ? penstock::attention_for(op) : nullptr;
         const int bit   = found ? 1 : 2;
-        if (!(attention_by.load(std::memory_order_relaxed) & bit)) {
+        const bool encodes = penstock_pause_of(op); // a picture, whose sums nobody compares with those of other threads
+        if (!encodes && !(attention_by.load(std::memory_order_relaxed) & bit)) {
             attention_by |= bit;
         }
         return found;
@@ -207,7 +208,8 @@ penstock::load_choice & penstock::loading() {
     return it;
 }
 
-void penstock_lay_out(int threads, bool embedding) { penstock::loading() = { threads, embedding }; }
+void penstock_load_begins(int threads, bool embedding) { penstock::loading() = { threads, embedding }; }
+void penstock_load_ends() { penstock::loading() = {}; }
 
 const char * penstock_product_instructions() { return penstock::product_instructions(); }
 

@@ -80,8 +80,9 @@ int32_t ps_model_load(const char * path, const ps_model_params * params, ps_prog
         if (params->no_alloc) {
             with->leave_out_vocabulary(path);
         }
-        penstock_lay_out(params->threads, with->computes_on_cpu() && ps::has_tied_embedding(path));
-        model->model = llama_model_load_from_file(path, with->params);
+        penstock_load_begins(params->threads, with->computes_on_cpu() && ps::has_tied_embedding(path));
+        model->model = llama_model_load_from_file(path, with->params); // which does not throw
+        penstock_load_ends();
         if (!model->model) {
             if (state.stopped) {
                 throw ps::fault(PS_CANCELLED, "the load was cancelled");

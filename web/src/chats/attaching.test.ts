@@ -2,12 +2,14 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
-import { mostBytes } from "../media/limits.ts";
+import { mostOf } from "../media/limits.ts";
 import { attach, type Taking } from "./attaching.ts";
 import type { Medium } from "./message.ts";
 
 const file = (name: string, content: string | Uint8Array, type = "") =>
   Object.assign(new Blob([content as BlobPart], { type }), { name });
+
+const mostBytes = mostOf();
 
 const held = new Map<string, Blob>();
 const taking: Taking = {

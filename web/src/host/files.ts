@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import { effect } from "@preact/signals";
-import { mostBytes, mostFiles } from "../media/limits.ts";
+import { mostFiles, mostOf } from "../media/limits.ts";
 import type { Connection } from "./connection.ts";
 import type { GenerateRequest } from "./protocol.ts";
 
@@ -42,7 +42,7 @@ export class FileFrames {
   constructor(
     private readonly connection: Pick<Connection, "status" | "sendBytes">,
     private readonly read: (file: string) => Promise<Blob | undefined>,
-    private readonly most = () => mostBytes,
+    private readonly most = () => mostOf(),
   ) {
     effect(() => {
       if (connection.status.value.kind !== "online") this.sent.clear();

@@ -80,16 +80,30 @@ test("Rest.plugins: what each does and can be told, of those that can be used", 
   assert.deepEqual(await answering(t, 200, { data }).host.plugins(), want);
 });
 
+test("Rest.models: what each takes besides text, where the host says so", async (t) => {
+  const architecture = { input_modalities: ["text", "image"], output_modalities: ["text"] };
+  const data = [{ id: "sees", architecture }, { id: "silent" }, { id: "odd", architecture: 7 }];
+  const told = await answering(t, 200, { data }).host.models();
+  assert.deepEqual(
+    told.map(({ abilities }) => abilities),
+    [{ sees: true, hears: false }, undefined, undefined],
+  );
+});
+
 test("Rest.props: the defaults of a model, whatever else the host tells", async (t) => {
   const params = { temperature: 0.8, samplers: ["top_k"] };
   const { host, requests } = answering(t, 200, {
     model_alias: "tiny",
     default_generation_settings: { n_ctx: 1024, params },
     chat_template_caps: { supports_tools: true, supports_system_role: false, odd: "yes" },
+    modalities: { vision: true, video: false, audio: false },
+    body_limit: 1024,
   });
   assert.deepEqual(await host.props("a b"), {
     model: "tiny",
     context: 1024,
+    abilities: { sees: true, hears: false },
+    bodyLimit: 1024,
     defaults: params,
     template: { supports_tools: true, supports_system_role: false, odd: false },
   });

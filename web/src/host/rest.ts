@@ -48,6 +48,7 @@ export interface Props {
   model?: string;
   context?: number; // tokens
   abilities?: Abilities;
+  bodyLimit?: number; // bytes
   defaults: Readonly<Record<string, unknown>>; // what a request that leaves a sampling parameter out gets
   template: Readonly<Record<string, boolean>>; // what the chat template can, such as supports_tools
   noTemplate?: boolean; // the model has none of its own, and none is configured
@@ -238,12 +239,14 @@ function props(body: unknown): Props {
     chat_template_caps: caps,
     chat_template_fallback: fallback,
     modalities,
+    body_limit: bodyLimit,
   } = record(body);
   const { n_ctx: context, params } = record(settings);
   const { vision, audio } = record(modalities);
   return {
     ...(typeof model === "string" && { model }),
     ...(typeof context === "number" && { context }),
+    ...(typeof bodyLimit === "number" && { bodyLimit }),
     ...(typeof vision === "boolean" && { abilities: { sees: vision, hears: audio === true } }),
     ...(typeof fallback === "string" && { noTemplate: true }),
     defaults: record(params),

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 import type { Medium } from "../chats/message.ts";
 
-/** Bytes of the files that a connection keeps, if the host says nothing else: its default, less what frames have besides files. */
-export const mostBytes = (16 << 20) - 4096;
+/** Bytes of the files that a connection keeps, for a host that says how large a body can be, or its default: less what frames have besides files. */
+export function mostOf(bodyLimit = 16 << 20): number {
+  return bodyLimit - 4096;
+}
 
 /** Files that a request can have, and a connection keeps. */
 export const mostFiles = 128;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import type { Medium } from "../chats/message.ts";
-import { type Abilities, isPicture, mostBytes, mostFiles, once, sizeOf, takes } from "./limits.ts";
+import { type Abilities, isPicture, mostFiles, mostOf, once, sizeOf, takes } from "./limits.ts";
 
 /** What a person should know before a question is sent. */
 export interface Notice {
@@ -22,7 +22,7 @@ export function noticeOf(
   abilities: Abilities,
   draft: readonly Medium[],
   before: readonly Medium[],
-  most = mostBytes,
+  most = mostOf(),
 ): Notice | undefined {
   const now = cannot(abilities, draft);
   if (now !== "")

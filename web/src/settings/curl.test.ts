@@ -71,3 +71,11 @@ test("upToQuestion: what answering the last question again sends", () => {
     ["Hello!"],
   );
 });
+
+test("curl: files of binary frames have a place for their base64", () => {
+  const url = `frame:${"0a1b2c3d".repeat(8)}`;
+  const content = [{ type: "image_url" as const, image_url: { url } }];
+  const text = curl(new URL("http://h/"), { messages: [{ role: "user", content }] }, false);
+  assert.match(text, /"url": "data:;base64,BASE64_OF_0a1b2c3d"/);
+  assert.doesNotMatch(text, /frame:/);
+});

@@ -7,7 +7,10 @@ const end = "END";
 
 /** The command that sends a request with curl. A key is taken from the environment, and never written out. */
 export function curl(base: URL, request: GenerateRequest, withKey: boolean): string {
-  const body = JSON.stringify({ ...request, stream: true }, undefined, 2);
+  const body = JSON.stringify({ ...request, stream: true }, undefined, 2).replace(
+    /"frame:(\w{8})\w*"/g,
+    (_, file) => `"data:;base64,BASE64_OF_${file}"`, // to be put in: it may be long
+  );
   const parts = [
     `curl -N ${quoted(new URL("v1/chat/completions", base).href)}`,
     "-H 'Content-Type: application/json'",

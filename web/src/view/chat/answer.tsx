@@ -2,7 +2,8 @@
 import { type ReadonlySignal, useComputed } from "@preact/signals";
 import { useApp } from "../../app.ts";
 import { canGoOn } from "../../chats/facts.ts";
-import type { Message } from "../../chats/message.ts";
+import { type Message, mediaOf } from "../../chats/message.ts";
+import { cannot } from "../../media/notice.ts";
 import { Icon } from "../icon.tsx";
 import { Menu } from "../menu.tsx";
 import { Action, CopyAction } from "./action.tsx";
@@ -74,6 +75,8 @@ function AnswerTools({ chat, id, editing }: MessageProps) {
   const remove = useRemove(chat, id);
   const models = app.models.value;
   const others = models.length < 2 ? [] : models.filter((model) => model !== answer?.model);
+  const media = mediaOf(chat.tree.upTo(id));
+  const lacks = (model: string) => cannot(app.abilitiesOf(model), media);
   const again = () => {
     chat.answerAgain(id);
     focusField();
@@ -99,7 +102,7 @@ function AnswerTools({ chat, id, editing }: MessageProps) {
           class="action"
           label="Answer with another model"
           items={others.map((model) => ({
-            name: model,
+            name: lacks(model) ? `${model} (${lacks(model)})` : model,
             run: () => chat.answerAgain(id, { ...chat.settings.peek(), model }),
           }))}
         >

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 import { type ReadonlySignal, type Signal, useComputed, useSignal } from "@preact/signals";
-import { type App, useApp } from "../../app.ts";
+import { useApp } from "../../app.ts";
 import type { Chat } from "../../chats/chat.ts";
 import { type Attachment, isMedium, type Medium, mediaOf } from "../../chats/message.ts";
-import { mostBytes } from "../../media/limits.ts";
 import { type Notice, noticeOf } from "../../media/notice.ts";
 import { focusField } from "./focus.ts";
 
@@ -14,6 +13,7 @@ export interface Attaching {
   notice: ReadonlySignal<Notice | undefined>; // about the pictures and sounds of the draft and the chat
   model: ReadonlySignal<string>; // that would answer
   add(files: readonly File[]): Promise<void>;
+  paste(event: ClipboardEvent): void; // adds the files that it has
   remove(file: Attachment): void;
 }
 
@@ -24,18 +24,24 @@ export function useAttaching(chat: Chat, place: ReadonlySignal<string>): Attachi
   const problems = useSignal<readonly string[]>([]);
   const reading = useSignal(0);
   const recording = useSignal(false);
-  const model = useComputed(() => modelOf(app, chat));
+  const model = useComputed(() => app.answering(chat.settings.value, true)); // which sees, where one does
   const notice = useComputed(() => {
     const draft = drafts.of(place.value).value.files.filter(isMedium);
-    return noticeOf(model.value, app.abilitiesOf(model.value), draft, sentBefore(chat));
+    return noticeOf(model.value, app.abilitiesOf(model.value), draft, sentBefore(chat), app.mostBytes);
   });
   const of = (at: string) => drafts.of(at).peek().files;
-  return {
+  const attaching: Attaching = {
     problems,
     reading,
     recording,
     notice,
     model,
+    paste(event) {
+      const files = event.clipboardData?.files ?? [];
+      if (files.length === 0) return;
+      event.preventDefault();
+      void attaching.add([...files]);
+    },
     async add(picked) {
       const at = place.peek();
       reading.value += picked.length;
@@ -45,7 +51,7 @@ export function useAttaching(chat: Chat, place: ReadonlySignal<string>): Attachi
           model: model.peek(),
           abilities: app.abilitiesOf(model.peek()),
           sent: sentBefore(chat),
-          most: mostBytes,
+          most: app.mostBytes,
           hold: (file: string, bytes: Blob) => store.hold(file, bytes),
         };
         const { files, problems: refused } = await attach(picked, of(at), taking);
@@ -65,11 +71,7 @@ export function useAttaching(chat: Chat, place: ReadonlySignal<string>): Attachi
       focusField();
     },
   };
-}
-
-/** The model that would see a picture in a chat. */
-function modelOf(app: App, chat: Chat): string {
-  return app.modelOf(chat.settings.value, true).model ?? app.models.value[0] ?? "";
+  return attaching;
 }
 
 /** The pictures and sounds that go with the next question of a chat. */

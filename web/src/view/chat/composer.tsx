@@ -91,12 +91,7 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
           value={draft.text}
           onInput={(event) => drafts.change(place.peek(), { text: event.currentTarget.value })}
           onKeyDown={keys}
-          onPaste={(event) => {
-            const files = event.clipboardData?.files ?? [];
-            if (files.length === 0) return;
-            event.preventDefault();
-            void attaching.add([...files]);
-          }}
+          onPaste={(event) => attaching.paste(event)}
         />
         <SendButton run={run} ready={ready} />
       </form>
