@@ -59,8 +59,8 @@ def color_of(r, d):
 
 
 def column(t):
-    """Where a thing is: 1 at the left edge to 9 at the right one."""
-    return 1 + min(8, int(9 * t.x / SIDE))
+    """Where a thing is: 1 at the left edge to 6 at the right one."""
+    return 1 + min(5, int(6 * t.x / SIDE))
 
 
 def side(r, d):
@@ -69,14 +69,14 @@ def side(r, d):
     if not names:
         return None
     (a, t), (b, o) = r.choice(names), r.choice(names)
-    if abs(t.x - o.x) < APART * SIDE:
+    if abs(t.x - o.x) < APART * SIDE or column(t) == column(o):
         return None
     first, second = ("left", "right") if r.random() < 0.7 else ("right", "left")
     answer = "left" if t.x < o.x else "right"
     ask = r.choice(["Is the {a} {f} or {s} of the {b}?", "Is the {a} {f} or {s} of the {b}?", "Is the {a} to the {f} or to the {s} of the {b}?",
                     "Where is the {a}, {f} or {s} of the {b}?"])
-    where = f"{column(t)} {column(o)}"
-    return ask.format(a=a, b=b, f=first, s=second), f"At {column(t)} and {column(o)}, so the {a} is {answer} of the {b}.", f"{where} {answer}"
+    seen = f"The {a} is at {column(t)}, the {b} is at {column(o)}, so the {a} is {answer} of the {b}."
+    return ask.format(a=a, b=b, f=first, s=second), seen, f"{column(t)} {column(o)} {answer}"
 
 
 def describe(r, d):

@@ -6,7 +6,7 @@ from torch import nn
 from torch.nn import functional
 
 from drawings import BACKGROUNDS, COLORS, MOST, SHAPES, SIDE, paint
-from tower import GRID, PATCH, WIDTH
+from tower import GRID, MERGE, PATCH, WIDTH
 
 KINDS = 1 + len(SHAPES)  # nothing, and the shapes
 PARTS = [("shape", KINDS), ("color", 1 + len(COLORS)), ("center", KINDS)]
@@ -36,6 +36,18 @@ def batch(drawings):
     return pixels, [torch.from_numpy(np.stack(m)) for m in marks]
 
 
+PLACE = [GRID // MERGE] * 2 + [KINDS] * MERGE ** 2  # what an embedding is to say of itself: its row, its column, and the centers on its patches
+
+
+def joined(centers):
+    """The marks of embeddings, of those of patches."""
+    b, n = len(centers), GRID // MERGE
+    rows = torch.arange(n).repeat_interleave(n).expand(b, -1)
+    columns = torch.arange(n).repeat(n).expand(b, -1)
+    of = centers.view(b, n, MERGE, n, MERGE).permute(0, 2, 4, 1, 3).reshape(b, MERGE * MERGE, n * n)
+    return [rows, columns, *of.unbind(1)]
+
+
 class Looking(nn.Module):
     """Heads on the patches' features and on the mean of the embeddings, which are thrown away after training."""
 
@@ -43,6 +55,7 @@ class Looking(nn.Module):
         super().__init__()
         self.parts = nn.ModuleList(nn.Linear(WIDTH, n) for _, n in PARTS)
         self.whole = nn.Linear(width, sum(WHOLE))
+        self.place = nn.Linear(width, sum(PLACE))
 
     def forward(self, patches, embeddings, marks):
         """The loss, and the shares that are right: of the shapes and the colours of patches, of centers, of counts of shapes, of backgrounds."""
@@ -53,6 +66,8 @@ class Looking(nn.Module):
             rare[0] = 0.3
             loss = loss + functional.cross_entropy(out, mark, rare)
             right.append((out.argmax(-1) == mark)[mark > 0].float().mean().item())
+        for out, mark in zip(self.place(embeddings).split(PLACE, -1), joined(marks[2])):
+            loss = loss + 0.3 * functional.cross_entropy(out.flatten(0, 1), mark.flatten())
         exact, of = [], self.whole(embeddings.mean(1)).split(WHOLE, -1)
         for i, out in enumerate(of):
             part = functional.cross_entropy(out, marks[3][:, i])

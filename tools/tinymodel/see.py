@@ -162,7 +162,7 @@ def main():
         state = torch.load(args.state)
         tok = Trained(*state.pop("words", (tok.tokens, tok.merges)))
         for name, part in state.items():
-            parts[name].load_state_dict(part)
+            parts[name].load_state_dict(part, strict=name != "looking")
     else:
         tower.whiten(batch([draw(random.Random(i)) for i in range(400)])[0])
 
