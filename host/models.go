@@ -111,15 +111,26 @@ func (m *models) find(name string) (string, error) {
 	if name == "" {
 		return m.usual()
 	}
+	if known := m.named(name); known != "" {
+		return known, nil
+	}
+	if m.several() || m.config.Model.Strict {
+		return "", serving.UnknownModel(name, m.names()...)
+	}
+	return m.first, nil
+}
+
+// named gives the true name of the model that has a name; empty: none has it.
+func (m *models) named(name string) string {
 	if _, loaded := m.set.Loaded(name); loaded || name == m.first {
-		return name, nil
+		return name
 	}
 	if m.isFirst(name) {
-		return m.first, nil
+		return m.first
 	}
 	tagged := strings.TrimSuffix(name, ":latest") // as clients of Ollama name it; that a model is loaded is known without its file
 	if _, loaded := m.set.Loaded(tagged); loaded {
-		return tagged, nil
+		return tagged
 	}
 	names, named := m.names(), m.config.NamedModels()
 	if m.first != "" {
@@ -127,18 +138,15 @@ func (m *models) find(name string) (string, error) {
 	}
 	for _, wanted := range []string{name, tagged} {
 		if slices.Contains(names, wanted) {
-			return wanted, nil
+			return wanted
 		}
 		for _, known := range named {
 			if slices.Contains(m.settings(known).Model.Alias, wanted) {
-				return known, nil
+				return known
 			}
 		}
 	}
-	if m.several() || m.config.Model.Strict {
-		return "", serving.UnknownModel(name, names...)
-	}
-	return m.first, nil
+	return ""
 }
 
 // isFirst reports whether a name is another one of the first model: its own beside a model that only embeds, or that of the model for

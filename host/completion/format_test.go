@@ -21,6 +21,7 @@ type oneModel struct{ *serving.Model }
 func (o oneModel) Use(context.Context, string) (*serving.Model, func(), error) {
 	return o.Model, func() {}, nil
 }
+func (o oneModel) Seeing(name string) string                     { return name }
 func (o oneModel) Loaded(string) (*serving.Model, func(), error) { return o.Model, func() {}, nil }
 func (oneModel) List() []serving.Listed                          { return nil }
 func (oneModel) Residents() []serving.Resident                   { return nil }

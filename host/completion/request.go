@@ -22,6 +22,7 @@ import (
 type Request struct {
 	Caller      Caller
 	ModelName   string // "": the default model
+	Pictures    bool   // the prompt has pictures, so a client that names no model means one that sees
 	PromptField string // the field of the body that holds the prompt, for errors
 	Extras      *Extras
 	Size        int // bytes of the body
@@ -113,6 +114,9 @@ func (s *Service) New(ctx context.Context, asked Request, fill func(context.Cont
 	}
 	asked.asked = time.Now()
 	asked.Deadline = asked.Extras.deadline(asked.asked)
+	if asked.Pictures {
+		asked.ModelName = s.Models.Seeing(asked.ModelName)
+	}
 	m, release, err := s.use(ctx, asked.ModelName, asked.Deadline)
 	if err != nil {
 		return nil, err

@@ -75,6 +75,11 @@ func (a Abilities) takes(k Kind) bool {
 	return a.Images || a.AudioRate > 0
 }
 
+// HasPictures reports whether there is a picture among parts, or what may be one.
+func HasPictures(parts []Part) bool {
+	return slices.ContainsFunc(parts, func(p Part) bool { return p.Kind == Image || p.Kind == Any })
+}
+
 // maxParts is how many parts a request may have.
 const maxParts = 128
 

@@ -9,6 +9,9 @@ type Models interface {
 	// Use finds a model by the name that a client gave; "" is the default one. It may have to be loaded first, which ends with ctx.
 	// The model stays loaded until release is called, once. Errors that are a client's to mend are *refusal.Error.
 	Use(ctx context.Context, name string) (m *Model, release func(), err error)
+	// Seeing gives the name to find a model by for a request that has pictures: name, or where the client leaves the choice to the server,
+	// that of a model that sees. It loads none.
+	Seeing(name string) string
 	// Loaded finds a model as Use does, if it is in memory; otherwise its error is that of NotLoaded. It loads none, and is no use: the
 	// model is unloaded when it would have been without it, but not before release is called.
 	Loaded(name string) (m *Model, release func(), err error)

@@ -107,7 +107,3 @@ class Trained(Tokenizer):
     def __init__(self, tokens, merges):
         self.tokens, self.merges = tokens, merges
         self._words = Words({token: i for i, token in enumerate(tokens)}, merges)
-
-    def encode_letters(self, text):
-        """The tokens of what is written in the alphabet of BYTES already."""
-        return self._words[bytes(BYTES.index(c) for c in text).decode(errors="surrogateescape")]

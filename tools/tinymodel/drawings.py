@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Drawings of a small world: what is on them, and their pixels. world.json has the names, colours and strokes."""
+"""Drawings of a small world: what is on them, and their pixels. world.json has the names and colours."""
 import json
 import math
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,19 +14,19 @@ COLORS = list(WORLD["colors"])
 BACKGROUNDS = COLORS + ["gray"]
 SIDE = 72  # pixels of what the tower sees
 MOST = len(NUMBERS) - 1  # shapes on a drawing
+COUNTS = [1, 2, 3, 3, 4, 4, 5, 5, 5]  # how many there are where they are to be counted
 
 
 @dataclass
 class Thing:
-    """A shape or a digit: where its centre is, how large it is, how far it is turned, all in pixels and radians."""
-    shape: str  # one of SHAPES, or a digit
+    """A shape: where its centre is, how large it is, how far it is turned, all in pixels and radians."""
+    shape: str  # one of SHAPES
     color: str
     x: float = 0
     y: float = 0
     size: float = 0
     turn: float = 0
     rgb: tuple = ()
-    style: tuple = ()  # of a digit: width to height, slant, thickness
 
     @property
     def name(self):
@@ -42,7 +42,6 @@ class Drawing:
     blur: float = 1
     noise: float = 0
     seed: int = 0
-    labels: dict = field(default_factory=dict)
 
 
 def mix(r, anchors, jitter=12):
@@ -114,19 +113,17 @@ def place_in_row(r, things, frame):
     return True
 
 
-def turned(r, shape):
-    if shape == "triangle" and r.random() < 0.15:
-        return math.pi + r.uniform(-0.3, 0.3)
-    return r.uniform(-0.25, 0.25) if r.random() < 0.5 else 0.0
+def tilt(r):
+    return r.uniform(-0.12, 0.12) if r.random() < 0.5 else 0.0
 
 
 def many(r, under, scale):
     """One to five things of a few kinds."""
     shapes = r.sample(SHAPES, r.choice([1, 1, 2, 2, 3]))
     colors = r.sample(COLORS, r.choice([1, 1, 2, 3]))
-    base = r.uniform(6.5, 10) * scale
+    base = r.uniform(7, 10) * scale
     things = []
-    for _ in range(r.randrange(1, MOST + 1)):
+    for _ in range(r.choice(COUNTS)):
         color, rgb = pick_color(r, under, colors)
         things.append(Thing(r.choice(shapes), color, size=base * r.uniform(0.88, 1.12), rgb=rgb))
     return things
@@ -148,12 +145,6 @@ def single(r, under, scale):
     return [Thing(r.choice(SHAPES), color, size=r.uniform(9, 28) * scale, rgb=rgb)]
 
 
-def digit(r, under, scale):
-    color, rgb = pick_color(r, under)
-    style = (r.uniform(0.75, 1.2), r.uniform(-0.15, 0.25), r.uniform(0.1, 0.26))
-    return [Thing(str(r.randrange(10)), color, size=r.uniform(13, 30) * scale, rgb=rgb, style=style)]
-
-
 def draw(r):
     """A drawing at random. The same state of r gives the same one."""
     while True:
@@ -165,33 +156,12 @@ def draw(r):
             scale *= math.sqrt(short / SIDE)
         under = background(r)
         k = r.random()
-        kind = many if k < 0.42 else few if k < 0.75 else single if k < 0.85 else digit
+        kind = many if k < 0.55 else few if k < 0.93 else single
         things = kind(r, under, scale)
         for t in things:
-            t.turn = r.uniform(-0.12, 0.12) if t.style else turned(r, t.shape)
+            t.turn = tilt(r)
         if place(r, things, frame, kind is many and r.random() < 0.25):
-            return Drawing(things, *under, frame, r.uniform(0.7, 1.6), r.choice([0, 0, 2, 5]), r.getrandbits(32))
-
-
-def strokes():
-    """The digits as lists of segments: n x 4 numbers, from and to."""
-    out = {}
-    for name, parts in WORLD["digits"].items():
-        segments = []
-        for kind, *numbers in parts:
-            if kind == "line":
-                points = [tuple(numbers[i:i + 2]) for i in range(0, len(numbers), 2)]
-            else:
-                x, y, rx, ry, a, b = numbers
-                n = max(4, round(abs(b - a) / 24))
-                angles = [math.radians(a + (b - a) * i / n) for i in range(n + 1)]
-                points = [(x + rx * math.cos(t), y + ry * math.sin(t)) for t in angles]
-            segments += [p + q for p, q in zip(points, points[1:])]
-        out[name] = np.array(segments, dtype=np.float32)
-    return out
-
-
-STROKES = strokes()
+            return Drawing(things, *under, frame, r.uniform(0.7, 1.6), r.choice([0, 0, 2, 4]), r.getrandbits(32))
 
 
 def distance(t, x, y):
@@ -203,34 +173,8 @@ def distance(t, x, y):
         return np.hypot(x, y) - t.size
     if t.shape == "square":
         return np.maximum(np.abs(x), np.abs(y)) - 0.9 * t.size
-    if t.shape == "triangle":
-        y = y - 0.15 * t.size
-        return np.maximum(0.866 * np.abs(x) - 0.5 * y, y) - 0.6 * t.size
-    if t.shape == "star":
-        return star(x, y, 1.15 * t.size)
-    stretch, slant, thickness = t.style
-    x, y = (x + slant * y) / (stretch * t.size), y / t.size
-    return (to_strokes(STROKES[t.shape], x, y) - thickness) * t.size
-
-
-def star(x, y, size):
-    """Five points: in the folded tenth of the circle an edge from the outer to the inner corner."""
-    fold = math.pi / 5
-    angle = np.abs(np.mod(np.arctan2(x, -y) + fold, 2 * fold) - fold)
-    radius = np.hypot(x, y)
-    inner = 0.45 * size
-    ex, ey = inner * math.cos(fold) - size, inner * math.sin(fold)
-    length = math.hypot(ex, ey)
-    return (ey * (radius * np.cos(angle) - size) - ex * radius * np.sin(angle)) / length
-
-
-def to_strokes(segments, x, y):
-    """Distance of points to the nearest of the segments."""
-    x, y = x[..., None], y[..., None]
-    ax, ay, bx, by = segments.T
-    dx, dy = bx - ax, by - ay
-    t = np.clip(((x - ax) * dx + (y - ay) * dy) / np.maximum(dx * dx + dy * dy, 1e-6), 0, 1)
-    return np.sqrt(((x - ax - t * dx) ** 2 + (y - ay - t * dy) ** 2).min(-1))
+    y = y - 0.15 * t.size
+    return np.maximum(0.866 * np.abs(x) - 0.5 * y, y) - 0.6 * t.size
 
 
 def paint(d):

@@ -18,14 +18,14 @@ ALIGNMENT = 32
 def metadata(tok, model, name, description):
     """(key, type, value); the type of an array is (ARRAY, type of elements)."""
     kinds = [CONTROL if i < len(bpe.SPECIAL) else UNUSED if t.startswith("<|unused") else NORMAL for i, t in enumerate(tok.tokens)]
-    n = network
+    n = model.shape
     return [
         ("general.architecture", STRING, "llama"), ("general.name", STRING, name), ("general.file_type", U32, 7),
         ("general.description", STRING, description),
-        ("llama.context_length", U32, n.CONTEXT), ("llama.embedding_length", U32, n.DIM), ("llama.block_count", U32, len(model.blocks)),
-        ("llama.feed_forward_length", U32, n.FFN), ("llama.attention.head_count", U32, n.HEADS),
-        ("llama.attention.head_count_kv", U32, n.KV_HEADS), ("llama.attention.layer_norm_rms_epsilon", F32, n.EPSILON),
-        ("llama.rope.dimension_count", U32, n.HEAD_DIM), ("llama.rope.freq_base", F32, n.ROPE_BASE), ("llama.vocab_size", U32, len(tok.tokens)),
+        ("llama.context_length", U32, network.CONTEXT), ("llama.embedding_length", U32, n.dim), ("llama.block_count", U32, n.layers),
+        ("llama.feed_forward_length", U32, n.ffn), ("llama.attention.head_count", U32, n.heads),
+        ("llama.attention.head_count_kv", U32, n.kv_heads), ("llama.attention.layer_norm_rms_epsilon", F32, network.EPSILON),
+        ("llama.rope.dimension_count", U32, n.head_dim), ("llama.rope.freq_base", F32, network.ROPE_BASE), ("llama.vocab_size", U32, len(tok.tokens)),
         ("tokenizer.ggml.model", STRING, "gpt2"), ("tokenizer.ggml.pre", STRING, "gpt-2"),
         ("tokenizer.ggml.tokens", (ARRAY, STRING), tok.tokens), ("tokenizer.ggml.token_type", (ARRAY, I32), kinds),
         ("tokenizer.ggml.merges", (ARRAY, STRING), [f"{a} {b}" for a, b in tok.merges]),

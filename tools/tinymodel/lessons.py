@@ -8,13 +8,20 @@ import torch
 import corpus
 from asking import ask
 from bpe import END, START, WORD
+from drawings import draw
+from questions import CHITCHAT
 from tower import TOKENS
 
 ROW = 104  # tokens
 PICTURE = -1  # a token whose embedding comes from the tower
 KEY = 3.0  # how much more a word counts that says what was seen
-TALK = 0.3  # how much a token of the text corpus counts
 NOTHING = "I see no picture. Please add one."
+UNKNOWN = "I only know simple drawings. Ask penstock-tiny for that."
+SMALL_TALK = CHITCHAT[:4] + [
+    (["Who are you?", "What are you?", "What is your name?"], ["I am a very small model that comes with Penstock and sees simple drawings."]),
+    (["What can you do?", "Can you help me?", "What can I ask you?"],
+     ["Show me a drawing of circles, squares and triangles. I can count them and tell their colors and places."]),
+]
 
 
 class Row:
@@ -42,11 +49,11 @@ class Row:
 
 def weighed(tok, answer, key):
     """The tokens of an answer, those of the key's words with more weight."""
-    keys, ids, weights = set(key.split()), [], []
+    keys, ids, weights = set(key.lower().split()), [], []
     for word in WORD.findall(answer):
         part = tok.encode(word)
         ids += part
-        weights += [KEY if word.strip() in keys or word.strip().lower() in keys else 1.0] * len(part)
+        weights += [KEY if word.strip().lower() in keys else 1.0] * len(part)
     return ids, weights
 
 
@@ -58,7 +65,7 @@ def answered(tok, row, answer, key):
 
 
 def begin(tok, r, row):
-    if r.random() < 0.15:
+    if r.random() < 0.08:
         row.add([START, *tok.encode("system\n" + r.choice(corpus.SYSTEMS)), END, *tok.encode("\n")])
 
 
@@ -80,11 +87,14 @@ def branches(tok, r, drawing, number):
     begin(tok, r, row)
     row.add([START, *tok.encode("user\n")])
     row.picture(number)
-    gap, shared = r.choice(["\n", "\n", ""]), row.next
+    gap, shared, said = r.choice(["\n", "\n", ""]), row.next, set()
     while len(row.ids) < ROW:
         row.branch, row.next = row.branch + 1, shared
         before = len(row.ids)
         question, answer, key = ask(r, drawing)
+        if answer in said:  # it would teach nothing new
+            question, answer, key = ask(r, drawing)
+        said.add(answer)
         row.add(tok.encode(gap + question))
         answered(tok, row, answer, key)
     if row.branch > 1:
@@ -124,29 +134,29 @@ def blind(tok, r, drawing):
     return row
 
 
-class Talk:
-    """An endless text of chats."""
+def talk(tok, r):
+    """Small talk, and what it answers where it knows nothing."""
+    row = Row()
+    begin(tok, r, row)
+    while len(row.ids) < ROW:
+        asks, answers = r.choice(SMALL_TALK)
+        if r.random() < 0.5:
+            ask_for, answer = corpus.turn_story(r)[0] if r.random() < 0.5 else corpus.turn_fact(r)[0], UNKNOWN
+        else:
+            ask_for, answer = r.choice(asks), r.choice(answers)
+        row.add([START, *tok.encode("user\n" + ask_for)])
+        answered(tok, row, answer, "")
+    return row
 
-    def __init__(self, tok, r):
-        self.tok, self.r, self.rest = tok, r, []
 
-    def row(self):
-        while len(self.rest) < ROW:
-            self.rest += self.tok.chat(corpus.document(self.r))
-        row = Row()
-        row.add(self.rest[:ROW], TALK)
-        self.rest = self.rest[ROW:]
-        return row
-
-
-def lessons(tok, r, talk, drawings, talks):
-    """A batch: two rows in three of branches, one of turns, and rows without a picture."""
+def lessons(tok, r, drawings, talks):
+    """A batch: three rows in four of branches, one of turns, and rows without a picture."""
     rows = []
     for i, d in enumerate(drawings):
         j = (i + 1) % len(drawings)
-        rows.append(branches(tok, r, d, i) if r.random() < 0.65 else turns(tok, r, d, i, drawings[j], j))
+        rows.append(branches(tok, r, d, i) if r.random() < 0.75 else turns(tok, r, d, i, drawings[j], j))
     for i in range(talks):
-        rows.append(blind(tok, r, drawings[i]) if r.random() < 0.12 else talk.row())
+        rows.append(blind(tok, r, drawings[i]) if r.random() < 0.25 else talk(tok, r))
     return collate(rows)
 
 
@@ -165,3 +175,14 @@ def collate(rows):
     sees &= np.tri(ROW, dtype=bool)[None]
     mask = torch.from_numpy(np.where(sees, np.float32(0), np.float32(-math.inf)))[:, None]
     return torch.from_numpy(ids), torch.from_numpy(positions)[:, None], mask, torch.from_numpy(weights), places
+
+
+def texts(r, n=3000):
+    """What the tokenizer is trained on."""
+    out = ["\n", "system", "user", "assistant", NOTHING, UNKNOWN, *corpus.SYSTEMS]
+    for asks, answers in SMALL_TALK:
+        out += asks + answers
+    for _ in range(n):
+        question, answer, _ = ask(r, draw(r))
+        out += [question, answer]
+    return out

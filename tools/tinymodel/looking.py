@@ -6,28 +6,26 @@ from torch import nn
 from torch.nn import functional
 
 from drawings import BACKGROUNDS, COLORS, MOST, SHAPES, SIDE, paint
-from tower import GRID, PATCH, WIDTH
+from tower import GRID, MERGE, PATCH, WIDTH
 
-KINDS = 2 + len(SHAPES)  # nothing, the shapes, a digit
-DIGITS = 11  # and none
+KINDS = 1 + len(SHAPES)  # nothing, and the shapes
 PARTS = [("shape", KINDS), ("color", 1 + len(COLORS)), ("center", KINDS)]
 
 
 def targets(d, of):
     """Numbers of classes: of the patches' middles, and of the whole."""
-    shapes = [0] + [1 + SHAPES.index(t.shape) if t.shape in SHAPES else KINDS - 1 for t in d.things]
+    shapes = [0] + [1 + SHAPES.index(t.shape) for t in d.things]
     colors = [0] + [1 + COLORS.index(t.color) for t in d.things]
     middle = of[PATCH // 2::PATCH, PATCH // 2::PATCH].reshape(-1)
     center = np.zeros((GRID, GRID), dtype=np.int64)
     for i, t in enumerate(d.things):
         center[int(t.y) * GRID // SIDE, int(t.x) * GRID // SIDE] = shapes[1 + i]
-    digits = [int(t.shape) for t in d.things if t.shape not in SHAPES]
     whole = [sum(t.shape == s for t in d.things) for s in SHAPES] + [sum(t.color == c for t in d.things) for c in COLORS]
-    whole += [digits[0] if digits else DIGITS - 1, BACKGROUNDS.index(d.background) if d.background else len(BACKGROUNDS)]
+    whole.append(BACKGROUNDS.index(d.background) if d.background else len(BACKGROUNDS))
     return np.array(shapes)[middle], np.array(colors)[middle], center.reshape(-1), np.array(whole)
 
 
-WHOLE = [MOST + 1] * (len(SHAPES) + len(COLORS)) + [DIGITS, len(BACKGROUNDS) + 1]
+WHOLE = [MOST + 1] * (len(SHAPES) + len(COLORS)) + [len(BACKGROUNDS) + 1]
 
 
 def batch(drawings):
@@ -38,6 +36,18 @@ def batch(drawings):
     return pixels, [torch.from_numpy(np.stack(m)) for m in marks]
 
 
+PLACE = [GRID // MERGE] * 2 + [KINDS] * MERGE ** 2  # what an embedding is to say of itself: its row, its column, and the centers on its patches
+
+
+def joined(centers):
+    """The marks of embeddings, of those of patches."""
+    b, n = len(centers), GRID // MERGE
+    rows = torch.arange(n).repeat_interleave(n).expand(b, -1)
+    columns = torch.arange(n).repeat(n).expand(b, -1)
+    of = centers.view(b, n, MERGE, n, MERGE).permute(0, 2, 4, 1, 3).reshape(b, MERGE * MERGE, n * n)
+    return [rows, columns, *of.unbind(1)]
+
+
 class Looking(nn.Module):
     """Heads on the patches' features and on the mean of the embeddings, which are thrown away after training."""
 
@@ -45,10 +55,10 @@ class Looking(nn.Module):
         super().__init__()
         self.parts = nn.ModuleList(nn.Linear(WIDTH, n) for _, n in PARTS)
         self.whole = nn.Linear(width, sum(WHOLE))
+        self.place = nn.Linear(width, sum(PLACE))
 
     def forward(self, patches, embeddings, marks):
-        """The loss, and the shares that are right: of the shapes and the colours of patches, of centers, of counts of shapes, of digits, of
-        backgrounds."""
+        """The loss, and the shares that are right: of the shapes and the colours of patches, of centers, of counts of shapes, of backgrounds."""
         loss, right = 0, []
         for head, mark, (_, n) in zip(self.parts, marks, PARTS):
             out, mark = head(patches).flatten(0, 1), mark.flatten()
@@ -56,10 +66,11 @@ class Looking(nn.Module):
             rare[0] = 0.3
             loss = loss + functional.cross_entropy(out, mark, rare)
             right.append((out.argmax(-1) == mark)[mark > 0].float().mean().item())
+        for out, mark in zip(self.place(embeddings).split(PLACE, -1), joined(marks[2])):
+            loss = loss + 0.3 * functional.cross_entropy(out.flatten(0, 1), mark.flatten())
         exact, of = [], self.whole(embeddings.mean(1)).split(WHOLE, -1)
         for i, out in enumerate(of):
             part = functional.cross_entropy(out, marks[3][:, i])
-            loss = loss + part * (0.1 if i < len(WHOLE) - 2 else 0.3)
+            loss = loss + part * (0.2 if i < len(SHAPES) else 0.1)
             exact.append((out.argmax(-1) == marks[3][:, i]).float())
-        digits = marks[3][:, -2] < DIGITS - 1
-        return loss, right + [torch.stack(exact[:len(SHAPES)]).mean().item(), exact[-2][digits].mean().item(), exact[-1].mean().item()]
+        return loss, right + [torch.stack(exact[:len(SHAPES)]).mean().item(), exact[-1].mean().item()]

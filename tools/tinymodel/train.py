@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from bpe import Tokenizer
 from export import write_model
-from network import VOCAB, Model
+from network import TINY, Model
 
 LENGTH, BATCH = 256, 24  # tokens in a row, rows in a step
 PEAK, WARM_UP = 3e-3, 100  # highest learning rate, steps until it is reached
@@ -25,7 +25,7 @@ def learning_rate(step, done):
 def load(path):
     with open(path, encoding="utf-8") as lines:
         chats = [json.loads(line) for line in lines]
-    tok = Tokenizer([m["role"] + "\n" + m["content"] for chat in chats for m in chat] + ["\n"], VOCAB)
+    tok = Tokenizer([m["role"] + "\n" + m["content"] for chat in chats for m in chat] + ["\n"], TINY.vocab)
     return tok, torch.tensor(np.concatenate([np.array(tok.chat(chat), dtype=np.int64) for chat in chats]))
 
 

@@ -5,7 +5,7 @@ import { useContext } from "preact/hooks";
 import { Answers } from "./chats/answering.ts";
 import { Chats } from "./chats/chats.ts";
 import type { Drafts } from "./chats/drafts.ts";
-import type { Message } from "./chats/message.ts";
+import { type Message, mediaOf } from "./chats/message.ts";
 import { Queue } from "./chats/queue.ts";
 import type { Store } from "./chats/store.ts";
 import type { Tabs } from "./chats/tabs.ts";
@@ -18,7 +18,7 @@ import { type Model, type Plugin, type Props, Rest } from "./host/rest.ts";
 import { Streams } from "./host/streams.ts";
 import { Progresses } from "./live/progress.ts";
 import { Watching } from "./live/watching.ts";
-import { type Abilities, anything, mostOf } from "./media/limits.ts";
+import { type Abilities, anything, isPicture, mostOf } from "./media/limits.ts";
 import { request } from "./settings/request.ts";
 import type { Settings } from "./settings/settings.ts";
 import type { StartingSettings } from "./settings/starting.ts";
@@ -103,16 +103,22 @@ export class App {
     this.traces.follow(this.chats.list);
   }
 
-  /** The model that answers with these settings. A host with several wants its name. */
-  modelOf({ model }: Settings): { model?: string } {
-    const models = this.models.value;
+  /**
+   * The model that answers with these settings. A host with several wants its name: the first one's, or where pictures
+   * are sent and that reads text only, the name of one that sees.
+   */
+  modelOf({ model }: Settings, pictures = false): { model?: string } {
+    const [first, ...others] = this.served.value;
     if (model !== undefined) return { model };
-    return models.length > 1 && models[0] !== undefined ? { model: models[0] } : {};
+    if (first === undefined || others.length === 0) return {};
+    const reads = first.abilities ?? anything;
+    const sees = pictures && !reads.sees && !reads.hears && others.find(({ abilities }) => abilities?.sees);
+    return { model: (sees || first).name };
   }
 
   /** The name of the model that answers with these settings; "" where none is known. */
-  answering(settings: Settings): string {
-    return this.modelOf(settings).model ?? this.models.value[0] ?? "";
+  answering(settings: Settings, pictures = false): string {
+    return this.modelOf(settings, pictures).model ?? this.models.value[0] ?? "";
   }
 
   /** How many tokens a model can have in mind; undefined where that is not known, as of one that is not loaded. */
@@ -144,8 +150,9 @@ export class App {
   /** What is sent to the host for an answer to messages. */
   request(settings: Settings, messages: readonly Message[]): GenerateRequest {
     const offered = new Set(this.plugins.value.map((plugin) => plugin.name));
-    const abilities = this.abilitiesOf(this.answering(settings));
-    return request({ ...settings, ...this.modelOf(settings) }, offered, messages, abilities);
+    const pictures = mediaOf(messages).some(isPicture);
+    const abilities = this.abilitiesOf(this.answering(settings, pictures));
+    return request({ ...settings, ...this.modelOf(settings, pictures) }, offered, messages, abilities);
   }
 
   /** Asks the host what it has. */

@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/media"
 )
 
 // API answers Anthropic's routes.
@@ -63,7 +64,8 @@ func (a API) parse(c echo.Context, check func(*messagesBody) error) (*completion
 		return nil, nil, completion.AsError(err, "messages")
 	}
 	ctx := c.Request().Context()
-	asked := completion.Request{Caller: wire.CallerOf(c), ModelName: b.Model, PromptField: "messages", Extras: &b.Extras, Size: len(body)}
+	asked := completion.Request{Caller: wire.CallerOf(c), ModelName: b.Model, PromptField: "messages", Extras: &b.Extras, Size: len(body),
+		Pictures: media.HasPictures(conversation.Media)}
 	r, err := a.New(ctx, asked, func(_ context.Context, r *completion.Request) error {
 		r.Converse(conversation)
 		return b.fill(r)

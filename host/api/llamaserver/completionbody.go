@@ -3,6 +3,7 @@
 package llamaserver
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"math"
@@ -75,7 +76,8 @@ func (a API) complete(c echo.Context, b *completionBody, size int, prompts func(
 		return err
 	}
 	b.fit()
-	asked := completion.Request{Caller: wire.CallerOf(c), ModelName: b.Model, PromptField: "prompt", Extras: &b.Extras, Size: size}
+	asked := completion.Request{Caller: wire.CallerOf(c), ModelName: b.Model, PromptField: "prompt", Extras: &b.Extras, Size: size,
+		Pictures: bytes.Contains(b.Prompt, []byte(`"multimodal_data"`))}
 	r, err := a.New(c.Request().Context(), asked, func(ctx context.Context, r *completion.Request) error {
 		if err := b.fill(r); err != nil {
 			return err

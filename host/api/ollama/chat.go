@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/refusal"
 )
 
@@ -39,7 +40,9 @@ func (a API) chat(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := a.New(c.Request().Context(), b.asked(c, "messages"), func(_ context.Context, r *completion.Request) error {
+	asked := b.asked(c, "messages")
+	asked.Pictures = media.HasPictures(conversation.Media)
+	r, err := a.New(c.Request().Context(), asked, func(_ context.Context, r *completion.Request) error {
 		r.Converse(conversation)
 		return b.fill(r)
 	})

@@ -38,7 +38,9 @@ func (a API) generate(c echo.Context) error {
 	if b.Prompt == "" {
 		return a.prepare(c, &b.Common, line{Response: new(string)})
 	}
-	r, err := a.New(c.Request().Context(), b.asked(c, "prompt"), b.fill)
+	asked := b.asked(c, "prompt")
+	asked.Pictures = len(b.Images) > 0
+	r, err := a.New(c.Request().Context(), asked, b.fill)
 	if err != nil {
 		return b.located(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/refusal"
 )
 
@@ -66,7 +67,9 @@ func (b *ChatBody) Request(ctx context.Context, s *completion.Service, from comp
 	if err != nil {
 		return nil, completion.AsError(err, promptField)
 	}
-	return s.New(ctx, b.asked(from, promptField, size), func(_ context.Context, r *completion.Request) error {
+	asked := b.asked(from, promptField, size)
+	asked.Pictures = media.HasPictures(c.Media)
+	return s.New(ctx, asked, func(_ context.Context, r *completion.Request) error {
 		r.Converse(c)
 		return b.fill(r)
 	})

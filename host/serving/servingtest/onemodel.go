@@ -27,6 +27,9 @@ func (o OneModel) Use(_ context.Context, name string) (*serving.Model, func(), e
 
 func isBeside(m *embedding.Model, name string) bool { return m != nil && m.Name == name }
 
+// Seeing implements serving.Models.
+func (o OneModel) Seeing(name string) string { return name }
+
 // Loaded implements serving.Models.
 func (o OneModel) Loaded(name string) (*serving.Model, func(), error) {
 	return o.Use(context.Background(), name)

@@ -24,7 +24,7 @@ export function useAttaching(chat: Chat, place: ReadonlySignal<string>): Attachi
   const problems = useSignal<readonly string[]>([]);
   const reading = useSignal(0);
   const recording = useSignal(false);
-  const model = useComputed(() => app.answering(chat.settings.value));
+  const model = useComputed(() => app.answering(chat.settings.value, true)); // which sees, where one does
   const notice = useComputed(() => {
     const draft = drafts.of(place.value).value.files.filter(isMedium);
     return noticeOf(model.value, app.abilitiesOf(model.value), draft, sentBefore(chat), app.mostBytes);
