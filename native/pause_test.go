@@ -4,6 +4,7 @@ package native
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -26,9 +27,10 @@ func (c *watched) Err() error {
 }
 
 // longMedia is a pair with a sound of half a minute, whose operations are computed in parts.
-func longMedia(t *testing.T, threads int) (*Projector, *Media) {
+func longMedia(t *testing.T, threads int, ownKernels bool) (*Projector, *Media) {
 	t.Helper()
 	m := openMedia(t, synth.MediaPair{Projector: "ultravox", Text: "llama"}, ContextOptions{})
+	useOwnKernels(ownKernels)
 	p := openProjectorFile(t, m.model, m.path, ProjectorOptions{Threads: threads})
 	samples := make([]float32, 30*p.Info().SampleRate)
 	for i := range samples {
@@ -45,9 +47,16 @@ func longMedia(t *testing.T, threads int) (*Projector, *Media) {
 // While it is paused, an encode computes nothing, from its first operation on or in the middle; then it goes on, and what it gives is the
 // same to the bit, in whatever parts it is computed.
 func TestProjector_Pause(t *testing.T) {
+	for _, ownKernels := range []bool{false, true} {
+		t.Run(fmt.Sprintf("own kernels %v", ownKernels), func(t *testing.T) { testPause(t, ownKernels) })
+	}
+}
+
+func testPause(t *testing.T, ownKernels bool) {
+	t.Helper()
 	var want []float32
 	for _, threads := range []int{1, 2, 3} {
-		p, media := longMedia(t, threads)
+		p, media := longMedia(t, threads, ownKernels)
 		whole, err := p.Encode(t.Context(), media, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -88,7 +97,7 @@ func TestProjector_Pause(t *testing.T) {
 
 // Pauses at any time, of any length, and ends while paused leave the embeddings as they are.
 func TestProjector_Pause_Hammer(t *testing.T) {
-	p, media := longMedia(t, 3)
+	p, media := longMedia(t, 3, true)
 	want, err := p.Encode(t.Context(), media, 0)
 	if err != nil {
 		t.Fatal(err)
