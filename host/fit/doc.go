@@ -21,10 +21,10 @@
 // says is left hardly changes when a model is loaded. host/residency adds up what models take and
 // compares the sum with a budget. What the system says counts, too: it knows of other programs.
 //
-// # Why does the context become smaller before the slots become fewer, and why is what was set never changed?
+// # Why does the context shrink before the slots do, and why is no configured value changed?
 //
 // A smaller context refuses long conversations, fewer slots have everybody wait. With 4096 tokens
-// most conversations go on. Who set a number has a reason for it; a server that quietly has
-// another would fail later and elsewhere. So it is refused at once, with the number that would
-// do.
+// most conversations go on. A configured value is never overridden: a server with another value
+// would fail later and elsewhere. So one that does not fit is refused at once, with the value
+// that would.
 package fit

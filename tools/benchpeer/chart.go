@@ -117,8 +117,8 @@ func (r report) chart() string {
 func (r report) sentence() string {
 	p99 := func(server string) float64 { return bench.MedianOf(r.Runs, "mixed", server, streamITL) }
 	prompts := func(server string) float64 { return bench.MedianOf(r.Runs, "mixed", server, promptTokensPerSecond) }
-	return fmt.Sprintf("%d answers stream while %d clients send prompts of %d words, one after another. Of 100 gaps between two tokens, 99\n"+
-		"are shorter than **%.0f ms** with Penstock, %.0f ms with llama-server, and %.0f ms with llama-server's small batches (`-b 128 -ub 128`).\n"+
+	return fmt.Sprintf("%d answers stream while %d clients send prompts of %d words, one after another. 99%% of inter-token gaps\n"+
+		"are below **%.0f ms** with Penstock, %.0f ms with llama-server, and %.0f ms with llama-server's small batches (`-b 128 -ub 128`).\n"+
 		"Meanwhile Penstock reads %.0f prompt tokens a second, and llama-server %.0f and %.0f. ([All figures](docs/performance.md), %s.)\n",
 		streams, long, bench.LongWords, p99(penstock), p99(llama), p99(llama128), prompts(penstock), prompts(llama), prompts(llama128), r.Time.Format("2006-01-02"))
 }
