@@ -19,8 +19,9 @@ var nativeExcept = Comparison{
 		"prompt_progress.cache", "prompt_progress.processed", // likewise
 		"data[].created",                // the time of the question there, the file's here
 		"data[].owned_by", "build_info", // each says itself
-		"media_marker",                      // drawn by chance, and for images only
-		"kernels", "options", "**.complete", // Penstock's additions
+		"media_marker",                                    // drawn by chance, and for images only
+		"kernels", "options", "**.complete", "body_limit", // Penstock's additions
+		"data[].architecture", // which llama-server tells where it serves several models
 	},
 	Tolerance: map[string]float64{ // the one sums in 32 bits, the other in 64
 		"completion_probabilities": 1e-4, "[].completion_probabilities": 1e-4,

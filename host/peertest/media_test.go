@@ -107,6 +107,7 @@ func (s *sensing) prompt(parts []any, marker string) map[string]any {
 // completion is what a completion answers.
 type completed struct {
 	Content string
+	Tokens  written `json:"completion_probabilities"`
 	Timings struct {
 		Cached int `json:"cache_n"`
 	}
@@ -153,10 +154,33 @@ func (s *sensing) wanted(parts []any) string {
 func (s *sensing) same(how string, server Server, parts []any, fields map[string]any) completed {
 	s.Helper()
 	want, got := s.wanted(parts), s.complete(server, s.oursMarker, parts, fields)
-	if want != got.Content {
+	if want != got.Content && !s.tied(parts, want, got.Content) {
 		s.Errorf("%s: %v: llama-server says %q, Penstock %q", how, parts, want, got.Content)
 	}
 	return got
+}
+
+// tied reports whether an answer to a prompt parts from llama-server's where that had two bytes as likely: the sums of two kernels round
+// differently, and what follows says nothing. A token of these models is a byte.
+func (s *sensing) tied(parts []any, want, got string) bool {
+	s.Helper()
+	at := 0
+	for at < min(len(want), len(got)) && want[at] == got[at] {
+		at++
+	}
+	if at == min(len(want), len(got)) {
+		return false
+	}
+	answer := s.complete(s.peer, s.peerMarker, parts, map[string]any{"cache_prompt": false, "n_probs": 10})
+	if answer.Content != want || len(answer.Tokens) != len(want) {
+		s.Fatalf("%v: llama-server says %q, and said %q", parts, answer.Content, want)
+	}
+	for _, other := range answer.Tokens[at].Top {
+		if other.Token == got[at:at+1] {
+			return answer.Tokens[at].Top[0].Logprob-other.Logprob <= tie
+		}
+	}
+	return false
 }
 
 // prompts are those for the pair, with each of its senses. A sound takes llama-server as long as many pictures, so there are few with sounds.
