@@ -216,7 +216,7 @@ test("Page: text files go with the question, others are refused in words", {
     return data;
   });
   await page.dispatchEvent("#scroller", "dragover", { dataTransfer: dropped });
-  await page.getByText("Drop text files").waitFor();
+  await page.getByText("Drop files to add them").waitFor();
   await page.dispatchEvent("#scroller", "drop", { dataTransfer: dropped });
   await page.getByText("dropped.txt").waitFor();
   await chat.question.evaluate((field, data) => {
