@@ -12,7 +12,7 @@ export function png(width: number, height: number, colour?: Colour): Buffer {
   const pixels: Buffer = Buffer.alloc(line * height);
   for (let y = 0, noise = 1; y < height; y++)
     for (let x = 0; x < 3 * width; x++) {
-      noise = (noise * 1_103_515_245 + 12_345) & 0x7fffffff;
+      noise = (Math.imul(noise, 1_103_515_245) + 12_345) & 0x7fffffff;
       pixels[y * line + 1 + x] = colour?.[x % 3] ?? noise >> 16;
     }
   const head = Buffer.alloc(13);

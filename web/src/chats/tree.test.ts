@@ -67,3 +67,11 @@ function cost(n: number): number {
   });
   return Math.min(...took);
 }
+
+test("Tree: messages that follow each other in a circle are there once", () => {
+  const tree = new Tree([message("a", "b"), message("b", "a")]);
+  assert.deepEqual(
+    tree.upTo("b").map((m) => m.id),
+    ["a", "b"],
+  );
+});

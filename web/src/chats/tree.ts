@@ -112,15 +112,16 @@ export class Tree {
     this.branches.value = branches;
   }
 
-  /** The messages from the first to this one. */
+  /** The messages from the first to this one. Of messages that follow each other in a circle, as a store may have them, each is there once. */
   upTo(id: string | null): Message[] {
-    const list: Message[] = [];
+    const list = new Set<Message>();
     for (let at = id; at !== null; ) {
       const message: Message | undefined = this.nodes.get(at)?.peek();
-      if (message !== undefined) list.push(message);
-      at = message?.parent ?? null;
+      if (message === undefined || list.has(message)) break;
+      list.add(message);
+      at = message.parent;
     }
-    return list.reverse();
+    return [...list].reverse();
   }
 
   private insert(message: Message): void {
