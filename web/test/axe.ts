@@ -8,10 +8,13 @@ const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 
 /** What axe finds wrong on the page, as lines to read. */
 export async function findings(page: Page): Promise<string[]> {
-  // What fades or slides is looked at where it ends.
-  await page.evaluate(() =>
-    Promise.allSettled(document.getAnimations().map((animation) => animation.finished)),
-  );
+  // What fades or slides is looked at where it ends. What pulses has no end.
+  await page.evaluate(() => {
+    const ending = document
+      .getAnimations()
+      .filter((animation) => animation.effect?.getComputedTiming().endTime !== Number.POSITIVE_INFINITY);
+    return Promise.allSettled(ending.map((animation) => animation.finished));
+  });
   await page.evaluate(axe); // as a text: the page's Content Security Policy allows no script from elsewhere
   const results = (await page.evaluate("axe.run()")) as AxeResults;
   return results.violations.flatMap(({ id, nodes }) =>
