@@ -48,6 +48,26 @@ test(
   },
 );
 
+test(
+  "Page: the first question about a picture is answered by the built-in model that sees",
+  options,
+  async (t) => {
+    const server = await Server.start();
+    t.after(() => server.stop());
+    const chat = await ChatPage.open(browser, server.url, {}, withSettings({ sampling: { temperature: 0 } }));
+    await chat.online();
+    await chat.page.getByRole("button", { name: "How many circles are there?" }).click();
+    const answer = await chat.finished();
+    assert.match(await words(answer), /There are three circles\..*penstock-tiny-vision/s);
+    await chat.page.getByRole("img", { name: "drawing.png" }).waitFor();
+    await chat.ask("What color is the square?"); // the picture stays in the chat, and so does the model
+    await chat.answers.nth(1).waitFor();
+    assert.match(await words(await chat.finished()), /The square is blue\..*penstock-tiny-vision/s);
+    assert.deepEqual(chat.complaints, []);
+    await chat.close();
+  },
+);
+
 test("Page: a model of one's own is no demonstration", options, async (t) => {
   const server = await Server.start({ context: 1000 });
   t.after(() => server.stop());
