@@ -27,7 +27,7 @@ test(
   "Page: the built-in model is called a demonstration, and the way to a real one can be copied",
   options,
   async (t) => {
-    const server = await Server.start();
+    const server = await Server.start({ pair: true });
     t.after(() => server.stop());
     const permissions = ["clipboard-read", "clipboard-write"];
     const chat = await ChatPage.open(browser, server.url, { permissions }, short);
@@ -52,7 +52,7 @@ test(
   "Page: the first question about a picture is answered by the built-in model that sees",
   options,
   async (t) => {
-    const server = await Server.start();
+    const server = await Server.start({ pair: true });
     t.after(() => server.stop());
     const chat = await ChatPage.open(browser, server.url, {}, withSettings({ sampling: { temperature: 0 } }));
     await chat.online();

@@ -20,7 +20,7 @@ let plugins: ReturnType<typeof examplePlugins>;
 before(async () => {
   plugins = examplePlugins("banned-phrases");
   browser = await launch();
-  server = await Server.start({ flags: ["--model", "penstock-tiny", "--plugin-dir", plugins.folder] });
+  server = await Server.start({ flags: ["--plugin-dir", plugins.folder] });
 });
 
 after(async () => {
