@@ -113,7 +113,7 @@ func TestSocket_Complete(t *testing.T) {
 	h := openWithPlugins(t, nil, nil)
 	c := dial(t, h)
 	for id, more := range map[string]string{"plain": `"max_tokens":60`, "no limit but the context": `"ignore_eos":true`} {
-		c.send(fmt.Sprintf(`{"type":"generate","id":%q,"request":{"messages":[{"role":"user","content":"A cat"}],"complete":true,"parts":true,%s,"json_schema":%s}}`, id, more, completeSchema))
+		c.send(fmt.Sprintf(`{"type":"generate","id":%q,"parts":true,"request":{"messages":[{"role":"user","content":"A cat"}],"complete":true,%s,"json_schema":%s}}`, id, more, completeSchema))
 		var text strings.Builder
 		for ended := false; !ended; {
 			_, data, err := c.conn.Read(c.t.Context())
