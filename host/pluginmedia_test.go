@@ -34,7 +34,7 @@ func openSeeing(t *testing.T, projector string, modules map[string][]byte) seein
 	if err != nil {
 		t.Fatal(err)
 	}
-	flags := map[string]any{"model.path": model, "model.mmproj": file, "scheduler.slots": 4, "recordings.dir": t.TempDir(), "server.admin_key": "secret"}
+	flags := map[string]any{"model.path": model, "model.mmproj": file, "scheduler.slots": 4, "programs.branches": 4, "recordings.dir": t.TempDir(), "server.admin_key": "secret"}
 	return seeing{t, openWithPlugins(t, flags, modules)}
 }
 

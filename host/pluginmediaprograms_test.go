@@ -15,11 +15,11 @@ import (
 	"github.com/penstock/penstock/plugins/asm"
 )
 
-// branching is a program in the making, which may have two branches.
+// branching is a program in the making, which may have four branches.
 type branching struct{ *asm.Guest }
 
 func newBranching(name string) branching {
-	return branching{asm.New(`{"name":"` + name + `","branches":2,"optional":["penstock_run"]}`)}
+	return branching{asm.New(`{"name":"` + name + `","branches":4,"optional":["penstock_run"]}`)}
 }
 
 const (
