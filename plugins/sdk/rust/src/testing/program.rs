@@ -328,6 +328,7 @@ pub(super) fn compute(handle: i32) -> Rc<Vec<f32>> {
     if let Some(row) = branch.row {
         return row;
     }
+    assert!(branch.tokens.last() != Some(&MEDIA_TOKEN), "a branch ends on a picture or a sound, and nothing can be said after one");
     let (says, n) = ask(|s| (s.request.says.clone().expect("run asks for it"), s.vocab_size()));
     let row = |len: usize| {
         let row = says.0(&branch.tokens[..len]);
