@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 import { useSignal } from "@preact/signals";
-import { useApp } from "../../app.ts";
 import type { Chat } from "../../chats/chat.ts";
 import { parameterWords, tokens } from "../../text/figures.ts";
 import { copyText } from "../clipboard.ts";
+import { useApp } from "../context.ts";
 
 const tasks = [
   "Explain how a plugin can change the tokens of an answer, with an example.",
