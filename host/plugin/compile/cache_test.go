@@ -83,14 +83,14 @@ func TestCache_Damage_IsCompiledAnew(t *testing.T) {
 						t.Errorf("%s: nothing was said: %s", what, log)
 					}
 					if !bytes.Equal(cached(t, dir)[path], good) {
-						t.Errorf("%s: the entry was not mended", what)
+						t.Errorf("%s: the entry was not fixed", what)
 					}
 				}
 				if err := os.Remove(path); err != nil {
 					t.Fatal(err)
 				}
 				if log := runIn(t, dir, guest()); strings.Contains(log, "compiled anew") == (filepath.Base(path) == headFile) || !bytes.Equal(cached(t, dir)[path], good) {
-					t.Errorf("%s is missing: the entry was not mended, or not what is there was said: %s", path, log)
+					t.Errorf("%s is missing: the entry was not fixed, or not what is there was said: %s", path, log)
 				}
 			}
 		})
