@@ -381,8 +381,8 @@ func TestHost_Models_SayWhichIsBuiltIn(t *testing.T) {
 	const mark = `"built_in":true`
 	h := open(t, nil)
 	run(t, h)
-	for _, path := range []string{"/v1/models", "/v1/models/penstock-tiny"} {
-		if text := get(t, h.URL()+path); strings.Count(text, mark) != 1 {
+	for path, count := range map[string]int{"/v1/models": 2, "/v1/models/penstock-tiny": 1, "/v1/models/penstock-tiny-vision": 1} {
+		if text := get(t, h.URL()+path); strings.Count(text, mark) != count {
 			t.Errorf("%s of the built-in model: %s", path, text)
 		}
 	}

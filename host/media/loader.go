@@ -28,6 +28,7 @@ type Item struct {
 	Field   string
 	Kind    Kind
 	Hash    [sha256.Size]byte // of the file's bytes
+	Bytes   int               // of the file
 	Picture picture.RGB       // of an Image
 	Sound   sound.Samples     // of an Audio
 	Detail  string
@@ -134,7 +135,7 @@ func (l *Loader) open(ctx context.Context, p Part, can Abilities, model string, 
 	if !can.takes(kind) {
 		return o, can.refuse(p, kind, model)
 	}
-	o.item = Item{Field: p.Field, Kind: kind, Hash: sha256.Sum256(data), Detail: p.Detail}
+	o.item = Item{Field: p.Field, Kind: kind, Hash: sha256.Sum256(data), Bytes: len(data), Detail: p.Detail}
 	if kind == Image {
 		if o.picture, err = picture.Open(data, l.options.Pixels); err == nil {
 			o.memory = o.picture.Memory
