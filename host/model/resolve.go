@@ -60,7 +60,7 @@ func (f *File) check(ctx context.Context, o Options) error {
 	}
 	machine, err := surveyGPUs(ctx) // before this process meets the GPU's driver
 	if err != nil {
-		return fmt.Errorf("%w; mend the driver, or build with BACKEND=cpu make build", err)
+		return fmt.Errorf("%w; fix the driver, or build with BACKEND=cpu make build", err)
 	}
 	if f.Broken, err = useSoundKernels(ctx, in, o); err != nil {
 		return err

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 import { type ReadonlySignal, type Signal, useComputed, useSignal } from "@preact/signals";
-import { type App, useApp } from "../../app.ts";
+import type { App } from "../../app.ts";
 import type { Taking } from "../../chats/attaching.ts";
 import type { Chat } from "../../chats/chat.ts";
 import { type Attachment, isMedium, type Medium, mediaOf } from "../../chats/message.ts";
 import { type Notice, noticeOf } from "../../media/notice.ts";
+import { useApp } from "../context.ts";
 import { focusField } from "./focus.ts";
 
 export interface Attaching {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 import { useSignal } from "@preact/signals";
-import { useApp } from "../../app.ts";
 import type { Chat } from "../../chats/chat.ts";
 import { sketch } from "../../media/sketch.ts";
 import { parameterWords, tokens } from "../../text/figures.ts";
 import { copyText } from "../clipboard.ts";
+import { useApp } from "../context.ts";
 import { takingOf } from "./attaching.ts";
 
 const tasks = [
