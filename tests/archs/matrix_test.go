@@ -12,6 +12,7 @@ import (
 
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/model"
+	"github.com/penstock/penstock/tools/section"
 )
 
 // some are one architecture of each kind: dense, with biases and norms of several sorts, with a window, soft capping, sinks and ALiBi,
@@ -48,7 +49,7 @@ func TestArchitectures_All(t *testing.T) {
 	paths, unwritten = withOurs(t, paths, unwritten)
 	rows := compareAll(t, paths)
 	if *document != "" && !t.Failed() {
-		if err := replaceTable(*document, table(rows, unwritten)); err != nil {
+		if err := section.Of("make archs", "").Replace(*document, "\n"+table(rows, unwritten)+"\n"); err != nil {
 			t.Error(err)
 		}
 	}

@@ -5,7 +5,6 @@ package archs
 import (
 	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -74,12 +73,6 @@ func kindOf(h *gguf.Header, info engine.Info) string {
 	return kind
 }
 
-// What a run writes stands between these two lines of a document.
-const (
-	tableBegin = "<!-- make archs writes what follows -->\n"
-	tableEnd   = "<!-- make archs wrote what precedes -->\n"
-)
-
 // table is the document's section.
 func table(rows []row, unwritten []string) string {
 	slices.SortFunc(rows, func(a, b row) int { return strings.Compare(a.known(), b.known()) })
@@ -106,18 +99,4 @@ func table(rows []row, unwritten []string) string {
 	}
 	fmt.Fprintf(&text, "\nOf these llama.cpp's program writes no model, so they are not compared: %s.\n", strings.Join(unwritten, ", "))
 	return text.String()
-}
-
-// replaceTable puts text between the markers of the file.
-func replaceTable(path, text string) error {
-	old, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	before, rest, begins := strings.Cut(string(old), tableBegin)
-	_, after, ends := strings.Cut(rest, tableEnd)
-	if !begins || !ends {
-		return fmt.Errorf("%s has no table: it needs a line %q, and after it a line %q", path, strings.TrimSpace(tableBegin), strings.TrimSpace(tableEnd))
-	}
-	return os.WriteFile(path, []byte(before+tableBegin+"\n"+text+"\n"+tableEnd+after), 0o644)
 }
