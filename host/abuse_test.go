@@ -78,7 +78,7 @@ func neighbours(t *testing.T, h *Host, alone string) (stop func() time.Duration)
 // connect connects to the host's address, without a client that would behave.
 func connect(t *testing.T, h *Host) net.Conn {
 	t.Helper()
-	conn, err := net.Dial("tcp", h.listener.Addr().String())
+	conn, err := net.Dial("tcp", address(h))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ var abuses = map[string]func(t *testing.T, h *Host){
 			}
 			isCut(t, conn) // a client that has hung up its side counts as one that has left
 		})
-		await(t, func() bool { s := h.core.Scheduler.Stats(); return s.Running <= 1 && s.Waiting == 0 }) // the neighbour's
+		await(t, func() bool { running, waiting := requests(t, h); return running <= 1 && waiting == 0 }) // the neighbour's
 	},
 	"1,000 idle connections": func(t *testing.T, h *Host) {
 		conns := make([]net.Conn, 1000)
@@ -239,8 +239,8 @@ var abuses = map[string]func(t *testing.T, h *Host){
 				t.Fatal(err)
 			}
 		}
-		await(t, func() bool { s := h.core.Scheduler.Stats(); return s.Running > 0 })
-		await(t, func() bool { s := h.core.Scheduler.Stats(); return s.Running <= 1 }) // parked, then cut by the write timeout, or done
+		await(t, func() bool { running, _ := requests(t, h); return running > 0 })
+		await(t, func() bool { running, _ := requests(t, h); return running <= 1 }) // parked, then cut by the write timeout, or done
 	},
 }
 
@@ -312,8 +312,7 @@ func TestHost_Abuse_OthersAreUnaffected(t *testing.T) {
 		})
 		http.DefaultClient.CloseIdleConnections()
 	}
-	await(t, func() bool { return inside(&h.requests) == 0 })
-	left := goleak.Find(usual)
+	left := goleak.Find(usual) // what a request that does not end has
 	for until := time.Now().Add(time.Minute); left != nil && time.Now().Before(until); {
 		left = goleak.Find(usual)
 	}

@@ -20,7 +20,7 @@ func TestHost_Body_NobodyReads(t *testing.T) {
 	for request, want := range map[string]int{
 		"POST /livez": 404, "GET /livez": 200, "POST /v1/plugins": 403, "POST /v1/chat/completions": 401,
 	} {
-		conn, err := net.Dial("tcp", h.listener.Addr().String())
+		conn, err := net.Dial("tcp", address(h))
 		if err != nil {
 			t.Fatal(err)
 		}

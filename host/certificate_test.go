@@ -75,7 +75,7 @@ func (p *pair) write(t *testing.T, path string, text []byte) {
 // serial connects anew and returns the serial number of the certificate that the host shows.
 func serial(t *testing.T, h *Host) int64 {
 	t.Helper()
-	conn, err := tls.Dial("tcp", h.listener.Addr().String(), &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // any certificate is looked at
+	conn, err := tls.Dial("tcp", address(h), &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // any certificate is looked at
 	if err != nil {
 		t.Fatal(err)
 	}

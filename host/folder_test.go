@@ -131,8 +131,8 @@ func TestHost_Pull_Refusals(t *testing.T) {
 
 // What can be deleted need not be a model that is served: an adapter, or what a pull has left.
 func TestHost_SeveralModels_AdaptersAndPartsAreDeleted(t *testing.T) {
-	h := serveSeveral(t, nil)
-	dir := h.models.library.Folder
+	dir := modelFolder(t)
+	h := serveSeveral(t, map[string]any{"models.dir": dir})
 	lora, part := filepath.Join(dir, "style.gguf"), filepath.Join(dir, "half.gguf.part")
 	var adapter bytes.Buffer
 	if err := (synth.Adapter{Model: "model/penstock-tiny.gguf", Seed: 1}).Write(&adapter); err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/penstock/penstock/plugins/asm"
 )
 
-// textOf reads frames until an answer has ended, and returns all of its text.
-func (c *client) textOf(id string) (text, reason string) {
+// wholeOf reads frames until an answer has ended, and returns all of its text.
+func wholeOf(c *client, id string) (text, reason string) {
 	c.t.Helper()
 	for {
 		if f := c.frame(); f.Type == "end" && f.ID == id {
@@ -24,7 +24,7 @@ func (c *client) textOf(id string) (text, reason string) {
 }
 
 // pauseAfter reads so many tokens of an answer, pauses it and returns their text.
-func (c *client) pauseAfter(id string, n int) (text string) {
+func pauseAfter(c *client, id string, n int) (text string) {
 	c.t.Helper()
 	for range n {
 		text += c.until("token").Text
@@ -42,13 +42,13 @@ func TestSocket_Fork_GoesOnAsTheAnswerWould(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := dial(t, h)
 			c.send(`{"type":"generate","id":"a","request":{"prompt":"Once upon a time there was a frog","temperature":0,"ignore_eos":true,"max_tokens":300` + more + `}}`)
-			c.pauseAfter("a", 12)
+			pauseAfter(c, "a", 12)
 			c.send(`{"type":"fork","id":"a","as":"b"}`)
-			forked, _ := c.textOf("b")
+			forked, _ := wholeOf(c, "b")
 			c.send(`{"type":"fork","id":"a","as":"c","detach_ms":100}`)
-			again, _ := c.textOf("c")
+			again, _ := wholeOf(c, "c")
 			c.send(`{"type":"resume","id":"a"}`)
-			source, reason := c.textOf("a")
+			source, reason := wholeOf(c, "a")
 			if forked != source || again != source || reason != "length" {
 				t.Errorf("the answer says %q, its forks %q and %q", source, forked, again)
 			}
@@ -62,7 +62,7 @@ func TestSocket_Fork_TellsLogprobsOfAllTokens(t *testing.T) {
 	run(t, h)
 	c := dial(t, h)
 	c.send(`{"type":"generate","id":"a","request":{"prompt":"Once upon a time there was a frog","temperature":0,"ignore_eos":true,"max_tokens":300,"logprobs":2}}`)
-	c.pauseAfter("a", 12)
+	pauseAfter(c, "a", 12)
 	c.send(`{"type":"fork","id":"a","as":"b"}`)
 	for n := 0; n < 20; n++ {
 		if f := c.until("token"); f.ID != "b" {
@@ -80,11 +80,11 @@ func TestSocket_Fork_DrawsOtherTokens(t *testing.T) {
 	c := dial(t, h)
 	// Long enough that it is paused far from its end on a busy machine too: the built-in model writes a token in a fraction of a millisecond.
 	c.send(`{"type":"generate","id":"a","request":{"prompt":"Once upon a time","temperature":1.5,"seed":1,"ignore_eos":true,"max_tokens":450}}`)
-	begun := c.pauseAfter("a", 5)
+	begun := pauseAfter(c, "a", 5)
 	var texts []string
 	for _, more := range []string{``, ``, `,"sampling":{"seed":5}`, `,"sampling":{"seed":5}`, `,"sampling":{"temperature":0}`} {
 		c.send(`{"type":"fork","id":"a","as":"b"` + more + `}`)
-		text, _ := c.textOf("b")
+		text, _ := wholeOf(c, "b")
 		if !strings.HasPrefix(text, begun) {
 			t.Errorf("a fork of %q says %q", begun, text)
 		}
@@ -105,7 +105,7 @@ func TestSocket_Fork_WrongFramesAreRefused(t *testing.T) {
 	run(t, h)
 	c := dial(t, h)
 	c.send(`{"type":"generate","id":"a","request":{"prompt":"Hello","ignore_eos":true}}`)
-	c.pauseAfter("a", 3)
+	pauseAfter(c, "a", 3)
 	for _, tc := range []struct{ frame, param, code string }{
 		{`{"type":"fork","id":"a"}`, "as", "invalid_value"},
 		{`{"type":"fork","id":"a","as":""}`, "as", "invalid_value"},

@@ -9,15 +9,15 @@ import (
 	"testing"
 )
 
-// storyOf begins a greedy story over the WebSocket, with further fields.
-func (c *client) storyOf(id, fields string) {
+// tellStory begins a greedy story over the WebSocket, with further fields.
+func tellStory(c *client, id, fields string) {
 	c.t.Helper()
 	c.send(fmt.Sprintf(`{"type":"generate","id":%q,"request":{"messages":[{"role":"user","content":"Tell me a story about a frog."}],
 		"temperature":0,"ignore_eos":true,"max_tokens":400%s}}`, id, fields))
 }
 
 // reads reads an answer's text until it has what is wanted.
-func (c *client) reads(text *strings.Builder, wanted func(string) bool) {
+func reads(c *client, text *strings.Builder, wanted func(string) bool) {
 	c.t.Helper()
 	for !wanted(text.String()) {
 		_, data, err := c.conn.Read(c.t.Context())
@@ -41,12 +41,12 @@ func (c *client) reads(text *strings.Builder, wanted func(string) bool) {
 func TestSocket_LazyGrammar_Set(t *testing.T) {
 	h := openWithPlugins(t, nil, nil)
 	c := dial(t, h)
-	c.storyOf("a", `,"grammar":"root ::= \"garden\" [a-z ]*","grammar_lazy":true,"grammar_triggers":[{"type":1,"value":"garden"}],"preserved_tokens":["garden"]`)
+	tellStory(c, "a", `,"grammar":"root ::= \"garden\" [a-z ]*","grammar_lazy":true,"grammar_triggers":[{"type":1,"value":"garden"}],"preserved_tokens":["garden"]`)
 	var text strings.Builder
 	behind := func(s string) string { // the last garden
 		return s[strings.LastIndex(s, "garden")+len("garden"):]
 	}
-	c.reads(&text, func(s string) bool { return strings.Contains(s, "garden") && len(behind(s)) > 30 })
+	reads(c, &text, func(s string) bool { return strings.Contains(s, "garden") && len(behind(s)) > 30 })
 	if rest := behind(text.String()); strings.ContainsAny(rest, ".,") {
 		t.Errorf("under the grammar: %q", rest)
 	}
@@ -58,7 +58,7 @@ func TestSocket_LazyGrammar_Set(t *testing.T) {
 	c.send(`{"type":"set","id":"a","sampling":{"grammar":""}}`)
 	c.send(`{"type":"resume","id":"a"}`)
 	text.Reset()
-	c.reads(&text, func(s string) bool { return strings.Contains(s, ".") })
+	reads(c, &text, func(s string) bool { return strings.Contains(s, ".") })
 	c.send(`{"type":"cancel","id":"a"}`)
 	c.until("end")
 }
@@ -67,16 +67,16 @@ func TestSocket_LazyGrammar_Set(t *testing.T) {
 func TestSocket_ReasoningBudget_Set(t *testing.T) {
 	h := openWithPlugins(t, nil, nil)
 	c := dial(t, h)
-	c.storyOf("a", `,"reasoning_budget_start_tag":" time","reasoning_budget_end_tag":"!","reasoning_budget_message":" stop","reasoning_budget_tokens":300`)
+	tellStory(c, "a", `,"reasoning_budget_start_tag":" time","reasoning_budget_end_tag":"!","reasoning_budget_message":" stop","reasoning_budget_tokens":300`)
 	var text strings.Builder
-	c.reads(&text, func(s string) bool { return strings.Contains(s, " garden") })
+	reads(c, &text, func(s string) bool { return strings.Contains(s, " garden") })
 	if strings.Contains(text.String(), " stop!") {
 		t.Errorf("ended before: %q", text.String())
 	}
 	c.send(`{"type":"pause","id":"a"}`)
 	c.send(`{"type":"set","id":"a","sampling":{"thinking_budget_tokens":0}}`)
 	c.send(`{"type":"resume","id":"a"}`)
-	c.reads(&text, func(s string) bool { return strings.Contains(s, " stop!") })
+	reads(c, &text, func(s string) bool { return strings.Contains(s, " stop!") })
 	c.send(`{"type":"cancel","id":"a"}`)
 	c.until("end")
 }

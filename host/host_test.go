@@ -155,12 +155,6 @@ func TestHost_EightAtOnce_ShareForwardPasses(t *testing.T) {
 	stop()
 }
 
-func inside(c *inFlight) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.n
-}
-
 func TestHost_Run_FinishesWhatRuns(t *testing.T) {
 	h := open(t, nil)
 	stop := run(t, h)

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 )
 
@@ -48,6 +49,12 @@ func get(t *testing.T, url string) string {
 	t.Helper()
 	_, _, text := send(t, http.DefaultClient, newRequest(t, http.MethodGet, url, nil))
 	return text
+}
+
+// address is the host's network address.
+func address(h *Host) string {
+	_, address, _ := strings.Cut(h.URL(), "://")
+	return address
 }
 
 // admin sends a request with the key "secret".

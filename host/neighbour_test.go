@@ -86,7 +86,7 @@ func TestHost_TwoModels_HoldUpNobody(t *testing.T) {
 	h := open(t, map[string]any{"models.dir": twoModels(t), "model.ctx_size": "16384", "scheduler.slots": "4"})
 	run(t, h)
 	for _, name := range []string{"one", "two"} {
-		if status, _, text := sayOf(t, h, name); status != http.StatusOK {
+		if status, text := post(t, h.URL()+"/v1/completions", fmt.Sprintf(`{"model":%q,"prompt":"Once upon","max_tokens":8}`, name)); status != http.StatusOK {
 			t.Fatalf("%s: %d %s", name, status, text)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 )
@@ -61,22 +60,7 @@ const nameGrammar = `root ::= "{\"name\": \"" [A-Z] [a-z]{2,5} "\"}"`
 // maskSize is the bytes of a mask for the built-in model.
 func maskSize(t *testing.T) int {
 	t.Helper()
-	return (vocabularySize(t) + 31) / 32 * 4
-}
-
-// vocabularySize is how many tokens the built-in model has.
-func vocabularySize(t *testing.T) int {
-	t.Helper()
-	m, err := native.LoadModel(t.Context(), "model/penstock-tiny.gguf", native.ModelOptions{VocabOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := m.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	return m.Info().Vocabulary
+	return (vocabulary(t).Info().Vocabulary + 31) / 32 * 4
 }
 
 func TestPlugins_Grammar_BuiltInModel(t *testing.T) {
@@ -165,7 +149,7 @@ func TestGrammar_Example_BuiltInModel(t *testing.T) {
 // TestPlugins_ReasoningBudget: the end of thinking is forced whatever plugins choose, mask or force, and they go on behind it.
 func TestPlugins_ReasoningBudget(t *testing.T) {
 	h := openWithPlugins(t, nil, map[string][]byte{"a.wasm": always("always", 300), "b.wasm": forcing("forcing", 300), "c.wasm": masking("masking", 192, 300)})
-	piece := h.core.Engine.Piece(300)
+	piece := piece(t, 300)
 	tags, err := json.Marshal(map[string]any{"reasoning_budget_start_tag": piece, "reasoning_budget_end_tag": "!", "reasoning_budget_message": "stop",
 		"reasoning_budget_tokens": 3, "max_tokens": 20})
 	if err != nil {
@@ -184,7 +168,7 @@ func TestPlugins_ReasoningBudget(t *testing.T) {
 // only what fits.
 func TestPlugins_LazyGrammar(t *testing.T) {
 	h := openWithPlugins(t, nil, map[string][]byte{"a.wasm": always("always", 300)})
-	piece := h.core.Engine.Piece(300)
+	piece := piece(t, 300)
 	lazily := func(grammar, trigger string) string {
 		fields, err := json.Marshal(map[string]any{"grammar": grammar, "grammar_lazy": true, "preserved_tokens": []string{piece},
 			"grammar_triggers": []any{map[string]any{"type": 1, "value": trigger}}, "max_tokens": 6})

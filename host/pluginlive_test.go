@@ -33,7 +33,7 @@ func ending() []byte {
 
 func TestPlugins_Splice_TheClientNeverSeesIt(t *testing.T) {
 	h := openWithPlugins(t, nil, map[string][]byte{"a.wasm": always("always", 300), "b.wasm": replacing(300, 301)})
-	want := strings.Repeat(h.core.Engine.Piece(301), 5)
+	want := strings.Repeat(piece(t, 301), 5)
 	if status, text, _ := complete(t, h, `,"plugins":["always","replacing"]`); status != 200 || text != want {
 		t.Errorf("%d %q, want %q", status, text, want)
 	}
@@ -41,7 +41,7 @@ func TestPlugins_Splice_TheClientNeverSeesIt(t *testing.T) {
 
 func TestPlugins_Stop_HidesWhatItHeld(t *testing.T) {
 	h := openWithPlugins(t, nil, map[string][]byte{"a.wasm": always("always", 300), "b.wasm": ending()})
-	want := h.core.Engine.Piece(300)
+	want := piece(t, 300)
 	if status, text, _ := complete(t, h, `,"plugins":["always","ending"]`); status != 200 || text != want {
 		t.Errorf("%d %q, want %q", status, text, want)
 	}

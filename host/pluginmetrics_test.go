@@ -27,6 +27,13 @@ func metric(t *testing.T, h *Host, name, labels string) float64 {
 	return v
 }
 
+// requests are how many of a host's requests have a slot, and how many wait for one.
+func requests(t *testing.T, h *Host) (running, waiting float64) {
+	t.Helper()
+	labels := `model_name="[^"]+"`
+	return metric(t, h, "penstock_num_requests_running", labels), metric(t, h, "penstock_num_requests_waiting", labels)
+}
+
 // busy has every export of a sampler and does nothing in any.
 func busy() []byte {
 	g := asm.New(`{"name":"busy"}`)

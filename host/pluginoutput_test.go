@@ -15,6 +15,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 )
@@ -139,7 +140,7 @@ type outputFrame struct {
 }
 
 // outputs are the values that come until a frame of a type, and the name of the stream if that began.
-func (c *client) outputs(until string) (list []outputFrame, stream string) {
+func outputs(c *client, until string) (list []outputFrame, stream string) {
 	c.t.Helper()
 	for {
 		_, data, err := c.conn.Read(c.t.Context())
@@ -166,10 +167,10 @@ func (c *client) outputs(until string) (list []outputFrame, stream string) {
 // injectable is a token that the model may be denied and that its own text gives.
 func injectable(t *testing.T) (token int32, text string) {
 	t.Helper()
-	h := open(t, nil)
+	m := vocabulary(t)
 	for token = 300; ; token++ {
-		text = h.core.Engine.Piece(token)
-		if tokens, err := h.core.Engine.Tokenize(t.Context(), text, false, false); err != nil || slices.Equal(tokens, []int32{token}) {
+		text = m.SpecialPiece(token)
+		if tokens, err := m.Tokenize(t.Context(), text, native.TokenizeOptions{}); err != nil || slices.Equal(tokens, []int32{token}) {
 			return token, text
 		}
 	}
@@ -182,7 +183,7 @@ func TestPlugins_Output_OverTheWebSocket(t *testing.T) {
 	h := openWithPlugins(t, nil, map[string][]byte{"mirror.wasm": mirror(token)})
 	c := dial(t, h)
 	c.send(fmt.Sprintf(`{"type":"generate","id":"a","detach_ms":60000,"request":{"prompt":"Hello","ignore_eos":true,"temperature":0.3,"logit_bias":[[%d,false]],"plugins":["mirror"]}}`, token))
-	_, stream := c.outputs("started")
+	_, stream := outputs(c, "started")
 	c.send(`{"type":"pause","id":"a"}`)
 	inject := fmt.Sprintf(`{"type":"inject","id":"a","text":%q}`, text)
 	c.send(inject)
@@ -190,7 +191,7 @@ func TestPlugins_Output_OverTheWebSocket(t *testing.T) {
 	c.send(inject)
 	c.send(inject)
 	c.send(`{"type":"cancel","id":"a"}`)
-	first, _ := c.outputs("end")
+	first, _ := outputs(c, "end")
 	if len(first) != 4 {
 		t.Fatalf("%d values: %+v", len(first), first)
 	}
@@ -208,7 +209,7 @@ func TestPlugins_Output_OverTheWebSocket(t *testing.T) {
 	}
 	back := dial(t, h)
 	back.send(`{"type":"attach","id":"b","stream":"` + stream + `","after":-1}`)
-	again, _ := back.outputs("end")
+	again, _ := outputs(back, "end")
 	for i := range again {
 		again[i].ID = "a"
 	}

@@ -70,7 +70,7 @@ func TestHost_ApplyTemplate_ByPlugin(t *testing.T) {
 
 // TestHost_ApplyTemplate_Tokens: they are those that an answer to the same body is computed from, with the special ones told apart.
 func TestHost_ApplyTemplate_Tokens(t *testing.T) {
-	h := openWithPlugins(t, nil, map[string][]byte{"a.wasm": storyteller()})
+	h, m := openWithPlugins(t, nil, map[string][]byte{"a.wasm": storyteller()}), vocabulary(t)
 	for _, plugins := range []string{`[]`, `["storyteller"]`} {
 		body := `{"messages":[{"role":"user","content":"Hello"}],"max_tokens":1,"plugins":` + plugins
 		var prompt struct {
@@ -88,7 +88,7 @@ func TestHost_ApplyTemplate_Tokens(t *testing.T) {
 			t.Errorf("%s: %s lacks %s", plugins, raw, want)
 		}
 		for _, token := range prompt.Tokens {
-			if special := h.core.Engine.Shown(token.ID) == ""; special != token.Special || token.Piece != h.core.Engine.Piece(token.ID) {
+			if special := m.Piece(token.ID) == ""; special != token.Special || token.Piece != m.SpecialPiece(token.ID) {
 				t.Errorf("%s: %+v", plugins, token)
 			}
 		}
@@ -183,7 +183,7 @@ func complete(t *testing.T, h *Host, fields string) (int, string, string) {
 
 func TestPlugins_Generate_ThePluginChooses(t *testing.T) {
 	h := openWithPlugins(t, nil, map[string][]byte{"a.wasm": always("always", 300), "b.wasm": faulty()})
-	want := strings.Repeat(h.core.Engine.Piece(300), 5)
+	want := strings.Repeat(piece(t, 300), 5)
 	for _, fields := range []string{
 		`,"plugins":["always"]`, `,"plugins":[{"name":"always","config":{},"on_error":"skip"}]`,
 		`,"samplers":["plugin:always","top_k"]`, `,"samplers":["top_k","plugin:always"],"plugins":["always"]`,
@@ -256,7 +256,7 @@ func TestPlugins_Template_MakesThePrompt(t *testing.T) {
 func TestPlugins_Defaults_CannotBeLeftOut(t *testing.T) {
 	h := openWithPlugins(t, map[string]any{"plugins.default": []string{"always"}, "server.admin_key": "secret"},
 		map[string][]byte{"a.wasm": always("always", 300)})
-	want := strings.Repeat(h.core.Engine.Piece(300), 5)
+	want := strings.Repeat(piece(t, 300), 5)
 	for _, fields := range []string{"", `,"plugins":[]`, `,"plugins":["always"]`, `,"samplers":["top_k"]`} {
 		if status, text, _ := complete(t, h, fields); status != 200 || text != want {
 			t.Errorf("%s: %d %q", fields, status, text)

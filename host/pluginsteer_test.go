@@ -122,7 +122,7 @@ func TestPlugins_Set_LeavesTheOperatorsPlugin(t *testing.T) {
 	c.send(`{"type":"pause","id":"a"}`)
 	c.send(`{"type":"set","id":"a","sampling":{"samplers":["top_k"]}}`)
 	c.send(`{"type":"resume","id":"a"}`)
-	want := h.core.Engine.Piece(300)
+	want := piece(t, 300)
 	for range 20 {
 		if f := c.until("token"); f.Text != want {
 			t.Fatalf("got %q, the operator's plugin says %q", f.Text, want)

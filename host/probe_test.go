@@ -45,11 +45,27 @@ func TestProbe_BuiltInModel_DeclinesWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
+// width is how many numbers a state of the first model has.
+func width(t *testing.T, h *Host) int {
+	t.Helper()
+	var list struct {
+		Data []struct {
+			Meta struct {
+				Embedding int `json:"n_embd"`
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(get(t, h.URL()+"/v1/models")), &list); err != nil || len(list.Data) != 1 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	return list.Data[0].Meta.Embedding
+}
+
 // A client is told why it is declined, and what is wrong with a probe of another model.
 func TestProbe_TellsItsClient(t *testing.T) {
 	h := openWithExamples(t, "probe")
 	var row []string
-	for range h.core.Engine.Info().EmbeddingOut {
+	for range width(t, h) {
 		row = append(row, "0")
 	}
 	body := `{"messages":[{"role":"user","content":"Hello!"}],"plugins":[{"name":"probe","config":{"layers":[{"weights":[[` + strings.Join(row, ",") + `]],"bias":[3]}],"say":"No."}}]}`
@@ -71,7 +87,7 @@ func TestProbe_RecordedAndReplayed(t *testing.T) {
 	one, two := startWorker(t), startWorker(t)
 	for name, settings := range map[string]map[string]any{"here": nil, "on workers": {"workers.rpc": []string{one.address, two.address}, "model.tensor_split": "1,1"}} {
 		h := openWithPlugins(t, settings, map[string][]byte{"probe.wasm": example(t, "probe")})
-		width := h.core.Engine.Info().EmbeddingOut
+		width := width(t, h)
 		row := strings.Repeat("0.5,-0.5,", width/2)
 		f := recorded(t, h, "/v1/chat/completions", `{`+frog+`,"max_tokens":30,"seed":3,"record":true,"plugins":[{"name":"probe","config":{"layers":[{"weights":[[`+
 			strings.TrimSuffix(row, ",")+`]],"bias":[0]}],"then":"rewind","back":3,"above":0.9}}]}`)

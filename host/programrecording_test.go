@@ -5,6 +5,7 @@ package host
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -12,14 +13,25 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 )
 
+// openToRecord opens a host that has the plugin beam, which is a program.
+func openToRecord(t *testing.T, change map[string]any) *Host {
+	t.Helper()
+	return openWithPlugins(t, change, map[string][]byte{"beam.wasm": example(t, "beam")})
+}
+
+// ofBeam is the beginning of a text completion's body that the plugin beam writes, in so many branches.
+func ofBeam(width, tokens int) string {
+	return fmt.Sprintf(`{"prompt":"Once upon a time","max_tokens":%d,"plugins":[{"name":"beam","config":{"width":%d}}]`, tokens, width)
+}
+
 // A recording of a program has all that it has read and done, and is played without a model as often as one likes, deed by deed. One that
 // does something else is found out.
 func TestPrograms_Recording_IsReplayed(t *testing.T) {
-	h := openWithBeam(t, nil)
+	h := openToRecord(t, nil)
 	for name, body := range map[string]string{
-		"to its end":       once(3, 16) + `,"record":true,"seed":7}`,
-		"to a stop string": once(3, 16) + `,"record":true,"stop":[" was"]}`,
-		"one branch":       once(1, 8) + `,"record":true}`,
+		"to its end":       ofBeam(3, 16) + `,"record":true,"seed":7}`,
+		"to a stop string": ofBeam(3, 16) + `,"record":true,"stop":[" was"]}`,
+		"one branch":       ofBeam(1, 8) + `,"record":true}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := recorded(t, h, "/v1/completions", body)
@@ -70,8 +82,8 @@ func change(t *testing.T, s *session.Session, do string, f func(*session.Deed)) 
 
 // Of a recording that has its size, the beginning is there, and plays.
 func TestPrograms_Recording_IsBounded(t *testing.T) {
-	h := openWithBeam(t, map[string]any{"recordings.size": "24KiB"})
-	f := recorded(t, h, "/v1/completions", once(4, 64)+`,"record":true}`)
+	h := openToRecord(t, map[string]any{"recordings.size": "24KiB"})
+	f := recorded(t, h, "/v1/completions", ofBeam(4, 64)+`,"record":true}`)
 	s := &f.Sessions[0]
 	text, err := json.Marshal(s)
 	if err != nil {

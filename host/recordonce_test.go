@@ -17,7 +17,7 @@ type recordedFrame struct {
 	Seq                           int64
 }
 
-func (c *client) recordedFrame() (f recordedFrame) {
+func nextRecorded(c *client) (f recordedFrame) {
 	c.t.Helper()
 	_, data, err := c.conn.Read(c.t.Context())
 	if err != nil {
@@ -40,7 +40,7 @@ func TestRecording_Socket_AnAnswerThatIsReadAgain_IsRecordedOnce(t *testing.T) {
 			`"ignore_eos":true,"max_tokens":%d,"record":true}}`, parts, tokens))
 		stream, id, text := "", "", ""
 		for seq := int64(0); seq < 10; {
-			f := c.recordedFrame()
+			f := nextRecorded(c)
 			if f.Stream != "" {
 				stream = f.Stream
 			}
@@ -52,7 +52,7 @@ func TestRecording_Socket_AnAnswerThatIsReadAgain_IsRecordedOnce(t *testing.T) {
 			back.send(fmt.Sprintf(`{"type":"attach","id":"b","stream":%q,"after":%d}`, stream, after))
 			var read strings.Builder
 			for {
-				f := back.recordedFrame()
+				f := nextRecorded(back)
 				read.WriteString(f.Text)
 				if last = max(last, f.Seq); f.Type == "end" {
 					if id = f.Recording; after < 0 {

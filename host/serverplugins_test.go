@@ -13,8 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/penstock/penstock/host/sampling"
-	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 )
@@ -60,11 +58,15 @@ func pluginsOf(t *testing.T, h *Host) map[string]string {
 }
 
 // statesIn are the states of plugins as those who watch a model see them.
-func statesIn(h *Host, model string) map[string]string {
+func statesIn(t *testing.T, h *Host, model string) map[string]string {
+	t.Helper()
 	out := map[string]string{}
-	r, _ := h.models.set.Loaded(model)
-	for _, p := range r.Model.Measures.Plugins() {
-		out[p.Name] = p.State
+	for _, m := range live(t, h) {
+		if m.Name == model {
+			for _, p := range m.Plugins {
+				out[p.Name] = p.State
+			}
+		}
 	}
 	return out
 }
@@ -73,10 +75,10 @@ func statesIn(h *Host, model string) map[string]string {
 func TestHost_Plugins_BeforeAnyModel(t *testing.T) {
 	dir := t.TempDir()
 	h := serveSeveral(t, map[string]any{"plugins.dir": dir})
-	if all := h.models.set.All(); len(all) > 0 {
-		t.Fatalf("%d models are loaded", len(all))
+	if all := live(t, h); len(all) > 0 {
+		t.Fatalf("loaded: %+v", all)
 	}
-	size := vocabularySize(t) // of tale, which is the built-in model
+	size := vocabulary(t).Info().Vocabulary // of tale, which is the built-in model
 	for _, m := range [][]byte{always("always", 70), example(t, "multiple-choice"), ofVocabulary("tales", size, 70)} {
 		if status, body := admin(t, h, http.MethodPost, "/v1/plugins", m); status != http.StatusCreated {
 			t.Fatalf("%d %s", status, body)
@@ -87,8 +89,7 @@ func TestHost_Plugins_BeforeAnyModel(t *testing.T) {
 		t.Errorf("before any model:\n%s", diff)
 	}
 	status, text := sayWith(t, h, "tale", `["always"]`)
-	tale, ok := h.models.set.Loaded("tale")
-	if status != http.StatusOK || !ok || text != strings.Repeat(tale.Engine.Piece(70), 5) {
+	if status != http.StatusOK || text != strings.Repeat(piece(t, 70), 5) {
 		t.Errorf("the first request: %d %q", status, text)
 	}
 	if status, again := sayWith(t, h, "tale", `["tales"]`); status != http.StatusOK || again != text {
@@ -110,13 +111,21 @@ func TestHost_Plugins_BeforeAnyModel(t *testing.T) {
 		t.Errorf("with two models:\n%s", diff)
 	}
 	for model, state := range map[string]string{"tale": "ready", "window": "failed"} {
-		if got := statesIn(h, model)["tales"]; got != state {
+		if got := statesIn(t, h, model)["tales"]; got != state {
 			t.Errorf("with %s it is %s", model, got)
 		}
 	}
 	if status, again := sayWith(t, h, "tale", `["tales"]`); status != http.StatusOK || again == "" {
 		t.Errorf("the first model, after all: %d %q", status, again)
 	}
+}
+
+// memoryInUse is the memory of all plugins' instances, as the metrics write it.
+func memoryInUse(t *testing.T, h *Host) string {
+	t.Helper()
+	_, rest, _ := strings.Cut(get(t, h.URL()+"/metrics"), "\npenstock_plugin_memory_bytes ")
+	value, _, _ := strings.Cut(rest, "\n")
+	return value
 }
 
 // Two models use one plugin: it is loaded once, and its instances for both count in one budget.
@@ -131,32 +140,21 @@ func TestHost_Plugins_OneBudgetForAllModels(t *testing.T) {
 		if status, text := sayWith(t, h, model, `["large"]`); status != http.StatusOK {
 			t.Fatalf("alone, %s: %d %s", model, status, text)
 		}
-		await(t, func() bool { used, _ := h.plugins.MemoryUse(); return used == 0 }) // once its instance is closed
+		await(t, func() bool { return memoryInUse(t, h) == "0" }) // once its instance is closed
 	}
-	tale, _ := h.models.set.Loaded("tale")
-	plugins, err := tale.Plugins.Resolve("me", []serving.PluginUse{{Name: "large", Field: "plugins[0]"}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer plugins.Release()
-	policy, err := plugins.NewPolicy(sampling.Default(), serving.Ends{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range policy.Stages {
-		if err := s.Reset([]int32{1}, 1); err != nil {
-			t.Error(err)
-		}
-	}
-	if metrics := get(t, h.URL()+"/metrics"); !strings.Contains(metrics, "\npenstock_plugin_memory_bytes 2.097152e+06\n") {
-		t.Error("the metrics do not tell of one instance")
+	c := dial(t, h) // an answer that is paused keeps its instance
+	c.send(`{"type":"generate","id":"a","request":{"model":"tale","prompt":"Once","ignore_eos":true,"plugins":["large"]}}`)
+	c.until("token")
+	c.send(`{"type":"pause","id":"a"}`)
+	if used := memoryInUse(t, h); used != "2.097152e+06" {
+		t.Errorf("the metrics do not tell of one instance but of %s bytes", used)
 	}
 	if status, text := sayWith(t, h, "window", `["large"]`); status != http.StatusServiceUnavailable || !strings.Contains(text, "plugins.memory") {
 		t.Errorf("while another model's request has the memory: %d %s", status, text)
 	}
-	if err := policy.Close(); err != nil {
-		t.Error(err)
-	}
+	c.send(`{"type":"cancel","id":"a"}`)
+	c.until("end")
+	await(t, func() bool { return memoryInUse(t, h) == "0" })
 	if status, text := sayWith(t, h, "window", `["large"]`); status != http.StatusOK {
 		t.Errorf("afterwards: %d %s", status, text)
 	}

@@ -32,7 +32,7 @@ func sentences(name string, accepts bool) []byte {
 // client's own, so that they come when it wants: the model says one token without end, and no full stop.
 func TestStop_ClientRewinds_SentencesAreCounted(t *testing.T) {
 	h := openWithPlugins(t, nil, map[string][]byte{"always.wasm": always("always", 300), "a.wasm": sentences("counting", false), "b.wasm": sentences("accepting", true)})
-	if piece := h.core.Engine.Piece(300); strings.Contains(piece, ".") {
+	if piece := piece(t, 300); strings.Contains(piece, ".") {
 		t.Fatalf("token 300 is %q", piece)
 	}
 	for _, name := range []string{"counting", "accepting"} {

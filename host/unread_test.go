@@ -5,6 +5,7 @@ package host
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"net"
 	"net/http"
 	"strings"
@@ -51,6 +52,7 @@ func TestHost_WriteTimeout_HTTP2(t *testing.T) {
 	defer stalled.CloseIdleConnections()
 	defer close(closed)
 	body := []byte(`{"content":"` + strings.Repeat("frog ", 200<<10) + `","with_pieces":true}`) // more than a stream's window and the sockets hold
+	sent, trusting := 0, clientFor(t, p)
 	for name, client := range map[string]*http.Client{"a stream": clientFor(t, p), "a connection": {Transport: stalled}} {
 		answer, err := client.Do(newRequest(t, http.MethodPost, h.URL()+"/tokenize", body, "Content-Type", "application/json"))
 		if err != nil {
@@ -60,6 +62,10 @@ func TestHost_WriteTimeout_HTTP2(t *testing.T) {
 		if answer.ProtoMajor != 2 || answer.StatusCode != 200 {
 			t.Errorf("%s: %s %s", name, answer.Proto, answer.Status)
 		}
-		<-h.requests.wait() // for ever, if it did not end
+		sent++
+		await(t, func() bool {
+			_, _, metrics := send(t, trusting, newRequest(t, http.MethodGet, h.URL()+"/metrics", nil))
+			return strings.Contains(metrics, fmt.Sprintf("penstock_http_request_seconds_count{route=%q} %d\n", "/tokenize", sent))
+		})
 	}
 }

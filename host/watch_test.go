@@ -3,15 +3,13 @@
 package host
 
 import (
+	"fmt"
 	"slices"
 	"testing"
-	"time"
-
-	"github.com/penstock/penstock/host/serving"
 )
 
 // What a live frame tells of tokens and plugins is what the metrics tell.
-func TestModels_Residents_MeasuresAreTheMetrics(t *testing.T) {
+func TestSocket_Live_MeasuresAreTheMetrics(t *testing.T) {
 	guests := failing()
 	guests["a.wasm"] = busy()
 	h := openWithPlugins(t, nil, guests)
@@ -21,27 +19,25 @@ func TestModels_Residents_MeasuresAreTheMetrics(t *testing.T) {
 	if status, text, _ := complete(t, h, `,"samplers":["plugin:trap"]`); status != 422 {
 		t.Fatal(text)
 	}
-	all := h.models.Residents()
-	if len(all) != 1 || all[0].Waiting != 0 || all[0].Name != all[0].Model.Name {
+	all := live(t, h)
+	if len(all) != 1 || all[0].WaitingForLoad != 0 || all[0].State != "loaded" {
 		t.Fatalf("%+v", all)
 	}
-	m := all[0].Model.Measures
-	itl := m.InterTokenLatency()
+	itl := all[0].ITL
 	total := uint64(0)
 	for _, n := range itl.Counts {
 		total += n
 	}
-	labels := `model_name="[^"]+"`
-	if want := metric(t, h, "penstock_inter_token_latency_seconds_count", labels); float64(total) != want || want < 4 {
+	if want := metric(t, h, "penstock_inter_token_latency_seconds_count", fmt.Sprintf("model_name=%q", all[0].Name)); float64(total) != want || want < 4 {
 		t.Errorf("%d gaps, the metric has %v", total, want)
 	}
-	if len(itl.Counts) != len(itl.Bounds)+1 || itl.Bounds[0] != time.Millisecond || itl.Bounds[1] != 2*time.Millisecond || itl.Sum <= 0 {
+	if len(itl.Counts) != len(itl.UpTo)+1 || itl.UpTo[0] != 1 || itl.UpTo[1] != 2 || itl.SumMS <= 0 {
 		t.Errorf("%+v", itl)
 	}
-	var plugins []serving.PluginMeasures
+	var plugins []livePlugin
 	await(t, func() bool { // its close comes after the end of its answer
-		plugins = m.Plugins()
-		return slices.ContainsFunc(plugins, func(p serving.PluginMeasures) bool { return p.Name == "busy" && p.Calls >= 22 })
+		plugins = live(t, h)[0].Plugins
+		return slices.ContainsFunc(plugins, func(p livePlugin) bool { return p.Name == "busy" && p.Calls >= 22 })
 	})
 	names := []string{"answer", "busy", "fuel", "trap"}
 	if len(plugins) != len(names) {
@@ -49,7 +45,7 @@ func TestModels_Residents_MeasuresAreTheMetrics(t *testing.T) {
 	}
 	for i, p := range plugins {
 		wantCalls := map[string]uint64{"busy": 22, "trap": 1}[p.Name] // open, 5 each of prepare, sample, accept and stop, close
-		if p.Name != names[i] || p.State != "ready" || p.Calls != wantCalls || (p.Time > 0) != (wantCalls > 0) || (p.Faults == 1) != (p.Name == "trap") {
+		if p.Name != names[i] || p.State != "ready" || p.Calls != wantCalls || (p.TimeMS > 0) != (wantCalls > 0) || (p.Faults == 1) != (p.Name == "trap") {
 			t.Errorf("%+v", p)
 		}
 	}

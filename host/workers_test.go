@@ -142,7 +142,7 @@ func TestHost_Workers_Lost(t *testing.T) {
 			_, text := post(t, h.URL()+"/v1/chat/completions", greedy)
 			waiting <- text
 		}()
-		for h.core.Scheduler.Stats().Waiting == 0 {
+		for _, queued := requests(t, h); queued == 0; _, queued = requests(t, h) {
 			if _, err := lines.ReadString('\n'); err != nil {
 				t.Fatal(err)
 			}
