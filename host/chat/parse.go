@@ -29,13 +29,20 @@ func (e *Invalid) Error() string { return e.Field + " " + e.Reason }
 // ParseMessages reads OpenAI's messages array. Content may be a text or a list of parts. Their texts are joined by line breaks, and where
 // there is a picture or a sound, of which the second result has all in their order, there is a media.Marker. Errors are *Invalid.
 func ParseMessages(raw []json.RawMessage) ([]Message, []media.Part, error) {
+	return parseMessages(raw, ParsePart)
+}
+
+// partReader reads a part that is no text, as ParsePart does.
+type partReader func(raw json.RawMessage, field string) (_ media.Part, ok bool, _ error)
+
+func parseMessages(raw []json.RawMessage, read partReader) ([]Message, []media.Part, error) {
 	if len(raw) == 0 {
 		return nil, nil, &Invalid{Field: "messages", Reason: "is empty; at least one message is needed"}
 	}
 	messages := make([]Message, len(raw))
 	var all []media.Part
 	for i, r := range raw {
-		m, found, err := parseMessage(r, fmt.Sprintf("messages[%d]", i))
+		m, found, err := parseMessage(r, read, fmt.Sprintf("messages[%d]", i))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -44,7 +51,7 @@ func ParseMessages(raw []json.RawMessage) ([]Message, []media.Part, error) {
 	return messages, all, nil
 }
 
-func parseMessage(raw json.RawMessage, field string) (Message, []media.Part, error) {
+func parseMessage(raw json.RawMessage, read partReader, field string) (Message, []media.Part, error) {
 	var m struct {
 		Message
 		Content   json.RawMessage   `json:"content"` // these two shadow the embedded ones
@@ -63,7 +70,7 @@ func parseMessage(raw json.RawMessage, field string) (Message, []media.Part, err
 		}
 		m.Message.ToolCalls = append(m.Message.ToolCalls, c)
 	}
-	text, parts, found, err := parseContent(m.Content, field+".content")
+	text, parts, found, err := parseContent(m.Content, read, field+".content")
 	if err != nil {
 		return Message{}, nil, err
 	}
@@ -118,7 +125,7 @@ func parseCall(raw json.RawMessage, field string) (ToolCall, error) {
 
 // parseContent flattens content. text is nil if there is none, as with an assistant's tool calls; parts are those of a list, with a
 // media.Marker for each that was found to be a picture or a sound.
-func parseContent(raw json.RawMessage, field string) (text *string, parts []string, found []media.Part, err error) {
+func parseContent(raw json.RawMessage, read partReader, field string) (text *string, parts []string, found []media.Part, err error) {
 	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
 		return nil, nil, nil, nil
 	}
@@ -141,7 +148,7 @@ func parseContent(raw json.RawMessage, field string) (text *string, parts []stri
 			parts[i] = *p.Text
 			continue
 		}
-		m, ok, err := ParsePart(item, at)
+		m, ok, err := read(item, at)
 		switch {
 		case err != nil:
 			return nil, nil, nil, err

@@ -21,10 +21,13 @@ func (r *Request) Converse(c chat.Conversation) {
 }
 
 // converse makes a conversation the prompt that a template plugin writes. The plugin waits for its turn among the guests, so that is not
-// done in the text pool, where it would keep a worker waiting too.
+// done in the text pool, where it would keep a worker waiting too. It is told of pictures and sounds, so these are read first.
 func (s *Service) converse(ctx context.Context, r *Request) (err error) {
 	if r.conversation == nil {
 		return nil
+	}
+	if err := s.readMedia(ctx, r); err != nil {
+		return err
 	}
 	if err := r.renderByPlugins(ctx, r.conversation); err != nil {
 		return err
@@ -53,8 +56,8 @@ func (r *Request) takePrompt(ctx context.Context) (err error) {
 		if r.Rendered, err = r.Model.Encoder().Conversation(ctx, *c); err != nil {
 			return r.schemaError(TextError(err, r.PromptField))
 		}
-		if len(r.parts) > 0 {
-			if err := media.CheckMarkers(r.PromptField, r.Rendered.Text, len(r.parts)); err != nil {
+		if n := len(c.Media); n > 0 {
+			if err := media.CheckMarkers(r.PromptField, r.Rendered.Text, n); err != nil {
 				return err
 			}
 		}
@@ -97,31 +100,71 @@ var triggerKinds = map[string]sampling.TriggerKind{
 	"token": sampling.TriggerToken, "word": sampling.TriggerWord, "pattern": sampling.TriggerPattern, "pattern_full": sampling.TriggerPatternFull,
 }
 
-// textOf makes the prompt's text of other messages in the place of a conversation's.
-func (r *Request) textOf(c *chat.Conversation) func(context.Context, []chat.Message) (string, error) {
+// textOf makes the prompt's text of other messages in the place of a conversation's, in both of which pictures and sounds have the markers
+// of a gallery.
+func (r *Request) textOf(c *chat.Conversation, g *chat.Gallery) func(context.Context, []chat.Message) (string, error) {
 	return func(ctx context.Context, messages []chat.Message) (string, error) {
 		other := *c
-		other.Messages, other.Written = messages, nil
+		other.Written = nil
 		other.JSONSchema, other.Grammar, other.Schemas = string(r.Params.JSONSchema), r.Params.Grammar, r.Params.Schemas
+		var places []int
+		var err error
+		if other.Messages, places, err = g.Leave(messages); err != nil {
+			return "", err
+		}
 		p, err := r.Model.Encoder().Render(ctx, other)
-		return p.Text, err
+		if err != nil {
+			return "", err
+		}
+		return g.Restore(p.Text, places)
 	}
 }
 
-// renderByPlugins has plugins rewrite the messages of a conversation, and write its prompt, where such plugins are used.
+// renderByPlugins has plugins rewrite the messages of a conversation, and write its prompt, where such plugins are used. The request has the
+// pictures and sounds then that they have left in it.
 func (r *Request) renderByPlugins(ctx context.Context, c *chat.Conversation) (err error) {
 	ctx, cancel := r.untilDeadline(ctx)
 	defer cancel()
 	if r.recording != nil {
 		ctx = r.recording.Rendering(ctx)
 	}
-	told := serving.Conversing{Params: r.Params, Time: r.asked, Text: r.textOf(c)}
-	c.Messages, err = r.Plugins.Rewrite(ctx, told, c.Messages)
+	gallery := chat.NewGallery(r.told)
+	messages, err := gallery.Enter(c.Messages)
+	if err != nil {
+		return TextError(err, r.PromptField)
+	}
+	told := serving.Conversing{Params: r.Params, Time: r.asked, Media: gallery, Text: r.textOf(c, gallery)}
+	messages, err = r.Plugins.Rewrite(ctx, told, messages)
 	if err == nil {
-		c.Written, err = r.Plugins.Render(ctx, told, c.Messages)
+		c.Written, err = r.Plugins.Render(ctx, told, messages)
 	}
 	if err != nil && ctx.Err() != nil {
 		return causeOf(ctx)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return r.leaveGallery(c, gallery, messages)
+}
+
+// leaveGallery has the conversation be what plugins have made of it.
+func (r *Request) leaveGallery(c *chat.Conversation, g *chat.Gallery, messages []chat.Message) error {
+	var places []int
+	var err error
+	if c.Messages, places, err = g.Leave(messages); err != nil {
+		return err
+	}
+	if c.Written != nil {
+		var text string
+		if text, places, err = g.Text(*c.Written); err != nil {
+			return err
+		}
+		c.Written = &text
+	}
+	if len(places) > media.MaxParts {
+		return refusal.Invalid("plugins", "the prompt that the plugins have made has places for %d pictures and sounds; a request may have %d", len(places), media.MaxParts)
+	}
+	r.choose(g.First(places))
+	c.Media = make([]media.Part, len(places))
+	return nil
 }

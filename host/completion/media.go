@@ -4,6 +4,7 @@ package completion
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -19,7 +20,7 @@ func (r *Request) HasMedia() bool { return len(r.parts)+len(r.Media) > 0 }
 func (r *Request) MediaTokens(kind media.Kind) (n int) {
 	for i, item := range r.Media {
 		if item.Kind == kind {
-			n += r.mediaTokens[i]
+			n += r.told[i].Tokens
 		}
 	}
 	return n
@@ -50,9 +51,9 @@ func (r *Request) BeforeMedia() []scheduler.Token {
 	return prompt
 }
 
-// loadMedia reads the pictures and sounds of a request, whose model takes them, and gives each the room in the prompts that it will take.
-// That may wait for memory and for other servers, so it is not done in the text pool.
-func (s *Service) loadMedia(ctx context.Context, r *Request) (err error) {
+// readMedia reads the pictures and sounds of a request, whose model takes them. That may wait for memory and for other servers, so it is not
+// done in the text pool.
+func (s *Service) readMedia(ctx context.Context, r *Request) (err error) {
 	if len(r.parts) == 0 {
 		return nil
 	}
@@ -66,15 +67,40 @@ func (s *Service) loadMedia(ctx context.Context, r *Request) (err error) {
 		return err
 	}
 	r.parts = nil // which are as long as the body
-	places := make([][]scheduler.Token, len(r.Media))
-	taken := make([]int, len(r.Media))
-	for i, item := range r.Media {
-		n, err := r.Model.MediaEncoder.Count(item)
+	for i := range r.Media {
+		item := &r.Media[i]
+		n, err := r.Model.MediaEncoder.Count(*item)
 		if err != nil {
 			return fmt.Errorf("count the tokens of %s: %w", item.Field, err)
 		}
-		taken[i], places[i] = 1, slices.Repeat([]scheduler.Token{chat.MediaPlace}, n)
-		r.mediaTokens = append(r.mediaTokens, n)
+		r.told = append(r.told, item.Told(n))
+	}
+	return nil
+}
+
+// choose has the request go on with some of its pictures and sounds, by their numbers, in this order.
+func (r *Request) choose(numbers []int) {
+	items, told := make([]media.Item, len(numbers)), make([]media.Told, len(numbers))
+	for i, n := range numbers {
+		items[i], told[i] = r.Media[n], r.told[n]
+	}
+	r.Media, r.told = items, told
+	if len(numbers) == 0 && r.letGo != nil {
+		r.letGo()
+		r.letGo = nil
+	}
+}
+
+// loadMedia reads the pictures and sounds of a request, unless plugins were told of them already, and gives each the room in the prompts that it
+// will take.
+func (s *Service) loadMedia(ctx context.Context, r *Request) error {
+	if err := s.readMedia(ctx, r); err != nil || len(r.Media) == 0 {
+		return err
+	}
+	places := make([][]scheduler.Token, len(r.Media))
+	taken := make([]int, len(r.Media))
+	for i := range r.Media {
+		taken[i], places[i] = 1, slices.Repeat([]scheduler.Token{chat.MediaPlace}, r.told[i].Tokens)
 	}
 	r.place(taken, places)
 	return nil
@@ -104,8 +130,8 @@ func (r *Request) place(taken []int, tokens [][]scheduler.Token) {
 	}
 }
 
-// encodeMedia has the pictures and sounds of a request encoded, one after another, and lets go of their pixels and samples. It waits for
-// its turn among clients, and ends with ctx or the request's deadline.
+// encodeMedia has the pictures and sounds of a request encoded, one after another and each once, and lets go of their pixels and samples. It
+// waits for its turn among clients, and ends with ctx or the request's deadline.
 func (r *Request) encodeMedia(ctx context.Context) error {
 	if len(r.Media) == 0 || r.encoded {
 		return nil
@@ -120,9 +146,15 @@ func (r *Request) encodeMedia(ctx context.Context) error {
 		r.letGo()
 		r.letGo = nil
 	}()
-	tokens := make([][]scheduler.Token, len(r.Media))
+	r.rows = make([][]scheduler.Token, len(r.Media))
+	taken := make([]int, len(r.Media))
 	for i, item := range r.Media {
-		r.encoding += r.mediaTokens[i]
+		taken[i] = r.told[i].Tokens
+		if same := slices.IndexFunc(r.told[:i], func(t media.Told) bool { return t.Hash == r.told[i].Hash && t.Detail == r.told[i].Detail }); same >= 0 {
+			r.rows[i] = r.rows[same]
+			continue
+		}
+		r.encoding += taken[i]
 		found, pieces, err := r.Model.MediaEncoder.Encode(ctx, item, r.Caller.ID, r.Caller.CacheSalt)
 		if err != nil && ctx.Err() != nil {
 			return causeOf(ctx)
@@ -130,9 +162,44 @@ func (r *Request) encodeMedia(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("encode %s: %w", item.Field, err)
 		}
-		tokens[i], r.pieces = found, append(r.pieces, pieces...)
+		r.rows[i], r.pieces = found, append(r.pieces, pieces...)
 	}
-	r.place(r.mediaTokens, tokens)
+	r.tellPlaces()
+	r.place(taken, r.rows)
 	r.encoded = true
 	return nil
+}
+
+// tellPlaces notes where in its prompt each picture and sound begins, and which prompt that is. Each still has a run of chat.MediaPlace there.
+func (r *Request) tellPlaces() {
+	next := 0
+	r.mediaOf = make([][]int, len(r.Prompts))
+	for p, prompt := range r.Prompts {
+		for at := 0; at < len(prompt); at++ {
+			if prompt[at] != chat.MediaPlace {
+				continue
+			}
+			begin := at
+			r.told[next].At = &begin
+			r.mediaOf[p] = append(r.mediaOf[p], next)
+			at += r.told[next].Tokens - 1
+			next++
+		}
+	}
+}
+
+// tellMedia is what plugins are told of the pictures and sounds of a prompt; nil where it has none.
+func (r *Request) tellMedia(prompt int) []byte {
+	if prompt >= len(r.mediaOf) || len(r.mediaOf[prompt]) == 0 {
+		return nil
+	}
+	var told []media.Told
+	for _, n := range r.mediaOf[prompt] {
+		told = append(told, r.told[n])
+	}
+	text, err := json.Marshal(told)
+	if err != nil {
+		panic(err) // texts and finite numbers
+	}
+	return text
 }

@@ -203,7 +203,7 @@ func TestService_Submit_Media(t *testing.T) {
 	if images, sounds := r.MediaTokens(media.Image), r.MediaTokens(media.Audio); images != 2*(rowsA+2)+rowsB+2 || sounds != heard {
 		t.Errorf("%d tokens are of pictures and %d of sounds", images, sounds)
 	}
-	if len(got.Pieces) != 4 || s.encoder.Table.Piece(prompt[len("user:x<")]) == nil {
+	if len(got.Pieces) != 3 || s.encoder.Table.Piece(prompt[len("user:x<")]) == nil {
 		t.Errorf("the request holds %d pieces", len(got.Pieces))
 	}
 	first, last := strings.Index(text, "."), strings.LastIndex(text, ".")
@@ -242,8 +242,8 @@ func TestService_Submit_Media_PromptsAndChoices(t *testing.T) {
 	if diff := cmp.Diff([]string{"first", "first", second, second, "AB", "AB", fourth, fourth}, got); diff != "" {
 		t.Error(diff)
 	}
-	if n := s.encoder.Encoded.Load(); n != 3 {
-		t.Errorf("%d were encoded; want one for each file", n)
+	if n := s.encoder.Encoded.Load(); n != 2 {
+		t.Errorf("%d were encoded; want one for each of two files", n)
 	}
 }
 

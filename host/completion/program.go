@@ -5,11 +5,11 @@ package completion
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/integer"
+	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/serving"
 )
@@ -34,23 +34,39 @@ func chainOf(m *serving.Model, params sampling.Params) func([]byte) (sampling.Pa
 	}
 }
 
-// promptOf makes the prompt of messages with a model's own template.
-func promptOf(m *serving.Model) func(context.Context, []byte) ([]int32, error) {
+// promptOf makes the prompt of messages with the model's own template. They may have the pictures and sounds of the request, as many times as a
+// request may have any.
+func (r *Request) promptOf() func(context.Context, []byte) ([]int32, error) {
+	m, gallery, rows := r.Model, chat.NewGallery(r.told), r.rows
 	return func(ctx context.Context, text []byte) ([]int32, error) {
-		var list []json.RawMessage
-		if err := json.Unmarshal(text, &list); err != nil {
-			return nil, fmt.Errorf("the messages are no list: %w", err)
-		}
-		messages, parts, err := chat.ParseMessages(list)
-		switch {
-		case err != nil:
+		messages, err := gallery.Unmarshal(text)
+		if err != nil {
 			return nil, err
-		case len(parts) > 0:
-			return nil, errors.New("the messages have a picture or a sound, which a program's branch cannot have")
-		case len(messages) == 0:
-			return nil, errors.New("there are no messages")
 		}
-		rendered, err := m.Encoder().Conversation(ctx, chat.Conversation{Messages: messages})
-		return rendered.Tokens, err
+		messages, places, err := gallery.Leave(messages)
+		if err != nil {
+			return nil, err
+		}
+		c := chat.Conversation{Messages: messages, Media: make([]media.Part, len(places))}
+		rendered, err := m.Encoder().Conversation(ctx, c)
+		if err != nil || len(places) == 0 {
+			return rendered.Tokens, err
+		}
+		if err := media.CheckMarkers("messages", rendered.Text, len(places)); err != nil {
+			return nil, err
+		}
+		return withRows(rendered.Tokens, rows, gallery.First(places)), nil
 	}
+}
+
+// withRows puts the tokens of pictures and sounds, by their numbers, into their places among those of a prompt.
+func withRows(tokens []int32, rows [][]int32, numbers []int) (all []int32) {
+	for _, t := range tokens {
+		if t != chat.MediaPlace {
+			all = append(all, t)
+			continue
+		}
+		all, numbers = append(all, rows[numbers[0]]...), numbers[1:]
+	}
+	return all
 }

@@ -68,7 +68,9 @@ type Request struct {
 	arrived      func()                                       // see serving.Scheduler.Expect; nil: nobody waits
 	parts        []media.Part                                 // that become Media
 	letGo        func()                                       // of their memory; nil: there is none
-	mediaTokens  []int                                        // how many of the prompts' tokens stand for each of Media
+	told         []media.Told                                 // what plugins are told of each of Media
+	mediaOf      [][]int                                      // the numbers of those in each prompt, once they are encoded
+	rows         [][]scheduler.Token                          // the tokens of each, likewise
 	encoded      bool                                         // the prompts have the true tokens of Media; before, chat.MediaPlace in their places
 	pieces       []*piece.Piece                               // that these stand for
 	encoding     int                                          // tokens of Media whose encoding was begun

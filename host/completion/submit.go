@@ -151,7 +151,7 @@ func (s *Service) buildChoice(ctx context.Context, r *Request, index int, prompt
 	params.Trace = params.Trace || r.Candidates > 0
 	p, err := inPool(ctx, s.pool, r.Deadline, params.Constraint.Size(), func(context.Context) (serving.Policy, error) {
 		return r.Plugins.NewPolicy(params, serving.Ends{MaxTokens: r.MaxTokens, Stops: r.Stops, Time: r.asked, Choice: index % r.Choices, Choices: r.Choices, Parts: r.tellParts,
-			Chain: chainOf(r.Model, params), Prompt: promptOf(r.Model)})
+			Media: r.tellMedia(index / r.Choices), Chain: chainOf(r.Model, params), Prompt: r.promptOf()})
 	}, discardPolicy)
 	if err != nil {
 		return scheduler.Request{}, chainError(r.schemaError(err), params)

@@ -28,6 +28,7 @@ type Item struct {
 	Field   string
 	Kind    Kind
 	Hash    [sha256.Size]byte // of the file's bytes
+	Bytes   int               // of the file
 	Picture picture.RGB       // of an Image
 	Sound   sound.Samples     // of an Audio
 	Detail  string
@@ -68,7 +69,7 @@ type opened struct {
 //
 // # Errors
 //
-//   - a *refusal.Error for what is a client's to mend, with the part's field
+//   - a *refusal.Error for what the client can fix, with the part's field
 //   - the cause of ctx, when that is done
 func (l *Loader) Load(ctx context.Context, parts []Part, can Abilities, model string, files Files) (_ []Item, release func(), err error) {
 	if err := can.Check(parts, model); err != nil {
@@ -134,7 +135,7 @@ func (l *Loader) open(ctx context.Context, p Part, can Abilities, model string, 
 	if !can.takes(kind) {
 		return o, can.refuse(p, kind, model)
 	}
-	o.item = Item{Field: p.Field, Kind: kind, Hash: sha256.Sum256(data), Detail: p.Detail}
+	o.item = Item{Field: p.Field, Kind: kind, Hash: sha256.Sum256(data), Bytes: len(data), Detail: p.Detail}
 	if kind == Image {
 		if o.picture, err = picture.Open(data, l.options.Pixels); err == nil {
 			o.memory = o.picture.Memory

@@ -136,7 +136,7 @@ func TestLoader_Load_Refusals(t *testing.T) {
 }
 
 func TestLoader_Load_TooMany(t *testing.T) {
-	parts := make([]Part, maxParts+1)
+	parts := make([]Part, MaxParts+1)
 	for i := range parts {
 		parts[i] = Part{Field: "f", Kind: Image, Source: "x"}
 	}

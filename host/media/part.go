@@ -80,8 +80,8 @@ func HasPictures(parts []Part) bool {
 	return slices.ContainsFunc(parts, func(p Part) bool { return p.Kind == Image || p.Kind == Any })
 }
 
-// maxParts is how many parts a request may have.
-const maxParts = 128
+// MaxParts is how many parts a request may have.
+const MaxParts = 128
 
 // Details are the values of a part's detail.
 var Details = []string{"auto", "low", "high", "original"}
@@ -96,8 +96,8 @@ func (a Abilities) Check(parts []Part, model string) error {
 			return refusal.Invalid(p.Field, "%s has the detail %q; it must be auto, low, high or original", p.Field, excerpt.Of(p.Detail, 40))
 		}
 	}
-	if len(parts) > maxParts {
-		return refusal.Invalid(parts[maxParts].Field, "%s is one of %d pictures and sounds; a request may have %d", parts[maxParts].Field, len(parts), maxParts)
+	if len(parts) > MaxParts {
+		return refusal.Invalid(parts[MaxParts].Field, "%s is one of %d pictures and sounds; a request may have %d", parts[MaxParts].Field, len(parts), MaxParts)
 	}
 	return nil
 }

@@ -36,13 +36,16 @@ func (r *uses) Render(ctx context.Context, c serving.Conversing, messages []chat
 	if chosen == nil {
 		return nil, nil
 	}
-	data, err := json.Marshal(messages)
+	data, err := c.Media.Marshal(messages)
 	if err != nil {
 		return nil, err
 	}
 	written, err := recording.Render(ctx, chosen.plugin, data, r.conversing(chosen, c))
 	if err != nil {
 		return nil, useError(chosen, err)
+	}
+	if _, _, err := c.Media.Text(written); err != nil {
+		return nil, &refusal.Error{Kind: refusal.KindInvalid, Code: "plugin_failed", Field: chosen.Field, Message: fmt.Sprintf("plugin %s has written a prompt that cannot be used: %v", chosen.Name, err)}
 	}
 	return &written, nil
 }
@@ -52,14 +55,27 @@ func (r *uses) conversing(u *use, c serving.Conversing) plugin.Request {
 	return plugin.Request{
 		Client: u.client, Config: u.Config, Seed: uint64(c.Params.Seed), Time: c.Time, ContextSize: r.engine.Info().Limits.Positions,
 		Sampling: newInForce(c.Params, r.list, serving.Ends{}).describe,
+		Media:    mediaOf(c.Media),
 		PromptText: func(ctx context.Context, text []byte) (string, error) {
-			messages, err := readMessages("the text", text)
+			messages, err := c.Media.Unmarshal(text)
 			if err != nil {
-				return "", err
+				return "", fmt.Errorf("the text cannot be used: %w", err)
 			}
 			return c.Text(ctx, messages)
 		},
 	}
+}
+
+// mediaOf is what a plugin that has to do with a conversation is told of its pictures and sounds.
+func mediaOf(g *chat.Gallery) []byte {
+	if len(g.All()) == 0 {
+		return nil
+	}
+	text, err := json.Marshal(g.All())
+	if err != nil {
+		panic(err) // texts and finite numbers
+	}
+	return text
 }
 
 // RefuseTemplates implements serving.Plugins. The operator's template may stand beside a prompt that is given.
@@ -83,13 +99,15 @@ func (r *uses) Rewrite(ctx context.Context, c serving.Conversing, messages []cha
 		if !u.plugin.Rewrites() {
 			continue
 		}
-		data, err := json.Marshal(messages)
+		data, err := c.Media.Marshal(messages)
 		if err != nil {
 			return nil, err
 		}
 		var read []chat.Message
 		if err := recording.Rewrite(ctx, u.plugin, data, r.conversing(u, c), func(text []byte) (err error) {
-			read, err = readMessages("what was handed to emit", text)
+			if read, err = c.Media.Unmarshal(text); err != nil {
+				err = fmt.Errorf("what was handed to emit cannot be used: %w", err)
+			}
 			return err
 		}); err != nil {
 			return nil, useError(u, err)
@@ -99,17 +117,4 @@ func (r *uses) Rewrite(ctx context.Context, c serving.Conversing, messages []cha
 		}
 	}
 	return messages, nil
-}
-
-// readMessages reads what a plugin has made of a conversation, as strictly as what a client sends; what names it in errors.
-func readMessages(what string, text []byte) ([]chat.Message, error) {
-	var list []json.RawMessage
-	if err := json.Unmarshal(text, &list); err != nil {
-		return nil, fmt.Errorf("%s is no list of messages: %w", what, err)
-	}
-	messages, parts, err := chat.ParseMessages(list)
-	if err == nil && len(parts) > 0 {
-		err = fmt.Errorf("%s has a picture or a sound, which a plugin cannot add", what)
-	}
-	return messages, err
 }

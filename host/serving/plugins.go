@@ -11,7 +11,7 @@ import (
 	"github.com/penstock/penstock/host/sampling"
 )
 
-// PluginFinder finds the plugins of requests. Errors that are a client's to mend are *refusal.Error.
+// PluginFinder finds the plugins of requests. Errors that the client can fix are *refusal.Error.
 type PluginFinder interface {
 	// Resolve finds the plugins of a request, once: those that it uses, those that its chain names, and the operator's. Their
 	// configuration is checked. client tells who asks. The caller releases them.
@@ -31,6 +31,8 @@ type PluginUse struct {
 type Conversing struct {
 	Params sampling.Params
 	Time   time.Time // when it came
+	// Media are the pictures and sounds, which stand in the messages by their markers.
+	Media *chat.Gallery
 	// Text is what the model's own template makes of messages.
 	Text func(ctx context.Context, messages []chat.Message) (string, error)
 }
@@ -43,9 +45,11 @@ type Plugins interface {
 	Branches() int
 	// Renders reports whether a plugin that writes prompts or rewrites conversations is among them.
 	Renders() bool
-	// Rewrite lets the plugins that rewrite conversations do so, in their order.
+	// Rewrite lets the plugins that rewrite conversations do so, in their order. Pictures and sounds stand in messages by the markers of the
+	// conversation's gallery, before and after.
 	Rewrite(ctx context.Context, c Conversing, messages []chat.Message) ([]chat.Message, error)
-	// Render lets the template among the plugins write a prompt's text for messages. It is nil if there is none. It ends with the context.
+	// Render lets the template among the plugins write a prompt's text for messages, with the same markers. It is nil if there is none. It
+	// ends with the context.
 	Render(ctx context.Context, c Conversing, messages []chat.Message) (text *string, err error)
 	// RefuseTemplates refuses those that the request names: it has a prompt and no messages.
 	RefuseTemplates() error

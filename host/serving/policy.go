@@ -21,6 +21,8 @@ type Ends struct {
 	Choice    int                   // which of the answers to its prompt, from 0
 	Choices   int                   // how many there are
 	Parts     func() (Parts, error) // begins to take the answer apart
+	// Media are the pictures and sounds of the prompt, a JSON list of media.Told; nil: there are none.
+	Media []byte
 	// Chain and Prompt are for programs, nil for none: the parameters of a sampler chain, changed by a JSON object, and the prompt that the
 	// model's template makes of messages.
 	Chain  func(parameters []byte) (sampling.Params, error)

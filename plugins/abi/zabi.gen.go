@@ -36,6 +36,7 @@ const (
 	ImportMessages           = "messages"
 	ImportPrompt             = "prompt"
 	ImportHistory            = "history"
+	ImportMedia              = "media"
 	ImportText               = "text"
 	ImportFeature            = "feature"
 	ImportParam              = "param"
@@ -131,6 +132,11 @@ const (
 	ParamTime         = 4 // when the request came, in milliseconds since 1970 (UTC). It stays the same in a replay. −1 where it is not known (feature param_time)
 	ParamChoice       = 5 // which of the answers to its prompt this one is, from 0 (feature param_choice)
 	ParamChoices      = 6 // how many answers there are to its prompt: a request's n (feature param_choice)
+)
+
+// Reserved token: An id that no vocabulary has, see pictures and sounds. As u32 it is 0xFFFFFFFF.
+const (
+	TokenMedia = -1 // a row of a picture or a sound in history and branch_tokens
 )
 
 // Parts: Result of part.
@@ -320,6 +326,7 @@ var Imports = []Signature{
 	{Name: "messages", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}},
 	{Name: "prompt", Params: []Type{"i32", "i32", "i32", "i32"}, Results: []Type{"i32"}, Added: true},
 	{Name: "history", Params: []Type{"i32", "i32", "i32"}, Results: []Type{"i32"}},
+	{Name: "media", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}, Added: true},
 	{Name: "text", Params: []Type{"i32", "i32", "i32"}, Results: []Type{"i32"}, Added: true},
 	{Name: "feature", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}},
 	{Name: "param", Params: []Type{"i32"}, Results: []Type{"i64"}},
@@ -374,6 +381,7 @@ var Features = []string{
 	"messages",
 	"prompt",
 	"history",
+	"media",
 	"text",
 	"feature",
 	"param",

@@ -25,6 +25,7 @@ func additionCases() []Case {
 		answered("a token without a row of its own has none", unlikely()),
 		unchanged("state is what is behind the logits, in sample, accept and stop alone", stated()),
 		answered("a token without a row of its own has no state", stateless()),
+		unchanged("media lists no pictures where there are none, and their token is none of the vocabulary", sightless()),
 	}
 }
 
@@ -45,6 +46,22 @@ func describedRequest() *draft {
 		d.is("and ends as one", '}', asm.I32(atHistory-1), size, asm.Add, asm.LoadByte),
 		asm.I32(atHistory), asm.I32(0), asm.I32(65536), asm.Fill)
 	return d.open(reads).on(abi.ExportAccept, reads, asm.I32(0))
+}
+
+// sightless looks for pictures in a request that has none, wherever a plugin may.
+func sightless() *draft {
+	d := newDraft("sightless", `"view":"none",`)
+	none := func() []byte {
+		return d.whereKnown(abi.ImportMedia,
+			d.is("an empty list has two bytes", 2, d.call(abi.ImportMedia, 0, 0)),
+			asm.Poke(atHistory, 0), d.is("what does not fit is not written", 2, d.call(abi.ImportMedia, atHistory, 1)),
+			d.is("so memory is as it was", 0, asm.I32(atHistory), asm.LoadByte),
+			d.is("what fits has the same length", 2, d.call(abi.ImportMedia, atHistory, 64)),
+			d.is("it begins as a list", '[', asm.I32(atHistory), asm.LoadByte), d.is("and ends as one", ']', asm.I32(atHistory+1), asm.LoadByte),
+			d.is("the reserved token has no piece", -1, d.call(abi.ImportPiece, abi.TokenMedia, atHistory, 64)),
+			d.is("and no attributes", -1, d.call(abi.ImportTokenAttr, abi.TokenMedia)))
+	}
+	return d.on(abi.ExportWarm, none(), asm.I32(0)).open(none()).on(abi.ExportAccept, none(), asm.I32(0))
 }
 
 // givenOutputs wants the values of outputs.

@@ -4,6 +4,7 @@ package tck
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/penstock/penstock/plugins/abi"
@@ -136,6 +137,12 @@ func strangeNumbers() []Case {
 		calls("run-flags", "an unknown flag of a run", causeCall, abi.ImportBranchRun, root, 0, 1, 2),
 		breaks("open-no-token", "a branch of what is no token", causeCall, func(d *draft) []byte {
 			return slices.Concat(asm.Poke(atList, -1), d.call(abi.ImportBranchOpen, atList, 1), asm.Drop)
+		}),
+		breaks("append-no-token", "what is no token is appended", causeCall, func(d *draft) []byte {
+			return slices.Concat(asm.Poke(atList, -1), d.of(abi.ImportBranchAppend, asm.Local(root), atList, 1, 0), asm.Drop)
+		}),
+		breaks("append-least-token", "the number −2,147,483,648 is appended", causeCall, func(d *draft) []byte {
+			return slices.Concat(asm.Poke(atList, math.MinInt32), d.of(abi.ImportBranchAppend, asm.Local(root), atList, 1, 0), asm.Drop)
 		}),
 		shownFault("show-no-token", "what is no token", asm.Poke(atShown, -1)),
 		shownFault("show-likely", "a log-probability above 0", asm.PokeF(atLogs, 1)),

@@ -114,18 +114,24 @@ func TestSocket_Complete(t *testing.T) {
 	h := hosts.OpenWithPlugins(t, nil, nil)
 	c := hosts.Dial(t, h)
 	for id, more := range map[string]string{"plain": `"max_tokens":60`, "no limit but the context": `"ignore_eos":true`} {
-		c.Send(fmt.Sprintf(`{"type":"generate","id":%q,"request":{"messages":[{"role":"user","content":"A cat"}],"complete":true,%s,"json_schema":%s}}`, id, more, completeSchema))
+		c.Send(fmt.Sprintf(`{"type":"generate","id":%q,"parts":true,"request":{"messages":[{"role":"user","content":"A cat"}],"complete":true,%s,"json_schema":%s}}`, id, more, completeSchema))
 		var text strings.Builder
 		for ended := false; !ended; {
 			_, data, err := c.Conn.Read(c.T.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			var f hosts.Frame
+			var f struct {
+				Type, Content string
+				Reset         bool
+			}
 			read(t, string(data), &f)
 			switch f.Type {
-			case "token":
-				text.WriteString(f.Text)
+			case "parts": // the model may put its JSON into a fence, which is no part of the content
+				if f.Reset {
+					text.Reset()
+				}
+				text.WriteString(f.Content)
 			case "error":
 				t.Fatalf("%s: %s", id, data)
 			case "end":

@@ -42,11 +42,15 @@ func TestDocs_Media(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := openPair(t, nil)
+	plugins := t.TempDir()
+	if err := os.WriteFile(filepath.Join(plugins, "last-pictures.wasm"), hosts.Example(t, "last-pictures"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := openPair(t, map[string]any{"plugins.dir": plugins})
 	hosts.Run(t, h)
 	transcriptIsDescribed(t, h)
 	dir := t.TempDir()
-	for name, data := range map[string][]byte{"cat.png": mediatest.PNG(600, 400), "speech.wav": mediatest.WAV(16000, 1, make([]byte, 64000))} {
+	for name, data := range map[string][]byte{"cat.png": mediatest.PNG(600, 400), "before.png": mediatest.PNG(300, 200), "speech.wav": mediatest.WAV(16000, 1, make([]byte, 64000))} {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
 			t.Fatal(err)
 		}

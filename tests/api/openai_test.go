@@ -26,7 +26,7 @@ func TestHost_OpenAIClient(t *testing.T) {
 	client := openai.NewClient(option.WithBaseURL(h.URL()+"/v1"), option.WithAPIKey("secret"), option.WithMaxRetries(0))
 
 	models, err := client.Models.List(ctx)
-	if err != nil || len(models.Data) != 1 {
+	if err != nil || len(models.Data) != 2 {
 		t.Fatalf("%+v %v", models, err)
 	}
 	ask := openai.ChatCompletionNewParams{

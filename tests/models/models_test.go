@@ -363,8 +363,8 @@ func TestHost_Models_SayWhichIsBuiltIn(t *testing.T) {
 	const mark = `"built_in":true`
 	h := hosts.Open(t, nil)
 	hosts.Run(t, h)
-	for _, path := range []string{"/v1/models", "/v1/models/penstock-tiny"} {
-		if text := hosts.Get(t, h.URL()+path); strings.Count(text, mark) != 1 {
+	for path, count := range map[string]int{"/v1/models": 2, "/v1/models/penstock-tiny": 1, "/v1/models/penstock-tiny-vision": 1} {
+		if text := hosts.Get(t, h.URL()+path); strings.Count(text, mark) != count {
 			t.Errorf("%s of the built-in model: %s", path, text)
 		}
 	}

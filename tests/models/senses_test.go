@@ -3,11 +3,8 @@
 package models
 
 import (
-	"bytes"
 	"encoding/base64"
 	"fmt"
-	"image"
-	"image/png"
 	"io"
 	"net/http"
 	"os"
@@ -100,20 +97,6 @@ func askAbout(t *testing.T, h *host.Host, model string, picture []byte) string {
 	return fmt.Sprint(answer["choices"])
 }
 
-// stripedPNG is a small picture whose colours depend on a seed.
-func stripedPNG(t *testing.T, seed int) []byte {
-	t.Helper()
-	picture := image.NewGray(image.Rect(0, 0, 90, 60))
-	for i := range picture.Pix {
-		picture.Pix[i] = byte(i * (seed + 3))
-	}
-	var b bytes.Buffer
-	if err := png.Encode(&b, picture); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
 // gauge is a metric of a model.
 func gauge(t *testing.T, h *host.Host, name, model string) string {
 	t.Helper()
@@ -137,7 +120,7 @@ func TestModels_PictureOfManyRequests_IsEncodedOnce(t *testing.T) {
 	addPair(t, folder, "seer", synth.MediaPairs[2])
 	h := hosts.Open(t, map[string]any{"models.dir": folder, "server.admin_key": "secret", "scheduler.slots": "4"})
 	hosts.Run(t, h)
-	one, other := stripedPNG(t, 1), stripedPNG(t, 2)
+	one, other := hosts.StripedPNG(t, 1), hosts.StripedPNG(t, 2)
 	want := askAbout(t, h, "seer", one)
 	if got := askAbout(t, h, "seer", other); got == want || want == "" {
 		t.Errorf("two pictures have the answer %s", got)

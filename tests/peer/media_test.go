@@ -43,7 +43,7 @@ type sensing struct {
 	peersAnswers map[string]string // by body
 }
 
-// Greedy answers about pictures and sounds are llama-server's, of every kind of projector that has its own way, however they come about.
+// Greedy answers about pictures and sounds are llama-server's, of every kind of projector that has its own way, however they are generated.
 func TestMedia_AnswersAsLlamaServer(t *testing.T) {
 	for _, pair := range synth.MediaPairs {
 		t.Run(pair.Projector, func(t *testing.T) {

@@ -26,12 +26,15 @@ type Branch struct {
 	Choice  *int          `json:"choice,omitempty"`
 }
 
-// BranchToken is a token of a branch.
+// BranchToken is a token of a branch. A row of a picture or a sound is noToken and has no text.
 type BranchToken struct {
 	ID      scheduler.Token `json:"id"`
 	Token   string          `json:"token"`
 	Logprob *float32        `json:"logprob,omitempty"`
 }
+
+// noToken stands for a row of a picture or a sound, whose number is the scheduler's own.
+const noToken scheduler.Token = -1
 
 // BranchesOf describes those of an event; nothing where it has none.
 func BranchesOf(engine serving.Engine, e scheduler.Event) (b Branches) {
@@ -54,7 +57,7 @@ func branchOf(engine serving.Engine, g *program.Grown) Branch {
 		b.Choice = &g.Choice
 	}
 	for i, t := range g.Tokens {
-		one := BranchToken{ID: t, Token: engine.Piece(t)}
+		one := BranchToken{ID: max(t, noToken), Token: engine.Piece(t)}
 		if l := g.Logprobs[i]; l == l {
 			l = max(l, leastLogprob)
 			one.Logprob = &l

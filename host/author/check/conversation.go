@@ -53,13 +53,14 @@ func (c *conversation) differs(other *conversation) int {
 }
 
 func (c *conversation) run(config []byte) error {
-	stage, err := stage.New(c.plugin, plugin.Request{Config: config, Seed: c.seed, MaxTokens: c.tokens, ContextSize: 4096})
+	var media []byte
+	c.history, media = prompt(c.seed)
+	stage, err := stage.New(c.plugin, plugin.Request{Config: config, Media: media, Seed: c.seed, MaxTokens: c.tokens, ContextSize: 4096})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = stage.Close() }() // a fault of close concerns nobody, and is counted
 	c.stage, c.rule = stage, stage.Rule()
-	c.history = prompt(c.seed)
 	c.prompt = len(c.history)
 	if err := c.stage.Reset(c.history, c.prompt); err != nil {
 		return err

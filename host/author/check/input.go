@@ -22,14 +22,17 @@ func newInput(seed, place uint64, kind load.View) *input {
 	return &input{rand.New(rand.NewPCG(seed, place)), kind}
 }
 
-// prompt is a few tokens.
-func prompt(seed uint64) []scheduler.Token {
+// prompt is a few tokens. Every second one has a picture, of which media tells.
+func prompt(seed uint64) (_ []scheduler.Token, media []byte) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	tokens := make([]scheduler.Token, 1+r.IntN(20))
 	for i := range tokens {
 		tokens[i] = r.Int32N(int32(words.Size()))
 	}
-	return tokens
+	if seed%2 == 1 {
+		return pictured(tokens, r)
+	}
+	return tokens, nil
 }
 
 var banned = float32(math.Inf(-1))

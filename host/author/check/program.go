@@ -56,7 +56,8 @@ func (r *Report) write(p *load.Plugin, o Options, seed uint64) {
 }
 
 func (w *writing) run(config []byte) (err error) {
-	s, err := stage.New(w.plugin, plugin.Request{Config: config, Seed: w.seed, MaxTokens: w.tokens, ContextSize: 4096,
+	history, media := prompt(w.seed)
+	s, err := stage.New(w.plugin, plugin.Request{Config: config, Media: media, Seed: w.seed, MaxTokens: w.tokens, ContextSize: 4096,
 		Chain: chains, Prompt: func(_ context.Context, messages []byte) ([]int32, error) {
 			return words.Tokenize(string(messages), false, false)
 		}})
@@ -65,13 +66,12 @@ func (w *writing) run(config []byte) (err error) {
 	}
 	p := stage.Program{Stage: s}
 	defer func() { _ = p.Close() }() // a fault of close concerns nobody, and is counted
-	history := prompt(w.seed)
 	if err := p.Reset(history, len(history)); err != nil {
 		return err
 	}
 	w.report.used(abi.ExportOpen, s.Usage())
 	branches := w.plugin.Branches(config)
-	run := program.New(&program.Program{Main: p.Main, Branches: branches}, program.Options{Prompt: history, Vocabulary: words.Size(), Longest: 4095,
+	run := program.New(&program.Program{Main: p.Main, Branches: branches}, program.Options{Prompt: history, Pieces: programPieces(), Vocabulary: words.Size(), Longest: 4095,
 		Tokens: program.DefaultTokens(len(history), w.tokens, branches), Summarizer: program.Portable{}, Masker: masker{},
 		Ends: func(t program.Token) bool { return t == endToken }})
 	count, tooLong := 0, false

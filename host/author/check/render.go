@@ -34,16 +34,26 @@ var chats = [][]message{
 
 // render tries a plugin that makes prompts, or rewrites messages, on all chats, each twice.
 func (r *Report) render(ctx context.Context, p *load.Plugin, o Options) {
-	for i, talk := range chats {
+	var all []string
+	for _, talk := range chats {
 		text, err := json.Marshal(talk)
 		if err != nil {
 			r.find("%v", err)
 			return
 		}
+		all = append(all, string(text))
+	}
+	media := []byte("[" + about(`"text":"`+marker+`"`) + "]")
+	for i, text := range append(all, seen()...) {
+		request := plugin.Request{Config: o.Config, ContextSize: 4096}
+		if i >= len(all) {
+			request.Media = media
+		}
 		var prompts [2]string
 		for n := range prompts {
 			var refusal *plugin.Refusal
-			prompts[n], err = made(ctx, p, text, plugin.Request{Config: o.Config, ContextSize: 4096})
+			var err error
+			prompts[n], err = made(ctx, p, []byte(text), request)
 			if err != nil && !errors.As(err, &refusal) {
 				r.find("conversation %d (%.60s): %v", i, text, err)
 				return

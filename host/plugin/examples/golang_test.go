@@ -30,6 +30,7 @@ func TestGo_Load_ExportsOnlyWhatIsImplemented(t *testing.T) {
 		"form":                "run",
 		"guidance":            "run",
 		"heal":                "warm run",
+		"last-pictures":       "messages",
 		"lookahead":           "run",
 		"smc":                 "warm run",
 		"transcript":          "template stop",

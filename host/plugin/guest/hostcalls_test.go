@@ -27,6 +27,7 @@ import (
 type hostCalls struct {
 	Request struct {
 		Config, Messages string
+		Media            string
 		Model, Sampling  string
 		Pieces           []string
 		Attributes       []uint32
@@ -184,7 +185,7 @@ func TestHost_Answers_AreTheStandIns(t *testing.T) {
 		t.Cleanup(p.Release)
 		return p
 	}
-	q := plugin.Request{Config: []byte(h.Request.Config), Seed: h.Request.Seed, MaxTokens: h.Request.MaxTokens, ContextSize: h.Request.ContextSize,
+	q := plugin.Request{Config: []byte(h.Request.Config), Media: []byte(h.Request.Media), Seed: h.Request.Seed, MaxTokens: h.Request.MaxTokens, ContextSize: h.Request.ContextSize,
 		Time: time.UnixMilli(h.Request.Time), Choice: h.Request.Choice, Choices: h.Request.Choices}
 	q.Sampling = func() []byte { return []byte(h.Request.Sampling) }
 	s, err := stage.New(making(abi.ExportOpen, h.Open), q)

@@ -25,6 +25,7 @@ var functions = map[string]hostFunction{
 	abi.ImportMessages:           hostMessages,
 	abi.ImportPrompt:             hostPrompt,
 	abi.ImportHistory:            hostHistory,
+	abi.ImportMedia:              hostMedia,
 	abi.ImportText:               hostText,
 	abi.ImportFeature:            hostFeature,
 	abi.ImportParam:              hostParam,

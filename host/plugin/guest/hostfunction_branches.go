@@ -22,12 +22,16 @@ const (
 	candidateFuel = 16
 )
 
-// tokensAt reads n tokens of guest memory.
+// tokensAt reads n tokens of guest memory. Rows of pictures and sounds have tokens below 0, which are the scheduler's own: no guest names them.
 func (i *Instance) tokensAt(ptr, n uint64) []int32 {
 	bytes := i.readUnits(ptr, n, 4)
 	tokens := make([]int32, len(bytes)/4)
 	for k := range tokens {
-		tokens[k] = int32(binary.LittleEndian.Uint32(bytes[4*k:]))
+		t := binary.LittleEndian.Uint32(bytes[4*k:])
+		if !i.known(uint64(t)) {
+			panic(Violationf(plugin.CauseCall, "token %d is not in the vocabulary of %d", t, i.module.Host.Vocabulary.Size()))
+		}
+		tokens[k] = int32(t)
 	}
 	return tokens
 }
@@ -94,11 +98,7 @@ func hostBranchTokens(i *Instance, s []uint64) {
 		panic(Violationf(plugin.CauseCall, "the branch goes on by itself; wait for it"))
 	}
 	tokens := b.Tokens()
-	from := int(int32(uint32(s[1])))
-	if from < 0 {
-		from = max(0, len(tokens)+from)
-	}
-	write32(i, s, s[2], s[3], tokens[min(from, len(tokens)):])
+	write32(i, s, s[2], s[3], plugin.SeenTokens(tokens[beginning(s[1], len(tokens)):]))
 }
 
 func hostBranchesWait(i *Instance, s []uint64) {

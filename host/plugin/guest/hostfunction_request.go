@@ -17,6 +17,14 @@ func hostMessages(i *Instance, s []uint64) { i.write(s, s[0], s[1], 1, i.session
 
 func hostHistory(i *Instance, s []uint64) { i.write(s, s[1], s[2], 4, i.session.historyFrom(s[0])) }
 
+func hostMedia(i *Instance, s []uint64) {
+	told := []byte("[]")
+	if r := i.session.request; r != nil && len(r.Media) > 0 {
+		told = r.Media
+	}
+	i.write(s, s[0], s[1], 1, told)
+}
+
 func hostFeature(i *Instance, s []uint64) {
 	text := i.read(s[0], s[1])
 	s[0] = 0

@@ -26,8 +26,13 @@ func (s *Session) check(n int) error {
 	if s.Plugin.Name == "" {
 		return errors.New("plugin.name: it is missing")
 	}
-	if err := checkTokens("request.prompt", s.Request.Prompt, n); err != nil {
-		return err
+	for i, t := range s.Request.Prompt {
+		if t == abi.TokenMedia {
+			continue
+		}
+		if err := checkToken(fmt.Sprintf("request.prompt[%d]", i), t, n); err != nil {
+			return err
+		}
 	}
 	for i := range s.Warm {
 		if err := s.Warm[i].check(n); err != nil {

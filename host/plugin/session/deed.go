@@ -85,7 +85,7 @@ func (d *Deed) check(n int) error {
 	if d.Fuel < 0 || d.Added < 0 {
 		return errors.New("fuel, added: they are not negative")
 	}
-	if d.Do == abi.ImportBranchAppend || d.Do == abi.ImportShow {
+	if !d.Failed && (d.Do == abi.ImportBranchAppend || d.Do == abi.ImportShow) {
 		return checkTokens("tokens", d.Tokens, n)
 	}
 	return nil

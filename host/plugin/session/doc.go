@@ -28,7 +28,8 @@
 //	    "plugin": {"name": "min-p", "sha256": "…"},       sha256 of the module; may be left out
 //	    "request": {
 //	      "config": {}, "messages": [],          JSON as the plugin gets it; messages for templates only
-//	      "prompt": [0, 1],                      tokens
+//	      "media": [],                           what the import media tells of pictures and sounds
+//	      "prompt": [0, 1],                      tokens; -1 is a row of a picture or a sound, wherever a plugin reads or gives tokens
 //	      "max_tokens": 16, "context_size": 4096, "seed": 7,
 //	      "place": 0,                            of the plugin among those of the request; random numbers depend on it
 //	      "time": 1790000000000,                 when it came, in milliseconds since 1970; left out: the plugin is not told

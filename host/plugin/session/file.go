@@ -45,6 +45,7 @@ type Plugin struct {
 type Request struct {
 	Config      json.RawMessage `json:"config,omitempty"`
 	Messages    json.RawMessage `json:"messages,omitempty"`
+	Media       json.RawMessage `json:"media,omitempty"`
 	Prompt      []Token         `json:"prompt,omitempty"`
 	MaxTokens   int             `json:"max_tokens,omitempty"`
 	ContextSize int             `json:"context_size,omitempty"`
@@ -177,7 +178,7 @@ func (a *Asked) size() int {
 
 // Size is about how many bytes a session has in memory without its calls.
 func (s *Session) Size() int {
-	size := 512 + len(s.Request.Config) + len(s.Request.Messages) + 4*len(s.Request.Prompt) + len(s.Request.Sampling)
+	size := 512 + len(s.Request.Config) + len(s.Request.Messages) + len(s.Request.Media) + 4*len(s.Request.Prompt) + len(s.Request.Sampling)
 	for i := range s.Warm {
 		size += s.Warm[i].size()
 	}

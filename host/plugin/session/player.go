@@ -126,7 +126,7 @@ var machines = map[string]bool{"time": true, "busy": true, "budget": true, "canc
 // request is a session's, as the host puts it.
 func (r *run) request() plugin.Request {
 	q := r.session.Request
-	request := plugin.Request{Config: r.config, Seed: q.Seed, Index: q.Place, MaxTokens: q.MaxTokens, ContextSize: q.ContextSize,
+	request := plugin.Request{Config: r.config, Seed: q.Seed, Index: q.Place, MaxTokens: q.MaxTokens, ContextSize: q.ContextSize, Media: q.Media,
 		Choice: q.Choice, Choices: q.Choices, Parts: func() (plugin.Parts, error) { return r.player.answers, nil }, Sampling: func() []byte { return r.player.answers.sampling }, PromptText: r.player.answers.promptText}
 	if q.Time != 0 {
 		request.Time = time.UnixMilli(q.Time)

@@ -40,6 +40,7 @@ func (r *ProgramRecorder) Reset(history []chain.Token, prompt int) error {
 		return r.Program.Reset(history, prompt)
 	}
 	r.opened = true
+	history = plugin.SeenTokens(history)
 	r.begin(append([]Token(nil), history[:prompt]...))
 	r.notes.begin(Call{Call: CallOpen, Tokens: append([]Token(nil), history[prompt:]...)})
 	err := r.Program.Reset(history, prompt)

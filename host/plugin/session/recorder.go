@@ -64,6 +64,7 @@ func (r *Recorder) Traits() chain.Traits {
 
 // Reset implements chain.Stage.
 func (r *Recorder) Reset(history []chain.Token, prompt int) error {
+	history = plugin.SeenTokens(history)
 	if r.opened {
 		r.notes.begin(rewound(r.history, history))
 	} else {
@@ -163,7 +164,7 @@ func (u *recordedRule) Rewind(tokens, bytes int) {
 // New begins the session of a plugin in a request. The prompt, or the messages, and the calls are yet to come.
 func New(p *load.Plugin, q plugin.Request) Session {
 	s := Session{Plugin: Plugin{Name: p.Name, SHA256: p.SHA256}, Warm: warmth(p),
-		Request: Request{Config: q.Config, MaxTokens: q.MaxTokens, ContextSize: q.ContextSize, Seed: q.Seed, Place: q.Index, Choice: q.Choice, Choices: q.Choices}}
+		Request: Request{Config: q.Config, MaxTokens: q.MaxTokens, ContextSize: q.ContextSize, Seed: q.Seed, Place: q.Index, Choice: q.Choice, Choices: q.Choices, Media: q.Media}}
 	if !q.Time.IsZero() {
 		s.Request.Time = q.Time.UnixMilli()
 	}

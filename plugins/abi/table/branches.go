@@ -48,7 +48,7 @@ func tokensOfBranches() []Func {
 		},
 		{
 			Name: "branch_cut", Added: true, Params: []Value{branch, length}, Result: I32,
-			Doc: "Keeps the first `len` tokens of a branch, at least one: 0.",
+			Doc: "Keeps the first `len` tokens of a branch, at least one: 0. It is a fault where that would cut a picture or a sound.",
 		},
 		{
 			Name: "branch_append", Added: true, Params: []Value{branch, inTokens, count, flags}, Result: I32, Fuel: "bytes / 16",
@@ -87,7 +87,7 @@ func rowsOfBranches() []Func {
 		},
 		{
 			Name: "branch_open_messages", Added: true, Params: []Value{{Name: "text", Type: I32, Access: Read}, length}, Result: I32, Fuel: "100,000, and 16 × bytes",
-			Doc: "Begins a branch with the prompt that the model's template makes of messages: a JSON list as `messages` gives it, after which the assistant answers. Tools of the request and plugins that make prompts do not take part. " +
+			Doc: "Begins a branch with the prompt that the model's template makes of messages: a JSON list as `messages` gives it, after which the assistant answers. Pictures and sounds of the request are named by their hashes. Tools of the request and plugins that make prompts do not take part. " +
 				"It may take long; the plugin's time stands still meanwhile. A handle ≥ 0, or one of the *branch answers*: −5 where the template refuses the messages.",
 			Worked: "`[{\"role\":\"user\",\"content\":\"Hi\"}]` has 34 bytes. With ChatML's template the branch reads `<|im_start|>user\\nHi<|im_end|>\\n<|im_start|>assistant\\n`.",
 		},

@@ -63,6 +63,10 @@ func argumentGroups() []Group {
 			},
 		},
 		{
+			Prefix: "token", Title: "reserved token", Doc: "An id that no vocabulary has, see *pictures and sounds*. As `u32` it is 0xFFFFFFFF.",
+			Constants: []Constant{{"media", -1, "a row of a picture or a sound in `history` and `branch_tokens`"}},
+		},
+		{
 			Prefix: "part", Title: "parts", Doc: "Result of `part`.",
 			Constants: []Constant{
 				{"content", 0, "what the model says"},

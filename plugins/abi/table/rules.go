@@ -3,7 +3,7 @@
 package table
 
 func rules() []Section {
-	return []Section{{"Order of calls", order}, {"Programs", programs}, {"Random numbers", randomNumbers()}, {"Fuel and stack", fuel}, {"Faults", faults},
+	return []Section{{"Order of calls", order}, {"Programs", programs}, {"Pictures and sounds", media}, {"Random numbers", randomNumbers()}, {"Fuel and stack", fuel}, {"Faults", faults},
 		{"Manifest", manifest}, {"Growth", growth}, {"WASI", wasi}}
 }
 

@@ -5,6 +5,7 @@ package main
 
 import (
 	"math"
+	"slices"
 
 	"github.com/penstock/penstock/plugins/sdk/go/json"
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
@@ -73,5 +74,11 @@ func contrast(r *penstock.Run, prompt []penstock.Token, config json.Value) (*pen
 	if context == 0 {
 		context = (len(prompt) + 1) / 2
 	}
-	return r.Open(prompt[max(0, len(prompt)-context):]...), nil
+	return r.Open(withoutPictures(prompt[max(0, len(prompt)-context):])...), nil
+}
+
+// withoutPictures are tokens without the rows of pictures and sounds, which no branch can be opened with: so the answer is steered to what is
+// seen, too.
+func withoutPictures(prompt []penstock.Token) []penstock.Token {
+	return slices.DeleteFunc(prompt, func(t penstock.Token) bool { return t == penstock.MediaToken })
 }

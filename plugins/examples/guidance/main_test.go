@@ -42,9 +42,10 @@ func TestGuidance_Run_GoesAwayFromTheOther(t *testing.T) {
 		"less context":            {`{"scale":3,"context":1,"plausible":0}`, 4},
 		"less context, plausibly": {`{"scale":3,"context":1}`, 2},
 		"half of it by default":   {`{"scale":3,"plausible":0}`, 4},
+		"without pictures":        {`{"scale":3,"context":2,"plausible":0}`, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := plugintest.Open[guidance](t, plugintest.Request{Config: c.config, Pieces: pieces, Prompt: []penstock.Token{1, 2}, MaxTokens: 1,
+			s := plugintest.Open[guidance](t, plugintest.Request{Config: c.config, Pieces: pieces, Prompt: []penstock.Token{1, penstock.MediaToken, 2}, MaxTokens: 1,
 				ContextSize: 64, Says: moods, Sampling: `{"temperature":0}`, Template: func(messages string) ([]penstock.Token, error) {
 					if want := `[{"content":"no ","role":"system"}]`; messages != want {
 						return nil, fmt.Errorf("%s, want %s", messages, want)

@@ -32,7 +32,7 @@ func (p *heal) Run(r *penstock.Run) error {
 	tokens := b.Tokens(0)
 	for n := len(tokens) - 1; n > 0 && len(tokens)-n <= most && !strings.ContainsAny(left[:min(1, len(left))], " \n\t"); n-- {
 		piece := string(p.words.Piece(tokens[n]))
-		if piece == "" { // a control token
+		if piece == "" || tokens[n-1] == penstock.MediaToken { // a control token; after a picture nothing is said
 			break
 		}
 		left = piece + left

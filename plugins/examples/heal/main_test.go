@@ -54,6 +54,7 @@ func TestHeal_Run_GoesOnAsIfItWasWhole(t *testing.T) {
 		"after a space":            {[]penstock.Token{1, 13}, "frogs jumps."},
 		"at the end of a word":     {[]penstock.Token{1, 3, 7}, "s jumps."},
 		"at the end of the prompt": {[]penstock.Token{1, 5, 6}, " jumps."},
+		"after a picture":          {[]penstock.Token{penstock.MediaToken, 9, 7}, "........"}, // of "og" the g is taken back, and no more
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := run(t, c.prompt...); got != c.want {

@@ -36,12 +36,16 @@ func (l *lookup) Open(r *penstock.Request) error {
 	return nil
 }
 
-// Draft implements penstock.Drafter. The last place in the prompt counts.
+// Draft implements penstock.Drafter. The last place in the prompt counts. A guess ends before a picture, which cannot be said.
 func (l *lookup) Draft(most int) []penstock.Token {
 	l.last = penstock.HistoryFrom(-l.same, l.last)
 	for end := len(l.prompt) - 1; end >= l.same && len(l.last) == l.same; end-- {
 		if slices.Equal(l.prompt[end-l.same:end], l.last) {
-			return l.prompt[end:min(end+most, len(l.prompt))]
+			guess := l.prompt[end:min(end+most, len(l.prompt))]
+			if picture := slices.Index(guess, penstock.MediaToken); picture >= 0 {
+				guess = guess[:picture]
+			}
+			return guess
 		}
 	}
 	return nil

@@ -2,7 +2,7 @@
 
 use guidance_rust::Guidance;
 use penstock::testing::{Request, Session};
-use penstock::Token;
+use penstock::{Token, MEDIA_TOKEN};
 
 const PIECES: [&str; 5] = ["no", "red", "blue", "green", "go"];
 
@@ -50,4 +50,5 @@ fn guidance_takes_what_is_plausible() {
 fn guidance_contrasts_with_a_shorter_context() {
     assert_eq!(said("{}", &[4, 0]), "blue");
     assert_eq!(said(r#"{"context":2}"#, &[4, 0]), "red");
+    assert_eq!(said(r#"{"context":2}"#, &[MEDIA_TOKEN, 0]), "blue"); // a picture is not in it
 }

@@ -2,7 +2,7 @@
 
 //! A plugin that owns its request: it goes on after a prompt that ends inside a word as if it did not.
 
-use penstock::{table, Chain, Manifest, Plugin, Request, Run, Table, Token, Vocabulary};
+use penstock::{table, Chain, Manifest, Plugin, Request, Run, Table, Token, Vocabulary, MEDIA_TOKEN};
 
 /// The plugin in one request.
 pub struct Heal {
@@ -32,8 +32,10 @@ impl Plugin for Heal {
     /// Takes the last word back, and has the model write it again: each token must fit what is left of it.
     fn run(&mut self, run: &Run) -> Result<(), String> {
         let (words, mut branch, mut left): (&Vocabulary, _, _) = (table(), run.prompt()?, Vec::new());
-        for token in branch.tokens(1).into_iter().rev().take(self.most) {
-            if words.piece(token).is_empty() || left.first().map_or(false, |b| b" \n\t".contains(b)) {
+        let tokens = branch.tokens(0);
+        for pair in tokens.windows(2).rev().take(self.most) {
+            let (before, token) = (pair[0], pair[1]); // nothing is said after a picture, so that a token stays there
+            if before == MEDIA_TOKEN || words.piece(token).is_empty() || left.first().map_or(false, |b| b" \n\t".contains(b)) {
                 break;
             }
             left.splice(..0, words.piece(token).iter().copied());

@@ -2,7 +2,7 @@
 
 use heal_rust::Heal;
 use penstock::testing::{Request, Session};
-use penstock::Token;
+use penstock::{Token, MEDIA_TOKEN};
 
 const PIECES: [&str; 8] = ["<s>", "a", " fro", " frog", "g", " s", "s", ","];
 
@@ -28,6 +28,12 @@ fn said(prompt: &[Token], config: &str) -> String {
 #[test]
 fn heal_writes_the_rest_of_the_word() {
     assert_eq!(said(&[0, 1, 2], "{}"), "g,a");
+}
+
+/// After a picture nothing is said, so a token stays there.
+#[test]
+fn heal_stops_at_a_picture() {
+    assert_eq!(said(&[0, MEDIA_TOKEN, 2], "{}"), "sss");
 }
 
 #[test]

@@ -115,6 +115,9 @@ func TestVocabulary_Read(t *testing.T) {
 				t.Errorf("token %d is %q, want %q", i, got, want)
 			}
 		}
+		if n := len(v.Piece(penstock.Token(len(pieces)))) + len(v.Piece(penstock.MediaToken)); n != 0 {
+			t.Errorf("what is no token has %d bytes", n)
+		}
 		if v.Len() != len(pieces) || penstock.VocabSize() != len(pieces) {
 			t.Errorf("%d tokens, want %d", v.Len(), len(pieces))
 		}

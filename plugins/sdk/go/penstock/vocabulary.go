@@ -60,8 +60,13 @@ func ReadVocabulary() *Vocabulary {
 // Len is the number of tokens.
 func (v *Vocabulary) Len() int { return max(len(v.offsets)-1, 0) }
 
-// Piece is the bytes of a token, as the function Piece gives them. They must not be changed.
-func (v *Vocabulary) Piece(t Token) []byte { return v.bytes[v.offsets[t]:v.offsets[t+1]] }
+// Piece is the bytes of a token, as the function Piece gives them: none for one that does not exist, as MediaToken. They must not be changed.
+func (v *Vocabulary) Piece(t Token) []byte {
+	if uint64(t) >= uint64(v.Len()) {
+		return nil
+	}
+	return v.bytes[v.offsets[t]:v.offsets[t+1]]
+}
 
 // Fits are the tokens that a text, which is not empty, may begin with: those that it begins with, and those that begin with it.
 func (v *Vocabulary) Fits(text string) *Mask {

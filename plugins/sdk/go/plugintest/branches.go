@@ -205,6 +205,9 @@ func (h host) BranchesWait(list unsafe.Pointer, n, k, flags int32) int32 {
 
 // compute gives a branch its row, and its tokens their scores.
 func (h host) compute(b *branch) {
+	if n := len(b.tokens); b.tokens[n-1] == penstock.MediaToken {
+		h.s.t.Fatalf("a branch ends on a picture or a sound, and nothing can be said after one")
+	}
 	b.row, b.state, b.known = h.says(b.tokens), abi.StateReady, len(b.tokens)
 	h.s.computed++
 }

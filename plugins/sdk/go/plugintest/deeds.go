@@ -8,27 +8,26 @@ import (
 	"unsafe"
 
 	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
-	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 )
 
 // deed is a call of a program with what it gave and got, so that it can be answered once more without a model.
 type deed struct {
-	Do      string           `json:"do"`
-	Args    []int32          `json:"args,omitempty"` // its parameters but for addresses
-	Tokens  []penstock.Token `json:"tokens,omitempty"`
-	Numbers logits           `json:"numbers,omitempty"`
-	Text    *text            `json:"text,omitempty"`
-	SHA256  string           `json:"sha256,omitempty"`
-	Answer  int32            `json:"answer,omitempty"`
-	Got     *got             `json:"got,omitempty"`
-	Added   int64            `json:"added,omitempty"` // fuel that a wait brings
+	Do      string  `json:"do"`
+	Args    []int32 `json:"args,omitempty"`   // its parameters but for addresses
+	Tokens  []int32 `json:"tokens,omitempty"` // -1: a row of a picture or a sound
+	Numbers logits  `json:"numbers,omitempty"`
+	Text    *text   `json:"text,omitempty"`
+	SHA256  string  `json:"sha256,omitempty"`
+	Answer  int32   `json:"answer,omitempty"`
+	Got     *got    `json:"got,omitempty"`
+	Added   int64   `json:"added,omitempty"` // fuel that a wait brings
 }
 
 // got is what a program gets in its memory.
 type got struct {
-	Tokens  []penstock.Token `json:"tokens,omitempty"`
-	Numbers logits           `json:"numbers,omitempty"`
-	Text    *text            `json:"text,omitempty"`
+	Tokens  []int32 `json:"tokens,omitempty"`
+	Numbers logits  `json:"numbers,omitempty"`
+	Text    *text   `json:"text,omitempty"`
 }
 
 // notingHost is a host that writes down what a program does: a step until each wait.
@@ -60,7 +59,7 @@ func fitting[T any](p unsafe.Pointer, n, limit int32) []T {
 }
 
 func (h notingHost) BranchOpen(p unsafe.Pointer, n int32) int32 {
-	return h.did(h.host.BranchOpen(p, n), deed{Do: "branch_open", Args: []int32{n}, Tokens: copied[penstock.Token](p, n)})
+	return h.did(h.host.BranchOpen(p, n), deed{Do: "branch_open", Args: []int32{n}, Tokens: copied[int32](p, n)})
 }
 
 func (h notingHost) BranchOpenMessages(p unsafe.Pointer, n int32) int32 {
@@ -80,18 +79,18 @@ func (h notingHost) BranchCut(b, length int32) int32 {
 }
 
 func (h notingHost) BranchAppend(b int32, p unsafe.Pointer, n, flags int32) int32 {
-	return h.did(h.host.BranchAppend(b, p, n, flags), deed{Do: "branch_append", Args: []int32{b, n, flags}, Tokens: copied[penstock.Token](p, n)})
+	return h.did(h.host.BranchAppend(b, p, n, flags), deed{Do: "branch_append", Args: []int32{b, n, flags}, Tokens: copied[int32](p, n)})
 }
 
 func (h notingHost) BranchTokens(b, from int32, p unsafe.Pointer, limit int32) int32 {
 	n := h.host.BranchTokens(b, from, p, limit)
-	return h.did(n, deed{Do: "branch_tokens", Args: []int32{b, from, limit}, Got: &got{Tokens: fitting[penstock.Token](p, n, limit)}})
+	return h.did(n, deed{Do: "branch_tokens", Args: []int32{b, from, limit}, Got: &got{Tokens: fitting[int32](p, n, limit)}})
 }
 
 func (h notingHost) BranchesWait(p unsafe.Pointer, n, k, flags int32) int32 {
-	handles, before := copied[penstock.Token](p, n), h.s.computed
+	handles, before := copied[int32](p, n), h.s.computed
 	answer := h.host.BranchesWait(p, n, k, flags)
-	h.did(answer, deed{Do: "branches_wait", Args: []int32{n, k, flags}, Tokens: handles, Got: &got{Tokens: copied[penstock.Token](p, n)},
+	h.did(answer, deed{Do: "branches_wait", Args: []int32{n, k, flags}, Tokens: handles, Got: &got{Tokens: copied[int32](p, n)},
 		Added: int64(h.s.computed-before) * abi.LimitHookFuel})
 	h.s.endStep(call{Call: "step"})
 	return answer
@@ -99,7 +98,7 @@ func (h notingHost) BranchesWait(p unsafe.Pointer, n, k, flags int32) int32 {
 
 func (h notingHost) BranchCandidates(b, k int32, p unsafe.Pointer) int32 {
 	n := h.host.BranchCandidates(b, k, p)
-	ids, numbers := copied[penstock.Token](p, 2+n), copied[float32](p, 2+2*k)
+	ids, numbers := copied[int32](p, 2+n), copied[float32](p, 2+2*k)
 	return h.did(n, deed{Do: "branch_candidates", Args: []int32{b, k}, Got: &got{Tokens: ids[2:], Numbers: append(numbers[:2:2], numbers[2+k:2+k+n]...)}})
 }
 
@@ -121,7 +120,7 @@ func (h notingHost) BranchMask(b int32, p unsafe.Pointer, n int32) int32 {
 func (h notingHost) BranchMix(b int32, p unsafe.Pointer, n int32) int32 {
 	d := deed{Do: "branch_mix", Args: []int32{b, n}}
 	for i := range n {
-		d.Tokens = append(d.Tokens, copied[penstock.Token](p, 2*n)[2*i])
+		d.Tokens = append(d.Tokens, copied[int32](p, 2*n)[2*i])
 		d.Numbers = append(d.Numbers, copied[float32](p, 2*n)[2*i+1])
 	}
 	return h.did(h.host.BranchMix(b, p, n), d)
@@ -153,7 +152,7 @@ func (h notingHost) BranchReason(p unsafe.Pointer, limit int32) int32 {
 }
 
 func (h notingHost) Show(choice int32, p, logs unsafe.Pointer, n int32) int32 {
-	d := deed{Do: "show", Args: []int32{choice, n}, Tokens: copied[penstock.Token](p, n)}
+	d := deed{Do: "show", Args: []int32{choice, n}, Tokens: copied[int32](p, n)}
 	if logs != nil {
 		d.Numbers = copied[float32](logs, n)
 	}

@@ -36,16 +36,17 @@ type session struct {
 }
 
 type request struct {
-	Config      json.RawMessage  `json:"config,omitempty"`
-	Messages    json.RawMessage  `json:"messages,omitempty"`
-	Prompt      []penstock.Token `json:"prompt,omitempty"`
-	MaxTokens   int              `json:"max_tokens,omitempty"`
-	ContextSize int              `json:"context_size,omitempty"`
-	Seed        uint64           `json:"seed,omitempty"`
-	Sampling    json.RawMessage  `json:"sampling,omitempty"`
-	Time        int64            `json:"time,omitempty"`
-	Choice      int              `json:"choice,omitempty"`
-	Choices     int              `json:"choices,omitempty"`
+	Config      json.RawMessage `json:"config,omitempty"`
+	Messages    json.RawMessage `json:"messages,omitempty"`
+	Media       json.RawMessage `json:"media,omitempty"`
+	Prompt      []int32         `json:"prompt,omitempty"` // -1: a row of a picture or a sound
+	MaxTokens   int             `json:"max_tokens,omitempty"`
+	ContextSize int             `json:"context_size,omitempty"`
+	Seed        uint64          `json:"seed,omitempty"`
+	Sampling    json.RawMessage `json:"sampling,omitempty"`
+	Time        int64           `json:"time,omitempty"`
+	Choice      int             `json:"choice,omitempty"`
+	Choices     int             `json:"choices,omitempty"`
 }
 
 // call is one call of the plugin, and what came of it.

@@ -56,6 +56,14 @@ func (h host) Messages(p unsafe.Pointer, limit int32) int32 {
 	return give(h.s.Messages, p, limit)
 }
 
+// Media implements abi.Host.
+func (h host) Media(p unsafe.Pointer, limit int32) int32 {
+	if !h.s.begun {
+		return give("[]", p, limit)
+	}
+	return give(cmp.Or(h.s.Media, "[]"), p, limit)
+}
+
 // History implements abi.Host.
 func (h host) History(from int32, p unsafe.Pointer, limit int32) int32 {
 	tokens := h.s.History

@@ -84,6 +84,7 @@ func TestHost_Answers_AreTheHosts(t *testing.T) {
 	var script struct {
 		Request struct {
 			Config, Messages string
+			Media            string
 			Model, Sampling  string
 			Pieces           []string
 			Attributes       []penstock.Attributes
@@ -116,7 +117,7 @@ func TestHost_Answers_AreTheHosts(t *testing.T) {
 		}
 	}
 	asks = asking{func() { all(script.Open) }, func() { all(script.Template) }}
-	s := Open[asking](t, Request{q.Config, q.Messages, q.Pieces, attributes, q.Special, q.Prompt, q.MaxTokens, q.ContextSize, q.Seed, q.Model, q.Sampling, q.Time, q.Choice, q.Choices, nil, nil, nil})
+	s := Open[asking](t, Request{q.Config, q.Messages, q.Media, q.Pieces, attributes, q.Special, q.Prompt, q.MaxTokens, q.ContextSize, q.Seed, q.Model, q.Sampling, q.Time, q.Choice, q.Choices, nil, nil, nil})
 	if len(s.Logs) != 1 || s.Logs[0] != "a line" || s.refusal != "no reason" || len(s.Outputs) != 1 || s.Outputs[0] != `{"a": 1}` {
 		t.Errorf("logged %q, failed with %q, gave %q", s.Logs, s.refusal, s.Outputs)
 	}

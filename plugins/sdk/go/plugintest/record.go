@@ -77,8 +77,8 @@ func (s *Session) record(t testing.TB, plugin string, q Request) {
 func (s *Session) file(test, plugin string, q Request) file {
 	f := file{Version: 1, Model: raw(q.Model), Vocabulary: s.vocabulary(q)}
 	r := request{
-		Config: raw(q.Config), Messages: raw(q.Messages), Sampling: raw(q.Sampling),
-		Prompt: q.Prompt, MaxTokens: q.MaxTokens, ContextSize: q.ContextSize, Seed: q.Seed, Time: q.Time, Choice: q.Choice, Choices: q.Choices,
+		Config: raw(q.Config), Messages: raw(q.Messages), Media: raw(q.Media), Sampling: raw(q.Sampling),
+		Prompt: asWritten(q.Prompt), MaxTokens: q.MaxTokens, ContextSize: q.ContextSize, Seed: q.Seed, Time: q.Time, Choice: q.Choice, Choices: q.Choices,
 	}
 	add := func(calls ...call) {
 		f.Sessions = append(f.Sessions, session{test, map[string]string{"name": plugin}, r, calls})
@@ -90,6 +90,15 @@ func (s *Session) file(test, plugin string, q Request) file {
 		add(s.calls...)
 	}
 	return f
+}
+
+// asWritten are tokens as a session file has them.
+func asWritten(tokens []penstock.Token) []int32 {
+	written := make([]int32, len(tokens))
+	for i, t := range tokens {
+		written[i] = int32(t)
+	}
+	return written
 }
 
 // vocabulary is the request's. Where it has no pieces, there are as many empty ones as the calls have tokens.
@@ -106,6 +115,9 @@ func (s *Session) vocabulary(q Request) vocabulary {
 			}
 		}
 		for _, t := range q.Prompt {
+			if t == penstock.MediaToken {
+				continue
+			}
 			most = max(most, t)
 		}
 		v.Pieces = make([]text, most+1)

@@ -16,6 +16,7 @@ import "github.com/penstock/penstock/plugins/sdk/go/penstock"
 type Request struct {
 	Config      string // JSON; empty: {}. What it leaves out has the default of the manifest's schema
 	Messages    string // JSON
+	Media       string // JSON, what RequestMedia reads; empty: []
 	Pieces      []string
 	Attributes  map[penstock.Token]penstock.Attributes
 	Special     map[penstock.Special]penstock.Token

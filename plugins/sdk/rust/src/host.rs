@@ -3,7 +3,7 @@
 //! What a plugin can ask the host.
 
 use crate::json::{self, Value};
-use crate::{abi, Message, Part, Token};
+use crate::{abi, Media, Message, Part, Token};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Display;
@@ -32,6 +32,14 @@ pub fn config() -> String {
 /// The conversation as JSON; empty outside a template.
 pub fn messages() -> String {
     text(filled(1024, |p, n| unsafe { abi::messages(p, n) }))
+}
+
+/// The pictures and sounds of the prompt, in their order there. In `rewrite` and `render` they are those of the conversation, each once. There
+/// are none on a host that does not know pictures.
+pub fn media() -> Vec<Media> {
+    let told = feature("media").then(|| text(filled(256, |p, n| unsafe { abi::media(p, n) })));
+    let list = told.and_then(|text| json::parse(&text).ok());
+    list.map(|list| Media::list(&list)).unwrap_or_default()
 }
 
 /// In `rewrite` and `render`, the text that the model's own template would make of a conversation, with what else the request has, as its

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 use crate::json::Value;
+use crate::Media;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -20,6 +21,12 @@ impl Message {
     pub fn list(value: &Value) -> Result<Vec<Message>, String> {
         let list = value.items().ok_or("messages must be a list")?;
         list.iter().map(Message::read).collect()
+    }
+
+    /// The pictures and sounds of the message, in their order, as the plugin was given it. They stand in `content` by their markers: take a
+    /// marker out, and the model does not see that picture.
+    pub fn media(&self) -> Vec<Media> {
+        self.value.get("content").map(Media::list).unwrap_or_default()
     }
 
     /// The message as JSON: role and content as they are now, and the rest as it was.

@@ -28,8 +28,11 @@ impl Vocabulary {
         self.attributes.is_empty()
     }
 
-    /// The bytes of a token, which need not be UTF-8 alone; empty for control tokens. Panics for a token that is none.
+    /// The bytes of a token, which need not be UTF-8 alone; empty for control tokens, and for what is no token, as [`crate::MEDIA_TOKEN`].
     pub fn piece(&self, token: Token) -> &[u8] {
+        if token as usize >= self.len() {
+            return &[];
+        }
         let data = 4 * (self.len() + 1);
         &self.bytes[data + self.offset(token as usize)..data + self.offset(token as usize + 1)]
     }

@@ -44,6 +44,7 @@ unsafe fn make(name: &str, a: &mut Args) -> i64 {
     i64::from(match name {
         "config" => abi::config(a.buffer(0), a.number(1)),
         "messages" => abi::messages(a.buffer(0), a.number(1)),
+        "media" => abi::media(a.buffer(0), a.number(1)),
         "history" => abi::history(a.number(0), a.buffer(1), a.number(2)),
         "text" => abi::text(a.number(0), a.buffer(1), a.number(2)),
         "feature" => abi::feature(a.buffer(0), a.number(1)),
@@ -126,7 +127,7 @@ fn host_gives_the_answers_of_the_real_one() {
     let script = script();
     let told = script.get("request").unwrap();
     let text = |name| told.read::<String>(name).unwrap();
-    let mut request = Request::new().config(&text("config")).messages(&text("messages")).model(&text("model")).sampling(&text("sampling"));
+    let mut request = Request::new().config(&text("config")).messages(&text("messages")).media(&text("media")).model(&text("model")).sampling(&text("sampling"));
     let pieces = told.read::<Vec<String>>("pieces").unwrap();
     for (piece, attributes) in pieces.iter().zip(told.read::<Vec<i32>>("attributes").unwrap()) {
         request = request.token(piece.as_bytes(), attributes);

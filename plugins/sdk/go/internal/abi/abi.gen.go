@@ -54,6 +54,11 @@ const (
 	ParamChoices      = 6 // how many answers there are to its prompt: a request's n (feature param_choice)
 )
 
+// Reserved token: An id that no vocabulary has, see pictures and sounds. As u32 it is 0xFFFFFFFF.
+const (
+	TokenMedia = -1 // a row of a picture or a sound in history and branch_tokens
+)
+
 // Parts: Result of part.
 const (
 	PartContent   = 0  // what the model says

@@ -14,6 +14,7 @@ type Host interface {
 	Messages(ptr unsafe.Pointer, limit int32) int32
 	Prompt(messages unsafe.Pointer, len int32, ptr unsafe.Pointer, limit int32) int32
 	History(from int32, ptr unsafe.Pointer, limit int32) int32
+	Media(ptr unsafe.Pointer, limit int32) int32
 	Text(from int32, ptr unsafe.Pointer, limit int32) int32
 	Feature(ptr unsafe.Pointer, len int32) int32
 	Param(kind int32) int64
@@ -78,6 +79,9 @@ func (Absent) Prompt(messages unsafe.Pointer, len int32, ptr unsafe.Pointer, lim
 
 // History implements Host.
 func (Absent) History(from int32, ptr unsafe.Pointer, limit int32) int32 { return 0 }
+
+// Media implements Host.
+func (Absent) Media(ptr unsafe.Pointer, limit int32) int32 { return 0 }
 
 // Text implements Host.
 func (Absent) Text(from int32, ptr unsafe.Pointer, limit int32) int32 { return 0 }
@@ -225,6 +229,7 @@ var Features = []string{
 	"messages",
 	"prompt",
 	"history",
+	"media",
 	"text",
 	"feature",
 	"param",

@@ -18,7 +18,8 @@ import "unsafe"
 func Config(ptr unsafe.Pointer, limit int32) int32
 
 // Messages: The conversation as JSON, for penstock_template and penstock_messages; empty elsewhere.
-// Returns its length in bytes.
+// Returns its length in bytes. The content of a message with pictures or sounds is a list of parts,
+// see pictures and sounds.
 //
 //go:wasmimport penstock messages
 //go:noescape
@@ -37,11 +38,26 @@ func Prompt(messages unsafe.Pointer, len int32, ptr unsafe.Pointer, limit int32)
 
 // History: Token ids so far, prompt first, as u32, from index from on; a negative from counts back
 // from the end. limit and the result count tokens, not bytes. In prepare and sample the history
-// holds all tokens accepted so far; in accept and stop it includes the token.
+// holds all tokens accepted so far; in accept and stop it includes the token. A row of a picture or
+// a sound is the reserved token.
 //
 //go:wasmimport penstock history
 //go:noescape
 func History(from int32, ptr unsafe.Pointer, limit int32) int32
+
+// Media: The pictures and sounds of the prompt, in their order there, as a JSON list; [] where
+// there are none, and where there is no request. Each is an object with type (image or audio), hash
+// (the SHA-256 of the file, in hexadecimal digits), bytes (of the file), tokens (how many of the
+// prompt's stand for it, with those that the model expects around it), width and height in pixels
+// or seconds, and detail where the client has asked for one. at is the index in history of the
+// first of its tokens, when the answer begins. In penstock_messages and penstock_template they are
+// those of the conversation, each once, and have their marker as text in the place of at. A plugin
+// must allow for members that it does not know. Returns its length in bytes. See pictures and
+// sounds.
+//
+//go:wasmimport penstock-optional media
+//go:noescape
+func Media(ptr unsafe.Pointer, limit int32) int32
 
 // Text: The answer's text so far, in UTF-8, from byte from on; a negative from counts back from the
 // end. It is what the tokens of history after the prompt show, as piece gives them, so it is right
@@ -276,7 +292,8 @@ func BranchFork(branch int32) int32
 //go:noescape
 func BranchClose(branch int32) int32
 
-// BranchCut: Keeps the first len tokens of a branch, at least one: 0.
+// BranchCut: Keeps the first len tokens of a branch, at least one: 0. It is a fault where that
+// would cut a picture or a sound.
 //
 //go:wasmimport penstock-optional branch_cut
 //go:noescape
@@ -332,10 +349,10 @@ func BranchLogits(branch int32, ptr unsafe.Pointer, limit int32) int32
 func BranchScores(branch int32, from int32, ptr unsafe.Pointer, limit int32) int32
 
 // BranchOpenMessages: Begins a branch with the prompt that the model's template makes of messages:
-// a JSON list as messages gives it, after which the assistant answers. Tools of the request and
-// plugins that make prompts do not take part. It may take long; the plugin's time stands still
-// meanwhile. A handle ≥ 0, or one of the branch answers: −5 where the template refuses the
-// messages.
+// a JSON list as messages gives it, after which the assistant answers. Pictures and sounds of the
+// request are named by their hashes. Tools of the request and plugins that make prompts do not take
+// part. It may take long; the plugin's time stands still meanwhile. A handle ≥ 0, or one of the
+// branch answers: −5 where the template refuses the messages.
 //
 //go:wasmimport penstock-optional branch_open_messages
 //go:noescape

@@ -59,6 +59,10 @@ pub const PARAM_CHOICE: i32 = 5;
 /// how many answers there are to its prompt: a request's `n` (feature `param_choice`)
 pub const PARAM_CHOICES: i32 = 6;
 
+// reserved token: An id that no vocabulary has, see pictures and sounds. As u32 it is 0xFFFFFFFF.
+/// a row of a picture or a sound in `history` and `branch_tokens`
+pub const TOKEN_MEDIA: i32 = -1;
+
 // parts: Result of part.
 /// what the model says
 pub const PART_CONTENT: i32 = 0;

@@ -10,6 +10,7 @@ pub const FEATURES: &[&str] = &[
     "messages",
     "prompt",
     "history",
+    "media",
     "text",
     "feature",
     "param",

@@ -8,9 +8,9 @@
 extern "C" {
     /// The request's configuration for this plugin: JSON that fits the manifest's schema, `{}` if the request gave none. A property that the request leaves out has the schema's `default`, if there is one (feature `config_defaults`); so have those of objects within that the request or a default gives. Returns its length in bytes.
     pub fn config(ptr: *mut u8, limit: i32) -> i32;
-    /// The conversation as JSON, for `penstock_template` and `penstock_messages`; empty elsewhere. Returns its length in bytes.
+    /// The conversation as JSON, for `penstock_template` and `penstock_messages`; empty elsewhere. Returns its length in bytes. The content of a message with pictures or sounds is a list of parts, see *pictures and sounds*.
     pub fn messages(ptr: *mut u8, limit: i32) -> i32;
-    /// Token ids so far, prompt first, as `u32`, from index `from` on; a negative `from` counts back from the end. `limit` and the result count tokens, not bytes. In `prepare` and `sample` the history holds all tokens accepted so far; in `accept` and `stop` it includes the token.
+    /// Token ids so far, prompt first, as `u32`, from index `from` on; a negative `from` counts back from the end. `limit` and the result count tokens, not bytes. In `prepare` and `sample` the history holds all tokens accepted so far; in `accept` and `stop` it includes the token. A row of a picture or a sound is the *reserved token*.
     pub fn history(from: i32, ptr: *mut u8, limit: i32) -> i32;
     /// 1 where the host knows what the text names, else 0: an import, an export or a feature of this document, or what a later one adds. A plugin that wants more than v1 had at first asks before it calls; see *growth*.
     pub fn feature(ptr: *const u8, len: i32) -> i32;
@@ -50,6 +50,8 @@ extern "C" {
 extern "C" {
     /// In `penstock_messages` and `penstock_template` the prompt's text as the model's own template would make it of messages, a JSON list as `messages` gives it, with the request's tools and answer format; with `len` = 0 of the messages that the plugin got. Returns its length in bytes; −1, with the reason in the log, where the template refuses them, where they are no list of messages or more than `branch_messages_bytes`, and in other exports. Two calls in a row with the same messages make the text once.
     pub fn prompt(messages: *const u8, len: i32, ptr: *mut u8, limit: i32) -> i32;
+    /// The pictures and sounds of the prompt, in their order there, as a JSON list; `[]` where there are none, and where there is no request. Each is an object with `type` (`image` or `audio`), `hash` (the SHA-256 of the file, in hexadecimal digits), `bytes` (of the file), `tokens` (how many of the prompt's stand for it, with those that the model expects around it), `width` and `height` in pixels or `seconds`, and `detail` where the client has asked for one. `at` is the index in `history` of the first of its tokens, when the answer begins. In `penstock_messages` and `penstock_template` they are those of the conversation, each once, and have their marker as `text` in the place of `at`. A plugin must allow for members that it does not know. Returns its length in bytes. See *pictures and sounds*.
+    pub fn media(ptr: *mut u8, limit: i32) -> i32;
     /// The answer's text so far, in UTF-8, from byte `from` on; a negative `from` counts back from the end. It is what the tokens of `history` after the prompt show, as `piece` gives them, so it is right whatever was taken back, injected or spliced. A character that is not whole yet is not in it, and what can be no character is U+FFFD. In `stop` it may be ahead of what `stop` was shown, where another plugin's `hold` keeps that back. Returns its length in bytes, from `from` on.
     pub fn text(from: i32, ptr: *mut u8, limit: i32) -> i32;
     /// In `penstock_accept` the natural logarithm of the probability that the model gave the accepted token: of the raw row, before masks, biases and samplers, as a client's `logprobs` has it. NaN where there is no row of its own: for tokens that a client injected, that came by a splice, or that follow the first of a forced run; and outside `penstock_accept`. A plugin that imports it costs a copy of the row and a pass over it for each token of its answers.
@@ -78,7 +80,7 @@ extern "C" {
     pub fn branch_fork(branch: i32) -> i32;
     /// Ends a branch: 0. Another may have its place at once. A fork after it is cheapest, as it takes the closed one's cells.
     pub fn branch_close(branch: i32) -> i32;
-    /// Keeps the first `len` tokens of a branch, at least one: 0.
+    /// Keeps the first `len` tokens of a branch, at least one: 0. It is a fault where that would cut a picture or a sound.
     pub fn branch_cut(branch: i32, len: i32) -> i32;
     /// Adds n tokens, as `u32`, and returns how many the branch has then, or one of the *branch answers*. Flags are the *append bits*.
     pub fn branch_append(branch: i32, tokens: *const u8, n: i32, flags: i32) -> i32;
@@ -92,7 +94,7 @@ extern "C" {
     pub fn branch_logits(branch: i32, ptr: *mut u8, limit: i32) -> i32;
     /// The log-probabilities of a branch's tokens from index `from` on, an `f32` each, given all before them: NaN of those that were not appended with the *append bit*. `limit` and the result count tokens.
     pub fn branch_scores(branch: i32, from: i32, ptr: *mut u8, limit: i32) -> i32;
-    /// Begins a branch with the prompt that the model's template makes of messages: a JSON list as `messages` gives it, after which the assistant answers. Tools of the request and plugins that make prompts do not take part. It may take long; the plugin's time stands still meanwhile. A handle ≥ 0, or one of the *branch answers*: −5 where the template refuses the messages.
+    /// Begins a branch with the prompt that the model's template makes of messages: a JSON list as `messages` gives it, after which the assistant answers. Pictures and sounds of the request are named by their hashes. Tools of the request and plugins that make prompts do not take part. It may take long; the plugin's time stands still meanwhile. A handle ≥ 0, or one of the *branch answers*: −5 where the template refuses the messages.
     pub fn branch_open_messages(text: *const u8, len: i32) -> i32;
     /// Makes tokens impossible in the row after a branch, as the mask buffer has them: bit i mod 32 of word i / 32 set = token i stays. n is (n_vocab + 31) / 32, rounded down. From then on the branch's candidates, logits, log-sum-exp and draws are those of the row without these tokens; a second mask takes away more. It holds for this row, and for those of forks that are made afterwards: the next row is the model's own. 0.
     pub fn branch_mask(branch: i32, words: *const u8, n: i32) -> i32;

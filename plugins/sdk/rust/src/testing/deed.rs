@@ -126,7 +126,7 @@ pub(super) const TABLE: abi::Host = abi::Host {
     },
     branch_tokens: |b, from, p, limit| {
         let n = ask(|s| unsafe { s.branch_tokens(b, from, p, limit) });
-        let tokens: Vec<u32> = unsafe { written(p, n, limit) };
+        let tokens: Vec<i32> = unsafe { written(p, n, limit) }; // a row of a picture is -1
         Deed::new("branch_tokens", &[b, from, limit]).got("tokens", || format!("{:?}", tokens)).answered(n)
     },
     branches_wait: |p, n, k, flags| unsafe { wait(p, n, k, flags) },

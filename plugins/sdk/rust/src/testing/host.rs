@@ -304,6 +304,7 @@ const FLAGS: i32 = abi::TOKENIZE_ADD_SPECIAL | abi::TOKENIZE_PARSE_SPECIAL;
 const TABLE: abi::Host = abi::Host {
     config: |p, n| ask(|s| unsafe { give(when(s.begun, &s.config), p, n) }),
     messages: |p, n| ask(|s| unsafe { give(when(s.rendering, &s.request.messages), p, n) }),
+    media: |p, n| ask(|s| unsafe { give(if s.begun && !s.request.media.is_empty() { s.request.media.as_bytes() } else { b"[]" }, p, n) }),
     history: |from, p, n| ask(|s| unsafe { give(&s.history[beginning(from, s.history.len())..], p, n) }),
     text: |from, p, n| {
         ask(|s| {

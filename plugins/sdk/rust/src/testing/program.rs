@@ -8,7 +8,7 @@ use super::record::{list, Call};
 use super::rows::sums;
 use super::Session;
 use crate::glue::{Exported, Instance};
-use crate::{abi, json, Token};
+use crate::{abi, json, Token, MEDIA_TOKEN};
 use core::fmt;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 use std::collections::{BTreeMap, HashMap};
@@ -200,12 +200,15 @@ impl State {
     pub fn branch_open(&mut self, mut tokens: Vec<Token>) -> i32 {
         if tokens.is_empty() {
             tokens = self.request.prompt.clone();
+        } else {
+            self.must_know("a branch", &tokens);
         }
         self.begun_with(tokens)
     }
 
     pub fn begun_with(&mut self, tokens: Vec<Token>) -> i32 {
-        self.must_know("a branch", &tokens);
+        let words: Vec<Token> = tokens.iter().copied().filter(|t| *t != MEDIA_TOKEN).collect();
+        self.must_know("a prompt", &words);
         let p = self.program();
         if p.open.len() == p.most {
             return abi::BRANCH_NONE_FREE;
@@ -325,6 +328,7 @@ pub(super) fn compute(handle: i32) -> Rc<Vec<f32>> {
     if let Some(row) = branch.row {
         return row;
     }
+    assert!(branch.tokens.last() != Some(&MEDIA_TOKEN), "a branch ends on a picture or a sound, and nothing can be said after one");
     let (says, n) = ask(|s| (s.request.says.clone().expect("run asks for it"), s.vocab_size()));
     let row = |len: usize| {
         let row = says.0(&branch.tokens[..len]);

@@ -112,7 +112,7 @@ fn request(state: &State) -> String {
     let mut out = format!(
         r#""config":{},"prompt":{:?},"max_tokens":{},"context_size":{},"seed":{},"sampling":{}"#,
         object(&r.config),
-        r.prompt,
+        r.prompt.iter().map(|t| *t as i32).collect::<Vec<i32>>(), // a row of a picture is -1
         r.max_tokens,
         r.context_size,
         r.seed,
@@ -124,6 +124,9 @@ fn request(state: &State) -> String {
     let _ = write!(out, ",\"choice\":{},\"choices\":{}", r.choice, r.choices);
     if !r.messages.is_empty() {
         let _ = write!(out, ",\"messages\":{}", r.messages);
+    }
+    if !r.media.is_empty() {
+        let _ = write!(out, ",\"media\":{}", r.media);
     }
     format!("{{{}}}", out)
 }

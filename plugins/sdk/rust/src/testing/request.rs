@@ -13,6 +13,7 @@ use std::vec::Vec;
 pub struct Request {
     pub(super) config: String,
     pub(super) messages: String,
+    pub(super) media: String,
     pub(super) vocabulary: Vec<(Vec<u8>, i32)>, // bytes and attribute bits
     pub(super) special: Vec<(i32, Token)>,
     pub(super) prompt: Vec<Token>,
@@ -45,6 +46,12 @@ impl Request {
     /// The conversation, JSON.
     pub fn messages(mut self, json: &str) -> Request {
         self.messages = String::from(json);
+        self
+    }
+
+    /// What [`crate::host::media`] reads, JSON.
+    pub fn media(mut self, json: &str) -> Request {
+        self.media = String::from(json);
         self
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
-import type { Preferences } from "../settings/preferences.ts";
+import type { Preferences } from "./settings/preferences.ts";
 
 /** Whether there is room beside the chat, and what stands there. */
 export class Layout {
