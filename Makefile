@@ -176,21 +176,22 @@ test-built: setup-test
 .PHONY: test
 test: test-built ## all tests that end within minutes: Go, Go with the race detector, the Helm chart, UI, UI in a browser, other APIs' clients
 	@+$(MAKE) --no-print-directory -j1 plugins-test chart-test test-plain test-race test-web test-clients test-author test-tutorials
-	go test -timeout $(TEST_TIMEOUT) -v -run HoldUpNobody ./host # by itself, for what it prints, too
+	go -C tests test -count 1 -timeout $(TEST_TIMEOUT) -v -run HoldUpNobody ./isolation # by itself, for what it prints, too
 
 .PHONY: test-plain test-race test-web test-clients test-author test-tutorials
 test-plain:
-	go test -timeout $(TEST_TIMEOUT) -skip 'HoldUpNobody|FromEmptyFolder' ./...
-	go -C tests test -count 1 -timeout $(TEST_TIMEOUT) ./... # go's test cache sees neither documents nor programs outside the module
+	go test -timeout $(TEST_TIMEOUT) -skip FromEmptyFolder ./...
+	go -C tests test -count 1 -timeout $(TEST_TIMEOUT) -skip HoldUpNobody ./... # go's test cache sees neither documents nor programs outside the module
 
 # The race detector makes what computes ten times slower, so it leaves out packages whose tests compute
-# or compare answers one after another: it sees their goroutines in host and in host/plugin/stage.
+# or compare answers one after another: it sees their goroutines in HOST_TESTS, which run whole hosts, and in host/plugin/stage.
 # steadytest.SkipRaced is for single tests. Without GORACE each process, and a test may start dozens,
 # waits for a second when it ends. test-plain has vetted the code already.
+HOST_TESTS := ./api ./isolation ./models ./plugins ./programs ./server
 UNRACED := host/author/.* host/plugin/examples host/plugin/fuel
 test-race:
-	GORACE=atexit_sleep_ms=0 go test -timeout $(TEST_TIMEOUT) -race -vet=off -skip HoldUpNobody $$(go list ./host/... ./native/... ./scheduler/... | grep -v $(UNRACED:%=-e '/%$$'))
-	GORACE=atexit_sleep_ms=0 go -C tests test -count 1 -timeout $(TEST_TIMEOUT) -race -vet=off ./models
+	GORACE=atexit_sleep_ms=0 go test -timeout $(TEST_TIMEOUT) -race -vet=off $$(go list ./host/... ./native/... ./scheduler/... | grep -v $(UNRACED:%=-e '/%$$'))
+	GORACE=atexit_sleep_ms=0 go -C tests test -count 1 -timeout $(TEST_TIMEOUT) -race -vet=off -skip HoldUpNobody $(HOST_TESTS)
 
 test-web:
 	cd web && npm test
@@ -206,12 +207,12 @@ test-tutorials:
 	scripts/tutorial.sh docs/plugins/rust.md
 
 # The tests that see the machine most: they start processes, count memory or compare costs.
-BUSY_PACKAGES := ./native ./host ./host/plugin/fuel ./host/plugin/registry ./cmd/penstock
+BUSY_PACKAGES := ./native ./host/plugin/fuel ./host/plugin/registry ./cmd/penstock
 
 .PHONY: test-busy
 test-busy: setup-test build plugins $(LLAMA_SERVER) ## such tests five times on one processor beside 4 busy processes, then all of `make test` beside 2
 	GOMAXPROCS=1 scripts/busy.sh 4 go test -timeout 8h -count 5 $(BUSY_PACKAGES)
-	GOMAXPROCS=1 scripts/busy.sh 4 go -C tests test -timeout 8h -count 5 ./deploy
+	GOMAXPROCS=1 scripts/busy.sh 4 go -C tests test -timeout 8h -count 5 $(HOST_TESTS) ./deploy
 	cd web && for run in 1 2 3 4 5; do ../scripts/busy.sh 4 node --import tsx --test test/budget.test.ts; done
 	GOFLAGS=-count=1 scripts/busy.sh 2 $(MAKE) test TEST_TIMEOUT=2h # nothing from the cache
 
@@ -219,8 +220,8 @@ test-busy: setup-test build plugins $(LLAMA_SERVER) ## such tests five times on 
 test-long: setup-test build plugins $(LLAMA_ARCHS) $(LLAMA_SERVER) ## full corruption and property runs, sanitizers, other builds, compilers and CPUs, Vulkan, the archive of make dist, each fuzz target for FUZZTIME
 	PENSTOCK_TEST_LONG=1 go test -timeout 4h -count 1 ./...
 	PENSTOCK_TEST_LONG=1 go -C tests test -timeout 4h -count 1 ./...
-	PENSTOCK_TEST_RACE_ALL=1 GORACE=atexit_sleep_ms=0 go test -timeout 4h -count 1 -race -skip HoldUpNobody ./host/... ./native/... ./scheduler/...
-	PENSTOCK_TEST_RACE_ALL=1 GORACE=atexit_sleep_ms=0 go -C tests test -timeout 4h -count 1 -race ./archs ./models ./peer
+	PENSTOCK_TEST_RACE_ALL=1 GORACE=atexit_sleep_ms=0 go test -timeout 4h -count 1 -race ./host/... ./native/... ./scheduler/...
+	PENSTOCK_TEST_RACE_ALL=1 GORACE=atexit_sleep_ms=0 go -C tests test -timeout 4h -count 1 -race -skip HoldUpNobody $(HOST_TESTS) ./archs ./peer
 	scripts/sanitize.sh
 	scripts/variants.sh
 	scripts/compilers.sh

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-// Package api is about what a Penstock host answers over HTTP and the WebSocket, and about what docs/openapi.yaml says of it.
 package api
 
 import (

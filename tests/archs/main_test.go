@@ -5,7 +5,7 @@ package archs
 import (
 	"testing"
 
-	"github.com/penstock/penstock/tests/peer"
+	"github.com/penstock/penstock/tests/hosts"
 )
 
-func TestMain(m *testing.M) { peer.Main(m) }
+func TestMain(m *testing.M) { hosts.Main(m) }

@@ -18,8 +18,6 @@ import (
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
-func TestMain(m *testing.M) { peer.Main(m) }
-
 const builtIn = "../../host/model/penstock-tiny.gguf"
 
 // write writes an adapter for the built-in model.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-// Package models is about the models of a Penstock host and what belongs to them: LoRA adapters, drafts, saved conversations, workers.
 package models
 
 import (

@@ -13,14 +13,9 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/host/bench"
 	"github.com/penstock/penstock/host/config"
-	"github.com/penstock/penstock/host/model"
-	"github.com/penstock/penstock/host/model/kerneltest"
-	"github.com/penstock/penstock/host/plugin/compile"
 )
 
 // What both servers have unless a test says otherwise.
@@ -32,14 +27,6 @@ const (
 
 // BuiltIn is the path of the built-in model, from the root of the repository.
 const BuiltIn = "host/model/penstock-tiny.gguf"
-
-// Main is TestMain of a package whose tests use Penstock.
-func Main(m *testing.M) {
-	kerneltest.Main()
-	model.ChildMain()
-	compile.Main()
-	goleak.VerifyTestMain(m)
-}
 
 // Server is a running server.
 type Server struct {

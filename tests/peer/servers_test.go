@@ -5,9 +5,11 @@ package peer
 import (
 	"net/http"
 	"testing"
+
+	"github.com/penstock/penstock/tests/hosts"
 )
 
-func TestMain(m *testing.M) { Main(m) }
+func TestMain(m *testing.M) { hosts.Main(m) }
 
 func TestServers_AnswerAlike(t *testing.T) {
 	peer, ours := LlamaServer(t, BuiltIn), Penstock(t, BuiltIn, nil)
