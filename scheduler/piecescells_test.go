@@ -13,10 +13,10 @@ import (
 // A picture whose rows see one another waits until there are cells for all of them: no pass has a part of it, the answers before it are not
 // disturbed, and what is before the picture is computed once.
 func TestScheduler_WholePiece_WaitsForCells(t *testing.T) {
-	const slots, begun, grown, text = 2, 40, 120, 3000
+	const begun, grown, text = 40, 120, 3000
 	const cells = begun + text + 92 // it is let in with room for 32 more than it needs
 	b := schedulertest.New(scheduler.Limits{Cells: cells, Context: cells, Batch: 64})
-	s := newScheduler(t, b, scheduler.Config{Slots: slots})
+	s := newScheduler(t, b, scheduler.Config{Slots: 2})
 	parts := 0
 	b.Fail = func(batch *scheduler.Batch) error {
 		if batch.Piece != nil && len(batch.Tokens) != whole.Rows {
@@ -24,13 +24,9 @@ func TestScheduler_WholePiece_WaitsForCells(t *testing.T) {
 		}
 		return nil
 	}
-	var streams []*scheduler.Stream
-	var wants []received
-	for i := range slots - 1 {
-		r := request(30, i+10, grown-30+1) // the last token of an answer is not computed
-		streams, wants = append(streams, submit(t, s, r)), append(wants, alone(t, r))
-	}
-	for scheduler.Computed(streams[slots-2]) < begun {
+	other := request(30, 10, grown-30+1) // the last token of an answer is not computed
+	streams, wants := []*scheduler.Stream{submit(t, s, other)}, []received{alone(t, other)}
+	for scheduler.Computed(streams[0]) < begun {
 		s.Tick()
 	}
 	p := schedulertest.NewPiece("a", whole)
@@ -43,12 +39,12 @@ func TestScheduler_WholePiece_WaitsForCells(t *testing.T) {
 	pictured := submit(t, s, r)
 	streams, wants = append(streams, pictured), append(wants, aloneWith(t, b.Pieces, r))
 	before := b.Tokens
-	answers, waited := make([]received, slots), 0
-	for answers[slots-1].end == nil && s.Tick() {
+	answers, waited := make([]received, 2), 0
+	for answers[1].end == nil && s.Tick() {
 		for i, st := range streams {
 			answers[i].read(st)
 		}
-		if stats := s.Stats(); answers[slots-1].end == nil && scheduler.Computed(pictured) == text && stats.Cells-stats.CellsUsed < whole.Rows {
+		if stats := s.Stats(); answers[1].end == nil && scheduler.Computed(pictured) == text && stats.Cells-stats.CellsUsed < whole.Rows {
 			waited++
 		}
 	}
@@ -60,7 +56,7 @@ func TestScheduler_WholePiece_WaitsForCells(t *testing.T) {
 	if parts > 0 || waited < 20 {
 		t.Errorf("%d passes have a part of the picture, and it waited for %d ticks", parts, waited)
 	}
-	if want := (slots-1)*(grown-begun) + text + whole.Rows + 5 + 4; b.Tokens-before != want {
+	if want := grown - begun + text + whole.Rows + 5 + 4; b.Tokens-before != want {
 		t.Errorf("%d tokens computed, not %d", b.Tokens-before, want)
 	}
 }
