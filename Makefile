@@ -74,7 +74,7 @@ llama-archs: $(LLAMA_ARCHS)
 
 .PHONY: archs
 archs: llama-archs llama-server ## compare a model of each architecture with llama-server, and write the table in docs/models.md
-	PENSTOCK_TEST_LONG=1 go test -timeout 2h -count 1 -v -run Architectures_All ./host/archtest -document ../../docs/models.md
+	PENSTOCK_TEST_LONG=1 go -C tests test -timeout 2h -count 1 -v -run Architectures_All ./archs -document ../../docs/models.md
 
 .PHONY: ui
 ui: $(UI) ## the browser UI
@@ -111,7 +111,7 @@ dist: $(UI) | setup ## build/dist/penstock-VERSION-linux-x86_64.tar.gz, which ru
 .PHONY: dist-test
 dist-test: setup-test plugins dist ## try that archive: in an empty root, as a container, at each level of the CPU, on emulated older CPUs
 	@scripts/setup.sh dist
-	PENSTOCK_TEST_DIST=$(abspath build/dist/penstock-$(VERSION)-linux-x86_64.tar.gz) go test -count 1 -v -run Dist ./docs ./deploy
+	PENSTOCK_TEST_DIST=$(abspath build/dist/penstock-$(VERSION)-linux-x86_64.tar.gz) go -C tests test -count 1 -v -run Dist ./docs ./deploy
 
 .PHONY: arm64-test
 arm64-test: ## build for 64-bit ARM with a cross compiler, and have QEMU run kernels' tests, golden answers and the program
@@ -176,19 +176,22 @@ test-built: setup-test
 .PHONY: test
 test: test-built ## all tests that end within minutes: Go, Go with the race detector, the Helm chart, UI, UI in a browser, other APIs' clients
 	@+$(MAKE) --no-print-directory -j1 plugins-test chart-test test-plain test-race test-web test-clients test-author test-tutorials
-	go test -timeout $(TEST_TIMEOUT) -v -run HoldUpNobody ./host # by itself, for what it prints, too
+	go -C tests test -count 1 -timeout $(TEST_TIMEOUT) -v -run HoldUpNobody ./isolation # by itself, for what it prints, too
 
 .PHONY: test-plain test-race test-web test-clients test-author test-tutorials
 test-plain:
-	go test -timeout $(TEST_TIMEOUT) -skip 'HoldUpNobody|FromEmptyFolder' ./...
+	go test -timeout $(TEST_TIMEOUT) -skip FromEmptyFolder ./...
+	go -C tests test -count 1 -timeout $(TEST_TIMEOUT) -skip HoldUpNobody ./... # go's test cache sees neither documents nor programs outside the module
 
 # The race detector makes what computes ten times slower, so it leaves out packages whose tests compute
-# or compare answers one after another: it sees their goroutines in host and in host/plugin/stage.
+# or compare answers one after another: it sees their goroutines in HOST_TESTS, which run whole hosts, and in host/plugin/stage.
 # steadytest.SkipRaced is for single tests. Without GORACE each process, and a test may start dozens,
 # waits for a second when it ends. test-plain has vetted the code already.
-UNRACED := host/archtest host/author/.* host/peertest host/plugin/examples host/plugin/fuel
+HOST_TESTS := ./api ./isolation ./models ./plugins ./programs ./server
+UNRACED := host/author/.* host/plugin/examples host/plugin/fuel
 test-race:
-	GORACE=atexit_sleep_ms=0 go test -timeout $(TEST_TIMEOUT) -race -vet=off -skip HoldUpNobody $$(go list ./host/... ./native/... ./scheduler/... | grep -v $(UNRACED:%=-e '/%$$'))
+	GORACE=atexit_sleep_ms=0 go test -timeout $(TEST_TIMEOUT) -race -vet=off $$(go list ./host/... ./native/... ./scheduler/... | grep -v $(UNRACED:%=-e '/%$$'))
+	GORACE=atexit_sleep_ms=0 go -C tests test -count 1 -timeout $(TEST_TIMEOUT) -race -vet=off -skip HoldUpNobody $(HOST_TESTS)
 
 test-web:
 	cd web && npm test
@@ -204,18 +207,21 @@ test-tutorials:
 	scripts/tutorial.sh docs/plugins/rust.md
 
 # The tests that see the machine most: they start processes, count memory or compare costs.
-BUSY_PACKAGES := ./native ./host ./host/plugin/fuel ./host/plugin/registry ./cmd/penstock ./deploy
+BUSY_PACKAGES := ./native ./host/plugin/fuel ./host/plugin/registry ./cmd/penstock
 
 .PHONY: test-busy
 test-busy: setup-test build plugins $(LLAMA_SERVER) ## such tests five times on one processor beside 4 busy processes, then all of `make test` beside 2
 	GOMAXPROCS=1 scripts/busy.sh 4 go test -timeout 8h -count 5 $(BUSY_PACKAGES)
+	GOMAXPROCS=1 scripts/busy.sh 4 go -C tests test -timeout 8h -count 5 $(HOST_TESTS) ./deploy
 	cd web && for run in 1 2 3 4 5; do ../scripts/busy.sh 4 node --import tsx --test test/budget.test.ts; done
 	GOFLAGS=-count=1 scripts/busy.sh 2 $(MAKE) test TEST_TIMEOUT=2h # nothing from the cache
 
 .PHONY: test-long
 test-long: setup-test build plugins $(LLAMA_ARCHS) $(LLAMA_SERVER) ## full corruption and property runs, sanitizers, other builds, compilers and CPUs, Vulkan, the archive of make dist, each fuzz target for FUZZTIME
 	PENSTOCK_TEST_LONG=1 go test -timeout 4h -count 1 ./...
-	PENSTOCK_TEST_RACE_ALL=1 GORACE=atexit_sleep_ms=0 go test -timeout 4h -count 1 -race -skip HoldUpNobody ./host/... ./native/... ./scheduler/...
+	PENSTOCK_TEST_LONG=1 go -C tests test -timeout 4h -count 1 ./...
+	PENSTOCK_TEST_RACE_ALL=1 GORACE=atexit_sleep_ms=0 go test -timeout 4h -count 1 -race ./host/... ./native/... ./scheduler/...
+	PENSTOCK_TEST_RACE_ALL=1 GORACE=atexit_sleep_ms=0 go -C tests test -timeout 4h -count 1 -race -skip HoldUpNobody $(HOST_TESTS) ./archs ./peer
 	scripts/sanitize.sh
 	scripts/variants.sh
 	scripts/compilers.sh
@@ -236,7 +242,7 @@ kill-test: build ## kill a server 200 times at random moments of its work, and l
 
 .PHONY: rolling-test
 rolling-test: setup-test build ## 50 clients over HTTP and 20 over the WebSocket through HAProxy, while each of three replicas is restarted twice
-	PENSTOCK_TEST_LONG=1 go test -timeout 30m -count 1 -v -run 'TestProxy_RollingRestart$$' ./deploy
+	PENSTOCK_TEST_LONG=1 go -C tests test -timeout 30m -count 1 -v -run 'TestProxy_RollingRestart$$' ./deploy
 
 .PHONY: workers-test
 workers-test: build ## kill a worker of a model that lies on two 20 times, and stop one; then measure what a token costs there

@@ -87,6 +87,21 @@ func run(t *testing.T, h *Host) (stop func()) {
 	return stop
 }
 
+func post(t *testing.T, url, body string) (int, string) {
+	t.Helper()
+	a, err := http.Post(url, "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Error(err)
+		return 0, ""
+	}
+	defer a.Body.Close()
+	text, err := io.ReadAll(a.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	return a.StatusCode, string(text)
+}
+
 func TestHost_Streams_TheBuiltInModel(t *testing.T) {
 	h := open(t, nil)
 	run(t, h)
@@ -153,12 +168,6 @@ func TestHost_EightAtOnce_ShareForwardPasses(t *testing.T) {
 		t.Errorf("%d tokens in %d passes of %d ticks", tokens, passes, len(snap.Ticks))
 	}
 	stop()
-}
-
-func inside(c *inFlight) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.n
 }
 
 func TestHost_Run_FinishesWhatRuns(t *testing.T) {

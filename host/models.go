@@ -58,7 +58,7 @@ func newModels(c config.Config, log *slog.Logger, plugins *loading.Plugins, prog
 	if !m.several() || c.Model.Path != "" || c.Embedding.Model != "" || c.Rerank.Model != "" { // which the first model has beside it
 		m.first = loading.NameOf(c.Model)
 	}
-	if m.several() {
+	if m.several() || m.pair() {
 		m.turns = scheduler.NewTurns()
 	}
 	if err := hub.RemoveLeftovers(m.library.Folder); err != nil {
@@ -96,6 +96,9 @@ func (m *models) names() []string {
 	others := m.config.NamedModels()
 	if m.config.Models.Dir != "" {
 		others = append(others, m.library.Names()...)
+	}
+	if m.pair() {
+		others = append(others, model.BuiltInVisionName)
 	}
 	slices.Sort(others)
 	for _, name := range slices.Compact(others) {
@@ -253,7 +256,9 @@ func (m *models) listed(name string) serving.Listed {
 	status := m.set.Status(name)
 	l := serving.Listed{Info: serving.Info{Name: name}, State: string(status.State), Failed: status.Err}
 	about, err := m.library.Model(m.settings(name).Model.Path)
-	if err == nil {
+	if m.pair() && name == model.BuiltInVisionName {
+		l.Info = builtInVision()
+	} else if err == nil {
 		l.Info = serving.Info{Name: name, Path: about.Files[0], Created: about.Modified, Family: about.Architecture, FileType: about.Quantisation,
 			Training: about.Context, Vocabulary: about.Vocabulary, Embedding: about.Embedding, Parameters: about.Parameters, Size: about.Weights}
 		l.Digest = about.Digest

@@ -126,7 +126,7 @@ func (p *pendingCall) refuse(err error) {
 }
 
 // perform has the work of a control call done: at once if that is quick, else by the worker, which an answer with a grammar gets now if
-// it has none: a grammar may take long for many tokens. The job then sits out meanwhile, like one whose token is late.
+// it has none: a grammar may take long for many tokens. The job skips ticks meanwhile, like one whose token is late.
 func (s *Scheduler) perform(j *job, p *pendingCall) {
 	if p.work != nil && j.started && chain.Guarded(j.chain.Stages()) {
 		s.giveWorker(&j.drawer, true)

@@ -22,12 +22,6 @@ func (s *Scheduler) Stats() Stats {
 	return s.stats
 }
 
-func (s *Scheduler) publish() {
-	s.statsMu.Lock()
-	defer s.statsMu.Unlock()
-	s.stats = Stats{Running: len(s.running), Waiting: len(s.queue.jobs), CellsUsed: s.limits.Cells - s.cache.Free(), Cells: s.limits.Cells}
-}
-
 // SlotInfo is the state of one slot.
 type SlotInfo struct {
 	Slot      int

@@ -21,7 +21,7 @@ type OverflowPolicy uint8
 
 // The overflow policies of a stream.
 const (
-	Park       OverflowPolicy = iota // the job sits out until its reader drains; its slot goes to others that wait for one
+	Park       OverflowPolicy = iota // the job waits until its reader drains; its slot goes to others that wait for one
 	DropOldest                       // the reader learns how many events it missed
 	CancelSlow                       // the request ends as cancelled
 )

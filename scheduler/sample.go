@@ -128,7 +128,7 @@ func (s *Scheduler) awaitWorkers() {
 		d.worker.Settle()
 		if d.worker.Busy() {
 			copies.Go(d.worker.RecallRows)
-			s.awaited = append(s.awaited, d) // it sits out until its worker is done, which wakes the tick
+			s.awaited = append(s.awaited, d) // it skips ticks until its worker is done, which wakes the tick
 		}
 	}
 	copies.Wait()

@@ -28,6 +28,13 @@ func (s *Scheduler) Tick() (busy bool) {
 	return s.again.busy
 }
 
+// publish has Stats tell what this tick has left.
+func (s *Scheduler) publish() {
+	s.statsMu.Lock()
+	defer s.statsMu.Unlock()
+	s.stats = Stats{Running: len(s.running), Waiting: len(s.queue.jobs), CellsUsed: s.limits.Cells - s.cache.Free(), Cells: s.limits.Cells}
+}
+
 // listen takes in what workers have done and what other goroutines ask for, and ends what is too late.
 // It returns the time of this tick: nobody was submitted after it who is known.
 func (s *Scheduler) listen() (now time.Time) {

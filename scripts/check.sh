@@ -18,7 +18,9 @@ formatted() {
   [ -z "$unformatted" ] || { printf 'not formatted (gofmt -w FILE):\n%s\n' "$unformatted"; return 1; }
 }
 
-golangci_lint() { go run "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@${GOLANGCI_VERSION:?}" run ./...; }
+golangci_lint() { # in the module of a folder
+  go -C "$1" run "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@${GOLANGCI_VERSION:?}" run ./...
+}
 
 scripts_linted() { git ls-files -z --cached --others --exclude-standard '*.sh' .ci/run | xargs -0 shellcheck; }
 
@@ -116,9 +118,11 @@ clean_tree() {
 }
 
 step 'gofmt' formatted
-step 'golangci-lint' golangci_lint
+step 'golangci-lint' golangci_lint .
+step 'golangci-lint of tests' golangci_lint tests
 step 'house rules' go run ./tools/check
 step 'go.mod tidy' go mod tidy -diff
+step 'go.mod of tests tidy' go -C tests mod tidy -diff
 step 'generated files' generated
 step 'kernels for other CPUs' kernels_everywhere
 step 'kernels for CPUs with AMX' amx_everywhere

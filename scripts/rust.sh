@@ -26,5 +26,5 @@ fi
 say "installing ${packages[*]}"
 "${as[@]}" apt-get update -qq </dev/null || fail "apt-get update failed; check the network and run the same command again"
 "${as[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}" </dev/null >/dev/null ||
-  fail "apt-get could not install ${packages[*]}, see above; mend that and run the same command again"
+  fail "apt-get could not install ${packages[*]}, see above; fix that and run the same command again"
 ready || fail "still missing after installing: rustc or cargo in /usr/bin, the target wasm32-unknown-unknown, or wasm-ld"

@@ -112,7 +112,7 @@ install_with_apt() {
   case " ${missing[*]} " in *" golang-go "*) refuse_old golang-go 1.21 Go ;; esac # 1.21 fetches a newer one by itself
   case " ${missing[*]} " in *" nodejs "*) refuse_old nodejs "$min_node" Node.js ;; esac
   "${as[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" </dev/null >/dev/null ||
-    fail "apt-get could not install ${missing[*]}, see above; mend that and run the same command again"
+    fail "apt-get could not install ${missing[*]}, see above; fix that and run the same command again"
 }
 
 goal=${1:-build}

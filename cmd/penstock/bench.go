@@ -22,7 +22,7 @@ func newBench() *cobra.Command {
 server that speaks OpenAI's API. A second server, or the same with plugins, takes turns with it.
 
 Scenarios: single (one stream alone), batch (8 streams at once), mixed (4 streams while 2 clients
-send long prompts). A flag of the load, such as --clients or --rate, replaces them by one of your own.
+send long prompts), pictures (4 streams while 2 clients send new pictures; MODEL sees). A flag of the load, such as --clients or --rate, replaces them by one of your own.
 
   penstock bench model.gguf
   penstock bench --url http://127.0.0.1:8080 --clients 16 --prompt-words 200 --duration 30s

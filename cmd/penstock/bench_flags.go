@@ -19,7 +19,7 @@ type benchFlags struct {
 	protocol, endpoint      string
 	modelName, key          string
 	scenarios               []string
-	rounds, longWords       int
+	rounds, longWords, side int
 	seed                    uint64
 	limit, warmup, duration time.Duration
 	temperature             float64
@@ -43,6 +43,7 @@ func (f *benchFlags) define(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&f.scenarios, "scenario", []string{"single", "batch", "mixed"}, "what to run")
 	fs.IntVar(&f.rounds, "rounds", 1, "how often each scenario is run on each server; medians are shown")
 	fs.IntVar(&f.longWords, "long-words", bench.LongWords, "words of the long prompts of the mixed scenario")
+	fs.IntVar(&f.side, "picture-side", bench.PictureSide, "pixels a side of the pictures of the pictures scenario")
 	fs.Uint64Var(&f.seed, "seed", uint64(time.Now().UnixNano()), "start of the random words and arrivals")
 	fs.Lookup("seed").DefValue = "the time"
 	fs.DurationVar(&f.limit, "limit", 10*time.Minute, "longest time for all")
@@ -80,8 +81,10 @@ func (f *benchFlags) chosen(fs *pflag.FlagSet) ([]bench.Scenario, error) {
 			scenarios = append(scenarios, bench.Batch(seed, name, 8))
 		case "mixed":
 			scenarios = append(scenarios, bench.Mixed(seed, name, 4, 2, f.longWords, mixedFor))
+		case "pictures":
+			scenarios = append(scenarios, bench.Pictures(seed, name, 4, 2, f.side, mixedFor))
 		default:
-			return nil, fmt.Errorf("--scenario %q is not known; there are single, batch and mixed", name)
+			return nil, fmt.Errorf("--scenario %q is not known; there are single, batch, mixed and pictures", name)
 		}
 		if err := scenarios[i].Load.Validate(); err != nil {
 			return nil, err

@@ -82,8 +82,12 @@ func (s *benchServers) startOwn(ctx context.Context, cmd *cobra.Command, args []
 	if f.peer == "" {
 		return nil
 	}
+	var projector []string
+	if cfg.Model.MMProj != "" {
+		projector = []string{"--mmproj", cfg.Model.MMProj}
+	}
 	f.protocol = "sse" // the only one that llama-server has
-	return s.start(ctx, "llama-server", bench.LlamaServer(f.peer, cfg.Model.Path, size), f)
+	return s.start(ctx, "llama-server", bench.LlamaServer(f.peer, cfg.Model.Path, size, projector...), f)
 }
 
 // firstKey is a key that opens the server; "" if it asks for none.

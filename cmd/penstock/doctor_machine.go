@@ -63,7 +63,7 @@ func deviceFindings(m model.Machine, err error) []finding {
 	_, backend := native.Build()
 	findings := []finding{{stateOK, "backend", fmt.Sprintf("%s, llama.cpp %s, %s", backend, native.Version(), kernelsText(native.HasOwnKernels())), ""}}
 	if err != nil {
-		return append(findings, finding{stateFail, "device", err.Error(), "mend the GPU's driver, or build with BACKEND=cpu make build"})
+		return append(findings, finding{stateFail, "device", err.Error(), "fix the GPU's driver, or build with BACKEND=cpu make build"})
 	}
 	findings = append(findings, finding{stateOK, "features", strings.TrimSpace(m.System), ""})
 	gpus := 0

@@ -53,7 +53,7 @@ func kernelFindings(k serving.Kernels) []finding {
 	findings := []finding{{stateOK, "kernels", k.String(), ""}}
 	if k.NoGPU != "" {
 		findings = append(findings, finding{stateWarn, "gpu", "it is not used: " + k.NoGPU,
-			"mend its driver, or try fewer --gpu-layers; with 0 the CPU computes all, as now"})
+			"fix its driver, or try fewer --gpu-layers; with 0 the CPU computes all, as now"})
 	}
 	for _, off := range k.Off {
 		findings = append(findings, finding{stateWarn, "kernels", fmt.Sprintf("%s is broken: %s", off.Kernel, off.Reason),

@@ -178,9 +178,9 @@ func (a authored) breaks(t *testing.T, s *server, rounds *bufio.Scanner, dir, la
 		t.Errorf("what does not compile is loaded: %+v", broken)
 	}
 	edit(t, dir, language, "x"+field, field)
-	mended := round(t, rounds)
-	if _, after := a.obeys(t, s, mended.After); !after || mended.Difference != nil {
-		t.Errorf("after an error that was mended: %+v", mended)
+	fixed := round(t, rounds)
+	if _, after := a.obeys(t, s, fixed.After); !after || fixed.Difference != nil {
+		t.Errorf("after an error that was fixed: %+v", fixed)
 	}
 }
 

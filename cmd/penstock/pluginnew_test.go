@@ -42,7 +42,7 @@ func TestPlugin_AuthorsWrongUse(t *testing.T) {
 	}
 }
 
-// A case that the plugin does not keep to fails the test, which shows the call; --update mends the case.
+// A case that the plugin does not keep to fails the test, which shows the call; --update fixes the case.
 func TestPluginTest_GoldenCases(t *testing.T) {
 	offline(t)
 	dir := begun(t, "stop")

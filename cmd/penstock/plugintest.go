@@ -147,7 +147,7 @@ func (r *testReport) verdict() error {
 	}
 	for _, c := range r.Cases {
 		if c.Difference != nil {
-			return fmt.Errorf("%s: %w; mend the plugin, or the case (--update writes what the plugin does now)", r.Module, errCases)
+			return fmt.Errorf("%s: %w; fix the plugin, or the case (--update writes what the plugin does now)", r.Module, errCases)
 		}
 	}
 	return nil

@@ -136,7 +136,7 @@ func splitArguments(args []string, models *library.Library) (modelArg, prompt st
 func modelName(cfg config.Config) string { return cmp.Or(cfg.Model.Path, model.BuiltInName) }
 
 func namesModel(arg string, models *library.Library) bool {
-	if strings.HasSuffix(arg, ".gguf") || arg == model.BuiltInName || slices.Contains(library.Stems(models.Folder), arg) {
+	if strings.HasSuffix(arg, ".gguf") || model.IsBuiltIn(arg) || slices.Contains(library.Stems(models.Folder), arg) {
 		return true
 	}
 	info, err := os.Stat(arg)

@@ -16,7 +16,7 @@ import (
 	"github.com/penstock/penstock/host/refusal"
 )
 
-// Catalog lists the plugins and changes which there are. Errors that are a client's to mend are *refusal.Error.
+// Catalog lists the plugins and changes which there are. Errors that the client can fix are *refusal.Error.
 type Catalog interface {
 	List() []PluginInfo
 	Get(name string) (PluginInfo, error)

@@ -16,7 +16,8 @@ import (
 // Request is one request for a text.
 type Request struct {
 	Prompt      string
-	MaxTokens   int // exactly so many: the end-of-text token is ignored
+	Picture     []byte // a file that stands before the prompt of a chat completion; empty: none
+	MaxTokens   int    // exactly so many: the end-of-text token is ignored
 	Temperature float64
 	Seed        uint32
 	Plugins     json.RawMessage // the field plugins, which Penstock knows; empty: none

@@ -21,7 +21,7 @@ type HTTP struct {
 	URL   string // of the server, without a path
 	Key   string // sent as a bearer token; empty: none
 	Model string // empty: the server's own
-	Chat  bool   // chat completions; else text completions
+	Chat  bool   // chat completions; else text completions, but for requests with a picture
 
 	client *http.Client
 }
@@ -40,7 +40,7 @@ func (h *HTTP) Close() { h.client.CloseIdleConnections() }
 // Stream implements Streamer.
 func (h *HTTP) Stream(ctx context.Context, r Request, arrived func(at time.Time)) (Usage, error) {
 	path := "/v1/completions"
-	if h.Chat {
+	if h.Chat || len(r.Picture) > 0 {
 		path = "/v1/chat/completions"
 	}
 	data, err := json.Marshal(bodyOf(r, h.Model, h.Chat))

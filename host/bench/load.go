@@ -26,6 +26,8 @@ type Class struct {
 	// SharedWords of PromptWords, at the beginning of the prompt, are the same in all requests of all classes of the load.
 	SharedWords int `json:"shared_words,omitempty"`
 	MaxTokens   int `json:"max_tokens"`
+	// PictureSide, if it is not 0, has each request begin with a new picture of so many pixels a side. It is a chat completion then.
+	PictureSide int `json:"picture_side,omitempty"`
 }
 
 // Load is what one run puts on a server.
@@ -48,6 +50,7 @@ const (
 	maxClients = 4096
 	maxRate    = 10_000 // requests a second
 	maxWords   = 1 << 20
+	maxSide    = 16384 // pixels
 )
 
 // Validate tells what is wrong with the load.
@@ -92,6 +95,8 @@ func (c Class) validate() error {
 		return wrong("prompts of %d words; 1 to %d are possible", c.PromptWords, maxWords)
 	case c.SharedWords < 0 || c.SharedWords > c.PromptWords:
 		return wrong("%d shared words of %d", c.SharedWords, c.PromptWords)
+	case c.PictureSide < 0 || c.PictureSide > maxSide:
+		return wrong("pictures of %d pixels a side; 0 to %d are possible", c.PictureSide, maxSide)
 	case c.MaxTokens < 1:
 		return wrong("%d tokens to generate; at least 1 is needed", c.MaxTokens)
 	case c.Requests < 0 || c.Think < 0 || c.Delay < 0:

@@ -32,6 +32,7 @@ func TestLoad_Validate_NamesWhatIsWrong(t *testing.T) {
 		"no words":      {with(func(c *Class) { c.PromptWords = 0 }), "0 words"},
 		"shared":        {with(func(c *Class) { c.SharedWords = 2 }), "2 shared words of 1"},
 		"no tokens":     {with(func(c *Class) { c.MaxTokens = 0 }), "0 tokens"},
+		"side":          {with(func(c *Class) { c.PictureSide = -1 }), "pictures of -1 pixels"},
 		"think":         {with(func(c *Class) { c.Think = -1 }), "negative"},
 		"duration":      {Load{Classes: []Class{good}, Duration: -time.Second}, "negative"},
 	} {

@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 
@@ -27,7 +28,17 @@ type body struct {
 
 type message struct {
 	Role    string `json:"role"`
-	Content string `json:"content"`
+	Content any    `json:"content"` // a text, or a list of part
+}
+
+type part struct {
+	Type     string    `json:"type"`
+	Text     string    `json:"text,omitempty"`
+	ImageURL *imageURL `json:"image_url,omitempty"`
+}
+
+type imageURL struct {
+	URL string `json:"url"`
 }
 
 type streamOptions struct {
@@ -37,9 +48,13 @@ type streamOptions struct {
 func bodyOf(r Request, model string, chat bool) body {
 	b := body{Model: model, MaxTokens: r.MaxTokens, Temperature: r.Temperature, Seed: r.Seed, IgnoreEOS: true,
 		Stream: true, StreamOptions: &streamOptions{IncludeUsage: true}, Plugins: r.Plugins, Schema: r.Schema}
-	if chat {
+	switch {
+	case len(r.Picture) > 0:
+		picture := imageURL{"data:image/png;base64," + base64.StdEncoding.EncodeToString(r.Picture)}
+		b.Messages = []message{{"user", []part{{Type: "image_url", ImageURL: &picture}, {Type: "text", Text: r.Prompt}}}}
+	case chat:
 		b.Messages = []message{{"user", r.Prompt}}
-	} else {
+	default:
 		b.Prompt = r.Prompt
 	}
 	return b

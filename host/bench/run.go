@@ -111,7 +111,7 @@ func (r *run) take(class int) (int, bool) {
 // request sends one request and records what comes of it. It reports whether the request failed.
 func (r *run) request(ctx context.Context, class, n int) (failed bool) {
 	c := r.load.Classes[class]
-	request := Request{Prompt: r.load.prompt(class, n), MaxTokens: c.MaxTokens, Temperature: r.load.Temperature,
+	request := Request{Prompt: r.load.prompt(class, n), Picture: r.load.picture(class, n), MaxTokens: c.MaxTokens, Temperature: r.load.Temperature,
 		Seed: r.load.random(class, n).Uint32()}
 	rec := &record{class: class, arrived: make([]time.Time, 0, c.MaxTokens), sent: time.Now()}
 	counted := rec.sent.Before(r.window.to)

@@ -17,6 +17,9 @@ const (
 	LongWords  = 1500
 )
 
+// PictureSide is how many pixels a side the pictures of a scenario have: those of a phone's photo.
+const PictureSide = 3500
+
 // Temperature is llama-server's default and Penstock's: what most requests are sampled with.
 const Temperature = 0.8
 
@@ -41,6 +44,15 @@ func Mixed(seed uint64, name string, streams, long, longWords int, duration time
 	}
 	if long > 0 {
 		s.Load.Classes = append(s.Load.Classes, Class{Name: "long", Clients: long, PromptWords: longWords, MaxTokens: 16})
+	}
+	return s
+}
+
+// Pictures is streams while other clients send pictures of so many pixels a side, each a new one. Either number may be 0.
+func Pictures(seed uint64, name string, streams, seeing, side int, duration time.Duration) Scenario {
+	s := Mixed(seed, name, streams, 0, 0, duration)
+	if seeing > 0 {
+		s.Load.Classes = append(s.Load.Classes, Class{Name: "picture", Clients: seeing, PromptWords: 8, MaxTokens: 16, PictureSide: side})
 	}
 	return s
 }

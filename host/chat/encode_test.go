@@ -37,7 +37,7 @@ func (echo) Tokenize(_ context.Context, text string, addSpecial, parseSpecial bo
 	return tokens, nil
 }
 
-// Special tokens go around a prompt once, however it came about, and a text may name control tokens only where it is a prompt.
+// Special tokens go around a prompt once, however it was made, and a text may name control tokens only where it is a prompt.
 func TestEncoder_SpecialTokens(t *testing.T) {
 	e := Encoder{Model: echo{}, Context: 100}
 	written := "by a plugin"

@@ -28,7 +28,8 @@ type Details struct {
 	Adapter      bool // it is no model but what changes one: a LoRA adapter or a control vector
 }
 
-func detailsOf(h *gguf.Header) Details {
+// DetailsOf is what the header of a model says.
+func DetailsOf(h *gguf.Header) Details {
 	d := Details{
 		Architecture: h.Architecture(), Title: h.Values["general.name"].Text(), Weights: h.TensorBytes(), Quantisation: quantisation(h),
 		Template: h.Values["tokenizer.chat_template"].Text() != "", Licence: licence(h),

@@ -161,7 +161,7 @@ func read(path string) (Model, error) {
 	if err != nil {
 		return Model{}, err
 	}
-	m := Model{Files: paths, Digest: digest, Details: detailsOf(h)}
+	m := Model{Files: paths, Digest: digest, Details: DetailsOf(h)}
 	for _, p := range paths {
 		info, err := os.Stat(p)
 		if err != nil {

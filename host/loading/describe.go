@@ -85,7 +85,7 @@ func logKernels(log *slog.Logger, k serving.Kernels) {
 			slog.String("kernel", off.Kernel), slog.String("reason", off.Reason))
 	}
 	if k.NoGPU != "" {
-		log.Warn("the GPU is not used, the CPU computes everything: mend its driver, or try fewer --gpu-layers", slog.String("reason", k.NoGPU))
+		log.Warn("the GPU is not used, the CPU computes everything: fix its driver, or try fewer --gpu-layers", slog.String("reason", k.NoGPU))
 	}
 	logLevel(log)
 	log.Info("kernels of the CPU: " + k.String())

@@ -69,7 +69,7 @@ type opened struct {
 //
 // # Errors
 //
-//   - a *refusal.Error for what is a client's to mend, with the part's field
+//   - a *refusal.Error for what the client can fix, with the part's field
 //   - the cause of ctx, when that is done
 func (l *Loader) Load(ctx context.Context, parts []Part, can Abilities, model string, files Files) (_ []Item, release func(), err error) {
 	if err := can.Check(parts, model); err != nil {

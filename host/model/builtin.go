@@ -13,18 +13,49 @@ import (
 	"path/filepath"
 
 	"github.com/penstock/penstock/host/atomicfile"
+	"github.com/penstock/penstock/native/gguf"
 )
 
-// BuiltInName is what the built-in model is called where a name is shown.
-const BuiltInName = "penstock-tiny"
+// The names of the built-in models, where names are shown. The second one sees.
+const (
+	BuiltInName       = "penstock-tiny"
+	BuiltInVisionName = "penstock-tiny-vision"
+)
 
 //go:embed penstock-tiny.gguf
 var builtIn []byte
 
-// openBuiltIn puts the built-in model where llama.cpp, which opens models by path, can map it: into the cache folder, or
-// into a temporary file where that cannot be written.
-func openBuiltIn(cacheDir string) (*File, error) {
-	file, uncached := cacheBuiltIn(cacheDir)
+//go:embed penstock-tiny-vision.gguf
+var builtInVision []byte
+
+//go:embed mmproj-penstock-tiny-vision.gguf
+var builtInProjector []byte
+
+// builtInFile is one of the files that the binary holds.
+type builtInFile struct {
+	name string
+	data []byte
+}
+
+// builtIns are the files of the built-in models: that of the model, and that of its projector if it has one.
+var builtIns = map[string][]builtInFile{
+	BuiltInName:       {{BuiltInName, builtIn}},
+	BuiltInVisionName: {{BuiltInVisionName, builtInVision}, {"mmproj-" + BuiltInVisionName, builtInProjector}},
+}
+
+// IsBuiltIn reports whether a MODEL argument names a built-in model.
+func IsBuiltIn(arg string) bool { return builtIns[arg] != nil }
+
+// BuiltInHeader is the header of a built-in model's file.
+func BuiltInHeader(name string) (*gguf.Header, error) {
+	data := builtIns[name][0].data
+	return gguf.Read(bytes.NewReader(data), int64(len(data)))
+}
+
+// openBuiltIn puts a built-in model where llama.cpp, which opens models by path, can map it: into the cache folder, or into a temporary
+// folder where that cannot be written.
+func openBuiltIn(name, cacheDir string) (*File, error) {
+	file, uncached := cacheBuiltIn(name, cacheDir)
 	if uncached == nil {
 		return file, nil
 	}
@@ -33,27 +64,43 @@ func openBuiltIn(cacheDir string) (*File, error) {
 		return nil, fmt.Errorf("storing the built-in model, which llama.cpp reads from a file, neither in the cache folder (%w) nor in the temporary folder (%w); "+
 			"name a folder that can be written with XDG_CACHE_HOME or TMPDIR, or serve a model of your own", uncached, err)
 	}
-	file = &File{Path: filepath.Join(dir, BuiltInName+".gguf"), Name: BuiltInName, BuiltIn: true, temp: dir}
-	if err := writeFile(file.Path, builtIn); err != nil {
-		return nil, errors.Join(fmt.Errorf("storing the built-in model: %w", err), file.Close())
+	file = &File{Name: name, BuiltIn: true, temp: dir}
+	for _, f := range builtIns[name] {
+		path := filepath.Join(dir, f.name+".gguf")
+		if err := writeFile(path, f.data); err != nil {
+			return nil, errors.Join(fmt.Errorf("storing the built-in model: %w", err), file.Close())
+		}
+		file.add(path)
 	}
 	return file, nil
 }
 
-// cacheBuiltIn puts the built-in model into the cache folder, if there is one.
-func cacheBuiltIn(cacheDir string) (*File, error) {
+// add makes a path that of the model, or where it has one that of its projector.
+func (f *File) add(path string) {
+	if f.Path == "" {
+		f.Path = path
+	} else {
+		f.Projector = path
+	}
+}
+
+// cacheBuiltIn puts a built-in model into the cache folder, if there is one.
+func cacheBuiltIn(name, cacheDir string) (*File, error) {
 	if cacheDir == "" {
 		return nil, errors.New("this user has none")
 	}
-	sum := sha256.Sum256(builtIn)
-	path := filepath.Join(cacheDir, "models", fmt.Sprintf("%s-%s.gguf", BuiltInName, hex.EncodeToString(sum[:6])))
-	if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, builtIn) {
-		return &File{Path: path, Name: BuiltInName, BuiltIn: true}, nil
+	file := &File{Name: name, BuiltIn: true}
+	for _, f := range builtIns[name] {
+		sum := sha256.Sum256(f.data)
+		path := filepath.Join(cacheDir, "models", fmt.Sprintf("%s-%s.gguf", f.name, hex.EncodeToString(sum[:6])))
+		if have, err := os.ReadFile(path); err != nil || !bytes.Equal(have, f.data) {
+			if err := writeFile(path, f.data); err != nil {
+				return nil, err
+			}
+		}
+		file.add(path)
 	}
-	if err := writeFile(path, builtIn); err != nil {
-		return nil, err
-	}
-	return &File{Path: path, Name: BuiltInName, BuiltIn: true}, nil
+	return file, nil
 }
 
 // writeFile writes a file in a folder that is the user's alone.

@@ -60,7 +60,7 @@ func (f *File) check(ctx context.Context, o Options) error {
 	}
 	machine, err := surveyGPUs(ctx) // before this process meets the GPU's driver
 	if err != nil {
-		return fmt.Errorf("%w; mend the driver, or build with BACKEND=cpu make build", err)
+		return fmt.Errorf("%w; fix the driver, or build with BACKEND=cpu make build", err)
 	}
 	if f.Broken, err = useSoundKernels(ctx, in, o); err != nil {
 		return err
@@ -78,12 +78,16 @@ func (f *File) check(ctx context.Context, o Options) error {
 	return f.tryGPU(ctx, in, machine.gpus(), o)
 }
 
-// Resolve finds what a MODEL argument means: nothing is the built-in model; what looks like a path (it has a separator or
+// Resolve finds what a MODEL argument means: nothing is the built-in model that reads text; the names of the built-in
+// models are those; what looks like a path (it has a separator or
 // ends in .gguf) or is an existing file is one; the rest is a name in the model folder.
 func Resolve(arg string, o Options) (*File, error) {
 	o = o.withDefaults()
-	if arg == "" || arg == BuiltInName {
-		return openBuiltIn(o.CacheDir)
+	if arg == "" {
+		arg = BuiltInName
+	}
+	if IsBuiltIn(arg) {
+		return openBuiltIn(arg, o.CacheDir)
 	}
 	if strings.ContainsRune(arg, filepath.Separator) || strings.ContainsRune(arg, '/') || strings.HasSuffix(arg, ".gguf") || isFile(arg) {
 		return &File{Path: arg, Name: strings.TrimSuffix(filepath.Base(arg), ".gguf"), Projector: library.ProjectorOf(arg)}, nil

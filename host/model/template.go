@@ -33,7 +33,7 @@ func (t Template) name() string {
 
 // badTemplate is an ErrTemplate that says what can be done.
 func badTemplate(reason string) error {
-	return fmt.Errorf("%w: %s; mend it, or choose another with --chat-template NAME or --chat-template-file FILE", ErrTemplate, reason)
+	return fmt.Errorf("%w: %s; fix it, or choose another with --chat-template NAME or --chat-template-file FILE", ErrTemplate, reason)
 }
 
 // template finds the template that a model is to be served with.

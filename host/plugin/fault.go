@@ -70,7 +70,7 @@ func (f *Fault) Blameless() bool {
 	return slices.ContainsFunc([]error{CauseConflict, CauseBusy, CauseBudget, CauseCancelled}, func(c error) bool { return errors.Is(f.Cause, c) })
 }
 
-// Refusal is a plugin's answer that it does not serve a request. It is the client's to mend.
+// Refusal is a plugin's answer that it does not serve a request. The client can fix that.
 type Refusal struct {
 	Plugin  string
 	Export  string

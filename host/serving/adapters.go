@@ -11,7 +11,7 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// Adapters are the LoRA adapters of a model. Errors that are a client's to mend are *refusal.Error.
+// Adapters are the LoRA adapters of a model. Errors that the client can fix are *refusal.Error.
 type Adapters interface {
 	// Choose finds what a prompt is computed with besides the model, and from which position on: the adapters that a request names,
 	// or if it names none those that count for all. It is nil if there is nothing.

@@ -6,7 +6,7 @@
 //
 //   - host/loading puts a [Model] together of llama.cpp, a scheduler and plugins. They are behind interfaces, so that the API is tested
 //     without them: servingtest has a model for that.
-//   - Errors that are a client's to mend are refusals (*refusal.Error).
+//   - Errors that the client can fix are refusals (*refusal.Error).
 package serving
 
 import (
@@ -123,7 +123,7 @@ type Engine interface {
 type MediaEncoder interface {
 	// Encode returns the tokens of a picture or a sound: those of the vocabulary that the model expects around it, and those of pieces,
 	// which are below 0. It waits for its turn among clients; caller says whose turn it is, and salt who shares embeddings. The pieces are
-	// held until the request that has the tokens has ended (scheduler.Request.Pieces). An error that is a client's to mend is a *refusal.Error.
+	// held until the request that has the tokens has ended (scheduler.Request.Pieces). An error that the client can fix is a *refusal.Error.
 	Encode(ctx context.Context, item media.Item, caller, salt string) (tokens []int32, pieces []*piece.Piece, err error)
 	// Count is how many tokens Encode would return, without an embedding computed.
 	Count(item media.Item) (int, error)
@@ -144,7 +144,7 @@ type Scheduler interface {
 }
 
 // Conversations are those that the last answers of slots have left in the KV cache. A call waits until its slot is idle. It finds a
-// conversation, and leaves it, with a cache salt. Errors that are a client's to mend are *refusal.Error.
+// conversation, and leaves it, with a cache salt. Errors that the client can fix are *refusal.Error.
 type Conversations interface {
 	// Save saves a slot's to a file and returns how many tokens it has, and bytes the file.
 	Save(ctx context.Context, slot int, salt, name string) (tokens int, bytes int64, err error)

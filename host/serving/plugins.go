@@ -11,7 +11,7 @@ import (
 	"github.com/penstock/penstock/host/sampling"
 )
 
-// PluginFinder finds the plugins of requests. Errors that are a client's to mend are *refusal.Error.
+// PluginFinder finds the plugins of requests. Errors that the client can fix are *refusal.Error.
 type PluginFinder interface {
 	// Resolve finds the plugins of a request, once: those that it uses, those that its chain names, and the operator's. Their
 	// configuration is checked. client tells who asks. The caller releases them.

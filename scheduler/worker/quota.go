@@ -4,7 +4,7 @@ package worker
 
 import "time"
 
-// Quota is the processor time that the stages of one answer may still use. They get a quarter of a core, averaged over a second. If
+// Quota is the processor time that is left to the stages of one answer. They get a quarter of a core, averaged over a second. If
 // they use more, they rest until it is made up for. All of this is real time, whatever clock the scheduler has.
 type Quota struct {
 	left time.Duration

@@ -5,7 +5,7 @@
 // An answer has a worker if its chain may take long: with plugins, stop rules, log-probabilities or a trace. While the forward pass
 // computes the answer's row of logits, the worker asks the stages for masks, biases and forced tokens. After the pass the tick lends
 // it the row: it runs the chain, takes the token into the answer and finds the text to show. The tick waits for it only a moment. An
-// answer whose worker is still busy then sits out the next passes, on a copy of its row.
+// answer whose worker is still busy then skips the next passes, and the worker goes on with a copy of its row.
 //
 // worker.go is what the tick calls, run.go the goroutine; token.go has all that happens to a token.
 //

@@ -17,38 +17,22 @@ import (
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/tools/section"
 )
 
 //go:generate go run . ../../docs/api.md ../../docs/openapi.yaml
-
-// part is the lines of a file that are generated, between two others.
-type part struct{ begin, end, text string }
 
 func main() {
 	if len(os.Args) != 3 {
 		fmt.Fprintln(os.Stderr, "usage: apidoc MARKDOWN OPENAPI")
 		os.Exit(2)
 	}
-	matrix := part{"<!-- fields: written by tools/apidoc (make generate) from the structs below host/api -->\n", "<!-- end of fields -->\n", sections()}
-	bodies := part{"    # bodies: written by tools/apidoc (make generate) from the structs below host/api\n", "    # end of bodies\n", bodySchemas()}
-	if err := errors.Join(matrix.rewrite(os.Args[1]), bodies.rewrite(os.Args[2])); err != nil {
+	fields := section.Section{Begin: "<!-- fields: written by tools/apidoc (make generate) from the structs below host/api -->\n", End: "<!-- end of fields -->\n"}
+	bodies := section.Section{Begin: "    # bodies: written by tools/apidoc (make generate) from the structs below host/api\n", End: "    # end of bodies\n"}
+	if err := errors.Join(fields.Replace(os.Args[1], sections()), bodies.Replace(os.Args[2], bodySchemas())); err != nil {
 		fmt.Fprintln(os.Stderr, "apidoc:", err)
 		os.Exit(1)
 	}
-}
-
-// rewrite replaces the part in a file.
-func (p part) rewrite(path string) error {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	before, rest, ok := strings.Cut(string(data), p.begin)
-	_, after, closed := strings.Cut(rest, p.end)
-	if !ok || !closed {
-		return fmt.Errorf("%s has no lines %q and %q", path, p.begin, p.end)
-	}
-	return os.WriteFile(path, []byte(before+p.begin+p.text+p.end+after), 0o644)
 }
 
 // sections are the fields that all bodies which ask for text have, and the matrices of all APIs with the others.
@@ -60,7 +44,7 @@ func sections() string {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.Name, f.Type, f.Range, defaults[f.Name])
 	}
 	for _, d := range api.Dialects() {
-		b.WriteString(section(d, common))
+		b.WriteString(matrix(d, common))
 	}
 	return b.String()
 }
@@ -123,8 +107,8 @@ func columnsOf(routes []wire.Route) (columns []column) {
 	return columns
 }
 
-// section is the matrix of one API: a row for each field that is not common to all bodies which ask for text, a column for each body.
-func section(d api.Dialect, common []wire.Field) string {
+// matrix is that of one API: a row for each field that is not common to all bodies which ask for text, a column for each body.
+func matrix(d api.Dialect, common []wire.Field) string {
 	columns := columnsOf(d.Routes)
 	if len(columns) == 0 {
 		return ""

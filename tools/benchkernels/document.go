@@ -49,19 +49,3 @@ func load() string {
 	first, _, _ := strings.Cut(string(text), " ")
 	return first
 }
-
-// replaceSection puts text between the markers for these instructions.
-func replaceSection(path, instructions, text string) error {
-	old, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	begin := fmt.Sprintf("<!-- make bench-kernels writes what follows: %s -->\n", instructions)
-	end := fmt.Sprintf("<!-- make bench-kernels wrote what precedes: %s -->\n", instructions)
-	before, rest, begins := strings.Cut(string(old), begin)
-	_, after, ends := strings.Cut(rest, end)
-	if !begins || !ends {
-		return fmt.Errorf("%s has no section: it needs a line %q, and after it a line %q", path, strings.TrimSpace(begin), strings.TrimSpace(end))
-	}
-	return os.WriteFile(path, []byte(before+begin+"\n"+text+"\n"+end+after), 0o644)
-}

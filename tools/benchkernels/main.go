@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/tools/section"
 )
 
 func main() {
@@ -56,7 +57,7 @@ func run(b bench, types, document string) error {
 		fmt.Print(text)
 		return nil
 	}
-	return replaceSection(document, instructions, text)
+	return section.Of("make bench-kernels", instructions).Replace(document, "\n"+text+"\n")
 }
 
 func listed(types, name string) bool {

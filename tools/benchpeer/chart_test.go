@@ -71,7 +71,7 @@ func TestOutput_Write_OfAFileThatWasKept(t *testing.T) {
 	if err := r.save(kept); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(document, []byte(sectionBegin+sectionEnd), 0o600); err != nil {
+	if err := os.WriteFile(document, []byte(ours.Begin+ours.End), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var again report
@@ -95,8 +95,8 @@ func TestDocuments_SayTheSame(t *testing.T) {
 		}
 		return string(text)
 	}
-	_, section, ok := strings.Cut(read("README.md"), sectionBegin)
-	section, _, closed := strings.Cut(section, sectionEnd)
+	_, section, ok := strings.Cut(read("README.md"), ours.Begin)
+	section, _, closed := strings.Cut(section, ours.End)
 	if !ok || !closed {
 		t.Fatal("the README has no section of bench-peer")
 	}

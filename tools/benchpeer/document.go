@@ -3,9 +3,9 @@
 package main
 
 import (
-	"fmt"
 	"os"
-	"strings"
+
+	"github.com/penstock/penstock/tools/section"
 )
 
 // output names the files that a whole run writes besides its figures; an empty name means none.
@@ -13,12 +13,12 @@ type output struct{ document, readme, chart string }
 
 func (o output) write(r report) error {
 	if o.document != "" {
-		if err := replaceSection(o.document, r.markdown()); err != nil {
+		if err := ours.Replace(o.document, "\n"+r.markdown()+"\n"); err != nil {
 			return err
 		}
 	}
 	if o.readme != "" {
-		if err := replaceSection(o.readme, r.sentence()); err != nil {
+		if err := ours.Replace(o.readme, "\n"+r.sentence()+"\n"); err != nil {
 			return err
 		}
 	}
@@ -28,27 +28,5 @@ func (o output) write(r report) error {
 	return nil
 }
 
-// What a run writes stands between these two lines of a document.
-const (
-	sectionBegin = "<!-- make bench-peer writes what follows -->\n"
-	sectionEnd   = "<!-- make bench-peer wrote what precedes -->\n"
-)
-
-// replaceSection puts text between the markers of the file.
-func replaceSection(path, text string) error {
-	old, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	before, rest, begins := strings.Cut(string(old), sectionBegin)
-	_, after, ends := strings.Cut(rest, sectionEnd)
-	if !begins || !ends {
-		return fmt.Errorf("%s has no section: it needs a line %q, and after it a line %q", path, strings.TrimSpace(sectionBegin), strings.TrimSpace(sectionEnd))
-	}
-	whole := before + sectionBegin + "\n" + text + "\n" + sectionEnd + after
-	part := path + ".part"
-	if err := os.WriteFile(part, []byte(whole), 0o644); err != nil {
-		return err
-	}
-	return os.Rename(part, path)
-}
+// ours is what a run writes into a document.
+var ours = section.Of("make bench-peer", "")

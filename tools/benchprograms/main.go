@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/bench"
+	"github.com/penstock/penstock/tools/section"
 )
 
 func main() {
@@ -94,7 +95,7 @@ func run(ctx context.Context) error {
 	if *document == "" {
 		return nil
 	}
-	return replaceSection(*document, strings.Join(table, "\n")+"\n")
+	return section.Of("make bench-programs", "").Replace(*document, "\n"+strings.Join(table, "\n")+"\n\n")
 }
 
 // prompt is a text of about so many words, which begins with a name.

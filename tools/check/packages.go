@@ -28,11 +28,24 @@ type goPackage struct {
 // name is the package's path below the module.
 func (p goPackage) name() string { return strings.TrimPrefix(p.ImportPath, module+"/") }
 
-// goPackages lists the packages of the module.
+// testsModule is the folder of the module of tests that need more libraries than the product does.
+const testsModule = "tests"
+
+// goPackages lists the packages of the module and of testsModule.
 func goPackages() ([]goPackage, error) {
-	listing, err := exec.Command("go", "list", "-json=Dir,ImportPath,Name,Doc,Imports,Deps,TestGoFiles", "./...").Output()
+	product, err := packagesOf(".")
 	if err != nil {
-		return nil, fmt.Errorf("go list: %w", err)
+		return nil, err
+	}
+	tests, err := packagesOf(testsModule)
+	return append(product, tests...), err
+}
+
+// packagesOf lists the packages of the module in a folder.
+func packagesOf(folder string) ([]goPackage, error) {
+	listing, err := exec.Command("go", "-C", folder, "list", "-json=Dir,ImportPath,Name,Doc,Imports,Deps,TestGoFiles", "./...").Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list in %s: %w", folder, err)
 	}
 	var packages []goPackage
 	for decoder := json.NewDecoder(strings.NewReader(string(listing))); ; {
@@ -40,7 +53,7 @@ func goPackages() ([]goPackage, error) {
 		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
 			return packages, nil
 		} else if err != nil {
-			return nil, fmt.Errorf("go list: %w", err)
+			return nil, fmt.Errorf("go list in %s: %w", folder, err)
 		}
 		if p.Doc == "" {
 			if p.Doc, err = testDoc(p); err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,29 +56,5 @@ func TestSimilar(t *testing.T) {
 		if got := similar(strings.Fields(row), strings.Fields(other)); got != want {
 			t.Errorf("%q is similar to %q: %t", other, row, got)
 		}
-	}
-}
-
-func TestReplaceSection_KeepsTheRest(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "scale.md")
-	text := "before\n<!-- make simulate writes what follows: a -->\nold\n<!-- make simulate wrote what precedes: a -->\nafter\n"
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		if err := replaceSection(path, "a", "| new |\n"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := strings.Replace(text, "old\n", "\n| new |\n\n", 1)
-	if string(got) != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if err := replaceSection(path, "b", "x"); err == nil || !strings.Contains(err.Error(), "no place for the table") {
-		t.Errorf("without its lines: %v", err)
 	}
 }

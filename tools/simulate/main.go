@@ -16,6 +16,8 @@ import (
 	"os"
 	"runtime"
 	"time"
+
+	"github.com/penstock/penstock/tools/section"
 )
 
 // defaultSeed is that of docs/scale.md.
@@ -48,7 +50,7 @@ func run(document, only string, seed uint64, workers int) error {
 		fmt.Fprintf(os.Stderr, "table %s took %v\n", t.name, time.Since(start).Round(time.Second))
 		if document == "" {
 			fmt.Println(text)
-		} else if err := replaceSection(document, t.name, text); err != nil {
+		} else if err := section.Of("make simulate", t.name).Replace(document, "\n"+text+"\n"); err != nil {
 			return err
 		}
 	}

@@ -2,17 +2,17 @@
 """Questions about a drawing with their answers. The word of an answer that says what was seen is the one that counts."""
 from collections import Counter
 
-from drawings import NUMBERS, SHAPES, SIDE
+from drawings import DIGITS, NUMBERS, SHAPES, SIDE
 
 DESCRIBE = ["What is in the picture?", "What do you see?", "What do you see in this picture?", "Describe the picture.", "What is this?",
             "Describe this image.", "What is in this image?", "What does the picture show?", "What is shown here?", ""]
 
 
-APART = 0.15  # of the side, that things are apart of which one is left of the other
+APART = 0.12  # of the side, that things are apart of which one is left of the other
 
 
 def an(word):
-    return ("an " if word[0] in "aeiou" else "a ") + word
+    return ("an " if word[0] in "aeiou8" else "a ") + word
 
 
 def cap(text):
@@ -36,10 +36,11 @@ def named(things):
 
 def count(r, d):
     """How many there are of a shape, or of all."""
+    shapes = [t for t in d.things if t.shape in SHAPES]
     if r.random() < 0.15:
-        name, n = "shape", len(d.things)
+        name, n = "shape", len(shapes)
     else:
-        name = r.choice(d.things).shape if r.random() < 0.93 else r.choice(SHAPES)
+        name = r.choice(shapes).shape if shapes and r.random() < 0.93 else r.choice(SHAPES)
         n = sum(t.shape == name for t in d.things)
     ask = r.choice(["How many {} are there?", "How many {} are there?", "How many {} do you see?", "How many {} are in the picture?", "How many {} can you see?",
                     "Count the {}.", "How many {}?", "How many {} are in this picture?"]).format(name + "s")
@@ -58,25 +59,48 @@ def color_of(r, d):
     return colored(r, ask.format(v=verb, n=name, s=shape)), f"The {name} {verb} {color}.", color
 
 
-def column(t):
-    """Where a thing is: 1 at the left edge to 6 at the right one."""
-    return 1 + min(5, int(6 * t.x / SIDE))
+def two(r, d):
+    """Two things that can be named, or None."""
+    names = named(d.things)
+    if len(names) < 2:
+        return None
+    (a, t), (b, o) = r.sample(names, 2)
+    return None if t is o else (a, t, b, o)
+
+
+def compared(r, a, b, words, between, answer):
+    """The question which of two words says how a stands to b, and its answer."""
+    first, second = words if r.random() < 0.7 else words[::-1]
+    ask = r.choice(["Is the {a} {f} or {s}{of} the {b}?", "Is the {a} {f} or {s}{of} the {b}?", "Where is the {a}, {f} or {s}{of} the {b}?"])
+    return ask.format(a=a, b=b, f=first, s=second, of=between), f"The {a} is {answer}{between} the {b}.", answer
 
 
 def side(r, d):
-    """Left or right. The answer begins with where both are: to compare what is written is easier than to compare what is seen."""
-    names = named(d.things)
-    if not names:
+    """Left or right."""
+    found = two(r, d)
+    if not found or abs(found[1].x - found[3].x) < APART * SIDE:
         return None
-    (a, t), (b, o) = r.choice(names), r.choice(names)
-    if abs(t.x - o.x) < APART * SIDE or column(t) == column(o):
-        return None
-    first, second = ("left", "right") if r.random() < 0.7 else ("right", "left")
+    a, t, b, o = found
     answer = "left" if t.x < o.x else "right"
-    ask = r.choice(["Is the {a} {f} or {s} of the {b}?", "Is the {a} {f} or {s} of the {b}?", "Is the {a} to the {f} or to the {s} of the {b}?",
-                    "Where is the {a}, {f} or {s} of the {b}?"])
-    seen = f"The {a} is at {column(t)}, the {b} is at {column(o)}, so the {a} is {answer} of the {b}."
-    return ask.format(a=a, b=b, f=first, s=second), seen, f"{column(t)} {column(o)} {answer}"
+    return compared(r, a, b, ("left", "right"), " of", answer)
+
+
+def height(r, d):
+    """Above or below."""
+    found = two(r, d)
+    if not found or abs(found[1].y - found[3].y) < APART * SIDE:
+        return None
+    a, t, b, o = found
+    return compared(r, a, b, ("above", "below"), "", "above" if t.y < o.y else "below")
+
+
+def digit(r, d):
+    """Which digit there is, if it is the only one."""
+    of = [t for t in d.things if t.shape in DIGITS]
+    if len(of) != 1:
+        return None
+    ask = r.choice(["What digit is it?", "Which digit is this?", "What number is this?", "Which number do you see?", "What digit is in the picture?", "Read the digit."])
+    return ask, f"It is {an(of[0].shape)}.", of[0].shape
 
 
 def describe(r, d):
@@ -100,7 +124,8 @@ def paper(r, d):
             f"The background is {d.background}.", d.background)
 
 
-KINDS = {"how many": (count, 32), "what color": (color_of, 16), "side": (side, 42), "describe": (describe, 6), "background": (paper, 4)}
+KINDS = {"how many": (count, 28), "what color": (color_of, 14), "left or right": (side, 30), "above or below": (height, 10), "what digit": (digit, 30),
+         "describe": (describe, 6), "background": (paper, 4)}
 
 
 def ask(r, d, kind=None):

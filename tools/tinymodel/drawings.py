@@ -9,7 +9,8 @@ import numpy as np
 
 with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "world.json"), encoding="utf-8") as file:
     WORLD = json.load(file)
-SHAPES, NUMBERS = WORLD["shapes"], WORLD["numbers"]
+SHAPES, NUMBERS, DIGITS = WORLD["shapes"], WORLD["numbers"], list(WORLD["digits"])
+STROKES = {digit: np.array(path, dtype=np.float32) for digit, path in WORLD["digits"].items()}  # y grows downwards
 COLORS = list(WORLD["colors"])
 BACKGROUNDS = COLORS + ["gray"]
 SIDE = 72  # pixels of what the tower sees
@@ -20,7 +21,7 @@ COUNTS = [1, 2, 3, 3, 4, 4, 5, 5, 5]  # how many there are where they are to be 
 @dataclass
 class Thing:
     """A shape: where its centre is, how large it is, how far it is turned, all in pixels and radians."""
-    shape: str  # one of SHAPES
+    shape: str  # one of SHAPES or of DIGITS
     color: str
     x: float = 0
     y: float = 0
@@ -114,7 +115,7 @@ def place_in_row(r, things, frame):
 
 
 def tilt(r):
-    return r.uniform(-0.12, 0.12) if r.random() < 0.5 else 0.0
+    return r.uniform(-0.25, 0.25) if r.random() < 0.5 else 0.0
 
 
 def many(r, under, scale):
@@ -135,13 +136,18 @@ def few(r, under, scale):
     for shape in r.sample(SHAPES, r.choice([2, 2, 2, 3])):
         color, rgb = pick_color(r, under)
         things.append(Thing(shape, color, size=r.uniform(7.5, 15) * scale, rgb=rgb))
-    if r.random() < 0.2:
+    k = r.random()
+    if k < 0.2:
         things[1].shape = things[0].shape
+    elif k < 0.5:
+        things[0].shape, things[0].size = r.choice(DIGITS), r.uniform(10, 17) * scale
     return things
 
 
 def single(r, under, scale):
     color, rgb = pick_color(r, under)
+    if r.random() < 0.6:
+        return [Thing(r.choice(DIGITS), color, size=r.uniform(11, 30) * scale, rgb=rgb)]
     return [Thing(r.choice(SHAPES), color, size=r.uniform(9, 28) * scale, rgb=rgb)]
 
 
@@ -156,7 +162,7 @@ def draw(r):
             scale *= math.sqrt(short / SIDE)
         under = background(r)
         k = r.random()
-        kind = many if k < 0.55 else few if k < 0.93 else single
+        kind = many if k < 0.48 else few if k < 0.86 else single
         things = kind(r, under, scale)
         for t in things:
             t.turn = tilt(r)
@@ -164,11 +170,23 @@ def draw(r):
             return Drawing(things, *under, frame, r.uniform(0.7, 1.6), r.choice([0, 0, 2, 4]), r.getrandbits(32))
 
 
+def stroke(path, x, y):
+    """How far each point is from a line through the points of path."""
+    near = np.full(x.shape, np.inf, dtype=np.float32)
+    for a, b in zip(path, path[1:]):
+        along = b - a
+        t = np.clip(((x - a[0]) * along[0] + (y - a[1]) * along[1]) / (along @ along), 0, 1)
+        near = np.minimum(near, np.hypot(x - a[0] - t * along[0], y - a[1] - t * along[1]))
+    return near
+
+
 def distance(t, x, y):
     """How far outside of the thing each point is, in pixels; negative inside. x and y are relative to its centre."""
     if t.turn:
         c, s = math.cos(t.turn), math.sin(t.turn)
         x, y = c * x + s * y, c * y - s * x
+    if t.shape in STROKES:
+        return stroke(STROKES[t.shape] * t.size, x, y) - WORLD["pen"] * t.size
     if t.shape == "circle":
         return np.hypot(x, y) - t.size
     if t.shape == "square":

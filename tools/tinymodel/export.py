@@ -97,4 +97,4 @@ def write_gguf(path, keys, named):
 
 
 def write_model(path, tok, model, name="Penstock Tiny", description="A toy chat model for demonstrations and tests, trained on synthetic text."):
-    write_gguf(path, metadata(tok, model, name, description), [(name, w.detach().numpy()) for name, w in tensors(model)])
+    write_gguf(path, metadata(tok, model, name, description), [(name, w.detach().cpu().numpy()) for name, w in tensors(model)])

@@ -20,7 +20,7 @@ UNKNOWN = "I only know simple drawings. Ask penstock-tiny for that."
 SMALL_TALK = CHITCHAT[:4] + [
     (["Who are you?", "What are you?", "What is your name?"], ["I am a very small model that comes with Penstock and sees simple drawings."]),
     (["What can you do?", "Can you help me?", "What can I ask you?"],
-     ["Show me a drawing of circles, squares and triangles. I can count them and tell their colors and places."]),
+     ["Show me a drawing of circles, squares and triangles. I can count them, tell their colors and places, and read a digit."]),
 ]
 
 
@@ -161,7 +161,8 @@ def lessons(tok, r, drawings, talks):
 
 
 def collate(rows):
-    """ids, positions, mask, weights of what follows each token, and where pictures stand as (row, place, number)."""
+    """ids, positions and branches of tokens; row and place of those whose next one is to be predicted, that one and its weight; and row, places
+    and number of pictures."""
     b = len(rows)
     ids, positions, branch = (np.zeros((b, ROW), dtype=np.int64) for _ in range(3))
     weights = np.zeros((b, ROW), dtype=np.float32)
@@ -171,10 +172,17 @@ def collate(rows):
         n = len(row.ids)
         ids[i, :n], positions[i, :n], branch[i, :n], weights[i, :n] = row.ids, row.positions, row.branches, row.weights
         places += [(i, at, number) for at, number in row.pictures]
-    sees = (branch[:, None, :] == 0) | (branch[:, None, :] == branch[:, :, None])
-    sees &= np.tri(ROW, dtype=bool)[None]
-    mask = torch.from_numpy(np.where(sees, np.float32(0), np.float32(-math.inf)))[:, None]
-    return torch.from_numpy(ids), torch.from_numpy(positions)[:, None], mask, torch.from_numpy(weights), places
+    at = np.nonzero(weights[:, 1:])
+    goals = (*at, ids[:, 1:][at], weights[:, 1:][at])
+    rows, first, numbers = np.array(places).T
+    where = (rows[:, None], first[:, None] + np.arange(TOKENS), numbers)
+    return [[torch.from_numpy(np.ascontiguousarray(x)) for x in part] for part in ((ids, positions, branch), goals, where)]
+
+
+def mask(branches):
+    """What is added to the attention's weights: a token sees those before it that are in its own branch or in the part that all share."""
+    sees = (branches[:, None, :] == 0) | (branches[:, None, :] == branches[:, :, None])
+    return torch.zeros_like(sees, dtype=torch.float32).masked_fill(~sees.tril(), -math.inf)[:, None]
 
 
 def texts(r, n=3000):

@@ -93,7 +93,7 @@ class Model(nn.Module):
 
     def read(self, x, positions, mask):
         """What the output layer is given, for embeddings at positions; the mask is added to the attention's weights."""
-        angle = positions[..., None] * ROPE_BASE ** (-torch.arange(0, self.shape.head_dim, 2) / self.shape.head_dim)
+        angle = positions[..., None] * ROPE_BASE ** (-torch.arange(0, self.shape.head_dim, 2, device=x.device) / self.shape.head_dim)
         for block in self.blocks:
             x = block(x, angle.cos(), angle.sin(), mask)
         return self.norm(x)

@@ -4,28 +4,69 @@
 First the tower learns what is on drawings by heads that are thrown away, then tower and text model learn to answer together.
 """
 import argparse
+import contextlib
 import math
 import os
 import random
 import time
 
-import numpy as np
 import torch
 from torch.nn import functional
+from torch.utils.data import DataLoader, Dataset
 
 from asking import KINDS, ask
 from bpe import END, START, Tokenizer, Trained
 from drawings import draw
 from export import write_model
-from lessons import lessons, texts
+from lessons import lessons, mask, texts
 from looking import Looking, batch
 from muon import Optimizer
 from network import Model, Shape
 from tower import Tower, write_tower
 
-HALF = torch.autocast("cpu", dtype=torch.bfloat16)  # products of matrices, twice as fast on processors that have them
-LOOKS, PICTURES, TALKS = 32, 32, 3  # drawings in a step of looking; drawings and chats without one in a step of answering
-SHAPE = Shape(vocab=640, dim=96, layers=4, heads=3, kv_heads=3, ffn=256)
+LOOK = 0.2  # the part of the training in which the tower only learns to see
+TALKS = 0.1  # chats without a drawing, for each drawing
+SHAPE = Shape(vocab=640, dim=96, layers=6, heads=3, kv_heads=3, ffn=256)
+
+
+class Drawings(Dataset):
+    """Batches of drawings by number: pixels, marks and, with a tokenizer, lessons. A number's batch is the same whoever makes it."""
+
+    def __init__(self, seed, size, tok=None):
+        self.seed, self.size, self.tok = seed, size, tok
+
+    def __len__(self):
+        return 1 << 40
+
+    def __getitem__(self, number):
+        torch.set_num_threads(1)
+        r = random.Random(f"{self.seed} {number}")
+        drawings = [draw(r) for _ in range(self.size)]
+        return (*batch(drawings), *(lessons(self.tok, r, drawings, round(TALKS * self.size)) if self.tok else ()))
+
+
+class InOrder:
+    """Numbers from 0 on, without end."""
+
+    def __iter__(self):
+        return iter(range(1 << 40))
+
+
+def batches(args, name, tok=None):
+    """Batches from as many processes, on the device."""
+    drawings = Drawings(f"{name} {args.seed}", args.batch, tok)
+    more = {"prefetch_factor": 4, "multiprocessing_context": "fork"} if args.workers else {}
+    for made in DataLoader(drawings, batch_size=None, sampler=InOrder(), num_workers=args.workers, **more):
+        yield [moved(part, args.device) for part in made]
+
+
+def moved(part, device):
+    return [moved(p, device) for p in part] if isinstance(part, (list, tuple)) else part.to(device, non_blocking=True)
+
+
+def half(args):
+    """Products of matrices in 16 bits, twice as fast on processors that have them."""
+    return torch.autocast("cpu", dtype=torch.bfloat16) if args.device == "cpu" else contextlib.nullcontext()
 
 
 @torch.no_grad()
@@ -43,63 +84,56 @@ def rate(step, done, warm_up=50):
 
 
 class Clock:
-    """Prints means of what is told, every so many steps."""
+    """How much of a part of the training is over, by steps or by time. It prints means of what it is told."""
 
-    def __init__(self, every):
-        self.every, self.rows, self.start = every, [], time.time()
+    def __init__(self, args, share):
+        self.steps, self.seconds = args.steps and args.steps * share, 60 * args.minutes * share
+        self.step, self.rows, self.start = 0, [], time.time()
 
-    def tell(self, step, *numbers):
-        self.rows.append(numbers)
-        if (step + 1) % self.every == 0:
-            mean = " ".join(f"{x:.3f}" for x in np.nanmean(np.array(self.rows, dtype=float), 0))
-            print(f"{step + 1}: {mean}  {time.time() - self.start:.0f} s, {time.process_time():.0f} s of CPU", flush=True)
+    def done(self):
+        return self.step / self.steps if self.steps else (time.time() - self.start) / self.seconds
+
+    def tell(self, *numbers):
+        self.rows.append(torch.stack([n.detach().float() for n in numbers]))
+        self.step += 1
+        if len(self.rows) == 50:
+            mean = " ".join(f"{x:.3f}" for x in torch.stack(self.rows).mean(0).tolist())
+            print(f"{self.step}: {mean}  {time.time() - self.start:.0f} s", flush=True)
             self.rows = []
 
 
-def look(tower, looking, r, args, save):
+def look(tower, looking, args):
     """The first part. Prints the loss and shares of what is right."""
-    opt, clock = Optimizer([(tower, args.peak, 1e-3), (looking, 0, 2e-3)], [tower.patch, looking]), Clock(50)
-    for step in range(args.looks):
-        pixels, marks = batch([draw(r) for _ in range(LOOKS)])
-        with HALF:
+    opt, clock = Optimizer([(tower, args.peak, 1e-3), (looking, 0, 2e-3)], [tower.patch, looking]), Clock(args, LOOK)
+    for pixels, marks in batches(args, "look"):
+        if (done := clock.done()) >= 1:
+            return
+        with half(args):
             patches, pictures = tower(pixels)
         loss, right = looking(patches.float(), pictures.float(), marks)
-        opt.step(loss, rate(step, step / args.looks))
-        clock.tell(step, loss.item(), *right)
-        if (step + 1) % 100 == 0 or step + 1 == args.looks:
-            save()
+        opt.step(loss, rate(clock.step, done))
+        clock.tell(loss, *right)
 
 
-def embedded(model, ids, places, pictures):
-    """What the text model reads: its own embeddings, and the tower's where pictures stand."""
-    x = model.embed(ids.clamp(min=0))
-    rows = torch.tensor([row for row, _, _ in places])[:, None]
-    columns = torch.tensor([at for _, at, _ in places])[:, None] + torch.arange(pictures.shape[1])
-    return x.index_put((rows, columns), pictures[torch.tensor([number for _, _, number in places])])
-
-
-def answer(tower, looking, model, tok, r, args, save):
+def answer(tower, looking, model, tok, args, save):
     """The second part. Prints the losses of answers and of looking, and the share of words that count that are right."""
     opt = Optimizer([(tower, args.peak / 2, 5e-4), (looking, 0, 1e-3), (model, args.peak, 3e-3)], [tower.patch, looking])
-    clock, step = Clock(20), 0
-    while (done := step / args.steps if args.steps else (time.time() - clock.start) / (60 * args.minutes)) < 1:
-        drawings = [draw(r) for _ in range(PICTURES)]
-        pixels, marks = batch(drawings)
-        with HALF:
+    clock = Clock(args, 1 - LOOK)
+    for pixels, marks, (ids, positions, branches), goals, (rows, places, numbers) in batches(args, "answer", tok):
+        if (done := clock.done()) >= 1:
+            return
+        with half(args):
             patches, pictures = tower(pixels)
         seen, right = looking(patches.float(), pictures.float(), marks)
-        ids, positions, mask, weights, places = lessons(tok, r, drawings, TALKS)
-        x = embedded(model, ids, places, pictures.float())
-        with HALF:
-            out = model.read(x, positions, mask)
-            at = (weights[:, 1:] > 0).nonzero(as_tuple=True)
-            logits, wanted, weight = (out[:, :-1][at] @ model.embed.weight.T).float(), ids[:, 1:][at], weights[:, 1:][at]
+        x = model.embed(ids.clamp(min=0)).index_put((rows, places), pictures.float()[numbers])
+        row, place, wanted, weight = goals
+        with half(args):
+            logits = (model.read(x, positions[:, None], mask(branches))[row, place] @ model.embed.weight.T).float()
         loss = (functional.cross_entropy(logits, wanted, reduction="none") * weight).sum() / weight.sum()
-        opt.step(loss + 0.5 * seen, rate(step, done))
-        keys = weight > 1
-        clock.tell(step, loss.item(), seen.item(), (logits.argmax(-1) == wanted)[keys].float().mean().item(), *right)
-        step += 1
-        if step % 50 == 0:
+        opt.step(loss + 0.5 * seen, rate(clock.step, done))
+        keys = (weight > 1).float()
+        clock.tell(loss, seen, ((logits.argmax(-1) == wanted) * keys).sum() / keys.sum(), *right)
+        if clock.step % 500 == 0:
             save()
 
 
@@ -141,45 +175,38 @@ def examine(tower, model, tok, seed, n):
 def main():
     args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     args.add_argument("out", help="GGUF file of the text model to write; that of the projector has mmproj- before its name")
-    args.add_argument("--looks", type=int, default=4000, help="steps in which the tower learns to see")
     length = args.add_mutually_exclusive_group()
-    length.add_argument("--steps", type=int, help="steps in which both learn to answer: gives the same model again on the same machine")
-    length.add_argument("--minutes", type=float, default=60, help="instead of steps")
+    length.add_argument("--steps", type=int, help="how many: gives the same model again on the same machine")
+    length.add_argument("--minutes", type=float, default=120, help="instead of steps")
+    args.add_argument("--batch", type=int, default=32, help="drawings in a step")
     args.add_argument("--peak", type=float, default=0.02, help="highest learning rate of matrices")
+    args.add_argument("--device", default="cpu", help="cuda: a GPU")
     args.add_argument("--threads", type=int, default=2)
+    args.add_argument("--workers", type=int, default=0, help="processes that make drawings")
     args.add_argument("--seed", type=int, default=1)
-    args.add_argument("--state", help="file with what was learned, to go on from and to write")
     args.add_argument("--examine", type=int, default=100, help="held-out questions of each kind at the end")
     args = args.parse_args()
     torch.manual_seed(args.seed)
     torch.set_num_threads(args.threads)
+    torch.set_float32_matmul_precision("high")
     small = Tokenizer(texts(random.Random(args.seed)), SHAPE.vocab)
     tok, model = Trained(small.tokens, small.merges), Model(SHAPE)
     begin(model)
     tower, looking = Tower(SHAPE.dim), Looking(SHAPE.dim)
-    parts = {"tower": tower, "looking": looking, "model": model}
-    if args.state and os.path.exists(args.state):
-        state = torch.load(args.state)
-        tok = Trained(*state.pop("words", (tok.tokens, tok.merges)))
-        for name, part in state.items():
-            parts[name].load_state_dict(part, strict=name != "looking")
-    else:
-        tower.whiten(batch([draw(random.Random(i)) for i in range(400)])[0])
+    tower.whiten(batch([draw(random.Random(i)) for i in range(400)])[0])
+    for part in (tower, looking, model):
+        part.to(args.device)
 
     def save():
-        if args.state:
-            torch.save({"words": (tok.tokens, tok.merges)} | {name: part.state_dict() for name, part in parts.items()}, args.state)
         write_model(args.out, tok, model, "Penstock Tiny Vision", "A toy chat model that sees simple drawings, for demonstrations and tests.")
         folder, name = os.path.split(args.out)
         write_tower(os.path.join(folder, "mmproj-" + name), tower, SHAPE.dim)
 
     print(f"{len(tok.tokens)} tokens, {sum(p.numel() for p in tower.parameters())} parameters see, {sum(p.numel() for p in model.parameters())} answer", flush=True)
-    if args.looks:
-        look(tower, looking, random.Random(f"look {args.seed}"), args, save)
-    if args.steps != 0:
-        answer(tower, looking, model, tok, random.Random(f"answer {args.seed}"), args, save)
+    look(tower, looking, args)
+    answer(tower, looking, model, tok, args, save)
     save()
-    examine(tower, model, tok, f"examine {args.seed}", args.examine)
+    examine(tower.cpu(), model.cpu(), tok, f"examine {args.seed}", args.examine)
 
 
 if __name__ == "__main__":

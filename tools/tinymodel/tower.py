@@ -13,7 +13,7 @@ from torch.nn import functional
 from drawings import SIDE
 from export import ARRAY, BOOL, F32, STRING, U32, write_gguf
 
-PATCH, WIDTH, LAYERS, HEADS, FFN, MERGE, HIDDEN = 12, 96, 4, 3, 192, 2, 192
+PATCH, WIDTH, LAYERS, HEADS, FFN, MERGE, HIDDEN = 12, 96, 4, 3, 256, 2, 256
 REGISTERS = 4  # tokens that stand for no patch
 GRID = SIDE // PATCH
 TOKENS = (GRID // MERGE) ** 2  # embeddings of a picture
@@ -42,8 +42,8 @@ def shift(row, column):
 
 
 def patches_of(pixels):
-    """batch x patches x numbers: all of red, of green and of blue, row by row."""
-    b = pixels.shape[0]
+    """batch x patches x numbers from -1 to 1: all of red, of green and of blue, row by row."""
+    b, pixels = pixels.shape[0], pixels.float() / 127.5 - 1
     return pixels.view(b, GRID, PATCH, GRID, PATCH, 3).permute(0, 1, 3, 5, 2, 4).reshape(b, GRID * GRID, -1)
 
 
@@ -66,7 +66,7 @@ class Layer(nn.Module):
 
 
 class Tower(nn.Module):
-    """From pixels, batch x SIDE x SIDE x 3 from -1 to 1, to features of patches and to TOKENS embeddings of the text model's width."""
+    """From pixels, batch x SIDE x SIDE x 3 bytes, to features of patches and to TOKENS embeddings of the text model's width."""
 
     def __init__(self, width):
         super().__init__()
@@ -154,4 +154,4 @@ def tensors(tower):
 
 
 def write_tower(path, tower, width):
-    write_gguf(path, metadata(width), [(name, w.detach().numpy()) for name, w in tensors(tower)])
+    write_gguf(path, metadata(width), [(name, w.detach().cpu().numpy()) for name, w in tensors(tower)])

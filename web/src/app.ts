@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
-import { createContext } from "preact";
-import { useContext } from "preact/hooks";
 import { Answers } from "./chats/answering.ts";
 import { Chats } from "./chats/chats.ts";
 import type { Drafts } from "./chats/drafts.ts";
@@ -16,6 +14,7 @@ import type { GenerateRequest, HostError } from "./host/protocol.ts";
 import { remedy } from "./host/remedy.ts";
 import { type Model, type Plugin, type Props, Rest } from "./host/rest.ts";
 import { Streams } from "./host/streams.ts";
+import type { Layout } from "./layout.ts";
 import { Progresses } from "./live/progress.ts";
 import { Watching } from "./live/watching.ts";
 import { type Abilities, anything, isPicture, mostOf } from "./media/limits.ts";
@@ -24,7 +23,6 @@ import type { Settings } from "./settings/settings.ts";
 import type { StartingSettings } from "./settings/starting.ts";
 import { sentence, withoutPaths } from "./text/sentence.ts";
 import { openTraces, Traces } from "./trace/traces.ts";
-import type { Layout } from "./view/layout.ts";
 
 /** What fills the page. */
 export type View = "chat" | "models" | "plugins" | "live";
@@ -167,14 +165,4 @@ export class App {
       () => {}, // the page shows less of the defaults; and where several models are served, one may still have to be loaded
     );
   }
-}
-
-const Context = createContext<App | undefined>(undefined);
-export const AppProvider = Context.Provider;
-
-/** The app that a component belongs to. */
-export function useApp(): App {
-  const app = useContext(Context);
-  if (app === undefined) throw new Error("a component stands outside of the app");
-  return app;
 }

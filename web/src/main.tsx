@@ -2,15 +2,16 @@
 import { effect, signal } from "@preact/signals";
 import { render } from "preact";
 import { followAddress } from "./address.ts";
-import { App, AppProvider } from "./app.ts";
+import { App } from "./app.ts";
 import { Drafts } from "./chats/drafts.ts";
 import { openStore } from "./chats/store.ts";
 import { Tabs } from "./chats/tabs.ts";
 import { KeyKeeper } from "./host/key.ts";
+import { Layout } from "./layout.ts";
 import { Preferences } from "./settings/preferences.ts";
 import { StartingSettings } from "./settings/starting.ts";
 import { CarefulStorage } from "./storage.ts";
-import { Layout } from "./view/layout.ts";
+import { AppProvider } from "./view/context.ts";
 import { Page } from "./view/page.tsx";
 import { keepPresses } from "./view/presses.ts";
 import { followTheme } from "./view/theme.ts";

@@ -27,7 +27,7 @@ test(
   "Page: the built-in model is called a demonstration, and the way to a real one can be copied",
   options,
   async (t) => {
-    const server = await Server.start();
+    const server = await Server.start({ pair: true });
     t.after(() => server.stop());
     const permissions = ["clipboard-read", "clipboard-write"];
     const chat = await ChatPage.open(browser, server.url, { permissions }, short);
@@ -43,6 +43,26 @@ test(
     await chat.page.getByRole("button", { name: "Give me four planets." }).click();
     await chat.finished();
     assert.equal(await note.count(), 0);
+    assert.deepEqual(chat.complaints, []);
+    await chat.close();
+  },
+);
+
+test(
+  "Page: the first question about a picture is answered by the built-in model that sees",
+  options,
+  async (t) => {
+    const server = await Server.start({ pair: true });
+    t.after(() => server.stop());
+    const chat = await ChatPage.open(browser, server.url, {}, withSettings({ sampling: { temperature: 0 } }));
+    await chat.online();
+    await chat.page.getByRole("button", { name: "How many circles are there?" }).click();
+    const answer = await chat.finished();
+    assert.match(await words(answer), /There are three circles\..*penstock-tiny-vision/s);
+    await chat.page.getByRole("img", { name: "drawing.png" }).waitFor();
+    await chat.ask("What color is the square?"); // the picture stays in the chat, and so does the model
+    await chat.answers.nth(1).waitFor();
+    assert.match(await words(await chat.finished()), /The square is blue\..*penstock-tiny-vision/s);
     assert.deepEqual(chat.complaints, []);
     await chat.close();
   },

@@ -24,9 +24,10 @@ export interface Options {
   flags?: string[];
   address?: string;
   context?: number; // tokens
+  pair?: boolean; // both built-in models, as where none is named
 }
 
-/** The real host with the built-in model, on a free port of this machine. */
+/** The real host with the built-in model that reads text, on a free port of this machine. */
 export class Server {
   private constructor(
     readonly url: string,
@@ -39,7 +40,12 @@ export class Server {
    * Starts it with these flags of `penstock serve`, on the address of an earlier one if given. Where context
    * is given, answers may go on that long, for many seconds.
    */
-  static async start({ flags = [], address = "127.0.0.1:0", context = 0 }: Options = {}): Promise<Server> {
+  static async start({
+    flags = [],
+    address = "127.0.0.1:0",
+    context = 0,
+    pair = false,
+  }: Options = {}): Promise<Server> {
     if (!existsSync(binary))
       throw new Error(`there is no ${binary}: run \`make build\`, or set PENSTOCK_BIN`);
     const folder = mkdtempSync(join(tmpdir(), "penstock-web-")); // no penstock.yaml and no plugins by chance
@@ -47,6 +53,8 @@ export class Server {
     if (context > 0) {
       writeModel(model, context);
       flags = ["--model", model, "--ctx-size", String(2 * context), ...flags];
+    } else if (!pair && !flags.some((flag) => flag.startsWith("--model"))) {
+      flags = ["--model", "penstock-tiny", ...flags];
     }
     const child = spawn(binary, ["serve", "--listen", address, ...always, ...flags], {
       cwd: folder,

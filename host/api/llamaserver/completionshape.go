@@ -12,7 +12,7 @@ import (
 	"github.com/penstock/penstock/scheduler/answer"
 )
 
-// completionShape is a completion: a frame for each token, and a description of how the answer came about.
+// completionShape is a completion: a frame for each token, and a description of how the answer was generated.
 type completionShape struct {
 	request *completion.Request
 	body    *completionBody

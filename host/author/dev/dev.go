@@ -47,7 +47,7 @@ type Round struct {
 }
 
 // Run makes a round at once, and one after each change of the project, until ctx is done, which is no error. The error is of something
-// that no edit mends: a compiler that is missing, a host that is not there, or Show's.
+// that no edit fixes: a compiler that is missing, a host that is not there, or Show's.
 func Run(ctx context.Context, o Options) error {
 	err := run(ctx, o)
 	if ctx.Err() != nil {
@@ -90,7 +90,7 @@ func run(ctx context.Context, o Options) error {
 	}
 }
 
-// round builds, loads and asks. What the author can mend is in the round.
+// round builds, loads and asks. What the author can fix is in the round.
 func (o Options) round(ctx context.Context, tools toolchain.Toolchain, before *Answer) (Round, error) {
 	r := Round{Before: before}
 	clock := time.Now()

@@ -159,7 +159,7 @@ func fakeHost(t *testing.T, answers map[string]string) *Host {
 func TestHost_Put_Errors(t *testing.T) {
 	h := fakeHost(t, nil)
 	if _, err := h.put(t.Context(), nil, "x"); !errors.Is(err, ErrPlugin) || !strings.Contains(err.Error(), "the schema is no JSON") {
-		t.Errorf("what the author can mend: %v", err)
+		t.Errorf("what the author can fix: %v", err)
 	}
 	h.AdminKey = "wrong"
 	if _, err := h.put(t.Context(), nil, "x"); err == nil || errors.Is(err, ErrPlugin) || !strings.Contains(err.Error(), "--admin-key") {

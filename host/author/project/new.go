@@ -64,7 +64,7 @@ func list[T ~string](all []T) string {
 	return strings.Join(texts[:len(texts)-1], ", ") + " or " + texts[len(texts)-1]
 }
 
-// Create makes a project in dir, which must be empty or not be there yet. Errors that wrap ErrOption are the caller's to mend.
+// Create makes a project in dir, which must be empty or not be there yet. The caller can fix errors that wrap ErrOption.
 func Create(dir string, o Options) (Project, error) {
 	if err := o.check(); err != nil {
 		return Project{}, err

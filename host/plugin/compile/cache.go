@@ -21,12 +21,12 @@ import (
 // cache keeps compiled code between runs. The code is run without further checks, so nobody else may write to the folder. Checksums
 // find what is damaged.
 //
-// An entry is a folder, named by the module and by what decides how it is rewritten. It holds the file that fillEntry made.
+// An entry is a folder, named by the module and by what decides how it is rewritten. It holds what fillEntry made.
 type cache struct {
 	dir   string
 	limit int64 // bytes of all entries
 	log   *slog.Logger
-	keeps bool // see keepsCode
+	maker string // of the code: this program, wazero's version and the processor; "" until keepsCode has told
 }
 
 // cacheBytes bounds the cache: 25 modules of Go's own compiler, or some thousand small ones.
@@ -69,35 +69,34 @@ func (c *cache) newFolder() (dir string, done func(), err error) {
 // keepsCode reports whether wazero compiles on this machine and keeps the code. If it interprets instead, a child would compile
 // for nothing. A success is remembered; a failure is tried again, since the disk may have been full. It is not for concurrent use.
 func (c *cache) keepsCode(ctx context.Context) bool {
-	if !c.keeps {
-		err := c.tryCode(ctx)
-		if c.keeps = err == nil; !c.keeps {
+	if c.maker == "" {
+		key, err := c.tryCode(ctx)
+		if err != nil {
 			c.log.Warn("large plugins are compiled or interpreted in the server itself", "because", err)
+			return false
 		}
+		c.maker = version() + " " + key
 	}
-	return c.keeps
+	return true
 }
 
-// tryCode has wazero store the code that it makes from an empty module.
-func (c *cache) tryCode(ctx context.Context) error {
-	var made collector
-	code, err := newCode(ctx, newConfig(), []byte("\x00asm\x01\x00\x00\x00"), &made, 1)
+// tryCode has wazero keep the code of an empty module, and returns what it keeps that under: its own version and what the processor
+// can do are in it.
+func (c *cache) tryCode(ctx context.Context) (key string, err error) {
+	dir, done, err := c.newFolder()
 	if err != nil {
-		return err
+		return "", err
 	}
-	if err := code.Close(); err != nil || made.code == nil {
-		return errors.Join(errNotKept, err)
+	defer done()
+	file, err := makeCode(ctx, []byte("\x00asm\x01\x00\x00\x00"), dir, 1)
+	if err != nil {
+		return "", err
 	}
-	return nil
+	return filepath.Rel(dir, file)
 }
 
-// entry returns the path of an entry, which need not exist. It is "" where there is no cache.
-func (c *cache) entry(name string) string {
-	if c == nil {
-		return ""
-	}
-	return filepath.Join(c.dir, name)
-}
+// entry returns the path of an entry, which need not exist.
+func (c *cache) entry(name string) string { return filepath.Join(c.dir, name) }
 
 // replace has a new folder filled and then puts it in place of an entry of no use, by one renaming, and makes room for it. An entry
 // that another host has filled in the meantime stays.
@@ -124,13 +123,10 @@ func (c *cache) replace(entry string, fill func(dir string) (bool, error)) error
 	return nil
 }
 
-// markUsed makes an entry, if there is one, the most recently used.
+// markUsed makes an entry the most recently used.
 func (c *cache) markUsed(entry string) {
-	if c == nil {
-		return
-	}
 	now := time.Now()
-	if err := os.Chtimes(entry, now, now); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Chtimes(entry, now, now); err != nil && !errors.Is(err, fs.ErrNotExist) { // another host may have removed it
 		c.log.Warn("the cache of compiled plugins is not in order", "error", err)
 	}
 }

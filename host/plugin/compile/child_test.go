@@ -42,7 +42,7 @@ func filled(ctx context.Context, t *testing.T, wasm []byte) (files int, made boo
 }
 
 func TestCompileInChild_FillsAFolder(t *testing.T) {
-	const files = 1
+	const files = 2 // the head and the code
 	if n, made, err := filled(t.Context(), t, answering().Wasm()); err != nil || !made || n != files {
 		t.Fatalf("%d files, %v, %v", n, made, err)
 	}
@@ -62,7 +62,7 @@ func TestCompiler_WithoutChild_KeepsCode(t *testing.T) {
 	before := cached(t, c.cache.dir)
 	times := configured(t, wazero.NewRuntimeConfig)
 	run(t, c, large("guest"))
-	if after := cached(t, c.cache.dir); len(before) != 1 || !maps.EqualFunc(before, after, bytes.Equal) || *times != 0 || log.Len() > 0 {
+	if after := cached(t, c.cache.dir); len(before) != 2 || !maps.EqualFunc(before, after, bytes.Equal) || *times != 0 || log.Len() > 0 {
 		t.Errorf("%d files, then %d; compiled %d times; %s", len(before), len(after), *times, log)
 	}
 }
@@ -126,19 +126,16 @@ func TestCompileInChild_Late_IsKilled(t *testing.T) {
 // What lies in a module's entry is loaded as it is, without metering or compiling the module: here it is another's.
 func TestCompiler_Cached_NothingIsMadeAgain(t *testing.T) {
 	dir := t.TempDir()
-	entryOf := func(name, version string) string {
-		return filepath.Join(dir, entryName(sha256.Sum256(large(name).Wasm()), version, fuel.DefaultLimits()))
-	}
 	first, _ := newCompiler(t, dir)
 	run(t, first, large("b"))
-	b := entryOf("b", version())
+	a, b := entryOf(t, first, large("a")), entryOf(t, first, large("b"))
 	for _, tc := range []struct {
 		entry, want string
 		change      func(*fuel.Limits)
 	}{
-		{entryOf("a", version()), "b", func(*fuel.Limits) {}},
-		{entryOf("a", version()), "a", func(l *fuel.Limits) { l.MemoryPages-- }},
-		{entryOf("a", "another program"), "a", func(*fuel.Limits) {}},
+		{a, "b", func(*fuel.Limits) {}},
+		{a, "a", func(l *fuel.Limits) { l.MemoryPages-- }},
+		{filepath.Join(dir, entryName(sha256.Sum256(large("a").Wasm()), "another program", fuel.DefaultLimits())), "a", func(*fuel.Limits) {}},
 	} {
 		if err := os.CopyFS(tc.entry, os.DirFS(b)); err != nil {
 			t.Fatal(err)
@@ -161,8 +158,10 @@ func TestCompiler_Cached_CodeOfAnother_IsMadeAnew(t *testing.T) {
 		if answer, err := run(t, c, large("guest").On(abi.ExportAccept, asm.I32(1))).accept(2); err != nil || answer != 1 {
 			t.Errorf("%d, %v", answer, err)
 		}
-		entry := entryIn(dir, large("guest").On(abi.ExportAccept, asm.I32(1)))
-		rewriteHead(t, entry, entry, func(h *head) { h.Key[0]++ })
+		code, err := onlyFile(filepath.Join(entryOf(t, c, large("guest").On(abi.ExportAccept, asm.I32(1))), codeDir))
+		if err := errors.Join(err, os.Rename(code, filepath.Join(filepath.Dir(code), strings.Repeat("0", 2*sha256.Size)))); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

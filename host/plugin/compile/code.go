@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"runtime"
 
 	"github.com/penstock/penstock/host/plugin"
@@ -32,14 +34,14 @@ var newConfig = wazero.NewRuntimeConfig
 // errNotKept is the error of code that wazero could not keep.
 var errNotKept = errors.New("no code was kept")
 
-// newCode compiles a metered module, unless there is a store that has its code; nil is none. Compiling is given up between two
-// functions when ctx is done; that a single function cannot take long is the rewriter's doing.
-func newCode(ctx context.Context, config wazero.RuntimeConfig, wasm []byte, s store, pages uint32) (_ *Code, err error) {
+// newCode compiles a metered module. wazero keeps the code in the folder dir, or takes it from there if it has it; "" is no folder.
+// Compiling is given up between two functions when ctx is done; that a single function cannot take long is the rewriter's doing.
+func newCode(ctx context.Context, config wazero.RuntimeConfig, wasm []byte, dir string, pages uint32) (_ *Code, err error) {
 	config = config.WithCoreFeatures(api.CoreFeaturesV2).WithMemoryLimitPages(pages)
 	c := &Code{}
-	if s != nil {
-		if c.cache, err = withStore(s); err != nil {
-			return nil, err
+	if dir != "" {
+		if c.cache, err = wazero.NewCompilationCacheWithDir(dir); err != nil {
+			return nil, fmt.Errorf("%w: %w", errNotKept, err)
 		}
 		config = config.WithCompilationCache(c.cache)
 	}
@@ -54,6 +56,38 @@ func newCode(ctx context.Context, config wazero.RuntimeConfig, wasm []byte, s st
 	c.Runtime = wazero.NewRuntimeWithConfig(ctx, config)
 	c.Compiled, err = c.Runtime.CompileModule(withWorkers(ctx), wasm)
 	return c, err
+}
+
+// makeCode has wazero compile a module, and returns the file below dir, a new folder, in which it keeps the code. The file's path below
+// dir names the module, wazero's version and what the processor can do. The error wraps errNotKept where there is no file.
+func makeCode(ctx context.Context, wasm []byte, dir string, pages uint32) (file string, err error) {
+	code, err := newCode(ctx, newConfig(), wasm, dir, pages)
+	if isDisk(err) {
+		err = fmt.Errorf("%w: %w", errNotKept, err)
+	}
+	if err != nil {
+		return "", err
+	}
+	if err := code.Close(); err != nil {
+		return "", errors.Join(errNotKept, err)
+	}
+	return onlyFile(dir)
+}
+
+// isDisk reports whether an error is of a file: it is not the module's.
+func isDisk(err error) bool {
+	var path *fs.PathError
+	var link *os.LinkError
+	return errors.As(err, &path) || errors.As(err, &link)
+}
+
+// onlyFile returns the one file below a folder. If there is none, or another one, the error wraps errNotKept.
+func onlyFile(dir string) (string, error) {
+	files, err := filesOf(dir)
+	if err != nil || len(files) != 1 {
+		return "", errors.Join(errNotKept, err)
+	}
+	return files[0], nil
 }
 
 // withWorkers has wazero compile on half of the processors, unless the context says otherwise. Only with more than one worker does

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"time"
 
 	"github.com/penstock/penstock/host/plugin"
@@ -54,11 +53,13 @@ const patience = 20
 func (c *Compiler) Compile(caller context.Context, wasm []byte, sum [sha256.Size]byte) (*Code, error) {
 	ctx, cancel := context.WithTimeout(caller, patience*c.bounds.Time)
 	defer cancel()
-	entry := c.cache.entry(entryName(sum, version(), c.limits))
+	entry := ""
+	if c.cache != nil && c.cache.keepsCode(ctx) {
+		entry = c.cache.entry(entryName(sum, c.cache.maker, c.limits))
+	}
 	code, err := c.obtain(ctx, wasm, entry, c.compileInChild)
 	switch {
 	case err == nil:
-		c.cache.markUsed(entry)
 	case caller.Err() != nil:
 		err = caller.Err()
 	case errors.Is(err, context.DeadlineExceeded):
@@ -89,15 +90,16 @@ func (c *Compiler) isLight(wasm []byte) bool {
 // obtain opens a module's entry in the cache. If there is nothing in it, it is filled, by a child unless the module is light; another host
 // may have done so in the meantime. Where there is no cache or no code could be kept, the module is compiled for this once.
 func (c *Compiler) obtain(ctx context.Context, wasm []byte, entry string, child filler) (*Code, error) {
-	if entry == "" || !c.cache.keepsCode(ctx) {
+	if entry == "" {
 		return compileHere(ctx, wasm, c.limits)
 	}
 	code, err := openEntry(ctx, entry, c.limits.MemoryPages)
 	if err == nil {
+		c.cache.markUsed(entry)
 		return code, nil
 	}
 	if errors.Is(err, errDamaged) {
-		c.log.Warn("compiled code of a plugin is damaged or was not finished; it is compiled anew", "file", filepath.Join(entry, codeFile))
+		c.log.Warn("compiled code of a plugin is damaged or was not finished; it is compiled anew", "folder", entry)
 	}
 	fill := c.fillHere
 	if canStartChild.Load() && !c.isLight(wasm) {
@@ -131,7 +133,7 @@ func compileHere(ctx context.Context, wasm []byte, limits fuel.Limits) (*Code, e
 	if err != nil {
 		return nil, rewriteError(err)
 	}
-	code, err := newCode(ctx, newConfig(), m.Wasm, nil, limits.MemoryPages)
+	code, err := newCode(ctx, newConfig(), m.Wasm, "", limits.MemoryPages)
 	if err != nil {
 		return nil, compileError(err)
 	}

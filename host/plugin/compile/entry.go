@@ -20,19 +20,21 @@ import (
 	"github.com/penstock/penstock/host/plugin/fuel"
 )
 
-// codeFile is the file in an entry of the code cache:
+// An entry of the code cache has a file and a folder, codeDir, in which wazero finds the whole module's code under the name that it has
+// for the skeleton's (see fuel.Skeleton). The file:
 //
-//	the length of the head in bytes and its xxHash, as two numbers of 64 bits, little-endian
+//	the xxHash of all that follows, and the length of the head in bytes, as two numbers of 64 bits, little-endian
 //	the head, in JSON
-//	the module's skeleton (see fuel.Skeleton)
-//	the whole module's code, as wazero stores it
+//	the module's skeleton
 //
-// The host shows wazero only the skeleton and supplies the whole module's code for it. Given the whole module, wazero would validate
-// each function a second time.
-const codeFile = "code"
+// The host shows wazero only the skeleton. Given the whole module, wazero would validate each function a second time.
+const (
+	headFile = "module"
+	codeDir  = "code"
+)
 
 // entryFormat is raised with each change of what lies in an entry.
-const entryFormat = 5
+const entryFormat = 6
 
 // version names the program's way to fill an entry. Where its file was replaced while it runs, the child is another program than
 // the parent, so each tells its version.
@@ -40,23 +42,23 @@ func version() string { return fmt.Sprintf("%d %s", entryFormat, fuel.Version())
 
 // head is what the host must know of a module in an entry.
 type head struct {
-	Version  string      `json:"version"`
-	Key      storeKey    `json:"key"` // of the skeleton's code
-	Module   fuel.Module `json:"module"`
-	Skeleton int         `json:"skeleton"` // bytes
-	Code     int         `json:"code"`     // bytes
-	Sums     []uint64    `json:"sums"`     // of the pieces of both
+	Version string      `json:"version"`
+	Module  fuel.Module `json:"module"`
+	Code    uint64      `json:"code"` // the xxHash of the code
 }
 
-// entryName is the name of an entry: another version or other limits may turn the same module into other code.
-func entryName(sum [sha256.Size]byte, version string, limits fuel.Limits) string {
-	name := sha256.Sum256(fmt.Appendf(nil, "%x %s %+v", sum, version, limits))
+// entryName is the name of an entry: another maker, which is a program on a kind of processor, or other limits may turn the same module
+// into other code.
+func entryName(sum [sha256.Size]byte, maker string, limits fuel.Limits) string {
+	name := sha256.Sum256(fmt.Appendf(nil, "%x %s %+v", sum, maker, limits))
 	return hex.EncodeToString(name[:])
 }
 
 var (
 	// errNoCode is the error of an entry whose code wazero did not take.
 	errNoCode = errors.New("there is no code for this processor and this version of wazero")
+	// errDamaged is the error of what differs from what was written, by a disk or by a host that was killed.
+	errDamaged = errors.New("it is damaged or was not finished")
 	// errOtherVersion is the error of what another program than this one made, or is to make.
 	errOtherVersion = errors.New("another version of this program")
 )
@@ -68,33 +70,57 @@ func fillEntry(ctx context.Context, wasm []byte, dir string, limits fuel.Limits)
 	if err != nil {
 		return rewriteError(err)
 	}
-	var made collector
-	code, err := newCode(ctx, newConfig(), m.Wasm, &made, limits.MemoryPages)
+	made := filepath.Join(dir, "made")
+	code, err := makeCode(ctx, m.Wasm, made, limits.MemoryPages)
 	if err != nil {
 		return compileError(err)
 	}
-	if err := code.Close(); err != nil || made.code == nil {
-		return errors.Join(errNotKept, err)
-	}
 	skeleton := fuel.Skeleton(m.Wasm)
-	var asked asker
-	if code, err := newCode(ctx, newConfig(), skeleton, &asked, limits.MemoryPages); !errors.Is(err, errNoCode) {
-		if err == nil {
-			err = code.Close()
-		}
-		return fmt.Errorf("%w: wazero does not ask for code: %w", errNotKept, err)
+	if err := keepEntry(ctx, dir, code, skeleton, head{Version: version(), Module: *m}, limits.MemoryPages); err != nil {
+		return fmt.Errorf("%w: %w", errNotKept, err)
 	}
-	text, err := json.Marshal(head{version(), asked.key, *m, len(skeleton), len(made.code), sumPieces(skeleton, made.code)})
-	if err := errors.Join(err, writeParts(filepath.Join(dir, codeFile), prefixOf(text), text, skeleton, made.code)); err != nil {
+	if err := os.RemoveAll(made); err != nil {
 		return fmt.Errorf("%w: %w", errNotKept, err)
 	}
 	return nil
 }
 
+// keepEntry puts a module's code where wazero keeps its skeleton's, and writes the file beside it.
+func keepEntry(ctx context.Context, dir, code string, skeleton []byte, h head, pages uint32) error {
+	of, err := makeCode(ctx, skeleton, filepath.Join(dir, codeDir), pages)
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(code)
+	if err != nil {
+		return err
+	}
+	h.Code, err = sumOf(f)
+	if err := errors.Join(err, f.Close(), os.Rename(code, of)); err != nil {
+		return err
+	}
+	text, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	return writeParts(filepath.Join(dir, headFile), prefixOf(text, skeleton), text, skeleton)
+}
+
 // prefixOf is what stands before the head.
-func prefixOf(head []byte) []byte {
-	b := binary.LittleEndian.AppendUint64(nil, uint64(len(head)))
-	return binary.LittleEndian.AppendUint64(b, xxhash.Sum64(head))
+func prefixOf(head, skeleton []byte) []byte {
+	size := binary.LittleEndian.AppendUint64(nil, uint64(len(head)))
+	sum := xxhash.New()
+	for _, part := range [][]byte{size, head, skeleton} {
+		_, _ = sum.Write(part) // never fails
+	}
+	return append(binary.LittleEndian.AppendUint64(nil, sum.Sum64()), size...)
+}
+
+// sumOf is the checksum of what follows in a file. It finds damage and is no signature: who can write to the folder can write the sum too.
+func sumOf(file io.Reader) (uint64, error) {
+	sum := xxhash.New()
+	_, err := io.Copy(sum, file)
+	return sum.Sum64(), err
 }
 
 // writeParts writes a new file.
@@ -111,69 +137,87 @@ func writeParts(path string, parts ...[]byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// openEntry loads a module from an entry. One of no use is removed, here or by replace; the error wraps errDamaged if its checksums are
+// openEntry loads a module from an entry. One of no use is removed, here or by replace; the error wraps errDamaged if a checksum is
 // wrong. The skeleton must never run in place of the code, so wazero may not interpret here, and must have taken the code.
 func openEntry(ctx context.Context, entry string, pages uint32) (_ *Code, err error) {
-	f, err := os.Open(filepath.Join(entry, codeFile))
+	file, err := os.ReadFile(filepath.Join(entry, headFile))
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
-		_ = f.Close() // it was only read
 		if err != nil {
 			err = errors.Join(err, os.RemoveAll(entry))
 		}
 	}()
-	h, err := readHead(f)
+	h, skeleton, err := readHead(file)
 	if err != nil {
 		return nil, err
 	}
-	content := &pieces{from: f, left: int64(h.Skeleton + h.Code), sums: h.Sums}
-	skeleton := make([]byte, h.Skeleton)
-	if _, err := io.ReadFull(content, skeleton); err != nil {
+	kept, err := openKept(entry, h.Code)
+	if err != nil {
 		return nil, err
 	}
-	from := &supplier{key: h.Key, code: content}
-	code, err := newCode(ctx, wazero.NewRuntimeConfigCompiler(), skeleton, from, pages)
+	defer kept.Close() //nolint:errcheck // it was only read
+	code, err := newCode(ctx, wazero.NewRuntimeConfigCompiler(), skeleton, filepath.Join(entry, codeDir), pages)
 	if err != nil {
-		return nil, errors.Join(err, content.err)
+		return nil, err
 	}
-	if !from.supplied {
-		return nil, errors.Join(errNoCode, code.Close())
+	if err := isOnlyFile(kept, entry); err != nil {
+		return nil, errors.Join(errNoCode, err, code.Close())
 	}
 	code.Metered = &h.Module
 	return code, nil
 }
 
-// readHead reads an entry's file up to the skeleton.
-func readHead(f *os.File) (*head, error) {
-	info, err := f.Stat()
+// openKept opens the file of an entry's code and compares its checksum.
+func openKept(entry string, sum uint64) (*os.File, error) {
+	path, err := onlyFile(filepath.Join(entry, codeDir))
+	if err != nil {
+		return nil, errors.Join(errDamaged, err)
+	}
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	var prefix [16]byte
-	if _, err := io.ReadFull(f, prefix[:]); err != nil {
-		return nil, errors.Join(errDamaged, err)
+	if is, err := sumOf(f); err != nil || is != sum {
+		return nil, errors.Join(errDamaged, err, f.Close())
 	}
-	left := info.Size() - int64(len(prefix))
-	size := binary.LittleEndian.Uint64(prefix[:])
-	if size > uint64(left) {
-		return nil, errDamaged
+	return f, nil
+}
+
+// isOnlyFile returns an error unless an open file of an entry's code is still the only one. If wazero compiles, it writes another:
+// beside it under another name, or in its place. As the file is open, none can be taken for it.
+func isOnlyFile(kept *os.File, entry string) error {
+	path, err := onlyFile(filepath.Join(entry, codeDir))
+	if err != nil {
+		return err
 	}
-	text := make([]byte, size)
-	if _, err := io.ReadFull(f, text); err != nil || xxhash.Sum64(text) != binary.LittleEndian.Uint64(prefix[8:]) {
-		return nil, errors.Join(errDamaged, err)
+	is, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if was, err := kept.Stat(); err != nil || !os.SameFile(was, is) {
+		return fmt.Errorf("%s was written anew: %w", path, err)
+	}
+	return nil
+}
+
+// readHead takes an entry's file apart.
+func readHead(file []byte) (*head, []byte, error) {
+	const number = 8 // bytes
+	if len(file) < 2*number || xxhash.Sum64(file[number:]) != binary.LittleEndian.Uint64(file) {
+		return nil, nil, errDamaged
+	}
+	size, rest := binary.LittleEndian.Uint64(file[number:]), file[2*number:]
+	if size > uint64(len(rest)) {
+		return nil, nil, errDamaged
 	}
 	h := &head{}
-	if err := json.Unmarshal(text, h); err != nil {
-		return nil, err
+	if err := json.Unmarshal(rest[:size], h); err != nil {
+		return nil, nil, err
 	}
 	if h.Version != version() {
-		return nil, errOtherVersion
+		return nil, nil, errOtherVersion
 	}
-	left -= int64(size)
-	if h.Skeleton < 0 || h.Code < 0 || int64(h.Skeleton) > left || int64(h.Code) != left-int64(h.Skeleton) {
-		return nil, errDamaged
-	}
-	return h, nil
+	return h, rest[size:], nil
 }

@@ -10,7 +10,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -37,9 +36,13 @@ func configured(t *testing.T, config func() wazero.RuntimeConfig) (times *int) {
 	return times
 }
 
-// entryIn is the entry of a guest in a folder.
-func entryIn(dir string, g *asm.Guest) string {
-	return filepath.Join(dir, entryName(sha256.Sum256(g.Wasm()), version(), fuel.DefaultLimits()))
+// entryOf is a compiler's entry of a guest.
+func entryOf(t *testing.T, c *Compiler, g *asm.Guest) string {
+	t.Helper()
+	if !c.cache.keepsCode(t.Context()) {
+		t.Fatal("no code is kept")
+	}
+	return c.cache.entry(entryName(sha256.Sum256(g.Wasm()), c.cache.maker, c.limits))
 }
 
 // Where wazero interprets it does not look for code: it would run the skeleton. A child would compile for nothing there.
@@ -56,7 +59,7 @@ func TestCompiler_Interpreted_RunsNoSkeleton(t *testing.T) {
 	load(full)
 	configured(t, wazero.NewRuntimeConfigInterpreter)
 	load(full)
-	if files := cached(t, full); len(files) != 1 {
+	if files := cached(t, full); len(files) != 2 {
 		t.Errorf("%d files are left for where it compiles", len(files))
 	}
 	if log := load(empty); !strings.Contains(log.String(), errNotKept.Error()) {
@@ -70,35 +73,33 @@ func TestCompiler_Interpreted_RunsNoSkeleton(t *testing.T) {
 // What another program left under this one's name is made anew.
 func TestCompiler_Cached_OfAnotherVersion_IsMadeAnew(t *testing.T) {
 	dir := t.TempDir()
-	load := func(g *asm.Guest) string {
-		c, _ := newCompiler(t, dir)
-		return run(t, c, g).name(t)
+	c, _ := newCompiler(t, dir)
+	run(t, c, large("b"))
+	b, a := entryOf(t, c, large("b")), entryOf(t, c, large("a"))
+	if err := os.CopyFS(a, os.DirFS(b)); err != nil {
+		t.Fatal(err)
 	}
-	load(large("b"))
-	b, a := entryIn(dir, large("b")), entryIn(dir, large("a"))
-	rewriteHead(t, b, a, func(h *head) { h.Version = "1 another" })
-	if name := load(large("a")); name != "a" {
+	rewriteHead(t, a, func(h *head) { h.Version = "1 another" })
+	if name := run(t, c, large("a")).name(t); name != "a" {
 		t.Errorf("running is %q", name)
 	}
 }
 
-// rewriteHead copies an entry with another head.
-func rewriteHead(t *testing.T, from, to string, change func(*head)) {
+// rewriteHead gives an entry another head.
+func rewriteHead(t *testing.T, entry string, change func(*head)) {
 	t.Helper()
-	f, err := os.Open(filepath.Join(from, codeFile))
+	path := filepath.Join(entry, headFile)
+	file, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close() //nolint:errcheck // nothing was written
-	h, err := readHead(f)
+	h, skeleton, err := readHead(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rest, err := io.ReadAll(f)
 	change(h)
-	text, err2 := json.Marshal(h)
-	if err := errors.Join(err, err2, os.MkdirAll(to, 0o700), os.RemoveAll(filepath.Join(to, codeFile)),
-		writeParts(filepath.Join(to, codeFile), prefixOf(text), text, rest)); err != nil {
+	text, err := json.Marshal(h)
+	if err := errors.Join(err, os.Remove(path), writeParts(path, prefixOf(text, skeleton), text, skeleton)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -115,32 +116,71 @@ func TestCompiler_KeepsNoBytes(t *testing.T) {
 	}
 }
 
-// Code under another key is of another processor or version of wazero. It is not used, and the skeleton is not compiled in its place.
+// Code under another name is of another processor or version of wazero, which then compiles the skeleton. That is never run.
 func TestOpenEntry_WithoutCode_IsNotUsed(t *testing.T) {
-	dir, pages := t.TempDir(), fuel.DefaultLimits().MemoryPages
-	if err := fillEntry(t.Context(), large("guest").Wasm(), dir, fuel.DefaultLimits()); err != nil {
-		t.Fatal(err)
-	}
-	rewriteHead(t, dir, dir, func(h *head) { h.Key[0]++ })
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // compiling would say so
-	if _, err := openEntry(ctx, dir, pages); !errors.Is(err, errNoCode) {
-		t.Error(err)
-	}
-	if left, err := filesOf(dir); err != nil || len(left) > 0 {
-		t.Errorf("%v is left, %v", left, err)
+	for name, move := range map[string]func(code string) string{
+		"of another module or processor": func(code string) string {
+			return filepath.Join(filepath.Dir(code), strings.Repeat("0", 2*sha256.Size))
+		},
+		"of another version": func(code string) string {
+			return filepath.Join(filepath.Dir(filepath.Dir(code)), "wazero-v0.0.1-cpu-os", filepath.Base(code))
+		},
+	} {
+		dir := t.TempDir()
+		if err := fillEntry(t.Context(), large("guest").Wasm(), dir, fuel.DefaultLimits()); err != nil {
+			t.Fatal(err)
+		}
+		code, err := onlyFile(filepath.Join(dir, codeDir))
+		if err := errors.Join(err, os.MkdirAll(filepath.Dir(move(code)), 0o700), os.Rename(code, move(code))); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := openEntry(t.Context(), dir, fuel.DefaultLimits().MemoryPages); !errors.Is(err, errNoCode) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if left, err := filesOf(dir); err != nil || len(left) > 0 {
+			t.Errorf("%s: %v is left, %v", name, left, err)
+		}
 	}
 }
 
-// wazero's own cache is the store that it was given. If this fails with a new version of wazero, look at withStore: no code is kept.
-func TestWithStore_WazeroAsksTheStore(t *testing.T) {
-	var made collector
-	code, err := newCode(t.Context(), newConfig(), large("guest").Wasm(), &made, fuel.DefaultLimits().MemoryPages)
+// If wazero throws the code away and writes its own in its place, as for a file of another version under this one's name, that is noticed.
+func TestOpenEntry_WrittenAnew_IsNotUsed(t *testing.T) {
+	dir := t.TempDir()
+	if err := fillEntry(t.Context(), large("guest").Wasm(), dir, fuel.DefaultLimits()); err != nil {
+		t.Fatal(err)
+	}
+	path, err := onlyFile(filepath.Join(dir, codeDir))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := code.Close(); err != nil || len(made.code) == 0 {
-		t.Errorf("%d bytes of code, %v", len(made.code), err)
+	code, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	code[len("WAZEVO")+1]++ // the first byte of the version
+	if err := os.WriteFile(path, code, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sum, err := sumOf(bytes.NewReader(code))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rewriteHead(t, dir, func(h *head) { h.Code = sum })
+	if _, err := openEntry(t.Context(), dir, fuel.DefaultLimits().MemoryPages); !errors.Is(err, errNoCode) {
+		t.Error(err)
+	}
+}
+
+// Another kind of processor, or version of wazero, has an entry of its own in the same folder.
+func TestCompiler_Entry_NamesTheMaker(t *testing.T) {
+	c, _ := newCompiler(t, t.TempDir())
+	own := entryOf(t, c, large("guest"))
+	if !strings.Contains(c.cache.maker, version()) || !strings.Contains(c.cache.maker, "wazero-") {
+		t.Errorf("the maker is %q", c.cache.maker)
+	}
+	c.cache.maker += "another"
+	if other := entryOf(t, c, large("guest")); other == own {
+		t.Error("both are", own)
 	}
 }
 
@@ -163,7 +203,7 @@ func TestCompiler_Obtain_AnotherHostWasQuicker_ItsEntryIsTaken(t *testing.T) {
 		if err := code.Close(); err != nil {
 			t.Error(err)
 		}
-		if files := cached(t, c.cache.dir); len(files) != 1 || log.Len() > 0 {
+		if files := cached(t, c.cache.dir); len(files) != 2 || log.Len() > 0 {
 			t.Errorf("done %v: %v\n%s", done, slices.Collect(maps.Keys(files)), log.String())
 		}
 	}
@@ -182,7 +222,7 @@ func TestCache_LeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer release()
-	if err := os.WriteFile(filepath.Join(killed, codeFile), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(killed, headFile), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c, _ := newCompiler(t, dir)
@@ -203,13 +243,27 @@ func TestCache_LeavesNothing(t *testing.T) {
 func TestFillEntry_CannotBeKept_CompilesOnce(t *testing.T) {
 	wasm, limits := large("guest").Wasm(), fuel.DefaultLimits()
 	full := t.TempDir()
-	if err := os.Mkdir(filepath.Join(full, codeFile), 0o700); err != nil { // no file can be made there
+	if err := os.Mkdir(filepath.Join(full, headFile), 0o700); err != nil { // no file can be made there
 		t.Fatal(err)
 	}
 	times := configured(t, wazero.NewRuntimeConfig)
 	err := fillEntry(t.Context(), wasm, full, limits)
-	if !errors.Is(err, errNotKept) || errors.Is(err, plugin.ErrNotWasm) || *times != 2 { // the module, and wazero was asked for a key
+	if !errors.Is(err, errNotKept) || errors.Is(err, plugin.ErrNotWasm) || *times != 2 { // the module, and its skeleton
 		t.Errorf("compiled %d times: %v", *times, err)
+	}
+}
+
+// Nor is a disk that takes no more while wazero writes.
+func TestFillEntry_WazeroCannotWrite_CompilesOnce(t *testing.T) {
+	for _, name := range []string{"made", codeDir} {
+		full := t.TempDir()
+		if err := os.WriteFile(filepath.Join(full, name), nil, 0o600); err != nil { // no folder can be made there
+			t.Fatal(err)
+		}
+		err := fillEntry(t.Context(), large("guest").Wasm(), full, fuel.DefaultLimits())
+		if !errors.Is(err, errNotKept) || errors.Is(err, plugin.ErrNotWasm) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
@@ -217,11 +271,11 @@ func TestFillEntry_CannotBeKept_CompilesOnce(t *testing.T) {
 func TestCompiler_FillHere_CannotBeKept_IsLogged(t *testing.T) {
 	c, log := newCompiler(t, t.TempDir())
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, codeFile), 0o700); err != nil { // no file can be made there
+	if err := os.Mkdir(filepath.Join(dir, headFile), 0o700); err != nil { // no file can be made there
 		t.Fatal(err)
 	}
 	filled, err := c.fillHere(t.Context(), newGuest("guest").Wasm(), dir)
-	if filled || err != nil || !strings.Contains(log.String(), codeFile) {
+	if filled || err != nil || !strings.Contains(log.String(), headFile) {
 		t.Errorf("%v, %v: %s", filled, err, log)
 	}
 }

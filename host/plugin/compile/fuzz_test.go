@@ -17,21 +17,21 @@ func FuzzOpenEntry(f *testing.F) {
 	if err := fillEntry(f.Context(), answering().Wasm(), made, limits); err != nil {
 		f.Fatal(err)
 	}
-	file, err := os.ReadFile(filepath.Join(made, codeFile))
+	file, err := os.ReadFile(filepath.Join(made, headFile))
 	if err != nil {
 		f.Fatal(err)
 	}
 	const prefix = 16
-	size := int(file[0]) | int(file[1])<<8
+	size := int(file[8]) | int(file[9])<<8
 	f.Add(file[prefix:prefix+size], file[prefix+size:])
-	f.Add([]byte(`{"version":"`+version()+`","skeleton":-1,"code":1}`), []byte(nil))
-	f.Add([]byte(`{"version":"`+version()+`","skeleton":4611686018427387904,"code":-4611686018427387903,"sums":[0]}`), []byte("x"))
+	f.Add([]byte(`{"version":"`+version()+`"}`), []byte(nil))
+	f.Add([]byte(`{"version":"`+version()+`","code":1}`), []byte("x"))
 	f.Fuzz(func(t *testing.T, head, rest []byte) {
 		entry := filepath.Join(t.TempDir(), "entry")
-		if err := os.Mkdir(entry, 0o700); err != nil {
+		if err := os.CopyFS(filepath.Join(entry, codeDir), os.DirFS(filepath.Join(made, codeDir))); err != nil {
 			t.Fatal(err)
 		}
-		if err := writeParts(filepath.Join(entry, codeFile), prefixOf(head), head, rest); err != nil {
+		if err := writeParts(filepath.Join(entry, headFile), prefixOf(head, rest), head, rest); err != nil {
 			t.Fatal(err)
 		}
 		code, err := openEntry(t.Context(), entry, limits.MemoryPages)

@@ -6,8 +6,8 @@
 //
 // Only the cells that the mask lets a token see are read, wherever they are: sequences may share a buffer, with the cells of one between
 // those of others. While the cells of a sequence lie in the order of its positions, and without a sliding window, its sums are the same
-// to the bit whatever else is in the batch, and however many threads there are. What this file does not handle (odd head sizes, a mask for
-// each head) is left to ggml.
+// to the bit whatever else is in the batch, and however many threads there are. Rows of a size that fills no vectors (72 in SigLIP, which
+// most models that see have) are copied with zeros behind them. What this file does not handle (a mask for each head) is left to ggml.
 #include "attention_unit.h"
 #include "operation.h"
 
@@ -19,7 +19,7 @@ using namespace penstock;
 bool handles(const ggml_tensor * op) {
     const ggml_tensor *q = op->src[0], *k = op->src[1], *v = op->src[2], *mask = op->src[3];
     auto readable = [](const ggml_tensor * t) {
-        return t->nb[0] == ggml_type_size(t->type) && t->ne[0] % 16 == 0 &&
+        return t->nb[0] == ggml_type_size(t->type) &&
                (t->type == GGML_TYPE_F32 || ggml_get_type_traits(t->type)->to_float);
     };
     return q->type == GGML_TYPE_F32 && readable(q) && readable(k) && readable(v) && k->ne[2] == v->ne[2] && k->ne[3] == v->ne[3] &&

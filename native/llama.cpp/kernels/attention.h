@@ -16,6 +16,9 @@ constexpr int64_t tile_cells = 64; // KV cells that are computed with at a time,
 constexpr int64_t most_rows  = 96; // query rows of a unit of work, so that their sums stay in the core's own cache
 constexpr float   log2_e     = 1.44269504f;
 
+// How long a row of so many numbers is where it fills whole vectors on every CPU.
+inline int64_t padded(int64_t width) { return GGML_PAD(width, 16); }
+
 // One operation. Shapes (innermost first): q [head_dim_k, tokens, n_heads, streams], k [head_dim_k, cells, n_kv_heads, streams],
 // v [head_dim_v, cells, n_kv_heads, streams], mask [cells, tokens, 1, streams], sinks [n_heads], out [head_dim_v, n_heads, tokens, streams].
 struct attention {
@@ -36,6 +39,7 @@ struct attention {
 
     int64_t all_tokens() const { return tokens * streams; } // token t of stream s has the number s*tokens + t
     int64_t most_tokens() const { return std::min(tokens, std::max<int64_t>(1, most_rows / heads_per_kv)); } // of a unit of work
+    int64_t k_width() const { return padded(head_dim_k); }
     int64_t v_width() const { return v_panels * panel_width; }
 
     // What a head's mask is multiplied with (ALiBi): powers of one number for as many heads as the largest power of two among them, and of

@@ -22,12 +22,15 @@ inline void to_floats(ggml_type type, const char * from, float * to, int64_t n) 
     }
 }
 
-// Whether rows of a type are converted before they are computed with.
-inline bool is_staged(ggml_type type) { return type != GGML_TYPE_F32 && type != GGML_TYPE_BF16 && !(type == GGML_TYPE_F16 && loads_f16); }
+// Whether rows are converted before they are computed with: those of other types, and those that do not fill their vectors.
+inline bool is_staged(const ggml_tensor * t) {
+    const bool loaded = t->type == GGML_TYPE_F32 || t->type == GGML_TYPE_BF16 || (t->type == GGML_TYPE_F16 && loads_f16);
+    return !loaded || t->ne[0] != padded(t->ne[0]);
+}
 
 // One thread's memory for a unit of up to `tokens` tokens. A query row is a token for one query head.
 struct scratch {
-    float *      query;              // [query row][head_dim_k], scaled
+    float *      query;              // [query row][k_width], scaled
     float *      slope;              // [query row]: of its head
     float *      score;              // [query row][tile_cells]: scores, then weights
     float *      key_panels;         // of a tile, transposed for multiply
@@ -48,12 +51,12 @@ struct scratch {
         take(sums[0], row_sums::size(rows, a.v_width()));
         take(sums[1], row_sums::size(rows, a.v_width()));
         take(values, tile_cells * a.v_width());
-        take(query, rows * a.head_dim_k);
+        take(query, rows * a.k_width());
         take(slope, rows);
         take(score, rows * tile_cells);
-        take(key_panels, tile_cells * a.head_dim_k);
-        take(staged_k, is_staged(a.k->type) ? tile_cells * a.head_dim_k : 0);
-        take(staged_v, is_staged(a.v->type) ? tile_cells * a.head_dim_v : 0);
+        take(key_panels, tile_cells * a.k_width());
+        take(staged_k, is_staged(a.k) ? tile_cells * a.k_width() : 0);
+        take(staged_v, is_staged(a.v) ? tile_cells * padded(a.head_dim_v) : 0);
         take(bias, tokens * tile_cells);
         take(allowed, tokens * tile_cells / lanes);
         take(k_row, tile_cells);
@@ -87,8 +90,10 @@ struct unit {
         const float scale = a.soft_cap == 0 ? a.scale * log2_e : a.scale / a.soft_cap * 2 * log2_e;
         for (int64_t r = 0; r < rows(); r++) {
             const char * from = at(a.q, first % a.tokens + r % tokens, head_of(r), stream());
-            ggml_vec_cpy_f32(a.head_dim_k, s.query + r * a.head_dim_k, reinterpret_cast<const float *>(from));
-            ggml_vec_scale_f32(a.head_dim_k, s.query + r * a.head_dim_k, scale);
+            float * const query = s.query + r * a.k_width();
+            ggml_vec_cpy_f32(a.head_dim_k, query, reinterpret_cast<const float *>(from));
+            ggml_vec_scale_f32(a.head_dim_k, query, scale);
+            std::fill(query + a.head_dim_k, query + a.k_width(), 0.0f);
             s.slope[r] = r % tokens == 0 ? a.slope(head_of(r)) : s.slope[r - 1];
         }
     }
@@ -167,15 +172,18 @@ struct unit {
 #endif
     }
 
-    static ggml_type loaded_type(const ggml_tensor * t) { return is_staged(t->type) ? GGML_TYPE_F32 : t->type; }
+    static ggml_type loaded_type(const ggml_tensor * t) { return is_staged(t) ? GGML_TYPE_F32 : t->type; }
 
     // Finds the tile's rows, and fills what the last vector lacks with the last row.
     void find_rows(const ggml_tensor * t, const char ** row, float * staged) const {
+        const int64_t width = t->ne[0];
         for (int64_t c = 0; c < n; c++) {
             row[c] = at(t, cell[c], kv_head, stream());
-            if (is_staged(t->type)) {
-                to_floats(t->type, row[c], staged + c * t->ne[0], t->ne[0]);
-                row[c] = reinterpret_cast<const char *>(staged + c * t->ne[0]);
+            if (is_staged(t)) {
+                float * const to = staged + c * padded(width);
+                to_floats(t->type, row[c], to, width);
+                std::fill(to + width, to + padded(width), 0.0f);
+                row[c] = reinterpret_cast<const char *>(to);
             }
         }
         for (int64_t c = n; c % lanes != 0; c++) {
@@ -186,7 +194,7 @@ struct unit {
     void load_tile() {
         find_rows(a.k, s.k_row, s.staged_k);
         find_rows(a.v, s.v_row, s.staged_v);
-        with_type(loaded_type(a.k), s.k_row, [&](auto from) { transpose_to_panels(from, s.key_panels, n, a.head_dim_k); });
+        with_type(loaded_type(a.k), s.k_row, [&](auto from) { transpose_to_panels(from, s.key_panels, n, a.k_width()); });
         for (int64_t t = 0; t < tokens; t++) {
             auto * to = reinterpret_cast<int32_t *>(s.allowed) + t * tile_cells;
             for (int64_t i = 0; i < tile_cells; i++) {
@@ -245,7 +253,7 @@ struct unit {
     void compute_tile() {
         load_tile();
         for (int64_t i = 0; i < n; i += panel_width) {
-            multiply<false, panel_vectors>(s.query, a.head_dim_k, rows(), a.head_dim_k, panel_rows{ s.key_panels + i * a.head_dim_k, panel_width },
+            multiply<false, panel_vectors>(s.query, a.k_width(), rows(), a.k_width(), panel_rows{ s.key_panels + i * a.k_width(), panel_width },
                                            s.score + i, tile_cells);
         }
         for (int64_t r = 0; r < rows(); r++) {
@@ -263,9 +271,10 @@ struct unit {
 
     // Values are converted when they are read; where there are many rows, once for all.
     template <typename T> void add_values(const T * const * from) {
-        const bool many = rows() > 2 * most_rows_at_once;
-        int64_t    d    = 0;
-        for (; d + panel_width <= a.head_dim_v; d += panel_width) {
+        const bool    many  = rows() > 2 * most_rows_at_once;
+        const int64_t width = padded(a.head_dim_v);
+        int64_t       d     = 0;
+        for (; d + panel_width <= width; d += panel_width) {
             const single_rows<T> values{ from, d };
             if (!many) {
                 multiply<true, panel_vectors>(s.score, tile_cells, rows(), n, values, sums.sum + d, a.v_width());
@@ -278,7 +287,7 @@ struct unit {
             }
             multiply<true, panel_vectors>(s.score, tile_cells, rows(), n, panel_rows{ s.values, panel_width }, sums.sum + d, a.v_width());
         }
-        for (; d < a.head_dim_v; d += lanes) {
+        for (; d < width; d += lanes) {
             multiply<true, 1>(s.score, tile_cells, rows(), n, single_rows<T>{ from, d }, sums.sum + d, a.v_width());
         }
     }

@@ -4,8 +4,9 @@ import { test } from "node:test";
 import { signal } from "@preact/signals";
 import type { ClientFrame } from "../host/protocol.ts";
 import { type Listener, Stream } from "../host/streams.ts";
-import { Answers, type Place } from "./answering.ts";
+import { Answers } from "./answering.ts";
 import type { Message } from "./message.ts";
+import type { Place } from "./run.ts";
 import type { Sharing } from "./tabs.ts";
 
 /** A host that the test plays, and one answer. */

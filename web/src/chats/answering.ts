@@ -2,20 +2,8 @@
 import { effect, type ReadonlySignal, signal } from "@preact/signals";
 import type { ClientFrame, GenerateRequest, Sampling } from "../host/protocol.ts";
 import type { Streams } from "../host/streams.ts";
-import type { Message } from "./message.ts";
-import { type Begin, Run } from "./run.ts";
+import { type Begin, type Place, Run } from "./run.ts";
 import { alone, type Sharing } from "./tabs.ts";
-
-export type { Piece, Run } from "./run.ts";
-
-/** Where the message of an answer is. */
-export interface Place {
-  readonly message: ReadonlySignal<Message>;
-  /** soon: the change should be in the store at once, and the result waits for that; else it may come later. */
-  change(change: (message: Message) => Message, soon: boolean): Promise<void>;
-  /** Takes over what is in the store: another tab may have written it. Never rejects. */
-  read(): Promise<void>;
-}
 
 /** The answers that run, of all chats. */
 export class Answers {

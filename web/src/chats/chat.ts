@@ -3,7 +3,8 @@ import { batch, effect, type Signal, signal, untracked } from "@preact/signals";
 import type { GenerateRequest, RequestMessage, Sampling } from "../host/protocol.ts";
 import { detachFor } from "../host/streams.ts";
 import type { Settings } from "../settings/settings.ts";
-import type { Answers, Place, Run } from "./answering.ts";
+import type { Answers } from "./answering.ts";
+import type { ChatInfo } from "./info.ts";
 import {
   type Answering,
   type Attachment,
@@ -13,7 +14,8 @@ import {
   type Outcome,
   stopped,
 } from "./message.ts";
-import type { ChatInfo, Store } from "./store.ts";
+import type { Place, Run } from "./run.ts";
+import type { Store } from "./store.ts";
 import { Tree } from "./tree.ts";
 
 /** What the chats of the page share. */

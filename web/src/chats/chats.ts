@@ -4,8 +4,9 @@ import type { Settings } from "../settings/settings.ts";
 import type { StartingSettings } from "../settings/starting.ts";
 import { Chat, type Surroundings } from "./chat.ts";
 import { cleanChat, cleanMessage } from "./clean.ts";
+import type { ChatInfo } from "./info.ts";
 import { type Message, newID, stopped } from "./message.ts";
-import type { ChatInfo, Store } from "./store.ts";
+import type { Store } from "./store.ts";
 import type { News, Tabs } from "./tabs.ts";
 
 /** A chat with all of its messages. */

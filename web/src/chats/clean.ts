@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 import type { HostError, PluginOutput, Timings, ToolCall, Usage } from "../host/protocol.ts";
 import { clean as cleanSettings } from "../settings/settings.ts";
+import type { ChatInfo } from "./info.ts";
 import type { Answering, Attachment, Medium, Message, Outcome } from "./message.ts";
-import type { ChatInfo } from "./store.ts";
 
 type Raw = Record<string, unknown>;
 

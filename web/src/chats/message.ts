@@ -56,7 +56,7 @@ export interface Message {
 /** waiting: for a slot. lost: the connection is, and the host goes on meanwhile. */
 export type Phase = "waiting" | "streaming" | "paused" | "stopping" | "lost" | "done";
 
-/** How an answer came about, and where it stands. */
+/** How an answer was generated, and where it stands. */
 export interface Answering {
   phase: Phase;
   model: string;

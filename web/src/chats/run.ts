@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import type { ReadonlySignal } from "@preact/signals";
-import type { BranchChange, ClientFrame, HostError, Sampling, TokenTrace } from "../host/protocol.ts";
+import type { BranchChange, ClientFrame, HostError, Sampling } from "../host/protocol.ts";
 import {
   type Branches,
   type End,
@@ -14,19 +14,21 @@ import {
   type Token,
 } from "../host/streams.ts";
 import { cleanTrace } from "../trace/clean.ts";
-import { mostTraced } from "../trace/items.ts";
-import type { Place } from "./answering.ts";
+import { mostTraced, type Piece } from "../trace/items.ts";
 import type { Answering, Message, Outcome } from "./message.ts";
 import { withParts } from "./parts.ts";
 
-/** One token of an answer. */
-export interface Piece {
-  text: string;
-  trace?: TokenTrace;
-}
-
 /** More changes of branches than a host tells of one answer. */
 const mostChanges = 1 << 17;
+
+/** Where the message of an answer is. */
+export interface Place {
+  readonly message: ReadonlySignal<Message>;
+  /** soon: the change should be in the store at once, and the result waits for that; else it may come later. */
+  change(change: (message: Message) => Message, soon: boolean): Promise<void>;
+  /** Takes over what is in the store: another tab may have written it. Never rejects. */
+  read(): Promise<void>;
+}
 
 /** Asks the host for an answer; undefined where it cannot be asked any more. */
 export type Begin = (listener: Listener) => Stream | undefined;

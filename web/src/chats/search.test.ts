@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { defaults } from "../settings/settings.ts";
+import type { ChatInfo } from "./info.ts";
 import type { Message } from "./message.ts";
 import { type Hit, passage, search } from "./search.ts";
-import type { ChatInfo } from "./store.ts";
 
 const chat = (id: string, title: string): ChatInfo => ({
   id,

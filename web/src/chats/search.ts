@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
+
+import type { ChatInfo } from "./info.ts";
 import type { Message } from "./message.ts";
-import type { ChatInfo } from "./store.ts";
 
 /** A part of a text around what was looked for. */
 export interface Passage {

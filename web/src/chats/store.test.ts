@@ -3,8 +3,9 @@ import "fake-indexeddb/auto";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { defaults } from "../settings/settings.ts";
+import type { ChatInfo } from "./info.ts";
 import type { Message } from "./message.ts";
-import { BrowserStore, type ChatInfo } from "./store.ts";
+import { BrowserStore } from "./store.ts";
 
 const chat = (id: string): ChatInfo => ({
   id,

@@ -1,19 +1,8 @@
 // SPDX-License-Identifier: MIT
 import { type DBSchema, type IDBPDatabase, type IDBPTransaction, openDB } from "idb";
-import type { Settings } from "../settings/settings.ts";
 import { cleanChat, cleanMessage, cleanTree } from "./clean.ts";
+import type { ChatInfo } from "./info.ts";
 import { type Message, mediaOf } from "./message.ts";
-import type { Branches } from "./tree.ts";
-
-/** A chat without its messages. */
-export interface ChatInfo {
-  id: string;
-  title: string;
-  created: number; // milliseconds, as Date.now()
-  changed: number; // when its last question was asked
-  settings: Settings;
-  branches: Branches;
-}
 
 /** Where chats are kept. What is read is clean, whatever was written. Writing never throws: the chat goes on without. */
 export interface Store {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import type { ClientFrame } from "../host/protocol.ts";
+import type { ChatInfo } from "./info.ts";
 import type { Message } from "./message.ts";
-import type { ChatInfo } from "./store.ts";
 
 /** What a tab of this browser tells the others. */
 export type News =

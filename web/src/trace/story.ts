@@ -12,7 +12,7 @@ export interface Line {
   kind: "model" | "stage" | "plugin" | "client" | "choice" | "none"; // whose doing it was, or that it was chosen in the end
 }
 
-/** How a token came about, in sentences, in the order in which it happened. */
+/** How a token was chosen, in sentences, in the order in which it happened. */
 export function storyOf(item: Item): Line[] {
   const { trace, takenBy } = item;
   if (trace === undefined)

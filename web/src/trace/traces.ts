@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import { effect, type ReadonlySignal } from "@preact/signals";
-import type { Run } from "../chats/answering.ts";
+import type { Run } from "../chats/run.ts";
 import type { BranchChange } from "../host/protocol.ts";
 import type { Piece } from "./items.ts";
 import type { TraceStore } from "./store.ts";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-import { useApp, type View } from "../app.ts";
+import type { View } from "../app.ts";
+import { useApp } from "./context.ts";
 import { Icon } from "./icon.tsx";
 import { StatusLine } from "./status.tsx";
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { useApp } from "../app.ts";
+import { useApp } from "./context.ts";
 import { Icon } from "./icon.tsx";
 import { Lazy } from "./lazy.tsx";
 

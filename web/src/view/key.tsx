@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useRef } from "preact/hooks";
-import { useApp } from "../app.ts";
+import { useApp } from "./context.ts";
 import { KeyField } from "./keyfield.tsx";
 
 /** Asks for an API key when the host wants one. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-import { useApp } from "../app.ts";
+
 import { Bar } from "./bar.tsx";
 import { ChatView } from "./chat/chat.tsx";
+import { useApp } from "./context.ts";
 import { DrawerView } from "./drawer.tsx";
 import { KeyDialog } from "./key.tsx";
 import { Lazy } from "./lazy.tsx";

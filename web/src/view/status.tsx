@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { useApp } from "../app.ts";
 import type { Status } from "../host/connection.ts";
+import { useApp } from "./context.ts";
 
 /** Whether there is a server at the other end. */
 export function StatusLine() {

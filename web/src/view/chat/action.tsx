@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import { useSignal } from "@preact/signals";
-import { useApp } from "../../app.ts";
 import { copyText } from "../clipboard.ts";
+import { useApp } from "../context.ts";
 import { Icon } from "../icon.tsx";
 
 interface Props {

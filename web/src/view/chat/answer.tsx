@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 import { type ReadonlySignal, useComputed } from "@preact/signals";
-import { useApp } from "../../app.ts";
 import { canGoOn } from "../../chats/facts.ts";
 import { type Message, mediaOf } from "../../chats/message.ts";
 import { cannot } from "../../media/notice.ts";
+import { useApp } from "../context.ts";
 import { Icon } from "../icon.tsx";
 import { Menu } from "../menu.tsx";
 import { Action, CopyAction } from "./action.tsx";
@@ -12,7 +12,7 @@ import { Calls } from "./calls.tsx";
 import { Editor } from "./editor.tsx";
 import { Facts } from "./facts.tsx";
 import { focusField } from "./focus.ts";
-import type { MessageProps } from "./message.tsx";
+import type { MessageProps } from "./messageprops.ts";
 import { Outputs } from "./outputs.tsx";
 import { Problem, problemOf } from "./problem.tsx";
 import { Prose } from "./prose.tsx";

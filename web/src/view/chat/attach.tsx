@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import { useRef } from "preact/hooks";
-import { useApp } from "../../app.ts";
 import { cannot } from "../../media/notice.ts";
+import { useApp } from "../context.ts";
 import { Icon } from "../icon.tsx";
 import { Menu, type MenuItem } from "../menu.tsx";
 import type { Attaching } from "./attaching.ts";

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 import { type ReadonlySignal, type Signal, useComputed, useSignal } from "@preact/signals";
-import { useApp } from "../../app.ts";
+import type { App } from "../../app.ts";
+import type { Taking } from "../../chats/attaching.ts";
 import type { Chat } from "../../chats/chat.ts";
 import { type Attachment, isMedium, type Medium, mediaOf } from "../../chats/message.ts";
 import { type Notice, noticeOf } from "../../media/notice.ts";
+import { useApp } from "../context.ts";
 import { focusField } from "./focus.ts";
 
 export interface Attaching {
@@ -20,7 +22,7 @@ export interface Attaching {
 /** The files of the draft at a place. */
 export function useAttaching(chat: Chat, place: ReadonlySignal<string>): Attaching {
   const app = useApp();
-  const { drafts, store } = app;
+  const { drafts } = app;
   const problems = useSignal<readonly string[]>([]);
   const reading = useSignal(0);
   const recording = useSignal(false);
@@ -47,14 +49,7 @@ export function useAttaching(chat: Chat, place: ReadonlySignal<string>): Attachi
       reading.value += picked.length;
       try {
         const { attach } = await import("../files/all.ts");
-        const taking = {
-          model: model.peek(),
-          abilities: app.abilitiesOf(model.peek()),
-          sent: sentBefore(chat),
-          most: app.mostBytes,
-          hold: (file: string, bytes: Blob) => store.hold(file, bytes),
-        };
-        const { files, problems: refused } = await attach(picked, of(at), taking);
+        const { files, problems: refused } = await attach(picked, of(at), takingOf(app, chat));
         drafts.change(at, { files: [...of(at), ...files] });
         problems.value = refused;
       } catch {
@@ -72,6 +67,18 @@ export function useAttaching(chat: Chat, place: ReadonlySignal<string>): Attachi
     },
   };
   return attaching;
+}
+
+/** What decides whether a chat takes pictures and sounds now. */
+export function takingOf(app: App, chat: Chat): Taking {
+  const model = app.answering(chat.settings.peek(), true);
+  return {
+    model,
+    abilities: app.abilitiesOf(model),
+    sent: sentBefore(chat),
+    most: app.mostBytes,
+    hold: (file, bytes) => app.store.hold(file, bytes),
+  };
 }
 
 /** The pictures and sounds that go with the next question of a chat. */

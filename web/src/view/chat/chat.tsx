@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect } from "preact/hooks";
-import { useApp } from "../../app.ts";
+import { useApp } from "../context.ts";
 import { Composer } from "./composer.tsx";
 import { useFollower } from "./follower.ts";
 import { MessageView } from "./message.tsx";

@@ -2,8 +2,8 @@
 import { type ReadonlySignal, type Signal, useComputed } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { useApp } from "../../app.ts";
 import type { Chat } from "../../chats/chat.ts";
+import { useApp } from "../context.ts";
 import { Icon } from "../icon.tsx";
 import { Lazy } from "../lazy.tsx";
 import { Steer } from "../steering/steer.tsx";

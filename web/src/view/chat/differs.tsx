@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 import { useComputed } from "@preact/signals";
-import { useApp } from "../../app.ts";
 import type { Chat } from "../../chats/chat.ts";
 import { differences } from "../../settings/differences.ts";
+import { useApp } from "../context.ts";
 import { Icon } from "../icon.tsx";
 
 const most = 4; // that are told by name

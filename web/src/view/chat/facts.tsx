@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 import { type ReadonlySignal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
-import { useApp } from "../../app.ts";
 import { contextUsed, facts, figure } from "../../chats/facts.ts";
 import type { Message } from "../../chats/message.ts";
 import { progressWords } from "../../live/progress.ts";
+import { useApp } from "../context.ts";
 
 const every = 500; // milliseconds between two looks at how fast an answer grows
 const looks = 6; // of which the speed is the mean

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: MIT
-import type { Attachment } from "../../chats/message.ts";
+import type { FilesProps } from "../files/list.tsx";
 import { Lazy } from "../lazy.tsx";
-
-export interface FilesProps {
-  files: readonly Attachment[];
-  onRemove?(file: Attachment): void;
-}
 
 const list = async () => ({ default: (await import("../files/all.ts")).FileList });
 

@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: MIT
-import type { Signal } from "@preact/signals";
-import type { Chat } from "../../chats/chat.ts";
 import { Answer } from "./answer.tsx";
+import type { MessageProps } from "./messageprops.ts";
 import { Question } from "./question.tsx";
-
-export interface MessageProps {
-  chat: Chat;
-  id: string;
-  editing: Signal<string | undefined>; // the message that is being edited
-}
 
 /** One message of a chat. */
 export function MessageView(props: MessageProps) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-import { type App, useApp } from "../../app.ts";
+import type { App } from "../../app.ts";
 import type { Chat } from "../../chats/chat.ts";
 import { contextUsed } from "../../chats/facts.ts";
 import type { Message } from "../../chats/message.ts";
 import type { HostError } from "../../host/protocol.ts";
 import { advice, type Help } from "../../host/remedy.ts";
+import { useApp } from "../context.ts";
 import { focusField } from "./focus.ts";
 
 /** What went wrong with an answer; undefined if nothing did. One that was cut because the chat is too long has no error of its own. */

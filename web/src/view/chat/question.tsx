@@ -8,7 +8,7 @@ import { Branches, stepOnArrow } from "./branches.tsx";
 import { Editor } from "./editor.tsx";
 import { Files } from "./files.tsx";
 import { focusField } from "./focus.ts";
-import type { MessageProps } from "./message.tsx";
+import type { MessageProps } from "./messageprops.ts";
 import { useRemove } from "./remove.ts";
 
 /** What a person asked. */

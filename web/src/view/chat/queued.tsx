@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-import { useApp } from "../../app.ts";
+
 import type { Chat } from "../../chats/chat.ts";
+import { useApp } from "../context.ts";
 import { focusField } from "./focus.ts";
 
 /** The question that is sent once the answer before it has ended. */

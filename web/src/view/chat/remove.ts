@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-import { useApp } from "../../app.ts";
+
 import type { Chat } from "../../chats/chat.ts";
+import { useApp } from "../context.ts";
 import { focusField } from "./focus.ts";
 
 /** Deletes a message with all that follows it, and offers to put it back. */

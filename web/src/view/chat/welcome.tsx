@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 import { useSignal } from "@preact/signals";
-import { useApp } from "../../app.ts";
 import type { Chat } from "../../chats/chat.ts";
+import { sketch } from "../../media/sketch.ts";
 import { parameterWords, tokens } from "../../text/figures.ts";
 import { copyText } from "../clipboard.ts";
+import { useApp } from "../context.ts";
+import { takingOf } from "./attaching.ts";
 
 const tasks = [
   "Explain how a plugin can change the tokens of an answer, with an example.",
@@ -12,19 +14,21 @@ const tasks = [
   "Compare SQLite and PostgreSQL for a small web shop in a table.",
 ];
 
-// What the built-in model knows.
+// What the built-in model knows, and the one that sees.
 const suggestions = [
   "Tell me a story about a frog.",
   "Give me four planets.",
   "What is a plugin?",
   "Write a Python function named square.",
 ];
+const seen = "How many circles are there?";
 
 /** What an empty chat shows. */
 export function Welcome({ chat }: { chat: Chat }) {
   const app = useApp();
   const model = app.modelOf(chat.settings.value).model ?? app.models.value[0];
   const demonstration = model !== undefined && model === app.builtIn.value;
+  const sees = demonstration && app.abilitiesOf(app.answering(chat.settings.value, true)).sees;
   return (
     <section class="welcome" aria-labelledby="welcome-title">
       <h2 id="welcome-title">What shall we talk about?</h2>
@@ -48,9 +52,35 @@ export function Welcome({ chat }: { chat: Chat }) {
             </button>
           </li>
         ))}
+        {sees && <PictureQuestion chat={chat} />}
       </ul>
-      {demonstration && <FirstRun />}
+      {demonstration && <FirstRun sees={sees} />}
     </section>
+  );
+}
+
+/** A first question about a drawing, which is sent with it. */
+function PictureQuestion({ chat }: { chat: Chat }) {
+  const app = useApp();
+  const { side, circles, square, colors } = sketch;
+  const ask = async () => {
+    const { attach, sketchFile } = await import("../files/all.ts");
+    const { files, problems } = await attach([await sketchFile()], [], takingOf(app, chat));
+    if (problems.length === 0) chat.ask(seen, files);
+    else app.notice.value = problems.join(" ");
+  };
+  return (
+    <li>
+      <button type="button" class="pictured" onClick={ask}>
+        <svg viewBox={`0 0 ${side} ${side}`} role="img" aria-label="Drawing of three circles and a square">
+          {circles.map(({ x, y, radius }) => (
+            <circle key={x} cx={x} cy={y} r={radius} fill={colors.circle} />
+          ))}
+          <rect x={square.x} y={square.y} width={square.side} height={square.side} fill={colors.square} />
+        </svg>
+        {seen}
+      </button>
+    </li>
   );
 }
 
@@ -71,14 +101,15 @@ function ModelLine({ model }: { model: string }) {
 }
 
 /** Says what the built-in model is, and how to load a real one. */
-function FirstRun() {
+function FirstRun({ sees }: { sees: boolean }) {
   return (
     <aside class="first-run" aria-labelledby="first-run-title">
       <h3 id="first-run-title">This is the small demonstration model</h3>
       <p>
         It comes with Penstock so that you can try everything at once: chat, plugins, the inspector, the live
-        view. It has learned short stories, a few facts and some code, and it makes up the rest. For real work
-        give Penstock a model of your own, a GGUF file:
+        view. It has learned short stories, a few facts and some code, and it makes up the rest.{" "}
+        {sees && "A second one sees drawings of shapes and digits. "}For real work give Penstock a model of
+        your own, a GGUF file:
       </p>
       <Command text="bin/penstock serve path/to/model.gguf" />
       <p>Or have it fetch one from Hugging Face, then serve it by its name:</p>

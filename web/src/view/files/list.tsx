@@ -4,12 +4,16 @@ import { useSignal } from "@preact/signals";
 import { type Attachment, isMedium } from "../../chats/message.ts";
 import { isPicture } from "../../media/limits.ts";
 import { withoutControls } from "../../text/bidi.ts";
-import type { FilesProps } from "../chat/files.tsx";
 import { Icon } from "../icon.tsx";
 import { Gallery } from "./gallery.tsx";
 import { Sound } from "./sound.tsx";
 import { TextDialog } from "./text.tsx";
 import { Thumbnail } from "./thumbnail.tsx";
+
+export interface FilesProps {
+  files: readonly Attachment[];
+  onRemove?(file: Attachment): void;
+}
 
 /** The files of a question: pictures in small, sounds to be played, and texts to be opened. */
 export function FileList({ files, onRemove }: FilesProps) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import { useEffect, useState } from "preact/hooks";
-import { useApp } from "../../app.ts";
+import { useApp } from "../context.ts";
 
 /** A URL of a file's bytes while the component is shown; "" until they are read, undefined if they are not here. */
 export function useFileURL(file: string): string | undefined {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import { createContext } from "preact";
+import { type ComponentType, createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { Problem } from "../../plugins/check.ts";
 import type { Schema } from "../../plugins/schema.ts";
@@ -22,6 +22,11 @@ export interface FieldProps {
   required: boolean;
   value: unknown; // undefined: not set
   change(value: unknown): void;
+}
+
+/** What a group and a list get: Field draws each of their parts. */
+export interface CompoundProps extends FieldProps {
+  Field: ComponentType<FieldProps>;
 }
 
 const Context = createContext<FormParts | undefined>(undefined);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 import { useSignal } from "@preact/signals";
-import { fieldOf, limits } from "../../plugins/schema.ts";
-import { sentence } from "../../text/sentence.ts";
+import { fieldOf } from "../../plugins/schema.ts";
 import { type FieldProps, useForm } from "./context.ts";
 import { Group } from "./group.tsx";
+import { Help, Needed } from "./help.tsx";
 import { ChoiceInput, NumberInput, SwitchInput, TextInput } from "./inputs.tsx";
 import { JsonField } from "./json.tsx";
 import { List } from "./list.tsx";
@@ -17,9 +17,9 @@ export function Field(props: FieldProps) {
     return <JsonField {...props} />;
   switch (kind) {
     case "group":
-      return <Group {...props} />;
+      return <Group {...props} Field={Field} />;
     case "list":
-      return <List {...props} />;
+      return <List {...props} Field={Field} />;
     case "json":
       return <JsonField {...props} />;
     default:
@@ -68,38 +68,5 @@ function Simple(props: FieldProps) {
       {field.kind === "text" && <TextInput {...input} long={field.long} />}
       <Help {...help} />
     </div>
-  );
-}
-
-export function Needed() {
-  return <span class="needed"> needed</span>;
-}
-
-interface HelpProps {
-  id: string;
-  schema: FieldProps["schema"];
-  more?: string; // besides what the schema tells
-  problem: string | undefined;
-}
-
-/** What a field is for, its limits, and what is wrong with it. */
-export function Help({ id, schema, more = "", problem }: HelpProps) {
-  const about = typeof schema.description === "string" ? schema.description : "";
-  const bounds = [limits(schema), more].filter(Boolean).join("; ");
-  return (
-    <>
-      {about + bounds !== "" && (
-        <p class="hint" id={`${id}-help`}>
-          {sentence(about)}
-          {about !== "" && bounds !== "" && " "}
-          {sentence(bounds)}
-        </p>
-      )}
-      {problem !== undefined && (
-        <p class="problem" id={`${id}-problem`}>
-          {problem}
-        </p>
-      )}
-    </>
   );
 }

@@ -4,7 +4,7 @@ import { useEffect, useId, useRef } from "preact/hooks";
 import { check, problemsOf } from "../../plugins/check.ts";
 import { fieldOf, isRecord, resolve } from "../../plugins/schema.ts";
 import { type FormParts, FormProvider } from "./context.ts";
-import { Group } from "./group.tsx";
+import { Field } from "./field.tsx";
 import { JsonField } from "./json.tsx";
 
 interface Props {
@@ -55,7 +55,7 @@ export function SchemaForm({ schema, value, onChange }: Props) {
         {free || asJson.value ? (
           <JsonField {...field} object change={tell} />
         ) : (
-          <Group {...field} change={tell} />
+          <Field {...field} change={tell} />
         )}
         {!free && Object.keys(root.properties ?? {}).length > 0 && (
           <button

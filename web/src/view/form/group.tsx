@@ -2,11 +2,11 @@
 import { pathTo } from "../../plugins/check.ts";
 import { fieldOf, isRecord, label as labelOf, resolve, startingValue } from "../../plugins/schema.ts";
 import { Icon } from "../icon.tsx";
-import { type FieldProps, useForm } from "./context.ts";
-import { Field, Help } from "./field.tsx";
+import { type CompoundProps, useForm } from "./context.ts";
+import { Help } from "./help.tsx";
 
 /** An object: its fields one below the other. One within another that is not needed can be added and removed. */
-export function Group(props: FieldProps) {
+export function Group(props: CompoundProps) {
   const { path, name, label, schema, required, value, change } = props;
   const { id, root } = useForm();
   if (path === "" || name === "") return <Fields {...props} />;
@@ -34,7 +34,7 @@ export function Group(props: FieldProps) {
   );
 }
 
-function Fields({ path, label, schema, value, change }: FieldProps) {
+function Fields({ Field, path, label, schema, value, change }: CompoundProps) {
   const { root, problems } = useForm();
   const field = fieldOf(schema);
   if (field.kind !== "group") return null;

@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { isRecord } from "../../plugins/schema.ts";
 import { type FieldProps, useForm } from "./context.ts";
-import { Help, Needed } from "./field.tsx";
+import { Help, Needed } from "./help.tsx";
 
 /** A value of any shape as JSON, checked while it is typed. Its last valid text counts. */
 export function JsonField(props: FieldProps & { object?: boolean }) {

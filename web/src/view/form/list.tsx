@@ -3,14 +3,14 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { pathTo } from "../../plugins/check.ts";
 import { fieldOf, limits, number, resolve, startingValue } from "../../plugins/schema.ts";
 import { Icon } from "../icon.tsx";
-import { type FieldProps, useForm } from "./context.ts";
-import { Field, Help, Needed } from "./field.tsx";
+import { type CompoundProps, useForm } from "./context.ts";
+import { Help, Needed } from "./help.tsx";
 
 const mostShown = 200; // entries; more would make the page slow, and can be edited as JSON
 
 /** A list: its entries can be changed, moved, removed, and new ones added. */
-export function List(props: FieldProps) {
-  const { path, schema, name, label, required, value, change } = props;
+export function List(props: CompoundProps) {
+  const { Field, path, schema, name, label, required, value, change } = props;
   const form = useForm();
   const box = useRef<HTMLFieldSetElement>(null);
   const focus = useRef<number | undefined>(undefined); // the entry that gets it once it is drawn

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
-import { useApp } from "../../app.ts";
 import type { Chat } from "../../chats/chat.ts";
 import type { Palette } from "../../trace/colour.ts";
 import { variations } from "../../trace/variations.ts";
+import { useApp } from "../context.ts";
 import { Comparison } from "./comparison.tsx";
 import type { Reader } from "./reader.ts";
 

@@ -10,7 +10,7 @@ import { Icon } from "../icon.tsx";
 import { Candidates } from "./candidates.tsx";
 import type { Reader } from "./reader.ts";
 
-/** The token in focus: how it came about, in words, in a table and in time. */
+/** The token in focus: how it was chosen, in words, in a table and in time. */
 export function Detail({ reader, label = "The token in focus" }: { reader: Reader; label?: string }) {
   const item = reader.item.value;
   if (item === undefined) return null;

@@ -2,9 +2,9 @@
 import "../../style/tree.css";
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
-import { useApp } from "../../app.ts";
 import type { Chat } from "../../chats/chat.ts";
 import { type Mode, Palette } from "../../trace/colour.ts";
+import { useApp } from "../context.ts";
 import { ComparePanel } from "./compare.tsx";
 import { Detail } from "./detail.tsx";
 import { FactsPanel } from "./facts.tsx";

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 import { computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
-import { type App, useApp } from "../../app.ts";
+import type { App } from "../../app.ts";
 import type { BranchChange } from "../../host/protocol.ts";
 import { GrowingItems, type Item, itemAt, nextOf, type Piece } from "../../trace/items.ts";
 import { meddlers, modelP } from "../../trace/reading.ts";
+import { useApp } from "../context.ts";
 
 /** The tokens of an answer as the inspector reads them, and the one in focus. */
 export class Reader {

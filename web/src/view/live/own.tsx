@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-import { useApp } from "../../app.ts";
+
 import type { Run } from "../../chats/run.ts";
+import { useApp } from "../context.ts";
 
 /** The running answer that the host knows by this name; undefined where it is none of this tab's. */
 export function runNamed(runs: ReadonlyMap<string, Run>, name: string | undefined): Run | undefined {

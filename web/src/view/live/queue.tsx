@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-import { useApp } from "../../app.ts";
+
 import type { LiveQueue } from "../../live/frame.ts";
 import { queueWords, reason } from "../../live/words.ts";
 import { duration } from "../../text/figures.ts";
+import { useApp } from "../context.ts";
 import { ChatLink, runNamed } from "./own.tsx";
 
 /** Who waits for a slot. */

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-import { useApp } from "../../app.ts";
+
 import type { LiveModel, LiveSlot } from "../../live/frame.ts";
 import type { Rates } from "../../live/rates.ts";
 import { reason, standing, state } from "../../live/words.ts";
 import { count, duration } from "../../text/figures.ts";
+import { useApp } from "../context.ts";
 import { Steering } from "../steering/steering.tsx";
 import { Meter } from "./meter.tsx";
 import { ChatLink, runNamed } from "./own.tsx";

@@ -2,12 +2,12 @@
 import "../../style/models.css";
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { useApp } from "../../app.ts";
 import { AdminKey } from "../../host/key.ts";
 import { KeyNeeded, type Model, Refused } from "../../host/rest.ts";
 import { CarefulStorage } from "../../storage.ts";
 import { count, parameterWords } from "../../text/figures.ts";
 import { sentence, withoutPaths } from "../../text/sentence.ts";
+import { useApp } from "../context.ts";
 import { KeyField } from "../keyfield.tsx";
 
 const lookEvery = 2000; // milliseconds

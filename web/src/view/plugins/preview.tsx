@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
-import { useApp } from "../../app.ts";
 import { PluginRoutes } from "../../host/pluginroutes.ts";
 import type { GenerateRequest } from "../../host/protocol.ts";
 import { type Prompt, runsOf } from "../../plugins/prompt.ts";
 import { request } from "../../settings/request.ts";
 import { count, tokens as many } from "../../text/figures.ts";
+import { useApp } from "../context.ts";
 
 const pause = 300; // milliseconds without a change before the host is asked
 const mostShown = 4000; // tokens

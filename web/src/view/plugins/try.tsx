@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 import { type Signal, signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { type App, useApp } from "../../app.ts";
-import type { Run } from "../../chats/answering.ts";
+import type { App } from "../../app.ts";
 import { type Message, newID } from "../../chats/message.ts";
+import type { Run } from "../../chats/run.ts";
 import { advice, remedy } from "../../host/remedy.ts";
 import { choiceOf, notUsing, using } from "../../plugins/use.ts";
 import { hostChain } from "../../settings/chain.ts";
 import { request } from "../../settings/request.ts";
 import type { Settings } from "../../settings/settings.ts";
+import { useApp } from "../context.ts";
 
 const length = 120; // tokens of an answer
 

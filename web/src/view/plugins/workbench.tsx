@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 import { useSignal } from "@preact/signals";
 import { addressOf } from "../../address.ts";
-import { useApp } from "../../app.ts";
 import { problemsOf } from "../../plugins/check.ts";
 import type { PluginFile } from "../../plugins/file.ts";
 import { startingConfig } from "../../plugins/schema.ts";
 import { choiceOf, hasRoom, notUsing, using } from "../../plugins/use.ts";
 import { hostChain, rolesOf } from "../../settings/chain.ts";
 import type { Settings } from "../../settings/settings.ts";
+import { useApp } from "../context.ts";
 import { SchemaForm } from "../form/form.tsx";
 import { PromptPreview } from "./preview.tsx";
 import { TryIt } from "./try.tsx";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import { useMemo } from "preact/hooks";
-import { useApp } from "../../app.ts";
 import { defaults } from "../../settings/settings.ts";
+import { useApp } from "../context.ts";
 import { FormatPart, LengthPart, LimitField, OtherPart, ReasoningPart } from "./answer.tsx";
 import { BesidePart } from "./beside.tsx";
 import { ChainPart } from "./chain.tsx";

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: MIT
 import type { App } from "../../app.ts";
 import { copyText } from "../clipboard.ts";
-import { helpShown } from "./help.tsx";
 import type { Shortcut } from "./shortcuts.ts";
 
-/** What can be done by keys alone. */
-export function shortcutsOf(app: App): Shortcut[] {
+/** What can be done by keys alone. help shows this list, or hides it. */
+export function shortcutsOf(app: App, help: () => void): Shortcut[] {
   const { chats, layout, drawer } = app;
   const inChat = (run: () => void) => () => {
     app.view.value = "chat";
     run();
-  };
-  const help = () => {
-    helpShown.value = !helpShown.peek();
   };
   return [
     { key: "n", name: "New chat", run: inChat(() => void chats.begin()) },

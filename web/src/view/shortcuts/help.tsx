@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: MIT
 import { signal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { type App, useApp } from "../../app.ts";
+import type { App } from "../../app.ts";
+import { useApp } from "../context.ts";
 import { Icon } from "../icon.tsx";
 import { shortcutsOf } from "./actions.ts";
 import { find, type Shortcut, takesKeys } from "./shortcuts.ts";
 
 export const helpShown = signal(false);
 
+function toggleHelp(): void {
+  helpShown.value = !helpShown.peek();
+}
+
 /** Listens for shortcuts, and shows them when asked. */
 export function Shortcuts() {
   const app = useApp();
-  const shortcuts = useMemo(() => shortcutsOf(app), [app]);
+  const shortcuts = useMemo(() => shortcutsOf(app, toggleHelp), [app]);
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
       pressed(event, shortcuts, app.layout.preferences.keys.peek());

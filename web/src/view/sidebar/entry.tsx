@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 import { useComputed, useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { type App, useApp } from "../../app.ts";
-import type { ChatInfo } from "../../chats/store.ts";
+import type { App } from "../../app.ts";
+import type { ChatInfo } from "../../chats/info.ts";
+import { useApp } from "../context.ts";
 import { Icon } from "../icon.tsx";
 import { Menu } from "../menu.tsx";
 import { withFiles } from "./files.tsx";

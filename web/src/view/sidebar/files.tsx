@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import { useRef } from "preact/hooks";
-import { type App, useApp } from "../../app.ts";
+import type { App } from "../../app.ts";
+import { useApp } from "../context.ts";
 import { Icon } from "../icon.tsx";
 import { Menu } from "../menu.tsx";
 import { helpShown } from "../shortcuts/help.tsx";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { useApp } from "../../app.ts";
 import { byDay } from "../../chats/days.ts";
+import { useApp } from "../context.ts";
 import { ChatEntry } from "./entry.tsx";
 import { useDrop } from "./files.tsx";
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { useApp } from "../../app.ts";
 import { type Hit, search } from "../../chats/search.ts";
+import { useApp } from "../context.ts";
 
 const pause = 150; // milliseconds without a key until the search begins
 const most = 100; // chats that are shown

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { useApp, type View } from "../../app.ts";
+import type { View } from "../../app.ts";
+import { useApp } from "../context.ts";
 import { Icon } from "../icon.tsx";
 import { Toast } from "../toast.tsx";
 import { AllChats } from "./files.tsx";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-import { useApp } from "../../app.ts";
+
 import { type Theme, themes } from "../../settings/preferences.ts";
+import { useApp } from "../context.ts";
 import { Icon } from "../icon.tsx";
 
 const shown = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import { useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
-import type { Run } from "../../chats/answering.ts";
+import type { Run } from "../../chats/run.ts";
 import { joined } from "./joined.ts";
 
 /** A field whose text becomes a part of the answer. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import { useSignal } from "@preact/signals";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
-import type { Run } from "../../chats/answering.ts";
+import type { Run } from "../../chats/run.ts";
 
 const most = 120; // tokens to choose from
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 import { signal, useComputed } from "@preact/signals";
 import { useCallback, useId } from "preact/hooks";
-import { useApp } from "../../app.ts";
-import type { Run } from "../../chats/answering.ts";
+import type { Run } from "../../chats/run.ts";
+import { useApp } from "../context.ts";
 import { Icon } from "../icon.tsx";
 import { Lazy } from "../lazy.tsx";
 

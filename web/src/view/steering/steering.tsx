@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 import { type ReadonlySignal, useComputed } from "@preact/signals";
-import { useApp } from "../../app.ts";
-import type { Run } from "../../chats/answering.ts";
 import type { Phase } from "../../chats/message.ts";
+import type { Run } from "../../chats/run.ts";
 import { tokens } from "../../text/figures.ts";
+import { useApp } from "../context.ts";
 import { Icon } from "../icon.tsx";
 import { Inject } from "./inject.tsx";
 import { Place } from "./place.tsx";

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+
+package api
+
+import (
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/google/go-cmp/cmp"
+	"github.com/labstack/echo/v4"
+
+	"github.com/penstock/penstock/host/access"
+	"github.com/penstock/penstock/host/api"
+	"github.com/penstock/penstock/host/api/wire"
+)
+
+func openAPI(t *testing.T) *openapi3.T {
+	t.Helper()
+	doc, err := openapi3.NewLoader().LoadFromFile("../../docs/openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := doc.Validate(t.Context(), openapi3.IsOpenAPI31OrLater()); err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// inOpenAPI writes a route's path as OpenAPI does; "" for the routes that take what no other route does.
+func inOpenAPI(path string) string {
+	switch path {
+	case "/*", "/api/*": // the page, and refusals in Ollama's shape
+		return ""
+	case "/v1/models/*": // names may have slashes
+		return "/v1/models/{model}"
+	}
+	parts := strings.Split(path, "/")
+	for i, p := range parts {
+		if name, ok := strings.CutPrefix(p, ":"); ok {
+			parts[i] = "{" + name + "}"
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+// The file describes every route, and no other.
+func TestOpenAPI_HasAllRoutes(t *testing.T) {
+	var level slog.LevelVar
+	handler := api.New(api.Options{Keys: func() access.Keys { return access.NewKeys(nil, "admin", nil) }, LogLevel: &level, Log: slog.New(slog.DiscardHandler), Metrics: http.NotFoundHandler(), UI: fstest.MapFS{}})
+	routes := map[string]bool{}
+	for _, r := range handler.(interface{ Routes() []*echo.Route }).Routes() {
+		if path := inOpenAPI(r.Path); path != "" && r.Method != echo.RouteNotFound {
+			routes[r.Method+" "+path] = true
+		}
+	}
+	described := map[string]bool{}
+	for path, item := range openAPI(t).Paths.Map() {
+		for method := range item.Operations() {
+			described[method+" "+path] = true
+		}
+	}
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(described)), slices.Sorted(maps.Keys(routes))); diff != "" {
+		t.Errorf("docs/openapi.yaml (-) and the router (+) differ:\n%s", diff)
+	}
+}
+
+// The bodies in the file have the fields that the routes read.
+func TestOpenAPI_HasAllFields(t *testing.T) {
+	doc := openAPI(t)
+	for _, d := range api.Dialects() {
+		for _, r := range d.Routes {
+			if r.Body == nil {
+				continue
+			}
+			path := doc.Paths.Value(inOpenAPI(r.Path))
+			if path == nil || path.GetOperation(r.Method) == nil || path.GetOperation(r.Method).RequestBody == nil {
+				t.Errorf("%s %s is not described, or without its body", r.Method, r.Path)
+				continue
+			}
+			body := path.GetOperation(r.Method).RequestBody
+			want := map[string]bool{}
+			for _, f := range wire.Fields(r.Body) {
+				want[f.Name] = true
+			}
+			got := map[string]bool{}
+			kind := "application/json"
+			if r.TakesForm() {
+				kind = "multipart/form-data"
+			}
+			for name := range body.Value.Content.Get(kind).Schema.Value.Properties {
+				got[name] = true
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s %s: run make generate:\n%s", r.Method, r.Path, diff)
+			}
+		}
+	}
+}

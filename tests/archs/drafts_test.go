@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+
+package archs
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/penstock/penstock/host/model"
+)
+
+// A hybrid model of which llama.cpp keeps earlier states is served with drafts, and a recurrent one without.
+func TestServe_Drafts(t *testing.T) {
+	paths, _ := writeModels(t, "^(lfm2|mamba2)$")
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	for _, path := range paths {
+		file, err := model.Open(t.Context(), withBytes(t, path), model.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := serve(t, file.Path, "shared", file.Lacks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := strings.HasPrefix(filepath.Base(path), "lfm2")
+		if l := s.Engine.Backend().Limits(); l.Drafts != want || s.Model.Drafter != "" != want {
+			t.Errorf("%s: %+v, the drafter is %q", filepath.Base(path), l, s.Model.Drafter)
+		}
+		if err := file.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+
+package archs
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/penstock/penstock/native/gguf"
+	"github.com/penstock/penstock/native/gguf/synth"
+)
+
+// writer is llama.cpp's program that writes small models of random weights, with contexts of 256 tokens and windows of 32;
+// `make llama-archs` builds it.
+const writer = "../../build/llama.cpp/tools/test-llama-archs"
+
+var unsupported = regexp.MustCompile(`save_models: (\S+) model \(\w+\) is unsupported`)
+
+// unnamed are architectures that llama.cpp's program leaves out without a word.
+var unnamed = []string{"gemma4", "gemma4-assistant", "eagle3", "dflash"}
+
+// writeModels writes a model of each architecture whose name matches a pattern. It returns their paths, and the architectures of which
+// it could write none.
+//
+// The weights deviate by 0.3: with llama.cpp's own 0.1 most models answer the same whatever stands before.
+func writeModels(t *testing.T, pattern string) (paths, unwritten []string) {
+	t.Helper()
+	if _, err := os.Stat(writer); err != nil {
+		t.Fatalf("test-llama-archs is not built; `make llama-archs` does that: %v", err)
+	}
+	dir := t.TempDir()
+	out, err := exec.CommandContext(t.Context(), writer, "-s", "1", "-d", "0.3", "-a", pattern, "-o", dir).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%.2000s", err, out)
+	}
+	if paths, err = filepath.Glob(filepath.Join(dir, "*.gguf")); err != nil {
+		t.Fatal(err)
+	}
+	unwritten = slices.Clone(unnamed)
+	for _, m := range unsupported.FindAllStringSubmatch(string(out), -1) {
+		unwritten = append(unwritten, m[1])
+	}
+	return paths, unwritten
+}
+
+// alike are architectures of which llama.cpp's program writes none, and those whose models have the same tensors.
+var alike = map[string]string{"llama-embed": "llama", "gemma-embedding": "gemma3"}
+
+// withOurs adds models that llama.cpp's program does not write to those that it wrote, and takes their names from the unwritten ones.
+func withOurs(t *testing.T, paths, unwritten []string) ([]string, []string) {
+	t.Helper()
+	dir := filepath.Dir(paths[0])
+	add := func(arch, path string) {
+		paths = append(paths, path)
+		unwritten = slices.DeleteFunc(unwritten, func(u string) bool { return u == arch })
+	}
+	for _, arch := range slices.Sorted(maps.Keys(alike)) {
+		add(arch, renamed(t, filepath.Join(dir, alike[arch]+"-dense.gguf"), arch))
+	}
+	for _, arch := range []string{"bert", "t5"} {
+		path := filepath.Join(dir, arch+"-dense.gguf")
+		if err := synth.SmallFile(path, arch, 1); err != nil {
+			t.Fatal(err)
+		}
+		add(arch, path)
+	}
+	return paths, unwritten
+}
+
+// renamed copies a model to one of another architecture beside it.
+func renamed(t *testing.T, path, arch string) string {
+	t.Helper()
+	out := filepath.Join(filepath.Dir(path), arch+"-dense.gguf")
+	file, err := os.Create(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = synth.Edit(file, path, func(h *gguf.Header) {
+		old := h.Architecture() + "."
+		for i, k := range h.Keys {
+			if rest, ok := strings.CutPrefix(k, old); ok {
+				h.Keys[i] = arch + "." + rest
+				h.Values[h.Keys[i]] = h.Values[k]
+			}
+		}
+		h.Set("general.architecture", gguf.NewString(arch))
+	})
+	if err := errors.Join(err, file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// nameOf is a model's architecture, with "-moe" or "-dense" where llama.cpp's program writes both.
+func nameOf(path string) string { return strings.TrimSuffix(filepath.Base(path), ".gguf") }
+
+// withBytes gives a model a byte-level vocabulary and removes the one without.
+func withBytes(t *testing.T, path string) string {
+	t.Helper()
+	out := strings.TrimSuffix(path, ".gguf") + "-bytes.gguf"
+	file, err := os.Create(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(synth.WithBytes(file, path), file.Close(), os.Remove(path)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.Remove(out); err != nil {
+			t.Error(err)
+		}
+	})
+	return out
+}
+
+// header reads a model's.
+func header(t *testing.T, path string) *gguf.Header {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	stat, err := file.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := gguf.Read(file, stat.Size())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// prompts are of different lengths, with tokens that every model here has and that end no answer.
+func prompts() [][]int32 {
+	var all [][]int32
+	for i, n := range []int{5, 30, 100, 170} {
+		all = append(all, words(i, n))
+	}
+	return all
+}
+
+// words makes up n tokens; those of another seed have no beginning in common.
+func words(seed, n int) []int32 {
+	tokens := make([]int32, n)
+	x := uint32(seed + 1)
+	for i := range tokens {
+		x = x*1664525 + 1013904223 // Numerical Recipes' generator
+		tokens[i] = 1 + int32(x>>16)%127
+	}
+	return tokens
+}

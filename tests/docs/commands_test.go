@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: MIT
+
+// Package docs runs the commands that README.md and the documents in docs tell their reader to run.
+package docs
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// patience is how long one block may take, on a machine that is busy with other tests.
+const patience = 2 * time.Minute
+
+// Each block of commands in README.md and docs does what it says, against a real server with the built-in model, or is in notRun with the
+// reason why it is not run here.
+func TestCommands(t *testing.T) {
+	place := newPlace(t)
+	left := map[string]bool{}
+	for first := range notRun {
+		left[first] = true
+	}
+	for _, doc := range documents(t) {
+		if elsewhere[doc] != "" {
+			continue
+		}
+		place.putModels(t)
+		for _, b := range blocks(t, doc) {
+			switch {
+			case b.file != "":
+				place.write(t, b.file, b.text)
+			case b.language == "sh" || b.language == "js":
+				if first := b.first(); notRun[first] != "" {
+					delete(left, first)
+					continue
+				}
+				t.Run(fmt.Sprintf("%s:%d", doc, b.line), func(t *testing.T) { place.run(t, b) })
+			case notCommands[b.language] == "":
+				t.Errorf("%s:%d: a block of %q; commands are sh or js, and what else there may be is in notCommands", doc, b.line, b.language)
+			}
+		}
+	}
+	for first := range left {
+		t.Errorf("notRun has %q, but no document begins a block with it", first)
+	}
+}
+
+// The README's plugin has the effect that the README shows.
+func TestCommands_ReadmePlugin(t *testing.T) { readmePlugin(t, newPlace(t)) }
+
+// readmePlugin runs what the README has its reader run, and compares the plugin's effect.
+func readmePlugin(t *testing.T, place place) {
+	t.Helper()
+	said := map[string]string{} // by the first line of a block
+	for _, b := range blocks(t, "README.md") {
+		if b.file != "" {
+			place.write(t, b.file, b.text)
+		} else if b.language == "sh" && notRun[b.first()] == "" {
+			said[b.first()] = place.run(t, b)
+		}
+	}
+	text := read(t, "README.md")
+	for _, shown := range []struct{ row, answer string }{
+		{"| without the plugin |", place.run(t, block{language: "sh", text: plain})},
+		{"| with it |", said[ask]},
+	} {
+		_, row, _ := strings.Cut(text, shown.row)
+		begins, _, ok := strings.Cut(row, " …")
+		if begins = strings.TrimSpace(begins); !ok || len(begins) < 40 || !strings.Contains(shown.answer, `"content":"`+begins) {
+			t.Errorf("the README's row %s says %q; the answer is %s", shown.row, begins, shown.answer)
+		}
+	}
+}
+
+// ask is how the README begins to ask for a story, and plain asks for one without the plugin.
+const (
+	ask   = `curl http://127.0.0.1:8080/v1/chat/completions -H 'Content-Type: application/json' -d '{`
+	plain = ask + `"messages": [{"role": "user", "content": "Tell me a story about a frog."}], "temperature": 0}'`
+)
+
+// place is a folder that looks like a checkout, and a server that a newcomer has started there. Extra is more of the environment.
+type place struct {
+	dir, url string
+	extra    []string
+}
+
+// adminKey is that of the place's server.
+const adminKey = "the-admin-key-of-the-tests"
+
+func newPlace(t *testing.T) place {
+	t.Helper()
+	return newPlaceWith(t, filepath.Join("..", "..", "bin", "penstock"), nil, func(*testing.T, place, *exec.Cmd) {})
+}
+
+// newPlaceWith makes a place with any program and more of the environment. Its server is prepared before it starts.
+func newPlaceWith(t *testing.T, program string, extra []string, prepare func(*testing.T, place, *exec.Cmd)) place {
+	t.Helper()
+	program, err := filepath.Abs(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := place{dir: t.TempDir(), extra: extra}
+	if _, err := os.Stat(program); err != nil {
+		t.Fatalf("%v: run `make build` first", err)
+	}
+	p.link(t, filepath.Join(root, "plugins", "sdk"), "plugins/sdk")
+	p.link(t, filepath.Join(root, "host", "api", "clients", "node_modules"), "node_modules")
+	p.link(t, filepath.Join(root, "build", "plugins"), "build/plugins")
+	p.write(t, "plugins/examples/go.mod", read(t, "plugins/examples/go.mod"))
+	p.write(t, "bin/penstock", strings.ReplaceAll(untilReady, "PENSTOCK", program))
+	p.write(t, "keys.txt", strings.Repeat("5f2b8c", 10)+" alice\n")
+	p.write(t, "admin.key", adminKey)
+	p.write(t, "plugin.wasm", "\x00asm\x01\x00\x00\x00")
+	p.putModels(t)
+	for _, name := range []string{"banned-phrases.wasm", "beam.wasm"} {
+		wasm, err := os.ReadFile(filepath.Join(root, "build", "plugins", name))
+		if err != nil {
+			t.Fatalf("%v: run `make plugins` first", err)
+		}
+		p.write(t, "plugins/"+name, string(wasm))
+	}
+	p.url = p.serve(t, program, prepare)
+	return p
+}
+
+// putModels puts a model wherever documents suppose one. Some commands remove it.
+func (p place) putModels(t *testing.T) {
+	t.Helper()
+	model := read(t, "host/model/penstock-tiny.gguf")
+	for _, name := range []string{"model.gguf", "path/to/model.gguf", "DIR/NAME.gguf", "data/penstock/models/NAME.gguf"} {
+		p.write(t, name, model)
+	}
+}
+
+// untilReady takes the place of bin/penstock: `serve` ends as soon as the server is ready, on a port that is free.
+const untilReady = `#!/usr/bin/env bash
+set -euo pipefail
+[ "${1:-}" = serve ] || exec PENSTOCK "$@"
+coproc SERVER { exec PENSTOCK "$@" --host 127.0.0.1 --port 0 --threads 1 --log-level error; }
+server=$SERVER_PID
+read -r url <&"${SERVER[0]}"
+trap 'kill $server; wait $server' EXIT
+command curl -sSk --fail --retry 60 --retry-all-errors --retry-delay 1 -o /dev/null "${url%/}/readyz"
+`
+
+func (p place) link(t *testing.T, target, name string) {
+	t.Helper()
+	path := filepath.Join(p.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(target, path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (p place) write(t *testing.T, name, text string) {
+	t.Helper()
+	path := filepath.Join(p.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// environment has nothing of the machine's own configuration.
+func (p place) environment() []string {
+	var all []string
+	for _, each := range os.Environ() {
+		if !strings.HasPrefix(each, "PENSTOCK_") {
+			all = append(all, each)
+		}
+	}
+	all = append(all, p.extra...)
+	return append(all, "XDG_DATA_HOME="+filepath.Join(p.dir, "data"), "ADMIN_KEY="+adminKey, "HF_ENDPOINT=http://127.0.0.1:9",
+		"PATH="+filepath.Join(p.dir, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
+}
+
+// serve starts the server of which the documents say that it is there, and returns its address.
+func (p place) serve(t *testing.T, binary string, prepare func(*testing.T, place, *exec.Cmd)) string {
+	t.Helper()
+	server := exec.Command(binary, "serve", "--listen", "127.0.0.1:0", "--admin-key", adminKey, "--threads", "1", "--log-level", "error")
+	var log bytes.Buffer
+	server.Dir, server.Env, server.Stderr = p.dir, p.environment(), &log
+	prepare(t, p, server)
+	out, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = server.Process.Signal(os.Interrupt)
+		_ = server.Wait()
+		if t.Failed() {
+			t.Logf("the server's log:\n%s", log.Bytes())
+		}
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("the server did not say its address: %v", err)
+	}
+	return strings.TrimSuffix(strings.TrimSpace(line), "/")
+}
+
+// prelude has curl fail where the server refuses.
+const prelude = `set -euo pipefail
+curl() { command curl -sS --fail-with-body --retry 20 --retry-connrefused "$@"; }
+`
+
+// run runs a block in the place and returns what it prints.
+func (p place) run(t *testing.T, b block) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	text := strings.ReplaceAll(b.text, "http://127.0.0.1:8080", p.url)
+	command := exec.CommandContext(ctx, "bash", "-c", prelude+text)
+	if b.language == "js" {
+		p.write(t, "snippet.mjs", text)
+		command = exec.CommandContext(ctx, "node", "snippet.mjs")
+	}
+	var out bytes.Buffer
+	command.Dir, command.Env, command.Stdout, command.Stderr = p.dir, p.environment(), &out, &out
+	command.Stdin = strings.NewReader("y\n")
+	if err := command.Run(); err != nil || out.Len() == 0 && b.language == "js" {
+		t.Errorf("%v\n%s\nprinted\n%s", err, text, out.Bytes())
+	}
+	p.pluginsAreLoaded(t)
+	return out.String()
+}
+
+// pluginsAreLoaded waits until the server has found what was put into its plugin folder.
+func (p place) pluginsAreLoaded(t *testing.T) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(p.dir, "plugins", "*.wasm"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for begin := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+		list, err := exec.CommandContext(t.Context(), "curl", "-sS", p.url+"/v1/plugins").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Count(string(list), `"state":"ready"`) == len(files) {
+			return
+		}
+		if time.Since(begin) > patience {
+			t.Fatalf("%d plugins are in the folder, and the server has %s", len(files), list)
+		}
+	}
+}

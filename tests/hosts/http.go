@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+
+package hosts
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/penstock/penstock/host"
+)
+
+// Await looks again and again until something is so.
+func Await(t *testing.T, holds func() bool) {
+	t.Helper()
+	for until := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatal("it did not happen")
+		}
+	}
+}
+
+// NewRequest makes a request with headers, which are names and values in turn.
+func NewRequest(t *testing.T, method, url string, body []byte, headers ...string) *http.Request {
+	t.Helper()
+	r, err := http.NewRequest(method, url, bytes.NewReader(body))
+	if err != nil {
+		t.Error(err)
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	return r
+}
+
+// Send sends a request and reads the answer; it may be called from any goroutine.
+func Send(t *testing.T, client *http.Client, r *http.Request) (status int, header http.Header, body string) {
+	t.Helper()
+	a, err := client.Do(r)
+	if err != nil {
+		t.Error(err)
+		return 0, nil, ""
+	}
+	defer a.Body.Close()
+	text, err := io.ReadAll(a.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	return a.StatusCode, a.Header, string(text)
+}
+
+// Post sends JSON.
+func Post(t *testing.T, url, body string) (int, string) {
+	t.Helper()
+	status, _, text := Send(t, http.DefaultClient, NewRequest(t, http.MethodPost, url, []byte(body), "Content-Type", "application/json"))
+	return status, text
+}
+
+// Get returns the answer to a GET.
+func Get(t *testing.T, url string) string {
+	t.Helper()
+	_, _, text := Send(t, http.DefaultClient, NewRequest(t, http.MethodGet, url, nil))
+	return text
+}
+
+// Address is the host's network address.
+func Address(h *host.Host) string {
+	_, address, _ := strings.Cut(h.URL(), "://")
+	return address
+}
+
+// Admin sends a request with the key "secret".
+func Admin(t *testing.T, h *host.Host, method, path string, wasm []byte) (int, string) {
+	t.Helper()
+	return AdminBy(t, http.DefaultClient, h, method, path, wasm)
+}
+
+// AdminBy is Admin by a client of the test's.
+func AdminBy(t *testing.T, client *http.Client, h *host.Host, method, path string, wasm []byte) (int, string) {
+	t.Helper()
+	status, _, text := Send(t, client, NewRequest(t, method, h.URL()+path, wasm, "Authorization", "Bearer secret", "Content-Type", "application/wasm"))
+	return status, text
+}
+
+// Metric reads a value off GET /metrics; -1: there is none. Labels are in the order of their names.
+func Metric(t *testing.T, h *host.Host, name, labels string) float64 {
+	t.Helper()
+	line := regexp.MustCompile(`(?m)^` + name + `\{` + labels + `\} (\S+)$`)
+	found := line.FindStringSubmatch(Get(t, h.URL()+"/metrics"))
+	if found == nil {
+		return -1
+	}
+	v, err := strconv.ParseFloat(found[1], 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// Requests are how many of a host's requests have a slot, and how many wait for one.
+func Requests(t *testing.T, h *host.Host) (running, waiting float64) {
+	t.Helper()
+	labels := `model_name="[^"]+"`
+	return Metric(t, h, "penstock_num_requests_running", labels), Metric(t, h, "penstock_num_requests_waiting", labels)
+}
+
+// Complete asks for 5 tokens after "Hello", with more fields, and returns status and either the text or the error.
+func Complete(t *testing.T, h *host.Host, fields string) (int, string, string) {
+	t.Helper()
+	request := map[string]json.RawMessage{"prompt": []byte(`"Hello"`), "max_tokens": []byte("5"), "temperature": []byte("0"), "ignore_eos": []byte("true")}
+	if err := json.Unmarshal([]byte("{"+strings.TrimPrefix(fields, ",")+"}"), &request); err != nil {
+		t.Fatalf("%s: %v", fields, err)
+	}
+	all, err := json.Marshal(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, body := Post(t, h.URL()+"/v1/completions", string(all))
+	var answer struct {
+		Choices []struct {
+			Text string `json:"text"`
+		} `json:"choices"`
+		Error struct {
+			Code, Message, Param string
+		} `json:"error"`
+	}
+	if err := json.Unmarshal([]byte(body), &answer); err != nil {
+		t.Fatalf("%s: %v", body, err)
+	}
+	if len(answer.Choices) == 1 {
+		return status, answer.Choices[0].Text, ""
+	}
+	return status, answer.Error.Message, answer.Error.Code + " " + answer.Error.Param
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+
+package hosts
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/penstock/penstock/host"
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
+)
+
+// OpenWithPlugins opens and runs a host with a plugin folder, of which modules are the files.
+func OpenWithPlugins(t *testing.T, change map[string]any, modules map[string][]byte) *host.Host {
+	t.Helper()
+	dir := t.TempDir()
+	for base, wasm := range modules {
+		if err := os.WriteFile(filepath.Join(dir, base), wasm, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	flags := map[string]any{"plugins.dir": dir}
+	for k, v := range change {
+		flags[k] = v
+	}
+	h := Open(t, flags)
+	Run(t, h)
+	return h
+}
+
+// OpenWithExamples opens a host that has plugins of build/plugins, where `make plugins` puts them.
+func OpenWithExamples(t *testing.T, names ...string) *host.Host {
+	t.Helper()
+	modules := map[string][]byte{}
+	for _, name := range names {
+		modules[filepath.Base(name)+".wasm"] = Example(t, name)
+	}
+	return OpenWithPlugins(t, nil, modules)
+}
+
+// Example is a plugin of build/plugins.
+func Example(t *testing.T, name string) []byte {
+	t.Helper()
+	wasm, err := os.ReadFile(filepath.Join("..", "..", "build", "plugins", name+".wasm"))
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skipf("%s.wasm is not built: run `make plugins` first", name)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wasm
+}
+
+// Always is a plugin that chooses one token, whatever the logits.
+func Always(name string, token int) []byte {
+	g := asm.New(`{"name":"` + name + `","view":"none"}`)
+	return g.On(abi.ExportSample, asm.I32(token)).Wasm()
+}

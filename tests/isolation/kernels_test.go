@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+
+package isolation
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/penstock/penstock/host"
+	"github.com/penstock/penstock/host/model/kerneltest"
+	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/tests/hosts"
+)
+
+// answered opens a host, has it answer greedily and returns the text, what it logged and its kernels.
+func answered(t *testing.T, change map[string]any) (text, logged string, k serving.Kernels) {
+	t.Helper()
+	var log bytes.Buffer
+	h, err := host.Open(t.Context(), host.Options{Config: hosts.Settings(t, change), Log: slog.New(slog.NewTextHandler(&log, nil)), Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := hosts.Run(t, h)
+	defer stop()
+	post, err := http.Post(h.URL()+"/v1/chat/completions", "application/json", strings.NewReader(`{`+hosts.Frog+`,"temperature":0,"max_tokens":24}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer post.Body.Close()
+	var answer struct {
+		Choices []struct {
+			Message struct{ Content string }
+		}
+	}
+	if body, err := io.ReadAll(post.Body); err != nil || json.Unmarshal(body, &answer) != nil || len(answer.Choices) != 1 {
+		t.Fatalf("%s, %v: %s", post.Status, err, body)
+	}
+	get, err := http.Get(h.URL() + "/props")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer get.Body.Close()
+	var props struct{ Kernels serving.Kernels }
+	if err := json.NewDecoder(get.Body).Decode(&props); err != nil {
+		t.Fatal(err)
+	}
+	return answer.Choices[0].Message.Content, log.String(), props.Kernels
+}
+
+// A kernel that faults and one that computes wrongly are switched off with a warning, and requests are answered as without them.
+func TestHost_BrokenKernels_ServingGoesOn(t *testing.T) {
+	const q8 = native.Operation(8) // of the built-in model's weights
+	list := []native.InjectedFault{{Kernel: native.Kernel{Family: native.PenstockKernels, Operation: native.Attention}, Kind: native.WrongResult}}
+	if k := native.ChoosePenstock.Order(q8)[0]; k.Family != native.PlainKernels {
+		list = append(list, native.InjectedFault{Kernel: k, Kind: native.Crash})
+	}
+	want, _, plain := answered(t, map[string]any{"model.kernels": "plain"})
+	if plain.Attention != "ggml" || len(plain.Weights) != 1 || plain.Weights[0].Kernels != "ggml" {
+		t.Errorf("plain kernels: %+v", plain)
+	}
+
+	kerneltest.Break(t, list...)
+	for _, f := range list {
+		native.InjectFault(f)
+		t.Cleanup(func() { native.InjectFault(native.InjectedFault{Kernel: f.Kernel}) })
+	}
+	got, logged, kernels := answered(t, nil)
+	if got != want || got == "" {
+		t.Errorf("%q, want as with plain kernels %q", got, want)
+	}
+	if len(kernels.Off) != len(list) || kernels.Attention != "ggml" || kernels.Weights[0].Kernels == list[len(list)-1].Family.String() {
+		t.Errorf("/props says %+v", kernels)
+	}
+	for _, s := range list {
+		if !strings.Contains(logged, "level=WARN") || !strings.Contains(logged, s.Kernel.String()) {
+			t.Errorf("no warning of %v in\n%s", s.Kernel, logged)
+		}
+	}
+}
+
+// The kernels in use are the same for all models: one that is loaded beside another does not switch on again what is broken for that.
+func TestHost_BrokenKernels_StayOffWithAModelBeside(t *testing.T) {
+	k := native.ChoosePenstock.Order(native.Operation(8))[0] // for the built-in model's weights, which no weights of the other are like
+	if k.Family == native.PlainKernels {
+		k = native.Kernel{Family: native.PenstockKernels, Operation: native.Attention}
+	}
+	broken := native.InjectedFault{Kernel: k, Kind: native.Crash}
+	kerneltest.Break(t, broken)
+	native.InjectFault(broken)
+	t.Cleanup(func() { native.InjectFault(native.InjectedFault{Kernel: k}) })
+	_, _, kernels := answered(t, map[string]any{"embedding.model": hosts.SmallModel(t, "bert")})
+	if len(kernels.Off) != 1 {
+		t.Errorf("/props says %+v", kernels)
+	}
+	if native.KernelsInUse().Allows(k) {
+		t.Errorf("%v is in use", k)
+	}
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+
+package models
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tests/peer"
+	"github.com/penstock/penstock/tools/steadytest"
+)
+
+const builtIn = "../../host/model/penstock-tiny.gguf"
+
+// write writes an adapter for the built-in model.
+func write(t *testing.T, folder, name string, a synth.Adapter) string {
+	t.Helper()
+	a.Model = builtIn
+	path := filepath.Join(folder, name+".gguf")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(a.Write(file), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// complete is the text of a greedy completion. Cached cells are not used: llama-server does not know with which adapters they were
+// computed.
+func complete(t *testing.T, s peer.Server, prompt, more string) string {
+	t.Helper()
+	return completeCached(t, s, prompt, `,"cache_prompt":false`+more)
+}
+
+func completeCached(t *testing.T, s peer.Server, prompt, more string) string {
+	t.Helper()
+	return completeWith(t, s, fmt.Sprintf(`"prompt":%q,"n_predict":32%s`, prompt, more))
+}
+
+func completeWith(t *testing.T, s peer.Server, fields string) string {
+	t.Helper()
+	a := s.Call(t, http.MethodPost, "/completion", `{"temperature":0,"ignore_eos":true,`+fields+`}`)
+	var body struct{ Content string }
+	if err := json.Unmarshal([]byte(a.Body), &body); a.Status != http.StatusOK || err != nil {
+		t.Errorf("%s: %d %s", fields, a.Status, a.Body)
+	}
+	return body.Content
+}
+
+// tokensOf is what a text is in the middle of a prompt.
+func tokensOf(t *testing.T, s peer.Server, text string) (tokens []uint32) {
+	t.Helper()
+	var body struct{ Tokens []uint32 }
+	if err := json.Unmarshal([]byte(s.Call(t, http.MethodPost, "/tokenize", fmt.Sprintf(`{"content":%q}`, text)).Body), &body); err != nil {
+		t.Fatal(err)
+	}
+	return body.Tokens
+}
+
+// lora has a body say with which adapters its prompt is computed.
+var loras = []string{``, `,"lora":[]`, `,"lora":[{"id":0,"scale":1}]`, `,"lora":[{"id":1,"scale":1}]`, `,"lora":[{"id":1,"scale":-0.5}]`,
+	`,"lora":[{"id":0,"scale":1},{"id":1,"scale":0.5}]`, `,"lora":[{"id":0,"scale":0}]`, `,"lora":[{"id":2,"scale":1}]`,
+	`,"lora":[{"id":2,"scale":1},{"id":0,"scale":1}]`}
+
+// The answers with one adapter, another, several, none, and one that counts from some words on are llama-server's.
+func TestAdapters_Answers_AreLlamaServers(t *testing.T) {
+	steadytest.SkipRaced(t, "one request at a time; TestAdapters_AtOnce_AnswerAsAlone asks for many at once")
+	folder := t.TempDir()
+	plain := peer.Penstock(t, peer.BuiltIn, nil)
+	a, b := write(t, folder, "a", synth.Adapter{Seed: 1, TaskName: "tales"}), write(t, folder, "b", synth.Adapter{Seed: 2, Rank: 8, Alpha: 16})
+	activated := write(t, folder, "activated", synth.Adapter{Seed: 3, Invocation: tokensOf(t, plain, " a little girl")})
+	for _, apply := range []bool{true, false} {
+		t.Run(fmt.Sprintf("apply %v", apply), func(t *testing.T) {
+			flags := []string{"--lora", a, "--lora-scaled", b + ":0.5", "--lora-scaled", activated + ":0"}
+			keys := map[string]any{"model.lora": []string{a}, "model.lora_scaled": []string{b + ":0.5", activated + ":0"}}
+			if !apply {
+				flags, keys["model.lora_init_without_apply"] = append(flags, "--lora-init-without-apply"), true
+			}
+			theirs, ours := peer.LlamaServer(t, peer.BuiltIn, flags...), peer.Penstock(t, peer.BuiltIn, keys)
+			compare := func(method, path, body string) {
+				t.Helper()
+				want, got := theirs.Call(t, method, path, body), ours.Call(t, method, path, body)
+				if want.Status != got.Status {
+					t.Fatalf("llama-server answers %d %s, we %d %s", want.Status, want.Body, got.Status, got.Body)
+				}
+				for _, d := range (peer.Comparison{}).Differences(t, want.Body, got.Body) {
+					t.Error(d)
+				}
+			}
+			choices := loras
+			if apply {
+				compare(http.MethodGet, "/lora-adapters", "")
+			} else {
+				choices = choices[2:] // llama-server applies them all the same
+			}
+			var said []string
+			for _, prompt := range []string{"Once upon a time there was a little girl who", "One day the dog"} {
+				for _, lora := range choices {
+					want, got := complete(t, theirs, prompt, lora), complete(t, ours, prompt, lora)
+					if got != want {
+						t.Errorf("after %q with %s llama-server says %q, we %q", prompt, lora, want, got)
+					}
+					said = append(said, got)
+				}
+			}
+			slices.Sort(said)
+			if n := len(slices.Compact(said)); n < 8 {
+				t.Errorf("there are %d different answers, so little is tested", n)
+			}
+			compare(http.MethodPost, "/lora-adapters", `[{"id":1,"scale":0.25},{"id":0,"scale":-1}]`)
+			compare(http.MethodGet, "/lora-adapters", "")
+			if want, got := complete(t, theirs, "One day", ""), complete(t, ours, "One day", ""); got != want {
+				t.Errorf("after a change of scales for all llama-server says %q, we %q", want, got)
+			}
+		})
+	}
+}
+
+// Many requests with different adapters at once answer as each does alone, up to a near tie.
+func TestAdapters_AtOnce_AnswerAsAlone(t *testing.T) {
+	folder := t.TempDir()
+	files := []string{write(t, folder, "a", synth.Adapter{Seed: 1}), write(t, folder, "b", synth.Adapter{Seed: 2})}
+	const nearTie = 0.1
+	for _, layout := range []string{"split", "shared"} {
+		t.Run(layout, func(t *testing.T) {
+			s := peer.Penstock(t, peer.BuiltIn, map[string]any{"model.lora": files, "model.lora_init_without_apply": true,
+				"scheduler.slots": 6, "model.kv_layout": layout, "model.kernels": "penstock"})
+			byName := []string{``, `,"lora":[{"name":"a","scale":1}]`, `,"lora":[{"name":"b","scale":1}]`, `,"lora":[{"name":"a","scale":0.5},{"id":1,"scale":1}]`}
+			alone := make([][]step, 0, len(byName))
+			for _, lora := range byName {
+				alone = append(alone, steps(t, s, `,"cache_prompt":false`+lora))
+			}
+			together := make([][]step, 5*len(byName))
+			var all sync.WaitGroup
+			for i := range together {
+				all.Go(func() { together[i] = steps(t, s, byName[i%len(byName)]) })
+			}
+			all.Wait()
+			for i, got := range together {
+				want := alone[i%len(byName)]
+				k := 0
+				for k < min(len(got), len(want)) && got[k].Token == want[k].Token {
+					k++
+				}
+				if len(got) != len(want) || k < len(want) && want[k].gap() >= nearTie {
+					t.Errorf("with %s: %v, want %v from token %d on", byName[i%len(byName)], got[min(k, len(got)):], want[min(k, len(want)):], k)
+				}
+			}
+		})
+	}
+}
+
+// step is one token of a greedy answer, beside the next best.
+type step struct {
+	Token string `json:"token"`
+	Top   []struct {
+		Logprob float64 `json:"logprob"`
+	} `json:"top_logprobs"`
+}
+
+// gap is how much likelier the token was than the next best. ggml computes an adapter's products to other last bits with other numbers of
+// rows, and shared cells are summed in another order. That rounds 8-bit inputs otherwise, which moves log-probabilities by up to 0.06.
+func (s step) gap() float64 { return s.Top[0].Logprob - s.Top[1].Logprob }
+
+// steps is a greedy answer, token by token.
+func steps(t *testing.T, s peer.Server, more string) []step {
+	t.Helper()
+	a := s.Call(t, http.MethodPost, "/completion", `{"prompt":"Once upon a time there was","n_predict":32,"temperature":0,"ignore_eos":true,"n_probs":2`+more+`}`)
+	var body struct {
+		Steps []step `json:"completion_probabilities"`
+	}
+	if err := json.Unmarshal([]byte(a.Body), &body); a.Status != http.StatusOK || err != nil || len(body.Steps) == 0 {
+		t.Errorf("%s: %d %s", more, a.Status, a.Body)
+	}
+	return body.Steps
+}

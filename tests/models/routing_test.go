@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+
+package models
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/penstock/penstock/host"
+	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tests/hosts"
+)
+
+// loadTold is what a router reads of GET /v1/load.
+type loadTold struct {
+	State  string
+	Models []struct {
+		Slots    struct{ All, Busy int }
+		Queue    struct{ Length int }
+		Tokens   struct{ Prompt, Generated int }
+		KVCache  struct{ Cells, Used, Cached int } `json:"kv_cache"`
+		Adapters []struct {
+			Name             string
+			Running, Waiting int
+		}
+		Prefixes struct {
+			BlockTokens int `json:"block_tokens"`
+			Sets        []struct {
+				Adapters []struct{ Name string }
+				Digests  []string
+			}
+		}
+	}
+}
+
+func loadOf(t *testing.T, h *host.Host) (l loadTold) {
+	t.Helper()
+	text := hosts.Get(t, h.URL()+"/v1/load")
+	if err := json.Unmarshal([]byte(text), &l); err != nil || len(l.Models) != 2 { // the built-in ones, of which the second is not loaded
+		t.Fatal(err, text)
+	}
+	return l
+}
+
+// Slots, queue, cells and tokens are told as answers run, wait and end; so are the metrics that endpoint pickers read, under their names.
+func TestHost_Load_Follows(t *testing.T) {
+	h := hosts.Open(t, map[string]any{"scheduler.slots": 2})
+	hosts.Run(t, h)
+	before := loadOf(t, h)
+	if m := before.Models[0]; before.State != "ready" || m.Slots.All != 2 || m.Slots.Busy != 0 || m.Queue.Length != 0 {
+		t.Errorf("idle: %+v", before)
+	}
+	leave := occupy(t, h, "/v1/chat/completions", `{`+hosts.Frog+`,"ignore_eos":true,"stream":true,"max_tokens":1500}`, 5)
+	hosts.Await(t, func() bool {
+		m := loadOf(t, h).Models[0]
+		return m.Slots.Busy == 2 && m.Queue.Length == 3 && m.KVCache.Used > m.KVCache.Cached
+	})
+	busy := func(name, labels string) float64 {
+		return hosts.Metric(t, h, "vllm:"+name, labels+`model_name="penstock-tiny"`)
+	}
+	if busy("num_requests_running", "") != 2 || busy("num_requests_waiting", "") != 3 {
+		t.Errorf("running %v, waiting %v", busy("num_requests_running", ""), busy("num_requests_waiting", ""))
+	}
+	if used := busy("kv_cache_usage_perc", ""); used <= 0 || used > 1 {
+		t.Errorf("used %v", used)
+	}
+	leave()
+	hosts.Await(t, func() bool {
+		m := loadOf(t, h).Models[0]
+		return m.Slots.Busy == 0 && m.Queue.Length == 0 && m.KVCache.Used == m.KVCache.Cached && m.KVCache.Used > 0
+	})
+	if m := loadOf(t, h).Models[0]; m.Tokens.Generated == 0 || m.Tokens.Prompt == 0 {
+		t.Errorf("%+v", m.Tokens)
+	}
+	if used := busy("kv_cache_usage_perc", ""); used != 0 {
+		t.Errorf("idle conversations count as %v of the cache in use", used)
+	}
+}
+
+// A router finds the replica that has computed the beginning of a chat, by digests that any replica tells it.
+func TestHost_Load_RouterFindsThePrefix(t *testing.T) {
+	var replicas []*host.Host
+	for range 2 {
+		h := hosts.Open(t, nil)
+		hosts.Run(t, h)
+		replicas = append(replicas, h)
+	}
+	chat := func(more string) string {
+		return fmt.Sprintf(`{"messages":[{"role":"system","content":%q},{"role":"user","content":"Tell me a story about a %s."}],"temperature":0,"max_tokens":8}`,
+			strings.Repeat("You tell stories to small children. ", 30), more)
+	}
+	ask := func(h *host.Host, path, body string, v any) {
+		t.Helper()
+		status, text := hosts.Post(t, h.URL()+path, body)
+		if err := json.Unmarshal([]byte(text), v); status != 200 || err != nil {
+			t.Fatal(status, err, text)
+		}
+	}
+	ask(replicas[1], "/v1/chat/completions", chat("frog"), &struct{}{})
+	var prompt struct {
+		Block   int `json:"block_tokens"`
+		Digests []string
+	}
+	ask(replicas[0], "/v1/chat/completions/input_tokens?digests=true", chat("king"), &prompt)
+	matched := func(h *host.Host) (n int) {
+		for _, set := range loadOf(t, h).Models[0].Prefixes.Sets {
+			for n < len(prompt.Digests) && slices.Contains(set.Digests, prompt.Digests[n]) {
+				n++
+			}
+		}
+		return n
+	}
+	hosts.Await(t, func() bool { return matched(replicas[1]) >= 2 })
+	if n := matched(replicas[0]); n != 0 {
+		t.Errorf("the other replica has %d blocks", n)
+	}
+	var answer struct {
+		Usage struct {
+			Details struct {
+				Cached int `json:"cached_tokens"`
+			} `json:"prompt_tokens_details"`
+		}
+	}
+	ask(replicas[1], "/v1/chat/completions", chat("king"), &answer)
+	if n := matched(replicas[1]) * prompt.Block; answer.Usage.Details.Cached < n {
+		t.Errorf("%d tokens found, the digests told of %d", answer.Usage.Details.Cached, n)
+	}
+}
+
+// Adapters are told with the requests that have them, and what they have computed is a set of its own.
+func TestHost_Load_Adapters(t *testing.T) {
+	path := writeAdapter(t, "tales")
+	h := hosts.Open(t, map[string]any{"model.lora_scaled": []string{path + ":0.5"}, "model.lora_init_without_apply": true, "scheduler.slots": 1})
+	hosts.Run(t, h)
+	lora := func(running, waiting string) float64 {
+		return hosts.Metric(t, h, "vllm:lora_requests_info", fmt.Sprintf(`max_lora="1",model_name="penstock-tiny",running_lora_adapters="%s",waiting_lora_adapters="%s"`, running, waiting))
+	}
+	if lora("", "") < 1e9 {
+		t.Error("no adapters at work are told of")
+	}
+	leave := occupy(t, h, "/completion", fmt.Sprintf(`{"prompt":%q,"n_predict":1500,"stream":true,"ignore_eos":true,"lora":[{"name":"tales","scale":1}]}`,
+		strings.Repeat("Once upon a time. ", 30)), 2)
+	hosts.Await(t, func() bool {
+		a := loadOf(t, h).Models[0].Adapters
+		return len(a) == 1 && a[0].Name == "tales" && a[0].Running == 1 && a[0].Waiting == 1
+	})
+	if lora("tales", "tales") < 1e9 {
+		t.Error(hosts.Get(t, h.URL()+"/metrics"))
+	}
+	leave()
+	hosts.Await(t, func() bool {
+		m := loadOf(t, h).Models[0]
+		return m.Slots.Busy == 0 && len(m.Prefixes.Sets) == 1 && len(m.Prefixes.Sets[0].Adapters) == 1 && m.Prefixes.Sets[0].Adapters[0].Name == "tales"
+	})
+}
+
+// writeAdapter writes a LoRA adapter for the built-in model.
+func writeAdapter(t *testing.T, name string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), name+".gguf")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(synth.Adapter{Model: hosts.BuiltIn, Seed: 1}.Write(file), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// occupy has some clients ask for long answers until they leave, which waits until they are gone.
+func occupy(t *testing.T, h *host.Host, path, body string, clients int) (leave func()) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	for range clients {
+		r := hosts.NewRequest(t, http.MethodPost, h.URL()+path, []byte(body)).WithContext(ctx)
+		all.Go(func() {
+			if a, err := http.DefaultClient.Do(r); err == nil { // else it has left before the answer began
+				_, _ = io.Copy(io.Discard, a.Body)
+				_ = a.Body.Close()
+			}
+		})
+	}
+	leave = func() { stop(); all.Wait() }
+	t.Cleanup(leave)
+	return leave
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+
+package plugins
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/penstock/penstock/host"
+	"github.com/penstock/penstock/host/plugin/session"
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/tests/hosts"
+)
+
+// The probe that tools/trainprobe has trained on the built-in model declines what that knows nothing of, also with questions it was not
+// trained with, and leaves the others' answers as they are.
+func TestProbe_BuiltInModel_DeclinesWhatItDoesNotKnow(t *testing.T) {
+	weights, err := os.ReadFile("../../plugins/examples/probe/testdata/unknown.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := hosts.OpenWithExamples(t, "probe")
+	ask := func(question string, plugins string) string {
+		t.Helper()
+		text, err := hosts.Whole(t, h, fmt.Sprintf(`{"messages":[{"role":"user","content":%q}],"max_tokens":60,"temperature":0%s}`, question, plugins))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	probing := `,"plugins":[{"name":"probe","config":` + strings.TrimSpace(string(weights)) + `}]`
+	for _, question := range []string{"Who wrote Faust?", "How do I grow tomatoes?", "What is the mass of an electron?"} {
+		if got := ask(question, ""); strings.Contains(got, "do not know") {
+			t.Errorf("%s: without the probe the model says %q", question, got)
+		}
+		if got := ask(question, probing); got != "I do not know." {
+			t.Errorf("%s: %q", question, got)
+		}
+	}
+	for _, question := range []string{"What is 6 plus 3?", "What is the capital of Japan?", "Tell me a story about a frog."} {
+		if got, want := ask(question, probing), ask(question, ""); got != want {
+			t.Errorf("%s: %q, without the probe %q", question, got, want)
+		}
+	}
+}
+
+// width is how many numbers a state of the first model has.
+func width(t *testing.T, h *host.Host) int {
+	t.Helper()
+	var list struct {
+		Data []struct {
+			Meta struct {
+				Embedding int `json:"n_embd"`
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(hosts.Get(t, h.URL()+"/v1/models")), &list); err != nil || len(list.Data) != 1 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	return list.Data[0].Meta.Embedding
+}
+
+// A client is told why it is declined, and what is wrong with a probe of another model.
+func TestProbe_TellsItsClient(t *testing.T) {
+	h := hosts.OpenWithExamples(t, "probe")
+	var row []string
+	for range width(t, h) {
+		row = append(row, "0")
+	}
+	body := `{"messages":[{"role":"user","content":"Hello!"}],"plugins":[{"name":"probe","config":{"layers":[{"weights":[[` + strings.Join(row, ",") + `]],"bias":[3]}],"say":"No."}}]}`
+	_, raw := hosts.Post(t, h.URL()+"/v1/chat/completions", body)
+	var answer struct {
+		Choices []struct{ Message struct{ Content string } }
+	}
+	if err := json.Unmarshal([]byte(raw), &answer); err != nil || len(answer.Choices) != 1 || answer.Choices[0].Message.Content != "No." || !strings.Contains(raw, `"probability":0.95257`) {
+		t.Errorf("%s: %v", raw, err)
+	}
+	status, raw := hosts.Post(t, h.URL()+"/v1/chat/completions", strings.Replace(body, strings.Join(row, ","), "1,2", 1))
+	if status != 400 || !strings.Contains(raw, "train the probe on this model") {
+		t.Errorf("a probe of another model: %d %s", status, raw)
+	}
+}
+
+// A recording of a probe has the states that it read, and plays again without the model; and the model may lie on workers.
+func TestProbe_RecordedAndReplayed(t *testing.T) {
+	one, two := hosts.StartWorker(t), hosts.StartWorker(t)
+	for name, settings := range map[string]map[string]any{"here": nil, "on workers": {"workers.rpc": []string{one.Address, two.Address}, "model.tensor_split": "1,1"}} {
+		h := hosts.OpenWithPlugins(t, settings, map[string][]byte{"probe.wasm": hosts.Example(t, "probe")})
+		width := width(t, h)
+		row := strings.Repeat("0.5,-0.5,", width/2)
+		f := recorded(t, h, "/v1/chat/completions", `{`+hosts.Frog+`,"max_tokens":30,"seed":3,"record":true,"plugins":[{"name":"probe","config":{"layers":[{"weights":[[`+
+			strings.TrimSuffix(row, ",")+`]],"bias":[0]}],"then":"rewind","back":3,"above":0.9}}]}`)
+		states := callsOf(f, "probe", func(c *session.Call) bool {
+			for i := range c.Asked {
+				if q := &c.Asked[i]; q.Import == abi.ImportState && len(q.State) == width && q.State[0] != q.State[1] {
+					return true
+				}
+			}
+			return false
+		})
+		splices := callsOf(f, "probe", func(c *session.Call) bool { return c.Splice != nil })
+		if states < 10 || splices == 0 {
+			t.Errorf("%s: %d states were read, and tokens taken back %d times", name, states, splices)
+		}
+		if d := replay(t, f, hosts.Example(t, "probe"), 3); d != nil {
+			t.Errorf("%s: %v", name, d)
+		}
+	}
+}

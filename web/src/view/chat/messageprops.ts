@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+import type { Signal } from "@preact/signals";
+import type { Chat } from "../../chats/chat.ts";
+
+/** What a question and an answer get. */
+export interface MessageProps {
+  chat: Chat;
+  id: string;
+  editing: Signal<string | undefined>; // the message that is being edited
+}
