@@ -25,13 +25,13 @@ func failingProgram() []byte {
 
 // dialects are requests for 12 tokens after a prompt, by route, without what makes them a program's.
 var dialects = map[string]string{
-	"/v1/completions":      `{"prompt":"Once upon a time","max_tokens":12`,
-	"/v1/chat/completions": `{` + hosts.Frog + `,"max_tokens":12`,
-	"/v1/responses":        `{"input":"Tell me a story about a frog.","max_output_tokens":12`,
-	"/v1/messages":         `{` + hosts.Frog + `,"max_tokens":12`,
-	"/api/generate":        `{"model":"penstock-tiny","stream":false,"prompt":"Once upon a time","options":{"num_predict":12}`,
-	"/api/chat":            `{"model":"penstock-tiny","stream":false,` + hosts.Frog + `,"options":{"num_predict":12}`,
-	"/completion":          `{"prompt":"Once upon a time","n_predict":12`,
+	"/v1/completions":      `{"prompt":"Once upon a time","temperature":0,"max_tokens":12`,
+	"/v1/chat/completions": `{` + hosts.Frog + `,"temperature":0,"max_tokens":12`,
+	"/v1/responses":        `{"input":"Tell me a story about a frog.","temperature":0,"max_output_tokens":12`,
+	"/v1/messages":         `{` + hosts.Frog + `,"temperature":0,"max_tokens":12`,
+	"/api/generate":        `{"model":"penstock-tiny","stream":false,"prompt":"Once upon a time","options":{"temperature":0,"num_predict":12}`,
+	"/api/chat":            `{"model":"penstock-tiny","stream":false,` + hosts.Frog + `,"options":{"temperature":0,"num_predict":12}`,
+	"/completion":          `{"prompt":"Once upon a time","temperature":0,"n_predict":12`,
 }
 
 // A program answers in every dialect, whole and streamed, and the usage tells what it cost where there is a place for it.
