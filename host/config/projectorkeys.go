@@ -17,17 +17,17 @@ type Projector struct {
 // projectorKeys are the keys of Projector, with llama-server's flags.
 var projectorKeys = []Key{
 	{Name: "model.mmproj", Flag: "mmproj", Aliases: []string{"-mm"}, Kind: Text, Default: "",
-		Help: "GGUF file of the projector with which the model sees pictures or hears sounds; empty: the one that lies beside the model"},
+		Help: "GGUF file of the projector with which the model sees pictures or hears sounds; empty: the one beside the model's file"},
 	{Name: "model.mmproj_auto", Flag: "mmproj-auto", Off: []string{"--no-mmproj"}, Kind: Switch, Default: true,
-		Allowed: "true or false", Help: "use the projector that lies beside the model, mmproj-NAME.gguf or mmproj*.gguf in a folder of its own; one that model.mmproj names is used in any case"},
+		Allowed: "true or false", Help: "use the projector beside the model's file: mmproj-NAME.gguf, or mmproj*.gguf if the folder has only this model; the file of model.mmproj is always used"},
 	{Name: "model.mmproj_offload", Flag: "mmproj-offload", Kind: Switch, Default: true,
 		Allowed: "true or false", Help: "let a GPU compute the projector, where there is one"},
 	{Name: "model.mmproj_device", Flag: "mmproj-device", Aliases: []string{"-mmdev"}, Kind: Text, Default: "",
 		Allowed: "a name that penstock doctor shows, or none", Help: "device that computes the projector; none: the CPU; empty: the first of the model's devices, or the first GPU"},
 	{Name: "model.image_min_tokens", Flag: "image-min-tokens", Kind: Integer, Default: 0, check: between(0, mostImageTokens),
-		Allowed: "0 to 65536, at most model.image_max_tokens", Help: "tokens that a picture takes at least, where the projector leaves a choice; 0: as its file says"},
+		Allowed: "0 to 65536, at most model.image_max_tokens", Help: "fewest tokens of a picture, if the projector allows a choice; 0: as its file says"},
 	{Name: "model.image_max_tokens", Flag: "image-max-tokens", Kind: Integer, Default: 0, check: between(0, mostImageTokens),
-		Allowed: "0 to 65536", Help: "tokens that a picture takes at most, where the projector leaves a choice; 0: as its file says"},
+		Allowed: "0 to 65536", Help: "most tokens of a picture, if the projector allows a choice; 0: as its file says"},
 }
 
 const mostImageTokens = 1 << 16

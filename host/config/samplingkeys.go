@@ -14,9 +14,9 @@ const samplingSection = "sampling."
 // samplingKeys are that section, with llama-server's flags. Ranges and defaults are those of requests.
 var samplingKeys = []Key{
 	{Name: samplingSection + "from_model", Flag: "model-sampling", Kind: Switch, Default: true, Allowed: "true or false",
-		Help: "requests have the sampling parameters that the model's file brings (general.sampling), where neither they nor these keys say others"},
+		Help: "use the sampling parameters of the model's file (general.sampling) if neither the request nor these keys set others"},
 	{Name: samplingSection + "seed", Flag: "seed", Aliases: []string{"-s"}, Kind: Integer, Default: -1, check: between(-1, 1<<31-1),
-		Allowed: "-1 or more", Help: "start of the random draws of requests that name none; -1: another one each time"},
+		Allowed: "-1 or more", Help: "seed of requests that name none; -1: a random one each time"},
 	{Name: samplingSection + "samplers", Flag: "samplers", Aliases: []string{"--sampler-seq", "--sampling-seq"}, Kind: List,
 		Default: []string(sampling.Default().Chain), check: areSamplers, Allowed: "names of samplers such as top_k;temperature, letters such as kt, or plugin:NAME",
 		Help: "samplers and plugins of a request, in their order"},

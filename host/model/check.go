@@ -118,6 +118,10 @@ func (in *inspection) timeout(o Options) time.Duration {
 	return 5 * (time.Minute + time.Duration(in.weights/20e6)*time.Second)
 }
 
+// trialOfPicture is what encoding with a projector may take besides: it computes with each weight some thousand times, where the trial of a
+// model does so some ten times.
+func trialOfPicture(bytes uint64) time.Duration { return time.Duration(bytes/1e6) * time.Second }
+
 // tryInChildren tries a file in one child after the other. If an exercise crashes a child, the next one leaves it out.
 func tryInChildren(ctx context.Context, path string, template Template, with options, o Options) (Lacks, error) {
 	var lacks Lacks

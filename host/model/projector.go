@@ -70,7 +70,9 @@ func newProjectorCheck(model, path string, with native.ProjectorOptions, o Optio
 		return k, err
 	}
 	k.options = o.withDefaults()
-	k.options.Timeout = in.timeout(o)
+	if k.options.Timeout = in.timeout(o); o.Timeout == 0 {
+		k.options.Timeout += trialOfPicture(k.projector.Bytes)
+	}
 	key, err := json.Marshal(with)
 	k.note = noteFor(k.options.CacheDir, in, projectorTask, k.options.onCPU().key(), string(key))
 	return k, err

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -14,11 +16,11 @@ func (s *sensing) long() []any {
 	return []any{strings.Repeat("Once upon a time. ", 8), 0, "beside ", 1, strings.Repeat("And so on. ", 8)}
 }
 
-// crowd fills the cells of all slots with other prompts.
-func (s *sensing) crowd(server Server) {
+// crowd fills the cells of all slots with other prompts, each time with others if the word is another of four letters.
+func (s *sensing) crowd(server Server, word string) {
 	s.Helper()
 	for slot := range slots {
-		others := strings.Repeat(fmt.Sprint(slot, " others say this. "), (s.context()/slots-100)/19)
+		others := strings.Repeat(fmt.Sprint(slot, " others say ", word, ". "), (s.context()/slots-100)/19)
 		s.complete(server, s.oursMarker, []any{others}, map[string]any{"n_predict": 1, "id_slot": slot, "cache_prompt": false})
 	}
 }
@@ -27,7 +29,7 @@ func (s *sensing) crowd(server Server) {
 func (s *sensing) compareStates() {
 	s.steer()
 	s.same("before it is in the archive", s.ours, s.long(), nil)
-	s.crowd(s.ours)
+	s.crowd(s.ours, "this")
 	if got := s.same("from the archive", s.ours, s.long(), nil); got.Timings.Cached < got.Evaluated-1 {
 		s.Errorf("from the archive: %d of %d tokens were cached", got.Timings.Cached, got.Evaluated)
 	}
@@ -143,15 +145,39 @@ func (s *sensing) compareElsewhere() {
 	s.endOnPicture(small)
 }
 
-// preempt has an answer lose its slot and its cells while it is paused, and go on.
+// preempt has an answer lose its slot and its cells while it is paused, and go on: its prompt is computed again.
 func (s *sensing) preempt(server Server) {
 	parts := []any{1, "beside ", 0, "what?"}
+	prompt := s.complete(server, s.oursMarker, parts, map[string]any{"n_predict": 1}).Evaluated
 	c, text, _ := s.begin(server, parts)
-	s.crowd(server)
+	for _, word := range []string{"this", "that", "less"} { // a model may have room for more conversations than it has slots
+		s.crowd(server, word)
+	}
+	before := s.prefilled(server)
 	c.send(`{"type":"resume","id":"a"}`)
 	got := s.goOn(c, "a", text, beyond)
 	_ = c.conn.CloseNow() // which ends it
+
+	const shared = 16 // tokens that the others begin with, too
+	if again := s.prefilled(server) - before; again < prompt-shared {
+		s.Errorf("preempted: %d tokens were computed again of a prompt of %d, so it did not lose its cells", again, prompt)
+	}
 	s.begins("preempted", server, parts, got)
+}
+
+// prefilled is how many tokens of prompts a host has computed, those of answers that have lost their cells included.
+func (s *sensing) prefilled(server Server) int {
+	s.Helper()
+	a := server.Call(s, http.MethodGet, "/metrics", "")
+	found := regexp.MustCompile(`(?m)^penstock_batch_tokens_sum\{kind="prefill"[^}]*\} (\S+)$`).FindStringSubmatch(a.Body)
+	if found == nil {
+		s.Fatalf("%d: no sum of prompts' tokens in %.200s", a.Status, a.Body)
+	}
+	n, err := strconv.ParseFloat(found[1], 64)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return int(n)
 }
 
 // endOnPicture asks for what has nothing after a picture or a sound but what the model expects there: that ends llama-server.
