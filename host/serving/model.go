@@ -11,6 +11,9 @@ package serving
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"time"
 
 	"github.com/penstock/penstock/host/chat"
@@ -90,6 +93,12 @@ type Info struct {
 	BOSToken     int32           // -1: none
 	FIM          FIM
 	Drafter      string // what guesses tokens of its answers, by llama-server's name of the type; empty: nothing
+}
+
+// Digest tells models apart of whose files nothing better is known. It is not that of the contents, which would take long to read.
+func (i Info) Digest() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d\x00%d", i.Name, i.Size, i.Parameters, i.Created.UnixNano()))
+	return hex.EncodeToString(sum[:])
 }
 
 // Projector is the file with which a model sees or hears.

@@ -2,7 +2,10 @@
 
 package chain
 
-import "errors"
+import (
+	"errors"
+	"math"
+)
 
 // Token is an index into the model's vocabulary.
 type Token = int32
@@ -19,6 +22,28 @@ type View struct {
 	N      int
 	Chosen Token
 	Bias   []Bias // set by Apply: what is to be added to the logits as they were before it; valid until the next call of the stage
+}
+
+// Likeliest is the token that a stage has chosen, or else the one with the highest logit of what is left; 0 if nothing is.
+func (v *View) Likeliest() Token {
+	if v.Chosen >= 0 {
+		return v.Chosen
+	}
+	best, at := float32(math.Inf(-1)), Token(0)
+	if v.N >= 0 {
+		for i, l := range v.Logit[:v.N] {
+			if l > best {
+				best, at = l, v.ID[i]
+			}
+		}
+		return at
+	}
+	for t, l := range v.Row {
+		if l > best {
+			best, at = l, Token(t)
+		}
+	}
+	return at
 }
 
 // Stage is one step of an answer's sampler chain, with the state it keeps for that answer. Calls on one stage never overlap,

@@ -29,7 +29,7 @@ type Client struct {
 // Dial connects to a host.
 func Dial(t *testing.T, h *host.Host) *Client {
 	t.Helper()
-	conn, _, err := websocket.Dial(t.Context(), h.URL()+"/v1/ws", nil)
+	conn, _, err := websocket.Dial(t.Context(), h.URL()+"/v1/ws", nil) //nolint:bodyclose // the connection has it
 	if err != nil {
 		t.Fatal(err)
 	}

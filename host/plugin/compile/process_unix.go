@@ -7,6 +7,7 @@ package compile
 import (
 	"os/exec"
 	"syscall"
+	"time"
 )
 
 // niceness of a child that compiles. Beside a process that never waits the child gets a tenth of a core.
@@ -19,3 +20,10 @@ func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: t
 // lowerPriority lowers the priority of a process's group, which is all of its threads: for the process, Linux would change one
 // thread only. Group 0 is this process's. If it fails, compiling takes time from the streams and all else works.
 func lowerPriority(group int) { _ = syscall.Setpriority(syscall.PRIO_PGRP, group, niceness) }
+
+// processorTime is what this process has used of all processors.
+func processorTime() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // it fails for a wrong pointer only
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
