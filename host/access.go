@@ -10,7 +10,7 @@ import (
 	"github.com/penstock/penstock/host/telemetry"
 )
 
-// setUpAccess reads the keys, and prepares what is told of requests.
+// setUpAccess reads the keys, and prepares what is reported of requests.
 func (h *Host) setUpAccess(ctx context.Context, version string) (err error) {
 	s := h.config.Server
 	clients := make([]access.Secret, len(s.APIKeys))

@@ -59,7 +59,7 @@ func (s *specials) load(c *C.ps_model, attributes []Attribute) error {
 
 func (s *specials) add(t special) {
 	if t.text == "" {
-		return // llama.cpp would find it for ever
+		return // llama.cpp would find it forever
 	}
 	node := 0
 	for i := range len(t.text) {

@@ -57,7 +57,7 @@ func (s *Scheduler) hasSlots(j *job) bool {
 
 // canHaveSlots reports whether a queued job is to be considered. One that waits for a slot of its own can have it if nobody is in it, or one
 // who is parked. One that needs several is overtaken for a while if there are too few, and then by nobody: the others would take each slot
-// that becomes free for ever.
+// that becomes free forever.
 func (s *Scheduler) canHaveSlots(j *job, now time.Time) bool {
 	if j.req.Slot != nil {
 		in := s.slots[*j.req.Slot]

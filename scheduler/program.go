@@ -202,7 +202,7 @@ func (s *Scheduler) update(b *branch, of *program.Branch) {
 // lacks reports whether what is waited for of a branch has not come: its row, or the end of its run.
 func (b *branch) lacks() bool { return b.state.Row == nil && b.state.Finished == program.Pending }
 
-// computeLast has the last token of a branch computed anew, for the row, if all are.
+// computeLast has the last token of a branch computed again, for the row, if all are.
 func (s *Scheduler) computeLast(b *branch) {
 	if b.seq != nil && b.pending() == 0 {
 		s.cache.Truncate(b.seq, len(b.context())-1)

@@ -14,7 +14,7 @@ type queue struct {
 }
 
 // aging is how much earlier a request counts as having arrived for each step of its priority. So it goes before those of lower
-// priority that came shortly before it, and none waits for ever: ten seconds of waiting make up for one step.
+// priority that came shortly before it, and none waits forever: ten seconds of waiting make up for one step.
 const aging = 10 * time.Second
 
 // overtaken is how long others may overtake a job that waits for more slots than are free.

@@ -31,7 +31,7 @@ type Options struct {
 
 	Keys         func() access.Keys       // those that are known now; nil: none, and the server is open to everybody
 	Limiter      *access.Limiter          // what each client may use; nil: as much as it likes
-	Sinks        []func(operation.Record) // each is told of every request that has ended, besides the log
+	Sinks        []func(operation.Record) // each gets every request that has ended, besides the log
 	LogLevel     *slog.LevelVar           // what the admin may change; nil: nothing
 	Media        media.Options            // bounds of the pictures and sounds in requests
 	ShareCache   bool                     // prompts cached for one key serve the others too
@@ -41,7 +41,7 @@ type Options struct {
 	BodyMemory   int64                    // bytes of all bodies and frames together; 0: any number
 	BodyTimeout  time.Duration            // how long a frame of a WebSocket may take, as the server lets a body; 0: any time
 	ModuleLimit  int64                    // bytes of a plugin's module that Catalog takes
-	WriteTimeout time.Duration            // how long a client may take nothing of its answer; 0: for ever
+	WriteTimeout time.Duration            // how long a client may take nothing of its answer; 0: forever
 	// A stream's headers go out after StreamGrace even if it has no event yet, and a comment when it had none for StreamComment;
 	// 0: 1 s and 10 s.
 	StreamGrace, StreamComment time.Duration

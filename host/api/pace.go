@@ -14,7 +14,7 @@ import (
 const paceSize = 16 << 10
 
 // pace ends every answer of which its client takes nothing for WriteTimeout, whoever writes it: one that nobody reads would hold its
-// handler, its model and its memory for ever. An answer that is read slowly takes as long as it takes, and so does one of which
+// handler, its model and its memory forever. An answer that is read slowly takes as long as it takes, and so does one of which
 // nothing is written yet.
 func (s *service) pace(next echo.HandlerFunc) echo.HandlerFunc {
 	if s.WriteTimeout <= 0 {

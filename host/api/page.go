@@ -30,7 +30,7 @@ func (s *service) page(c echo.Context) error {
 }
 
 // ServePage sends the file of a page that the request's path names, and reports whether there is one. Files under assets/ have a hash in
-// their names and may be kept for ever. The operator's own files (own) may be anything, in folders too, and say themselves what they need.
+// their names and may be kept forever. The operator's own files (own) may be anything, in folders too, and say themselves what they need.
 func ServePage(w http.ResponseWriter, r *http.Request, files fs.FS, own bool) bool {
 	name := strings.TrimPrefix(r.URL.Path, "/")
 	if name == "" || own && strings.HasSuffix(name, "/") {

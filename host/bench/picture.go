@@ -13,7 +13,7 @@ import (
 )
 
 // picture is that of request n of class number class, if it has one: stripes in colours that no other request has. Only the palette
-// is written anew, so a picture of any size costs the machine that is measured next to nothing.
+// is written again, so a picture of any size costs the machine that is measured next to nothing.
 func (l Load) picture(class, n int) []byte {
 	side := l.Classes[class].PictureSide
 	if side == 0 {

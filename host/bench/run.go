@@ -126,7 +126,7 @@ func (r *run) request(ctx context.Context, class, n int) (failed bool) {
 		}
 	})
 	r.count(!settled, -1)
-	r.begun(class) // without text, too: who waits for it would wait for ever
+	r.begun(class) // without text, too: who waits for it would wait forever
 	rec.ended, rec.usage = time.Now(), usage
 	if rec.cut = err != nil && ctx.Err() != nil; !rec.cut {
 		rec.err = err

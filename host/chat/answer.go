@@ -59,7 +59,7 @@ func (p Prompt) NewAnswer() (*Answer, error) {
 	return &Answer{parser: parser}, nil
 }
 
-// Restart begins anew with a parser that has seen nothing, for an answer of which tokens were taken back: text is what is left of it,
+// Restart starts again with a parser that has seen nothing, for an answer of which tokens were taken back: text is what is left of it,
 // which the next Take tells of. That is to wait for the same time.
 func (a *Answer) Restart(p Prompt, text string) error {
 	begin := time.Now()

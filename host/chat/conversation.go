@@ -18,7 +18,7 @@ type Conversation struct {
 
 	Tools             []Tool
 	ToolChoice        ToolChoice
-	LeftOut           []string // the fields of the request that count for nothing, though they ask for something
+	LeftOut           []string // the fields of the request that are ignored, though they ask for something
 	ParallelToolCalls *bool    // nil: as the template can
 
 	JSONSchema string         // of the answer; "": none

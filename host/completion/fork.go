@@ -29,7 +29,7 @@ func (s *Service) Fork(ctx context.Context, r *Request, st serving.Stream, chang
 	if fork.Model, fork.release, err = s.Models.Use(ctx, r.Model.Name); err != nil {
 		return nil, err
 	}
-	if fork.Model != r.Model { // it was unloaded, and loaded again: what the answer has of it is of no use any more
+	if fork.Model != r.Model { // it was unloaded, and loaded again: what the answer has of it is no longer useful
 		fork.release()
 		return nil, scheduler.ErrEnded
 	}

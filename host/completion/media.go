@@ -188,7 +188,7 @@ func (r *Request) tellPlaces() {
 	}
 }
 
-// tellMedia is what plugins are told of the pictures and sounds of a prompt; nil where it has none.
+// tellMedia is what plugins learn about the pictures and sounds of a prompt; nil where it has none.
 func (r *Request) tellMedia(prompt int) []byte {
 	if prompt >= len(r.mediaOf) || len(r.mediaOf[prompt]) == 0 {
 		return nil

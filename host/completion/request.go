@@ -38,7 +38,7 @@ type Request struct {
 	Prompts   [][]scheduler.Token
 	Media     []media.Item // the pictures and sounds, in their order in the prompts; without pixels and samples once they are encoded
 	Rendered  chat.Prompt  // of a conversation: what its template has made of it
-	LeftOut   []string     // the fields of the body that count for nothing, of which the client is told
+	LeftOut   []string     // the fields of the body that are ignored, of which the client is told
 	Relaxed   []string     // the places of JSON schemas that are not enforced, likewise, each with its field and the reason; known once it is submitted
 	Choices   int          // answers to each prompt
 	Stops     []string
@@ -68,7 +68,7 @@ type Request struct {
 	arrived      func()                                       // see serving.Scheduler.Expect; nil: nobody waits
 	parts        []media.Part                                 // that become Media
 	letGo        func()                                       // of their memory; nil: there is none
-	told         []media.Told                                 // what plugins are told of each of Media
+	told         []media.Told                                 // what plugins learn about each of Media
 	mediaOf      [][]int                                      // the numbers of those in each prompt, once they are encoded
 	rows         [][]scheduler.Token                          // the tokens of each, likewise
 	encoded      bool                                         // the prompts have the true tokens of Media; before, chat.MediaPlace in their places

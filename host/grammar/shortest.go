@@ -34,7 +34,7 @@ const maxLengthWork = 1 << 24
 
 type lengthEntry struct {
 	length int
-	of     Body // or below 0, ^ the loop's body: to be computed anew from the items that are final
+	of     Body // or below 0, ^ the loop's body: to be computed again from the items that are final
 }
 
 type lengthQueue []lengthEntry

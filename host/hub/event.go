@@ -14,7 +14,7 @@ type Planned struct {
 	Have  int64 // bytes of them from an earlier pull
 }
 
-// Progress is told while bytes come. Done may become smaller if a file has to be begun anew.
+// Progress is told while bytes come. Done may become smaller if a file has to be started again.
 type Progress struct {
 	Done, Total int64 // bytes of all files; Total is -1 if the server does not say
 }

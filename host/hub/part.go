@@ -28,7 +28,7 @@ type part struct {
 	least   int64  // bytes of a piece
 	file    *os.File
 	resumed bool // an earlier pull brought some of it
-	again   int  // times it was begun anew
+	again   int  // times it was started again
 
 	mu      sync.Mutex
 	pieces  []piece

@@ -22,7 +22,7 @@ type transfer struct {
 	brought atomic.Int64 // bytes
 }
 
-// startOver is an error after which a file is begun anew, once for each reason.
+// startOver is an error after which a file is started again, once for each reason.
 type startOver struct {
 	part *part
 	err  error

@@ -120,7 +120,7 @@ func (g grammars) Open(kind int32, text string) (plugin.Grammar, error) {
 	return compiled, nil
 }
 
-// identityOf is what plugins are told of the model. A file that was moved away after it was loaded
+// identityOf is what plugins learn about the model. A file that was moved away after it was loaded
 // has no digest.
 func identityOf(e *engine.Engine, log *slog.Logger) plugin.Model {
 	digest, err := e.Identity()
@@ -140,7 +140,7 @@ func highest(row []float32, k int, ids []int32, logits []float32) int {
 }
 
 // codeCache is the folder of compiled plugins; if the system names no place for one, it is "" and
-// plugins are compiled anew.
+// plugins are compiled again.
 func codeCache(log *slog.Logger) string {
 	dir, err := os.UserCacheDir()
 	if err != nil {

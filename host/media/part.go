@@ -5,14 +5,14 @@
 // # Notes
 //
 //   - A dialect puts a [Part] for each into the conversation's list, and [Marker] where it stands in the text.
-//   - What a file is, its bytes say; what a client says of it counts for nothing else than which kind it means. What follows a picture in
+//   - What a file is, its bytes say; what a client says of it counts only for which kind it means. What follows a picture in
 //     a file that is something else as well is not read.
 //   - A [Loader] reads all headers of a request before it decodes any file, so that the memory for all is known, and waits for it.
 //
 // # Why does a request claim memory for all of its pictures at once?
 //
 // Two requests that each hold one decoded picture and wait for the memory of a second would wait
-// for ever. So all headers of a request come first, then one claim, in the order of arrival. What
+// forever. So all headers of a request come first, then one claim, in the order of arrival. What
 // pixels take stays claimed until they are encoded, or the request ends.
 //
 // # Why is there a random marker in the text where a picture stands?

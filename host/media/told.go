@@ -4,7 +4,7 @@ package media
 
 import "encoding/hex"
 
-// Told is a picture or a sound as plugins are told of it, see docs/abi/v1.md. It has nothing of what is seen or heard.
+// Told is a picture or a sound as plugins get it, see docs/abi/v1.md. It has nothing of what is seen or heard.
 type Told struct {
 	Type    string  `json:"type"`           // image or audio
 	Text    string  `json:"text,omitempty"` // its marker, for plugins that have to do with conversations
@@ -18,13 +18,13 @@ type Told struct {
 	At      *int    `json:"at,omitempty"` // index in the prompt of the first of these tokens
 }
 
-// Types of parts as plugins are told of them.
+// Types of parts as plugins get them.
 const (
 	TypeImage = "image"
 	TypeAudio = "audio"
 )
 
-// Told is what plugins are told of an item that takes so many tokens.
+// Told is what plugins learn about an item that takes so many tokens.
 func (i *Item) Told(tokens int) Told {
 	t := Told{Type: TypeImage, Hash: hex.EncodeToString(i.Hash[:]), Width: i.Picture.Width, Height: i.Picture.Height, Bytes: i.Bytes, Tokens: tokens, Detail: i.Detail}
 	if i.Kind == Audio {

@@ -184,7 +184,7 @@ func (n dryRunNote) read() (a dryRunAnswers) {
 	}
 	data, err := os.ReadFile(string(n))
 	if err != nil || json.Unmarshal(data, &a) != nil {
-		return dryRunAnswers{} // damaged: it is written anew
+		return dryRunAnswers{} // damaged: it is written again
 	}
 	return a
 }

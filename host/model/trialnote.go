@@ -63,7 +63,7 @@ func (n trialNote) content() (content noteContent, passed bool) {
 	}
 	data, err := os.ReadFile(string(n))
 	if err != nil || json.Unmarshal(data, &content) != nil {
-		return noteContent{}, false // damaged: it is written anew
+		return noteContent{}, false // damaged: it is written again
 	}
 	return content, true
 }

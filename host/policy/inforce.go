@@ -10,7 +10,7 @@ import (
 	"github.com/penstock/penstock/host/serving"
 )
 
-// inForce is what plugins are told of the sampling parameters of their answer: those that are in force when they ask. It is safe for
+// inForce is what plugins learn about the sampling parameters of their answer: those that are in force when they ask. It is safe for
 // concurrent use.
 type inForce struct {
 	uses []use

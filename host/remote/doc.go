@@ -23,7 +23,7 @@
 //
 // # Why does each session have an endpoint of its own?
 //
-// ggml keeps for ever, by the address, which devices there are, their alignment, the sizes of
+// ggml keeps forever, by the address, which devices there are, their alignment, the sizes of
 // tensors and the last graph. After a worker's return, or after an answer of the guard's, these
 // may be wrong.
 //

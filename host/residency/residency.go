@@ -205,7 +205,7 @@ func (s *Set[M]) awaitIdle(m *model[M]) {
 	}
 }
 
-// idleAfter is how long a model stays without a request; 0: for ever.
+// idleAfter is how long a model stays without a request; 0: forever.
 func (s *Set[M]) idleAfter(m *model[M]) time.Duration {
 	if s.Keeps(m.name) {
 		return s.KeptIdle

@@ -36,7 +36,6 @@ const (
 	ImportMessages           = "messages"
 	ImportPrompt             = "prompt"
 	ImportHistory            = "history"
-	ImportMedia              = "media"
 	ImportText               = "text"
 	ImportFeature            = "feature"
 	ImportParam              = "param"
@@ -45,6 +44,7 @@ const (
 	ImportPart               = "part"
 	ImportRequest            = "request"
 	ImportRandom             = "random"
+	ImportMedia              = "media"
 	ImportVocabSize          = "vocab_size"
 	ImportPiece              = "piece"
 	ImportVocab              = "vocab"
@@ -326,7 +326,6 @@ var Imports = []Signature{
 	{Name: "messages", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}},
 	{Name: "prompt", Params: []Type{"i32", "i32", "i32", "i32"}, Results: []Type{"i32"}, Added: true},
 	{Name: "history", Params: []Type{"i32", "i32", "i32"}, Results: []Type{"i32"}},
-	{Name: "media", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}, Added: true},
 	{Name: "text", Params: []Type{"i32", "i32", "i32"}, Results: []Type{"i32"}, Added: true},
 	{Name: "feature", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}},
 	{Name: "param", Params: []Type{"i32"}, Results: []Type{"i64"}},
@@ -335,6 +334,7 @@ var Imports = []Signature{
 	{Name: "part", Results: []Type{"i32"}, Added: true},
 	{Name: "request", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}, Added: true},
 	{Name: "random", Results: []Type{"i64"}},
+	{Name: "media", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}, Added: true},
 	{Name: "vocab_size", Results: []Type{"i32"}},
 	{Name: "piece", Params: []Type{"i32", "i32", "i32"}, Results: []Type{"i32"}},
 	{Name: "vocab", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}},
@@ -381,7 +381,6 @@ var Features = []string{
 	"messages",
 	"prompt",
 	"history",
-	"media",
 	"text",
 	"feature",
 	"param",
@@ -390,6 +389,7 @@ var Features = []string{
 	"part",
 	"request",
 	"random",
+	"media",
 	"vocab_size",
 	"piece",
 	"vocab",

@@ -84,7 +84,7 @@ func When(code ...[]byte) []byte {
 	return slices.Concat([]byte{0x04, 0x40}, slices.Concat(code...), End)
 }
 
-// Loop repeats code for ever.
+// Loop repeats code forever.
 func Loop(code ...[]byte) []byte {
 	return slices.Concat([]byte{0x03, 0x40}, slices.Concat(code...), []byte{0x0c, 0}, End, Unreachable)
 }

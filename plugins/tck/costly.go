@@ -56,13 +56,13 @@ func takes(d *draft) []byte {
 	return slices.Concat(asm.I32(abi.LimitMemoryPages-int(d.Pages)), asm.GrowMemory, asm.Drop)
 }
 
-// endless repeats code that leaves an i32, in open and for ever.
+// endless repeats code that leaves an i32, in open and forever.
 func endless(name string, code func(d *draft) []byte) Case {
 	d := newDraft("endless-"+name, "")
 	return faulted(name+" for ever", abi.ExportOpen, "", d.on(abi.ExportOpen, takes(d), asm.Loop(code(d), asm.Drop)))
 }
 
-// stride writes for ever, each time far from the last, so that each write waits for memory.
+// stride writes forever, each time far from the last, so that each write waits for memory.
 func stride(export string) Case {
 	const at = 1 // a global
 	d := newDraft("stride-"+export[len("penstock_"):], "")

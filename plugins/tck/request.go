@@ -11,7 +11,7 @@ import (
 
 const configText = `{"a":1}`
 
-// requestCases are about what a guest is told of its request.
+// requestCases are about what a guest learns about its request.
 func requestCases() []Case {
 	return []Case{
 		unchanged("config gives the request's text, and writes nothing where it does not fit", configured()).in(Request{Config: configText}),

@@ -9,7 +9,7 @@ import (
 	"github.com/penstock/penstock/plugins/asm"
 )
 
-// vocabularyCases are about what a guest is told of the model's tokens.
+// vocabularyCases are about what a guest learns about the model's tokens.
 func vocabularyCases() []Case {
 	d := newDraft("no-token", "")
 	size := d.Call(abi.ImportVocabSize)

@@ -42,7 +42,7 @@
 // tokens take one pass, not 20. A splice ends the run, since its rest was meant to follow what is
 // not there any more.
 //
-// # Why is a stop rule begun anew where text was taken back?
+// # Why is a stop rule started again where text was taken back?
 //
 // A rule that counts sentences counted those that a user had taken back, and ended the answer
 // early. It could ask for the text instead, and may (text), but a rule that nobody thought twice

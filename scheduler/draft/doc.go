@@ -68,7 +68,7 @@
 // are in llama.cpp's llama-ext.h, which calls itself staging and subject to change, and a batch
 // that has both tokens and embeddings is not among the uses that llama_batch documents. The
 // states would have to follow every pass of the scheduler through rewinds, splices, shared
-// prefixes, preemption and the archive, or be computed anew after each. And a head with random
+// prefixes, preemption and the archive, or be computed again after each. And a head with random
 // weights is never right, so that no model we could make would show that it works. So the types
 // that need one are refused with a sentence that names the others, and a model that has such
 // layers is served without them.

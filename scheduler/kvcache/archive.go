@@ -94,7 +94,7 @@ func (a *archive) victim() (first *entry) {
 }
 
 // demote lets the least recently used of the continued conversations compete with the rest when those take more than three quarters
-// of the archive: else they would fill it for ever.
+// of the archive: else they would fill it forever.
 func (a *archive) demote() {
 	protected := int64(0)
 	for _, e := range slices.Backward(a.entries) {

@@ -32,7 +32,7 @@
 // continued when a request's prompt began with the whole prompt of the one before. So prompts
 // that are sent only once, however many, push out each other and no conversation. Continued
 // conversations have this precedence in three quarters of the archive. Beyond that the oldest
-// compete with the rest, so that finished conversations do not fill it for ever. A request takes
+// compete with the rest, so that finished conversations do not fill it forever. A request takes
 // from an entry only what it has in common with it, so a long conversation is not copied back for
 // the sake of its system prompt.
 //

@@ -52,7 +52,7 @@
 //
 // What a program may have computed is bounded by the tokens that it puts into branches. A fork
 // has tokens without putting any in, and a cut leaves some, so a loop of forks, waits and closes
-// would be computed for ever, and each row would renew the fuel for the next. So a row that no
+// would be computed forever, and each row would renew the fuel for the next. So a row that no
 // new token pays for counts as one, and so does a run that ends before its first token. A wait
 // that brings no row renews nothing, and costs what a turn of the tick does.
 //

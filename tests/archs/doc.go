@@ -9,5 +9,5 @@
 // test sees no wrong cell. With 0.3, other words at the beginning of a prompt change them by 0.01
 // to 1, while rounding changes them by 0.000001 to 0.0004 (0.03 with ggml's flash attention,
 // whose sums have 11 bits on a CPU). The tolerance lies in between, and is at most a third of
-// what other words do to the model at hand. One wrong token in a shared prefix then shows.
+// what other words do to this model. One wrong token in a shared prefix then shows.
 package archs

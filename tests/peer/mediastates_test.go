@@ -150,8 +150,9 @@ func (s *sensing) preempt(server Server) {
 	parts := []any{1, "beside ", 0, "what?"}
 	prompt := s.complete(server, s.oursMarker, parts, map[string]any{"n_predict": 1}).Evaluated
 	c, text, _ := s.begin(server, parts)
-	for _, word := range []string{"this", "that", "less"} { // a model may have room for more conversations than it has slots
-		s.crowd(server, word)
+	s.crowd(server, "this")
+	if !s.pair.Hears() { // else the sounds alone take more room than is left
+		s.crowd(server, "that")
 	}
 	before := s.prefilled(server)
 	c.send(`{"type":"resume","id":"a"}`)

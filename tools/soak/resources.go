@@ -178,7 +178,7 @@ func (s *soak) watch(ctx context.Context, clients *sync.WaitGroup) resources {
 // the operating system.
 const settleWithin = 60 * time.Second
 
-// settle waits until nobody uses anything and no more is used than before, but not for ever, and returns what is used then.
+// settle waits until nobody uses anything and no more is used than before, but not forever, and returns what is used then.
 func (s *soak) settle(ctx context.Context, before *resources) (last resources, _ error) {
 	for began := time.Now(); ; {
 		if err := s.rest(ctx); err != nil {

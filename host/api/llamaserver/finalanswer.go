@@ -13,7 +13,7 @@ import (
 	"github.com/penstock/penstock/scheduler/answer"
 )
 
-// final is what is told of an answer at its end, but for its text.
+// final is what is reported of an answer at its end, but for its text.
 func (s *completionShape) final(c *completion.Choice, st *state) map[string]any {
 	prompt, err := s.request.Model.Engine.Detokenize(s.request.TextTokens(c.Index / s.request.Choices))
 	if err != nil {

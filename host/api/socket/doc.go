@@ -64,6 +64,6 @@
 //
 // # Why is paused no event of the answer?
 //
-// Events are kept for attach, and a client that pauses and resumes for ever would make them grow.
+// Events are kept for attach, and a client that pauses and resumes forever would make them grow.
 // Whoever attaches to an answer that is paused is told so first.
 package socket

@@ -114,7 +114,7 @@ func partsOf(d completion.Delta, id string, reset bool) partsFrame {
 	return partsFrame{Type: "parts", ID: id, Reset: reset, Content: d.Content, Reasoning: d.Reasoning, Calls: wire.CallDeltas(d.Calls)}
 }
 
-// isStale reports whether tokens were taken back since next: what was parsed is of no use any more.
+// isStale reports whether tokens were taken back since next: what was parsed is no longer useful.
 func (p *parts) isStale() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

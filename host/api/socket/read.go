@@ -67,7 +67,7 @@ func (k *connection) readFrame(kind websocket.MessageType, r io.Reader) error {
 // frameRate is how many bytes of a frame give its client a second more for it.
 const frameRate = 128 << 10
 
-// hurried ends the connection if a frame that has begun does not arrive in time: a frame that never ends would keep its memory for ever. A
+// hurried ends the connection if a frame that has begun does not arrive in time: a frame that never ends would keep its memory forever. A
 // large one has more time than a small one. What is beyond the largest has no time of its own. arrived may be called more than once.
 func (k *connection) hurried(r io.Reader) (_ io.Reader, arrived func()) {
 	if k.api.BodyTimeout <= 0 {

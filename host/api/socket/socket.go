@@ -23,7 +23,7 @@ type API struct {
 	Log          *slog.Logger
 	BodyLimit    int64         // bytes of a frame
 	BodyTimeout  time.Duration // how long the client may take for a small frame; 0: any time
-	WriteTimeout time.Duration // how long the client may take no frame; 0: for ever
+	WriteTimeout time.Duration // how long the client may take no frame; 0: forever
 	IdlePing     time.Duration // after so long without a frame the client is asked whether it is there; 0: 30 s
 	Replica      string        // names this server among others that serve the same; empty: it is the only one
 	// Draining is closed when no new answers are taken any more: a connection closes then as soon as all of its answers are sent. Done is

@@ -15,7 +15,7 @@ type Field struct {
 	Type    string // as JSON has it: text, number, integer, true or false, list, object, file; "": several
 	Range   string // of a number that has one range on all routes: 0 to 1
 	Refused bool   // where it asks for something
-	LeftOut bool   // likewise: it is taken and counts for nothing, of which the client is told
+	LeftOut bool   // likewise: it is accepted and ignored, and the client is told so
 }
 
 // Fields lists the fields of a body by the struct that it is decoded into. A field with the tag api:"refused" or api:"left out" is known,

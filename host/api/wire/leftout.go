@@ -12,10 +12,10 @@ import (
 )
 
 // maxWarnings bounds how many fields are told one by one: a client bounds the headers that it takes, and a long conversation may have many
-// items that count for nothing.
+// items that are ignored.
 const maxWarnings = 16
 
-// Warnings say which fields of a request count for nothing: programs send some without which an answer is as good, and refusing them would
+// Warnings say which fields of a request are ignored: programs send some without which an answer is as good, and refusing them would
 // keep those programs out.
 func Warnings(r *completion.Request) []string {
 	var all []string

@@ -26,7 +26,7 @@ type Shape interface {
 	Framing() Framing
 }
 
-// Detailed is a Shape for which the text of an answer is not enough. It is told of every event, of an answer in one piece too.
+// Detailed is a Shape for which the text of an answer is not enough. It gets every event, of an answer in one piece too.
 type Detailed interface {
 	Shape
 	// Event is the frames for an event, in the place of Start, Part and Last.
@@ -57,7 +57,7 @@ const (
 type Whole struct {
 	completion.Whole
 	Details
-	Prompt []scheduler.PromptToken // what is told of the prompt's tokens
+	Prompt []scheduler.PromptToken // what is reported of the prompt's tokens
 }
 
 // Details are what a client may want to know of tokens besides their text.

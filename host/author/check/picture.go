@@ -20,7 +20,7 @@ var (
 	picture = &piece.Piece{Shape: piece.Shape{Hash: sha256.Sum256([]byte("a picture")), Rows: 5, Positions: 5}}
 )
 
-// about is what plugins are told of it, with one more member.
+// about is what plugins learn about it, with one more member.
 func about(member string) string {
 	return fmt.Sprintf(`{"type":"image",%s,"hash":%q,"width":8,"height":6,"bytes":90,"tokens":%d}`, member, hex.EncodeToString(picture.Hash[:]), picture.Rows)
 }

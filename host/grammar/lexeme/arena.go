@@ -31,7 +31,7 @@ type Arena struct {
 	index  index
 	bound  int // of expressions, those of parent not counted
 	memory int // of derivatives, in bytes
-	left   int // steps that the work at hand may still take
+	left   int // steps that are left for this piece of work
 	err    error
 
 	machines []*Machine

@@ -13,7 +13,7 @@
 // # Why does each module have its own wazero runtime?
 //
 // wazero keeps some data of a module besides its code (the numbers of its types) until the whole
-// runtime is closed, so uploads would fill the memory for ever. A runtime takes 1.4 ms to set up.
+// runtime is closed, so uploads would fill the memory forever. A runtime takes 1.4 ms to set up.
 // It also gives each module its own folder in the code cache, so that an entry can be checked on
 // its own.
 //
@@ -77,7 +77,7 @@
 //     its version and what the processor can do. Another machine, or another version, has other
 //     entries in the same folder.
 //   - wazero writes what it compiles into the entry's folder. If there is another file after
-//     loading than before, the code is closed before anything runs, and the entry is made anew.
+//     loading than before, the code is closed before anything runs, and the entry is made again.
 //
 // Sometimes wazero interprets: it has no compiler for the processor, or memory cannot be made
 // executable, as under systemd's MemoryDenyWriteExecute. It then keeps no code of an empty module,
@@ -89,7 +89,7 @@
 // server runs, the child is the new version, and its output would be stored under the old
 // version's name, after a rollback without the checks that a newer rewriter adds. So the child
 // does nothing if it is another version; the server then compiles by itself and says so. An entry
-// of another version is made anew.
+// of another version is made again.
 //
 // # Why does the code cache have its own checksums?
 //

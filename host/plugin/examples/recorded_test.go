@@ -26,7 +26,7 @@ func TestGo_Sessions_AreTheSameNativelyAndInTheHost(t *testing.T) {
 	if out, err := tests.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, name := range []string{"answer-length", "banned-phrases", "dynamic-temperature", "min-p", "no-repeat", "probe", "prompt-lookup", "reasoning-budget", "redact", "regex-stop", "repetition-stop", "shorten",
+	for _, name := range []string{"answer-length", "banned-phrases", "dynamic-temperature", "min-p", "no-repeat", "probe", "prompt-lookup", "reasoning-budget", "redact", "regex-stop", "repetition-stop", "shorten", "last-pictures",
 		"transcript", "stdgo/min-p", "beam", "best-of", "choice", "form", "guidance", "heal", "lookahead"} {
 		t.Run(name, func(t *testing.T) {
 			playAll(t, name, filepath.Join(folder, filepath.Base(name)+".Test*.json"))

@@ -10,7 +10,7 @@ import (
 )
 
 // A module that was built for debugging says in its section .debug_line which line of the source each instruction is from. Rewriting
-// moves the instructions, so a table is made anew for where they are then, and traps show the lines. It has no part in what a module
+// moves the instructions, so a table is made again for where they are then, and traps show the lines. It has no part in what a module
 // computes; what is damaged or too much of it is left out.
 
 // row says that the code from an address on is from a line. Addresses are offsets in the code section.

@@ -85,7 +85,7 @@ func (i *Instance) keep(b *program.Branch, err error) uint64 {
 // mayOpen reports whether there are handles left.
 func (p *branches) mayOpen() bool { return p.next < mostHandles }
 
-// answerFor is what a guest is told of an error that a correct program may meet; any other ends the call.
+// answerFor is what a guest learns about an error that a correct program may meet; any other ends the call.
 func (i *Instance) answerFor(err error) uint64 {
 	switch {
 	case errors.Is(err, program.ErrNoBranch):

@@ -8,7 +8,7 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 )
 
-// hostState gives the hidden state that the session has of the token at hand.
+// hostState gives the hidden state that the session has for the present token.
 func hostState(i *Instance, s []uint64) {
 	var state []float32
 	switch i.running {

@@ -14,7 +14,7 @@ var (
 )
 
 func imports() []Func {
-	all := requestImports()
+	all := append(requestImports(), mediaImport())
 	all = append(all, vocabularyImports()...)
 	all = append(all, resultImports()...)
 	all = append(all, grammarImports()...)
@@ -47,14 +47,6 @@ func requestImports() []Func {
 				"In `prepare` and `sample` the history holds all tokens accepted so far; in `accept` and `stop` it includes the token. A row of a picture or a sound is the *reserved token*.",
 			Worked: "A prompt of 12 tokens and 3 generated: `history(0, ptr, 64)` returns 15 and writes 60 bytes; `history(12, ptr, 64)` returns 3; `history(-1, ptr, 1)` returns 1 and writes the last; " +
 				"`history(15, ptr, 64)` returns 0, as any later index does; `history(0, 0, 0)` only counts.",
-		},
-		{
-			Name: "media", Added: true, Params: []Value{outPtr, limit}, Result: I32, Fuel: perByte,
-			Doc: "The pictures and sounds of the prompt, in their order there, as a JSON list; `[]` where there are none, and where there is no request. Each is an object with `type` (`image` or `audio`), " +
-				"`hash` (the SHA-256 of the file, in hexadecimal digits), `bytes` (of the file), `tokens` (how many of the prompt's stand for it, with those that the model expects around it), `width` and `height` in pixels or `seconds`, " +
-				"and `detail` where the client has asked for one. `at` is the index in `history` of the first of its tokens, when the answer begins. In `penstock_messages` and `penstock_template` they are those of the conversation, each once, " +
-				"and have their marker as `text` in the place of `at`. A plugin must allow for members that it does not know. Returns its length in bytes. See *pictures and sounds*.",
-			Worked: "A picture of 100 × 80 pixels after 9 tokens of text: `[{\"type\":\"image\",\"hash\":\"9f86d081…\",\"width\":100,\"height\":80,\"bytes\":1234,\"tokens\":14,\"at\":9}]`. If the model expects a token before a picture and one after it, `history(9, ptr, 14)` is that token, twelve times 0xFFFFFFFF, and the other.",
 		},
 		{
 			Name: "text", Added: true, Params: []Value{{Name: "from", Type: I32}, outPtr, limit}, Result: I32, Fuel: "1 for each 4 tokens of the answer, and bytes / 16",

@@ -2,6 +2,18 @@
 
 package table
 
+// mediaImport tells of pictures and sounds.
+func mediaImport() Func {
+	return Func{
+		Name: "media", Added: true, Params: []Value{outPtr, limit}, Result: I32, Fuel: perByte,
+		Doc: "The pictures and sounds of the prompt, in their order there, as a JSON list; `[]` where there are none, and where there is no request. Each is an object with `type` (`image` or `audio`), " +
+			"`hash` (the SHA-256 of the file, in hexadecimal digits), `bytes` (of the file), `tokens` (how many of the prompt's stand for it, with those that the model expects around it), `width` and `height` in pixels or `seconds`, " +
+			"and `detail` where the client has asked for one. `at` is the index in `history` of the first of its tokens, when the answer begins. In `penstock_messages` and `penstock_template` they are those of the conversation, each once, " +
+			"and have their marker as `text` in the place of `at`. A plugin must allow for members that it does not know. Returns its length in bytes. See *pictures and sounds*.",
+		Worked: "A picture of 100 × 80 pixels after 9 tokens of text: `[{\"type\":\"image\",\"hash\":\"9f86d081…\",\"width\":100,\"height\":80,\"bytes\":1234,\"tokens\":14,\"at\":9}]`. If the model expects a token before a picture and one after it, `history(9, ptr, 14)` is that token, twelve times 0xFFFFFFFF, and the other.",
+	}
+}
+
 const media = `A prompt may have pictures and sounds (feature ` + "`media`" + `, the import of that name). Plugins see where they stand and what they are, and none of what is
 seen or heard. A plugin that knows nothing of them works with them, but for what it says of the reserved token itself.
 

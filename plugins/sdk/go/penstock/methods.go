@@ -59,7 +59,7 @@ type RowSampler interface {
 
 // Accepter follows the tokens.
 //
-// A plugin without the method Rewind is begun anew, told all tokens and shown all text again, whenever others take tokens back. So what it
+// A plugin without the method Rewind is started again, told all tokens and shown all text again, whenever others take tokens back. So what it
 // keeps is always that of the answer as it stands.
 type Accepter interface {
 	// Accept gets each token once it is chosen, by whatever stage. The tokens of the plugin's own Splice are accepted too; another
@@ -69,7 +69,7 @@ type Accepter interface {
 
 // Stopper decides from the text when an answer is complete.
 //
-// A plugin without the method Rewind is begun anew, and shown again the text that still stands, whenever text that it was shown is taken
+// A plugin without the method Rewind is started again, and shown again the text that still stands, whenever text that it was shown is taken
 // back. So it may count what it sees.
 type Stopper interface {
 	// Stop gets each token with the text that is new: whole characters, each once, perhaps none. A long text comes in several

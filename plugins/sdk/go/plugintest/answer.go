@@ -33,7 +33,7 @@ func (s *Session) Accept(t penstock.Token) Accepted {
 	return a
 }
 
-// accept is Accept of one token. Told again, after the plugin was begun anew, a token is not written down.
+// accept is Accept of one token. Told again, after the plugin was started again, a token is not written down.
 func (s *Session) accept(t penstock.Token, first bool) (a Accepted) {
 	s.t.Helper()
 	s.History = append(s.History, t)

@@ -14,7 +14,6 @@ type Host interface {
 	Messages(ptr unsafe.Pointer, limit int32) int32
 	Prompt(messages unsafe.Pointer, len int32, ptr unsafe.Pointer, limit int32) int32
 	History(from int32, ptr unsafe.Pointer, limit int32) int32
-	Media(ptr unsafe.Pointer, limit int32) int32
 	Text(from int32, ptr unsafe.Pointer, limit int32) int32
 	Feature(ptr unsafe.Pointer, len int32) int32
 	Param(kind int32) int64
@@ -23,6 +22,7 @@ type Host interface {
 	Part() int32
 	Request(ptr unsafe.Pointer, limit int32) int32
 	Random() int64
+	Media(ptr unsafe.Pointer, limit int32) int32
 	VocabSize() int32
 	Piece(token int32, ptr unsafe.Pointer, limit int32) int32
 	Vocab(ptr unsafe.Pointer, limit int32) int32
@@ -80,9 +80,6 @@ func (Absent) Prompt(messages unsafe.Pointer, len int32, ptr unsafe.Pointer, lim
 // History implements Host.
 func (Absent) History(from int32, ptr unsafe.Pointer, limit int32) int32 { return 0 }
 
-// Media implements Host.
-func (Absent) Media(ptr unsafe.Pointer, limit int32) int32 { return 0 }
-
 // Text implements Host.
 func (Absent) Text(from int32, ptr unsafe.Pointer, limit int32) int32 { return 0 }
 
@@ -106,6 +103,9 @@ func (Absent) Request(ptr unsafe.Pointer, limit int32) int32 { return 0 }
 
 // Random implements Host.
 func (Absent) Random() int64 { return 0 }
+
+// Media implements Host.
+func (Absent) Media(ptr unsafe.Pointer, limit int32) int32 { return 0 }
 
 // VocabSize implements Host.
 func (Absent) VocabSize() int32 { return 0 }
@@ -229,7 +229,6 @@ var Features = []string{
 	"messages",
 	"prompt",
 	"history",
-	"media",
 	"text",
 	"feature",
 	"param",
@@ -238,6 +237,7 @@ var Features = []string{
 	"part",
 	"request",
 	"random",
+	"media",
 	"vocab_size",
 	"piece",
 	"vocab",

@@ -46,17 +46,6 @@ func History(from int32, ptr unsafe.Pointer, limit int32) int32 {
 	return host.History(from, ptr, limit)
 }
 
-// Media: The pictures and sounds of the prompt, in their order there, as a JSON list; [] where
-// there are none, and where there is no request. Each is an object with type (image or audio), hash
-// (the SHA-256 of the file, in hexadecimal digits), bytes (of the file), tokens (how many of the
-// prompt's stand for it, with those that the model expects around it), width and height in pixels
-// or seconds, and detail where the client has asked for one. at is the index in history of the
-// first of its tokens, when the answer begins. In penstock_messages and penstock_template they are
-// those of the conversation, each once, and have their marker as text in the place of at. A plugin
-// must allow for members that it does not know. Returns its length in bytes. See pictures and
-// sounds.
-func Media(ptr unsafe.Pointer, limit int32) int32 { return host.Media(ptr, limit) }
-
 // Text: The answer's text so far, in UTF-8, from byte from on; a negative from counts back from the
 // end. It is what the tokens of history after the prompt show, as piece gives them, so it is right
 // whatever was taken back, injected or spliced. A character that is not whole yet is not in it, and
@@ -113,6 +102,17 @@ func Request(ptr unsafe.Pointer, limit int32) int32 { return host.Request(ptr, l
 // Random: 64 random bits: a counter-based function of the seed, the plugin's place in the chain,
 // the position and the number of the call at that position. A replay draws the same.
 func Random() int64 { return host.Random() }
+
+// Media: The pictures and sounds of the prompt, in their order there, as a JSON list; [] where
+// there are none, and where there is no request. Each is an object with type (image or audio), hash
+// (the SHA-256 of the file, in hexadecimal digits), bytes (of the file), tokens (how many of the
+// prompt's stand for it, with those that the model expects around it), width and height in pixels
+// or seconds, and detail where the client has asked for one. at is the index in history of the
+// first of its tokens, when the answer begins. In penstock_messages and penstock_template they are
+// those of the conversation, each once, and have their marker as text in the place of at. A plugin
+// must allow for members that it does not know. Returns its length in bytes. See pictures and
+// sounds.
+func Media(ptr unsafe.Pointer, limit int32) int32 { return host.Media(ptr, limit) }
 
 // VocabSize: The number of tokens, n_vocab.
 func VocabSize() int32 { return host.VocabSize() }

@@ -32,12 +32,6 @@ pub unsafe fn history(from: i32, ptr: *mut u8, limit: i32) -> i32 {
 
 /// # Safety
 /// Pointers must be valid for what the import reads or writes.
-pub unsafe fn media(ptr: *mut u8, limit: i32) -> i32 {
-    (installed().media)(ptr, limit)
-}
-
-/// # Safety
-/// Pointers must be valid for what the import reads or writes.
 pub unsafe fn text(from: i32, ptr: *mut u8, limit: i32) -> i32 {
     (installed().text)(from, ptr, limit)
 }
@@ -82,6 +76,12 @@ pub unsafe fn request(ptr: *mut u8, limit: i32) -> i32 {
 /// Pointers must be valid for what the import reads or writes.
 pub unsafe fn random() -> i64 {
     (installed().random)()
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn media(ptr: *mut u8, limit: i32) -> i32 {
+    (installed().media)(ptr, limit)
 }
 
 /// # Safety
