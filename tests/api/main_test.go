@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+// Package api is about what clients are answered over HTTP and the WebSocket, and about what docs/openapi.yaml says of that.
 package api
 
 import (
