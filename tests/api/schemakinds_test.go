@@ -119,9 +119,9 @@ func TestHost_Schemas_OfAnything(t *testing.T) {
 	})
 	for name, d := range map[string]schemaDialect{
 		"json_object":           {"/v1/chat/completions", `{` + schemaHello + `,"response_format":{"type":"json_object"}%.0s%s}`, "", "choices 0 message content"},
-		"json_object of a text": {"/v1/completions", `{"prompt":"Hi","max_tokens":8,"response_format":{"type":"json_object"}%.0s%s}`, "", "choices 0 text"},
-		"text.format":           {"/v1/responses", `{"input":"Hi","max_output_tokens":16,"text":{"format":{"type":"json_object"}}%.0s%s}`, "", "output 0 content 0 text"},
-		"Ollama's json":         {"/api/chat", `{"messages":[{"role":"user","content":"Hi"}],"stream":false,"options":{"num_predict":8},"format":"json"%.0s%s}`, "", "message content"},
+		"json_object of a text": {"/v1/completions", `{"prompt":"Hi","temperature":0,"max_tokens":8,"response_format":{"type":"json_object"}%.0s%s}`, "", "choices 0 text"},
+		"text.format":           {"/v1/responses", `{"input":"Hi","temperature":0,"max_output_tokens":16,"text":{"format":{"type":"json_object"}}%.0s%s}`, "", "output 0 content 0 text"},
+		"Ollama's json":         {"/api/chat", `{"messages":[{"role":"user","content":"Hi"}],"stream":false,"options":{"temperature":0,"num_predict":8},"format":"json"%.0s%s}`, "", "message content"},
 	} {
 		if status, _, text := d.ask(t, h, "", `,"white_space":"compact"`); status != 200 || !strings.HasPrefix(text, `{`) || strings.ContainsAny(text[:2], " \n") {
 			t.Errorf("%s: %d %q", name, status, text)
