@@ -3,7 +3,8 @@
 
 GOLANGCI_VERSION := v2.15.0
 GOVULNCHECK_VERSION := v1.8.0
-# Go, Node.js and the Debian packages: scripts/setup.sh. llama.cpp: native/llama.cpp/llama.lock. npm: package-lock.json in web and host/api/clients.
+# Go, Node.js and the Debian packages: scripts/setup.sh. llama.cpp: native/llama.cpp/llama.lock.
+# npm: package-lock.json in web and host/api/clients.
 
 FUZZTIME ?= 10m
 SOAK ?= 15m
@@ -30,7 +31,8 @@ GO_SOURCES := $(shell find cmd host native scheduler plugins/abi plugins/asm plu
 	\( -type d -o -type f -not -name '*_test.go' \) 2>/dev/null)
 UI_SOURCES := $(shell find web/src web/public web/*.json web/*.ts web/*.html -not -name '*.test.ts' 2>/dev/null)
 
-# llama.cpp, the UI and the modules of others are built at the same time, unless whoever calls make has said how much is.
+# llama.cpp, the UI and the modules of others are built at the same time, unless whoever calls make
+# has said how much is.
 BESIDE = $(if $(filter -j%,$(MAKEFLAGS)),,-j3)
 
 .PHONY: run
@@ -82,8 +84,8 @@ ui: $(UI) ## the browser UI
 .PHONY: FORCE
 FORCE:
 
-# The script looks at more than files (flags, compiler, a checkout of the user's own) and changes the stamp, and with it
-# what depends on it, only where something was built.
+# The script looks at more than files (flags, compiler, a checkout of the user's own) and changes
+# the stamp, and with it what depends on it, only where something was built.
 $(LLAMA_STAMP): FORCE | setup
 	@native/llama.cpp/build.sh $(LLAMA)
 
@@ -93,7 +95,8 @@ $(LLAMA_STAMP): FORCE | setup
 $(UI): $(UI_SOURCES) $(UI_MODULES)
 	cd web && npm run --silent build && touch dist/index.html
 
-# Go's cache has them then, when there is a llama.cpp to link with. Without: they are built with the program.
+# Go's cache has them then, when there is a llama.cpp to link with. Without: they are built with
+# the program.
 $(GO_MODULES): go.mod go.sum | setup
 	@mkdir -p $(@D)
 	@go list -e -deps -f '{{with .Module}}{{if not .Main}}{{$$.ImportPath}}{{end}}{{end}}' ./cmd/penstock | nice xargs go build -trimpath || true
@@ -103,7 +106,8 @@ VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo unkno
 $(BINARY): go.mod go.sum $(GO_SOURCES) $(LLAMA_STAMP) $(UI) | $(GO_MODULES)
 	go build -trimpath -ldflags "-X main.version=$(VERSION)" -o $@ ./cmd/penstock && touch $@
 
-# One program for all x86-64 Linux systems. It has a build of its own: what `make build` has made stays as it is.
+# One program for all x86-64 Linux systems. It has a build of its own: what `make build` has made
+# stays as it is.
 .PHONY: dist
 dist: $(UI) | setup ## build/dist/penstock-VERSION-linux-x86_64.tar.gz, which runs on any x86-64 Linux, with the best kernels for its CPU
 	@scripts/dist.sh $(VERSION)
@@ -121,8 +125,8 @@ arm64-test: ## build for 64-bit ARM with a cross compiler, and have QEMU run ker
 compilers: | setup ## compile our C++ with all compilers that are installed, and check each one's kernels (ARGS="g++-11 clang++-14" for some)
 	scripts/compilers.sh $(ARGS)
 
-# The examples in Go are the folders with a main.go. TINYGO may be the path of one that is installed already; min-p is built by Go
-# itself too, for the test that both compute the same.
+# The examples in Go are the folders with a main.go. TINYGO may be the path of one that is
+# installed already; min-p is built by Go itself too, for the test that both compute the same.
 TINYGO ?= build/tools/tinygo/bin/tinygo
 GO_PLUGINS := $(patsubst plugins/examples/%/main.go,build/plugins/%.wasm,$(wildcard plugins/examples/*/main.go)) build/plugins/stdgo/min-p.wasm
 GO_SDK := $(shell find plugins/sdk/go plugins/examples/go.mod -type f -not -name '*_test.go' 2>/dev/null)
@@ -156,7 +160,8 @@ build/plugins/stdgo/%.wasm: $$(wildcard plugins/examples/%/*.go) $(GO_SDK)
 	@mkdir -p $(@D)
 	cd plugins/examples/$* && GOOS=wasip1 GOARCH=wasm go build -trimpath -buildmode=c-shared -ldflags='-s -w' -o $(abspath $@) .
 
-# The chart's tests are a module of their own: Helm and Kubernetes are far larger than Penstock. go's test cache does not see the chart.
+# The chart's tests are a module of their own: Helm and Kubernetes are far larger than Penstock.
+# go's test cache does not see the chart.
 .PHONY: chart-test
 chart-test: build plugins ## the Helm chart: rendered, decoded, validated, and agreeing with the program
 	cd deploy/helm && go test -count=1 -vet=all .
@@ -170,9 +175,9 @@ chart-apply: ## the same, and applied to a real API server, which takes minutes 
 test-built: setup-test
 	@+$(MAKE) --no-print-directory $(BESIDE) $(LLAMA_ARCHS) $(BINARY) plugins $(CLIENT_MODULES)
 
-# One step at a time: two that compute share the processors badly, since the threads of a forward pass
-# wait for each other. The race detector beside a browser takes 8 minutes here; CI once had not seen its end after 30.
-# HoldUpNobody measures how long streams wait.
+# One step at a time: two that compute share the processors badly, since the threads of a forward
+# pass wait for each other. The race detector beside a browser takes 8 minutes here; CI once had
+# not seen its end after 30. HoldUpNobody measures how long streams wait.
 .PHONY: test
 test: test-built ## all tests that end within minutes: Go, Go with the race detector, the Helm chart, UI, UI in a browser, other APIs' clients
 	@+$(MAKE) --no-print-directory -j1 plugins-test chart-test test-plain test-race test-web test-clients test-author test-tutorials
@@ -183,10 +188,11 @@ test-plain:
 	go test -timeout $(TEST_TIMEOUT) -skip FromEmptyFolder ./...
 	go -C tests test -count 1 -timeout $(TEST_TIMEOUT) -skip HoldUpNobody ./... # go's test cache sees neither documents nor programs outside the module
 
-# The race detector makes what computes ten times slower, so it leaves out packages whose tests compute
-# or compare answers one after another: it sees their goroutines in HOST_TESTS, which run whole hosts, and in host/plugin/stage.
-# steadytest.SkipRaced is for single tests. Without GORACE each process, and a test may start dozens,
-# waits for a second when it ends. test-plain has vetted the code already.
+# The race detector makes what computes ten times slower, so it leaves out packages whose tests
+# compute or compare answers one after another: it sees their goroutines in HOST_TESTS, which run
+# whole hosts, and in host/plugin/stage. steadytest.SkipRaced is for single tests. Without GORACE
+# each process, and a test may start dozens, waits for a second when it ends. test-plain has vetted
+# the code already.
 HOST_TESTS := ./api ./isolation ./models ./plugins ./programs ./server
 UNRACED := host/author/.* host/plugin/examples host/plugin/fuel
 test-race:
@@ -265,8 +271,9 @@ generate: $(LLAMA_STAMP) $(UI) ## write anew what is generated from tables
 bench: build ## the scheduler's own cost a tick, and the binding's a token
 	go test -run '^$$' -bench . -benchmem ./scheduler/... ./native/...
 
-# Random weights in the shapes of known models: what is measured is time, and this needs no download. llama-quantize makes the other
-# types of them, with its own choice of what stays more precise.
+# Random weights in the shapes of known models: what is measured is time, and this needs no
+# download. llama-quantize makes the other types of them, with its own choice of what stays more
+# precise.
 MODELS := build/models
 BENCH_MODEL := $(MODELS)/135m-q4_0.gguf
 PEER_MODELS := $(BENCH_MODEL) $(MODELS)/loop-q4_0.gguf $(MODELS)/shallow-q4_0.gguf $(MODELS)/moe-mxfp4_moe.gguf $(foreach shape,135m 1b,$(foreach type,q4_k_m q5_k_m q6_k iq4_xs,$(MODELS)/$(shape)-$(type).gguf))

@@ -11,8 +11,10 @@ import (
 	"time"
 )
 
-// Run takes requests until ctx is done, then shuts down. At once /readyz says so. After server.shutdown_delay new requests are refused,
-// and running ones go on for up to server.shutdown_timeout; what is left then ends as cancelled. The error is nil after an orderly end.
+// Run takes requests until ctx is done, then shuts down. At once /readyz says so. After
+// server.shutdown_delay new requests are refused, and running ones go on for up to
+// server.shutdown_timeout; what is left then ends as cancelled. The error is nil after an orderly
+// end.
 func (h *Host) Run(ctx context.Context) error {
 	h.accepts.Store(true)
 	h.log.Info("ready", slog.String("url", h.URL()))
@@ -29,8 +31,8 @@ func (h *Host) Run(ctx context.Context) error {
 	return errors.Join(failed, h.drain(), h.Close())
 }
 
-// announce has /readyz say that the host is about to end, and takes requests until proxies have noticed: those that are on their way would
-// be refused otherwise.
+// announce has /readyz say that the host is about to end, and takes requests until proxies have
+// noticed: those that are on their way would be refused otherwise.
 func (h *Host) announce() {
 	h.accepts.Store(false)
 	if delay := h.config.Server.ShutdownDelay; delay > 0 {
@@ -39,8 +41,8 @@ func (h *Host) announce() {
 	}
 }
 
-// drain refuses new requests and waits until running ones have ended and their clients have all of them, at most for
-// server.shutdown_timeout.
+// drain refuses new requests and waits until running ones have ended and their clients have all of
+// them, at most for server.shutdown_timeout.
 func (h *Host) drain() error {
 	h.accepts.Store(false)
 	h.log.Info("shutting down", slog.Duration("at_most", h.config.Server.ShutdownTimeout))
@@ -64,7 +66,8 @@ func (h *Host) hold() (release func()) {
 	return h.held.done
 }
 
-// inFlight counts the requests that are being answered. Unlike a WaitGroup it may be waited for while new ones still come.
+// inFlight counts the requests that are being answered. Unlike a WaitGroup it may be waited for
+// while new ones still come.
 type inFlight struct {
 	mu    sync.Mutex
 	n     int

@@ -26,7 +26,8 @@ func HubClient(endpoint, agent string) hub.Client {
 	return hub.Client{Endpoint: cmp.Or(endpoint, os.Getenv("HF_ENDPOINT")), Token: os.Getenv("HF_TOKEN"), Agent: agent}
 }
 
-// Pull implements api.Folder. It takes models of the hub only: a URL would let the admin's key reach what only this machine can.
+// Pull implements api.Folder. It takes models of the hub only: a URL would let the admin's key
+// reach what only this machine can.
 func (f folder) Pull(ctx context.Context, name string, notify func(api.PullProgress)) error {
 	reference, err := hub.Parse(strings.TrimSuffix(name, ":latest"))
 	if err != nil {
@@ -52,7 +53,8 @@ func (f folder) Pull(ctx context.Context, name string, notify func(api.PullProgr
 	return pullError(err)
 }
 
-// pullErrors are what can go wrong. What the hub does wrong is not internal, which clients would answer by trying again.
+// pullErrors are what can go wrong. What the hub does wrong is not internal, which clients would
+// answer by trying again.
 var pullErrors = []struct {
 	err  error
 	kind refusal.Kind

@@ -65,8 +65,8 @@ type Host struct {
 	finish   func() error // what Close does, once
 }
 
-// Open listens, loads the model and sets everything up. From the start /livez and the page are there, and everything else
-// says 503, until Run takes requests. It stops soon after ctx is done.
+// Open listens, loads the model and sets everything up. From the start /livez and the page are
+// there, and everything else says 503, until Run takes requests. It stops soon after ctx is done.
 func Open(ctx context.Context, o Options) (*Host, error) {
 	h := &Host{config: o.Config, log: o.Log, ready: o.Ready, draining: make(chan struct{}), done: make(chan struct{}), served: make(chan error, 1)}
 	if h.log == nil {
@@ -103,7 +103,8 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	return h, nil
 }
 
-// openFirst loads the model that is served from the start. The others are loaded when they are asked for.
+// openFirst loads the model that is served from the start. The others are loaded when they are
+// asked for.
 func (h *Host) openFirst(ctx context.Context) error {
 	if h.models.first == "" {
 		h.log.Info("models are loaded when they are asked for", slog.Any("models", h.models.names()))
@@ -145,7 +146,8 @@ func (h *Host) api(o Options) http.Handler {
 	return api.New(options)
 }
 
-// replicaName names this server among others that serve the same. In a pod of Kubernetes the machine's name is the pod's.
+// replicaName names this server among others that serve the same. In a pod of Kubernetes the
+// machine's name is the pod's.
 func replicaName(s config.Server) string {
 	if s.ReplicaName != "" {
 		return s.ReplicaName
@@ -154,7 +156,8 @@ func replicaName(s config.Server) string {
 	return name
 }
 
-// isReady reports whether new requests are taken and the first model can compute them. One that was unloaded is loaded for them.
+// isReady reports whether new requests are taken and the first model can compute them. One that
+// was unloaded is loaded for them.
 func (h *Host) isReady() bool {
 	if !h.accepts.Load() || h.core == nil {
 		return h.accepts.Load()

@@ -33,7 +33,8 @@ func TestMain(m *testing.M) {
 
 const frog = `"messages":[{"role":"user","content":"Tell me a story about a frog."}]`
 
-// settings are flags for a test's host: a free port, and one thread, which does not spin beside other tests.
+// settings are flags for a test's host: a free port, and one thread, which does not spin beside
+// other tests.
 func settings(t *testing.T, change map[string]any) config.Config {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())

@@ -10,15 +10,17 @@ import (
 	"strings"
 )
 
-// checksHosts reports whether requests must name a host of this machine in their Host header. If no key is asked for and only this
-// machine can connect, a page of the web could still get in: by a host name of its own that it lets point to 127.0.0.1 (DNS rebinding).
-// To the browser that is the page's own origin.
+// checksHosts reports whether requests must name a host of this machine in their Host header. If
+// no key is asked for and only this machine can connect, a page of the web could still get in: by
+// a host name of its own that it lets point to 127.0.0.1 (DNS rebinding). To the browser that is
+// the page's own origin.
 func (h *Host) checksHosts() bool {
 	address, ok := h.listener.Addr().(*net.TCPAddr)
 	return ok && address.IP.IsLoopback() && !h.config.Server.NeedsKey()
 }
 
-// allowsHost reports whether a request's Host is a name of this machine, or of an origin that is configured, as that of a proxy.
+// allowsHost reports whether a request's Host is a name of this machine, or of an origin that is
+// configured, as that of a proxy.
 func (h *Host) allowsHost(host string) bool {
 	name := hostname(host)
 	if name == "localhost" || strings.HasSuffix(name, ".localhost") || net.ParseIP(name).IsLoopback() {

@@ -17,8 +17,8 @@ import (
 	"github.com/penstock/penstock/host/reload"
 )
 
-// listen begins to listen on server.listen, which may be the path of a Unix socket. Of a server that crashed such a path may be left;
-// nobody answers there, so it is replaced.
+// listen begins to listen on server.listen, which may be the path of a Unix socket. Of a server
+// that crashed such a path may be left; nobody answers there, so it is replaced.
 func listen(ctx context.Context, s config.Server) (net.Listener, error) {
 	var l net.ListenConfig
 	if s.ReusePort && s.Network() == "tcp" {
@@ -47,7 +47,8 @@ func isAbandoned(ctx context.Context, path string) bool {
 	return errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// URL is where the host is reached, with the port it got and the prefix of all paths. For a Unix socket it is the socket's path.
+// URL is where the host is reached, with the port it got and the prefix of all paths. For a Unix
+// socket it is the socket's path.
 func (h *Host) URL() string {
 	address, ok := h.listener.Addr().(*net.TCPAddr)
 	if !ok {
@@ -72,8 +73,8 @@ func (h *Host) encrypted() net.Listener {
 	return tls.NewListener(h.listener, h.tls)
 }
 
-// tlsConfig is how connections are encrypted; nil: not at all. A certificate that has changed is used for connections that begin from
-// then on.
+// tlsConfig is how connections are encrypted; nil: not at all. A certificate that has changed is
+// used for connections that begin from then on.
 func tlsConfig(s config.Server, log *slog.Logger) (*tls.Config, error) {
 	if s.SSLCertFile == "" {
 		return nil, nil

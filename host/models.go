@@ -27,8 +27,8 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// models are those that a host serves: the one of the section model, those that the section models names, and if models.dir is set, all
-// of that folder. It is a serving.Models.
+// models are those that a host serves: the one of the section model, those that the section models
+// names, and if models.dir is set, all of that folder. It is a serving.Models.
 type models struct {
 	config     config.Config
 	log        *slog.Logger
@@ -152,8 +152,8 @@ func (m *models) named(name string) string {
 	return ""
 }
 
-// isFirst reports whether a name is another one of the first model: its own beside a model that only embeds, or that of the model for
-// embeddings or scores beside it.
+// isFirst reports whether a name is another one of the first model: its own beside a model that
+// only embeds, or that of the model for embeddings or scores beside it.
 func (m *models) isFirst(name string) bool {
 	first := m.remembered.Load()
 	if first == nil {
@@ -205,8 +205,8 @@ func (m *models) Loaded(name string) (*serving.Model, func(), error) {
 	return r.Model, release, nil
 }
 
-// loadError tells what it means for a client that a model is not loaded. A request that cannot succeed is refused so that clients do not
-// try again.
+// loadError tells what it means for a client that a model is not loaded. A request that cannot
+// succeed is refused so that clients do not try again.
 func loadError(ctx context.Context, name string, err error) error {
 	refused := serving.NotLoadable(name, err)
 	switch {
@@ -311,14 +311,15 @@ func (m *models) load(ctx context.Context, name string) (*resident, error) {
 	return start(core), nil
 }
 
-// returnMemory gives memory that is free in the process back to the system, C's and Go's. It costs a garbage collection, some milliseconds of a
-// processor, so it is for times of rest.
+// returnMemory gives memory that is free in the process back to the system, C's and Go's. It costs
+// a garbage collection, some milliseconds of a processor, so it is for times of rest.
 func returnMemory() {
 	native.ReturnMemory()
 	debug.FreeOSMemory()
 }
 
-// need tells how much main memory a model will take. What cannot be read needs none: loading it will say what is wrong.
+// need tells how much main memory a model will take. What cannot be read needs none: loading it
+// will say what is wrong.
 func (m *models) need(ctx context.Context, name string) uint64 {
 	c := m.settings(name)
 	about, err := m.library.Model(c.Model.Path)
@@ -340,8 +341,8 @@ func (m *models) metrics() (list []*telemetry.Metrics) {
 	return list
 }
 
-// drain has the schedulers take no more requests, waits until their answers have ended or time is up, and ends what is left, which it
-// counts.
+// drain has the schedulers take no more requests, waits until their answers have ended or time is
+// up, and ends what is left, which it counts.
 func (m *models) drain(timeUp <-chan struct{}) (left int, _ error) {
 	m.set.Stop()
 	running := m.set.All()

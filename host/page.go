@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// page opens the files that are served in the place of a page: those of server.ui_dir, if it is set and a page is served at all. Links
-// that lead out of the folder are not followed.
+// page opens the files that are served in the place of a page: those of server.ui_dir, if it is
+// set and a page is served at all. Links that lead out of the folder are not followed.
 func (h *Host) page(ui fs.FS) (fs.FS, error) {
 	s := h.config.Server
 	if !s.UI || s.UIDir == "" {

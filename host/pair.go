@@ -11,8 +11,8 @@ import (
 	"github.com/penstock/penstock/host/serving"
 )
 
-// pair reports whether both built-in models are served, since no model is configured: the one that reads text from the start, and the one
-// that sees once a request asks for it.
+// pair reports whether both built-in models are served, since no model is configured: the one that
+// reads text from the start, and the one that sees once a request asks for it.
 func (m *models) pair() bool {
 	c := m.config
 	return !m.several() && c.Model.Path == "" && c.Model.MMProj == "" && c.Model.MMProjAuto && len(c.Workers.RPC) == 0

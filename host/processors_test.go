@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// A guest, a forward pass and whoever sends tokens can run at once, however few processors there are; somebody's own choice is kept.
+// A guest, a forward pass and whoever sends tokens can run at once, however few processors there
+// are; somebody's own choice is kept.
 func TestHost_RunsThreeAtOnce(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	t.Cleanup(func() { runtime.GOMAXPROCS(before) })

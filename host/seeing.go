@@ -2,7 +2,8 @@
 
 package host
 
-// Seeing implements serving.Models. A client that names no model that is here leaves the choice to the server: the first one that sees.
+// Seeing implements serving.Models. A client that names no model that is here leaves the choice to
+// the server: the first one that sees.
 func (m *models) Seeing(name string) string {
 	if name != "" && (m.several() || m.config.Model.Strict || m.named(name) != "") {
 		return name

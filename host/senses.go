@@ -8,10 +8,12 @@ import (
 	"github.com/penstock/penstock/host/serving"
 )
 
-// usualRate is the rate of sounds that most projectors want, in Hz. Which one a projector wants is known once it is loaded.
+// usualRate is the rate of sounds that most projectors want, in Hz. Which one a projector wants is
+// known once it is loaded.
 const usualRate = 16000
 
-// reads is what a model takes besides text, by the header of its projector's file, before anything is loaded.
+// reads is what a model takes besides text, by the header of its projector's file, before anything
+// is loaded.
 func (m *models) reads(name, path string) (can media.Abilities, with serving.Projector) {
 	c := m.settings(name)
 	with.Path = c.Model.MMProj

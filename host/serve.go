@@ -63,7 +63,8 @@ func (h *Host) answer(w http.ResponseWriter, r *http.Request) {
 	(*h.handler.Load()).ServeHTTP(w, r)
 }
 
-// stillLoading answers while the model is loaded. The page is there already: it shows how far the model is, and goes on by itself.
+// stillLoading answers while the model is loaded. The page is there already: it shows how far the
+// model is, and goes on by itself.
 func (h *Host) stillLoading(w http.ResponseWriter, r *http.Request) {
 	path, below := strings.CutPrefix(r.URL.Path, h.config.Server.APIPrefix)
 	if below && path == "/livez" {

@@ -19,8 +19,9 @@ type ScaledAdapter struct {
 	Scale   float32
 }
 
-// LoadAdapter loads a LoRA adapter for m, which may be closed before it. llama.cpp aborts the process on some damaged files: check an
-// unknown file first, as package host/model does. Passes that follow a change of adapters wait until it is loaded.
+// LoadAdapter loads a LoRA adapter for m, which may be closed before it. llama.cpp aborts the
+// process on some damaged files: check an unknown file first, as package host/model does. Passes
+// that follow a change of adapters wait until it is loaded.
 func LoadAdapter(m *Model, path string) (*Adapter, error) {
 	if err := checkFile(path); err != nil {
 		return nil, err
@@ -41,8 +42,9 @@ func LoadAdapter(m *Model, path string) (*Adapter, error) {
 	return a, nil
 }
 
-// SetAdapters sets the adapters of the passes from the next one on, which plans its graphs anew. They may be closed meanwhile: the
-// context keeps them until others are set. A closed adapter is ErrClosed.
+// SetAdapters sets the adapters of the passes from the next one on, which plans its graphs anew.
+// They may be closed meanwhile: the context keeps them until others are set. A closed adapter is
+// ErrClosed.
 func (c *Context) SetAdapters(adapters []ScaledAdapter) error {
 	if err := c.enterAlone(); err != nil {
 		return err
@@ -70,8 +72,9 @@ func (c *Context) SetAdapters(adapters []ScaledAdapter) error {
 	return nil
 }
 
-// SetControlVector has each layer from first to last add a row of values, as many as ModelInfo.Embedding, to what it gives on; the rows
-// begin with layer 1's. Without values there is no control vector any more. Passes plan their graphs anew.
+// SetControlVector has each layer from first to last add a row of values, as many as
+// ModelInfo.Embedding, to what it gives on; the rows begin with layer 1's. Without values there is
+// no control vector any more. Passes plan their graphs anew.
 func (c *Context) SetControlVector(values []float32, first, last int) error {
 	if err := c.enterAlone(); err != nil {
 		return err

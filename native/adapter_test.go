@@ -127,7 +127,8 @@ func TestContext_SetAdaptersOfAnotherModel_IsRefused(t *testing.T) {
 	}
 }
 
-// Adapters are loaded and freed while passes run, which read the model's list of them when the set has changed.
+// Adapters are loaded and freed while passes run, which read the model's list of them when the set
+// has changed.
 func TestLoadAdapter_BesidePasses_IsSafe(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{})
 	c := newContext(t, m, ContextOptions{Cells: 64})

@@ -13,8 +13,9 @@ import (
 	"testing"
 )
 
-// On a CPU where ggml prefers AMX to all others, weights are laid out for AMX only where AMX is allowed, and the report of who computes says
-// so. The CPU is imaginary: a process with a buffer type of that name.
+// On a CPU where ggml prefers AMX to all others, weights are laid out for AMX only where AMX is
+// allowed, and the report of who computes says so. The CPU is imaginary: a process with a buffer
+// type of that name.
 func TestKernels_WhereAMXIsFirst(t *testing.T) {
 	ggml := filepath.Join(llamaSource(t), "ggml")
 	binary := filepath.Join(t.TempDir(), "amx")

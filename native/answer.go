@@ -11,8 +11,8 @@ import (
 	"unsafe"
 )
 
-// AnswerFormat says how the answer to a rendered conversation is taken apart: all but SkipPrefill is as in the Prompt, ReasoningFormat as
-// in the Conversation.
+// AnswerFormat says how the answer to a rendered conversation is taken apart: all but SkipPrefill
+// is as in the Prompt, ReasoningFormat as in the Conversation.
 type AnswerFormat struct {
 	Format           string `json:"format"`
 	Parser           string `json:"parser"`
@@ -51,8 +51,9 @@ func NewAnswer(f AnswerFormat) (*Answer, error) {
 	return a, nil
 }
 
-// Add appends text, parses the whole answer and returns what that adds to its parts. complete says that nothing follows. Then an answer
-// that breaks its format is an ErrFailed, which changes nothing of what was told before; until then it adds nothing.
+// Add appends text, parses the whole answer and returns what that adds to its parts. complete says
+// that nothing follows. Then an answer that breaks its format is an ErrFailed, which changes
+// nothing of what was told before; until then it adds nothing.
 //
 // The time that it takes grows with the whole answer: about a millisecond for 40 KB.
 func (a *Answer) Add(text string, complete bool) ([]AnswerPart, error) {

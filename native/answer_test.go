@@ -159,7 +159,8 @@ func inPieces(t testing.TB, f AnswerFormat, text string, seed uint64) (w whole) 
 	return w
 }
 
-// What breaks its format is an error at its end and not before, and one that nests without end is one at once.
+// What breaks its format is an error at its end and not before, and one that nests without end is
+// one at once.
 func TestAnswer_Add_BrokenFormat(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
 	a := newAnswer(t, formatOf(t, m, "Qwen-Qwen3-0.6B"))
@@ -228,8 +229,9 @@ func TestAnswer_Add_LongAnswer(t *testing.T) {
 	}
 }
 
-// FuzzAnswer_Add gives any text to the parsers of all main formats: what it comes to does not depend on where it is cut. What was told cannot
-// be taken back, so an answer fails, too, whose end contradicts its beginning.
+// FuzzAnswer_Add gives any text to the parsers of all main formats: what it comes to does not
+// depend on where it is cut. What was told cannot be taken back, so an answer fails, too, whose
+// end contradicts its beginning.
 func FuzzAnswer_Add(f *testing.F) {
 	m := loadBuiltIn(f, ModelOptions{VocabOnly: true})
 	known := map[string]AnswerFormat{}

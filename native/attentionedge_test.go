@@ -10,8 +10,9 @@ import (
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
-// No byte is touched beyond what attention reads and writes, and none is read of cells that no row sees: NaN there changes no bit. Cells
-// fill no tile, no vector of the mask, or one more than a chunk.
+// No byte is touched beyond what attention reads and writes, and none is read of cells that no row
+// sees: NaN there changes no bit. Cells fill no tile, no vector of the mask, or one more than a
+// chunk.
 func TestAttention_Guarded(t *testing.T) {
 	steadytest.SkipRaced(t, inC)
 	needKernels(t)
@@ -49,7 +50,8 @@ func TestAttention_Guarded(t *testing.T) {
 // filled is n of a number.
 func filled(n int, x float32) []float32 { return slices.Repeat([]float32{x}, n) }
 
-// Queries, keys and values of one size, at the edges of their type. All scores of a row are the same then, so that a result is the value.
+// Queries, keys and values of one size, at the edges of their type. All scores of a row are the
+// same then, so that a result is the value.
 func TestAttention_AnyNumbers(t *testing.T) {
 	needKernels(t)
 	useOwnKernels(true)

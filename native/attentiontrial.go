@@ -5,8 +5,9 @@ package native
 // #include "penstock.h"
 import "C"
 
-// AttentionCase is an attention operation on random numbers, for tests and benchmarks of kernels. The numbers depend on the sequence, the
-// position and the head alone, so a row is the same in every case that has it.
+// AttentionCase is an attention operation on random numbers, for tests and benchmarks of kernels.
+// The numbers depend on the sequence, the position and the head alone, so a row is the same in
+// every case that has it.
 type AttentionCase struct {
 	HeadDimK, HeadDimV, Heads, KVHeads int
 	Rows, Cells, Sequences             int // the cells of the sequences alternate; each has as many rows, which are its last

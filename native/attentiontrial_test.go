@@ -29,7 +29,8 @@ func attentionOf(t testing.TB, a AttentionCase, plainly bool) (got, want []float
 	return got, want
 }
 
-// attentionCases are cases of each thing that models ask of attention, and of some together: of up to 200 cells, and of several chunks.
+// attentionCases are cases of each thing that models ask of attention, and of some together: of up
+// to 200 cells, and of several chunks.
 func attentionCases(t testing.TB) map[string]AttentionCase {
 	f16, bf16, f32, q8 := operation(t, "f16"), operation(t, "bf16"), operation(t, "f32"), operation(t, "q8_0")
 	plain := AttentionCase{HeadDimK: 64, HeadDimV: 64, Heads: 6, KVHeads: 2, Cells: 1200, KType: f16, VType: f16, Threads: 2}
@@ -79,7 +80,8 @@ func TestAttention_AsPlainSums(t *testing.T) {
 	}
 }
 
-// The last row of a sequence has the same bits whatever else is computed, in whatever cells, by however many threads.
+// The last row of a sequence has the same bits whatever else is computed, in whatever cells, by
+// however many threads.
 func TestAttention_SameBits(t *testing.T) {
 	steadytest.SkipRaced(t, inC)
 	needKernels(t)
@@ -125,8 +127,8 @@ func TestAttention_NoNaN(t *testing.T) {
 	}
 }
 
-// Attention alone: rows of as many sequences or of one, heads of a 135M, a 1B and an 8B shape, ours against ggml's.
-// PENSTOCK_BENCH_THREADS is the number of threads.
+// Attention alone: rows of as many sequences or of one, heads of a 135M, a 1B and an 8B shape,
+// ours against ggml's. PENSTOCK_BENCH_THREADS is the number of threads.
 func BenchmarkAttention(b *testing.B) {
 	f16 := operation(b, "f16")
 	for _, heads := range [][3]int{{9, 3, 64}, {32, 8, 64}, {32, 8, 128}, {8, 8, 128}} {

@@ -4,8 +4,8 @@ package native
 
 import "fmt"
 
-// Batch is the input of a forward pass: four columns of equal length, one entry a token. A caller may set the columns to slices of its
-// own; Add and Reset reuse their memory.
+// Batch is the input of a forward pass: four columns of equal length, one entry a token. A caller
+// may set the columns to slices of its own; Add and Reset reuse their memory.
 type Batch struct {
 	Tokens       []int32
 	Positions    []int32
@@ -13,8 +13,8 @@ type Batch struct {
 	Outputs      []bool // whether the logits after this token are wanted
 	HiddenStates bool   // whether the hidden states of these tokens are wanted too; see Context.HiddenState
 
-	// DuringCopy allows a pass over the target of a copy that still runs: whatever it does to that sequence will be undone.
-	// Without it, such a pass finishes the copy first.
+	// DuringCopy allows a pass over the target of a copy that still runs: whatever it does to that
+	// sequence will be undone. Without it, such a pass finishes the copy first.
 	DuringCopy bool
 }
 

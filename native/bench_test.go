@@ -115,7 +115,8 @@ func BenchmarkModel_Tokenize(b *testing.B) {
 	}
 }
 
-// Saving a conversation of n tokens to main memory, as when it leaves the KV cache; beginning and copying are measured apart.
+// Saving a conversation of n tokens to main memory, as when it leaves the KV cache; beginning and
+// copying are measured apart.
 func BenchmarkContext_SaveState(b *testing.B) {
 	m := benchModel(b)
 	for _, n := range []int32{72, 500} {

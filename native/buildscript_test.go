@@ -10,13 +10,15 @@ import (
 	"testing"
 )
 
-// A tree with our build script, an empty llama.cpp, and tools that only record what they are asked to do.
+// A tree with our build script, an empty llama.cpp, and tools that only record what they are asked
+// to do.
 type buildTree struct {
 	t                 *testing.T
 	root, tools, dest string
 }
 
-// The CPU is what the compiler says it is; cmake fails for CUDA where NO_CUDA is set; the program it links needs LIBRARIES.
+// The CPU is what the compiler says it is; cmake fails for CUDA where NO_CUDA is set; the program
+// it links needs LIBRARIES.
 var fakeTools = map[string]string{
 	"c++": `case "$*" in *-march=native*) echo "#define ${CPU:-__AVX2__} 1" ;; *) echo "c++ 1.0" ;; esac`,
 	"cc":  `echo cc 1.0`,

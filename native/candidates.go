@@ -10,8 +10,9 @@ import (
 	"unsafe"
 )
 
-// Candidates are what a chain works on when other stages come before or after it: the whole Row where N is negative, or what TakeRow took
-// of it where Row is nil, too; else ID[:N] with Logit[:N]. Chosen is the chosen token, or -1.
+// Candidates are what a chain works on when other stages come before or after it: the whole Row
+// where N is negative, or what TakeRow took of it where Row is nil, too; else ID[:N] with
+// Logit[:N]. Chosen is the chosen token, or -1.
 type Candidates struct {
 	Row    []float32
 	ID     []int32
@@ -20,8 +21,8 @@ type Candidates struct {
 	Chosen int32
 }
 
-// Apply runs the chain on v and writes back the result: a token in Chosen where the chain has a selector, else the candidates that are
-// left, or the changed row.
+// Apply runs the chain on v and writes back the result: a token in Chosen where the chain has a
+// selector, else the candidates that are left, or the changed row.
 func (s *Sampler) Apply(v *Candidates) error {
 	if v.N > min(len(v.ID), len(v.Logit)) {
 		return fmt.Errorf("apply: %w: %d candidates in slices of %d and %d", ErrInvalid, v.N, len(v.ID), len(v.Logit))
@@ -50,8 +51,8 @@ func (s *Sampler) Apply(v *Candidates) error {
 	return nil
 }
 
-// TakeRow takes what the chain needs of a row for the next Apply, and does not look at it after that. It takes nothing and returns false
-// where the chain has to see the whole row.
+// TakeRow takes what the chain needs of a row for the next Apply, and does not look at it after
+// that. It takes nothing and returns false where the chain has to see the whole row.
 func (s *Sampler) TakeRow(row []float32) (bool, error) {
 	if err := s.enterAlone(); err != nil {
 		return false, err
@@ -64,8 +65,8 @@ func (s *Sampler) TakeRow(row []float32) (bool, error) {
 	return bool(taken), nil
 }
 
-// useWholeRows makes the chain look at whole rows from now on, as llama.cpp's own chain does, instead of a shortlist of candidates. The
-// tokens are the same; tests compare the two.
+// useWholeRows makes the chain look at whole rows from now on, as llama.cpp's own chain does,
+// instead of a shortlist of candidates. The tokens are the same; tests compare the two.
 func (s *Sampler) useWholeRows() error {
 	if err := s.enterAlone(); err != nil {
 		return err

@@ -5,9 +5,10 @@ package native
 // #include "penstock.h"
 import "C"
 
-// SaveCheckpoint copies the part of a sequence that cannot be cut, as it is now: the states of recurrent layers and the cells of sliding
-// windows. It takes the memory of a spent checkpoint if that fits and nobody else keeps it, and closes that; nil: there is none.
-// ErrUnsupported: the model's memory has no such part.
+// SaveCheckpoint copies the part of a sequence that cannot be cut, as it is now: the states of
+// recurrent layers and the cells of sliding windows. It takes the memory of a spent checkpoint if
+// that fits and nobody else keeps it, and closes that; nil: there is none. ErrUnsupported: the
+// model's memory has no such part.
 func (c *Context) SaveCheckpoint(seq int32, spent *State) (*State, error) {
 	var old *C.ps_state
 	if spent != nil && spent.enter() == nil {
@@ -30,8 +31,8 @@ func (c *Context) SaveCheckpoint(seq int32, spent *State) (*State, error) {
 	return newState(state, bytes, last+1), nil
 }
 
-// RestoreCheckpoint cuts a sequence to the positions that it had when the checkpoint was taken. It must have begun with the same tokens
-// since then. After an error the sequence is empty.
+// RestoreCheckpoint cuts a sequence to the positions that it had when the checkpoint was taken. It
+// must have begun with the same tokens since then. After an error the sequence is empty.
 func (c *Context) RestoreCheckpoint(seq int32, s *State) error {
 	if err := s.enter(); err != nil {
 		return err

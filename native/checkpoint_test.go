@@ -35,7 +35,8 @@ func readBy(t testing.TB, kind string, n int) *Context {
 	return c
 }
 
-// read computes the tokens of sequence 0 from one position to another and returns the logits after the last.
+// read computes the tokens of sequence 0 from one position to another and returns the logits after
+// the last.
 func read(t testing.TB, c *Context, from, to int) []float32 {
 	t.Helper()
 	var b Batch
@@ -48,7 +49,8 @@ func read(t testing.TB, c *Context, from, to int) []float32 {
 	return slices.Clone(c.Row(0))
 }
 
-// A sequence that is cut to a checkpoint goes on to the same bits, however often, and whatever became of the memory of others.
+// A sequence that is cut to a checkpoint goes on to the same bits, however often, and whatever
+// became of the memory of others.
 func TestContext_RestoreCheckpoint(t *testing.T) {
 	for _, kind := range []string{"mamba", "falcon-h1", "cohere2"} {
 		t.Run(kind, func(t *testing.T) {
@@ -93,7 +95,8 @@ func TestContext_SaveCheckpoint_OfOrdinaryCells(t *testing.T) {
 	}
 }
 
-// BenchmarkContext_SaveCheckpoint measures what a checkpoint costs: into new memory, and into that of a spent one.
+// BenchmarkContext_SaveCheckpoint measures what a checkpoint costs: into new memory, and into that
+// of a spent one.
 func BenchmarkContext_SaveCheckpoint(b *testing.B) {
 	for _, kind := range []string{"mamba", "falcon-h1", "cohere2"} {
 		for _, reuse := range []bool{false, true} {

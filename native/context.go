@@ -37,8 +37,8 @@ type Limits struct {
 	Memory      bool // false: the model keeps nothing between passes, so it cannot continue a text
 }
 
-// Context is llama.cpp's state of a model in use: the KV cache of its sequences and the output of the last forward pass. Its methods do
-// not run concurrently, except Abort, Pause and Resume.
+// Context is llama.cpp's state of a model in use: the KV cache of its sequences and the output of
+// the last forward pass. Its methods do not run concurrently, except Abort, Pause and Resume.
 type Context struct {
 	object
 	model    *Model
@@ -52,8 +52,8 @@ type Context struct {
 	governor *governor.Governor
 }
 
-// NewContext makes a context on m, which may be closed before it. The system promises more memory than there is, and kills the process
-// that uses it: ask DryRun.Need first.
+// NewContext makes a context on m, which may be closed before it. The system promises more memory
+// than there is, and kills the process that uses it: ask DryRun.Need first.
 func NewContext(m *Model, o ContextOptions) (*Context, error) {
 	params, err := o.params()
 	if err != nil {
@@ -89,12 +89,12 @@ func (c *Context) Limits() Limits { return c.limits }
 // Model is the model the context was made on.
 func (c *Context) Model() *Model { return c.model }
 
-// Threads is how many threads compute at present: fewer than there are while other programs take the processors. It may be called from any
-// goroutine.
+// Threads is how many threads compute at present: fewer than there are while other programs take
+// the processors. It may be called from any goroutine.
 func (c *Context) Threads() int { return c.governor.Now() }
 
-// Decode runs one forward pass over b and waits for it. ErrNoCells and ErrInvalid mean that it had no effect; after any other error the
-// KV cache holds an unknown part of the batch.
+// Decode runs one forward pass over b and waits for it. ErrNoCells and ErrInvalid mean that it had
+// no effect; after any other error the KV cache holds an unknown part of the batch.
 func (c *Context) Decode(b *Batch) error {
 	if err := c.enterAlone(); err != nil {
 		return err
@@ -130,8 +130,9 @@ func (c *Context) Decode(b *Batch) error {
 // Rows is how many output rows the last pass had.
 func (c *Context) Rows() int { return c.rows }
 
-// Row is a view of output row i of the last pass, logits or an embedding, in batch order; nil if there is no such row. It is
-// llama.cpp's own memory: writing to it is allowed, and it must not be touched after the next Decode or Close.
+// Row is a view of output row i of the last pass, logits or an embedding, in batch order; nil if
+// there is no such row. It is llama.cpp's own memory: writing to it is allowed, and it must not be
+// touched after the next Decode or Close.
 func (c *Context) Row(i int) []float32 {
 	if i < 0 || i >= c.rows || c.first == nil {
 		return nil
@@ -143,9 +144,10 @@ func (c *Context) Row(i int) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(c.first)), c.rows*n)[i*n : (i+1)*n : (i+1)*n]
 }
 
-// HiddenState is a view of the hidden state of output row i of the last pass, Limits.HiddenState wide: what the model's last layer gives,
-// after the norm and before the vocabulary, as with the output Embeddings. It is nil if there is no such row, if Batch.HiddenStates did
-// not ask for it, or if the model has none. As with Row, it must not be touched after the next Decode or Close.
+// HiddenState is a view of the hidden state of output row i of the last pass, Limits.HiddenState
+// wide: what the model's last layer gives, after the norm and before the vocabulary, as with the
+// output Embeddings. It is nil if there is no such row, if Batch.HiddenStates did not ask for it,
+// or if the model has none. As with Row, it must not be touched after the next Decode or Close.
 func (c *Context) HiddenState(i int) []float32 {
 	n := c.limits.HiddenState
 	if i < 0 || i >= c.rows || c.states == nil {
@@ -154,8 +156,9 @@ func (c *Context) HiddenState(i int) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(c.states)), c.rows*n)[i*n : (i+1)*n : (i+1)*n]
 }
 
-// Scores is a view of what the classifier gives a sequence of the last pass, one number for each of ModelInfo.Classes. As with Row, it
-// must not be touched after the next Decode or Close. Other outputs have none: ErrInvalid.
+// Scores is a view of what the classifier gives a sequence of the last pass, one number for each
+// of ModelInfo.Classes. As with Row, it must not be touched after the next Decode or Close. Other
+// outputs have none: ErrInvalid.
 func (c *Context) Scores(seq int32) ([]float32, error) {
 	if err := c.enterAlone(); err != nil {
 		return nil, err
@@ -168,8 +171,9 @@ func (c *Context) Scores(seq int32) ([]float32, error) {
 	return unsafe.Slice((*float32)(unsafe.Pointer(scores)), len(c.model.info.Classes)), nil
 }
 
-// Pause has a running Decode, and later ones, wait between two operations until Resume (on the CPU only). An operation is a product of
-// matrices or less. It may be called from any goroutine, and does not wait itself.
+// Pause has a running Decode, and later ones, wait between two operations until Resume (on the CPU
+// only). An operation is a product of matrices or less. It may be called from any goroutine, and
+// does not wait itself.
 func (c *Context) Pause() { c.pause(true) }
 
 // Resume ends Pause.
@@ -182,10 +186,11 @@ func (c *Context) pause(on bool) {
 	}
 }
 
-// Abort makes a running Decode return ErrAborted soon (on the CPU only). It may be called from any goroutine.
+// Abort makes a running Decode return ErrAborted soon (on the CPU only). It may be called from any
+// goroutine.
 func (c *Context) Abort() {
-	// A running Decode holds the lock, so being an owner is what keeps the context here. Close gives up its ownership once it has the
-	// lock, that is after Decode.
+	// A running Decode holds the lock, so being an owner is what keeps the context here. Close
+	// gives up its ownership once it has the lock, that is after Decode.
 	if c.h.hold() {
 		C.ps_context_abort(c.c())
 		c.h.drop()

@@ -11,7 +11,8 @@ import (
 	"math"
 )
 
-// ContextOptions size a context and say how it computes, as llama_context_params does. Zero values take the defaults named.
+// ContextOptions size a context and say how it computes, as llama_context_params does. Zero values
+// take the defaults named.
 type ContextOptions struct {
 	Cells           int // KV cells in all, shared where Unified; 0: as many as the model was trained for
 	Batch           int // tokens a forward pass may carry; 0: 2048

@@ -12,12 +12,14 @@ import (
 	"github.com/penstock/penstock/native/cgroup"
 )
 
-// usable is how many CPUs affinity leaves to this process: Go's default, read before anyone can change it.
+// usable is how many CPUs affinity leaves to this process: Go's default, read before anyone can
+// change it.
 var usable = runtime.GOMAXPROCS(0)
 
-// PhysicalCores is how many cores this process may use. The hyper-threads of a core count once: decoding is bound by memory and by
-// arithmetic units, which they share. Where its control groups allow less processor time, such as that of 1.5 processors, it is as many as
-// can compute all the time.
+// PhysicalCores is how many cores this process may use. The hyper-threads of a core count once:
+// decoding is bound by memory and by arithmetic units, which they share. Where its control groups
+// allow less processor time, such as that of 1.5 processors, it is as many as can compute all the
+// time.
 func PhysicalCores() int { return within(coresUsable(), cgroup.Processors()) }
 
 // within is how many of the cores can be busy all the time, of so much processor time.
@@ -39,8 +41,8 @@ var coresUsable = sync.OnceValue(func() int {
 	return len(cores)
 })
 
-// weightsPerThread is how many bytes of weights there should be for each thread. With fewer, threads spend more time waiting for each other
-// than computing.
+// weightsPerThread is how many bytes of weights there should be for each thread. With fewer,
+// threads spend more time waiting for each other than computing.
 const weightsPerThread = 16 << 20
 
 // Threads is how many threads suit a model with so many bytes of weights.

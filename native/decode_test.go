@@ -341,7 +341,8 @@ func TestContext_Decode_EncoderModel(t *testing.T) {
 	}
 }
 
-// TestContext_Decode_AnyThreads wants the same logits to the bit from any number of threads: the governor changes it while texts are written.
+// TestContext_Decode_AnyThreads wants the same logits to the bit from any number of threads: the
+// governor changes it while texts are written.
 func TestContext_Decode_AnyThreads(t *testing.T) {
 	const prompt, threads = 700, 4 // longer than what ggml's attention divides among threads
 	m := loadBuiltIn(t, ModelOptions{})

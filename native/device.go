@@ -43,8 +43,9 @@ func Devices() ([]Device, error) {
 
 var numaModes = map[string]C.int32_t{"none": 0, "distribute": 1, "isolate": 2, "numactl": 3}
 
-// UseNUMA binds the threads of passes to the memory of a machine with several nodes: distribute spreads them over all, isolate keeps them on
-// the node that this thread runs on, numactl takes the CPUs that numactl left. The first that is not none counts for the whole process.
+// UseNUMA binds the threads of passes to the memory of a machine with several nodes: distribute
+// spreads them over all, isolate keeps them on the node that this thread runs on, numactl takes
+// the CPUs that numactl left. The first that is not none counts for the whole process.
 func UseNUMA(mode string) error {
 	strategy, err := choose("NUMA mode", mode, "none", numaModes)
 	if err == nil && strategy != 0 {

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
 
-// Package native binds llama.cpp: models, contexts, KV memory, samplers and chat templates. It is the only package with cgo in it.
+// Package native binds llama.cpp: models, contexts, KV memory, samplers and chat templates. It is
+// the only package with cgo in it.
 //
-// A forward pass goes from Context.Decode (context.go) through ps_decode (llama.cpp/shim/context.cpp) to llama.cpp, which asks the kernels
-// of llama.cpp/kernels for each operation that they know. A token is chosen from a row of logits by Sampler.Sample (sampler.go), which
-// calls chain::sample (llama.cpp/sampling/chain.cpp). A picture becomes pieces of a prompt by Projector.Picture (media.go), these become
-// embeddings by Projector.Encode (projector.go), and Context.DecodeEmbeddings (embeddingbatch.go) runs passes over them.
+// A forward pass goes from Context.Decode (context.go) through ps_decode
+// (llama.cpp/shim/context.cpp) to llama.cpp, which asks the kernels of llama.cpp/kernels for each
+// operation that they know. A token is chosen from a row of logits by Sampler.Sample (sampler.go),
+// which calls chain::sample (llama.cpp/sampling/chain.cpp). A picture becomes pieces of a prompt
+// by Projector.Picture (media.go), these become embeddings by Projector.Encode (projector.go), and
+// Context.DecodeEmbeddings (embeddingbatch.go) runs passes over them.
 //
-// Every call goes through the C++ shim (llama.cpp/shim), which checks what llama.cpp would assert and turns what it throws into errors.
-// Values may be closed in any order and more than once: a context, a sampler or a template keeps its model's memory until it is closed
-// itself, and a value that is not closed is freed once it is unreachable. A call on a closed value returns ErrClosed.
+// Every call goes through the C++ shim (llama.cpp/shim), which checks what llama.cpp would assert
+// and turns what it throws into errors. Values may be closed in any order and more than once: a
+// context, a sampler or a template keeps its model's memory until it is closed itself, and a value
+// that is not closed is freed once it is unreachable. A call on a closed value returns ErrClosed.
 //
 // # Why does libmtmd get each picture alone, and never a prompt?
 //

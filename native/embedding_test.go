@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// embeddings computes texts, one sequence each, in passes of at most atOnce tokens, and returns the embeddings of each text's tokens.
+// embeddings computes texts, one sequence each, in passes of at most atOnce tokens, and returns
+// the embeddings of each text's tokens.
 func embeddings(t *testing.T, c *Context, atOnce int, texts ...[]int32) [][][]float32 {
 	t.Helper()
 	out := make([][][]float32, len(texts))
@@ -57,7 +58,8 @@ func apart(a, b [][]float32) float64 {
 
 var embeddedTexts = [][]int32{{10, 20, 30, 40, 50}, {60, 70}, {10, 20, 30, 41}}
 
-// A text has the same embeddings whatever is beside it, and a decoder has them however its text is cut.
+// A text has the same embeddings whatever is beside it, and a decoder has them however its text is
+// cut.
 func TestContext_Embeddings_SameAloneAndTogether(t *testing.T) {
 	for name, m := range map[string]*Model{"encoder": load(t, small(t, "bert"), ModelOptions{}), "decoder": loadBuiltIn(t, ModelOptions{})} {
 		c := newContext(t, m, ContextOptions{Cells: 256, Batch: 64, UBatch: 64, Sequences: 4, Unified: true, Threads: 1, Output: Embeddings})

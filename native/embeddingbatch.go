@@ -11,7 +11,8 @@ import (
 	"unsafe"
 )
 
-// EmbeddingBatch is the input of a forward pass over the embeddings of one piece of a picture or a sound, or over some of them.
+// EmbeddingBatch is the input of a forward pass over the embeddings of one piece of a picture or a
+// sound, or over some of them.
 type EmbeddingBatch struct {
 	Piece    Piece
 	Values   []float32 // of the whole piece, as Projector.Encode gives them
@@ -23,7 +24,8 @@ type EmbeddingBatch struct {
 	DuringCopy bool
 }
 
-// DecodeEmbeddings runs one forward pass over b and waits for it. It gives no rows: a prompt ends in a token. Errors are those of Decode.
+// DecodeEmbeddings runs one forward pass over b and waits for it. It gives no rows: a prompt ends
+// in a token. Errors are those of Decode.
 func (c *Context) DecodeEmbeddings(b *EmbeddingBatch) error {
 	if err := c.enterAlone(); err != nil {
 		return err

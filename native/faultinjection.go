@@ -21,7 +21,8 @@ type InjectedFault struct {
 	Kind FaultKind
 }
 
-// InjectFault breaks a kernel of any family but the plain one, or repairs it. It is for tests of what finds broken kernels.
+// InjectFault breaks a kernel of any family but the plain one, or repairs it. It is for tests of
+// what finds broken kernels.
 func InjectFault(f InjectedFault) {
 	C.ps_kernel_inject_fault(C.int32_t(f.Family), C.int32_t(f.Operation), C.int32_t(f.Kind))
 }

@@ -14,7 +14,8 @@ import (
 
 const builtIn = "../host/model/penstock-tiny.gguf"
 
-// patience is how long something may take that comes of itself, on a machine that is busy with other tests.
+// patience is how long something may take that comes of itself, on a machine that is busy with
+// other tests.
 const patience = 2 * time.Minute
 
 // loadBuiltIn loads the model every test can rely on.
@@ -119,7 +120,8 @@ func generate(t testing.TB, c *Context, s *Sampler, prompt []int32, n int) []int
 	return out
 }
 
-// defaultSamplerOptions is a chain that draws from the model's own distribution: each sampler is off.
+// defaultSamplerOptions is a chain that draws from the model's own distribution: each sampler is
+// off.
 func defaultSamplerOptions() SamplerOptions {
 	return SamplerOptions{
 		Select: SelectDist,

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// States come with the logits of some tokens of a pass and are those of the output Embeddings, which has them of every token. The passes of
-// the first context have pieces, and sequences of different lengths, whose rows llama.cpp computes in another order.
+// States come with the logits of some tokens of a pass and are those of the output Embeddings,
+// which has them of every token. The passes of the first context have pieces, and sequences of
+// different lengths, whose rows llama.cpp computes in another order.
 func TestContext_HiddenState_AsEmbeddings(t *testing.T) {
 	models := map[string]*Model{"built in": loadBuiltIn(t, ModelOptions{})}
 	for _, kind := range []string{"mamba", "falcon-h1", "cohere2"} {
@@ -42,7 +43,8 @@ func TestContext_HiddenState_AsEmbeddings(t *testing.T) {
 	}
 }
 
-// hiddenStates computes texts in one pass and returns the states of the last of their tokens, and nil for the tokens before.
+// hiddenStates computes texts in one pass and returns the states of the last of their tokens, and
+// nil for the tokens before.
 func hiddenStates(t *testing.T, c *Context, last int, texts [][]int32) [][][]float32 {
 	t.Helper()
 	var b Batch
@@ -103,8 +105,8 @@ func TestContext_HiddenState_NoneOfAnEncoder(t *testing.T) {
 	}
 }
 
-// BenchmarkContext_HiddenState has passes that give states take turns with passes that do not, and compares the medians: on a machine that
-// does other work too, one after the other tells nothing.
+// BenchmarkContext_HiddenState has passes that give states take turns with passes that do not, and
+// compares the medians: on a machine that does other work too, one after the other tells nothing.
 func BenchmarkContext_HiddenState(b *testing.B) {
 	m := benchModel(b)
 	c := newContext(b, m, ContextOptions{Cells: 4096, Sequences: 8, Unified: true, Threads: benchNumber("THREADS"), Poll: benchNumber("POLL")})

@@ -25,7 +25,8 @@ func (e *BadField) Error() string { return e.Field + ": " + e.err.Error() }
 // Unwrap returns the reason.
 func (e *BadField) Unwrap() error { return e.err }
 
-// checkConversation refuses JSON that would take llama.cpp too long, or crash it. Errors are *BadField.
+// checkConversation refuses JSON that would take llama.cpp too long, or crash it. Errors are
+// *BadField.
 func checkConversation(c Conversation) error {
 	parts := map[string]string{"messages": string(c.Messages), "tools": string(c.Tools), "json_schema": c.JSONSchema}
 	size := 0
@@ -43,8 +44,9 @@ func checkConversation(c Conversation) error {
 	return nil
 }
 
-// checkJSON refuses a text that has more than llama.cpp is given to parse: what nests deep, has many keys, or many values. llama.cpp
-// itself refuses what is not JSON. All that it parses passes this check, also what stands as JSON within a text of the JSON that it is given.
+// checkJSON refuses a text that has more than llama.cpp is given to parse: what nests deep, has
+// many keys, or many values. llama.cpp itself refuses what is not JSON. All that it parses passes
+// this check, also what stands as JSON within a text of the JSON that it is given.
 func checkJSON(what, text string) error {
 	var e C.ps_error
 	if code := C.ps_json_check(textPointer(text), C.size_t(len(text)), &e); code != C.PS_OK {
@@ -53,8 +55,8 @@ func checkJSON(what, text string) error {
 	return nil
 }
 
-// checkArguments says which arguments of a call llama.cpp was not given to parse. Only some templates have it parse them, so this asks
-// after a template has failed.
+// checkArguments says which arguments of a call llama.cpp was not given to parse. Only some
+// templates have it parse them, so this asks after a template has failed.
 func checkArguments(messages json.RawMessage) error {
 	var list []struct {
 		Calls []struct {

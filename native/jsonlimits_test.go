@@ -35,7 +35,8 @@ func newTemplate(t testing.TB, source string) *Template {
 	return tmpl
 }
 
-// calling is a conversation in which the assistant has called a tool with such arguments, and the tool has answered.
+// calling is a conversation in which the assistant has called a tool with such arguments, and the
+// tool has answered.
 func calling(t testing.TB, arguments, answer string) Conversation {
 	t.Helper()
 	type object map[string]any
@@ -68,8 +69,9 @@ func excessive() map[string]string {
 	}
 }
 
-// TestTemplate_Render_ExcessiveArguments: a template that wants the arguments of calls as objects has llama.cpp parse them, so they have
-// the bounds of all JSON. One that takes them as text still gets them, whatever they are.
+// TestTemplate_Render_ExcessiveArguments: a template that wants the arguments of calls as objects
+// has llama.cpp parse them, so they have the bounds of all JSON. One that takes them as text still
+// gets them, whatever they are.
 func TestTemplate_Render_ExcessiveArguments(t *testing.T) {
 	steadytest.SkipRaced(t, inC)
 	object := newTemplate(t, templateFile(t, "Qwen-Qwen2.5-7B-Instruct.jinja"))
@@ -91,8 +93,8 @@ func TestTemplate_Render_ExcessiveArguments(t *testing.T) {
 	}
 }
 
-// TestTemplate_Render_ExcessiveAnswerOfTool: for the first templates of Gemma 4 llama.cpp parses also what tools answer. If that is no
-// JSON it is text, and so is what exceeds the bounds.
+// TestTemplate_Render_ExcessiveAnswerOfTool: for the first templates of Gemma 4 llama.cpp parses
+// also what tools answer. If that is no JSON it is text, and so is what exceeds the bounds.
 func TestTemplate_Render_ExcessiveAnswerOfTool(t *testing.T) {
 	steadytest.SkipRaced(t, inC)
 	gemma := newTemplate(t, strings.ReplaceAll(templateFile(t, "google-gemma-4-31B-it.jinja"), "{#- OpenAI Chat Completions:", "{#-"))
@@ -106,7 +108,8 @@ func TestTemplate_Render_ExcessiveAnswerOfTool(t *testing.T) {
 	}
 }
 
-// TestNewAnswer_ManyTools: the parser of answers that llama.cpp writes for many tools is longer than what a client may send.
+// TestNewAnswer_ManyTools: the parser of answers that llama.cpp writes for many tools is longer
+// than what a client may send.
 func TestNewAnswer_ManyTools(t *testing.T) {
 	var list []string
 	for i := range 100 {

@@ -115,8 +115,8 @@ func TestCheckKernel(t *testing.T) {
 	}
 }
 
-// The choice of kernels does not change during a load or a pass: changing it waits. Threads of one pass that disagree would wait for each
-// other for ever, or read what was not written.
+// The choice of kernels does not change during a load or a pass: changing it waits. Threads of one
+// pass that disagree would wait for each other for ever, or read what was not written.
 func TestUseKernels_WhilePassesRun(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{})
 	c := newContext(t, m, ContextOptions{Cells: 512, Sequences: 1, Threads: 2, FlashAttention: "on"})

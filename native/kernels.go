@@ -77,13 +77,15 @@ var orders = map[KernelChoice][]Family{
 	ChoosePlain:    {},
 }
 
-// Order is the kernels for an operation that this build has on this CPU, by preference; the plain one is always the last. The number of
-// tokens in a pass plays no part: the weights of a tensor have one layout for all passes.
+// Order is the kernels for an operation that this build has on this CPU, by preference; the plain
+// one is always the last. The number of tokens in a pass plays no part: the weights of a tensor
+// have one layout for all passes.
 func (c KernelChoice) Order(o Operation) []Kernel {
 	return orderOf(c.families(o, ProductInstructions()), o, Kernel.Known)
 }
 
-// measured are the instructions with which Penstock's products were measured to be faster than ggml's (docs/performance.md).
+// measured are the instructions with which Penstock's products were measured to be faster than
+// ggml's (docs/performance.md).
 var measured = []string{"AVX-512 VNNI", "AVX2"}
 
 // beforeAMX are the types of weights that Penstock's products precede AMX for.
@@ -114,8 +116,9 @@ func orderOf(families []Family, o Operation, known func(Kernel) bool) []Kernel {
 	return out
 }
 
-// allowed is the set of kernels that may compute. Of Penstock's kernels and AMX it has only the one that comes first: they want weights in
-// different layouts, and ggml would always take its own. The repack kernels stay, for shapes that neither knows.
+// allowed is the set of kernels that may compute. Of Penstock's kernels and AMX it has only the
+// one that comes first: they want weights in different layouts, and ggml would always take its
+// own. The repack kernels stay, for shapes that neither knows.
 func allowed(c KernelChoice, instructions string, known func(Kernel) bool, broken []Kernel) KernelSet {
 	var out KernelSet
 	for o := range Attention + 1 {
@@ -131,7 +134,8 @@ func allowed(c KernelChoice, instructions string, known func(Kernel) bool, broke
 	return out
 }
 
-// Without is the set of kernels that a choice makes of those that this build has on this CPU, without the broken ones.
+// Without is the set of kernels that a choice makes of those that this build has on this CPU,
+// without the broken ones.
 func (c KernelChoice) Without(broken ...Kernel) KernelSet {
 	return allowed(c, ProductInstructions(), Kernel.Known, broken)
 }
@@ -149,8 +153,9 @@ var inUse struct {
 	set KernelSet
 }
 
-// UseKernels sets which kernels compute on the CPU, for the whole process: in which layout models loaded from now on have their weights,
-// and what computes the passes from now on. It waits for loads and passes that run. Families differ in speed and rounding.
+// UseKernels sets which kernels compute on the CPU, for the whole process: in which layout models
+// loaded from now on have their weights, and what computes the passes from now on. It waits for
+// loads and passes that run. Families differ in speed and rounding.
 func UseKernels(set KernelSet) {
 	inUse.Lock()
 	defer inUse.Unlock()
@@ -165,12 +170,14 @@ func KernelsInUse() KernelSet {
 	return inUse.set
 }
 
-// CheckKernel compares a kernel's results with those of plain steps, for 1, 4, 16 and 64 rows. A broken kernel may end the process, and
-// what UseKernels set is lost, so this is for a process that does nothing else.
+// CheckKernel compares a kernel's results with those of plain steps, for 1, 4, 16 and 64 rows. A
+// broken kernel may end the process, and what UseKernels set is lost, so this is for a process
+// that does nothing else.
 func CheckKernel(k Kernel) error {
 	var e C.ps_error
 	return failure(C.ps_kernel_check(C.int32_t(k.Family), C.int32_t(k.Operation), &e), &e)
 }
 
-// HasOwnKernels reports whether this build has Penstock's kernels. In a build with PENSTOCK_KERNELS=OFF ggml's compute all.
+// HasOwnKernels reports whether this build has Penstock's kernels. In a build with
+// PENSTOCK_KERNELS=OFF ggml's compute all.
 func HasOwnKernels() bool { return knownKernels()[PenstockKernels] != 0 }

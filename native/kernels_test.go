@@ -45,7 +45,8 @@ func needKernels(t *testing.T) {
 	}
 }
 
-// logitsOf decodes a random schedule, the same for the same seed: every pass some sequences get from one to 80 tokens.
+// logitsOf decodes a random schedule, the same for the same seed: every pass some sequences get
+// from one to 80 tokens.
 func logitsOf(t *testing.T, m *Model, o ContextOptions) []float32 {
 	t.Helper()
 	c := newContext(t, m, o)
@@ -74,7 +75,8 @@ func logitsOf(t *testing.T, m *Model, o ContextOptions) []float32 {
 	return all
 }
 
-// chosenLogitsOf does so with the kernels of Penstock's order, or of ggml's; the model was loaded with the same.
+// chosenLogitsOf does so with the kernels of Penstock's order, or of ggml's; the model was loaded
+// with the same.
 func chosenLogitsOf(t *testing.T, m *Model, o ContextOptions, own bool) []float32 {
 	t.Helper()
 	useOwnKernels(own)
@@ -93,8 +95,8 @@ func relative(a, b []float32) float64 {
 	return math.Sqrt(difference / length)
 }
 
-// Penstock's kernels and ggml's are compared with attention in plain steps and 32 bits. The error of either is mostly that of the matrices'
-// inputs, which are rounded to 8 bits.
+// Penstock's kernels and ggml's are compared with attention in plain steps and 32 bits. The error
+// of either is mostly that of the matrices' inputs, which are rounded to 8 bits.
 func TestOwnKernels_AsExactAsGGML(t *testing.T) {
 	steadytest.SkipRaced(t, inC)
 	needKernels(t)
@@ -130,8 +132,9 @@ func TestOwnKernels_AsExactAsGGML(t *testing.T) {
 	}
 }
 
-// Whether each sequence has cells of its own, or shares a buffer with others between its cells: a token's sums have the same order, and
-// cells that it does not see are not read. Products have to be ours, too: others depend on how many rows a pass has.
+// Whether each sequence has cells of its own, or shares a buffer with others between its cells: a
+// token's sums have the same order, and cells that it does not see are not read. Products have to
+// be ours, too: others depend on how many rows a pass has.
 func TestOwnKernels_Layout_SameBits(t *testing.T) {
 	ownProducts(t)
 	useOnly(t, PenstockKernels)
@@ -156,8 +159,9 @@ func TestModel_TokensAtOnce(t *testing.T) {
 	}
 }
 
-// Sequences with a common prefix differ by one cell in their first pass, and none may be computed as if it were the next token of another.
-// A different rounding seldom shows after inputs of 8 bits, so there are many rounds.
+// Sequences with a common prefix differ by one cell in their first pass, and none may be computed
+// as if it were the next token of another. A different rounding seldom shows after inputs of 8
+// bits, so there are many rounds.
 func TestOwnKernels_CommonBeginning_SameBits(t *testing.T) {
 	steadytest.SkipRaced(t, inC)
 	ownProducts(t)
@@ -204,7 +208,8 @@ func TestOwnKernels_CommonBeginning_SameBits(t *testing.T) {
 	}
 }
 
-// A chunk of a prompt after a number of cells, as the scheduler computes prompts together with other streams.
+// A chunk of a prompt after a number of cells, as the scheduler computes prompts together with
+// other streams.
 func BenchmarkContext_Chunk(b *testing.B) {
 	for _, own := range []bool{false, true} {
 		useOwnKernels(own)

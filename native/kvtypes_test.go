@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// Cells go on the same wherever they went: into a state and back, or to another sequence, all or the first of them. So it is with each type
-// of K and V, and with V the other way round, as without flash attention.
+// Cells go on the same wherever they went: into a state and back, or to another sequence, all or
+// the first of them. So it is with each type of K and V, and with V the other way round, as
+// without flash attention.
 func TestContext_Cells_OfAllTypes(t *testing.T) {
 	for name, o := range map[string]ContextOptions{
 		"q8_0":           {TypeK: "q8_0", TypeV: "q8_0", FlashAttention: "on"},
@@ -22,7 +23,8 @@ func TestContext_Cells_OfAllTypes(t *testing.T) {
 	}
 }
 
-// With all cells of its window layers, a model can go back to any position. A state has those in the window alone, so it is restored as a whole.
+// With all cells of its window layers, a model can go back to any position. A state has those in
+// the window alone, so it is restored as a whole.
 func TestContext_Cells_FullWindow(t *testing.T) {
 	for _, o := range []ContextOptions{{}, {TypeK: "bf16", TypeV: "f32", FlashAttention: "off"}} {
 		for _, o.Unified = range []bool{false, true} {
@@ -89,7 +91,8 @@ func moveCells(t *testing.T, path string, o ContextOptions, n, part int32) *Cont
 			if _, last, err := c.Range(seq); err != nil || last != int(at)-1 {
 				t.Errorf("sequence %d ends at %d, want %d (%v)", seq, last, at-1, err)
 			}
-			// Other cells may mean another order of sums, in a shared buffer and where attention is computed in plain steps.
+			// Other cells may mean another order of sums, in a shared buffer and where attention
+			// is computed in plain steps.
 			if e := relative(next(t, c, seq, at), want); e > 1e-5 || e > 0 && !o.Unified && o.FlashAttention != "off" {
 				t.Errorf("sequence %d goes on differently from %d on, by %.2g", seq, at, e)
 			}

@@ -7,7 +7,8 @@ import "C"
 
 import "unsafe"
 
-// llamaLayout is the struct sizes, field offsets and enum values of llama.h that the shim was compiled with.
+// llamaLayout is the struct sizes, field offsets and enum values of llama.h that the shim was
+// compiled with.
 func llamaLayout() map[string]int64 {
 	var n C.size_t
 	numbers := unsafe.Slice(C.ps_llama_layout(&n), int(n))

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// llama.cpp v0.5.0 on a 64-bit machine. A difference after a version bump means: look at what changed in llama.h, see
-// whether the shim is still right, then record the new value.
+// llama.cpp v0.5.0 on a 64-bit machine. A difference after a version bump means: look at what
+// changed in llama.h, see whether the shim is still right, then record the new value.
 var recorded = map[string]int64{
 	"GGML_BACKEND_DEVICE_TYPE_CPU":                  0,
 	"GGML_BACKEND_DEVICE_TYPE_GPU":                  1,

@@ -15,7 +15,8 @@ import (
 // LevelVariable is the environment variable that forces a level of the CPU.
 const LevelVariable = "PENSTOCK_CPU_LEVEL"
 
-// LevelChoice tells for which level of CPUs the kernels that compute here were compiled. It is empty in a build for one CPU.
+// LevelChoice tells for which level of CPUs the kernels that compute here were compiled. It is
+// empty in a build for one CPU.
 type LevelChoice struct {
 	Used    string
 	Offered []string // the levels that this CPU says it has, lowest first
@@ -29,10 +30,12 @@ var chosenLevel struct {
 	err error
 }
 
-// Level is the level of the CPU's kernels. The error says that the variable names none of this build and CPU.
+// Level is the level of the CPU's kernels. The error says that the variable names none of this
+// build and CPU.
 func Level() (LevelChoice, error) { return chosenLevel.LevelChoice, chosenLevel.err }
 
-// useLevel chooses a level. Nothing may have been computed before. Child processes get the same one without a trial.
+// useLevel chooses a level. Nothing may have been computed before. Child processes get the same
+// one without a trial.
 func useLevel() {
 	all := make([]string, int(C.ps_level_count()))
 	number := map[string]C.int32_t{}
@@ -56,10 +59,12 @@ func useLevel() {
 // currentLevel is the number of what is in use.
 const currentLevel = -1
 
-// tryLevel reports whether a child that computes with a level comes back with the right results. For tests it can be made to crash.
+// tryLevel reports whether a child that computes with a level comes back with the right results.
+// For tests it can be made to crash.
 func tryLevel(number C.int32_t, crash bool) bool { return bool(C.ps_level_try(number, C.bool(crash))) }
 
-// chooseLevel takes the forced level, or else the highest offered one that works. The lowest is taken untried.
+// chooseLevel takes the forced level, or else the highest offered one that works. The lowest is
+// taken untried.
 func chooseLevel(all, offered []string, forced string, works func(string) bool) (LevelChoice, error) {
 	c := LevelChoice{Offered: offered}
 	switch {

@@ -186,7 +186,8 @@ func TestCleanup_ForgottenObjectsAreFreed(t *testing.T) {
 	}
 }
 
-// What leaks takes more memory in each round. The C library's own needs, such as those of a new thread, do so in one or two of them.
+// What leaks takes more memory in each round. The C library's own needs, such as those of a new
+// thread, do so in one or two of them.
 func TestClose_LeaksNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: 220 loads")

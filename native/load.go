@@ -17,10 +17,12 @@ import (
 	"unsafe"
 )
 
-// LoadModel loads a GGUF file. It stops soon after ctx is done. If the file is at fault the error is ErrNotFound,
-// ErrNotGGUF, ErrUnsupported, ErrTooLarge or ErrBadModel and carries the reason; if the options are, ErrInvalid.
+// LoadModel loads a GGUF file. It stops soon after ctx is done. If the file is at fault the error
+// is ErrNotFound, ErrNotGGUF, ErrUnsupported, ErrTooLarge or ErrBadModel and carries the reason;
+// if the options are, ErrInvalid.
 //
-// llama.cpp aborts the process on some damaged files: check an unknown file first, as package host/model does.
+// llama.cpp aborts the process on some damaged files: check an unknown file first, as package
+// host/model does.
 func LoadModel(ctx context.Context, path string, o ModelOptions) (*Model, error) {
 	return openModel(ctx, path, o, false)
 }

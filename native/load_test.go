@@ -145,7 +145,8 @@ func TestModel_Piece_EveryToken(t *testing.T) {
 	}
 }
 
-// Long runs of one kind of character make std::regex recurse at each character; a thread of its own has the stack for it.
+// Long runs of one kind of character make std::regex recurse at each character; a thread of its
+// own has the stack for it.
 func TestModel_Tokenize_LongRuns(t *testing.T) {
 	for _, name := range []string{"deepseek-llm", "falcon", "gpt-2", "llama-bpe", "llama-spm", "bert-bge"} {
 		t.Run(name, func(t *testing.T) {

@@ -30,8 +30,8 @@ func lockedBytes(t *testing.T) int {
 	return n << 10
 }
 
-// All weights stay in RAM, once, whether kernels lay them out anew or not, and none of it after the model: not even where the heap keeps
-// the memory, as it does that of weights under 4 MiB.
+// All weights stay in RAM, once, whether kernels lay them out anew or not, and none of it after
+// the model: not even where the heap keeps the memory, as it does that of weights under 4 MiB.
 func TestLoad_Locked(t *testing.T) {
 	var limit syscall.Rlimit
 	const memlock = 8 // RLIMIT_MEMLOCK

@@ -18,7 +18,8 @@ const maxEarlyLines = 64
 
 var logger atomic.Pointer[slog.Logger] // nil until SetLogger
 
-// early holds the lines from before there was a logger: while they start, GPU backends log which devices they found, or why none.
+// early holds the lines from before there was a logger: while they start, GPU backends log which
+// devices they found, or why none.
 var early struct {
 	sync.Mutex
 	lines []earlyLine
@@ -35,11 +36,12 @@ func init() {
 	UseKernels(ChoosePenstock.Without())
 }
 
-// levels are slog's levels by ggml's. What ggml calls information is a hundred lines for each model, useful for debugging only.
+// levels are slog's levels by ggml's. What ggml calls information is a hundred lines for each
+// model, useful for debugging only.
 var levels = [...]slog.Level{1: slog.LevelDebug, 2: slog.LevelDebug, 3: slog.LevelWarn, 4: slog.LevelError}
 
-// SetLogger sends the lines that llama.cpp logs to l; the first call also sends the first 64 lines from before. Lines below the lowest
-// level that is enabled in l now are dropped in C.
+// SetLogger sends the lines that llama.cpp logs to l; the first call also sends the first 64 lines
+// from before. Lines below the lowest level that is enabled in l now are dropped in C.
 func SetLogger(l *slog.Logger) {
 	lowest := len(levels)
 	for i := len(levels) - 1; i > 0; i-- {

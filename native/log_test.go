@@ -38,7 +38,8 @@ func TestSetLogger_LinesWithLevels(t *testing.T) {
 	}
 }
 
-// GPU backends log while llama.cpp starts, before a logger could be set: that must not crash, and no line may be lost.
+// GPU backends log while llama.cpp starts, before a logger could be set: that must not crash, and
+// no line may be lost.
 func TestSetLogger_LinesBefore_ComeLater(t *testing.T) {
 	logger.Store(nil)
 	early.lines = nil

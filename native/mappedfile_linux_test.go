@@ -36,7 +36,8 @@ func residentPages(t *testing.T, path string) (n int) {
 	return n
 }
 
-// Of the file's pages only those stay whose weights are used as they are in it: not the ones that were laid out anew.
+// Of the file's pages only those stay whose weights are used as they are in it: not the ones that
+// were laid out anew.
 func TestLoad_GivesBackPages(t *testing.T) {
 	useOnly(t, PenstockKernels)
 	shape := tiedShape

@@ -11,26 +11,31 @@ import (
 	"unsafe"
 )
 
-// Media is a picture or a sound as it stands in a prompt, scaled to what a projector sees or cut to what it hears. It holds the numbers
-// that Encode computes with: close it once they are encoded.
+// Media is a picture or a sound as it stands in a prompt, scaled to what a projector sees or cut
+// to what it hears. It holds the numbers that Encode computes with: close it once they are
+// encoded.
 type Media struct {
 	object
 	pieces []Piece
 }
 
-// Piece is a part of a picture or a sound in a prompt: tokens that the model expects around it, or embeddings.
+// Piece is a part of a picture or a sound in a prompt: tokens that the model expects around it, or
+// embeddings.
 type Piece struct {
 	Tokens     []int32 // of the vocabulary; nil: embeddings
 	Embeddings int     // how many, each of which takes a KV cell; 0: tokens
 	Positions  int     // that the tokens or embeddings take; those of a grid take fewer than there are
-	// Columns of a grid whose rows and columns are coordinates of positions (M-RoPE); 0: position follows on position.
+	// Columns of a grid whose rows and columns are coordinates of positions (M-RoPE); 0: position
+	// follows on position.
 	Columns int
-	// Whole says that the embeddings see one another, not only those before, so that one pass computes them all.
+	// Whole says that the embeddings see one another, not only those before, so that one pass
+	// computes them all.
 	Whole bool
 }
 
-// Picture divides a picture into what the model reads: rgb has three bytes a pixel, row by row from the top left. nil counts only: the pieces
-// are right, but cannot be encoded. It scales on the calling goroutine, which for millions of pixels takes some milliseconds each.
+// Picture divides a picture into what the model reads: rgb has three bytes a pixel, row by row
+// from the top left. nil counts only: the pieces are right, but cannot be encoded. It scales on
+// the calling goroutine, which for millions of pixels takes some milliseconds each.
 //
 // The same pixels give the same pieces, wherever they stand in a prompt.
 //
@@ -49,7 +54,8 @@ func (p *Projector) Picture(width, height int, rgb []byte) (*Media, error) {
 	})
 }
 
-// Sound cuts a sound into what the model reads. The samples are mono, at ProjectorInfo.SampleRate, from -1 to 1.
+// Sound cuts a sound into what the model reads. The samples are mono, at ProjectorInfo.SampleRate,
+// from -1 to 1.
 //
 // # Errors
 //   - ErrUnsupported: the model cannot hear.

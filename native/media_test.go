@@ -120,7 +120,8 @@ func (m *mediaModel) example(t testing.TB, seed int) encoded {
 	return m.sound(t, 300*float64(seed))
 }
 
-// answer decodes what parts say, texts and encoded media, and answers greedily. slice is the most embeddings of a pass.
+// answer decodes what parts say, texts and encoded media, and answers greedily. slice is the most
+// embeddings of a pass.
 func (m *mediaModel) answer(t testing.TB, slice int, parts ...any) string {
 	t.Helper()
 	text := m.reply(t, 0, m.read(t, 0, 0, slice, parts...))
@@ -200,7 +201,8 @@ const (
 	after  = "what is this?<|im_end|>\n<|im_start|>assistant\n"
 )
 
-// Answers depend on what is seen or heard, and not on who computes it when: encoded once or again, in one pass or in slices.
+// Answers depend on what is seen or heard, and not on who computes it when: encoded once or again,
+// in one pass or in slices.
 func TestProjector_EmbeddingsAreWhatCounts(t *testing.T) {
 	for _, pair := range synth.MediaPairs {
 		t.Run(pair.Projector, func(t *testing.T) {
@@ -230,7 +232,8 @@ func TestProjector_EmbeddingsAreWhatCounts(t *testing.T) {
 	}
 }
 
-// The cells of a picture or a sound are cut, shared, saved and restored as those of a text are, at the borders of pieces.
+// The cells of a picture or a sound are cut, shared, saved and restored as those of a text are, at
+// the borders of pieces.
 func TestContext_CellsOfMedia(t *testing.T) {
 	for _, pair := range synth.MediaPairs {
 		for _, unified := range []bool{true, false} {
@@ -316,7 +319,8 @@ func (c *turns) Err() error {
 	return nil
 }
 
-// Each layer asks whether somebody still waits, and no operation of a further one is computed after a no. The encoder is as before then.
+// Each layer asks whether somebody still waits, and no operation of a further one is computed
+// after a no. The encoder is as before then.
 func TestProjector_Encode_CancelledAfterEachLayer(t *testing.T) {
 	for _, pair := range synth.MediaPairs {
 		t.Run(pair.Projector, func(t *testing.T) {

@@ -45,35 +45,39 @@ type ModelInfo struct {
 	Special      SpecialTokens
 }
 
-// Generates reports whether the model writes text token by token. Others look ahead, fill in masks, answer an encoder, speak, or serve
-// another model.
+// Generates reports whether the model writes text token by token. Others look ahead, fill in
+// masks, answer an encoder, speak, or serve another model.
 func (i ModelInfo) Generates() bool {
 	return i.Decoder && !i.Encoder && !i.Diffusion && i.Causal && !textless[i.Architecture]
 }
 
-// textless are architectures that look to llama.cpp like those that write text. The tokens of some are sounds, embedders forget what
-// they have read, and drafters need the model for which they draft.
+// textless are architectures that look to llama.cpp like those that write text. The tokens of some
+// are sounds, embedders forget what they have read, and drafters need the model for which they
+// draft.
 var textless = map[string]bool{"qwen3tts": true, "pockettts": true, "wavtokenizer-dec": true, "llama-embed": true, "gemma-embedding": true, "gemma4-assistant": true}
 
-// OwnCells reports whether each sequence can have KV cells of its own. A pass over such cells needs padding tokens, which are removed after
-// it; a recurrent state or a sliding window that has moved on does not allow that.
+// OwnCells reports whether each sequence can have KV cells of its own. A pass over such cells
+// needs padding tokens, which are removed after it; a recurrent state or a sliding window that has
+// moved on does not allow that.
 func (i ModelInfo) OwnCells() bool { return !i.Recurrent && !i.Hybrid && i.Window == 0 }
 
 // SpecialTokens names tokens by their role; -1 where the vocabulary has none.
 type SpecialTokens struct {
 	BOS, EOS, EOT, SEP, Newline int32
 
-	// Fill in the middle: they stand before the text that precedes the gap, before the text that follows it, and before what fills it;
-	// before the name of a repository and before that of each file.
+	// Fill in the middle: they stand before the text that precedes the gap, before the text that
+	// follows it, and before what fills it; before the name of a repository and before that of
+	// each file.
 	FIMPrefix, FIMSuffix, FIMMiddle, FIMRepository, FIMSeparator int32
 }
 
 // Info describes the model. It can be asked after Close too.
 func (m *Model) Info() ModelInfo { return m.info }
 
-// TokensAtOnce is how many tokens of a pass the kernels of most of the model's weights compute at once: 4 for ggml's, which compute
-// groups of four and the rest one by one. It is 1 for Penstock's, which compute tokens one by one, and for AMX, where two to sixteen
-// take the same time, so that adding some gains nothing.
+// TokensAtOnce is how many tokens of a pass the kernels of most of the model's weights compute at
+// once: 4 for ggml's, which compute groups of four and the rest one by one. It is 1 for
+// Penstock's, which compute tokens one by one, and for AMX, where two to sixteen take the same
+// time, so that adding some gains nothing.
 func (m *Model) TokensAtOnce() int {
 	if m.enter() != nil {
 		return 1
@@ -82,7 +86,8 @@ func (m *Model) TokensAtOnce() int {
 	return int(C.ps_model_tokens_at_once(m.c()))
 }
 
-// ChatTemplate is the source of the template called name, "" for the default; empty if the model has none.
+// ChatTemplate is the source of the template called name, "" for the default; empty if the model
+// has none.
 func (m *Model) ChatTemplate(name string) (string, error) {
 	if err := m.enter(); err != nil {
 		return "", err

@@ -17,8 +17,8 @@ import (
 	"unsafe"
 )
 
-// ModelOptions say how a model is loaded, as llama_model_params does. The zero value maps all of the file into main memory; where no zero
-// is named, it is llama.cpp's default.
+// ModelOptions say how a model is loaded, as llama_model_params does. The zero value maps all of
+// the file into main memory; where no zero is named, it is llama.cpp's default.
 type ModelOptions struct {
 	Devices         []string // names of Devices that compute besides the CPU, or "none"; nil: all GPUs, if GPULayers is not 0
 	TensorOverrides []TensorOverride
@@ -38,10 +38,12 @@ type ModelOptions struct {
 	Progress func(done float32) `json:"-"`
 }
 
-// TensorOverride keeps the tensors whose names a regular expression (ECMAScript) finds in a type of buffers, see Device.Buffer.
+// TensorOverride keeps the tensors whose names a regular expression (ECMAScript) finds in a type
+// of buffers, see Device.Buffer.
 type TensorOverride struct{ Pattern, Buffer string }
 
-// MetadataOverride has an entry of the file's metadata read as another value. Its type is int, float, bool or str.
+// MetadataOverride has an entry of the file's metadata read as another value. Its type is int,
+// float, bool or str.
 type MetadataOverride struct{ Key, Type, Value string }
 
 var (
@@ -62,7 +64,8 @@ func choose(field, name, otherwise string, among map[string]C.int32_t) (C.int32_
 	return value, nil
 }
 
-// params is C's view of the options; the pinner keeps in place what it points to until the call has returned.
+// params is C's view of the options; the pinner keeps in place what it points to until the call
+// has returned.
 func (o ModelOptions) params(pin *runtime.Pinner) (p C.ps_model_params, err error) {
 	for _, f := range []struct {
 		field, name, otherwise string

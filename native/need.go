@@ -11,11 +11,13 @@ import (
 	"fmt"
 )
 
-// DeviceMemory is what a model in use takes of one device's memory, in bytes, as llama.cpp counts it.
+// DeviceMemory is what a model in use takes of one device's memory, in bytes, as llama.cpp counts
+// it.
 type DeviceMemory struct {
 	Name string `json:"name"`
 	Kind string `json:"kind"` // as in Device; the CPU's is main memory
-	// Plain are weights in main memory in the order of the file: they are its pages where it is mapped, else copies.
+	// Plain are weights in main memory in the order of the file: they are its pages where it is
+	// mapped, else copies.
 	Plain   uint64 `json:"plain_weights"`
 	Weights uint64 `json:"weights"` // others
 	Cells   uint64 `json:"cells"`   // KV cache and recurrent states
@@ -27,11 +29,13 @@ type DeviceMemory struct {
 // Used is all that is taken.
 func (d DeviceMemory) Used() uint64 { return d.Plain + d.Weights + d.Cells + d.Compute }
 
-// DryRun is a model without weights and vocabulary, with which llama.cpp tells what the real one will take.
+// DryRun is a model without weights and vocabulary, with which llama.cpp tells what the real one
+// will take.
 type DryRun struct{ model *Model }
 
-// OpenDryRun reads what the header of a model's files says. It allocates as little as reading that takes, whatever the size of the model.
-// Errors, and the care that unknown files need, are those of LoadModel.
+// OpenDryRun reads what the header of a model's files says. It allocates as little as reading that
+// takes, whatever the size of the model. Errors, and the care that unknown files need, are those
+// of LoadModel.
 func OpenDryRun(ctx context.Context, path string, o ModelOptions) (*DryRun, error) {
 	m, err := openModel(ctx, path, o, true)
 	if err != nil {
@@ -43,7 +47,8 @@ func OpenDryRun(ctx context.Context, path string, o ModelOptions) (*DryRun, erro
 // Info describes the model, but for its special tokens.
 func (d *DryRun) Info() ModelInfo { return d.model.Info() }
 
-// Need tells what a context with the given options will take, together with the model's weights, main memory first.
+// Need tells what a context with the given options will take, together with the model's weights,
+// main memory first.
 func (d *DryRun) Need(o ContextOptions) ([]DeviceMemory, error) {
 	if o.Cells <= mostDryCells {
 		return d.need(o)
@@ -61,7 +66,8 @@ func (d *DryRun) need(o ContextOptions) ([]DeviceMemory, error) {
 	return need, errors.Join(err, c.Close())
 }
 
-// mostDryCells are the cells that a dry run has at most. Even then llama.cpp keeps some 50 bytes of each.
+// mostDryCells are the cells that a dry run has at most. Even then llama.cpp keeps some 50 bytes
+// of each.
 const mostDryCells = 1 << 20
 
 // extrapolate tells what more cells take: it grows with them evenly.

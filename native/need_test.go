@@ -37,7 +37,8 @@ func openDryRun(t testing.TB, path string) *DryRun {
 	return d
 }
 
-// TestDryRun_Need_Gemma12B_LongContext: 131,072 cells and the weights take less than 32 GB, since five of six layers keep a window only.
+// TestDryRun_Need_Gemma12B_LongContext: 131,072 cells and the weights take less than 32 GB, since
+// five of six layers keep a window only.
 func TestDryRun_Need_Gemma12B_LongContext(t *testing.T) {
 	d := openDryRun(t, gemma12B(t))
 	const (
@@ -59,8 +60,9 @@ func TestDryRun_Need_Gemma12B_LongContext(t *testing.T) {
 	}
 }
 
-// TestDryRun_Need_IsWhatIsTaken: what a dry run says is what llama.cpp has taken once the model is loaded, to the byte. Only the file's pages
-// may be more: mapped are also those of weights that were copied out of them.
+// TestDryRun_Need_IsWhatIsTaken: what a dry run says is what llama.cpp has taken once the model is
+// loaded, to the byte. Only the file's pages may be more: mapped are also those of weights that
+// were copied out of them.
 func TestDryRun_Need_IsWhatIsTaken(t *testing.T) {
 	paths := map[string]string{"llama": builtIn}
 	for _, kind := range []string{"mamba", "cohere2", "embedder", "bert"} {
@@ -96,7 +98,8 @@ func TestDryRun_Need_IsWhatIsTaken(t *testing.T) {
 	}
 }
 
-// TestDryRun_Need_IsResident: a process grows by the cells, and by as much of the buffers as its passes have used.
+// TestDryRun_Need_IsResident: a process grows by the cells, and by as much of the buffers as its
+// passes have used.
 func TestDryRun_Need_IsResident(t *testing.T) {
 	if ownBytes(t) == 0 {
 		t.Skip("this system does not say how much memory a process has")
@@ -125,7 +128,8 @@ func TestDryRun_Need_IsResident(t *testing.T) {
 	}
 }
 
-// TestDryRun_Need_MoreCellsThanADryRunHas: what is reckoned for them is what llama.cpp says of them.
+// TestDryRun_Need_MoreCellsThanADryRunHas: what is reckoned for them is what llama.cpp says of
+// them.
 func TestDryRun_Need_MoreCellsThanADryRunHas(t *testing.T) {
 	for _, path := range []string{builtIn, small(t, "cohere2")} {
 		d, o := openDryRun(t, path), ContextOptions{Cells: 2 * mostDryCells, Sequences: 2, Unified: true}

@@ -16,8 +16,8 @@ type object struct {
 	cleanup runtime.Cleanup
 }
 
-// own takes over the C object c, which was made on a model unless that is nil. free runs once nothing uses c any more, and the model is
-// freed later than c.
+// own takes over the C object c, which was made on a model unless that is nil. free runs once
+// nothing uses c any more, and the model is freed later than c.
 func (o *object) own(c unsafe.Pointer, model *Model, free func()) {
 	if model != nil {
 		parent, freeChild := model.h, free
@@ -37,7 +37,8 @@ func (o *object) Close() error {
 	return nil
 }
 
-// handle counts the owners of a C object: the Go value that made it, and every value built on it. The last one frees it.
+// handle counts the owners of a C object: the Go value that made it, and every value built on it.
+// The last one frees it.
 type handle struct {
 	c      unsafe.Pointer
 	owners atomic.Int32
@@ -71,7 +72,8 @@ func (h *handle) hold() bool {
 	}
 }
 
-// guard keeps Close and uses of a value apart: a use that has begun ends before the value closes, and a later one is refused.
+// guard keeps Close and uses of a value apart: a use that has begun ends before the value closes,
+// and a later one is refused.
 type guard struct {
 	mu     sync.RWMutex
 	closed bool

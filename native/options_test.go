@@ -50,7 +50,8 @@ func TestLoadModel_OptionsRefused(t *testing.T) {
 	}
 }
 
-// Whatever way the weights come into memory, from one file or several, they are the same, and adapters fit them.
+// Whatever way the weights come into memory, from one file or several, they are the same, and
+// adapters fit them.
 func TestLoadModel_WaysToLoad(t *testing.T) {
 	data, err := os.ReadFile(builtIn)
 	if err != nil {

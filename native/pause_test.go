@@ -44,8 +44,8 @@ func longMedia(t *testing.T, threads int, ownKernels bool) (*Projector, *Media) 
 	return p, media
 }
 
-// While it is paused, an encode computes nothing, from its first operation on or in the middle; then it goes on, and what it gives is the
-// same to the bit, in whatever parts it is computed.
+// While it is paused, an encode computes nothing, from its first operation on or in the middle;
+// then it goes on, and what it gives is the same to the bit, in whatever parts it is computed.
 func TestProjector_Pause(t *testing.T) {
 	for _, ownKernels := range []bool{false, true} {
 		t.Run(fmt.Sprintf("own kernels %v", ownKernels), func(t *testing.T) { testPause(t, ownKernels) })

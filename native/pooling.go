@@ -4,7 +4,8 @@ package native
 
 import "strconv"
 
-// Pooling is how the embeddings of a text's tokens become one. The numbers are those of model files.
+// Pooling is how the embeddings of a text's tokens become one. The numbers are those of model
+// files.
 type Pooling int
 
 // The kinds of pooling.

@@ -10,11 +10,12 @@ import (
 	"unsafe"
 )
 
-// ProductInstructions is what Penstock's products are computed with on this CPU, such as "AVX2"; "" where there are none.
+// ProductInstructions is what Penstock's products are computed with on this CPU, such as "AVX2";
+// "" where there are none.
 func ProductInstructions() string { return C.GoString(C.ps_product_instructions()) }
 
-// ProductBench measures products with random weights by one family's kernels. What UseKernels set is lost, so it is for a process that
-// does nothing else.
+// ProductBench measures products with random weights by one family's kernels. What UseKernels set
+// is lost, so it is for a process that does nothing else.
 type ProductBench struct{ object }
 
 // NewProductBench makes copies of a matrix of weights, in the layout of the kernel's family.

@@ -60,7 +60,8 @@ func (b fileBlock) random(random *rand.Rand, blocks int, halves []uint16) []byte
 	return all
 }
 
-// Floats of 16 bits: zeros, the smallest and the largest of either kind, one, a small one; and what is no number.
+// Floats of 16 bits: zeros, the smallest and the largest of either kind, one, a small one; and
+// what is no number.
 var (
 	finiteHalves = []uint16{0, 0x8000, 1, 0x8001, 0x3ff, 0x400, 0x7bff, 0xfbff, 0x3c00, 0xbc00, 0x1c01}
 	wildHalves   = []uint16{0x7c00, 0xfc00, 0x7e00, 0xffff, 0x3c00}
@@ -104,8 +105,9 @@ func equalBits(a, b []float32) bool {
 
 var oddRows = []int{1, 2, 3, 5, 17, 63, 64, 65, 130}
 
-// No byte is touched beyond weights, inputs and results, and each result is written, with any number of rows, of results and of threads.
-// Whatever these are, a row's results have the same bits.
+// No byte is touched beyond weights, inputs and results, and each result is written, with any
+// number of rows, of results and of threads. Whatever these are, a row's results have the same
+// bits.
 func TestProducts_Guarded(t *testing.T) {
 	steadytest.SkipRaced(t, inC)
 	useOnly(t, PenstockKernels)
@@ -177,7 +179,8 @@ func TestProducts_Experts_Guarded(t *testing.T) {
 	}
 }
 
-// exactInputs are whole numbers times a power of two for each row, which 8 bits hold with no rounding.
+// exactInputs are whole numbers times a power of two for each row, which 8 bits hold with no
+// rounding.
 func exactInputs(random *rand.Rand, width int, exponents []int) []float32 {
 	var all []float32
 	for _, e := range exponents {
@@ -194,8 +197,8 @@ func exactInputs(random *rand.Rand, width int, exponents []int) []float32 {
 
 func noNumber(x, _ float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }
 
-// off tells whether a result differs from the plain one by more than the rounding of sums of 32 bits, where the numbers of a row of weights
-// and of one of inputs have these sizes.
+// off tells whether a result differs from the plain one by more than the rounding of sums of 32
+// bits, where the numbers of a row of weights and of one of inputs have these sizes.
 func off(got, want float32, size float64) bool {
 	switch {
 	case noNumber(float64(want), 0):
@@ -206,8 +209,9 @@ func off(got, want float32, size float64) bool {
 	return !(math.Abs(float64(got)-float64(want)) <= 1e-5*size+1e-36)
 }
 
-// sumSizes are the largest weight of each result times the sum of the inputs' magnitudes of each row: [row][result]. The weights are told by
-// computing plainly with inputs that have one number each.
+// sumSizes are the largest weight of each result times the sum of the inputs' magnitudes of each
+// row: [row][result]. The weights are told by computing plainly with inputs that have one number
+// each.
 func sumSizes(t *testing.T, p ProductCase, weights []byte, inputs []float32) []float64 {
 	t.Helper()
 	p.Rows, p.Guard, p.Spoiled = p.Width, Unguarded, false
@@ -239,7 +243,8 @@ func sumSizes(t *testing.T, p ProductCase, weights []byte, inputs []float32) []f
 	return all
 }
 
-// Weights of any bits that a file may have: with the largest and the smallest scales, and with scales that are no numbers.
+// Weights of any bits that a file may have: with the largest and the smallest scales, and with
+// scales that are no numbers.
 func TestProducts_AnyWeights(t *testing.T) {
 	useOnly(t, PenstockKernels)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -270,7 +275,8 @@ func TestProducts_AnyWeights(t *testing.T) {
 	}
 }
 
-// Rows of inputs with numbers at the edges of their type, or with what is none: they do not touch the others.
+// Rows of inputs with numbers at the edges of their type, or with what is none: they do not touch
+// the others.
 func TestProducts_AnyInputs(t *testing.T) {
 	useOnly(t, PenstockKernels)
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())

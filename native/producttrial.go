@@ -7,8 +7,8 @@ import "C"
 
 import "unsafe"
 
-// Guard says whether an operation's numbers and results lie beside pages that nothing may touch, so that the process crashes where a
-// kernel reads or writes beyond them.
+// Guard says whether an operation's numbers and results lie beside pages that nothing may touch,
+// so that the process crashes where a kernel reads or writes beyond them.
 type Guard int
 
 // The guards.
@@ -18,8 +18,8 @@ const (
 	GuardBefore = Guard(C.PS_GUARD_BEFORE)
 )
 
-// ProductCase is a product of weights and rows of random numbers, for tests and benchmarks of kernels. A row is the same in every case
-// with weights of the same type and shape.
+// ProductCase is a product of weights and rows of random numbers, for tests and benchmarks of
+// kernels. A row is the same in every case with weights of the same type and shape.
 type ProductCase struct {
 	Kernel
 	Width, Results, Rows int
@@ -97,7 +97,8 @@ func (t *ProductTrial) compute(plainly int) ([]float32, error) {
 	return out, err
 }
 
-// copyWeights copies a part of the bytes of weights, in the order of the file, to a case with weights of the same type and shape.
+// copyWeights copies a part of the bytes of weights, in the order of the file, to a case with
+// weights of the same type and shape.
 func (t *ProductTrial) copyWeights(to *ProductTrial, offset, size int) error {
 	var e C.ps_error
 	return failure(C.ps_product_copy_weights(t.handle, to.handle, C.size_t(offset), C.size_t(size), &e), &e)

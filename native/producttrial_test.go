@@ -42,7 +42,8 @@ func ownProducts(t testing.TB) []Operation {
 	return all
 }
 
-// A row's product has the same bits whatever other rows there are, for one matrix, and for a mixture of experts whoever has its experts too.
+// A row's product has the same bits whatever other rows there are, for one matrix, and for a
+// mixture of experts whoever has its experts too.
 func TestProducts_SameBits(t *testing.T) {
 	steadytest.SkipRaced(t, inC)
 	useOnly(t, PenstockKernels)
@@ -140,7 +141,8 @@ func TestProducts_AsPlainSums(t *testing.T) {
 	}
 }
 
-// Products alone, of one matrix and of a mixture of experts: ours against the best of ggml's. PENSTOCK_BENCH_THREADS is the number of threads.
+// Products alone, of one matrix and of a mixture of experts: ours against the best of ggml's.
+// PENSTOCK_BENCH_THREADS is the number of threads.
 func BenchmarkProduct(b *testing.B) {
 	defer useOwnKernels(true)
 	for _, o := range ownProducts(b) {

@@ -15,15 +15,17 @@ import (
 	"unsafe"
 )
 
-// Projector is the encoder of pictures, of sounds or of both that belongs to a model: it makes embeddings of them, which the model reads
-// in place of tokens. Its methods may run concurrently; encodes wait for one another.
+// Projector is the encoder of pictures, of sounds or of both that belongs to a model: it makes
+// embeddings of them, which the model reads in place of tokens. Its methods may run concurrently;
+// encodes wait for one another.
 type Projector struct {
 	object
 	info     ProjectorInfo
 	encoding sync.Mutex
 }
 
-// ProjectorOptions say how a projector is loaded and computes. The zero value computes on the CPU, with as many threads as there are cores.
+// ProjectorOptions say how a projector is loaded and computes. The zero value computes on the CPU,
+// with as many threads as there are cores.
 type ProjectorOptions struct {
 	Device         string // name of one of Devices that computes; "": the CPU
 	Threads        int    // of the CPU; 0: physical cores
@@ -38,12 +40,13 @@ type ProjectorInfo struct {
 	Audio      bool // it hears sounds
 	SampleRate int  // of sounds, in Hz; 0 without Audio
 	Width      int  // numbers of an embedding
-	// Whole is how many embeddings a pass must have room for: those of the largest piece that is computed in one pass. 0: passes may be smaller.
+	// Whole is how many embeddings a pass must have room for: those of the largest piece that is
+	// computed in one pass. 0: passes may be smaller.
 	Whole int
 }
 
-// The bounds of pictures, beyond which llama.cpp's 32-bit arithmetic wraps, or a side is scaled to nothing. A sound has at most as many
-// samples as a picture may have pixels.
+// The bounds of pictures, beyond which llama.cpp's 32-bit arithmetic wraps, or a side is scaled to
+// nothing. A sound has at most as many samples as a picture may have pixels.
 const (
 	MaxPictureSide   = C.PS_MEDIA_SIDE   // pixels
 	MaxPictureAspect = C.PS_MEDIA_ASPECT // of the longer side to the shorter one
@@ -52,7 +55,8 @@ const (
 
 // OpenProjector loads the projector file at path for m, which may be closed before it.
 //
-// libmtmd aborts the process on some damaged files: check an unknown file first, as package host/model does.
+// libmtmd aborts the process on some damaged files: check an unknown file first, as package
+// host/model does.
 //
 // # Errors
 //   - ErrNotFound, ErrNotGGUF, ErrBadModel and ErrTooLarge are about the file, as with LoadModel.
@@ -112,8 +116,8 @@ func openProjector(m *Model, path string, o ProjectorOptions) (*Projector, error
 	return p, nil
 }
 
-// measure finds the largest piece that is computed whole. Pictures are only counted, of many shapes, since how many embeddings one has
-// depends on how its sides are rounded.
+// measure finds the largest piece that is computed whole. Pictures are only counted, of many
+// shapes, since how many embeddings one has depends on how its sides are rounded.
 func (p *Projector) measure() error {
 	const long, step = 4096, 24
 	if p.info.Vision {
@@ -155,8 +159,9 @@ func (p *Projector) note(m *Media) error {
 // Info describes the projector. It can be asked after Close too.
 func (p *Projector) Info() ProjectorInfo { return p.info }
 
-// Encode computes the embeddings of a piece of m that has no tokens: Piece.Embeddings rows of ProjectorInfo.Width numbers. It stops within
-// a layer of the encoder after ctx is done. What it computes with stays as it was, whether it stops or not.
+// Encode computes the embeddings of a piece of m that has no tokens: Piece.Embeddings rows of
+// ProjectorInfo.Width numbers. It stops within a layer of the encoder after ctx is done. What it
+// computes with stays as it was, whether it stops or not.
 //
 // # Errors
 //   - ErrCancelled, with the cause of ctx.
@@ -195,8 +200,8 @@ func (p *Projector) Encode(ctx context.Context, m *Media, piece int) ([]float32,
 	return out, nil
 }
 
-// Pause has a running Encode, and later ones, wait within an operation until Resume (on the CPU only). It may be called from any goroutine,
-// and returns once they wait, after 10 ms at most.
+// Pause has a running Encode, and later ones, wait within an operation until Resume (on the CPU
+// only). It may be called from any goroutine, and returns once they wait, after 10 ms at most.
 func (p *Projector) Pause() { p.pause(true) }
 
 // Resume ends Pause.

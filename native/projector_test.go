@@ -12,7 +12,8 @@ import (
 	"github.com/penstock/penstock/native/gguf/synth"
 )
 
-// What llama.cpp would abort on is refused, and nothing else: the smallest and the longest pictures and sounds are encoded.
+// What llama.cpp would abort on is refused, and nothing else: the smallest and the longest
+// pictures and sounds are encoded.
 func TestProjector_Bounds(t *testing.T) {
 	for _, pair := range synth.MediaPairs {
 		t.Run(pair.Projector, func(t *testing.T) {

@@ -13,8 +13,9 @@ import (
 // Remote is devices of another machine that ggml's RPC backend computes with.
 type Remote struct{ endpoint C.int32_t }
 
-// OpenRemote makes the devices of ggml's server at the other end of a socket known by names, in its order. ModelOptions may name them until
-// Close. ggml ends this process if the server does not answer: package host/remote keeps that from happening.
+// OpenRemote makes the devices of ggml's server at the other end of a socket known by names, in
+// its order. ModelOptions may name them until Close. ggml ends this process if the server does not
+// answer: package host/remote keeps that from happening.
 func OpenRemote(socket uintptr, names []string) (*Remote, error) {
 	var pin runtime.Pinner
 	defer pin.Unpin()
@@ -33,9 +34,10 @@ func OpenRemote(socket uintptr, names []string) (*Remote, error) {
 // Close forgets the devices. Models that use them must be closed before. The socket stays open.
 func (r *Remote) Close() { C.ps_remote_close(r.endpoint) }
 
-// ServeDevices computes with devices of this machine what ggml's client at the other end of a socket asks for, until it closes that.
-// Weights that were sent once are kept in the folder cache, if it is named. ggml ends the process on a request that it does not understand,
-// so it is for a process of its own.
+// ServeDevices computes with devices of this machine what ggml's client at the other end of a
+// socket asks for, until it closes that. Weights that were sent once are kept in the folder cache,
+// if it is named. ggml ends the process on a request that it does not understand, so it is for a
+// process of its own.
 func ServeDevices(socket uintptr, names []string, threads int, cache string) error {
 	var pin runtime.Pinner
 	defer pin.Unpin()

@@ -12,14 +12,16 @@ import (
 	"testing"
 )
 
-// ownBytes is the memory that this process has written to, in RAM or swapped out. What else the machine does leaves it as it is.
+// ownBytes is the memory that this process has written to, in RAM or swapped out. What else the
+// machine does leaves it as it is.
 func ownBytes(t testing.TB) int {
 	t.Helper()
 	debug.FreeOSMemory()
 	return statusBytes(t, "RssAnon") + statusBytes(t, "VmSwap")
 }
 
-// fileBytes is how much of the files that this process maps is in RAM. The kernel may take it away, and no more comes than was read.
+// fileBytes is how much of the files that this process maps is in RAM. The kernel may take it
+// away, and no more comes than was read.
 func fileBytes(t testing.TB) int {
 	t.Helper()
 	return statusBytes(t, "RssFile")

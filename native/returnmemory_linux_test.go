@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// What threads at work have freed stays with the C library; ReturnMemory gives most of it back, whether something is still in use above it
-// or not.
+// What threads at work have freed stays with the C library; ReturnMemory gives most of it back,
+// whether something is still in use above it or not.
 func TestReturnMemory(t *testing.T) {
 	t.Run("below what is in use", func(t *testing.T) { testReturnMemory(t, 1) })
 	t.Run("all of it", func(t *testing.T) { testReturnMemory(t, 0) })

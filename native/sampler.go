@@ -53,7 +53,8 @@ type SamplerOptions struct {
 	BiasValues  []float32 // by how much; −Inf bans
 }
 
-// Sampler is a chain of samplers with its state for one answer. Its methods do not run concurrently.
+// Sampler is a chain of samplers with its state for one answer. Its methods do not run
+// concurrently.
 type Sampler struct {
 	object
 	selects bool
@@ -61,7 +62,8 @@ type Sampler struct {
 	err     C.ps_error
 }
 
-// lists is C's view of the slices and texts; the pinner keeps them in place until the call has returned.
+// lists is C's view of the slices and texts; the pinner keeps them in place until the call has
+// returned.
 func (o SamplerOptions) lists(pin *runtime.Pinner) (C.ps_sampler_lists, error) {
 	if len(o.BiasTokens) != len(o.BiasValues) {
 		return C.ps_sampler_lists{}, fmt.Errorf("%w: %d bias tokens with %d values", ErrInvalid, len(o.BiasTokens), len(o.BiasValues))
@@ -92,8 +94,8 @@ func (o SamplerOptions) lists(pin *runtime.Pinner) (C.ps_sampler_lists, error) {
 	return l, nil
 }
 
-// NewSampler makes a chain for m, which may be closed before it. What is wrong with the options is an ErrInvalid that
-// names the field.
+// NewSampler makes a chain for m, which may be closed before it. What is wrong with the options is
+// an ErrInvalid that names the field.
 func NewSampler(m *Model, o SamplerOptions) (*Sampler, error) {
 	var pin runtime.Pinner
 	defer pin.Unpin()
@@ -141,8 +143,8 @@ func (s *Sampler) Accept(token int32) error {
 	return nil
 }
 
-// Rewind makes history the accepted tokens; the first prompt of them are the prompt. Random numbers go on from where they are, so that a
-// second try can end differently.
+// Rewind makes history the accepted tokens; the first prompt of them are the prompt. Random
+// numbers go on from where they are, so that a second try can end differently.
 func (s *Sampler) Rewind(history []int32, prompt int) error {
 	if err := s.enterAlone(); err != nil {
 		return err

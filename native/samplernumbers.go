@@ -7,8 +7,9 @@ import "C"
 
 import "math"
 
-// SamplerNumbers are the parameters of llama.cpp's samplers. Each must be in the range that llama.cpp can work with, used or not. A
-// temperature under 0.0001 counts as 0: the most likely token. The fields are those of sampling.Numbers, which becomes one of these.
+// SamplerNumbers are the parameters of llama.cpp's samplers. Each must be in the range that
+// llama.cpp can work with, used or not. A temperature under 0.0001 counts as 0: the most likely
+// token. The fields are those of sampling.Numbers, which becomes one of these.
 type SamplerNumbers struct {
 	Temperature, DynatempRange, DynatempExponent     float32
 	TopK, MinKeep                                    int

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Each number reaches C in a field of its own, and the floats are among those that TestNewSampler_AbsurdParameters tries.
+// Each number reaches C in a field of its own, and the floats are among those that
+// TestNewSampler_AbsurdParameters tries.
 func TestSamplerNumbers_ReachC(t *testing.T) {
 	var o SamplerOptions
 	all, floats := reflect.ValueOf(&o.SamplerNumbers).Elem(), 0

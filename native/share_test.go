@@ -15,8 +15,9 @@ func pieces(c *Context) (n int) {
 	return n
 }
 
-// A sequence that has the beginning of another gets the rest of it, in either layout of the cells and however values lie in them: then it
-// goes on to the bit as that one does. What it has already is not copied.
+// A sequence that has the beginning of another gets the rest of it, in either layout of the cells
+// and however values lie in them: then it goes on to the bit as that one does. What it has already
+// is not copied.
 func TestContext_Share_AddsTheTail(t *testing.T) {
 	const n, kept = 900, 890
 	for name, o := range map[string]ContextOptions{
@@ -71,7 +72,8 @@ func TestContext_Share_AddsTheTail(t *testing.T) {
 // greedyOf is the most likely token.
 func greedyOf(row []float32) int { return slices.Index(row, slices.Max(row)) }
 
-// Where the cells that a sequence has are not where the shared ones come to lie, all of them are copied.
+// Where the cells that a sequence has are not where the shared ones come to lie, all of them are
+// copied.
 func TestContext_Share_CopiesAllWhereCellsMove(t *testing.T) {
 	const n = 300
 	c := prefilled(t, n)

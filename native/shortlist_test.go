@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// randomRow makes logits of a random shape: smooth, with equals, with banned tokens, with values that no model should give.
+// randomRow makes logits of a random shape: smooth, with equals, with banned tokens, with values
+// that no model should give.
 func randomRow(rng *rand.Rand, n int, ties bool) []float32 {
 	row := make([]float32, n)
 	shape := rng.IntN(5)
@@ -32,8 +33,8 @@ func randomRow(rng *rand.Rand, n int, ties bool) []float32 {
 	return row
 }
 
-// rowChains are chains in llama-server's order with each sampler switched on in turn, and with the truncating ones in
-// other positions.
+// rowChains are chains in llama-server's order with each sampler switched on in turn, and with the
+// truncating ones in other positions.
 func rowChains() map[string]SamplerOptions {
 	usual := []SamplerKind{Penalties, DRY, TopNSigma, TopK, Typical, TopP, MinP, XTC, Temperature}
 	with := func(f func(*SamplerOptions)) SamplerOptions {
@@ -72,7 +73,8 @@ func rowChains() map[string]SamplerOptions {
 	}
 }
 
-// TestSampler_Sample_ShortlistEqualsWholeRow: a shortlist of candidates gives the tokens of llama.cpp's own chain.
+// TestSampler_Sample_ShortlistEqualsWholeRow: a shortlist of candidates gives the tokens of
+// llama.cpp's own chain.
 func TestSampler_Sample_ShortlistEqualsWholeRow(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{})
 	for name, o := range rowChains() {
@@ -121,7 +123,8 @@ func TestTopLogits_EqualsSorting(t *testing.T) {
 	}
 }
 
-// BenchmarkSampler_ShortWay is one token from a row over a 128,256-token vocabulary with llama-server's default chain.
+// BenchmarkSampler_ShortWay is one token from a row over a 128,256-token vocabulary with
+// llama-server's default chain.
 func BenchmarkSampler_ShortWay(b *testing.B) {
 	path := filepath.Join(llamaSource(b), "models", "ggml-vocab-llama-bpe.gguf")
 	m := load(b, path, ModelOptions{VocabOnly: true})

@@ -12,8 +12,9 @@ import (
 	"unsafe"
 )
 
-// specials finds the special tokens in a text: those whose text is looked for before all else is tokenised. llama.cpp looks through
-// the whole text for one after the other, and for each that it finds walks through all that it has found: the square of their number.
+// specials finds the special tokens in a text: those whose text is looked for before all else is
+// tokenised. llama.cpp looks through the whole text for one after the other, and for each that it
+// finds walks through all that it has found: the square of their number.
 type specials struct {
 	tokens []special // in llama.cpp's order: the first of two that overlap in a text wins; it is a longer one, or as long
 	trie   map[step]int
@@ -80,7 +81,8 @@ type found struct{ special, begin, end int }
 
 const noSpecial = -1
 
-// split takes a text apart, as llama.cpp does. The time is linear in the text: from each byte on it goes as far as the longest token.
+// split takes a text apart, as llama.cpp does. The time is linear in the text: from each byte on
+// it goes as far as the longest token.
 func (s *specials) split(text string, parseSpecial bool) []found {
 	all := s.all(text, parseSpecial)
 	if len(all) == 0 {

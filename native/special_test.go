@@ -17,7 +17,8 @@ import (
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
-// vocabularies are the files of all vocabularies that there are here: llama.cpp's, and those of small models of other kinds.
+// vocabularies are the files of all vocabularies that there are here: llama.cpp's, and those of
+// small models of other kinds.
 func vocabularies(t testing.TB) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(llamaSource(t), "models", "ggml-vocab-*.gguf"))
@@ -27,7 +28,8 @@ func vocabularies(t testing.TB) []string {
 	return append(files, builtIn, unigram(t, files))
 }
 
-// unigram writes a vocabulary for llama.cpp's tokenizer of T5, of which its tree has none: SentencePiece's tokens do for it.
+// unigram writes a vocabulary for llama.cpp's tokenizer of T5, of which its tree has none:
+// SentencePiece's tokens do for it.
 func unigram(t testing.TB, files []string) string {
 	t.Helper()
 	from := files[slices.IndexFunc(files, func(f string) bool { return strings.HasSuffix(f, "llama-spm.gguf") })]
@@ -43,8 +45,8 @@ func unigram(t testing.TB, files []string) string {
 	return path
 }
 
-// TestModel_Tokenize_SpecialTokens_AsLlama: texts of special tokens, parts of them and what may stand between become the tokens that
-// llama.cpp makes of them.
+// TestModel_Tokenize_SpecialTokens_AsLlama: texts of special tokens, parts of them and what may
+// stand between become the tokens that llama.cpp makes of them.
 func TestModel_Tokenize_SpecialTokens_AsLlama(t *testing.T) {
 	steadytest.SkipRaced(t, inC)
 	for _, file := range vocabularies(t) {
@@ -98,8 +100,9 @@ func (c *impatient) Err() error {
 	return nil
 }
 
-// TestModel_Tokenize_SpecialTokens_Work: a megabyte of special tokens took llama.cpp 26 seconds, the square of their number, and could
-// not be interrupted. Now each is found once, and what stands between two is the most that is done for a request that is given up.
+// TestModel_Tokenize_SpecialTokens_Work: a megabyte of special tokens took llama.cpp 26 seconds,
+// the square of their number, and could not be interrupted. Now each is found once, and what
+// stands between two is the most that is done for a request that is given up.
 func TestModel_Tokenize_SpecialTokens_Work(t *testing.T) {
 	m := load(t, filepath.Join(llamaSource(t), "models", "ggml-vocab-qwen2.gguf"), ModelOptions{VocabOnly: true})
 	const n = 76_000
@@ -121,7 +124,8 @@ func TestModel_Tokenize_SpecialTokens_Work(t *testing.T) {
 	}
 }
 
-// TestSpecials_Split_Order: what llama.cpp's loops make of tokens that overlap and strip, found by hand.
+// TestSpecials_Split_Order: what llama.cpp's loops make of tokens that overlap and strip, found by
+// hand.
 func TestSpecials_Split_Order(t *testing.T) {
 	var s specials
 	s.trie, s.whole = map[step]int{}, map[int][]int{}

@@ -14,26 +14,27 @@ import (
 	"unsafe"
 )
 
-// State is the cells of one sequence in main memory. The memory is neither Go's nor malloc's: the system has it back when the state is
-// closed, or once a copy from it has ended.
+// State is the cells of one sequence in main memory. The memory is neither Go's nor malloc's: the
+// system has it back when the state is closed, or once a copy from it has ended.
 type State struct {
 	object
 	bytes     int
 	positions int
 }
 
-// Share makes dst, which must be empty or begin with fewer positions of the same, begin with the first n positions of src. With a unified
-// KV cache both sequences own the same cells; else this begins a copy of those that dst has not got, as they are now, whatever becomes of
-// src.
+// Share makes dst, which must be empty or begin with fewer positions of the same, begin with the
+// first n positions of src. With a unified KV cache both sequences own the same cells; else this
+// begins a copy of those that dst has not got, as they are now, whatever becomes of src.
 func (c *Context) Share(src, dst int32, n int) error {
 	return c.onMemory("share", func(e *C.ps_error) C.int32_t {
 		return C.ps_memory_share(c.c(), C.int32_t(src), C.int32_t(dst), C.int32_t(n), e)
 	})
 }
 
-// NewState makes a state for the contents and the number of positions of one that was saved elsewhere, in a context with the same model
-// and options. Its Contents are zero. RestoreState refuses contents that end early, or are of other cells; whether they are intact is for
-// the caller to know: llama.cpp believes the numbers in them.
+// NewState makes a state for the contents and the number of positions of one that was saved
+// elsewhere, in a context with the same model and options. Its Contents are zero. RestoreState
+// refuses contents that end early, or are of other cells; whether they are intact is for the
+// caller to know: llama.cpp believes the numbers in them.
 func NewState(size, positions int) (*State, error) {
 	if size < 0 || positions < 1 || positions > math.MaxInt32 {
 		return nil, fmt.Errorf("%w: a state of %d bytes and %d positions", ErrInvalid, size, positions)
@@ -54,8 +55,9 @@ func newState(state *C.ps_state, bytes C.size_t, positions int) *State {
 	return s
 }
 
-// Contents are the bytes of the state, which are llama.cpp's own of a sequence. They belong to it: a caller keeps it open as long as it
-// uses them. They are complete once nothing is left to copy. nil once the state is closed.
+// Contents are the bytes of the state, which are llama.cpp's own of a sequence. They belong to it:
+// a caller keeps it open as long as it uses them. They are complete once nothing is left to copy.
+// nil once the state is closed.
 func (s *State) Contents() []byte {
 	if s.enter() != nil {
 		return nil
@@ -66,7 +68,8 @@ func (s *State) Contents() []byte {
 	return unsafe.Slice((*byte)(data), int(size))
 }
 
-// Keep makes a second state of the same memory, which stays until both are closed. The first must be open.
+// Keep makes a second state of the same memory, which stays until both are closed. The first must
+// be open.
 func (s *State) Keep() *State {
 	k := &State{bytes: s.bytes, positions: s.positions}
 	s.h.keep()
@@ -92,8 +95,8 @@ func (c *Context) SaveState(seq int32) (*State, error) {
 	return newState(state, bytes, last+1), nil
 }
 
-// RestoreState replaces a sequence by the first n positions of a state that was saved from a context with the same options. It begins a
-// copy of them.
+// RestoreState replaces a sequence by the first n positions of a state that was saved from a
+// context with the same options. It begins a copy of them.
 func (c *Context) RestoreState(seq int32, s *State, n int) error {
 	if err := s.enter(); err != nil {
 		return err
@@ -104,8 +107,10 @@ func (c *Context) RestoreState(seq int32, s *State, n int) error {
 	})
 }
 
-// ContinueCopy goes on with the copy that Share, SaveState or RestoreState began, for about so long, and reports whether nothing is left
-// to copy. A copy out of main memory has a thread of its own, and is only looked at unless here is set or limit is negative. There is one copy at a time: what begins another, or changes what it reads or writes, finishes it first, and so does a pass
+// ContinueCopy goes on with the copy that Share, SaveState or RestoreState began, for about so
+// long, and reports whether nothing is left to copy. A copy out of main memory has a thread of its
+// own, and is only looked at unless here is set or limit is negative. There is one copy at a time:
+// what begins another, or changes what it reads or writes, finishes it first, and so does a pass
 // over the sequence that it fills.
 func (c *Context) ContinueCopy(limit time.Duration, here bool) (done bool) {
 	var d C.bool

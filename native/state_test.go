@@ -65,7 +65,8 @@ func TestContext_SaveState_BesidePasses(t *testing.T) {
 	}
 }
 
-// A change of a sequence that is being saved waits for that; closing the state or the context meanwhile is harmless.
+// A change of a sequence that is being saved waits for that; closing the state or the context
+// meanwhile is harmless.
 func TestContext_SaveState_IsCutShort(t *testing.T) {
 	const n = 900
 	c := prefilled(t, n)

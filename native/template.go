@@ -22,7 +22,8 @@ type Template struct {
 	info TemplateInfo
 }
 
-// TemplateStack is the address space, in bytes, that parsing or rendering a template takes for its stack.
+// TemplateStack is the address space, in bytes, that parsing or rendering a template takes for its
+// stack.
 const TemplateStack = C.PS_TEMPLATE_STACK
 
 // TemplateInfo describes a template.
@@ -34,7 +35,8 @@ type TemplateInfo struct {
 	Caps       map[string]bool `json:"caps"`        // what it makes use of, by llama.cpp's names, such as supports_tools
 }
 
-// Conversation is what a template renders, in OpenAI's shapes. What is JSON keeps the order of its keys.
+// Conversation is what a template renders, in OpenAI's shapes. What is JSON keeps the order of its
+// keys.
 type Conversation struct {
 	Messages          json.RawMessage `json:"messages"`
 	Tools             json.RawMessage `json:"tools,omitempty"`
@@ -51,7 +53,8 @@ type Conversation struct {
 	TemplateArgs map[string]json.RawMessage `json:"template_args,omitempty"`
 }
 
-// ContinueAuto has an answer go on with the reasoning of the last message, if that has nothing else, or else with its content.
+// ContinueAuto has an answer go on with the reasoning of the last message, if that has nothing
+// else, or else with its content.
 const ContinueAuto = "auto"
 
 // MarshalJSON writes the shape that the shim reads.
@@ -86,7 +89,8 @@ type Prompt struct {
 	Parser   string `json:"parser"`
 }
 
-// GrammarOfParser is the grammar of a prompt whose answer fits what its parser reads, and the schemas of the conversation.
+// GrammarOfParser is the grammar of a prompt whose answer fits what its parser reads, and the
+// schemas of the conversation.
 const GrammarOfParser = "of the parser" // in llama.cpp/schema.cpp
 
 // Trigger starts a lazy grammar.
@@ -96,7 +100,8 @@ type Trigger struct {
 	Token int32  `json:"token"`
 }
 
-// TemplateNames are the templates that llama.cpp has code for. They know roles and texts, and no tools.
+// TemplateNames are the templates that llama.cpp has code for. They know roles and texts, and no
+// tools.
 func TemplateNames() []string {
 	var e C.ps_error
 	var text C.ps_text
@@ -106,8 +111,9 @@ func TemplateNames() []string {
 	return strings.Fields(takeText(&text))
 }
 
-// NewTemplate parses source, or the model's own template if it is empty, or ChatML if the model has none. Source may also be the
-// name of a template that llama.cpp has code for, which knows roles and texts only. m may be closed before it.
+// NewTemplate parses source, or the model's own template if it is empty, or ChatML if the model
+// has none. Source may also be the name of a template that llama.cpp has code for, which knows
+// roles and texts only. m may be closed before it.
 func NewTemplate(m *Model, source string) (*Template, error) {
 	if err := m.enter(); err != nil {
 		return nil, fmt.Errorf("chat template: model %w", err)
@@ -141,8 +147,9 @@ func (t *Template) describe() (info TemplateInfo, err error) {
 // Info describes the template.
 func (t *Template) Info() TemplateInfo { return t.info }
 
-// Render turns a conversation into a prompt. ErrFailed carries the template's own complaint about the conversation, with its place. What
-// cannot be given to a template is a *BadField. When ctx is done it ends soon, with its cause.
+// Render turns a conversation into a prompt. ErrFailed carries the template's own complaint about
+// the conversation, with its place. What cannot be given to a template is a *BadField. When ctx is
+// done it ends soon, with its cause.
 func (t *Template) Render(ctx context.Context, c Conversation) (Prompt, error) {
 	if ctx.Err() != nil {
 		return Prompt{}, fmt.Errorf("render: %w", context.Cause(ctx))
@@ -192,7 +199,8 @@ func (t *Template) render(ctx context.Context, request []byte) (string, error) {
 	return takeText(&text), nil
 }
 
-// complaint is how llama.cpp tells where in a template an error comes from; it goes on with what stands there.
+// complaint is how llama.cpp tells where in a template an error comes from; it goes on with what
+// stands there.
 var complaint = regexp.MustCompile(`(?s)While executing \w+ at (line \d+, column \d+) in source:\n.*\nError: (.*)`)
 
 // atLine shortens a template's complaint to its place and its reason.

@@ -31,7 +31,8 @@ var conversations = map[string]Conversation{
 	"none":       {Messages: json.RawMessage(`[]`), AddGenerationPrompt: true},
 }
 
-// A template may refuse a conversation, but it must not take the process down, and each renders at least a plain one.
+// A template may refuse a conversation, but it must not take the process down, and each renders at
+// least a plain one.
 func TestTemplate_Render_LlamaTemplates(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(llamaSource(t), "models", "templates", "*.jinja"))
 	if err != nil {
@@ -166,7 +167,8 @@ func (c *leaving) Err() error {
 	return nil
 }
 
-// TestTemplate_Render_GivenUp: a template that takes for ever ends when nobody waits for its prompt, and not with the template's complaint.
+// TestTemplate_Render_GivenUp: a template that takes for ever ends when nobody waits for its
+// prompt, and not with the template's complaint.
 func TestTemplate_Render_GivenUp(t *testing.T) {
 	const endless = `{% if messages %}{% for a in range(100000) %}{% for b in range(100000) %}{% for c in range(100000) %}{{ a }}{% endfor %}{% endfor %}{% endfor %}{% endif %}`
 	tmpl, err := NewTemplate(loadBuiltIn(t, ModelOptions{VocabOnly: true}), `{% set long = messages[0].content == "long" %}{% if long %}`+endless+`{% endif %}{{ messages[0].content }}`)

@@ -15,7 +15,8 @@ import (
 
 var tiedShape = synth.Shape{Name: "tied", Dim: 256, Layers: 4, Heads: 4, KVHeads: 2, FFN: 704, Context: 2048}
 
-// untied copies a model whose embedding is its output layer, with an output layer of its own, of the same numbers.
+// untied copies a model whose embedding is its output layer, with an output layer of its own, of
+// the same numbers.
 func untied(t *testing.T, path string) string {
 	t.Helper()
 	file, err := os.ReadFile(path)
@@ -44,7 +45,8 @@ func untied(t *testing.T, path string) string {
 	return to
 }
 
-// An embedding that is the output layer, too, is laid out for products, and tokens are looked up there: to the bit as in the file.
+// An embedding that is the output layer, too, is laid out for products, and tokens are looked up
+// there: to the bit as in the file.
 func TestLoad_TiedEmbedding_LookedUpAsInFile(t *testing.T) {
 	useOnly(t, PenstockKernels)
 	for _, quant := range []synth.Quant{synth.Q40, synth.Q80} {

@@ -14,11 +14,12 @@ import (
 	"testing"
 )
 
-// The instructions of AMX that read memory. What they read is copied to `seen` instead, so that these tests run on any x86-64: first
-// what is before the address in brackets, then the base.
+// The instructions of AMX that read memory. What they read is copied to `seen` instead, so that
+// these tests run on any x86-64: first what is before the address in brackets, then the base.
 var tileReads = regexp.MustCompile(`(?m)^\s*(?:ldtilecfg\s+([^(\n]*)(\([^)\n]*\))|tileloadd\s+()\((%\w+),[^)\n]*\), %tmm\d+)$`)
 
-// tilesSeen compiles a program for CPUs with AMX and returns what its last such instruction sees in the first 64 bytes.
+// tilesSeen compiles a program for CPUs with AMX and returns what its last such instruction sees
+// in the first 64 bytes.
 func tilesSeen(t *testing.T, program string, flags ...string) []byte {
 	t.Helper()
 	dir := t.TempDir()
@@ -84,8 +85,9 @@ func onlyX86(t *testing.T) {
 	}
 }
 
-// The whole configuration that ggml's own function makes reaches the instruction, as it does without optimisation. Without tileconfig.h most
-// compilers lose all but the first bytes, and the first request on a CPU with AMX ended the process.
+// The whole configuration that ggml's own function makes reaches the instruction, as it does
+// without optimisation. Without tileconfig.h most compilers lose all but the first bytes, and the
+// first request on a CPU with AMX ended the process.
 func TestTileConfig_AllBytesAreStored(t *testing.T) {
 	onlyX86(t)
 	ggml, err := os.ReadFile(filepath.Join(llamaSource(t), "ggml/src/ggml-cpu/amx/mmq.cpp"))

@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// checkWork refuses a text that llama.cpp would take too long for: some of its tokenizers take the square of what they find in a text,
-// and none can be interrupted.
+// checkWork refuses a text that llama.cpp would take too long for: some of its tokenizers take the
+// square of what they find in a text, and none can be interrupted.
 func (m *Model) checkWork(text string) error {
 	if len(text) < 1<<12 {
 		return nil // no square of this is long
@@ -22,7 +22,8 @@ func (m *Model) checkWork(text string) error {
 	return m.checkSearches(text)
 }
 
-// run is a kind of character of which llama.cpp's regular expression looks, from each one in a row, at all that follow.
+// run is a kind of character of which llama.cpp's regular expression looks, from each one in a
+// row, at all that follow.
 type run struct {
 	of   func(rune) bool
 	what string
@@ -30,7 +31,8 @@ type run struct {
 	end  bool    // what ends a text or a line is found at once
 }
 
-// runs are by llama.cpp's name of the pre-tokenizer. What ends lines is split off, or taken together, before.
+// runs are by llama.cpp's name of the pre-tokenizer. What ends lines is split off, or taken
+// together, before.
 var runs = map[string]run{
 	"deepseek-llm": {isBlank, "white space", 1, true},      // \s+$
 	"jais-2":       {isBlank, "white space", 512, false},   // \s*[\r\n]+, and then \s{512}
@@ -75,8 +77,8 @@ func (m *Model) checkRuns(text string) error {
 // maxHits bounds how often a special token could begin in a text. This many take a few seconds.
 const maxHits = 500_000_000
 
-// checkSearches counts the places where a special token could begin that llama.cpp looks for in every text, also after they were split
-// off: it goes through the text once for each.
+// checkSearches counts the places where a special token could begin that llama.cpp looks for in
+// every text, also after they were split off: it goes through the text once for each.
 func (m *Model) checkSearches(text string) error {
 	var begin [256]int
 	for _, s := range m.vocab.specials.tokens {

@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// TestModel_Tokenize_Runs: 20,000 spaces and a digit took llama.cpp 8 seconds with DeepSeek's tokenizer, the square of their number.
-// What is accepted has few characters to look at, so the test counts these and not time.
+// TestModel_Tokenize_Runs: 20,000 spaces and a digit took llama.cpp 8 seconds with DeepSeek's
+// tokenizer, the square of their number. What is accepted has few characters to look at, so the
+// test counts these and not time.
 func TestModel_Tokenize_Runs(t *testing.T) {
 	m := load(t, filepath.Join(llamaSource(t), "models", "ggml-vocab-deepseek-llm.gguf"), ModelOptions{VocabOnly: true})
 	spaces := strings.Repeat(" ", 1<<20)
@@ -42,7 +43,8 @@ func TestModel_Tokenize_Runs(t *testing.T) {
 	}
 }
 
-// TestModel_Tokenize_Searches: with thousands of special tokens that begin alike, each such beginning is looked at thousands of times.
+// TestModel_Tokenize_Searches: with thousands of special tokens that begin alike, each such
+// beginning is looked at thousands of times.
 func TestModel_Tokenize_Searches(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
 	for range 6000 {

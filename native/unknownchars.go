@@ -11,8 +11,9 @@ import (
 // sentencePiece is LLAMA_VOCAB_TYPE_SPM.
 const sentencePiece = 1
 
-// maxCopied bounds the tokens that llama.cpp copies for a text with such a vocabulary: at each character that is not in the vocabulary
-// it copies all tokens so far, to make room for a few more. This many take about a second.
+// maxCopied bounds the tokens that llama.cpp copies for a text with such a vocabulary: at each
+// character that is not in the vocabulary it copies all tokens so far, to make room for a few
+// more. This many take about a second.
 const maxCopied = 4_000_000_000
 
 // alphabet is the set of characters of a vocabulary without its byte tokens, one bit each.
@@ -35,7 +36,8 @@ func (m *Model) fillAlphabet() {
 	}
 }
 
-// checkUnknownCharacters refuses a text with too many characters that are not in the vocabulary, and so become a token for each byte.
+// checkUnknownCharacters refuses a text with too many characters that are not in the vocabulary,
+// and so become a token for each byte.
 func (m *Model) checkUnknownCharacters(text string) error {
 	if m.vocab.kind != sentencePiece || len(text) < 1<<14 {
 		return nil

@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// TestModel_Tokenize_UnknownCharacters: a megabyte of characters that are not in a SentencePiece vocabulary took llama.cpp more than a
-// minute, the square of their number. Ordinary texts are accepted.
+// TestModel_Tokenize_UnknownCharacters: a megabyte of characters that are not in a SentencePiece
+// vocabulary took llama.cpp more than a minute, the square of their number. Ordinary texts are
+// accepted.
 func TestModel_Tokenize_UnknownCharacters(t *testing.T) {
 	spm := load(t, filepath.Join(llamaSource(t), "models", "ggml-vocab-llama-spm.gguf"), ModelOptions{VocabOnly: true})
 	for name, tc := range map[string]struct {

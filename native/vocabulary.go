@@ -26,7 +26,8 @@ const (
 	AttributeEndOfGeneration Attribute = C.PS_END_OF_GENERATION
 )
 
-// vocabulary is copied out of C once, so that asking for a token's bytes calls nothing and allocates nothing.
+// vocabulary is copied out of C once, so that asking for a token's bytes calls nothing and
+// allocates nothing.
 type vocabulary struct {
 	plain, special table
 	attributes     []Attribute
@@ -75,8 +76,8 @@ func (v *vocabulary) load(c *C.ps_model, n int) error {
 	return v.specials.load(c, v.attributes)
 }
 
-// Piece returns the bytes of a token; control tokens, and tokens outside the vocabulary, have none. It does not
-// allocate.
+// Piece returns the bytes of a token; control tokens, and tokens outside the vocabulary, have
+// none. It does not allocate.
 func (m *Model) Piece(token int32) string { return m.vocab.plain.piece(token) }
 
 // SpecialPiece is Piece with the text of control tokens.
@@ -101,8 +102,9 @@ type TokenizeOptions struct {
 	ParseSpecial bool // the text of control tokens becomes those tokens
 }
 
-// Tokenize turns text into tokens, as llama.cpp does. A text that llama.cpp would take too long for is an ErrInvalid. When ctx is done it
-// ends with its cause: at once where special tokens part the text, else after the piece that llama.cpp works on.
+// Tokenize turns text into tokens, as llama.cpp does. A text that llama.cpp would take too long
+// for is an ErrInvalid. When ctx is done it ends with its cause: at once where special tokens part
+// the text, else after the piece that llama.cpp works on.
 func (m *Model) Tokenize(ctx context.Context, text string, o TokenizeOptions) ([]int32, error) {
 	if err := m.enter(); err != nil {
 		return nil, err
@@ -168,7 +170,8 @@ type DetokenizeOptions struct {
 	UnparseSpecial bool // show control tokens as text
 }
 
-// Detokenize turns tokens into text. It is the inverse of Tokenize: a leading space that tokenising adds is removed.
+// Detokenize turns tokens into text. It is the inverse of Tokenize: a leading space that
+// tokenising adds is removed.
 func (m *Model) Detokenize(tokens []int32, o DetokenizeOptions) (string, error) {
 	if err := m.enter(); err != nil {
 		return "", err

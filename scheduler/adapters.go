@@ -10,9 +10,10 @@ import (
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
-// Adapters are what computes tokens besides the model, such as LoRA adapters with their scales. The scheduler knows only which are the
-// same: one forward pass has one set, so each tick computes a pass for each set that its decode tokens need, and a chunk of prompts of
-// one set, that of the prompt which goes first.
+// Adapters are what computes tokens besides the model, such as LoRA adapters with their scales.
+// The scheduler knows only which are the same: one forward pass has one set, so each tick computes
+// a pass for each set that its decode tokens need, and a chunk of prompts of one set, that of the
+// prompt which goes first.
 type Adapters interface {
 	// Key is the same for the same set, never empty, and never used again for another.
 	Key() string
@@ -57,8 +58,8 @@ func (b *branch) chooseAdapters() {
 	}
 }
 
-// computable is how many of the pending tokens one pass can compute: some adapters begin to count within the prompt, a checkpoint may be
-// wanted there, and a picture is in no pass with tokens.
+// computable is how many of the pending tokens one pass can compute: some adapters begin to count
+// within the prompt, a checkpoint may be wanted there, and a picture is in no pass with tokens.
 func (b *branch) computable() int {
 	most := min(b.pending(), b.seq.Uninterrupted())
 	if n := b.beforeAdapters(); n > 0 {
@@ -85,7 +86,8 @@ func sameAdapters(branches []*branch) int {
 	return len(branches)
 }
 
-// keepFirstAdapters leaves only those prompts to this tick that have the adapters of the one that goes first.
+// keepFirstAdapters leaves only those prompts to this tick that have the adapters of the one that
+// goes first.
 func (s *Scheduler) keepFirstAdapters() {
 	if n := sameAdapters(s.prefilling); n < len(s.prefilling) {
 		key := s.prefilling[0].withKey()
@@ -93,7 +95,8 @@ func (s *Scheduler) keepFirstAdapters() {
 	}
 }
 
-// joinByAdapters orders the generating branches of the plan by their adapters, those of the prompts last, so that each pass is a run of them.
+// joinByAdapters orders the generating branches of the plan by their adapters, those of the
+// prompts last, so that each pass is a run of them.
 func (s *Scheduler) joinByAdapters() {
 	if sameAdapters(s.planned) == len(s.planned) {
 		return
@@ -113,7 +116,8 @@ func (s *Scheduler) joinByAdapters() {
 	})
 }
 
-// splitCost is how much longer the planned decode tokens take in passes of their own for each set of adapters.
+// splitCost is how much longer the planned decode tokens take in passes of their own for each set
+// of adapters.
 func (s *Scheduler) splitCost() (cost time.Duration) {
 	if sameAdapters(s.planned) == len(s.planned) {
 		return 0

@@ -26,7 +26,8 @@ func adapted(name string, from, n, seed, most int) scheduler.Request {
 	return r
 }
 
-// Requests with several sets of adapters at once get the answers that each gets alone, in either way to arrange passes.
+// Requests with several sets of adapters at once get the answers that each gets alone, in either
+// way to arrange passes.
 func TestScheduler_Adapters_AnswersAreThoseOfEachAlone(t *testing.T) {
 	for _, separate := range []bool{false, true} {
 		t.Run(fmt.Sprintf("separate %v", separate), func(t *testing.T) {
@@ -58,7 +59,8 @@ func TestScheduler_Adapters_AnswersAreThoseOfEachAlone(t *testing.T) {
 	}
 }
 
-// What one set of adapters computed, running, idle or archived, is not there for another, but for the cells before it began to count.
+// What one set of adapters computed, running, idle or archived, is not there for another, but for
+// the cells before it began to count.
 func TestScheduler_Adapters_PartPrefixes(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{Cells: 1000, Context: 600})
 	s := newScheduler(t, b, scheduler.Config{Slots: 2, ArchiveBytes: 1 << 20})
@@ -91,7 +93,8 @@ func TestScheduler_Adapters_PartPrefixes(t *testing.T) {
 	}
 }
 
-// A tick has one pass for each set that generates and one chunk; without adapters there is one pass, as before.
+// A tick has one pass for each set that generates and one chunk; without adapters there is one
+// pass, as before.
 func TestScheduler_Adapters_OnePassATickForEachSet(t *testing.T) {
 	for _, tc := range []struct {
 		names []string
@@ -113,8 +116,8 @@ func TestScheduler_Adapters_OnePassATickForEachSet(t *testing.T) {
 	}
 }
 
-// Long prompts with other adapters than those that generate are computed in turns: no prompt waits for ever while others of another set
-// keep coming, and streams keep the target.
+// Long prompts with other adapters than those that generate are computed in turns: no prompt waits
+// for ever while others of another set keep coming, and streams keep the target.
 func TestScheduler_Adapters_PromptsTakeTurnsBesideStreams(t *testing.T) {
 	for _, separate := range []bool{false, true} {
 		b := schedulertest.New(scheduler.Limits{Cells: 1 << 16, Context: 1 << 13, SeparatePasses: separate})
@@ -156,7 +159,8 @@ func TestScheduler_Adapters_PromptsTakeTurnsBesideStreams(t *testing.T) {
 	}
 }
 
-// A pass that fails may cost a job all of its sequence. It is then computed again as at first: up to where its adapters begin, without them.
+// A pass that fails may cost a job all of its sequence. It is then computed again as at first: up
+// to where its adapters begin, without them.
 func TestScheduler_Adapters_AfterAFailedPass(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{})
 	b.NoCutting = true
@@ -181,7 +185,8 @@ func TestScheduler_Adapters_AfterAFailedPass(t *testing.T) {
 	}
 }
 
-// Where the adapters begin to count within the answer, what is guessed of it ends before them: one pass computes with the model alone.
+// Where the adapters begin to count within the answer, what is guessed of it ends before them: one
+// pass computes with the model alone.
 func TestScheduler_Adapters_DraftsEndBeforeThem(t *testing.T) {
 	run := func(d func(*schedulertest.Backend) draft.Drafter) received {
 		b := schedulertest.New(scheduler.Limits{})

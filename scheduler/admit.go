@@ -9,8 +9,9 @@ import (
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
-// admit moves queued jobs into free slots while the KV cache has room for their prompts. A parked job is preempted for
-// them. If admitting takes long while others generate, the rest wait for the next tick.
+// admit moves queued jobs into free slots while the KV cache has room for their prompts. A parked
+// job is preempted for them. If admitting takes long while others generate, the rest wait for the
+// next tick.
 func (s *Scheduler) admit(now time.Time) {
 	if s.awaitsCopy {
 		s.goOn(now)
@@ -34,7 +35,8 @@ func (s *Scheduler) admit(now time.Time) {
 	}
 }
 
-// longestAdmission is after how long a tick stops admitting if slots generate: they all wait for it.
+// longestAdmission is after how long a tick stops admitting if slots generate: they all wait for
+// it.
 const longestAdmission = 10 * time.Millisecond
 
 // freeSlots is how many slots are free.
@@ -55,9 +57,10 @@ func (s *Scheduler) hasSlots(j *job) bool {
 	return s.freeSlots() >= len(j.branches)
 }
 
-// canHaveSlots reports whether a queued job is to be considered. One that waits for a slot of its own can have it if nobody is in it, or one
-// who is parked. One that needs several is overtaken for a while if there are too few, and then by nobody: the others would take each slot
-// that becomes free forever.
+// canHaveSlots reports whether a queued job is to be considered. One that waits for a slot of its
+// own can have it if nobody is in it, or one who is parked. One that needs several is overtaken
+// for a while if there are too few, and then by nobody: the others would take each slot that
+// becomes free forever.
 func (s *Scheduler) canHaveSlots(j *job, now time.Time) bool {
 	if j.req.Slot != nil {
 		in := s.slots[*j.req.Slot]
@@ -75,7 +78,8 @@ func (s *Scheduler) canHaveSlots(j *job, now time.Time) bool {
 	return available >= len(j.branches)
 }
 
-// preemptibleFor is the parked job to preempt for a queued one: who is in its own slot, else the last in order; nil if there is none.
+// preemptibleFor is the parked job to preempt for a queued one: who is in its own slot, else the
+// last in order; nil if there is none.
 func (s *Scheduler) preemptibleFor(j *job) *job {
 	if j.req.Slot != nil && s.slots[*j.req.Slot] != nil {
 		return s.slots[*j.req.Slot].job
@@ -83,7 +87,8 @@ func (s *Scheduler) preemptibleFor(j *job) *job {
 	return s.preemptible()
 }
 
-// fits reports whether the KV cache has room for a queued job's tokens beside what the running jobs still need.
+// fits reports whether the KV cache has room for a queued job's tokens beside what the running
+// jobs still need.
 func (s *Scheduler) fits(j *job) bool {
 	if len(s.running) == 0 {
 		return true
@@ -102,11 +107,12 @@ func (s *Scheduler) fits(j *job) bool {
 	return s.cache.HasRoom(need)
 }
 
-// headroom is how many cells admission leaves for each running job to grow into before one must be preempted.
+// headroom is how many cells admission leaves for each running job to grow into before one must be
+// preempted.
 const headroom = 16
 
-// start gives a queued job its slots and, unless a program will say what it is for, a sequence. It reports false while that waits for a
-// copy.
+// start gives a queued job its slots and, unless a program will say what it is for, a sequence. It
+// reports false while that waits for a copy.
 func (s *Scheduler) start(j *job, now time.Time) bool {
 	defer s.blame(j)
 	if j.run != nil {
@@ -154,6 +160,6 @@ func (s *Scheduler) enter(j *job, now time.Time) {
 	}
 }
 
-// reuses reports whether the job begins from cells that are in the KV cache. One that was preempted looks for its own. One that wants the
-// rows of its prompt computes them.
+// reuses reports whether the job begins from cells that are in the KV cache. One that was
+// preempted looks for its own. One that wants the rows of its prompt computes them.
 func (j *job) reuses() bool { return j.req.CachePrompt && !j.scoring() || j.started }

@@ -11,8 +11,9 @@ import (
 	"github.com/penstock/penstock/scheduler/program"
 )
 
-// This file has the choices of a program go on without it, as its branches (program.Run.Adopt). Their jobs wait for a slot like any other that
-// had one before, and find the cells of the branches in the cache.
+// This file has the choices of a program go on without it, as its branches (program.Run.Adopt).
+// Their jobs wait for a slot like any other that had one before, and find the cells of the
+// branches in the cache.
 
 var errNotBegun = errors.New("the answer is not the beginning of the branch that it was to go on from")
 
@@ -45,8 +46,8 @@ func (s *Scheduler) freeChoices(j *job) (free []*job) {
 	return free
 }
 
-// leaveProgram ends the program of a job, which has returned, and has the choices go on that were adopted. It does nothing where one is still told
-// of its last tokens.
+// leaveProgram ends the program of a job, which has returned, and has the choices go on that were
+// adopted. It does nothing where one is still told of its last tokens.
 func (s *Scheduler) leaveProgram(j *job) {
 	free := s.freeChoices(j)
 	if len(free) == 0 {

@@ -15,7 +15,8 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
-// healed is a program that has the answer go on from the prompt without its last tokens, and two in their place.
+// healed is a program that has the answer go on from the prompt without its last tokens, and two
+// in their place.
 func healed(show ...program.Token) func(*program.Run) error {
 	return func(r *program.Run) error {
 		from := r.Prompt()[:18]
@@ -38,8 +39,8 @@ func healed(show ...program.Token) func(*program.Run) error {
 	}
 }
 
-// An answer that goes on from a branch is the one to its first tokens that begins with the others, drawn by the request's chain, with its limits and
-// stop strings, and its stages told of all.
+// An answer that goes on from a branch is the one to its first tokens that begins with the others,
+// drawn by the request's chain, with its limits and stop strings, and its stages told of all.
 func TestProgram_Adopt_GoesOnAsAnAnswer(t *testing.T) {
 	like := request(20, 1, 30)
 	like.Prompt[0].Tokens = like.Prompt[0].Tokens[:18]
@@ -67,7 +68,8 @@ func TestProgram_Adopt_GoesOnAsAnAnswer(t *testing.T) {
 	}
 }
 
-// Of several choices some go on and others end, each with its own tokens; what was shown before stays. They can be steered then.
+// Of several choices some go on and others end, each with its own tokens; what was shown before
+// stays. They can be steered then.
 func TestProgram_Adopt_OfSeveralChoices(t *testing.T) {
 	inBubble(t, scheduler.Limits{}, scheduler.Config{Slots: 2}, func(b bubble) {
 		requests := choices(3, func(r *program.Run) error {
@@ -116,8 +118,8 @@ func TestProgram_Adopt_OfSeveralChoices(t *testing.T) {
 	})
 }
 
-// A program that fails after it has had a choice adopted has not; one whose choice was shown something else is told so, and another plugin's changes
-// end the answer.
+// A program that fails after it has had a choice adopted has not; one whose choice was shown
+// something else is told so, and another plugin's changes end the answer.
 func TestProgram_Adopt_Fails(t *testing.T) {
 	inBubble(t, scheduler.Limits{}, scheduler.Config{Slots: 2}, func(b bubble) {
 		failed := errors.New("it has failed")

@@ -12,7 +12,8 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
-// crowded is a scheduler whose 16 sequences all hold a conversation of n tokens, eight of them run at once.
+// crowded is a scheduler whose 16 sequences all hold a conversation of n tokens, eight of them run
+// at once.
 func crowded(t *testing.T, n int, cost time.Duration) (*scheduler.Scheduler, *schedulertest.Backend) {
 	b := schedulertest.New(scheduler.Limits{Cells: 20 * n, Sequences: 16})
 	b.CopyCost = cost
@@ -28,7 +29,8 @@ func crowded(t *testing.T, n int, cost time.Duration) (*scheduler.Scheduler, *sc
 	return s, b
 }
 
-// Conversations that will have to leave are saved before their place is wanted: who comes at once is computed at once.
+// Conversations that will have to leave are saved before their place is wanted: who comes at once
+// is computed at once.
 func TestScheduler_Ahead_PlacesAreMade(t *testing.T) {
 	s, b := crowded(t, 100, 10*time.Microsecond)
 	for s.Tick() { //nolint:revive // until there is nothing to save
@@ -81,7 +83,8 @@ func rest(s *scheduler.Scheduler) {
 	}
 }
 
-// An archive with room for little keeps what leaves the cache, not what is still in it, and nothing is saved again and again.
+// An archive with room for little keeps what leaves the cache, not what is still in it, and
+// nothing is saved again and again.
 func TestScheduler_Ahead_LeavesRoomForWhatLeaves(t *testing.T) {
 	const n = 100
 	b := schedulertest.New(scheduler.Limits{Cells: 20 * n, Sequences: 8})
@@ -105,7 +108,8 @@ func TestScheduler_Ahead_LeavesRoomForWhatLeaves(t *testing.T) {
 	}
 }
 
-// Answers to one prompt share most of what they hold, and each alone is not worth saving. The last of them is.
+// Answers to one prompt share most of what they hold, and each alone is not worth saving. The last
+// of them is.
 func TestScheduler_Ahead_TheLastThatSharesIsSaved(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{Cells: 8000, Sequences: 8})
 	s := newScheduler(t, b, scheduler.Config{Slots: 8, ArchiveBytes: 1 << 20})

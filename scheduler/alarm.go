@@ -9,7 +9,8 @@ import (
 	"github.com/penstock/penstock/scheduler/answer"
 )
 
-// again is when the next tick is due though no command comes. Whatever waits for time, or goes on from tick to tick, says so in each tick.
+// again is when the next tick is due though no command comes. Whatever waits for time, or goes on
+// from tick to tick, says so in each tick.
 type again struct {
 	due  bool      // else a command wakes the tick
 	at   time.Time // if it is due
@@ -23,7 +24,8 @@ func (s *Scheduler) lookAt(at time.Time) {
 	}
 }
 
-// goOn asks for another tick at a time for something that goes on from tick to tick, whoever calls meanwhile.
+// goOn asks for another tick at a time for something that goes on from tick to tick, whoever calls
+// meanwhile.
 func (s *Scheduler) goOn(at time.Time) {
 	s.again.busy = true
 	s.lookAt(at)
@@ -48,8 +50,8 @@ func (s *Scheduler) sleep(ctx context.Context) {
 	}
 }
 
-// expire ends the jobs whose deadline has passed, and asks for a tick at the next one, and when a worker has rested. Those of the queue
-// count, too: one that rests may have been preempted.
+// expire ends the jobs whose deadline has passed, and asks for a tick at the next one, and when a
+// worker has rested. Those of the queue count, too: one that rests may have been preempted.
 func (s *Scheduler) expire(now time.Time) {
 	late := false
 	for _, jobs := range [2][]*job{s.running, s.queue.jobs} {

@@ -11,8 +11,9 @@ import (
 	"github.com/penstock/penstock/scheduler/program"
 )
 
-// This file has a program's branches go on by themselves (program.Branch.Run). Such a branch is like an answer that nobody reads: its tokens are
-// drawn beside those of all answers, by the backend or by a worker, until it has as many as were asked for, or comes to an end token.
+// This file has a program's branches go on by themselves (program.Branch.Run). Such a branch is
+// like an answer that nobody reads: its tokens are drawn beside those of all answers, by the
+// backend or by a worker, until it has as many as were asked for, or comes to an end token.
 
 // ends reports whether a token ends the answer to a request.
 func ends(v answer.Vocabulary, r *Request, t Token) bool {
@@ -37,7 +38,8 @@ func (s *Scheduler) goAlone(b *branch, of *program.Branch) {
 	}
 }
 
-// drawn is how many tokens a branch has drawn by itself of which its program was not told. What a worker is at does not count.
+// drawn is how many tokens a branch has drawn by itself of which its program was not told. What a
+// worker is at does not count.
 func (b *branch) drawn() int {
 	if b.alone != nil && !b.busy() {
 		return b.alone.answer.Generated()
@@ -58,7 +60,8 @@ func (s *Scheduler) stopAlone(b *branch) {
 	b.alone = nil
 }
 
-// settleDrawn takes over what was drawn for branches that go on by themselves, and lets their programs go on where that was the last.
+// settleDrawn takes over what was drawn for branches that go on by themselves, and lets their
+// programs go on where that was the last.
 func (s *Scheduler) settleDrawn(branches []*branch) {
 	each(s, branches, func(_ int, b *branch) {
 		if b.alone != nil && b.outputRow >= 0 && !b.busy() {

@@ -38,8 +38,8 @@ func (b bubble) ran(of *program.Branch, from []program.Token, n int, end program
 	return nil
 }
 
-// A branch that goes on by itself writes what an answer would, drawn by the backend or by a worker, beside others, with the scores of its
-// tokens, and says how it ended.
+// A branch that goes on by itself writes what an answer would, drawn by the backend or by a
+// worker, beside others, with the scores of its tokens, and says how it ended.
 func TestProgram_Run_WritesWhatAnAnswerDoes(t *testing.T) {
 	for name, slow := range map[string]bool{"the backend draws": false, "workers draw": true} {
 		t.Run(name, func(t *testing.T) {
@@ -120,7 +120,8 @@ func (b bubble) runSome(r *program.Run, c *program.Chain) error {
 	return errors.Join(b.ran(forks[0], from, 3, program.Ran), showTokens(r, forks[1].Tokens()[101:]))
 }
 
-// One of several runs may be enough; those that are closed stop, and give back what they have not used.
+// One of several runs may be enough; those that are closed stop, and give back what they have not
+// used.
 func TestProgram_Run_AnyAndClosed(t *testing.T) {
 	for name, slow := range map[string]bool{"the backend draws": false, "workers draw": true} {
 		t.Run(name, func(t *testing.T) {

@@ -21,14 +21,18 @@ type Limits struct {
 	Sequences  int // sequences the KV cache can tell apart
 	Rows       int // output rows one forward pass may carry
 
-	// HiddenState is how many numbers a hidden state has that comes with a row; 0: the model gives none.
+	// HiddenState is how many numbers a hidden state has that comes with a row; 0: the model gives
+	// none.
 	HiddenState int
 
-	// SeparatePasses says that a tick computes decode tokens and prompt tokens in two passes, since that is faster than one.
+	// SeparatePasses says that a tick computes decode tokens and prompt tokens in two passes,
+	// since that is faster than one.
 	SeparatePasses bool
-	// Drafts says that a pass can have rows of several tokens of a sequence, and that Truncate keeps the first part of what it computed.
+	// Drafts says that a pass can have rows of several tokens of a sequence, and that Truncate
+	// keeps the first part of what it computed.
 	Drafts bool
-	// AlikeDrafts says that all tokens of a pass with drafts must be of sequences that have as many each.
+	// AlikeDrafts says that all tokens of a pass with drafts must be of sequences that have as
+	// many each.
 	AlikeDrafts bool
 	// MostDrafted is how many tokens of a sequence Truncate drops of the last pass; 0: any number.
 	MostDrafted int
@@ -37,25 +41,29 @@ type Limits struct {
 // longest is how many tokens a conversation may have.
 func (l Limits) longest() int { return min(l.Context, l.Cells) }
 
-// Backend is the model as the scheduler needs it. Its methods are called from the tick only, one at a time; Row and
-// Piece may be called from several goroutines between Wait and the next Start.
+// Backend is the model as the scheduler needs it. Its methods are called from the tick only, one
+// at a time; Row and Piece may be called from several goroutines between Wait and the next Start.
 type Backend interface {
 	Limits() Limits
 
-	// Start begins a forward pass over b, which stays untouched until Wait has returned. Start and Wait are separate so
-	// that work that does not need the logits can run beside the pass.
+	// Start begins a forward pass over b, which stays untouched until Wait has returned. Start and
+	// Wait are separate so that work that does not need the logits can run beside the pass.
 	Start(b *Batch) error
-	// Wait blocks until the pass begun by Start is done. ErrNoCells means that nothing was computed for want of KV
-	// cells; after any other error the cache holds an unknown part of the batch.
+	// Wait blocks until the pass begun by Start is done. ErrNoCells means that nothing was
+	// computed for want of KV cells; after any other error the cache holds an unknown part of the
+	// batch.
 	Wait() error
-	// Row returns the logits of output row i of the last pass: Limits.Vocabulary floats, owned by the backend and
-	// valid until the next Start. Stages may write to it. Without such a row it returns nil, which fails the answer.
+	// Row returns the logits of output row i of the last pass: Limits.Vocabulary floats, owned by
+	// the backend and valid until the next Start. Stages may write to it. Without such a row it
+	// returns nil, which fails the answer.
 	Row(i int) []float32
-	// HiddenState returns what the model's last layer gave for output row i, after the norm: Limits.HiddenState floats, which are not
-	// written to and are valid as long as the row. Without such a row, and where Batch.HiddenStates did not ask for it, it returns nil.
+	// HiddenState returns what the model's last layer gave for output row i, after the norm:
+	// Limits.HiddenState floats, which are not written to and are valid as long as the row.
+	// Without such a row, and where Batch.HiddenStates did not ask for it, it returns nil.
 	HiddenState(i int) []float32
-	// SampleRows draws one token for each entry; every Stage in it is Native. Results are written into the
-	// entries; an entry without a row gets an error, and chain.ErrSlow one that would hold up the others.
+	// SampleRows draws one token for each entry; every Stage in it is Native. Results are written
+	// into the entries; an entry without a row gets an error, and chain.ErrSlow one that would
+	// hold up the others.
 	SampleRows(draws []Draw)
 
 	answer.Vocabulary
@@ -69,15 +77,17 @@ type Batch struct {
 	Positions []int32
 	Sequences []int32
 	Outputs   []bool // whether the logits after this token are wanted
-	// PromptRows says that some of these are of tokens within a prompt, so a sequence may have any number of rows.
+	// PromptRows says that some of these are of tokens within a prompt, so a sequence may have any
+	// number of rows.
 	PromptRows bool
 	// HiddenStates asks for the hidden states of the output rows as well.
 	HiddenStates bool
 	Adapters     Adapters // that compute all of it besides the model; nil: the model alone does
 
-	// Piece, if set, has the embeddings that are computed in place of tokens: entry i is its row FirstRow + i, all are of one sequence, and
-	// none has logits. Positions are those of the rows, but for a grid, where all entries have the position at which the piece begins. All
-	// rows of a piece that is Whole are in one batch.
+	// Piece, if set, has the embeddings that are computed in place of tokens: entry i is its row
+	// FirstRow + i, all are of one sequence, and none has logits. Positions are those of the rows,
+	// but for a grid, where all entries have the position at which the piece begins. All rows of a
+	// piece that is Whole are in one batch.
 	Piece    *piece.Piece
 	FirstRow int
 

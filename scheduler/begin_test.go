@@ -26,7 +26,8 @@ func unable(gate <-chan struct{}) []chain.Stage {
 	}}, schedulertest.Sampled{}}
 }
 
-// A fork whose plugin cannot begin fails alone. The cells that it found hold more than its answer then has.
+// A fork whose plugin cannot begin fails alone. The cells that it found hold more than its answer
+// then has.
 func TestScheduler_Fork_WhosePluginCannotBegin(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	source := finish(t, s, submit(t, s, request(100, 1, 60)))[0]
@@ -77,7 +78,8 @@ type closer struct {
 
 func (c *closer) Close() error { c.closed <- struct{}{}; return nil }
 
-// The stages of a SetChain that comes when the plugin cannot begin are closed once, as those of any other.
+// The stages of a SetChain that comes when the plugin cannot begin are closed once, as those of
+// any other.
 func TestStream_SetChain_WhosePluginCannotBegin(t *testing.T) {
 	for _, when := range []string{"before it tries", "after the answer has ended"} {
 		s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
@@ -120,8 +122,8 @@ func TestStream_SetChain_WhosePluginCannotBegin(t *testing.T) {
 	}
 }
 
-// What waits for a reader that does not read is told of the end, whatever ends the answer, and so is a caller that goes away. None of it is
-// done later.
+// What waits for a reader that does not read is told of the end, whatever ends the answer, and so
+// is a caller that goes away. None of it is done later.
 func TestStream_Control_IsToldOfTheEnd(t *testing.T) {
 	for _, how := range []string{"deadline", "cancelled", "its caller goes"} {
 		b := schedulertest.New(scheduler.Limits{})

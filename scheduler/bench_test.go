@@ -11,8 +11,8 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
-// BenchmarkTick is the scheduler's own cost of a tick in which every slot generates. The backend computes nothing, but keeps strict books:
-// backend-ns/op is what its passes have of ns/op.
+// BenchmarkTick is the scheduler's own cost of a tick in which every slot generates. The backend
+// computes nothing, but keeps strict books: backend-ns/op is what its passes have of ns/op.
 func BenchmarkTick(b *testing.B) {
 	for _, slots := range []int{1, 8, 64, 256} {
 		b.Run(fmt.Sprintf("slots=%d", slots), func(b *testing.B) {

@@ -10,8 +10,8 @@ import (
 // branch is a list of tokens on its way into the KV cache: what a slot computes. Jobs wait, are
 // preempted and end as a whole; their branches are what a tick plans.
 //
-// seq holds the KV cells of the first part of the tokens. What is not in seq is pending: many tokens
-// while prefilling or after a preemption, exactly one while generating.
+// seq holds the KV cells of the first part of the tokens. What is not in seq is pending: many
+// tokens while prefilling or after a preemption, exactly one while generating.
 type branch struct {
 	job *job
 
@@ -64,10 +64,12 @@ func (b *branch) sequence() int {
 	return int(b.seq.ID())
 }
 
-// awake reports whether the branch is to be computed. An answer's always is, and a program's while it is waited for.
+// awake reports whether the branch is to be computed. An answer's always is, and a program's while
+// it is waited for.
 func (b *branch) awake() bool { return b.wanted || b.alone != nil || b.job.run == nil }
 
-// busy reports whether a worker draws the branch's next token, which goes on by itself: its tokens are the worker's.
+// busy reports whether a worker draws the branch's next token, which goes on by itself: its tokens
+// are the worker's.
 func (b *branch) busy() bool { return b.alone != nil && b.alone.worker.Busy() }
 
 // generates is generating for a branch whose tokens may be a worker's: then it is.
@@ -89,7 +91,8 @@ func (b *branch) generating() bool {
 	return b.job.answer.Generated() > 0 && b.pending() == 1
 }
 
-// told is the number of a program's branch, as its reader knows it where the answer has a trace, and how many tokens it has.
+// told is the number of a program's branch, as its reader knows it where the answer has a trace,
+// and how many tokens it has.
 func (b *branch) told() (number uint64, tokens int) {
 	if number = b.state.Number; b.state.Told > 0 {
 		number = uint64(b.state.Told)

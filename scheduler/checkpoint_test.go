@@ -63,7 +63,8 @@ func TestCheckpoint_Rewind(t *testing.T) {
 	})
 }
 
-// A turn that parts from the conversation near the end of the last prompt computes what it has more, and a few tokens besides.
+// A turn that parts from the conversation near the end of the last prompt computes what it has
+// more, and a few tokens besides.
 func TestCheckpoint_TurnThatParts(t *testing.T) {
 	eachUncuttable(t, func(t *testing.T, b *schedulertest.Backend, s *scheduler.Scheduler) {
 		finish(t, s, submit(t, s, request(400, 1, 150)))
@@ -80,7 +81,8 @@ func TestCheckpoint_TurnThatParts(t *testing.T) {
 	})
 }
 
-// The second prompt that begins like another notes where they part: from the third on that beginning is shared.
+// The second prompt that begins like another notes where they part: from the third on that
+// beginning is shared.
 func TestCheckpoint_CommonBeginning(t *testing.T) {
 	eachUncuttable(t, func(t *testing.T, b *schedulertest.Backend, s *scheduler.Scheduler) {
 		for i := range 4 {
@@ -141,7 +143,8 @@ func TestCheckpoint_Archive(t *testing.T) {
 	}
 }
 
-// However long a checkpoint takes, the ticks of others become longer by no more than is said, and all of them together by an eighth.
+// However long a checkpoint takes, the ticks of others become longer by no more than is said, and
+// all of them together by an eighth.
 func TestCheckpoint_TakesLittleOfTheTime(t *testing.T) {
 	const pass = 20 * time.Millisecond
 	for _, cost := range []time.Duration{time.Millisecond, 9 * time.Millisecond, time.Second} {

@@ -10,8 +10,9 @@ import (
 	"github.com/penstock/penstock/scheduler/program"
 )
 
-// This file has a program write several answers, the choices of a request. The first is that of the program's own job, which has the slots. Each
-// other has a job with a stream, an answer and stages, which is in no queue and no slot: it gets what the program shows. It ends with its last
+// This file has a program write several answers, the choices of a request. The first is that of
+// the program's own job, which has the slots. Each other has a job with a stream, an answer and
+// stages, which is in no queue and no slot: it gets what the program shows. It ends with its last
 // token; the first one's end is told when all others have ended, or the program has.
 
 // main is the job whose program writes the answer, or the job itself.
@@ -58,7 +59,8 @@ func (j *job) othersGoOn() bool {
 	return slices.ContainsFunc(j.choices, func(c *job) bool { return c != j && !c.done })
 }
 
-// othersShown is how many tokens were shown of a program's choices besides the first: they are those choices' own.
+// othersShown is how many tokens were shown of a program's choices besides the first: they are
+// those choices' own.
 func (j *job) othersShown() (n int) {
 	for _, c := range j.choices {
 		if c != j {
@@ -99,7 +101,8 @@ func (s *Scheduler) showChoices(j *job, shown []program.Shown, returned bool, er
 	}
 }
 
-// show takes what a program has shown into its answer, and its end, or what the answer goes on from.
+// show takes what a program has shown into its answer, and its end, or what the answer goes on
+// from.
 func show(a *answer.Answer, shown []program.Shown, returned bool, from *program.Adopted, err error) {
 	for _, t := range shown {
 		a.Take(t.Token, t.Logprob)
@@ -125,7 +128,8 @@ func (s *Scheduler) endAnswer(j *job, e End) {
 	s.end(j, e)
 }
 
-// choiceEnded ends what belongs to a job that has ended: the other choices of its program, or the program if it was the last choice.
+// choiceEnded ends what belongs to a job that has ended: the other choices of its program, or the
+// program if it was the last choice.
 func (s *Scheduler) choiceEnded(j *job, e End) {
 	for _, c := range j.choices {
 		if c != j {

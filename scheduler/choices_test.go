@@ -77,7 +77,8 @@ func TestProgram_Choices_AreShownApart(t *testing.T) {
 	}
 }
 
-// When all choices have ended, so has the program; when it ends in an error or is cancelled, so do all choices.
+// When all choices have ended, so has the program; when it ends in an error or is cancelled, so do
+// all choices.
 func TestProgram_Choices_EndTogether(t *testing.T) {
 	forever := func(r *program.Run) error {
 		for n := 1; ; n++ {
@@ -133,7 +134,8 @@ func TestProgram_Choices_EndTogether(t *testing.T) {
 	})
 }
 
-// While a program's choice has no reader, the program waits; a client may pause it by any of them, and steer none.
+// While a program's choice has no reader, the program waits; a client may pause it by any of them,
+// and steer none.
 func TestProgram_Choices_AreSteered(t *testing.T) {
 	inBubble(t, scheduler.Limits{}, scheduler.Config{Slots: 2}, func(b bubble) {
 		requests := choices(2, func(r *program.Run) error {

@@ -50,8 +50,8 @@ func TestScheduler_Run_ReturnsWhenAllStagesAreClosed(t *testing.T) {
 	})
 }
 
-// A request that ends while its stages are at work is closed on their goroutine, while the tick still collects what they did.
-// The race detector looks at what both count.
+// A request that ends while its stages are at work is closed on their goroutine, while the tick
+// still collects what they did. The race detector looks at what both count.
 func TestWorker_EndsWhileLate_IsCountedByOneAtATime(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	release, closed := make(chan struct{}), make(chan struct{})

@@ -11,7 +11,8 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// Pause keeps the answer from growing until Resume, with all that a program writes beside it. Its slot goes to others that wait for one.
+// Pause keeps the answer from growing until Resume, with all that a program writes beside it. Its
+// slot goes to others that wait for one.
 func (st *Stream) Pause(ctx context.Context) error {
 	return st.control(ctx, call{check: func(_ *Scheduler, j *job) error { j.main().paused = true; return nil }})
 }
@@ -21,8 +22,9 @@ func (st *Stream) Resume(ctx context.Context) error {
 	return st.control(ctx, call{check: func(_ *Scheduler, j *job) error { j.main().paused = false; return nil }})
 }
 
-// SetChain replaces the sampler chain, from the next token on. The plugins of the answer go on in it: chain.Keep stands for each of them.
-// The stages belong to the scheduler, whatever it returns. ErrBadRequest if a plugin is missing or added.
+// SetChain replaces the sampler chain, from the next token on. The plugins of the answer go on in
+// it: chain.Keep stands for each of them. The stages belong to the scheduler, whatever it returns.
+// ErrBadRequest if a plugin is missing or added.
 func (st *Stream) SetChain(ctx context.Context, stages []chain.Stage) error {
 	if len(stages) == 0 {
 		return fmt.Errorf("%w: the sampler chain is empty", ErrBadRequest)
@@ -45,8 +47,8 @@ func (st *Stream) SetChain(ctx context.Context, stages []chain.Stage) error {
 	})
 }
 
-// Inject appends tokens to the answer as if the chain had chosen them. They are shown, count as generated and end the
-// answer if they complete a stop string or reach a limit.
+// Inject appends tokens to the answer as if the chain had chosen them. They are shown, count as
+// generated and end the answer if they complete a stop string or reach a limit.
 func (st *Stream) Inject(ctx context.Context, tokens []Token) error {
 	return st.control(ctx, call{
 		check: func(s *Scheduler, j *job) error { return s.checkInjection(j, tokens) },
@@ -88,8 +90,9 @@ func (s *Scheduler) checkVocabulary(tokens []Token) error {
 	return nil
 }
 
-// Rewind takes the last n tokens of the answer back; the next one is drawn in their place. A Rewound event tells which of them, and how
-// much of their text, the reader was sent. Text that was held back for the tokens that stay comes with the next ones.
+// Rewind takes the last n tokens of the answer back; the next one is drawn in their place. A
+// Rewound event tells which of them, and how much of their text, the reader was sent. Text that
+// was held back for the tokens that stay comes with the next ones.
 func (st *Stream) Rewind(ctx context.Context, n int) error {
 	return st.control(ctx, call{
 		check: func(_ *Scheduler, j *job) error {
@@ -105,8 +108,9 @@ func (st *Stream) Rewind(ctx context.Context, n int) error {
 	})
 }
 
-// Conversation is the prompt and the answer so far, with those tokens that are not shown yet. With the answer as Request.Begun, another
-// request for the same prompt goes on from there as a fork of this one, and shares its cells.
+// Conversation is the prompt and the answer so far, with those tokens that are not shown yet. With
+// the answer as Request.Begun, another request for the same prompt goes on from there as a fork of
+// this one, and shares its cells.
 func (st *Stream) Conversation(ctx context.Context) (prompt []Token, answered answer.Begun, err error) {
 	err = st.control(ctx, call{check: func(_ *Scheduler, j *job) error {
 		prompt, answered = slices.Clone(j.answer.Tokens()[:j.answer.PromptLen()]), j.answer.Answered()

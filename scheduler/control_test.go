@@ -217,7 +217,8 @@ func TestStream_Rewind_ShowsWhatKeptTokensHeld(t *testing.T) {
 	}
 }
 
-// What is taken back is an event in its place, so that a reader who comes back learns of it where it happened.
+// What is taken back is an event in its place, so that a reader who comes back learns of it where
+// it happened.
 func TestStream_Rewind_TellsWhatIsTakenBack(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	r := request(10, 1, 20)

@@ -12,7 +12,8 @@ import (
 	"github.com/penstock/penstock/scheduler/panics"
 )
 
-// call is a control call: what a client asks of a live answer (control.go). Its parts run one after the other.
+// call is a control call: what a client asks of a live answer (control.go). Its parts run one
+// after the other.
 type call struct {
 	check func(*Scheduler, *job) error // on the tick: whether it may be done; errNotYet: not until the reader has made room
 	work  func(*answer.Answer) error   // on the worker if there is one: it may call slow stages; nil: nothing is left to do
@@ -22,8 +23,8 @@ type call struct {
 // errNotYet is a check's way to be tried again in the next tick.
 var errNotYet = errors.New("not yet")
 
-// pendingCall is a control call whose caller waits. It is in the list of its job until it is done or refused, which whoever takes it out
-// of the list tells the caller.
+// pendingCall is a control call whose caller waits. It is in the list of its job until it is done
+// or refused, which whoever takes it out of the list tells the caller.
 type pendingCall struct {
 	call
 	ctx    context.Context
@@ -36,8 +37,8 @@ type calls struct {
 	atWork  *pendingCall   // whose work the worker does; nil: none
 }
 
-// control has a call done and returns its error, ErrEnded for an ended stream, or the context's. While the worker is busy
-// it waits for that.
+// control has a call done and returns its error, ErrEnded for an ended stream, or the context's.
+// While the worker is busy it waits for that.
 func (st *Stream) control(ctx context.Context, c call) error {
 	p := &pendingCall{call: c, ctx: ctx, result: make(chan error, 1)}
 	if !st.scheduler.inbox.post(func(s *Scheduler) { s.enlist(st.job, p) }) {
@@ -71,7 +72,8 @@ func (s *Scheduler) tryCalls() {
 	})
 }
 
-// tryCallsOf tries those of one job: each that can be done now is, until one gives the worker something to do.
+// tryCallsOf tries those of one job: each that can be done now is, until one gives the worker
+// something to do.
 func (s *Scheduler) tryCallsOf(j *job) {
 	waiting := j.calls.waiting
 	j.calls.waiting = waiting[:0]
@@ -125,8 +127,9 @@ func (p *pendingCall) refuse(err error) {
 	p.tell(err)
 }
 
-// perform has the work of a control call done: at once if that is quick, else by the worker, which an answer with a grammar gets now if
-// it has none: a grammar may take long for many tokens. The job skips ticks meanwhile, like one whose token is late.
+// perform has the work of a control call done: at once if that is quick, else by the worker, which
+// an answer with a grammar gets now if it has none: a grammar may take long for many tokens. The
+// job skips ticks meanwhile, like one whose token is late.
 func (s *Scheduler) perform(j *job, p *pendingCall) {
 	if p.work != nil && j.started && chain.Guarded(j.chain.Stages()) {
 		s.giveWorker(&j.drawer, true)
@@ -148,7 +151,8 @@ func (s *Scheduler) perform(j *job, p *pendingCall) {
 	}
 }
 
-// refuseCalls tells the callers of all calls of a job that has ended. What the worker is at comes too late; it ends or drops it.
+// refuseCalls tells the callers of all calls of a job that has ended. What the worker is at comes
+// too late; it ends or drops it.
 func (j *job) refuseCalls() {
 	waiting, atWork := j.calls.waiting, j.calls.atWork
 	j.calls = calls{}

@@ -14,8 +14,8 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
-// Requests that come at once, each in the place of an old conversation or beginning as one does, hold up one that generates for a
-// millisecond of copying a tick.
+// Requests that come at once, each in the place of an old conversation or beginning as one does,
+// hold up one that generates for a millisecond of copying a tick.
 func TestScheduler_Copies_AMillisecondATick(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{Cells: 4096, Sequences: 8})
 	b.CopyCost = 50 * time.Microsecond
@@ -60,8 +60,9 @@ func (m besidePasses) ContinueCopy(limit time.Duration, here bool) (done bool) {
 	return (here || limit <= 0) && m.Backend.ContinueCopy(limit, here)
 }
 
-// A burst that finds old conversations in all places is admitted at once where nobody generates: a thread that copies beside passes would
-// have one more request ready in each tick, and each tick would compute one prompt.
+// A burst that finds old conversations in all places is admitted at once where nobody generates: a
+// thread that copies beside passes would have one more request ready in each tick, and each tick
+// would compute one prompt.
 func TestScheduler_Copies_HereWhileNobodyGenerates(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{Cells: 4096, Sequences: 8})
 	b.CopyCost = 20 * time.Microsecond
@@ -82,8 +83,9 @@ func TestScheduler_Copies_HereWhileNobodyGenerates(t *testing.T) {
 	}
 }
 
-// A prefix that another conversation has is copied for as long as a pass takes: who generates waits twice as long for a token, and
-// whoever has come for some tokens, not for one tick a millisecond.
+// A prefix that another conversation has is copied for as long as a pass takes: who generates
+// waits twice as long for a token, and whoever has come for some tokens, not for one tick a
+// millisecond.
 func TestScheduler_Copies_APrefixAsLongAsAPass(t *testing.T) {
 	const pass, cells = 6 * time.Millisecond, 300
 	b := schedulertest.New(scheduler.Limits{Cells: 4096, Sequences: 8})
@@ -122,7 +124,8 @@ func generates(s *scheduler.Scheduler) bool {
 	return slices.ContainsFunc(scheduler.SnapshotOf(s).Slots, func(i scheduler.SlotInfo) bool { return i.Generated > 0 })
 }
 
-// talk asks with a prompt of n tokens that begins a conversation, or goes on with one, and gives the whole of it.
+// talk asks with a prompt of n tokens that begins a conversation, or goes on with one, and gives
+// the whole of it.
 func talk(t *testing.T, s *scheduler.Scheduler, so []scheduler.Token, more []scheduler.Segment) ([]scheduler.Token, received) {
 	t.Helper()
 	r := request(0, 0, 10)
@@ -139,7 +142,8 @@ func talk(t *testing.T, s *scheduler.Scheduler, so []scheduler.Token, more []sch
 	return append(all, a.tokens...), a
 }
 
-// A prefix that a request shares is not changed by the conversation that comes back into its source.
+// A prefix that a request shares is not changed by the conversation that comes back into its
+// source.
 func TestScheduler_Share_ThenRestoreIntoItsSource(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{Cells: 2000, Context: 1000, Sequences: 3})
 	b.CopyCost = 20 * time.Microsecond

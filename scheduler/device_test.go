@@ -35,8 +35,9 @@ func targets(n ...int) (all []time.Duration) {
 	return all
 }
 
-// TestScheduler_GPU_KeepsTargetAndIsUsed: with the costs of GPUs, too, the p99 gap stays within 1.3 × the target and the machine is well
-// used: prompts and answers get together what they would get by turns.
+// TestScheduler_GPU_KeepsTargetAndIsUsed: with the costs of GPUs, too, the p99 gap stays within
+// 1.3 × the target and the machine is well used: prompts and answers get together what they would
+// get by turns.
 func TestScheduler_GPU_KeepsTargetAndIsUsed(t *testing.T) {
 	steadytest.SkipRaced(t, oneGoroutine)
 	for _, load := range gpuLoads {

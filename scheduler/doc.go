@@ -2,17 +2,21 @@
 
 // Package scheduler turns many requests into one or two forward passes a tick.
 //
-// A request waits in the queue until a slot is free, then its prompt is computed in chunks (prefill), then one token a
-// tick (decode). Both are the same thing here: its branch has tokens, of which the KV cache holds the first part; what is
-// missing is pending. A tick computes pending tokens of slots that are ready: not parked, their worker neither busy nor resting.
-// Every one that generates computes its token; of the prompts the first ones compute a chunk. A slot with none left pending
-// samples its next token. Where tokens are guessed (speculate.go), a slot computes some after its own, and samples from their rows too as
-// long as the guess was right. Resuming a preempted job, injected text and a rewind need no code of their own.
+// A request waits in the queue until a slot is free, then its prompt is computed in chunks
+// (prefill), then one token a tick (decode). Both are the same thing here: its branch has tokens,
+// of which the KV cache holds the first part; what is missing is pending. A tick computes pending
+// tokens of slots that are ready: not parked, their worker neither busy nor resting. Every one
+// that generates computes its token; of the prompts the first ones compute a chunk. A slot with
+// none left pending samples its next token. Where tokens are guessed (speculate.go), a slot
+// computes some after its own, and samples from their rows too as long as the guess was right.
+// Resuming a preempted job, injected text and a rewind need no code of their own.
 //
-// One goroutine owns all of it (Run); all others talk to it through commands (inbox.go) and streams (stream.go).
+// One goroutine owns all of it (Run); all others talk to it through commands (inbox.go) and
+// streams (stream.go).
 //
-// Begin to read with tick.go. Each step of a tick has its file: admit.go, plan.go, pass.go, sample.go, emit.go and observe.go. A
-// request comes in through submit.go and ends in end.go; control.go steers it meanwhile.
+// Begin to read with tick.go. Each step of a tick has its file: admit.go, plan.go, pass.go,
+// sample.go, emit.go and observe.go. A request comes in through submit.go and ends in end.go;
+// control.go steers it meanwhile.
 //
 // # Which prompt goes first?
 //

@@ -56,7 +56,8 @@ func (d *terse) Draft(asks []*draft.Ask) {
 	}
 }
 
-// fool is a drafter that guesses anything, also what no model can say, and more than it was asked for.
+// fool is a drafter that guesses anything, also what no model can say, and more than it was asked
+// for.
 type fool struct {
 	rng    *rand.Rand
 	panics int // after so many calls; 0: never

@@ -26,7 +26,8 @@ func (d *drawer) owner() *job { return d.of.job }
 // isAlone reports whether the tokens are those of a branch that goes on by itself.
 func (d *drawer) isAlone() bool { return d.release != nil }
 
-// logprobs is how many of the most likely tokens are to be told with each token; -1: no log-probabilities.
+// logprobs is how many of the most likely tokens are to be told with each token; -1: no
+// log-probabilities.
 func (d *drawer) logprobs() int {
 	switch {
 	case !d.isAlone():
@@ -37,8 +38,8 @@ func (d *drawer) logprobs() int {
 	return -1
 }
 
-// tickDraws reports whether the tick draws the next token itself: there is no need of a worker. If there is one, that is for what took long,
-// and is at rest.
+// tickDraws reports whether the tick draws the next token itself: there is no need of a worker. If
+// there is one, that is for what took long, and is at rest.
 func (d *drawer) tickDraws() bool {
 	if !d.worker.Idle() {
 		return false

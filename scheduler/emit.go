@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// emit sends the text that a job's answer shows, removes from the KV cache the tokens that were taken back, and ends the job if the answer
-// has ended. now is the time of its tokens. A second emit in the same tick sends nothing: the first has reset the output.
+// emit sends the text that a job's answer shows, removes from the KV cache the tokens that were
+// taken back, and ends the job if the answer has ended. now is the time of its tokens. A second
+// emit in the same tick sends nothing: the first has reset the output.
 func (s *Scheduler) emit(j *job, now time.Time) {
 	if j.done {
 		return
@@ -34,7 +35,8 @@ func (s *Scheduler) emit(j *job, now time.Time) {
 	}
 }
 
-// emitSampled is emit for the jobs of a pass that have got a token, now. A panic ends the one that it comes from.
+// emitSampled is emit for the jobs of a pass that have got a token, now. A panic ends the one that
+// it comes from.
 func (s *Scheduler) emitSampled(branches []*branch) {
 	now := s.config.Clock()
 	each(s, branches, func(_ int, b *branch) {
@@ -50,7 +52,8 @@ func (s *Scheduler) emitAlone(j *job) {
 	s.emit(j, s.config.Clock())
 }
 
-// collect takes over what a worker has done. Control calls that waited for it are tried with the next commands.
+// collect takes over what a worker has done. Control calls that waited for it are tried with the
+// next commands.
 func (s *Scheduler) collect(d *drawer) {
 	err := d.worker.Collect()
 	j := d.of.job
@@ -72,7 +75,8 @@ func (s *Scheduler) collect(d *drawer) {
 	}
 }
 
-// collectAwaited collects from the workers that an earlier tick has left at work and that are done now.
+// collectAwaited collects from the workers that an earlier tick has left at work and that are done
+// now.
 func (s *Scheduler) collectAwaited() {
 	s.awaited = slices.DeleteFunc(s.awaited, s.collectIfDone)
 }

@@ -12,9 +12,11 @@ import (
 // Kind tells the events of a stream apart.
 type Kind uint8
 
-// The kinds of events, in the order a reader sees them: Started at most once, since a request may end in the queue; Progress, if the
-// request asks for it, Prompt before the first token, if it asks for that; Branches, if a program writes the answer and the request asks for a trace; Token any number of times, Rewound each time that tokens are taken back which the reader was sent, and Output for
-// each value that a stage gives; End once.
+// The kinds of events, in the order a reader sees them: Started at most once, since a request may
+// end in the queue; Progress, if the request asks for it, Prompt before the first token, if it
+// asks for that; Branches, if a program writes the answer and the request asks for a trace; Token
+// any number of times, Rewound each time that tokens are taken back which the reader was sent, and
+// Output for each value that a stage gives; End once.
 const (
 	KindStarted Kind = iota + 1
 	KindToken
@@ -88,11 +90,12 @@ type Usage struct {
 	Opened    int // branches that it has opened, forks included
 }
 
-// Beside is how many tokens a program has had computed that are neither of the prompt nor of the answer.
+// Beside is how many tokens a program has had computed that are neither of the prompt nor of the
+// answer.
 func (u Usage) Beside() int { return max(0, u.Branches-u.Prompt-u.Generated) }
 
-// Computed is how many tokens the request is charged for: those of the prompt, whether or not they were cached, those of the answer, and those
-// beside it.
+// Computed is how many tokens the request is charged for: those of the prompt, whether or not they
+// were cached, those of the answer, and those beside it.
 func (u Usage) Computed() int { return u.Prompt + u.Generated + u.Beside() }
 
 // Timing is where a request's time went.

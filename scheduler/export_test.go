@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// TakeCommands runs what is in the inbox without a tick, for tests of calls that wait for an answer.
+// TakeCommands runs what is in the inbox without a tick, for tests of calls that wait for an
+// answer.
 func TakeCommands(s *Scheduler) {
 	s.collectAwaited()
 	s.takeCommands()

@@ -8,8 +8,9 @@ import (
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
-// next is the queued job to admit now: the first that can go on, does not follow a running one and can have the slots that it waits for.
-// A job that follows loses nothing by waiting, nor when others go before it.
+// next is the queued job to admit now: the first that can go on, does not follow a running one and
+// can have the slots that it waits for. A job that follows loses nothing by waiting, nor when
+// others go before it.
 func (s *Scheduler) next(now time.Time) *job {
 	for _, j := range s.queue.jobs {
 		if j.ready() && s.canHaveSlots(j, now) && !s.follows(j) {
@@ -19,8 +20,9 @@ func (s *Scheduler) next(now time.Time) *job {
 	return nil
 }
 
-// follows reports whether a running job is computing a prefix that a queued one has in common with it: the queued one waits and then
-// shares those cells. If the leader ends or stalls, the follower computes the prefix itself.
+// follows reports whether a running job is computing a prefix that a queued one has in common with
+// it: the queued one waits and then shares those cells. If the leader ends or stalls, the follower
+// computes the prefix itself.
 func (s *Scheduler) follows(j *job) bool {
 	if !j.reuses() || j.run != nil || j.scoring() || !s.cache.Shares() {
 		return false
@@ -32,8 +34,8 @@ func (s *Scheduler) follows(j *job) bool {
 	return j.leader != nil
 }
 
-// leader finds the branch of a running job that is computing a prefix which b, without cells yet, has in common with it, and how long that is;
-// else, with n as it was, nil.
+// leader finds the branch of a running job that is computing a prefix which b, without cells yet,
+// has in common with it, and how long that is; else, with n as it was, nil.
 func (s *Scheduler) leader(b *branch, tokens []Token, n int) (found *branch, common int) {
 	j, cached := b.job, s.cache.LongestPrefix(tokens, b.job.scope)
 	for _, r := range s.running {

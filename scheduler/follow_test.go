@@ -40,7 +40,8 @@ func TestScheduler_EqualPromptsAtOnce_AreComputedOnce(t *testing.T) {
 	}
 }
 
-// Those that wait for another's prompt go on by themselves, whatever becomes of that; and nobody else waits for them.
+// Those that wait for another's prompt go on by themselves, whatever becomes of that; and nobody
+// else waits for them.
 func TestScheduler_EqualPrompts_TheFirstGoesAway(t *testing.T) {
 	for name, away := range map[string]func(b *schedulertest.Backend, s *scheduler.Scheduler, st *scheduler.Stream) error{
 		"cancelled": func(_ *schedulertest.Backend, _ *scheduler.Scheduler, st *scheduler.Stream) error {
@@ -130,7 +131,8 @@ func TestScheduler_SubmitAll_AllOrNone(t *testing.T) {
 	finish(t, s, streams...)
 }
 
-// Requests are built only where there is room for them, and their room is theirs while they are built.
+// Requests are built only where there is room for them, and their room is theirs while they are
+// built.
 func TestScheduler_SubmitBuilt_RoomFirst(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{Slots: 1, QueueLimit: 2})
 	never := func() ([]scheduler.Request, error) { t.Error("built without room"); return nil, nil }
@@ -200,7 +202,8 @@ func running(s *scheduler.Scheduler) (n int) {
 	return n
 }
 
-// Nobody waits for a prefix that cannot be shared, as of a recurrent model without checkpoints: the prompts are computed beside each other.
+// Nobody waits for a prefix that cannot be shared, as of a recurrent model without checkpoints:
+// the prompts are computed beside each other.
 func TestScheduler_EqualPrompts_NobodyWaitsInVain(t *testing.T) {
 	for name, most := range map[string]int{"no checkpoints": 0, "checkpoints": 8} {
 		t.Run(name, func(t *testing.T) {

@@ -55,7 +55,8 @@ func twenty() (tokens []scheduler.Token) {
 	return tokens
 }
 
-// A run of forced tokens is computed together: it takes one pass, as a prompt does, and not one for each token.
+// A run of forced tokens is computed together: it takes one pass, as a prompt does, and not one
+// for each token.
 func TestForce_Run_OnePass(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{})
 	s := newScheduler(t, b, scheduler.Config{})
@@ -135,7 +136,8 @@ func TestForce_Run_Ends(t *testing.T) {
 	}
 }
 
-// A splice in the middle ends the run, also one that leaves as many tokens as before: the rest was not meant to follow it.
+// A splice in the middle ends the run, also one that leaves as many tokens as before: the rest was
+// not meant to follow it.
 func TestForce_Run_EndsWithASplice(t *testing.T) {
 	for name, e := range map[string]chain.Effect{
 		"takes back": {Splice: true, Backtrack: 2},
@@ -180,7 +182,8 @@ func TestForce_Run_Grammar(t *testing.T) {
 	}
 }
 
-// The first token of a run was forced instead of another; the others were not asked for. All of them say who did it.
+// The first token of a run was forced instead of another; the others were not asked for. All of
+// them say who did it.
 func TestForce_Run_Traces(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	force := &named{guest: preparing(chain.Prepared{Forced: []scheduler.Token{9, 8, 7}}), name: "forcer"}
@@ -202,7 +205,8 @@ func TestForce_Run_Traces(t *testing.T) {
 	}
 }
 
-// Where an answer outgrows the context, nothing else bounds what one call of a stage makes it compute and show.
+// Where an answer outgrows the context, nothing else bounds what one call of a stage makes it
+// compute and show.
 func TestForce_Run_LongerThanTheContext(t *testing.T) {
 	long := slices.Repeat([]scheduler.Token{100}, 34) // after the first of them there are still more than 32
 	for name, c := range map[string]struct {

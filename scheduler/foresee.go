@@ -11,14 +11,17 @@ import (
 	"github.com/penstock/penstock/scheduler/panics"
 )
 
-// This file drafts what needs no guess: under a grammar often one text alone can come next, as the rest of a name that has begun. It is
-// checked as any draft is, so the answer stays the same where the model writes that text in other tokens.
+// This file drafts what needs no guess: under a grammar often one text alone can come next, as the
+// rest of a name that has begun. It is checked as any draft is, so the answer stays the same where
+// the model writes that text in other tokens.
 
-// savedForLooks is the part of what foreseen tokens have saved that may be spent on looking for others.
+// savedForLooks is the part of what foreseen tokens have saved that may be spent on looking for
+// others.
 const savedForLooks = 4
 
-// foresee asks the stages of a job what they leave no choice of. It reports whether there is something. To look takes time, too, of which an
-// answer has as much as drafts may lose, and for the beginning as much as one of its tokens takes.
+// foresee asks the stages of a job what they leave no choice of. It reports whether there is
+// something. To look takes time, too, of which an answer has as much as drafts may lose, and for
+// the beginning as much as one of its tokens takes.
 func (s *Scheduler) foresee(j *job) bool {
 	p, g, most := &s.speculation, &j.guess, s.roomAhead(j)
 	g.foreseen, g.ask.Grade = g.foreseen[:0], min(g.ask.Grade, draft.Grades-1)
@@ -42,8 +45,9 @@ func (s *Scheduler) foresee(j *job) bool {
 	return len(g.foreseen) > 0
 }
 
-// takeForeseen makes what stages have foreseen drafts, where it promises more than what the drafter has guessed: that may go on for longer,
-// and knows which tokens this answer has had for the same text.
+// takeForeseen makes what stages have foreseen drafts, where it promises more than what the
+// drafter has guessed: that may go on for longer, and knows which tokens this answer has had for
+// the same text.
 func (s *Scheduler) takeForeseen() {
 	p := &s.speculation
 	for _, j := range p.foreseen {

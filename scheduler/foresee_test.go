@@ -58,7 +58,8 @@ func (o *prophet) Foresee(most int) []scheduler.Token {
 	return tokens
 }
 
-// Whatever stages foresee, and whatever a drafter guesses besides, each answer shows the same as without.
+// Whatever stages foresee, and whatever a drafter guesses besides, each answer shows the same as
+// without.
 func TestForesee_AnyForesight_SameEvents(t *testing.T) {
 	for seed := range uint64(40) {
 		answers := func(often float64) (all [][]string, accepted int) {
@@ -95,8 +96,8 @@ func TestForesee_AnyForesight_SameEvents(t *testing.T) {
 	}
 }
 
-// An answer whose stage foresees right takes few passes, also from its first token on; where further rows cost as much as
-// tokens, and where the stage is wrong, next to nothing is lost.
+// An answer whose stage foresees right takes few passes, also from its first token on; where
+// further rows cost as much as tokens, and where the stage is wrong, next to nothing is lost.
 func TestForesee_Passes(t *testing.T) {
 	const most = 300
 	steep := func(n, _ int) time.Duration { return time.Duration(n) * 5 * time.Millisecond }

@@ -30,7 +30,8 @@ func forked(t *testing.T, s *scheduler.Scheduler, st *scheduler.Stream, most int
 		Chain: []chain.Stage{schedulertest.Greedy{}}}
 }
 
-// A fork begins with all tokens of the answer and goes on as that would. It computes one token for all those.
+// A fork begins with all tokens of the answer and goes on as that would. It computes one token for
+// all those.
 func TestScheduler_Fork_SharesWhatIsComputed(t *testing.T) {
 	for _, kind := range []string{"native", "with a worker", "ended meanwhile"} {
 		t.Run(kind, func(t *testing.T) {
@@ -66,7 +67,8 @@ func TestScheduler_Fork_SharesWhatIsComputed(t *testing.T) {
 	}
 }
 
-// Forks of forks, with other stages, go their own ways, and the cells of all are those of their tokens.
+// Forks of forks, with other stages, go their own ways, and the cells of all are those of their
+// tokens.
 func TestScheduler_Forks_GoTheirOwnWays(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{})
 	s := newScheduler(t, b, scheduler.Config{})

@@ -10,31 +10,36 @@ import (
 )
 
 const (
-	// The first request after a rest waits for others that are on their way, at most for a part of what its prompt takes, within bounds.
+	// The first request after a rest waits for others that are on their way, at most for a part of
+	// what its prompt takes, within bounds.
 	gatherPart     = 4
 	shortestGather = 4 * time.Millisecond
 	longestGather  = 50 * time.Millisecond
 
-	// When none is known to be on its way, it waits a moment for those of a burst that have not reached the host.
+	// When none is known to be on its way, it waits a moment for those of a burst that have not
+	// reached the host.
 	settlePart    = 50
 	longestSettle = time.Millisecond
 )
 
-// Expect tells that a request is on its way: it will be submitted, or not, before arrived is called. Requests that come at once then share
-// their first pass. arrived may be called more than once.
+// Expect tells that a request is on its way: it will be submitted, or not, before arrived is
+// called. Requests that come at once then share their first pass. arrived may be called more than
+// once.
 func (s *Scheduler) Expect() (arrived func()) {
 	s.inbox.expect(1)
 	return sync.OnceFunc(func() { s.inbox.expect(-1) })
 }
 
-// gathering is how long the first request after a rest is held back for others on their way. Without it the prompt of the first would be
-// computed alone, and its answer would then wait at every tick in which one of the others' is.
+// gathering is how long the first request after a rest is held back for others on their way.
+// Without it the prompt of the first would be computed alone, and its answer would then wait at
+// every tick in which one of the others' is.
 type gathering struct {
 	began time.Time // when the first one came; zero: nobody is held back
 	quiet time.Time // since when no other came, and none is expected; zero: one is
 }
 
-// gather begins to hold requests back with one that finds nothing to compute, and whoever comes makes the rest wait a moment more.
+// gather begins to hold requests back with one that finds nothing to compute, and whoever comes
+// makes the rest wait a moment more.
 func (s *Scheduler) gather(now time.Time) {
 	if s.gathering.began.IsZero() && len(s.running) == 0 && s.next(now) == nil && s.inbox.told() {
 		s.gathering.began = now
@@ -68,8 +73,9 @@ func (s *Scheduler) heldBack(now time.Time) (until time.Time) {
 	return time.Time{}
 }
 
-// gatherTimes is how long the first request waits for others at most, and when none is known to come. Making the others' prompts may take as
-// many milliseconds as there are of them; where a pass takes hundreds, that is nothing beside the pass that it saves.
+// gatherTimes is how long the first request waits for others at most, and when none is known to
+// come. Making the others' prompts may take as many milliseconds as there are of them; where a
+// pass takes hundreds, that is nothing beside the pass that it saves.
 func (s *Scheduler) gatherTimes() (most, settle time.Duration) {
 	waiting := 0
 	for _, j := range s.queue.jobs {

@@ -80,7 +80,8 @@ func TestScheduler_Burst_SettlesBeforeTheFirstPass(t *testing.T) {
 	})
 }
 
-// One that never comes holds nobody up for long. Where a pass takes long, more time for it to come costs little.
+// One that never comes holds nobody up for long. Where a pass takes long, more time for it to come
+// costs little.
 func TestScheduler_Expected_MayNotCome(t *testing.T) {
 	for _, test := range []struct{ pass, want time.Duration }{
 		{2 * time.Millisecond, 4 * time.Millisecond}, {100 * time.Millisecond, 25 * time.Millisecond}, {time.Minute, 50 * time.Millisecond},
@@ -99,7 +100,8 @@ func TestScheduler_Expected_MayNotCome(t *testing.T) {
 	}
 }
 
-// One that has come back to the queue holds nobody up, nor does it wait itself: it has had its turn to share a pass.
+// One that has come back to the queue holds nobody up, nor does it wait itself: it has had its
+// turn to share a pass.
 func TestScheduler_Gather_OnlyTheFirstAfterARest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, b := newTimed(t, time.Second, scheduler.Config{Slots: 1})
@@ -117,8 +119,8 @@ func TestScheduler_Gather_OnlyTheFirstAfterARest(t *testing.T) {
 	})
 }
 
-// What wakes the tick is never lost while requests are held back, nor does anything but the tick look at answers then: one that has lost its
-// slot is injected into while its worker is at work.
+// What wakes the tick is never lost while requests are held back, nor does anything but the tick
+// look at answers then: one that has lost its slot is injected into while its worker is at work.
 func TestScheduler_Gather_LosesNoWakeUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := newTimed(t, time.Second, scheduler.Config{Slots: 1})
@@ -159,7 +161,8 @@ func TestScheduler_Gather_LosesNoWakeUp(t *testing.T) {
 	})
 }
 
-// However small the best chunk is, the last tokens of a burst's prompts are computed: here there are twice as many.
+// However small the best chunk is, the last tokens of a burst's prompts are computed: here there
+// are twice as many.
 func TestScheduler_Burst_OfMorePromptsThanAChunk(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{Cells: 1 << 14, Batch: 512, Sequences: 64})
 	b.Cost = func(tokens, _ int) time.Duration {
@@ -182,7 +185,8 @@ func TestScheduler_Burst_OfMorePromptsThanAChunk(t *testing.T) {
 	}
 }
 
-// Prompts of a burst that take several passes end in the same one: an answer that began with the first would wait for the others at once.
+// Prompts of a burst that take several passes end in the same one: an answer that began with the
+// first would wait for the others at once.
 func TestScheduler_BurstOfSeveralPasses_HoldsNobodyUp(t *testing.T) {
 	const streams, answer = 16, 20
 	billion := machine{name: "a model of 1B on two cores", separate: true, curve: schedulertest.Curve{{1, 35}, {8, 60}, {64, 480}, {2048, 15000}}}

@@ -64,7 +64,8 @@ func (a *alternating) Reset(history []scheduler.Token, prompt int) error {
 	return nil
 }
 
-// answerable is a guest that learns what is refused. Where it may be skipped, it asks for nothing from then on.
+// answerable is a guest that learns what is refused. Where it may be skipped, it asks for nothing
+// from then on.
 type answerable struct {
 	guest
 	skip bool
@@ -167,8 +168,8 @@ func TestGuard_Wrong_IsTheStagesFault(t *testing.T) {
 	}
 }
 
-// TestGuard_Wrong_Skipped: the answer is that of the chain without the stage. What a splice for ever took back before is
-// chosen again.
+// TestGuard_Wrong_Skipped: the answer is that of the chain without the stage. What a splice for
+// ever took back before is chosen again.
 func TestGuard_Wrong_Skipped(t *testing.T) {
 	plain := func(t *testing.T) []scheduler.Token {
 		s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
@@ -191,7 +192,8 @@ func TestGuard_Wrong_Skipped(t *testing.T) {
 	}
 }
 
-// TestGuard_EmptyMask_TheLastThatTookAway: of stages whose masks have nothing in common, the last is left out.
+// TestGuard_EmptyMask_TheLastThatTookAway: of stages whose masks have nothing in common, the last
+// is left out.
 func TestGuard_EmptyMask_TheLastThatTookAway(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	first := &answerable{guest: preparing(chain.Prepared{Mask: only(2, 3, 4, 5)}), skip: true}
@@ -209,7 +211,8 @@ func TestGuard_EmptyMask_TheLastThatTookAway(t *testing.T) {
 	}
 }
 
-// TestGuard_Splice_Fits: what fits is spliced, from before and after the grammar, and an end among it ends the answer.
+// TestGuard_Splice_Fits: what fits is spliced, from before and after the grammar, and an end among
+// it ends the answer.
 func TestGuard_Splice_Fits(t *testing.T) {
 	for _, before := range []bool{false, true} {
 		s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})

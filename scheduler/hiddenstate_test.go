@@ -13,7 +13,8 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
-// prober wants the hidden states of the tokens it is told of. That of the simulated model tells the token the model says.
+// prober wants the hidden states of the tokens it is told of. That of the simulated model tells
+// the token the model says.
 type prober struct {
 	guest
 	state  []float32
@@ -59,7 +60,8 @@ func (p *prober) check(what string, fits func(says int) bool) {
 
 const stateWidth = 4
 
-// A stage that wants hidden states has that of each row, with drafts and beside others; those tokens that come without a row have none.
+// A stage that wants hidden states has that of each row, with drafts and beside others; those
+// tokens that come without a row have none.
 func TestHiddenState_StagesHaveTheirRows(t *testing.T) {
 	for seed := range uint64(10) {
 		rng := rand.New(rand.NewPCG(seed, 5))
@@ -92,7 +94,8 @@ func TestHiddenState_StagesHaveTheirRows(t *testing.T) {
 	}
 }
 
-// Passes are asked for hidden states only while a stage wants them, and a row that is only computed for others' prompts does not count.
+// Passes are asked for hidden states only while a stage wants them, and a row that is only
+// computed for others' prompts does not count.
 func TestHiddenState_OnlyAskedForWhereWanted(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{HiddenState: stateWidth})
 	asked := 0

@@ -14,7 +14,8 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
-// rowDraw is what llama.cpp's common chain takes to draw from a row of 128,256 logits; hostProcessors share such draws and plugins.
+// rowDraw is what llama.cpp's common chain takes to draw from a row of 128,256 logits;
+// hostProcessors share such draws and plugins.
 const (
 	rowDraw        = 60 * time.Microsecond
 	hostProcessors = 16
@@ -104,8 +105,9 @@ func (l idleLoad) run(t *testing.T) (use idleUse) {
 	return use
 }
 
-// TestScheduler_GPU_DoesNotWaitForPlugins: plugins that are never done in time leave a GPU no more idle than draws without plugins do, and the
-// streams beside them get a token in each pass. So do streams whose plugins are done in time.
+// TestScheduler_GPU_DoesNotWaitForPlugins: plugins that are never done in time leave a GPU no more
+// idle than draws without plugins do, and the streams beside them get a token in each pass. So do
+// streams whose plugins are done in time.
 func TestScheduler_GPU_DoesNotWaitForPlugins(t *testing.T) {
 	for name, device := range gpus {
 		alone := idleLoad{device, 64, 0, 0}.run(t)
@@ -132,7 +134,8 @@ func TestScheduler_GPU_DoesNotWaitForPlugins(t *testing.T) {
 	}
 }
 
-// TestScheduler_GPU_PluginsForAll: where each stream has a plugin, the passes get on without those that are not done.
+// TestScheduler_GPU_PluginsForAll: where each stream has a plugin, the passes get on without those
+// that are not done.
 func TestScheduler_GPU_PluginsForAll(t *testing.T) {
 	for name, device := range gpus {
 		for _, took := range []time.Duration{100 * time.Microsecond, 500 * time.Microsecond, 2 * time.Millisecond} {

@@ -29,7 +29,8 @@ func newInbox(limit int) *inbox {
 	return &inbox{wake: make(chan struct{}, 1), drained: make(chan struct{}), limit: limit}
 }
 
-// reserve takes room for n requests, if there is room for all. They count as submitted from then on.
+// reserve takes room for n requests, if there is room for all. They count as submitted from then
+// on.
 func (in *inbox) reserve(n int) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -80,7 +81,8 @@ func (in *inbox) post(command func(*Scheduler)) bool {
 	return true
 }
 
-// ask has the tick run a command and waits until it has. Errors: ErrClosed, the context's, and the command's panic.
+// ask has the tick run a command and waits until it has. Errors: ErrClosed, the context's, and the
+// command's panic.
 func (s *Scheduler) ask(ctx context.Context, command func(*Scheduler)) error {
 	done := make(chan error, 1)
 	ran := func(s *Scheduler) {

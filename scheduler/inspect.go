@@ -67,8 +67,8 @@ type Snapshot struct {
 	CellsCached int          // of CellsUsed, held by idle sequences alone: they are evicted when others need them
 }
 
-// Inspect describes the slots, the queue and the last ticks as they are between two ticks; ticks bounds how many of those. Errors:
-// the context's, ErrClosed.
+// Inspect describes the slots, the queue and the last ticks as they are between two ticks; ticks
+// bounds how many of those. Errors: the context's, ErrClosed.
 func (s *Scheduler) Inspect(ctx context.Context, ticks int) (Snapshot, error) {
 	reply := make(chan Snapshot, 1)
 	if err := s.ask(ctx, func(s *Scheduler) { reply <- s.snapshot(ticks) }); err != nil {
@@ -101,8 +101,9 @@ func (s *Scheduler) snapshot(ticks int) Snapshot {
 	return snap
 }
 
-// activity is a branch's state as Inspect reports it. "parked" covers those of all jobs that take no part in the ticks now: those that are
-// parked, those whose worker is busy or rests, and those that their program has not asked for.
+// activity is a branch's state as Inspect reports it. "parked" covers those of all jobs that take
+// no part in the ticks now: those that are parked, those whose worker is busy or rests, and those
+// that their program has not asked for.
 func (b *branch) activity() string {
 	j := b.job
 	switch {

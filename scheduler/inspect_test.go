@@ -132,7 +132,8 @@ func TestScheduler_Inspect_Queue(t *testing.T) {
 	s.Tick()
 }
 
-// What keeps a request from a free slot: another that computes the same prompt, or the cells of those that run.
+// What keeps a request from a free slot: another that computes the same prompt, or the cells of
+// those that run.
 func TestScheduler_Inspect_QueueBesideFreeSlots(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{Cells: 1024, Context: 1024, Batch: 64})
 	s := newScheduler(t, b, scheduler.Config{Slots: 4})
@@ -162,7 +163,8 @@ func TestScheduler_Inspect_CountsTicks(t *testing.T) {
 	}
 }
 
-// BenchmarkScheduler_Inspect is what a look costs the tick, with all slots in use and as many ticks as a live frame has.
+// BenchmarkScheduler_Inspect is what a look costs the tick, with all slots in use and as many
+// ticks as a live frame has.
 func BenchmarkScheduler_Inspect(b *testing.B) {
 	s := newScheduler(b, schedulertest.New(scheduler.Limits{Cells: 1 << 17, Context: 1 << 14}), scheduler.Config{})
 	for i := range 16 {
@@ -178,7 +180,8 @@ func BenchmarkScheduler_Inspect(b *testing.B) {
 	}
 }
 
-// Whoever asks the tick for something is answered, also where that panics, and the next one who asks gets what he asks for.
+// Whoever asks the tick for something is answered, also where that panics, and the next one who
+// asks gets what he asks for.
 func TestScheduler_Asked_AnswersAfterAPanic(t *testing.T) {
 	b, broken := schedulertest.New(scheduler.Limits{}), new(atomic.Bool)
 	s, err := scheduler.New(b, scheduler.Config{Log: slog.New(slog.DiscardHandler), Clock: func() time.Time {

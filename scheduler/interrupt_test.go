@@ -39,7 +39,8 @@ func (s *stubborn) Close() error {
 	return nil
 }
 
-// A request that is over does not leave a stage at work behind: neither a cancelled one nor one whose time has passed.
+// A request that is over does not leave a stage at work behind: neither a cancelled one nor one
+// whose time has passed.
 func TestWorker_End_InterruptsItsStages(t *testing.T) {
 	for name, end := range map[string]func(st *scheduler.Stream){
 		"cancelled": func(st *scheduler.Stream) { st.Cancel() },

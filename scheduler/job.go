@@ -16,7 +16,8 @@ import (
 
 // job is a request on its way through the scheduler.
 //
-// answer has the tokens, prompt first. The branch computes them, or where a program writes the answer, the program has branches of its own.
+// answer has the tokens, prompt first. The branch computes them, or where a program writes the
+// answer, the program has branches of its own.
 type job struct {
 	branch
 	drawer             // of that branch
@@ -69,8 +70,8 @@ func (j *job) owner() *job { return j }
 // inSlot reports whether the job has its slots; else it is queued, or has ended.
 func (j *job) inSlot() bool { return j.branches[0].slot >= 0 }
 
-// generates reports whether a branch of the job computes one token a tick. What a busy worker has is its own, and it is generating; so is a
-// program at work.
+// generates reports whether a branch of the job computes one token a tick. What a busy worker has
+// is its own, and it is generating; so is a program at work.
 func (j *job) generates() bool {
 	return j.worker.Busy() || j.run != nil && j.run.AtWork() || slices.ContainsFunc(j.branches, (*branch).generates)
 }
@@ -85,8 +86,8 @@ func (j *job) lacks() (n int) {
 	return n
 }
 
-// tickEvents is how many events a tick adds to a stream as a rule: the start, a token and the end. If it adds more (all of the
-// hold window, a whole splice), the ring grows.
+// tickEvents is how many events a tick adds to a stream as a rule: the start, a token and the end.
+// If it adds more (all of the hold window, a whole splice), the ring grows.
 const tickEvents = 3
 
 // keepsUp reports whether the reader has left room for what a tick adds.
@@ -94,9 +95,11 @@ func (j *job) keepsUp() bool {
 	return j.req.Overflow == DropOldest || j.stream.ring.Reserve(tickEvents)
 }
 
-// ready reports whether the job may take part in this tick: not paused, worker neither busy nor resting, reader keeping up, no
-// control call waiting for the reader (those that wait for the worker were tried before it is asked). If the reader does not keep up, the ring wakes the tick once it does (Stream.nudge). While
-// the job is paused or its worker is at work, the reader is not looked at: stalled is as it was before.
+// ready reports whether the job may take part in this tick: not paused, worker neither busy nor
+// resting, reader keeping up, no control call waiting for the reader (those that wait for the
+// worker were tried before it is asked). If the reader does not keep up, the ring wakes the tick
+// once it does (Stream.nudge). While the job is paused or its worker is at work, the reader is not
+// looked at: stalled is as it was before.
 func (j *job) ready() bool {
 	if j.paused || j.worker.Busy() || j.worker.Resting() || j.run.Rest() > 0 {
 		return false
@@ -105,16 +108,18 @@ func (j *job) ready() bool {
 	return !j.stalled && len(j.calls.waiting) == 0
 }
 
-// parked reports whether the job cannot go on for as long as its client wants: it is paused, or its reader does not keep up.
+// parked reports whether the job cannot go on for as long as its client wants: it is paused, or
+// its reader does not keep up.
 func (j *job) parked() bool { return j.paused || j.stalled }
 
-// needsWorker reports whether an answer with these stages needs a goroutine of its own: for plugins and stop rules, or for
-// log-probabilities and traces, which cost more than a draw.
+// needsWorker reports whether an answer with these stages needs a goroutine of its own: for
+// plugins and stop rules, or for log-probabilities and traces, which cost more than a draw.
 func (j *job) needsWorker(stages []chain.Stage) bool {
 	return j.metered(stages) || !j.written() && (j.req.Trace > 0 || j.req.Logprobs >= 0)
 }
 
-// metered reports whether an answer with these stages has code in it that may take any time: plugins, or stop rules.
+// metered reports whether an answer with these stages has code in it that may take any time:
+// plugins, or stop rules.
 func (j *job) metered(stages []chain.Stage) bool {
 	return !chain.Native(stages) && !(j.written() && len(stages) == 0) || len(j.req.Rules) > 0
 }
@@ -134,7 +139,8 @@ func (s *Scheduler) open(j *job) {
 	}
 }
 
-// fail ends a job whose stages could not begin, at once and not after its prompt was computed. A busy worker does it itself.
+// fail ends a job whose stages could not begin, at once and not after its prompt was computed. A
+// busy worker does it itself.
 func (s *Scheduler) fail(j *job, err error) {
 	if !j.done && !j.worker.Busy() {
 		j.answer.Fail(err)

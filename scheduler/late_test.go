@@ -15,8 +15,9 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
-// Stages that finish when the tick stops waiting for them: whoever is first, no answer is left lying, and each has the
-// text it has alone, also where a mask is applied to a row that the next pass overwrites.
+// Stages that finish when the tick stops waiting for them: whoever is first, no answer is left
+// lying, and each has the text it has alone, also where a mask is applied to a row that the next
+// pass overwrites.
 func TestWorker_LateStage_HammerIsNeverForgotten(t *testing.T) {
 	s, err := scheduler.New(schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	if err != nil {

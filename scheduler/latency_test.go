@@ -14,10 +14,12 @@ import (
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
-// oneGoroutine is why the race detector has nothing to find where a load is computed on virtual time.
+// oneGoroutine is why the race detector has nothing to find where a load is computed on virtual
+// time.
 const oneGoroutine = "one goroutine on virtual time; TestScheduler_RandomRun_KeepsItsPromises has all that run beside a scheduler"
 
-// mixed is a load of streams that generate while other clients send long prompts, one after another.
+// mixed is a load of streams that generate while other clients send long prompts, one after
+// another.
 type mixed struct {
 	b       *schedulertest.Backend
 	s       *scheduler.Scheduler
@@ -100,7 +102,8 @@ func (m *mixed) step() {
 	}
 }
 
-// measure runs for a while of virtual time and returns the p99 gap and the rates of prefill and decode, in tokens/s.
+// measure runs for a while of virtual time and returns the p99 gap and the rates of prefill and
+// decode, in tokens/s.
 func (m *mixed) measure(d time.Duration) (p99 time.Duration, prefill, decode float64) {
 	m.gaps, m.tokens = nil, 0
 	computed, start := m.b.Tokens, m.b.Now()
@@ -115,8 +118,8 @@ func (m *mixed) measure(d time.Duration) (p99 time.Duration, prefill, decode flo
 	return p99, float64(m.b.Tokens-computed-m.tokens) / took, float64(m.tokens) / took
 }
 
-// oracle tries every constant chunk against the cost curve itself: the highest value that use and rates come to within a time for a
-// tick, and the best rate that prefill and decode have alone.
+// oracle tries every constant chunk against the cost curve itself: the highest value that use and
+// rates come to within a time for a tick, and the best rate that prefill and decode have alone.
 func oracle(decode int, within time.Duration) (value, prefillRate, decodeRate float64) {
 	cost := func(n int) float64 { return schedulertest.Measured.Cost(n, 0).Seconds() }
 	for n := 1; n <= 1024; n++ {
@@ -130,14 +133,16 @@ func oracle(decode int, within time.Duration) (value, prefillRate, decodeRate fl
 	return value, prefillRate, decodeRate
 }
 
-// valueOf is what the default strategy wants as much as possible of: the product of the rates times the square of the use.
+// valueOf is what the default strategy wants as much as possible of: the product of the rates
+// times the square of the use.
 func valueOf(prefill, decode, bestPrefill, bestDecode float64) float64 {
 	use := prefill/bestPrefill + decode/bestDecode
 	return prefill * decode * use * use
 }
 
-// TestScheduler_ITLTarget_HoldsAndUsesTheMachine: on virtual time with the measured cost curve the p99 gap stays within
-// 1.3 × the target, the machine is well used, and no constant chunk would have been worth much more.
+// TestScheduler_ITLTarget_HoldsAndUsesTheMachine: on virtual time with the measured cost curve the
+// p99 gap stays within 1.3 × the target, the machine is well used, and no constant chunk would
+// have been worth much more.
 func TestScheduler_ITLTarget_HoldsAndUsesTheMachine(t *testing.T) {
 	steadytest.SkipRaced(t, oneGoroutine)
 	for _, c := range []struct {
@@ -164,8 +169,8 @@ func TestScheduler_ITLTarget_HoldsAndUsesTheMachine(t *testing.T) {
 	}
 }
 
-// TestScheduler_ITLTarget_HoldsAtAnyDepth: where the cost of a token grows with what it attends to, and a large chunk has
-// a pass of its own, the target holds too.
+// TestScheduler_ITLTarget_HoldsAtAnyDepth: where the cost of a token grows with what it attends
+// to, and a large chunk has a pass of its own, the target holds too.
 func TestScheduler_ITLTarget_HoldsAtAnyDepth(t *testing.T) {
 	steadytest.SkipRaced(t, oneGoroutine)
 	for _, separate := range []bool{false, true} {
@@ -186,8 +191,9 @@ func TestScheduler_ITLTarget_HoldsAtAnyDepth(t *testing.T) {
 	}
 }
 
-// TestScheduler_ITLTarget_HoldsForAnyLengths: the same for prompts of other lengths. One seed in eight may miss the target: the ends of
-// prompts have sizes of their own, which may be too rare for their cost to be learned.
+// TestScheduler_ITLTarget_HoldsForAnyLengths: the same for prompts of other lengths. One seed in
+// eight may miss the target: the ends of prompts have sizes of their own, which may be too rare
+// for their cost to be learned.
 func TestScheduler_ITLTarget_HoldsForAnyLengths(t *testing.T) {
 	steadytest.SkipRaced(t, oneGoroutine)
 	for _, separate := range []bool{false, true} {
@@ -209,7 +215,8 @@ func TestScheduler_ITLTarget_HoldsForAnyLengths(t *testing.T) {
 	}
 }
 
-// TestScheduler_PrefillShare_IsKeptAboveTheTarget: a target that leaves no room for prompts does not stop them.
+// TestScheduler_PrefillShare_IsKeptAboveTheTarget: a target that leaves no room for prompts does
+// not stop them.
 func TestScheduler_PrefillShare_IsKeptAboveTheTarget(t *testing.T) {
 	for _, share := range []float64{0.1, 0.5} {
 		m := newMixed(t, 4, 2, scheduler.Config{ITLTarget: time.Millisecond, PrefillShare: share})

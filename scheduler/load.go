@@ -13,7 +13,8 @@ import (
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
-// Load is how busy a scheduler is and what it has cached: what a router needs that chooses among replicas. Nobody changes what it holds.
+// Load is how busy a scheduler is and what it has cached: what a router needs that chooses among
+// replicas. Nobody changes what it holds.
 type Load struct {
 	At      time.Time // when it was so
 	Slots   int
@@ -43,15 +44,17 @@ const (
 	mostDigests  = 1 << 14               // in a look
 )
 
-// loadLook is the last look at the load, which all who ask share: they cost the tick one look in loadAge, however many they are.
+// loadLook is the last look at the load, which all who ask share: they cost the tick one look in
+// loadAge, however many they are.
 type loadLook struct {
 	mu   sync.Mutex
 	last *Load         // nil: nobody has asked
 	next chan struct{} // closed when the tick has looked; nil: it is not asked to
 }
 
-// Load tells how busy the scheduler is. A tick looks, between passes; while a long one computes, the look before it is told. Errors: the
-// context's, ErrClosed, and one if the tick could not look.
+// Load tells how busy the scheduler is. A tick looks, between passes; while a long one computes,
+// the look before it is told. Errors: the context's, ErrClosed, and one if the tick could not
+// look.
 func (s *Scheduler) Load(ctx context.Context) (Load, error) {
 	last, next, err := s.askForLoad()
 	if err != nil {
@@ -104,8 +107,8 @@ func (s *Scheduler) askForLoad() (last *Load, next <-chan struct{}, err error) {
 	return l.last, l.next, nil
 }
 
-// lookAtLoad makes the next look. The tick calls it. If it panics, the look before it is the last one, and the next who asks has the tick try
-// again.
+// lookAtLoad makes the next look. The tick calls it. If it panics, the look before it is the last
+// one, and the next who asks has the tick try again.
 func (s *Scheduler) lookAtLoad() {
 	var load *Load
 	defer func() {

@@ -16,8 +16,8 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
-// loadOf asks for the load a while after it was asked for last. On a busy machine whoever asks may be told of an older look, for want of
-// patience.
+// loadOf asks for the load a while after it was asked for last. On a busy machine whoever asks may
+// be told of an older look, for want of patience.
 func loadOf(t *testing.T, s *scheduler.Scheduler, b *schedulertest.Backend) scheduler.Load {
 	t.Helper()
 	b.Advance(100 * time.Millisecond)
@@ -95,7 +95,8 @@ func TestScheduler_Load_PrefixesAreFound(t *testing.T) {
 	}
 }
 
-// Who asks shortly after another is told the same, without a tick; but the requests that no tick has seen are counted.
+// Who asks shortly after another is told the same, without a tick; but the requests that no tick
+// has seen are counted.
 func TestScheduler_Load_IsShared(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{})
 	s := newScheduler(t, b, scheduler.Config{Slots: 1})
@@ -108,7 +109,8 @@ func TestScheduler_Load_IsShared(t *testing.T) {
 	finish(t, s, streams...)
 }
 
-// While a long pass computes, the look before it is told; who asks first waits, as long as its context lasts.
+// While a long pass computes, the look before it is told; who asks first waits, as long as its
+// context lasts.
 func TestScheduler_Load_DoesNotWaitForALongTick(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{})
 	s := newScheduler(t, b, scheduler.Config{})
@@ -156,8 +158,8 @@ func TestScheduler_Load_Rates(t *testing.T) {
 	s.Tick()
 }
 
-// BenchmarkScheduler_Load is what a look costs the tick, with 256 slots at work that have 100,000 cells: when no block is new, and when as
-// many are as one look computes the digests of.
+// BenchmarkScheduler_Load is what a look costs the tick, with 256 slots at work that have 100,000
+// cells: when no block is new, and when as many are as one look computes the digests of.
 func BenchmarkScheduler_Load(b *testing.B) {
 	for _, fresh := range []bool{false, true} {
 		b.Run(fmt.Sprintf("new blocks=%v", fresh), func(b *testing.B) {

@@ -10,11 +10,14 @@ import (
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
-// A backend may lose what it computes with, such as a device of another machine. It says so with an error that is ErrLost, or its owner calls
-// Lose where no pass is running. The answers in slots end, with that error; what waits in the queue stays there. Until Revive the scheduler
-// takes requests, and has deadlines and control calls count, but asks nothing of the backend's memory and computes nothing.
+// A backend may lose what it computes with, such as a device of another machine. It says so with
+// an error that is ErrLost, or its owner calls Lose where no pass is running. The answers in slots
+// end, with that error; what waits in the queue stays there. Until Revive the scheduler takes
+// requests, and has deadlines and control calls count, but asks nothing of the backend's memory
+// and computes nothing.
 
-// Losable is a Backend that knows whether it was lost. What was copied of its memory since then is nothing.
+// Losable is a Backend that knows whether it was lost. What was copied of its memory since then is
+// nothing.
 type Losable interface {
 	// Lost is why, an ErrLost; nil: it was not.
 	Lost() error
@@ -28,8 +31,8 @@ func (s *Scheduler) backendLost() error {
 	return nil
 }
 
-// Lose has the scheduler do without its backend, for a reason that those who run are told. When it returns, the backend is not used any
-// more but for its vocabulary. Doing it twice does nothing.
+// Lose has the scheduler do without its backend, for a reason that those who run are told. When it
+// returns, the backend is not used any more but for its vocabulary. Doing it twice does nothing.
 func (s *Scheduler) Lose(reason error) {
 	_ = s.ask(context.Background(), func(s *Scheduler) { s.lose(reason) }) // a scheduler that has ended does not use it either
 }
@@ -37,7 +40,8 @@ func (s *Scheduler) Lose(reason error) {
 // Revive says that the backend is as it was, with an empty memory.
 func (s *Scheduler) Revive() { s.inbox.post(func(s *Scheduler) { s.lost = false }) }
 
-// lose ends what runs and forgets what the backend's memory held. What was being copied of it is finished first: nobody uses the copy.
+// lose ends what runs and forgets what the backend's memory held. What was being copied of it is
+// finished first: nobody uses the copy.
 func (s *Scheduler) lose(reason error) {
 	if s.lost {
 		return

@@ -15,8 +15,8 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
-// The backend is lost in the middle of two answers: they end with the reason, and those that wait are answered once it is back, as if
-// nothing had been.
+// The backend is lost in the middle of two answers: they end with the reason, and those that wait
+// are answered once it is back, as if nothing had been.
 func TestScheduler_Lost(t *testing.T) {
 	for _, how := range []string{"in a pass", "between passes"} {
 		t.Run(how, func(t *testing.T) {
@@ -97,7 +97,8 @@ func TestScheduler_Lost_SavedSlot(t *testing.T) {
 	}
 }
 
-// What is asked of a slot meanwhile waits, but not for ever: a client that gives up gets its answer.
+// What is asked of a slot meanwhile waits, but not for ever: a client that gives up gets its
+// answer.
 func TestScheduler_Lost_ClientGivesUp(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	finish(t, s, submit(t, s, request(10, 1, 5)))
@@ -148,7 +149,8 @@ func (b *released) Start(batch *scheduler.Batch) error {
 	return b.Host.Start(batch)
 }
 
-// When Lose has returned the backend is not used any more, also where a request is held back for others just then. It stays in the queue.
+// When Lose has returned the backend is not used any more, also where a request is held back for
+// others just then. It stays in the queue.
 func TestScheduler_Lose_WhileARequestIsHeldBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &released{Host: schedulertest.NewHost(schedulertest.New(scheduler.Limits{}), 2)}

@@ -45,7 +45,8 @@ func TestScheduler_SamePrefix_IsComputedOnce(t *testing.T) {
 	}
 }
 
-// TestScheduler_Archive_KeepsConversations: their cells were needed by others, yet the next turn computes only itself.
+// TestScheduler_Archive_KeepsConversations: their cells were needed by others, yet the next turn
+// computes only itself.
 func TestScheduler_Archive_KeepsConversations(t *testing.T) {
 	for _, budget := range []int64{0, 1 << 20} {
 		b := schedulertest.New(scheduler.Limits{Cells: 600, Context: 600})

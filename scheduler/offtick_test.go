@@ -75,7 +75,8 @@ func (c slowChoice) Apply(v *chain.View) error {
 	return c.Greedy.Apply(v)
 }
 
-// Log-probabilities cost an exponential for each token of the vocabulary: no neighbour waits for them.
+// Log-probabilities cost an exponential for each token of the vocabulary: no neighbour waits for
+// them.
 func TestWorker_Logprobs_OfANativeChain_LeaveTheTick(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	choice := slowChoice{barrier: newBarrier(), calls: new(int)}

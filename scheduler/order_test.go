@@ -20,7 +20,8 @@ func asker(t *testing.T, s *scheduler.Scheduler) func(n int) *scheduler.Stream {
 	}
 }
 
-// However many prompts of a few hundred tokens keep coming, a long one is overtaken by eight times its own tokens and no more.
+// However many prompts of a few hundred tokens keep coming, a long one is overtaken by eight times
+// its own tokens and no more.
 func TestScheduler_LongPrompt_EndsAmongEndlessShorterOnes(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{Cells: 1 << 14, Context: 1 << 14, Batch: 512})
 	b.Cost = schedulertest.Measured.Cost
@@ -69,7 +70,8 @@ func TestScheduler_EqualPrompts_OneAfterTheOther(t *testing.T) {
 	finish(t, s, streams[1:]...)
 }
 
-// Every eighth tick goes to the prompt that has waited longest, whatever else waits: ticks of short prompts alone do not take its place.
+// Every eighth tick goes to the prompt that has waited longest, whatever else waits: ticks of
+// short prompts alone do not take its place.
 func TestScheduler_LongestWait_HasEveryEighthTick(t *testing.T) {
 	for before := range 4 {
 		b := schedulertest.New(scheduler.Limits{Cells: 1 << 16, Context: 1 << 16, Batch: 512})

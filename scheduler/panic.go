@@ -30,7 +30,8 @@ func (s *Scheduler) blame(j *job) {
 	}
 }
 
-// each does f for every job or branch; a panic ends the job that f was at. One guard for all is cheaper than one for each.
+// each does f for every job or branch; a panic ends the job that f was at. One guard for all is
+// cheaper than one for each.
 func each[T interface{ owner() *job }](s *Scheduler, list []T, f func(i int, of T)) {
 	for i := 0; i < len(list); i++ {
 		eachFrom(s, &i, list, f)
@@ -48,8 +49,9 @@ func eachFrom[T interface{ owner() *job }](s *Scheduler, i *int, list []T, f fun
 	}
 }
 
-// survive is deferred around a tick. A panic that no job can be blamed for ends the jobs of this tick; before there
-// is a plan, all running jobs; if none runs, all queued ones. Otherwise the next tick would panic again.
+// survive is deferred around a tick. A panic that no job can be blamed for ends the jobs of this
+// tick; before there is a plan, all running jobs; if none runs, all queued ones. Otherwise the
+// next tick would panic again.
 func (s *Scheduler) survive(busy *bool) {
 	v := recover()
 	if v == nil {

@@ -68,8 +68,8 @@ func newFaulty(t *testing.T, c scheduler.Config) (*faulty, *scheduler.Scheduler)
 	return f, s
 }
 
-// survives checks that an answer ended by a panic, that its neighbour has the text it has alone, and that the next one finds
-// everything in order.
+// survives checks that an answer ended by a panic, that its neighbour has the text it has alone,
+// and that the next one finds everything in order.
 func survives(t *testing.T, s *scheduler.Scheduler, b *schedulertest.Backend, guilty *received, neighbour *scheduler.Stream) {
 	t.Helper()
 	var p *panics.Error
@@ -296,7 +296,8 @@ func (c *fragileClock) now() time.Time {
 	return time.Now()
 }
 
-// After a panic before the plan, what waits in the queue is looked at at once, and not when the next command comes.
+// After a panic before the plan, what waits in the queue is looked at at once, and not when the
+// next command comes.
 func TestScheduler_Panic_BeforeThePlan_TheQueueGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := schedulertest.NewHost(schedulertest.New(scheduler.Limits{}), 2)

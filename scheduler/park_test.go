@@ -35,7 +35,8 @@ func (a *received) whole(t *testing.T) {
 	}
 }
 
-// What a tick adds may be much more than a token: all of a hold window when the answer ends, all of a splice.
+// What a tick adds may be much more than a token: all of a hold window when the answer ends, all
+// of a splice.
 func TestStream_Park_LosesNothing(t *testing.T) {
 	held := guided(250, &guest{hold: 200})
 	n := 0
@@ -85,7 +86,8 @@ func TestStream_Inject_DoesNotStarve(t *testing.T) {
 	}
 }
 
-// A stream with Keep can be read again from anywhere, however far its last reader was and however long it has stood still.
+// A stream with Keep can be read again from anywhere, however far its last reader was and however
+// long it has stood still.
 func TestStream_Attach_KeptStreamForgetsNothing(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	r := request(10, 1, 300)

@@ -12,8 +12,9 @@ import (
 	"github.com/penstock/penstock/scheduler/panics"
 )
 
-// compute runs the planned branches: in one forward pass, or if the backend is faster that way, first the decode tokens, then
-// the prompt tokens. Those with other adapters have passes of their own, and so has a picture. What a pass gave is sampled and sent before the next begins.
+// compute runs the planned branches: in one forward pass, or if the backend is faster that way,
+// first the decode tokens, then the prompt tokens. Those with other adapters have passes of their
+// own, and so has a picture. What a pass gave is sampled and sent before the next begins.
 func (s *Scheduler) compute() {
 	s.passing = append(s.passing[:0], s.planned...) // preempting changes s.planned
 	for rest, decoding := s.passing, s.decoding; len(rest) > 0; {
@@ -27,8 +28,9 @@ func (s *Scheduler) compute() {
 	s.takeCheckpoints()
 }
 
-// forward computes the scheduled tokens of some branches in one pass, then samples and sends. Those that have lost their slot to a
-// pass before are left out. A pass that fails is run again in halves until the guilty branch is alone: only its job fails.
+// forward computes the scheduled tokens of some branches in one pass, then samples and sends.
+// Those that have lost their slot to a pass before are left out. A pass that fails is run again in
+// halves until the guilty branch is alone: only its job fails.
 func (s *Scheduler) forward(branches []*branch) {
 	branches = slices.DeleteFunc(branches, func(b *branch) bool { return b.seq == nil || b.scheduled == 0 })
 	if len(branches) == 0 {
@@ -50,7 +52,8 @@ func (s *Scheduler) forward(branches []*branch) {
 	s.emitSampled(branches)
 }
 
-// fill puts the scheduled tokens of some branches into the batch, and what was guessed to follow them. It fails for a piece whose numbers are gone.
+// fill puts the scheduled tokens of some branches into the batch, and what was guessed to follow
+// them. It fails for a piece whose numbers are gone.
 func (s *Scheduler) fill(branches []*branch) error {
 	s.batch.Reset()
 	s.prompts.asks, s.prompts.branches = s.prompts.asks[:0], s.prompts.branches[:0] // of a pass that failed
@@ -80,7 +83,8 @@ func (s *Scheduler) fill(branches []*branch) error {
 	return nil
 }
 
-// pass runs the batch. A panic of the backend is an error like others: the branch that it comes from is found the same way.
+// pass runs the batch. A panic of the backend is an error like others: the branch that it comes
+// from is found the same way.
 func (s *Scheduler) pass(branches []*branch) (took time.Duration, err error) {
 	s.recallRows()
 	start := s.config.Clock()
@@ -122,9 +126,10 @@ func (s *Scheduler) noteComputed(branches []*branch) {
 	}
 }
 
-// recoverPass handles a failed pass. If cells ran out although the books had some, all idle sequences are evicted; if there
-// is none, a job is preempted (victim), and its cells go with the next failure's EvictIdle. If the backend was lost, all that run end. After any
-// other failure the branches are run in halves, and the job of the one that fails alone ends.
+// recoverPass handles a failed pass. If cells ran out although the books had some, all idle
+// sequences are evicted; if there is none, a job is preempted (victim), and its cells go with the
+// next failure's EvictIdle. If the backend was lost, all that run end. After any other failure the
+// branches are run in halves, and the job of the one that fails alone ends.
 func (s *Scheduler) recoverPass(branches []*branch, err error) {
 	if errors.Is(err, ErrLost) {
 		s.lose(err)
@@ -149,8 +154,8 @@ func firstJob(branches []*branch) *job {
 	return slices.MinFunc(branches, func(a, b *branch) int { return compareJobs(a.job, b.job) }).job
 }
 
-// forwardAlike is forward for branches of a pass that failed. One that lost more of its sequence than the pass may now be where its adapters do
-// not count yet, or at a piece.
+// forwardAlike is forward for branches of a pass that failed. One that lost more of its sequence
+// than the pass may now be where its adapters do not count yet, or at a piece.
 func (s *Scheduler) forwardAlike(branches []*branch) {
 	for len(branches) > 0 {
 		n := sameKind(branches)
@@ -159,7 +164,8 @@ func (s *Scheduler) forwardAlike(branches []*branch) {
 	}
 }
 
-// repair makes the backend forget what a failed pass may have left beyond the positions in the books.
+// repair makes the backend forget what a failed pass may have left beyond the positions in the
+// books.
 func (s *Scheduler) repair(branches []*branch) {
 	for _, b := range branches {
 		if b.seq == nil {

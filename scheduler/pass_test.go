@@ -10,8 +10,9 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
-// While two generate and a third computes its prompt in a second pass, the first pass finds no cells: the third loses its
-// slot between the two. It goes on later, and every answer is what it is alone.
+// While two generate and a third computes its prompt in a second pass, the first pass finds no
+// cells: the third loses its slot between the two. It goes on later, and every answer is what it
+// is alone.
 func TestScheduler_TwoPasses_PreemptionBetweenThem(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{SeparatePasses: true, Batch: 64})
 	s := newScheduler(t, b, scheduler.Config{})
@@ -39,7 +40,8 @@ func TestScheduler_TwoPasses_PreemptionBetweenThem(t *testing.T) {
 	}
 }
 
-// The halves of a failed pass run one after the other; a job of the second may lose its slot to one of the first.
+// The halves of a failed pass run one after the other; a job of the second may lose its slot to
+// one of the first.
 func TestScheduler_FailedPass_PreemptionBetweenHalves(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{})
 	s := newScheduler(t, b, scheduler.Config{})

@@ -12,8 +12,9 @@ import (
 	"github.com/penstock/penstock/scheduler/program"
 )
 
-// This file has pictures and sounds computed. Their rows are tokens below 0 among those of a prompt (package piece), so what is done to lists of
-// tokens is done to them. What is different is here: rows and tokens are never in one pass, and a piece is not cut.
+// This file has pictures and sounds computed. Their rows are tokens below 0 among those of a
+// prompt (package piece), so what is done to lists of tokens is done to them. What is different is
+// here: rows and tokens are never in one pass, and a piece is not cut.
 
 // Errors of pieces in prompts, all of them ErrBadRequest; compare with errors.Is.
 var (
@@ -22,7 +23,8 @@ var (
 	ErrPieceSize   = errors.New("a picture or sound that one pass cannot compute")
 )
 
-// checkPieces refuses a prompt whose tokens below 0 are not the rows of whole pieces that the request has, or that cannot be computed.
+// checkPieces refuses a prompt whose tokens below 0 are not the rows of whole pieces that the
+// request has, or that cannot be computed.
 func (s *Scheduler) checkPieces(r *Request, prompt []Token) error {
 	if prompt[len(prompt)-1] < 0 {
 		return fmt.Errorf("%w: %w", ErrBadRequest, ErrEndsOnPiece)
@@ -51,7 +53,8 @@ func (s *Scheduler) checkPieces(r *Request, prompt []Token) error {
 	return nil
 }
 
-// heldPieces are the pieces that a program of the job may put into branches. It keeps no embeddings.
+// heldPieces are the pieces that a program of the job may put into branches. It keeps no
+// embeddings.
 func (j *job) heldPieces() program.Pieces {
 	held := map[[sha256.Size]byte]bool{}
 	for _, p := range j.req.Pieces {
@@ -76,7 +79,8 @@ func (b *branch) atPiece() bool {
 	return b.job.pieces != nil && b.seq != nil && b.pending() > 0 && b.context()[b.computed()] < 0
 }
 
-// untilPiece is how many of the next n tokens one pass can compute: those before a piece, or the rows that are left of one.
+// untilPiece is how many of the next n tokens one pass can compute: those before a piece, or the
+// rows that are left of one.
 func (b *branch) untilPiece(n int) int {
 	if b.job.pieces == nil || n == 0 {
 		return n
@@ -102,7 +106,8 @@ func (b *branch) whole() int {
 	return 0
 }
 
-// fitWhole is how many of the scheduled tokens of a branch can be computed: none, where they are only a part of a whole piece.
+// fitWhole is how many of the scheduled tokens of a branch can be computed: none, where they are
+// only a part of a whole piece.
 func (b *branch) fitWhole() int {
 	if n := b.whole(); b.scheduled < n {
 		return 0
@@ -110,7 +115,8 @@ func (b *branch) fitWhole() int {
 	return b.scheduled
 }
 
-// sameKind is how many of the first branches one pass can compute: of those with the same adapters one at a piece, or those before the next.
+// sameKind is how many of the first branches one pass can compute: of those with the same adapters
+// one at a piece, or those before the next.
 func sameKind(branches []*branch) int {
 	n := sameAdapters(branches)
 	for i, b := range branches[:n] {
@@ -121,8 +127,8 @@ func sameKind(branches []*branch) int {
 	return n
 }
 
-// keepFirstKind leaves only the prompt that goes first to this tick if that is at a piece, else those that are not. It returns those that are
-// left out and are at none.
+// keepFirstKind leaves only the prompt that goes first to this tick if that is at a piece, else
+// those that are not. It returns those that are left out and are at none.
 func (s *Scheduler) keepFirstKind() (others []*branch) {
 	i := slices.IndexFunc(s.prefilling, (*branch).atPiece)
 	switch {
@@ -165,7 +171,8 @@ func (s *Scheduler) sweepPieces() {
 	}
 }
 
-// textContext is a job's context without rows of pieces, which a drafter does not know. Nobody changes it.
+// textContext is a job's context without rows of pieces, which a drafter does not know. Nobody
+// changes it.
 func (j *job) textContext() []Token {
 	context := j.answer.Context()
 	if j.pieces == nil {

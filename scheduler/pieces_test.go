@@ -17,7 +17,8 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
-// Shapes of pictures: rows that follow each other, a grid that takes fewer positions, and rows that see one another.
+// Shapes of pictures: rows that follow each other, a grid that takes fewer positions, and rows
+// that see one another.
 var (
 	causal = piece.Shape{Rows: 60, Positions: 60}
 	square = piece.Shape{Rows: 64, Positions: 8, Columns: 8}
@@ -81,7 +82,8 @@ func TestScheduler_Piece_IsComputedOnce(t *testing.T) {
 	}
 }
 
-// The answers to prompts with pictures are the same whoever else computes, and whatever was there before.
+// The answers to prompts with pictures are the same whoever else computes, and whatever was there
+// before.
 func TestScheduler_Pieces_TheSameAnswersTogether(t *testing.T) {
 	for _, separate := range []bool{false, true} {
 		b := schedulertest.New(scheduler.Limits{SeparatePasses: separate})
@@ -110,7 +112,8 @@ func TestScheduler_Pieces_TheSameAnswersTogether(t *testing.T) {
 	}
 }
 
-// A prompt that begins as one that is being computed waits for that, also where the picture is at work.
+// A prompt that begins as one that is being computed waits for that, also where the picture is at
+// work.
 func TestScheduler_Piece_IsWaitedFor(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{Batch: 16})
 	s := newScheduler(t, b, scheduler.Config{Slots: 4})
@@ -161,7 +164,8 @@ func TestScheduler_Piece_LeftInTheMiddle(t *testing.T) {
 	}
 }
 
-// A pass that fails within a picture is done again from its beginning, and only a request that always fails ends.
+// A pass that fails within a picture is done again from its beginning, and only a request that
+// always fails ends.
 func TestScheduler_Piece_SurvivesAFailedPass(t *testing.T) {
 	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {
@@ -197,7 +201,8 @@ func TestScheduler_Piece_SurvivesAFailedPass(t *testing.T) {
 	}
 }
 
-// Streams beside a large causal picture go on as beside a long prompt, and the text of others is not kept waiting by many pictures.
+// Streams beside a large causal picture go on as beside a long prompt, and the text of others is
+// not kept waiting by many pictures.
 func TestScheduler_Piece_StreamsGoOn(t *testing.T) {
 	for _, separate := range []bool{false, true} {
 		t.Run(fmt.Sprint("separate passes ", separate), func(t *testing.T) { streamsGoOn(t, separate) })
@@ -311,7 +316,8 @@ func TestScheduler_Piece_IsShiftedAsAWhole(t *testing.T) {
 	}
 }
 
-// The table forgets pictures that no request has and no conversation, and finds a place for new ones.
+// The table forgets pictures that no request has and no conversation, and finds a place for new
+// ones.
 func TestScheduler_Pieces_AreForgotten(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{Cells: 512, Sequences: 2})
 	s := newScheduler(t, b, scheduler.Config{Slots: 2})

@@ -66,7 +66,8 @@ func TestScheduler_Submit_RefusesPieces(t *testing.T) {
 	}
 }
 
-// A conversation with pictures is saved and restored in another process, whose numbers are others, and found for the same pictures.
+// A conversation with pictures is saved and restored in another process, whose numbers are others,
+// and found for the same pictures.
 func TestScheduler_RestoreSlot_FindsThePictures(t *testing.T) {
 	here, there := schedulertest.New(scheduler.Limits{}), schedulertest.New(scheduler.Limits{})
 	from, to := newScheduler(t, here, scheduler.Config{Slots: 1}), newScheduler(t, there, scheduler.Config{Slots: 1})
@@ -106,7 +107,8 @@ func TestScheduler_RestoreSlot_FindsThePictures(t *testing.T) {
 	}
 }
 
-// What is told to routers of a prompt with pictures depends on their content, and not on the numbers that a process has for their rows.
+// What is told to routers of a prompt with pictures depends on their content, and not on the
+// numbers that a process has for their rows.
 func TestScheduler_Load_DigestsOfPictures(t *testing.T) {
 	var digests []kvcache.Digest
 	for i, name := range []string{"a", "a", "b"} {

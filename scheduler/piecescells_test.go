@@ -10,8 +10,9 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
-// A picture whose rows see one another waits until there are cells for all of them: no pass has a part of it, the answers before it are not
-// disturbed, and what is before the picture is computed once.
+// A picture whose rows see one another waits until there are cells for all of them: no pass has a
+// part of it, the answers before it are not disturbed, and what is before the picture is computed
+// once.
 func TestScheduler_WholePiece_WaitsForCells(t *testing.T) {
 	const begun, grown, text = 40, 120, 3000
 	const cells = begun + text + 92 // it is let in with room for 32 more than it needs

@@ -11,8 +11,8 @@ import (
 	"github.com/penstock/penstock/scheduler/estimator"
 )
 
-// plan chooses the branches of this tick and how many tokens each computes: a decode token for every generating slot first,
-// then chunks of prompts.
+// plan chooses the branches of this tick and how many tokens each computes: a decode token for
+// every generating slot first, then chunks of prompts.
 func (s *Scheduler) plan() {
 	s.planned, s.prefilling, s.reserved, s.awaitsCopy = s.planned[:0], s.prefilling[:0], 0, false
 	s.order = append(s.order[:0], s.running...) // preempting changes s.running
@@ -42,7 +42,8 @@ func (s *Scheduler) plan() {
 	s.record.Decode = s.decoding
 }
 
-// planBranch plans the token of a branch that generates; what another lacks waits for its share of the chunk.
+// planBranch plans the token of a branch that generates; what another lacks waits for its share of
+// the chunk.
 func (s *Scheduler) planBranch(b *branch) {
 	switch {
 	case b.seq == nil || !b.awake() || b.busy(): // nothing of a program's is to be computed, or it waits for a place
@@ -65,16 +66,19 @@ const (
 
 func (b *branch) short() bool { return b.pending() <= shortPrompt }
 
-// finishKey orders the prefilling branches, smallest first: the prompt tokens that all had computed when this one got its slot, plus
-// overtaking times those it still lacks. So what is nearly done goes first, but a job that gets its slot 8n prompt tokens later can no longer
-// pass one that lacked n. Each step of priority halves the second term.
+// finishKey orders the prefilling branches, smallest first: the prompt tokens that all had
+// computed when this one got its slot, plus overtaking times those it still lacks. So what is
+// nearly done goes first, but a job that gets its slot 8n prompt tokens later can no longer pass
+// one that lacked n. Each step of priority halves the second term.
 func (b *branch) finishKey() float64 {
 	return float64(b.prefilledAtEntry) + math.Ldexp(float64(overtaking*b.pending()), -min(max(b.job.req.Priority, -4), 4))
 }
 
-// prefill shares the tick's chunk among the prefilling branches. The one with the smallest finishKey goes first; in every eighth tick the one
-// that has waited longest for a chunk. The first one gets all it can take: a chunk of one prompt is computed faster than two halves of two.
-// Short prompts have every other tick to themselves, except the eighth: sharing a chunk with a longer prompt they would wait for that pass.
+// prefill shares the tick's chunk among the prefilling branches. The one with the smallest
+// finishKey goes first; in every eighth tick the one that has waited longest for a chunk. The
+// first one gets all it can take: a chunk of one prompt is computed faster than two halves of two.
+// Short prompts have every other tick to themselves, except the eighth: sharing a chunk with a
+// longer prompt they would wait for that pass.
 func (s *Scheduler) prefill() {
 	s.prefilling = slices.DeleteFunc(s.prefilling, func(b *branch) bool { return b.seq == nil }) // it has made room
 	short := countShort(s.prefilling)
@@ -113,8 +117,8 @@ func (s *Scheduler) takeChunk(together bool) {
 	}
 }
 
-// take plans the next tokens of the prefilling branches, in their order, so many in all. Of each prompt it leaves so many as are kept for a later
-// tick.
+// take plans the next tokens of the prefilling branches, in their order, so many in all. Of each
+// prompt it leaves so many as are kept for a later tick.
 func (s *Scheduler) take(left, kept int) {
 	for _, b := range s.prefilling {
 		if b.seq == nil { // preempted for one before it
@@ -144,8 +148,8 @@ func (s *Scheduler) take(left, kept int) {
 	}
 }
 
-// endTogether reports whether the prompts are those of a burst, which end in the same pass where they need several. An answer that began
-// before would wait for each of the others.
+// endTogether reports whether the prompts are those of a burst, which end in the same pass where
+// they need several. An answer that began before would wait for each of the others.
 func (s *Scheduler) endTogether() bool {
 	apart := func(b *branch) bool {
 		return b.pending() > eachTogether || s.prefilled-b.prefilledAtEntry > mostTogether
@@ -200,9 +204,9 @@ func passOf(branches []*branch) estimator.Pass {
 	return p
 }
 
-// secure finds KV cells for n tokens of a branch, evicting idle sequences, then its program's other branches, then taking them from jobs
-// that come after its own. It
-// returns how many fit, and reserves cells for them for this tick.
+// secure finds KV cells for n tokens of a branch, evicting idle sequences, then its program's
+// other branches, then taking them from jobs that come after its own. It returns how many fit, and
+// reserves cells for them for this tick.
 func (s *Scheduler) secure(b *branch, n int) int {
 	for n > 0 && !s.cache.Reserve(s.reserved+n) {
 		s.awaitsCopy = s.awaitsCopy || s.cache.Copying()

@@ -22,7 +22,8 @@ type machine struct {
 	curve    schedulertest.Curve // for the number of tokens
 }
 
-// Milliseconds of a 135M Llama in Q4_0 on two cores, without the rows of logits; and of a larger model on a GPU.
+// Milliseconds of a 135M Llama in Q4_0 on two cores, without the rows of logits; and of a larger
+// model on a GPU.
 var (
 	cpuCurve = schedulertest.Curve{{1, 7.5}, {8, 10}, {16, 15}, {32, 24}, {64, 41}, {128, 76}, {256, 142}, {512, 260}, {2048, 1040}}
 	gpuCurve = schedulertest.Curve{{1, 10}, {64, 11}, {128, 14}, {256, 24}, {512, 44}, {2048, 170}}
@@ -250,8 +251,9 @@ func (sim *simulation) read(f *figures, r *simRequest) (tokens int) {
 	return tokens
 }
 
-// BenchmarkPrefill tells what the choice of chunks and their order are worth to users: what it reports are means over simulated runs
-// (-benchtime 15x for fifteen), the time an operation takes means nothing. docs/performance.md has a table made with it.
+// BenchmarkPrefill tells what the choice of chunks and their order are worth to users: what it
+// reports are means over simulated runs (-benchtime 15x for fifteen), the time an operation takes
+// means nothing. docs/performance.md has a table made with it.
 func BenchmarkPrefill(b *testing.B) {
 	for _, m := range machines {
 		for _, sc := range scenarios {

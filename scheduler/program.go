@@ -12,13 +12,16 @@ import (
 	"github.com/penstock/penstock/scheduler/program"
 )
 
-// This file computes what programs ask for (package program). A program has a job like any other, with a slot for each branch that it may
-// have. It works on a goroutine of its own until it waits; then the tick takes its turn: it does to the job's branches what the program has
-// done to its own, sends what it has shown, and plans the branches that are waited for beside all others. When their rows are there, the
-// program goes on. What else happens to answers, happens to it as a whole: it waits for all its slots, is paused, preempted and ended.
+// This file computes what programs ask for (package program). A program has a job like any other,
+// with a slot for each branch that it may have. It works on a goroutine of its own until it waits;
+// then the tick takes its turn: it does to the job's branches what the program has done to its
+// own, sends what it has shown, and plans the branches that are waited for beside all others. When
+// their rows are there, the program goes on. What else happens to answers, happens to it as a
+// whole: it waits for all its slots, is paused, preempted and ended.
 //
-// Only what is waited for is computed, so a branch gets cells late: a fork then shares all that others have computed of it, and of several
-// that lack the same, one computes it first. When cells run out, a program's own branches make room before others do.
+// Only what is waited for is computed, so a branch gets cells late: a fork then shares all that
+// others have computed of it, and of several that lack the same, one computes it first. When cells
+// run out, a program's own branches make room before others do.
 
 // newRun checks the program of a request and makes its run.
 func (s *Scheduler) newRun(j *job, r *Request, prompt []Token) error {
@@ -199,7 +202,8 @@ func (s *Scheduler) update(b *branch, of *program.Branch) {
 	s.goAlone(b, of)
 }
 
-// lacks reports whether what is waited for of a branch has not come: its row, or the end of its run.
+// lacks reports whether what is waited for of a branch has not come: its row, or the end of its
+// run.
 func (b *branch) lacks() bool { return b.state.Row == nil && b.state.Finished == program.Pending }
 
 // computeLast has the last token of a branch computed again, for the row, if all are.
@@ -217,8 +221,8 @@ func (s *Scheduler) drop(b *branch) {
 	}
 }
 
-// placeBranches gets sequences for branches that are to be computed. Where a memory cannot be cut, all get them while what they share is at
-// its end.
+// placeBranches gets sequences for branches that are to be computed. Where a memory cannot be cut,
+// all get them while what they share is at its end.
 func (s *Scheduler) placeBranches() {
 	for _, j := range s.running {
 		if j.run == nil || !j.ready() {
@@ -232,7 +236,8 @@ func (s *Scheduler) placeBranches() {
 	}
 }
 
-// place gets a branch its sequence, unless another is computing what it lacks or a copy has to be waited for.
+// place gets a branch its sequence, unless another is computing what it lacks or a copy has to be
+// waited for.
 func (s *Scheduler) place(b *branch) {
 	j, tokens := b.job, b.context()
 	if b.state.Row != nil {
@@ -256,8 +261,8 @@ func (s *Scheduler) place(b *branch) {
 	b.chooseAdapters()
 }
 
-// shelve takes the cells of a program's branch, b excepted, that this tick does not compute: it is computed again when it is wanted. It reports
-// whether there was one.
+// shelve takes the cells of a program's branch, b excepted, that this tick does not compute: it is
+// computed again when it is wanted. It reports whether there was one.
 func (s *Scheduler) shelve(j *job, b *branch) bool {
 	if j.run == nil {
 		return false
@@ -309,8 +314,8 @@ func (s *Scheduler) awaitProgram(j *job, rang bool) bool {
 	return rang
 }
 
-// recallRows takes the rows back that are lent, before a pass overwrites them. Those that a branch or a program at work may still read are
-// copied.
+// recallRows takes the rows back that are lent, before a pass overwrites them. Those that a branch
+// or a program at work may still read are copied.
 func (s *Scheduler) recallRows() {
 	if !s.sampling.lent {
 		return

@@ -16,7 +16,8 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
-// What a correct program can meet, and what only a wrong one does, are errors, which leave all as it was.
+// What a correct program can meet, and what only a wrong one does, are errors, which leave all as
+// it was.
 func TestProgram_Errors(t *testing.T) {
 	inBubble(t, scheduler.Limits{Cells: 256}, scheduler.Config{Slots: 3}, func(b bubble) {
 		r := written(10, 1, 2, func(r *program.Run) error {
@@ -97,8 +98,9 @@ func TestScheduler_Submit_RefusesWhatNoProgramCanHave(t *testing.T) {
 	}
 }
 
-// What is computed for a program is bounded by its tokens, also where it adds none: the row of a fork counts, and that after a cut. A row that is
-// there, and that of a token which was added, do not.
+// What is computed for a program is bounded by its tokens, also where it adds none: the row of a
+// fork counts, and that after a cut. A row that is there, and that of a token which was added, do
+// not.
 func TestProgram_Wait_RowsCountAsTokens(t *testing.T) {
 	for name, again := range map[string]func(root, fork *program.Branch) error{
 		"forks": func(root, fork *program.Branch) error { return nil },
@@ -136,7 +138,8 @@ func TestProgram_Wait_RowsCountAsTokens(t *testing.T) {
 	}
 }
 
-// A program is at work when its request is cancelled: what it does then is its own, and the end tells what the tick knew of it.
+// A program is at work when its request is cancelled: what it does then is its own, and the end
+// tells what the tick knew of it.
 func TestProgram_Cancel_AtWork(t *testing.T) {
 	s, err := scheduler.New(schedulertest.New(scheduler.Limits{}), scheduler.Config{Slots: 2})
 	if err != nil {
@@ -191,7 +194,8 @@ func (p leisurely) Mask(mask []uint32) error {
 
 func (p leisurely) After(program.Token) (program.Place, bool) { return p, true }
 
-// A branch that is waited for several times at once is one branch: one goroutine finds what its row says, and changes it.
+// A branch that is waited for several times at once is one branch: one goroutine finds what its
+// row says, and changes it.
 func TestProgram_Wait_SameBranchTwice(t *testing.T) {
 	inBubble(t, scheduler.Limits{Vocabulary: 1 << 14}, scheduler.Config{Slots: 4}, func(b bubble) {
 		asked := &atomic.Int32{}

@@ -13,8 +13,9 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
-// gap is the longest time for which one of three streams waited for a token, while beside runs in the same scheduler: on virtual time, so that
-// it is what the scheduler has them wait, and not what a busy machine does.
+// gap is the longest time for which one of three streams waited for a token, while beside runs in
+// the same scheduler: on virtual time, so that it is what the scheduler has them wait, and not
+// what a busy machine does.
 func (b bubble) gap(beside func()) time.Duration {
 	var readers sync.WaitGroup
 	var longest [3]time.Duration
@@ -92,8 +93,9 @@ func hostilePrograms() map[string]func(r *program.Run, root *program.Branch) err
 	}
 }
 
-// What a program does, others do not wait for longer than for an ordinary answer: the longest gap of three streams beside two hostile programs is
-// within 1.5 times that beside two answers to prompts as long, or 20 ms more. Their texts are what they were.
+// What a program does, others do not wait for longer than for an ordinary answer: the longest gap
+// of three streams beside two hostile programs is within 1.5 times that beside two answers to
+// prompts as long, or 20 ms more. Their texts are what they were.
 func TestProgram_Hostile_HoldsUpNobody(t *testing.T) {
 	c := scheduler.Config{Slots: 8}
 	var ordinary time.Duration

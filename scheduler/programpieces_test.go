@@ -21,7 +21,8 @@ func writtenOf(r scheduler.Request, branches int, main func(*program.Run) error)
 	return r
 }
 
-// withPictures runs a scheduler in a bubble whose table has two pictures: one that its requests have, and one that they do not.
+// withPictures runs a scheduler in a bubble whose table has two pictures: one that its requests
+// have, and one that they do not.
 func withPictures(t *testing.T, shape piece.Shape, f func(b bubble, r scheduler.Request, rows, others []scheduler.Token)) {
 	table := piece.NewTable()
 	p, other := schedulertest.NewPiece("a", shape), schedulertest.NewPiece("b", shape)
@@ -34,7 +35,8 @@ func withPictures(t *testing.T, shape piece.Shape, f func(b bubble, r scheduler.
 	inBubble(t, scheduler.Limits{}, c, func(b bubble) { f(b, r, r.Prompt[1].Tokens, others) }, func(b *schedulertest.Backend) { b.Pieces = table })
 }
 
-// The branches of a program have the pictures of its request, also more of them, and share what is computed of those.
+// The branches of a program have the pictures of its request, also more of them, and share what is
+// computed of those.
 func TestProgram_Pieces_InBranches(t *testing.T) {
 	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {
@@ -72,7 +74,8 @@ func TestProgram_Pieces_InBranches(t *testing.T) {
 	}
 }
 
-// checkForks checks that branches which part after a picture say what the model says, and have scores where there can be any.
+// checkForks checks that branches which part after a picture say what the model says, and have
+// scores where there can be any.
 func (b bubble) checkForks(run *program.Run, forks []*program.Branch, rows []scheduler.Token) error {
 	if _, err := run.Wait(1, false, forks...); err != nil {
 		return err
@@ -99,7 +102,8 @@ func (b bubble) checkForks(run *program.Run, forks []*program.Branch, rows []sch
 	return err
 }
 
-// What would cut a picture, or is none of the request's, is an error of that call and changes nothing.
+// What would cut a picture, or is none of the request's, is an error of that call and changes
+// nothing.
 func TestProgram_Pieces_AreNotCut(t *testing.T) {
 	withPictures(t, causal, func(b bubble, r scheduler.Request, rows, others []scheduler.Token) {
 		main := func(run *program.Run) error {

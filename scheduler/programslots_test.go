@@ -14,7 +14,8 @@ import (
 	"github.com/penstock/penstock/scheduler/worker"
 )
 
-// A program gets its slots all at once or waits. Others may overtake it for ten seconds, then nobody, and nobody waits for it once it is served.
+// A program gets its slots all at once or waits. Others may overtake it for ten seconds, then
+// nobody, and nobody waits for it once it is served.
 func TestProgram_Admission_IsAllOrNothing(t *testing.T) {
 	inBubble(t, scheduler.Limits{}, scheduler.Config{Slots: 3}, func(b bubble) {
 		var long []*scheduler.Stream
@@ -94,7 +95,8 @@ func TestProgram_Paused_IsPreemptedAsAWhole(t *testing.T) {
 	})
 }
 
-// When cells run out, a program's own branches make room: the answers beside it are not computed again, and it comes to its end all the same.
+// When cells run out, a program's own branches make room: the answers beside it are not computed
+// again, and it comes to its end all the same.
 func TestProgram_WithoutCells_ShelvesItsOwnBranches(t *testing.T) {
 	inBubble(t, scheduler.Limits{Cells: 640}, scheduler.Config{Slots: 5}, func(b bubble) {
 		neighbour := submit(t, b.Scheduler, request(100, 2, 150))
@@ -146,7 +148,8 @@ func TestProgram_WithoutCells_ShelvesItsOwnBranches(t *testing.T) {
 	})
 }
 
-// The tick does not wait for a program that thinks, and the rows that it reads meanwhile stay what they were.
+// The tick does not wait for a program that thinks, and the rows that it reads meanwhile stay what
+// they were.
 func TestProgram_Slow_HoldsUpNobody(t *testing.T) {
 	inBubble(t, scheduler.Limits{}, scheduler.Config{Slots: 4}, func(b bubble) {
 		neighbour := submit(t, b.Scheduler, request(50, 2, 200))
@@ -230,7 +233,8 @@ func TestScheduler_Inspect_TellsBranches(t *testing.T) {
 	})
 }
 
-// A program that has returned is done, however much of its time it has used up: its client has the end, and others its slots.
+// A program that has returned is done, however much of its time it has used up: its client has the
+// end, and others its slots.
 func TestProgram_Returned_RestsNoMore(t *testing.T) {
 	inBubble(t, scheduler.Limits{}, scheduler.Config{Slots: 2}, func(b bubble) {
 		began := time.Now()
@@ -245,8 +249,8 @@ func TestProgram_Returned_RestsNoMore(t *testing.T) {
 	})
 }
 
-// TestProgram_Timing_ShownAtTheEnd wants the time in which a program computes to count as that of its tokens, although it shows all of them at
-// the end.
+// TestProgram_Timing_ShownAtTheEnd wants the time in which a program computes to count as that of
+// its tokens, although it shows all of them at the end.
 func TestProgram_Timing_ShownAtTheEnd(t *testing.T) {
 	inBubble(t, scheduler.Limits{}, scheduler.Config{Slots: 2}, func(b bubble) {
 		const tokens = 5

@@ -21,7 +21,8 @@ const (
 	mostGrownTold = 1024 // tokens
 )
 
-// tellBranches tells the readers of answers with a trace what has become of their programs' branches, and asks for a tick when it is time for more.
+// tellBranches tells the readers of answers with a trace what has become of their programs'
+// branches, and asks for a tick when it is time for more.
 func (s *Scheduler) tellBranches(now time.Time) {
 	for _, jobs := range [2][]*job{s.running, s.queue.jobs} {
 		for _, j := range jobs {

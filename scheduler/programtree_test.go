@@ -77,7 +77,8 @@ func (b bubble) draw(st *scheduler.Stream, prompt []program.Token) (d drawn, a r
 	return d, a
 }
 
-// wanderer is a program that forks, cuts, closes and grows branches at random, and notes what a tree of them has.
+// wanderer is a program that forks, cuts, closes and grows branches at random, and notes what a
+// tree of them has.
 type wanderer struct {
 	bubble
 	*program.Run
@@ -125,8 +126,8 @@ func (w *wanderer) step() error {
 	return nil
 }
 
-// What is told of the branches of a program is the tree that it has grown: each branch has its tokens, its log-probabilities are the model's, and
-// what was closed or cut back is dropped.
+// What is told of the branches of a program is the tree that it has grown: each branch has its
+// tokens, its log-probabilities are the model's, and what was closed or cut back is dropped.
 func TestProgram_Trace_IsTheTree(t *testing.T) {
 	random := steadytest.Rand(t)
 	inBubble(t, scheduler.Limits{}, scheduler.Config{Slots: 6}, func(b bubble) {
@@ -183,8 +184,8 @@ func same(t *testing.T, what string, got, want [][]program.Token) {
 	}
 }
 
-// checkLogs compares the log-probabilities that a branch of a prompt was told with, as far as there are any. Of the rows of this model one logit is
-// 10 and all others are 0.
+// checkLogs compares the log-probabilities that a branch of a prompt was told with, as far as
+// there are any. Of the rows of this model one logit is 10 and all others are 0.
 func (b bubble) checkLogs(number int, of *drawnBranch, prompt int) {
 	row := make([]float32, b.host.Limits().Vocabulary)
 	row[0] = 10
@@ -207,7 +208,8 @@ func (b bubble) checkLogs(number int, of *drawnBranch, prompt int) {
 	}
 }
 
-// What was shown is told as the first tokens of a branch; and an answer without a trace is told nothing.
+// What was shown is told as the first tokens of a branch; and an answer without a trace is told
+// nothing.
 func TestProgram_Trace_TellsWhatWasChosen(t *testing.T) {
 	for name, trace := range map[string]int{"with a trace": 1, "without": 0} {
 		t.Run(name, func(t *testing.T) {

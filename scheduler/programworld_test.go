@@ -16,8 +16,8 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
-// script is a program that does at random what programs do, and checks that each row and each score is what the model says of just the tokens of
-// its branch.
+// script is a program that does at random what programs do, and checks that each row and each
+// score is what the model says of just the tokens of its branch.
 type script struct {
 	w      *world
 	rng    *rand.Rand
@@ -269,7 +269,8 @@ func (p *script) check(b *program.Branch) error {
 	return nil
 }
 
-// verifyScript checks an answer that a script has written: all that it has shown, unless something ended the answer before.
+// verifyScript checks an answer that a script has written: all that it has shown, unless something
+// ended the answer before.
 func (w *world) verifyScript(c *client) {
 	c.script.mu.Lock()
 	defer c.script.mu.Unlock()

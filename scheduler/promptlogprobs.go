@@ -14,10 +14,11 @@ import (
 	"github.com/penstock/penstock/scheduler/program"
 )
 
-// This file computes the log-probabilities of a prompt's tokens. The row after each token says how likely the next one was, so a request
-// that wants them has a row for every token of its prompt but the last. A pass has few rows (Limits.Rows), which bounds both the memory of
-// the logits and the time that other streams wait. The prompt's last token, whose row the answer is drawn from, comes in a later pass: the
-// reader has all of the prompt before the first token.
+// This file computes the log-probabilities of a prompt's tokens. The row after each token says how
+// likely the next one was, so a request that wants them has a row for every token of its prompt
+// but the last. A pass has few rows (Limits.Rows), which bounds both the memory of the logits and
+// the time that other streams wait. The prompt's last token, whose row the answer is drawn from,
+// comes in a later pass: the reader has all of the prompt before the first token.
 
 // errNoRow is the error of an answer for which the backend has no logits.
 var errNoRow = errors.New("the backend gave no row for a token of the prompt")
@@ -37,8 +38,8 @@ type rowAsk struct {
 	logprobs *chain.Logprobs // result; nil: there is no such row
 }
 
-// scoring reports whether the branch still wants rows of its prompt. Where tokens have left the context before they were computed, their rows
-// are no more to be had.
+// scoring reports whether the branch still wants rows of its prompt. Where tokens have left the
+// context before they were computed, their rows are no more to be had.
 func (b *branch) scoring() bool {
 	j := b.job
 	if j.run != nil {
@@ -50,8 +51,8 @@ func (b *branch) scoring() bool {
 // finished reports whether nothing is left to be done for a request that wants no answer.
 func (j *job) finished() bool { return j.req.NoAnswer && !j.scoring() }
 
-// scorable is how many of n pending tokens a branch that is scoring may compute in a pass with so many free rows. Tokens whose rows
-// were told before it lost its cells need none.
+// scorable is how many of n pending tokens a branch that is scoring may compute in a pass with so
+// many free rows. Tokens whose rows were told before it lost its cells need none.
 func (b *branch) scorable(n, rows int) int {
 	if b.job.run != nil {
 		for n > 0 && b.rowsOf(n) > rows {
@@ -76,7 +77,8 @@ func (b *branch) rowsOf(n int) (rows int) {
 	return rows
 }
 
-// nextScore is the first token of a program's branch whose score is yet to be computed; 0: there is none.
+// nextScore is the first token of a program's branch whose score is yet to be computed; 0: there
+// is none.
 func (b *branch) nextScore() int {
 	for ; b.scoredTo < len(b.state.Scores); b.scoredTo++ {
 		if program.Awaited(b.state.Scores[b.scoredTo]) {
@@ -97,7 +99,8 @@ func (s *Scheduler) rowsForPrompts() int {
 	return max(rows, 1)
 }
 
-// dropUnscored cuts a sequence that a branch has got, so that the first token whose row it still wants is computed again.
+// dropUnscored cuts a sequence that a branch has got, so that the first token whose row it still
+// wants is computed again.
 func (s *Scheduler) dropUnscored(b *branch) {
 	if next := b.nextScore(); next > 0 && b.computed() >= next {
 		s.cache.Truncate(b.seq, next-1)
@@ -106,7 +109,8 @@ func (s *Scheduler) dropUnscored(b *branch) {
 	}
 }
 
-// wantsRow reports whether the row after position i of its context is one of the prompt's that the branch wants.
+// wantsRow reports whether the row after position i of its context is one of the prompt's that the
+// branch wants.
 func (b *branch) wantsRow(i int) bool {
 	if b.job.run != nil {
 		return i+1 < len(b.state.Scores) && program.Awaited(b.state.Scores[i+1])
@@ -114,7 +118,8 @@ func (b *branch) wantsRow(i int) bool {
 	return i >= b.job.scored && i < b.job.answer.PromptLen()-1 && b.scoring()
 }
 
-// addPromptRow has the pass tell the log-probability of the token after position i of a branch's context.
+// addPromptRow has the pass tell the log-probability of the token after position i of a branch's
+// context.
 func (s *Scheduler) addPromptRow(b *branch, i, row int) {
 	s.batch.PromptRows = true
 	top := max(b.job.req.Logprobs, 0)
@@ -147,7 +152,8 @@ func (s *Scheduler) score() {
 	s.record.Sample += s.config.Clock().Sub(start)
 }
 
-// readRows computes the log-probabilities that a pass was asked for, on all processors: a row of a large vocabulary takes a millisecond.
+// readRows computes the log-probabilities that a pass was asked for, on all processors: a row of a
+// large vocabulary takes a millisecond.
 func (s *Scheduler) readRows() {
 	asks := s.prompts.asks
 	var next atomic.Int64
@@ -168,7 +174,8 @@ func (s *Scheduler) readRows() {
 	done.Wait()
 }
 
-// tellPrompt sends a job's reader the log-probabilities of the next tokens of its prompt. Those of a program's branch are for the program.
+// tellPrompt sends a job's reader the log-probabilities of the next tokens of its prompt. Those of
+// a program's branch are for the program.
 func (s *Scheduler) tellPrompt(b *branch, asks []rowAsk) {
 	j := b.job
 	told := make([]PromptToken, len(asks))

@@ -22,7 +22,8 @@ func judged(r scheduler.Request) scheduler.Request {
 	return r
 }
 
-// promptTold is what the events say of the prompt. All of it comes before the first token that the model gives.
+// promptTold is what the events say of the prompt. All of it comes before the first token that the
+// model gives.
 func promptTold(t *testing.T, a received) (told []scheduler.PromptToken) {
 	t.Helper()
 	tokens := 0
@@ -42,8 +43,8 @@ func promptTold(t *testing.T, a received) (told []scheduler.PromptToken) {
 	return told
 }
 
-// A prompt that goes on as the model would has the highest log-probabilities there, whatever is cached of it, who computes beside it and
-// how few rows a pass has.
+// A prompt that goes on as the model would has the highest log-probabilities there, whatever is
+// cached of it, who computes beside it and how few rows a pass has.
 func TestScheduler_PromptLogprobs(t *testing.T) {
 	begin := request(40, 3, 30)
 	said := alone(t, begin).tokens
@@ -130,7 +131,8 @@ func TestScheduler_PromptLogprobs_Preempted(t *testing.T) {
 	}
 }
 
-// A request that wants no answer computes its prompt but for the last token, if it wants to know of it, and else nothing.
+// A request that wants no answer computes its prompt but for the last token, if it wants to know
+// of it, and else nothing.
 func TestScheduler_NoAnswer(t *testing.T) {
 	for _, c := range []struct {
 		length, told, computed int
@@ -149,7 +151,8 @@ func TestScheduler_NoAnswer(t *testing.T) {
 	}
 }
 
-// A stream beside a prompt that is judged goes on with each pass, and none has more rows than there are.
+// A stream beside a prompt that is judged goes on with each pass, and none has more rows than
+// there are.
 func TestScheduler_PromptLogprobs_NeighboursGoOn(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{Rows: 16})
 	b.Cost = func(tokens, _ int) time.Duration { return time.Duration(tokens) * time.Millisecond }

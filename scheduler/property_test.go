@@ -60,8 +60,9 @@ func (w *world) answered() {
 	}
 }
 
-// verify checks an answer that has ended: nothing is lost on the way, what is shown is what its tokens say, and every token is
-// what the model says after those before it, but for those that a client or a plugin put there.
+// verify checks an answer that has ended: nothing is lost on the way, what is shown is what its
+// tokens say, and every token is what the model says after those before it, but for those that a
+// client or a plugin put there.
 func (w *world) verify(c *client) {
 	end := c.answer.end
 	if end.Reason == answer.ReasonError && !w.expected(c, end.Err) {
@@ -131,8 +132,9 @@ func (w *world) verifyTokens(c *client) {
 	}
 }
 
-// verifyPrompt checks what a request was told of its prompt: each token once, in order, with what the model says there. Only where tokens
-// that were put in have driven some of the prompt out of the context, its end may be missing.
+// verifyPrompt checks what a request was told of its prompt: each token once, in order, with what
+// the model says there. Only where tokens that were put in have driven some of the prompt out of
+// the context, its end may be missing.
 func (w *world) verifyPrompt(c *client, prompt []scheduler.Token) {
 	told := promptTold(w.t, c.answer)
 	if len(told) != len(prompt)-1 && !(c.steered || len(c.request.Begun.Tokens) > 0) {
@@ -145,7 +147,8 @@ func (w *world) verifyPrompt(c *client, prompt []scheduler.Token) {
 	}
 }
 
-// verifyShifted is verifyTokens for an answer that outgrows the context, which nobody has put tokens into.
+// verifyShifted is verifyTokens for an answer that outgrows the context, which nobody has put
+// tokens into.
 func (w *world) verifyShifted(c *client, tokens []scheduler.Token) {
 	if c.steered || len(c.request.Chain) == 2 {
 		return
@@ -169,9 +172,10 @@ func (w *world) inOrder() {
 	}
 }
 
-// TestScheduler_RandomWork_KeepsItsPromises: every request ends exactly once with the right answer, no cell leaks, no slot starves,
-// the order within a priority holds; the backend itself refuses a pass over its limits or a position out of order.
-// PENSTOCK_TEST_SEED has it try one world again. Most of it is one goroutine: the race detector sees three worlds of it, and all of
+// TestScheduler_RandomWork_KeepsItsPromises: every request ends exactly once with the right
+// answer, no cell leaks, no slot starves, the order within a priority holds; the backend itself
+// refuses a pass over its limits or a position out of order. PENSTOCK_TEST_SEED has it try one
+// world again. Most of it is one goroutine: the race detector sees three worlds of it, and all of
 // TestScheduler_RandomRun_KeepsItsPromises.
 func TestScheduler_RandomWork_KeepsItsPromises(t *testing.T) {
 	from, worlds, ticks := 0, 20, 150

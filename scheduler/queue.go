@@ -7,14 +7,15 @@ import (
 	"time"
 )
 
-// queue holds the jobs that wait for a slot in the order they are served. A preempted job keeps its place in that order, and so
-// comes back before all that came later.
+// queue holds the jobs that wait for a slot in the order they are served. A preempted job keeps
+// its place in that order, and so comes back before all that came later.
 type queue struct {
 	jobs []*job
 }
 
-// aging is how much earlier a request counts as having arrived for each step of its priority. So it goes before those of lower
-// priority that came shortly before it, and none waits forever: ten seconds of waiting make up for one step.
+// aging is how much earlier a request counts as having arrived for each step of its priority. So
+// it goes before those of lower priority that came shortly before it, and none waits forever: ten
+// seconds of waiting make up for one step.
 const aging = 10 * time.Second
 
 // overtaken is how long others may overtake a job that waits for more slots than are free.
@@ -27,7 +28,8 @@ func (j *job) arrive(number uint64, now time.Time) {
 	j.queued = now
 }
 
-// before is the order in which jobs are served: smallest effectiveArrival first, equal ones in order of arrival.
+// before is the order in which jobs are served: smallest effectiveArrival first, equal ones in
+// order of arrival.
 func (j *job) before(k *job) bool {
 	if !j.effectiveArrival.Equal(k.effectiveArrival) {
 		return j.effectiveArrival.Before(k.effectiveArrival)

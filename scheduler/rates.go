@@ -13,7 +13,8 @@ type TokenCounts struct {
 // TokenRates are tokens a second.
 type TokenRates struct{ Prompt, Generated float64 }
 
-// rateSeconds is over how many seconds rates are taken, the present one included, of which only a part has passed.
+// rateSeconds is over how many seconds rates are taken, the present one included, of which only a
+// part has passed.
 const rateSeconds = 5
 
 // rates counts tokens, all and by the second. It belongs to the tick.
@@ -26,7 +27,8 @@ type rates struct {
 	}
 }
 
-// count notes tokens of prompts that were computed, and those of answers that were shown since the last time.
+// count notes tokens of prompts that were computed, and those of answers that were shown since the
+// last time.
 func (r *rates) count(now time.Time, prompt int) {
 	second := &r.seconds[uint64(now.Unix())%rateSeconds]
 	if second.at != now.Unix() {

@@ -24,7 +24,8 @@ func (*tokenCounter) First(time.Duration)           {}
 func (*tokenCounter) Token(time.Duration)           {}
 func (*tokenCounter) Ended(scheduler.RequestRecord) {}
 
-// A prompt that is planned first, and then preempted for one that came before it, is not counted: its tokens are not computed.
+// A prompt that is planned first, and then preempted for one that came before it, is not counted:
+// its tokens are not computed.
 func TestTickRecord_PlannedPromptPreempted_NotCounted(t *testing.T) {
 	counter := &tokenCounter{}
 	b := schedulertest.New(scheduler.Limits{Cells: 256})

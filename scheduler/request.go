@@ -26,8 +26,8 @@ const (
 	CancelSlow                       // the request ends as cancelled
 )
 
-// Request is one answer to compute. The scheduler owns Chain and Rules from Submit on, and closes them, whatever Submit
-// returns.
+// Request is one answer to compute. The scheduler owns Chain and Rules from Submit on, and closes
+// them, whatever Submit returns.
 type Request struct {
 	Prompt     []Segment
 	Pieces     []*piece.Piece // of pictures and sounds, whose tokens Config.Pieces gave
@@ -37,8 +37,9 @@ type Request struct {
 	IgnoreEOG  bool           // the model's end-of-generation tokens do not end the answer
 	Preserved  []Token        // control tokens that show their text in the answer, for a reader who looks for them
 
-	// Begun are the tokens with which the answer begins, as if the chain had chosen them: it goes on from there. They are shown, with the
-	// log-probabilities that are given, and count as generated.
+	// Begun are the tokens with which the answer begins, as if the chain had chosen them: it goes
+	// on from there. They are shown, with the log-probabilities that are given, and count as
+	// generated.
 	Begun answer.Begun
 
 	Shift *answer.Shift // how the answer goes on when the context is full; nil: it ends
@@ -46,34 +47,38 @@ type Request struct {
 
 	// Chain chooses the tokens. At least one stage, unless there is a Program.
 	Chain []chain.Stage
-	// Program, if set, chooses the tokens in place of Chain, whose stages are only told of them. It has no Slot, Shift, Begun, PromptLogprobs and
-	// NoAnswer, and counts as so many requests as it has branches. Further requests of one SubmitAll with the same Program are for what it shows
-	// as its further choices, in their order.
+	// Program, if set, chooses the tokens in place of Chain, whose stages are only told of them.
+	// It has no Slot, Shift, Begun, PromptLogprobs and NoAnswer, and counts as so many requests as
+	// it has branches. Further requests of one SubmitAll with the same Program are for what it
+	// shows as its further choices, in their order.
 	Program *program.Program
 	// Rules may end the answer, besides Stop and StopTokens.
 	Rules []answer.StopRule
 
-	// Logprobs is how many of the most likely tokens to report with each token, from the raw row; -1: none and no
-	// probability of the token itself either.
+	// Logprobs is how many of the most likely tokens to report with each token, from the raw row;
+	// -1: none and no probability of the token itself either.
 	Logprobs int
 
-	// PromptLogprobs asks for the log-probabilities of the prompt's tokens too, all but the first's, with as many others as Logprobs says.
-	// They come in KindPrompt events before the answer. Cached cells have no logits, so all of the prompt is computed. A prompt with Pieces is
-	// refused: their rows have no logits.
+	// PromptLogprobs asks for the log-probabilities of the prompt's tokens too, all but the
+	// first's, with as many others as Logprobs says. They come in KindPrompt events before the
+	// answer. Cached cells have no logits, so all of the prompt is computed. A prompt with Pieces
+	// is refused: their rows have no logits.
 	PromptLogprobs bool
 	// NoAnswer ends the request, as one that has reached its length, before a token is drawn.
 	NoAnswer bool
 
-	// Trace is how many of the most likely tokens to report before and after each stage, with each token that the chain
-	// draws; 0: no trace.
+	// Trace is how many of the most likely tokens to report before and after each stage, with each
+	// token that the chain draws; 0: no trace.
 	Trace int
 
 	// Progress asks for an event after each part of the prompt.
 	Progress bool
 
-	// MostDrafted is how many tokens may be drafted of the answer at once; 0: as many as the scheduler does; negative: none.
+	// MostDrafted is how many tokens may be drafted of the answer at once; 0: as many as the
+	// scheduler does; negative: none.
 	MostDrafted int
-	// LeastDrafted is how many must be guessed for any of them to be computed, LeastChance how likely each must be to be right.
+	// LeastDrafted is how many must be guessed for any of them to be computed, LeastChance how
+	// likely each must be to be right.
 	LeastDrafted int
 	LeastChance  float64
 
@@ -81,8 +86,8 @@ type Request struct {
 	Deadline    time.Time // the answer ends as an error then; zero: never
 	CachePrompt bool      // begin from cached cells with the same prefix
 	CacheSalt   string    // CachePrompt finds only cells computed under the same salt; else a fast answer would reveal what others sent
-	// Adapters compute the request's tokens besides the model, from token AdaptersFrom on, or from the beginning of the piece that this is in;
-	// nil: the model alone does.
+	// Adapters compute the request's tokens besides the model, from token AdaptersFrom on, or from
+	// the beginning of the piece that this is in; nil: the model alone does.
 	Adapters     Adapters
 	AdaptersFrom int
 
@@ -90,11 +95,13 @@ type Request struct {
 	Buffer   int  // events the stream holds for a slow reader before Overflow counts; 0: the default
 	Keep     bool // the stream keeps what was read, so that another reader can begin anywhere (Stream.Attach)
 
-	// Ended, if set, is told of the end, before the stream's reader is. As an Observer's methods it must be quick and must not call back.
+	// Ended, if set, is told of the end, before the stream's reader is. As an Observer's methods
+	// it must be quick and must not call back.
 	Ended func(RequestRecord)
 }
 
-// slotsOf is how many slots some requests take. What a program shows as a further choice counts as one, though it takes none.
+// slotsOf is how many slots some requests take. What a program shows as a further choice counts as
+// one, though it takes none.
 func slotsOf(requests []Request) (n int) {
 	known := map[*program.Program]bool{nil: true}
 	for i := range requests {

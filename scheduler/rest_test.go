@@ -12,7 +12,8 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
-// A job that was preempted while its stages rest goes on when they have rested, though nothing else happens then.
+// A job that was preempted while its stages rest goes on when they have rested, though nothing
+// else happens then.
 func TestScheduler_Preempted_WakesWhenItHasRested(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := scheduler.New(schedulertest.New(scheduler.Limits{Cells: 64}), scheduler.Config{})
@@ -45,7 +46,8 @@ func TestScheduler_Preempted_WakesWhenItHasRested(t *testing.T) {
 	})
 }
 
-// tokensOf reads a stream to its end, or until ctx is done, beside a running scheduler, and counts its tokens.
+// tokensOf reads a stream to its end, or until ctx is done, beside a running scheduler, and counts
+// its tokens.
 func tokensOf(ctx context.Context, st *scheduler.Stream) (n int) {
 	for e := range schedulertest.Events(ctx, st) {
 		if e.Kind == scheduler.KindToken {

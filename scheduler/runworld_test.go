@@ -20,7 +20,8 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
-// slowSeer is a drafter that takes time, as a model does, and tells if it computes in another's turn.
+// slowSeer is a drafter that takes time, as a model does, and tells if it computes in another's
+// turn.
 type slowSeer struct {
 	seer
 	t         *testing.T
@@ -55,8 +56,9 @@ func (b *exclusive) Wait() error {
 	return b.Host.Wait()
 }
 
-// TestScheduler_RandomRun_KeepsItsPromises: two schedulers run as they do in a host, with all that wakes them: they sleep when nothing is to
-// be done, and every caller and every reader is answered. A lost wake-up leaves all goroutines of the bubble waiting, which ends the test.
+// TestScheduler_RandomRun_KeepsItsPromises: two schedulers run as they do in a host, with all that
+// wakes them: they sleep when nothing is to be done, and every caller and every reader is
+// answered. A lost wake-up leaves all goroutines of the bubble waiting, which ends the test.
 func TestScheduler_RandomRun_KeepsItsPromises(t *testing.T) {
 	for seed := range uint64(24) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

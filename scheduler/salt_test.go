@@ -10,7 +10,8 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
-// TestScheduler_CacheSalt_PartsPrefixes: what one salt has left, running, idle or archived, is not there for another.
+// TestScheduler_CacheSalt_PartsPrefixes: what one salt has left, running, idle or archived, is not
+// there for another.
 func TestScheduler_CacheSalt_PartsPrefixes(t *testing.T) {
 	ask := func(salt string, seed int) scheduler.Request {
 		r := request(300, seed, 10)

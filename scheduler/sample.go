@@ -13,9 +13,10 @@ import (
 	"github.com/penstock/penstock/scheduler/panics"
 )
 
-// The tick waits for workers, after the native stages are done, for an eighth of the time that the tick's passes have taken so
-// far, and at least for minWait. Waiting costs all other answers that time. Not waiting costs the late answer a whole pass, and the
-// others the processor that its worker uses beside the next pass.
+// The tick waits for workers, after the native stages are done, for an eighth of the time that the
+// tick's passes have taken so far, and at least for minWait. Waiting costs all other answers that
+// time. Not waiting costs the late answer a whole pass, and the others the processor that its
+// worker uses beside the next pass.
 const (
 	minWait  = time.Millisecond
 	waitPart = 8
@@ -41,9 +42,10 @@ func (s *Scheduler) prepareWorkers(branches []*branch) {
 	}
 }
 
-// sample draws the next token of every job whose last pending token was computed, and takes it into the answer; where that is what was
-// guessed, then the one after it. Tokens of native stages are drawn in one call, one of each job; workers draw the others meanwhile, and what
-// turns out to take long.
+// sample draws the next token of every job whose last pending token was computed, and takes it
+// into the answer; where that is what was guessed, then the one after it. Tokens of native stages
+// are drawn in one call, one of each job; workers draw the others meanwhile, and what turns out to
+// take long.
 func (s *Scheduler) sample(branches []*branch) {
 	start := s.config.Clock()
 	sampling := &s.sampling
@@ -77,7 +79,8 @@ func (s *Scheduler) lend(d *drawer) {
 	s.sampling.drawing = append(s.sampling.drawing, d)
 }
 
-// drawNative has the backend draw a token for each of some native chains, and takes it into the answer.
+// drawNative has the backend draw a token for each of some native chains, and takes it into the
+// answer.
 func (s *Scheduler) drawNative(drawers []*drawer) {
 	draws := append(s.sampling.draws[:0], make([]Draw, len(drawers))...)
 	for i, d := range drawers {
@@ -102,8 +105,8 @@ func (s *Scheduler) drawNative(drawers []*drawer) {
 	})
 }
 
-// awaitWorkers waits for the workers that draw, but not long, and mostly not for those that are late again and again. Those that are late
-// copy their rows, which the next pass overwrites.
+// awaitWorkers waits for the workers that draw, but not long, and mostly not for those that are
+// late again and again. Those that are late copy their rows, which the next pass overwrites.
 func (s *Scheduler) awaitWorkers() {
 	start := s.config.Clock()
 	s.sampling.alarm.Reset(max(minWait, s.record.Forward/waitPart))

@@ -36,9 +36,11 @@ type Config struct {
 	Clock        func() time.Time
 }
 
-// Others is work on the same processors that is no request to the scheduler. A pass beside it would take several times as long.
+// Others is work on the same processors that is no request to the scheduler. A pass beside it
+// would take several times as long.
 type Others interface {
-	// Pause has it wait from now on. It may itself wait a little, so that they get their share of the time.
+	// Pause has it wait from now on. It may itself wait a little, so that they get their share of
+	// the time.
 	Pause()
 	// Resume ends Pause.
 	Resume()
@@ -165,8 +167,8 @@ func setDefault[T int | float64 | time.Duration](v *T, d T) {
 	}
 }
 
-// Run ticks until the context is done; then every request that is left ends as cancelled. When it returns, all stages are closed.
-// It is called once.
+// Run ticks until the context is done; then every request that is left ends as cancelled. When it
+// returns, all stages are closed. It is called once.
 func (s *Scheduler) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		s.Tick()

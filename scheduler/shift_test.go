@@ -15,8 +15,8 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
-// shifted is what a model with so many positions says in answer to a request if the context is shifted, n tokens: computed without a
-// scheduler.
+// shifted is what a model with so many positions says in answer to a request if the context is
+// shifted, n tokens: computed without a scheduler.
 func shifted(b *schedulertest.Backend, r scheduler.Request, longest, n int) (said []scheduler.Token) {
 	context := slices.Clone(r.Prompt[0].Tokens)
 	keep := r.Shift.Keep
@@ -44,7 +44,8 @@ func shifted(b *schedulertest.Backend, r scheduler.Request, longest, n int) (sai
 	return said
 }
 
-// An answer that outgrows the context goes on as one to what is left in the context, whatever runs beside it.
+// An answer that outgrows the context goes on as one to what is left in the context, whatever runs
+// beside it.
 func TestScheduler_Shift_GoesOn(t *testing.T) {
 	for name, shift := range map[string]answer.Shift{"half": {}, "keeps the beginning": {Keep: 10}, "three at a time": {Keep: 2, Discard: 3}} {
 		t.Run(name, func(t *testing.T) {
@@ -69,8 +70,8 @@ func TestScheduler_Shift_GoesOn(t *testing.T) {
 	}
 }
 
-// Adapters that count from a token of the prompt on still do so when that has moved, or has left the context. Nothing that they computed is
-// taken for the model's own afterwards.
+// Adapters that count from a token of the prompt on still do so when that has moved, or has left
+// the context. Nothing that they computed is taken for the model's own afterwards.
 func TestScheduler_Shift_KeepsTheAdapters(t *testing.T) {
 	for _, from := range []int{0, 20, 88} {
 		for name, shift := range map[string]answer.Shift{"half": {}, "keeps the beginning": {Keep: 30}, "keeps the prompt": {Keep: -1}} {

@@ -28,7 +28,8 @@ func (s *Scheduler) vacate(b *branch) {
 	b.seq, b.slot, b.outputRow, b.scheduled = nil, -1, -1, 0
 }
 
-// preemptible is the last running job that is parked, and so makes no use of its slot; nil if there is none.
+// preemptible is the last running job that is parked, and so makes no use of its slot; nil if
+// there is none.
 func (s *Scheduler) preemptible() *job {
 	for _, j := range slices.Backward(s.running) {
 		if j.parked() {
@@ -38,8 +39,8 @@ func (s *Scheduler) preemptible() *job {
 	return nil
 }
 
-// victim is the job to preempt so that j can go on: a parked one, else the last in order if that comes after j; nil if
-// there is none.
+// victim is the job to preempt so that j can go on: a parked one, else the last in order if that
+// comes after j; nil if there is none.
 func (s *Scheduler) victim(j *job) *job {
 	if p := s.preemptible(); p != nil {
 		return p
@@ -50,13 +51,15 @@ func (s *Scheduler) victim(j *job) *job {
 	return nil
 }
 
-// makeRoom takes cells from a job: of a program's those of one branch, if there is any that this tick does not compute, else its slots.
+// makeRoom takes cells from a job: of a program's those of one branch, if there is any that this
+// tick does not compute, else its slots.
 func (s *Scheduler) makeRoom(j *job) bool {
 	return j != nil && !j.parked() && s.shelve(j, nil) || s.preempt(j)
 }
 
-// preempt takes a job's slots and queues it again, ahead of all of its priority that came later. Its cells become evictable; those still there
-// when it gets a slot again are reused. It reports false for nil.
+// preempt takes a job's slots and queues it again, ahead of all of its priority that came later.
+// Its cells become evictable; those still there when it gets a slot again are reused. It reports
+// false for nil.
 func (s *Scheduler) preempt(j *job) bool {
 	if j == nil {
 		return false

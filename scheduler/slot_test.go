@@ -9,7 +9,8 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
-// A request for a slot of its own gets it from an answer that makes no use of it, as any request does, and from no other.
+// A request for a slot of its own gets it from an answer that makes no use of it, as any request
+// does, and from no other.
 func TestScheduler_Slot_OfAParkedAnswer(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{Slots: 3})
 	var parked []*scheduler.Stream

@@ -11,8 +11,9 @@ import (
 	"github.com/penstock/penstock/scheduler/panics"
 )
 
-// slotAction is what a client asks of the conversation of a slot, which waits until the slot is idle. As for a queued job, one who is parked
-// is preempted: nobody waits for as long as a client pauses.
+// slotAction is what a client asks of the conversation of a slot, which waits until the slot is
+// idle. As for a queued job, one who is parked is preempted: nobody waits for as long as a client
+// pauses.
 type slotAction struct {
 	ctx    context.Context
 	slot   int
@@ -20,8 +21,10 @@ type slotAction struct {
 	refuse func(error)
 }
 
-// SaveSlot copies the conversation that the last answer of a slot left in its sequence, once the slot is idle, if it has this
-// cache salt. It copies as long as each tick allows. The caller closes the state. Errors: ErrBadRequest, ErrClosed, those of kvcache.Cache.Export and the context's.
+// SaveSlot copies the conversation that the last answer of a slot left in its sequence, once the
+// slot is idle, if it has this cache salt. It copies as long as each tick allows. The caller
+// closes the state. Errors: ErrBadRequest, ErrClosed, those of kvcache.Cache.Export and the
+// context's.
 func (s *Scheduler) SaveSlot(ctx context.Context, slot int, salt string) (*kvcache.Saved, error) {
 	type result struct {
 		saved *kvcache.Saved
@@ -52,8 +55,8 @@ func (s *Scheduler) SaveSlot(ctx context.Context, slot int, salt string) (*kvcac
 	}
 }
 
-// RestoreSlot makes a conversation that was saved the slot's, once the slot is idle. Requests in its scope find it, whichever slot they
-// get. The caller may close the state when this returns.
+// RestoreSlot makes a conversation that was saved the slot's, once the slot is idle. Requests in
+// its scope find it, whichever slot they get. The caller may close the state when this returns.
 // Errors: ErrBadRequest for what is no conversation of this model, ErrClosed, and the context's.
 func (s *Scheduler) RestoreSlot(ctx context.Context, slot int, saved *kvcache.Saved) error {
 	if err := s.checkSaved(saved); err != nil {
@@ -93,8 +96,9 @@ func (s *Scheduler) checkSaved(saved *kvcache.Saved) error {
 	return s.checkVocabulary(saved.Tokens[end:])
 }
 
-// EraseSlot drops the conversation of a slot from the cache, once the slot is idle, if it has this cache salt, and returns how many tokens it had. Errors:
-// ErrBadRequest, ErrClosed and the context's.
+// EraseSlot drops the conversation of a slot from the cache, once the slot is idle, if it has this
+// cache salt, and returns how many tokens it had. Errors: ErrBadRequest, ErrClosed and the
+// context's.
 func (s *Scheduler) EraseSlot(ctx context.Context, slot int, salt string) (n int, err error) {
 	results := make(chan error, 1)
 	s.postSlotAction(&slotAction{ctx: ctx, slot: slot,
@@ -125,7 +129,8 @@ func (s *Scheduler) postSlotAction(a *slotAction) {
 	context.AfterFunc(a.ctx, func() { s.inbox.post(func(*Scheduler) {}) })
 }
 
-// actOnSlots begins the actions whose slots are idle, and refuses those that nobody waits for any more.
+// actOnSlots begins the actions whose slots are idle, and refuses those that nobody waits for any
+// more.
 func (s *Scheduler) actOnSlots() {
 	s.slotActions = slices.DeleteFunc(s.slotActions, s.actOnSlot)
 }

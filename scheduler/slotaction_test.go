@@ -62,7 +62,8 @@ func longer(r scheduler.Request, a received) scheduler.Request {
 	return r
 }
 
-// A conversation that was saved, from the cache or from the archive, is restored for the next turn, which is the same as without.
+// A conversation that was saved, from the cache or from the archive, is restored for the next
+// turn, which is the same as without.
 func TestScheduler_SaveSlot_ComesBack(t *testing.T) {
 	for name, archive := range map[string]int64{"no archive": 0, "archive": 1 << 20} {
 		for others := range 3 {
@@ -186,7 +187,8 @@ func (m *thirdLook) ContinueCopy(limit time.Duration, here bool) (done bool) {
 	return m.Backend.ContinueCopy(limit, here)
 }
 
-// An action that finds a copy unfinished is tried again, also if that copy ends later in the same tick.
+// An action that finds a copy unfinished is tried again, also if that copy ends later in the same
+// tick.
 func TestScheduler_SlotActions_FollowACopyThatEndsInTheTick(t *testing.T) {
 	b := &thirdLook{Backend: schedulertest.New(scheduler.Limits{Sequences: 4})}
 	s := newScheduler(t, b, scheduler.Config{Slots: 2, ArchiveBytes: 1 << 20})
@@ -215,7 +217,8 @@ func TestScheduler_SlotActions_FollowACopyThatEndsInTheTick(t *testing.T) {
 	rest(s)
 }
 
-// Saving and restoring take no tick longer than other copies: the generating slots get their tokens meanwhile.
+// Saving and restoring take no tick longer than other copies: the generating slots get their
+// tokens meanwhile.
 func TestScheduler_SlotActions_HoldNobodyUp(t *testing.T) {
 	synctest.Test(t, slotActionsHoldNobodyUp)
 }
@@ -332,8 +335,8 @@ func TestScheduler_SlotActions_EndWithIt(t *testing.T) {
 	}
 }
 
-// An answer that is paused keeps nobody from its slot, nor from the cells that it holds, for as long as it is paused. It goes on as if nothing
-// had been.
+// An answer that is paused keeps nobody from its slot, nor from the cells that it holds, for as
+// long as it is paused. It goes on as if nothing had been.
 func TestScheduler_SlotActions_DoNotWaitForThePaused(t *testing.T) {
 	for _, slots := range []int{1, 2} { // the conversation is restored in its slot, and in the other one, for lack of cells
 		s := newScheduler(t, schedulertest.New(scheduler.Limits{Cells: 600}), scheduler.Config{Slots: slots})

@@ -69,7 +69,8 @@ func shown(a received) (events []string) {
 	return events
 }
 
-// TestSpeculate_AnyDrafter_SameEvents: whatever a drafter guesses, each answer shows the same as without it, event by event.
+// TestSpeculate_AnyDrafter_SameEvents: whatever a drafter guesses, each answer shows the same as
+// without it, event by event.
 func TestSpeculate_AnyDrafter_SameEvents(t *testing.T) {
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 3))
@@ -104,7 +105,8 @@ func TestSpeculate_AnyDrafter_SameEvents(t *testing.T) {
 	}
 }
 
-// A drafter that is right makes an answer of few passes; one that is never right costs next to nothing.
+// A drafter that is right makes an answer of few passes; one that is never right costs next to
+// nothing.
 func TestSpeculate_Passes(t *testing.T) {
 	const most = 400
 	took := func(d func(*schedulertest.Backend) draft.Drafter) (time.Duration, scheduler.Usage) {
@@ -132,7 +134,8 @@ func TestSpeculate_Passes(t *testing.T) {
 	}
 }
 
-// On a machine where each row costs as much as a pass, nothing is to be gained, also from a drafter that is right.
+// On a machine where each row costs as much as a pass, nothing is to be gained, also from a
+// drafter that is right.
 func TestSpeculate_RowsCostAsMuchAsPasses_NotSlower(t *testing.T) {
 	took := func(d bool) time.Duration {
 		b := schedulertest.New(scheduler.Limits{})
@@ -150,8 +153,8 @@ func TestSpeculate_RowsCostAsMuchAsPasses_NotSlower(t *testing.T) {
 	}
 }
 
-// Many streams with a drafter that is wrong, or sometimes right, are hardly slower than without it, also where slots with drafts have passes of
-// their own.
+// Many streams with a drafter that is wrong, or sometimes right, are hardly slower than without
+// it, also where slots with drafts have passes of their own.
 func TestSpeculate_ManyStreams_NotSlower(t *testing.T) {
 	for _, separate := range []bool{false, true} {
 		for _, errs := range []float64{1, 0.8, 0.5} {
@@ -220,7 +223,8 @@ func TestSpeculate_PromptsWait_NoDrafts(t *testing.T) {
 	}
 }
 
-// A request may have its tokens guessed in smaller steps, or not at all; and a backend that cannot drop tokens is not asked to.
+// A request may have its tokens guessed in smaller steps, or not at all; and a backend that cannot
+// drop tokens is not asked to.
 func TestSpeculate_Limits(t *testing.T) {
 	for name, c := range map[string]struct {
 		most, drafted int // of the request; as many as there may be

@@ -22,7 +22,8 @@ var rowCosts = map[string]schedulertest.Curve{
 	"a row is a pass":     {{1, 10}, {64, 640}},
 }
 
-// decodeTimes is how long the answers to requests took after their first tokens, one answer after another or all at once.
+// decodeTimes is how long the answers to requests took after their first tokens, one answer after
+// another or all at once.
 func decodeTimes(t *testing.T, cost schedulertest.Curve, drafter func(*schedulertest.Backend) draft.Drafter, answers, tokens int, atOnce, separate bool) (all []time.Duration) {
 	t.Helper()
 	b := schedulertest.New(scheduler.Limits{SeparatePasses: separate})
@@ -46,8 +47,8 @@ func decodeTimes(t *testing.T, cost schedulertest.Curve, drafter func(*scheduler
 
 func noDrafter(*schedulertest.Backend) draft.Drafter { return nil }
 
-// Guesses that are never right cost each answer at most a fiftieth of its time, whatever rows cost, how sure the drafter says it is, and how
-// short the answer is.
+// Guesses that are never right cost each answer at most a fiftieth of its time, whatever rows
+// cost, how sure the drafter says it is, and how short the answer is.
 func TestSpeculate_NeverRight_LosesAFiftieth(t *testing.T) {
 	for name, cost := range rowCosts {
 		for _, sure := range []bool{false, true} {
@@ -83,7 +84,8 @@ func TestSpeculate_NeverRightSideBySide_LosesAFiftieth(t *testing.T) {
 	}
 }
 
-// Guesses that are always right make an answer at least twice as fast where rows cost little enough for that.
+// Guesses that are always right make an answer at least twice as fast where rows cost little
+// enough for that.
 func TestSpeculate_AlwaysRight_TwiceAsFast(t *testing.T) {
 	for name, cost := range rowCosts {
 		if name == "a row is a pass" {

@@ -64,7 +64,8 @@ func (s *slowness) ask(t *testing.T, h *scheduler.Scheduler, f func(context.Cont
 	}
 }
 
-// The guest's work for a control call is done beside the tick: its neighbour's whole answer is computed meanwhile.
+// The guest's work for a control call is done beside the tick: its neighbour's whole answer is
+// computed meanwhile.
 func TestStream_Control_SlowGuestHoldsUpNobody(t *testing.T) {
 	for name, tc := range map[string]struct {
 		call func(*scheduler.Stream, context.Context) error
@@ -248,7 +249,8 @@ func (s *turning) Reset(history []scheduler.Token, prompt int) error {
 	return nil
 }
 
-// A native stage that turns out to be slow goes on in a worker, with the same tokens, and is not begun twice.
+// A native stage that turns out to be slow goes on in a worker, with the same tokens, and is not
+// begun twice.
 func TestScheduler_Sample_StageTurnsSlow(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	answer := func(native int) (tokens []scheduler.Token, resets int) {
@@ -275,7 +277,8 @@ type guarding struct{ *turning }
 func (guarding) Traits() chain.Traits                       { return chain.Traits{Guards: true} }
 func (guarding) Fits(tokens []scheduler.Token) (int, error) { return len(tokens), nil }
 
-// A grammar that a client sets for a running answer reads all of it, so a worker does that; another chain may follow.
+// A grammar that a client sets for a running answer reads all of it, so a worker does that;
+// another chain may follow.
 func TestStream_SetChain_GrammarInAWorker(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	running := submit(t, s, request(10, 1, 40))
@@ -315,7 +318,8 @@ func (h heavy) Reset(history []scheduler.Token, prompt int) error {
 	return h.guarding.Reset(history, prompt)
 }
 
-// A grammar reads the tokens of a control call, and those with which a fork begins, beside the tick, though it draws in it.
+// A grammar reads the tokens of a control call, and those with which a fork begins, beside the
+// tick, though it draws in it.
 func TestStream_Control_SlowGrammarHoldsUpNobody(t *testing.T) {
 	for name, call := range map[string]func(*scheduler.Stream, context.Context) error{
 		"inject": func(st *scheduler.Stream, ctx context.Context) error { return st.Inject(ctx, []scheduler.Token{5, 6}) },

@@ -11,8 +11,9 @@ import (
 	"github.com/penstock/penstock/scheduler/ring"
 )
 
-// Stream is the answer to one request, as its reader sees it: a Started event unless it ended in the queue, Token events, one End. One
-// goroutine reads at a time; the other methods may be called from anywhere.
+// Stream is the answer to one request, as its reader sees it: a Started event unless it ended in
+// the queue, Token events, one End. One goroutine reads at a time; the other methods may be called
+// from anywhere.
 //
 // A reader that goes away calls Cancel; the slot is free within one tick.
 type Stream struct {
@@ -39,7 +40,8 @@ func (st *Stream) TryNext() (Event, bool) {
 	return st.took(shown, seq), true
 }
 
-// Next takes the next event and waits for it. After End it returns io.EOF; the only other error is the context's.
+// Next takes the next event and waits for it. After End it returns io.EOF; the only other error is
+// the context's.
 func (st *Stream) Next(ctx context.Context) (Event, error) {
 	if st.ended {
 		return Event{}, io.EOF
@@ -51,8 +53,8 @@ func (st *Stream) Next(ctx context.Context) (Event, error) {
 	return st.took(shown, seq), nil
 }
 
-// Attach lets a new reader go on after event seq, which the last reader has seen; -1 begins at the first. Events that are not
-// there yet, or, without Request.Keep, no longer, give ring.ErrGone.
+// Attach lets a new reader go on after event seq, which the last reader has seen; -1 begins at the
+// first. Events that are not there yet, or, without Request.Keep, no longer, give ring.ErrGone.
 func (st *Stream) Attach(seq int64) error {
 	if err := st.ring.Seek(uint64(seq + 1)); err != nil {
 		return err
@@ -61,8 +63,8 @@ func (st *Stream) Attach(seq int64) error {
 	return nil
 }
 
-// Forget has a stream of Request.Keep keep nothing more than it must: Attach reaches what is not read, and little before. The reader calls
-// it.
+// Forget has a stream of Request.Keep keep nothing more than it must: Attach reaches what is not
+// read, and little before. The reader calls it.
 func (st *Stream) Forget() { st.ring.Forget() }
 
 // Missed counts the events that a slow reader lost under DropOldest.

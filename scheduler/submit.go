@@ -11,9 +11,9 @@ import (
 	"github.com/penstock/penstock/scheduler/ring"
 )
 
-// Submit queues a request and returns the stream of its answer. Whatever it returns, the request's stages and rules
-// belong to the scheduler, which closes them. Errors: ErrBadRequest, ErrEmptyPrompt, ErrPromptTooLong, ErrQueueFull,
-// ErrClosed.
+// Submit queues a request and returns the stream of its answer. Whatever it returns, the request's
+// stages and rules belong to the scheduler, which closes them. Errors: ErrBadRequest,
+// ErrEmptyPrompt, ErrPromptTooLong, ErrQueueFull, ErrClosed.
 func (s *Scheduler) Submit(r Request) (*Stream, error) {
 	streams, err := s.SubmitAll([]Request{r})
 	if err != nil {
@@ -22,8 +22,8 @@ func (s *Scheduler) Submit(r Request) (*Stream, error) {
 	return streams[0], nil
 }
 
-// SubmitAll queues all of some requests or none. Besides Submit's errors there is ErrTooMany: there will never be room for
-// so many.
+// SubmitAll queues all of some requests or none. Besides Submit's errors there is ErrTooMany:
+// there will never be room for so many.
 func (s *Scheduler) SubmitAll(requests []Request) ([]*Stream, error) {
 	n := slotsOf(requests)
 	if err := s.inbox.reserve(n); err != nil {
@@ -33,9 +33,10 @@ func (s *Scheduler) SubmitAll(requests []Request) ([]*Stream, error) {
 	return s.submit(requests, n)
 }
 
-// SubmitBuilt is SubmitAll for requests that take n slots, as many as there are without programs, and memory or time to build: it has them built only once there is room for
-// all, which no other request can take meanwhile. An error of build is returned as it is; what build has made until then is
-// its own to close.
+// SubmitBuilt is SubmitAll for requests that take n slots, as many as there are without programs,
+// and memory or time to build: it has them built only once there is room for all, which no other
+// request can take meanwhile. An error of build is returned as it is; what build has made until
+// then is its own to close.
 func (s *Scheduler) SubmitBuilt(n int, build func() ([]Request, error)) ([]*Stream, error) {
 	if err := s.inbox.reserve(n); err != nil {
 		return nil, err
@@ -100,7 +101,8 @@ func closeAll(requests []Request) {
 	}
 }
 
-// newJob checks a request and makes its job and stream. Writer is the job whose program writes its answer; nil: none does, or its own.
+// newJob checks a request and makes its job and stream. Writer is the job whose program writes its
+// answer; nil: none does, or its own.
 func (s *Scheduler) newJob(r Request, writer *job) (*job, error) {
 	prompt, err := s.prompt(&r)
 	if err != nil {

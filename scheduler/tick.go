@@ -6,8 +6,8 @@ import "time"
 
 // Tick does one round: it listens to others, schedules (admit.go, plan.go), and runs what was
 // scheduled in forward passes (pass.go), each of which ends with sampling (sample.go) and sending
-// (emit.go). busy says that there is more to do in the next one, whether or not somebody calls: a pass
-// ran, or something goes on from tick to tick (alarm.go).
+// (emit.go). busy says that there is more to do in the next one, whether or not somebody calls: a
+// pass ran, or something goes on from tick to tick (alarm.go).
 //
 // Run calls it in a loop; tests call it themselves, from one goroutine.
 func (s *Scheduler) Tick() (busy bool) {
@@ -35,8 +35,8 @@ func (s *Scheduler) publish() {
 	s.stats = Stats{Running: len(s.running), Waiting: len(s.queue.jobs), CellsUsed: s.limits.Cells - s.cache.Free(), Cells: s.limits.Cells}
 }
 
-// listen takes in what workers have done and what other goroutines ask for, and ends what is too late.
-// It returns the time of this tick: nobody was submitted after it who is known.
+// listen takes in what workers have done and what other goroutines ask for, and ends what is too
+// late. It returns the time of this tick: nobody was submitted after it who is known.
 func (s *Scheduler) listen() (now time.Time) {
 	s.collectAwaited()
 	s.takeCommands()
@@ -48,8 +48,8 @@ func (s *Scheduler) listen() (now time.Time) {
 	return now
 }
 
-// schedule gives free slots to queued jobs and chooses what each slot computes. Copies of the KV cache
-// may take a part of the time that the last passes took.
+// schedule gives free slots to queued jobs and chooses what each slot computes. Copies of the KV
+// cache may take a part of the time that the last passes took.
 func (s *Scheduler) schedule(now time.Time, lastPasses time.Duration) {
 	s.cache.BeginTick(s.copyTime(lastPasses))
 	s.actOnSlots()
@@ -73,7 +73,8 @@ func (s *Scheduler) run(now time.Time) {
 	}
 }
 
-// computeAlone computes when it is this scheduler's turn, while others on the same processors pause. A drafter may be a model, too.
+// computeAlone computes when it is this scheduler's turn, while others on the same processors
+// pause. A drafter may be a model, too.
 func (s *Scheduler) computeAlone() {
 	s.share.take()
 	defer s.share.give()

@@ -105,7 +105,8 @@ func checkSurvey(t *testing.T, s chain.Survey) {
 	}
 }
 
-// A chain of one native stage is drawn together with others; traced it has a goroutine, and the same tokens.
+// A chain of one native stage is drawn together with others; traced it has a goroutine, and the
+// same tokens.
 func TestTrace_NativeChain_SameTokens(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	r := request(10, 1, 20)
@@ -152,7 +153,8 @@ func tracesOf(a *received) (traces []*chain.Trace) {
 	return traces
 }
 
-// Wherever the token stands that is chosen in the end, each survey tells its place, also far behind the best.
+// Wherever the token stands that is chosen in the end, each survey tells its place, also far
+// behind the best.
 func TestTrace_ChosenToken_ItsPlaceAtEachStage(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	last := &named{name: "last"}
@@ -201,7 +203,8 @@ func TestTrace_Splice_TellsWhatWasTakenBack(t *testing.T) {
 	}
 }
 
-// A stage that is never content takes back as often as it may. The list stays flat and short: the last ones are told in full.
+// A stage that is never content takes back as often as it may. The list stays flat and short: the
+// last ones are told in full.
 func TestTrace_ManySplices_AreBounded(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	n := 0

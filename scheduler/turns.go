@@ -4,9 +4,10 @@ package scheduler
 
 import "sync/atomic"
 
-// Turns lets several schedulers share one machine: their ticks compute one at a time, in the order in which they are ready. Two passes at
-// once would have more threads than there are cores, and at each step of its graph each would wait for threads that do not
-// run. While a slot of any scheduler generates, the ticks of all aim at their targets.
+// Turns lets several schedulers share one machine: their ticks compute one at a time, in the order
+// in which they are ready. Two passes at once would have more threads than there are cores, and at
+// each step of its graph each would wait for threads that do not run. While a slot of any
+// scheduler generates, the ticks of all aim at their targets.
 type Turns struct {
 	turn       chan struct{} // full while a tick computes; those that wait to send are served in order
 	generating atomic.Int32  // schedulers of which a slot generates
@@ -15,7 +16,8 @@ type Turns struct {
 // NewTurns makes turns for schedulers whose Config names them.
 func NewTurns() *Turns { return &Turns{turn: make(chan struct{}, 1)} }
 
-// share is a scheduler's part in the turns; the zero value is that of one that has the machine for itself.
+// share is a scheduler's part in the turns; the zero value is that of one that has the machine for
+// itself.
 type share struct {
 	turns      *Turns
 	generating bool

@@ -15,7 +15,8 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
-// sleeper is a backend whose passes take time by the test's clock. It notes passes at once on one machine.
+// sleeper is a backend whose passes take time by the test's clock. It notes passes at once on one
+// machine.
 type sleeper struct {
 	*schedulertest.Backend
 	computing *atomic.Int32
@@ -43,7 +44,8 @@ type twoModels struct {
 	schedulers          [2]*scheduler.Scheduler
 }
 
-// run starts the schedulers, with these turns, until the test ends. A token of a prompt takes a millisecond.
+// run starts the schedulers, with these turns, until the test ends. A token of a prompt takes a
+// millisecond.
 func (m *twoModels) run(t *testing.T, turns *scheduler.Turns) {
 	ctx, stop := context.WithCancel(t.Context())
 	t.Cleanup(stop)
@@ -80,8 +82,8 @@ func longestGap(t *testing.T, st *scheduler.Stream) (longest time.Duration) {
 	}
 }
 
-// TestTurns_TwoModels_ComputeInTurns: passes never run at once, and while one model answers, the prompts of the other are computed in
-// chunks that keep to the target.
+// TestTurns_TwoModels_ComputeInTurns: passes never run at once, and while one model answers, the
+// prompts of the other are computed in chunks that keep to the target.
 func TestTurns_TwoModels_ComputeInTurns(t *testing.T) {
 	gap := func(inTurns bool) (longest time.Duration, together int32) {
 		synctest.Test(t, func(t *testing.T) {

@@ -61,7 +61,8 @@ func (s *Scheduler) inspectQueue(now time.Time) []QueueInfo {
 	return list
 }
 
-// lacksCells reports whether slots are free that queued jobs cannot have, since the first of them has no cells yet: none overtakes it.
+// lacksCells reports whether slots are free that queued jobs cannot have, since the first of them
+// has no cells yet: none overtakes it.
 func (s *Scheduler) lacksCells() bool {
 	first := slices.IndexFunc(s.queue.jobs, func(j *job) bool { return !j.paused && !j.stalled && !j.worker.Busy() })
 	return first >= 0 && slices.Contains(s.slots, nil) && !s.fits(s.queue.jobs[first])

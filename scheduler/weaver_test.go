@@ -14,7 +14,8 @@ import (
 // foreign are the tokens that clients and plugins put into answers.
 var foreign = []scheduler.Token{250, 251, 252, 253, 254, 255}
 
-// weaver is a plugin's stage that forces foreign tokens now and then, or takes back some of the answer and puts them in its place.
+// weaver is a plugin's stage that forces foreign tokens now and then, or takes back some of the
+// answer and puts them in its place.
 type weaver struct {
 	schedulertest.Greedy
 	rng     *rand.Rand

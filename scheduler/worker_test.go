@@ -154,8 +154,8 @@ func TestWorker_Prepare_ForcedTokenSkipsTheChain(t *testing.T) {
 	}
 }
 
-// TestWorker_Splice_TakesBackWhatWasNotShown: whenever the model writes a token divisible by 7 it is replaced, with the one
-// before it. The reader sees only what stays.
+// TestWorker_Splice_TakesBackWhatWasNotShown: whenever the model writes a token divisible by 7 it
+// is replaced, with the one before it. The reader sees only what stays.
 func TestWorker_Splice_TakesBackWhatWasNotShown(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{})
 	s := newScheduler(t, b, scheduler.Config{})
@@ -223,7 +223,8 @@ func TestWorker_Splice_BadOnesEndTheRequest(t *testing.T) {
 	}
 }
 
-// TestWorker_LateStage_DelaysItselfOnly: its neighbour goes on while it waits, and it goes on where it was.
+// TestWorker_LateStage_DelaysItselfOnly: its neighbour goes on while it waits, and it goes on
+// where it was.
 func TestWorker_LateStage_DelaysItselfOnly(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	gate, calls := make(chan struct{}), 0
@@ -294,7 +295,8 @@ func TestWorker_Apply_NaNDoesNotReachTheReader(t *testing.T) {
 	}
 }
 
-// What a plugin could still have taken back when the answer is ended from outside, or fails, is neither shown nor counted.
+// What a plugin could still have taken back when the answer is ended from outside, or fails, is
+// neither shown nor counted.
 func TestWorker_HoldWindow_IsNotCountedWhereItIsNotShown(t *testing.T) {
 	for _, how := range []string{"deadline", "cancelled", "fault"} {
 		b := schedulertest.New(scheduler.Limits{})

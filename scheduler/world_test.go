@@ -23,8 +23,8 @@ type simulated interface {
 	Table() *piece.Table
 }
 
-// world drives a scheduler with random arrivals, plugins, control calls, slow and lost readers and failing passes on virtual
-// time, and checks after every tick what must always hold.
+// world drives a scheduler with random arrivals, plugins, control calls, slow and lost readers and
+// failing passes on virtual time, and checks after every tick what must always hold.
 type world struct {
 	t       *testing.T
 	rng     *rand.Rand

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Builds Penstock for 64-bit ARM with a cross compiler, and has QEMU run the kernels' tests, the built-in model's golden answers and the
-# program itself. What `make build` has built stays as it is. It installs what it needs.
+# Builds Penstock for 64-bit ARM with a cross compiler, and has QEMU run the kernels' tests, the
+# built-in model's golden answers and the program itself. What `make build` has built stays as it
+# is. It installs what it needs.
 #
 #   arm64.sh [ARCH CPU]    one of GCC's architectures and a CPU of QEMU that has it; without them, those of the two lines below
 set -euo pipefail
@@ -39,8 +40,9 @@ go test "${overlay[@]}" -exec qemu-aarch64 -count 1 -timeout 30m -v -run "$tests
 go build "${overlay[@]}" -trimpath -o build/arm64/penstock.elf ./cmd/penstock
 qemu-aarch64 build/arm64/penstock.elf version
 
-# The program starts itself to try a model, and the kernel cannot start what is for ARM. So the children's name has to be that of a script that
-# has QEMU run them. The parent takes its own name from QEMU, which follows the open file to where the script lies now, in this name space.
+# The program starts itself to try a model, and the kernel cannot start what is for ARM. So the
+# children's name has to be that of a script that has QEMU run them. The parent takes its own name
+# from QEMU, which follows the open file to where the script lies now, in this name space.
 program=$root/build/arm64/penstock
 rm -f "$program"
 ln "$program.elf" "$program"

@@ -40,7 +40,8 @@ compilers() {
   done | sort -u -t $'\t' -k 1,1 | cut -f 2
 }
 
-# The kernels are built for the CPU that builds them, by one compiler: here they are tried for the others, by each that is installed.
+# The kernels are built for the CPU that builds them, by one compiler: here they are tried for the
+# others, by each that is installed.
 kernels_everywhere() {
   [ "$(uname -m)" = x86_64 ] || return 0
   local ggml file cpu compiler wrong=0
@@ -56,8 +57,9 @@ kernels_everywhere() {
   return "$wrong"
 }
 
-# ggml's code for CPUs with AMX, as it is built there. The eight row counts of the tile configuration are in it only where the compiler
-# knows that the processor reads them (native/llama.cpp/tileconfig.h).
+# ggml's code for CPUs with AMX, as it is built there. The eight row counts of the tile
+# configuration are in it only where the compiler knows that the processor reads them
+# (native/llama.cpp/tileconfig.h).
 amx_everywhere() {
   [ "$(uname -m)" = x86_64 ] || return 0
   local ggml object
@@ -71,7 +73,8 @@ amx_everywhere() {
   return "$result"
 }
 
-# What a database that cannot be reached leaves open is said at the end, and fails nothing: a machine without it can still check the rest.
+# What a database that cannot be reached leaves open is said at the end, and fails nothing: a
+# machine without it can still check the rest.
 unasked=()
 not_asked() {
   printf '%s could not be asked: %s\n' "$1" "$2"
@@ -91,7 +94,8 @@ known_holes_go() { # in the module of a folder
   esac
 }
 
-# There is no audit of crates: no crate comes from a registry, which Cargo.lock would name as its source.
+# There is no audit of crates: no crate comes from a registry, which Cargo.lock would name as its
+# source.
 crates_of_others() {
   local lock wrong=0
   while IFS= read -r lock; do

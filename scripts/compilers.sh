@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Compiles what Penstock adds to llama.cpp with other compilers, where every warning is an error, and has each one's kernels checked: those
-# for this CPU, and those for lesser ones. The rest of what they are linked with is what `make build` has built, which stays as it is.
+# Compiles what Penstock adds to llama.cpp with other compilers, where every warning is an error,
+# and has each one's kernels checked: those for this CPU, and those for lesser ones. The rest of
+# what they are linked with is what `make build` has built, which stays as it is.
 #
 #   compilers.sh [COMPILER...]     g++-11 clang++-14 ...; without any, GCC 11 to 14 and clang 14 to 19 as far as apt offers them, which it
 #                                  installs, and what else of this kind lies in /usr/bin
@@ -28,7 +29,8 @@ work=$(cd -P build/llama.cpp/out/.. && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# The flags of each of our files, and its name. llama.cpp's headers are the system's here: what compilers say of them is not asked.
+# The flags of each of our files, and its name. llama.cpp's headers are the system's here: what
+# compilers say of them is not asked.
 ninja -C "$work" -t commands penstock_shim | awk -v here="$PWD/native/llama.cpp" '
   index($NF, here "/") == 1 {
     for (i = 1; i < NF; i++) {
@@ -39,7 +41,8 @@ ninja -C "$work" -t commands penstock_shim | awk -v here="$PWD/native/llama.cpp"
   }' | sed 's/ -M[DTF] *[^ ]*\.[^ ]*\| -M[DTF]//g; s/ -c / /' >"$scratch/flags"
 grep -q '/kernels/products\.cpp$' "$scratch/flags" || fail "ninja in $work has no command for kernels/products.cpp"
 
-# compile FOLDER MORE PATTERN: the files that match, into a folder, as many at a time as there are processors.
+# compile FOLDER MORE PATTERN: the files that match, into a folder, as many at a time as there are
+# processors.
 compile() {
   mkdir "$1"
   # shellcheck disable=SC2016  # the inner shell's

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Makes build/dist/penstock-VERSION-linux-x86_64.tar.gz, and .sha256 beside it: one static program for all x86-64 Linux systems, which
-# takes the kernels of the CPU's level when it starts, and what goes with it. What `make build` has built stays as it is.
+# Makes build/dist/penstock-VERSION-linux-x86_64.tar.gz, and .sha256 beside it: one static program
+# for all x86-64 Linux systems, which takes the kernels of the CPU's level when it starts, and what
+# goes with it. What `make build` has built stays as it is.
 #
 #   dist.sh VERSION
 set -euo pipefail
@@ -21,7 +22,8 @@ stage=build/dist/$name
 rm -rf build/dist
 mkdir -p "$stage/bin" "$stage/licenses"
 
-# Static, so that no library of another system is asked for. Go then resolves names and users itself.
+# Static, so that no library of another system is asked for. Go then resolves names and users
+# itself.
 levels=$root/build/llama.cpp/levels
 printf '{"Replace": {"%s/native/zz_stamp.go": "%s/zz_stamp.go"}}\n' "$root" "$levels" >build/dist/overlay.json
 CGO_ENABLED=1 CGO_CFLAGS="-O2 -I$levels/include" CGO_LDFLAGS="-L$levels/lib" \

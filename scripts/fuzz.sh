@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Runs the repository's fuzz targets, one after another: fuzz.sh [TIME [WORD…]]   (10m, all; else those whose package or name has a word)
+# Runs the repository's fuzz targets, one after another: fuzz.sh [TIME [WORD…]] (10m, all; else
+# those whose package or name has a word)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

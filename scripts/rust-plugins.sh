@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Builds the examples that are written in Rust as build/plugins/NAME.wasm, and installs Debian's Rust before if need be.
+# Builds the examples that are written in Rust as build/plugins/NAME.wasm, and installs Debian's
+# Rust before if need be.
 #
 #   rust-plugins.sh         build
 #   rust-plugins.sh test    run the SDK's and the examples' native tests

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Installs the Rust that builds plugins: Debian's own packages (rustc 1.63 in bookworm, with the standard library for
-# wasm32 and the linker). It is instant, and touches no network, where they are there. Any other rustc on PATH is left
-# alone: the build asks for /usr/bin/rustc by name.
+# Installs the Rust that builds plugins: Debian's own packages (rustc 1.63 in bookworm, with the
+# standard library for wasm32 and the linker). It is instant, and touches no network, where they
+# are there. Any other rustc on PATH is left alone: the build asks for /usr/bin/rustc by name.
 set -euo pipefail
 
 packages=(rustc cargo libstd-rust-dev-wasm32 lld-14 gcc libc6-dev)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Runs the tests of package native with the address and undefined behaviour sanitizers in its C++ (shim, sampling, kernels):
-# sanitize.sh [go test's flags]
+# Runs the tests of package native with the address and undefined behaviour sanitizers in its C++
+# (shim, sampling, kernels): sanitize.sh [go test's flags]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

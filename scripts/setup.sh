@@ -9,8 +9,8 @@
 #   setup.sh compilers   what `make build` needs, and for `make compilers` those of GCC 11 to 14 and clang 14 to 19 that apt offers
 #   setup.sh vulkan   what `make build` needs, and for BACKEND=vulkan, with a device in software where there is no driver
 #
-# Debian and Ubuntu: with apt, as root or through sudo. Elsewhere it lists what to install and stops. It is instant, and
-# touches no network, where nothing is missing.
+# Debian and Ubuntu: with apt, as root or through sudo. Elsewhere it lists what to install and
+# stops. It is instant, and touches no network, where nothing is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,7 +23,8 @@ fail() { say "$@"; exit 1; }
 has() { command -v "$1" >/dev/null 2>&1; }
 at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
 
-# `go version` inside a module already downloads the toolchain go.mod asks for, where GOTOOLCHAIN allows it.
+# `go version` inside a module already downloads the toolchain go.mod asks for, where GOTOOLCHAIN
+# allows it.
 go_ok() {
   has go || return 1
   local found
@@ -93,7 +94,8 @@ find_missing() {
   fi
 }
 
-# A distribution's Go or Node.js may be too old to be of use; then it must not be installed for nothing.
+# A distribution's Go or Node.js may be too old to be of use; then it must not be installed for
+# nothing.
 refuse_old() {
   local package=$1 min=$2 name=$3 offered
   offered=$(apt-cache policy "$package" 2>/dev/null | sed -n 's/^ *Candidate: \([0-9]*:\)\{0,1\}\([0-9.]*\).*/\2/p')

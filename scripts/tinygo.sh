@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Puts TinyGo into build/tools/tinygo and prints the path of its command. Instant where it is there already.
+# Puts TinyGo into build/tools/tinygo and prints the path of its command. Instant where it is there
+# already.
 #
-# It is built from its Go module, which is pinned by sum, against Debian's LLVM. The module comes without TinyGo's git
-# submodules; of those a plugin needs only two small C libraries, and they are taken from Debian too.
+# It is built from its Go module, which is pinned by sum, against Debian's LLVM. The module comes
+# without TinyGo's git submodules; of those a plugin needs only two small C libraries, and they are
+# taken from Debian too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Does what a guide tells a newcomer to do, in an empty folder: tutorial.sh docs/plugins/go.md
-# Files and commands are the guide's own, word for word; only the place of the binary and the server's port are this machine's. The answer of the last command must be one without the letter that the guide's plugin drops.
+# Files and commands are the guide's own, word for word; only the place of the binary and the
+# server's port are this machine's. The answer of the last command must be one without the letter
+# that the guide's plugin drops.
 set -euo pipefail
 
 guide=$(realpath "$1")

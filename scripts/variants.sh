@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Builds llama.cpp in ways that few use, and tries that Go links what comes out and that it computes. In the end Go links the usual library again.
+# Builds llama.cpp in ways that few use, and tries that Go links what comes out and that it
+# computes. In the end Go links the usual library again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Builds for Vulkan as a user does, and has a Vulkan device compute an answer. Without a GPU Mesa's llvmpipe is the device, in software.
-# It installs what that needs. In the end Go links the usual library again.
+# Builds for Vulkan as a user does, and has a Vulkan device compute an answer. Without a GPU Mesa's
+# llvmpipe is the device, in software. It installs what that needs. In the end Go links the usual
+# library again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -24,7 +25,8 @@ BACKEND=vulkan make --no-print-directory build
 bin/penstock version | grep 'backend vulkan' || fail "bin/penstock was not built for Vulkan"
 bin/penstock doctor --listen "$address" 2>&1 | tee "$log" | grep 'device .*Vulkan0' || fail "doctor lists no Vulkan device"
 
-# Fused shaders too, in a fresh cache: a device that faults in its trial is left out with a word, and the CPU answers.
+# Fused shaders too, in a fresh cache: a device that faults in its trial is left out with a word,
+# and the CPU answers.
 cache=$(mktemp -d)
 XDG_CACHE_HOME=$cache env -u GGML_VK_DISABLE_FUSION bin/penstock doctor --listen "$address" >"$log" 2>&1 || fail "doctor ends because of the device"
 grep -E '^(warn|ok) +(gpu|kernels|model)' "$log"
@@ -41,5 +43,6 @@ answer=$(curl -sf "http://$address/v1/chat/completions" -H 'Content-Type: applic
   -d '{"messages":[{"role":"user","content":"Tell me a story about a frog."}],"temperature":0,"max_tokens":48}') || fail "no answer"
 printf '%s\n' "$answer" | grep -o '"content":"[^"]*frog[^"]*"' || fail "the answer is $answer"
 
-# Each option that says what computes where, on this device, on two of it, and where it has less memory than the model takes.
+# Each option that says what computes where, on this device, on two of it, and where it has less
+# memory than the model takes.
 PENSTOCK_TEST_DEVICES=1 go test -count 1 -timeout 30m -run '^TestDevices' ./cmd/penstock

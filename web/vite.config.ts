@@ -14,7 +14,10 @@ const host = process.env.PENSTOCK_URL ?? "http://127.0.0.1:8080";
 
 const entities = fileURLToPath(new URL("src/text/entities.ts", import.meta.url));
 
-/** The modules that the page needs first, however many of its parts use them as well: one file, as many small ones compress worse. */
+/**
+ * The modules that the page needs first, however many of its parts use them as well: one file, as
+ * many small ones compress worse.
+ */
 function firstLoad(): (id: string, graph: Rollup.ManualChunkMeta) => string | undefined {
   const first = new Set<string>();
   return (id, { getModuleIds, getModuleInfo }) => {

@@ -16,9 +16,9 @@ var dist embed.FS
 //go:embed unbuilt
 var unbuilt embed.FS
 
-// FS returns the files of the UI, index.html at the root. If the UI was not built before the binary,
-// index.html is a page that says how to build it. Files below assets/ carry a content hash in their
-// names and may be cached forever; index.html may not.
+// FS returns the files of the UI, index.html at the root. If the UI was not built before the
+// binary, index.html is a page that says how to build it. Files below assets/ carry a content hash
+// in their names and may be cached forever; index.html may not.
 func FS() fs.FS {
 	if built := below(dist, "dist"); hasIndex(built) {
 		return built

@@ -43,7 +43,8 @@ func TestBench_MeasuresItsOwnServer(t *testing.T) {
 	}
 }
 
-// TestBench_PassesPluginsOn: the flags of a list reach the server that is measured one by one, as they were given.
+// TestBench_PassesPluginsOn: the flags of a list reach the server that is measured one by one, as
+// they were given.
 func TestBench_PassesPluginsOn(t *testing.T) {
 	t.Setenv(asMain, "1")
 	dir := t.TempDir()

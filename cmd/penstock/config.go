@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// addConfigFlags defines --config and the flags of the configuration keys in the given sections, or of all keys if no section is
-// given.
+// addConfigFlags defines --config and the flags of the configuration keys in the given sections,
+// or of all keys if no section is given.
 func addConfigFlags(cmd *cobra.Command, sections ...string) {
 	cmd.Flags().String("config", "", "configuration file (default "+config.DefaultFile+" if present)")
 	all := pflag.NewFlagSet("", pflag.ContinueOnError)

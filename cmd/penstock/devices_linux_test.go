@@ -17,7 +17,8 @@ import (
 	"github.com/penstock/penstock/native/gguf/synth"
 )
 
-// onDevices is how a server is started with llama.cpp's options for devices, and what its log says of that: a regular expression.
+// onDevices is how a server is started with llama.cpp's options for devices, and what its log says
+// of that: a regular expression.
 type onDevices struct {
 	model string
 	flags string
@@ -56,8 +57,9 @@ var deviceCases = []onDevices{
 	{model: "experts", flags: "-fa off -ngl 2 --no-host --no-op-offload", says: `PENSTOCK model buffer`},
 }
 
-// TestDevices_Options serves with each option that says what computes where. Greedy answers are those of the CPU alone, up to what the
-// device rounds, to a prompt so long that the device is given what the CPU's weights are multiplied with.
+// TestDevices_Options serves with each option that says what computes where. Greedy answers are
+// those of the CPU alone, up to what the device rounds, to a prompt so long that the device is
+// given what the CPU's weights are multiplied with.
 func TestDevices_Options(t *testing.T) {
 	needDevices(t)
 	experts := filepath.Join(t.TempDir(), "experts.gguf")
@@ -104,7 +106,8 @@ func TestDevices_Refusals(t *testing.T) {
 	}
 }
 
-// TestDevices_LessMemoryThanTheModelTakes: layers that do not fit stay with the CPU, and a line says so, before the model is served too.
+// TestDevices_LessMemoryThanTheModelTakes: layers that do not fit stay with the CPU, and a line
+// says so, before the model is served too.
 func TestDevices_LessMemoryThanTheModelTakes(t *testing.T) {
 	needDevices(t)
 	want := onDevices{flags: "-dev none"}.answer(t, "penstock-tiny")
@@ -142,7 +145,8 @@ func (c onDevices) String() string {
 	return fmt.Sprintf("%s %s devices=%d bytes=%d", c.model, c.flags, max(c.count, 1), c.bytes)
 }
 
-// environment has the test's children see such devices. One may stand for several: llama.cpp opens it as often as it is listed.
+// environment has the test's children see such devices. One may stand for several: llama.cpp opens
+// it as often as it is listed.
 func (c onDevices) environment(t *testing.T) {
 	t.Helper()
 	t.Setenv("GGML_VK_VISIBLE_DEVICES", "0"+strings.Repeat(",0", max(c.count-1, 0)))
@@ -212,10 +216,12 @@ type deviceAnswer struct {
 	} `json:"timings"`
 }
 
-// rounded is by how much a log-probability may move: a device in software rounds what it multiplies to 11 bits.
+// rounded is by how much a log-probability may move: a device in software rounds what it
+// multiplies to 11 bits.
 const rounded = 0.25
 
-// like compares an answer with that of the CPU: the same tokens up to a near tie, with log-probabilities that differ by little.
+// like compares an answer with that of the CPU: the same tokens up to a near tie, with
+// log-probabilities that differ by little.
 func (a deviceAnswer) like(want deviceAnswer) error {
 	for i, w := range want.Tokens {
 		if i >= len(a.Tokens) {

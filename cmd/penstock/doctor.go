@@ -57,7 +57,8 @@ func newDoctor() *cobra.Command {
 	return cmd
 }
 
-// report collects findings. If it has an out, it prints each at once, so that a crash hides nothing that was found before.
+// report collects findings. If it has an out, it prints each at once, so that a crash hides
+// nothing that was found before.
 type report struct {
 	out      io.Writer
 	findings []finding
@@ -83,7 +84,8 @@ func printFindings(out io.Writer, findings []finding) error {
 	return err
 }
 
-// examine runs all checks. If the configuration is broken, the checks that need one use the defaults.
+// examine runs all checks. If the configuration is broken, the checks that need one use the
+// defaults.
 func examine(cmd *cobra.Command, r *report) {
 	cfg, err := loadConfig(cmd)
 	r.add(configFindings(err)...)

@@ -107,7 +107,8 @@ func folderFindings(models *library.Library) []finding {
 	}
 }
 
-// cacheFinding checks that the cache folder belongs to this user alone, since its content is trusted.
+// cacheFinding checks that the cache folder belongs to this user alone, since its content is
+// trusted.
 func cacheFinding(dir string) finding {
 	info, err := os.Stat(dir)
 	switch {

@@ -16,7 +16,8 @@ import (
 	"github.com/penstock/penstock/host/serving"
 )
 
-// modelFindings loads the configured model, has it answer one token and says which kernels computed it.
+// modelFindings loads the configured model, has it answer one token and says which kernels
+// computed it.
 func modelFindings(ctx context.Context, cfg config.Config) []finding {
 	begin := time.Now()
 	s, err := openSession(ctx, cfg, slog.New(slog.DiscardHandler), nil)

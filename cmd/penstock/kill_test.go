@@ -19,8 +19,9 @@ import (
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
-// TestKill kills a server again and again, at random moments of its start and of its work, and starts it anew on the same folders. What it
-// finds there is old or new, never a half. 200 kills with PENSTOCK_TEST_LONG=1 (make kill-test), 8 without.
+// TestKill kills a server again and again, at random moments of its start and of its work, and
+// starts it anew on the same folders. What it finds there is old or new, never a half. 200 kills
+// with PENSTOCK_TEST_LONG=1 (make kill-test), 8 without.
 func TestKill(t *testing.T) {
 	kills := 8
 	if os.Getenv("PENSTOCK_TEST_LONG") != "" {
@@ -58,7 +59,8 @@ func TestKill(t *testing.T) {
 		kills, kills, d.counts["upload"], d.counts["save"], d.counts["pull"], d.cut["upload"], d.cut["save"], d.cut["pull"], d.counts["record"])
 }
 
-// kill lets the server work for a time, kills it in the middle for the nth time, and waits for its clients.
+// kill lets the server work for a time, kills it in the middle for the nth time, and waits for its
+// clients.
 func (d *disk) kill(t *testing.T, s *server, n int, after time.Duration) {
 	t.Helper()
 	c := &client{url: s.url}
@@ -102,7 +104,8 @@ func (d *disk) finish(t *testing.T, s *server) {
 	d.checkFiles(t)
 	c.ask(t, http.MethodPost, "/completion", `{"model":"tale","prompt":"Once","n_predict":4}`, nil)
 	s.stop(t)
-	// A child that compiles a plugin may outlive its server for a moment, and what it was writing goes with the start after that.
+	// A child that compiles a plugin may outlive its server for a moment, and what it was writing
+	// goes with the start after that.
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for left := d.leftovers(t); len(left) > 0; left = d.leftovers(t) {
@@ -128,7 +131,8 @@ func (d *disk) leftovers(t *testing.T) (left []string) {
 	return left
 }
 
-// TestServe_TwoOnTheSameFolders: two servers take the same uploads, saves and pulls, and do not disturb each other.
+// TestServe_TwoOnTheSameFolders: two servers take the same uploads, saves and pulls, and do not
+// disturb each other.
 func TestServe_TwoOnTheSameFolders(t *testing.T) {
 	d := newDisk(t)
 	servers := []*server{d.start(t), d.start(t)}
@@ -140,8 +144,8 @@ func TestServe_TwoOnTheSameFolders(t *testing.T) {
 		complete(t, c)
 		work.Go(func() {
 			for n := range 10 {
-				// Of plugin-0 both have the same versions. Others differ in length: a server that looks for changes sees times in steps of
-				// milliseconds.
+				// Of plugin-0 both have the same versions. Others differ in length: a server that
+				// looks for changes sees times in steps of milliseconds.
 				version := fmt.Sprintf("%0*d", 1+n+20*i*(n%2), n)
 				c.ask(t, http.MethodPost, "/v1/plugins", string(module(fmt.Sprint("plugin-", n%2), version, n%3 == 0)), nil)
 			}

@@ -22,7 +22,8 @@ import (
 	recorded "github.com/penstock/penstock/host/plugin/session"
 )
 
-// fate is what may be there after a kill: what an answer has told of, or what a request that was cut was to make of it. Empty: nothing.
+// fate is what may be there after a kill: what an answer has told of, or what a request that was
+// cut was to make of it. Empty: nothing.
 type fate struct{ old, next string }
 
 // is takes what is there for the state from now on, if it may be.

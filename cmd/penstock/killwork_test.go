@@ -149,7 +149,8 @@ func (d *disk) pull(t *testing.T, c *client) {
 	}
 }
 
-// record records requests, downloads each recording and removes the one before, until the server is killed.
+// record records requests, downloads each recording and removes the one before, until the server
+// is killed.
 func (d *disk) record(t *testing.T, c *client) {
 	for !t.Failed() {
 		var answer struct{ Recording string }

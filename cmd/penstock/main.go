@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Command penstock serves language models to browsers, scripts and OpenAI clients, and answers in the terminal.
+// Command penstock serves language models to browsers, scripts and OpenAI clients, and answers in
+// the terminal.
 package main
 
 import (
@@ -35,7 +36,8 @@ func main() {
 	os.Exit(execute(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// execute runs one command and returns its exit code. Results go to out; progress, logs and errors to errOut.
+// execute runs one command and returns its exit code. Results go to out; progress, logs and errors
+// to errOut.
 func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
 	if _, err := native.Level(); err != nil {
 		fmt.Fprintf(errOut, "penstock: %v\n", err)

@@ -16,7 +16,8 @@ import (
 	"github.com/penstock/penstock/host/remote/compute"
 )
 
-// patience is how long a process may take for what it does at once, on a machine that is busy with other tests.
+// patience is how long a process may take for what it does at once, on a machine that is busy with
+// other tests.
 const patience = 5 * time.Minute
 
 // asMain makes the test binary behave as penstock, for tests that need a process.
@@ -32,8 +33,8 @@ func TestMain(m *testing.M) {
 	os.Exit(runTests(m))
 }
 
-// runTests keeps the user's own folders out of the tests, and has models compute on one thread: on a busy machine
-// several would wait for each other.
+// runTests keeps the user's own folders out of the tests, and has models compute on one thread: on
+// a busy machine several would wait for each other.
 func runTests(m *testing.M) int {
 	home, err := os.MkdirTemp("", "penstock-test-")
 	if err != nil {

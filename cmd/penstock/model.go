@@ -160,7 +160,8 @@ func removeModel(cmd *cobra.Command, models *library.Library, name string, yes b
 	return nil
 }
 
-// confirmed reads a line and reports whether it says yes. It reads no further, so that the next question has its own answer.
+// confirmed reads a line and reports whether it says yes. It reads no further, so that the next
+// question has its own answer.
 func confirmed(in io.Reader) bool {
 	var line []byte
 	for one := make([]byte, 1); ; {

@@ -135,7 +135,8 @@ func listPlugins(cmd *cobra.Command, asJSON, asLock bool) (err error) {
 	return table.Flush()
 }
 
-// printLock prints what plugins.lock would allow of a folder. Files that do not load are left out, and named.
+// printLock prints what plugins.lock would allow of a folder. Files that do not load are left out,
+// and named.
 func printLock(cmd *cobra.Command, list []registry.Info) error {
 	for _, i := range list {
 		if i.State == registry.StateFailed {

@@ -66,8 +66,9 @@ func goesOn(t *testing.T, s *server, opening string) string {
 	return answer.Choices[0].Text
 }
 
-// From an empty folder to a plugin that a live answer obeys, and from an edit to its effect: for each language and kind, offline, with a real
-// server. The time of each step is reported and proves nothing: other tests may run beside it.
+// From an empty folder to a plugin that a live answer obeys, and from an edit to its effect: for
+// each language and kind, offline, with a real server. The time of each step is reported and
+// proves nothing: other tests may run beside it.
 func TestPluginAuthor_FromEmptyFolderToObeyedPlugin(t *testing.T) {
 	offline(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 14*time.Minute)

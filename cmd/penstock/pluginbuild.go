@@ -51,7 +51,8 @@ func folderOf(args []string) string {
 	return "."
 }
 
-// buildProject compiles the project of a folder. The compiler's messages go to standard error as they are.
+// buildProject compiles the project of a folder. The compiler's messages go to standard error as
+// they are.
 func buildProject(ctx context.Context, cmd *cobra.Command, dir string, debug bool) (project.Project, error) {
 	p, err := project.Open(dir)
 	if errors.Is(err, project.ErrNoProject) {
@@ -68,8 +69,8 @@ func buildProject(ctx context.Context, cmd *cobra.Command, dir string, debug boo
 	return p, tools.Build(ctx, p, toolchain.Options{Debug: debug, Output: cmd.ErrOrStderr()})
 }
 
-// moduleOf is the module that an argument means: a file, or what the project of a folder builds. cases is the folder of the golden cases
-// that belong to it.
+// moduleOf is the module that an argument means: a file, or what the project of a folder builds.
+// cases is the folder of the golden cases that belong to it.
 func moduleOf(ctx context.Context, cmd *cobra.Command, args []string, debug bool) (file, cases string, _ error) {
 	place := folderOf(args)
 	info, err := os.Stat(place)

@@ -16,8 +16,9 @@ import (
 	"time"
 )
 
-// A plugin that TinyGo builds is changed by one constant. That a replay finds the first token that differs is known from the live answers of both
-// builds: with the same draws they are the same up to that token.
+// A plugin that TinyGo builds is changed by one constant. That a replay finds the first token that
+// differs is known from the live answers of both builds: with the same draws they are the same up
+// to that token.
 func TestPluginAuthor_ChangedConstant_IsFoundAtItsFirstToken(t *testing.T) {
 	offline(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)

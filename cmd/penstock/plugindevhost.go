@@ -17,7 +17,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// ownHost starts a host for one author: on a free port of this machine, with an empty plugin folder of its own. end stops it.
+// ownHost starts a host for one author: on a free port of this machine, with an empty plugin
+// folder of its own. end stops it.
 func ownHost(ctx context.Context, cmd *cobra.Command) (_ *dev.Host, end func() error, _ error) {
 	cfg, err := loadConfig(cmd)
 	if err != nil {
@@ -50,7 +51,8 @@ func ownHost(ctx context.Context, cmd *cobra.Command) (_ *dev.Host, end func() e
 	return &dev.Host{URL: h.URL(), AdminKey: s.AdminKey, Folder: folder}, end, nil
 }
 
-// guestLog is a log for the author of a plugin: it prints what plugins write, and warnings of the host.
+// guestLog is a log for the author of a plugin: it prints what plugins write, and warnings of the
+// host.
 type guestLog struct {
 	to     io.Writer
 	plugin string // whose log it is; empty: the host's

@@ -42,7 +42,8 @@ func TestPlugin_AuthorsWrongUse(t *testing.T) {
 	}
 }
 
-// A case that the plugin does not keep to fails the test, which shows the call; --update fixes the case.
+// A case that the plugin does not keep to fails the test, which shows the call; --update fixes the
+// case.
 func TestPluginTest_GoldenCases(t *testing.T) {
 	offline(t)
 	dir := begun(t, "stop")
@@ -106,7 +107,8 @@ func TestPluginBench_JSON(t *testing.T) {
 	}
 }
 
-// Without --server dev serves the built-in model itself, prints what the plugin logs, and leaves nothing behind.
+// Without --server dev serves the built-in model itself, prints what the plugin logs, and leaves
+// nothing behind.
 func TestPluginDev_OwnHost(t *testing.T) {
 	offline(t)
 	dir := begun(t, "sampler")

@@ -11,7 +11,8 @@ import (
 	"golang.org/x/term"
 )
 
-// progress shows how much of a model is loaded: on a terminal as a bar that disappears at the end, elsewhere as plain lines.
+// progress shows how much of a model is loaded: on a terminal as a bar that disappears at the end,
+// elsewhere as plain lines.
 type progress struct {
 	out  io.Writer
 	name string // of what is loaded
@@ -23,7 +24,8 @@ func newProgress(out io.Writer, name string) *progress {
 	return &progress{out: out, name: name, bar: isTerminal(out), last: -1}
 }
 
-// show is called with 0 to 1. Lines are printed at the beginning and the end; the bar is drawn for every percent.
+// show is called with 0 to 1. Lines are printed at the beginning and the end; the bar is drawn for
+// every percent.
 func (p *progress) show(done float32) {
 	percent := int(done * 100)
 	if percent <= p.last {

@@ -11,7 +11,8 @@ import (
 	"github.com/penstock/penstock/host/hub"
 )
 
-// pullProgress shows how a pull goes on: on a terminal as a bar, elsewhere as a line for each tenth.
+// pullProgress shows how a pull goes on: on a terminal as a bar, elsewhere as a line for each
+// tenth.
 type pullProgress struct {
 	out   io.Writer
 	name  string
@@ -83,7 +84,8 @@ func (p *pullProgress) progress(e hub.Progress) {
 	}
 }
 
-// state is a line such as "[####    ] 50% 1.2 GiB of 2.4 GiB, 80.1 MiB/s, 15s left"; the bar only on a terminal.
+// state is a line such as "[#### ] 50% 1.2 GiB of 2.4 GiB, 80.1 MiB/s, 15s left"; the bar only on
+// a terminal.
 func (p *pullProgress) state(e hub.Progress, now time.Time) string {
 	text := bytesText(uint64(e.Done))
 	if e.Total > 0 {

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/term"
 )
 
-// answerer computes the next turn of a conversation, hands its text to show piece by piece and returns all of it. If ctx ends first,
-// it returns the text until then with ctx's error.
+// answerer computes the next turn of a conversation, hands its text to show piece by piece and
+// returns all of it. If ctx ends first, it returns the text until then with ctx's error.
 type answerer func(ctx context.Context, messages []chat.Message, show func(text string) error) (string, error)
 
 // repl is a conversation in a terminal.
@@ -74,8 +74,8 @@ func (r *repl) interruptible(ctx context.Context, messages []chat.Message) (stri
 	})
 }
 
-// terminalLines reads lines with editing and history. The terminal is raw only while a line is read: at the prompt Ctrl-C
-// and Ctrl-D leave, and otherwise Ctrl-C is an interrupt.
+// terminalLines reads lines with editing and history. The terminal is raw only while a line is
+// read: at the prompt Ctrl-C and Ctrl-D leave, and otherwise Ctrl-C is an interrupt.
 func terminalLines(in *os.File, out io.Writer) func() (string, error) {
 	screen := term.NewTerminal(struct {
 		io.Reader

@@ -16,7 +16,8 @@ func newRoot() *cobra.Command {
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(wrongFlags)
-	// Cobra returns what is wrong with flags together, such as two that exclude each other, as any failure of the command. So it is looked for first.
+	// Cobra returns what is wrong with flags together, such as two that exclude each other, as any
+	// failure of the command. So it is looked for first.
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if err := errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()); err != nil {
 			return wrongFlags(cmd, err)
@@ -39,7 +40,8 @@ func wrongFlags(cmd *cobra.Command, err error) error {
 	return usageError{fmt.Errorf("%w; see '%s --help'", err, cmd.CommandPath())}
 }
 
-// group is a command that only holds others. Alone it prints its help; with anything else it is wrong use.
+// group is a command that only holds others. Alone it prints its help; with anything else it is
+// wrong use.
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	g := &cobra.Command{
 		Use:   use,

@@ -91,7 +91,8 @@ func run(cmd *cobra.Command, args []string, flags runFlags) error {
 	return errors.Join(err, s.Close())
 }
 
-// converse chats until the user leaves; before stands in front of the first question. An interrupt has ended the program so far; from release on it ends an answer only.
+// converse chats until the user leaves; before stands in front of the first question. An interrupt
+// has ended the program so far; from release on it ends an answer only.
 func converse(cmd *cobra.Command, answer answerer, before string, release func()) error {
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
@@ -163,7 +164,8 @@ func (f runFlags) answerOptions() (answerOptions, error) {
 	return answerOptions{extras: completion.DefaultExtras(), maxTokens: f.maxTokens, raw: f.raw}, nil
 }
 
-// quietLogger shows warnings only, unless a level was asked for, so that they do not disturb a chat.
+// quietLogger shows warnings only, unless a level was asked for, so that they do not disturb a
+// chat.
 func quietLogger(out io.Writer, cfg config.Config) *slog.Logger {
 	level := "warn"
 	for _, s := range cfg.Settings() {

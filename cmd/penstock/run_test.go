@@ -100,7 +100,8 @@ func TestRun_FailsOnABadModel(t *testing.T) {
 	}
 }
 
-// interrupter interrupts this process with each write, and returns from it once the signal has come.
+// interrupter interrupts this process with each write, and returns from it once the signal has
+// come.
 type interrupter struct {
 	text    strings.Builder
 	signals chan os.Signal

@@ -52,7 +52,8 @@ func TestExecute_WrongUse(t *testing.T) {
 	}
 }
 
-// What is wrong with flags together is wrong use in every command, whichever way its flags are bound to each other.
+// What is wrong with flags together is wrong use in every command, whichever way its flags are
+// bound to each other.
 func TestExecute_FlagsThatDoNotFit(t *testing.T) {
 	for name, tc := range map[string]struct {
 		bind func(*cobra.Command)

@@ -56,7 +56,8 @@ A worker serves one host at a time. Weights that were sent once are kept in the 
 	return cmd
 }
 
-// startSession starts the process of a session, with what is sound of the cache. A cache that cannot be used, as on a full disk, is done without.
+// startSession starts the process of a session, with what is sound of the cache. A cache that
+// cannot be used, as on a full disk, is done without.
 func startSession(o compute.Options, cache *compute.Cache, log *slog.Logger) (remote.Child, error) {
 	removed, err := cache.CheckNew()
 	if removed > 0 {

@@ -21,7 +21,8 @@ import (
 	"github.com/penstock/penstock/native/gguf/synth"
 )
 
-// What keeps a host from using a worker is a sentence that names the worker, and the worker is there for the next host.
+// What keeps a host from using a worker is a sentence that names the worker, and the worker is
+// there for the next host.
 func TestWorkers_Refused(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
@@ -154,8 +155,8 @@ func readBy(t *testing.T, pid int) uint64 {
 	return n
 }
 
-// A worker that stops, as one does whose machine hangs, gives no sign of life: its answer ends within seconds. The host goes on without
-// it, since the model fits on what is left.
+// A worker that stops, as one does whose machine hangs, gives no sign of life: its answer ends
+// within seconds. The host goes on without it, since the model fits on what is left.
 func TestWorkers_Stalls(t *testing.T) {
 	if os.Getenv("PENSTOCK_TEST_LONG") == "" {
 		t.Skip("it waits for half a minute: make test-long, or make workers-test")

@@ -47,8 +47,9 @@ func (l *lockedText) String() string {
 	return l.text.String()
 }
 
-// startWorker starts a worker that allocates no more than limit bytes, if that is not 0. Its threads have small stacks: the limit counts
-// their whole size, 8 MiB each otherwise, and how many threads there are depends on what else the machine does.
+// startWorker starts a worker that allocates no more than limit bytes, if that is not 0. Its
+// threads have small stacks: the limit counts their whole size, 8 MiB each otherwise, and how many
+// threads there are depends on what else the machine does.
 func startWorker(t testing.TB, limit uint64, args ...string) *workerProcess {
 	t.Helper()
 	w := &workerProcess{cmd: child(t.Context(), t, append([]string{"worker", "--threads", "1", "--kernels", "ggml"}, args...)...)}
@@ -70,7 +71,8 @@ func startWorker(t testing.TB, limit uint64, args ...string) *workerProcess {
 	return w
 }
 
-// limitMemory has a process that is not started yet give its threads stacks of 1 MiB and allocate no more than so many bytes; 0: no limit.
+// limitMemory has a process that is not started yet give its threads stacks of 1 MiB and allocate
+// no more than so many bytes; 0: no limit.
 func limitMemory(cmd *exec.Cmd, bytes uint64) {
 	limits := "ulimit -s 1024"
 	if bytes > 0 {

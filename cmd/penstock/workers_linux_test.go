@@ -20,12 +20,14 @@ import (
 	"github.com/penstock/penstock/native/gguf/synth"
 )
 
-// workerRoom is how much more memory a worker may allocate than it needs without a model. The model's weights are 206 MB. With half of them a
-// worker takes 160 MB, so there are 20 MB on each side for what differs from run to run: some MB of stacks and buffers.
+// workerRoom is how much more memory a worker may allocate than it needs without a model. The
+// model's weights are 206 MB. With half of them a worker takes 160 MB, so there are 20 MB on each
+// side for what differs from run to run: some MB of stacks and buffers.
 const workerRoom = 180_000_000
 
-// TestWorkers_ModelNoneHoldsAlone serves a model from two workers, over mutual TLS, of which each is allowed less memory than it takes. Its
-// answers are those of the model on one machine. Then a worker is killed in the middle of an answer, started again, and so on: 20 times with
+// TestWorkers_ModelNoneHoldsAlone serves a model from two workers, over mutual TLS, of which each
+// is allowed less memory than it takes. Its answers are those of the model on one machine. Then a
+// worker is killed in the middle of an answer, started again, and so on: 20 times with
 // PENSTOCK_TEST_LONG=1 (make workers-test), twice without.
 func TestWorkers_ModelNoneHoldsAlone(t *testing.T) {
 	losses := 2

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// BenchmarkWorkers measures a token of one answer: on this machine alone, as a worker would compute it, and with workers. They are on this
-// machine, too, so what is left out is the network's own time.
+// BenchmarkWorkers measures a token of one answer: on this machine alone, as a worker would
+// compute it, and with workers. They are on this machine, too, so what is left out is the
+// network's own time.
 func BenchmarkWorkers(b *testing.B) {
 	ca := newAuthority(b)
 	worker, host := ca.flags(b, "worker"), ca.flags(b, "host")

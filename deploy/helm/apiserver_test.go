@@ -128,8 +128,8 @@ func (c cluster) mustApply(t *testing.T, text string) {
 	}
 }
 
-// A real API server takes all objects of every case, into a namespace that enforces the restricted standard, and the pods that its
-// controllers would make of them.
+// A real API server takes all objects of every case, into a namespace that enforces the restricted
+// standard, and the pods that its controllers would make of them.
 func TestAPIServer_AppliesTheChart(t *testing.T) {
 	c := startCluster(t)
 	for _, file := range definitionFiles(t) {

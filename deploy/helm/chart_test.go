@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package helm tests the chart: what it makes of values, whether Kubernetes would take that, and whether the program does what the chart
-// expects of it.
+// Package helm tests the chart: what it makes of values, whether Kubernetes would take that, and
+// whether the program does what the chart expects of it.
 package helm
 
 import (
@@ -66,8 +66,8 @@ func load(t *testing.T) *chart.Chart {
 	return c
 }
 
-// render does in the namespace models what `helm install` does before it asks a cluster. It returns the objects, as texts, and what is
-// said after an installation.
+// render does in the namespace models what `helm install` does before it asks a cluster. It
+// returns the objects, as texts, and what is said after an installation.
 func render(t *testing.T, given map[string]any) (objects []string, notes string, err error) {
 	t.Helper()
 	return renderAs(t, release, "models", given)

@@ -14,8 +14,9 @@ import (
 	core "k8s.io/api/core/v1"
 )
 
-// The pod is what both container files are made for: user, port, and the folders that they declare as volumes. A container runtime puts a
-// volume of its own into a declared folder where the pod mounts none.
+// The pod is what both container files are made for: user, port, and the folders that they declare
+// as volumes. A container runtime puts a volume of its own into a declared folder where the pod
+// mounts none.
 func TestImage_FitsThePod(t *testing.T) {
 	spec := template(t, decode(t, mustRender(t, "builtin"))).Spec
 	c := spec.Containers[0]
@@ -46,7 +47,8 @@ func TestImage_FitsThePod(t *testing.T) {
 	}
 }
 
-// Why the pod does without variables of services: with that of one called penstock the program does not start.
+// Why the pod does without variables of services: with that of one called penstock the program
+// does not start.
 func TestImage_ServiceLinks(t *testing.T) {
 	n := newNode(t)
 	cmd := n.command(t.Context(), core.Container{Env: []core.EnvVar{{Name: "PENSTOCK_PORT", Value: "tcp://10.0.0.1:8080"}}}, "config", "check")

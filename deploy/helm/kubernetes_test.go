@@ -127,7 +127,8 @@ func definitionFiles(t *testing.T) []string {
 	}
 }
 
-// definitions are the custom resources that have one in a Go module, as they are installed in clusters.
+// definitions are the custom resources that have one in a Go module, as they are installed in
+// clusters.
 func definitions(t *testing.T) map[groupversion.GroupVersionKind]*apiextensions.CustomResourceValidation {
 	t.Helper()
 	all := map[groupversion.GroupVersionKind]*apiextensions.CustomResourceValidation{}
@@ -161,7 +162,8 @@ func module(t *testing.T, path string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// validateCustom does what the API server does with a custom resource: defaults, the schema, and the rules in it.
+// validateCustom does what the API server does with a custom resource: defaults, the schema, and
+// the rules in it.
 func validateCustom(t *testing.T, definition *apiextensions.CustomResourceValidation, text string) field.ErrorList {
 	t.Helper()
 	asJSON, err := yaml.YAMLToJSON([]byte(text))

@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// node runs the containers of a pod as a kubelet does, as far as that goes without root: with the program of this checkout, and with a folder
-// of its own instead of /.
+// node runs the containers of a pod as a kubelet does, as far as that goes without root: with the
+// program of this checkout, and with a folder of its own instead of /.
 type node struct{ program, root string }
 
 func newNode(t *testing.T) node {
@@ -41,7 +41,8 @@ func (n node) outside(text string) string {
 	return inContainer.ReplaceAllString(text, "${1}"+n.root+"${2}")
 }
 
-// mount makes the volumes of a container, as a kubelet makes them, with the modes that decide what the program may do there.
+// mount makes the volumes of a container, as a kubelet makes them, with the modes that decide what
+// the program may do there.
 func (n node) mount(t *testing.T, objects []runtime.Object, c core.Container) {
 	t.Helper()
 	volumes := map[string]core.Volume{}
@@ -106,7 +107,8 @@ func (n node) command(ctx context.Context, c core.Container, args ...string) *ex
 	return cmd
 }
 
-// settings are the configuration that the program reads from the pod's file, arguments and variables.
+// settings are the configuration that the program reads from the pod's file, arguments and
+// variables.
 func settings(t *testing.T, n node, objects []runtime.Object) map[string]string {
 	t.Helper()
 	c := template(t, objects).Spec.Containers[0]

@@ -30,7 +30,8 @@ func types(t *testing.T) *runtime.Scheme {
 	return scheme
 }
 
-// decode turns objects into their types. A field that is not known, or that is there twice, is an error.
+// decode turns objects into their types. A field that is not known, or that is there twice, is an
+// error.
 func decode(t *testing.T, objects []string) (all []runtime.Object) {
 	t.Helper()
 	decoder := serializer.NewCodecFactory(types(t), serializer.EnableStrict).UniversalDeserializer()

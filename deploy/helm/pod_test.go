@@ -148,7 +148,8 @@ func TestChart_References(t *testing.T) {
 	}
 }
 
-// The pod lives until its answers must have ended: the hook, both times of the server, and some for closing.
+// The pod lives until its answers must have ended: the hook, both times of the server, and some
+// for closing.
 func TestChart_Drain(t *testing.T) {
 	for _, name := range cases(t) {
 		objects := decode(t, mustRender(t, name))

@@ -30,7 +30,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// The program takes the configuration of every case, and it says what the pod and the Service suppose.
+// The program takes the configuration of every case, and it says what the pod and the Service
+// suppose.
 func TestProgram_TakesTheConfiguration(t *testing.T) {
 	for _, name := range cases(t) {
 		n, objects := newNode(t), decode(t, mustRender(t, name))
@@ -121,8 +122,9 @@ func TestProgram_TakesTheArguments(t *testing.T) {
 	}
 }
 
-// A pod is run: its model comes from a hub and its plugin from a registry. It serves both, answers its probes and the test of the
-// release, has the metrics by which it is scaled and chosen, and ends when it is told to.
+// A pod is run: its model comes from a hub and its plugin from a registry. It serves both, answers
+// its probes and the test of the release, has the metrics by which it is scaled and chosen, and
+// ends when it is told to.
 func TestProgram_RunsThePod(t *testing.T) {
 	n := newNode(t)
 	given := values(t, "pull")
@@ -174,7 +176,8 @@ func TestProgram_RunsThePod(t *testing.T) {
 	stop()
 }
 
-// pickerMetrics are the names that the protocol between an endpoint picker and model servers has for vLLM.
+// pickerMetrics are the names that the protocol between an endpoint picker and model servers has
+// for vLLM.
 func pickerMetrics(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(module(t, "sigs.k8s.io/gateway-api-inference-extension"), "docs/proposals/003-model-server-protocol/README.md"))
@@ -189,7 +192,8 @@ func pickerMetrics(t *testing.T) []string {
 	return names
 }
 
-// serve runs the pod's own container until it is ready. stop ends it as a kubelet does, and it must end well.
+// serve runs the pod's own container until it is ready. stop ends it as a kubelet does, and it
+// must end well.
 func (n node) serve(t *testing.T, objects []runtime.Object) (url string, stop func()) {
 	t.Helper()
 	c := template(t, objects).Spec.Containers[0]

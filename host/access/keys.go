@@ -40,8 +40,9 @@ type Secret struct {
 	Key  string
 }
 
-// NewKeys makes the set of the keys that clients use, the admin key ("": none), and which of them may raise priorities. Where no
-// clients' keys are asked for, a key that raises priorities need not be among them.
+// NewKeys makes the set of the keys that clients use, the admin key ("": none), and which of them
+// may raise priorities. Where no clients' keys are asked for, a key that raises priorities need
+// not be among them.
 func NewKeys(clients []Secret, admin string, priority []string) Keys {
 	k := Keys{closed: len(clients) > 0}
 	for i, s := range clients {
@@ -74,8 +75,8 @@ func (k *Keys) add(secret string, change func(*Key)) {
 	change(&k.keys[i])
 }
 
-// Find returns what is known of a key. It compares digests, and with all of them, so that how long it takes tells nothing of the
-// keys, not even how long they are.
+// Find returns what is known of a key. It compares digests, and with all of them, so that how long
+// it takes tells nothing of the keys, not even how long they are.
 func (k Keys) Find(secret string) (found Key, ok bool) {
 	digest := digestOf(secret)
 	for _, key := range k.keys {
@@ -86,7 +87,8 @@ func (k Keys) Find(secret string) (found Key, ok bool) {
 	return found, ok
 }
 
-// Closed reports whether the ordinary routes ask for a key. An admin key alone closes only the admin routes.
+// Closed reports whether the ordinary routes ask for a key. An admin key alone closes only the
+// admin routes.
 func (k Keys) Closed() bool { return k.closed }
 
 // HasAdmin reports whether there is an admin key.
@@ -99,8 +101,9 @@ func digestOf(secret string) string {
 	return string(d[:])
 }
 
-// ReadKeyFile reads a file of keys, one a line; a name may follow a key after white space. Lines that begin with # are comments. A
-// file without keys is an error: the server would be open to all.
+// ReadKeyFile reads a file of keys, one a line; a name may follow a key after white space. Lines
+// that begin with # are comments. A file without keys is an error: the server would be open to
+// all.
 func ReadKeyFile(path string) ([]Secret, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

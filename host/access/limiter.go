@@ -17,8 +17,8 @@ type Limits struct {
 	Tokens   int // of prompts and answers
 }
 
-// Limiter counts what clients use. A client has a bucket of requests and one of tokens. They hold a minute's worth, fill up steadily,
-// and may be used up at once.
+// Limiter counts what clients use. A client has a bucket of requests and one of tokens. They hold
+// a minute's worth, fill up steadily, and may be used up at once.
 type Limiter struct {
 	limits Limits
 
@@ -62,8 +62,9 @@ type Standing struct{ Requests, Tokens Quota }
 // Wait is how long the client must wait for its next request.
 func (s Standing) Wait() time.Duration { return max(s.Requests.Wait, s.Tokens.Wait) }
 
-// Take counts a request of a client, or refuses it: then Wait of the standing is not 0. A request needs one token only: how many it
-// takes is known at its end, when Charge counts them. Until then a client that has used too many waits.
+// Take counts a request of a client, or refuses it: then Wait of the standing is not 0. A request
+// needs one token only: how many it takes is known at its end, when Charge counts them. Until then
+// a client that has used too many waits.
 func (l *Limiter) Take(client string) (_ Standing, ok bool) {
 	now := time.Now()
 	l.mu.Lock()
@@ -72,8 +73,8 @@ func (l *Limiter) Take(client string) (_ Standing, ok bool) {
 	return b.take(Shares, Standing{b.requests.quota(Shares, now), b.tokens.quota(1, now)}, now)
 }
 
-// TakeShare counts one of the Shares of a request, for what is done to an answer that goes on. It waits for no tokens: those of the answer
-// count at its end.
+// TakeShare counts one of the Shares of a request, for what is done to an answer that goes on. It
+// waits for no tokens: those of the answer count at its end.
 func (l *Limiter) TakeShare(client string) (_ Standing, ok bool) {
 	now := time.Now()
 	l.mu.Lock()
@@ -123,8 +124,8 @@ func (l *Limiter) of(client string, now time.Time) *buckets {
 	return b
 }
 
-// forget makes room: clients with full buckets lose nothing by it. If they are too few, any others go, which then may use their
-// minute anew.
+// forget makes room: clients with full buckets lose nothing by it. If they are too few, any others
+// go, which then may use their minute anew.
 func (l *Limiter) forget(now time.Time) {
 	for client, b := range l.clients {
 		if b.requests.isFull(now) && b.tokens.isFull(now) {
@@ -162,8 +163,8 @@ func (b bucket) quota(wanted int, now time.Time) Quota {
 	return Quota{Limit: b.rate.Burst() / b.shares, Remaining: int(math.Max(0, math.Floor(left/float64(b.shares)))), Reset: until(b.rate.Burst()), Wait: until(wanted)}
 }
 
-// Address names a client without a key by its address. In IPv6 that is the network of 64 bits that one customer has, since within
-// it addresses cost nothing.
+// Address names a client without a key by its address. In IPv6 that is the network of 64 bits that
+// one customer has, since within it addresses cost nothing.
 func Address(text string) string {
 	address, err := netip.ParseAddr(text)
 	if err != nil {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package adapter keeps the LoRA adapters of a served model: which are loaded, what they are called, and how strongly each counts.
+// Package adapter keeps the LoRA adapters of a served model: which are loaded, what they are
+// called, and how strongly each counts.
 package adapter
 
 import (
@@ -118,7 +119,8 @@ func (r *Registry) Load(ctx context.Context, name string, scale float32) (servin
 	return info, refuse(err)
 }
 
-// Unload implements serving.Adapters. The adapter's memory is freed once no request has it any more.
+// Unload implements serving.Adapters. The adapter's memory is freed once no request has it any
+// more.
 func (r *Registry) Unload(name string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

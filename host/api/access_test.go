@@ -54,8 +54,9 @@ func TestAPI_Page_Headers(t *testing.T) {
 	}
 }
 
-// TestAPI_Headers_OtherOriginsReadNothing: a page of another origin may have any GET sent without an Origin header, as for an image or a
-// script. Whatever is answered, its browser neither shows it to the page nor runs it.
+// TestAPI_Headers_OtherOriginsReadNothing: a page of another origin may have any GET sent without
+// an Origin header, as for an image or a script. Whatever is answered, its browser neither shows
+// it to the page nor runs it.
 func TestAPI_Headers_OtherOriginsReadNothing(t *testing.T) {
 	r := newRig(t, func(s *setup) { s.Keys = keys("", nil, "right") })
 	for path, want := range map[string]int{"/": 200, "/assets/a-1.js": 200, "/livez": 200, "/v1/models": 401, "/nothing.js": 404} {
@@ -207,8 +208,9 @@ func TestAPI_Origins(t *testing.T) {
 	}
 }
 
-// TestAPI_CrossSite_Refused: what a page of another site has its browser fetch without an Origin, as for an image, is refused whatever the
-// route, so that no page has a server work. A link to the page of the server may be followed.
+// TestAPI_CrossSite_Refused: what a page of another site has its browser fetch without an Origin,
+// as for an image, is refused whatever the route, so that no page has a server work. A link to the
+// page of the server may be followed.
 func TestAPI_CrossSite_Refused(t *testing.T) {
 	r := newRig(t, func(s *setup) {
 		s.Origins, s.Metrics = []string{"https://friend.example"}, http.NotFoundHandler()
@@ -243,7 +245,8 @@ func TestAPI_CrossSite_Refused(t *testing.T) {
 	}
 }
 
-// TestAPI_Client_IsBelievedOfTrustedProxies: the log names who has connected, and another only where a trusted proxy says so.
+// TestAPI_Client_IsBelievedOfTrustedProxies: the log names who has connected, and another only
+// where a trusted proxy says so.
 func TestAPI_Client_IsBelievedOfTrustedProxies(t *testing.T) {
 	network := func(s string) *net.IPNet {
 		_, n, err := net.ParseCIDR(s)

@@ -11,8 +11,8 @@ import (
 	"github.com/penstock/penstock/host/operation"
 )
 
-// logOperation writes the line of the access log for an operation that has ended. It has no text of prompts or answers. Probes and
-// files are of interest when debugging only.
+// logOperation writes the line of the access log for an operation that has ended. It has no text
+// of prompts or answers. Probes and files are of interest when debugging only.
 func (s *service) logOperation(r operation.Record) {
 	level := slog.LevelInfo
 	if r.Method == http.MethodGet && len(r.Answers) == 0 && r.Path != "/v1/ws" {

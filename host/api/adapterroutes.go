@@ -28,8 +28,8 @@ func showAdapter(i serving.AdapterInfo) adapterInfo {
 		PromptPrefix: i.PromptPrefix, Invocation: i.InvocationTokens}
 }
 
-// withAdapters hands the adapters of the model that the query names, or of the default one, to a handler. A GET tells of a model that is
-// loaded, and loads none.
+// withAdapters hands the adapters of the model that the query names, or of the default one, to a
+// handler. A GET tells of a model that is loaded, and loads none.
 func (s *service) withAdapters(handle func(echo.Context, serving.Adapters) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		name := c.QueryParam("model")
@@ -65,7 +65,8 @@ type adapterBody struct {
 	Scale *float32 `json:"scale"`
 }
 
-// loadAdapter is POST /v1/adapters: an adapter of the model folder, by its name, for requests that name it, or with a scale for all.
+// loadAdapter is POST /v1/adapters: an adapter of the model folder, by its name, for requests that
+// name it, or with a scale for all.
 func loadAdapter(c echo.Context, a serving.Adapters) error {
 	var body adapterBody
 	if err := wire.ReadJSON(c, &body); err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/penstock/penstock/host/refusal"
 )
 
-// addAdminRoutes adds what looks into a running server. Without an admin key there is nothing of it.
+// addAdminRoutes adds what looks into a running server. Without an admin key there is nothing of
+// it.
 func (s *service) addAdminRoutes(e *echo.Echo) {
 	if !s.keys().HasAdmin() {
 		return

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// agentTurns are the second turn of a conversation with tools as coding agents send it, and the counting before it.
+// agentTurns are the second turn of a conversation with tools as coding agents send it, and the
+// counting before it.
 var agentTurns = []struct {
 	agent, path string
 	headers     []string

@@ -71,7 +71,8 @@ data: {"type":"message_stop"}
 	}
 }
 
-// A message that the context cuts off is told from one that max_tokens does, and one that the model ended from both.
+// A message that the context cuts off is told from one that max_tokens does, and one that the
+// model ended from both.
 func TestAPI_Anthropic_StopReasons(t *testing.T) {
 	for _, c := range []struct {
 		body, want string

@@ -18,11 +18,12 @@ import (
 	"github.com/penstock/penstock/host/refusal"
 )
 
-// SubprotocolBearer begins the WebSocket subprotocol that carries a key, in unpadded base64url: a browser cannot send an Authorization
-// header with a WebSocket.
+// SubprotocolBearer begins the WebSocket subprotocol that carries a key, in unpadded base64url: a
+// browser cannot send an Authorization header with a WebSocket.
 const SubprotocolBearer = "penstock.bearer."
 
-// authorize lets requests pass that have one of the keys, and that are within their client's limits. Without keys all pass.
+// authorize lets requests pass that have one of the keys, and that are within their client's
+// limits. Without keys all pass.
 func (s *service) authorize(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if err := s.identify(c, secretOf(c.Request())); err != nil {
@@ -38,7 +39,8 @@ func (s *service) authorize(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// authorizeSocket is authorize, but a WebSocket that comes without a key passes without a caller: it asks for the key in its first frame.
+// authorizeSocket is authorize, but a WebSocket that comes without a key passes without a caller:
+// it asks for the key in its first frame.
 func (s *service) authorizeSocket(next echo.HandlerFunc) echo.HandlerFunc {
 	authorized := s.authorize(next)
 	return func(c echo.Context) error {
@@ -49,7 +51,8 @@ func (s *service) authorizeSocket(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// identifySocket is identify, for a key that a WebSocket's first frame had; empty: that of the request.
+// identifySocket is identify, for a key that a WebSocket's first frame had; empty: that of the
+// request.
 func (s *service) identifySocket(c echo.Context, secret string) error {
 	if secret == "" {
 		secret = secretOf(c.Request())
@@ -106,7 +109,8 @@ func (s *service) administer(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// administerShared is administer for what llama-server's and Ollama's clients expect to be allowed: it is for all where nobody has a key.
+// administerShared is administer for what llama-server's and Ollama's clients expect to be
+// allowed: it is for all where nobody has a key.
 func (s *service) administerShared(next echo.HandlerFunc) echo.HandlerFunc {
 	open, administered := s.authorize(next), s.administer(next)
 	return func(c echo.Context) error {
@@ -138,7 +142,8 @@ func (s *service) client(c echo.Context, key access.Key, id string) operation.Cl
 	return client
 }
 
-// admit counts a request, or a share of one, and tells the client, in OpenAI's headers, what it has left.
+// admit counts a request, or a share of one, and tells the client, in OpenAI's headers, what it
+// has left.
 func admit(take func(client string) (access.Standing, bool), id string, h http.Header) error {
 	standing, ok := take(id)
 	setQuota(h, "requests", standing.Requests)
@@ -165,8 +170,8 @@ func setQuota(h http.Header, what string, q access.Quota) {
 	h.Set("X-Ratelimit-Reset-"+what, q.Reset.Round(time.Millisecond).String())
 }
 
-// secretOf is the key that a request has: as OpenAI's clients send it, without the word Bearer, as llama-server takes it too, as
-// Anthropic's clients send it, or as a browser can with a WebSocket.
+// secretOf is the key that a request has: as OpenAI's clients send it, without the word Bearer, as
+// llama-server takes it too, as Anthropic's clients send it, or as a browser can with a WebSocket.
 func secretOf(r *http.Request) string {
 	if text := strings.TrimSpace(r.Header.Get(echo.HeaderAuthorization)); text != "" {
 		if scheme, key, ok := strings.Cut(text, " "); ok && strings.EqualFold(scheme, "Bearer") {

@@ -11,7 +11,8 @@ import (
 
 const hello = `"messages":[{"role":"user","content":"hi"}]`
 
-// badChats are bodies of a chat completion that must be refused, with code and param of the refusal.
+// badChats are bodies of a chat completion that must be refused, with code and param of the
+// refusal.
 var badChats = []struct{ name, body, code, param string }{
 	{"empty body", ``, "invalid_json", ""},
 	{"cut off", `{"messages":[`, "invalid_json", ""},

@@ -11,8 +11,9 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// below serves what is inside below Prefix, if there is one. The routes, the log and the metrics know paths without it. The page asks for
-// all it needs relative to its own address, which therefore ends with a slash.
+// below serves what is inside below Prefix, if there is one. The routes, the log and the metrics
+// know paths without it. The page asks for all it needs relative to its own address, which
+// therefore ends with a slash.
 func (s *service) below(inside http.Handler, e *echo.Echo) http.Handler {
 	if s.Prefix == "" {
 		return inside

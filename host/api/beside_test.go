@@ -44,7 +44,8 @@ func (p *peer) answered() serverFrame {
 	return f
 }
 
-// Frames are read while an answer is being prepared: others are steered meanwhile, its id is taken, and a cancel ends it at once.
+// Frames are read while an answer is being prepared: others are steered meanwhile, its id is
+// taken, and a cancel ends it at once.
 func TestSocket_Generate_PreparedBesideTheReader(t *testing.T) {
 	template, g := newSlowTemplate(), newGate()
 	r := newRig(t, func(s *setup) { g.on(s); s.Engine = template })
@@ -145,7 +146,8 @@ func TestSocket_Generate_Panics(t *testing.T) {
 	p.until("end")
 }
 
-// unfinished sends a frame of size bytes without its end, and without waiting for who does not want it.
+// unfinished sends a frame of size bytes without its end, and without waiting for who does not
+// want it.
 func (p *peer) unfinished(ctx context.Context, size int) {
 	p.t.Helper()
 	w, err := p.conn.Writer(ctx, websocket.MessageText)

@@ -15,8 +15,8 @@ import (
 	"github.com/penstock/penstock/host/serving/servingtest"
 )
 
-// fillDetachable has a key begin answers that outlive their connections until no more are taken, and returns how many there are. None
-// ends: the rig's gate must be shut, and its queue have room.
+// fillDetachable has a key begin answers that outlive their connections until no more are taken,
+// and returns how many there are. None ends: the rig's gate must be shut, and its queue have room.
 func fillDetachable(r *rig, key string) (begun int) {
 	r.t.Helper()
 	for {
@@ -57,8 +57,8 @@ func fillDetachable(r *rig, key string) (begun int) {
 	}
 }
 
-// TestSocket_Detachable_OfOneCaller: one client's answers that outlive their connections leave room for those of others, and once they have
-// ended for its own.
+// TestSocket_Detachable_OfOneCaller: one client's answers that outlive their connections leave
+// room for those of others, and once they have ended for its own.
 func TestSocket_Detachable_OfOneCaller(t *testing.T) {
 	g, l := newGate(), newLeases()
 	r := newRig(t, func(s *setup) { g.on(s); s.queue, s.Keys, s.wrap = 4096, keys("", nil, "one", "two"), l.of })
@@ -115,8 +115,9 @@ func (l *leases) awaitFree(t *testing.T) {
 	}
 }
 
-// TestSocket_Detached_EndedHoldsNoModel: an answer that its client may come back to lets go of its model when it has ended, whether its
-// client has read it or has gone, and can be had whole from then on.
+// TestSocket_Detached_EndedHoldsNoModel: an answer that its client may come back to lets go of its
+// model when it has ended, whether its client has read it or has gone, and can be had whole from
+// then on.
 func TestSocket_Detached_EndedHoldsNoModel(t *testing.T) {
 	for _, options := range []string{"", `,"parts":true`} {
 		for _, reads := range []bool{true, false} {
@@ -188,7 +189,8 @@ func TestSocket_Detached_EndedHoldsNoModel(t *testing.T) {
 	}
 }
 
-// TestSocket_Detached_EndsWithoutReader: an answer whose client has gone before its end is kept when it ends, not when its time is up.
+// TestSocket_Detached_EndsWithoutReader: an answer whose client has gone before its end is kept
+// when it ends, not when its time is up.
 func TestSocket_Detached_EndsWithoutReader(t *testing.T) {
 	g, l := newGate(), newLeases()
 	r := newRig(t, func(s *setup) { g.on(s); s.wrap = l.of })

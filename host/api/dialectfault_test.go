@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// An answer that fails in its middle ends with an error in the words of its API, and one that fails at once has a status too.
+// An answer that fails in its middle ends with an error in the words of its API, and one that
+// fails at once has a status too.
 func TestAPI_Dialects_Faults(t *testing.T) {
 	const anthropic = `{"type":"error","error":{"type":"api_error","message":"the forward pass failed: the device is lost","code":"internal_error"}}` + "\n"
 	const ollama = `{"error":"the forward pass failed: the device is lost"}` + "\n"

@@ -38,8 +38,8 @@ func (p *peer) goodbye() {
 	}
 }
 
-// A connection without answers is closed when the server begins to drain. One with an answer takes no more of them, and is closed when all
-// of it is sent.
+// A connection without answers is closed when the server begins to drain. One with an answer takes
+// no more of them, and is closed when all of it is sent.
 func TestSocket_Draining_ClosesWhenAnswersAreSent(t *testing.T) {
 	draining, g := make(chan struct{}), newGate()
 	r := newRig(t, func(s *setup) {
@@ -64,7 +64,8 @@ func TestSocket_Draining_ClosesWhenAnswersAreSent(t *testing.T) {
 	busy.goodbye()
 }
 
-// An answer whose client has lost the connection has the host go on until the client has come back and has all of it.
+// An answer whose client has lost the connection has the host go on until the client has come back
+// and has all of it.
 func TestSocket_Draining_WaitsForLostClients(t *testing.T) {
 	draining, h := make(chan struct{}), newHolder()
 	r := newRig(t, func(s *setup) { s.Draining, s.Hold, s.Replica = draining, h.hold, "r1" })
@@ -125,7 +126,8 @@ func TestHTTP_Draining_AnswerHolds(t *testing.T) {
 	}
 }
 
-// Whatever would have to be computed is refused while the server drains, in the words of each API, so that a proxy asks another.
+// Whatever would have to be computed is refused while the server drains, in the words of each API,
+// so that a proxy asks another.
 func TestHTTP_Draining_Refuses(t *testing.T) {
 	draining := make(chan struct{})
 	close(draining)

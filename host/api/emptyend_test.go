@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A last message of the assistant that says nothing is no prefill, in whichever dialect it comes: the prompt is that of the rest, which
-// the toy model's template makes of 8 bytes.
+// A last message of the assistant that says nothing is no prefill, in whichever dialect it comes:
+// the prompt is that of the rest, which the toy model's template makes of 8 bytes.
 func TestAPI_EmptyEnd_IsNoPrefill(t *testing.T) {
 	const prompt = "user:hi\n"
 	r := newRig(t, nil)

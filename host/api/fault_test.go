@@ -99,7 +99,8 @@ func TestAPI_QueueFull_429(t *testing.T) {
 	}
 }
 
-// All choices are admitted or none; where there could never be room for them, a client is not told to try again.
+// All choices are admitted or none; where there could never be room for them, a client is not told
+// to try again.
 func TestAPI_Choices_AreAdmittedTogether(t *testing.T) {
 	g := newGate()
 	r := newRig(t, g.on) // one slot, one in the queue
@@ -191,7 +192,8 @@ func TestAPI_FailedPass(t *testing.T) {
 	}
 }
 
-// lostAfter is the answer of a host whose device is lost after some passes. If there are any, the headers are sent before that.
+// lostAfter is the answer of a host whose device is lost after some passes. If there are any, the
+// headers are sent before that.
 func lostAfter(t *testing.T, passes int, path, body string) (status int, text string) {
 	t.Helper()
 	done, seen := 0, make(chan struct{})

@@ -16,10 +16,12 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// completions are the routes whose every good body asks for an answer, which the scheduler of FuzzBodies does not give.
+// completions are the routes whose every good body asks for an answer, which the scheduler of
+// FuzzBodies does not give.
 var completions = []string{"/v1/chat/completions", "/chat/completions", "/v1/completions", "/completion", "/completions", "/infill", "/v1/responses", "/responses", "/v1/messages"}
 
-// A body of any route is answered, or refused with a status and a message that say why, both in JSON; requests that it becomes are in range.
+// A body of any route is answered, or refused with a status and a message that say why, both in
+// JSON; requests that it becomes are in range.
 func FuzzBodies(f *testing.F) {
 	checked := &checking{}
 	handler := New(Options{BodyLimit: 1 << 20, Log: slog.New(slog.DiscardHandler),

@@ -8,7 +8,8 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// headAsGet answers HEAD on all routes as GET is answered: net/http, which knows what was asked, leaves the body out.
+// headAsGet answers HEAD on all routes as GET is answered: net/http, which knows what was asked,
+// leaves the body out.
 type headAsGet struct{ *echo.Echo }
 
 // ServeHTTP implements http.Handler.

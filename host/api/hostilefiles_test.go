@@ -17,7 +17,8 @@ import (
 	"github.com/penstock/penstock/host/media/mediatest"
 )
 
-// door is a way by which a file comes to a model: a body with F for the file in base64, and the field by which it is refused.
+// door is a way by which a file comes to a model: a body with F for the file in base64, and the
+// field by which it is refused.
 type door struct{ path, body, field string }
 
 var (
@@ -37,7 +38,8 @@ var (
 	}
 )
 
-// Each hostile file is a 400 that names its field, by whichever API it comes. It takes little memory, and the server answers as before.
+// Each hostile file is a 400 that names its field, by whichever API it comes. It takes little
+// memory, and the server answers as before.
 func TestAPI_Media_HostileFiles(t *testing.T) {
 	r, _ := seeingRig(t, func(s *setup) {
 		s.BodyLimit, s.Media = 4<<20, media.Options{Pixels: mediatest.Pixels, Sound: mediatest.Seconds * time.Second, Memory: mediatest.Memory}
@@ -72,7 +74,8 @@ func TestAPI_Media_HostileFiles(t *testing.T) {
 	stillAnswers(t, r)
 }
 
-// stillAnswers asks about a picture that needs nearly all memory for decoding: nothing of it was lost.
+// stillAnswers asks about a picture that needs nearly all memory for decoding: nothing of it was
+// lost.
 func stillAnswers(t *testing.T, r *rig) {
 	t.Helper()
 	picture := base64.StdEncoding.EncodeToString(mediatest.PNG(1000, 1000))
@@ -82,7 +85,8 @@ func stillAnswers(t *testing.T, r *rig) {
 	}
 }
 
-// Sources that lie about what follows are refused where they stand: URLs within URLs, and base64 that is none.
+// Sources that lie about what follows are refused where they stand: URLs within URLs, and base64
+// that is none.
 func TestAPI_Media_HostileSources(t *testing.T) {
 	r, _ := seeingRig(t, func(s *setup) { s.BodyLimit = 4 << 20 })
 	good := base64.StdEncoding.EncodeToString(aPicture(t))

@@ -30,7 +30,8 @@ func TestAPI_Integers_HoweverWritten(t *testing.T) {
 	}
 }
 
-// So are those within values that each dialect reads in its own way: tokens, biases, triggers, the context of an earlier answer.
+// So are those within values that each dialect reads in its own way: tokens, biases, triggers, the
+// context of an earlier answer.
 func TestAPI_Integers_WithinValues(t *testing.T) {
 	r := newRig(t, nil)
 	for _, c := range []struct{ path, body, field string }{

@@ -9,7 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What agents send and nothing here acts on does not keep them out: the answer is that of the rest, and a header names each field.
+// What agents send and nothing here acts on does not keep them out: the answer is that of the
+// rest, and a header names each field.
 func TestAPI_LeftOut_IsTold(t *testing.T) {
 	const messages, tool = `"max_tokens":3,"messages":[{"role":"user","content":"hi"}]`, `{"type":"function","function":{"name":"f"}}`
 	edits := `"context_management":{"edits":[{"type":"clear_thinking_20251015","keep":"all"}]}`

@@ -23,7 +23,8 @@ import (
 
 const tokenize = `{"content":"a"}`
 
-// Each key has its own requests; what refuses one says how long it has to wait, and reading what there is counts nothing.
+// Each key has its own requests; what refuses one says how long it has to wait, and reading what
+// there is counts nothing.
 func TestAPI_RateLimit_Requests(t *testing.T) {
 	r := newRig(t, func(s *setup) {
 		s.Keys, s.Limiter = keys("admin", nil, "one", "two"), access.NewLimiter(access.Limits{Requests: 2})
@@ -69,7 +70,8 @@ func TestAPI_RateLimit_ByAddress(t *testing.T) {
 	}
 }
 
-// Tokens count when they are known, also those of an answer whose client has left; the client waits until it owes none.
+// Tokens count when they are known, also those of an answer whose client has left; the client
+// waits until it owes none.
 func TestAPI_RateLimit_Tokens(t *testing.T) {
 	r := newRig(t, func(s *setup) { s.Limiter = access.NewLimiter(access.Limits{Tokens: 100}) })
 	ask := `{"prompt":"` + strings.Repeat("a", 60) + `","max_tokens":60}`
@@ -119,8 +121,8 @@ func TestSocket_RateLimit(t *testing.T) {
 	}
 }
 
-// What has something computed for an answer that goes on counts a sixteenth of a request, and is refused beyond that. What holds an answer
-// or ends it, and what others do, is not.
+// What has something computed for an answer that goes on counts a sixteenth of a request, and is
+// refused beyond that. What holds an answer or ends it, and what others do, is not.
 func TestSocket_RateLimit_Steering(t *testing.T) {
 	for frame, limited := range map[string]bool{
 		`{"type":"set","id":"a","sampling":{"temperature":0.1}}`: true, `{"type":"inject","id":"a","text":"A"}`: true, `{"type":"rewind","id":"a","tokens":0}`: true,

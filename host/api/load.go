@@ -26,7 +26,8 @@ type load struct {
 	Plugins []pluginLoad `json:"plugins"`
 }
 
-// replica says which server answers. ID and Started are others after a restart, when nothing is cached any more.
+// replica says which server answers. ID and Started are others after a restart, when nothing is
+// cached any more.
 type replica struct {
 	Name    string `json:"name"`
 	ID      string `json:"id"`
@@ -104,7 +105,8 @@ const (
 	mostDigests  = 8192
 )
 
-// loads answers GET /v1/load. What changes seldom it looks up once in inventoryAge, since it may be asked many times a second.
+// loads answers GET /v1/load. What changes seldom it looks up once in inventoryAge, since it may
+// be asked many times a second.
 type loads struct {
 	replica replica
 
@@ -170,7 +172,8 @@ func (s *service) inventory() ([]serving.Listed, []pluginLoad) {
 	return l.models, l.plugins
 }
 
-// workOf describes a loaded model to a caller with a cache salt; nil where it makes no text, or is being unloaded.
+// workOf describes a loaded model to a caller with a cache salt; nil where it makes no text, or is
+// being unloaded.
 func workOf(ctx context.Context, m *serving.Model, salt string, digests int) *work {
 	if m.EmbedsOnly {
 		return nil

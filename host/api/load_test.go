@@ -69,7 +69,8 @@ func question(about string) string {
 	return fmt.Sprintf(`{"messages":[{"role":"system","content":%q},{"role":"user","content":"Hello?"}],"max_tokens":2}`, strings.Repeat(about+" ", 200/len(about)))
 }
 
-// A router that knows nothing of the model's tokens asks any replica for a prompt's digests, and finds the replica that has most of them.
+// A router that knows nothing of the model's tokens asks any replica for a prompt's digests, and
+// finds the replica that has most of them.
 func TestAPI_Load_RouterFindsThePrefix(t *testing.T) {
 	replicas := []*rig{newRig(t, nil), newRig(t, nil), newRig(t, nil)}
 	for i, about := range []string{"frogs", "kings", "ships"} {
@@ -102,7 +103,8 @@ func TestAPI_Load_RouterFindsThePrefix(t *testing.T) {
 	}
 }
 
-// A key is told of the prompts that its own requests may use, no others: else it could try out what others have sent.
+// A key is told of the prompts that its own requests may use, no others: else it could try out
+// what others have sent.
 func TestAPI_Load_OwnPrefixesOnly(t *testing.T) {
 	for _, share := range []bool{false, true} {
 		r := newRig(t, func(s *setup) { s.Keys, s.ShareCache = keys("", nil, "one", "two"), share })
@@ -121,7 +123,8 @@ func TestAPI_Load_OwnPrefixesOnly(t *testing.T) {
 	}
 }
 
-// While a pass computes for long, a router is told what was so before it, and how many requests have come since.
+// While a pass computes for long, a router is told what was so before it, and how many requests
+// have come since.
 func TestAPI_Load_DoesNotWaitForAPass(t *testing.T) {
 	g := newGate()
 	r := newRig(t, g.on)
@@ -240,7 +243,8 @@ type looked struct {
 
 func (l looked) Load(context.Context) (scheduler.Load, error) { return l.load, nil }
 
-// BenchmarkAPI_Load is a poll of a server with 256 slots and 100,000 cached cells, 1,024 of whose digests are told, or none.
+// BenchmarkAPI_Load is a poll of a server with 256 slots and 100,000 cached cells, 1,024 of whose
+// digests are told, or none.
 func BenchmarkAPI_Load(b *testing.B) {
 	l := scheduler.Load{At: time.Now(), Slots: 256, Running: 256, Cells: 1 << 17, CellsUsed: 100000}
 	tokens := make([]kvcache.Token, 390)

@@ -60,7 +60,8 @@ func (s *seeing) Render(ctx context.Context, c chat.Conversation) (chat.Prompt, 
 	return s.toy.Render(ctx, c)
 }
 
-// told are the contents of the conversation's messages, with <> for the places of files, and the fields and kinds of these.
+// told are the contents of the conversation's messages, with <> for the places of files, and the
+// fields and kinds of these.
 func (s *seeing) told() (contents, files []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,7 +214,8 @@ func TestAPI_Media_MultimodalData(t *testing.T) {
 	}
 }
 
-// A file that comes in a binary frame is named by its id, by requests on its connection alone, until newer ones need its room.
+// A file that comes in a binary frame is named by its id, by requests on its connection alone,
+// until newer ones need its room.
 func TestSocket_Media_BinaryFrames(t *testing.T) {
 	r, model := seeingRig(t, nil)
 	p := r.dial()

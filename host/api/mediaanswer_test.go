@@ -47,7 +47,8 @@ func (s *seeing) read() string {
 	return b.String()
 }
 
-// expected is the prompt that the last conversation should have become, and how many tokens of it are of pictures and of sounds.
+// expected is the prompt that the last conversation should have become, and how many tokens of it
+// are of pictures and of sounds.
 func (s *seeing) expected(t testing.TB) (prompt string, pictures, sounds int) {
 	picture, sound := rowsHere(t)
 	s.mu.Lock()
@@ -93,7 +94,8 @@ var promptCounts = map[string]string{
 	"/api/chat": "prompt_eval_count", "/api/generate": "prompt_eval_count", "/v1/chat/completions/input_tokens": "input_tokens", "/v1/responses/input_tokens": "input_tokens",
 }
 
-// The prompt of each dialect has its pictures where they stand, and the tokens of all of it are counted, streamed or not.
+// The prompt of each dialect has its pictures where they stand, and the tokens of all of it are
+// counted, streamed or not.
 func TestAPI_Media_PromptsAndUsage(t *testing.T) {
 	r, model := seeingRig(t, nil)
 	for _, c := range mediaBodies {
@@ -269,7 +271,8 @@ func TestAPI_Media_EncoderRefuses(t *testing.T) {
 	}
 }
 
-// A client that leaves, or cancels, while its picture is encoded, takes the encoder's time no longer.
+// A client that leaves, or cancels, while its picture is encoded, takes the encoder's time no
+// longer.
 func TestAPI_Media_ClientLeaves(t *testing.T) {
 	began, ended := make(chan string), make(chan error)
 	r, model := seeingRig(t, nil)
@@ -315,7 +318,8 @@ func TestAPI_Media_ClientLeaves(t *testing.T) {
 	}
 }
 
-// A WebSocket's answer begins with the number of its prompt's tokens, and is forked with its pictures.
+// A WebSocket's answer begins with the number of its prompt's tokens, and is forked with its
+// pictures.
 func TestSocket_Media_Answer(t *testing.T) {
 	r, model := seeingRig(t, nil)
 	p := r.dial()

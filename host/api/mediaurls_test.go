@@ -17,7 +17,8 @@ import (
 	"github.com/penstock/penstock/host/media/fetch"
 )
 
-// urlDoors are the ways by which a URL comes to the server: bodies with U for it, and the field by which it is refused.
+// urlDoors are the ways by which a URL comes to the server: bodies with U for it, and the field by
+// which it is refused.
 var urlDoors = []door{
 	{"/v1/chat/completions", `{"max_tokens":1,"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"U"}}]}]}`, "messages[0].content[0]"},
 	{"/v1/chat/completions", `{"max_tokens":1,"messages":[{"role":"user","content":[{"type":"file","file":{"file_url":"U"}}]}]}`, "messages[0].content[0]"},
@@ -67,7 +68,8 @@ func inside(t *testing.T) (port string, reached *atomic.Int64) {
 	return port, reached
 }
 
-// With URLs on, none leads to this machine or its network, however it is written and by whichever API it comes.
+// With URLs on, none leads to this machine or its network, however it is written and by whichever
+// API it comes.
 func TestAPI_Media_URLs_ReachNothingWithin(t *testing.T) {
 	r := fetchingRig(t, fetch.Options{HTTP: true})
 	port, reached := inside(t)
@@ -98,7 +100,8 @@ func TestAPI_Media_URLs_ReachNothingWithin(t *testing.T) {
 	}
 }
 
-// A server that may be reached cannot lead to one that may not, and is bounded in bytes and in time.
+// A server that may be reached cannot lead to one that may not, and is bounded in bytes and in
+// time.
 func TestAPI_Media_URLs_Bounds(t *testing.T) {
 	picture := aPicture(t)
 	outside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {

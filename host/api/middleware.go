@@ -23,8 +23,8 @@ import (
 // statusGone is what logs show for a client that left before its answer, nginx's number.
 const statusGone = 499
 
-// follow begins the operation that a request is, and ends it with what was answered. It gives the request an id: the client's if it is
-// short and plain, else a new one.
+// follow begins the operation that a request is, and ends it with what was answered. It gives the
+// request an id: the client's if it is short and plain, else a new one.
 func (s *service) follow(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r, w := c.Request(), c.Response()
@@ -47,7 +47,8 @@ func (s *service) follow(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// finish has the host go on until a request is answered, and refuses one that comes when no new answers are taken.
+// finish has the host go on until a request is answered, and refuses one that comes when no new
+// answers are taken.
 func (s *service) finish(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		defer s.Hold()()
@@ -80,7 +81,8 @@ func (s *service) rescue(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// limitBody makes reading more than BodyLimit bytes fail, and reading when all bodies together, or those of the caller, take too much.
+// limitBody makes reading more than BodyLimit bytes fail, and reading when all bodies together, or
+// those of the caller, take too much.
 func (s *service) limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()

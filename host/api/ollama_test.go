@@ -173,7 +173,8 @@ func (u unloading) Unload(string) error {
 	return nil
 }
 
-// TestAPI_Ollama_KeepAlive_UnloadsForTheAdmin: a model serves all clients, so where keys tell the admin from others only that one unloads it.
+// TestAPI_Ollama_KeepAlive_UnloadsForTheAdmin: a model serves all clients, so where keys tell the
+// admin from others only that one unloads it.
 func TestAPI_Ollama_KeepAlive_UnloadsForTheAdmin(t *testing.T) {
 	for _, tc := range []struct {
 		name, admin, key string

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package api routes HTTP requests to the packages of the APIs that clients speak, and serves plugins, health and the browser UI.
+// Package api routes HTTP requests to the packages of the APIs that clients speak, and serves
+// plugins, health and the browser UI.
 //
 // It knows JSON and HTTP; the rest of the server is behind the interfaces that Options holds.
 package api
@@ -42,8 +43,8 @@ type Options struct {
 	BodyTimeout  time.Duration            // how long a frame of a WebSocket may take, as the server lets a body; 0: any time
 	ModuleLimit  int64                    // bytes of a plugin's module that Catalog takes
 	WriteTimeout time.Duration            // how long a client may take nothing of its answer; 0: forever
-	// A stream's headers go out after StreamGrace even if it has no event yet, and a comment when it had none for StreamComment;
-	// 0: 1 s and 10 s.
+	// A stream's headers go out after StreamGrace even if it has no event yet, and a comment when
+	// it had none for StreamComment; 0: 1 s and 10 s.
 	StreamGrace, StreamComment time.Duration
 	IdlePing                   time.Duration // after so long without a frame a WebSocket's client is asked whether it is there; 0: 30 s
 
@@ -55,8 +56,9 @@ type Options struct {
 	Metrics http.Handler // GET /metrics
 	Ready   func() bool  // whether new requests are taken
 
-	// Draining is closed when no new answers are taken any more: a WebSocket closes then as soon as all of its answers are sent. Done is
-	// closed when every answer has ended and is sent, or time is up: connections close then. Either may be nil.
+	// Draining is closed when no new answers are taken any more: a WebSocket closes then as soon
+	// as all of its answers are sent. Done is closed when every answer has ended and is sent, or
+	// time is up: connections close then. Either may be nil.
 	Draining, Done <-chan struct{}
 	Hold           func() (release func()) // has the host go on until release is called, or its time is up
 }

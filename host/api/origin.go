@@ -13,9 +13,9 @@ import (
 	"github.com/penstock/penstock/host/refusal"
 )
 
-// sameOrigin refuses pages of other origins unless they are configured, and tells browsers about those that are.
-// Without it any page on the web could use a host on the visitor's machine: a POST with a simple content type needs no
-// preflight. Clients that are no browsers send no Origin.
+// sameOrigin refuses pages of other origins unless they are configured, and tells browsers about
+// those that are. Without it any page on the web could use a host on the visitor's machine: a POST
+// with a simple content type needs no preflight. Clients that are no browsers send no Origin.
 func (s *service) sameOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r, h := c.Request(), c.Response().Header()
@@ -49,8 +49,9 @@ func (s *service) sameOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// isFromElsewhere reports whether a page of another origin has its browser send a request without an Origin, as for an image, a script or a
-// form that gets. It cannot read the answer, but work would be done for it. A link that leads to the page of this server is followed.
+// isFromElsewhere reports whether a page of another origin has its browser send a request without
+// an Origin, as for an image, a script or a form that gets. It cannot read the answer, but work
+// would be done for it. A link that leads to the page of this server is followed.
 func (s *service) isFromElsewhere(c echo.Context) bool {
 	r := c.Request()
 	site := r.Header.Get("Sec-Fetch-Site")

@@ -10,7 +10,8 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// A reader that stops reading may have said that its answer goes on without the oldest events, or ends. No slot is parked for it then.
+// A reader that stops reading may have said that its answer goes on without the oldest events, or
+// ends. No slot is parked for it then.
 func TestSocket_Overflow_IsAsAsked(t *testing.T) {
 	for _, tc := range []struct{ overflow, reason string }{{"drop", "length"}, {"cancel", "cancelled"}} {
 		r := newRig(t, func(s *setup) { s.slots = 2 })

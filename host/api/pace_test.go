@@ -36,7 +36,8 @@ func (r *rig) ask(path, body string) net.Conn {
 	return conn
 }
 
-// Clients that never read their answers hold nothing for longer than the write timeout, whatever the answer is.
+// Clients that never read their answers hold nothing for longer than the write timeout, whatever
+// the answer is.
 func TestAPI_WriteTimeout_NobodyReads(t *testing.T) {
 	ended := make(chan operation.Record, 64)
 	r := newRig(t, func(s *setup) {
@@ -54,7 +55,8 @@ func TestAPI_WriteTimeout_NobodyReads(t *testing.T) {
 	}
 }
 
-// A client that reads gets all of its answer, and the next one over the same connection, however short the parts are that it reads.
+// A client that reads gets all of its answer, and the next one over the same connection, however
+// short the parts are that it reads.
 func TestAPI_WriteTimeout_SlowReader(t *testing.T) {
 	r := newRig(t, func(s *setup) { s.WriteTimeout = time.Hour })
 	content := `{"content":"` + strings.Repeat("a", 5<<10) + `","with_pieces":true}`

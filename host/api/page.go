@@ -12,9 +12,10 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// pagePolicy is the Content Security Policy of the page, the only one. It needs nothing but its own files and its own host; text that a
-// model writes is never a reason to load something from elsewhere. A blob: is a picture or a sound that a person has added: only the page's
-// own script can make one. Nothing is shown by a data: URL, which a text could have.
+// pagePolicy is the Content Security Policy of the page, the only one. It needs nothing but its
+// own files and its own host; text that a model writes is never a reason to load something from
+// elsewhere. A blob: is a picture or a sound that a person has added: only the page's own script
+// can make one. Nothing is shown by a data: URL, which a text could have.
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src blob:; font-src 'self'; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -29,8 +30,9 @@ func (s *service) page(c echo.Context) error {
 	return nil
 }
 
-// ServePage sends the file of a page that the request's path names, and reports whether there is one. Files under assets/ have a hash in
-// their names and may be kept forever. The operator's own files (own) may be anything, in folders too, and say themselves what they need.
+// ServePage sends the file of a page that the request's path names, and reports whether there is
+// one. Files under assets/ have a hash in their names and may be kept forever. The operator's own
+// files (own) may be anything, in folders too, and say themselves what they need.
 func ServePage(w http.ResponseWriter, r *http.Request, files fs.FS, own bool) bool {
 	name := strings.TrimPrefix(r.URL.Path, "/")
 	if name == "" || own && strings.HasSuffix(name, "/") {

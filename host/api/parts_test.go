@@ -12,7 +12,8 @@ import (
 	"github.com/penstock/penstock/host/chat"
 )
 
-// parity is a model whose answers have parts: of the numbers that it says, the even digits are reasoning and the odd ones content.
+// parity is a model whose answers have parts: of the numbers that it says, the even digits are
+// reasoning and the odd ones content.
 type parity struct {
 	toy
 	gate chan struct{} // nil, or a parse waits until it is closed
@@ -215,7 +216,8 @@ func TestSocket_Parts_SlowParserHoldsUpNoToken(t *testing.T) {
 	a.check(t)
 }
 
-// A parser that breaks ends its answer with an error. A client that goes away in the middle of a parse leaves nothing behind.
+// A parser that breaks ends its answer with an error. A client that goes away in the middle of a
+// parse leaves nothing behind.
 func TestSocket_Parts_BrokenParserEndsTheAnswer(t *testing.T) {
 	r := newRig(t, func(s *setup) { s.Engine = parity{fail: true} })
 	p := r.dial()
@@ -255,8 +257,8 @@ func TestSocket_Pause_IsAnswered(t *testing.T) {
 	p.until("end")
 }
 
-// Text that is held back until the end comes in a token frame before its part. A client that has seen that frame, and not the end, is told
-// of the end alone.
+// Text that is held back until the end comes in a token frame before its part. A client that has
+// seen that frame, and not the end, is told of the end alone.
 func TestSocket_End_HeldTextComesOnce(t *testing.T) {
 	for _, options := range []string{"", `,"parts":true`} {
 		g := newGate()
@@ -305,7 +307,8 @@ func (l listening) Render(ctx context.Context, c chat.Conversation) (chat.Prompt
 	return l.toy.Render(ctx, c)
 }
 
-// An answer that goes on with the last message is told without that message, whatever stream says: its frames grow as a stream does.
+// An answer that goes on with the last message is told without that message, whatever stream says:
+// its frames grow as a stream does.
 func TestSocket_Generate_StreamChangesNothing(t *testing.T) {
 	var heard []chat.Conversation
 	r := newRig(t, func(s *setup) { s.Engine = listening{mu: new(sync.Mutex), heard: &heard} })

@@ -16,7 +16,8 @@ import (
 	"github.com/penstock/penstock/host/refusal"
 )
 
-// Catalog lists the plugins and changes which there are. Errors that the client can fix are *refusal.Error.
+// Catalog lists the plugins and changes which there are. Errors that the client can fix are
+// *refusal.Error.
 type Catalog interface {
 	List() []PluginInfo
 	Get(name string) (PluginInfo, error)
@@ -50,7 +51,8 @@ type PluginModelError struct {
 	Error string `json:"error"`
 }
 
-// uploads bounds how many modules are read at a time: each may take as much memory as a body may have bytes.
+// uploads bounds how many modules are read at a time: each may take as much memory as a body may
+// have bytes.
 var uploads = make(chan struct{}, 4)
 
 // withPlugins refuses requests if the server runs no plugins.
@@ -78,7 +80,8 @@ func (s *service) getPlugin(c echo.Context) error {
 	return c.JSON(http.StatusOK, info)
 }
 
-// uploadPlugin is POST /v1/plugins. With dry_run=true it says what the upload would do, and does not do it.
+// uploadPlugin is POST /v1/plugins. With dry_run=true it says what the upload would do, and does
+// not do it.
 func (s *service) uploadPlugin(c echo.Context) error {
 	take := s.Catalog.Upload
 	switch c.QueryParam("dry_run") {
@@ -115,9 +118,10 @@ func (s *service) uploadPlugin(c echo.Context) error {
 	return c.JSON(status, info)
 }
 
-// announced reads a body that is said to have size bytes (−1: not said). It allocates that memory once, where io.ReadAll would
-// allocate and copy again and again. A client may announce more than it sends, so at most that many bytes are allocated in
-// advance, and the number of callers must be bounded.
+// announced reads a body that is said to have size bytes (−1: not said). It allocates that memory
+// once, where io.ReadAll would allocate and copy again and again. A client may announce more than
+// it sends, so at most that many bytes are allocated in advance, and the number of callers must be
+// bounded.
 func announced(size, most int64) func(io.Reader) ([]byte, error) {
 	return func(r io.Reader) ([]byte, error) {
 		b := bytes.NewBuffer(make([]byte, 0, min(max(0, size), most)+bytes.MinRead))

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A module whose size is known is read into its memory once; one that is shorter, longer or unknown is read all the same, and
-// no more than the most is taken for it.
+// A module whose size is known is read into its memory once; one that is shorter, longer or
+// unknown is read all the same, and no more than the most is taken for it.
 func TestAnnounced_TakesMemoryOnce(t *testing.T) {
 	wasm := bytes.Repeat([]byte("module"), 1<<19)
 	size := int64(len(wasm))

@@ -41,7 +41,8 @@ func TestSocket_Priority_OnlyListedKeysRaiseIt(t *testing.T) {
 	}
 }
 
-// A frame with two faults gets the error that no waiting fixes, and one with a forbidden priority learns nothing of how busy the server is.
+// A frame with two faults gets the error that no waiting fixes, and one with a forbidden priority
+// learns nothing of how busy the server is.
 func TestSocket_Priority_RefusedBeforeAFullServer(t *testing.T) {
 	g := newGate()
 	r := newRig(t, func(s *setup) { g.on(s); s.queue = 2048 })

@@ -13,7 +13,8 @@ import (
 	"github.com/penstock/penstock/host/api/wire"
 )
 
-// judgedText is a text completion whose prompt's log-probabilities are told; the first token has none.
+// judgedText is a text completion whose prompt's log-probabilities are told; the first token has
+// none.
 type judgedText struct {
 	Choices []struct {
 		Index    int
@@ -29,8 +30,9 @@ type judgedText struct {
 	Usage *wire.Usage
 }
 
-// An echoed prompt has the log-probabilities of its tokens, as the answer has, whole and streamed, whatever of it is cached. Offsets count
-// characters, and the alternatives contain the token itself.
+// An echoed prompt has the log-probabilities of its tokens, as the answer has, whole and streamed,
+// whatever of it is cached. Offsets count characters, and the alternatives contain the token
+// itself.
 func TestAPI_Text_EchoWithLogprobs(t *testing.T) {
 	r := newRig(t, nil)
 	for range 2 {

@@ -17,7 +17,8 @@ import (
 	"github.com/penstock/penstock/host/serving"
 )
 
-// Recordings keeps what was recorded of requests. Errors that the client can fix are *refusal.Error.
+// Recordings keeps what was recorded of requests. Errors that the client can fix are
+// *refusal.Error.
 type Recordings interface {
 	List(ctx context.Context, r serving.RecordingReader) ([]serving.RecordingInfo, error)
 	Get(ctx context.Context, r serving.RecordingReader, id string) (*os.File, error)

@@ -28,7 +28,8 @@ func (c counting) PreservedTokens(p sampling.Params) ([]int32, error) {
 	return c.toy.PreservedTokens(p)
 }
 
-// A small request can ask for thousands of answers: none of their chains is built unless there is room for all.
+// A small request can ask for thousands of answers: none of their chains is built unless there is
+// room for all.
 func TestAPI_Room_IsAskedForFirst(t *testing.T) {
 	engine := counting{chains: new(atomic.Int64), preserved: new(atomic.Int64)}
 	r := newRig(t, func(s *setup) { s.Engine = engine })

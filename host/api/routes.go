@@ -79,7 +79,8 @@ func New(o Options) http.Handler {
 	return s.below(headAsGet{e}, e)
 }
 
-// absent answers what no route takes. The page takes every GET, so a method that a route does not have is not found either.
+// absent answers what no route takes. The page takes every GET, so a method that a route does not
+// have is not found either.
 func absent(c echo.Context) error {
 	r := c.Request()
 	return echo.NewHTTPError(http.StatusNotFound, fmt.Sprintf("there is no %s %.80s here; docs/openapi.yaml lists all routes", r.Method, r.URL.Path))
@@ -110,7 +111,8 @@ func (s *service) dialects() []Dialect {
 	}
 }
 
-// clientOf tells who a client is: who has connected, unless that is a proxy that is trusted and names another.
+// clientOf tells who a client is: who has connected, unless that is a proxy that is trusted and
+// names another.
 func clientOf(proxies []*net.IPNet) echo.IPExtractor {
 	if len(proxies) == 0 {
 		return echo.ExtractIPDirect()

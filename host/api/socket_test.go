@@ -106,7 +106,8 @@ func TestSocket_BadType_WholeCharacters(t *testing.T) {
 	}
 }
 
-// TestSocket_Origins: a page of another origin cannot open the WebSocket, which browsers let any page try, unless it is allowed.
+// TestSocket_Origins: a page of another origin cannot open the WebSocket, which browsers let any
+// page try, unless it is allowed.
 func TestSocket_Origins(t *testing.T) {
 	r := newRig(t, func(s *setup) { s.Origins = []string{"https://friend.example"} })
 	for origin, want := range map[string]int{
@@ -225,7 +226,8 @@ func TestSocket_BadFrames_ConnectionLivesOn(t *testing.T) {
 	p.until("end")
 }
 
-// typeOf is the type that the host can read of a frame: none of what is too large, no JSON, or no text.
+// typeOf is the type that the host can read of a frame: none of what is too large, no JSON, or no
+// text.
 func typeOf(frame string) string {
 	var f struct{ Type string }
 	if len(frame) > 4096 || json.Unmarshal([]byte(frame), &f) != nil {
@@ -306,7 +308,8 @@ func TestSocket_Disconnect_CancelsAll(t *testing.T) {
 	}
 }
 
-// A reader that stops reading parks its streams; another connection's go on to their ends, and nothing is lost.
+// A reader that stops reading parks its streams; another connection's go on to their ends, and
+// nothing is lost.
 func TestSocket_SlowReader_ParksAlone(t *testing.T) {
 	r := newRig(t, func(s *setup) { s.slots = 3 })
 	slow, quick := r.dialTight(), r.dial()

@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// FuzzSocket_Session plays a script of frames on one connection: each answer begins at most once, its events follow each other without a
-// gap, what is taken back was there, it ends exactly once, and the connection is of use after all.
+// FuzzSocket_Session plays a script of frames on one connection: each answer begins at most once,
+// its events follow each other without a gap, what is taken back was there, it ends exactly once,
+// and the connection is of use after all.
 func FuzzSocket_Session(f *testing.F) {
 	f.Add([]byte{0, 10, 10, 0, 3, 0, 7, 5, 4, 0, 8, 1, 2, 0})
 	f.Fuzz(func(t *testing.T, script []byte) {

@@ -70,7 +70,8 @@ func TestSocket_Keys_InTheFirstFrame(t *testing.T) {
 	}
 }
 
-// A key that is withdrawn begins nothing more on a connection that it has opened, however that got it. What goes on goes on.
+// A key that is withdrawn begins nothing more on a connection that it has opened, however that got
+// it. What goes on goes on.
 func TestSocket_Keys_Withdrawn(t *testing.T) {
 	const withdrawn = "withdrawn"
 	for name, open := range map[string]func(*rig) *peer{

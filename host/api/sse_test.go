@@ -14,8 +14,8 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// TestAPI_Stream_SaysThatItWaits: the headers and a comment come while the answer has not begun, more comments follow, and the
-// events after them are those of any stream.
+// TestAPI_Stream_SaysThatItWaits: the headers and a comment come while the answer has not begun,
+// more comments follow, and the events after them are those of any stream.
 func TestAPI_Stream_SaysThatItWaits(t *testing.T) {
 	g := newGate()
 	r := newRig(t, func(s *setup) { g.on(s); s.StreamGrace, s.StreamComment = time.Millisecond, time.Millisecond })

@@ -9,8 +9,8 @@ import (
 	"github.com/penstock/penstock/scheduler/answer"
 )
 
-// hold starts an answer and has it paused near its beginning, so that it is alive for what follows. The gate must be
-// the rig's.
+// hold starts an answer and has it paused near its beginning, so that it is alive for what
+// follows. The gate must be the rig's.
 func (p *peer) hold(r *rig, g *gate, id, extra string) serverFrame {
 	p.t.Helper()
 	p.send(`{"type":"generate","id":"%s"%s,"request":{"prompt":"x"}}`, id, extra)
@@ -132,7 +132,8 @@ func TestSocket_Attach_GoesOnWhereTheConnectionWasLost(t *testing.T) {
 	}
 }
 
-// What a lost connection was sent need not have arrived: however much it was, it can be had again until the time is up.
+// What a lost connection was sent need not have arrived: however much it was, it can be had again
+// until the time is up.
 func TestSocket_Attach_AllThatWasSentCanBeHadAgain(t *testing.T) {
 	r := newRig(t, nil)
 	lost := r.dial()

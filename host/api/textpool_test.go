@@ -18,7 +18,8 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
-// scribe is an engine that takes its time: it holds every text and grammar that has "slow" in it until it is let go.
+// scribe is an engine that takes its time: it holds every text and grammar that has "slow" in it
+// until it is let go.
 type scribe struct {
 	servingtest.Toy
 	begun chan string   // what has come to be worked on
@@ -66,7 +67,8 @@ func (s scribe) NewChain(p sampling.Params) ([]chain.Stage, error) {
 	return s.Toy.NewChain(p)
 }
 
-// TestAPI_TextWork_IsBounded: however many clients send long texts, few are worked on at a time, and a short one does not wait.
+// TestAPI_TextWork_IsBounded: however many clients send long texts, few are worked on at a time,
+// and a short one does not wait.
 func TestAPI_TextWork_IsBounded(t *testing.T) {
 	engine := newScribe()
 	r := newRig(t, func(s *setup) { s.Engine = engine })
@@ -102,7 +104,8 @@ func TestAPI_TextWork_IsBounded(t *testing.T) {
 	}
 }
 
-// TestAPI_TextWork_ObeysTheRequest: timeout_ms and a client that leaves end a request whose text is worked on, or waits for that.
+// TestAPI_TextWork_ObeysTheRequest: timeout_ms and a client that leaves end a request whose text
+// is worked on, or waits for that.
 func TestAPI_TextWork_ObeysTheRequest(t *testing.T) {
 	for name, body := range map[string]string{
 		"prompt":  `{"prompt":"slow","timeout_ms":20}`,

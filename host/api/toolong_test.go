@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// Clients shorten their conversation where they find the words of the API that they speak, and its numbers.
+// Clients shorten their conversation where they find the words of the API that they speak, and its
+// numbers.
 func TestAPI_TooLong_InTheDialectsWords(t *testing.T) {
 	const llama, openai = `exceeds the available context size (%d tokens)`, `maximum context length is %d tokens`
 	r := newRig(t, func(s *setup) { s.BodyLimit = 4 << 20 })
@@ -38,7 +39,8 @@ func TestAPI_TooLong_InTheDialectsWords(t *testing.T) {
 	}
 }
 
-// So they do where a conversation has more messages than the context has tokens, which shows before a template is asked.
+// So they do where a conversation has more messages than the context has tokens, which shows
+// before a template is asked.
 func TestAPI_TooManyMessages_AreTooLong(t *testing.T) {
 	const llama, number = `exceeds the available context size (2048 tokens)`, `"n_ctx":2048`
 	r := newRig(t, func(s *setup) { s.BodyLimit = 4 << 20 })

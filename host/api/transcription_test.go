@@ -219,7 +219,8 @@ func TestAPI_Transcription_Refused(t *testing.T) {
 	}
 }
 
-// A body that is no form, or one that has no end, is refused as such; one that is too large by its size.
+// A body that is no form, or one that has no end, is refused as such; one that is too large by its
+// size.
 func TestAPI_Transcription_NoForm(t *testing.T) {
 	r, _ := seeingRig(t, nil)
 	kind, good := formOf(t, wav(t))

@@ -39,7 +39,8 @@ func allocated(handler http.Handler, path, body string) (int64, *httptest.Respon
 	return int64(after.TotalAlloc - before.TotalAlloc), w
 }
 
-// Bodies of more values than there is memory for are refused before they are decoded, on each route that takes JSON.
+// Bodies of more values than there is memory for are refused before they are decoded, on each
+// route that takes JSON.
 func TestAPI_BodyMemory_TooManyValues(t *testing.T) {
 	r := newRig(t, func(s *setup) { s.BodyLimit, s.BodyMemory = 2<<20, 1<<20 })
 	for _, path := range postRoutes(r.handler) {
@@ -88,7 +89,8 @@ func TestAPI_BodyMemory_ValuesOfOthers(t *testing.T) {
 	})
 	defer engine.letGo()
 	defer g.open()
-	// Long enough for the text pool's workers of long texts, so that short ones are worked on beside it.
+	// Long enough for the text pool's workers of long texts, so that short ones are worked on
+	// beside it.
 	tokens := strings.Repeat(`,1`, 2000) + strings.Repeat(" ", 40<<10) + `],"max_tokens":1,"stream":true}`
 	first := make(chan *http.Response, 1)
 	go func() {

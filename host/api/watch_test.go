@@ -51,7 +51,8 @@ func (p *peer) look() (liveModel, string) {
 	}
 }
 
-// Two connections see the same slots, each its own answers by its own names, and nothing of the other's but numbers.
+// Two connections see the same slots, each its own answers by its own names, and nothing of the
+// other's but numbers.
 func TestSocket_Watch_OwnAnswersByName(t *testing.T) {
 	g := newGate()
 	r := newRig(t, func(s *setup) { g.on(s); s.slots = 1 })
@@ -94,7 +95,8 @@ func TestSocket_Watch_OwnAnswersByName(t *testing.T) {
 	mine.send(`{"type":"cancel","id":"my-first"}`)
 }
 
-// A client that takes nothing for a while loses live frames and no token, and its answer's events are in order.
+// A client that takes nothing for a while loses live frames and no token, and its answer's events
+// are in order.
 func TestSocket_Watch_SlowReaderLosesOnlyLiveFrames(t *testing.T) {
 	r := newRig(t, nil)
 	p := r.dial()

@@ -109,7 +109,8 @@ var frameTable = []struct {
 
 const canary = "canary-of-one"
 
-// TestWho_Routes walks the table of routes with no key, with those of two clients and with the admin's.
+// TestWho_Routes walks the table of routes with no key, with those of two clients and with the
+// admin's.
 func TestWho_Routes(t *testing.T) {
 	r, conversations := newWhoRig(t)
 	one := r.dialAs("one")
@@ -150,8 +151,8 @@ func TestWho_Routes(t *testing.T) {
 	}
 }
 
-// TestWho_Frames walks the table of frames: the owner's own frames do what they say, and with another key, the admin's too, there is no
-// such answer.
+// TestWho_Frames walks the table of frames: the owner's own frames do what they say, and with
+// another key, the admin's too, there is no such answer.
 func TestWho_Frames(t *testing.T) {
 	g := newGate()
 	r := newRig(t, func(s *setup) { g.on(s); s.queue, s.Keys = 8, keys("the-admin", nil, "one", "two") })

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-// Package atomicfile writes files that are whole whenever the process or the machine stops: under a file's name there are the old
-// contents or the new ones. Several processes may write to the same folder.
+// Package atomicfile writes files that are whole whenever the process or the machine stops: under
+// a file's name there are the old contents or the new ones. Several processes may write to the
+// same folder.
 //
-// Contents are first written to a temporary file beside the one that it then replaces. Whoever writes to it holds a lock on it, which
-// ends with the process, so that RemoveLeftovers tells what was abandoned from what is being written.
+// Contents are first written to a temporary file beside the one that it then replaces. Whoever
+// writes to it holds a lock on it, which ends with the process, so that RemoveLeftovers tells what
+// was abandoned from what is being written.
 package atomicfile
 
 import (
@@ -18,13 +20,15 @@ import (
 	"syscall"
 )
 
-// prefix begins the names of temporary files and folders. It is hidden, and no client can choose it: names of saved conversations have
-// no two dots in a row, those of models and plugins do not begin with one.
+// prefix begins the names of temporary files and folders. It is hidden, and no client can choose
+// it: names of saved conversations have no two dots in a row, those of models and plugins do not
+// begin with one.
 const prefix = ".writing.."
 
-// Write has fill write a file of a folder, in the place of the one that has its name. When Write returns the file is on the disk. If there
-// is an error, the old file is as it was, unless only telling the disk of the new one has failed. The result describes the file as it was
-// written, which another process may have replaced already.
+// Write has fill write a file of a folder, in the place of the one that has its name. When Write
+// returns the file is on the disk. If there is an error, the old file is as it was, unless only
+// telling the disk of the new one has failed. The result describes the file as it was written,
+// which another process may have replaced already.
 func Write(folder *os.Root, name string, mode fs.FileMode, fill func(io.Writer) error) (fs.FileInfo, error) {
 	file, err := create(folder, mode)
 	if err != nil {
@@ -89,7 +93,8 @@ func MkdirAll(path string, mode fs.FileMode) error {
 	return syncFolder(parent)
 }
 
-// create makes a temporary file and locks it. RemoveLeftovers of another process may come between the two; then it makes another one.
+// create makes a temporary file and locks it. RemoveLeftovers of another process may come between
+// the two; then it makes another one.
 func create(folder *os.Root, mode fs.FileMode) (*os.File, error) {
 	for {
 		file, err := folder.OpenFile(prefix+rand.Text(), os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
@@ -113,7 +118,8 @@ func isThere(file *os.File, stat func() (fs.FileInfo, error)) bool {
 	return err == nil && os.SameFile(have, there)
 }
 
-// Rename renames a file of a folder, in the place of one that has that name, and has the disk know of it. The contents must be on the disk.
+// Rename renames a file of a folder, in the place of one that has that name, and has the disk know
+// of it. The contents must be on the disk.
 func Rename(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return err

@@ -15,7 +15,8 @@ import (
 	"testing"
 )
 
-// asWriter makes the test binary a process that begins to write a file and a folder there, says so, and goes on when its standard input ends.
+// asWriter makes the test binary a process that begins to write a file and a folder there, says
+// so, and goes on when its standard input ends.
 const asWriter = "PENSTOCK_TEST_WRITER"
 
 func TestMain(m *testing.M) {

@@ -17,8 +17,8 @@ const staleAfter = time.Hour
 // IsTemp reports whether a name is that of a temporary file or folder.
 func IsTemp(name string) bool { return strings.HasPrefix(name, prefix) }
 
-// RemoveLeftovers removes from a folder, which need not exist, what processes were writing when they were killed. What a living process is
-// writing stays.
+// RemoveLeftovers removes from a folder, which need not exist, what processes were writing when
+// they were killed. What a living process is writing stays.
 func RemoveLeftovers(folder string) error {
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -56,7 +56,8 @@ func removeAbandoned(path string) error {
 	return os.RemoveAll(path)
 }
 
-// MkdirTemp makes a temporary folder in a folder. It is for the caller to rename or remove, and then to release.
+// MkdirTemp makes a temporary folder in a folder. It is for the caller to rename or remove, and
+// then to release.
 func MkdirTemp(folder string) (path string, release func(), err error) {
 	for {
 		if path, err = os.MkdirTemp(folder, prefix+"*"); err != nil {
@@ -71,8 +72,8 @@ func MkdirTemp(folder string) (path string, release func(), err error) {
 	}
 }
 
-// Hold keeps a folder that MkdirTemp made, here or in another process, until it is released or this process ends. The error is
-// fs.ErrNotExist if it is being removed.
+// Hold keeps a folder that MkdirTemp made, here or in another process, until it is released or
+// this process ends. The error is fs.ErrNotExist if it is being removed.
 func Hold(path string) (release func(), err error) {
 	file, err := os.Open(path)
 	if err != nil {

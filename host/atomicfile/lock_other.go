@@ -15,7 +15,8 @@ func hold(*os.File) bool { return true }
 
 func isFree(*os.File) (free, known bool) { return false, false }
 
-// OpenAlone opens a file to read and write, and makes it if need be. It does not keep other processes away here.
+// OpenAlone opens a file to read and write, and makes it if need be. It does not keep other
+// processes away here.
 func OpenAlone(path string, mode fs.FileMode) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR|os.O_CREATE, mode)
 }

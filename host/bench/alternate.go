@@ -16,8 +16,8 @@ type Measured struct {
 	Result
 }
 
-// Alternate runs the scenario on each target in turn, and that rounds times: A B B A. done, if not nil, is told of each
-// run.
+// Alternate runs the scenario on each target in turn, and that rounds times: A B B A. done, if not
+// nil, is told of each run.
 func Alternate(ctx context.Context, targets []Target, scenario Scenario, rounds int, done func(Measured)) ([]Measured, error) {
 	var all []Measured
 	for round := range rounds {
@@ -30,9 +30,10 @@ func Alternate(ctx context.Context, targets []Target, scenario Scenario, rounds 
 	return all, nil
 }
 
-// Round runs the scenario once on each target; in every second round the last one goes first, so that no target always does. The prompts of
-// a round are the same for all targets. They differ between rounds, unless the scenario has the same in all, so that no prefix cache helps one
-// round after the other.
+// Round runs the scenario once on each target; in every second round the last one goes first, so
+// that no target always does. The prompts of a round are the same for all targets. They differ
+// between rounds, unless the scenario has the same in all, so that no prefix cache helps one round
+// after the other.
 func Round(ctx context.Context, targets []Target, scenario Scenario, round int, done func(Measured)) ([]Measured, error) {
 	load := scenario.Load
 	if !scenario.Same {
@@ -60,8 +61,9 @@ func Round(ctx context.Context, targets []Target, scenario Scenario, round int, 
 	return runs, nil
 }
 
-// quiet waits until a server has done with what the end of a run cancelled: one that computes a prompt to its end, though nobody waits
-// for it any more, would take the processors from the next server. An answer of one token comes when it is at leisure.
+// quiet waits until a server has done with what the end of a run cancelled: one that computes a
+// prompt to its end, though nobody waits for it any more, would take the processors from the next
+// server. An answer of one token comes when it is at leisure.
 func quiet(ctx context.Context, s Streamer) error {
 	_, err := Run(ctx, s, Load{Classes: []Class{{Name: "quiet", Clients: 1, Requests: 1, PromptWords: 1, MaxTokens: 1}}})
 	return err
@@ -78,7 +80,8 @@ func MedianOf(runs []Measured, scenario, target string, figure func(Result) floa
 	return Median(values)
 }
 
-// Median sorts its argument; the median of an even number of values is the mean of the middle two, of none 0.
+// Median sorts its argument; the median of an even number of values is the mean of the middle two,
+// of none 0.
 func Median(values []float64) float64 {
 	if len(values) == 0 {
 		return 0

@@ -43,7 +43,8 @@ func (r *run) client(ctx context.Context, class int) {
 	}
 }
 
-// arrivals is the open loop of a class: requests arrive at random times, regardless of the requests before.
+// arrivals is the open loop of a class: requests arrive at random times, regardless of the
+// requests before.
 func (r *run) arrivals(ctx context.Context, class int) {
 	if !r.await(ctx, class) {
 		return

@@ -2,8 +2,9 @@
 
 // Package bench puts load on servers that speak OpenAI's API and measures what their clients see.
 //
-// That is tokens a second, the time to the first token (TTFT) and the gaps between tokens (ITL). A Load says who sends what and for how
-// long. Run puts it on one server, Alternate on several in turn, so that a change in the machine's speed affects all of them alike.
+// That is tokens a second, the time to the first token (TTFT) and the gaps between tokens (ITL). A
+// Load says who sends what and for how long. Run puts it on one server, Alternate on several in
+// turn, so that a change in the machine's speed affects all of them alike.
 package bench
 
 import (
@@ -33,8 +34,9 @@ type Usage struct {
 
 // Streamer sends requests to one server. Its method may be called from several goroutines at once.
 type Streamer interface {
-	// Stream sends r and calls arrived for each piece of text, with the time at which its bytes came in. It returns
-	// when the answer has ended. What is known of the usage comes with an error, too.
+	// Stream sends r and calls arrived for each piece of text, with the time at which its bytes
+	// came in. It returns when the answer has ended. What is known of the usage comes with an
+	// error, too.
 	Stream(ctx context.Context, r Request, arrived func(at time.Time)) (Usage, error)
 }
 

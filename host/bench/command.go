@@ -35,7 +35,8 @@ func Penstock(program, model string, size Size, more ...string) Command {
 	return Command{Program: program, Args: args, listen: func(port string) []string { return []string{"--listen", "127.0.0.1:" + port} }}
 }
 
-// LlamaServer serves a model with llama-server, all else as it does by default; it may not fetch anything.
+// LlamaServer serves a model with llama-server, all else as it does by default; it may not fetch
+// anything.
 func LlamaServer(program, model string, size Size, more ...string) Command {
 	args := []string{"--model", model, "--offline", "--no-ui", "--log-verbosity", "1"}
 	args = append(args, size.flags()...)

@@ -7,14 +7,14 @@ import "bytes"
 // maxEvent bounds a line of an event stream, in bytes.
 const maxEvent = 1 << 20
 
-// events splits a stream of server-sent events, fed as it arrives, into the data of its events. Each event of these
-// APIs has one data line; other fields and comments are passed over.
+// events splits a stream of server-sent events, fed as it arrives, into the data of its events.
+// Each event of these APIs has one data line; other fields and comments are passed over.
 type events struct {
 	rest []byte // an unfinished line
 }
 
-// feed takes the next bytes and calls each with the data of every event line they complete. It reports whether the
-// stream can be gone on with: a line may not be longer than maxEvent.
+// feed takes the next bytes and calls each with the data of every event line they complete. It
+// reports whether the stream can be gone on with: a line may not be longer than maxEvent.
 func (e *events) feed(p []byte, each func(data []byte) error) (bool, error) {
 	for {
 		end := bytes.IndexByte(p, '\n')

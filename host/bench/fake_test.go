@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// script is how a fake server answers: waits, then pieces of text at given distances, on whatever clock there is.
+// script is how a fake server answers: waits, then pieces of text at given distances, on whatever
+// clock there is.
 type script struct {
 	first time.Duration   // to the first piece
 	gaps  []time.Duration // between pieces

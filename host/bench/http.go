@@ -52,8 +52,9 @@ func (h *HTTP) Stream(ctx context.Context, r Request, arrived func(at time.Time)
 		return Usage{}, err
 	}
 	request.Header.Set("Content-Type", "application/json")
-	// A server may close an idle connection just when it is used again. net/http then sends the request anew only if it
-	// is marked as harmless to repeat; an empty list does that and is not sent.
+	// A server may close an idle connection just when it is used again. net/http then sends the
+	// request anew only if it is marked as harmless to repeat; an empty list does that and is not
+	// sent.
 	request.Header["Idempotency-Key"] = nil
 	if h.Key != "" {
 		request.Header.Set("Authorization", "Bearer "+h.Key)
@@ -82,7 +83,8 @@ func refused(response *http.Response) error {
 // errDone tells that a stream was read to its end.
 var errDone = errors.New("done")
 
-// readStream reads an answer to its end. The time of a piece of text is that of the read that brought its last byte.
+// readStream reads an answer to its end. The time of a piece of text is that of the read that
+// brought its last byte.
 func readStream(from io.Reader, arrived func(at time.Time)) (Usage, error) {
 	var (
 		split    events

@@ -17,7 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Answers as llama-server gives them (usage with the last choice or after it) and as Penstock does (usage alone).
+// Answers as llama-server gives them (usage with the last choice or after it) and as Penstock does
+// (usage alone).
 const (
 	textStream = `data: {"choices":[{"text":"one","index":0,"finish_reason":null}]}
 
@@ -123,7 +124,8 @@ func TestHTTP_Stream(t *testing.T) {
 	}
 }
 
-// A server that closes each connection after an answer without saying so, as llama-server does after some seconds.
+// A server that closes each connection after an answer without saying so, as llama-server does
+// after some seconds.
 func TestHTTP_Stream_ConnectionClosedWhileIdle(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		conn, _, err := http.NewResponseController(w).Hijack()

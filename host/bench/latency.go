@@ -26,7 +26,8 @@ func latencyOf(ds []time.Duration) Latency {
 	return Latency{len(ds), percentile(ds, 50), percentile(ds, 95), percentile(ds, 99), percentile(ds, 100)}
 }
 
-// percentile is the least of the sorted values that at least p percent do not exceed (nearest rank), in milliseconds.
+// percentile is the least of the sorted values that at least p percent do not exceed (nearest
+// rank), in milliseconds.
 func percentile(sorted []time.Duration, p float64) float64 {
 	rank := int(math.Ceil(p / 100 * float64(len(sorted))))
 	return float64(sorted[max(rank, 1)-1]) / float64(time.Millisecond)

@@ -11,11 +11,12 @@ import (
 type Class struct {
 	Name string `json:"name"`
 
-	// Clients of a closed loop: each sends its next request when its last has ended and Think has passed.
+	// Clients of a closed loop: each sends its next request when its last has ended and Think has
+	// passed.
 	Clients int           `json:"clients,omitempty"`
 	Think   time.Duration `json:"think_ns,omitempty"`
-	// Rate of an open loop, in requests a second: they arrive at random (Poisson), whether or not others have ended.
-	// Exactly one of Clients and Rate is set.
+	// Rate of an open loop, in requests a second: they arrive at random (Poisson), whether or not
+	// others have ended. Exactly one of Clients and Rate is set.
 	Rate float64 `json:"rate,omitempty"`
 
 	Requests int           `json:"requests,omitempty"` // of all its clients together; 0: no bound
@@ -23,10 +24,12 @@ type Class struct {
 	After    string        `json:"after,omitempty"`    // the class begins when one of that name has got its first text
 
 	PromptWords int `json:"prompt_words"`
-	// SharedWords of PromptWords, at the beginning of the prompt, are the same in all requests of all classes of the load.
+	// SharedWords of PromptWords, at the beginning of the prompt, are the same in all requests of
+	// all classes of the load.
 	SharedWords int `json:"shared_words,omitempty"`
 	MaxTokens   int `json:"max_tokens"`
-	// PictureSide, if it is not 0, has each request begin with a new picture of so many pixels a side. It is a chat completion then.
+	// PictureSide, if it is not 0, has each request begin with a new picture of so many pixels a
+	// side. It is a chat completion then.
 	PictureSide int `json:"picture_side,omitempty"`
 }
 
@@ -34,8 +37,9 @@ type Class struct {
 type Load struct {
 	Classes []Class
 
-	// Requests are measured that are sent within Duration after Warmup. The load goes on until all of them have got
-	// their first token and ends then. A Duration of 0: all requests are measured, until each class's bound is reached.
+	// Requests are measured that are sent within Duration after Warmup. The load goes on until all
+	// of them have got their first token and ends then. A Duration of 0: all requests are
+	// measured, until each class's bound is reached.
 	Warmup, Duration time.Duration
 	Limit            time.Duration // the run is broken off after that; 0: DefaultLimit
 

@@ -12,8 +12,9 @@ import (
 	"sync"
 )
 
-// picture is that of request n of class number class, if it has one: stripes in colours that no other request has. Only the palette
-// is written again, so a picture of any size costs the machine that is measured next to nothing.
+// picture is that of request n of class number class, if it has one: stripes in colours that no
+// other request has. Only the palette is written again, so a picture of any size costs the machine
+// that is measured next to nothing.
 func (l Load) picture(class, n int) []byte {
 	side := l.Classes[class].PictureSide
 	if side == 0 {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// Each request has a picture of its own, that any decoder reads, and the same seed gives the same ones.
+// Each request has a picture of its own, that any decoder reads, and the same seed gives the same
+// ones.
 func TestLoad_Picture(t *testing.T) {
 	const side = 300
 	load := Load{Seed: 1, Classes: []Class{{}, {PictureSide: side}, {PictureSide: side}}}

@@ -35,7 +35,8 @@ const (
 	pollEvery = 50 * time.Millisecond
 )
 
-// Start runs a server on a free port of 127.0.0.1 and waits until GET /health answers 200. The caller calls Stop.
+// Start runs a server on a free port of 127.0.0.1 and waits until GET /health answers 200. The
+// caller calls Stop.
 func Start(ctx context.Context, c Command) (*Process, error) {
 	port, err := freePort(ctx)
 	if err != nil {
@@ -70,7 +71,8 @@ func (p *Process) said() string {
 	return ""
 }
 
-// freePort finds a port nobody listens on. Another process may take it before the server does; then that fails to start.
+// freePort finds a port nobody listens on. Another process may take it before the server does;
+// then that fails to start.
 func freePort(ctx context.Context) (string, error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -49,7 +49,8 @@ use usual valley value vary very view village visit voice wait walk wall war war
 week weight west wheel white whole wide wife wild wind window wing winter wire wish woman wonder wood word work world
 write wrong yard year yellow young`)
 
-// prompt is that of request n of class number class: the load's shared words, then words no other request has.
+// prompt is that of request n of class number class: the load's shared words, then words no other
+// request has.
 func (l Load) prompt(class, n int) string {
 	c := l.Classes[class]
 	var b strings.Builder
@@ -66,7 +67,8 @@ func (l Load) prompt(class, n int) string {
 	return b.String()
 }
 
-// arrivalTimes is the number of the source that a class's arrivals are drawn from; no request has it.
+// arrivalTimes is the number of the source that a class's arrivals are drawn from; no request has
+// it.
 const arrivalTimes = 1<<32 - 1
 
 // random is a source of its own for each request of each class.

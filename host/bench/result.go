@@ -20,8 +20,9 @@ type Summary struct {
 
 	Tokens          float64 `json:"tokens"` // generated in the window
 	TokensPerSecond float64 `json:"tokens_per_second"`
-	// Prompt tokens computed in the window, cached ones not counted. A prompt counts from its request's sending to the
-	// first text, spread evenly, so that those which begin or end outside the window count in part.
+	// Prompt tokens computed in the window, cached ones not counted. A prompt counts from its
+	// request's sending to the first text, spread evenly, so that those which begin or end outside
+	// the window count in part.
 	PromptTokens          float64 `json:"prompt_tokens"`
 	PromptTokensPerSecond float64 `json:"prompt_tokens_per_second"`
 	CachedTokens          int     `json:"cached_tokens"` // of the prompts of requests sent in the window

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// afterFailure is how long a client waits after a request that failed, so that a dead server is not hammered.
+// afterFailure is how long a client waits after a request that failed, so that a dead server is
+// not hammered.
 const afterFailure = 100 * time.Millisecond
 
 // run is one run of a load.
@@ -27,8 +28,8 @@ type run struct {
 	records []*record
 }
 
-// Run puts the load on the server. Requests that fail are part of the result. The error is that of ctx, or says that the load took
-// longer than its limit.
+// Run puts the load on the server. Requests that fail are part of the result. The error is that of
+// ctx, or says that the load took longer than its limit.
 func Run(ctx context.Context, s Streamer, load Load) (Result, error) {
 	if err := load.Validate(); err != nil {
 		return Result{}, err
@@ -75,8 +76,9 @@ func newRun(s Streamer, load Load) *run {
 	return r
 }
 
-// settle waits until the window is over and all requests sent before its end have got text: how fast a prompt was computed in the
-// window is known once it is done. The load goes on meanwhile: it is what they were sent into.
+// settle waits until the window is over and all requests sent before its end have got text: how
+// fast a prompt was computed in the window is known once it is done. The load goes on meanwhile:
+// it is what they were sent into.
 func (r *run) settle(ctx context.Context) {
 	if !sleep(ctx, time.Until(r.window.to)) {
 		return

@@ -33,7 +33,8 @@ func TestRun_ClosedLoop_MeasuresExactly(t *testing.T) {
 			return script{first: 100 * ms, gaps: []time.Duration{10 * ms, 30 * ms, 10 * ms}, usage: Usage{Prompt: 25, Cached: 5, Generated: 8}}
 		}}
 		got := mustRun(t, f, Load{Classes: []Class{{Name: "short", Clients: 2, Requests: 4, Think: 50 * ms, PromptWords: 20, MaxTokens: 8}}})
-		// Two clients, two requests each: 150 ms, a pause of 50 ms, 150 ms. The pause after the last is not measured.
+		// Two clients, two requests each: 150 ms, a pause of 50 ms, 150 ms. The pause after the
+		// last is not measured.
 		want := Summary{Class: "short", Requests: 4, Tokens: 32, TokensPerSecond: 32 / 0.35,
 			PromptTokens: 80, PromptTokensPerSecond: 80 / 0.35, CachedTokens: 20,
 			TTFT: Latency{4, 100, 100, 100, 100}, ITL: Latency{12, 10, 30, 30, 30}}
@@ -65,12 +66,14 @@ func TestRun_Window_CountsWhatLiesInIt(t *testing.T) {
 		if got.Seconds != 1 {
 			t.Errorf("a window of %v s, want 1", got.Seconds)
 		}
-		// The stream was sent before the window, so its TTFT does not count; its answer is cut, so it tells no usage.
+		// The stream was sent before the window, so its TTFT does not count; its answer is cut, so
+		// it tells no usage.
 		want := Summary{Class: "stream", Tokens: 100, TokensPerSecond: 100, ITL: Latency{100, 10, 10, 10, 10}}
 		if diff := cmp.Diff(want, got.Class("stream"), about); diff != "" {
 			t.Error(diff)
 		}
-		// Prompts take 0–0.8, 0.8–1.6 and 1.6–2.4 s: three quarters of the second and half of the third lie in the window.
+		// Prompts take 0–0.8, 0.8–1.6 and 1.6–2.4 s: three quarters of the second and half of the
+		// third lie in the window.
 		want = Summary{Class: "long", Requests: 1, Tokens: 1, TokensPerSecond: 1, PromptTokens: 100, PromptTokensPerSecond: 100,
 			TTFT: Latency{1, 800, 800, 800, 800}}
 		if diff := cmp.Diff(want, got.Class("long"), about); diff != "" {
@@ -92,14 +95,16 @@ func TestRun_Window_SeesAStallThatOutlastsIt(t *testing.T) {
 			{Name: "stream", Clients: 1, PromptWords: 1, MaxTokens: 4},
 			{Name: "long", Clients: 1, PromptWords: 1, MaxTokens: 1, Requests: 1},
 		}})
-		// The long one settles at 3 s; the stall that began at 0.9 s counts with the 2.1 s it had lasted.
+		// The long one settles at 3 s; the stall that began at 0.9 s counts with the 2.1 s it had
+		// lasted.
 		if itl := got.Class("stream").ITL; itl.Max != 2100 || itl.Count != 2 {
 			t.Errorf("ITL %+v, want two gaps, the longest of 2100 ms", itl)
 		}
 	})
 }
 
-// A prompt that began in the warm-up and ends after the window counts by its part: how long it took must be waited for.
+// A prompt that began in the warm-up and ends after the window counts by its part: how long it
+// took must be waited for.
 func TestRun_Window_WaitsForPromptsThatOutlastIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{answer: func(Request) script { return script{first: 4 * time.Second, gaps: []time.Duration{time.Hour}} }}

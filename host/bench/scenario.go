@@ -35,8 +35,8 @@ func Batch(seed uint64, name string, streams int) Scenario {
 		{Name: "stream", Clients: streams, Requests: streams, PromptWords: ShortWords, MaxTokens: 64}}}}
 }
 
-// Mixed is streams while other clients send prompts of so many words, which stalls a server that does not plan for it. Either number
-// may be 0.
+// Mixed is streams while other clients send prompts of so many words, which stalls a server that
+// does not plan for it. Either number may be 0.
 func Mixed(seed uint64, name string, streams, long, longWords int, duration time.Duration) Scenario {
 	s := Scenario{Name: name, Load: Load{Seed: seed, Temperature: Temperature, Warmup: 3 * time.Second, Duration: duration}}
 	if streams > 0 {
@@ -48,7 +48,8 @@ func Mixed(seed uint64, name string, streams, long, longWords int, duration time
 	return s
 }
 
-// Pictures is streams while other clients send pictures of so many pixels a side, each a new one. Either number may be 0.
+// Pictures is streams while other clients send pictures of so many pixels a side, each a new one.
+// Either number may be 0.
 func Pictures(seed uint64, name string, streams, seeing, side int, duration time.Duration) Scenario {
 	s := Mixed(seed, name, streams, 0, 0, duration)
 	if seeing > 0 {

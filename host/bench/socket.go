@@ -15,7 +15,8 @@ import (
 	"github.com/penstock/penstock/host/excerpt"
 )
 
-// Socket streams over Penstock's WebSocket. Each stream has a connection while it lasts, which the next one takes over.
+// Socket streams over Penstock's WebSocket. Each stream has a connection while it lasts, which the
+// next one takes over.
 type Socket struct {
 	URL   string // of the server, without a path
 	Key   string // sent as a bearer token; empty: none

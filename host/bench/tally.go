@@ -4,8 +4,9 @@ package bench
 
 import "time"
 
-// typical is what requests of a class come to on average, for those of which the server did not say: answers that were
-// cut off at the end of a run carry no usage. Where none of a class has any, a word of a prompt counts as a token.
+// typical is what requests of a class come to on average, for those of which the server did not
+// say: answers that were cut off at the end of a run carry no usage. Where none of a class has
+// any, a word of a prompt counts as a token.
 type typical struct {
 	prompt   float64 // prompt tokens that were computed
 	perPiece float64 // tokens generated for each piece of text; above 1 where text is held back

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-// Package catalog shows a folder of plugins to the API, which lists, uploads, removes and resets them.
+// Package catalog shows a folder of plugins to the API, which lists, uploads, removes and resets
+// them.
 //
-// It puts the registry's answers and errors into the words of package api, which declares what it wants of a folder: so neither knows the other.
+// It puts the registry's answers and errors into the words of package api, which declares what it
+// wants of a folder: so neither knows the other.
 package catalog
 
 import (
@@ -26,7 +28,8 @@ type Catalog struct {
 
 var _ api.Catalog = (*Catalog)(nil)
 
-// New shows the plugins of a registry. Every request uses the default ones, so they cannot be removed.
+// New shows the plugins of a registry. Every request uses the default ones, so they cannot be
+// removed.
 func New(r *registry.Registry, defaults []string) *Catalog {
 	return &Catalog{registry: r, defaults: defaults}
 }

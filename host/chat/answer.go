@@ -28,8 +28,9 @@ type CallDelta struct {
 
 // Parser takes an answer apart while its text grows.
 type Parser interface {
-	// Add appends text and returns what the answer gains by it. Each call takes time with the whole answer. complete says that no
-	// text follows. The error is ErrFormat if the answer, now or whatever follows, breaks its format.
+	// Add appends text and returns what the answer gains by it. Each call takes time with the
+	// whole answer. complete says that no text follows. The error is ErrFormat if the answer, now
+	// or whatever follows, breaks its format.
 	Add(text string, complete bool) ([]Delta, error)
 	Close() error
 }
@@ -37,7 +38,8 @@ type Parser interface {
 // ErrFormat is the kind of errors of a Parser that are the answer's fault.
 var ErrFormat = errors.New("the answer breaks its format")
 
-// Answer takes one answer apart while its text grows, and spends little time on it however long it gets.
+// Answer takes one answer apart while its text grows, and spends little time on it however long it
+// gets.
 type Answer struct {
 	parser Parser
 	broken bool   // the parser has given up: what comes is content
@@ -59,8 +61,9 @@ func (p Prompt) NewAnswer() (*Answer, error) {
 	return &Answer{parser: parser}, nil
 }
 
-// Restart starts again with a parser that has seen nothing, for an answer of which tokens were taken back: text is what is left of it,
-// which the next Take tells of. That is to wait for the same time.
+// Restart starts again with a parser that has seen nothing, for an answer of which tokens were
+// taken back: text is what is left of it, which the next Take tells of. That is to wait for the
+// same time.
 func (a *Answer) Restart(p Prompt, text string) error {
 	begin := time.Now()
 	parser, err := p.NewParser()
@@ -80,9 +83,11 @@ func (a *Answer) Add(text string) { a.held = append(a.held, text...) }
 // Waits reports whether there is text that no Take has told of.
 func (a *Answer) Waits() bool { return len(a.held) > 0 }
 
-// A Parser reads the whole answer again and again. Between two times it rests so many times as long as the first took, or so many times for
-// each answer that is open: it takes no more than 1/16 of a core, and all together a quarter. With 10,000 tokens that holds text back by
-// some milliseconds. On a busy machine, where a parse may be long for want of a processor, text is not held back longer than longestRest.
+// A Parser reads the whole answer again and again. Between two times it rests so many times as
+// long as the first took, or so many times for each answer that is open: it takes no more than
+// 1/16 of a core, and all together a quarter. With 10,000 tokens that holds text back by some
+// milliseconds. On a busy machine, where a parse may be long for want of a processor, text is not
+// held back longer than longestRest.
 const (
 	leastRest     = 15
 	restPerAnswer = 4
@@ -141,7 +146,8 @@ func (a *Answer) giveUp() []Delta {
 	return []Delta{{Content: a.untold}}
 }
 
-// after is what follows a delta in the text that it comes from; nothing where it is not there literally.
+// after is what follows a delta in the text that it comes from; nothing where it is not there
+// literally.
 func after(text string, d Delta) string {
 	part := d.Content
 	switch {

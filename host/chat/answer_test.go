@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// scripted is a parser of reasoning, which ends with a "|", and content. A "<" holds back what follows, and a "!" breaks the format at the
-// answer's end. It takes time.
+// scripted is a parser of reasoning, which ends with a "|", and content. A "<" holds back what
+// follows, and a "!" breaks the format at the answer's end. It takes time.
 type scripted struct {
 	takes  time.Duration
 	text   string
@@ -100,7 +100,8 @@ func TestAnswer_Rest_OfManyAnswers(t *testing.T) {
 	}
 }
 
-// However many tokens there are, a slow parser runs one sixteenth of the time, and what it has not seen waits no longer than that asks for.
+// However many tokens there are, a slow parser runs one sixteenth of the time, and what it has not
+// seen waits no longer than that asks for.
 func TestAnswer_Rest_BoundsTheTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &scripted{takes: 2 * time.Millisecond}

@@ -10,7 +10,8 @@ import (
 	"github.com/penstock/penstock/host/media"
 )
 
-// Conversation is what becomes a prompt. What is nil or empty is as the server is configured, or else as llama-server has it.
+// Conversation is what becomes a prompt. What is nil or empty is as the server is configured, or
+// else as llama-server has it.
 type Conversation struct {
 	Messages []Message
 	Media    []media.Part // the pictures and sounds, in the order of their markers in the messages
@@ -30,8 +31,9 @@ type Conversation struct {
 	ReasoningFormat string                     // auto, none, deepseek or deepseek-legacy, which are llama-server's
 	TemplateArgs    map[string]json.RawMessage // chat_template_kwargs
 
-	// Continue is whether the answer goes on with the last message instead of beginning a new one. Where it is empty, it does
-	// so with one of the assistant's, and then tells that message's part of the answer too.
+	// Continue is whether the answer goes on with the last message instead of beginning a new one.
+	// Where it is empty, it does so with one of the assistant's, and then tells that message's
+	// part of the answer too.
 	Continue            Continuation
 	AddGenerationPrompt *bool // nil: unless the answer goes on with the last message
 	Fresh               bool  // the answer begins a new message, whoever the last one is by
@@ -41,7 +43,8 @@ type Conversation struct {
 // Continuation is what of the last message an answer goes on with.
 type Continuation string
 
-// The values of a Continuation. ContinueAuto is the reasoning of a message that has nothing else, or else its content.
+// The values of a Continuation. ContinueAuto is the reasoning of a message that has nothing else,
+// or else its content.
 const (
 	ContinueAuto      Continuation = "auto"
 	ContinueContent   Continuation = "content"

@@ -2,8 +2,9 @@
 
 package chat
 
-// WithoutEmptyEnd is the conversation without a last message of the assistant that says nothing: coding agents send one where they ask
-// for a new answer. There is nothing in it to go on with, and a prompt that did would lack what begins the assistant's turn.
+// WithoutEmptyEnd is the conversation without a last message of the assistant that says nothing:
+// coding agents send one where they ask for a new answer. There is nothing in it to go on with,
+// and a prompt that did would lack what begins the assistant's turn.
 func (c Conversation) WithoutEmptyEnd() Conversation {
 	last := len(c.Messages) - 1
 	if last < 1 || !c.Messages[last].saysNothing() {

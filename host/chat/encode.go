@@ -14,15 +14,16 @@ import (
 	"github.com/penstock/penstock/host/media"
 )
 
-// Renderer turns a conversation into a prompt's text with the model's chat template. What is wrong with a field
-// of the conversation is an *Invalid. When ctx is done it ends soon, with its cause.
+// Renderer turns a conversation into a prompt's text with the model's chat template. What is wrong
+// with a field of the conversation is an *Invalid. When ctx is done it ends soon, with its cause.
 type Renderer interface {
 	Render(ctx context.Context, c Conversation) (Prompt, error)
 }
 
-// Tokenizer splits text into tokens. With addSpecial it adds those that the model wants around a prompt, such as the one that
-// begins a sequence. With parseSpecial the text of a control token becomes that token; otherwise it stays text. A text that the
-// model refuses is an ErrInvalidText. When ctx is done it ends soon, with its cause.
+// Tokenizer splits text into tokens. With addSpecial it adds those that the model wants around a
+// prompt, such as the one that begins a sequence. With parseSpecial the text of a control token
+// becomes that token; otherwise it stays text. A text that the model refuses is an ErrInvalidText.
+// When ctx is done it ends soon, with its cause.
 type Tokenizer interface {
 	Tokenize(ctx context.Context, text string, addSpecial, parseSpecial bool) ([]int32, error)
 }
@@ -30,8 +31,8 @@ type Tokenizer interface {
 // ErrInvalidText is the kind of errors that are the fault of a text.
 var ErrInvalidText = errors.New("invalid text")
 
-// Encoder turns conversations and texts into tokens. Whatever a model is to read goes through it, so that every way to a prompt
-// has the same special tokens and bounds.
+// Encoder turns conversations and texts into tokens. Whatever a model is to read goes through it,
+// so that every way to a prompt has the same special tokens and bounds.
 type Encoder struct {
 	Model interface {
 		Renderer
@@ -41,13 +42,14 @@ type Encoder struct {
 	AddBOS  bool // the model wants a token at the beginning of a prompt
 }
 
-// MediaPlace stands for a picture or a sound among the tokens of a prompt, until it is known how many it takes, and which. It is no token
-// of any vocabulary.
+// MediaPlace stands for a picture or a sound among the tokens of a prompt, until it is known how
+// many it takes, and which. It is no token of any vocabulary.
 const MediaPlace int32 = -1
 
-// Conversation turns a conversation into a prompt: its text is what a template plugin has written, or else what the model's own
-// template turns the messages into. A template of either kind writes control tokens as text, and leaves the beginning of the
-// sequence to the tokeniser. What the context could never hold is refused with a *TooLong before it takes any time.
+// Conversation turns a conversation into a prompt: its text is what a template plugin has written,
+// or else what the model's own template turns the messages into. A template of either kind writes
+// control tokens as text, and leaves the beginning of the sequence to the tokeniser. What the
+// context could never hold is refused with a *TooLong before it takes any time.
 func (e Encoder) Conversation(ctx context.Context, c Conversation) (p Prompt, err error) {
 	if p, err = e.Render(ctx, c); err != nil {
 		return Prompt{}, err
@@ -84,11 +86,13 @@ func (e Encoder) Render(ctx context.Context, c Conversation) (p Prompt, err erro
 	return p, nil
 }
 
-// reasoningFormats are llama-server's: none leaves reasoning in the content, the others part the two.
+// reasoningFormats are llama-server's: none leaves reasoning in the content, the others part the
+// two.
 var reasoningFormats = []string{"auto", "none", "deepseek", "deepseek-legacy"}
 
-// asInvalid has an error of a template that names no field be about the messages. Most templates want the arguments of calls as objects,
-// so those that are none are named: a call that was cut off and sent back has such.
+// asInvalid has an error of a template that names no field be about the messages. Most templates
+// want the arguments of calls as objects, so those that are none are named: a call that was cut
+// off and sent back has such.
 func asInvalid(err error, messages []Message) error {
 	var invalid *Invalid
 	if errors.As(err, &invalid) {
@@ -110,8 +114,9 @@ func (e Encoder) Text(ctx context.Context, text string) ([]int32, error) {
 	return e.Tokenize(ctx, text, true, true)
 }
 
-// WithMedia tokenises the text of a whole prompt with a MediaPlace for each media.Marker. The texts between them are tokenised each by itself,
-// as llama.cpp does, and what the model wants around a prompt stands around all of them.
+// WithMedia tokenises the text of a whole prompt with a MediaPlace for each media.Marker. The
+// texts between them are tokenised each by itself, as llama.cpp does, and what the model wants
+// around a prompt stands around all of them.
 func (e Encoder) WithMedia(ctx context.Context, text string) ([]int32, error) {
 	if err := CheckLength(text, e.Context); err != nil {
 		return nil, err
@@ -146,19 +151,22 @@ func (e Encoder) Continuation(ctx context.Context, text string) ([]int32, error)
 	return e.Tokenize(ctx, text, false, true)
 }
 
-// Plain tokenises a text that is no prompt, such as what is put into an answer: control tokens in it stay text.
+// Plain tokenises a text that is no prompt, such as what is put into an answer: control tokens in
+// it stay text.
 func (e Encoder) Plain(ctx context.Context, text string) ([]int32, error) {
 	return e.Tokenize(ctx, text, false, false)
 }
 
-// The bounds of a text: so many bytes for each token of the context, which is four times the usual, and at least so many.
+// The bounds of a text: so many bytes for each token of the context, which is four times the
+// usual, and at least so many.
 const (
 	bytesPerToken = 16
 	leastBound    = 1 << 20
 )
 
-// Tokenize tokenises a text with or without special tokens, see Tokenizer. A text that has more bytes than the context could hold
-// in the longest of tokens is refused with a *TooLong before it takes any time.
+// Tokenize tokenises a text with or without special tokens, see Tokenizer. A text that has more
+// bytes than the context could hold in the longest of tokens is refused with a *TooLong before it
+// takes any time.
 func (e Encoder) Tokenize(ctx context.Context, text string, addSpecial, parseSpecial bool) ([]int32, error) {
 	if err := CheckLength(text, e.Context); err != nil {
 		return nil, err
@@ -166,7 +174,8 @@ func (e Encoder) Tokenize(ctx context.Context, text string, addSpecial, parseSpe
 	return e.Model.Tokenize(ctx, text, addSpecial, parseSpecial)
 }
 
-// CheckLength refuses a text that is longer than a context of so many tokens could hold, with a *TooLong.
+// CheckLength refuses a text that is longer than a context of so many tokens could hold, with a
+// *TooLong.
 func CheckLength(text string, context int) error {
 	if most := max(leastBound, bytesPerToken*context); len(text) > most {
 		return &TooLong{Reason: fmt.Sprintf("the text has %d bytes; with a context of %d tokens at most %d are taken", len(text), context, most), Context: context}
@@ -174,7 +183,8 @@ func CheckLength(text string, context int) error {
 	return nil
 }
 
-// TooLong refuses a text or a conversation that the context could not hold, which shows before it is tokenised.
+// TooLong refuses a text or a conversation that the context could not hold, which shows before it
+// is tokenised.
 type TooLong struct {
 	Reason  string
 	Context int // tokens

@@ -14,7 +14,8 @@ import (
 	"github.com/penstock/penstock/host/media"
 )
 
-// echo is a model whose template shows the first message, and whose tokens tell how a text was tokenised.
+// echo is a model whose template shows the first message, and whose tokens tell how a text was
+// tokenised.
 type echo struct{ fail error }
 
 const (
@@ -37,7 +38,8 @@ func (echo) Tokenize(_ context.Context, text string, addSpecial, parseSpecial bo
 	return tokens, nil
 }
 
-// Special tokens go around a prompt once, however it was made, and a text may name control tokens only where it is a prompt.
+// Special tokens go around a prompt once, however it was made, and a text may name control tokens
+// only where it is a prompt.
 func TestEncoder_SpecialTokens(t *testing.T) {
 	e := Encoder{Model: echo{}, Context: 100}
 	written := "by a plugin"
@@ -64,7 +66,8 @@ func TestEncoder_SpecialTokens(t *testing.T) {
 	}
 }
 
-// around is a model that puts tokens around a prompt, and whose other tokens are the lengths of texts.
+// around is a model that puts tokens around a prompt, and whose other tokens are the lengths of
+// texts.
 type around []int32
 
 func (around) Render(_ context.Context, c Conversation) (Prompt, error) {
@@ -81,7 +84,8 @@ func (a around) Tokenize(_ context.Context, text string, addSpecial, parseSpecia
 	return a, nil // it is asked of no text
 }
 
-// Texts between pictures are tokenised by themselves, and what belongs around a prompt stands around all of it once.
+// Texts between pictures are tokenised by themselves, and what belongs around a prompt stands
+// around all of it once.
 func TestEncoder_WithMedia(t *testing.T) {
 	const begin, end = 1000, 2000
 	m := media.Marker
@@ -173,7 +177,8 @@ func TestEncoder_Conversation_Refuses(t *testing.T) {
 	}
 }
 
-// Where a template cannot render a conversation, a call in it whose arguments were cut off is named.
+// Where a template cannot render a conversation, a call in it whose arguments were cut off is
+// named.
 func TestEncoder_ArgumentsThatAreNoJSON_AreNamed(t *testing.T) {
 	e := Encoder{Model: echo{fail: errors.New("no object")}, Context: 100}
 	call := func(arguments string) Message {

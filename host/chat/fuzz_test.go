@@ -23,7 +23,8 @@ func refused(t *testing.T, err error, field string) {
 	}
 }
 
-// Messages are refused by name, or they are in shape, and stay what they are when they are written and read again.
+// Messages are refused by name, or they are in shape, and stay what they are when they are written
+// and read again.
 func FuzzParseMessages(f *testing.F) {
 	f.Add(`[{"role":"assistant","content":[{"type":"text","text":"a"}],"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":{"a":1}}}]}]`)
 	f.Fuzz(func(t *testing.T, text string) {

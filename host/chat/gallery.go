@@ -15,8 +15,9 @@ import (
 	"github.com/penstock/penstock/host/media"
 )
 
-// Gallery has the pictures and sounds of a conversation while plugins rewrite it. Each has a marker of its own, which stands for it in texts
-// in the place of media.Marker: so plugins may move, drop and repeat it, and it is known afterwards which one stands where.
+// Gallery has the pictures and sounds of a conversation while plugins rewrite it. Each has a
+// marker of its own, which stands for it in texts in the place of media.Marker: so plugins may
+// move, drop and repeat it, and it is known afterwards which one stands where.
 //
 // Markers are drawn for each request once its texts are there, so that none of them has one.
 type Gallery struct {
@@ -25,7 +26,8 @@ type Gallery struct {
 	places []int // of the conversation as the client sent it: which of all
 }
 
-// NewGallery makes the gallery of a conversation with these pictures and sounds, in their order. What occurs twice is in it once.
+// NewGallery makes the gallery of a conversation with these pictures and sounds, in their order.
+// What occurs twice is in it once.
 func NewGallery(told []media.Told) *Gallery {
 	g := &Gallery{prefix: "<__media_" + rand.Text() + "_"}
 	for _, t := range told {
@@ -46,7 +48,8 @@ const markerEnd = "__>"
 // All are the pictures and sounds, each once and with its marker.
 func (g *Gallery) All() []media.Told { return g.all }
 
-// First tells of each of some of All at which place it stood first in the conversation as the client sent it.
+// First tells of each of some of All at which place it stood first in the conversation as the
+// client sent it.
 func (g *Gallery) First(numbers []int) []int {
 	first := make([]int, len(numbers))
 	for i, n := range numbers {
@@ -55,8 +58,8 @@ func (g *Gallery) First(numbers []int) []int {
 	return first
 }
 
-// Enter gives each picture and sound of the conversation as it was sent its own marker. A text that has media.Marker, which a client can
-// learn, is refused with an *Invalid.
+// Enter gives each picture and sound of the conversation as it was sent its own marker. A text
+// that has media.Marker, which a client can learn, is refused with an *Invalid.
 func (g *Gallery) Enter(messages []Message) ([]Message, error) {
 	if len(g.all) == 0 {
 		return messages, nil
@@ -68,7 +71,8 @@ func (g *Gallery) Enter(messages []Message) ([]Message, error) {
 	return entered, nil
 }
 
-// mark writes the markers of places, which are numbers of all, for each media.Marker. It returns how many of those there were.
+// mark writes the markers of places, which are numbers of all, for each media.Marker. It returns
+// how many of those there were.
 func (g *Gallery) mark(messages []Message, places []int) ([]Message, int) {
 	next := 0
 	mark := func(text string) string {
@@ -95,8 +99,8 @@ func (g *Gallery) mark(messages []Message, places []int) ([]Message, int) {
 	return marked, next
 }
 
-// Leave undoes Enter in messages that plugins have made of it: they have media.Marker again, and the result says which of All stands in each
-// of these places. Errors are those of Text.
+// Leave undoes Enter in messages that plugins have made of it: they have media.Marker again, and
+// the result says which of All stands in each of these places. Errors are those of Text.
 func (g *Gallery) Leave(messages []Message) (left []Message, places []int, err error) {
 	left = slices.Clone(messages)
 	for i := range left {
@@ -126,7 +130,8 @@ var (
 	errCutMarker     = errors.New("a text has a part of the marker of a picture or a sound, or one that there is not; a marker stays whole or goes")
 )
 
-// Text gives each marker in a text back the form of media.Marker, and tells which of All they are. Errors say what the text must not have.
+// Text gives each marker in a text back the form of media.Marker, and tells which of All they are.
+// Errors say what the text must not have.
 func (g *Gallery) Text(text string) (left string, places []int, err error) {
 	if len(g.all) > 0 && strings.Contains(text, media.Marker) {
 		return "", nil, errServersMarker
@@ -143,7 +148,8 @@ func (g *Gallery) Text(text string) (left string, places []int, err error) {
 	return strings.Join(parts, ""), places, nil
 }
 
-// Restore gives the places of a text that has a media.Marker for each of them their own markers: what Text would make it of.
+// Restore gives the places of a text that has a media.Marker for each of them their own markers:
+// what Text would make it of.
 func (g *Gallery) Restore(text string, places []int) (string, error) {
 	parts := strings.Split(text, media.Marker)
 	if len(parts)-1 != len(places) {
@@ -155,7 +161,8 @@ func (g *Gallery) Restore(text string, places []int) (string, error) {
 	return strings.Join(parts, ""), nil
 }
 
-// Marshal writes messages as plugins read them: JSON, in which a content with pictures or sounds is a list of parts.
+// Marshal writes messages as plugins read them: JSON, in which a content with pictures or sounds
+// is a list of parts.
 func (g *Gallery) Marshal(messages []Message) ([]byte, error) {
 	type textPart struct {
 		Type string `json:"type"`
@@ -189,8 +196,8 @@ func (g *Gallery) Marshal(messages []Message) ([]byte, error) {
 	return json.Marshal(list)
 }
 
-// Unmarshal reads messages that a plugin has written: as Marshal writes them, with each picture and sound as a part with its hash, or as its
-// marker in a text. Errors say what is wrong.
+// Unmarshal reads messages that a plugin has written: as Marshal writes them, with each picture
+// and sound as a part with its hash, or as its marker in a text. Errors say what is wrong.
 func (g *Gallery) Unmarshal(text []byte) ([]Message, error) {
 	var list []json.RawMessage
 	if err := json.Unmarshal(text, &list); err != nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/penstock/penstock/host/media"
 )
 
-// pictured is a gallery of a conversation with a picture, a sound and the picture again, and that conversation.
+// pictured is a gallery of a conversation with a picture, a sound and the picture again, and that
+// conversation.
 func pictured(t *testing.T) (*Gallery, []Message) {
 	t.Helper()
 	picture := media.Told{Type: media.TypeImage, Hash: "aa", Width: 4, Height: 3, Bytes: 90, Tokens: 14}

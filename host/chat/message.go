@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package chat turns conversations and texts into prompts, which are tokens, and takes the answers to conversations apart.
+// Package chat turns conversations and texts into prompts, which are tokens, and takes the answers
+// to conversations apart.
 package chat
 
 // Message is one turn of a conversation, in OpenAI's shape with its content flattened to text.

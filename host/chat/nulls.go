@@ -7,8 +7,9 @@ import (
 	"encoding/json"
 )
 
-// withoutNulls is a tool whose function has no member that is null, such as its description: clients mean by it that there is none, and a
-// template would write it out. The other members keep their order.
+// withoutNulls is a tool whose function has no member that is null, such as its description:
+// clients mean by it that there is none, and a template would write it out. The other members keep
+// their order.
 func withoutNulls(tool json.RawMessage) json.RawMessage {
 	var t struct {
 		Function map[string]json.RawMessage `json:"function"`
@@ -36,7 +37,8 @@ func dropNull(_ string, value json.RawMessage) json.RawMessage {
 	return value
 }
 
-// rewrite is an object with what change makes of the values of its members; nil: without the member.
+// rewrite is an object with what change makes of the values of its members; nil: without the
+// member.
 func rewrite(object json.RawMessage, change func(name string, value json.RawMessage) json.RawMessage) json.RawMessage {
 	d := json.NewDecoder(bytes.NewReader(object))
 	_, _ = d.Token() // it was decoded before, like all that follows

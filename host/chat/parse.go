@@ -26,8 +26,9 @@ type Invalid struct {
 // Error names the field and what is wrong with it.
 func (e *Invalid) Error() string { return e.Field + " " + e.Reason }
 
-// ParseMessages reads OpenAI's messages array. Content may be a text or a list of parts. Their texts are joined by line breaks, and where
-// there is a picture or a sound, of which the second result has all in their order, there is a media.Marker. Errors are *Invalid.
+// ParseMessages reads OpenAI's messages array. Content may be a text or a list of parts. Their
+// texts are joined by line breaks, and where there is a picture or a sound, of which the second
+// result has all in their order, there is a media.Marker. Errors are *Invalid.
 func ParseMessages(raw []json.RawMessage) ([]Message, []media.Part, error) {
 	return parseMessages(raw, ParsePart)
 }
@@ -84,8 +85,8 @@ func parseMessage(raw json.RawMessage, read partReader, field string) (Message, 
 	return m.Message, found, nil
 }
 
-// parseCall reads a tool call of a message. Its arguments may be the text of an object, or the object. An empty text is no arguments:
-// clients send it for a function that takes none.
+// parseCall reads a tool call of a message. Its arguments may be the text of an object, or the
+// object. An empty text is no arguments: clients send it for a function that takes none.
 func parseCall(raw json.RawMessage, field string) (ToolCall, error) {
 	var c struct {
 		ID       string `json:"id"`
@@ -123,8 +124,9 @@ func parseCall(raw json.RawMessage, field string) (ToolCall, error) {
 	return NewToolCall(c.ID, c.Function.Name, arguments), nil
 }
 
-// parseContent flattens content. text is nil if there is none, as with an assistant's tool calls; parts are those of a list, with a
-// media.Marker for each that was found to be a picture or a sound.
+// parseContent flattens content. text is nil if there is none, as with an assistant's tool calls;
+// parts are those of a list, with a media.Marker for each that was found to be a picture or a
+// sound.
 func parseContent(raw json.RawMessage, read partReader, field string) (text *string, parts []string, found []media.Part, err error) {
 	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
 		return nil, nil, nil, nil
@@ -161,7 +163,8 @@ func parseContent(raw json.RawMessage, read partReader, field string) (text *str
 	return text, parts, found, nil
 }
 
-// unmarshal reads what a field must hold into v. Errors are *Invalid, of the field within it that is wrong where that is known.
+// unmarshal reads what a field must hold into v. Errors are *Invalid, of the field within it that
+// is wrong where that is known.
 func unmarshal(raw json.RawMessage, v any, field, what string) error {
 	err := json.Unmarshal(raw, v)
 	if bytes.Equal(raw, []byte("null")) {

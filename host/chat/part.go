@@ -34,8 +34,8 @@ type part struct {
 // PartTypes says which parts a content may have.
 const PartTypes = "text, image_url, input_audio and file"
 
-// ParsePart reads a part that is a picture or a sound: of a message of a chat completion, or of an item of a response. A part of another
-// type is not ok. Errors are *Invalid.
+// ParsePart reads a part that is a picture or a sound: of a message of a chat completion, or of an
+// item of a response. A part of another type is not ok. Errors are *Invalid.
 func ParsePart(raw json.RawMessage, field string) (_ media.Part, ok bool, _ error) {
 	var p part
 	if json.Unmarshal(raw, &p) != nil {

@@ -20,8 +20,9 @@ type Tool struct {
 	Strict *bool           // whether all of the schema is to be enforced; nil where the tool does not say
 }
 
-// ParseTools reads OpenAI's list of tools. Those of other types than function are carried out by OpenAI, or need a grammar of their own:
-// they are left out, and the fields that hold them are named. Errors are *Invalid.
+// ParseTools reads OpenAI's list of tools. Those of other types than function are carried out by
+// OpenAI, or need a grammar of their own: they are left out, and the fields that hold them are
+// named. Errors are *Invalid.
 func ParseTools(raw []json.RawMessage) (tools []Tool, leftOut []string, _ error) {
 	tools = make([]Tool, 0, len(raw))
 	for i, r := range raw {
@@ -98,7 +99,8 @@ type ToolChoice struct {
 	Name string // of the one tool that must be called; Mode is required then
 }
 
-// ParseToolChoice reads OpenAI's tool_choice: auto, none, required or a function of tools. Errors are *Invalid.
+// ParseToolChoice reads OpenAI's tool_choice: auto, none, required or a function of tools. Errors
+// are *Invalid.
 func ParseToolChoice(raw json.RawMessage, tools []Tool) (ToolChoice, error) {
 	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
 		return ToolChoice{}, nil

@@ -7,7 +7,8 @@ import (
 	"encoding/json"
 )
 
-// WithoutTypeLists is tools, which are JSON, whose schemas say the same without lists of types: as anyOf.
+// WithoutTypeLists is tools, which are JSON, whose schemas say the same without lists of types: as
+// anyOf.
 func WithoutTypeLists(tools json.RawMessage) json.RawMessage {
 	type level struct {
 		object bool
@@ -51,7 +52,8 @@ func WithoutTypeLists(tools json.RawMessage) json.RawMessage {
 	}
 }
 
-// typeMember is a member with the name type. If its value is a list of types it is written as alternatives.
+// typeMember is a member with the name type. If its value is a list of types it is written as
+// alternatives.
 func typeMember(value json.RawMessage) []byte {
 	var types []string
 	if len(value) == 0 || value[0] != '[' || json.Unmarshal(value, &types) != nil || len(types) == 0 {

@@ -16,7 +16,8 @@ import (
 // maxAdapters bounds the entries of a list.
 const maxAdapters = 64
 
-// ReadAdapterScales reads a list of objects with id or name, and scale, as llama-server's "lora" has them; field names it in errors.
+// ReadAdapterScales reads a list of objects with id or name, and scale, as llama-server's "lora"
+// has them; field names it in errors.
 func ReadAdapterScales(raw json.RawMessage, field string) ([]serving.AdapterScale, error) {
 	if !IsSet(raw) {
 		return nil, nil
@@ -76,7 +77,8 @@ type usedAdapters struct {
 	from int
 }
 
-// adapters finds what a prompt is computed with besides the model. A fork is computed with what the answer was.
+// adapters finds what a prompt is computed with besides the model. A fork is computed with what
+// the answer was.
 func (r *Request) adapters(prompt []scheduler.Token) (*usedAdapters, error) {
 	if r.begun.Tokens != nil {
 		return r.used, nil

@@ -32,7 +32,8 @@ type Choice struct {
 	calls  bool         // there are tool calls
 }
 
-// Delta is what one event adds to a choice, or what the text of several does. It may be empty: a token's text can be held back.
+// Delta is what one event adds to a choice, or what the text of several does. It may be empty: a
+// token's text can be held back.
 type Delta struct {
 	Content   string
 	Reasoning string
@@ -40,7 +41,8 @@ type Delta struct {
 	Event     scheduler.Event // with what the request wants to know of a token besides its text; zero where there is none
 }
 
-// CallDelta is what is added to one of an answer's tool calls. The first delta of a call has its id and name.
+// CallDelta is what is added to one of an answer's tool calls. The first delta of a call has its
+// id and name.
 type CallDelta = chat.CallDelta
 
 // Empty reports whether there is nothing to show.
@@ -76,8 +78,8 @@ func (a *Answer) Cancel() {
 	}
 }
 
-// Read reads all choices to their ends. take gets what each event adds; idle is called when no other event is ready. The error is that
-// of a choice which failed, of take or of idle, or ctx's.
+// Read reads all choices to their ends. take gets what each event adds; idle is called when no
+// other event is ready. The error is that of a choice which failed, of take or of idle, or ctx's.
 func (a *Answer) Read(ctx context.Context, take func(c *Choice, d Delta) error, idle func() error) error {
 	return readAll(ctx, a.Choices, take, idle)
 }
@@ -91,7 +93,8 @@ func (c *Choice) tryNext() (d Delta, ok bool, err error) {
 	return d, ok, err
 }
 
-// next reads the next event of the choice's stream, or what the text before it adds if that had to wait to be taken apart.
+// next reads the next event of the choice's stream, or what the text before it adds if that had to
+// wait to be taken apart.
 func (c *Choice) next(ctx context.Context) (Delta, error) {
 	if c.parts != nil && c.parts.Waits() {
 		if d, ok, err := c.tryNext(); ok {

@@ -20,8 +20,8 @@ type Caller struct {
 	Files media.Files // that it has sent by themselves; nil: it cannot
 }
 
-// Owns reports whether what belongs to a client is the caller's. Without keys nobody can say: a client that comes back may have another
-// address.
+// Owns reports whether what belongs to a client is the caller's. Without keys nobody can say: a
+// client that comes back may have another address.
 func (c Caller) Owns(owner Caller) bool { return !owner.Keyed || c.ID == owner.ID }
 
 // checkPriority refuses a priority that the caller may not ask for.

@@ -13,15 +13,17 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// Converse has a conversation become the request's prompt once it is filled. What its answer must look like is the request's constraint; a
-// template may have words around that, so from then on it is what the template makes of it.
+// Converse has a conversation become the request's prompt once it is filled. What its answer must
+// look like is the request's constraint; a template may have words around that, so from then on it
+// is what the template makes of it.
 func (r *Request) Converse(c chat.Conversation) {
 	c = c.WithoutEmptyEnd()
 	r.conversation, r.LeftOut, r.parts = &c, c.LeftOut, c.Media
 }
 
-// converse makes a conversation the prompt that a template plugin writes. The plugin waits for its turn among the guests, so that is not
-// done in the text pool, where it would keep a worker waiting too. It is told of pictures and sounds, so these are read first.
+// converse makes a conversation the prompt that a template plugin writes. The plugin waits for its
+// turn among the guests, so that is not done in the text pool, where it would keep a worker
+// waiting too. It is told of pictures and sounds, so these are read first.
 func (s *Service) converse(ctx context.Context, r *Request) (err error) {
 	if r.conversation == nil {
 		return nil
@@ -88,7 +90,8 @@ func (r *Request) takeFormat() {
 	}
 }
 
-// checkCall refuses an answer that must call a tool and cannot: a template that knows tools has a grammar for that.
+// checkCall refuses an answer that must call a tool and cannot: a template that knows tools has a
+// grammar for that.
 func (r *Request) checkCall() error {
 	if !r.mustCall || r.Rendered.Rules != nil {
 		return nil
@@ -100,8 +103,8 @@ var triggerKinds = map[string]sampling.TriggerKind{
 	"token": sampling.TriggerToken, "word": sampling.TriggerWord, "pattern": sampling.TriggerPattern, "pattern_full": sampling.TriggerPatternFull,
 }
 
-// textOf makes the prompt's text of other messages in the place of a conversation's, in both of which pictures and sounds have the markers
-// of a gallery.
+// textOf makes the prompt's text of other messages in the place of a conversation's, in both of
+// which pictures and sounds have the markers of a gallery.
 func (r *Request) textOf(c *chat.Conversation, g *chat.Gallery) func(context.Context, []chat.Message) (string, error) {
 	return func(ctx context.Context, messages []chat.Message) (string, error) {
 		other := *c
@@ -120,8 +123,8 @@ func (r *Request) textOf(c *chat.Conversation, g *chat.Gallery) func(context.Con
 	}
 }
 
-// renderByPlugins has plugins rewrite the messages of a conversation, and write its prompt, where such plugins are used. The request has the
-// pictures and sounds then that they have left in it.
+// renderByPlugins has plugins rewrite the messages of a conversation, and write its prompt, where
+// such plugins are used. The request has the pictures and sounds then that they have left in it.
 func (r *Request) renderByPlugins(ctx context.Context, c *chat.Conversation) (err error) {
 	ctx, cancel := r.untilDeadline(ctx)
 	defer cancel()

@@ -13,8 +13,9 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// timedOut ends a request that did not come to its end within its timeout_ms. The kind is one that clients do not answer by
-// trying again, as OpenAI's do with the statuses 408, 409, 429 and all from 500 on: the same request would take as long again.
+// timedOut ends a request that did not come to its end within its timeout_ms. The kind is one that
+// clients do not answer by trying again, as OpenAI's do with the statuses 408, 409, 429 and all
+// from 500 on: the same request would take as long again.
 func timedOut(message string) *refusal.Error {
 	return &refusal.Error{Kind: refusal.KindImpossible, Code: "timeout", Field: "timeout_ms", Message: message}
 }

@@ -39,7 +39,8 @@ func DefaultExtras() Extras {
 	return Extras{Fields: sampling.UnsetFields(), CachePrompt: true}
 }
 
-// check refuses what this server does not do and what is out of range, besides the sampling parameters.
+// check refuses what this server does not do and what is out of range, besides the sampling
+// parameters.
 func (x *Extras) check() error {
 	if x.Priority < -maxPriority || x.Priority > maxPriority {
 		return refusal.Invalid("priority", "priority is %d; it must be from %d to %d", x.Priority, -maxPriority, maxPriority)

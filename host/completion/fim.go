@@ -11,8 +11,8 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// FillIn makes a prompt before a gap, with the model's first token if it wants one, and the text after it, which came in a field, one
-// prompt whose answer fills the gap.
+// FillIn makes a prompt before a gap, with the model's first token if it wants one, and the text
+// after it, which came in a field, one prompt whose answer fills the gap.
 func FillIn(ctx context.Context, m *serving.Model, before []scheduler.Token, after, field string) ([]scheduler.Token, error) {
 	if missing := m.FIM.Missing(); len(missing) > 0 {
 		return nil, refusal.Unsupported(field, "%s is set, but this model cannot fill in the middle: its vocabulary has no %s token", field, strings.Join(missing, " token and no "))

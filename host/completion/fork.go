@@ -11,8 +11,9 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// Fork makes a request that goes on where a running answer of another is, with the same prompt, plugins and limits, and with its sampling
-// parameters but for the seed, which is random, and what change changes. The caller submits it, and releases it as any other.
+// Fork makes a request that goes on where a running answer of another is, with the same prompt,
+// plugins and limits, and with its sampling parameters but for the seed, which is random, and what
+// change changes. The caller submits it, and releases it as any other.
 func (s *Service) Fork(ctx context.Context, r *Request, st serving.Stream, change func(*sampling.Fields) error) (_ *Request, err error) {
 	fork := *r
 	fork.asked, fork.Params.Seed = time.Now(), sampling.RandomSeed()
@@ -49,7 +50,8 @@ func (s *Service) Fork(ctx context.Context, r *Request, st serving.Stream, chang
 	return made, nil
 }
 
-// takeFields has a fork decide by these sampling parameters, with the plugins of the answer that it goes on from.
+// takeFields has a fork decide by these sampling parameters, with the plugins of the answer that
+// it goes on from.
 func (r *Request) takeFields(ctx context.Context, fields sampling.Fields) (err error) {
 	if r.Params, err = fields.Params(r.Params, tokens{ctx, r.Model}); err != nil {
 		return err

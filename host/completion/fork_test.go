@@ -33,7 +33,8 @@ func (begun) Conversation(context.Context) (prompt []scheduler.Token, answered a
 	return []scheduler.Token{1}, answer.Begun{Tokens: []scheduler.Token{2}}, nil
 }
 
-// An answer whose model was unloaded meanwhile has ended: its adapters and plugins are not those of the model that has its name now.
+// An answer whose model was unloaded meanwhile has ended: its adapters and plugins are not those
+// of the model that has its name now.
 func TestService_Fork_ModelWasUnloaded(t *testing.T) {
 	models := &reloading{}
 	s := completion.NewService(models)

@@ -7,7 +7,8 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// Guessing says which tokens of the answer may be guessed (speculative decoding), by llama-server's names. The text is the same.
+// Guessing says which tokens of the answer may be guessed (speculative decoding), by
+// llama-server's names. The text is the same.
 type Guessing struct {
 	Most        *int    `json:"speculative.n_max"` // at once; 0: none; nil: as many as the server does
 	Least       int     `json:"speculative.n_min"` // fewer are dropped

@@ -16,7 +16,8 @@ import (
 // HasMedia reports whether there is a picture or a sound in the request's prompts.
 func (r *Request) HasMedia() bool { return len(r.parts)+len(r.Media) > 0 }
 
-// MediaTokens is how many tokens of the prompts stand for pictures, or for sounds, with those that the model expects around them.
+// MediaTokens is how many tokens of the prompts stand for pictures, or for sounds, with those that
+// the model expects around them.
 func (r *Request) MediaTokens(kind media.Kind) (n int) {
 	for i, item := range r.Media {
 		if item.Kind == kind {
@@ -26,7 +27,8 @@ func (r *Request) MediaTokens(kind media.Kind) (n int) {
 	return n
 }
 
-// MediaEmbeddings is how many numbers the embeddings of the request's pictures and sounds have, about.
+// MediaEmbeddings is how many numbers the embeddings of the request's pictures and sounds have,
+// about.
 func (r *Request) MediaEmbeddings() int {
 	if !r.HasMedia() {
 		return 0
@@ -42,7 +44,8 @@ func (r *Request) TextTokens(prompt int) []scheduler.Token {
 	return slices.DeleteFunc(slices.Clone(r.Prompts[prompt]), func(t scheduler.Token) bool { return t < 0 })
 }
 
-// BeforeMedia are the tokens of the first prompt before its first picture or sound: all of them if it has none.
+// BeforeMedia are the tokens of the first prompt before its first picture or sound: all of them if
+// it has none.
 func (r *Request) BeforeMedia() []scheduler.Token {
 	prompt := r.Prompts[0]
 	if at := slices.IndexFunc(prompt, func(t scheduler.Token) bool { return t < 0 }); at >= 0 {
@@ -51,8 +54,8 @@ func (r *Request) BeforeMedia() []scheduler.Token {
 	return prompt
 }
 
-// readMedia reads the pictures and sounds of a request, whose model takes them. That may wait for memory and for other servers, so it is not
-// done in the text pool.
+// readMedia reads the pictures and sounds of a request, whose model takes them. That may wait for
+// memory and for other servers, so it is not done in the text pool.
 func (s *Service) readMedia(ctx context.Context, r *Request) (err error) {
 	if len(r.parts) == 0 {
 		return nil
@@ -78,7 +81,8 @@ func (s *Service) readMedia(ctx context.Context, r *Request) (err error) {
 	return nil
 }
 
-// choose has the request go on with some of its pictures and sounds, by their numbers, in this order.
+// choose has the request go on with some of its pictures and sounds, by their numbers, in this
+// order.
 func (r *Request) choose(numbers []int) {
 	items, told := make([]media.Item, len(numbers)), make([]media.Told, len(numbers))
 	for i, n := range numbers {
@@ -91,8 +95,8 @@ func (r *Request) choose(numbers []int) {
 	}
 }
 
-// loadMedia reads the pictures and sounds of a request, unless plugins were told of them already, and gives each the room in the prompts that it
-// will take.
+// loadMedia reads the pictures and sounds of a request, unless plugins were told of them already,
+// and gives each the room in the prompts that it will take.
 func (s *Service) loadMedia(ctx context.Context, r *Request) error {
 	if err := s.readMedia(ctx, r); err != nil || len(r.Media) == 0 {
 		return err
@@ -114,7 +118,8 @@ func (r *Request) untilDeadline(ctx context.Context) (context.Context, context.C
 	return context.WithDeadlineCause(ctx, r.Deadline, scheduler.ErrDeadline)
 }
 
-// place has tokens stand for the pictures and sounds in the prompts, where each has taken so many places until now.
+// place has tokens stand for the pictures and sounds in the prompts, where each has taken so many
+// places until now.
 func (r *Request) place(taken []int, tokens [][]scheduler.Token) {
 	for p, rest := range r.Prompts {
 		var prompt []scheduler.Token
@@ -130,8 +135,9 @@ func (r *Request) place(taken []int, tokens [][]scheduler.Token) {
 	}
 }
 
-// encodeMedia has the pictures and sounds of a request encoded, one after another and each once, and lets go of their pixels and samples. It
-// waits for its turn among clients, and ends with ctx or the request's deadline.
+// encodeMedia has the pictures and sounds of a request encoded, one after another and each once,
+// and lets go of their pixels and samples. It waits for its turn among clients, and ends with ctx
+// or the request's deadline.
 func (r *Request) encodeMedia(ctx context.Context) error {
 	if len(r.Media) == 0 || r.encoded {
 		return nil
@@ -170,7 +176,8 @@ func (r *Request) encodeMedia(ctx context.Context) error {
 	return nil
 }
 
-// tellPlaces notes where in its prompt each picture and sound begins, and which prompt that is. Each still has a run of chat.MediaPlace there.
+// tellPlaces notes where in its prompt each picture and sound begins, and which prompt that is.
+// Each still has a run of chat.MediaPlace there.
 func (r *Request) tellPlaces() {
 	next := 0
 	r.mediaOf = make([][]int, len(r.Prompts))

@@ -168,7 +168,8 @@ func testMedia(t *testing.T) {
 	first.Release()
 }
 
-// Prompts have as many tokens as they will have before a picture is encoded, and then its tokens, in their order.
+// Prompts have as many tokens as they will have before a picture is encoded, and then its tokens,
+// in their order.
 func TestService_Submit_Media(t *testing.T) {
 	s := newMediaRig(64 << 20)
 	a, rowsA := painted(t, 3, 1)
@@ -286,7 +287,8 @@ func TestService_Submit_Media_Refused(t *testing.T) {
 	}
 }
 
-// A client that leaves, or whose time is up, does not wait for the encoder, and lets go of its memory.
+// A client that leaves, or whose time is up, does not wait for the encoder, and lets go of its
+// memory.
 func TestService_Submit_Media_Ends(t *testing.T) { synctest.Test(t, testMediaEnds) }
 
 func testMediaEnds(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"github.com/penstock/penstock/scheduler/answer"
 )
 
-// Parts takes an answer apart into content, reasoning and tool calls, for a reader that follows its tokens as well. It is memory besides
-// that, and processor time; see Rest.
+// Parts takes an answer apart into content, reasoning and tool calls, for a reader that follows
+// its tokens as well. It is memory besides that, and processor time; see Rest.
 type Parts struct {
 	prompt chat.Prompt
 	choice Choice // with its parser, and whether there are tool calls
@@ -28,7 +28,8 @@ func (r *Request) NewParts() (*Parts, error) {
 	return p, err
 }
 
-// Rest is how long Take should not be called, so that parsing costs little, unless the answer has ended.
+// Rest is how long Take should not be called, so that parsing costs little, unless the answer has
+// ended.
 func (p *Parts) Rest() time.Duration {
 	if p.choice.parts == nil {
 		return 0
@@ -48,7 +49,8 @@ func (p *Parts) Take(text string, complete bool) (d Delta, err error) {
 	return p.take(complete)
 }
 
-// Retake is Take after tokens were taken back: text is all that is left, and the delta has all of it.
+// Retake is Take after tokens were taken back: text is all that is left, and the delta has all of
+// it.
 func (p *Parts) Retake(text string, complete bool) (d Delta, err error) {
 	p.choice.calls = false
 	if !p.begun || p.choice.parts == nil {

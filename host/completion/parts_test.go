@@ -53,7 +53,8 @@ func feed(f fed, text string) {
 	f.events <- scheduler.Event{Kind: scheduler.KindEnd, End: &scheduler.End{Reason: answer.ReasonStop}}
 }
 
-// upper is a slow parser for which capitals are the names of calls, digits their arguments, and what is in parentheses reasoning.
+// upper is a slow parser for which capitals are the names of calls, digits their arguments, and
+// what is in parentheses reasoning.
 type upper struct {
 	calls    int
 	thinking bool
@@ -81,7 +82,8 @@ func (u *upper) Add(text string, _ bool) (deltas []chat.Delta, _ error) {
 
 func (*upper) Close() error { return nil }
 
-// Several choices are read together, and what each delta says belongs to what its choice says of itself.
+// Several choices are read together, and what each delta says belongs to what its choice says of
+// itself.
 func TestAnswer_Read_TakesPartsOfEachChoice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		texts := []string{"(hm)hello", "(hm, hm)F12G3", strings.Repeat("long ", 100)}

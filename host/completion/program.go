@@ -16,8 +16,9 @@ import (
 
 // This file has what a program among a request's plugins may ask of the request and its model.
 
-// chainOf gives the parameters of a program's sampler chain: those of a choice, changed by a JSON object as a request's body changes the
-// server's. What an answer must look like, the seed and plugins are the request's.
+// chainOf gives the parameters of a program's sampler chain: those of a choice, changed by a JSON
+// object as a request's body changes the server's. What an answer must look like, the seed and
+// plugins are the request's.
 func chainOf(m *serving.Model, params sampling.Params) func([]byte) (sampling.Params, error) {
 	return func(text []byte) (sampling.Params, error) {
 		if len(text) == 0 {
@@ -34,8 +35,8 @@ func chainOf(m *serving.Model, params sampling.Params) func([]byte) (sampling.Pa
 	}
 }
 
-// promptOf makes the prompt of messages with the model's own template. They may have the pictures and sounds of the request, as many times as a
-// request may have any.
+// promptOf makes the prompt of messages with the model's own template. They may have the pictures
+// and sounds of the request, as many times as a request may have any.
 func (r *Request) promptOf() func(context.Context, []byte) ([]int32, error) {
 	m, gallery, rows := r.Model, chat.NewGallery(r.told), r.rows
 	return func(ctx context.Context, text []byte) ([]int32, error) {
@@ -59,7 +60,8 @@ func (r *Request) promptOf() func(context.Context, []byte) ([]int32, error) {
 	}
 }
 
-// withRows puts the tokens of pictures and sounds, by their numbers, into their places among those of a prompt.
+// withRows puts the tokens of pictures and sounds, by their numbers, into their places among those
+// of a prompt.
 func withRows(tokens []int32, rows [][]int32, numbers []int) (all []int32) {
 	for _, t := range tokens {
 		if t != chat.MediaPlace {

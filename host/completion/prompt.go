@@ -33,8 +33,9 @@ func readerOf(m *serving.Model) PromptReader {
 	return PromptReader{Encoder: m.Encoder(), Vocabulary: m.Vocabulary}
 }
 
-// ReadPrompts reads the request's prompt: a text, a list of tokens and texts that make one prompt, an object with either as its
-// prompt_string, and perhaps pictures and sounds, or a list of prompts. A list of texts alone is a list of prompts, as with OpenAI.
+// ReadPrompts reads the request's prompt: a text, a list of tokens and texts that make one prompt,
+// an object with either as its prompt_string, and perhaps pictures and sounds, or a list of
+// prompts. A list of texts alone is a list of prompts, as with OpenAI.
 func (r *Request) ReadPrompts(ctx context.Context, raw json.RawMessage) (err error) {
 	reader := readerOf(r.Model)
 	reader.of = r
@@ -86,7 +87,8 @@ func TextError(err error, field string) error {
 	return err
 }
 
-// onePrompt reads a text, a list of tokens and texts, or, as llama-server does, an object with either as its prompt_string.
+// onePrompt reads a text, a list of tokens and texts, or, as llama-server does, an object with
+// either as its prompt_string.
 func (r PromptReader) onePrompt(ctx context.Context, raw json.RawMessage, field string) ([]scheduler.Token, error) {
 	var object struct {
 		Prompt json.RawMessage `json:"prompt_string"`
@@ -115,7 +117,8 @@ func (r PromptReader) onePrompt(ctx context.Context, raw json.RawMessage, field 
 	return r.mixedPrompt(ctx, items, field)
 }
 
-// takeMedia takes the pictures and sounds of a prompt, if it has any, which are in base64. The prompt's text has a marker for each.
+// takeMedia takes the pictures and sounds of a prompt, if it has any, which are in base64. The
+// prompt's text has a marker for each.
 func (r PromptReader) takeMedia(prompt, raw json.RawMessage, field string) (has bool, _ error) {
 	at := field + ".multimodal_data"
 	if !IsSet(raw) {
@@ -178,7 +181,8 @@ func ReadToken(raw json.RawMessage, vocabulary int) (token scheduler.Token, ok b
 	return token, IsNumber(raw) && err == nil && token >= 0 && int(token) < vocabulary
 }
 
-// PromptTexts are the texts of prompts that were read from raw: as they stand there, or else those of the tokens.
+// PromptTexts are the texts of prompts that were read from raw: as they stand there, or else those
+// of the tokens.
 func PromptTexts(m *serving.Model, raw json.RawMessage, prompts [][]scheduler.Token) ([]string, error) {
 	texts := make([]string, len(prompts))
 	if json.Unmarshal(raw, &texts[0]) == nil || json.Unmarshal(raw, &texts) == nil {

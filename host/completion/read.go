@@ -9,11 +9,13 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// readAll reads choices to their ends. take gets what every event adds. idle is called when no other event is ready, so that what take
-// has gathered goes out at once. An error of either ends the reading.
+// readAll reads choices to their ends. take gets what every event adds. idle is called when no
+// other event is ready, so that what take has gathered goes out at once. An error of either ends
+// the reading.
 //
-// With several choices each has a goroutine that reads one event and waits until it is taken. So if take is slow, because the client is,
-// the streams are not read: their rings fill and the scheduler parks their slots, while memory stays bounded.
+// With several choices each has a goroutine that reads one event and waits until it is taken. So
+// if take is slow, because the client is, the streams are not read: their rings fill and the
+// scheduler parks their slots, while memory stays bounded.
 func readAll(ctx context.Context, choices []*Choice, take func(*Choice, Delta) error, idle func() error) error {
 	if len(choices) == 1 {
 		return readOne(ctx, choices[0], take, idle)

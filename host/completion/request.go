@@ -17,8 +17,8 @@ import (
 	"github.com/penstock/penstock/scheduler/piece"
 )
 
-// Request is a request for text: one or several answers to one or several prompts. Before anything is checked, a dialect says who asks
-// and for what; Service.New fills in the rest.
+// Request is a request for text: one or several answers to one or several prompts. Before anything
+// is checked, a dialect says who asks and for what; Service.New fills in the rest.
 type Request struct {
 	Caller      Caller
 	ModelName   string // "": the default model
@@ -46,7 +46,8 @@ type Request struct {
 	Logprobs  int // alternatives reported with each token; -1: none, and no probability of the token itself
 	// PromptLogprobs has those of the prompt reported, too; NoAnswer has nothing generated.
 	PromptLogprobs, NoAnswer bool
-	// SchemaField is the field of the body that Params.JSONSchema came from, for errors; "" is json_schema.
+	// SchemaField is the field of the body that Params.JSONSchema came from, for errors; "" is
+	// json_schema.
 	SchemaField string
 	Overflow    scheduler.OverflowPolicy
 	Detachable  bool   // the answers may outlive their connection: their streams keep what was read
@@ -77,7 +78,8 @@ type Request struct {
 	release      func()
 }
 
-// Release lets go of the request's model. It is called once, when the answers have ended or nobody waits for them.
+// Release lets go of the request's model. It is called once, when the answers have ended or nobody
+// waits for them.
 func (r *Request) Release() {
 	r.hasArrived()
 	r.Plugins.Release()
@@ -104,9 +106,11 @@ type Service struct {
 // NewService makes a service.
 func NewService(m serving.Models) *Service { return &Service{Models: m, pool: newTextPool()} }
 
-// New begins a request, of which a dialect says the first fields: it checks what all dialects share, finds the model, and has fill
-// complete the request, with one choice and without log-probabilities unless that says otherwise. fill gives it a prompt, or a conversation
-// that becomes one (Converse). fill runs in the text pool, so it may tokenise. The caller releases the request.
+// New begins a request, of which a dialect says the first fields: it checks what all dialects
+// share, finds the model, and has fill complete the request, with one choice and without
+// log-probabilities unless that says otherwise. fill gives it a prompt, or a conversation that
+// becomes one (Converse). fill runs in the text pool, so it may tokenise. The caller releases the
+// request.
 func (s *Service) New(ctx context.Context, asked Request, fill func(context.Context, *Request) error) (_ *Request, err error) {
 	if err := asked.Extras.check(); err != nil {
 		return nil, err
@@ -211,8 +215,8 @@ func (r *Request) takeExtras(ctx context.Context) (err error) {
 	return err
 }
 
-// Work does work on a text of size bytes in the text pool, for requests that are not for an answer. It ends with ctx, of
-// which the work is told.
+// Work does work on a text of size bytes in the text pool, for requests that are not for an
+// answer. It ends with ctx, of which the work is told.
 func Work[T any](ctx context.Context, s *Service, size int, work func(context.Context) (T, error)) (T, error) {
 	return inPool(ctx, s.pool, time.Time{}, size, work, nil)
 }

@@ -15,8 +15,9 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// Submit turns every choice of a request into a scheduler.Request, prompt by prompt, and submits all of them or none. There must be room
-// for all before a picture or a sound is encoded and any of them is built: each has a sampler chain, with a grammar perhaps.
+// Submit turns every choice of a request into a scheduler.Request, prompt by prompt, and submits
+// all of them or none. There must be room for all before a picture or a sound is encoded and any
+// of them is built: each has a sampler chain, with a grammar perhaps.
 func (s *Service) Submit(ctx context.Context, r *Request) ([]serving.Stream, error) {
 	defer r.hasArrived()
 	if err := r.checkCall(); err != nil {
@@ -58,7 +59,8 @@ func (s *Service) Submit(ctx context.Context, r *Request) ([]serving.Stream, err
 	return streams, nil
 }
 
-// checkProgram refuses what a program among the plugins cannot have, which takes so many slots; 0: there is none.
+// checkProgram refuses what a program among the plugins cannot have, which takes so many slots; 0:
+// there is none.
 func (r *Request) checkProgram(branches int) error {
 	const writes = "a plugin of this request writes the answer itself"
 	switch {
@@ -77,7 +79,8 @@ func (r *Request) checkProgram(branches int) error {
 	return nil
 }
 
-// limit tells the samplers how many tokens an answer to a prompt has at most: with several prompts, to the longest.
+// limit tells the samplers how many tokens an answer to a prompt has at most: with several
+// prompts, to the longest.
 func (r *Request) limit(prompt []scheduler.Token) {
 	limits := [...]int{r.Params.Limit, r.MaxTokens, r.Model.Context - len(prompt)}
 	if r.Model.ContextShift {
@@ -144,8 +147,9 @@ func (r *Request) preservedTokens() ([]scheduler.Token, error) {
 	return tokens, chainError(err, r.Params)
 }
 
-// buildChoice makes the request of one choice. index counts the choices of all prompts. Each choice enters the text pool by itself, so that
-// others wait for one plugin's setup at most, and not for those of 128 choices.
+// buildChoice makes the request of one choice. index counts the choices of all prompts. Each
+// choice enters the text pool by itself, so that others wait for one plugin's setup at most, and
+// not for those of 128 choices.
 func (s *Service) buildChoice(ctx context.Context, r *Request, index int, prompt []scheduler.Token) (scheduler.Request, error) {
 	params := r.Params.ForChoice(uint32(index % r.Choices)) // the choices of one prompt differ
 	params.Trace = params.Trace || r.Candidates > 0
@@ -236,8 +240,8 @@ func (r *Request) schemaError(err error) error {
 	return err
 }
 
-// chainError tells which field the engine could not use. The other parameters have been checked by name, so it is
-// the grammar if there is one.
+// chainError tells which field the engine could not use. The other parameters have been checked by
+// name, so it is the grammar if there is one.
 func chainError(err error, p sampling.Params) error {
 	var named *sampling.Invalid
 	if !errors.Is(err, sampling.ErrInvalid) || errors.As(err, &named) {

@@ -14,14 +14,16 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// textPool bounds how much work on the text of requests goes on at a time: on templates, tokens and grammars. Such work runs in C or in
-// a guest, where it cannot always be interrupted. Long texts have workers of their own, so that short ones do not wait behind them.
+// textPool bounds how much work on the text of requests goes on at a time: on templates, tokens
+// and grammars. Such work runs in C or in a guest, where it cannot always be interrupted. Long
+// texts have workers of their own, so that short ones do not wait behind them.
 type textPool struct{ short, long chan struct{} } // one element for each busy worker
 
 // shortText is up to how many bytes a text keeps nobody waiting for more than some milliseconds.
 const shortText = 32 << 10
 
-// newTextPool has workers for a quarter of the cores each, so that half of the cores is left for answers.
+// newTextPool has workers for a quarter of the cores each, so that half of the cores is left for
+// answers.
 func newTextPool() *textPool {
 	workers := max(1, runtime.GOMAXPROCS(0)/4)
 	return &textPool{short: make(chan struct{}, workers), long: make(chan struct{}, workers)}
@@ -34,8 +36,9 @@ type result[T any] struct {
 	panic any // with its stack
 }
 
-// inPool does work on a text of size bytes. When ctx is done or the deadline has passed (zero: none), it returns at once. Work that
-// has begun is told by its context, and drop, which may be nil, is given its value if it still comes to one.
+// inPool does work on a text of size bytes. When ctx is done or the deadline has passed (zero:
+// none), it returns at once. Work that has begun is told by its context, and drop, which may be
+// nil, is given its value if it still comes to one.
 func inPool[T any](ctx context.Context, p *textPool, deadline time.Time, size int, work func(context.Context) (T, error), drop func(T)) (T, error) {
 	if !deadline.IsZero() {
 		var stop context.CancelFunc

@@ -22,7 +22,8 @@ func TestTextPool_Deadline_WhileWaiting(t *testing.T) {
 	}
 }
 
-// TestTextPool_GivenUp: work that nobody waits for any more is told, and none begins for a request that is gone already.
+// TestTextPool_GivenUp: work that nobody waits for any more is told, and none begins for a request
+// that is gone already.
 func TestTextPool_GivenUp(t *testing.T) {
 	d := newTextPool()
 	gone := errors.New("gone")

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// absent are flags of llama-server that there is none of here, with the reason or what to do instead. docs/llama-server.md shows them.
+// absent are flags of llama-server that there is none of here, with the reason or what to do
+// instead. docs/llama-server.md shows them.
 var absent = []struct {
 	flags   []string // with dashes, all spellings; a * stands for any letters
 	because string
@@ -33,7 +34,8 @@ var absent = []struct {
 	{[]string{"--list-devices", "--completion-bash", "--version", "--usage"}, "use penstock doctor, penstock completion, penstock version and --help"},
 }
 
-// CheckAbsent is why a command line cannot be taken: the first flag of llama-server's that is absent here, and what to do instead.
+// CheckAbsent is why a command line cannot be taken: the first flag of llama-server's that is
+// absent here, and what to do instead.
 func CheckAbsent(args []string) error {
 	before := ""
 	for _, arg := range args {
@@ -66,8 +68,8 @@ func takesValue(arg string) bool {
 	return false
 }
 
-// FindFlag says of a flag, spelt as llama-server does, whether it is understood, or why it is absent. Of flags that nobody knows it says
-// neither.
+// FindFlag says of a flag, spelt as llama-server does, whether it is understood, or why it is
+// absent. Of flags that nobody knows it says neither.
 func FindFlag(name string) (known bool, because string) {
 	flag, _ := flagSpelt(name)
 	_, taken := unfollowed[name]

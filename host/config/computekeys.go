@@ -7,7 +7,8 @@ var kvTypes = []string{"f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "iq4_nl", "
 
 const allowedKVTypes = "f32, f16, bf16, q8_0, q4_0, q4_1, iq4_nl, q5_0 or q5_1"
 
-// computeKeys say how llama.cpp loads a model and computes with it: the keys of Compute, with llama-server's flags.
+// computeKeys say how llama.cpp loads a model and computes with it: the keys of Compute, with
+// llama-server's flags.
 var computeKeys = []Key{
 	{Name: "model.device", Flag: "device", Aliases: []string{"-dev"}, Kind: List, Default: []string{}, check: noBlanks,
 		Allowed: "names that penstock doctor shows, or none", Help: "devices besides the CPU that compute; none: only the CPU; empty: all GPUs"},
@@ -112,12 +113,14 @@ type Compute struct {
 	YarnBetaFast   float64  `koanf:"yarn_beta_fast"`
 }
 
-// hasQuantisedV tells whether values of the KV cache are stored in blocks, which only flash attention computes with.
+// hasQuantisedV tells whether values of the KV cache are stored in blocks, which only flash
+// attention computes with.
 func (c Compute) hasQuantisedV() bool {
 	return c.CacheTypeV != "f32" && c.CacheTypeV != "f16" && c.CacheTypeV != "bf16"
 }
 
-// Changed are the settings of how llama.cpp loads the model and computes that differ from the defaults, as KEY=VALUE without the section.
+// Changed are the settings of how llama.cpp loads the model and computes that differ from the
+// defaults, as KEY=VALUE without the section.
 func (c Config) Changed() []string {
 	var changed []string
 	for _, s := range c.settings {

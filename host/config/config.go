@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// Package config reads the configuration: defaults, then a file, the environment and flags, later ones winning. Every
-// key stands once, in the table of keys.go; what reads, checks, prints and documents keys goes by that table.
+// Package config reads the configuration: defaults, then a file, the environment and flags, later
+// ones winning. Every key stands once, in the table of keys.go; what reads, checks, prints and
+// documents keys goes by that table.
 package config
 
 import (
@@ -71,7 +72,8 @@ type Models struct {
 	IdleMain time.Duration `koanf:"idle_main"`
 }
 
-// Chat says how conversations become prompts, and what their answers are taken for, unless a request says otherwise.
+// Chat says how conversations become prompts, and what their answers are taken for, unless a
+// request says otherwise.
 type Chat struct {
 	Template          string `koanf:"template"`        // Jinja, a file of it, or a name of llama.cpp's; empty: the model's own
 	TemplateFile      string `koanf:"template_file"`   // a file of Jinja
@@ -92,7 +94,8 @@ type Schema struct {
 	WhiteSpace           string `koanf:"white_space"` // free, compact
 }
 
-// Sampling says what requests have that do not say it themselves. The parameters are those of SamplingSaid.
+// Sampling says what requests have that do not say it themselves. The parameters are those of
+// SamplingSaid.
 type Sampling struct {
 	FromModel bool `koanf:"from_model"` // those that the model's file brings count
 }

@@ -14,8 +14,9 @@ func (k Key) Variable() string {
 	return prefix + strings.ToUpper(strings.ReplaceAll(k.Name, ".", "_"))
 }
 
-// readEnvironment matches variables against the table, because "_" may stand for a dot or for itself. An empty
-// variable counts as absent, since many tools cannot unset one, but for a key that protects the server.
+// readEnvironment matches variables against the table, because "_" may stand for a dot or for
+// itself. An empty variable counts as absent, since many tools cannot unset one, but for a key
+// that protects the server.
 func (l *loader) readEnvironment(environ []string) {
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
@@ -33,7 +34,8 @@ func (l *loader) readEnvironment(environ []string) {
 	}
 }
 
-// ignored tells which variables are for tests, for the child process that tries models or for package native, and not for the configuration.
+// ignored tells which variables are for tests, for the child process that tries models or for
+// package native, and not for the configuration.
 func ignored(name string) bool {
 	return strings.HasPrefix(name, prefix+"TEST_") || name == prefix+"PROBE" || name == prefix+"CPU_LEVEL"
 }

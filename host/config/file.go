@@ -73,8 +73,9 @@ func parseFile(text []byte) (tree map[string]any, err error) {
 	return tree, err
 }
 
-// keepText has plain values be texts, as they are in the environment: the table knows the kinds of the keys. YAML would take the API key
-// 0123 for the number 83, 1e9 for another, and the name 2026-01-02 for a time of day.
+// keepText has plain values be texts, as they are in the environment: the table knows the kinds of
+// the keys. YAML would take the API key 0123 for the number 83, 1e9 for another, and the name
+// 2026-01-02 for a time of day.
 func keepText(n *yaml.Node) {
 	if n.Kind == yaml.ScalarNode && n.Style&yaml.TaggedStyle == 0 {
 		switch n.ShortTag() {

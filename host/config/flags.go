@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// AddFlags defines a flag for every key that has one. Their defaults are empty, so that only given flags count; the
-// key's default stands in the usage line.
+// AddFlags defines a flag for every key that has one. Their defaults are empty, so that only given
+// flags count; the key's default stands in the usage line.
 func AddFlags(fs *pflag.FlagSet) {
 	for _, k := range table {
 		if k.Flag == "" {

@@ -17,8 +17,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Whatever the sources hold, it is refused or becomes a valid configuration: always the same, and one that its own printout gives again.
-// No secret is in an error.
+// Whatever the sources hold, it is refused or becomes a valid configuration: always the same, and
+// one that its own printout gives again. No secret is in an error.
 func FuzzLoad(f *testing.F) {
 	f.Add("server:\n  listen: 127.0.0.1:1\n  api_keys: [a, b]\nscheduler: {slots: 2}\n", "PENSTOCK_SCHEDULER_MAX_QUEUE=5", "-c\n4096\n--no-ui")
 	path := filepath.Join(f.TempDir(), "penstock.yaml")
@@ -85,8 +85,8 @@ func checkLoaded(t *testing.T, c Config) {
 	}
 }
 
-// isSayable reports whether an environment variable can say a value: it cannot say that there is none, nor that a text of a list has a
-// comma in it or blanks around it.
+// isSayable reports whether an environment variable can say a value: it cannot say that there is
+// none, nor that a text of a list has a comma in it or blanks around it.
 func isSayable(v any) bool {
 	list, _ := v.([]string)
 	return show(v) != "" && !slices.ContainsFunc(list, func(s string) bool { return s == "" || strings.TrimSpace(s) != s || strings.Contains(s, ",") })
@@ -95,7 +95,8 @@ func isSayable(v any) bool {
 // plain are texts that YAML takes without quotation marks.
 var plain = regexp.MustCompile(`^[a-zA-Z0-9.+_/]([a-zA-Z0-9.+_/:-]*[a-zA-Z0-9.+_/-])?$`)
 
-// A text means the same wherever it is given: in the file, with quotation marks and without, in the environment and as a flag.
+// A text means the same wherever it is given: in the file, with quotation marks and without, in
+// the environment and as a flag.
 func FuzzLoad_Sources(f *testing.F) {
 	for i, key := range table {
 		f.Add(uint8(i), show(key.Default))

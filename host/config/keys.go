@@ -27,7 +27,8 @@ type Key struct {
 	Flag    string   // of penstock serve, without dashes; empty: none
 	Aliases []string // llama-server's other spellings of the flag, with dashes
 	Off     []string // its spellings besides --no-FLAG that switch it off
-	// Spelt are flags of llama-server that stand for a value, with dashes; Words are values that it spells otherwise.
+	// Spelt are flags of llama-server that stand for a value, with dashes; Words are values that
+	// it spells otherwise.
 	Spelt, Words map[string]string
 	Numbered     []string // words that it numbers from 0 on; numbers above mean the last
 	Unit         string   // of a plain number that the flag is given, as with llama-server's; empty: the kind's own

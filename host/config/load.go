@@ -41,8 +41,8 @@ func (s Setting) String() string {
 	return text
 }
 
-// Load merges the sources and validates the result. Its error joins everything that is wrong, each as a *Problem
-// where it concerns a key.
+// Load merges the sources and validates the result. Its error joins everything that is wrong, each
+// as a *Problem where it concerns a key.
 func Load(s Sources) (Config, error) {
 	l := loader{settings: make([]Setting, len(table))}
 	for i, key := range table {
@@ -72,8 +72,9 @@ type loader struct {
 	models   []namedModel
 }
 
-// set takes a value from a source; a wrong one is noted and leaves the key as it was. An empty text may stand for an unset variable of a
-// script, and the server must not be open for that; an empty list in the file says that there is none.
+// set takes a value from a source; a wrong one is noted and leaves the key as it was. An empty
+// text may stand for an unset variable of a script, and the server must not be open for that; an
+// empty list in the file says that there is none.
 func (l *loader) set(name string, raw any, origin string) {
 	setting := l.find(name)
 	if setting == nil {
@@ -93,7 +94,8 @@ func (l *loader) set(name string, raw any, origin string) {
 	setting.Value, setting.Origin = value, origin
 }
 
-// fitMicroBatch makes the default of ubatch_size follow a smaller batch_size; one that was asked for is checked.
+// fitMicroBatch makes the default of ubatch_size follow a smaller batch_size; one that was asked
+// for is checked.
 func (l *loader) fitMicroBatch() {
 	batch, ubatch := l.find("scheduler.batch_size"), l.find("scheduler.ubatch_size")
 	if ubatch.Origin == "default" {

@@ -92,8 +92,8 @@ func TestLoad_Switch(t *testing.T) {
 	}
 }
 
-// TestLoad_EmptyProtection: an empty flag or variable, as a script has it whose own variable is unset, does not open the server. What says
-// in so many words that there are no keys is taken.
+// TestLoad_EmptyProtection: an empty flag or variable, as a script has it whose own variable is
+// unset, does not open the server. What says in so many words that there are no keys is taken.
 func TestLoad_EmptyProtection(t *testing.T) {
 	protecting := []string{"server.ssl_cert_file", "server.ssl_key_file", "server.api_keys", "server.api_key_file", "server.admin_key",
 		"server.priority_keys", "workers.tls_cert", "workers.tls_key", "workers.tls_ca", "plugins.lock"}

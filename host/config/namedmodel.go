@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// namedModel is an entry of the section models whose value is a section of its own: a model with its settings, such as
+// namedModel is an entry of the section models whose value is a section of its own: a model with
+// its settings, such as
 //
 //	models:
 //	  small:
@@ -26,8 +27,9 @@ type namedModel struct {
 
 const modelsSection = "models"
 
-// inherited are the keys of the section model that count for every model, unless it has its own. The others say what one model is, and so
-// do templates and the models for embeddings and scores beside it.
+// inherited are the keys of the section model that count for every model, unless it has its own.
+// The others say what one model is, and so do templates and the models for embeddings and scores
+// beside it.
 var inherited = []string{"model.ctx_size", "model.threads", "model.gpu_layers", "model.fit", "model.fit_target", "model.fit_ctx", "model.kv_layout", "model.kernels", "model.strict",
 	"model.device", "model.split_mode", "model.tensor_split", "model.main_gpu", "model.cpu_moe", "model.kv_offload", "model.op_offload", "model.repack", "model.no_host",
 	"model.load_mode", "model.lazy_mode", "model.check_tensors", "model.threads_batch", "model.numa",
@@ -64,7 +66,8 @@ func (l *loader) isOfNamedModel(key string) bool {
 	})
 }
 
-// namedModels are the configurations of the models that are named. What is wrong with them is noted.
+// namedModels are the configurations of the models that are named. What is wrong with them is
+// noted.
 func (l *loader) namedModels() map[string]Config {
 	configs := map[string]Config{}
 	for _, m := range l.models {
@@ -113,8 +116,8 @@ func (l *loader) setOf(m namedModel, key string) {
 // NamedModels are the names of the section models, sorted.
 func (c Config) NamedModels() []string { return slices.Sorted(maps.Keys(c.named)) }
 
-// ForModel is the configuration of another model than that of the section model: what the section models says of it, or, for the name of
-// a file in the model folder, what counts for every model.
+// ForModel is the configuration of another model than that of the section model: what the section
+// models says of it, or, for the name of a file in the model folder, what counts for every model.
 func (c Config) ForModel(name string) Config {
 	if own, named := c.named[name]; named {
 		return own

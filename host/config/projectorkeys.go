@@ -37,8 +37,8 @@ func (p Projector) tokensInOrder() bool {
 	return p.ImageMaxTokens == 0 || p.ImageMinTokens <= p.ImageMaxTokens
 }
 
-// ProjectorDevice names the device that computes the projector of a model, of those that are there besides the CPU, the GPUs first; empty:
-// the CPU does.
+// ProjectorDevice names the device that computes the projector of a model, of those that are there
+// besides the CPU, the GPUs first; empty: the CPU does.
 func (m Model) ProjectorDevice(gpus []string) string {
 	switch {
 	case m.MMProjDevice == "none", m.MMProjDevice == "" && !m.MMProjOffload:

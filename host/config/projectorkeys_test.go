@@ -57,7 +57,8 @@ func TestProjector_Flags(t *testing.T) {
 	}
 }
 
-// A projector belongs to one model; where it computes and how many tokens a picture has counts for all.
+// A projector belongs to one model; where it computes and how many tokens a picture has counts for
+// all.
 func TestProjector_OfSeveralModels(t *testing.T) {
 	c, err := fromArgs(t, `
 model: {mmproj: first.gguf, image_max_tokens: 256, mmproj_offload: false}

@@ -11,15 +11,17 @@ import (
 var always = []string{"--metrics", "--jinja", "-cb", "--cont-batching", "--cache-prompt", "--perf", "--warmup", "--offline", "--models-autoload",
 	"--log-prefix", "--log-timestamps"}
 
-// unfollowed are flags of llama-server that change no answer, and that nothing here follows; the number is that of their values.
+// unfollowed are flags of llama-server that change no answer, and that nothing here follows; the
+// number is that of their values.
 var unfollowed = map[string]int{"--no-warmup": 0, "--no-perf": 0, "-bs": 0, "--backend-sampling": 0, "--cache-idle-slots": 0, "--no-cache-idle-slots": 0,
 	"--threads-http": 1, "--sse-ping-interval": 1, "--log-colors": 1, "--cache-reuse": 1, "-sps": 1, "--slot-prompt-similarity": 1, "-dt": 1, "--defrag-thold": 1}
 
 // layerRange is followed by two values in llama-server's command line.
 const layerRange = "--control-vector-layer-range"
 
-// Respell turns the spellings of llama-server's command line, such as -np and --no-ui, into those of AddFlags, and leaves out flags that ask
-// for what is done in any case, or that nothing here follows. What it does not know it leaves as it is.
+// Respell turns the spellings of llama-server's command line, such as -np and --no-ui, into those
+// of AddFlags, and leaves out flags that ask for what is done in any case, or that nothing here
+// follows. What it does not know it leaves as it is.
 func Respell(args []string) []string {
 	out := make([]string, 0, len(args))
 	skip := 0 // values of the flag before
@@ -60,8 +62,8 @@ func Respell(args []string) []string {
 	return out
 }
 
-// flagSpelt finds the flag that has another spelling, and the value that the spelling stands for, if any: that of a switch which is to be
-// off, for example.
+// flagSpelt finds the flag that has another spelling, and the value that the spelling stands for,
+// if any: that of a switch which is to be off, for example.
 func flagSpelt(name string) (flag, value string) {
 	on, negated := strings.CutPrefix(name, "--no-")
 	for _, k := range table {

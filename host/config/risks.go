@@ -14,7 +14,8 @@ type Risk struct {
 	Remedy string
 }
 
-// Risks lists what is unsafe. What is reached by other machines is judged by server.listen alone: a proxy or a container may hide it.
+// Risks lists what is unsafe. What is reached by other machines is judged by server.listen alone:
+// a proxy or a container may hide it.
 func (c Config) Risks() []Risk {
 	s := c.Server
 	public := s.Network() == "tcp" && !isLoopback(s.Listen)

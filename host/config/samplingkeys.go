@@ -8,10 +8,12 @@ import (
 	"github.com/penstock/penstock/host/sampling"
 )
 
-// samplingSection has the sampling parameters of requests that do not say them, by the names of a request.
+// samplingSection has the sampling parameters of requests that do not say them, by the names of a
+// request.
 const samplingSection = "sampling."
 
-// samplingKeys are that section, with llama-server's flags. Ranges and defaults are those of requests.
+// samplingKeys are that section, with llama-server's flags. Ranges and defaults are those of
+// requests.
 var samplingKeys = []Key{
 	{Name: samplingSection + "from_model", Flag: "model-sampling", Kind: Switch, Default: true, Allowed: "true or false",
 		Help: "use the sampling parameters of the model's file (general.sampling) if neither the request nor these keys set others"},
@@ -67,7 +69,8 @@ func areSamplers(v any) bool {
 	return err == nil
 }
 
-// SamplingSaid are the sampling parameters that the configuration says, as texts by the names of a request.
+// SamplingSaid are the sampling parameters that the configuration says, as texts by the names of a
+// request.
 func (c Config) SamplingSaid() map[string]string {
 	said := map[string]string{}
 	for _, s := range c.settings {

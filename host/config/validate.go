@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Validate checks every value against its allowed range, and values against each other. It returns all that is wrong,
-// joined.
+// Validate checks every value against its allowed range, and values against each other. It returns
+// all that is wrong, joined.
 func (c Config) Validate() error {
 	var problems []error
 	for _, s := range c.settings {
@@ -35,7 +35,8 @@ var relations = map[string]func(Config) bool{
 	"workers.tls_key":        func(c Config) bool { return c.Workers.tlsWhole() },
 }
 
-// knowsPriorityKeys is false where a key may raise priorities that would not be let in. The keys of a file are not known here.
+// knowsPriorityKeys is false where a key may raise priorities that would not be let in. The keys
+// of a file are not known here.
 func (s Server) knowsPriorityKeys() bool {
 	return len(s.APIKeys) == 0 || s.APIKeyFile != "" ||
 		!slices.ContainsFunc(s.PriorityKeys, func(key string) bool { return !slices.Contains(s.APIKeys, key) })

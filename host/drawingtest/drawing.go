@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// Package drawingtest makes drawings of the small world that the built-in model which sees was trained on, and asks about them. It draws as
-// tools/tinymodel/drawings.py does, at the size of a person's drawing and with numbers of its own, so no drawing was trained on.
+// Package drawingtest makes drawings of the small world that the built-in model which sees was
+// trained on, and asks about them. It draws as tools/tinymodel/drawings.py does, at the size of a
+// person's drawing and with numbers of its own, so no drawing was trained on.
 package drawingtest
 
 import (

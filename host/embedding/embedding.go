@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-// Package embedding computes embeddings of texts and scores of documents, those of several clients in one pass.
+// Package embedding computes embeddings of texts and scores of documents, those of several clients
+// in one pass.
 //
-// A goroutine takes inputs from all requests that wait, in turns, until a pass is full (queue.go), has the backend compute them, and
-// makes one vector of each (pool.go, normalize.go). While the scheduler computes answers, a pass waits (turns.go).
+// A goroutine takes inputs from all requests that wait, in turns, until a pass is full (queue.go),
+// has the backend compute them, and makes one vector of each (pool.go, normalize.go). While the
+// scheduler computes answers, a pass waits (turns.go).
 //
 // # Why does Penstock pool embeddings itself?
 //
@@ -31,11 +33,13 @@ import (
 	"github.com/penstock/penstock/scheduler/panics"
 )
 
-// Backend is a model that gives embeddings or scores. Its methods are called by one goroutine, except Pause and Resume.
+// Backend is a model that gives embeddings or scores. Its methods are called by one goroutine,
+// except Pause and Resume.
 type Backend interface {
 	Limits() Limits
-	// Compute computes inputs, each on its own, and calls visit with what the model gives for each of them, in order: the vectors of
-	// its tokens, or its scores once. A vector is valid during the call.
+	// Compute computes inputs, each on its own, and calls visit with what the model gives for each
+	// of them, in order: the vectors of its tokens, or its scores once. A vector is valid during
+	// the call.
 	Compute(inputs [][]int32, visit func(input int, vector []float32)) error
 	// Pause has a running Compute, and later ones, wait soon, until Resume. Neither waits itself.
 	Pause()
@@ -64,7 +68,8 @@ type Options struct {
 type Observer interface {
 	// Pass is told of a pass: the inputs and tokens in it, and its time with pauses.
 	Pass(inputs, tokens int, took time.Duration)
-	// Answered is told of the end of a request: its tokens, and its time in the queue and in passes.
+	// Answered is told of the end of a request: its tokens, and its time in the queue and in
+	// passes.
 	Answered(tokens int, took time.Duration, err error)
 }
 
@@ -129,7 +134,8 @@ func (s *Service) Open() (Limits, error) {
 	return backend.Limits(), nil
 }
 
-// Embed computes a request. It waits until that is done or ctx is. A request that is not sound is an ErrInvalid.
+// Embed computes a request. It waits until that is done or ctx is. A request that is not sound is
+// an ErrInvalid.
 func (s *Service) Embed(ctx context.Context, r Request) (Result, error) {
 	limits, err := s.Open()
 	if err != nil {
@@ -205,7 +211,8 @@ func (s *Service) next(l Limits) (pass []item, closed bool) {
 	return s.queue.take(l), false
 }
 
-// compute runs a pass. If it fails its inputs are computed one by one, so that only the guilty request fails.
+// compute runs a pass. If it fails its inputs are computed one by one, so that only the guilty
+// request fails.
 func (s *Service) compute(b Backend, pass []item) {
 	err := s.try(b, pass)
 	if err != nil && len(pass) > 1 && !s.isClosed() {

@@ -16,7 +16,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fake is a backend whose vector of a token is the token and its place, and whose pass takes a second a token.
+// fake is a backend whose vector of a token is the token and its place, and whose pass takes a
+// second a token.
 type fake struct {
 	mu     sync.Mutex
 	passes [][][]int32
@@ -97,7 +98,8 @@ func TestService_Embed_PoolsEachInput(t *testing.T) {
 	}
 }
 
-// What waits shares a pass, and a client with many texts does not keep one with a single text waiting.
+// What waits shares a pass, and a client with many texts does not keep one with a single text
+// waiting.
 func TestService_Embed_ClientsShareAPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()

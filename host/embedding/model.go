@@ -10,10 +10,11 @@ type Model struct {
 	Text
 	Name       string // what clients call it
 	Vocabulary int    // tokens
-	// Pooling is what was configured, or else what the model's file says; empty: neither. It is PoolingRank where the model scores.
+	// Pooling is what was configured, or else what the model's file says; empty: neither. It is
+	// PoolingRank where the model scores.
 	Pooling Pooling
-	// OneVector is the pooling for requests that take one vector for a text: Pooling where that gives one and was not configured
-	// to give several.
+	// OneVector is the pooling for requests that take one vector for a text: Pooling where that
+	// gives one and was not configured to give several.
 	OneVector Pooling
 	Normalize int // for requests that do not say how
 }

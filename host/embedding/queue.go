@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// Most numbers in the result of one request, and of all requests that wait. 16 Mi are 64 MiB, and some 200 MiB as JSON.
+// Most numbers in the result of one request, and of all requests that wait. 16 Mi are 64 MiB, and
+// some 200 MiB as JSON.
 const (
 	maxNumbers    = 16 << 20
 	maxAllNumbers = 4 * maxNumbers
@@ -101,8 +102,9 @@ func (q *queue) add(j *job, limit int) bool {
 	return true
 }
 
-// take removes the inputs of the next pass: of each job in turn the next one, if it still fits. The first job's always does, and another
-// job is the first of the next pass; so every input comes up after at most as many passes as there are jobs.
+// take removes the inputs of the next pass: of each job in turn the next one, if it still fits.
+// The first job's always does, and another job is the first of the next pass; so every input comes
+// up after at most as many passes as there are jobs.
 func (q *queue) take(l Limits) (pass []item) {
 	tokens := 0
 	for again := true; again; {
@@ -144,7 +146,8 @@ func (q *queue) finish(it item, err error) {
 	}
 }
 
-// drop forgets a job, whose end nobody waits for or is about to be told. To drop it again is harmless.
+// drop forgets a job, whose end nobody waits for or is about to be told. To drop it again is
+// harmless.
 func (q *queue) drop(j *job) {
 	if j.numbers == 0 {
 		return

@@ -33,7 +33,8 @@ type beside struct {
 	table     *piece.Table
 }
 
-// open opens the models that PENSTOCK_BENCH_MODEL and PENSTOCK_BENCH_MMPROJ name; tools/synthgguf writes such.
+// open opens the models that PENSTOCK_BENCH_MODEL and PENSTOCK_BENCH_MMPROJ name; tools/synthgguf
+// writes such.
 func open(b *testing.B, alternate bool) *beside {
 	b.Helper()
 	path, projector := os.Getenv("PENSTOCK_BENCH_MODEL"), os.Getenv("PENSTOCK_BENCH_MMPROJ")
@@ -118,7 +119,8 @@ func (s *beside) generate(ctx context.Context, b *testing.B, seed int32) (gaps [
 	return gaps
 }
 
-// window has four streams generate for a time, and returns the median and the longest of their gaps.
+// window has four streams generate for a time, and returns the median and the longest of their
+// gaps.
 func (s *beside) window(b *testing.B, length time.Duration) (median, longest time.Duration) {
 	ctx, cancel := context.WithTimeout(b.Context(), length)
 	defer cancel()
@@ -183,8 +185,8 @@ func (s *beside) send(ctx context.Context, b *testing.B, client string, side int
 	return pictures
 }
 
-// Four streams without pictures, and beside two clients who send new ones of 3500 pixels' side: with turns, and with an encoder that never
-// pauses.
+// Four streams without pictures, and beside two clients who send new ones of 3500 pixels' side:
+// with turns, and with an encoder that never pauses.
 func BenchmarkEncoder_BesideStreams(b *testing.B) {
 	seconds, _ := strconv.Atoi(cmp.Or(os.Getenv("PENSTOCK_BENCH_SECONDS"), "10"))
 	for name, alternate := range map[string]bool{"turns": true, "no turns": false} {
@@ -213,7 +215,8 @@ func BenchmarkEncoder_BesideStreams(b *testing.B) {
 	}
 }
 
-// asked notes the longest time between two questions whether it is done: the grain at which an encode stops.
+// asked notes the longest time between two questions whether it is done: the grain at which an
+// encode stops.
 type asked struct {
 	context.Context
 	last    time.Time

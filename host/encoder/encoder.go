@@ -42,12 +42,14 @@ type Request struct {
 	Hash   [sha256.Size]byte // of the file, and of whatever else decides what Decode gives
 	Scope  string            // requests of one scope share embeddings
 	Client string            // who takes turns with others
-	// Decode is called on the encoder's goroutine when the request's turn has come, and once for all that wait for the same. Its context
-	// is done when nobody waits any more. All who wait get its error.
+	// Decode is called on the encoder's goroutine when the request's turn has come, and once for
+	// all that wait for the same. Its context is done when nobody waits any more. All who wait get
+	// its error.
 	Decode func(ctx context.Context) (Media, error)
 }
 
-// Piece is what stands in a prompt: tokens, or embeddings with their numbers. Several requests may read it.
+// Piece is what stands in a prompt: tokens, or embeddings with their numbers. Several requests may
+// read it.
 type Piece struct {
 	native.Piece
 	Values []float32 // of the embeddings, row by row; nil: tokens
@@ -57,8 +59,8 @@ type Piece struct {
 type Options struct {
 	CacheBytes int64 // of embeddings that are kept; 0: none
 	Queue      int   // pictures and sounds that may wait; what is asked for already counts once
-	// Turns are shared with all that computes on the same processors, whose ticks have them for themselves; nil: the projector computes
-	// elsewhere, or all else does.
+	// Turns are shared with all that computes on the same processors, whose ticks have them for
+	// themselves; nil: the projector computes elsewhere, or all else does.
 	Turns *turns.Turns
 }
 
@@ -105,7 +107,8 @@ func New(p *native.Projector, o Options) *Encoder {
 	return e
 }
 
-// Encode returns the pieces that stand for a picture or a sound in a prompt. They are shared: nobody writes to them.
+// Encode returns the pieces that stand for a picture or a sound in a prompt. They are shared:
+// nobody writes to them.
 //
 // # Errors
 //

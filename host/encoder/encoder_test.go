@@ -109,7 +109,8 @@ func queued(e *Encoder) (n int) {
 	return n
 }
 
-// What is asked for by several at the same time, or again later, is decoded and encoded once, within a scope.
+// What is asked for by several at the same time, or again later, is decoded and encoded once,
+// within a scope.
 func TestEncoder_SameContent_EncodedOnce(t *testing.T) {
 	e := open(t, Options{CacheBytes: 1 << 20})
 	release := occupy(t, e)
@@ -153,7 +154,8 @@ func TestEncoder_SameContent_EncodedOnce(t *testing.T) {
 	}
 }
 
-// Clients take turns by what was encoded for them, whoever asked first and however much they ask for.
+// Clients take turns by what was encoded for them, whoever asked first and however much they ask
+// for.
 func TestEncoder_ClientsTakeTurns(t *testing.T) {
 	e := open(t, Options{})
 	release := occupy(t, e)

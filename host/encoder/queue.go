@@ -27,8 +27,9 @@ func newJob(parent context.Context, k key, r Request) *job {
 	return j
 }
 
-// queue has the waiting jobs by client. The client for whom the least was encoded goes first. Who comes anew begins where the one who was
-// served last began, so that a rest earns nothing; who has had more than that is remembered.
+// queue has the waiting jobs by client. The client for whom the least was encoded goes first. Who
+// comes anew begins where the one who was served last began, so that a rest earns nothing; who has
+// had more than that is remembered.
 type queue struct {
 	clients []*client // in the order in which they came
 	clock   int       // what the one who is served had used before
@@ -101,7 +102,8 @@ func (q *queue) remove(j *job) bool {
 	return true
 }
 
-// forget drops clients that want nothing and would begin where newcomers do: all of them once nobody wants anything.
+// forget drops clients that want nothing and would begin where newcomers do: all of them once
+// nobody wants anything.
 func (q *queue) forget() {
 	wants := func(c *client) bool { return len(c.jobs) > 0 || c.serving }
 	idle := !slices.ContainsFunc(q.clients, wants)

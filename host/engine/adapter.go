@@ -24,7 +24,8 @@ type Adapter struct {
 
 var adapters atomic.Uint64 // loaded so far
 
-// LoadAdapter loads a LoRA adapter from a file that package model has checked. Running passes go on meanwhile.
+// LoadAdapter loads a LoRA adapter from a file that package model has checked. Running passes go
+// on meanwhile.
 func (e *Engine) LoadAdapter(path string) (*Adapter, error) {
 	if e.backend.lost != nil {
 		return nil, fmt.Errorf("LoRA adapters: %w", ErrRemote)
@@ -61,7 +62,8 @@ type adapterSet struct {
 // Key implements scheduler.Adapters.
 func (a *adapterSet) Key() string { return a.key }
 
-// Adapters are what a request computes with: some adapters, in any order. It is nil if none of them counts.
+// Adapters are what a request computes with: some adapters, in any order. It is nil if none of
+// them counts.
 func Adapters(scaled []Scaled) scheduler.Adapters {
 	scaled = slices.DeleteFunc(slices.Clone(scaled), func(s Scaled) bool { return s.Scale == 0 })
 	if len(scaled) == 0 {

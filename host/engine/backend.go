@@ -14,8 +14,9 @@ import (
 	"github.com/penstock/penstock/scheduler/program"
 )
 
-// poll is how long llama.cpp's idle workers spin for the next graph, 0..100. One step is 131,072 pauses, some
-// milliseconds: between two passes that core is for sampling and plugins, so they sleep at once.
+// poll is how long llama.cpp's idle workers spin for the next graph, 0..100. One step is 131,072
+// pauses, some milliseconds: between two passes that core is for sampling and plugins, so they
+// sleep at once.
 const poll = 0
 
 // onGPU reports whether a GPU computes, or devices of other machines, which are as far away.
@@ -32,8 +33,8 @@ func (o Options) onGPU() bool {
 	})
 }
 
-// backend is scheduler.Backend over a native context. The forward pass runs on a goroutine of its own, so that the
-// tick can do other work between Start and Wait.
+// backend is scheduler.Backend over a native context. The forward pass runs on a goroutine of its
+// own, so that the tick can do other work between Start and Wait.
 type backend struct {
 	context     *native.Context
 	model       *native.Model
@@ -57,7 +58,8 @@ type backend struct {
 
 	recurrent rollback
 
-	// By sequence: it was restored from a state that just fills the window, whose first cell was free for others while it was copied.
+	// By sequence: it was restored from a state that just fills the window, whose first cell was
+	// free for others while it was copied.
 	stale   []bool
 	borders []border // by sequence
 	grids   bool     // pictures with coordinates were seen

@@ -8,8 +8,8 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// Budget is a stage that ends an answer's thinking when its budget is used up, whatever the plugins behind it want. A chain without
-// plugins needs none: its native stage does the same.
+// Budget is a stage that ends an answer's thinking when its budget is used up, whatever the
+// plugins behind it want. A chain without plugins needs none: its native stage does the same.
 type Budget struct{ thinking *thinking }
 
 var (

@@ -11,16 +11,18 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
-// step is one token of a greedy answer, and how much likelier it was than the next best (in logits).
+// step is one token of a greedy answer, and how much likelier it was than the next best (in
+// logits).
 type step struct {
 	token int32
 	gap   float32
 }
 
-// near is a gap at which other sums may decide otherwise, by layout. Split cells are summed in the same order whoever is beside, so the
-// text is the same. Shared ones are summed in the order in which they lie, which changes where a sequence filled a hole, and what differs by a
-// rounding then flips 8-bit inputs of the matrices: measured, a tenth of the gaps between two tokens move, by up to 0.06, and once in many
-// runs a text went another way at a gap of 0.022.
+// near is a gap at which other sums may decide otherwise, by layout. Split cells are summed in the
+// same order whoever is beside, so the text is the same. Shared ones are summed in the order in
+// which they lie, which changes where a sequence filled a hole, and what differs by a rounding
+// then flips 8-bit inputs of the matrices: measured, a tenth of the gaps between two tokens move,
+// by up to 0.06, and once in many runs a text went another way at a gap of 0.022.
 var near = map[string]float32{"split": 0, "shared": 0.1}
 
 func submit(t *testing.T, e *Engine, s *scheduler.Scheduler, text string, most int) *scheduler.Stream {
@@ -63,8 +65,9 @@ func collect(t *testing.T, st *scheduler.Stream) (steps []step) {
 	return steps
 }
 
-// TestScheduler_BusyBatch_SameTextAsAlone: whatever else is computed beside it, however its prompt is cut, whichever cells
-// it shares, the same request gives the same greedy text, up to a step at which two tokens are as good as equal.
+// TestScheduler_BusyBatch_SameTextAsAlone: whatever else is computed beside it, however its prompt
+// is cut, whichever cells it shares, the same request gives the same greedy text, up to a step at
+// which two tokens are as good as equal.
 func TestScheduler_BusyBatch_SameTextAsAlone(t *testing.T) {
 	for _, layout := range []string{"split", "shared"} {
 		t.Run(layout, func(t *testing.T) {
@@ -96,7 +99,8 @@ func TestScheduler_BusyBatch_SameTextAsAlone(t *testing.T) {
 	}
 }
 
-// sameUntilNear checks an answer against the one computed alone, up to a step at which two tokens are as good as equal.
+// sameUntilNear checks an answer against the one computed alone, up to a step at which two tokens
+// are as good as equal.
 func sameUntilNear(t *testing.T, layout string, request int, got, want []step) {
 	t.Helper()
 	if len(got) == 0 {

@@ -133,11 +133,12 @@ func callingF(parallel bool, schema string) chat.Conversation {
 		Tools: []chat.Tool{tool(schema), {Name: "g", JSON: json.RawMessage(`{"type":"function","function":{"name":"g","description":"","parameters":{"type":"object","properties":{},"required":[]}}}`)}}}
 }
 
-// unrendered is the template that llama.cpp cannot render with tools: it calls what a function of Jinja does not have.
+// unrendered is the template that llama.cpp cannot render with tools: it calls what a function of
+// Jinja does not have.
 const unrendered = "CohereForAI-c4ai-command-r-plus-tool_use"
 
-// Whatever a template's grammar allows, llama.cpp's parser reads as calls whose arguments fit their schema, and only one of them where one
-// may come.
+// Whatever a template's grammar allows, llama.cpp's parser reads as calls whose arguments fit
+// their schema, and only one of them where one may come.
 func TestEngine_Render_WhatIsAllowedFits(t *testing.T) {
 	r, v := steadytest.Rand(t), validatorOf(t, callSchema)
 	called := 0

@@ -14,7 +14,8 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// kinds are the native samplers by their names in package sampling, without those that choose a token.
+// kinds are the native samplers by their names in package sampling, without those that choose a
+// token.
 var kinds = map[string]native.SamplerKind{
 	"penalties": native.Penalties, "dry": native.DRY, "top_n_sigma": native.TopNSigma, "top_k": native.TopK, "typ_p": native.Typical,
 	"top_p": native.TopP, "min_p": native.MinP, "xtc": native.XTC, "temperature": native.Temperature, "infill": native.Infill,
@@ -44,8 +45,8 @@ var (
 	_ chain.Guard    = (*Stage)(nil)
 )
 
-// NewChain builds the stages of a chain without plugins: one. sampling.ErrInvalid means that p is at fault; the
-// message names the field.
+// NewChain builds the stages of a chain without plugins: one. sampling.ErrInvalid means that p is
+// at fault; the message names the field.
 func (e *Engine) NewChain(p sampling.Params) ([]chain.Stage, error) {
 	links := Links(p)
 	for _, l := range links {
@@ -90,7 +91,8 @@ func (e *Engine) NewStage(p sampling.Params, l Link) (*Stage, error) {
 	return stage, nil
 }
 
-// constrain adds to the end of a chain what the answer must look like, and what is known of its thinking.
+// constrain adds to the end of a chain what the answer must look like, and what is known of its
+// thinking.
 func (e *Engine) constrain(s *Stage, p sampling.Params) (err error) {
 	if p.IsSet() {
 		if err := e.follow(s, p); err != nil {
@@ -225,7 +227,8 @@ func (s *Stage) Traits() chain.Traits {
 // Native implements chain.Stage.
 func (s *Stage) Native() bool { return s.wholeChain && !s.slow && !s.rules.isSlow() }
 
-// Prepare implements chain.Preparer. It asks for nothing: it makes the mask of an answer whose masks take long, which may be needed.
+// Prepare implements chain.Preparer. It asks for nothing: it makes the mask of an answer whose
+// masks take long, which may be needed.
 func (s *Stage) Prepare() (chain.Prepared, error) {
 	if s.rules.guards() && s.rules.isSlow() {
 		return chain.Prepared{}, asChainError(s.rules.prepare())

@@ -9,8 +9,8 @@ import (
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
-// takesCheckpoints reports whether there is a part of a sequence that cannot be cut and can be copied, which llama.cpp knows of most
-// memories. fullWindow: sliding windows keep every position.
+// takesCheckpoints reports whether there is a part of a sequence that cannot be cut and can be
+// copied, which llama.cpp knows of most memories. fullWindow: sliding windows keep every position.
 func (b *backend) takesCheckpoints(info native.ModelInfo, fullWindow bool) bool {
 	windows := info.Window > 0 && !fullWindow
 	if !info.Recurrent && !info.Hybrid && !windows || b.lacks.Saving {

@@ -139,8 +139,8 @@ func (s ticked) rewind(st *scheduler.Stream, n int) {
 	}
 }
 
-// A rewind, a turn that parts from the conversation, and the same after its cells were needed by others compute little again, and the
-// text is that of a computation from the beginning.
+// A rewind, a turn that parts from the conversation, and the same after its cells were needed by
+// others compute little again, and the text is that of a computation from the beginning.
 func TestCheckpoint_ComputesLittleAgain(t *testing.T) {
 	const promptLen, most = 100, 330 // so the window of 256 cells has moved on
 	for _, kind := range uncuttable {

@@ -11,9 +11,10 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// This file has answers be complete within their most tokens (sampling.Params.Complete). A drawn token is tested for that as for the
-// grammar, and only where it fails are the tokens looked for after which the rest of the answer fits. Where it cannot be complete any more,
-// because a client, a plugin or a bias has put something else there, the grammar alone holds.
+// This file has answers be complete within their most tokens (sampling.Params.Complete). A drawn
+// token is tested for that as for the grammar, and only where it fails are the tokens looked for
+// after which the rest of the answer fits. Where it cannot be complete any more, because a client,
+// a plugin or a bias has put something else there, the grammar alone holds.
 
 // budget is how many tokens an answer may have. It is told of each.
 type budget struct {
@@ -54,13 +55,15 @@ func (f *following) affords(s grammar.State, tokens int) bool {
 	return !fits && err == nil // it is lost already
 }
 
-// fillWithin writes which tokens may come next after which the answer can still be complete. False: there are none.
+// fillWithin writes which tokens may come next after which the answer can still be complete.
+// False: there are none.
 func (f *following) fillWithin(w *scratch) bool {
 	fits, err := f.grammar.MaskCompletable(f.here, f.tokens, f.budget.left(), w.mask)
 	return fits && err == nil
 }
 
-// choose draws among the tokens that w has, and if the answer cannot be complete then, among those after which it can.
+// choose draws among the tokens that w has, and if the answer cannot be complete then, among those
+// after which it can.
 func (f *following) choose(w *scratch, draw func() (scheduler.Token, error)) (scheduler.Token, error) {
 	t, err := draw()
 	if err != nil || f.budget.limit == 0 {
@@ -75,8 +78,8 @@ func (f *following) choose(w *scratch, draw func() (scheduler.Token, error)) (sc
 	return t, nil // biases forbid all the others
 }
 
-// whole reports whether an answer that is to be complete or brief is: no token may follow, or none that matters, by the grammar or because
-// none is left.
+// whole reports whether an answer that is to be complete or brief is: no token may follow, or none
+// that matters, by the grammar or because none is left.
 func (f *following) whole() bool {
 	switch {
 	case !f.guards() || !f.grammar.Complete(f.here):
@@ -93,7 +96,8 @@ func (s *Stage) ended() chain.Effect { return chain.Effect{Stop: s.rules.whole()
 // maxAvoided is how many tokens are avoided one by one that would wake a lazy grammar.
 const maxAvoided = 64
 
-// avoidWaking draws again while the token would wake a lazy grammar whose text cannot be complete any more.
+// avoidWaking draws again while the token would wake a lazy grammar whose text cannot be complete
+// any more.
 func (s *Stage) avoidWaking(row []float32, t scheduler.Token) (scheduler.Token, error) {
 	if s.rules == nil || s.rules.budget.limit == 0 || s.lazy == nil || !s.rules.rests {
 		return t, nil

@@ -46,7 +46,8 @@ func leastOf(t *testing.T, e *Engine, c sampling.Constraint) int {
 	return least
 }
 
-// randomAnswer has a chain draw from random rows, at some places among candidates, until the answer ends. It takes back tokens now and then.
+// randomAnswer has a chain draw from random rows, at some places among candidates, until the
+// answer ends. It takes back tokens now and then.
 func randomAnswer(t *testing.T, e *Engine, r *rand.Rand, p sampling.Params) (text string, ended bool) {
 	t.Helper()
 	stages, err := e.NewChain(p)
@@ -97,7 +98,8 @@ func (e *Engine) textOf(tokens []scheduler.Token) string {
 	return b.String()
 }
 
-// Whatever the model wants to write, JSON that is to be complete fits its schema within any number of tokens from the least on.
+// Whatever the model wants to write, JSON that is to be complete fits its schema within any number
+// of tokens from the least on.
 func TestStage_Complete_RandomSchemas(t *testing.T) {
 	e := opened(t, Options{})
 	r := steadytest.Rand(t)
@@ -217,7 +219,8 @@ func TestStage_Complete_NotAsked(t *testing.T) {
 	}
 }
 
-// With guesses that are checked in one pass, answers are complete too, and greedy ones are the same as without.
+// With guesses that are checked in one pass, answers are complete too, and greedy ones are the
+// same as without.
 func TestScheduler_Speculate_Complete(t *testing.T) {
 	e := opened(t, Options{Slots: 2, DraftRows: 16, ContextSize: 2 * 256})
 	schema := `{"type":"array","minItems":2,"items":{"type":"object","additionalProperties":false,"required":["kind","text"],

@@ -19,7 +19,8 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// read is the grammar of what a request's answer must look like. Its errors are *sampling.Invalid and name the field.
+// read is the grammar of what a request's answer must look like. Its errors are *sampling.Invalid
+// and name the field.
 func (e *Engine) read(c sampling.Constraint) (*keptGrammar, error) {
 	switch {
 	case len(c.JSONSchema) > 0:
@@ -61,7 +62,8 @@ func refusedSchema(field string, err error) error {
 	return sampling.Refused(field, "%s cannot become a grammar: %v%s", field, err, remedy)
 }
 
-// Relaxed is what of a constraint's schemas is not enforced, because the request has it so. Places in a tool's schema begin with its field.
+// Relaxed is what of a constraint's schemas is not enforced, because the request has it so. Places
+// in a tool's schema begin with its field.
 func (e *Engine) Relaxed(c sampling.Constraint) ([]schema.Relaxed, error) {
 	if c.Format == nil && (!c.Schemas.Loose || len(c.JSONSchema) == 0) {
 		return nil, nil
@@ -93,8 +95,8 @@ func normalSchema(schema json.RawMessage) json.RawMessage {
 	return schema
 }
 
-// generationPrompt is the beginning of the answer that stands in the prompt, in tokens. Some tokenisers put a space before the first
-// token, which is none of it.
+// generationPrompt is the beginning of the answer that stands in the prompt, in tokens. Some
+// tokenisers put a space before the first token, which is none of it.
 func (e *Engine) generationPrompt(text string) ([]scheduler.Token, error) {
 	if text == "" {
 		return nil, nil
@@ -112,7 +114,8 @@ func (e *Engine) generationPrompt(text string) ([]scheduler.Token, error) {
 	return tokens, nil
 }
 
-// PreservedTokens are the tokens of p.PreservedTokens: those of its texts that are one token. The answer shows them.
+// PreservedTokens are the tokens of p.PreservedTokens: those of its texts that are one token. The
+// answer shows them.
 func (e *Engine) PreservedTokens(p sampling.Params) ([]scheduler.Token, error) {
 	var tokens []scheduler.Token
 	for i, text := range p.PreservedTokens {

@@ -36,8 +36,9 @@ func greedily() sampling.Params {
 	return p
 }
 
-// speak has the stage choose the tokens of a text by themselves where it may: each is the likeliest of its row. Where the stage chooses
-// another, speak goes on with that. It returns what the answer is after at most most tokens.
+// speak has the stage choose the tokens of a text by themselves where it may: each is the
+// likeliest of its row. Where the stage chooses another, speak goes on with that. It returns what
+// the answer is after at most most tokens.
 func speak(t testing.TB, e *Engine, s *Stage, text string, most int) string {
 	t.Helper()
 	wanted, err := e.Tokenize(t.Context(), text, false, true)
@@ -125,7 +126,8 @@ func TestEngine_NewChain_BadConstraints(t *testing.T) {
 	}
 }
 
-// A grammar of a format begins with what of the answer stands in the prompt, that of a user does not.
+// A grammar of a format begins with what of the answer stands in the prompt, that of a user does
+// not.
 func TestEngine_NewChain_GenerationPrompt(t *testing.T) {
 	e := opened(t, Options{})
 	for name, c := range map[string]struct {

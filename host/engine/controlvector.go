@@ -17,8 +17,8 @@ type ControlVector struct {
 	Scale float32
 }
 
-// ControlVectors are added up and count in all passes. llama.cpp copies all numbers and plans its graphs anew for each other scale, so a
-// request cannot choose one.
+// ControlVectors are added up and count in all passes. llama.cpp copies all numbers and plans its
+// graphs anew for each other scale, so a request cannot choose one.
 type ControlVectors struct {
 	Vectors     []ControlVector
 	First, Last int // layers from 1 on that they change; 0: the first, the last

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// Package engine is a model loaded with llama.cpp: the scheduler's backend, the tokeniser and chat template, and the native samplers.
-// It joins package native to the interfaces of scheduler, host/chat and host/sampling.
+// Package engine is a model loaded with llama.cpp: the scheduler's backend, the tokeniser and chat
+// template, and the native samplers. It joins package native to the interfaces of scheduler,
+// host/chat and host/sampling.
 //
 // # Why is a token computed before the first request?
 //

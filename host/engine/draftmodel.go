@@ -13,8 +13,8 @@ import (
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
-// DraftModel is a draft.Drafter that has a smaller model write on, greedily and for all slots in the same passes. It remembers what its KV
-// cache holds of each slot, and computes what is new.
+// DraftModel is a draft.Drafter that has a smaller model write on, greedily and for all slots in
+// the same passes. It remembers what its KV cache holds of each slot, and computes what is new.
 type DraftModel struct {
 	engine  *Engine
 	backend scheduler.Backend
@@ -33,10 +33,12 @@ const (
 	leastGap     = 0.5 // between the logits of a token and of the next best, for a draft to go on with it
 )
 
-// gradeGap is how much likelier the least sure token of a draft of each grade is than the next best (in logits).
+// gradeGap is how much likelier the least sure token of a draft of each grade is than the next
+// best (in logits).
 var gradeGap = [draft.Grades]float32{0, 1, 2, 4}
 
-// NewDraftModel drafts for a model with another one, which it closes. Both must have the same tokens.
+// NewDraftModel drafts for a model with another one, which it closes. Both must have the same
+// tokens.
 func NewDraftModel(target, small *Engine) (*DraftModel, error) {
 	if err := sameTokens(target, small); err != nil {
 		return nil, fmt.Errorf("draft model %s: %w", small.info.Name, err)
@@ -61,7 +63,8 @@ func sameTokens(a, b *Engine) error {
 // Close frees the model.
 func (d *DraftModel) Close() error { return d.engine.Close() }
 
-// Draft implements draft.Drafter. A slot whose context is not computed yet gets a part of it, and no draft.
+// Draft implements draft.Drafter. A slot whose context is not computed yet gets a part of it, and
+// no draft.
 func (d *DraftModel) Draft(asks []*draft.Ask) {
 	if len(asks) == 0 {
 		return
@@ -91,7 +94,8 @@ func (d *DraftModel) affordable() int {
 	return min(max(most, 1), mostCaughtUp, d.backend.Limits().Batch)
 }
 
-// catchUp prepares a pass over what is new of the contexts, the shortest first in line by the order of the asks.
+// catchUp prepares a pass over what is new of the contexts, the shortest first in line by the
+// order of the asks.
 func (d *DraftModel) catchUp(asks []*draft.Ask) {
 	d.batch.Reset()
 	d.asks = d.asks[:0]
@@ -150,7 +154,8 @@ func (d *DraftModel) pass() error {
 	return d.backend.Wait()
 }
 
-// goOn takes the best token of each row, and prepares the pass that computes those if there is time for another.
+// goOn takes the best token of each row, and prepares the pass that computes those if there is
+// time for another.
 func (d *DraftModel) goOn(another bool) {
 	asks := d.asks
 	d.batch.Reset()

@@ -31,7 +31,8 @@ func drafting(t *testing.T, target *Engine, path string, slots int) *DraftModel 
 	return d
 }
 
-// A model that drafts for itself is nearly always right, and another one hardly ever: the text is the same with both, and without.
+// A model that drafts for itself is nearly always right, and another one hardly ever: the text is
+// the same with both, and without.
 func TestDraftModel_Draft_SameGreedyText(t *testing.T) {
 	greedy := sampling.Default()
 	greedy.Temperature = 0

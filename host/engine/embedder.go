@@ -14,7 +14,8 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// EmbedderOptions say what gives embeddings or scores, and how much is computed at once. Zero values take the defaults named.
+// EmbedderOptions say what gives embeddings or scores, and how much is computed at once. Zero
+// values take the defaults named.
 type EmbedderOptions struct {
 	Path   string // GGUF file; not used where an Engine shares its model
 	Name   string // what clients call the model; "": the file's name without .gguf
@@ -23,7 +24,8 @@ type EmbedderOptions struct {
 	Batch, UBatch int // most tokens of one input, where it may be cut and where not; 0: 2048, 512
 	Threads       int // 0: physical cores, fewer for a small model
 	GPULayers     int // negative: all; 0: no GPU computes anything
-	// Model and Context are llama.cpp's further options, as in Options; where an Engine shares its model, they are the engine's.
+	// Model and Context are llama.cpp's further options, as in Options; where an Engine shares its
+	// model, they are the engine's.
 	Model   native.ModelOptions
 	Context native.ContextOptions
 	// Progress is called with 0..1 while the weights load; nil is fine.
@@ -31,15 +33,15 @@ type EmbedderOptions struct {
 }
 
 const (
-	// chunk is how many tokens of inputs that may be cut are computed in one pass on a CPU. llama.cpp holds a row of logits for each,
-	// and more make it little faster.
+	// chunk is how many tokens of inputs that may be cut are computed in one pass on a CPU.
+	// llama.cpp holds a row of logits for each, and more make it little faster.
 	chunk = 128
 	// Most inputs of one Compute, and of a model that keeps a state for each.
 	maxInputs, maxStates = 64, 8
 )
 
-// Embedder is a model that gives embeddings of texts or scores them. Its Compute is called by one goroutine, all else is safe for
-// concurrent use.
+// Embedder is a model that gives embeddings of texts or scores them. Its Compute is called by one
+// goroutine, all else is safe for concurrent use.
 type Embedder struct {
 	model   *native.Model
 	owned   bool // the model is closed with it
@@ -52,7 +54,8 @@ type Embedder struct {
 
 var _ embedding.Backend = (*Embedder)(nil)
 
-// OpenEmbedder loads a model for embeddings or scores. Its errors are those of native.LoadModel and native.NewContext.
+// OpenEmbedder loads a model for embeddings or scores. Its errors are those of native.LoadModel
+// and native.NewContext.
 func OpenEmbedder(ctx context.Context, o EmbedderOptions) (*Embedder, error) {
 	o.Name = cmp.Or(o.Name, strings.TrimSuffix(filepath.Base(o.Path), ".gguf"))
 	model, err := native.LoadModel(ctx, o.Path, Options{Model: o.Model, GPULayers: o.GPULayers, Progress: o.Progress}.ModelOptions())
@@ -67,7 +70,8 @@ func OpenEmbedder(ctx context.Context, o EmbedderOptions) (*Embedder, error) {
 	return e, nil
 }
 
-// Embedder makes a context for embeddings or scores that shares the engine's weights. It must be closed before the engine.
+// Embedder makes a context for embeddings or scores that shares the engine's weights. It must be
+// closed before the engine.
 func (e *Engine) Embedder(o EmbedderOptions) (*Embedder, error) {
 	if e.backend.lost != nil {
 		return nil, fmt.Errorf("embeddings of the chat model: %w", ErrRemote)
@@ -106,7 +110,8 @@ func newEmbedder(model *native.Model, o EmbedderOptions) (*Embedder, error) {
 	return e, nil
 }
 
-// cuts reports whether an input may be computed in several passes: a token sees none after it, and the cache has those before.
+// cuts reports whether an input may be computed in several passes: a token sees none after it, and
+// the cache has those before.
 func (o EmbedderOptions) cuts(info native.ModelInfo) bool { return info.Generates() && !o.Scores }
 
 // ContextOptions are those of the context that computes.

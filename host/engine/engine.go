@@ -32,14 +32,15 @@ type Options struct {
 	Lacks          Lacks  // what is not to be asked of the model
 	Template       TemplateOptions
 	ControlVectors ControlVectors
-	// Model and Context are llama.cpp's further options. What Options says itself, and what Open decides, is not looked at in them: of
-	// sizes only Context.Rows is, where it is more than a row for each slot.
+	// Model and Context are llama.cpp's further options. What Options says itself, and what Open
+	// decides, is not looked at in them: of sizes only Context.Rows is, where it is more than a
+	// row for each slot.
 	Model   native.ModelOptions
 	Context native.ContextOptions
 	// Progress is called with 0..1 while the weights load; nil is fine.
 	Progress func(done float32)
-	// Lost tells why devices of other machines that compute are gone; nil while they are there. What computes can be replaced then: see
-	// Release. Nil: only this machine's devices compute.
+	// Lost tells why devices of other machines that compute are gone; nil while they are there.
+	// What computes can be replaced then: see Release. Nil: only this machine's devices compute.
 	Lost func() error `json:"-"`
 }
 
@@ -58,7 +59,8 @@ type Info struct {
 	Weights []native.Weights // by the kernels that compute with them
 }
 
-// Engine is a loaded model with its context. It is safe for concurrent use, its backend as the scheduler documents.
+// Engine is a loaded model with its context. It is safe for concurrent use, its backend as the
+// scheduler documents.
 type Engine struct {
 	model    *native.Model // what texts are made with
 	weights  *native.Model // what computes: the same, unless it can be replaced
@@ -81,11 +83,12 @@ const (
 	maxCells     = 32768
 )
 
-// MaxSequences is llama.cpp's bound on the sequences of a context: slots and cache sequences together.
+// MaxSequences is llama.cpp's bound on the sequences of a context: slots and cache sequences
+// together.
 const MaxSequences = 256
 
-// Open loads a model and makes its context. It stops soon after ctx is done. Errors are those of native.LoadModel and
-// native.NewContext, and ErrNotGenerating.
+// Open loads a model and makes its context. It stops soon after ctx is done. Errors are those of
+// native.LoadModel and native.NewContext, and ErrNotGenerating.
 func Open(ctx context.Context, o Options) (*Engine, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -127,7 +130,8 @@ func (o Options) ModelOptions() native.ModelOptions {
 	return m
 }
 
-// promptRows is how many rows a pass has for the log-probabilities of prompts, beside a token of each slot.
+// promptRows is how many rows a pass has for the log-probabilities of prompts, beside a token of
+// each slot.
 const promptRows = 32
 
 // ContextOptions are those of the context that Open makes on the model.
@@ -153,11 +157,13 @@ func (o Options) ContextOptions(info native.ModelInfo) native.ContextOptions {
 	return c
 }
 
-// DefaultCells is how many KV cells a model gets that was trained for so many tokens: for each slot as many, up to 32,768 in all.
+// DefaultCells is how many KV cells a model gets that was trained for so many tokens: for each
+// slot as many, up to 32,768 in all.
 func DefaultCells(contextTrain, slots int) int { return min(contextTrain*max(slots, 1), maxCells) }
 
-// Shared reports whether all sequences use the same cells. On the CPU they do not: in cells of its own, a sequence is computed to the
-// same bits whatever is computed beside it (see native/README.md).
+// Shared reports whether all sequences use the same cells. On the CPU they do not: in cells of its
+// own, a sequence is computed to the same bits whatever is computed beside it (see
+// native/README.md).
 func (o Options) Shared(info native.ModelInfo) bool {
 	switch {
 	case o.KVLayout == "shared":
@@ -203,7 +209,8 @@ func open(text, weights *native.Model, o Options) (*Engine, error) {
 	return e, nil
 }
 
-// newContext makes the context of a model and computes a first pass. It returns whose kernels compute.
+// newContext makes the context of a model and computes a first pass. It returns whose kernels
+// compute.
 func (o Options) newContext(weights *native.Model) (*native.Context, []native.Weights, error) {
 	info := weights.Info()
 	c, err := native.NewContext(weights, o.ContextOptions(info))
@@ -229,10 +236,12 @@ func (o Options) newContext(weights *native.Model) (*native.Context, []native.We
 // Info describes the loaded model.
 func (e *Engine) Info() Info { return e.info }
 
-// Threads is how many threads compute forward passes at present: fewer than there are while other programs take the processors.
+// Threads is how many threads compute forward passes at present: fewer than there are while other
+// programs take the processors.
 func (e *Engine) Threads() int { return e.backend.context.Threads() }
 
-// OnDevice reports whether forward passes compute on a GPU, or on other machines, and not with this machine's processors alone.
+// OnDevice reports whether forward passes compute on a GPU, or on other machines, and not with
+// this machine's processors alone.
 func (e *Engine) OnDevice() bool { return e.identity.options.onGPU() }
 
 // Backend is the model as the scheduler drives it.
@@ -243,7 +252,8 @@ func (e *Engine) Backend() scheduler.Backend {
 	return e.backend
 }
 
-// Close aborts a running forward pass and frees everything. Chains made by the engine may be closed later.
+// Close aborts a running forward pass and frees everything. Chains made by the engine may be
+// closed later.
 func (e *Engine) Close() error {
 	e.arrange.Do(func() {}) // it may be at work: it reads the model
 	e.backend.close()

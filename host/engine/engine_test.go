@@ -198,7 +198,8 @@ func TestOpen_AttentionNotCausal(t *testing.T) {
 	}
 }
 
-// A model that was trained to pool its outputs still has logits, and as many rows as were asked for.
+// A model that was trained to pool its outputs still has logits, and as many rows as were asked
+// for.
 func TestOpen_PoolingModel_Generates(t *testing.T) {
 	for _, pooling := range []uint32{1, 2, 3, 4} { // mean, first, last, rank
 		e, err := Open(t.Context(), Options{Path: edited(t, "llama.pooling_type", gguf.NewUint32(pooling)), Threads: 1})

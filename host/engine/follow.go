@@ -6,11 +6,12 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// This file keeps a lazy grammar and the thinking of an answer in step with its tokens. While the model thinks, a lazy grammar sleeps
-// even where it was awake; when thinking ends, the grammar is told the end tag, which may be its trigger.
+// This file keeps a lazy grammar and the thinking of an answer in step with its tokens. While the
+// model thinks, a lazy grammar sleeps even where it was awake; when thinking ends, the grammar is
+// told the end tag, which may be its trigger.
 
-// sampleSoon is sample for the tick, which is not to wait. chain.ErrSlow says that the token takes long under the grammar: sample draws it
-// from the same row, as it would have been drawn here.
+// sampleSoon is sample for the tick, which is not to wait. chain.ErrSlow says that the token takes
+// long under the grammar: sample draws it from the same row, as it would have been drawn here.
 func (s *Stage) sampleSoon(row []float32) (scheduler.Token, error) {
 	if s.rules == nil {
 		return s.sample(row)
@@ -29,7 +30,8 @@ func (s *Stage) sample(row []float32) (scheduler.Token, error) {
 	return t, asChainError(err)
 }
 
-// forced is the token that must come next, because the budget for thinking is used up. One after which the answer cannot be complete must not.
+// forced is the token that must come next, because the budget for thinking is used up. One after
+// which the answer cannot be complete must not.
 func (s *Stage) forced() (scheduler.Token, bool) {
 	forced := s.thinking.force()
 	if len(forced) == 0 {
@@ -71,8 +73,8 @@ func (s *Stage) follow(t scheduler.Token) error {
 // rests reports whether a lazy grammar restricts nothing now.
 func (s *Stage) rests() bool { return s.lazy.asleep || s.thinking.active() }
 
-// heard has the thinking accept a token, and returns what a lazy grammar is told then: the token, unless it belongs to the thinking, or
-// the end tag with which the thinking ended.
+// heard has the thinking accept a token, and returns what a lazy grammar is told then: the token,
+// unless it belongs to the thinking, or the end tag with which the thinking ended.
 func heard(th *thinking, t scheduler.Token) []scheduler.Token {
 	was := th.active()
 	th.accept(t)
@@ -85,7 +87,8 @@ func heard(th *thinking, t scheduler.Token) []scheduler.Token {
 	return th.ended
 }
 
-// replay makes history the accepted tokens, where a lazy grammar or the thinking must see each of the answer.
+// replay makes history the accepted tokens, where a lazy grammar or the thinking must see each of
+// the answer.
 func (s *Stage) replay(history []scheduler.Token, prompt int) error {
 	s.thinking.reset()
 	if s.lazy == nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// lazyAndThinking is an answer with a lazy grammar that two words wake, and with thinking of at most five tokens.
+// lazyAndThinking is an answer with a lazy grammar that two words wake, and with thinking of at
+// most five tokens.
 func lazyAndThinking() sampling.Params {
 	p := greedily()
 	p.Constraint = sampling.Constraint{Grammar: `root ::= "<call>" [a-z ]{0,20} "</call>" | "frog" [a-z ]{0,9} "."`, GrammarLazy: true,
@@ -58,7 +59,8 @@ func (s *Stage) state(t *testing.T, probes []scheduler.Token) follower {
 	return f
 }
 
-// A stage that is told an answer token by token, one that is told it at once, and one that was taken back to it, are in the same state.
+// A stage that is told an answer token by token, one that is told it at once, and one that was
+// taken back to it, are in the same state.
 func TestStage_Reset_EqualsAccepting(t *testing.T) {
 	e := opened(t, Options{})
 	probes := tokens(t, e, "<call>frog</think>. und")
@@ -156,7 +158,8 @@ func TestStage_Fits_IsWhatAcceptTakes(t *testing.T) {
 	}
 }
 
-// The end of thinking is forced after so many tokens, in the middle of a prompt's thinking, too, and never within a character.
+// The end of thinking is forced after so many tokens, in the middle of a prompt's thinking, too,
+// and never within a character.
 func TestStage_Thinking_BudgetOfTokens(t *testing.T) {
 	e := opened(t, Options{})
 	for name, c := range map[string]struct {

@@ -15,10 +15,12 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// following is how far an answer has come in its grammar. A nil one follows none. Errors are an unsatisfied, as the scheduler knows it.
+// following is how far an answer has come in its grammar. A nil one follows none. Errors are an
+// unsatisfied, as the scheduler knows it.
 //
-// On the tick it takes only few steps. Where those do not suffice it is slow, and the answer gets a worker, which takes as many as it needs:
-// beside the next forward passes if need be. When tokens are quick again, the tick draws them.
+// On the tick it takes only few steps. Where those do not suffice it is slow, and the answer gets
+// a worker, which takes as many as it needs: beside the next forward passes if need be. When
+// tokens are quick again, the tick draws them.
 type following struct {
 	grammar     *grammar.Grammar
 	tokens      *grammar.Vocabulary
@@ -65,14 +67,16 @@ func (e *Engine) newFollowing(g *grammar.Grammar, prefix []scheduler.Token) (*fo
 
 func (f *following) guards() bool { return f != nil && !f.rests }
 
-// isSlow reports whether the answer wants a worker. What is left of one that is to be complete may take long to find out, at each token.
+// isSlow reports whether the answer wants a worker. What is left of one that is to be complete may
+// take long to find out, at each token.
 func (f *following) isSlow() bool { return f != nil && (f.slow || f.budget.limit > 0) }
 
-// trial is how many tokens of a slow answer must be quick, one after another, before the tick draws them again: none the first time that it
-// is slow, and more each time that it is slow again.
+// trial is how many tokens of a slow answer must be quick, one after another, before the tick
+// draws them again: none the first time that it is slow, and more each time that it is slow again.
 type trial struct{ wanted, left, next int }
 
-// mostTried bounds a trial: of an answer that is slow again and again, one token in so many holds up the tick.
+// mostTried bounds a trial: of an answer that is slow again and again, one token in so many holds
+// up the tick.
 const mostTried = 63
 
 // turnSlow notes that few steps did not suffice.
@@ -108,7 +112,8 @@ func (f *following) wrote(tokens int) {
 	}
 }
 
-// unhurried asks with few steps, and if those do not suffice with as many as it takes, unless the tick waits.
+// unhurried asks with few steps, and if those do not suffice with as many as it takes, unless the
+// tick waits.
 func (f *following) unhurried(ask func(steps int) error) error {
 	err := ask(hurriedSteps)
 	if !errors.Is(err, grammar.ErrLater) {
@@ -120,7 +125,8 @@ func (f *following) unhurried(ask func(steps int) error) error {
 	return unfollowed(ask(math.MaxInt))
 }
 
-// after is the state after a token, of whose text skip bytes are left out; false where it may not come.
+// after is the state after a token, of whose text skip bytes are left out; false where it may not
+// come.
 func (f *following) after(s grammar.State, t scheduler.Token, skip int) (to grammar.State, fits bool, err error) {
 	err = f.unhurried(func(steps int) (err error) {
 		if text := f.piece(t); skip > 0 && text != "" {
@@ -133,7 +139,8 @@ func (f *following) after(s grammar.State, t scheduler.Token, skip int) (to gram
 	return to, fits, err
 }
 
-// catchUp moves on by the tokens that it is behind. Where one does not fit, nothing fits from then on, until reset.
+// catchUp moves on by the tokens that it is behind. Where one does not fit, nothing fits from then
+// on, until reset.
 func (f *following) catchUp() error {
 	for i, told := range f.behind {
 		to, fits, err := f.after(f.here, told.token, told.skip)
@@ -166,8 +173,9 @@ func (f *following) allows(t scheduler.Token) (bool, error) {
 	return fits, err
 }
 
-// count is how many of tokens may come, one after the other, of whose first skip bytes are left out; nothing changes. of says how many
-// tokens of the answer there are up to each; nil: as many as these.
+// count is how many of tokens may come, one after the other, of whose first skip bytes are left
+// out; nothing changes. of says how many tokens of the answer there are up to each; nil: as many
+// as these.
 func (f *following) count(tokens []scheduler.Token, skip int, of []int) (int, error) {
 	if f == nil {
 		return len(tokens), nil
@@ -199,8 +207,8 @@ func (f *following) count(tokens []scheduler.Token, skip int, of []int) (int, er
 	return len(tokens), nil
 }
 
-// accept moves on by tokens, of whose first skip bytes are left out. Where that takes long, it is left for the next question: the tick may
-// wait.
+// accept moves on by tokens, of whose first skip bytes are left out. Where that takes long, it is
+// left for the next question: the tick may wait.
 func (f *following) accept(tokens []scheduler.Token, skip int) error {
 	for _, t := range tokens {
 		f.behind, skip = append(f.behind, told{t, skip}), 0
@@ -237,7 +245,8 @@ func unfollowed(err error) error {
 	return unsatisfied{err, chain.ErrNotAllowed}
 }
 
-// fewAllowed is how many allowed tokens a sampler is given as a list; of more, it looks for the likeliest itself.
+// fewAllowed is how many allowed tokens a sampler is given as a list; of more, it looks for the
+// likeliest itself.
 const fewAllowed = 1024
 
 // tried is how many tokens are tried where a mask of all takes too long.
@@ -260,7 +269,8 @@ func (f *following) scratch() *scratch {
 	return &scratch{mask: make([]uint32, f.tokens.Words()), row: make([]float32, n), ids: make([]int32, n), logits: make([]float32, n)}
 }
 
-// fill writes which tokens of a row may come next: where it takes too long to tell of all, of the likeliest.
+// fill writes which tokens of a row may come next: where it takes too long to tell of all, of the
+// likeliest.
 func (f *following) fill(w *scratch, row []float32) error {
 	err := f.unhurried(func(steps int) error { return f.grammar.MaskWithin(f.here, f.tokens, w.mask, steps) })
 	if !errors.Is(err, grammar.ErrAmbiguous) {

@@ -10,9 +10,10 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// This file tells the scheduler which tokens come next where a grammar leaves one text alone, as the rest of a name of an object's member or
-// of a long value of an enum. A model seldom writes such a text in other tokens than the tokeniser does, but it may: so they are a draft, and
-// the answer takes what it draws.
+// This file tells the scheduler which tokens come next where a grammar leaves one text alone, as
+// the rest of a name of an object's member or of a long value of an enum. A model seldom writes
+// such a text in other tokens than the tokeniser does, but it may: so they are a draft, and the
+// answer takes what it draws.
 
 // Foresee implements chain.Foreseer.
 func (s *Stage) Foresee(most int) []scheduler.Token {
@@ -37,7 +38,8 @@ func (f *following) foresee(most int) []scheduler.Token {
 	return tokens[:min(len(tokens), most)]
 }
 
-// spellings are the tokens of texts that grammars force, which are the same in every item of a list.
+// spellings are the tokens of texts that grammars force, which are the same in every item of a
+// list.
 type spellings struct {
 	mu    sync.Mutex
 	known map[string][]scheduler.Token
@@ -46,8 +48,8 @@ type spellings struct {
 // maxSpellings is how many of them are kept.
 const maxSpellings = 1024
 
-// spelling is the tokens of a text in the middle of an answer, without the last ones in whose place a longer one might be that goes on
-// beyond the text.
+// spelling is the tokens of a text in the middle of an answer, without the last ones in whose
+// place a longer one might be that goes on beyond the text.
 func (e *Engine) spelling(text []byte) []scheduler.Token {
 	k := &e.spelt
 	k.mu.Lock()

@@ -20,7 +20,8 @@ var longNames = json.RawMessage(`{"type":"array","minItems":3,"items":{"type":"o
 	"registered_customer_identifier":{"type":"integer","minimum":0,"maximum":9},
 	"preferred_delivery_weekday":{"enum":["monday in the morning","wednesday in the afternoon","saturday at any time"]}}}}`)
 
-// What a schema leaves no choice of is drafted, and answers are what they are without: greedy and sampled.
+// What a schema leaves no choice of is drafted, and answers are what they are without: greedy and
+// sampled.
 func TestEngine_Foresee_SameAnswers(t *testing.T) {
 	e := opened(t, Options{})
 	prompts := [][]int32{{1, 100, 101}, {1, 120}, {1, 99, 98, 97}}

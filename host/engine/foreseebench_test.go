@@ -48,9 +48,10 @@ func (b unblinded) SampleRows(draws []scheduler.Draw) {
 	b.Backend.SampleRows(draws)
 }
 
-// BenchmarkForesee is how many times as many tokens a second there are with forced runs as without, by the median of b.N pairs of the same
-// answers, with a schema that is mostly names and one that has short ones. PENSTOCK_BENCH_MODEL names a model of real size; with the
-// built-in one, of half a millisecond a pass, there is nothing to be gained but much to be lost.
+// BenchmarkForesee is how many times as many tokens a second there are with forced runs as
+// without, by the median of b.N pairs of the same answers, with a schema that is mostly names and
+// one that has short ones. PENSTOCK_BENCH_MODEL names a model of real size; with the built-in one,
+// of half a millisecond a pass, there is nothing to be gained but much to be lost.
 func BenchmarkForesee(b *testing.B) {
 	const most = 200
 	path := cmp.Or(os.Getenv("PENSTOCK_BENCH_MODEL"), builtIn)

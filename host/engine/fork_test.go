@@ -24,7 +24,8 @@ func computed(t testing.TB, s *scheduler.Scheduler) (prefill, decode int) {
 	return prefill, decode
 }
 
-// Several choices for one prompt, with seeds of their own, compute it once, in both layouts of cells.
+// Several choices for one prompt, with seeds of their own, compute it once, in both layouts of
+// cells.
 func TestEngine_Choices_ComputeThePromptOnce(t *testing.T) {
 	for _, layout := range []string{"shared", "split"} {
 		t.Run(layout, func(t *testing.T) {
@@ -66,7 +67,8 @@ func TestEngine_Choices_ComputeThePromptOnce(t *testing.T) {
 	}
 }
 
-// A fork begins as a copy of a live answer, shares its cells and goes on as it would, in both layouts.
+// A fork begins as a copy of a live answer, shares its cells and goes on as it would, in both
+// layouts.
 func TestEngine_Fork_SharesTheCells(t *testing.T) {
 	for _, layout := range []string{"shared", "split"} {
 		t.Run(layout, func(t *testing.T) {

@@ -11,8 +11,9 @@ import (
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
-// BenchmarkFork is what a fork of a branch of 2,000 tokens takes, without computing its own token: a fresh one, and one into the sequence of a
-// sibling that was dropped, by the layout of the cells. Copies are done in one go here; a tick bounds them. Recurrent models fork at their end.
+// BenchmarkFork is what a fork of a branch of 2,000 tokens takes, without computing its own token:
+// a fresh one, and one into the sequence of a sibling that was dropped, by the layout of the
+// cells. Copies are done in one go here; a tick bounds them. Recurrent models fork at their end.
 func BenchmarkFork(b *testing.B) {
 	const length = 2000
 	for _, c := range []struct {

@@ -18,7 +18,8 @@ type branches struct {
 	cache *kvcache.Cache
 }
 
-// step gets cells for some tokens, computes what is missing, and returns the row after the last with how many tokens that took.
+// step gets cells for some tokens, computes what is missing, and returns the row after the last
+// with how many tokens that took.
 func (w *branches) step(seq *kvcache.Sequence, tokens []int32) (after *kvcache.Sequence, row []float32, computed int) {
 	w.t.Helper()
 	for seq == nil {
@@ -43,9 +44,10 @@ func (w *branches) step(seq *kvcache.Sequence, tokens []int32) (after *kvcache.S
 	return seq, slices.Clone(w.b.Row(0)), batch.Len()
 }
 
-// The branches of a beam search are forked again and again, into those that were dropped: each step computes one token for each branch, in
-// both layouts of cells, and what a fork says is what its tokens say in a sequence of their own. Recurrent models fork at their end; models
-// with sliding windows share the whole.
+// The branches of a beam search are forked again and again, into those that were dropped: each
+// step computes one token for each branch, in both layouts of cells, and what a fork says is what
+// its tokens say in a sequence of their own. Recurrent models fork at their end; models with
+// sliding windows share the whole.
 func TestBackend_Fork_GoesOnAsItsTokensSay(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind   string

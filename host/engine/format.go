@@ -17,7 +17,8 @@ import (
 // answerField is the field of an answer's schema.
 const answerField = "json_schema"
 
-// format is what the answer to a conversation must look like, which is known to have a grammar. Errors are a *chat.Invalid.
+// format is what the answer to a conversation must look like, which is known to have a grammar.
+// Errors are a *chat.Invalid.
 func (e *Engine) format(c *chat.Conversation, n native.Conversation, p native.Prompt) (*peg.Format, error) {
 	f := &peg.Format{Parser: p.Parser, Lazy: p.GrammarLazy}
 	if c.JSONSchema != "" {
@@ -45,8 +46,8 @@ func refusedField(err error) error {
 // noArguments is the schema of a tool that says nothing of its arguments.
 var noArguments = json.RawMessage(`{"type":"object","additionalProperties":false}`)
 
-// argumentsOf is the schema of a tool's arguments. One that lists none has none: a model would make some up. Where the tool says itself
-// whether it is strict, that counts.
+// argumentsOf is the schema of a tool's arguments. One that lists none has none: a model would
+// make some up. Where the tool says itself whether it is strict, that counts.
 func argumentsOf(t chat.Tool, o schema.Options) peg.Schema {
 	s := peg.Schema{JSON: t.Parameters(), Field: t.Field, Options: o}
 	if t.Strict != nil {
@@ -59,7 +60,8 @@ func argumentsOf(t chat.Tool, o schema.Options) peg.Schema {
 	return s
 }
 
-// listsNothing reports whether a schema is that of any object, or of those with a list of properties that is empty.
+// listsNothing reports whether a schema is that of any object, or of those with a list of
+// properties that is empty.
 func listsNothing(says map[string]json.RawMessage) bool {
 	for word, value := range says {
 		switch word {

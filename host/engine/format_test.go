@@ -13,7 +13,8 @@ import (
 	"github.com/penstock/penstock/host/sampling"
 )
 
-// allowedBy reports how much of a text the grammar of a conversation allows, and whether it may end there.
+// allowedBy reports how much of a text the grammar of a conversation allows, and whether it may
+// end there.
 func allowedBy(t *testing.T, e *Engine, c chat.Conversation, text string) (allowed string, complete bool) {
 	t.Helper()
 	c.Messages = hello
@@ -62,7 +63,8 @@ func TestEngine_Render_OneCall(t *testing.T) {
 	}
 }
 
-// An answer ends with the only call that may come, also where a plugin forces more tokens at once: those are too late.
+// An answer ends with the only call that may come, also where a plugin forces more tokens at once:
+// those are too late.
 func TestStage_OneCall_EndsTheAnswer(t *testing.T) {
 	e := withTemplate(t, "Qwen-Qwen3-0.6B.jinja")
 	const call = "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"city\": \"Bonn\"}}\n</tool_call>"
@@ -149,7 +151,8 @@ func TestEngine_Render_TextOfTags(t *testing.T) {
 	}
 }
 
-// A tool whose schema cannot be enforced is an error that names its field and place, unless the tool says that it need not be.
+// A tool whose schema cannot be enforced is an error that names its field and place, unless the
+// tool says that it need not be.
 func TestEngine_Render_Unenforceable(t *testing.T) {
 	for _, template := range []string{"Qwen-Qwen3-0.6B.jinja", "Qwen3-Coder.jinja"} {
 		e := withTemplate(t, template)

@@ -20,7 +20,8 @@ import (
 var conversed = []string{"Qwen-Qwen3-0.6B.jinja", "meta-llama-Llama-3.1-8B-Instruct.jinja", "mistralai-Mistral-Nemo-Instruct-2407.jinja", "openai-gpt-oss-120b.jinja",
 	"deepseek-ai-DeepSeek-V3.1.jinja", "llama3", ""}
 
-// Any conversation with tools becomes a prompt, always the same, whose grammar and parser can be made, or it is refused as the client's.
+// Any conversation with tools becomes a prompt, always the same, whose grammar and parser can be
+// made, or it is refused as the client's.
 func FuzzEngine_Render(f *testing.F) {
 	f.Add(uint8(0), `[{"role":"user","content":"Hi"},{"role":"assistant","content":"","tool_calls":[{"type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","content":"1"}]`,
 		`[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{"a":{"type":"integer"}}}}}]`, "Hello.")

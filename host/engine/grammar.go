@@ -14,14 +14,16 @@ import (
 	"github.com/penstock/penstock/scheduler/program"
 )
 
-// Grammar is a grammar that a plugin opened, with its place in it. Its methods do not run concurrently.
+// Grammar is a grammar that a plugin opened, with its place in it. Its methods do not run
+// concurrently.
 type Grammar struct {
 	is     *grammar.Grammar // nil: closed
 	tokens *grammar.Vocabulary
 	here   grammar.State
 }
 
-// NewGrammar reads text of one of the plugin ABI's kinds. An error is the text's fault and says what is wrong.
+// NewGrammar reads text of one of the plugin ABI's kinds. An error is the text's fault and says
+// what is wrong.
 func (e *Engine) NewGrammar(kind int32, text string) (*Grammar, error) {
 	var g *keptGrammar
 	var err error
@@ -35,8 +37,8 @@ func (e *Engine) NewGrammar(kind int32, text string) (*Grammar, error) {
 	return &Grammar{is: g.is, tokens: e.tokens(), here: g.is.Start()}, nil
 }
 
-// Mask writes which tokens may come next: bit i of word i/32 for token i. mask has (vocabulary + 31) / 32 words. An error says that the
-// grammar is too ambiguous to tell.
+// Mask writes which tokens may come next: bit i of word i/32 for token i. mask has
+// (vocabulary + 31) / 32 words. An error says that the grammar is too ambiguous to tell.
 func (g *Grammar) Mask(mask []uint32) error {
 	if g.is == nil {
 		return native.ErrClosed
@@ -44,8 +46,8 @@ func (g *Grammar) Mask(mask []uint32) error {
 	return g.is.Mask(g.here, g.tokens, mask)
 }
 
-// MaskWithin is Mask without the tokens after which the text cannot be completed with so many tokens in all, the next one included. False:
-// so many do not complete it, and the mask is empty.
+// MaskWithin is Mask without the tokens after which the text cannot be completed with so many
+// tokens in all, the next one included. False: so many do not complete it, and the mask is empty.
 func (g *Grammar) MaskWithin(tokens int, mask []uint32) (bool, error) {
 	if g.is == nil {
 		return false, native.ErrClosed
@@ -62,8 +64,9 @@ func (g *Grammar) Rest() (tokens int, ended bool, err error) {
 	return tokens, err == nil && tokens == 0 && g.is.Ended(g.here), err
 }
 
-// Accept moves on by a token. It is false, and nothing changes, if the token may not come next or the grammar was closed. A grammar
-// that has become too ambiguous to follow accepts no token any more; Mask tells why.
+// Accept moves on by a token. It is false, and nothing changes, if the token may not come next or
+// the grammar was closed. A grammar that has become too ambiguous to follow accepts no token any
+// more; Mask tells why.
 func (g *Grammar) Accept(token int32) bool {
 	if g.is == nil {
 		return false
@@ -94,7 +97,8 @@ type grammarPlace struct {
 // Mask implements program.Place.
 func (p grammarPlace) Mask(mask []uint32) error { return p.is.Mask(p.here, p.tokens, mask) }
 
-// After implements program.Place. A grammar that has become too ambiguous to follow has no token that fits.
+// After implements program.Place. A grammar that has become too ambiguous to follow has no token
+// that fits.
 func (p grammarPlace) After(t int32) (program.Place, bool) {
 	to, fits, err := p.is.Token(p.here, p.tokens, t)
 	if !fits || err != nil {

@@ -52,8 +52,9 @@ func gaps(s *scheduler.Stream) (all []time.Duration, err error) {
 	}
 }
 
-// BenchmarkEngine_GrammarBesidePlain is what seven plain answers see of an eighth: the time between two of their tokens, when that one is
-// plain, too, and when it follows a large schema. PENSTOCK_BENCH_MODEL is the model; the built-in one's passes are too short to compare.
+// BenchmarkEngine_GrammarBesidePlain is what seven plain answers see of an eighth: the time
+// between two of their tokens, when that one is plain, too, and when it follows a large schema.
+// PENSTOCK_BENCH_MODEL is the model; the built-in one's passes are too short to compare.
 func BenchmarkEngine_GrammarBesidePlain(b *testing.B) {
 	path := os.Getenv("PENSTOCK_BENCH_MODEL")
 	if path == "" {

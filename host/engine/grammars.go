@@ -21,7 +21,8 @@ import (
 	"github.com/penstock/penstock/host/sampling"
 )
 
-// maxGrammars is how many grammars are kept for requests to come, and maxGrammarBytes about how much they may take together.
+// maxGrammars is how many grammars are kept for requests to come, and maxGrammarBytes about how
+// much they may take together.
 const (
 	maxGrammars     = 64
 	maxGrammarBytes = 256 << 20 // of those that answers and plugins follow, too
@@ -37,7 +38,8 @@ const (
 	inFormat // as its key
 )
 
-// grammars keeps the last grammars. All answers that give the same text follow the same grammar, and so share what is known of its states.
+// grammars keeps the last grammars. All answers that give the same text follow the same grammar,
+// and so share what is known of its states.
 type grammars struct {
 	mu     sync.Mutex
 	known  map[grammarKey]*keptGrammar
@@ -70,7 +72,8 @@ type source struct {
 	read schema.Options // how the schemas in it are read
 }
 
-// of is the grammar of a text, which read makes unless it is known. Where several ask at once, it is read once.
+// of is the grammar of a text, which read makes unless it is known. Where several ask at once, it
+// is read once.
 func (k *grammars) of(s source, read func() (*grammar.Grammar, []schema.Relaxed, error)) (*keptGrammar, error) {
 	key := grammarKey{s.in, sha256.Sum256([]byte(s.text)), s.read}
 	g := k.entry(key)
@@ -120,7 +123,8 @@ func (k *grammars) drop(key grammarKey, g *keptGrammar) {
 	}
 }
 
-// admit counts a new grammar. Where those that answers and plugins follow take all the memory, what has ended is freed first.
+// admit counts a new grammar. Where those that answers and plugins follow take all the memory,
+// what has ended is freed first.
 func (k *grammars) admit(g *grammar.Grammar) (*grammar.Grammar, error) {
 	memory := k.room()
 	if memory.Add(g) {
@@ -162,7 +166,8 @@ func (k *grammars) collect() {
 	k.freed = time.Now()
 }
 
-// bound drops the grammars that were unused longest while there are too many. Answers that follow one keep it until they end.
+// bound drops the grammars that were unused longest while there are too many. Answers that follow
+// one keep it until they end.
 func (k *grammars) bound() {
 	kept := 0
 	sizes := make([]int, len(k.order))
@@ -191,7 +196,8 @@ func (k *grammars) forget(n int) {
 	k.order = slices.Delete(k.order, 0, n)
 }
 
-// tokens is the vocabulary as grammars see it: control tokens may come for their text, those that end an answer only at the end.
+// tokens is the vocabulary as grammars see it: control tokens may come for their text, those that
+// end an answer only at the end.
 func (e *Engine) tokens() *grammar.Vocabulary {
 	e.arrange.Do(func() {
 		size := 0
@@ -209,13 +215,15 @@ func (e *Engine) tokens() *grammar.Vocabulary {
 	return e.arranged
 }
 
-// Arrange has the vocabulary arranged for grammars, beside what the caller goes on with: of 256,000 tokens that takes a fifth of a second,
-// which the first request under a grammar would wait for.
+// Arrange has the vocabulary arranged for grammars, beside what the caller goes on with: of
+// 256,000 tokens that takes a fifth of a second, which the first request under a grammar would
+// wait for.
 func (e *Engine) Arrange() { go e.tokens() }
 
 var errVoid = errors.New("#: nothing fits the JSON schema")
 
-// ofFormat is the grammar of a chat template's format. Its errors are *sampling.Invalid and name the field.
+// ofFormat is the grammar of a chat template's format. Its errors are *sampling.Invalid and name
+// the field.
 func (e *Engine) ofFormat(f *peg.Format) (*keptGrammar, error) {
 	g, err := e.grammars.of(source{in: inFormat, text: f.Key()}, func() (*grammar.Grammar, []schema.Relaxed, error) {
 		b := grammar.NewBuilder()

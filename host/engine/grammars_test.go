@@ -82,8 +82,8 @@ func TestGrammars_Of_ForgetsErrors(t *testing.T) {
 	}
 }
 
-// Answers that each follow a grammar of their own take no more memory than there is: beyond it a request is told to come again, and what has
-// ended makes room.
+// Answers that each follow a grammar of their own take no more memory than there is: beyond it a
+// request is told to come again, and what has ended makes room.
 func TestGrammars_Of_RefusesWhatHasNoRoom(t *testing.T) {
 	k := grammars{memory: grammar.NewMemory(2*4*anyGrammar(t).Fixed() + 1)}
 	n := 0

@@ -64,7 +64,8 @@ func (e unsatisfied) Is(target error) bool { return target == e.kind }
 
 func (e unsatisfied) Unwrap() error { return e.error }
 
-// asChainError tells what the request asks for and cannot have from what failed: no token is left. The grammar's errors say so themselves.
+// asChainError tells what the request asks for and cannot have from what failed: no token is left.
+// The grammar's errors say so themselves.
 func asChainError(err error) error {
 	if errors.Is(err, native.ErrNoToken) {
 		return unsatisfied{err, chain.ErrNoToken}

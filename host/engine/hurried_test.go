@@ -34,7 +34,8 @@ func lengthy() map[string]sampling.Constraint {
 	}
 }
 
-// On the tick an answer whose tokens take long is left to a worker, which draws what would have been drawn without hurry.
+// On the tick an answer whose tokens take long is left to a worker, which draws what would have
+// been drawn without hurry.
 func TestStage_SampleSoon_SameTokens(t *testing.T) {
 	e := opened(t, Options{})
 	slow := map[string]int{}
@@ -103,7 +104,8 @@ func begunWith(t *testing.T, e *Engine, c sampling.Constraint) *Stage {
 	return s
 }
 
-// What takes long after a token that wakes a grammar does not hold up the tick, which tells the stage of the token: the next draw does it.
+// What takes long after a token that wakes a grammar does not hold up the tick, which tells the
+// stage of the token: the next draw does it.
 func TestStage_Accept_LeavesWhatTakesLong(t *testing.T) {
 	e := opened(t, Options{})
 	s := begunWith(t, e, lengthy()["lazy"])
@@ -139,7 +141,8 @@ func TestStage_Prepare_MakesTheMask(t *testing.T) {
 	}
 }
 
-// An answer is the tick's again after its first slow token, and when it is slow again and again, after more and more quick ones.
+// An answer is the tick's again after its first slow token, and when it is slow again and again,
+// after more and more quick ones.
 func TestFollowing_Drawn_BackToTheTick(t *testing.T) {
 	f := new(following)
 	for _, want := range []int{0, 1, 3, 7, 15, 31, 63, 63} {

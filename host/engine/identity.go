@@ -70,7 +70,8 @@ func (o Options) computedWith() string {
 	return strings.Join(list, ";")
 }
 
-// digestOf tells files of weights apart by their size, beginning and end. To read all of one would take long.
+// digestOf tells files of weights apart by their size, beginning and end. To read all of one would
+// take long.
 func digestOf(path string) (string, error) {
 	const part = 1 << 20
 	f, err := os.Open(path)
@@ -92,11 +93,12 @@ func digestOf(path string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)[:16]), nil
 }
 
-// Identity is the same for engines whose cells are computed alike, in any process, by the model and its control vectors. Files are read
-// the first time.
+// Identity is the same for engines whose cells are computed alike, in any process, by the model
+// and its control vectors. Files are read the first time.
 func (e *Engine) Identity() (string, error) { return e.identity.ofModel() }
 
-// AdapterFiles turns the key of adapters, which this process alone knows, into one that names their files.
+// AdapterFiles turns the key of adapters, which this process alone knows, into one that names
+// their files.
 func (e *Engine) AdapterFiles(key string) (string, error) {
 	return e.identity.translate(key, func(number string) (string, bool) {
 		n, err := strconv.ParseUint(number, 10, 64)
@@ -105,8 +107,9 @@ func (e *Engine) AdapterFiles(key string) (string, error) {
 	})
 }
 
-// AdapterKey is the reverse of AdapterFiles. It fails if an adapter is not loaded. Of several from the same file it takes the one that was
-// loaded last: the others may have been unloaded, and stay here until the last request is done with them.
+// AdapterKey is the reverse of AdapterFiles. It fails if an adapter is not loaded. Of several from
+// the same file it takes the one that was loaded last: the others may have been unloaded, and stay
+// here until the last request is done with them.
 func (e *Engine) AdapterKey(files string) (string, error) {
 	return e.identity.translate(files, func(file string) (string, bool) {
 		last, found := uint64(0), false

@@ -4,7 +4,8 @@ package engine
 
 import "testing"
 
-// Of adapters from the same file, one may be unloaded and not collected yet: the one that was loaded last is in use.
+// Of adapters from the same file, one may be unloaded and not collected yet: the one that was
+// loaded last is in use.
 func TestEngine_AdapterKey_IsOfTheAdapterLoadedLast(t *testing.T) {
 	e := &Engine{identity: newIdentity(Options{})}
 	for number := range uint64(20) {

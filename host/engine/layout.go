@@ -9,8 +9,9 @@ import (
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
-// placing is a backend that chooses which sequences are in use at the same time. Where every sequence has cells of its own, llama.cpp
-// decodes sequences in one pass only if their numbers follow one another; padder fills the gaps.
+// placing is a backend that chooses which sequences are in use at the same time. Where every
+// sequence has cells of its own, llama.cpp decodes sequences in one pass only if their numbers
+// follow one another; padder fills the gaps.
 type placing struct {
 	*backend
 	layout
@@ -21,13 +22,14 @@ type layout struct {
 	sequences int // in all
 }
 
-// longPrompt is the most tokens to compute with which a request is placed near those that decode. With more it will not decode for a
-// while, and goes to the far end.
+// longPrompt is the most tokens to compute with which a request is placed near those that decode.
+// With more it will not decode for a while, and goes to the far end.
 const longPrompt = 256
 
-// Place implements kvcache.Placer. A request goes as near as possible to those that decode, and one with a long prompt as near as
-// possible to the far end. Only the former may have to wait until the sequence has been saved: a gap between those that decode costs
-// all of them time with each token.
+// Place implements kvcache.Placer. A request goes as near as possible to those that decode, and
+// one with a long prompt as near as possible to the far end. Only the former may have to wait
+// until the sequence has been saved: a gap between those that decode costs all of them time with
+// each token.
 func (l layout) Place(prefill int, running []kvcache.RunningSequence, idle []kvcache.IdleSequence) int32 {
 	first, last, decoding := bounds(running)
 	switch {
@@ -46,7 +48,8 @@ func (l layout) Place(prefill int, running []kvcache.RunningSequence, idle []kvc
 	}).Sequence
 }
 
-// bounds are the first and the last of the running sequences that decode, or will soon, and whether there are any.
+// bounds are the first and the last of the running sequences that decode, or will soon, and
+// whether there are any.
 func bounds(running []kvcache.RunningSequence) (first, last int32, found bool) {
 	for _, r := range running {
 		switch {

@@ -82,8 +82,8 @@ func untilEnd(s *scheduler.Scheduler, streams ...*scheduler.Stream) {
 	}
 }
 
-// TestLayout_LongPromptsStandAside: however requests arrive mixed, those that generate have sequences that follow one
-// another, and stay so as answers end and others begin.
+// TestLayout_LongPromptsStandAside: however requests arrive mixed, those that generate have
+// sequences that follow one another, and stay so as answers end and others begin.
 func TestLayout_LongPromptsStandAside(t *testing.T) {
 	s, b := placedScheduler(t, scheduler.Limits{Cells: 1 << 16, Context: 1 << 13, Batch: 2048, Sequences: 8, SeparatePasses: true}, 0)
 	b.Cost = schedulertest.Measured.Cost
@@ -120,7 +120,8 @@ func TestLayout_LongPromptsStandAside(t *testing.T) {
 	}
 }
 
-// Beside nothing but a long prompt, a request takes a sequence that is free at once: there is nobody to decode with, and a tick is long.
+// Beside nothing but a long prompt, a request takes a sequence that is free at once: there is
+// nobody to decode with, and a tick is long.
 func TestLayout_NoWaitBesideALongPrompt(t *testing.T) {
 	s, b := placedScheduler(t, scheduler.Limits{Cells: 8000, Sequences: 8}, 1<<20)
 	b.CopyCost = time.Millisecond

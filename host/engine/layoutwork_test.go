@@ -30,8 +30,9 @@ type answering struct {
 	ended        bool
 }
 
-// TestLayout_RandomWork_SameTokensAsAlone: however the layout places long and short prompts while cells are scarce, sequences are saved
-// and jobs are preempted, each answer has the tokens that the model says after its prompt alone.
+// TestLayout_RandomWork_SameTokensAsAlone: however the layout places long and short prompts while
+// cells are scarce, sequences are saved and jobs are preempted, each answer has the tokens that
+// the model says after its prompt alone.
 func TestLayout_RandomWork_SameTokensAsAlone(t *testing.T) {
 	var preempted preemptions
 	restored := 0
@@ -78,7 +79,8 @@ func randomAnswers(t *testing.T, s *scheduler.Scheduler, rng *rand.Rand, cells i
 	return answers
 }
 
-// submitAny asks for an answer to a short prompt, or to one that is long for the layout. Many begin like an earlier one.
+// submitAny asks for an answer to a short prompt, or to one that is long for the layout. Many
+// begin like an earlier one.
 func submitAny(t *testing.T, s *scheduler.Scheduler, rng *rand.Rand, cells int) *answering {
 	n := 1 + rng.IntN(60)
 	if rng.IntN(3) == 0 {

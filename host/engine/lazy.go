@@ -13,8 +13,9 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// lazy finds in an answer where a lazy grammar begins, as llama.cpp does: at the first token after which one of its triggers is there.
-// The grammar then begins with the text that the trigger has matched, in the middle of a token if need be.
+// lazy finds in an answer where a lazy grammar begins, as llama.cpp does: at the first token after
+// which one of its triggers is there. The grammar then begins with the text that the trigger has
+// matched, in the middle of a token if need be.
 type lazy struct {
 	piece  func(scheduler.Token) string // its bytes, with the text of control tokens
 	tokens []scheduler.Token            // triggers
@@ -34,8 +35,8 @@ type textTrigger struct {
 	whole  *pattern // tried first: it matches all of the text or nothing; nil unless the pattern is anchored
 }
 
-// Triggers are those of p's lazy grammar. As in llama-server, a word that is one token has become that token, which must be preserved.
-// Errors are *sampling.Invalid.
+// Triggers are those of p's lazy grammar. As in llama-server, a word that is one token has become
+// that token, which must be preserved. Errors are *sampling.Invalid.
 func (e *Engine) Triggers(p sampling.Params) ([]sampling.Trigger, error) {
 	preserved, err := e.PreservedTokens(p)
 	if err != nil {
@@ -112,8 +113,8 @@ func newPattern(t sampling.Trigger) (textTrigger, error) {
 	return trigger, nil
 }
 
-// begin is where the text begins that the trigger has matched: its first group that is not empty, or all of its match. from is how much
-// of the text was there before and had no match in it.
+// begin is where the text begins that the trigger has matched: its first group that is not empty,
+// or all of its match. from is how much of the text was there before and had no match in it.
 func (t textTrigger) begin(text []byte, from int) (int, bool) {
 	if t.search == nil {
 		at := bytes.Index(text[from:], []byte(t.word))
@@ -137,8 +138,8 @@ func (t textTrigger) begin(text []byte, from int) (int, bool) {
 	return match[0], true
 }
 
-// accept takes the next token of the answer. If the grammar wakes at it, it begins with the tokens that are returned; of the text of the
-// first, skip bytes are left out.
+// accept takes the next token of the answer. If the grammar wakes at it, it begins with the tokens
+// that are returned; of the text of the first, skip bytes are left out.
 func (l *lazy) accept(t scheduler.Token) (begin []scheduler.Token, skip int) {
 	if slices.Contains(l.tokens, t) {
 		l.asleep = false

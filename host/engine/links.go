@@ -16,8 +16,8 @@ type Link struct {
 	Last   bool     // the run ends the chain: it chooses the token, under the grammar
 }
 
-// Links cuts p.Chain into stages. The last is always a native run, which chooses a token if no plugin has. For a trace each
-// native sampler is a run of its own, if they can be separated.
+// Links cuts p.Chain into stages. The last is always a native run, which chooses a token if no
+// plugin has. For a trace each native sampler is a run of its own, if they can be separated.
 func Links(p sampling.Params) []Link {
 	part := p.Trace && separable(p)
 	var links []Link
@@ -49,8 +49,8 @@ func Links(p sampling.Params) []Link {
 	return append(links, run)
 }
 
-// separable reports whether a run draws the same token if its samplers run one by one. Under a grammar the chain may have to run twice,
-// and infill must know that top_k came before it.
+// separable reports whether a run draws the same token if its samplers run one by one. Under a
+// grammar the chain may have to run twice, and infill must know that top_k came before it.
 func separable(p sampling.Params) bool {
 	return !p.IsSet() && !slices.Contains(p.Chain, "infill")
 }

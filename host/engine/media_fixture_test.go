@@ -69,7 +69,8 @@ func (p *perceiving) said(t testing.TB, text string) part {
 	return part{tokens: tokens}
 }
 
-// seen are the parts of a picture or a sound that differs with its seed. Of a pair for both, even seeds are sounds.
+// seen are the parts of a picture or a sound that differs with its seed. Of a pair for both, even
+// seeds are sounds.
 func (p *perceiving) seen(t testing.TB, seed int) (parts []part) {
 	t.Helper()
 	media, err := p.divide(seed)
@@ -120,7 +121,8 @@ func (p *perceiving) divide(seed int) (*native.Media, error) {
 	return p.projector.Sound(samples)
 }
 
-// read computes parts in a sequence from a position on, at most slice rows of a piece at once, and returns the next position.
+// read computes parts in a sequence from a position on, at most slice rows of a piece at once, and
+// returns the next position.
 func (p *perceiving) read(t testing.TB, seq int32, position, slice int, parts ...part) int {
 	t.Helper()
 	for _, of := range parts {

@@ -93,8 +93,9 @@ func (s *served) after(t *testing.T, parts []part, answer string, more ...part) 
 	return slices.Concat(parts, []part{s.said(t, answer+"<|im_end|>\n<|im_start|>user\nmore ")}, more, []part{s.said(t, "?<|im_end|>\n<|im_start|>assistant\n")})
 }
 
-// Answers to prompts with pictures and sounds are those of a run by itself: alone, beside others, where a conversation goes on, begins as
-// another, is forked or rewound in the middle, or was saved.
+// Answers to prompts with pictures and sounds are those of a run by itself: alone, beside others,
+// where a conversation goes on, begins as another, is forked or rewound in the middle, or was
+// saved.
 func TestEngine_Media_AnswersAsAlone(t *testing.T) {
 	eachPair(t, func(t *testing.T, p *perceiving) {
 		s := serve(t, p, scheduler.Config{Slots: 3, ArchiveBytes: 1 << 26})
@@ -191,7 +192,8 @@ func (s *served) forked(t *testing.T, parts []part) {
 	}
 }
 
-// restored saves the conversation of a slot as a file does, erases it and goes on after it is there again.
+// restored saves the conversation of a slot as a file does, erases it and goes on after it is
+// there again.
 func (s *served) restored(t *testing.T, parts []part) {
 	t.Helper()
 	s.checks(t, "to be saved", parts)
@@ -236,7 +238,8 @@ func (s *served) restored(t *testing.T, parts []part) {
 	}
 }
 
-// Conversations with pictures that lose their cells to others go on as if they had not: those that run and those that rest.
+// Conversations with pictures that lose their cells to others go on as if they had not: those that
+// run and those that rest.
 func TestEngine_Media_WithFewCells(t *testing.T) {
 	for _, pair := range []synth.MediaPair{synth.MediaPairs[0], synth.MediaPairs[1], synth.MediaPairs[3], synth.MediaPairs[5]} {
 		t.Run(pair.Projector, func(t *testing.T) {

@@ -4,7 +4,8 @@ package engine
 
 import "time"
 
-// held returns the first position of seq that is in memory, and is what it should be, and how many positions it has.
+// held returns the first position of seq that is in memory, and is what it should be, and how many
+// positions it has.
 func (b *backend) held(seq int32) (first, n int) {
 	first, last, err := b.context.Range(seq)
 	if err != nil || last < 0 {
@@ -19,8 +20,9 @@ func (b *backend) held(seq int32) (first, n int) {
 	return first, last + 1
 }
 
-// cuttable reports whether seq can be continued at position n as if nothing after it had been: a recurrent state is only
-// right at its end and at snapshots, and a sliding window must still hold all that position n looks back at.
+// cuttable reports whether seq can be continued at position n as if nothing after it had been: a
+// recurrent state is only right at its end and at snapshots, and a sliding window must still hold
+// all that position n looks back at.
 func (b *backend) cuttable(seq int32, n int) bool {
 	first, have := b.held(seq)
 	switch {
@@ -51,7 +53,8 @@ func (b *backend) Truncate(seq int32, n int) int {
 // Shares implements kvcache.Memory.
 func (b *backend) Shares() bool { return !b.lacks.Sharing }
 
-// Shareable implements kvcache.Checkpointer. A recurrent state is shared as it is: as a whole, and not while it is to go back.
+// Shareable implements kvcache.Checkpointer. A recurrent state is shared as it is: as a whole, and
+// not while it is to go back.
 func (b *backend) Shareable(seq int32, n int) bool {
 	_, have := b.held(seq)
 	return n > 0 && b.Shares() && b.cuttable(seq, n) && (b.cuts || n == have && !b.recurrent.back[seq])

@@ -8,7 +8,8 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// Where positions are scaled, a conversation may be longer than the model was trained for, as long as there are cells; else it may not.
+// Where positions are scaled, a conversation may be longer than the model was trained for, as long
+// as there are cells; else it may not.
 func TestOpen_RopeExtendsTheContext(t *testing.T) {
 	trained := opened(t, Options{Slots: 1}).Info().ContextTrain
 	for name, c := range map[string]struct {

@@ -10,10 +10,11 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// padder arranges a pass that only decodes. Where every sequence has cells of its own, llama.cpp computes sequences
-// together only if their numbers follow one another, and some numbers of rows slowly. A padding token in each sequence
-// between costs less than reading the weights once more; it is removed after the pass. Where tokens are drafted, a sequence has several
-// rows, and each other is given as many.
+// padder arranges a pass that only decodes. Where every sequence has cells of its own, llama.cpp
+// computes sequences together only if their numbers follow one another, and some numbers of rows
+// slowly. A padding token in each sequence between costs less than reading the weights once more;
+// it is removed after the pass. Where tokens are drafted, a sequence has several rows, and each
+// other is given as many.
 type padder struct {
 	together int // native.Model.TokensAtOnce: with 4, 7 rows take longer than 8
 
@@ -44,7 +45,8 @@ func (p *padder) take(b *scheduler.Batch) {
 // drop forgets the pass before: there are no rows.
 func (p *padder) drop() { p.added, p.rows = p.added[:0], p.rows[:0] }
 
-// pad takes the batch and, if it only decodes, orders it and adds padding. length tells how many positions a sequence has.
+// pad takes the batch and, if it only decodes, orders it and adds padding. length tells how many
+// positions a sequence has.
 func (p *padder) pad(b *scheduler.Batch, sequences, context int, length func(seq int32) int) {
 	p.take(b)
 	n := b.Len()

@@ -61,8 +61,8 @@ func TestPadder_Pad_FollowsOneAnother(t *testing.T) {
 	}
 }
 
-// TestBackend_Split_DecodesAsAlone: with cells of their own, padding between and sequences out of order, each sequence
-// goes on as it would alone, also one that began as a copy of another.
+// TestBackend_Split_DecodesAsAlone: with cells of their own, padding between and sequences out of
+// order, each sequence goes on as it would alone, also one that began as a copy of another.
 func TestBackend_Split_DecodesAsAlone(t *testing.T) {
 	e := opened(t, Options{Slots: 8, ContextSize: 8 * 256, KVLayout: "split"})
 	b := e.Backend()

@@ -11,8 +11,9 @@ import (
 	"strings"
 )
 
-// pattern is a regular expression in which some places must not be followed by certain texts. llama.cpp's templates have triggers such as
-// >>>(?!all); Go's regular expressions know no such (?!text), because they never look at a text twice.
+// pattern is a regular expression in which some places must not be followed by certain texts.
+// llama.cpp's templates have triggers such as >>>(?!all); Go's regular expressions know no such
+// (?!text), because they never look at a text twice.
 type pattern struct {
 	*regexp.Regexp
 	not map[int][]byte // by the number of an empty group, which marks the place

@@ -41,7 +41,8 @@ func keepState(t *testing.T, b scheduler.Backend, seq int32) (restore func(into 
 	}
 }
 
-// A prefix that was shared is the one the source had then, whatever becomes of either sequence before the next pass.
+// A prefix that was shared is the one the source had then, whatever becomes of either sequence
+// before the next pass.
 func TestBackend_Share_IsOfThatMoment(t *testing.T) {
 	const n = 96
 	for name, between := range map[string]func(t *testing.T, b scheduler.Backend, other func(into int32)) int32{
@@ -183,8 +184,9 @@ func TestBackend_Restore_PartOfAWindow(t *testing.T) {
 	b.window = 0
 }
 
-// A conversation that just fills the window comes back as a shorter or a longer one does, though its first cell was free for others while it
-// was copied. It is cut only where that cell does not matter, and so is what shares it or is saved of it.
+// A conversation that just fills the window comes back as a shorter or a longer one does, though
+// its first cell was free for others while it was copied. It is cut only where that cell does not
+// matter, and so is what shares it or is saved of it.
 func TestBackend_Restore_AsLongAsTheWindow(t *testing.T) {
 	const window = 16
 	for _, n := range []int{window - 1, window, window + 1, 2 * window} {
@@ -269,7 +271,8 @@ func TestBackend_Restore_AsLongAsTheWindow(t *testing.T) {
 	}
 }
 
-// Equal prompts at once, as those of a request with n answers: computed once, and each answer is the one it has alone.
+// Equal prompts at once, as those of a request with n answers: computed once, and each answer is
+// the one it has alone.
 func TestScheduler_EqualPromptsAtOnce_SameTextAsAlone(t *testing.T) {
 	for _, layout := range []string{"split", "shared"} {
 		t.Run(layout, func(t *testing.T) {

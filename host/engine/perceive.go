@@ -55,7 +55,8 @@ func (b *backend) perceive(batch *scheduler.Batch) error {
 	return b.unlessLost(err)
 }
 
-// border is where a sequence ends whose last cells are those of a picture with coordinates: they all have the position at which it begins.
+// border is where a sequence ends whose last cells are those of a picture with coordinates: they
+// all have the position at which it begins.
 type border struct {
 	last int32 // of the positions of cells
 	next int   // position after the picture
@@ -69,8 +70,8 @@ func (b *backend) settle(seq int32, n int) {
 	}
 }
 
-// spoken are the tokens of a history that are no rows of pieces, and how many of the prompt are among them: samplers, grammars and texts
-// know nothing of pictures.
+// spoken are the tokens of a history that are no rows of pieces, and how many of the prompt are
+// among them: samplers, grammars and texts know nothing of pictures.
 func spoken(history []scheduler.Token, prompt int) ([]scheduler.Token, int) {
 	if !slices.ContainsFunc(history, isRow) {
 		return history, prompt

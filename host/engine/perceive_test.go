@@ -32,7 +32,8 @@ func eachPair(t *testing.T, test func(t *testing.T, p *perceiving)) {
 	}
 }
 
-// The backend computes pieces as the binding does by itself, at once or in slices, and answers depend on them.
+// The backend computes pieces as the binding does by itself, at once or in slices, and answers
+// depend on them.
 func TestBackend_Start_Pieces(t *testing.T) {
 	eachPair(t, func(t *testing.T, p *perceiving) {
 		c, err := native.NewContext(p.weights, native.ContextOptions{Cells: 4096, Threads: 1})
@@ -95,7 +96,8 @@ func lone(t *testing.T, p *perceiving, c *native.Context, prompt []part) (text s
 	return text
 }
 
-// A pass over embeddings that is not as it should be is refused before it changes anything, and the next one is right.
+// A pass over embeddings that is not as it should be is refused before it changes anything, and
+// the next one is right.
 func TestBackend_Start_PiecesThatAreWrong(t *testing.T) {
 	for _, pair := range synth.MediaPairs[:4] {
 		p := openPair(t, pair, Options{Slots: 2})
@@ -157,8 +159,8 @@ func (p *perceiving) borders(prompt []part) (positions []int) {
 	return positions
 }
 
-// What is cut, shared, saved or restored at a border of pieces goes on as a run by itself, though a picture may have fewer positions than
-// cells: also where nothing follows the picture yet.
+// What is cut, shared, saved or restored at a border of pieces goes on as a run by itself, though
+// a picture may have fewer positions than cells: also where nothing follows the picture yet.
 func TestBackend_CellsOfPieces(t *testing.T) {
 	eachPair(t, func(t *testing.T, p *perceiving) {
 		prompt := p.conversation(t)
@@ -204,7 +206,8 @@ func TestBackend_CellsOfPieces(t *testing.T) {
 	})
 }
 
-// Sequences that end with a piece, or in one, go on as they should after passes that put padding tokens into them.
+// Sequences that end with a piece, or in one, go on as they should after passes that put padding
+// tokens into them.
 func TestBackend_PaddingAfterPieces(t *testing.T) {
 	for _, pair := range synth.MediaPairs[1:6] {
 		p := openPair(t, pair, Options{Slots: 3, KVLayout: "split"})

@@ -16,8 +16,8 @@ type Lacks struct {
 	Saving     bool // put the state of a sequence away and back
 }
 
-// piecewise runs a pass as several if the model cannot take it whole. Each overwrites the logits of the one before, so they are
-// copied.
+// piecewise runs a pass as several if the model cannot take it whole. Each overwrites the logits
+// of the one before, so they are copied.
 type piecewise struct {
 	bySequence bool // one sequence at a time
 	byOutput   bool // tokens whose logits are wanted and others one after the other
@@ -29,7 +29,8 @@ type piecewise struct {
 
 func (p *piecewise) needed() bool { return p.bySequence || p.byOutput }
 
-// decode runs the passes. After an error some may have been computed; the scheduler cleans up what it did not expect.
+// decode runs the passes. After an error some may have been computed; the scheduler cleans up what
+// it did not expect.
 func (p *piecewise) decode(c *native.Context, b *scheduler.Batch) error {
 	p.rows = p.rows[:0]
 	for from := 0; from < b.Len(); {

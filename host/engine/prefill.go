@@ -32,8 +32,9 @@ func (e *Engine) goOn(c *chat.Conversation, n *native.Conversation) error {
 	return nil
 }
 
-// joined are the messages of a conversation whose answer goes on with the last one, which has its parts as one text. A template never sees
-// that message, and llama.cpp puts an empty line between its parts whatever a template writes there.
+// joined are the messages of a conversation whose answer goes on with the last one, which has its
+// parts as one text. A template never sees that message, and llama.cpp puts an empty line between
+// its parts whatever a template writes there.
 func (e *Engine) joined(ctx context.Context, messages []chat.Message, n native.Conversation) ([]chat.Message, error) {
 	last := len(messages) - 1
 	if last < 0 || messages[last].Parts == nil {
@@ -76,8 +77,9 @@ func (e *Engine) joint(ctx context.Context, n native.Conversation) (string, erro
 	return usual, nil
 }
 
-// keepOwnReasoning leaves a prompt that goes on with a message as that message begins, if it begins with reasoning: llama.cpp puts an empty
-// block of reasoning before the content of each message that has its reasoning nowhere else.
+// keepOwnReasoning leaves a prompt that goes on with a message as that message begins, if it
+// begins with reasoning: llama.cpp puts an empty block of reasoning before the content of each
+// message that has its reasoning nowhere else.
 func keepOwnReasoning(p *native.Prompt, last chat.Message) {
 	tag := p.ThinkingStart
 	if tag == "" || last.Reasoning != "" || !strings.HasPrefix(strings.TrimSpace(last.Content), tag) {

@@ -21,7 +21,8 @@ func inParts(parts ...string) chat.Message {
 	return chat.Message{Content: strings.Join(parts, "\n"), Parts: parts}
 }
 
-// The parts of a message that the answer goes on with are joined as those of a message before it, whatever the template writes there.
+// The parts of a message that the answer goes on with are joined as those of a message before it,
+// whatever the template writes there.
 func TestEngine_Render_PartsOfAPrefill(t *testing.T) {
 	for template, joint := range map[string]string{
 		"Qwen-Qwen3-0.6B.jinja":                     "\n", // takes texts, which llama.cpp joins
@@ -51,7 +52,8 @@ func TestEngine_Render_PartsOfAPrefill(t *testing.T) {
 	}
 }
 
-// A message that the answer goes on with and that brings its own reasoning stands in the prompt as it came: no empty reasoning is before it.
+// A message that the answer goes on with and that brings its own reasoning stands in the prompt as
+// it came: no empty reasoning is before it.
 func TestEngine_Render_PrefillWithItsReasoning(t *testing.T) {
 	for template, tags := range map[string][2]string{
 		"Qwen-Qwen3-0.6B.jinja":                          {"<think>", "</think>"},
@@ -83,7 +85,8 @@ func TestEngine_Render_PrefillWithItsReasoning(t *testing.T) {
 	}
 }
 
-// An answer that goes on with reasoning that a message has brought is taken apart: what follows is reasoning until it ends.
+// An answer that goes on with reasoning that a message has brought is taken apart: what follows is
+// reasoning until it ends.
 func TestEngine_Render_PrefillWithItsReasoning_IsTakenApart(t *testing.T) {
 	e := withTemplate(t, "Qwen-Qwen3-0.6B.jinja")
 	for content, c := range map[string]struct {

@@ -11,7 +11,8 @@ import (
 	"github.com/penstock/penstock/scheduler/program"
 )
 
-// hypothesis is one of a beam search: the tokens after the prompt, and their log-probabilities' sum.
+// hypothesis is one of a beam search: the tokens after the prompt, and their log-probabilities'
+// sum.
 type hypothesis struct {
 	tokens []int32
 	sum    float64
@@ -25,13 +26,15 @@ type move struct {
 	sum   float64
 }
 
-// bestMoves are those of a beam search's next step, from the log-probabilities of each hypothesis's next tokens.
+// bestMoves are those of a beam search's next step, from the log-probabilities of each
+// hypothesis's next tokens.
 func bestMoves(width int, moves []move) []move {
 	slices.SortStableFunc(moves, func(a, b move) int { return cmp.Compare(b.sum, a.sum) })
 	return moves[:width]
 }
 
-// beams is a beam search as a program. Without end tokens and length penalty: what is compared is the branches.
+// beams is a beam search as a program. Without end tokens and length penalty: what is compared is
+// the branches.
 func beams(width, steps int, found *[]hypothesis) func(*program.Run) error {
 	return func(r *program.Run) error {
 		root, err := r.Open(r.Prompt())
@@ -67,7 +70,8 @@ func beams(width, steps int, found *[]hypothesis) func(*program.Run) error {
 	}
 }
 
-// grown closes the branches that no move goes on from, and forks the others as often as there are more moves than one.
+// grown closes the branches that no move goes on from, and forks the others as often as there are
+// more moves than one.
 func grown(live []hypothesis, moves []move) (next []hypothesis, err error) {
 	left := make([]int, len(live))
 	for _, m := range moves {
@@ -96,8 +100,9 @@ func grown(live []hypothesis, moves []move) (next []hypothesis, err error) {
 	return next, nil
 }
 
-// A beam search by a program finds what one finds that computes each hypothesis from the beginning, with full log-probabilities: its forks are
-// what their tokens say. The tokens in the branches are the prompt once and one for each hypothesis and step.
+// A beam search by a program finds what one finds that computes each hypothesis from the
+// beginning, with full log-probabilities: its forks are what their tokens say. The tokens in the
+// branches are the prompt once and one for each hypothesis and step.
 func TestProgram_BeamSearch_EqualsAReference(t *testing.T) {
 	const width, steps = 3, 10
 	for name, kind := range map[string]string{"attention": "", "recurrent": "mamba", "sliding window": "cohere2"} {

@@ -25,7 +25,8 @@ func mostLikely(e *Engine) *program.Chain {
 	})
 }
 
-// byProgram has a program write the answer to a prompt, which end tokens end or not, with the greedy chain for what goes on from its branches.
+// byProgram has a program write the answer to a prompt, which end tokens end or not, with the
+// greedy chain for what goes on from its branches.
 func byProgram(t *testing.T, e *Engine, s *scheduler.Scheduler, prompt []int32, most int, ends bool, main func(*program.Run) error) string {
 	t.Helper()
 	r := greedy(t, e, "x", most)
@@ -38,8 +39,9 @@ func byProgram(t *testing.T, e *Engine, s *scheduler.Scheduler, prompt []int32, 
 	return texts[0]
 }
 
-// A branch that goes on by itself, one that is forked from it in the middle and goes on from its row, and an answer that goes on from either are
-// what an answer is, with memories that can be cut and with those that cannot.
+// A branch that goes on by itself, one that is forked from it in the middle and goes on from its
+// row, and an answer that goes on from either are what an answer is, with memories that can be cut
+// and with those that cannot.
 func TestProgram_Run_EqualsAnAnswer(t *testing.T) {
 	const most = 24
 	for name, kind := range map[string]string{"attention": "", "recurrent": "mamba", "sliding window": "cohere2"} {
@@ -105,7 +107,8 @@ func TestProgram_Run_EqualsAnAnswer(t *testing.T) {
 	}
 }
 
-// A branch that follows a grammar says only what fits, in each fork from where it is, and ends with the grammar.
+// A branch that follows a grammar says only what fits, in each fork from where it is, and ends
+// with the grammar.
 func TestProgram_Follow_KeepsToAGrammar(t *testing.T) {
 	e := opened(t, Options{Slots: 3, ContextSize: 3 * 1024})
 	s, stop := scheduled(t, e, 3)

@@ -9,8 +9,9 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// OpenProjector loads the projector file at path for the model. The digest is the same for projectors that compute the same, in any
-// process. Errors are those of native.OpenProjector, and ErrRemote where other machines compute the model.
+// OpenProjector loads the projector file at path for the model. The digest is the same for
+// projectors that compute the same, in any process. Errors are those of native.OpenProjector, and
+// ErrRemote where other machines compute the model.
 func (e *Engine) OpenProjector(path string, o native.ProjectorOptions) (p *native.Projector, digest string, err error) {
 	if e.weights != e.model {
 		return nil, "", ErrRemote

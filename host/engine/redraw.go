@@ -11,10 +11,11 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// This file chooses a token again where the one that the samplers chose does not fit the answer's grammar. To mask a whole row is slow,
-// and most often the first choice fits.
+// This file chooses a token again where the one that the samplers chose does not fit the answer's
+// grammar. To mask a whole row is slow, and most often the first choice fits.
 
-// drawFitting is the token that the samplers choose from a row: among those that the grammar allows, where they first choose another.
+// drawFitting is the token that the samplers choose from a row: among those that the grammar
+// allows, where they first choose another.
 func (s *Stage) drawFitting(row []float32) (scheduler.Token, error) {
 	t, err := s.first, error(nil)
 	if !s.undecided {
@@ -45,8 +46,8 @@ func (s *Stage) redraw(row []float32) (scheduler.Token, error) {
 	return s.rules.choose(w, func() (scheduler.Token, error) { return w.draw(s.sampler, row) })
 }
 
-// redrawAmong chooses among the candidates that earlier stages have left and the grammar allows. If it allows none of them, it is the
-// whole row to choose from.
+// redrawAmong chooses among the candidates that earlier stages have left and the grammar allows.
+// If it allows none of them, it is the whole row to choose from.
 func (s *Stage) redrawAmong(v *chain.View) (scheduler.Token, error) {
 	w := s.rules.scratch()
 	defer s.rules.pool.Put(w)
@@ -56,7 +57,8 @@ func (s *Stage) redrawAmong(v *chain.View) (scheduler.Token, error) {
 	return s.rules.choose(w, func() (scheduler.Token, error) { return w.drawAmong(s.sampler, v) })
 }
 
-// drawAmong is draw among the candidates of a view that the mask allows, or if it allows none of them, among all of the row.
+// drawAmong is draw among the candidates of a view that the mask allows, or if it allows none of
+// them, among all of the row.
 func (w *scratch) drawAmong(sampler *native.Sampler, v *chain.View) (scheduler.Token, error) {
 	if v.N >= 0 {
 		n := 0

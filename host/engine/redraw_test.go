@@ -41,8 +41,8 @@ func redrawn() map[string]func(p *sampling.Params) {
 	}
 }
 
-// A token that is drawn under a grammar is the one that the samplers draw from a row in which no other has a chance, in either way: all
-// of an answer's chain at once, and a part of it.
+// A token that is drawn under a grammar is the one that the samplers draw from a row in which no
+// other has a chance, in either way: all of an answer's chain at once, and a part of it.
 func TestStage_Redraw_IsOfWhatTheGrammarAllows(t *testing.T) {
 	e := opened(t, Options{})
 	for name, change := range redrawn() {
@@ -104,7 +104,8 @@ func TestStage_Redraw_IsOfWhatTheGrammarAllows(t *testing.T) {
 	}
 }
 
-// Where earlier stages have left candidates, one of those that the grammar allows is chosen, and if there is none, any token of the row.
+// Where earlier stages have left candidates, one of those that the grammar allows is chosen, and
+// if there is none, any token of the row.
 func TestStage_Apply_ChoosesAmongCandidates(t *testing.T) {
 	e := opened(t, Options{})
 	p := greedily()

@@ -40,8 +40,9 @@ func vocabularyOnly(b *testing.B) *Engine {
 	return e
 }
 
-// BenchmarkStage_LargeGrammar is one token over a vocabulary of 128,256: without a grammar, and under that of a large schema, of a model
-// that writes what the schema wants and of one that never does.
+// BenchmarkStage_LargeGrammar is one token over a vocabulary of 128,256: without a grammar, and
+// under that of a large schema, of a model that writes what the schema wants and of one that never
+// does.
 func BenchmarkStage_LargeGrammar(b *testing.B) {
 	e := vocabularyOnly(b)
 	p := sampling.Default()
@@ -56,7 +57,8 @@ func BenchmarkStage_LargeGrammar(b *testing.B) {
 	})
 }
 
-// benchmarkTokens draws from noise, in which those tokens stand out that a guided answer may go on with.
+// benchmarkTokens draws from noise, in which those tokens stand out that a guided answer may go on
+// with.
 func (e *Engine) benchmarkTokens(b *testing.B, p sampling.Params, guided bool) {
 	s := wholeChain(b, e, p)
 	row, mask := make([]float32, e.info.Vocabulary), make([]uint32, e.tokens().Words())

@@ -11,7 +11,8 @@ import (
 	"github.com/penstock/penstock/host/sampling"
 )
 
-// A regular expression's grammar takes the texts that the expression matches as a whole, and no other.
+// A regular expression's grammar takes the texts that the expression matches as a whole, and no
+// other.
 func TestEngine_Regex_TakesWhatItMatches(t *testing.T) {
 	e := opened(t, Options{})
 	letters := []rune("aaabbcxyzXé🐸019 .-\n\"\\]")

@@ -11,8 +11,9 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// Devices of other machines can be lost, and with them all that was loaded there. The engine outlives that: the tokeniser, the template and
-// the samplers of requests that wait use a model without weights (the text), and the model with weights and its context are replaced.
+// Devices of other machines can be lost, and with them all that was loaded there. The engine
+// outlives that: the tokeniser, the template and the samplers of requests that wait use a model
+// without weights (the text), and the model with weights and its context are replaced.
 
 // ErrRemote refuses what would not outlive the loss of a worker.
 var ErrRemote = errors.New("not for a model that workers compute; serve it without --rpc")
@@ -26,7 +27,8 @@ func (e asLost) Unwrap() error        { return e.error }
 // AsLost marks why workers were lost, for Scheduler.Lose.
 func AsLost(reason error) error { return asLost{reason} }
 
-// textModel is what texts are made with: where weights can be lost a model of the same file without them.
+// textModel is what texts are made with: where weights can be lost a model of the same file
+// without them.
 func (o Options) textModel(ctx context.Context, weights *native.Model) (*native.Model, error) {
 	if o.Lost == nil {
 		return weights, nil
@@ -34,7 +36,8 @@ func (o Options) textModel(ctx context.Context, weights *native.Model) (*native.
 	return native.LoadModel(ctx, o.Path, native.ModelOptions{VocabOnly: true, KVOverrides: o.Model.KVOverrides})
 }
 
-// Release frees the weights and the context. The scheduler must have lost its backend, or have ended.
+// Release frees the weights and the context. The scheduler must have lost its backend, or have
+// ended.
 func (e *Engine) Release() error {
 	err := e.context.Close()
 	if e.weights != e.model {
@@ -43,8 +46,8 @@ func (e *Engine) Release() error {
 	return err
 }
 
-// Restore loads the weights again after Release, with other options or the same, and makes a context like the one before. It stops soon
-// after ctx is done.
+// Restore loads the weights again after Release, with other options or the same, and makes a
+// context like the one before. It stops soon after ctx is done.
 func (e *Engine) Restore(ctx context.Context, m native.ModelOptions, lost func() error) error {
 	o := e.identity.options
 	o.Model, o.GPULayers, o.Lost = m, m.GPULayers, lost

@@ -9,8 +9,8 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// Pair is the prompt by which a classifier scores a document for a query: the model's own template for that, or both texts with the
-// tokens around them that the vocabulary asks for.
+// Pair is the prompt by which a classifier scores a document for a query: the model's own template
+// for that, or both texts with the tokens around them that the vocabulary asks for.
 func (e *Embedder) Pair(ctx context.Context, query, document string) ([]int32, error) {
 	return pair(ctx, e.model, query, document)
 }

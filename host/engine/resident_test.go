@@ -17,7 +17,8 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// resident is how much memory the process has written to and not freed, in bytes, be it in RAM or swapped out.
+// resident is how much memory the process has written to and not freed, in bytes, be it in RAM or
+// swapped out.
 func resident(t *testing.T) int64 {
 	t.Helper()
 	debug.FreeOSMemory()
@@ -38,8 +39,8 @@ func resident(t *testing.T) int64 {
 	return sum
 }
 
-// TestScheduler_Archive_TakesWhatItMay: many short requests pass through a full archive, and the process has not grown by more than
-// its bound and a little.
+// TestScheduler_Archive_TakesWhatItMay: many short requests pass through a full archive, and the
+// process has not grown by more than its bound and a little.
 func TestScheduler_Archive_TakesWhatItMay(t *testing.T) {
 	const budget = 12 << 20
 	e := opened(t, Options{Slots: 2, ContextSize: 1024})

@@ -2,9 +2,11 @@
 
 package engine
 
-// rollback knows which of the last tokens of a recurrent model's sequences can be dropped. Each pass of a sequence leaves, besides its
-// state, the states before its last tokens (llama.cpp's n_rs_seq). Going back to one of them is possible once, and only until the next
-// pass, whatever that computes: it may move the sequence's state to another cell, and leaves the snapshots where they were.
+// rollback knows which of the last tokens of a recurrent model's sequences can be dropped. Each
+// pass of a sequence leaves, besides its state, the states before its last tokens (llama.cpp's
+// n_rs_seq). Going back to one of them is possible once, and only until the next pass, whatever
+// that computes: it may move the sequence's state to another cell, and leaves the snapshots where
+// they were.
 type rollback struct {
 	snapshots int
 	last      []int  // by sequence: how many tokens the last pass computed of it
@@ -27,7 +29,8 @@ func (r *rollback) note(sequences []int32, err error) {
 	}
 }
 
-// perceived takes in a pass over embeddings, of which none is dropped: they may have fewer positions than there are.
+// perceived takes in a pass over embeddings, of which none is dropped: they may have fewer
+// positions than there are.
 func (r *rollback) perceived(seq int32, err error) {
 	clear(r.last)
 	if err == nil {

@@ -44,7 +44,8 @@ func smallOf(t *testing.T, architecture string) string {
 	return path
 }
 
-// Hybrid models drop wrong guesses by going back to an earlier state: their text is the same with any drafter as without.
+// Hybrid models drop wrong guesses by going back to an earlier state: their text is the same with
+// any drafter as without.
 func TestScheduler_Speculate_HybridSameGreedyText(t *testing.T) {
 	const most = 60
 	greedy := sampling.Default()
@@ -82,7 +83,8 @@ func TestScheduler_Speculate_HybridSameGreedyText(t *testing.T) {
 	}
 }
 
-// A sequence of a recurrent model goes back once, only as far as its last pass, and not after another pass.
+// A sequence of a recurrent model goes back once, only as far as its last pass, and not after
+// another pass.
 func TestBackend_Truncate_RecurrentGoesBackOnce(t *testing.T) {
 	e := openedFile(t, Options{Path: smallOf(t, "lfm2"), Slots: 2, CacheSequences: 2, DraftRows: 8, Snapshots: 3, ContextSize: 512})
 	b := e.backend
@@ -124,7 +126,8 @@ func TestBackend_Truncate_RecurrentGoesBackOnce(t *testing.T) {
 	}
 }
 
-// A sequence that has gone back, or still may, is shared at a checkpoint before: both go on as if nothing had been.
+// A sequence that has gone back, or still may, is shared at a checkpoint before: both go on as if
+// nothing had been.
 func TestBackend_RestoreCheckpoint_SharesWhatGoesBack(t *testing.T) {
 	e := openedFile(t, Options{Path: smallOf(t, "lfm2"), Slots: 2, CacheSequences: 2, DraftRows: 8, Snapshots: 3, ContextSize: 512})
 	b := e.backend
@@ -165,7 +168,8 @@ func TestBackend_RestoreCheckpoint_SharesWhatGoesBack(t *testing.T) {
 	}
 }
 
-// checkGoesBack compares the logits after wrong tokens that were dropped with those where there were none.
+// checkGoesBack compares the logits after wrong tokens that were dropped with those where there
+// were none.
 func checkGoesBack(t *testing.T, b scheduler.Backend) {
 	t.Helper()
 	want := feed(t, b, 0, 0, 10, 11, 12, 13)

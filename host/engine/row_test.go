@@ -33,8 +33,8 @@ func withRows(r *rand.Rand, tokens []scheduler.Token) (mixed []scheduler.Token) 
 	return mixed
 }
 
-// Whatever looks back at tokens draws the same with pictures among them as without: samplers that count, grammars that rest or not, and the
-// budget of a thinking.
+// Whatever looks back at tokens draws the same with pictures among them as without: samplers that
+// count, grammars that rest or not, and the budget of a thinking.
 func TestStage_PassesOverRows(t *testing.T) {
 	e := opened(t, Options{})
 	b := e.Backend()

@@ -14,7 +14,8 @@ import (
 	"github.com/penstock/penstock/scheduler/program"
 )
 
-// runs is a program that lets n branches of the prompt run with the request's parameters and shows the first.
+// runs is a program that lets n branches of the prompt run with the request's parameters and shows
+// the first.
 func runs(e *Engine, n, most int, scored bool) func(*program.Run) error {
 	c := program.NewChain(func(branch uint64, _ int) ([]chain.Stage, error) { return e.NewChain(seeded(branch)) })
 	return func(r *program.Run) error {
@@ -49,8 +50,9 @@ func seeded(n uint64) sampling.Params {
 	return p
 }
 
-// BenchmarkProgram_Run compares branches that go on by themselves with as many answers to the same prompt, alternating. scored: with
-// log-probabilities, as who takes the best of several answers wants them. ratio is the programs' tokens in a second by those of the answers.
+// BenchmarkProgram_Run compares branches that go on by themselves with as many answers to the same
+// prompt, alternating. scored: with log-probabilities, as who takes the best of several answers
+// wants them. ratio is the programs' tokens in a second by those of the answers.
 func BenchmarkProgram_Run(b *testing.B) {
 	const most = 256
 	for _, c := range []struct {

@@ -13,7 +13,8 @@ import (
 	"github.com/penstock/penstock/scheduler/panics"
 )
 
-// parallelLogits is how many logits a tick must have to sample before more goroutines pay for themselves.
+// parallelLogits is how many logits a tick must have to sample before more goroutines pay for
+// themselves.
 const parallelLogits = 1 << 14
 
 // banned is the logit of a token that is never drawn.

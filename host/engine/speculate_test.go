@@ -48,7 +48,8 @@ func (p *prophet) Draft(asks []*draft.Ask) {
 	}
 }
 
-// confident is a drafter that says of each draft that it is of the highest grade, so that even answers which hardly repeat have some.
+// confident is a drafter that says of each draft that it is of the highest grade, so that even
+// answers which hardly repeat have some.
 type confident struct{ draft.Drafter }
 
 func (c confident) Draft(asks []*draft.Ask) {
@@ -83,7 +84,8 @@ func smallModel(t *testing.T, kind string) string {
 	return path
 }
 
-// paced is a backend with a clock of its own, by which a pass takes as long as it has sequences, whatever it computes of them. So drafts pay.
+// paced is a backend with a clock of its own, by which a pass takes as long as it has sequences,
+// whatever it computes of them. So drafts pay.
 type paced struct {
 	scheduler.Backend
 	now   atomic.Int64
@@ -178,8 +180,9 @@ func gapAfter(t *testing.T, e *Engine, context []int32) float32 {
 	return row[len(row)-1] - row[len(row)-2]
 }
 
-// Greedy text is the same with any drafter as without, on several architectures, for one slot and for several, in both layouts. Where cells are
-// shared, two tokens that are as good as equal may change places, as beside other answers.
+// Greedy text is the same with any drafter as without, on several architectures, for one slot and
+// for several, in both layouts. Where cells are shared, two tokens that are as good as equal may
+// change places, as beside other answers.
 func TestScheduler_Speculate_SameGreedyText(t *testing.T) {
 	const most = 100
 	n := 24
@@ -225,8 +228,8 @@ func TestBackend_Limits_RecurrentTakesNoDrafts(t *testing.T) {
 	}
 }
 
-// Sampled text is distributed as the model says, also where it was drafted: a chi-square test of thousands of draws. With their seeds the
-// texts are the very ones that are drawn without drafts.
+// Sampled text is distributed as the model says, also where it was drafted: a chi-square test of
+// thousands of draws. With their seeds the texts are the very ones that are drawn without drafts.
 func TestScheduler_Speculate_SampledTextIsTheModels(t *testing.T) {
 	const n = 3000
 	e := openedFile(t, Options{Path: builtIn, Slots: 8, DraftRows: 16, ContextSize: 8 * 128, KVLayout: "split"})
@@ -268,7 +271,8 @@ func TestScheduler_Speculate_SampledTextIsTheModels(t *testing.T) {
 	}
 }
 
-// chiSquare compares draws with the probabilities that a row gives. Tokens that are expected fewer than five times count together.
+// chiSquare compares draws with the probabilities that a row gives. Tokens that are expected fewer
+// than five times count together.
 func chiSquare(counts map[int32]int, row []float32) (x float64, freedom int) {
 	n, sum, highest := 0, 0.0, float64(slices.Max(row))
 	for _, c := range counts {

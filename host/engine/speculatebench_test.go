@@ -17,7 +17,8 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
-// script is a stage that chooses the tokens of a text, whatever the model says: a model with random weights writes as a good one would.
+// script is a stage that chooses the tokens of a text, whatever the model says: a model with
+// random weights writes as a good one would.
 type script struct{ tokens, rest []int32 }
 
 func (s *script) Traits() chain.Traits        { return chain.Traits{TakesRow: true} }
@@ -59,8 +60,9 @@ func withChanges(text []int32) []int32 {
 	return text
 }
 
-// BenchmarkSpeculate is the time a token of answers that repeat their prompt with changes, and of answers that do not, without drafts and
-// with lookup. PENSTOCK_BENCH_MODEL names a model of real size; the built-in one has passes of half a millisecond.
+// BenchmarkSpeculate is the time a token of answers that repeat their prompt with changes, and of
+// answers that do not, without drafts and with lookup. PENSTOCK_BENCH_MODEL names a model of real
+// size; the built-in one has passes of half a millisecond.
 func BenchmarkSpeculate(b *testing.B) {
 	const most = 300
 	path := cmp.Or(os.Getenv("PENSTOCK_BENCH_MODEL"), builtIn)
@@ -104,7 +106,8 @@ func BenchmarkSpeculate(b *testing.B) {
 	}
 }
 
-// scripted has all answers written at once, and tells how long that took after the first tokens of all.
+// scripted has all answers written at once, and tells how long that took after the first tokens of
+// all.
 func scripted(b *testing.B, e *Engine, d draft.Drafter, prompts, answers [][]int32) (took time.Duration, drafted, accepted int) {
 	i := -1
 	return answered(b, e.Backend(), d, prompts, len(answers[0]), func() []chain.Stage {
@@ -113,7 +116,8 @@ func scripted(b *testing.B, e *Engine, d draft.Drafter, prompts, answers [][]int
 	})
 }
 
-// answered has an answer to each prompt written at once, and tells how long that took after the first tokens of all.
+// answered has an answer to each prompt written at once, and tells how long that took after the
+// first tokens of all.
 func answered(b *testing.B, backend scheduler.Backend, d draft.Drafter, prompts [][]int32, most int, stages func() []chain.Stage) (took time.Duration, drafted, accepted int) {
 	s, err := scheduler.New(backend, scheduler.Config{Slots: len(prompts), Drafter: d})
 	if err != nil {

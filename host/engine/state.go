@@ -9,8 +9,8 @@ import (
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
-// A state stays in this process, so it has neither header nor checksum: summing up those of long conversations would hold up
-// every stream by half of what copying them takes.
+// A state stays in this process, so it has neither header nor checksum: summing up those of long
+// conversations would hold up every stream by half of what copying them takes.
 
 // SaveState implements kvcache.StateMemory.
 func (b *backend) SaveState(seq int32) (kvcache.State, error) {

@@ -26,8 +26,8 @@ func calling(t *testing.T, e *Engine, begun []scheduler.Token) scheduler.Request
 		CachePrompt: true, Chain: stages, Buffer: 16} // so that it is not at its end before it is steered
 }
 
-// A lazy grammar that has woken stays with its answer: one that is forked, taken back to before or after the tag, or preempted ends as one
-// that is left alone.
+// A lazy grammar that has woken stays with its answer: one that is forked, taken back to before or
+// after the tag, or preempted ends as one that is left alone.
 func TestEngine_LazyGrammar_FollowsASteeredAnswer(t *testing.T) {
 	e := opened(t, Options{Slots: 1, ContextSize: 1024})
 	s, stop := scheduled(t, e, 1)

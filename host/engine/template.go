@@ -19,7 +19,8 @@ import (
 
 var _ chat.Renderer = (*Engine)(nil)
 
-// TemplateOptions say how conversations become prompts, unless a conversation says otherwise. The zero value is llama-server's default.
+// TemplateOptions say how conversations become prompts, unless a conversation says otherwise. The
+// zero value is llama-server's default.
 type TemplateOptions struct {
 	Source          string                     // Jinja, or the name of a template that llama.cpp has code for; "": the model's own
 	Args            map[string]json.RawMessage // for the template
@@ -28,7 +29,8 @@ type TemplateOptions struct {
 	NoPrefill       bool                       // a last message of the assistant is a turn that has ended
 }
 
-// withDefaults is as llama-server has it: a template that can show all reasoning of a conversation does, unless told otherwise.
+// withDefaults is as llama-server has it: a template that can show all reasoning of a conversation
+// does, unless told otherwise.
 func (o TemplateOptions) withDefaults() TemplateOptions {
 	o.ReasoningFormat = cmp.Or(o.ReasoningFormat, "deepseek")
 	args := map[string]json.RawMessage{"preserve_reasoning": json.RawMessage("true")}
@@ -78,8 +80,9 @@ func (e *Engine) Render(ctx context.Context, c chat.Conversation) (chat.Prompt, 
 	return prompt, nil
 }
 
-// refusesTypeLists reports whether a template failed because it looks up the types of arguments in a map, as Hermes 3's does, and one is a
-// list of types: llama.cpp's Jinja stops there, where Python's finds nothing.
+// refusesTypeLists reports whether a template failed because it looks up the types of arguments in
+// a map, as Hermes 3's does, and one is a list of types: llama.cpp's Jinja stops there, where
+// Python's finds nothing.
 func refusesTypeLists(err error) bool {
 	return errors.Is(err, native.ErrFailed) && strings.Contains(err.Error(), "unhashable type: Array")
 }
@@ -124,7 +127,8 @@ func (e *Engine) conversation(ctx context.Context, c *chat.Conversation) (native
 	return n, err
 }
 
-// thinking settles whether the model reasons before it answers, and what the template is told besides.
+// thinking settles whether the model reasons before it answers, and what the template is told
+// besides.
 func (e *Engine) thinking(c *chat.Conversation, n *native.Conversation) error {
 	n.TemplateArgs = maps.Clone(e.templateOptions.Args)
 	maps.Copy(n.TemplateArgs, c.TemplateArgs)
@@ -181,7 +185,8 @@ func toolsJSON(tools []chat.Tool) json.RawMessage {
 	return append(list, ']')
 }
 
-// messagesJSON writes messages for the template, which sees the parts of a content that came as a list.
+// messagesJSON writes messages for the template, which sees the parts of a content that came as a
+// list.
 func messagesJSON(messages []chat.Message) (json.RawMessage, error) {
 	type part struct {
 		Type string `json:"type"`

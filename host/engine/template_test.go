@@ -39,7 +39,8 @@ func tool(parameters string) chat.Tool {
 
 var hello = []chat.Message{{Role: "user", Content: "Hi"}}
 
-// What a template cannot make of a conversation names the field, and what the template says its place.
+// What a template cannot make of a conversation names the field, and what the template says its
+// place.
 func TestEngine_Render_Refusals(t *testing.T) {
 	qwen := withTemplate(t, "Qwen-Qwen3-0.6B.jinja")
 	deep := strings.Repeat(`{"a":`, 200) + "1" + strings.Repeat("}", 200)
@@ -67,7 +68,8 @@ func TestEngine_Render_Refusals(t *testing.T) {
 	}
 }
 
-// A template that cannot be told lists of types is told alternatives, others are told what the tools say; calls fit the tools' own schemas.
+// A template that cannot be told lists of types is told alternatives, others are told what the
+// tools say; calls fit the tools' own schemas.
 func TestEngine_Render_TypeLists(t *testing.T) {
 	const list = `{"type":"object","properties":{"at":{"type":["string","null"],"maxLength":5},"n":{"type":"integer"}},"required":["at"],"additionalProperties":false}`
 	for template, told := range map[string]string{
@@ -129,8 +131,8 @@ func TestEngine_Render_Parser(t *testing.T) {
 	}
 }
 
-// Where an empty message of the assistant ended a conversation, the template begins its turn as if that had never been there, and behind
-// another message of the assistant too.
+// Where an empty message of the assistant ended a conversation, the template begins its turn as if
+// that had never been there, and behind another message of the assistant too.
 func TestEngine_Render_EmptyEnd(t *testing.T) {
 	for _, template := range []string{"Qwen-Qwen3-0.6B.jinja", "meta-llama-Llama-3.1-8B-Instruct.jinja", "llama3", "chatml"} {
 		e := withTemplate(t, template)
@@ -150,8 +152,9 @@ func TestEngine_Render_EmptyEnd(t *testing.T) {
 	}
 }
 
-// The place of a picture in a content stays in the prompt, without line breaks around it, whether the template takes texts or parts. (With a
-// template that llama.cpp has as C++, such as llama3, there are some, as with llama-server.)
+// The place of a picture in a content stays in the prompt, without line breaks around it, whether
+// the template takes texts or parts. (With a template that llama.cpp has as C++, such as llama3,
+// there are some, as with llama-server.)
 func TestEngine_Render_MediaMarker(t *testing.T) {
 	for _, template := range []string{"Qwen-Qwen3-0.6B.jinja", "meta-llama-Llama-3.1-8B-Instruct.jinja", "chatml"} {
 		parts := []string{"what", "is", media.Marker, "and", media.Marker, media.Marker}
@@ -164,7 +167,8 @@ func TestEngine_Render_MediaMarker(t *testing.T) {
 	}
 }
 
-// The answer to a conversation fits its whole schema, within what the template has around it, whether llama.cpp can read the schema or not.
+// The answer to a conversation fits its whole schema, within what the template has around it,
+// whether llama.cpp can read the schema or not.
 func TestEngine_Render_AnswerFitsTheSchema(t *testing.T) {
 	e := opened(t, Options{})
 	for name, c := range map[string]struct{ schema, says, want string }{

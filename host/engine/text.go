@@ -10,8 +10,9 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// Tokenize turns text into tokens. addSpecial adds the begin and end tokens the model wants, parseSpecial makes the text of
-// control tokens those tokens. A text that the model refuses is a chat.ErrInvalidText.
+// Tokenize turns text into tokens. addSpecial adds the begin and end tokens the model wants,
+// parseSpecial makes the text of control tokens those tokens. A text that the model refuses is a
+// chat.ErrInvalidText.
 func (e *Engine) Tokenize(ctx context.Context, text string, addSpecial, parseSpecial bool) ([]int32, error) {
 	return tokenize(ctx, e.model, text, addSpecial, parseSpecial)
 }

@@ -25,7 +25,8 @@ func sentencePiece(t *testing.T) string {
 	return found[len(found)-1]
 }
 
-// A text that llama.cpp refuses is known by its kind. What a plugin logs and an operator reads are llama.cpp's words alone.
+// A text that llama.cpp refuses is known by its kind. What a plugin logs and an operator reads are
+// llama.cpp's words alone.
 func TestTokenize_Refused_SaysWhatTheModelSays(t *testing.T) {
 	m, err := native.LoadModel(t.Context(), sentencePiece(t), native.ModelOptions{VocabOnly: true})
 	if err != nil {

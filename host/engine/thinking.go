@@ -11,8 +11,9 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// thinking follows the thinking of an answer: where it begins and ends, and how much of its budget is left. When that is used up, and
-// the last character is whole, it has the end of thinking forced. A nil one is that of an answer whose thinking is not known.
+// thinking follows the thinking of an answer: where it begins and ends, and how much of its budget
+// is left. When that is used up, and the last character is whole, it has the end of thinking
+// forced. A nil one is that of an answer whose thinking is not known.
 type thinking struct {
 	piece  func(scheduler.Token) string
 	budget int // tokens; negative: no limit
@@ -38,8 +39,8 @@ const (
 	forcing                 // the end of thinking is forced
 )
 
-// newThinking tokenises the tags; nil where they are not known, or where there is nothing to do: no budget, and no grammar that must
-// sleep while the model thinks.
+// newThinking tokenises the tags; nil where they are not known, or where there is nothing to do:
+// no budget, and no grammar that must sleep while the model thinks.
 func (e *Engine) newThinking(p sampling.Params) (*thinking, error) {
 	if !p.Thinking.IsKnown() || p.Thinking.Budget < 0 && !(p.IsSet() && p.GrammarLazy) {
 		return nil, nil
@@ -151,8 +152,8 @@ func (th *thinking) exhaust() {
 	}
 }
 
-// follow takes a token while the end is forced. One that is another, because a client or a plugin has put it there or the budget was
-// changed, has the forced tokens begin again.
+// follow takes a token while the end is forced. One that is another, because a client or a plugin
+// has put it there or the budget was changed, has the forced tokens begin again.
 func (th *thinking) follow(t scheduler.Token, ended []scheduler.Token) {
 	switch {
 	case t != th.forced[th.nforced] && ended != nil:

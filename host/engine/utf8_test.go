@@ -10,8 +10,8 @@ import (
 	"github.com/penstock/penstock/host/sampling"
 )
 
-// Bytes may come just where a character begins with them: no overlong spelling, no surrogate and nothing beyond Unicode, whatever the
-// grammar was read from.
+// Bytes may come just where a character begins with them: no overlong spelling, no surrogate and
+// nothing beyond Unicode, whatever the grammar was read from.
 func TestEngine_Constraints_AllowOnlyWholeCharacters(t *testing.T) {
 	begins := map[string]bool{}
 	for r := rune(0x80); r <= utf8.MaxRune; r++ {

@@ -8,7 +8,8 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 )
 
-// Vocabulary is the vocabulary as plugins see it: a token is the text it shows, so control tokens have none.
+// Vocabulary is the vocabulary as plugins see it: a token is the text it shows, so control tokens
+// have none.
 type Vocabulary struct{ engine *Engine }
 
 // Vocabulary returns the model's vocabulary for plugins.

@@ -8,8 +8,8 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// warm computes one token and removes it again. So the weights are in memory before the first request, and it is known whose kernels
-// compute. It returns the kernels of the weights.
+// warm computes one token and removes it again. So the weights are in memory before the first
+// request, and it is known whose kernels compute. It returns the kernels of the weights.
 func warm(m *native.Model, c *native.Context) ([]native.Weights, error) {
 	var b native.Batch
 	b.Add(0, 0, 0, true)

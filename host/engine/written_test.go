@@ -13,8 +13,8 @@ import (
 	"github.com/penstock/penstock/host/chat"
 )
 
-// callWritten is what a template writes where an assistant has called f, with what follows the call; false where the template does not
-// say.
+// callWritten is what a template writes where an assistant has called f, with what follows the
+// call; false where the template does not say.
 func callWritten(t *testing.T, e *Engine, c chat.Conversation, arguments string) (string, bool) {
 	t.Helper()
 	history := `[{"role":"user","content":"Hi"},{"role":"assistant","content":"","tool_calls":[{"id":"call00001","type":"function","function":{"name":"f","arguments":` + quoted(arguments) + `}}]},{"role":"tool","tool_call_id":"call00001","name":"f","content":"done"}]`
@@ -44,12 +44,14 @@ func quoted(text string) string {
 	return string(quoted)
 }
 
-// otherwise are templates whose text of a call is not what llama.cpp's parser reads: the prompt begins reasoning, which the text does not
-// end; the call's id stands elsewhere; lists are Python's; or there is no call at all.
+// otherwise are templates whose text of a call is not what llama.cpp's parser reads: the prompt
+// begins reasoning, which the text does not end; the call's id stands elsewhere; lists are
+// Python's; or there is no call at all.
 var otherwise = []string{"Apriel-1.6", "unsloth-Apriel-1.5", "MiniMax-M2", "NVIDIA-Nemotron-Nano-v2", "llama-cpp-deepseek-r1", "Mistral-Small-3.2",
 	"ByteDance-Seed-OSS", "LFM2", "openbmb-MiniCPM5"}
 
-// A call that fits its schema is allowed as the template itself writes it, and llama.cpp's parser reads it back.
+// A call that fits its schema is allowed as the template itself writes it, and llama.cpp's parser
+// reads it back.
 func TestEngine_Render_WhatTemplatesWriteIsAllowed(t *testing.T) {
 	const schema = `{"type":"object","required":["text","count"],"properties":{"text":{"type":"string","maxLength":20},"count":{"type":"integer"},
 		"color":{"type":"string","enum":["red","dark green"]},"list":{"type":"array","items":{"type":"boolean"}},
@@ -81,8 +83,8 @@ func TestEngine_Render_WhatTemplatesWriteIsAllowed(t *testing.T) {
 	}
 }
 
-// readBack is the calls of the longest answer that a format allows at the beginning of a text, or where that has no call, further on:
-// what begins a turn may not be what ends a prompt.
+// readBack is the calls of the longest answer that a format allows at the beginning of a text, or
+// where that has no call, further on: what begins a turn may not be what ends a prompt.
 func readBack(t *testing.T, e *Engine, p chat.Prompt, text string) []call {
 	t.Helper()
 	g, err := e.ofFormat(p.Rules)

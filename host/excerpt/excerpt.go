@@ -5,7 +5,8 @@ package excerpt
 
 import "strings"
 
-// Of returns text as it is if it has at most that many bytes, else its beginning, cut between characters, and "…".
+// Of returns text as it is if it has at most that many bytes, else its beginning, cut between
+// characters, and "…".
 func Of(text string, most int) string {
 	if len(text) <= most {
 		return text

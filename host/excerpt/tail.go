@@ -8,7 +8,8 @@ import (
 	"sync"
 )
 
-// Tail keeps the end of what is written to it, such as the last words of a process. It is safe for concurrent use.
+// Tail keeps the end of what is written to it, such as the last words of a process. It is safe for
+// concurrent use.
 type Tail struct {
 	most int
 	mu   sync.Mutex
@@ -43,14 +44,15 @@ func (t *Tail) String() string {
 	return strings.ToValidUTF8(string(t.text), "")
 }
 
-// crash is where the Go runtime begins to report the end of the process; what is of interest stands before it.
+// crash is where the Go runtime begins to report the end of the process; what is of interest
+// stands before it.
 var crash = regexp.MustCompile(`(?m)^(SIG[A-Z]+: |fatal error: |panic: |unexpected fault|goroutine \d+ |\[signal )`)
 
 // sourceFile is a path to llama.cpp's source, which says where it was built.
 var sourceFile = regexp.MustCompile(`^\S*/([^/\s]+:\d+: )`)
 
-// LastWords finds what a child process with this standard error said last: the last line before a crash, or, if there is none, the crash's
-// own first line.
+// LastWords finds what a child process with this standard error said last: the last line before a
+// crash, or, if there is none, the crash's own first line.
 func (t *Tail) LastWords() string {
 	text := t.String()
 	report := ""

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package fit chooses with how large a context and how many slots a model is served, so that it fits into memory. What that takes is not
-// estimated: llama.cpp tells it (model.DryRun).
+// Package fit chooses with how large a context and how many slots a model is served, so that it
+// fits into memory. What that takes is not estimated: llama.cpp tells it (model.DryRun).
 //
 // # How is it known what memory a model takes?
 //

@@ -46,8 +46,10 @@ const (
 	cellUnit = 256
 )
 
-// Choose finds out whether a model fits as it is wished. If it does not, what may be chosen becomes less: first the earlier states of a
-// recurrent model, without which no tokens are guessed, then the context, down to the least for each conversation, then the slots, by halves. What does not fit at all is a model.ErrTooLarge, beside the plan as it is wished.
+// Choose finds out whether a model fits as it is wished. If it does not, what may be chosen
+// becomes less: first the earlier states of a recurrent model, without which no tokens are
+// guessed, then the context, down to the least for each conversation, then the slots, by halves.
+// What does not fit at all is a model.ErrTooLarge, beside the plan as it is wished.
 func Choose(ctx context.Context, m Model, w Wish, r Room) (Plan, error) {
 	s := newSearch(ctx, m, w, r)
 	wished, err := s.plan(w.Options)
@@ -169,7 +171,8 @@ func (s *search) refuse(wished Plan) error {
 		wished.Slots, wished.account(s.room), remedy)
 }
 
-// Check tells whether a model as it is can be held by the memory there is; if it cannot, the error is a model.ErrTooLarge.
+// Check tells whether a model as it is can be held by the memory there is; if it cannot, the error
+// is a model.ErrTooLarge.
 func Check(need model.Need, r Room) error {
 	if r.holds(need) {
 		return nil

@@ -67,7 +67,8 @@ func TestChoose_WhatFits(t *testing.T) {
 	}{
 		{"all of it", ofTraining(1 << 17), open, Room{Main: 4000 * mib}, 8, 0, "32768 cells for 8 slots take 3.0 GiB (weights 1000.0 MiB, KV cache 2.0 GiB, computing 10.0 MiB) of 3.9 GiB"},
 		{"unknown room", ofTraining(1 << 17), open, Room{}, 8, 0, "32768 cells"},
-		// With 32768 cells 3058 MiB. A tenth of main memory stays free, and 4 slots of 4096 tokens are the next.
+		// With 32768 cells 3058 MiB. A tenth of main memory stays free, and 4 slots of 4096 tokens
+		// are the next.
 		{"fewer slots", ofTraining(1 << 17), open, Room{Main: 3200 * mib}, 4, 29696,
 			"32768 cells for 8 slots do not fit beside 1000.0 MiB of weights in 3.1 GiB; 29696 cells, 4 slots: "},
 		{"fewer cells", ofTraining(1 << 17), short, Room{Main: 3200 * mib}, 8, 28672, "; 28672 cells, 8 slots: "},

@@ -13,8 +13,9 @@ import (
 // Layered tells what contexts of a model take of which so many layers are on GPUs; negative: all.
 type Layered func(ctx context.Context, gpuLayers int) (Model, error)
 
-// Layers finds out how many layers of a model can be on the GPUs, and says it in a line where they are not all (-1). A smaller context,
-// fewer slots and no drafts come before fewer layers, which cost most of the speed. Where layers stay with the CPU, the slots are those wished.
+// Layers finds out how many layers of a model can be on the GPUs, and says it in a line where they
+// are not all (-1). A smaller context, fewer slots and no drafts come before fewer layers, which
+// cost most of the speed. Where layers stay with the CPU, the slots are those wished.
 func Layers(ctx context.Context, of Layered, w Wish, r Room) (layers int, text string, err error) {
 	all, err := of(ctx, -1)
 	if err != nil {
@@ -37,7 +38,8 @@ func Layers(ctx context.Context, of Layered, w Wish, r Room) (layers int, text s
 		_, ok, err := newSearch(ctx, m, w, r).less()
 		return ok, err
 	}
-	// Main memory has to do with what is left, so it is looked at where the GPUs have as much as they can. Without layers they have nothing.
+	// Main memory has to do with what is left, so it is looked at where the GPUs have as much as
+	// they can. Without layers they have nothing.
 	fitting, over := 0, all.Info().Layers+1 // the output layer is one, too
 	for fitting+1 < over {
 		n := (fitting + over) / 2

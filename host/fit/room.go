@@ -18,8 +18,8 @@ func (r Room) fits(need model.Need) bool {
 // holds reports whether there is so much memory at all.
 func (r Room) holds(need model.Need) bool { return r.leaves(need, 0, 0) }
 
-// leaves reports whether a need leaves so many bytes free, in main memory and on each GPU. A GPU that does not say what it has free is not
-// looked at.
+// leaves reports whether a need leaves so many bytes free, in main memory and on each GPU. A GPU
+// that does not say what it has free is not looked at.
 func (r Room) leaves(need model.Need, main, gpu uint64) bool {
 	if r.Main > 0 && need.Main().Used()+main > r.Main {
 		return false

@@ -8,9 +8,10 @@ import (
 	"slices"
 )
 
-// MaskCompletable is Mask without the tokens after which fewer tokens are left than complete the text, of so many with the one that comes next.
-// Where to find out takes more than a bounded number of steps, it leaves out more, but never all: in the end all but the longest token of
-// the shortest text. False: so many do not complete the text, and the mask is empty.
+// MaskCompletable is Mask without the tokens after which fewer tokens are left than complete the
+// text, of so many with the one that comes next. Where to find out takes more than a bounded
+// number of steps, it leaves out more, but never all: in the end all but the longest token of the
+// shortest text. False: so many do not complete the text, and the mask is empty.
 //
 // # Errors
 //

@@ -38,7 +38,8 @@ type sole struct {
 
 var several = &sole{}
 
-// only is the only step from a node. It is looked for once: the tick asks at each token of an answer.
+// only is the only step from a node. It is looked for once: the tick asks at each token of an
+// answer.
 func (g *Grammar) only(n *node, w *work) (*sole, error) {
 	if known := n.sole.Load(); known != nil {
 		return known, nil

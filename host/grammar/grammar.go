@@ -134,7 +134,8 @@ func (g *Grammar) Size() int {
 	return g.table.bytes + g.private.bytes + g.automata.Size()
 }
 
-// Fixed is about how many bytes the rules and expressions take besides, for as long as the grammar is used.
+// Fixed is about how many bytes the rules and expressions take besides, for as long as the grammar
+// is used.
 func (g *Grammar) Fixed() int {
 	const perPlace, perLoop = 48, 256
 	return g.arena.Size() + perPlace*(len(g.edges)+len(g.rests)) + perLoop*(len(g.loops)+len(g.memories)+len(g.procedures))

@@ -164,8 +164,8 @@ func (m *masking) fill(n *node) error {
 	return nil
 }
 
-// nodesPerStep is how many nodes of a trie take as long to walk as a step, where what comes after them
-// is known.
+// nodesPerStep is how many nodes of a trie take as long to walk as a step, where what comes after
+// them is known.
 const nodesPerStep = 32
 
 // walk allows the tokens of a trie whose text fits.

@@ -8,9 +8,10 @@ import (
 )
 
 // Memory bounds what grammars take together. A grammar counts until nobody has it any more and the
-// collector has freed it: one that is kept nowhere still takes what it takes while an answer follows
-// it. Half of the memory is for rules and expressions, which stay. The states have what those leave:
-// where there is too much of them, grammars that are followed forget theirs, down to an equal part.
+// collector has freed it: one that is kept nowhere still takes what it takes while an answer
+// follows it. Half of the memory is for rules and expressions, which stay. The states have what
+// those leave: where there is too much of them, grammars that are followed forget theirs, down to
+// an equal part.
 type Memory struct {
 	most                    int64
 	fixed, states, grammars atomic.Int64

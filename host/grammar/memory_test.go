@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Grammars that are followed at once keep together what they may, and each goes on as it would alone.
+// Grammars that are followed at once keep together what they may, and each goes on as it would
+// alone.
 func TestMemory_BoundsAllTogether(t *testing.T) {
 	const most = 6 << 20
 	m := NewMemory(most)

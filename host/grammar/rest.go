@@ -8,8 +8,9 @@ import (
 	"slices"
 )
 
-// Rest is how many tokens complete s at most, 0 where the text may end: as many as spell one of the shortest texts that do, always the same
-// one. So there is a token after which Rest is one less.
+// Rest is how many tokens complete s at most, 0 where the text may end: as many as spell one of
+// the shortest texts that do, always the same one. So there is a token after which Rest is one
+// less.
 //
 // # Errors
 //
@@ -30,7 +31,8 @@ func (g *Grammar) Rest(s State, v *Vocabulary) (int, error) {
 	return n.tokens, err
 }
 
-// Completes reports whether so many tokens complete s. It costs little where there are as many as bytes are missing.
+// Completes reports whether so many tokens complete s. It costs little where there are as many as
+// bytes are missing.
 //
 // # Errors
 //
@@ -258,7 +260,8 @@ func (r *completions) spell(is *completion) {
 	}
 }
 
-// lead is how the text that is taken for the shortest begins: with a byte that is a token, if there is one.
+// lead is how the text that is taken for the shortest begins: with a byte that is a token, if
+// there is one.
 func (r *completions) lead(n *node) (label int32, to *node, err error) {
 	if known := n.lead.Load(); known != nil && known.vocabulary == r.v {
 		to, err = r.follow(known.from, known.label)

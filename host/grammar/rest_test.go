@@ -12,8 +12,9 @@ import (
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
-// From the least number of tokens on that Rest tells, any walk among the tokens that MaskCompletable leaves is complete in time, and it leaves
-// all tokens after which Within says that the rest fits.
+// From the least number of tokens on that Rest tells, any walk among the tokens that
+// MaskCompletable leaves is complete in time, and it leaves all tokens after which Within says
+// that the rest fits.
 func TestGrammar_MaskCompletable_EveryWalkIsComplete(t *testing.T) {
 	r := steadytest.Rand(t)
 	walked := 0
@@ -157,8 +158,8 @@ func TestGrammar_Rest_CountsTokens(t *testing.T) {
 	}
 }
 
-// As many tokens as Rest tells complete the text, also where it is not known how long a text must be
-// of which there are enough.
+// As many tokens as Rest tells complete the text, also where it is not known how long a text must
+// be of which there are enough.
 func TestGrammar_Completes_WithAsManyAsRest(t *testing.T) {
 	b := NewBuilder()
 	root := b.Rule()

@@ -10,8 +10,8 @@ import (
 	"github.com/penstock/penstock/host/grammar/grammartest"
 )
 
-// BenchmarkGrammar_Within is what it costs at each token of a JSON text that its answer is to be complete: to test a token while many are
-// left, and while few are, and a mask while few are.
+// BenchmarkGrammar_Within is what it costs at each token of a JSON text that its answer is to be
+// complete: to test a token while many are left, and while few are, and a mask while few are.
 func BenchmarkGrammar_Within(b *testing.B) {
 	v := grammartest.Load(b, "../..")
 	g, err := gbnf.Parse(jsonGrammar, "", gbnf.Tokens{})

@@ -39,8 +39,8 @@ func (g *Grammar) room(n *node, w *work) (most [alphabets]int, any bool, err err
 	return most, any, nil
 }
 
-// roomOf is the room of a lexeme's state. Where few steps do not suffice to find it and there are more,
-// it takes as many as there are.
+// roomOf is the room of a lexeme's state. Where few steps do not suffice to find it and there are
+// more, it takes as many as there are.
 func (g *Grammar) roomOf(s lexeme.State, of lexeme.Plain, w *work) (int, error) {
 	few := briefSteps
 	if w.brief {

@@ -174,9 +174,10 @@ func (g *Grammar) Shortest(s State) (int, error) {
 	return least, err
 }
 
-// shortest looks at lexemes that may end here last. Where they do, other pairs have what comes then, unless no byte of them has been read:
-// then one must be. It leaves out what is in doubt. A text of which it is not known what it must not be counts, if at all, as long as it may
-// have to be.
+// shortest looks at lexemes that may end here last. Where they do, other pairs have what comes
+// then, unless no byte of them has been read: then one must be. It leaves out what is in doubt. A
+// text of which it is not known what it must not be counts, if at all, as long as it may have to
+// be.
 func (g *Grammar) shortest(n *node, blurred bool) (int, error) {
 	n, err := g.home(n)
 	if err != nil {

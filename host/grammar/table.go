@@ -198,8 +198,8 @@ func (g *Grammar) bound() error {
 	return nil
 }
 
-// withRoom does what may find the automata full: then it is done again in new ones. Whatever f uses of
-// states it takes home itself.
+// withRoom does what may find the automata full: then it is done again in new ones. Whatever f
+// uses of states it takes home itself.
 func (g *Grammar) withRoom(w *work, f func() error) error {
 	g.limit(w)
 	err := f()

@@ -13,7 +13,8 @@ import (
 // values of a list. While such a text is read, and wherever a loop remembers one, a state is that
 // of one text: it is private. Private states are not kept for other texts. Their masks and their
 // completions are those of their shadows, in which the texts are forgotten, and which other texts
-// share. What a shadow cannot tell is in doubt there: what comes after a text that may have come before.
+// share. What a shadow cannot tell is in doubt there: what comes after a text that may have come
+// before.
 
 // Unique is a text that an Item begins with, and no other item of the loop with the same Set.
 type Unique struct {

@@ -108,7 +108,8 @@ func TestGrammar_Unique_SharesMasks(t *testing.T) {
 	}
 }
 
-// members is an object with so many listed names, of which the first ones must be there, and any others.
+// members is an object with so many listed names, of which the first ones must be there, and any
+// others.
 func members(t testing.TB, names, needed int) *Grammar {
 	t.Helper()
 	b := NewBuilder()

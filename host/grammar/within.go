@@ -9,11 +9,11 @@ import (
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
-// This file is for callers that cannot wait: an operation of theirs ends where it would take more than
-// a few steps, or where it would wait for another that does.
+// This file is for callers that cannot wait: an operation of theirs ends where it would take more
+// than a few steps, or where it would wait for another that does.
 
-// ErrLater says that an operation takes more steps than it was given, or waits for another that takes
-// long. What it has found out is kept; with more steps it has a result.
+// ErrLater says that an operation takes more steps than it was given, or waits for another that
+// takes long. What it has found out is kept; with more steps it has a result.
 var ErrLater = errors.New("to follow the grammar here takes longer than there is time for now")
 
 // MaskWithin is Mask, but takes no more than about so many steps, of which each is a quarter of a
@@ -87,7 +87,8 @@ const (
 	lockTries  = 200  // of whoever cannot wait
 )
 
-// lock takes the grammar's lock. Whoever cannot wait does not get it from an operation that takes long.
+// lock takes the grammar's lock. Whoever cannot wait does not get it from an operation that takes
+// long.
 func (g *Grammar) lock(w *work) error {
 	w.held = 0
 	if !w.brief {

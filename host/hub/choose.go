@@ -12,14 +12,16 @@ import (
 	"github.com/penstock/penstock/host/library"
 )
 
-// usual are the quantisations that are taken if none is asked for, in llama.cpp's order. If a repository has neither, its first model is
-// taken.
+// usual are the quantisations that are taken if none is asked for, in llama.cpp's order. If a
+// repository has neither, its first model is taken.
 var usual = []string{"Q4_K_M", "Q8_0"}
 
-// companions are words in the names of files that are no models of their own, as llama.cpp has them.
+// companions are words in the names of files that are no models of their own, as llama.cpp has
+// them.
 var companions = []string{"mmproj", "imatrix", "mtp-", "eagle3-", "dflash-", "dspark-"}
 
-// choose picks the files of one model: those of a quantisation, or the file that is named, with all its parts.
+// choose picks the files of one model: those of a quantisation, or the file that is named, with
+// all its parts.
 func choose(r Reference, all []entry) ([]entry, error) {
 	var models []entry
 	for _, e := range all {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package hub downloads models from a hub or from a URL. A download that was cut goes on where it ended, and only files whose SHA-256 and
-// header are right get their names.
+// Package hub downloads models from a hub or from a URL. A download that was cut goes on where it
+// ended, and only files whose SHA-256 and header are right get their names.
 //
 // Begin to read with pull.go.
 //

@@ -24,8 +24,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// testHub is a server that behaves like the hub: it lists the files of a repository, and redirects to another server (the store) for their
-// bytes. A test makes it misbehave.
+// testHub is a server that behaves like the hub: it lists the files of a repository, and redirects
+// to another server (the store) for their bytes. A test makes it misbehave.
 type testHub struct {
 	*httptest.Server
 	store *httptest.Server

@@ -11,8 +11,8 @@ import (
 	"github.com/penstock/penstock/host/library"
 )
 
-// blockedPull is a pull of a model that ends where a name in the folder is taken by a folder, which comes when all bytes have come. So it
-// leaves what a pull leaves that is killed there.
+// blockedPull is a pull of a model that ends where a name in the folder is taken by a folder,
+// which comes when all bytes have come. So it leaves what a pull leaves that is killed there.
 func blockedPull(t *testing.T, h *testHub, reference, folder, name string) {
 	t.Helper()
 	path := filepath.Join(folder, name)
@@ -56,7 +56,8 @@ func TestPull_KilledAtTheEnd_GoesOn(t *testing.T) {
 	}
 }
 
-// A file of the same name and length that somebody else put there is not taken for the one that the note tells of.
+// A file of the same name and length that somebody else put there is not taken for the one that
+// the note tells of.
 func TestPull_KilledAtTheEnd_AnotherFileThere(t *testing.T) {
 	h := newHub(t, map[string][]byte{"m.gguf": tiny(t)})
 	h.etag = func(name string, _ []byte) string { return `"` + name + `"` }

@@ -19,8 +19,8 @@ import (
 	"github.com/penstock/penstock/host/library"
 )
 
-// part is a file on its way: its bytes so far, in NAME.part, and a note of which pieces they are, in NAME.part.json. The process that has
-// locked it is the only one that writes to it.
+// part is a file on its way: its bytes so far, in NAME.part, and a note of which pieces they are,
+// in NAME.part.json. The process that has locked it is the only one that writes to it.
 type part struct {
 	File
 	index   int    // in the model, from 0
@@ -58,7 +58,8 @@ const (
 	saveWithin = 2 * time.Second // which is what a crash costs at most
 )
 
-// openPart locks the part of a file in a folder and takes over what an earlier pull brought, if it is of the same contents.
+// openPart locks the part of a file in a folder and takes over what an earlier pull brought, if it
+// is of the same contents.
 func openPart(folder string, f File, index int, least int64) (_ *part, err error) {
 	p := &part{File: f, index: index, target: filepath.Join(folder, f.Name), least: least}
 	p.file, err = atomicfile.OpenAlone(p.target+library.PartEnding, 0o644) // a model is no secret
@@ -126,7 +127,8 @@ func (p *part) begin() error {
 	return p.save()
 }
 
-// cut divides a file into at most mostPieces, of at least so many bytes; one of unknown length is a single piece without an end.
+// cut divides a file into at most mostPieces, of at least so many bytes; one of unknown length is
+// a single piece without an end.
 func cut(size, least int64) (pieces []piece) {
 	if size <= 0 {
 		return []piece{{To: size}}

@@ -30,7 +30,8 @@ type File struct {
 	ranges bool   // the server gives parts of it
 }
 
-// plan finds out which files a reference means, what they are called in the folder, and what the servers say of them.
+// plan finds out which files a reference means, what they are called in the folder, and what the
+// servers say of them.
 func (c Client) plan(ctx context.Context, r Reference, o Options) (files []File, err error) {
 	if r.URL != nil {
 		files = filesAt(r.URL)
@@ -104,13 +105,15 @@ func (o Options) apply(files []File) error {
 	return nil
 }
 
-// isFileName keeps what a server names from leaving the folder, hiding in it or writing to a terminal.
+// isFileName keeps what a server names from leaving the folder, hiding in it or writing to a
+// terminal.
 func isFileName(name string) bool {
 	return len(name) <= 200 && utf8.ValidString(name) && !strings.HasPrefix(name, ".") && filepath.IsLocal(name) &&
 		!strings.ContainsAny(name, `/\`) && strings.IndexFunc(name, unicode.IsControl) < 0
 }
 
-// probe asks for a file's first byte, which tells its length, its ETag, and whether the server gives parts.
+// probe asks for a file's first byte, which tells its length, its ETag, and whether the server
+// gives parts.
 func (c Client) probe(ctx context.Context, f *File) error {
 	return c.retry(ctx, f.Name, func() (int64, error) {
 		r, err := c.get(ctx, f.URL, http.Header{"Range": {"bytes=0-0"}})
@@ -152,8 +155,8 @@ func contentRange(h http.Header) (first, last, total int64, ok bool) {
 	return 0, 0, 0, false
 }
 
-// missing notes which files the folder has not, by their place in the list, and the hashes of the others. A file of such a name with other
-// contents is an error.
+// missing notes which files the folder has not, by their place in the list, and the hashes of the
+// others. A file of such a name with other contents is an error.
 func (o Options) missing(ctx context.Context, files []File) (absent []int, err error) {
 	for i, f := range files {
 		target := filepath.Join(o.Folder, f.Name)
@@ -188,8 +191,8 @@ func (o Options) missing(ctx context.Context, files []File) (absent []int, err e
 	return absent, nil
 }
 
-// expected is the hash that a file which is there must have: the one that the hub names, or else that of the note of what was pulled. It is
-// empty if neither says one.
+// expected is the hash that a file which is there must have: the one that the hub names, or else
+// that of the note of what was pulled. It is empty if neither says one.
 func expected(target string, f File) string {
 	source := library.ReadSource(target)
 	if f.SHA256 != "" || source == nil {

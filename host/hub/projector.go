@@ -10,7 +10,8 @@ import (
 	"github.com/penstock/penstock/host/library"
 )
 
-// projectorFor finds the projector of a model in its repository: of those that lie nearest to it the best.
+// projectorFor finds the projector of a model in its repository: of those that lie nearest to it
+// the best.
 func projectorFor(one entry, all []entry) (entry, bool) {
 	nearest := -1
 	var found []string
@@ -42,7 +43,8 @@ func shared(a, b string) int {
 	return n
 }
 
-// partsOf is how many of the files are the model's own: behind them there may be its projector. A projector that was asked for is the first.
+// partsOf is how many of the files are the model's own: behind them there may be its projector. A
+// projector that was asked for is the first.
 func partsOf(files []File) int {
 	if last := len(files) - 1; last > 0 && library.IsProjector(files[last].Name) {
 		return last

@@ -34,8 +34,8 @@ type Result struct {
 	Bytes int64  `json:"bytes"` // that this pull downloaded
 }
 
-// Pull downloads the model that a reference means. What an earlier pull brought is not downloaded again, and where that is all, nobody is
-// asked for anything. All files are checked before the
+// Pull downloads the model that a reference means. What an earlier pull brought is not downloaded
+// again, and where that is all, nobody is asked for anything. All files are checked before the
 // first gets its name. The error wraps a sentinel of this package, or is ctx's cause.
 func (c Client) Pull(ctx context.Context, r Reference, o Options) (_ Result, err error) {
 	c = c.withDefaults()
@@ -81,7 +81,8 @@ func oneAtATime(notify func(Event)) func(Event) {
 	}
 }
 
-// fetchAll downloads those files that are missing, checks them and gives them their names. It returns how many bytes came.
+// fetchAll downloads those files that are missing, checks them and gives them their names. It
+// returns how many bytes came.
 func (c Client) fetchAll(ctx context.Context, r Reference, o Options, files []File, missing []int) (_ int64, err error) {
 	t := &transfer{client: c, files: partsOf(files)}
 	defer func() {
@@ -115,8 +116,8 @@ func (c Client) fetchAll(ctx context.Context, r Reference, o Options, files []Fi
 	for _, p := range t.parts {
 		files[p.index] = p.File // with its hash
 	}
-	// The note before the files: a pull that is killed between them knows by it what is there. The first part last: it is what makes the
-	// model one of the folder's.
+	// The note before the files: a pull that is killed between them knows by it what is there. The
+	// first part last: it is what makes the model one of the folder's.
 	if err := library.WriteSource(filepath.Join(o.Folder, files[0].Name), source(r, files)); err != nil {
 		return 0, err
 	}

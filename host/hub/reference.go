@@ -26,11 +26,13 @@ var (
 	quantName      = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
 )
 
-// hubHosts are the hosts of the hub whose addresses people paste: they mean the repository, whatever mirror serves it.
+// hubHosts are the hosts of the hub whose addresses people paste: they mean the repository,
+// whatever mirror serves it.
 var hubHosts = map[string]bool{"huggingface.co": true, "www.huggingface.co": true, "hf.co": true}
 
-// Parse reads OWNER/NAME[@REVISION][:QUANT], the same after hf:// or hf.co/, hf://OWNER/NAME[@REVISION]/FILE.gguf, the address of a
-// page of the hub, or the URL of a .gguf file.
+// Parse reads OWNER/NAME[@REVISION][:QUANT], the same after hf:// or hf.co/,
+// hf://OWNER/NAME[@REVISION]/FILE.gguf, the address of a page of the hub, or the URL of a .gguf
+// file.
 func Parse(text string) (Reference, error) {
 	rest, isHub := strings.CutPrefix(text, "hf://")
 	for _, host := range []string{"hf.co/", "huggingface.co/"} {
@@ -64,7 +66,8 @@ func parseURL(text string) (Reference, error) {
 	return Reference{URL: u}, nil
 }
 
-// parsePage reads what a browser shows: /OWNER/NAME, or /OWNER/NAME/blob/REVISION/FILE, also with resolve, tree or raw.
+// parsePage reads what a browser shows: /OWNER/NAME, or /OWNER/NAME/blob/REVISION/FILE, also with
+// resolve, tree or raw.
 func parsePage(text string, u *url.URL) (Reference, error) {
 	parts := strings.SplitN(strings.Trim(u.Path, "/"), "/", 5)
 	if len(parts) < 4 || (parts[2] != "blob" && parts[2] != "resolve" && parts[2] != "tree" && parts[2] != "raw") {

@@ -27,7 +27,8 @@ func (f *failure) Unwrap() error { return f.error }
 
 func permanent(err error) error { return &failure{error: err} }
 
-// unreachable is what a request without an answer failed with. It may be tried again, unless the caller has ended it.
+// unreachable is what a request without an answer failed with. It may be tried again, unless the
+// caller has ended it.
 func unreachable(ctx context.Context, err error) error {
 	var f *failure
 	switch {
@@ -91,8 +92,8 @@ func retryAfter(h http.Header) time.Duration {
 	return 0
 }
 
-// retry calls do until it succeeds, fails for good, or fails Client.Attempts times in a row. do returns the bytes that it brought: after
-// some, the count of failures starts again.
+// retry calls do until it succeeds, fails for good, or fails Client.Attempts times in a row. do
+// returns the bytes that it brought: after some, the count of failures starts again.
 func (c Client) retry(ctx context.Context, what string, do func() (int64, error)) error {
 	const worthwhile = 1 << 20 // bytes; a server that cuts each connection after fewer would be asked forever
 	brought := int64(0)

@@ -51,7 +51,8 @@ func (c Client) list(ctx context.Context, r Reference) (entries []entry, err err
 	return nil, fmt.Errorf("%w: the list of files does not end", ErrServer)
 }
 
-// listPage returns one page of a listing and the URL of the next, which is the same again if it failed.
+// listPage returns one page of a listing and the URL of the next, which is the same again if it
+// failed.
 func (c Client) listPage(ctx context.Context, page string) (entries []entry, next string, err error) {
 	r, err := c.get(ctx, page, http.Header{"Accept": {"application/json"}})
 	if err != nil {

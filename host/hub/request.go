@@ -26,8 +26,8 @@ const (
 	errorText  = "X-Error-Message"
 )
 
-// get asks for a URL. header may be nil. An answer other than 2xx and 416 becomes an error. The body ends with errStalled when nothing
-// has come for Client.Stall.
+// get asks for a URL. header may be nil. An answer other than 2xx and 416 becomes an error. The
+// body ends with errStalled when nothing has come for Client.Stall.
 func (c Client) get(ctx context.Context, url string, header http.Header) (*reply, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
@@ -91,7 +91,8 @@ func (r *reply) note(h http.Header) {
 	}
 }
 
-// sha256 is the hash that the hub names: the ETag of a large file, or of a plain server's that has the form of one.
+// sha256 is the hash that the hub names: the ETag of a large file, or of a plain server's that has
+// the form of one.
 func (r *reply) sha256() string {
 	for _, tag := range []string{r.linked.Get(linkedETag), r.Header.Get("ETag")} {
 		if sum := strings.Trim(strings.TrimPrefix(tag, "W/"), `"`); isSHA256(sum) {

@@ -15,8 +15,9 @@ import (
 	"github.com/penstock/penstock/host/library"
 )
 
-// there finds the model that an earlier pull of the same reference brought, if all its files still are what they were then. Nothing is
-// asked of the hub for that: the note beside the model has the sizes and the hashes.
+// there finds the model that an earlier pull of the same reference brought, if all its files still
+// are what they were then. Nothing is asked of the hub for that: the note beside the model has the
+// sizes and the hashes.
 func (o Options) there(ctx context.Context, r Reference, notify func(Event)) (_ Result, found bool, err error) {
 	for _, name := range library.Stems(o.Folder) {
 		first := library.Find(o.Folder, name)
@@ -37,7 +38,8 @@ func (o Options) there(ctx context.Context, r Reference, notify func(Event)) (_ 
 	return Result{}, false, nil
 }
 
-// means reports whether files are all those of a model, with the name and the hash that are asked for.
+// means reports whether files are all those of a model, with the name and the hash that are asked
+// for.
 func (o Options) means(files []library.SourceFile) bool {
 	if len(files) == 0 {
 		return false

@@ -22,7 +22,8 @@ func (h *testHub) silent(t *testing.T) {
 	h.serve = func(w http.ResponseWriter, r *http.Request, _ int) bool { return fail(w, r) }
 }
 
-// What an earlier pull brought and is whole needs no hub, by whatever form of a reference it came, in whatever name.
+// What an earlier pull brought and is whole needs no hub, by whatever form of a reference it came,
+// in whatever name.
 func TestPull_ThereAndWhole_AsksNobody(t *testing.T) {
 	data, parts := tiny(t), split(t, 2)
 	files := map[string][]byte{"m-Q4_K_M.gguf": data, "sub/s-00001-of-00002.gguf": parts[0], "sub/s-00002-of-00002.gguf": parts[1]}
@@ -57,7 +58,8 @@ func TestPull_ThereAndWhole_AsksNobody(t *testing.T) {
 	}
 }
 
-// The hub is asked where it is to be, and where what is there is not what is meant or not what was pulled.
+// The hub is asked where it is to be, and where what is there is not what is meant or not what was
+// pulled.
 func TestPull_NotThereOrNotWhole_AsksTheHub(t *testing.T) {
 	data := tiny(t)
 	for name, tc := range map[string]struct {

@@ -173,7 +173,8 @@ func (t *transfer) copy(ctx context.Context, p *part, i int, body io.Reader) (n 
 	}
 }
 
-// progress is how many bytes of all files are there, and how many there will be: -1 if a server does not say.
+// progress is how many bytes of all files are there, and how many there will be: -1 if a server
+// does not say.
 func (t *transfer) progress() (done, total int64) {
 	for _, p := range t.parts {
 		done += p.done()

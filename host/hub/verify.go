@@ -14,8 +14,8 @@ import (
 	"github.com/penstock/penstock/native/gguf"
 )
 
-// verify checks the contents of all files. Bytes that came in part from an earlier pull may be of an older file, so they get another try;
-// others that are wrong are removed.
+// verify checks the contents of all files. Bytes that came in part from an earlier pull may be of
+// an older file, so they get another try; others that are wrong are removed.
 func (t *transfer) verify(ctx context.Context) error {
 	for _, p := range t.parts {
 		err := p.verify(ctx, t.files, t.client.Notify)
@@ -59,7 +59,8 @@ func (p *part) verify(ctx context.Context, files int, notify func(Event)) error 
 	return nil
 }
 
-// checkModel checks the header of part i of n. What is well-formed but no language model, such as an adapter, is let pass.
+// checkModel checks the header of part i of n. What is well-formed but no language model, such as
+// an adapter, is let pass.
 func checkModel(file *io.SectionReader, i, n int) error {
 	if i == 0 {
 		h, err := gguf.Check(file, file.Size())
@@ -81,7 +82,8 @@ func checkModel(file *io.SectionReader, i, n int) error {
 	return nil
 }
 
-// checkProjector checks the header of a projector. One of a kind that cannot be used here is let pass: the model is of use without.
+// checkProjector checks the header of a projector. One of a kind that cannot be used here is let
+// pass: the model is of use without.
 func checkProjector(file *io.SectionReader) error {
 	if _, err := gguf.CheckProjector(file, file.Size()); err != nil && !errors.Is(err, gguf.ErrUnsupported) {
 		return err

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package integer reads JSON in which integers may be written as 5.0 and 1e1, which they are by JSON Schema.
+// Package integer reads JSON in which integers may be written as 5.0 and 1e1, which they are by
+// JSON Schema.
 package integer
 
 import (
@@ -15,14 +16,15 @@ import (
 	"strings"
 )
 
-// maxRespelt bounds how many integers of one text, or lists of them, may be written as other numbers: each has the text read again.
+// maxRespelt bounds how many integers of one text, or lists of them, may be written as other
+// numbers: each has the text read again.
 const maxRespelt = 64
 
 // exact is up to where each integer is a float64.
 const exact = 1 << 53
 
-// Unmarshal is json.Unmarshal, but takes 5.0 and 1e1 for the integers that they are. Only a number that is read as an integer is taken so:
-// the text of others stays as it is.
+// Unmarshal is json.Unmarshal, but takes 5.0 and 1e1 for the integers that they are. Only a number
+// that is read as an integer is taken so: the text of others stays as it is.
 func Unmarshal(text []byte, v any) error {
 	return read(text, func(text []byte) error { return json.Unmarshal(text, v) })
 }
@@ -57,7 +59,8 @@ func read(text []byte, decode func([]byte) error) error {
 // listed is a number that follows another one in a list.
 var listed = regexp.MustCompile(`^\s*,\s*(-?[0-9][-+.0-9eE]*)`)
 
-// restOfList is a text that goes on behind an integer, with the integers that follow that in a list as integers are written.
+// restOfList is a text that goes on behind an integer, with the integers that follow that in a
+// list as integers are written.
 func restOfList(text []byte) []byte {
 	var out []byte
 	for {

@@ -14,7 +14,8 @@ import (
 	"github.com/penstock/penstock/native/gguf/synth"
 )
 
-// LoRA adapters and control vectors lie in the folder, too, and are found there by name, but are no models.
+// LoRA adapters and control vectors lie in the folder, too, and are found there by name, but are
+// no models.
 func TestLibrary_Adapters_AreNoModels(t *testing.T) {
 	l := folder(t, "broken.gguf")
 	add(t, l, "model.gguf")

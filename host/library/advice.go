@@ -23,7 +23,8 @@ func Advice(wrong string, names []string) string {
 	return "it holds " + strings.Join(names, ", ")
 }
 
-// near returns the names most like a wrong one: those that contain it, lie in it or differ in few letters.
+// near returns the names most like a wrong one: those that contain it, lie in it or differ in few
+// letters.
 func near(name string, names []string) []string {
 	wanted := strings.ToLower(name)
 	if wanted == "" {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package library keeps a folder of models: which there are, what their files say of them, and where they came from.
+// Package library keeps a folder of models: which there are, what their files say of them, and
+// where they came from.
 package library
 
 import (
@@ -11,8 +12,8 @@ import (
 	"strings"
 )
 
-// DefaultFolder is where models live unless configured: penstock/models in the user's data folder. It is empty where the
-// system names no home.
+// DefaultFolder is where models live unless configured: penstock/models in the user's data folder.
+// It is empty where the system names no home.
 func DefaultFolder() string {
 	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "penstock", "models")
@@ -29,9 +30,10 @@ func DefaultFolder() string {
 	return filepath.Join(home, ".local", "share", "penstock", "models")
 }
 
-// Stems returns the names of all models and adapters in a folder, sorted: files ending in .gguf without that ending, and without the
-// number of the part. As for llama-server, a folder in it may hold the files of one model, which then has the folder's name. A folder
-// that does not exist holds none.
+// Stems returns the names of all models and adapters in a folder, sorted: files ending in .gguf
+// without that ending, and without the number of the part. As for llama-server, a folder in it may
+// hold the files of one model, which then has the folder's name. A folder that does not exist
+// holds none.
 func Stems(folder string) []string {
 	var names []string
 	for _, f := range files(folder) {
@@ -41,8 +43,8 @@ func Stems(folder string) []string {
 	return slices.Compact(names)
 }
 
-// Find returns the path of a model's first file, empty if the folder has no model of that name. The name may also be the file's,
-// with the number of the part.
+// Find returns the path of a model's first file, empty if the folder has no model of that name.
+// The name may also be the file's, with the number of the part.
 func Find(folder, name string) string {
 	for _, f := range files(folder) {
 		if f.name == name || filepath.Base(f.path) == name+ending {

@@ -15,8 +15,9 @@ import (
 	"github.com/penstock/penstock/native/gguf"
 )
 
-// readHeaders reads the headers of a model's files, the first of which is at path. The joint header has the metadata of the first and
-// the tensors of all. digest identifies the contents as far as the headers and the lengths show them.
+// readHeaders reads the headers of a model's files, the first of which is at path. The joint
+// header has the metadata of the first and the tensors of all. digest identifies the contents as
+// far as the headers and the lengths show them.
 func readHeaders(path string) (joint *gguf.Header, paths []string, digest string, err error) {
 	paths = parts(path)
 	sum := sha256.New()

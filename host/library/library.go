@@ -19,7 +19,8 @@ import (
 // ErrNotFound is the error of a name that the folder does not have.
 var ErrNotFound = errors.New("no such model")
 
-// Library is a folder of models. It is safe for concurrent use and reads a file's header only once while the file stays as it is.
+// Library is a folder of models. It is safe for concurrent use and reads a file's header only once
+// while the file stays as it is.
 type Library struct {
 	Folder string
 
@@ -54,7 +55,8 @@ type Model struct {
 	Details
 }
 
-// Header reads the header anew: the metadata of the first file and the tensors of all. It is large, so nobody keeps it.
+// Header reads the header anew: the metadata of the first file and the tensors of all. It is
+// large, so nobody keeps it.
 func (m Model) Header() (*gguf.Header, error) {
 	h, _, _, err := readHeaders(m.Files[0])
 	return h, err
@@ -93,8 +95,8 @@ func (l *Library) Names() []string {
 	return slices.Compact(names)
 }
 
-// Model returns the model with a name, or at the path of its first file. The error wraps ErrNotFound or says what is wrong with the
-// file.
+// Model returns the model with a name, or at the path of its first file. The error wraps
+// ErrNotFound or says what is wrong with the file.
 func (l *Library) Model(nameOrPath string) (Model, error) {
 	path, name := Find(l.Folder, nameOrPath), nameOrPath
 	if path == "" {
@@ -110,7 +112,8 @@ func (l *Library) Model(nameOrPath string) (Model, error) {
 	return m, err
 }
 
-// IsPath reports whether an argument is a path and not a name: it has a separator, ends in .gguf, or is an existing file.
+// IsPath reports whether an argument is a path and not a name: it has a separator, ends in .gguf,
+// or is an existing file.
 func IsPath(arg string) bool {
 	if strings.ContainsRune(arg, filepath.Separator) || strings.ContainsRune(arg, '/') || strings.HasSuffix(arg, ending) {
 		return true

@@ -18,7 +18,8 @@ import (
 
 const builtIn = "../model/penstock-tiny.gguf"
 
-// folder makes a model folder with these files; a file is empty unless it is a link to the built-in model.
+// folder makes a model folder with these files; a file is empty unless it is a link to the
+// built-in model.
 func folder(t *testing.T, files ...string) *Library {
 	t.Helper()
 	dir := t.TempDir()

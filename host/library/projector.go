@@ -25,8 +25,9 @@ func IsProjector(file string) bool {
 // ProjectorName is what the projector of a model is called that lies in a folder with others.
 func ProjectorName(model string) string { return projectorPrefix + "-" + model + ending }
 
-// ProjectorOf is the path of the projector that lies beside the first file of a model: mmproj-NAME.gguf, or any mmproj*.gguf where the model
-// has its folder for itself. Empty: there is none.
+// ProjectorOf is the path of the projector that lies beside the first file of a model:
+// mmproj-NAME.gguf, or any mmproj*.gguf where the model has its folder for itself. Empty: there is
+// none.
 func ProjectorOf(path string) string {
 	folder := filepath.Dir(path)
 	n, ok := SplitName(filepath.Base(path))
@@ -58,8 +59,8 @@ func ProjectorOf(path string) string {
 	return filepath.Join(folder, BestProjector(found))
 }
 
-// Projector is what the header of a projector file says, which is read only once while the file stays as it is. Errors are those of
-// gguf.CheckProjector.
+// Projector is what the header of a projector file says, which is read only once while the file
+// stays as it is. Errors are those of gguf.CheckProjector.
 func (l *Library) Projector(path string) (gguf.Projector, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -92,7 +93,8 @@ type projectorReading struct {
 	err       error
 }
 
-// bestProjectors are the types of weights that are taken first: those of 16 bits lose nothing, and every processor computes with them.
+// bestProjectors are the types of weights that are taken first: those of 16 bits lose nothing, and
+// every processor computes with them.
 var bestProjectors = []*regexp.Regexp{regexp.MustCompile(`(?i)(^|[-._])f16[-.]`), regexp.MustCompile(`(?i)[-._]q8_0[-.]`)}
 
 // BestProjector is the one to use of several projectors of a model, by their names.

@@ -13,8 +13,9 @@ import (
 	"github.com/penstock/penstock/host/atomicfile"
 )
 
-// Removable returns the files of a model of the folder: all parts, its projector, the note of its source and what an unfinished pull left. A path
-// outside the folder is refused: what the user keeps elsewhere is not ours to remove.
+// Removable returns the files of a model of the folder: all parts, its projector, the note of its
+// source and what an unfinished pull left. A path outside the folder is refused: what the user
+// keeps elsewhere is not ours to remove.
 func (l *Library) Removable(name string) ([]string, error) {
 	path := Find(l.Folder, name)
 	if path == "" {
@@ -59,7 +60,8 @@ func rank(path string) int {
 	return 1
 }
 
-// unfinished is the path that the first file of a model would have whose pull or removal did not end.
+// unfinished is the path that the first file of a model would have whose pull or removal did not
+// end.
 func (l *Library) unfinished(name string) string {
 	entries, err := os.ReadDir(l.Folder)
 	if err != nil {
@@ -74,8 +76,9 @@ func (l *Library) unfinished(name string) string {
 	return ""
 }
 
-// Remove removes what Removable returned: first the notes, then the first file, without which there is no model, then the others. So the
-// model is whole or none at any time, and what remains of a removal that was cut is Removable.
+// Remove removes what Removable returned: first the notes, then the first file, without which
+// there is no model, then the others. So the model is whole or none at any time, and what remains
+// of a removal that was cut is Removable.
 func (l *Library) Remove(files []string) error {
 	inOrder := slices.SortedStableFunc(slices.Values(files), func(a, b string) int {
 		return cmp.Compare(rank(a), rank(b))

@@ -47,8 +47,8 @@ func WriteSource(path string, s Source) error {
 	return err
 }
 
-// ReadSource reads the note of a model, one of whose files is at path or will be; nil if there is none. Not all files that it tells of need
-// be there, and they may be others.
+// ReadSource reads the note of a model, one of whose files is at path or will be; nil if there is
+// none. Not all files that it tells of need be there, and they may be others.
 func ReadSource(path string) *Source {
 	data, err := os.ReadFile(sourcePath(path))
 	if err != nil {
@@ -69,7 +69,8 @@ func PartsOf(files []SourceFile) []SourceFile {
 	return files
 }
 
-// sourceOf reads the note of a model whose first file is at path; nil if there is none, or it is of other files.
+// sourceOf reads the note of a model whose first file is at path; nil if there is none, or it is
+// of other files.
 func sourceOf(path string) *Source {
 	s := ReadSource(path)
 	if s == nil || len(PartsOf(s.Files)) != len(parts(path)) {

@@ -2,9 +2,10 @@
 
 // Package loading turns a configuration into a model that can be served. Open is its table of
 // contents: a line for each step, each of them a function with one result. The short ones stand
-// below it; the others lead to one file each: llama.cpp's options (options.go), what fits (plan.go),
-// workers, and how one that is lost comes back (revive.go), what the model is (describe.go), plugins,
-// embeddings and the drafter. What becomes of all that is in core.go and served.go.
+// below it; the others lead to one file each: llama.cpp's options (options.go), what fits
+// (plan.go), workers, and how one that is lost comes back (revive.go), what the model is
+// (describe.go), plugins, embeddings and the drafter. What becomes of all that is in core.go and
+// served.go.
 package loading
 
 import (

@@ -24,8 +24,8 @@ type mediaEncoder struct {
 	pieces    *piece.Table
 }
 
-// Encode implements serving.MediaEncoder. Pixels and samples live as long as the item does: an encode that is shared reads those of the
-// request that asked first.
+// Encode implements serving.MediaEncoder. Pixels and samples live as long as the item does: an
+// encode that is shared reads those of the request that asked first.
 func (m *mediaEncoder) Encode(ctx context.Context, item media.Item, caller, salt string) (tokens []int32, held []*piece.Piece, err error) {
 	if err := inBounds(item); err != nil {
 		return nil, nil, err
@@ -53,7 +53,8 @@ func (m *mediaEncoder) Encode(ctx context.Context, item media.Item, caller, salt
 	return tokens, held, nil
 }
 
-// add gives a piece its tokens, and returns the piece that they stand for: another request may hold one with the same numbers.
+// add gives a piece its tokens, and returns the piece that they stand for: another request may
+// hold one with the same numbers.
 func (m *mediaEncoder) add(p *piece.Piece) ([]int32, *piece.Piece, error) {
 	for {
 		rows, err := m.pieces.Add(p)
@@ -99,7 +100,8 @@ func shapeOf(of [sha256.Size]byte, i int, p native.Piece) piece.Shape {
 		Columns: p.Columns, Whole: p.Whole}
 }
 
-// lowDetail asks for a picture to be looked at in passing. As with OpenAI, no side of it has more than lowSide pixels then.
+// lowDetail asks for a picture to be looked at in passing. As with OpenAI, no side of it has more
+// than lowSide pixels then.
 const (
 	lowDetail = "low"
 	lowSide   = 512

@@ -72,8 +72,8 @@ type modelPlugins struct {
 	metrics *telemetry.PluginMetrics
 }
 
-// usePlugins has the plugins of the server be used with the model. Those that every request uses have to
-// work with it.
+// usePlugins has the plugins of the server be used with the model. Those that every request uses
+// have to work with it.
 func (l *loader) usePlugins(ctx context.Context, e *engine.Engine) (*modelPlugins, error) {
 	if l.Plugins == nil {
 		own, err := OpenPlugins(ctx, l.config, l.log)

@@ -20,15 +20,16 @@ import (
 	"github.com/penstock/penstock/scheduler/piece"
 )
 
-// projector is the file with which a model sees or hears, once it was tried with the model. Nil: it takes text only.
+// projector is the file with which a model sees or hears, once it was tried with the model. Nil:
+// it takes text only.
 type projector struct {
 	model.Projector
 	path    string
 	options native.ProjectorOptions
 }
 
-// findProjector tries the projector that the configuration names, or else the one that lies beside the model. Without the latter the model
-// takes text.
+// findProjector tries the projector that the configuration names, or else the one that lies beside
+// the model. Without the latter the model takes text.
 func (l *loader) findProjector(ctx context.Context, file *model.File) (*projector, error) {
 	if file.NoGPU != nil {
 		l.config.Model.MMProjDevice = "none"
@@ -88,8 +89,8 @@ func projectorOptions(ctx context.Context, c config.Config) (o native.ProjectorO
 	return o, trial, err
 }
 
-// expectProjector is what is known of the projector with which a model is to be served, before it is tried. Nil: there is none, or loading
-// says what is wrong with it.
+// expectProjector is what is known of the projector with which a model is to be served, before it
+// is tried. Nil: there is none, or loading says what is wrong with it.
 func expectProjector(ctx context.Context, c config.Config, path string) *projector {
 	p := &projector{path: c.Model.MMProj}
 	if p.path == "" && c.Model.MMProjAuto {
@@ -109,8 +110,8 @@ func expectProjector(ctx context.Context, c config.Config, path string) *project
 	return p
 }
 
-// enlarge has passes take what a projector makes that one pass must compute: the embeddings of a picture that see one another. Later steps
-// go by these sizes.
+// enlarge has passes take what a projector makes that one pass must compute: the embeddings of a
+// picture that see one another. Later steps go by these sizes.
 func (l *loader) enlarge(o engine.Options, p *projector) engine.Options {
 	c := &l.config.Scheduler
 	o = p.passes(o)

@@ -75,8 +75,9 @@ func hummed(rate int) media.Item {
 	return media.Item{Field: "messages[0]", Kind: media.Audio, Hash: sha256.Sum256([]byte("hum")), Sound: s}
 }
 
-// What is counted is what an encode gives, the same content has the same tokens, and other content others: with embeddings that see one
-// another, of one size, with coordinates, of several for a token, and with sounds. The tests of host/model try all pairs.
+// What is counted is what an encode gives, the same content has the same tokens, and other content
+// others: with embeddings that see one another, of one size, with coordinates, of several for a
+// token, and with sounds. The tests of host/model try all pairs.
 func TestOpen_Projectors(t *testing.T) {
 	for _, n := range []int{0, 2, 3, 5, 8} {
 		pair := synth.MediaPairs[n]
@@ -126,7 +127,8 @@ func TestOpen_Projectors(t *testing.T) {
 	}
 }
 
-// Requests whose pieces were let go of have others: those who hold a piece hold the one that the table has.
+// Requests whose pieces were let go of have others: those who hold a piece hold the one that the
+// table has.
 func TestMediaEncoder_HoldsThePieceOfTheTable(t *testing.T) {
 	m := openPair(t, synth.MediaPairs[2], map[string]any{"media.cache": "0"})
 	table := m.MediaEncoder.(*mediaEncoder).pieces
@@ -200,7 +202,8 @@ func TestOpen_Projector_EnlargesPasses(t *testing.T) {
 	}
 }
 
-// A projector beside the model is found; one that does not fit is not used, and refused where the configuration names it.
+// A projector beside the model is found; one that does not fit is not used, and refused where the
+// configuration names it.
 func TestOpen_Projector_FoundBesideTheModel(t *testing.T) {
 	folder := t.TempDir()
 	path, projector, err := synth.MediaPairs[2].WriteFiles(folder, 1)
@@ -246,7 +249,8 @@ func TestOpen_Projector_FoundBesideTheModel(t *testing.T) {
 
 func second(_, path string, _ error) string { return path }
 
-// What a projector takes is counted before it was tried and after, and so are the passes that it wants.
+// What a projector takes is counted before it was tried and after, and so are the passes that it
+// wants.
 func TestPlan_CountsTheProjector(t *testing.T) {
 	folder := t.TempDir()
 	path, _, err := synth.MediaPairs[0].WriteFiles(folder, 1)

@@ -14,8 +14,8 @@ var fileSampling = map[string]string{"sequence": "samplers", "temp": "temperatur
 	"top_k": "top_k", "top_p": "top_p", "min_p": "min_p", "xtc_probability": "xtc_probability", "xtc_threshold": "xtc_threshold",
 	"mirostat": "mirostat", "mirostat_tau": "mirostat_tau", "mirostat_eta": "mirostat_eta"}
 
-// sampling are the parameters of requests that do not say them: what the configuration says, else the
-// model's file, else llama.cpp.
+// sampling are the parameters of requests that do not say them: what the configuration says, else
+// the model's file, else llama.cpp.
 func (l *loader) sampling(e *engine.Engine) (*sampling.Defaults, error) {
 	brought := map[string]string{}
 	if l.config.Sampling.FromModel {

@@ -21,8 +21,8 @@ import (
 // mediatestBounds are what the files of mediatest are too large for.
 var mediatestBounds = Options{Pixels: mediatest.Pixels, Sound: mediatest.Seconds * time.Second, Memory: mediatest.Memory}
 
-// Each file of mediatest is refused by its field, and takes little: no more memory than all files may, and no more time than some good pictures
-// of as many pixels as one may have.
+// Each file of mediatest is refused by its field, and takes little: no more memory than all files
+// may, and no more time than some good pictures of as many pixels as one may have.
 func TestLoader_Load_EachHostileFileIsRefused(t *testing.T) {
 	l := NewLoader(mediatestBounds)
 	load := func(kind Kind, data []byte) error {
@@ -75,7 +75,8 @@ func TestLoader_Load_EachHostileFileIsRefused(t *testing.T) {
 	t.Logf("%d files, of which the most costly took %v; a good one of a million pixels takes %v", len(files), most, cost)
 }
 
-// hostileFiles are the files of the tests, each cut off, with each of its first bytes changed, with another file behind it and before it.
+// hostileFiles are the files of the tests, each cut off, with each of its first bytes changed,
+// with another file behind it and before it.
 func hostileFiles(t *testing.T) map[string][]byte {
 	t.Helper()
 	out, files := map[string][]byte{}, map[string][]byte{"wav": wavOf(100), "png": pngOf(t, 30, 20)}
@@ -111,7 +112,8 @@ func hostileFiles(t *testing.T) map[string][]byte {
 	return out
 }
 
-// Whatever a file has, it is read or refused by its field, takes no more memory than all files may, and gives all of it back.
+// Whatever a file has, it is read or refused by its field, takes no more memory than all files
+// may, and gives all of it back.
 func TestLoader_Load_HostileFiles(t *testing.T) {
 	o := bounds
 	o.Pixels, o.Memory = 1<<18, 16<<20

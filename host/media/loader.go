@@ -43,10 +43,12 @@ type Loader struct {
 	fetches chan struct{} // one element for each request that has fetched files
 }
 
-// withURLs is how many requests may have files fetched at a time, so that they are bounded before anything is known of them.
+// withURLs is how many requests may have files fetched at a time, so that they are bounded before
+// anything is known of them.
 const withURLs = 8
 
-// NewLoader makes a loader. It decodes on a quarter of the cores, so that most are left for answers.
+// NewLoader makes a loader. It decodes on a quarter of the cores, so that most are left for
+// answers.
 func NewLoader(o Options) *Loader {
 	l := &Loader{options: o, memory: semaphore.NewWeighted(o.Memory), workers: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/4)),
 		fetches: make(chan struct{}, withURLs)}
@@ -64,8 +66,8 @@ type opened struct {
 	memory  int64
 }
 
-// Load reads the parts for a model: all of them or none. release lets go of their memory; it is called once, when nobody needs the items
-// any more.
+// Load reads the parts for a model: all of them or none. release lets go of their memory; it is
+// called once, when nobody needs the items any more.
 //
 // # Errors
 //

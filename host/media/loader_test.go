@@ -146,8 +146,8 @@ func TestLoader_Load_TooMany(t *testing.T) {
 	}
 }
 
-// Pictures that together need more memory than there is are refused; those that need it beside others wait for it, and no memory is lost
-// by what is refused or given up.
+// Pictures that together need more memory than there is are refused; those that need it beside
+// others wait for it, and no memory is lost by what is refused or given up.
 func TestLoader_Load_Memory(t *testing.T) {
 	picture := Part{Field: "f", Kind: Image, Source: dataURL("image/png", pngOf(t, 1000, 1000))} // 3 MB, and 4 MB more to decode it
 	o := bounds

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package media makes pixels and samples of the pictures and sounds that requests have, and refuses those that a model cannot take.
+// Package media makes pixels and samples of the pictures and sounds that requests have, and
+// refuses those that a model cannot take.
 //
 // # Notes
 //
@@ -46,8 +47,8 @@ const (
 type Part struct {
 	Field string // where it stands in the request
 	Kind  Kind   // that the request means
-	// Source is a data: URL, a URL from which the file is fetched, or FrameScheme and the id of a binary frame of the WebSocket. With
-	// Base64 it is the file.
+	// Source is a data: URL, a URL from which the file is fetched, or FrameScheme and the id of a
+	// binary frame of the WebSocket. With Base64 it is the file.
 	Source string
 	Base64 bool
 	Detail string // how closely to look: auto, low, high or original; "": auto
@@ -56,7 +57,8 @@ type Part struct {
 // FrameScheme begins the source of a part that is a binary frame.
 const FrameScheme = "frame:"
 
-// Marker stands in the text of a prompt where a part belongs. It is drawn at the start of the process, so that no text has it by chance.
+// Marker stands in the text of a prompt where a part belongs. It is drawn at the start of the
+// process, so that no text has it by chance.
 var Marker = "<__media_" + rand.Text() + "__>"
 
 // Abilities are what a model takes besides text.

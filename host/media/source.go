@@ -61,7 +61,8 @@ func decodeDataURL(s string) ([]byte, error) {
 	return decodeBase64(s[comma+1:])
 }
 
-// decodeBase64 reads base64 with or without its padding, and with line breaks, but with nothing else that does not belong there.
+// decodeBase64 reads base64 with or without its padding, and with line breaks, but with nothing
+// else that does not belong there.
 func decodeBase64(s string) ([]byte, error) {
 	encoding := base64.StdEncoding.Strict()
 	if !strings.HasSuffix(s, "=") {

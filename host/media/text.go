@@ -9,8 +9,8 @@ import (
 	"github.com/penstock/penstock/host/refusal"
 )
 
-// Join is the text of a content by its parts, each a text or a [Marker]: as llama.cpp joins them, line by line but for the markers, around
-// which there is nothing.
+// Join is the text of a content by its parts, each a text or a [Marker]: as llama.cpp joins them,
+// line by line but for the markers, around which there is nothing.
 func Join(parts []string) string {
 	var b strings.Builder
 	for i, p := range parts {

@@ -4,7 +4,8 @@ package media
 
 import "encoding/hex"
 
-// Told is a picture or a sound as plugins get it, see docs/abi/v1.md. It has nothing of what is seen or heard.
+// Told is a picture or a sound as plugins get it, see docs/abi/v1.md. It has nothing of what is
+// seen or heard.
 type Told struct {
 	Type    string  `json:"type"`           // image or audio
 	Text    string  `json:"text,omitempty"` // its marker, for plugins that have to do with conversations

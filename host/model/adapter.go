@@ -15,8 +15,9 @@ import (
 	"github.com/penstock/penstock/native/gguf"
 )
 
-// CheckAdapter makes sure that llama.cpp can load a LoRA adapter for a model and compute with both, without risk to this process: the
-// header is compared with the model's, then a child process computes with it. What passed is remembered as Check does.
+// CheckAdapter makes sure that llama.cpp can load a LoRA adapter for a model and compute with
+// both, without risk to this process: the header is compared with the model's, then a child
+// process computes with it. What passed is remembered as Check does.
 //
 // The errors are those of Check, and gguf.ErrAdapter.
 func CheckAdapter(ctx context.Context, model, path string, o Options) (gguf.Adapter, error) {
@@ -49,7 +50,8 @@ func CheckAdapter(ctx context.Context, model, path string, o Options) (gguf.Adap
 	return adapter, nil
 }
 
-// readAdapter checks the header of an adapter against the model's, and adds it to what the note of the trial is named after.
+// readAdapter checks the header of an adapter against the model's, and adds it to what the note of
+// the trial is named after.
 func (in *inspection) readAdapter(path string) (adapter gguf.Adapter, err error) {
 	file, length, err := openRegular(path)
 	if err != nil {
@@ -67,7 +69,8 @@ func (in *inspection) readAdapter(path string) (adapter gguf.Adapter, err error)
 	return adapter, nil
 }
 
-// tryAdapter computes with a model and an adapter what serving will: a prompt and a token, with several sequences in a pass.
+// tryAdapter computes with a model and an adapter what serving will: a prompt and a token, with
+// several sequences in a pass.
 func tryAdapter(model, path string, o options) (err error) {
 	m, err := native.LoadModel(context.Background(), model, o.Loading)
 	if err != nil {
@@ -105,7 +108,8 @@ func tryAdapter(model, path string, o options) (err error) {
 	return nil
 }
 
-// FindAdapter returns the path of the file of that name in the model folder, which holds adapters as well as models: a name, not a path.
+// FindAdapter returns the path of the file of that name in the model folder, which holds adapters
+// as well as models: a name, not a path.
 func FindAdapter(name string, o Options) (string, error) {
 	o = o.withDefaults()
 	name = strings.TrimSuffix(name, ".gguf")

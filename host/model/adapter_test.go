@@ -48,7 +48,8 @@ func TestCheckAdapter_GoodFile_IsTriedOnceUntilItChanges(t *testing.T) {
 func TestCheckAdapter_CrashingFile_IsAnError(t *testing.T) {
 	path := store(t, "model.gguf", builtIn)
 	o := Options{CacheDir: t.TempDir()}
-	// The model computes its output with the embedding, too, where the matrices are the wrong way round.
+	// The model computes its output with the embedding, too, where the matrices are the wrong way
+	// round.
 	h, err := gguf.Read(bytes.NewReader(builtIn), int64(len(builtIn)))
 	if err != nil {
 		t.Fatal(err)

@@ -37,7 +37,8 @@ type builtInFile struct {
 	data []byte
 }
 
-// builtIns are the files of the built-in models: that of the model, and that of its projector if it has one.
+// builtIns are the files of the built-in models: that of the model, and that of its projector if
+// it has one.
 var builtIns = map[string][]builtInFile{
 	BuiltInName:       {{BuiltInName, builtIn}},
 	BuiltInVisionName: {{BuiltInVisionName, builtInVision}, {"mmproj-" + BuiltInVisionName, builtInProjector}},
@@ -52,8 +53,8 @@ func BuiltInHeader(name string) (*gguf.Header, error) {
 	return gguf.Read(bytes.NewReader(data), int64(len(data)))
 }
 
-// openBuiltIn puts a built-in model where llama.cpp, which opens models by path, can map it: into the cache folder, or into a temporary
-// folder where that cannot be written.
+// openBuiltIn puts a built-in model where llama.cpp, which opens models by path, can map it: into
+// the cache folder, or into a temporary folder where that cannot be written.
 func openBuiltIn(name, cacheDir string) (*File, error) {
 	file, uncached := cacheBuiltIn(name, cacheDir)
 	if uncached == nil {

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// DefaultCache is the cache folder unless configured: penstock in the user's cache folder. It is empty where the system
-// names none.
+// DefaultCache is the cache folder unless configured: penstock in the user's cache folder. It is
+// empty where the system names none.
 func DefaultCache() string {
 	dir, err := os.UserCacheDir()
 	if err != nil {

@@ -22,21 +22,26 @@ import (
 type Options struct {
 	Folder   string // of models; empty: library.DefaultFolder
 	CacheDir string // empty: DefaultCache; what is written there is the user's alone
-	// Memory is how many bytes the weights may take where no GPU holds some of them; 0: what the system has available.
+	// Memory is how many bytes the weights may take where no GPU holds some of them; 0: what the
+	// system has available.
 	Memory uint64
 	// Kernels of the CPU that go first; empty: Penstock's.
 	Kernels native.KernelChoice
-	// Broken are kernels that other models of this process have come across. The kernels in use are the same for all models.
+	// Broken are kernels that other models of this process have come across. The kernels in use
+	// are the same for all models.
 	Broken []BrokenKernel
-	// GPULayers are those that serving will put on GPUs; negative: all. They are tried there too, by Open.
+	// GPULayers are those that serving will put on GPUs; negative: all. They are tried there too,
+	// by Open.
 	GPULayers int
 	// Workers says that devices of other machines will hold weights. The trial goes without.
 	Workers bool
-	// Loading and Computing are the other options of serving, which the trials have too, but for sizes.
+	// Loading and Computing are the other options of serving, which the trials have too, but for
+	// sizes.
 	Loading   native.ModelOptions
 	Computing native.ContextOptions
-	// Template replaces the model's chat template: Jinja, a file of it, or a name of llama.cpp's. TemplateFile is a file of it in any case.
-	// Without either it is NAME.jinja beside NAME.gguf if that is there.
+	// Template replaces the model's chat template: Jinja, a file of it, or a name of llama.cpp's.
+	// TemplateFile is a file of it in any case. Without either it is NAME.jinja beside NAME.gguf
+	// if that is there.
 	Template, TemplateFile string
 
 	found *Template // by those two; nil: not yet
@@ -65,13 +70,15 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Check makes sure that llama.cpp can load the file and compute with it, without risk to this process: the header is checked
-// first, then a child process loads the file, does with it what serving will do and renders a conversation. What the model cannot
-// do but can be served without is returned. What passed is remembered in the cache folder until the file or this program
+// Check makes sure that llama.cpp can load the file and compute with it, without risk to this
+// process: the header is checked first, then a child process loads the file, does with it what
+// serving will do and renders a conversation. What the model cannot do but can be served without
+// is returned. What passed is remembered in the cache folder until the file or this program
 // changes, so that only the first start takes longer.
 //
-// The errors wrap a sentinel of this package, of package gguf, or of io/fs for what cannot be read. While a process is
-// itself such a child, and where main does not begin with ChildMain, the error is ErrNoChild.
+// The errors wrap a sentinel of this package, of package gguf, or of io/fs for what cannot be
+// read. While a process is itself such a child, and where main does not begin with ChildMain, the
+// error is ErrNoChild.
 func Check(ctx context.Context, path string, o Options) (Lacks, error) {
 	o = o.withDefaults()
 	template, err := o.template(path)
@@ -110,7 +117,8 @@ func Check(ctx context.Context, path string, o Options) (Lacks, error) {
 	return lacks, nil
 }
 
-// timeout of a trial of the file: several times what it takes on a slow machine, since other programs may have the processors.
+// timeout of a trial of the file: several times what it takes on a slow machine, since other
+// programs may have the processors.
 func (in *inspection) timeout(o Options) time.Duration {
 	if o.Timeout > 0 {
 		return o.Timeout
@@ -118,11 +126,12 @@ func (in *inspection) timeout(o Options) time.Duration {
 	return 5 * (time.Minute + time.Duration(in.weights/20e6)*time.Second)
 }
 
-// trialOfPicture is what encoding with a projector may take besides: it computes with each weight some thousand times, where the trial of a
-// model does so some ten times.
+// trialOfPicture is what encoding with a projector may take besides: it computes with each weight
+// some thousand times, where the trial of a model does so some ten times.
 func trialOfPicture(bytes uint64) time.Duration { return time.Duration(bytes/1e6) * time.Second }
 
-// tryInChildren tries a file in one child after the other. If an exercise crashes a child, the next one leaves it out.
+// tryInChildren tries a file in one child after the other. If an exercise crashes a child, the
+// next one leaves it out.
 func tryInChildren(ctx context.Context, path string, template Template, with options, o Options) (Lacks, error) {
 	var lacks Lacks
 	for {

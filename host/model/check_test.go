@@ -204,8 +204,8 @@ func infiniteWeights(t *testing.T) string {
 	return store(t, "i.gguf", data)
 }
 
-// quantisedNorm stores a norm in four bits, for which llama.cpp has no multiplication: it aborts where it computes. All
-// weights are zero, so that nothing else is wrong.
+// quantisedNorm stores a norm in four bits, for which llama.cpp has no multiplication: it aborts
+// where it computes. All weights are zero, so that nothing else is wrong.
 func quantisedNorm(t *testing.T) string {
 	var header *gguf.Header
 	data := edited(t, func(h *gguf.Header) {

@@ -19,12 +19,12 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// modelChildEnv makes this program a child that tries models: see ChildMain. Its value is the bytes the child may allocate, 0
-// for no limit.
+// modelChildEnv makes this program a child that tries models: see ChildMain. Its value is the
+// bytes the child may allocate, 0 for no limit.
 const modelChildEnv = "PENSTOCK_PROBE"
 
-// hello is the child's first line, and marker begins each answer: whatever else is printed to its standard output is
-// skipped.
+// hello is the child's first line, and marker begins each answer: whatever else is printed to its
+// standard output is skipped.
 const (
 	marker    = "penstock-probe:"
 	hello     = marker + "ready"
@@ -88,7 +88,8 @@ type child struct {
 	err    error // of the wait
 }
 
-// startChild starts this program again as a child. It knows nothing of the parent but the paths it is given.
+// startChild starts this program again as a child. It knows nothing of the parent but the paths it
+// is given.
 func startChild(ctx context.Context, memory uint64) (*child, error) {
 	program, err := os.Executable()
 	if err != nil || os.Getenv(modelChildEnv) != "" {
@@ -118,8 +119,9 @@ func startChild(ctx context.Context, memory uint64) (*child, error) {
 	return nil, errors.Join(err, p.close())
 }
 
-// tryModel lets the child try the file of a request, of which some lacks are known, and returns all. After ErrCrashed or ErrTimeout, and when ctx is
-// done, the child is gone, and stage says what it did last.
+// tryModel lets the child try the file of a request, of which some lacks are known, and returns
+// all. After ErrCrashed or ErrTimeout, and when ctx is done, the child is gone, and stage says
+// what it did last.
 func (p *child) tryModel(ctx context.Context, r request) (Lacks, error) {
 	a, err := p.ask(ctx, r)
 	return a.Lacks, err
@@ -157,7 +159,8 @@ func (p *child) ask(ctx context.Context, r request) (a answer, err error) {
 	return a, a.err()
 }
 
-// askOnce starts a child for one request about a GPU. What a driver reserves may be far more than memory, so it is not limited.
+// askOnce starts a child for one request about a GPU. What a driver reserves may be far more than
+// memory, so it is not limited.
 func askOnce(ctx context.Context, r request) (a answer, err error) {
 	p, err := startChild(ctx, 0)
 	if err != nil {
@@ -184,8 +187,8 @@ func (a answer) err() error {
 	}
 }
 
-// read returns the child's next line with the marker other than announcements of a stage, which it notes. When the time is up or
-// ctx is done it kills the child.
+// read returns the child's next line with the marker other than announcements of a stage, which it
+// notes. When the time is up or ctx is done it kills the child.
 func (p *child) read(ctx context.Context, timeout time.Duration) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -209,7 +212,8 @@ func (p *child) read(ctx context.Context, timeout time.Duration) (string, error)
 	}
 }
 
-// lastWords waits for the end of a child that crashed and returns the last it said, or how it ended.
+// lastWords waits for the end of a child that crashed and returns the last it said, or how it
+// ended.
 func (p *child) lastWords() string {
 	p.wait()
 	if words := p.stderr.LastWords(); words != "" {
@@ -227,7 +231,8 @@ func (p *child) wait() {
 // alive reports whether the child can try another file.
 func (p *child) alive() bool { return !p.waited }
 
-// close ends the child. How it ends is of no interest any more, so there is no error but that of not ending it.
+// close ends the child. How it ends is of no interest any more, so there is no error but that of
+// not ending it.
 func (p *child) close() error {
 	err := p.in.Close() // at the end of its input the child exits
 	if p.waited {

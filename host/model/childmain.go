@@ -19,8 +19,9 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// ChildMain makes this process the child that tries models or kernels if it was started as one; it never returns then. A program
-// that calls Check begins its main with it, its tests their TestMain.
+// ChildMain makes this process the child that tries models or kernels if it was started as one; it
+// never returns then. A program that calls Check begins its main with it, its tests their
+// TestMain.
 func ChildMain() {
 	tryKernels()
 	limit, ok := os.LookupEnv(modelChildEnv)
@@ -111,11 +112,13 @@ func answerRequest(r request, dry *dryRuns) answer {
 	return a
 }
 
-// longestReason is how many bytes of an error the parent is told: llama.cpp lists every damaged tensor.
+// longestReason is how many bytes of an error the parent is told: llama.cpp lists every damaged
+// tensor.
 const longestReason = 600
 
-// runModelTrial loads a model, does with it what serving will do and tries the chat template. It ends the process if llama.cpp does,
-// or the template takes longer than templates may. What it returns are lacks and those it found.
+// runModelTrial loads a model, does with it what serving will do and tries the chat template. It
+// ends the process if llama.cpp does, or the template takes longer than templates may. What it
+// returns are lacks and those it found.
 func runModelTrial(r request, limits templateLimits) (lacks Lacks, err error) {
 	r.Loading.CheckTensors = true
 	m, err := native.LoadModel(context.Background(), r.Path, r.Loading)

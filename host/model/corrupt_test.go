@@ -18,9 +18,10 @@ import (
 	"github.com/penstock/penstock/native/gguf"
 )
 
-// TestCorruptedFiles damages the built-in model in 300 ways, 10,000 with PENSTOCK_TEST_LONG=1, and sends each through
-// the header check, the trial in a child and, if both pass, a load in this process. Each must end in an error or in a
-// working model. The header check is there so that the child rarely dies: a death is no failure, but it is counted.
+// TestCorruptedFiles damages the built-in model in 300 ways, 10,000 with PENSTOCK_TEST_LONG=1, and
+// sends each through the header check, the trial in a child and, if both pass, a load in this
+// process. Each must end in an error or in a working model. The header check is there so that the
+// child rarely dies: a death is no failure, but it is counted.
 func TestCorruptedFiles(t *testing.T) {
 	count := 300
 	if os.Getenv("PENSTOCK_TEST_LONG") != "" {
@@ -162,8 +163,8 @@ func (c *corrupter) close() {
 	c.child = nil
 }
 
-// residentMemory is this process's memory in bytes, 0 where the system does not say. Models are mapped, so what Go's
-// collector knows would not show a leak of one.
+// residentMemory is this process's memory in bytes, 0 where the system does not say. Models are
+// mapped, so what Go's collector knows would not show a leak of one.
 func residentMemory() int64 {
 	runtime.GC()
 	data, err := os.ReadFile("/proc/self/status")

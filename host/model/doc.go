@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package model finds model files, holds the built-in model and makes sure that loading a file cannot end the process.
+// Package model finds model files, holds the built-in model and makes sure that loading a file
+// cannot end the process.
 //
 // # Why do the trials have the options of serving?
 //

@@ -66,11 +66,13 @@ func (n Need) GPUs() (list []native.DeviceMemory) {
 	return list
 }
 
-// ownMemory reports whether a device is a GPU that shares no memory with the CPU, or several that llama.cpp makes one of to split tensors.
+// ownMemory reports whether a device is a GPU that shares no memory with the CPU, or several that
+// llama.cpp makes one of to split tensors.
 func ownMemory(d native.DeviceMemory) bool { return d.Kind == "gpu" || d.Kind == "meta" }
 
-// DryRun is a model of which llama.cpp tells what using it takes, before it is loaded. It does so in a child process, as it may end that on a
-// damaged file or a GPU's broken driver. What main memory alone has to do with is remembered in the cache folder until the file or this program
+// DryRun is a model of which llama.cpp tells what using it takes, before it is loaded. It does so
+// in a child process, as it may end that on a damaged file or a GPU's broken driver. What main
+// memory alone has to do with is remembered in the cache folder until the file or this program
 // changes, and needs no child then.
 type DryRun struct {
 	child   *child // nil: not yet
@@ -82,8 +84,8 @@ type DryRun struct {
 // dryRunTimeout is far more than a header takes to read, on a busy machine too.
 const dryRunTimeout = 2 * time.Minute
 
-// OpenDryRun checks the headers of a model's files and finds out what the model is. Of the options CacheDir alone counts. Errors are those of
-// Check.
+// OpenDryRun checks the headers of a model's files and finds out what the model is. Of the options
+// CacheDir alone counts. Errors are those of Check.
 func OpenDryRun(ctx context.Context, path string, o Options, m native.ModelOptions) (*DryRun, error) {
 	in, err := inspect(path)
 	if err != nil {
@@ -159,7 +161,8 @@ func (d *DryRun) Close() error {
 	return d.child.close()
 }
 
-// dryRunAnswers are what a child has told of a model: what it is, and what contexts of it take, by their options.
+// dryRunAnswers are what a child has told of a model: what it is, and what contexts of it take, by
+// their options.
 type dryRunAnswers struct {
 	Info  native.ModelInfo `json:"info"`
 	Needs map[string]Need  `json:"needs"`

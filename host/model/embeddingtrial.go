@@ -11,13 +11,15 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// embeddingExercises try what a model gives in place of logits. A model without a classifier is not asked for scores.
+// embeddingExercises try what a model gives in place of logits. A model without a classifier is
+// not asked for scores.
 var embeddingExercises = []struct {
 	name   string
 	output native.Output
 }{{Embedding, native.Embeddings}, {Scoring, native.Scores}}
 
-// runEmbeddingExercises computes texts alone and together, as host/embedding does, and adds to the lacks what the model cannot do.
+// runEmbeddingExercises computes texts alone and together, as host/embedding does, and adds to the
+// lacks what the model cannot do.
 func runEmbeddingExercises(m *native.Model, lacks Lacks, announce func(stage string)) (Lacks, error) {
 	for _, e := range embeddingExercises {
 		if lacks.Has(e.name) || e.output == native.Scores && len(m.Info().Classes) == 0 {
@@ -64,8 +66,8 @@ func embedTogether(c *native.Context, output native.Output) error {
 	return nil
 }
 
-// vectorsOf computes texts of the lengths in one pass and forgets them. It returns the embeddings of their tokens, or their scores with a
-// zero behind, so that one score can be compared.
+// vectorsOf computes texts of the lengths in one pass and forgets them. It returns the embeddings
+// of their tokens, or their scores with a zero behind, so that one score can be compared.
 func vectorsOf(c *native.Context, output native.Output, lengths []int, texts ...int) (out [][]float32, err error) {
 	var b native.Batch
 	for sequence, text := range texts {

@@ -50,9 +50,10 @@ var knownGPUs struct {
 	names []string
 }
 
-// tryGPU has a child compute with layers of a file on the GPU, and tells in NoGPU why it could not. That it passed is noted for this
-// file, program and GPU, and for what the environment tells the GPU's backend. The note is removed until GPUComputed writes it again:
-// a driver that fails now and then may end this process, and then the next start tries it in a child.
+// tryGPU has a child compute with layers of a file on the GPU, and tells in NoGPU why it could
+// not. That it passed is noted for this file, program and GPU, and for what the environment tells
+// the GPU's backend. The note is removed until GPUComputed writes it again: a driver that fails
+// now and then may end this process, and then the next start tries it in a child.
 func (f *File) tryGPU(ctx context.Context, in *inspection, gpus []string, o Options) error {
 	if len(gpus) == 0 || !o.usesGPU() {
 		return nil
@@ -71,7 +72,8 @@ func (f *File) tryGPU(ctx context.Context, in *inspection, gpus []string, o Opti
 	return context.Cause(ctx)
 }
 
-// GPUComputed notes that the GPU, if one is used, has computed a pass in this process: the next start need not try it in a child.
+// GPUComputed notes that the GPU, if one is used, has computed a pass in this process: the next
+// start need not try it in a child.
 func (f *File) GPUComputed() { f.gpuNote.write(f.Path, nil) }
 
 func tryGPUInChild(ctx context.Context, path string, timeout time.Duration, with options) error {
@@ -88,10 +90,12 @@ func backendSettings() []string {
 	return all
 }
 
-// gpuPasses are the tokens of each pass on a GPU, which has other kernels for one, few and many, and makes them as they are needed.
+// gpuPasses are the tokens of each pass on a GPU, which has other kernels for one, few and many,
+// and makes them as they are needed.
 var gpuPasses = []int{1, 5, 24, 150, 1}
 
-// computeOnGPU computes with layers on a GPU: what serving does first, which is one token, then prompts.
+// computeOnGPU computes with layers on a GPU: what serving does first, which is one token, then
+// prompts.
 func computeOnGPU(path string, o options) (err error) {
 	m, err := native.LoadModel(context.Background(), path, o.Loading)
 	if errors.Is(err, native.ErrInvalid) {

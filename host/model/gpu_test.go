@@ -65,7 +65,8 @@ func TestTryGPU_Fault_IsNotedAndTriedAgain(t *testing.T) {
 	}
 }
 
-// Weights that main memory cannot hold are tried where they will be: there is no GPU here, so the error of the last is of what a GPU is told.
+// Weights that main memory cannot hold are tried where they will be: there is no GPU here, so the
+// error of the last is of what a GPU is told.
 func TestCheck_WeightsBeyondMainMemory_NeedAGPU(t *testing.T) {
 	path := store(t, "large.gguf", builtIn)
 	check := func(gpus []string, devices ...string) error {

@@ -16,13 +16,15 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// kernelChildEnv makes this program a child that tries the kernels in it: see ChildMain. useKernelsEnv tells one that tries models which kernels to use.
+// kernelChildEnv makes this program a child that tries the kernels in it: see ChildMain.
+// useKernelsEnv tells one that tries models which kernels to use.
 const (
 	kernelChildEnv = "PENSTOCK_TRY_KERNELS"
 	useKernelsEnv  = "PENSTOCK_USE_KERNELS"
 )
 
-// kernelMarker begins a line about a kernel: one before the first trial, then one after each, with what was wrong.
+// kernelMarker begins a line about a kernel: one before the first trial, then one after each, with
+// what was wrong.
 const kernelMarker = "penstock-kernel:"
 
 // kernelTime is how long a child may take for all its kernels; it needs some ten milliseconds each.
@@ -52,8 +54,8 @@ func (t *kernelTrial) run(ctx context.Context, kernels []native.Kernel) error {
 	return nil
 }
 
-// startKernelChild runs this program as a child that tries a list of kernels. It returns what the child said of each that it
-// came back from, and its last words.
+// startKernelChild runs this program as a child that tries a list of kernels. It returns what the
+// child said of each that it came back from, and its last words.
 func startKernelChild(ctx context.Context, list string) (lines []string, words string, err error) {
 	program, err := os.Executable()
 	if err != nil || os.Getenv(kernelChildEnv) != "" || os.Getenv(modelChildEnv) != "" {
@@ -87,7 +89,8 @@ func startKernelChild(ctx context.Context, list string) (lines []string, words s
 	return lines[1:], words, nil
 }
 
-// tryKernels makes this process the child that tries kernels if it was started as one; it never returns then.
+// tryKernels makes this process the child that tries kernels if it was started as one; it never
+// returns then.
 func tryKernels() {
 	list, ok := os.LookupEnv(kernelChildEnv)
 	if !ok {

@@ -12,14 +12,16 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// BrokenKernel is a kernel of the CPU that crashes, or whose results differ from those of plain steps.
+// BrokenKernel is a kernel of the CPU that crashes, or whose results differ from those of plain
+// steps.
 type BrokenKernel struct {
 	native.Kernel
 	Reason string
 }
 
-// useSoundKernels has this process use the chosen kernels, without the broken ones, which it returns. To find them, a child process
-// first tries the kernels for a file's weights and for attention. Those that pass are noted for this CPU and build.
+// useSoundKernels has this process use the chosen kernels, without the broken ones, which it
+// returns. To find them, a child process first tries the kernels for a file's weights and for
+// attention. Those that pass are noted for this CPU and build.
 func useSoundKernels(ctx context.Context, in *inspection, o Options) ([]BrokenKernel, error) {
 	t := kernelTrial{path: soundKernelsPath(o.CacheDir), sound: map[native.Kernel]bool{}}
 	t.load()
@@ -39,8 +41,8 @@ func useSoundKernels(ctx context.Context, in *inspection, o Options) ([]BrokenKe
 	return t.broken, nil
 }
 
-// SoundKernels are those of a choice that compute right on this CPU for what other processes send: of products the plain ones, which need no
-// other layout of weights, and any for attention.
+// SoundKernels are those of a choice that compute right on this CPU for what other processes send:
+// of products the plain ones, which need no other layout of weights, and any for attention.
 func SoundKernels(ctx context.Context, choice native.KernelChoice) (native.KernelSet, []BrokenKernel, error) {
 	broken, err := useSoundKernels(ctx, &inspection{}, Options{Kernels: choice}.withDefaults())
 	return native.KernelsInUse(), broken, err
@@ -61,8 +63,8 @@ type kernelTrial struct {
 	broken []BrokenKernel
 }
 
-// todo lists the kernels of a set for the operations that were not tried yet. The plain kernels are not tried: they are what is left
-// if all others fail, and the trial of the file tries them.
+// todo lists the kernels of a set for the operations that were not tried yet. The plain kernels
+// are not tried: they are what is left if all others fail, and the trial of the file tries them.
 func (t *kernelTrial) todo(operations []native.Operation, c native.KernelChoice, set native.KernelSet) []native.Kernel {
 	var out []native.Kernel
 	for _, o := range operations {
@@ -89,7 +91,8 @@ func (t *kernelTrial) load() {
 	}
 }
 
-// save notes the sound ones. The others are tried again at each start: a fault may be due to the moment.
+// save notes the sound ones. The others are tried again at each start: a fault may be due to the
+// moment.
 func (t *kernelTrial) save() {
 	if t.path == "" || !t.fresh {
 		return

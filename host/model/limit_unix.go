@@ -6,8 +6,8 @@ package model
 
 import "syscall"
 
-// limitProcess makes this process, a trial that may crash, leave no core file and allocate no more than bytes (0: no
-// limit). If the system refuses, the trial goes on without.
+// limitProcess makes this process, a trial that may crash, leave no core file and allocate no more
+// than bytes (0: no limit). If the system refuses, the trial goes on without.
 func limitProcess(bytes uint64) {
 	_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{})
 	if bytes > 0 {
@@ -15,8 +15,8 @@ func limitProcess(bytes uint64) {
 	}
 }
 
-// processLimits are how many bytes this process may still allocate by its own limits (ulimit -d and -v), where it has any. Processes that it
-// starts have the same limits, each for itself.
+// processLimits are how many bytes this process may still allocate by its own limits (ulimit -d
+// and -v), where it has any. Processes that it starts have the same limits, each for itself.
 func processLimits() (left []uint64) {
 	for _, l := range []struct {
 		resource int

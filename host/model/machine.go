@@ -15,7 +15,8 @@ type Machine struct {
 	Devices []native.Device `json:"devices"`
 }
 
-// Survey asks llama.cpp what it finds to compute on. It asks in a child process: if the driver of a GPU crashes, only the child ends.
+// Survey asks llama.cpp what it finds to compute on. It asks in a child process: if the driver of
+// a GPU crashes, only the child ends.
 func Survey(ctx context.Context) (Machine, error) {
 	a, err := askOnce(ctx, request{Task: surveyTask, Timeout: time.Minute})
 	return a.Machine, err

@@ -56,7 +56,8 @@ func misbehave(how string) {
 	}
 }
 
-// abort ends the child in the exercise together, or before it, unless the request says to leave that out.
+// abort ends the child in the exercise together, or before it, unless the request says to leave
+// that out.
 func abort(how string, line []byte) {
 	var r request
 	if err := json.Unmarshal(line, &r); err != nil {

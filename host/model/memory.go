@@ -13,9 +13,10 @@ import (
 	"github.com/penstock/penstock/native/cgroup"
 )
 
-// AvailableMemory is how many bytes could be used before the system swaps or kills: the kernel's estimate, or what is left
-// of the limit of a control group that this process is in. It is 0 if the system does not say (only Linux does). Weights of loaded models may
-// count as available, since they can be read again from their files.
+// AvailableMemory is how many bytes could be used before the system swaps or kills: the kernel's
+// estimate, or what is left of the limit of a control group that this process is in. It is 0 if
+// the system does not say (only Linux does). Weights of loaded models may count as available,
+// since they can be read again from their files.
 func AvailableMemory() uint64 {
 	available := meminfo("/proc/meminfo", "MemAvailable:")
 	for _, g := range cgroup.Groups(cgroup.List, cgroup.Root, "memory") {

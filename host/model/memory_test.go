@@ -60,8 +60,8 @@ func TestControlGroup_LimitLessUseButFiles(t *testing.T) {
 	}
 }
 
-// TestAvailable_GroupsAround: a limit of a group around this one counts, of either version, and so does that of a container whose process
-// knows its group by the host's name.
+// TestAvailable_GroupsAround: a limit of a group around this one counts, of either version, and so
+// does that of a container whose process knows its group by the host's name.
 func TestAvailable_GroupsAround(t *testing.T) {
 	for _, c := range []struct {
 		self  string

@@ -12,7 +12,8 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// modelTrial does with a model what serving will do. In llama.cpp not every architecture can do all of it, and some abort.
+// modelTrial does with a model what serving will do. In llama.cpp not every architecture can do
+// all of it, and some abort.
 type modelTrial struct {
 	model   *native.Model
 	options options
@@ -31,7 +32,8 @@ const (
 	sequences = 4  // of the trial's contexts
 )
 
-// piece is tokens of a text in one pass: text[from:to] in a sequence. NoLogits means that its logits are of no interest.
+// piece is tokens of a text in one pass: text[from:to] in a sequence. NoLogits means that its
+// logits are of no interest.
 type piece struct {
 	text, sequence, from, to int
 	noLogits                 bool
@@ -52,8 +54,9 @@ func isExercise(stage string) bool {
 	return stage == Embedding || stage == Scoring
 }
 
-// runExercises tries a model in each layout of cells that serving may choose. It announces each exercise, so that the parent knows
-// where a crash came from, and returns what the model cannot do, with what is known of that.
+// runExercises tries a model in each layout of cells that serving may choose. It announces each
+// exercise, so that the parent knows where a crash came from, and returns what the model cannot
+// do, with what is known of that.
 func runExercises(m *native.Model, o options, known Lacks, announce func(stage string)) (Lacks, error) {
 	t := &modelTrial{model: m, options: o, lacks: known}
 	for _, t.unified = range []bool{false, true} {
@@ -86,7 +89,8 @@ func runExercises(m *native.Model, o options, known Lacks, announce func(stage s
 	return t.lacks, nil
 }
 
-// run runs an exercise on a context of its own. That it failed says something of the model; that there was no context does not.
+// run runs an exercise on a context of its own. That it failed says something of the model; that
+// there was no context does not.
 func (t *modelTrial) run(exercise func(*modelTrial) error) (failed, err error) {
 	t.context, err = native.NewContext(t.model, t.options.context(native.ContextOptions{
 		Cells: 64 * sequences, Batch: 32, UBatch: 6, Sequences: sequences, Unified: t.unified, Threads: native.Threads(t.model.Info().Size),
@@ -101,7 +105,8 @@ func (t *modelTrial) run(exercise func(*modelTrial) error) (failed, err error) {
 // errForgets: the model keeps nothing between passes.
 var errForgets = errors.New("it keeps nothing between passes")
 
-// eachAlone computes both texts, one after the other: the prompt but for its last token in one pass, then token by token.
+// eachAlone computes both texts, one after the other: the prompt but for its last token in one
+// pass, then token by token.
 func (t *modelTrial) eachAlone() error {
 	if !t.context.Limits().Memory {
 		return errForgets
@@ -125,7 +130,8 @@ func (t *modelTrial) selecting() error {
 	return t.goOn(0)
 }
 
-// together has one text decode beside the chunks of the other's prompt, then both decode, while other sequences rest.
+// together has one text decode beside the chunks of the other's prompt, then both decode, while
+// other sequences rest.
 func (t *modelTrial) together() error {
 	passes := [][]piece{
 		{{text: 1, sequence: 0, to: promptLen, noLogits: true}, {text: 0, sequence: 1, to: chunkLen}},
@@ -169,7 +175,8 @@ func (t *modelTrial) sharing() error {
 	return t.goOn(2)
 }
 
-// share shares the first text's prompt as the engine does: where nothing can be cut, only whole sequences.
+// share shares the first text's prompt as the engine does: where nothing can be cut, only whole
+// sequences.
 func (t *modelTrial) share() error {
 	begin := t.twoTexts
 	if t.lacks.Has(Truncating) {
@@ -219,7 +226,8 @@ func (t *modelTrial) each(p piece) error {
 	return nil
 }
 
-// pass computes pieces of texts in one pass, or where the model cannot select, in one without logits and one with logits only.
+// pass computes pieces of texts in one pass, or where the model cannot select, in one without
+// logits and one with logits only.
 func (t *modelTrial) pass(pieces ...piece) error {
 	if !t.lacks.Has(Selecting) {
 		return t.decode(pieces, func(bool) bool { return true })
@@ -230,8 +238,8 @@ func (t *modelTrial) pass(pieces ...piece) error {
 	return t.decode(pieces, func(heard bool) bool { return heard })
 }
 
-// decode runs a pass over the wanted tokens of some pieces and compares the logits from the end of the prompts on with those of
-// the texts alone.
+// decode runs a pass over the wanted tokens of some pieces and compares the logits from the end of
+// the prompts on with those of the texts alone.
 func (t *modelTrial) decode(pieces []piece, wanted func(heard bool) bool) error {
 	t.batch.Reset()
 	for _, p := range pieces {
@@ -292,8 +300,9 @@ func damaged(row []float32) bool {
 
 var errDamaged = errors.New("it computes logits that are not numbers; its weights are damaged")
 
-// tolerance of deviations: sums in another order change the rounding of 16-bit keys and values and of 8-bit inputs, and which
-// of two equally good experts is chosen. What reads a wrong cell differs by about 1.
+// tolerance of deviations: sums in another order change the rounding of 16-bit keys and values and
+// of 8-bit inputs, and which of two equally good experts is chosen. What reads a wrong cell
+// differs by about 1.
 const tolerance = 0.05
 
 // deviation is the mean squared difference of two rows by the variance of the first.

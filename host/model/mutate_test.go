@@ -11,7 +11,8 @@ import (
 	"github.com/penstock/penstock/native/gguf"
 )
 
-// mutate returns a damaged copy of a model file and what was done to it. The same seed does the same damage.
+// mutate returns a damaged copy of a model file and what was done to it. The same seed does the
+// same damage.
 func mutate(data []byte, seed uint64) ([]byte, string) {
 	m := mutator{rand: rand.New(rand.NewPCG(seed, 77)), data: bytes.Clone(data)}
 	h, err := gguf.Read(bytes.NewReader(data), int64(len(data)))
@@ -34,7 +35,8 @@ type mutator struct {
 
 func (m *mutator) note(format string, args ...any) { m.did += fmt.Sprintf(format, args...) + "; " }
 
-// headerEnd is the length of the header; half of what is random aims at it, since most of the file is weights.
+// headerEnd is the length of the header; half of what is random aims at it, since most of the file
+// is weights.
 func (m *mutator) headerEnd() int { return int(m.header.DataOffset) }
 
 func (m *mutator) truncate() {
@@ -58,8 +60,8 @@ func (m *mutator) flipHeader()   { m.flip(0, m.headerEnd(), 3) }
 func (m *mutator) flipData()     { m.flip(m.headerEnd(), len(m.data), 64) }
 func (m *mutator) flipAnywhere() { m.flip(0, len(m.data), 200) }
 
-// overwrite puts extreme numbers into the part of the header that is not the vocabulary, mostly, where they hit counts
-// and sizes.
+// overwrite puts extreme numbers into the part of the header that is not the vocabulary, mostly,
+// where they hit counts and sizes.
 func (m *mutator) overwrite() {
 	at := m.rand.IntN(1200)
 	if m.rand.IntN(2) == 0 {
@@ -188,7 +190,8 @@ func (m *mutator) editTensor() {
 	m.rewrite()
 }
 
-// fillData overwrites weights with one byte; 0xff and 0x7c are what makes scales infinite or not a number.
+// fillData overwrites weights with one byte; 0xff and 0x7c are what makes scales infinite or not a
+// number.
 func (m *mutator) fillData() {
 	at := m.headerEnd() + m.rand.IntN(len(m.data)-m.headerEnd())
 	n := min(1<<m.rand.IntN(20), len(m.data)-at)

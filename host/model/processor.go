@@ -17,8 +17,9 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// soundKernelsPath is the file with the kernels that passed their trial, named after all that decides whether they do: the CPU and the build
-// of llama.cpp. It is empty where nothing can be remembered.
+// soundKernelsPath is the file with the kernels that passed their trial, named after all that
+// decides whether they do: the CPU and the build of llama.cpp. It is empty where nothing can be
+// remembered.
 func soundKernelsPath(cacheDir string) string {
 	if cacheDir == "" {
 		return ""
@@ -33,13 +34,15 @@ func soundKernelsPath(cacheDir string) string {
 	return filepath.Join(cacheDir, "kernels", hex.EncodeToString(hash.Sum(nil)[:16]))
 }
 
-// identity are the lines of Linux's /proc/cpuinfo that say what kind of CPU it is; the others change with the hour or the core.
+// identity are the lines of Linux's /proc/cpuinfo that say what kind of CPU it is; the others
+// change with the hour or the core.
 var identity = []string{
 	"vendor_id", "cpu family", "model", "model name", "stepping", "microcode", "flags",
 	"CPU implementer", "CPU architecture", "CPU variant", "CPU part", "CPU revision", "Features",
 }
 
-// describeProcessor writes what kind of CPU this is, by its first core; elsewhere than on Linux what llama.cpp calls it.
+// describeProcessor writes what kind of CPU this is, by its first core; elsewhere than on Linux
+// what llama.cpp calls it.
 func describeProcessor(w io.Writer) {
 	file, err := os.Open("/proc/cpuinfo")
 	if err != nil {

@@ -21,13 +21,15 @@ type Projector struct {
 // ProjectorTrial is what the trial of a projector with its model found.
 type ProjectorTrial struct {
 	Whole int `json:"whole"` // embeddings that a pass must have room for; 0: any number
-	// Bytes that encoding the largest picture or sound takes besides the weights, of main memory and of the device that computes.
+	// Bytes that encoding the largest picture or sound takes besides the weights, of main memory
+	// and of the device that computes.
 	Main   uint64 `json:"main"`
 	Device uint64 `json:"device"`
 }
 
-// KnownProjector is what is known of a projector without a trial, if there was none before: then half as much as its weights is taken for
-// what computing needs. The arguments are those of CheckProjector.
+// KnownProjector is what is known of a projector without a trial, if there was none before: then
+// half as much as its weights is taken for what computing needs. The arguments are those of
+// CheckProjector.
 func KnownProjector(model, path string, with native.ProjectorOptions, o Options) (Projector, error) {
 	k, err := newProjectorCheck(model, path, with, o)
 	if err != nil {
@@ -88,11 +90,13 @@ func (k *projectorCheck) known() bool {
 	return true
 }
 
-// CheckProjector makes sure that llama.cpp can load a projector for a model, encode pictures and sounds with it and compute with what it
-// gives, without risk to this process: the header is checked first, then a child process does all that. What passed is remembered as
-// Check does. The options are those of serving.
+// CheckProjector makes sure that llama.cpp can load a projector for a model, encode pictures and
+// sounds with it and compute with what it gives, without risk to this process: the header is
+// checked first, then a child process does all that. What passed is remembered as Check does. The
+// options are those of serving.
 //
-// The errors are those of Check. ErrRefused says so, too, where the projector belongs to another model.
+// The errors are those of Check. ErrRefused says so, too, where the projector belongs to another
+// model.
 func CheckProjector(ctx context.Context, model, path string, with native.ProjectorOptions, o Options) (projector Projector, err error) {
 	k, err := newProjectorCheck(model, path, with, o)
 	if err != nil || k.known() {
@@ -121,7 +125,8 @@ func CheckProjector(ctx context.Context, model, path string, with native.Project
 	return projector, nil
 }
 
-// readProjector checks the header of a projector, and adds it to what the note of the trial is named after.
+// readProjector checks the header of a projector, and adds it to what the note of the trial is
+// named after.
 func (in *inspection) readProjector(path string) (projector gguf.Projector, err error) {
 	file, length, err := openRegular(path)
 	if err != nil {

@@ -121,8 +121,9 @@ func rewritten(t *testing.T, path string, change func(*gguf.Header)) {
 	}
 }
 
-// TestCorruptedProjectors damages the small projectors, 100 times or 4,000 with PENSTOCK_TEST_LONG=1. Each of the files is refused by the
-// check of its header or by the trial, or works in this process too.
+// TestCorruptedProjectors damages the small projectors, 100 times or 4,000 with
+// PENSTOCK_TEST_LONG=1. Each of the files is refused by the check of its header or by the trial,
+// or works in this process too.
 func TestCorruptedProjectors(t *testing.T) {
 	count := 100
 	if os.Getenv("PENSTOCK_TEST_LONG") != "" {

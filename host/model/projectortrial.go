@@ -10,7 +10,8 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// trialPictures are the sizes of the trial's pictures: the smallest, those of the longest shapes, and one of a usual size.
+// trialPictures are the sizes of the trial's pictures: the smallest, those of the longest shapes,
+// and one of a usual size.
 var trialPictures = [][2]int{{800, 600}, {1, 1}, {native.MaxPictureAspect, 1}, {1, native.MaxPictureAspect}}
 
 // trialSeconds are the lengths of its sounds. Most encoders take pieces of 30 s.
@@ -87,8 +88,8 @@ func (t *projectorTrial) run() error {
 	return nil
 }
 
-// use encodes the pieces of a picture or a sound, and has the model compute them. Pieces of one shape take the
-// same way, so one of each is enough.
+// use encodes the pieces of a picture or a sound, and has the model compute them. Pieces of one
+// shape take the same way, so one of each is enough.
 func (t *projectorTrial) use(media *native.Media) (err error) {
 	defer func() { err = errors.Join(err, media.Close()) }()
 	for i, piece := range media.Pieces() {
@@ -140,8 +141,8 @@ func (t *projectorTrial) most() (main, device uint64, err error) {
 	return uint64(scale * float64(max(t.main, 0))), uint64(scale * float64(max(t.onDevice, 0))), nil
 }
 
-// memoryInUse is how many bytes this process has of main memory, and how many of a device's memory anybody has; 0 where the system does not
-// say.
+// memoryInUse is how many bytes this process has of main memory, and how many of a device's memory
+// anybody has; 0 where the system does not say.
 func memoryInUse(device string) (main, onDevice uint64) {
 	main = meminfo("/proc/self/status", "VmRSS:")
 	if device == "" {

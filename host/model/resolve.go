@@ -20,18 +20,21 @@ type File struct {
 	BuiltIn bool
 	Lacks   Lacks          // what the model cannot do
 	Broken  []BrokenKernel // kernels of the CPU that would have computed with it
-	// Template is what to serve the model with instead of its own chat template; zero: with its own.
+	// Template is what to serve the model with instead of its own chat template; zero: with its
+	// own.
 	Template Template
 	NoGPU    error // why layers cannot be computed on the GPU that is there; serve it with none there
 
-	// Projector is the path of the file that lies beside the model, with which it sees or hears; empty: none.
+	// Projector is the path of the file that lies beside the model, with which it sees or hears;
+	// empty: none.
 	Projector string
 
 	temp    string    // folder to remove
 	gpuNote trialNote // for GPUComputed; empty: no GPU was tried
 }
 
-// Close removes what was stored only for this File; the model must not be loaded from it afterwards.
+// Close removes what was stored only for this File; the model must not be loaded from it
+// afterwards.
 func (f *File) Close() error {
 	if f.temp == "" {
 		return nil
@@ -39,8 +42,8 @@ func (f *File) Close() error {
 	return os.RemoveAll(f.temp)
 }
 
-// Open resolves a MODEL argument, has this process use those of the CPU's kernels that work for the file it leads to, and checks it,
-// on the GPU too where layers are to be there.
+// Open resolves a MODEL argument, has this process use those of the CPU's kernels that work for
+// the file it leads to, and checks it, on the GPU too where layers are to be there.
 func Open(ctx context.Context, arg string, o Options) (*File, error) {
 	o = o.withDefaults()
 	file, err := Resolve(arg, o)
@@ -78,9 +81,9 @@ func (f *File) check(ctx context.Context, o Options) error {
 	return f.tryGPU(ctx, in, machine.gpus(), o)
 }
 
-// Resolve finds what a MODEL argument means: nothing is the built-in model that reads text; the names of the built-in
-// models are those; what looks like a path (it has a separator or
-// ends in .gguf) or is an existing file is one; the rest is a name in the model folder.
+// Resolve finds what a MODEL argument means: nothing is the built-in model that reads text; the
+// names of the built-in models are those; what looks like a path (it has a separator or ends in
+// .gguf) or is an existing file is one; the rest is a name in the model folder.
 func Resolve(arg string, o Options) (*File, error) {
 	o = o.withDefaults()
 	if arg == "" {

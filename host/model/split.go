@@ -9,7 +9,8 @@ import (
 	"github.com/penstock/penstock/native/gguf"
 )
 
-// otherParts returns the paths of parts 2, 3, ... of a model whose first part is path: llama.cpp finds them by name.
+// otherParts returns the paths of parts 2, 3, ... of a model whose first part is path: llama.cpp
+// finds them by name.
 func otherParts(path string, h *gguf.Header) ([]string, error) {
 	n := h.Splits()
 	if n == 1 {

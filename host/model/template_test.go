@@ -55,7 +55,8 @@ func TestOptions_Template(t *testing.T) {
 	}
 }
 
-// A file's template is tried in a child as the model's own is, and an error says where it is wrong and what to do.
+// A file's template is tried in a child as the model's own is, and an error says where it is wrong
+// and what to do.
 func TestCheck_HostileTemplateFiles_AreNamed(t *testing.T) {
 	path := withTemplate(t, "{{ messages }}")
 	for name, c := range map[string]struct {

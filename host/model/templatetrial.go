@@ -14,9 +14,9 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// A chat template is a program of whoever made the file. It may loop, recurse or fill the memory, and nothing ends it from
-// inside, so the child runs it once before the host does.
-// templateLimits is what a template may take.
+// A chat template is a program of whoever made the file. It may loop, recurse or fill the memory,
+// and nothing ends it from inside, so the child runs it once before the host does. templateLimits
+// is what a template may take.
 type templateLimits struct {
 	total   time.Duration // to parse and analyse it, and to render a conversation twice
 	oneLine time.Duration // to render one line of conversation: every request pays that
@@ -41,8 +41,9 @@ const templateStage = "template"
 
 var errTemplate = errors.New("the chat template fails")
 
-// tryTemplate builds a template, the model's own if it is empty, renders a conversation and measures the second time. It ends the process when
-// the time for all is up. That the template refuses this conversation is no fault: others will suit it.
+// tryTemplate builds a template, the model's own if it is empty, renders a conversation and
+// measures the second time. It ends the process when the time for all is up. That the template
+// refuses this conversation is no fault: others will suit it.
 func tryTemplate(m *native.Model, template Template, limit templateLimits) (err error) {
 	defer func() {
 		if err != nil {

@@ -17,7 +17,8 @@ func withTemplate(t *testing.T, source string) string {
 	return store(t, "t.gguf", edited(t, func(h *gguf.Header) { h.Set("tokenizer.chat_template", gguf.NewString(source)) }))
 }
 
-// patienceWith is how long a template of a test may take. Only one without end is waited for as long.
+// patienceWith is how long a template of a test may take. Only one without end is waited for as
+// long.
 func patienceWith(template string) time.Duration {
 	if template == "endless" {
 		return 4 * time.Second

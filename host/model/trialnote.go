@@ -13,13 +13,14 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// trialNote is the path of a file whose existence says that a model has passed its trial, and without what. It is empty where nothing
-// can be noted. Only passing is noted: a failure may be due to the moment, such as a lack of memory, and trying a bad file again
-// hurts nobody.
+// trialNote is the path of a file whose existence says that a model has passed its trial, and
+// without what. It is empty where nothing can be noted. Only passing is noted: a failure may be
+// due to the moment, such as a lack of memory, and trying a bad file again hurts nobody.
 type trialNote string
 
-// noteFor names a note after everything the trial depends on: sizes and times of the model's files, their headers, this program, the
-// kernels it uses and the level of the CPU that they are for, and more for a trial on a GPU.
+// noteFor names a note after everything the trial depends on: sizes and times of the model's
+// files, their headers, this program, the kernels it uses and the level of the CPU that they are
+// for, and more for a trial on a GPU.
 func noteFor(cacheDir string, in *inspection, more ...any) trialNote {
 	program, err := os.Executable()
 	if err != nil || cacheDir == "" {
@@ -68,7 +69,8 @@ func (n trialNote) content() (content noteContent, passed bool) {
 	return content, true
 }
 
-// write notes that a model has passed. Without the note the next start tries the file again, nothing else.
+// write notes that a model has passed. Without the note the next start tries the file again,
+// nothing else.
 func (n trialNote) write(model string, lacks Lacks) { n.keep(noteContent{Path: model, Lacks: lacks}) }
 
 // keep is write with all that is to be kept.

@@ -13,13 +13,15 @@ import (
 // errOptions: it is the options that a model cannot be loaded with, not the file.
 var errOptions = errors.New("the options of loading do not fit")
 
-// options are those of serving that a trial has too: what a file cannot do with them is to be found there.
+// options are those of serving that a trial has too: what a file cannot do with them is to be
+// found there.
 type options struct {
 	Loading   native.ModelOptions   `json:"loading,omitzero"`
 	Computing native.ContextOptions `json:"computing,omitzero"`
 }
 
-// onCPU are the options of a trial on the CPU, without what is of account on GPUs only, and what changes nothing but speed.
+// onCPU are the options of a trial on the CPU, without what is of account on GPUs only, and what
+// changes nothing but speed.
 func (o Options) onCPU() options {
 	return options{
 		native.ModelOptions{KVOverrides: o.Loading.KVOverrides, NoRepack: o.Loading.NoRepack},

@@ -2,8 +2,9 @@
 
 // Package operation follows each request to its end, for logs, limits, metrics and traces.
 //
-// An operation is an HTTP request, or a frame of a WebSocket that asks for an answer. It has ended when its handler has returned and
-// every answer that it had computed has ended, which may be later, if a client leaves or lets an answer go on without it.
+// An operation is an HTTP request, or a frame of a WebSocket that asks for an answer. It has ended
+// when its handler has returned and every answer that it had computed has ended, which may be
+// later, if a client leaves or lets an answer go on without it.
 //
 // # Which address does the log show for a client?
 //
@@ -53,7 +54,8 @@ func (r *Record) Beside() (n int) {
 	return n
 }
 
-// Tokens counts those of all prompts and answers. Prompts count in full, whether they were cached or not.
+// Tokens counts those of all prompts and answers. Prompts count in full, whether they were cached
+// or not.
 func (r *Record) Tokens() (prompt, cached, generated int) {
 	for _, a := range r.Answers {
 		prompt += a.Usage.Prompt
@@ -85,7 +87,8 @@ type Client struct {
 	Charge func(n int)  // counts tokens that it has used; may be nil
 }
 
-// Operation is a request on its way. Its methods may be called from any goroutine, and on nil, where they do nothing.
+// Operation is a request on its way. Its methods may be called from any goroutine, and on nil,
+// where they do nothing.
 type Operation struct {
 	sinks []func(Record)
 
@@ -153,7 +156,8 @@ func (o *Operation) Steer() error {
 	return steer()
 }
 
-// Part begins an operation of the same client, which is one frame of its WebSocket. The context that it returns has it.
+// Part begins an operation of the same client, which is one frame of its WebSocket. The context
+// that it returns has it.
 func (o *Operation) Part(ctx context.Context, name string) (context.Context, *Operation) {
 	if o == nil {
 		return ctx, nil
@@ -167,7 +171,8 @@ func (o *Operation) Part(ctx context.Context, name string) (context.Context, *Op
 	return part.With(ctx), part
 }
 
-// Submitted notes that answers of a model are on their way. Each will have its call of Ended, before or after this one.
+// Submitted notes that answers of a model are on their way. Each will have its call of Ended,
+// before or after this one.
 func (o *Operation) Submitted(model string, answers int) {
 	if o == nil {
 		return
@@ -216,7 +221,8 @@ func (o *Operation) Charge(tokens int) {
 	}
 }
 
-// Done notes that the handler has returned, with the status and the number of bytes that it has sent.
+// Done notes that the handler has returned, with the status and the number of bytes that it has
+// sent.
 func (o *Operation) Done(status int, bytes int64, err error) {
 	if o == nil {
 		return

@@ -20,7 +20,8 @@ func ended(prompt, generated int) scheduler.RequestRecord {
 	return scheduler.RequestRecord{Usage: scheduler.Usage{Prompt: prompt, Cached: 1, Generated: generated}}
 }
 
-// The record is there once: when the handler has returned and all answers have ended, whatever is later.
+// The record is there once: when the handler has returned and all answers have ended, whatever is
+// later.
 func TestOperation_EndsWithTheLast(t *testing.T) {
 	for name, events := range map[string][]string{
 		"handler last":        {"submit", "end", "end", "done"},

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-// Package plugin defines what the packages of the plugin host share: what a plugin may use, what the host offers it, and how a
-// plugin fails.
+// Package plugin defines what the packages of the plugin host share: what a plugin may use, what
+// the host offers it, and how a plugin fails.
 //
-// A plugin is a WebAssembly module of ABI v1 (docs/abi/v1.md), run by wazero. Each of these packages imports only those above it:
+// A plugin is a WebAssembly module of ABI v1 (docs/abi/v1.md), run by wazero. Each of these
+// packages imports only those above it:
 //
 //	plugin/fuel        rewrites a module so that it counts its fuel and its stack itself
 //	plugin/memory      linear memory that never moves and can begin as a copy of another
@@ -23,15 +24,18 @@
 //	the guest            may call host functions, which find their instance through the call's context
 //	stage.Stage          checks every number that comes back, before any of it is used
 //
-// Where is fuel charged? Package fuel rewrites a guest's code so that it charges for its own work (fuel/charge.go), and has the
-// Meter that refills the guest's counter (fuel/meter.go). guest/call.go fills the meter before each call and reads it after.
-// guest/charge.go charges for the work of host functions.
+// Where is fuel charged? Package fuel rewrites a guest's code so that it charges for its own work
+// (fuel/charge.go), and has the Meter that refills the guest's counter (fuel/meter.go).
+// guest/call.go fills the meter before each call and reads it after. guest/charge.go charges for
+// the work of host functions.
 //
-// What happens when fuel runs out? The refill of the meter, or a host function's charge, panics, which ends the call as a trap.
-// diagnose (guest/fault.go) turns that into CauseFuel, and Instance.Fail (guest/call.go) into a Fault: the instance runs nothing
-// any more, and the fault counts towards quarantine. Stage.endOnFault (stage/stage.go) then ends the request, or with on_error=skip
-// lets it go on without the plugin. Every other fault goes the same way from Instance.Fail on.
+// What happens when fuel runs out? The refill of the meter, or a host function's charge, panics,
+// which ends the call as a trap. diagnose (guest/fault.go) turns that into CauseFuel, and
+// Instance.Fail (guest/call.go) into a Fault: the instance runs nothing any more, and the fault
+// counts towards quarantine. Stage.endOnFault (stage/stage.go) then ends the request, or with
+// on_error=skip lets it go on without the plugin. Every other fault goes the same way from
+// Instance.Fail on.
 //
-// Whatever a guest does ends in a Fault, a Refusal or a valid answer. Memory views are little-endian, as all platforms
-// are that wazero compiles for.
+// Whatever a guest does ends in a Fault, a Refusal or a valid answer. Memory views are
+// little-endian, as all platforms are that wazero compiles for.
 package plugin

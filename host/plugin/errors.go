@@ -46,7 +46,8 @@ var (
 	CauseExit   = errors.New("exit")
 	CauseLimit  = errors.New("limit exceeded")
 
-	// CauseConflict is a conflict with the request or with another of its plugins. It does not count towards quarantine.
+	// CauseConflict is a conflict with the request or with another of its plugins. It does not
+	// count towards quarantine.
 	CauseConflict = errors.New("conflict")
 
 	CauseBusy      = errors.New("other plugins took the time")
@@ -66,8 +67,8 @@ func Unknown(name string) error {
 	return fmt.Errorf("%w: %q; GET /v1/plugins lists those there are", ErrUnknown, name)
 }
 
-// ModelError says why a plugin cannot be used with a model: it failed when it was warmed for it. It may
-// work with others.
+// ModelError says why a plugin cannot be used with a model: it failed when it was warmed for it.
+// It may work with others.
 type ModelError struct {
 	Plugin string
 	Model  string // its name
@@ -94,7 +95,8 @@ func (e *ConfigError) Error() string { return "config" + e.Field + ": " + e.Mess
 // Unwrap gives ErrConfig.
 func (e *ConfigError) Unwrap() error { return ErrConfig }
 
-// QuarantineError refuses a request like those that made a plugin fault too often. It wraps ErrQuarantined.
+// QuarantineError refuses a request like those that made a plugin fault too often. It wraps
+// ErrQuarantined.
 type QuarantineError struct {
 	Plugin string
 	Wait   time.Duration

@@ -18,7 +18,8 @@ type Fault struct {
 	Log    []string // the guest's last log lines
 }
 
-// Error names plugin, export, cause and detail, in the host's words alone: anybody may read them, in the log too. See Told.
+// Error names plugin, export, cause and detail, in the host's words alone: anybody may read them,
+// in the log too. See Told.
 func (f *Fault) Error() string {
 	if f.Detail == "" {
 		return fmt.Sprintf("plugin %s: %s: %v", f.Plugin, f.Export, f.Cause)
@@ -26,10 +27,12 @@ func (f *Fault) Error() string {
 	return fmt.Sprintf("plugin %s: %s: %v: %s", f.Plugin, f.Export, f.Cause, f.Detail)
 }
 
-// Told is the error with the last lines of the guest's log. These may quote the request, so they are for its own client.
+// Told is the error with the last lines of the guest's log. These may quote the request, so they
+// are for its own client.
 func (f *Fault) Told() string { return f.Error() + logEnds(f.Log) }
 
-// Told is an error's text with what a guest has said besides, if it is or wraps a Fault or a Refusal. See Fault.Told.
+// Told is an error's text with what a guest has said besides, if it is or wraps a Fault or a
+// Refusal. See Fault.Told.
 func Told(err error) string {
 	var fault *Fault
 	var refusal *Refusal
@@ -65,7 +68,8 @@ func CauseOf(kind string) error {
 	return CauseTrap
 }
 
-// Blameless tells that the fault says nothing against the plugin: it does not count towards quarantine.
+// Blameless tells that the fault says nothing against the plugin: it does not count towards
+// quarantine.
 func (f *Fault) Blameless() bool {
 	return slices.ContainsFunc([]error{CauseConflict, CauseBusy, CauseBudget, CauseCancelled}, func(c error) bool { return errors.Is(f.Cause, c) })
 }
@@ -78,13 +82,14 @@ type Refusal struct {
 	Log     []string // the guest's last log lines
 }
 
-// Error says that the plugin refuses, in the host's words alone: anybody may read them, in the log too. See Told.
+// Error says that the plugin refuses, in the host's words alone: anybody may read them, in the log
+// too. See Told.
 func (r *Refusal) Error() string {
 	return fmt.Sprintf("plugin %s refuses the request", r.Plugin)
 }
 
-// Told is the error with the plugin's own words and the last lines of its log, where the host says what it did not accept. They may quote
-// the request, so they are for its own client.
+// Told is the error with the plugin's own words and the last lines of its log, where the host says
+// what it did not accept. They may quote the request, so they are for its own client.
 func (r *Refusal) Told() string { return r.Error() + r.words() }
 
 func (r *Refusal) words() string {

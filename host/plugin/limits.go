@@ -16,7 +16,8 @@ type Limits struct {
 	Upload   time.Duration // of an upload, until it is answered, by the clock
 	HookFuel int64         // units for each call of prepare, sample, accept, stop, rewind, close
 	HookTime time.Duration // of each such call
-	// ProgramFuel is for all of a program's penstock_run, in units. Between two waits it has what HookFuel says.
+	// ProgramFuel is for all of a program's penstock_run, in units. Between two waits it has what
+	// HookFuel says.
 	ProgramFuel int64
 	SetupFuel   int64         // units for each call of describe, warm, open, template, _initialize
 	SetupTime   time.Duration // of all such calls of a request, with the wait for their turns
@@ -37,7 +38,8 @@ type Limits struct {
 // DefaultMemory is what all instances may have together where nothing else is configured.
 const DefaultMemory = 2 << 30
 
-// DefaultProgramFuel is what a program may use where nothing else is configured: some minutes of a processor.
+// DefaultProgramFuel is what a program may use where nothing else is configured: some minutes of a
+// processor.
 const DefaultProgramFuel = 100_000_000_000
 
 // DefaultLimits returns the limits of ABI v1.

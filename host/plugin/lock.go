@@ -9,12 +9,14 @@ import (
 	"regexp"
 )
 
-// Lock says which modules may be loaded: for each plugin's name, the SHA-256 of its modules in hexadecimal digits. A nil Lock allows all.
+// Lock says which modules may be loaded: for each plugin's name, the SHA-256 of its modules in
+// hexadecimal digits. A nil Lock allows all.
 type Lock map[string][]string
 
 var lockEntry = regexp.MustCompile(`^([a-z0-9][a-z0-9._-]{0,63})@sha256:([0-9a-f]{64})$`)
 
-// NewLock makes a Lock of entries like NAME@sha256:HEX; several may have the same name. No entry at all makes a nil Lock.
+// NewLock makes a Lock of entries like NAME@sha256:HEX; several may have the same name. No entry
+// at all makes a nil Lock.
 func NewLock(entries []string) (Lock, error) {
 	if len(entries) == 0 {
 		return nil, nil
@@ -33,7 +35,8 @@ func NewLock(entries []string) (Lock, error) {
 // LockEntry is the entry that allows a module.
 func LockEntry(name, sum string) string { return name + "@sha256:" + sum }
 
-// Allows tells whether a module may be loaded at all. What its name is it says only when it runs. The error wraps ErrLocked.
+// Allows tells whether a module may be loaded at all. What its name is it says only when it runs.
+// The error wraps ErrLocked.
 func (l Lock) Allows(wasm []byte) error {
 	if l == nil {
 		return nil
@@ -50,7 +53,8 @@ func (l Lock) Allows(wasm []byte) error {
 	return fmt.Errorf("%w: its SHA-256 is %s, which is not among those that plugins.lock allows; add NAME@sha256:%s if you trust it", ErrLocked, sum, sum)
 }
 
-// AllowsName tells whether a module that Allows has let in may have its name. The error wraps ErrLocked.
+// AllowsName tells whether a module that Allows has let in may have its name. The error wraps
+// ErrLocked.
 func (l Lock) AllowsName(name, sum string) error {
 	if l == nil {
 		return nil

@@ -9,12 +9,13 @@ import (
 	"github.com/penstock/penstock/scheduler/program"
 )
 
-// Options are what the host offers its plugins. Where they have no model, a plugin can be loaded and
-// inspected, and used with models that are named later.
+// Options are what the host offers its plugins. Where they have no model, a plugin can be loaded
+// and inspected, and used with models that are named later.
 type Options struct {
 	ModelOptions
 	TopK TopK // nil: a portable one
-	// FirstInvalid is the index of the first logit of a row that is NaN or +Inf, or −1; nil: a portable one.
+	// FirstInvalid is the index of the first logit of a row that is NaN or +Inf, or −1; nil: a
+	// portable one.
 	FirstInvalid func(row []float32) int
 	Log          *slog.Logger
 	LogLines     bool   // Log has the lines that guests log in requests too; they may quote the request
@@ -65,27 +66,32 @@ type Grammars interface {
 
 // Grammar is one compiled grammar with its place in it; not for concurrent use.
 type Grammar interface {
-	// Mask writes which tokens may come next, in the ABI's layout; mask has (vocabulary + 31) / 32 words.
+	// Mask writes which tokens may come next, in the ABI's layout; mask has (vocabulary + 31) / 32
+	// words.
 	Mask(mask []uint32) error
-	// MaskWithin is Mask without the tokens after which the text cannot be completed with so many tokens in all, the next one included. False:
-	// so many do not complete it, and the mask is empty.
+	// MaskWithin is Mask without the tokens after which the text cannot be completed with so many
+	// tokens in all, the next one included. False: so many do not complete it, and the mask is
+	// empty.
 	MaskWithin(tokens int, mask []uint32) (bool, error)
 	// Rest is how many tokens complete the text at most; ended: nothing may follow.
 	Rest() (tokens int, ended bool, err error)
-	// Accept moves on by a token. It returns false, and changes nothing, if the token may not come next.
+	// Accept moves on by a token. It returns false, and changes nothing, if the token may not come
+	// next.
 	Accept(token int32) bool
-	// Beginning is where the grammar begins, for a branch of a program; nil: branches cannot follow it.
+	// Beginning is where the grammar begins, for a branch of a program; nil: branches cannot
+	// follow it.
 	Beginning() program.Place
 	Close() error
 }
 
-// TopK writes the k largest of row and their indices, largest first and equal ones by index, and returns how many there
-// are. It leaves out −Inf and NaN. ids and logits have room for k.
+// TopK writes the k largest of row and their indices, largest first and equal ones by index, and
+// returns how many there are. It leaves out −Inf and NaN. ids and logits have room for k.
 type TopK func(row []float32, k int, ids []int32, logits []float32) int
 
 // Observer learns of every call. It and what it returns must be quick and safe for concurrent use.
 type Observer interface {
-	// PluginCalls returns what is told the time of each call of an export. An instance asks once for each export.
+	// PluginCalls returns what is told the time of each call of an export. An instance asks once
+	// for each export.
 	PluginCalls(plugin, export string) func(took time.Duration)
 	PluginFault(plugin, kind string)
 }

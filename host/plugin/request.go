@@ -25,24 +25,26 @@ type Request struct {
 	Setup       *Setup
 	// Parts begins to take the answer apart; nil: nobody knows its parts.
 	Parts func() (Parts, error)
-	// Sampling gives the request's effective sampling parameters of now, a JSON object; nil: {}. It is called while a plugin asks for
-	// them, at any time and from any goroutine.
+	// Sampling gives the request's effective sampling parameters of now, a JSON object; nil: {}.
+	// It is called while a plugin asks for them, at any time and from any goroutine.
 	Sampling func() []byte
-	// Chain makes a sampler chain for a program: of the request's parameters, changed by those of a JSON object; empty: as they are. What it
-	// returns makes the stages for a seed. Nil: there are no chains.
+	// Chain makes a sampler chain for a program: of the request's parameters, changed by those of
+	// a JSON object; empty: as they are. What it returns makes the stages for a seed. Nil: there
+	// are no chains.
 	Chain func(parameters []byte) (func(seed uint32) ([]chain.Stage, error), error)
-	// Media are the pictures and sounds of the prompt or of the conversation, as the import media tells of them: a JSON list; empty: there are
-	// none.
+	// Media are the pictures and sounds of the prompt or of the conversation, as the import media
+	// tells of them: a JSON list; empty: there are none.
 	Media []byte
-	// PromptText is the text that the model's template makes of messages, JSON, for a plugin that has to do with conversations. Nil: there is
-	// no template.
+	// PromptText is the text that the model's template makes of messages, JSON, for a plugin that
+	// has to do with conversations. Nil: there is no template.
 	PromptText func(ctx context.Context, messages []byte) (string, error)
-	// Prompt is the prompt that the model's template makes of messages, JSON, for a program. Nil: there is no template.
+	// Prompt is the prompt that the model's template makes of messages, JSON, for a program. Nil:
+	// there is no template.
 	Prompt func(ctx context.Context, messages []byte) ([]int32, error)
 }
 
-// Setup is a common deadline for setting up all guests of a choice. Its time begins with the first of them. The zero value is
-// ready; with nil each guest has a deadline of its own.
+// Setup is a common deadline for setting up all guests of a choice. Its time begins with the first
+// of them. The zero value is ready; with nil each guest has a deadline of its own.
 type Setup struct {
 	once sync.Once
 	over time.Time

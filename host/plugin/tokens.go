@@ -8,7 +8,8 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 )
 
-// SeenTokens are tokens as plugins see them. A row of a picture or a sound, whose number is the scheduler's own, is abi.TokenMedia.
+// SeenTokens are tokens as plugins see them. A row of a picture or a sound, whose number is the
+// scheduler's own, is abi.TokenMedia.
 func SeenTokens(tokens []int32) []int32 {
 	first := slices.IndexFunc(tokens, func(t int32) bool { return t < abi.TokenMedia })
 	if first < 0 {

@@ -70,7 +70,8 @@ func programOf(s *stage.Stage, u *use, policy *serving.Policy) chain.Stage {
 	return p
 }
 
-// chainsOf is plugin.Request.Chain: chains of the engine's samplers, without the plugins that stand in the request's.
+// chainsOf is plugin.Request.Chain: chains of the engine's samplers, without the plugins that
+// stand in the request's.
 func (r *uses) chainsOf(parameters func([]byte) (sampling.Params, error)) func([]byte) (func(uint32) ([]chain.Stage, error), error) {
 	isPlugin := func(entry string) bool {
 		_, is := sampling.PluginNamed(entry)
@@ -96,8 +97,8 @@ func (r *uses) chainsOf(parameters func([]byte) (sampling.Params, error)) func([
 	}
 }
 
-// renewal builds the stages of a running answer anew, around its plugins. Which versions those are was decided when it began, and so was
-// where they stand if its parameters do not say.
+// renewal builds the stages of a running answer anew, around its plugins. Which versions those are
+// was decided when it began, and so was where they stand if its parameters do not say.
 func (r *uses) renewal(inForce *inForce) func(sampling.Params) ([]chain.Stage, error) {
 	return func(params sampling.Params) ([]chain.Stage, error) {
 		for _, entry := range params.Chain {
@@ -111,7 +112,8 @@ func (r *uses) renewal(inForce *inForce) func(sampling.Params) ([]chain.Stage, e
 	}
 }
 
-// stages builds the stages of a chain in their order: native ones, and those of the plugins as newPlugin makes them; nil: it has none.
+// stages builds the stages of a chain in their order: native ones, and those of the plugins as
+// newPlugin makes them; nil: it has none.
 func (b *Builder) stages(params sampling.Params, uses []use, newPlugin func(*use) (chain.Stage, error)) (stages []chain.Stage, err error) {
 	params.Chain = arrange(params.Chain, uses)
 	if err := checkViews(params.Chain, uses); err != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// Where the model gives no hidden states, a plugin that reads them is refused with a sentence, and only such a one.
+// Where the model gives no hidden states, a plugin that reads them is refused with a sentence, and
+// only such a one.
 func TestUses_HiddenStates_RefusedWhereThereAreNone(t *testing.T) {
 	for _, c := range []struct {
 		lacks   engine.Lacks

@@ -10,8 +10,8 @@ import (
 	"github.com/penstock/penstock/host/serving"
 )
 
-// inForce is what plugins learn about the sampling parameters of their answer: those that are in force when they ask. It is safe for
-// concurrent use.
+// inForce is what plugins learn about the sampling parameters of their answer: those that are in
+// force when they ask. It is safe for concurrent use.
 type inForce struct {
 	uses []use
 	ends serving.Ends

@@ -10,8 +10,8 @@ import (
 	"github.com/penstock/penstock/host/sampling"
 )
 
-// arrange puts the plugins that a chain does not name where their manifests say. A plugin that is a template and nothing else has no
-// place in the chain.
+// arrange puts the plugins that a chain does not name where their manifests say. A plugin that is
+// a template and nothing else has no place in the chain.
 func arrange(chain []string, uses []use) []string {
 	var first, last []string
 	for _, u := range uses {
@@ -27,7 +27,8 @@ func arrange(chain []string, uses []use) []string {
 	return slices.Concat(first, chain, last)
 }
 
-// checkViews refuses a plugin that needs all logits if a stage before it drops some, and a plugin that is named twice.
+// checkViews refuses a plugin that needs all logits if a stage before it drops some, and a plugin
+// that is named twice.
 func checkViews(chain []string, uses []use) error {
 	narrowed := ""
 	for i, entry := range chain {

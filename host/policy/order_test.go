@@ -14,7 +14,8 @@ import (
 	"github.com/penstock/penstock/plugins/asm"
 )
 
-// Plugins that the chain does not name stand where their manifests say, and else where their view is of use.
+// Plugins that the chain does not name stand where their manifests say, and else where their view
+// is of use.
 func TestArrange_TheManifestsHint(t *testing.T) {
 	loader := load.New(plugin.Options{})
 	var uses []use

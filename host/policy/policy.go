@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package policy builds the sampler chain and the stop rules of a request, and runs the plugin that writes its prompt.
+// Package policy builds the sampler chain and the stop rules of a request, and runs the plugin
+// that writes its prompt.
 //
 // # Why are host/policy and host/catalog packages of their own?
 //

@@ -78,7 +78,8 @@ func mediaOf(g *chat.Gallery) []byte {
 	return text
 }
 
-// RefuseTemplates implements serving.Plugins. The operator's template may stand beside a prompt that is given.
+// RefuseTemplates implements serving.Plugins. The operator's template may stand beside a prompt
+// that is given.
 func (r *uses) RefuseTemplates() error {
 	for _, u := range r.list {
 		switch {

@@ -28,10 +28,12 @@ type uses struct {
 	list []use
 }
 
-// Resolve implements serving.PluginFinder. It finds the operator's plugins, those of the request, and those that only its chain names.
+// Resolve implements serving.PluginFinder. It finds the operator's plugins, those of the request,
+// and those that only its chain names.
 //
-// The operator's plugins have no client, so no quarantine applies to them: every request tries them anew. If they were skipped, what
-// the operator demands would be gone without a word. If they were refused, nothing would be served any more.
+// The operator's plugins have no client, so no quarantine applies to them: every request tries
+// them anew. If they were skipped, what the operator demands would be gone without a word. If they
+// were refused, nothing would be served any more.
 func (b *Builder) Resolve(client string, list []serving.PluginUse, chain []string) (serving.Plugins, error) {
 	var all []use
 	for _, name := range b.defaults {
@@ -56,7 +58,8 @@ func (r *uses) Again(client string, chain []string) (serving.Plugins, error) {
 	return r.found(client, slices.Clone(r.list), chain)
 }
 
-// found finds and checks those plugins of a list that are not found yet, and those that only a chain names.
+// found finds and checks those plugins of a list that are not found yet, and those that only a
+// chain names.
 func (b *Builder) found(client string, list []use, chain []string) (_ serving.Plugins, err error) {
 	for _, name := range chain {
 		if name, ok := sampling.PluginNamed(name); ok && find(list, name) == nil {

@@ -47,7 +47,8 @@ func withLacks(t *testing.T, lacks engine.Lacks) (*Builder, *registry.Registry) 
 	return New(e, r, model, nil), r
 }
 
-// A plugin that is replaced, or removed, while a request is made is for that request what it was when the request came.
+// A plugin that is replaced, or removed, while a request is made is for that request what it was
+// when the request came.
 func TestUses_ReloadMeanwhile_KeepTheirVersion(t *testing.T) {
 	b, r := withFolder(t)
 	upload := func(token int) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-// Package recording records requests with what their plugins were asked and answered, and keeps the recordings in a folder.
+// Package recording records requests with what their plugins were asked and answered, and keeps
+// the recordings in a folder.
 //
-// What is recorded stays in memory until the answers have ended. Then a goroutine of its own writes the file, so that neither a tick nor a
-// worker waits for it.
+// What is recorded stays in memory until the answers have ended. Then a goroutine of its own
+// writes the file, so that neither a tick nor a worker waits for it.
 //
 // # Why does a recording have all candidates, and not a digest of the logits?
 //

@@ -28,7 +28,8 @@ func (r *request) finish() {
 	s.mu.Unlock()
 }
 
-// worthKeeping tells that something was recorded. A request that was refused has nothing, and its client was told of no recording.
+// worthKeeping tells that something was recorded. A request that was refused has nothing, and its
+// client was told of no recording.
 func (r *request) worthKeeping() bool {
 	for _, c := range r.choices {
 		if len(c.Tokens) > 0 || c.Reason != "" {

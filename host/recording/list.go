@@ -21,7 +21,8 @@ import (
 	"github.com/penstock/penstock/host/serving"
 )
 
-// head is in the header of a recording's gzip, so that a list needs not unpack it: in a subfield of its "extra" field.
+// head is in the header of a recording's gzip, so that a list needs not unpack it: in a subfield
+// of its "extra" field.
 type head struct {
 	Owner   string   `json:"owner"` // see ownerOf
 	Created int64    `json:"created"`
@@ -60,7 +61,8 @@ func readHead(file *os.File) (fs.FileInfo, head, error) {
 	return info, h, nil
 }
 
-// List lists the recordings that a reader may have, the latest first. Those whose answers have not ended are not among them yet.
+// List lists the recordings that a reader may have, the latest first. Those whose answers have not
+// ended are not among them yet.
 func (s *Store) List(ctx context.Context, r serving.RecordingReader) ([]serving.RecordingInfo, error) {
 	var ended []*pending
 	s.mu.Lock()

@@ -73,7 +73,8 @@ func (r *request) begin(p *load.Plugin, q plugin.Request, choice int) *session.S
 	return &s
 }
 
-// keep keeps a session that begins. What its plugin asked when it was loaded, up to 1 MiB, counts for each answer.
+// keep keeps a session that begins. What its plugin asked when it was loaded, up to 1 MiB, counts
+// for each answer.
 func (r *request) keep(s *session.Session, about plugin.Model) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -260,7 +261,8 @@ func (r *request) Rendering(ctx context.Context) context.Context {
 	return context.WithValue(ctx, contextKey{}, r)
 }
 
-// Render renders a template as stage.Render does. If the context is that of a recording, it is recorded.
+// Render renders a template as stage.Render does. If the context is that of a recording, it is
+// recorded.
 func Render(ctx context.Context, p *load.Plugin, messages []byte, q plugin.Request) (string, error) {
 	r, ok := ctx.Value(contextKey{}).(*request)
 	if !ok {
@@ -279,7 +281,8 @@ func Render(ctx context.Context, p *load.Plugin, messages []byte, q plugin.Reque
 	return text, err
 }
 
-// Rewrite has a plugin rewrite a conversation as stage.RewriteMessages does. If the context is that of a recording, it is recorded.
+// Rewrite has a plugin rewrite a conversation as stage.RewriteMessages does. If the context is
+// that of a recording, it is recorded.
 func Rewrite(ctx context.Context, p *load.Plugin, messages []byte, q plugin.Request, check func([]byte) error) error {
 	r, ok := ctx.Value(contextKey{}).(*request)
 	if !ok {

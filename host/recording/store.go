@@ -34,7 +34,8 @@ const together = 4
 // sweepEvery is how often recordings that are too old are looked for.
 const sweepEvery = 10 * time.Minute
 
-// Store keeps recordings in a folder. Several processes may share it. It is safe for concurrent use.
+// Store keeps recordings in a folder. Several processes may share it. It is safe for concurrent
+// use.
 type Store struct {
 	path   string
 	limits Limits

@@ -38,7 +38,8 @@ func open(t *testing.T, path string, limits Limits) *Store {
 
 var wide = Limits{Size: 1 << 20, Keep: 10, KeepFor: time.Hour}
 
-// record records an answer of one token for a caller, who comes back to a part of it and is told that again.
+// record records an answer of one token for a caller, who comes back to a part of it and is told
+// that again.
 func record(t *testing.T, s *Store, caller string) string {
 	t.Helper()
 	r := New(s, "words", hosttest.Words{}).Begin(caller)
@@ -122,7 +123,8 @@ func TestStore_Prune_RemovesOldAndMany(t *testing.T) {
 	}
 }
 
-// What a killed server was writing goes with the next start; files that are no recordings stay, and are not listed.
+// What a killed server was writing goes with the next start; files that are no recordings stay,
+// and are not listed.
 func TestOpen_RemovesLeftovers(t *testing.T) {
 	dir := t.TempDir()
 	other := filepath.Join(dir, "rec_"+rand.Text()+suffix)
@@ -169,7 +171,8 @@ func TestStore_List_OfAnotherProcess(t *testing.T) {
 	}
 }
 
-// A request that was refused leaves nothing, and one that is being answered is waited for only as long as its reader likes.
+// A request that was refused leaves nothing, and one that is being answered is waited for only as
+// long as its reader likes.
 func TestStore_Get_OfARequestAtWork(t *testing.T) {
 	s := open(t, t.TempDir(), wide)
 	r := New(s, "words", hosttest.Words{}).Begin("a")
@@ -230,7 +233,8 @@ func TestStore_Memory_OfSessions(t *testing.T) {
 	r.Release()
 }
 
-// The work of a client that went may go on for a moment: nothing of it is kept, and no memory counts for it.
+// The work of a client that went may go on for a moment: nothing of it is kept, and no memory
+// counts for it.
 func TestRequest_Release_WhileATemplateIsRendered(t *testing.T) {
 	s := open(t, t.TempDir(), wide)
 	r := New(s, "words", hosttest.Words{}).Begin("a").(*request)

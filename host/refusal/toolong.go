@@ -13,8 +13,9 @@ const (
 	ContextTokens = "n_ctx"
 )
 
-// TooLong refuses a prompt of so many tokens, which a context of so many cannot hold. Clients that then shorten their conversation look for
-// words: those of llama-server and OpenAI stand here, and Anthropic's dialect puts its own before them.
+// TooLong refuses a prompt of so many tokens, which a context of so many cannot hold. Clients that
+// then shorten their conversation look for words: those of llama-server and OpenAI stand here, and
+// Anthropic's dialect puts its own before them.
 func TooLong(field string, tokens, context int) *Error {
 	return &Error{Kind: KindInvalid, Code: TooLongCode, Field: field,
 		Message: fmt.Sprintf("request (%d tokens) exceeds the available context size (%d tokens), the answer included, try increasing it. "+

@@ -14,7 +14,8 @@ import (
 // interval is how often the files are looked at, at most.
 const interval = time.Second
 
-// Value is what was read from files, as new as the files are. Its methods may be called from any goroutine.
+// Value is what was read from files, as new as the files are. Its methods may be called from any
+// goroutine.
 type Value[T any] struct {
 	load  func() (T, error)
 	files []string
@@ -26,14 +27,15 @@ type Value[T any] struct {
 	checked time.Time
 }
 
-// stamp tells whether a file has changed. Another file under the same name, as a renamed or linked one, has another time.
+// stamp tells whether a file has changed. Another file under the same name, as a renamed or linked
+// one, has another time.
 type stamp struct {
 	modified time.Time
 	size     int64
 }
 
-// New reads the files with load. From then on Get calls load again when one of them has changed. If that fails, it is logged,
-// and the value stays.
+// New reads the files with load. From then on Get calls load again when one of them has changed.
+// If that fails, it is logged, and the value stays.
 func New[T any](log *slog.Logger, load func() (T, error), files ...string) (*Value[T], error) {
 	v := &Value[T]{load: load, files: files, log: log, stamps: stamps(files), checked: time.Now()}
 	var err error

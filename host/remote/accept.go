@@ -12,14 +12,15 @@ import (
 	"time"
 )
 
-// A worker waits after an error of accepting that may go away, such as too many open files: firstWait, and twice as long each time up to
-// longestWait.
+// A worker waits after an error of accepting that may go away, such as too many open files:
+// firstWait, and twice as long each time up to longestWait.
 const (
 	firstWait   = 5 * time.Millisecond
 	longestWait = time.Second
 )
 
-// accept returns the next connection. Errors that may go away are logged and tried again, as net/http does.
+// accept returns the next connection. Errors that may go away are logged and tried again, as
+// net/http does.
 func accept(ctx context.Context, listener net.Listener, log *slog.Logger) (net.Conn, error) {
 	for wait := firstWait; ; wait = min(2*wait, longestWait) {
 		conn, err := listener.Accept()
@@ -36,17 +37,19 @@ func accept(ctx context.Context, listener net.Listener, log *slog.Logger) (net.C
 	}
 }
 
-// mostPending is how many connections may be there of peers that have not shown that this worker can serve them.
+// mostPending is how many connections may be there of peers that have not shown that this worker
+// can serve them.
 const mostPending = 64
 
-// pending are the connections that are not admitted, the oldest first. It is safe for concurrent use.
+// pending are the connections that are not admitted, the oldest first. It is safe for concurrent
+// use.
 type pending struct {
 	mu    sync.Mutex
 	conns []net.Conn
 }
 
-// add takes a connection in, and closes the oldest in its place if there are too many: a host says in milliseconds who it is, so who has
-// been silent for longest is the least likely to be one.
+// add takes a connection in, and closes the oldest in its place if there are too many: a host says
+// in milliseconds who it is, so who has been silent for longest is the least likely to be one.
 func (p *pending) add(conn net.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

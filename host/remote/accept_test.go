@@ -50,7 +50,8 @@ func serveScripted() (l *scriptedListener, end func() error) {
 	return l, func() error { cancel(); return <-ended }
 }
 
-// isServed reports whether the peer of a connection is a worker that answers: one that is asked for another version refuses.
+// isServed reports whether the peer of a connection is a worker that answers: one that is asked
+// for another version refuses.
 func isServed(t *testing.T, conn net.Conn) bool {
 	t.Helper()
 	_, err := Host{Llama: "v2", ID: "1"}.begin(t.Context(), "a:1", conn)
@@ -77,7 +78,8 @@ func TestServer_Serve_RetriesAccepting(t *testing.T) {
 	})
 }
 
-// A worker that waits for files ends when it is told to, and one whose listener is gone ends by itself.
+// A worker that waits for files ends when it is told to, and one whose listener is gone ends by
+// itself.
 func TestServer_Serve_Ends(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, end := serveScripted()

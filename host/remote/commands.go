@@ -4,8 +4,8 @@ package remote
 
 import "encoding/binary"
 
-// command is one of ggml's RPC protocol, version 7. A request is its byte, eight bytes of size, and so many; an answer is eight bytes of
-// size and so many. Everything is little endian.
+// command is one of ggml's RPC protocol, version 7. A request is its byte, eight bytes of size,
+// and so many; an answer is eight bytes of size and so many. Everything is little endian.
 type command byte
 
 // The commands, by ggml's numbers.
@@ -59,13 +59,15 @@ const (
 	headSize = getTensorSize
 )
 
-// answers are the sizes of the commands' answers; other commands have none. That of getTensor stands in its request.
+// answers are the sizes of the commands' answers; other commands have none. That of getTensor
+// stands in its request.
 var answers = map[command]uint64{
 	allocBuffer: 16, getAlignment: 8, getMaxSize: 8, bufferGetBase: 8, setTensorHash: 1, getTensor: 0, copyTensor: 1, getDeviceMemory: 16,
 	getAllocSize: 8, hello: helloSize, deviceCount: 4,
 }
 
-// answerSize is how long the answer to a request must be, if there is one. head is the request's beginning.
+// answerSize is how long the answer to a request must be, if there is one. head is the request's
+// beginning.
 func (c command) answerSize(head []byte) (size uint64, answered bool) {
 	if c == getTensor && len(head) >= getTensorSize {
 		return binary.LittleEndian.Uint64(head[tensorSize+8:]), true
@@ -74,12 +76,13 @@ func (c command) answerSize(head []byte) (size uint64, answered bool) {
 	return size, answered
 }
 
-// fakeBase is where the buffers of a lost worker are said to begin: nobody follows such an address here, but ggml wants one that is
-// aligned and not null.
+// fakeBase is where the buffers of a lost worker are said to begin: nobody follows such an address
+// here, but ggml wants one that is aligned and not null.
 const fakeBase = 1 << 32
 
-// substitute is what ggml is answered in a lost worker's place, with which it goes on without harm: no memory is left, so what is being
-// loaded fails; all that is sent is accepted; and all that is computed is zero, which the host does not use.
+// substitute is what ggml is answered in a lost worker's place, with which it goes on without
+// harm: no memory is left, so what is being loaded fails; all that is sent is accepted; and all
+// that is computed is zero, which the host does not use.
 func (c command) substitute(head []byte) []byte {
 	size, _ := c.answerSize(head)
 	answer := make([]byte, size)

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
 
-// Package remote has devices of other machines compute for a model of this one: it serves a worker's devices, and connects a host with
-// workers.
+// Package remote has devices of other machines compute for a model of this one: it serves a
+// worker's devices, and connects a host with workers.
 //
-// llama.cpp's RPC backend does the work: ggml's client in the host sends tensors and graphs, and ggml's server in a child process of the
-// worker computes them. This package is what lies between the two:
+// llama.cpp's RPC backend does the work: ggml's client in the host sends tensors and graphs, and
+// ggml's server in a child process of the worker computes them. This package is what lies between
+// the two:
 //
 //	ggml in the host ─socketpair─ guard ─── link, TLS ─── Server ─socketpair─ ggml in a child of the worker
 //
-// A link (link.go) carries bytes in frames, so that either side can tell a peer that computes for long from one that is gone. The guard
-// (guard.go) knows ggml's protocol well enough to answer in a lost worker's place, because ggml ends its process when a worker does not
-// answer. A Session (session.go) is a worker's devices in use by one model of a host; a Server (server.go) has a child process for each.
+// A link (link.go) carries bytes in frames, so that either side can tell a peer that computes for
+// long from one that is gone. The guard (guard.go) knows ggml's protocol well enough to answer in
+// a lost worker's place, because ggml ends its process when a worker does not answer. A Session
+// (session.go) is a worker's devices in use by one model of a host; a Server (server.go) has a
+// child process for each.
 //
 // # Why is ggml's transport replaced?
 //

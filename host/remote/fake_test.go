@@ -99,7 +99,8 @@ func (c ggmlClient) send(cmd command, payload []byte) error {
 	return err
 }
 
-// ask sends a request and returns the answer, nil where there is none. It fails where ggml would end the process.
+// ask sends a request and returns the answer, nil where there is none. It fails where ggml would
+// end the process.
 func (c ggmlClient) ask(cmd command, payload []byte) ([]byte, error) {
 	if err := c.send(cmd, payload); err != nil {
 		return nil, fmt.Errorf("%v: ggml would abort: %w", cmd, err)

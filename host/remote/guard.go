@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// guard relays between ggml and a worker. ggml ends the process when the connection fails in the middle of a session, so for ggml it never
-// does: once the worker is lost, the guard answers in its place.
+// guard relays between ggml and a worker. ggml ends the process when the connection fails in the
+// middle of a session, so for ggml it never does: once the worker is lost, the guard answers in
+// its place.
 type guard struct {
 	ggml    net.Conn // whose other end ggml has
 	worker  *link
@@ -26,7 +27,8 @@ func (g *guard) run() {
 	}
 }
 
-// relay takes one request to the worker and its answer back. Its error is one of ggml's side; those of the worker's are the link's.
+// relay takes one request to the worker and its answer back. Its error is one of ggml's side;
+// those of the worker's are the link's.
 func (g *guard) relay() error {
 	request := g.buffer[:requestHeader]
 	if _, err := io.ReadFull(g.ggml, request); err != nil {

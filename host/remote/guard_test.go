@@ -29,7 +29,8 @@ func (c *cutConn) Read(p []byte) (int, error) { return c.cut(c.Conn.Read(p[:min(
 
 func (c *cutConn) Write(p []byte) (int, error) { return c.cut(c.Conn.Write(p)) }
 
-// guarded connects a client with a fake server over a guard, whose connection is cut after so many bytes.
+// guarded connects a client with a fake server over a guard, whose connection is cut after so many
+// bytes.
 func guarded(t *testing.T, f *fakeGGML, after int64) (ggmlClient, *link) {
 	near, far := net.Pipe()
 	cut := &cutConn{Conn: near}
@@ -83,7 +84,8 @@ func TestGuard_Relays(t *testing.T) {
 	}
 }
 
-// Wherever the connection breaks off, ggml gets an answer to each request, of the right size, to the end and after it.
+// Wherever the connection breaks off, ggml gets an answer to each request, of the right size, to
+// the end and after it.
 func TestGuard_Lost(t *testing.T) {
 	for after := int64(0); after < 300_000; after += 1 + after/10 {
 		client, l := guarded(t, &fakeGGML{}, after)

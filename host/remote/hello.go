@@ -25,8 +25,9 @@ type workerHello struct {
 	Devices []Device `json:"devices"`
 }
 
-// refusal is why a worker does not serve a host; empty: it does. Both sides must have the same llama.cpp, because graphs are sent as its
-// structures lie in memory, with the numbers of its operations.
+// refusal is why a worker does not serve a host; empty: it does. Both sides must have the same
+// llama.cpp, because graphs are sent as its structures lie in memory, with the numbers of its
+// operations.
 func (h hostHello) refusal(llama string) string {
 	switch {
 	case h.Protocol != protocol:

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// A frame is a byte that says its kind, four that say the length of what follows, little endian, and that.
+// A frame is a byte that says its kind, four that say the length of what follows, little endian,
+// and that.
 const (
 	frameHeader = 5
 	maxFrame    = 64 << 10
@@ -34,8 +35,9 @@ const (
 	tlsHandshake = 0x16
 )
 
-// link carries bytes over a connection in frames. Once begun it sends signs of life and expects them. It implements io.ReadWriter for one
-// reader and one writer. After it has failed, all of its methods return why.
+// link carries bytes over a connection in frames. Once begun it sends signs of life and expects
+// them. It implements io.ReadWriter for one reader and one writer. After it has failed, all of its
+// methods return why.
 type link struct {
 	conn net.Conn
 
@@ -67,8 +69,8 @@ func (l *link) begin() {
 // live starts to send signs of life, without expecting any.
 func (l *link) live() { l.living.Do(func() { l.work.Go(l.ping) }) }
 
-// fail ends the link for a reason; only the first counts. Of TLS the connection below is closed, since TLS would first say so to a peer
-// that may not listen.
+// fail ends the link for a reason; only the first counts. Of TLS the connection below is closed,
+// since TLS would first say so to a peer that may not listen.
 func (l *link) fail(err error) {
 	l.once.Do(func() {
 		l.cause = err
@@ -83,8 +85,9 @@ func (l *link) fail(err error) {
 	})
 }
 
-// end tells the peer why the session ends, and fails; only the first reason counts. What the peer still sends is read until it has closed the
-// connection: closing it with bytes unread would make the system throw away the reason too.
+// end tells the peer why the session ends, and fails; only the first reason counts. What the peer
+// still sends is read until it has closed the connection: closing it with bytes unread would make
+// the system throw away the reason too.
 func (l *link) end(reason string) {
 	l.ending.Do(func() {
 		_ = l.conn.SetWriteDeadline(time.Now().Add(endLimit)) // which also frees a writer that waits
@@ -159,8 +162,8 @@ func (l *link) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// receive reads one frame into a buffer of maxFrame bytes. Only the wait for it is limited, not that for what is done with it: who is slow
-// to take data does not make the peer gone.
+// receive reads one frame into a buffer of maxFrame bytes. Only the wait for it is limited, not
+// that for what is done with it: who is slow to take data does not make the peer gone.
 func (l *link) receive(into []byte, limit time.Duration) (frameKind, []byte, error) {
 	if err := l.conn.SetReadDeadline(time.Now().Add(limit)); err != nil {
 		return 0, nil, explained(err)
@@ -211,7 +214,8 @@ func (l *link) readAll() {
 	}
 }
 
-// ping sends signs of life until the link fails. While data is on its way none is needed: the data is one.
+// ping sends signs of life until the link fails. While data is on its way none is needed: the data
+// is one.
 func (l *link) ping() {
 	ticker := time.NewTicker(pingEvery)
 	defer ticker.Stop()

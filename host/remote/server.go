@@ -16,8 +16,9 @@ import (
 	"time"
 )
 
-// Server serves a machine's devices to one host at a time. Each session has ggml's server in a process of its own: ggml ends its process
-// on a request that it does not understand, or when a device fails, and what a process had of a device's memory is free when it ends.
+// Server serves a machine's devices to one host at a time. Each session has ggml's server in a
+// process of its own: ggml ends its process on a request that it does not understand, or when a
+// device fails, and what a process had of a device's memory is free when it ends.
 type Server struct {
 	Llama string // llama.cpp's version
 	TLS   *tls.Config
@@ -31,7 +32,8 @@ type Server struct {
 	work    sync.WaitGroup
 }
 
-// Child is a process with ggml's server. What it first writes to its connection are its devices, as a line of JSON.
+// Child is a process with ggml's server. What it first writes to its connection are its devices,
+// as a line of JSON.
 type Child interface {
 	Conn() net.Conn
 	// Close ends the process and returns its last words, if it did not end as it should.
@@ -124,8 +126,8 @@ func (s *Server) admit(l *link) (release func(), err error) {
 	return s.leave, nil
 }
 
-// await gives the worker to a host, or says why it cannot have it. A host that is started again comes while the worker still clears up
-// after the one before, so it waits a little.
+// await gives the worker to a host, or says why it cannot have it. A host that is started again
+// comes while the worker still clears up after the one before, so it waits a little.
 func (s *Server) await(h hostHello) (reason string) {
 	patience := time.NewTimer(leaveLimit)
 	defer patience.Stop()
@@ -142,7 +144,8 @@ func (s *Server) await(h hostHello) (reason string) {
 	}
 }
 
-// rent gives the worker to a host, or says why it cannot have it, until the host that has it has left.
+// rent gives the worker to a host, or says why it cannot have it, until the host that has it has
+// left.
 func (s *Server) rent(h hostHello) (reason string, left <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,8 +167,8 @@ func (s *Server) leave() {
 	}
 }
 
-// compute relays between a host and a child until either ends, and returns why. It may take a while until a child knows its devices: signs
-// of life go out meanwhile.
+// compute relays between a host and a child until either ends, and returns why. It may take a
+// while until a child knows its devices: signs of life go out meanwhile.
 func (s *Server) compute(l *link) error {
 	l.live()
 	child, err := s.Start()
@@ -215,8 +218,8 @@ func (s *Server) introduce(l *link, child Child, from *bufio.Reader) error {
 	return l.sendHello(answer)
 }
 
-// hearOut tells a peer why it is refused, unless TLS has, and closes the connection once the peer has. To close it with bytes unread would make
-// the system throw away what was written.
+// hearOut tells a peer why it is refused, unless TLS has, and closes the connection once the peer
+// has. To close it with bytes unread would make the system throw away what was written.
 func hearOut(conn net.Conn, reason string) {
 	_ = conn.SetDeadline(time.Now().Add(endLimit))
 	if reason != "" {

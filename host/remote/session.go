@@ -23,8 +23,8 @@ type Host struct {
 	TLS   *tls.Config // nil: connections are plain
 }
 
-// Session is a worker's devices in use by one model. It is there until it is closed: when the worker is lost, ggml is answered in its
-// place, and what was computed is not to be used.
+// Session is a worker's devices in use by one model. It is there until it is closed: when the
+// worker is lost, ggml is answered in its place, and what was computed is not to be used.
 type Session struct {
 	worker string
 	link   *link
@@ -116,7 +116,8 @@ func (s *Session) serveGGML() error {
 	return nil
 }
 
-// greetGGML has ggml's server in the worker say its version, which its client asks for at the beginning of each connection.
+// greetGGML has ggml's server in the worker say its version, which its client asks for at the
+// beginning of each connection.
 func (s *Session) greetGGML() error {
 	greeting := make([]byte, requestHeader+capsSize)
 	greeting[0] = byte(hello)

@@ -156,7 +156,8 @@ func TestHost_Open_Refused(t *testing.T) {
 	}
 }
 
-// A worker whose devices are slow to start gives signs of life meanwhile; one that hangs does not, and is not waited for as long.
+// A worker whose devices are slow to start gives signs of life meanwhile; one that hangs does not,
+// and is not waited for as long.
 func TestHost_Open_SlowOrHung(t *testing.T) {
 	for _, c := range []struct {
 		name  string

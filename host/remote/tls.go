@@ -9,8 +9,8 @@ import (
 	"os"
 )
 
-// MutualTLS is how a host and its workers prove to each other who they are: each has a certificate of an authority that the other trusts.
-// All three are files with PEM.
+// MutualTLS is how a host and its workers prove to each other who they are: each has a certificate
+// of an authority that the other trusts. All three are files with PEM.
 func MutualTLS(certificate, key, authority string) (*tls.Config, error) {
 	pair, err := tls.LoadX509KeyPair(certificate, key)
 	if err != nil {

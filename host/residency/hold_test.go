@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestSet_Hold_IsNoUse: who looks at a model again and again neither loads it, nor keeps it from being idle, nor has others leave in its
-// place; while somebody looks, it stays.
+// TestSet_Hold_IsNoUse: who looks at a model again and again neither loads it, nor keeps it from
+// being idle, nor has others leave in its place; while somebody looks, it stays.
 func TestSet_Hold_IsNoUse(t *testing.T) {
 	with(t, Options[*fake]{Idle: time.Minute, Most: 2}, func(t *testing.T, s *Set[*fake], f *fakes) {
 		if _, _, ok := s.Hold("a"); ok || len(s.Present()) > 0 {

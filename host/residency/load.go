@@ -18,8 +18,9 @@ func (s *Set[M]) begin(name string) *model[M] {
 	return m
 }
 
-// load loads a model when it is its turn and there is room. What was taken out of memory for it is not put back if it fails. Its turn ends
-// when the model is among those that take room, since the next one counts them.
+// load loads a model when it is its turn and there is room. What was taken out of memory for it is
+// not put back if it fails. Its turn ends when the model is among those that take room, since the
+// next one counts them.
 func (s *Set[M]) load(m *model[M]) {
 	need := s.Need(s.ctx, m.name)
 	var loaded M
@@ -59,8 +60,8 @@ func (s *Set[M]) loadNow(m *model[M], need uint64) (loaded M, err error) {
 	return loaded, err
 }
 
-// makeRoom unloads models until another has room, and waits for those that are in use. A model that would be alone always has room: if it
-// is too large, its loader says so.
+// makeRoom unloads models until another has room, and waits for those that are in use. A model
+// that would be alone always has room: if it is too large, its loader says so.
 func (s *Set[M]) makeRoom(need uint64) error {
 	ctx, cancel := context.WithTimeout(s.ctx, s.Wait)
 	defer cancel()
@@ -91,8 +92,9 @@ func (s *Set[M]) makeRoom(need uint64) error {
 	return nil
 }
 
-// hasRoom reports whether a model of so many bytes may be loaded. What the system has available is too much where it counts the pages of
-// files, which weights are, so what the models take is added up, too.
+// hasRoom reports whether a model of so many bytes may be loaded. What the system has available is
+// too much where it counts the pages of files, which weights are, so what the models take is added
+// up, too.
 func (s *Set[M]) hasRoom(need uint64) bool {
 	count, taken := s.closing.count, need+s.closing.bytes
 	for _, m := range s.models {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// Package residency keeps in memory the models that requests ask for. It loads a model on its first use, and unloads the least recently
-// used ones when another needs their place, and those that were idle for long. A model that is in use is never unloaded.
+// Package residency keeps in memory the models that requests ask for. It loads a model on its
+// first use, and unloads the least recently used ones when another needs their place, and those
+// that were idle for long. A model that is in use is never unloaded.
 //
 // # Why is an API's answer for a model that cannot be loaded a 422?
 //
@@ -38,7 +39,8 @@ var (
 // Options are how models are loaded and how many stay.
 type Options[M io.Closer] struct {
 	Load func(ctx context.Context, name string) (M, error)
-	// Need is how many bytes a model will take, 0 if unknown. It may read files, and start a process that does.
+	// Need is how many bytes a model will take, 0 if unknown. It may read files, and start a
+	// process that does.
 	Need func(ctx context.Context, name string) uint64
 	// Available is how many bytes the system has left, 0 if unknown.
 	Available func() uint64
@@ -56,7 +58,8 @@ type Options[M io.Closer] struct {
 const (
 	defaultWait  = 2 * time.Minute
 	defaultQueue = 256
-	// A model that did not load is not tried again for so long, so that requests for it do not keep the machine busy.
+	// A model that did not load is not tried again for so long, so that requests for it do not
+	// keep the machine busy.
 	failurePause = 10 * time.Second
 )
 
@@ -124,8 +127,8 @@ func New[M io.Closer](o Options[M]) *Set[M] {
 	return s
 }
 
-// Use returns a model, which is loaded first if it is not. It stays loaded until release is called, once. A caller that goes away does not
-// end the loading, since another will come.
+// Use returns a model, which is loaded first if it is not. It stays loaded until release is
+// called, once. A caller that goes away does not end the loading, since another will come.
 func (s *Set[M]) Use(ctx context.Context, name string) (_ M, release func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -327,7 +330,8 @@ func (s *Set[M]) Present() []Presence[M] {
 	return all
 }
 
-// All returns the models that are loaded, the least recently used last. They may be unloaded at any time.
+// All returns the models that are loaded, the least recently used last. They may be unloaded at
+// any time.
 func (s *Set[M]) All() []M {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -251,7 +251,8 @@ func TestSet_Idle_Unloads(t *testing.T) {
 	})
 }
 
-// A model that leaves for no other may leave when it is idle, after a time of its own, and comes back with the next request.
+// A model that leaves for no other may leave when it is idle, after a time of its own, and comes
+// back with the next request.
 func TestSet_KeptIdle_Unloads(t *testing.T) {
 	with(t, Options[*fake]{Most: 1, Idle: time.Second, KeptIdle: time.Minute, Keeps: func(n string) bool { return n == "a" }}, func(t *testing.T, s *Set[*fake], f *fakes) {
 		use(t, s, "a")()
@@ -362,7 +363,8 @@ func TestSet_Close_EndsLoading(t *testing.T) {
 	})
 }
 
-// TestSet_Hammer: whatever many requests ask for, no model is closed while it is used, and never are more loaded than allowed.
+// TestSet_Hammer: whatever many requests ask for, no model is closed while it is used, and never
+// are more loaded than allowed.
 func TestSet_Hammer(t *testing.T) {
 	with(t, Options[*fake]{Most: 3, Idle: 5 * time.Second, Wait: time.Hour}, func(t *testing.T, s *Set[*fake], f *fakes) {
 		var users sync.WaitGroup

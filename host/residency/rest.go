@@ -4,8 +4,8 @@ package residency
 
 import "time"
 
-// restAfter is how long nobody uses a model before Rest is called. A pause between two requests of a conversation is longer, so what
-// Rest does delays nobody; in a busy second it would.
+// restAfter is how long nobody uses a model before Rest is called. A pause between two requests of
+// a conversation is longer, so what Rest does delays nobody; in a busy second it would.
 const restAfter = time.Second
 
 // restSoon has Rest called when nobody comes for a while. s.mu is held.

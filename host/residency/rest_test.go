@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// A rest comes once after the last request and after an unloading, not between requests, and not for a closed set.
+// A rest comes once after the last request and after an unloading, not between requests, and not
+// for a closed set.
 func TestSet_Rest(t *testing.T) {
 	rests := 0
 	o := Options[*fake]{Rest: func() { rests++ }}

@@ -19,8 +19,8 @@ type Vocabulary interface {
 	Tokenize(text string) ([]int32, error)
 }
 
-// parseBias reads OpenAI's form {"TOKEN": bias} and llama.cpp's [[TOKEN or "text", bias or false], …]; false bans, and the names of an
-// object may be texts, too. An absent one keeps base.
+// parseBias reads OpenAI's form {"TOKEN": bias} and llama.cpp's [[TOKEN or "text", bias or false],
+// …]; false bans, and the names of an object may be texts, too. An absent one keeps base.
 func parseBias(raw json.RawMessage, base map[int32]float32, v Vocabulary) (map[int32]float32, error) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || string(raw) == "null" {

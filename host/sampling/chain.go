@@ -47,7 +47,8 @@ func SamplerNamed(name string) (Sampler, error) {
 	return Sampler{}, invalid("samplers", name, strings.Join(names, ", ")+" or plugin:NAME")
 }
 
-// Chain is a list of samplers and plugins. In JSON it may also be a word with a letter for each sampler, as with llama.cpp: "kpt".
+// Chain is a list of samplers and plugins. In JSON it may also be a word with a letter for each
+// sampler, as with llama.cpp: "kpt".
 type Chain []string
 
 // UnmarshalJSON implements json.Unmarshaler. null leaves the chain as it is.

@@ -15,7 +15,8 @@ import (
 	"github.com/penstock/penstock/host/integer"
 )
 
-// Constraint is what an answer must look like. At most one of Grammar, JSONSchema, Regex and Format is set.
+// Constraint is what an answer must look like. At most one of Grammar, JSONSchema, Regex and
+// Format is set.
 type Constraint struct {
 	Grammar    string          // GBNF, beginning with the rule "root"; empty: none
 	JSONSchema json.RawMessage // the answer is JSON that the schema allows; empty: none
@@ -129,8 +130,8 @@ func (c Constraint) validate(v Vocabulary) error {
 	return nil
 }
 
-// constraintFields are a Constraint as it stands in a JSON object. One that names a constraint replaces the one before and its triggers;
-// one that leaves it out keeps it.
+// constraintFields are a Constraint as it stands in a JSON object. One that names a constraint
+// replaces the one before and its triggers; one that leaves it out keeps it.
 type constraintFields struct {
 	Grammar    *string         `json:"grammar"`
 	JSONSchema json.RawMessage `json:"json_schema"`

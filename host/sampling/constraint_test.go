@@ -117,7 +117,8 @@ func FuzzTrigger_UnmarshalJSON(f *testing.F) {
 	})
 }
 
-// What a request says of how schemas are read replaces what its base says, member by member, and outlives another constraint.
+// What a request says of how schemas are read replaces what its base says, member by member, and
+// outlives another constraint.
 func TestFields_Params_SchemaOptions(t *testing.T) {
 	base := Default()
 	base.Schemas = schema.Options{Order: schema.AnyOrder, Closed: true}

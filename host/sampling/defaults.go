@@ -10,8 +10,8 @@ type Defaults struct {
 	seeded bool
 }
 
-// NewDefaults are llama.cpp's, with the values that layers of texts have (Params.Over) in their place, a later layer before an earlier one.
-// A negative seed is none.
+// NewDefaults are llama.cpp's, with the values that layers of texts have (Params.Over) in their
+// place, a later layer before an earlier one. A negative seed is none.
 func NewDefaults(layers ...map[string]string) (*Defaults, error) {
 	said := map[string]string{}
 	for _, layer := range layers {

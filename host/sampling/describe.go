@@ -10,8 +10,9 @@ import (
 	"strconv"
 )
 
-// Describe is a JSON object of the parameters in force, under the names of a request's body. In the place of what the answer must look like
-// it has "grammar": whether there is a constraint. more are further members.
+// Describe is a JSON object of the parameters in force, under the names of a request's body. In
+// the place of what the answer must look like it has "grammar": whether there is a constraint.
+// more are further members.
 func (p Params) Describe(more map[string]any) ([]byte, error) {
 	object := p.Values()
 	maps.DeleteFunc(object, isEmptyList)

@@ -9,8 +9,9 @@ import (
 	"reflect"
 )
 
-// Fields are Params as they stand in a JSON object. What the object leaves out, or gives as null, keeps its value: decode into UnsetFields,
-// and it is what Params has then, or into FieldsOf what it is to be.
+// Fields are Params as they stand in a JSON object. What the object leaves out, or gives as null,
+// keeps its value: decode into UnsetFields, and it is what Params has then, or into FieldsOf what
+// it is to be.
 type Fields struct {
 	Seed *int64 `json:"seed"` // absent or negative: random
 	Plain
@@ -62,8 +63,8 @@ func isUnset(v reflect.Value) bool {
 	return false // a switch, or a text
 }
 
-// FieldsOf gives the fields the values of p, except those that Params takes from p where an object leaves them out: the biases, what
-// the answer must look like, and what is known of thinking.
+// FieldsOf gives the fields the values of p, except those that Params takes from p where an object
+// leaves them out: the biases, what the answer must look like, and what is known of thinking.
 func FieldsOf(p Params) Fields {
 	f := Fields{Plain: p.Plain}
 	// decoding writes into lists
@@ -73,8 +74,8 @@ func FieldsOf(p Params) Fields {
 	return f
 }
 
-// Params returns the parameters, checked. base gives what the object leaves out and fields cannot hold: the seed, whether a trace is
-// wanted, and what FieldsOf does not give. Errors are *Invalid.
+// Params returns the parameters, checked. base gives what the object leaves out and fields cannot
+// hold: the seed, whether a trace is wanted, and what FieldsOf does not give. Errors are *Invalid.
 func (f Fields) Params(base Params, v Vocabulary) (Params, error) {
 	p := base
 	p.Plain = f.over(base.Plain)
@@ -109,7 +110,8 @@ func (p Params) ForChoice(number uint32) Params {
 	return p
 }
 
-// fold turns a client's seed into 32 bits. llama.cpp takes the largest value as "random", so it is never returned.
+// fold turns a client's seed into 32 bits. llama.cpp takes the largest value as "random", so it is
+// never returned.
 func fold(seed int64) uint32 {
 	const reserved = 1<<32 - 1
 	if seed < 0 {

@@ -35,8 +35,8 @@ func RangeOf(name string) Range {
 	panic("sampling: no number is called " + name)
 }
 
-// Over gives the parameters with the values that texts have, by their names in JSON, in the place of theirs; lists have commas or semicolons
-// between their entries. Errors are *Invalid.
+// Over gives the parameters with the values that texts have, by their names in JSON, in the place
+// of theirs; lists have commas or semicolons between their entries. Errors are *Invalid.
 func (p Params) Over(texts map[string]string) (Params, error) {
 	plain := reflect.ValueOf(&p.Plain).Elem()
 	for _, f := range fields {

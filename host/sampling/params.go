@@ -2,14 +2,17 @@
 
 // Package sampling defines the sampling parameters of a request, with their ranges and defaults.
 //
-// The API reads them from requests, and the engine builds a sampler chain from them. Names and defaults are llama.cpp's.
+// The API reads them from requests, and the engine builds a sampler chain from them. Names and
+// defaults are llama.cpp's.
 //
-// Params has all parameters of a request. Those that are used as they stand in its JSON are Plain, among them Numbers, which llama.cpp's
-// samplers take. Fields is the JSON object: Plain, and the parameters that have to be read first.
+// Params has all parameters of a request. Those that are used as they stand in its JSON are Plain,
+// among them Numbers, which llama.cpp's samplers take. Fields is the JSON object: Plain, and the
+// parameters that have to be read first.
 //
-// A new parameter is a field of Plain, or of Numbers if llama.cpp's samplers take it: the tags say what requests call it and,
-// of a number, its range, without which the program panics at its start (tags.go). Requests, the check of ranges, what plugins and
-// clients are told, and docs/api.md follow from that.
+// A new parameter is a field of Plain, or of Numbers if llama.cpp's samplers take it: the tags say
+// what requests call it and, of a number, its range, without which the program panics at its start
+// (tags.go). Requests, the check of ranges, what plugins and clients are told, and docs/api.md
+// follow from that.
 //
 // # Why is host/sampling a package of its own?
 //
@@ -17,7 +20,8 @@
 // them. Neither may import the other, so what they share is a leaf package.
 package sampling
 
-// Params are the sampling parameters of one request. Default gives llama.cpp's values; Validate checks the ranges.
+// Params are the sampling parameters of one request. Default gives llama.cpp's values; Validate
+// checks the ranges.
 type Params struct {
 	Seed uint32 // start of every random draw; the API draws one if the request has none
 	Plain
@@ -26,7 +30,8 @@ type Params struct {
 	Constraint
 	Thinking Thinking
 
-	// Limit is how many tokens the answer has at most, by max_tokens and the context's end, for Complete; 0: no limit.
+	// Limit is how many tokens the answer has at most, by max_tokens and the context's end, for
+	// Complete; 0: no limit.
 	Limit int
 
 	Trace bool // a trace is wanted: where it changes no token, each sampler is a stage of its own
@@ -37,7 +42,8 @@ type Plain struct {
 	Chain Chain `json:"samplers"` // the order of the samplers, natives by their llama.cpp names, plugins as plugin:NAME
 	Numbers
 
-	// Mirostat is 0 for off, 1 or 2 for its two versions; then only penalties, dry and temperature of the chain are used.
+	// Mirostat is 0 for off, 1 or 2 for its two versions; then only penalties, dry and temperature
+	// of the chain are used.
 	Mirostat int `json:"mirostat" min:"0" max:"2"`
 
 	DrySequenceBreakers []string `json:"dry_sequence_breakers"`
@@ -46,14 +52,16 @@ type Plain struct {
 	// Complete has an answer that a constraint limits be whole within Params.Limit.
 	Complete bool `json:"complete"`
 
-	// GenerationPrompt is the end of the prompt that a chat template has put there as the beginning of the answer. A format's grammar
-	// begins with it, and thinking may have begun in it.
+	// GenerationPrompt is the end of the prompt that a chat template has put there as the
+	// beginning of the answer. A format's grammar begins with it, and thinking may have begun in
+	// it.
 	GenerationPrompt string   `json:"generation_prompt"`
 	PreservedTokens  []string `json:"preserved_tokens"` // control tokens that are shown in the answer as their text, because its reader looks for them
 }
 
-// Numbers are what llama.cpp's samplers take. native.SamplerNumbers has the same fields in the same order, so that the engine converts
-// one to the other; the compiler refuses that if they differ.
+// Numbers are what llama.cpp's samplers take. native.SamplerNumbers has the same fields in the
+// same order, so that the engine converts one to the other; the compiler refuses that if they
+// differ.
 type Numbers struct {
 	Temperature      float32 `json:"temperature" min:"0" max:"100"`    // at 0 the most likely token is taken
 	DynatempRange    float32 `json:"dynatemp_range" min:"0" max:"100"` // temperature moves within ± this by entropy; 0: off

@@ -23,7 +23,8 @@ func SchemaOptions(order string, additional bool, spacing string) schema.Options
 	return schema.Options{Order: orders[order], Closed: !additional, Compact: spacing == "compact"}
 }
 
-// schemaFields are how JSON schemas are read, as it stands in a JSON object. What the object leaves out keeps its value.
+// schemaFields are how JSON schemas are read, as it stands in a JSON object. What the object
+// leaves out keeps its value.
 type schemaFields struct {
 	PropertyOrder        *string `json:"property_order"`
 	AdditionalProperties *bool   `json:"additional_properties"` // false: members are only those that properties lists, where a schema says nothing of others

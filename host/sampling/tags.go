@@ -22,10 +22,12 @@ type bounds struct {
 	want      string // what an error says of it
 }
 
-// fields are all of Plain. ranges are those of its numbers, integers last: of several that are wrong the first is reported.
+// fields are all of Plain. ranges are those of its numbers, integers last: of several that are
+// wrong the first is reported.
 var fields, ranges = readTags(reflect.TypeFor[Plain]())
 
-// readTags reads the tags of a struct's fields and of those of the structs in it. A number without a range is a mistake: it panics.
+// readTags reads the tags of a struct's fields and of those of the structs in it. A number without
+// a range is a mistake: it panics.
 func readTags(plain reflect.Type) (all []field, ranges []bounds) {
 	var integers []bounds
 	for _, f := range reflect.VisibleFields(plain) {
@@ -44,7 +46,8 @@ func readTags(plain reflect.Type) (all []field, ranges []bounds) {
 	return all, slices.Concat(ranges, integers)
 }
 
-// bounds reads the tags min and max with the bits that the number has. The tag off:"min" has errors say that the lowest value means off.
+// bounds reads the tags min and max with the bits that the number has. The tag off:"min" has
+// errors say that the lowest value means off.
 func (f field) bounds(tag reflect.StructTag, kind string, bits int) bounds {
 	least, most, note := tag.Get("min"), tag.Get("max"), ""
 	if tag.Get("off") == "min" {

@@ -8,7 +8,8 @@ import (
 	"math"
 )
 
-// Thinking is how the thinking of a model begins and ends, and how long it may be. Without tags nothing is known of it.
+// Thinking is how the thinking of a model begins and ends, and how long it may be. Without tags
+// nothing is known of it.
 type Thinking struct {
 	Budget   int      // tokens of thinking; then Message and the first of EndTags are forced. Negative: as many as the model wants
 	StartTag string   // thinking begins behind it
@@ -52,7 +53,8 @@ func checkBudget(field string, tokens int) error {
 	return nil
 }
 
-// thinkingFields are a Thinking as it stands in a JSON object. What the object leaves out keeps its value.
+// thinkingFields are a Thinking as it stands in a JSON object. What the object leaves out keeps
+// its value.
 type thinkingFields struct {
 	ReasoningBudget        *int            `json:"reasoning_budget_tokens"`
 	ThinkingBudget         *int            `json:"thinking_budget_tokens"` // another name

@@ -14,7 +14,8 @@ import (
 // ErrInvalid is what every *Invalid is.
 var ErrInvalid = errors.New("invalid sampling parameter")
 
-// ErrCrowded says that nothing is wrong with a schema or grammar, but there is no memory for it now.
+// ErrCrowded says that nothing is wrong with a schema or grammar, but there is no memory for it
+// now.
 var ErrCrowded = errors.New("the schemas and grammars of other answers take all the memory that there is for them; try again when some have ended")
 
 // Invalid is a parameter that cannot be used.

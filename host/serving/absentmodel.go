@@ -10,7 +10,8 @@ import (
 	"github.com/penstock/penstock/host/refusal"
 )
 
-// NotLoaded refuses to tell of a model what is known only while it is in memory, as llama-server does.
+// NotLoaded refuses to tell of a model what is known only while it is in memory, as llama-server
+// does.
 func NotLoaded(name string) *refusal.Error {
 	return &refusal.Error{Kind: refusal.KindInvalid, Code: "model_not_loaded", Field: "model",
 		Message: fmt.Sprintf("the model %q is not loaded, and this route loads none; the first request for an answer does, or POST /models/load with the admin key", name)}

@@ -13,16 +13,19 @@ import (
 
 // Adapters are the LoRA adapters of a model. Errors that the client can fix are *refusal.Error.
 type Adapters interface {
-	// Choose finds what a prompt is computed with besides the model, and from which position on: the adapters that a request names,
-	// or if it names none those that count for all. It is nil if there is nothing.
+	// Choose finds what a prompt is computed with besides the model, and from which position on:
+	// the adapters that a request names, or if it names none those that count for all. It is nil
+	// if there is nothing.
 	Choose(scales []AdapterScale, prompt []scheduler.Token) (_ scheduler.Adapters, from int, _ error)
 	// List describes what is loaded, by number.
 	List() []AdapterInfo
 	// Named are the adapters of a set by its key. It fails if one of them is no longer loaded.
 	Named(key string) (_ []AdapterScale, ok bool)
-	// SetScales sets how strongly the adapters count for requests that name none; those that it leaves out do not count any more.
+	// SetScales sets how strongly the adapters count for requests that name none; those that it
+	// leaves out do not count any more.
 	SetScales(scales []AdapterScale) error
-	// Load loads the adapter of that name in the model folder; it counts for all with a scale, 0 for requests that name it only.
+	// Load loads the adapter of that name in the model folder; it counts for all with a scale, 0
+	// for requests that name it only.
 	Load(ctx context.Context, name string, scale float32) (AdapterInfo, error)
 	// Unload takes an adapter away. Requests that use it go on to their end.
 	Unload(name string) error

@@ -2,8 +2,9 @@
 
 package serving
 
-// FIM are the tokens for filling in the middle; -1 where the model has none. They stand before the text that precedes the gap, before
-// the text that follows it, before what fills it, before the name of a repository, and before the name of a file.
+// FIM are the tokens for filling in the middle; -1 where the model has none. They stand before the
+// text that precedes the gap, before the text that follows it, before what fills it, before the
+// name of a repository, and before the name of a file.
 type FIM struct{ Prefix, Suffix, Middle, Repository, Separator int32 }
 
 // Missing are the names of the tokens that a model lacks to fill in: of prefix, suffix and middle.

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Kernels tell whose kernels compute on the CPU: "penstock", "amx", "repack" or "ggml"; a device's name stands for a device.
+// Kernels tell whose kernels compute on the CPU: "penstock", "amx", "repack" or "ggml"; a device's
+// name stands for a device.
 type Kernels struct {
 	Attention string          `json:"attention"`
 	Weights   []WeightKernels `json:"weights"` // most bytes first

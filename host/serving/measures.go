@@ -4,7 +4,8 @@ package serving
 
 import "time"
 
-// Measures tell what a model has done since it was loaded. They may be asked from any goroutine, also after the model was unloaded.
+// Measures tell what a model has done since it was loaded. They may be asked from any goroutine,
+// also after the model was unloaded.
 type Measures interface {
 	// InterTokenLatency is the time between two tokens of one answer.
 	InterTokenLatency() Histogram

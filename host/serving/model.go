@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package serving describes the models of a server, and what each of them can do, for those who use them.
+// Package serving describes the models of a server, and what each of them can do, for those who
+// use them.
 //
 // # Notes
 //
@@ -38,7 +39,8 @@ type Model struct {
 
 	Record func(caller string) Recording // begins the recording of a caller's request; nil: no request is recorded
 
-	// EmbedsOnly says that requests for text are refused, since the model only makes embeddings or scores.
+	// EmbedsOnly says that requests for text are refused, since the model only makes embeddings or
+	// scores.
 	EmbedsOnly bool
 
 	Sampling *sampling.Defaults // of requests that do not say otherwise; nil: llama.cpp's
@@ -95,7 +97,8 @@ type Info struct {
 	Drafter      string // what guesses tokens of its answers, by llama-server's name of the type; empty: nothing
 }
 
-// Digest tells models apart of whose files nothing better is known. It is not that of the contents, which would take long to read.
+// Digest tells models apart of whose files nothing better is known. It is not that of the
+// contents, which would take long to read.
 func (i Info) Digest() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d\x00%d", i.Name, i.Size, i.Parameters, i.Created.UnixNano()))
 	return hex.EncodeToString(sum[:])
@@ -130,9 +133,11 @@ type Engine interface {
 
 // MediaEncoder turns pictures and sounds into what stands for them in a prompt.
 type MediaEncoder interface {
-	// Encode returns the tokens of a picture or a sound: those of the vocabulary that the model expects around it, and those of pieces,
-	// which are below 0. It waits for its turn among clients; caller says whose turn it is, and salt who shares embeddings. The pieces are
-	// held until the request that has the tokens has ended (scheduler.Request.Pieces). An error that the client can fix is a *refusal.Error.
+	// Encode returns the tokens of a picture or a sound: those of the vocabulary that the model
+	// expects around it, and those of pieces, which are below 0. It waits for its turn among
+	// clients; caller says whose turn it is, and salt who shares embeddings. The pieces are held
+	// until the request that has the tokens has ended (scheduler.Request.Pieces). An error that
+	// the client can fix is a *refusal.Error.
 	Encode(ctx context.Context, item media.Item, caller, salt string) (tokens []int32, pieces []*piece.Piece, err error)
 	// Count is how many tokens Encode would return, without an embedding computed.
 	Count(item media.Item) (int, error)
@@ -140,11 +145,11 @@ type MediaEncoder interface {
 
 // Scheduler computes answers.
 type Scheduler interface {
-	// Expect tells of a request whose prompt is still being made. arrived is called when it was submitted, or will not be, and perhaps
-	// again.
+	// Expect tells of a request whose prompt is still being made. arrived is called when it was
+	// submitted, or will not be, and perhaps again.
 	Expect() (arrived func())
-	// SubmitBuilt has n requests built once there is room for all, and queues all or none. It owns the stages of what was built,
-	// whatever it returns. An error of build is returned as it is.
+	// SubmitBuilt has n requests built once there is room for all, and queues all or none. It owns
+	// the stages of what was built, whatever it returns. An error of build is returned as it is.
 	SubmitBuilt(n int, build func() ([]scheduler.Request, error)) ([]Stream, error)
 	// Inspect describes the slots and the last ticks.
 	Inspect(ctx context.Context, ticks int) (scheduler.Snapshot, error)
@@ -152,8 +157,9 @@ type Scheduler interface {
 	Load(ctx context.Context) (scheduler.Load, error)
 }
 
-// Conversations are those that the last answers of slots have left in the KV cache. A call waits until its slot is idle. It finds a
-// conversation, and leaves it, with a cache salt. Errors that the client can fix are *refusal.Error.
+// Conversations are those that the last answers of slots have left in the KV cache. A call waits
+// until its slot is idle. It finds a conversation, and leaves it, with a cache salt. Errors that
+// the client can fix are *refusal.Error.
 type Conversations interface {
 	// Save saves a slot's to a file and returns how many tokens it has, and bytes the file.
 	Save(ctx context.Context, slot int, salt, name string) (tokens int, bytes int64, err error)
@@ -163,7 +169,8 @@ type Conversations interface {
 	Erase(ctx context.Context, slot int, salt string) (tokens int, err error)
 }
 
-// Stream is the answer to one request; one goroutine reads at a time. scheduler.Stream says what each method does.
+// Stream is the answer to one request; one goroutine reads at a time. scheduler.Stream says what
+// each method does.
 type Stream interface {
 	ID() string
 	Next(ctx context.Context) (scheduler.Event, error)

@@ -6,20 +6,24 @@ import "context"
 
 // Models finds the models that are served.
 type Models interface {
-	// Use finds a model by the name that a client gave; "" is the default one. It may have to be loaded first, which ends with ctx.
-	// The model stays loaded until release is called, once. Errors that the client can fix are *refusal.Error.
+	// Use finds a model by the name that a client gave; "" is the default one. It may have to be
+	// loaded first, which ends with ctx. The model stays loaded until release is called, once.
+	// Errors that the client can fix are *refusal.Error.
 	Use(ctx context.Context, name string) (m *Model, release func(), err error)
-	// Seeing gives the name to find a model by for a request that has pictures: name, or where the client leaves the choice to the server,
-	// that of a model that sees. It loads none.
+	// Seeing gives the name to find a model by for a request that has pictures: name, or where the
+	// client leaves the choice to the server, that of a model that sees. It loads none.
 	Seeing(name string) string
-	// Loaded finds a model as Use does, if it is in memory; otherwise its error is that of NotLoaded. It loads none, and is no use: the
-	// model is unloaded when it would have been without it, but not before release is called.
+	// Loaded finds a model as Use does, if it is in memory; otherwise its error is that of
+	// NotLoaded. It loads none, and is no use: the model is unloaded when it would have been
+	// without it, but not before release is called.
 	Loaded(name string) (m *Model, release func(), err error)
 	// List describes all models that requests may name, the default one first.
 	List() []Listed
-	// Residents are the models in memory, and those that are being loaded. Asking changes nothing: no model is loaded or kept for it.
+	// Residents are the models in memory, and those that are being loaded. Asking changes nothing:
+	// no model is loaded or kept for it.
 	Residents() []Resident
-	// Unload takes a model out of memory that nobody uses. Errors that the client can fix are *refusal.Error.
+	// Unload takes a model out of memory that nobody uses. Errors that the client can fix are
+	// *refusal.Error.
 	Unload(name string) error
 }
 

@@ -21,10 +21,11 @@ type Ends struct {
 	Choice    int                   // which of the answers to its prompt, from 0
 	Choices   int                   // how many there are
 	Parts     func() (Parts, error) // begins to take the answer apart
-	// Media are the pictures and sounds of the prompt, a JSON list of media.Told; nil: there are none.
+	// Media are the pictures and sounds of the prompt, a JSON list of media.Told; nil: there are
+	// none.
 	Media []byte
-	// Chain and Prompt are for programs, nil for none: the parameters of a sampler chain, changed by a JSON object, and the prompt that the
-	// model's template makes of messages.
+	// Chain and Prompt are for programs, nil for none: the parameters of a sampler chain, changed
+	// by a JSON object, and the prompt that the model's template makes of messages.
 	Chain  func(parameters []byte) (sampling.Params, error)
 	Prompt func(ctx context.Context, messages []byte) ([]int32, error)
 }
@@ -46,13 +47,16 @@ type Parts interface {
 	Close()
 }
 
-// Policy is what decides one answer: the stages that choose its tokens, and the rules that may end it.
+// Policy is what decides one answer: the stages that choose its tokens, and the rules that may end
+// it.
 type Policy struct {
 	Stages []chain.Stage
 	Rules  []answer.StopRule
-	// Program writes the answer in place of the stages, which are told of it; nil: none does. That of the first choice writes all.
+	// Program writes the answer in place of the stages, which are told of it; nil: none does. That
+	// of the first choice writes all.
 	Program *program.Program
-	// Renew builds the stages anew for other parameters of the running answer. Its plugins go on: chain.Keep stands for them. Nil if there are none.
+	// Renew builds the stages anew for other parameters of the running answer. Its plugins go on:
+	// chain.Keep stands for them. Nil if there are none.
 	Renew func(sampling.Params) ([]chain.Stage, error)
 }
 

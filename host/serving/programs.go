@@ -11,7 +11,8 @@ type Programs struct {
 // mostUsually is how many branches a program has at most where nobody says.
 const mostUsually = 8
 
-// MostBranches is how many branches a program may have at once: each takes a slot, and where nobody says, half of them stay for others.
+// MostBranches is how many branches a program may have at once: each takes a slot, and where
+// nobody says, half of them stay for others.
 func (i *Info) MostBranches() int {
 	if i.Programs.Branches > 0 {
 		return min(i.Programs.Branches, i.Slots)

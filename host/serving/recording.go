@@ -8,7 +8,8 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// Recording is the recording of one request: of what its plugins were asked and answered, and of its answers.
+// Recording is the recording of one request: of what its plugins were asked and answered, and of
+// its answers.
 type Recording interface {
 	ID() string
 	// Rendering is a context with which Plugins.Render is recorded.

@@ -23,7 +23,8 @@ import (
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
-// Folder is where the conversations of one model's slots are saved. It implements serving.Conversations.
+// Folder is where the conversations of one model's slots are saved. It implements
+// serving.Conversations.
 type Folder struct {
 	root      *os.Root
 	engine    *engine.Engine

@@ -16,9 +16,10 @@ import (
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
-// A file begins as one of llama-server's, which reads it: llama.cpp's magic number and version, the tokens as llama-server packs them,
-// and the state as llama.cpp writes it. After that it says what llama.cpp has to believe: the length of the state, what computed it, and
-// a checksum of everything before. So a file that is damaged, or of another model, does not reach llama.cpp.
+// A file begins as one of llama-server's, which reads it: llama.cpp's magic number and version,
+// the tokens as llama-server packs them, and the state as llama.cpp writes it. After that it says
+// what llama.cpp has to believe: the length of the state, what computed it, and a checksum of
+// everything before. So a file that is damaged, or of another model, does not reach llama.cpp.
 //
 //	magic, version, words  uint32
 //	the tokens             words * uint32: -1, version, their number, the tokens, the number of pictures and sounds (savedPiece)
@@ -122,7 +123,8 @@ func (r *reader) count() int64 {
 	return words/4 - headWords - 1
 }
 
-// read reads the tokens and the contents of the state, for which there is room, and compares the checksum.
+// read reads the tokens and the contents of the state, for which there is room, and compares the
+// checksum.
 func (r *reader) read(contents []byte) ([]kvcache.Token, error) {
 	sum := sha256.New()
 	body := bufio.NewReader(io.TeeReader(io.NewSectionReader(r.file, 0, r.size-int64(tailSize)+4), sum))

@@ -50,7 +50,8 @@ func TestRead_WhatWasWritten(t *testing.T) {
 	}
 }
 
-// A file has the hashes and the shapes of pictures, and none of the numbers that this process has for their rows.
+// A file has the hashes and the shapes of pictures, and none of the numbers that this process has
+// for their rows.
 func TestRead_Pieces(t *testing.T) {
 	tokens := []kvcache.Token{1, -20, -19, -18, 2, -40, -39, 300}
 	placed := []piece.Placed{

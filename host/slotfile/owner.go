@@ -11,8 +11,9 @@ import (
 // errOther is why a client may neither restore nor replace a file.
 var errOther = errors.New("it was saved with another API key")
 
-// ownerOf names whose a file is, by the salt of the client's cached prompts: what a key's prompts were is not told to other keys, neither
-// from the cache nor from a file. It is empty where clients share what is cached. The salt itself is not written down.
+// ownerOf names whose a file is, by the salt of the client's cached prompts: what a key's prompts
+// were is not told to other keys, neither from the cache nor from a file. It is empty where
+// clients share what is cached. The salt itself is not written down.
 func ownerOf(salt string) string {
 	if salt == "" {
 		return ""
@@ -21,10 +22,12 @@ func ownerOf(salt string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// isOpenTo reports whether a client may use the file. A file without an owner, as of a server that asked for no keys, is everybody's.
+// isOpenTo reports whether a client may use the file. A file without an owner, as of a server that
+// asked for no keys, is everybody's.
 func (o origin) isOpenTo(owner string) bool { return o.Owner == "" || o.Owner == owner }
 
-// refuseOther refuses to replace a file of another owner. What is no whole file of this server may be replaced.
+// refuseOther refuses to replace a file of another owner. What is no whole file of this server may
+// be replaced.
 func (f *Folder) refuseOther(name, owner string) error {
 	file, err := f.root.Open(name)
 	if err != nil {

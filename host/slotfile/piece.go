@@ -10,8 +10,9 @@ import (
 	"github.com/penstock/penstock/scheduler/piece"
 )
 
-// savedPiece is a picture or a sound in a conversation. Of its tokens, which mean nothing in another process, the file has only that they are
-// none of the vocabulary (noToken). The hash finds the conversation again for a prompt with the same picture.
+// savedPiece is a picture or a sound in a conversation. Of its tokens, which mean nothing in
+// another process, the file has only that they are none of the vocabulary (noToken). The hash
+// finds the conversation again for a prompt with the same picture.
 type savedPiece struct {
 	At        int    `json:"at"` // of its first token
 	Hash      string `json:"hash"`
@@ -21,7 +22,8 @@ type savedPiece struct {
 	Whole     bool   `json:"whole,omitempty"`
 }
 
-// noToken is what a file has in place of the tokens of pictures and sounds, as llama.cpp's lists of tokens do.
+// noToken is what a file has in place of the tokens of pictures and sounds, as llama.cpp's lists
+// of tokens do.
 const noToken kvcache.Token = -1
 
 // savedPieces are those of a conversation.

@@ -3,7 +3,8 @@
 // Package spelling finds what a misspelt name was meant to be.
 package spelling
 
-// Distance is the Levenshtein distance of two names: how many bytes to insert, remove or replace to get from a to b.
+// Distance is the Levenshtein distance of two names: how many bytes to insert, remove or replace
+// to get from a to b.
 func Distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -56,7 +56,8 @@ var (
 	labelName  = regexp.MustCompile(`([a-z_]+)\s*=~?\s*"|by \(([a-z_, ]+)\)`)
 )
 
-// Every metric and label that the dashboard asks for exists, and every panel has a query and a place.
+// Every metric and label that the dashboard asks for exists, and every panel has a query and a
+// place.
 func TestDashboard_AsksForWhatExists(t *testing.T) {
 	text, err := os.ReadFile("../../docs/observability/grafana.json")
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// llamaMetrics are llama-server's own metrics, under its names, so that dashboards made for it work. Of those of speculative decoding,
-// there are none by position.
+// llamaMetrics are llama-server's own metrics, under its names, so that dashboards made for it
+// work. Of those of speculative decoding, there are none by position.
 type llamaMetrics struct {
 	stats func() scheduler.Stats
 

@@ -23,8 +23,8 @@ import (
 	"golang.org/x/term"
 )
 
-// NewLogger logs to w what is of a level at least. format is text, json, or auto: text where w is a terminal, json elsewhere. In JSON
-// durations are seconds.
+// NewLogger logs to w what is of a level at least. format is text, json, or auto: text where w is
+// a terminal, json elsewhere. In JSON durations are seconds.
 func NewLogger(w io.Writer, level slog.Leveler, format string) *slog.Logger {
 	o := &slog.HandlerOptions{Level: level}
 	if format == "text" || (format != "json" && isTerminal(w)) {
@@ -39,7 +39,8 @@ func NewLogger(w io.Writer, level slog.Leveler, format string) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, o))
 }
 
-// Level is the level of a name: debug, info, warn or error. It can be changed while the program runs.
+// Level is the level of a name: debug, info, warn or error. It can be changed while the program
+// runs.
 func Level(name string) *slog.LevelVar {
 	var level slog.LevelVar
 	_ = level.UnmarshalText([]byte(name)) // the configuration has checked it

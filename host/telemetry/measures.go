@@ -9,8 +9,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// InterTokenLatency is the time between two tokens of one answer, since the model was loaded: the upper bounds of the buckets,
-// how many times fell into each and above the last, and their sum.
+// InterTokenLatency is the time between two tokens of one answer, since the model was loaded: the
+// upper bounds of the buckets, how many times fell into each and above the last, and their sum.
 func (m *Metrics) InterTokenLatency() (bounds []time.Duration, counts []uint64, sum time.Duration) {
 	h := valueOf(m.itl).GetHistogram()
 	below := uint64(0)

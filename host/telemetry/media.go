@@ -8,7 +8,8 @@ import (
 	"github.com/penstock/penstock/host/encoder"
 )
 
-// Media adds what the encoder of a model's pictures and sounds tells, which is read whenever metrics are asked for. It is called once.
+// Media adds what the encoder of a model's pictures and sounds tells, which is read whenever
+// metrics are asked for. It is called once.
 func (m *Metrics) Media(stats func() encoder.Stats) {
 	for name, c := range map[string]struct {
 		help  string

@@ -11,8 +11,8 @@ import (
 	"github.com/penstock/penstock/scheduler/answer"
 )
 
-// Metrics counts what a model's scheduler does, under vLLM's names if it has them, and under llama-server's. It is a
-// scheduler.Observer.
+// Metrics counts what a model's scheduler does, under vLLM's names if it has them, and under
+// llama-server's. It is a scheduler.Observer.
 type Metrics struct {
 	registry *prometheus.Registry
 	labels   prometheus.Labels
@@ -73,7 +73,8 @@ func (m *Metrics) histograms(name, help string, buckets []float64, label string)
 		[]string{label})
 }
 
-// Watch adds the gauges, which are read whenever metrics are asked for: from stats, and the threads that compute. It is called once.
+// Watch adds the gauges, which are read whenever metrics are asked for: from stats, and the
+// threads that compute. It is called once.
 func (m *Metrics) Watch(stats func() scheduler.Stats, threads func() int) {
 	m.llama.stats = stats
 	for name, g := range map[string]struct {

@@ -22,11 +22,12 @@ type Picked struct {
 	Names    func(key string) []string // of a set of adapters; none: it is not known any more
 }
 
-// pickerMetrics are those that the endpoint picker of the Gateway API Inference Extension reads, under vLLM's names, which it expects
-// unless it is told others.
+// pickerMetrics are those that the endpoint picker of the Gateway API Inference Extension reads,
+// under vLLM's names, which it expects unless it is told others.
 type pickerMetrics struct{ Picked }
 
-// pickerPatience is how long metrics wait for a scheduler that nobody has asked before; the rest of them is told without it.
+// pickerPatience is how long metrics wait for a scheduler that nobody has asked before; the rest
+// of them is told without it.
 const pickerPatience = 2 * time.Second
 
 var (

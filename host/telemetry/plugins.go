@@ -30,7 +30,8 @@ func (m *Metrics) Plugins() *PluginMetrics {
 	return p
 }
 
-// PluginCalls returns what notes a call. The hook is the export's name without the prefix that all have.
+// PluginCalls returns what notes a call. The hook is the export's name without the prefix that all
+// have.
 func (p *PluginMetrics) PluginCalls(plugin, export string) func(took time.Duration) {
 	calls := p.calls.WithLabelValues(plugin, strings.TrimPrefix(export, "penstock_"))
 	return func(took time.Duration) { calls.Observe(took.Seconds()) }

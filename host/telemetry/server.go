@@ -40,7 +40,8 @@ func NewServer(version string) *Server {
 	return s
 }
 
-// Ended counts an operation. What no route takes counts as one route, since a client may make up as many paths as it likes.
+// Ended counts an operation. What no route takes counts as one route, since a client may make up
+// as many paths as it likes.
 func (s *Server) Ended(r operation.Record) {
 	if r.Route == "" {
 		r.Route = "none"
@@ -57,15 +58,16 @@ func (s *Server) Ended(r operation.Record) {
 	}
 }
 
-// PluginMemory adds the gauge of what all plugins at work have, which is read whenever metrics are asked for. It is called once.
+// PluginMemory adds the gauge of what all plugins at work have, which is read whenever metrics are
+// asked for. It is called once.
 func (s *Server) PluginMemory(used func() (bytes, limit int64)) {
 	s.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "penstock_plugin_memory_bytes",
 		Help: "Memory of all plugins at work, with whatever model, of at most plugins.memory."},
 		func() float64 { bytes, _ := used(); return float64(bytes) }))
 }
 
-// Handler answers GET /metrics, with those of the models that are loaded then. A header has the start of the process, as with
-// llama-server.
+// Handler answers GET /metrics, with those of the models that are loaded then. A header has the
+// start of the process, as with llama-server.
 func (s *Server) Handler(models func() []*Metrics) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		all := prometheus.Gatherers{s.registry}

@@ -24,16 +24,19 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// Traces sends a span for each request that the model worked on to an OpenTelemetry collector, with a child for its time in the queue,
-// for its prompt and for its answer. They are made when the request has ended, so that they cost the request nothing.
+// Traces sends a span for each request that the model worked on to an OpenTelemetry collector,
+// with a child for its time in the queue, for its prompt and for its answer. They are made when
+// the request has ended, so that they cost the request nothing.
 type Traces struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
 }
 
-// NewTraces sets up traces. The endpoint is a collector's address, to which /v1/traces is added; empty: what the environment has in
-// OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT. If that is empty too, there are no traces, and it returns nil. All
-// other OTEL_ variables (headers, sampler, service name and so on) hold as OpenTelemetry has it.
+// NewTraces sets up traces. The endpoint is a collector's address, to which /v1/traces is added;
+// empty: what the environment has in OTEL_EXPORTER_OTLP_ENDPOINT or
+// OTEL_EXPORTER_OTLP_TRACES_ENDPOINT. If that is empty too, there are no traces, and it returns
+// nil. All other OTEL_ variables (headers, sampler, service name and so on) hold as OpenTelemetry
+// has it.
 func NewTraces(ctx context.Context, endpoint, version string, log *slog.Logger) (*Traces, error) {
 	if off := os.Getenv("OTEL_SDK_DISABLED"); strings.EqualFold(off, "true") || endpoint == "" && !environmentHasCollector() {
 		return nil, nil
@@ -68,7 +71,8 @@ func environmentHasCollector() bool {
 // Close sends what is left, until ctx is done.
 func (t *Traces) Close(ctx context.Context) error { return t.provider.Shutdown(ctx) }
 
-// Ended makes the spans of an operation. It takes over the trace that the client has begun, by the header traceparent.
+// Ended makes the spans of an operation. It takes over the trace that the client has begun, by the
+// header traceparent.
 func (t *Traces) Ended(r operation.Record) {
 	if r.Model == "" { // nothing was computed: the log and the metrics tell enough
 		return

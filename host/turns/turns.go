@@ -2,9 +2,11 @@
 
 // Package turns has passes of models beside the scheduler wait while a tick computes.
 //
-// A pass of embeddings and a tick of the scheduler want the same processors. Threads that compute beside each other cost both far more
-// than half their speed, since those of one pass wait for each other all the time. So they take turns: a pass pauses while a tick
-// computes, within its graph. After a tick it gets a part of the time that this took, so that it is never held up for good.
+// A pass of embeddings and a tick of the scheduler want the same processors. Threads that compute
+// beside each other cost both far more than half their speed, since those of one pass wait for
+// each other all the time. So they take turns: a pass pauses while a tick computes, within its
+// graph. After a tick it gets a part of the time that this took, so that it is never held up for
+// good.
 package turns
 
 import (
@@ -25,8 +27,8 @@ type Pauser interface {
 	Resume()
 }
 
-// Turns decides when passes of one kind compute: one at a time, and none while a tick does, or a pass of a kind for which they wait. The zero
-// value is ready.
+// Turns decides when passes of one kind compute: one at a time, and none while a tick does, or a
+// pass of a kind for which they wait. The zero value is ready.
 type Turns struct {
 	passing sync.Mutex // held during a pass
 	behind  *Turns     // whose passes wait for these as for a tick; nil: none do
@@ -40,7 +42,8 @@ type Turns struct {
 	share  time.Duration // that a pass gets after this pause
 }
 
-// Begin marks that a pass computes, when its turn has come; End must follow. If a tick computes, the pass waits as soon as it has begun.
+// Begin marks that a pass computes, when its turn has come; End must follow. If a tick computes,
+// the pass waits as soon as it has begun.
 func (t *Turns) Begin(p Pauser) {
 	t.passing.Lock()
 	if t.behind != nil {
@@ -65,8 +68,9 @@ func (t *Turns) End() {
 	t.passing.Unlock()
 }
 
-// Pause has passes wait from now on, so that what the caller computes has the processors for itself. It returns once the running pass has
-// had its share of the time since Resume. Several callers may pause them at once.
+// Pause has passes wait from now on, so that what the caller computes has the processors for
+// itself. It returns once the running pass has had its share of the time since Resume. Several
+// callers may pause them at once.
 func (t *Turns) Pause() {
 	t.mu.Lock()
 	ended, left := t.ended, t.share-time.Since(t.since)

@@ -48,7 +48,8 @@ func TestTurns_Pause_AfterThePassHadItsShare(t *testing.T) {
 	})
 }
 
-// The end of a pass ends the wait for its share; a pass that begins during a tick waits, and one after it does not.
+// The end of a pass ends the wait for its share; a pass that begins during a tick waits, and one
+// after it does not.
 func TestTurns_BeginAndEnd_DuringATick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var turns Turns

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-// Package vectors carries out requests for embeddings of texts and for scores of documents, which are vectors of one number.
+// Package vectors carries out requests for embeddings of texts and for scores of documents, which
+// are vectors of one number.
 //
-// What it shares with requests for text is package completion's: the models, the few workers for texts, and what errors mean to a client.
+// What it shares with requests for text is package completion's: the models, the few workers for
+// texts, and what errors mean to a client.
 package vectors
 
 import (

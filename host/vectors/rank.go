@@ -67,8 +67,8 @@ func Rank(ctx context.Context, s *completion.Service, r RankRequest) (*Ranks, er
 	return ranks, nil
 }
 
-// pairs turns the query and each document into tokens. It ends with the first pair that is too long, since a long query is read again for
-// each document.
+// pairs turns the query and each document into tokens. It ends with the first pair that is too
+// long, since a long query is read again for each document.
 func pairs(ctx context.Context, m *embedding.Model, l embedding.Limits, r RankRequest) ([][]int32, error) {
 	inputs := make([][]int32, len(r.Documents))
 	for i, document := range r.Documents {

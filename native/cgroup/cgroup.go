@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package cgroup finds the control groups that Linux has put this process in, and what they leave to it.
+// Package cgroup finds the control groups that Linux has put this process in, and what they leave
+// to it.
 package cgroup
 
 import (
@@ -22,9 +23,10 @@ type Group struct {
 	V1  bool   // they have the names of version 1
 }
 
-// Groups are those of a controller, such as "memory", that the process is in: its own and those around it, each with a limit of its own. In a
-// container the process may know its group by a name that is only true outside; then Root is its folder. Not all of the folders need exist.
-// Without a list there are none.
+// Groups are those of a controller, such as "memory", that the process is in: its own and those
+// around it, each with a limit of its own. In a container the process may know its group by a name
+// that is only true outside; then Root is its folder. Not all of the folders need exist. Without a
+// list there are none.
 func Groups(list, root, controller string) (groups []Group) {
 	data, err := os.ReadFile(list)
 	if err != nil {

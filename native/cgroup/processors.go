@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// Processors is how many processors this process may keep busy on average, by the tightest limit of its groups, such as 1.5; +Inf: they have
-// none. The limit may change while the process runs.
+// Processors is how many processors this process may keep busy on average, by the tightest limit
+// of its groups, such as 1.5; +Inf: they have none. The limit may change while the process runs.
 func Processors() float64 { return processors(List, Root) }
 
 func processors(list, root string) float64 {
@@ -21,7 +21,8 @@ func processors(list, root string) float64 {
 	return least
 }
 
-// processors is a group's own limit: so many microseconds of processor time in each period of so many.
+// processors is a group's own limit: so many microseconds of processor time in each period of so
+// many.
 func (g Group) processors() float64 {
 	var quota, period int64
 	var err error

@@ -27,8 +27,9 @@ const (
 	embedding  = "token_embd.weight"
 )
 
-// CheckAdapter reads the header of a LoRA adapter of size bytes and refuses what llama.cpp (v0.5.0) aborts on, loading it or computing
-// with it and model, the header of the model with the tensors of all its parts. Errors are those of Check, and ErrAdapter.
+// CheckAdapter reads the header of a LoRA adapter of size bytes and refuses what llama.cpp
+// (v0.5.0) aborts on, loading it or computing with it and model, the header of the model with the
+// tensors of all its parts. Errors are those of Check, and ErrAdapter.
 func CheckAdapter(file io.ReaderAt, size int64, model *Header) (Adapter, error) {
 	h, err := Read(file, size)
 	if err != nil {
@@ -83,7 +84,8 @@ func (h *Header) readInvocation(a *Adapter, vocabulary int) error {
 // pair is the two matrices that an adapter adds to one tensor.
 type pair struct{ a, b *Tensor }
 
-// checkPairs requires that each tensor of the adapter has its counterpart, and that both fit the tensor of the model.
+// checkPairs requires that each tensor of the adapter has its counterpart, and that both fit the
+// tensor of the model.
 func (h *Header) checkPairs(a *Adapter, model *Header) error {
 	pairs, names := map[string]*pair{}, []string{}
 	for i := range h.Tensors {
@@ -124,7 +126,8 @@ func (h *Header) checkPairs(a *Adapter, model *Header) error {
 	return nil
 }
 
-// check compares the shapes of a pair with that of the model's tensor: A leads from its input to rank numbers, B from those to its output.
+// check compares the shapes of a pair with that of the model's tensor: A leads from its input to
+// rank numbers, B from those to its output.
 func (p *pair) check(name string, model *Header) error {
 	if p.a == nil || p.b == nil {
 		return fmt.Errorf("%w: one of %q and %q is absent", ErrMalformed, name+loraA, name+loraB)

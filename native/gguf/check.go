@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Check reads the header of a model file of size bytes and refuses what llama.cpp (v0.5.0) is known to abort, crash or
-// hang on, as far as the header shows it. llama.cpp may still refuse a file that passes, or compute nonsense if its weights are
-// damaged. The errors wrap ErrNotGGUF, ErrTruncated, ErrMalformed, ErrVocabularyOnly or ErrUnsupported and say
-// what is wrong and where.
+// Check reads the header of a model file of size bytes and refuses what llama.cpp (v0.5.0) is
+// known to abort, crash or hang on, as far as the header shows it. llama.cpp may still refuse a
+// file that passes, or compute nonsense if its weights are damaged. The errors wrap ErrNotGGUF,
+// ErrTruncated, ErrMalformed, ErrVocabularyOnly or ErrUnsupported and say what is wrong and where.
 func Check(file io.ReaderAt, size int64) (*Header, error) {
 	h, err := Read(file, size)
 	if err != nil {
@@ -52,7 +52,8 @@ func (h *Header) Splits() int {
 	return max(1, int(v.Int(0)))
 }
 
-// checkTensors refuses weights in types that cannot be computed with, and an embedding that does not fit the vocabulary.
+// checkTensors refuses weights in types that cannot be computed with, and an embedding that does
+// not fit the vocabulary.
 func checkTensors(h *Header) error {
 	for _, t := range h.Tensors {
 		if strings.HasSuffix(t.Name, ".weight") && !tensorTypes[t.Type].weights {
@@ -68,7 +69,8 @@ func checkTensors(h *Header) error {
 	return nil
 }
 
-// scalar is a key's value if it is a scalar of the wanted type. llama.cpp knows one type for each key.
+// scalar is a key's value if it is a scalar of the wanted type. llama.cpp knows one type for each
+// key.
 func (h *Header) scalar(key string, want Type) (v Value, ok bool, err error) {
 	v, ok = h.Values[key]
 	if ok && v.Type != want {

@@ -11,9 +11,10 @@ import (
 	"strings"
 )
 
-// ReadControlVector reads a control vector for a model of so many layers and numbers a layer, as llama.cpp's cvector-generator writes it:
-// F32 tensors direction.N for layers from 1 on. It returns a row of width numbers for each layer from 1 to layers-1, zero where the file
-// has none, end to end.
+// ReadControlVector reads a control vector for a model of so many layers and numbers a layer, as
+// llama.cpp's cvector-generator writes it: F32 tensors direction.N for layers from 1 on. It
+// returns a row of width numbers for each layer from 1 to layers-1, zero where the file has none,
+// end to end.
 func ReadControlVector(file io.ReaderAt, size int64, layers, width int) ([]float32, error) {
 	h, err := Read(file, size)
 	if err != nil {

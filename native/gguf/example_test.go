@@ -33,7 +33,8 @@ func ExampleHeader_Write() {
 	// Output: llama 1 token_embd.weight F32 12 48
 }
 
-// What Read calls well-formed may still be no model that llama.cpp can load: Check says what is missing.
+// What Read calls well-formed may still be no model that llama.cpp can load: Check says what is
+// missing.
 func ExampleCheck() {
 	var h gguf.Header
 	h.Set("general.architecture", gguf.NewString("llama"))

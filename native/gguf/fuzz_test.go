@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// FuzzCheck looks for a panic, and for a header that is accepted but does not survive writing and reading again. Its seeds
-// are the built-in model's header cut off and with flipped bits; the weights are left out, so the size is claimed.
+// FuzzCheck looks for a panic, and for a header that is accepted but does not survive writing and
+// reading again. Its seeds are the built-in model's header cut off and with flipped bits; the
+// weights are left out, so the size is claimed.
 func FuzzCheck(f *testing.F) {
 	data := builtIn(f)
 	h, err := readBytes(data)

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-// Package gguf reads, checks and writes model files in the GGUF format, versions 2 and 3, little endian.
+// Package gguf reads, checks and writes model files in the GGUF format, versions 2 and 3, little
+// endian.
 //
-// It exists because llama.cpp trusts its input in places: a damaged file can end the process. Check refuses such files as far as their
-// header shows it; an unknown file should still be loaded in a child process first.
+// It exists because llama.cpp trusts its input in places: a damaged file can end the process.
+// Check refuses such files as far as their header shows it; an unknown file should still be loaded
+// in a child process first.
 package gguf
 
 import (
@@ -37,8 +39,8 @@ func (h *Header) TensorBytes() uint64 {
 // Architecture is the value of general.architecture, empty if absent.
 func (h *Header) Architecture() string { return h.Values["general.architecture"].Text() }
 
-// Read reads the header of a file of size bytes and checks that it is well-formed and that all tensor data lies in the
-// file. It does not judge what the metadata says: see Check.
+// Read reads the header of a file of size bytes and checks that it is well-formed and that all
+// tensor data lies in the file. It does not judge what the metadata says: see Check.
 func Read(file io.ReaderAt, size int64) (*Header, error) {
 	r := newReader(file, size)
 	h := &Header{Values: map[string]Value{}}
@@ -170,7 +172,8 @@ func (h *Header) readTensor(r *reader, i uint64, names map[string]bool) error {
 	return t.validate()
 }
 
-// checkOffsets requires what llama.cpp does: the tensors follow one another, padded, without gaps, inside the file.
+// checkOffsets requires what llama.cpp does: the tensors follow one another, padded, without gaps,
+// inside the file.
 func (h *Header) checkOffsets(size int64) error {
 	var next uint64
 	for _, t := range h.Tensors {

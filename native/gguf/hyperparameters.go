@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// The bounds of llama.cpp's fixed arrays (LLAMA_MAX_LAYERS, LLAMA_MAX_EXPERTS), and widths no model has: beyond them its
-// 32-bit arithmetic wraps.
+// The bounds of llama.cpp's fixed arrays (LLAMA_MAX_LAYERS, LLAMA_MAX_EXPERTS), and widths no
+// model has: beyond them its 32-bit arithmetic wraps.
 const (
 	maxLayers  = 512
 	maxExperts = 1024
@@ -17,8 +17,9 @@ const (
 	maxContext = 1 << 30
 )
 
-// checkHyperparameters refuses the metadata that llama_model_base::load_hparams asserts on or that makes the graph divide by
-// zero. Absent keys are left to llama.cpp: which ones are needed depends on the architecture, and it says so in an error.
+// checkHyperparameters refuses the metadata that llama_model_base::load_hparams asserts on or that
+// makes the graph divide by zero. Absent keys are left to llama.cpp: which ones are needed depends
+// on the architecture, and it says so in an error.
 func checkHyperparameters(h *Header) error {
 	p := params{h: h, prefix: h.Architecture() + "."}
 	layers := p.uint("block_count", 1, maxLayers)
@@ -110,8 +111,8 @@ func (p *params) list(key string, layers, hi int64) []int64 {
 	return out
 }
 
-// heads checks the attention heads. 0 stands for a layer without attention, so it is wrong only if none has any and
-// the file yet holds attention weights.
+// heads checks the attention heads. 0 stands for a layer without attention, so it is wrong only if
+// none has any and the file yet holds attention weights.
 func (p *params) heads(layers int64) {
 	const key, keyKV = "attention.head_count", "attention.head_count_kv"
 	heads := p.list(key, layers, maxWidth)
@@ -128,8 +129,8 @@ func (p *params) heads(layers int64) {
 	}
 }
 
-// experts follows the assertions on mixtures of experts. Hunyuan's dense models set one expert and none used, which
-// llama.cpp overrides.
+// experts follows the assertions on mixtures of experts. Hunyuan's dense models set one expert and
+// none used, which llama.cpp overrides.
 func (p *params) experts(layers int64) {
 	n := p.uint("expert_count", 0, maxExperts)
 	used := int64(0)
@@ -150,7 +151,8 @@ func (p *params) experts(layers int64) {
 	}
 }
 
-// pooling is a number from 0 to 4, or all ones: llama.cpp's -1, with which its own writer says "unspecified".
+// pooling is a number from 0 to 4, or all ones: llama.cpp's -1, with which its own writer says
+// "unspecified".
 func (p *params) pooling() {
 	const key = "pooling_type"
 	if v, ok := p.scalar(key, Uint32); ok && v.Int(0) > 4 && v.Int(0) != math.MaxUint32 {

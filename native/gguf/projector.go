@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// Projector is what the header of a projector file says: a file with encoders of pictures and sounds, which belongs to a model.
+// Projector is what the header of a projector file says: a file with encoders of pictures and
+// sounds, which belongs to a model.
 type Projector struct {
 	Vision string // kind of the projector for pictures; "": there is none
 	Audio  string // likewise for sounds
@@ -25,12 +26,14 @@ func (p Projector) Kinds() string {
 	return cmp.Or(p.Vision, p.Audio)
 }
 
-// placeDependent are kinds whose embeddings or positions depend on what stands before a picture, so that they cannot be kept by content.
+// placeDependent are kinds whose embeddings or positions depend on what stands before a picture,
+// so that they cannot be kept by content.
 var placeDependent = map[string]bool{"deepseek4v": true, "hunyuanvl": true}
 
-// CheckProjector reads the header of a projector file of size bytes and refuses what libmtmd (llama.cpp v0.5.0) is known to abort on, divide
-// by zero with or overflow, as far as the header shows it. Shapes that do not fit together show when it computes: an unknown file should
-// still be tried in a child process. Errors are those of Check.
+// CheckProjector reads the header of a projector file of size bytes and refuses what libmtmd
+// (llama.cpp v0.5.0) is known to abort on, divide by zero with or overflow, as far as the header
+// shows it. Shapes that do not fit together show when it computes: an unknown file should still be
+// tried in a child process. Errors are those of Check.
 func CheckProjector(file io.ReaderAt, size int64) (Projector, error) {
 	h, err := Read(file, size)
 	if err != nil {
@@ -95,7 +98,8 @@ type bound struct {
 // side is the most pixels of a picture's side that libmtmd takes from a file.
 const side = 8192
 
-// projectorNumbers are the numbers that libmtmd reads, without the "clip." before them. Of encoders, these are common to both kinds.
+// projectorNumbers are the numbers that libmtmd reads, without the "clip." before them. Of
+// encoders, these are common to both kinds.
 var projectorNumbers = map[string]bound{
 	"embedding_length": {1, 1 << 16, false}, "feed_forward_length": {1, 1 << 18, false}, "block_count": {0, maxLayers, false},
 	"projection_dim": {1, 1 << 17, false}, "attention.head_count": {0, 1 << 10, false}, "attention.head_count_kv": {1, 1 << 10, false},

@@ -108,7 +108,8 @@ func TestCheckProjector_WrongFile_IsRefused(t *testing.T) {
 	}
 }
 
-// FuzzCheckProjector looks for a panic. Its seeds are the headers of small projectors, cut off and with flipped bits.
+// FuzzCheckProjector looks for a panic. Its seeds are the headers of small projectors, cut off and
+// with flipped bits.
 func FuzzCheckProjector(f *testing.F) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for _, pair := range synth.MediaPairs {

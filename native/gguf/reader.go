@@ -10,8 +10,8 @@ import (
 	"io"
 )
 
-// Limits no real header comes near. They bound memory and time before a file has earned any trust: llama.cpp compares
-// every key and every tensor name with all earlier ones.
+// Limits no real header comes near. They bound memory and time before a file has earned any trust:
+// llama.cpp compares every key and every tensor name with all earlier ones.
 const (
 	maxHeader   = 256 << 20 // bytes of metadata and tensor descriptions
 	maxString   = 64 << 20  // bytes

@@ -18,15 +18,17 @@ const (
 	Q8_0 TensorType = 8
 )
 
-// block is a storage format: n numbers in size bytes. Weights says whether llama.cpp computes with it as a weight; the
-// integer types and those that exist only inside a computation (Q8_1, Q8_K) make it abort.
+// block is a storage format: n numbers in size bytes. Weights says whether llama.cpp computes with
+// it as a weight; the integer types and those that exist only inside a computation (Q8_1, Q8_K)
+// make it abort.
 type block struct {
 	name    string
 	n, size uint64
 	weights bool
 }
 
-// tensorTypes is GGML_QUANT_SIZES of llama.cpp's gguf-py. The missing numbers are formats it no longer reads.
+// tensorTypes is GGML_QUANT_SIZES of llama.cpp's gguf-py. The missing numbers are formats it no
+// longer reads.
 var tensorTypes = map[TensorType]block{
 	0: {"F32", 1, 4, true}, 1: {"F16", 1, 2, true}, 30: {"BF16", 1, 2, true},
 	2: {"Q4_0", 32, 18, true}, 3: {"Q4_1", 32, 20, true}, 6: {"Q5_0", 32, 22, true}, 7: {"Q5_1", 32, 24, true},
@@ -73,7 +75,8 @@ func (t Tensor) Size() uint64 {
 	return t.Elements() / b.n * b.size
 }
 
-// validate refuses what the format does not allow, so that Elements and Size cannot overflow afterwards.
+// validate refuses what the format does not allow, so that Elements and Size cannot overflow
+// afterwards.
 func (t Tensor) validate() error {
 	b, ok := tensorTypes[t.Type]
 	if !ok {

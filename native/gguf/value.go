@@ -71,7 +71,8 @@ func (v Value) Text() string {
 	return v.strings[0]
 }
 
-// Int is element i of an integer or boolean value; 0 for other types. Values above the largest int64 come out negative.
+// Int is element i of an integer or boolean value; 0 for other types. Values above the largest
+// int64 come out negative.
 func (v Value) Int(i int) int64 {
 	switch v.Elem {
 	case Uint8, Bool:

@@ -16,7 +16,8 @@ const (
 	mergesKey    = "tokenizer.ggml.merges"
 )
 
-// checkVocabulary refuses the vocabularies llama_vocab::impl::load aborts on or reads past the end of.
+// checkVocabulary refuses the vocabularies llama_vocab::impl::load aborts on or reads past the end
+// of.
 func checkVocabulary(h *Header) error {
 	model, ok, err := h.scalar(tokenizerKey, String)
 	if err != nil {
@@ -50,8 +51,8 @@ func checkVocabulary(h *Header) error {
 	return h.checkSpecial(tokens.Len())
 }
 
-// checkTokens refuses a token that appears twice. llama.cpp reads each up to its first zero byte and names an empty one after
-// its number before it compares them.
+// checkTokens refuses a token that appears twice. llama.cpp reads each up to its first zero byte
+// and names an empty one after its number before it compares them.
 func checkTokens(tokens []string) error {
 	first := make(map[string]int, len(tokens))
 	for i, t := range tokens {
@@ -67,8 +68,8 @@ func checkTokens(tokens []string) error {
 	return nil
 }
 
-// checkSpecial refuses special tokens outside the vocabulary: llama.cpp replaces them by a guess, so that an answer would
-// never end. All ones is the "none" of some converters.
+// checkSpecial refuses special tokens outside the vocabulary: llama.cpp replaces them by a guess,
+// so that an answer would never end. All ones is the "none" of some converters.
 func (h *Header) checkSpecial(tokens int) error {
 	for _, name := range []string{"bos", "eos", "eot", "eom"} {
 		key := "tokenizer.ggml." + name + "_token_id"
@@ -86,7 +87,8 @@ func (h *Header) checkSpecial(tokens int) error {
 	return nil
 }
 
-// array is the value of a key if it is an array of one of the given element types, nil if the key is absent.
+// array is the value of a key if it is an array of one of the given element types, nil if the key
+// is absent.
 func (h *Header) array(key string, elems ...Type) (*Value, error) {
 	v, ok := h.Values[key]
 	if !ok {

@@ -88,8 +88,8 @@ func (h *Header) Append(name string, kind TensorType, dims ...uint64) (padded ui
 	return pad(t.Size(), h.align())
 }
 
-// Write writes the header with the padding that ends it, and sets DataOffset; the tensors' data follow, each padded to
-// Alignment. The version is 3 unless Version says otherwise.
+// Write writes the header with the padding that ends it, and sets DataOffset; the tensors' data
+// follow, each padded to Alignment. The version is 3 unless Version says otherwise.
 func (h *Header) Write(w io.Writer) error {
 	if h.Version == 0 {
 		h.Version = 3
@@ -134,7 +134,8 @@ func putString(b *bytes.Buffer, s string) {
 	b.WriteString(s)
 }
 
-// put writes fixed-size numbers, little endian; a bytes.Buffer takes everything, so there is no error to return.
+// put writes fixed-size numbers, little endian; a bytes.Buffer takes everything, so there is no
+// error to return.
 func put(b *bytes.Buffer, numbers ...any) {
 	for _, n := range numbers {
 		_ = binary.Write(b, binary.LittleEndian, n)

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 
-// Package governor chooses how many threads compute forward passes while other programs take the processors.
+// Package governor chooses how many threads compute forward passes while other programs take the
+// processors.
 //
-// The threads of a pass meet after each operation. One that loses its processor for a time slice, some milliseconds, holds up all others,
-// and a pass has hundreds of operations. With another program on one of two cores, two threads are slower than one. How many are best
-// depends on what else runs, on the model and on the kernel's scheduler, so the governor tries: it has passes computed with fewer threads
-// and with as many as before in turns, and keeps what was faster. It only does so when threads were seen to wait for one that has no
-// processor, which does not happen on a quiet machine. It goes back the same way once a core was idle: beside busy programs, a single pass by
-// one thread too many can take a second.
+// The threads of a pass meet after each operation. One that loses its processor for a time slice,
+// some milliseconds, holds up all others, and a pass has hundreds of operations. With another
+// program on one of two cores, two threads are slower than one. How many are best depends on what
+// else runs, on the model and on the kernel's scheduler, so the governor tries: it has passes
+// computed with fewer threads and with as many as before in turns, and keeps what was faster. It
+// only does so when threads were seen to wait for one that has no processor, which does not happen
+// on a quiet machine. It goes back the same way once a core was idle: beside busy programs, a
+// single pass by one thread too many can take a second.
 //
 // # Why are there fewer threads on a busy machine?
 //

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Governor is for one context. Its methods are called in turn: Threads before a pass, Observe after it.
+// Governor is for one context. Its methods are called in turn: Threads before a pass, Observe
+// after it.
 type Governor struct {
 	most, now int          // threads
 	told      atomic.Int64 // now, for other goroutines
@@ -73,7 +74,8 @@ func (g *Governor) Threads(tokens int) int {
 	return g.now
 }
 
-// Observe takes in how long the pass took, and how long its threads waited in it for one without a processor, all together.
+// Observe takes in how long the pass took, and how long its threads waited in it for one without a
+// processor, all together.
 func (g *Governor) Observe(took, stalled time.Duration) {
 	g.clock += took
 	if g.trial != nil {
@@ -99,7 +101,8 @@ func (g *Governor) Observe(took, stalled time.Duration) {
 	}
 }
 
-// down and up are the numbers to try next: one step, and larger ones, in turns. With four of sixteen threads displaced, one less changes nothing.
+// down and up are the numbers to try next: one step, and larger ones, in turns. With four of
+// sixteen threads displaced, one less changes nothing.
 func (g *Governor) down() int {
 	g.attempts++
 	return [...]int{max(1, g.now/2), g.now - 1, max(1, g.now*3/4)}[g.attempts%3]
@@ -133,7 +136,8 @@ func (g *Governor) compare(took time.Duration) {
 	}
 }
 
-// end ends a trial. What failed is tried less and less often, and so is the way back from what did not.
+// end ends a trial. What failed is tried less and less often, and so is the way back from what did
+// not.
 func (g *Governor) end(won bool) {
 	this, back := &g.more, &g.fewer
 	if g.trial.threads < g.now {

@@ -12,14 +12,15 @@ import (
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
-// machine is some cores, on which other programs are busy. A thread that shares its core runs less than half of the time, and a pass goes on
-// while all its threads run.
+// machine is some cores, on which other programs are busy. A thread that shares its core runs less
+// than half of the time, and a pass goes on while all its threads run.
 type machine struct {
 	cores, others int
 	random        *rand.Rand
 }
 
-// compute is how long a pass takes that one thread alone computes in 16 ms, and how long threads wait in it.
+// compute is how long a pass takes that one thread alone computes in 16 ms, and how long threads
+// wait in it.
 func (m *machine) compute(threads int) (took, stalled time.Duration) {
 	const work = 16 * time.Millisecond
 	alone := work / time.Duration(threads)
@@ -38,7 +39,8 @@ func (m *machine) governor() *Governor {
 	return g
 }
 
-// speed is how long passes take on average, once the governor knows the machine; threads are those of the last one.
+// speed is how long passes take on average, once the governor knows the machine; threads are those
+// of the last one.
 func speed(g *Governor, m *machine, tokens ...int) (took time.Duration, threads map[int]int) {
 	for i := range 600 {
 		t, stalled := m.compute(g.Threads(tokens[i%len(tokens)]))
@@ -63,8 +65,8 @@ func TestGovernor_Quiet_AllThreads(t *testing.T) {
 	}
 }
 
-// TestGovernor_Busy_FewerThreads wants passes beside other programs to be nearly as fast as with the best number of threads, whether or not
-// passes of two sizes take turns.
+// TestGovernor_Busy_FewerThreads wants passes beside other programs to be nearly as fast as with
+// the best number of threads, whether or not passes of two sizes take turns.
 func TestGovernor_Busy_FewerThreads(t *testing.T) {
 	random := steadytest.Rand(t)
 	for _, c := range []struct{ cores, others int }{{2, 1}, {4, 1}, {8, 3}, {16, 4}, {16, 12}} {
@@ -99,8 +101,8 @@ func TestGovernor_QuietAgain_AllThreads(t *testing.T) {
 	}
 }
 
-// TestIdleCores_AreThisProcesss wants no more idle cores than this process may use, but for what the system rounds: it counts hundredths
-// of a second.
+// TestIdleCores_AreThisProcesss wants no more idle cores than this process may use, but for what
+// the system rounds: it counts hundredths of a second.
 func TestIdleCores_AreThisProcesss(t *testing.T) {
 	idle, began := idleCores(), time.Now()
 	before := idle()
@@ -112,7 +114,8 @@ func TestIdleCores_AreThisProcesss(t *testing.T) {
 	}
 }
 
-// TestIdleTicks wants the lines of single processors, idle and waiting for disks, of those that are wanted.
+// TestIdleTicks wants the lines of single processors, idle and waiting for disks, of those that
+// are wanted.
 func TestIdleTicks(t *testing.T) {
 	const stat = "cpu  9 9 9 900 90 9 9\ncpu0 1 2 3 100 20 3 4\ncpu1 1 2 3 50 0 3 4\ncpu12 1 1 1 7 7 7 7\nintr 5 6\n"
 	if got := idleTicks(stat, false, func(cpu int) bool { return cpu != 1 }); got != 100+20+7+7 {

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// idleTicks is how long the wanted processors have been idle since the system started, in ticks, by the text of /proc/stat; -1: it does not say.
-// If niceToo is set, the time of programs with a low priority counts: a thread with the usual one takes it from them.
+// idleTicks is how long the wanted processors have been idle since the system started, in ticks,
+// by the text of /proc/stat; -1: it does not say. If niceToo is set, the time of programs with a
+// low priority counts: a thread with the usual one takes it from them.
 func idleTicks(stat string, niceToo bool, wanted func(cpu int) bool) int64 {
 	sum, known := int64(0), false
 	for line := range strings.Lines(stat) {

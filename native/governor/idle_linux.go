@@ -12,8 +12,9 @@ import (
 // ticksPerSecond are those of /proc/stat, whatever the kernel's own are.
 const ticksPerSecond = 100
 
-// idleCores returns a function that tells how many of the processors that this process may use were idle since it was called last, on average;
-// -1: it is called for the first time, or the system does not say.
+// idleCores returns a function that tells how many of the processors that this process may use
+// were idle since it was called last, on average; -1: it is called for the first time, or the
+// system does not say.
 func idleCores() func() float64 {
 	var at time.Time
 	ticks := int64(-1)

@@ -28,7 +28,8 @@ const (
 	locals     = 4
 )
 
-// New is the least plugin, with 4 pages of memory: it describes itself by a manifest, which lies at address 8.
+// New is the least plugin, with 4 pages of memory: it describes itself by a manifest, which lies
+// at address 8.
 func New(manifest string) *Guest {
 	g := (&Guest{Pages: 4}).Put(manifestAt, manifest)
 	g.On(abi.ExportABIV1)

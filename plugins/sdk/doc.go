@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package sdk holds the sources of the Rust SDK, so that the binary can put them beside a new plugin without a network.
+// Package sdk holds the sources of the Rust SDK, so that the binary can put them beside a new
+// plugin without a network.
 //
 // # Why does the SDK for Go bring a collector for TinyGo?
 //

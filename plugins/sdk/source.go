@@ -10,7 +10,8 @@ import (
 //go:embed rust/Cargo.toml rust/src rust/export
 var sources embed.FS
 
-// Rust is the folder of the crate penstock, and within it of its macros: what cargo needs of them, without their tests.
+// Rust is the folder of the crate penstock, and within it of its macros: what cargo needs of them,
+// without their tests.
 func Rust() fs.FS {
 	crate, err := fs.Sub(sources, "rust")
 	if err != nil {

@@ -66,8 +66,8 @@ impl Plugin for Frogs {
 }
 `
 
-// TestRust_Plugin_WithoutTheCheckout builds a plugin in an empty folder, with the embedded SDK and Debian's cargo, and runs it: the host's
-// fault has the panic's text and its place.
+// TestRust_Plugin_WithoutTheCheckout builds a plugin in an empty folder, with the embedded SDK and
+// Debian's cargo, and runs it: the host's fault has the panic's text and its place.
 func TestRust_Plugin_WithoutTheCheckout(t *testing.T) {
 	l := load.New(hosttest.Options())
 	m, err := l.Load(t.Context(), built(t))

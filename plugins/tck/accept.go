@@ -60,7 +60,8 @@ func takesBackThree() *draft {
 		asm.Global(2), asm.When(d.equal("history is without the tokens taken back", d.generated(), asm.Global(2)), count(2)), asm.I32(abi.AcceptContinue))
 }
 
-// rewindCases are about plugins beside one that changes the answer: global 1 counts what they accepted.
+// rewindCases are about plugins beside one that changes the answer: global 1 counts what they
+// accepted.
 func rewindCases() []Case {
 	const accepted, rewinds = 1, 2
 	counts := func(d *draft) *draft {

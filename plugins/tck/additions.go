@@ -9,7 +9,8 @@ import (
 	"github.com/penstock/penstock/plugins/asm"
 )
 
-// additionCases are about what v1 did not have at first. Their guests ask for it with feature; a host without it passes.
+// additionCases are about what v1 did not have at first. Their guests ask for it with feature; a
+// host without it passes.
 func additionCases() []Case {
 	return []Case{
 		unchanged("request describes the model and the request", describedRequest()),
@@ -92,7 +93,8 @@ func outputs() *draft {
 		on(abi.ExportAccept, d.whereKnown(abi.ImportOutput, d.is("more values than the limit", abi.OutputRefused, one)), asm.I32(0))
 }
 
-// defaulted has two defaults, 6 and 7, one of them in an object that the request gives, and a third, 8, in one that it does not.
+// defaulted has two defaults, 6 and 7, one of them in an object that the request gives, and a
+// third, 8, in one that it does not.
 func defaulted() *draft {
 	d := newDraft("config-defaults", `"config_schema":{"properties":{"p":{"default":6},"there":{"properties":{"q":{"default":7}}},`+
 		`"not_there":{"properties":{"r":{"default":8}}}}},`)
@@ -104,7 +106,8 @@ func defaulted() *draft {
 		d.is("the default of a property", 1, has('6')), d.is("that of an object within", 1, has('7')), d.is("not that of an object that is not there", 0, has('8'))))
 }
 
-// The global in which forcesRun keeps how many tokens it forces at once: three, or one where the host can no more.
+// The global in which forcesRun keeps how many tokens it forces at once: three, or one where the
+// host can no more.
 const forced = 2
 
 // forcesRun forces the same three different tokens again and again.
@@ -122,7 +125,8 @@ func forcesRun(name string) *draft {
 // atRun is where forcesRun keeps its tokens.
 const atRun = atScratch + 64
 
-// forcesFrom is code that fills the splice buffer with the tokens that come after so many, by code, and leaves bit 4.
+// forcesFrom is code that fills the splice buffer with the tokens that come after so many, by
+// code, and leaves bit 4.
 func (d *draft) forcesFrom(tokens []byte) []byte {
 	var code [][]byte
 	for i := range 3 {
@@ -145,7 +149,8 @@ func forcesRunAndStops() *draft {
 	return d.on(abi.ExportAccept, d.must("nothing comes after the end", d.generated(), asm.I32(3), asm.Less), d.generated(), asm.I32(2), asm.Equal)
 }
 
-// forcesRunAndSplices replaces the second token, once. Global 1 counts accepts, global 3 is set from the splice to the next prepare.
+// forcesRunAndSplices replaces the second token, once. Global 1 counts accepts, global 3 is set
+// from the splice to the next prepare.
 func forcesRunAndSplices() *draft {
 	const spliced = 3
 	d := forcesRun("force-run-splice")

@@ -42,7 +42,8 @@ func bufferCases() []Case {
 	}
 }
 
-// growing grows between and within calls. After the growth of sample, a ban of the best token in the old place must count.
+// growing grows between and within calls. After the growth of sample, a ban of the best token in
+// the old place must count.
 func growing() *draft {
 	d := newDraft("growing", "")
 	more := slices.Concat(asm.I32(1), asm.GrowMemory, asm.Drop)

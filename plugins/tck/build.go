@@ -28,7 +28,8 @@ func stopped(rule string, tokens int, text Text, drafts ...*draft) Case {
 	return build(rule, Want{Outcome: Answered, Tokens: tokens, Reason: "stop", Text: text}, drafts...)
 }
 
-// faulted is a case that ends with the fault of the last plugin; the error names it, the export and the cause.
+// faulted is a case that ends with the fault of the last plugin; the error names it, the export
+// and the cause.
 func faulted(rule, export, cause string, drafts ...*draft) Case {
 	last := drafts[len(drafts)-1].name
 	return build(rule, Want{Outcome: Faulted, Error: []string{"plugin " + last, export, cause}}, drafts...)

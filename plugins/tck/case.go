@@ -18,8 +18,9 @@ type Module struct {
 	Wasm []byte `json:"-"`
 }
 
-// Request is made once the modules are loaded. It asks for a greedy answer (temperature 0) of MaxTokens with Seed;
-// end-of-generation tokens do not end it, and the case's plugins are its only samplers.
+// Request is made once the modules are loaded. It asks for a greedy answer (temperature 0) of
+// MaxTokens with Seed; end-of-generation tokens do not end it, and the case's plugins are its only
+// samplers.
 type Request struct {
 	Chat   bool   `json:"chat,omitempty"`   // a conversation; else a plain prompt
 	Config string `json:"config,omitempty"` // JSON, for the first plugin
@@ -50,7 +51,8 @@ type Want struct {
 	Tokens  int      `json:"tokens,omitempty"` // of an answer
 	Reason  string   `json:"reason,omitempty"` // stop or length
 	Text    Text     `json:"text,omitempty"`
-	// Outputs are the values that plugins give, a line each as in Answer. A host that does not know output has none.
+	// Outputs are the values that plugins give, a line each as in Answer. A host that does not
+	// know output has none.
 	Outputs []string `json:"outputs,omitempty"`
 }
 

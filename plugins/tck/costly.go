@@ -9,9 +9,9 @@ import (
 	"github.com/penstock/penstock/plugins/asm"
 )
 
-// costlyCases are guests that try to take more time than their fuel is worth: by host functions, by memory that is in no
-// cache, and by instructions that do much. Which limit ends them, fuel or time, is a matter of the machine; their requests
-// must be answered within three seconds.
+// costlyCases are guests that try to take more time than their fuel is worth: by host functions,
+// by memory that is in no cache, and by instructions that do much. Which limit ends them, fuel or
+// time, is a matter of the machine; their requests must be answered within three seconds.
 func costlyCases() []Case {
 	cases := []Case{
 		endless("bind", func(d *draft) []byte { return d.call(abi.ImportBind, 99, 0, 0) }),

@@ -41,7 +41,8 @@ type draft struct {
 	notes int // bytes of text at atNotes
 }
 
-// newDraft begins a plugin; fields are those of its manifest besides the name, each followed by a comma.
+// newDraft begins a plugin; fields are those of its manifest besides the name, each followed by a
+// comma.
 func newDraft(name, fields string) *draft {
 	d := &draft{Guest: asm.New(fmt.Sprintf(`{%s"name":"tck-%s"}`, fields, name)), name: "tck-" + name}
 	d.Globals = 4
@@ -93,7 +94,8 @@ func (d *draft) call(function string, args ...int) []byte {
 	return append(code, d.Call(function)...)
 }
 
-// history is the number of tokens, prompt the number of the prompt's, and generated that of the others.
+// history is the number of tokens, prompt the number of the prompt's, and generated that of the
+// others.
 func (d *draft) history() []byte { return d.call(abi.ImportHistory, 0, 0, 0) }
 
 func (d *draft) prompt() []byte {

@@ -9,7 +9,8 @@ import (
 	"github.com/penstock/penstock/plugins/asm"
 )
 
-// endlessPrograms do something again and again, for as long as they may: what fuel is renewed for must cost something that is bounded.
+// endlessPrograms do something again and again, for as long as they may: what fuel is renewed for
+// must cost something that is bounded.
 func endlessPrograms() []Case {
 	forever := func(name, rule string, code func(d *draft) []byte) Case {
 		return breaks("forever-"+name, rule+" for ever", causeFuel, func(d *draft) []byte { return asm.Loop(code(d)) })

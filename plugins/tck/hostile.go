@@ -10,8 +10,8 @@ import (
 	"github.com/penstock/penstock/plugins/asm"
 )
 
-// Hostile are the cases whose guests break the rules. A host must contain each, with an error that names plugin, export
-// and cause, while the streams of others go on as if nothing happened.
+// Hostile are the cases whose guests break the rules. A host must contain each, with an error that
+// names plugin, export and cause, while the streams of others go on as if nothing happened.
 func Hostile() []Case {
 	return slices.Concat(everywhere(), boundCases(), pointerCases(), answerCases(), spliceCases(), floodCases(), oversizeCases(), costlyCases(), hostilePrograms())
 }

@@ -18,7 +18,8 @@ func breaks(name, rule, cause string, code func(d *draft) []byte) Case {
 	return faulted(rule, abi.ExportRun, cause, d.runs(d.openPrompt(root), code(d)))
 }
 
-// hostilePrograms are programs that break the rules of branches, or try to take more than is theirs.
+// hostilePrograms are programs that break the rules of branches, or try to take more than is
+// theirs.
 func hostilePrograms() []Case {
 	return slices.Concat(strangeHandles(), strangeNumbers(), whileRunning(), endlessPrograms(), endedPrograms(), misplacedCalls())
 }

@@ -35,7 +35,8 @@ func inParts() *draft {
 	return d
 }
 
-// warmed counts in memory and in globals; each request's instance then counts on, and no other sees it.
+// warmed counts in memory and in globals; each request's instance then counts on, and no other
+// sees it.
 func warmed() *draft {
 	const calls = 1 // the global
 	stored := func(d *draft, what string, want int) []byte {

@@ -49,7 +49,8 @@ func grammars() *draft {
 	return d.on(abi.ExportPrepare, d.is("a mask without a grammar", -1, d.call(abi.ImportGrammarMask, 0)), asm.I32(0))
 }
 
-// completed asks how a text can be completed, where the host has an engine for grammars and knows that.
+// completed asks how a text can be completed, where the host has an engine for grammars and knows
+// that.
 func completed() *draft {
 	const handle, none = 1, -1
 	d := newDraft("grammar-completes", "")

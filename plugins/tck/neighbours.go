@@ -11,9 +11,9 @@ import (
 // neighbours is the number of streams beside a guest: they take seven of eight slots.
 const neighbours = 7
 
-// Neighbours makes seven neighbours request their answers over and over until stop is called. stop waits for the last answers,
-// at least one for each neighbour, and reports the neighbours whose answers differ from what they were before. ask requests the
-// answer of neighbour n.
+// Neighbours makes seven neighbours request their answers over and over until stop is called. stop
+// waits for the last answers, at least one for each neighbour, and reports the neighbours whose
+// answers differ from what they were before. ask requests the answer of neighbour n.
 func Neighbours(ask func(n int) (string, error)) (stop func() error, _ error) {
 	var undisturbed [neighbours]string
 	for n := range undisturbed {
@@ -38,7 +38,8 @@ func Neighbours(ask func(n int) (string, error)) (stop func() error, _ error) {
 	}, nil
 }
 
-// repeat asks, until done, and compares. It asks once whatever happens: how soon its goroutine runs is a matter of the machine.
+// repeat asks, until done, and compares. It asks once whatever happens: how soon its goroutine
+// runs is a matter of the machine.
 func repeat(n int, want string, ask func(n int) (string, error), done <-chan struct{}) error {
 	for {
 		switch text, err := ask(n); {

@@ -55,7 +55,8 @@ func TestNeighbours_Stop_AllIsWell(t *testing.T) {
 	}
 }
 
-// A case may be over before any neighbour's goroutine has run, on a busy machine; each asks once beside it nevertheless.
+// A case may be over before any neighbour's goroutine has run, on a busy machine; each asks once
+// beside it nevertheless.
 func TestNeighbours_Stop_AtOnce(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var asked atomic.Int32

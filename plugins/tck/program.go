@@ -26,7 +26,8 @@ const (
 	kept    = 1 // a global
 )
 
-// newProgram begins a plugin that is a program with so many branches. A host that knows none leaves the export alone, and answers as without it.
+// newProgram begins a plugin that is a program with so many branches. A host that knows none
+// leaves the export alone, and answers as without it.
 func newProgram(name string, branches int) *draft {
 	return newDraft(name, fmt.Sprintf(`"branches":%d,"optional":[%q],`, branches, abi.ExportRun))
 }
@@ -57,7 +58,8 @@ func (d *draft) waits(k, flags int, branches ...[]byte) []byte {
 	return slices.Concat(code, d.call(abi.ImportBranchesWait, atList, len(branches), k, flags))
 }
 
-// best is code that finds the most likely token after a branch that ends no answer, into the global of what was picked; it uses local 3.
+// best is code that finds the most likely token after a branch that ends no answer, into the
+// global of what was picked; it uses local 3.
 func (d *draft) best(branch []byte) []byte {
 	const place = 3
 	next := slices.Concat(asm.I32(atView+8), asm.Local(place), asm.I32(4), asm.Multiply, asm.Add, asm.Load, asm.SetGlobal(picked),
@@ -76,14 +78,15 @@ func (d *draft) shows() []byte {
 	return slices.Concat(asm.I32(atShown), asm.Global(picked), asm.Store, d.call(abi.ImportShow, 0, atShown, 0, 1), asm.Drop)
 }
 
-// greedy is code that shows the rest of what a request without the program gets, so many tokens of it, from the root branch on. Its last token
-// ends the answer.
+// greedy is code that shows the rest of what a request without the program gets, so many tokens of
+// it, from the root branch on. Its last token ends the answer.
 func (d *draft) greedy(tokens int) []byte {
 	wait := d.is("the branch that was waited for is ready", 1, d.waits(told, 0, asm.Local(root)))
 	return asm.Each(counter, asm.I32(tokens), wait, d.best(asm.Local(root)), d.shows(), d.adds(asm.Local(root), 0))
 }
 
-// writes is a case of one program, which checks something, and then writes what the request without it gets.
+// writes is a case of one program, which checks something, and then writes what the request
+// without it gets.
 func writes(rule, name string, branches int, checks func(d *draft) []byte) Case {
 	d := newProgram(name, branches)
 	return unchanged(rule, d.runs(d.openPrompt(root), checks(d), d.greedy(MaxTokens)))
@@ -150,7 +153,8 @@ func fullBranches(d *draft) []byte {
 		d.is("whose place stays free", 1, d.of(abi.ImportBranchFork, asm.Local(root))), d.is("close", 0, d.of(abi.ImportBranchClose, asm.I32(1)))))
 }
 
-// spends is a program that, once it has shown all, adds tokens to a fork and takes them back for as long as it may.
+// spends is a program that, once it has shown all, adds tokens to a fork and takes them back for
+// as long as it may.
 func spends(rule string) Case {
 	d := newProgram("branch-budget", 2)
 	d.Pages = 64

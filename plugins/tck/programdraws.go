@@ -9,7 +9,8 @@ import (
 	"github.com/penstock/penstock/plugins/asm"
 )
 
-// drawCases are about rows that are changed, chains that draw from them, and branches that go on by themselves.
+// drawCases are about rows that are changed, chains that draw from them, and branches that go on
+// by themselves.
 func drawCases() []Case {
 	return []Case{
 		writes("branch_mask leaves the row of one branch what it allows, and later forks", "branch-mask", 3, maskedRow),
@@ -106,7 +107,8 @@ func states(d *draft) []byte {
 		d.is("close", 0, d.of(abi.ImportBranchClose, asm.I32(1))))
 }
 
-// followed has a fork follow a grammar for a token, where the host has an engine for it, and then no more.
+// followed has a fork follow a grammar for a token, where the host has an engine for it, and then
+// no more.
 func followed() Case {
 	const grammar = 2 // a global
 	d := newProgram("branch-grammar", 2)

@@ -63,7 +63,8 @@ func forkedRow(d *draft) []byte {
 		d.best(asm.Local(root)), d.equal("the fork says the same", asm.Global(picked), asm.Global(kept)))
 }
 
-// partedBranches has three branches computed at once, of which one then goes back to where they parted.
+// partedBranches has three branches computed at once, of which one then goes back to where they
+// parted.
 func partedBranches(d *draft) []byte {
 	fork := func(tokens int) []byte {
 		return slices.Concat(d.of(abi.ImportBranchFork, asm.Local(root)), asm.SetLocal(handle), slices.Repeat(d.adds(asm.Local(handle), 0), tokens))
@@ -95,7 +96,8 @@ func scoredTokens(d *draft) []byte {
 		d.is("close", 0, d.of(abi.ImportBranchClose, asm.Local(handle))))
 }
 
-// waitedFor has branches 0, 1 and 2, the last two of them with one and two tokens more than the prompt.
+// waitedFor has branches 0, 1 and 2, the last two of them with one and two tokens more than the
+// prompt.
 func waitedFor(d *draft) []byte {
 	listed := func(n int) []byte { return slices.Concat(asm.I32(atList+4*n), asm.Load) }
 	fork := func(tokens int) []byte {

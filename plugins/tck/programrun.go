@@ -11,7 +11,8 @@ import (
 	"github.com/penstock/penstock/plugins/asm"
 )
 
-// runCases are about penstock_run itself: how it shows an answer and ends it, and what goes with it.
+// runCases are about penstock_run itself: how it shows an answer and ends it, and what goes with
+// it.
 func runCases() []Case {
 	written := func(name string, d *draft) *draft { // a whole answer
 		if d == nil {
@@ -96,7 +97,8 @@ func fewerBranches() *draft {
 		d.is("no third", abi.BranchNoneFree, d.of(abi.ImportBranchFork, asm.Local(root))), d.greedy(MaxTokens))
 }
 
-// halfPrograms are modules that a host must refuse: what they export and what their manifests say does not go together.
+// halfPrograms are modules that a host must refuse: what they export and what their manifests say
+// does not go together.
 func halfPrograms() []Case {
 	var cases []Case
 	for _, export := range []string{abi.ExportPrepare, abi.ExportSample, abi.ExportAccept, abi.ExportStop, abi.ExportRewind, abi.ExportTemplate} {

@@ -9,7 +9,8 @@ import (
 	"github.com/penstock/penstock/plugins/asm"
 )
 
-// retellCases are about stop rules beside a plugin that takes back what they were shown. Global 1 counts their calls.
+// retellCases are about stop rules beside a plugin that takes back what they were shown. Global 1
+// counts their calls.
 func retellCases() []Case {
 	const calls = 1
 	counts := func(name string) *draft {
@@ -26,8 +27,9 @@ func retellCases() []Case {
 	}
 }
 
-// takesShown forces three different tokens again and again. Three times it takes two tokens back, and with the third of these what others
-// were shown: hold is 2, and the stream runs fewer tokens behind each time. Global 3 counts the times.
+// takesShown forces three different tokens again and again. Three times it takes two tokens back,
+// and with the third of these what others were shown: hold is 2, and the stream runs fewer tokens
+// behind each time. Global 3 counts the times.
 func takesShown(name string) *draft {
 	const times = 3
 	d := forcesRun(name)
@@ -37,7 +39,8 @@ func takesShown(name string) *draft {
 		asm.When(d.generated(), asm.I32(5), asm.Equal, asm.Global(times), asm.Or, asm.When(back)), asm.I32(abi.AcceptContinue))
 }
 
-// readsText counts the bytes that stop is shown, and compares them with the text. Global 1 has their number.
+// readsText counts the bytes that stop is shown, and compares them with the text. Global 1 has
+// their number.
 func readsText() *draft {
 	const bytes = 1
 	d := newDraft("answer-text", "")

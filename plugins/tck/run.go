@@ -16,8 +16,8 @@ import (
 type Host interface {
 	// Upload loads a plugin. The error is what its owner is told.
 	Upload(ctx context.Context, wasm []byte) error
-	// Complete answers a request with the plugins of these names, in this order. An error is a *Failure, unless the host
-	// itself could not be asked.
+	// Complete answers a request with the plugins of these names, in this order. An error is a
+	// *Failure, unless the host itself could not be asked.
 	Complete(ctx context.Context, r Request, plugins []string) (Answer, error)
 }
 
@@ -26,7 +26,8 @@ type Answer struct {
 	Text   string
 	Tokens int
 	Reason string
-	// Outputs are the values that plugins gave, a line each: the plugin, the tokens that the answer had then, and the value as compact JSON.
+	// Outputs are the values that plugins gave, a line each: the plugin, the tokens that the
+	// answer had then, and the value as compact JSON.
 	Outputs string
 }
 

@@ -9,7 +9,8 @@ import (
 	"github.com/penstock/penstock/plugins/asm"
 )
 
-// strictCases are about masks that bind what other plugins ask for, and about logits that are biased after they were seen.
+// strictCases are about masks that bind what other plugins ask for, and about logits that are
+// biased after they were seen.
 func strictCases() []Case {
 	another := slices.Concat(asm.Global(picked), asm.I32(1), asm.Add)
 	sampled := newDraft("strict-chooses", `"view":"none",`)

@@ -10,8 +10,8 @@ import (
 	"github.com/penstock/penstock/plugins/asm"
 )
 
-// systemCalls are the functions of WASI preview 1 that would reach outside the sandbox, with the letters of their parameters
-// and the errno that refuses them.
+// systemCalls are the functions of WASI preview 1 that would reach outside the sandbox, with the
+// letters of their parameters and the errno that refuses them.
 var systemCalls = []struct {
 	about, name, params string
 	errno               int
@@ -58,7 +58,8 @@ func systemCases() []Case {
 		unchanged("memory is empty at the beginning, whatever an instance before left behind", littering()))
 }
 
-// arguments are numbers that a host which had such a function could use: a descriptor, then addresses.
+// arguments are numbers that a host which had such a function could use: a descriptor, then
+// addresses.
 func arguments(params string, descriptor int) []byte {
 	var code []byte
 	for i, letter := range params {
@@ -108,8 +109,9 @@ func output() *draft {
 		d.is("standard error", 0, write(2)), d.is("standard input", 8, write(0)), d.is("a file", 8, write(3)))
 }
 
-// littering looks for what others left, in memory without data of its own and in memory that it grows, and then writes
-// everywhere itself. It must find nothing of the host's or of another request's.
+// littering looks for what others left, in memory without data of its own and in memory that it
+// grows, and then writes everywhere itself. It must find nothing of the host's or of another
+// request's.
 func littering() *draft {
 	const from, fresh, pages = atHistory, 4 << 16, 8
 	d := newDraft("litters", "")

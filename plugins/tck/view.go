@@ -36,7 +36,8 @@ func viewCases() []Case {
 	}
 }
 
-// each is code for the candidates up to n, the parameter of sample: local 1 counts in steps of 4 bytes as local 2 does.
+// each is code for the candidates up to n, the parameter of sample: local 1 counts in steps of 4
+// bytes as local 2 does.
 func eachCandidate(code ...[]byte) []byte {
 	return asm.Each(1, asm.Local(0), slices.Concat(asm.Local(1), asm.I32(4), asm.Multiply, asm.SetLocal(2), slices.Concat(code...)))
 }

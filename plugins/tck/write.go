@@ -9,7 +9,8 @@ import (
 	"path/filepath"
 )
 
-// Write makes a folder with the modules of cases, and with cases.json, which has the requests and the expected outcomes.
+// Write makes a folder with the modules of cases, and with cases.json, which has the requests and
+// the expected outcomes.
 func Write(dir string, cases []Case) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

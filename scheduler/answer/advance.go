@@ -29,8 +29,8 @@ func (a *Answer) advance(t chain.Token, d Details) {
 	a.grow(t, d, false)
 }
 
-// Take takes a token into the answer that a program has chosen, if the answer has not ended, with what that says of its log-probability; nil:
-// nothing.
+// Take takes a token into the answer that a program has chosen, if the answer has not ended, with
+// what that says of its log-probability; nil: nothing.
 func (a *Answer) Take(t chain.Token, logprob *float32) {
 	if a.output.ended() {
 		return
@@ -50,8 +50,9 @@ func (a *Answer) Finish() {
 	}
 }
 
-// Follow takes tokens into the answer that a stage has forced to follow the one that was drawn. What ends the answer ends them, and so does
-// a splice: what follows then is not what they were meant to follow.
+// Follow takes tokens into the answer that a stage has forced to follow the one that was drawn.
+// What ends the answer ends them, and so does a splice: what follows then is not what they were
+// meant to follow.
 func (a *Answer) Follow(tokens []chain.Token, by int) {
 	if why := a.tooLong(tokens); why != nil {
 		if err := a.chain.Refuse(by, chain.ActForce, why); err != nil {
@@ -67,7 +68,8 @@ func (a *Answer) Follow(tokens []chain.Token, by int) {
 	}
 }
 
-// fitsMasks reports whether a token that stage by puts into the answer may come next by the masks that bind it. If not, the stage is refused.
+// fitsMasks reports whether a token that stage by puts into the answer may come next by the masks
+// that bind it. If not, the stage is refused.
 func (a *Answer) fitsMasks(t chain.Token, by int, act chain.Act) bool {
 	why, err := a.chain.StrictMisfit(by, t)
 	if why != nil && err == nil {
@@ -79,8 +81,9 @@ func (a *Answer) fitsMasks(t chain.Token, by int, act chain.Act) bool {
 	return why == nil && err == nil
 }
 
-// Along is how many tokens the context has after its first n, if those are the same ones as before and all the others are, in order, those
-// of a draft; 0 if the answer has gone another way or has ended.
+// Along is how many tokens the context has after its first n, if those are the same ones as before
+// and all the others are, in order, those of a draft; 0 if the answer has gone another way or has
+// ended.
 func (a *Answer) Along(n int, draft []chain.Token) int {
 	context := a.Context()
 	grown := len(context) - n
@@ -109,8 +112,8 @@ func (a *Answer) ends(t chain.Token) bool {
 	return !a.settings.IgnoreEOG && a.settings.Vocabulary.EndOfGeneration(t) || slices.Contains(a.settings.StopTokens, t)
 }
 
-// grow appends a token to the answer, tells the stages, and ends the answer if it is the last. Spliced: the token comes
-// from a splice, which no stage may answer with another.
+// grow appends a token to the answer, tells the stages, and ends the answer if it is the last.
+// Spliced: the token comes from a splice, which no stage may answer with another.
 func (a *Answer) grow(t chain.Token, d Details, spliced bool) {
 	a.tokens = append(a.tokens, t)
 	a.generated++

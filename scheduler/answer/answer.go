@@ -57,7 +57,8 @@ type Settings struct {
 
 // Vocabulary is what an answer asks about tokens.
 type Vocabulary interface {
-	// Piece returns the bytes of a token, which need not be whole UTF-8 characters. It does not allocate.
+	// Piece returns the bytes of a token, which need not be whole UTF-8 characters. It does not
+	// allocate.
 	Piece(t chain.Token) string
 	// ControlText is Piece, but for control tokens: they have none there, and here their text.
 	ControlText(t chain.Token) string
@@ -71,8 +72,8 @@ type heldToken struct {
 	details Details
 }
 
-// Details are what is reported of a token besides its text: its origin as far as the answer knows it, which is not whether it was forced,
-// and the rest if the request asks for it.
+// Details are what is reported of a token besides its text: its origin as far as the answer knows
+// it, which is not whether it was forced, and the rest if the request asks for it.
 type Details struct {
 	Origin   chain.Origin
 	Logprob  *float32 // for stages that want it, whether the request asks or not; nil: there is no row
@@ -98,8 +99,8 @@ func (a *Answer) PromptLen() int { return a.prompt }
 // Generated is how many tokens were drawn, injected ones included and taken-back ones not.
 func (a *Answer) Generated() int { return a.generated }
 
-// Released is how many of those tokens no stage can take back any more: those that its reader is shown. Where an answer is ended from
-// outside, or fails, the others are none of it.
+// Released is how many of those tokens no stage can take back any more: those that its reader is
+// shown. Where an answer is ended from outside, or fails, the others are none of it.
 func (a *Answer) Released() int { return a.generated - len(a.window) }
 
 // Begin tells the stages what the prompt is, before anything else.
@@ -131,8 +132,9 @@ func (a *Answer) setEarly(tokens []chain.Token) {
 	}
 }
 
-// Inject appends tokens as if the chain had chosen them, up to the end of the answer. Before Begin they wait for InjectEarly: stages and
-// rules that do not know the prompt yet could not judge them.
+// Inject appends tokens as if the chain had chosen them, up to the end of the answer. Before Begin
+// they wait for InjectEarly: stages and rules that do not know the prompt yet could not judge
+// them.
 func (a *Answer) Inject(tokens []chain.Token) {
 	if !a.chain.Begun() {
 		a.setEarly(append(a.early, tokens...))
@@ -155,7 +157,8 @@ func (a *Answer) inject(tokens []chain.Token, logprobs []*chain.Logprobs) {
 	}
 }
 
-// Rebase makes other tokens, whose memory the answer takes over, the prompt of an answer that has no tokens yet, and tells the stages.
+// Rebase makes other tokens, whose memory the answer takes over, the prompt of an answer that has
+// no tokens yet, and tells the stages.
 func (a *Answer) Rebase(prompt []chain.Token) error {
 	if a.generated > 0 || len(a.early) > 0 {
 		return errRebased
@@ -182,7 +185,8 @@ func (a *Answer) Rewind(n int) error {
 	return err
 }
 
-// SetStages replaces the stages of the chain, and closes those before; if it fails, it closes the new ones.
+// SetStages replaces the stages of the chain, and closes those before; if it fails, it closes the
+// new ones.
 func (a *Answer) SetStages(stages []chain.Stage) error {
 	if err := a.chain.Replace(stages, a.tokens, a.prompt); err != nil {
 		return err
@@ -200,14 +204,15 @@ func (a *Answer) Fail(err error) {
 	a.output.Reason, a.output.Err = ReasonError, err
 }
 
-// Flush gives the text that is still held back when the answer was ended from outside; an incomplete character is lost.
+// Flush gives the text that is still held back when the answer was ended from outside; an
+// incomplete character is lost.
 func (a *Answer) Flush() string { return a.text.flush() }
 
 // Close closes stages and rules.
 func (a *Answer) Close() { Close(a.chain.Stages(), a.settings.Rules) }
 
-// Close closes the stages and rules of an answer, or those that would have been one's. Errors of rules are dropped: the request is
-// over.
+// Close closes the stages and rules of an answer, or those that would have been one's. Errors of
+// rules are dropped: the request is over.
 func Close(stages []chain.Stage, rules []StopRule) {
 	chain.Close(stages)
 	for _, r := range rules {

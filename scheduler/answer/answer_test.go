@@ -154,7 +154,8 @@ func TestAnswer_Rewind_CutsTheCache(t *testing.T) {
 	}
 }
 
-// A splice that reaches behind what is held, because a rewind has emptied the hold window, takes back what was shown, in its place.
+// A splice that reaches behind what is held, because a rewind has emptied the hold window, takes
+// back what was shown, in its place.
 func TestAnswer_Splice_AfterARewindTakesBackWhatWasShown(t *testing.T) {
 	a := begin(t, Settings{}, &editor{hold: 2})
 	a.Inject([]chain.Token{4, 5, 6, 7})
@@ -180,7 +181,8 @@ func TestAnswer_Splice_AgainAndAgainTakesBackWhatWasShown(t *testing.T) {
 	}
 }
 
-// shrinking is a stage that takes token 13 and the one before it back, and puts nothing in their place.
+// shrinking is a stage that takes token 13 and the one before it back, and puts nothing in their
+// place.
 type shrinking struct{ hold int }
 
 func (shrinking) Native() bool                   { return false }
@@ -193,8 +195,8 @@ func (shrinking) Accept(t chain.Token) (chain.Effect, error) {
 	return chain.Effect{Splice: t == 13, Backtrack: 2}, nil
 }
 
-// A client may inject and rewind while the request waits for its slot. Stages and rules hear of nothing before Begin, and then of the
-// tokens as of any that a client injects.
+// A client may inject and rewind while the request waits for its slot. Stages and rules hear of
+// nothing before Begin, and then of the tokens as of any that a client injects.
 func TestAnswer_Inject_BeforeBegin_WaitsForIt(t *testing.T) {
 	for name, c := range map[string]struct {
 		injected []chain.Token

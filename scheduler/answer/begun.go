@@ -4,7 +4,8 @@ package answer
 
 import "github.com/penstock/penstock/scheduler/chain"
 
-// Begun are tokens that an answer begins with, as a fork does, and what is known of them from the answer that it was forked from.
+// Begun are tokens that an answer begins with, as a fork does, and what is known of them from the
+// answer that it was forked from.
 type Begun struct {
 	Tokens   []chain.Token
 	Logprobs []*chain.Logprobs // of the first tokens, nil for one that has none; empty: of none

@@ -8,7 +8,8 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// A fork's first tokens are told with the log-probabilities that they had; those that were taken back and drawn again have their own.
+// A fork's first tokens are told with the log-probabilities that they had; those that were taken
+// back and drawn again have their own.
 func TestAnswer_BeginWith_TellsLogprobs(t *testing.T) {
 	source := begin(t, Settings{}, &editor{hold: 1})
 	source.Advance(4, Details{Logprobs: &chain.Logprobs{Token: -4}})

@@ -12,8 +12,8 @@ type Characters struct {
 	partial []byte // the beginning of a character, at most 3 bytes
 }
 
-// Add takes the bytes of a token and returns the whole characters that they complete. Bytes that can never become a character come out
-// as U+FFFD.
+// Add takes the bytes of a token and returns the whole characters that they complete. Bytes that
+// can never become a character come out as U+FFFD.
 func (c *Characters) Add(piece string) string {
 	if len(c.partial) == 0 {
 		if tail := incomplete(piece); tail == 0 && utf8.ValidString(piece) {

@@ -4,17 +4,20 @@ package answer
 
 import "github.com/penstock/penstock/scheduler/chain"
 
-// Shift lets an answer outgrow the context: each time that is full, some of its oldest tokens leave it. The stages are not told: for
-// them the conversation goes on. The model computes what is left anew, in its new positions.
+// Shift lets an answer outgrow the context: each time that is full, some of its oldest tokens
+// leave it. The stages are not told: for them the conversation goes on. The model computes what is
+// left anew, in its new positions.
 type Shift struct {
 	Keep    int // how many of the first tokens stay; negative: those of the prompt
 	Discard int // how many tokens after them leave at a time; 0: half of those that could
 }
 
-// leastRoom is how many tokens at the end of a full context are not among those that stay, however many are to.
+// leastRoom is how many tokens at the end of a full context are not among those that stay, however
+// many are to.
 const leastRoom = 4
 
-// Context is what the model is to see of the prompt and the answer: all of it, but for what has left it by Settings.Shift.
+// Context is what the model is to see of the prompt and the answer: all of it, but for what has
+// left it by Settings.Shift.
 func (a *Answer) Context() []chain.Token {
 	if a.left == 0 {
 		return a.tokens
@@ -22,7 +25,8 @@ func (a *Answer) Context() []chain.Token {
 	return a.context
 }
 
-// Place is where in the context a token of the prompt and the answer is, counted from 0, or would be if it had not left.
+// Place is where in the context a token of the prompt and the answer is, counted from 0, or would
+// be if it had not left.
 func (a *Answer) Place(i int) int {
 	if a.left == 0 || i <= a.keep() {
 		return i
@@ -54,8 +58,9 @@ func (a *Answer) extendContext() {
 	}
 }
 
-// cutContext takes as many tokens from the end of the context as were taken back. If the answer is then shorter than what has left the
-// context and what stays, it is shifted as it would have been before it grew.
+// cutContext takes as many tokens from the end of the context as were taken back. If the answer is
+// then shorter than what has left the context and what stays, it is shifted as it would have been
+// before it grew.
 func (a *Answer) cutContext(n int) {
 	switch {
 	case a.left == 0:
@@ -66,7 +71,8 @@ func (a *Answer) cutContext(n int) {
 	}
 }
 
-// shift makes tokens leave the context until there is room for another; left is how many are to have left it already.
+// shift makes tokens leave the context until there is room for another; left is how many are to
+// have left it already.
 func (a *Answer) shift(left int) {
 	keep := a.keep()
 	for len(a.tokens)-left >= a.settings.Longest {

@@ -45,7 +45,8 @@ func TestAnswer_Context_Shifts(t *testing.T) {
 	}
 }
 
-// What is taken back leaves a context that ends as it did when the answer was as long, and begins with what stays.
+// What is taken back leaves a context that ends as it did when the answer was as long, and begins
+// with what stays.
 func TestAnswer_Rewind_AcrossAShift(t *testing.T) {
 	for _, keep := range []int{0, 1, -1, 1000} {
 		rewindAcross(t, Settings{Longest: 8, Shift: &Shift{Keep: keep}})

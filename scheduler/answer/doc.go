@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-// Package answer turns the tokens that are drawn for one request into its answer: which text may be shown, what is taken back, and
-// when it ends.
+// Package answer turns the tokens that are drawn for one request into its answer: which text may
+// be shown, what is taken back, and when it ends.
 //
-// advance.go takes a token into the answer, splice.go replaces tokens, takenback.go has traces tell of it, text.go finds the text that may
-// be shown. An answer knows nothing of streams and the KV cache: what is to be done there is in its Output. Its caller sees to it that
-// calls do not overlap.
+// advance.go takes a token into the answer, splice.go replaces tokens, takenback.go has traces
+// tell of it, text.go finds the text that may be shown. An answer knows nothing of streams and the
+// KV cache: what is to be done there is in its Output. Its caller sees to it that calls do not
+// overlap.
 //
 // # Why is what a plugin could still have taken back not shown when the deadline comes?
 //

@@ -12,8 +12,8 @@ import (
 // Output is what has become of an answer since its output was last reset.
 type Output struct {
 	Shown []Shown // to be sent, in this order
-	// Unchanged is how many tokens of the context, from the first, were not taken back, replaced or moved: the KV cache may keep their
-	// cells.
+	// Unchanged is how many tokens of the context, from the first, were not taken back, replaced
+	// or moved: the KV cache may keep their cells.
 	Unchanged int
 
 	Reason   Reason    // why the answer has ended; 0: it goes on
@@ -28,8 +28,9 @@ type EndToken struct {
 	Details
 }
 
-// Shown is what the reader of an answer is shown at a time: a token that has left the hold window, as nearly always, or what More says. It
-// is small, so that the processor's caches hold what many streams have ready.
+// Shown is what the reader of an answer is shown at a time: a token that has left the hold window,
+// as nearly always, or what More says. It is small, so that the processor's caches hold what many
+// streams have ready.
 type Shown struct {
 	Text   string // that may be shown now; empty while it is held back
 	Token  chain.Token
@@ -84,7 +85,8 @@ var ErrSpliceLimit = errors.New("tokens were taken back too often")
 // Output is what has become of the answer. It changes with the next call.
 func (a *Answer) Output() *Output { return &a.output }
 
-// Reset forgets what was sent and cut; an end stays. What was sent lies there until it is overwritten.
+// Reset forgets what was sent and cut; an end stays. What was sent lies there until it is
+// overwritten.
 func (o *Output) Reset() {
 	o.Shown, o.Unchanged = o.Shown[:0], math.MaxInt
 }

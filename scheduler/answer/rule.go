@@ -4,7 +4,8 @@ package answer
 
 import "github.com/penstock/penstock/scheduler/chain"
 
-// StopRule decides from the text of an answer whether it ends. It sees all text once, in whole UTF-8 characters.
+// StopRule decides from the text of an answer whether it ends. It sees all text once, in whole
+// UTF-8 characters.
 type StopRule interface {
 	// Check is called with each token and the text it completed, which may be empty.
 	Check(t chain.Token, text string) (Verdict, error)
@@ -13,7 +14,8 @@ type StopRule interface {
 
 // RewindRule is a stop rule that keeps count of the text.
 type RewindRule interface {
-	// Rewind tells that the last tokens that the rule was given, and the last bytes of text, are not part of the answer any more.
+	// Rewind tells that the last tokens that the rule was given, and the last bytes of text, are
+	// not part of the answer any more.
 	Rewind(tokens, bytes int)
 }
 
@@ -31,7 +33,8 @@ type gate struct {
 	position int
 }
 
-// check shows the rule a token and its text, which ends at total. It returns the reason if the answer ends, and at which position.
+// check shows the rule a token and its text, which ends at total. It returns the reason if the
+// answer ends, and at which position.
 func (g *gate) check(t chain.Token, text string, total int) (ends Reason, at int, err error) {
 	v, err := g.rule.Check(t, text)
 	if err != nil {

@@ -11,11 +11,13 @@ import (
 
 var errAnswerSplice = errors.New("a splice in answer to a token that was spliced itself")
 
-// spliceAllowance is how many tokens beyond twice the longest answer a request with splices may compute.
+// spliceAllowance is how many tokens beyond twice the longest answer a request with splices may
+// compute.
 const spliceAllowance = 256
 
-// splice takes tokens back, the last one included, whose details are given, and puts others in their place. If that cannot be, the stage
-// is refused, and unless that ends the request it returns false: the answer goes on as if the stage had not asked.
+// splice takes tokens back, the last one included, whose details are given, and puts others in
+// their place. If that cannot be, the stage is refused, and unless that ends the request it
+// returns false: the answer goes on as if the stage had not asked.
 func (a *Answer) splice(by int, e chain.Effect, last Details) bool {
 	why, err := a.whyNotSpliced(by, e)
 	if err == nil && why != nil {
@@ -70,8 +72,9 @@ func (a *Answer) whyNotSpliced(by int, e chain.Effect) (why, err error) {
 	return a.chain.SpliceMisfit(by, e, a.tokens, a.prompt)
 }
 
-// tooLong is why a stage may not put so many tokens into the answer at once; nil if it may. An answer that outgrows the context may have
-// no other end, and nothing is sent before all of them are taken in.
+// tooLong is why a stage may not put so many tokens into the answer at once; nil if it may. An
+// answer that outgrows the context may have no other end, and nothing is sent before all of them
+// are taken in.
 func (a *Answer) tooLong(tokens []chain.Token) error {
 	if n, most := len(tokens), a.settings.Longest; a.settings.Shift != nil && n > most {
 		return fmt.Errorf("%d tokens at once; the context has room for %d", n, most)

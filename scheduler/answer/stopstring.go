@@ -14,8 +14,8 @@ func (t *text) mayStop(s string) bool {
 	return false
 }
 
-// findStop finds the stop string that begins first in the held text, and the position of its beginning. Text before searched was
-// looked at already, so a match ends after it.
+// findStop finds the stop string that begins first in the held text, and the position of its
+// beginning. Text before searched was looked at already, so a match ends after it.
 func (t *text) findStop(searched int) (found bool, cut int, stop string) {
 	all := string(t.tail) + string(t.held)
 	at := len(all)
@@ -28,7 +28,8 @@ func (t *text) findStop(searched int) (found bool, cut int, stop string) {
 	return found, t.shown + at - len(t.tail), stop
 }
 
-// partialStop is how many bytes at the end of the held text may be the beginning of a stop string, which may begin in the tail.
+// partialStop is how many bytes at the end of the held text may be the beginning of a stop string,
+// which may begin in the tail.
 func (t *text) partialStop() int {
 	n := 0
 	all := string(t.tail) + string(t.held)

@@ -8,8 +8,8 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// tracedTakenBack is how many tokens that were taken back before a token keep their own trace, the last ones: a stage may take back many
-// in one place before it is content.
+// tracedTakenBack is how many tokens that were taken back before a token keep their own trace, the
+// last ones: a stage may take back many in one place before it is content.
 const tracedTakenBack = 16
 
 // mostTakenBack is how many times are told; the first ones are dropped.
@@ -23,8 +23,8 @@ func (a *Answer) origin(how chain.Origin, by int) Details {
 	return Details{Origin: how, Trace: a.chain.Origin(how, a.chain.StageName(by))}
 }
 
-// noteTakenBack keeps for the trace of the next token which n tokens are about to be taken back, and by whom. What was taken back before
-// those comes first.
+// noteTakenBack keeps for the trace of the next token which n tokens are about to be taken back,
+// and by whom. What was taken back before those comes first.
 func (a *Answer) noteTakenBack(by string, n int) {
 	if n == 0 || !a.chain.Traced() {
 		return

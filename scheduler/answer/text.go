@@ -4,8 +4,9 @@ package answer
 
 import "github.com/penstock/penstock/scheduler/chain"
 
-// text turns the bytes of tokens into text that may be shown: whole UTF-8 characters only, and nothing that may still
-// turn out to belong to a stop string or that a stop rule holds back. Positions count bytes from the start of the answer.
+// text turns the bytes of tokens into text that may be shown: whole UTF-8 characters only, and
+// nothing that may still turn out to belong to a stop string or that a stop rule holds back.
+// Positions count bytes from the start of the answer.
 type text struct {
 	stops []string
 	rules []gate
@@ -31,7 +32,8 @@ func newText(stops []string, rules []StopRule) text {
 	return t
 }
 
-// add takes the bytes of one token. The common case, a whole piece that nothing holds back, allocates nothing.
+// add takes the bytes of one token. The common case, a whole piece that nothing holds back,
+// allocates nothing.
 func (t *text) add(token chain.Token, piece string) (visible, error) {
 	whole := t.Add(piece)
 	if len(t.held)+len(t.tail)+len(t.rules) == 0 && !t.mayStop(whole) {
@@ -65,7 +67,8 @@ func (t *text) add(token chain.Token, piece string) (visible, error) {
 	return visible{text: t.show(release)}, nil
 }
 
-// flush gives what is still held when the answer ends for another reason. An incomplete character is lost.
+// flush gives what is still held when the answer ends for another reason. An incomplete character
+// is lost.
 func (t *text) flush() string {
 	t.partial = t.partial[:0]
 	return t.show(t.shown + len(t.held))

@@ -8,7 +8,8 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// feed gives text to a matcher in pieces and returns all that was shown, including what an end shows.
+// feed gives text to a matcher in pieces and returns all that was shown, including what an end
+// shows.
 func feed(t *testing.T, tx *text, pieces []string) (shown string, end bool, stop string) {
 	t.Helper()
 	for _, p := range pieces {

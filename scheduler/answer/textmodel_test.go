@@ -11,7 +11,8 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// textModel is what must be shown, found out the plain way: all that stays of the answer is looked at anew for each token.
+// textModel is what must be shown, found out the plain way: all that stays of the answer is looked
+// at anew for each token.
 type textModel struct {
 	stops   []string
 	ruled   bool
@@ -20,8 +21,8 @@ type textModel struct {
 	release int      // so far the rule lets text through
 }
 
-// text is that of all tokens that stay: whole characters, each with the token that completes it. Bytes that are none become one
-// U+FFFD a token.
+// text is that of all tokens that stay: whole characters, each with the token that completes it.
+// Bytes that are none become one U+FFFD a token.
 func (m *textModel) text() string {
 	text, rest := "", ""
 	for _, piece := range m.pieces {
@@ -88,7 +89,8 @@ func (m *textModel) rewind(n int) (removed string) {
 	return removed
 }
 
-// script drives a text and its model with the same tokens, rewinds and verdicts, as bytes tell, and compares all that is shown.
+// script drives a text and its model with the same tokens, rewinds and verdicts, as bytes tell,
+// and compares all that is shown.
 type script struct {
 	t      *testing.T
 	bytes  []byte
@@ -164,7 +166,8 @@ func (s *script) run(stops []string) {
 	}
 }
 
-// FuzzText compares with the model: whatever the pieces, stop strings, rewinds and verdicts, exactly the same is shown with each token.
+// FuzzText compares with the model: whatever the pieces, stop strings, rewinds and verdicts,
+// exactly the same is shown with each token.
 func FuzzText(f *testing.F) {
 	f.Add([]byte("\x00\x03abc\x01x\x04\x01c\x04\x01d"), "abc", "bd")
 	f.Add([]byte("\x00\x02\xe2\x82\x01\xac\x04\x01\xac"), "", "")
@@ -180,8 +183,8 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// TestText_RandomScripts_ShowWhatTheModelShows is the fuzz test's comparison over few letters, where stop strings and parts of
-// characters are common.
+// TestText_RandomScripts_ShowWhatTheModelShows is the fuzz test's comparison over few letters,
+// where stop strings and parts of characters are common.
 func TestText_RandomScripts_ShowWhatTheModelShows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(10, 2))
 	letters := []string{"a", "b", "ab", "c", "€", "\xe2", "\x82", "\xac", "\xff"}

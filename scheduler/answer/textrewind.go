@@ -8,8 +8,8 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// rewind takes the text of the last n of all tokens back, and returns what of it was shown: the end of the text shown so far. Text of
-// the others that is not shown yet stays held.
+// rewind takes the text of the last n of all tokens back, and returns what of it was shown: the
+// end of the text shown so far. Text of the others that is not shown yet stays held.
 func (t *text) rewind(n int, all []chain.Token, v Vocabulary) (removed string) {
 	kept, taken := all[:len(all)-n], all[len(all)-n:]
 	total := t.shown + len(t.held)
@@ -37,7 +37,8 @@ func (t *text) rewind(n int, all []chain.Token, v Vocabulary) (removed string) {
 	return removed
 }
 
-// ending is the end of the text of these tokens, of which the beginning of a character that they end with is left in t.partial.
+// ending is the end of the text of these tokens, of which the beginning of a character that they
+// end with is left in t.partial.
 func (t *text) ending(tokens []chain.Token, v Vocabulary) []byte {
 	t.partial, t.tail = t.partial[:0], t.tail[:0]
 	for _, token := range tokens[max(len(tokens)-endingMost, 0):] {

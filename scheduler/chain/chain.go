@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-// Package chain turns a row of logits into a token: it runs the stages of a sampler chain and refuses what the request does not allow.
+// Package chain turns a row of logits into a token: it runs the stages of a sampler chain and
+// refuses what the request does not allow.
 //
-// stage.go says what a stage is, link.go how a chain keeps it, chain.go begins, resets and closes the stages, replace.go exchanges them,
-// draw.go draws a token. A chain knows nothing of slots, ticks and goroutines. Its caller sees to it that calls do not overlap.
+// stage.go says what a stage is, link.go how a chain keeps it, chain.go begins, resets and closes
+// the stages, replace.go exchanges them, draw.go draws a token. A chain knows nothing of slots,
+// ticks and goroutines. Its caller sees to it that calls do not overlap.
 //
 // # Why does a stage say what it is in a struct, and not by the methods that it has?
 //
@@ -40,7 +42,8 @@ type Chain struct {
 	single      [1]Token // for a question to a guard, without an allocation
 }
 
-// New makes a chain of at least one stage, and with trace above 0 traces of each token: see Survey. The chain closes the stages.
+// New makes a chain of at least one stage, and with trace above 0 traces of each token: see
+// Survey. The chain closes the stages.
 func New(stages []Stage, vocabulary, trace int) *Chain {
 	c := &Chain{vocabulary: vocabulary, tracer: newTracer(trace), restriction: restriction{narrowedBy: -1}}
 	c.set(linksOf(stages))
@@ -56,7 +59,8 @@ func New(stages []Stage, vocabulary, trace int) *Chain {
 	return c
 }
 
-// Native reports whether the backend can draw from rows for these stages, all of such chains in one call.
+// Native reports whether the backend can draw from rows for these stages, all of such chains in
+// one call.
 func Native(stages []Stage) bool { return len(stages) == 1 && stages[0].Native() }
 
 // Stages are those of the chain, in their order.
@@ -82,7 +86,8 @@ func (c *Chain) Foresees() bool {
 	return false
 }
 
-// Foresee gives tokens that are likely to come next, at most so many, by the first stage that knows some.
+// Foresee gives tokens that are likely to come next, at most so many, by the first stage that
+// knows some.
 func (c *Chain) Foresee(most int) []Token {
 	for i := range c.links {
 		if f := c.links[i].foreseer; f != nil {
@@ -172,7 +177,8 @@ func (c *Chain) WantsLogprobs() bool {
 	return false
 }
 
-// TellLogprob tells one stage the log-probability of the token that it is told of next, if it wants to know; nil: there is none.
+// TellLogprob tells one stage the log-probability of the token that it is told of next, if it
+// wants to know; nil: there is none.
 func (c *Chain) TellLogprob(i int, logprob *float32) {
 	switch tell := c.links[i].traits.Logprob; {
 	case tell == nil:
@@ -183,7 +189,8 @@ func (c *Chain) TellLogprob(i int, logprob *float32) {
 	}
 }
 
-// WantsHiddenStates reports whether a stage wants to know the hidden states that rows are computed from.
+// WantsHiddenStates reports whether a stage wants to know the hidden states that rows are computed
+// from.
 func (c *Chain) WantsHiddenStates() bool {
 	for i := range c.links {
 		if c.links[i].traits.HiddenState != nil {
@@ -193,8 +200,8 @@ func (c *Chain) WantsHiddenStates() bool {
 	return false
 }
 
-// TellHiddenState tells the stages that want to know the hidden state of the row that the next token is drawn from, and is taken in with; empty:
-// there is none.
+// TellHiddenState tells the stages that want to know the hidden state of the row that the next
+// token is drawn from, and is taken in with; empty: there is none.
 func (c *Chain) TellHiddenState(state []float32) {
 	for i := range c.links {
 		if tell := c.links[i].traits.HiddenState; tell != nil {
@@ -203,7 +210,8 @@ func (c *Chain) TellHiddenState(state []float32) {
 	}
 }
 
-// Accept tells one stage which token was chosen. Its trace, if there is one, learns how long that took where it can take long.
+// Accept tells one stage which token was chosen. Its trace, if there is one, learns how long that
+// took where it can take long.
 func (c *Chain) Accept(i int, t Token, trace *Trace) (Effect, error) {
 	stage := c.stages[i]
 	if trace == nil {
@@ -217,7 +225,8 @@ func (c *Chain) Accept(i int, t Token, trace *Trace) (Effect, error) {
 	return effect, err
 }
 
-// Close closes the stages of a chain, or those that would have been one. Their errors are dropped: the request is over.
+// Close closes the stages of a chain, or those that would have been one. Their errors are dropped:
+// the request is over.
 func Close(stages []Stage) {
 	for _, s := range stages {
 		_ = panics.Try(s.Close)

@@ -13,7 +13,8 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// stage writes down its calls. It does what its fields say, which are zero for a stage that does nothing.
+// stage writes down its calls. It does what its fields say, which are zero for a stage that does
+// nothing.
 type stage struct {
 	log      []string
 	prepared chain.Prepared
@@ -116,7 +117,8 @@ func TestChain_Draw_JoinsWhatStagesPrepare(t *testing.T) {
 	}
 }
 
-// A stage's mask leaves nothing of what the grammar allows: the stage is refused, and the token is drawn without its mask.
+// A stage's mask leaves nothing of what the grammar allows: the stage is refused, and the token is
+// drawn without its mask.
 func TestChain_Draw_AMaskThatLeavesNothingIsGivenUp(t *testing.T) {
 	masks := &stage{prepared: chain.Prepared{Mask: []uint32{0b1000}}}
 	grammar := &stage{greedy: true, allowed: []chain.Token{1, 2}}

@@ -12,7 +12,8 @@ var (
 	errNoRow       = errors.New("the forward pass has no logits for this answer")
 )
 
-// Prepare asks the stages for masks, biases and forced tokens. It may run beside the forward pass that computes the row.
+// Prepare asks the stages for masks, biases and forced tokens. It may run beside the forward pass
+// that computes the row.
 func (c *Chain) Prepare() error {
 	c.tracer.clear()
 	r := &c.restriction
@@ -33,9 +34,10 @@ func (c *Chain) Prepare() error {
 	return r.join(c)
 }
 
-// Draw turns the row into a token: it applies what was prepared and runs the stages. If masks and bans leave no token that
-// grammar and biases of the request allow, the last stage that took one away is refused; if the request goes on without it, the
-// stages run again. Without a row there is no token, not even a forced one: the pass has failed. The trace is nil if none is wanted.
+// Draw turns the row into a token: it applies what was prepared and runs the stages. If masks and
+// bans leave no token that grammar and biases of the request allow, the last stage that took one
+// away is refused; if the request goes on without it, the stages run again. Without a row there is
+// no token, not even a forced one: the pass has failed. The trace is nil if none is wanted.
 func (c *Chain) Draw(row *Row) (Token, *Trace, error) {
 	if row.missing() {
 		return -1, nil, errNoRow
@@ -60,8 +62,8 @@ func (c *Chain) Draw(row *Row) (Token, *Trace, error) {
 	}
 }
 
-// Following are the tokens that are to follow the one that Draw returned, and the stage that forced them all; there may be none. They are
-// valid until the next Prepare.
+// Following are the tokens that are to follow the one that Draw returned, and the stage that
+// forced them all; there may be none. They are valid until the next Prepare.
 func (c *Chain) Following() (tokens []Token, by int) {
 	r := &c.restriction
 	return r.forced[min(1, len(r.forced)):], r.forcedBy

@@ -12,7 +12,8 @@ func Guarded(stages []Stage) bool {
 	return slices.ContainsFunc(stages, func(s Stage) bool { return s.Traits().Guards })
 }
 
-// misfit is why the tokens that stage by asks for may not come next, one after the other; nil if they may. A guard answers for its own.
+// misfit is why the tokens that stage by asks for may not come next, one after the other; nil if
+// they may. A guard answers for its own.
 func (c *Chain) misfit(by int, tokens []Token) (why, err error) {
 	if c.guard == nil || c.guardAt == by {
 		return nil, nil
@@ -30,8 +31,9 @@ func (c *Chain) tokenMisfit(by int, t Token) (why, err error) {
 	return c.misfit(by, c.single[:])
 }
 
-// SpliceMisfit is why the tokens of a splice may not follow what it leaves of the answer; nil if they may. The guard has seen the
-// last token of the answer only if it stands before the stage that splices.
+// SpliceMisfit is why the tokens of a splice may not follow what it leaves of the answer; nil if
+// they may. The guard has seen the last token of the answer only if it stands before the stage
+// that splices.
 func (c *Chain) SpliceMisfit(by int, e Effect, history []Token, prompt int) (why, err error) {
 	if c.guard == nil || len(e.Tokens) == 0 {
 		return nil, nil

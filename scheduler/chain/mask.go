@@ -15,7 +15,8 @@ var banned = func() (b [32]float32) {
 	return b
 }()
 
-// Masker writes a row's logits where a mask has a bit, and −Inf elsewhere, as many as all three have.
+// Masker writes a row's logits where a mask has a bit, and −Inf elsewhere, as many as all three
+// have.
 type Masker interface {
 	MaskRow(to, row []float32, allowed []uint32)
 }

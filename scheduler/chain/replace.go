@@ -9,8 +9,8 @@ import (
 	"github.com/penstock/penstock/scheduler/panics"
 )
 
-// Keep stands, in a chain that is to replace another, for the stage of that name in the other: it goes on there with all that it knows.
-// Once the chain is replaced, done is called; it may be nil.
+// Keep stands, in a chain that is to replace another, for the stage of that name in the other: it
+// goes on there with all that it knows. Once the chain is replaced, done is called; it may be nil.
 func Keep(name string, done func()) Stage { return kept{name, done} }
 
 // kept is such a stand-in. It is never in a chain that is at work.
@@ -29,7 +29,8 @@ func (k kept) unexpected() error {
 	return fmt.Errorf("chain: %s was to be kept, and is not known", k.name)
 }
 
-// CanReplace is nil if Replace can take these stages: each one of the chain that lasts is kept, once, and there is no other.
+// CanReplace is nil if Replace can take these stages: each one of the chain that lasts is kept,
+// once, and there is no other.
 func (c *Chain) CanReplace(stages []Stage) error {
 	left := slices.DeleteFunc(slices.Clone(c.links), func(l link) bool { return !l.traits.Lasts })
 	for _, s := range stages {
@@ -52,8 +53,8 @@ func (c *Chain) CanReplace(stages []Stage) error {
 
 func (k kept) is(l link) bool { return l.name == k.name }
 
-// Replace goes on with other stages, which CanReplace has approved, and closes those before that are not kept. If one of the others fails,
-// it closes them and all stays as it is.
+// Replace goes on with other stages, which CanReplace has approved, and closes those before that
+// are not kept. If one of the others fails, it closes them and all stays as it is.
 func (c *Chain) Replace(stages []Stage, history []Token, prompt int) error {
 	fresh := slices.DeleteFunc(slices.Clone(stages), func(s Stage) bool { _, keeps := s.(kept); return keeps })
 	if err := c.rewind(fresh, -1, history, prompt); err != nil {

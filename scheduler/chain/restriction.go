@@ -10,7 +10,8 @@ import (
 
 var errEmptyMask = fmt.Errorf("%w: mask or bans leave no token that the other plugins allow", ErrNotAllowed)
 
-// restriction is what the stages ask for before a token is drawn: which tokens are allowed, biased or forced.
+// restriction is what the stages ask for before a token is drawn: which tokens are allowed, biased
+// or forced.
 type restriction struct {
 	asked []Prepared // by stage, with masks and biases of its own memory
 
@@ -47,8 +48,8 @@ func (r *restriction) set(i int, p Prepared) {
 	a.Mask, a.Bias, a.Forced = append(a.Mask[:0], p.Mask...), append(a.Bias[:0], p.Bias...), append(a.Forced[:0], p.Forced...)
 }
 
-// join joins what the stages ask for. A stage that leaves no token, or forces one that is not allowed, is refused
-// and, if the request goes on without it, left out.
+// join joins what the stages ask for. A stage that leaves no token, or forces one that is not
+// allowed, is refused and, if the request goes on without it, left out.
 func (r *restriction) join(c *Chain) error {
 	for {
 		by, act, why, err := r.combine(c)
@@ -62,7 +63,8 @@ func (r *restriction) join(c *Chain) error {
 	}
 }
 
-// combine joins what the stages ask for, up to a stage that is to be refused: it returns that one and why.
+// combine joins what the stages ask for, up to a stage that is to be refused: it returns that one
+// and why.
 func (r *restriction) combine(c *Chain) (by int, act Act, why, err error) {
 	r.mask, r.bias, r.narrowedBy, r.forced = r.mask[:0], r.bias[:0], -1, nil
 	for i := range r.asked {
@@ -140,7 +142,8 @@ func AllowsAny(mask []uint32) bool {
 // none reports whether nothing was asked for that changes the row.
 func (r *restriction) none() bool { return len(r.mask) == 0 && len(r.bias) == 0 }
 
-// apply gives the row with what was asked for. It is another, so that the row itself stays for another try.
+// apply gives the row with what was asked for. It is another, so that the row itself stays for
+// another try.
 func (r *restriction) apply(row []float32) []float32 {
 	r.changed = slices.Grow(r.changed[:0], len(row))[:len(row)]
 	r.write(r.changed, row)

@@ -67,7 +67,8 @@ func TestRestriction_Ban_TakesOneToken(t *testing.T) {
 	}
 }
 
-// BenchmarkRestriction_Apply is the price of a mask over 128,256 tokens, on the critical path of one slot.
+// BenchmarkRestriction_Apply is the price of a mask over 128,256 tokens, on the critical path of
+// one slot.
 func BenchmarkRestriction_Apply(b *testing.B) {
 	row := make([]float32, 128_256)
 	for name, word := range map[string]uint32{"few": 1, "half": 0x55555555, "most": 0xfffeffff} {

@@ -4,9 +4,9 @@ package chain
 
 import "sync"
 
-// Row is a row of logits in the backend's memory, which the next forward pass overwrites, or the copy of it: it is lent until it is
-// copied or returned, even if it is empty. Rows of later tokens may be lent with it. Copy, Return and Recall may be called by two
-// goroutines at a time.
+// Row is a row of logits in the backend's memory, which the next forward pass overwrites, or the
+// copy of it: it is lent until it is copied or returned, even if it is empty. Rows of later tokens
+// may be lent with it. Copy, Return and Recall may be called by two goroutines at a time.
 type Row struct {
 	mu     sync.Mutex
 	onLoan bool            // the lender waits
@@ -17,13 +17,15 @@ type Row struct {
 	loans  *sync.WaitGroup // of the lender
 }
 
-// Lend lends a row, and rows that may follow it. They count among the loans until the first is copied and the others are not needed.
+// Lend lends a row, and rows that may follow it. They count among the loans until the first is
+// copied and the others are not needed.
 func (r *Row) Lend(rows [][]float32, loans *sync.WaitGroup) {
 	loans.Add(1)
 	r.onLoan, r.isCopy, r.lent, r.later, r.loans = true, false, rows[0], rows[1:], loans
 }
 
-// Skip makes the n-th of the rows that follow the row. It reports false if there is none, or none any more.
+// Skip makes the n-th of the rows that follow the row. It reports false if there is none, or none
+// any more.
 func (r *Row) Skip(n int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -34,8 +36,8 @@ func (r *Row) Skip(n int) bool {
 	return true
 }
 
-// Copy copies the row if it is lent, and returns the copy, to which stages may write. When it returns, the row is copied, whoever
-// did it.
+// Copy copies the row if it is lent, and returns the copy, to which stages may write. When it
+// returns, the row is copied, whoever did it.
 func (r *Row) Copy() []float32 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,7 +48,8 @@ func (r *Row) Copy() []float32 {
 	return r.copied
 }
 
-// Recall is for a lender that cannot wait: the row is copied if it is still needed, and none follows it any more.
+// Recall is for a lender that cannot wait: the row is copied if it is still needed, and none
+// follows it any more.
 func (r *Row) Recall() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,8 +80,9 @@ func (r *Row) end() {
 	}
 }
 
-// restricted is the row with what the stages asked for, to which stages may write. It is written straight from the backend's memory:
-// a row is half a megabyte, and those of all slots are read at once.
+// restricted is the row with what the stages asked for, to which stages may write. It is written
+// straight from the backend's memory: a row is half a megabyte, and those of all slots are read at
+// once.
 func (r *Row) restricted(by *restriction) []float32 {
 	if by.none() {
 		return r.Copy()

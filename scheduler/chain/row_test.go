@@ -28,7 +28,8 @@ func TestRow_Copy_WhoComesSecondFindsItWhole(t *testing.T) {
 	}
 }
 
-// A row that the backend does not have is lent as well: its loan ends, and no row before it is taken for it.
+// A row that the backend does not have is lent as well: its loan ends, and no row before it is
+// taken for it.
 func TestRow_Missing(t *testing.T) {
 	var loans sync.WaitGroup
 	var r Row
@@ -48,7 +49,8 @@ func TestRow_Missing(t *testing.T) {
 	}
 }
 
-// Rows that follow one another are on loan together, until the last is copied, or they are returned or recalled.
+// Rows that follow one another are on loan together, until the last is copied, or they are
+// returned or recalled.
 func TestRow_Skip_LaterRowsStayOnLoan(t *testing.T) {
 	var loans sync.WaitGroup
 	var r Row

@@ -4,7 +4,8 @@ package chain
 
 import "fmt"
 
-// This file tests what stages force, choose and splice against the masks of those whose masks bind others.
+// This file tests what stages force, choose and splice against the masks of those whose masks bind
+// others.
 
 // TakeBack is how many tokens more than usual the answer may compute.
 func (c *Chain) TakeBack() (most int) {
@@ -14,7 +15,8 @@ func (c *Chain) TakeBack() (most int) {
 	return most
 }
 
-// maskMisfit is why a token that stage by asks for is not allowed by what was prepared; nil if it is.
+// maskMisfit is why a token that stage by asks for is not allowed by what was prepared; nil if it
+// is.
 func (c *Chain) maskMisfit(by int, t Token) error {
 	for i := range c.links {
 		if i == by || !c.links[i].traits.Strict || i >= len(c.restriction.asked) {
@@ -27,8 +29,8 @@ func (c *Chain) maskMisfit(by int, t Token) error {
 	return nil
 }
 
-// StrictMisfit is why a token that stage by puts into the answer after others is not allowed by the masks that bind it; nil if it is. The
-// stages that have such masks prepare them for it.
+// StrictMisfit is why a token that stage by puts into the answer after others is not allowed by
+// the masks that bind it; nil if it is. The stages that have such masks prepare them for it.
 func (c *Chain) StrictMisfit(by int, t Token) (why, err error) {
 	for i := range c.links {
 		l := &c.links[i]

@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// snapshot is what a chain had to choose from at one point, kept until the token is known: only then can its place be found.
+// snapshot is what a chain had to choose from at one point, kept until the token is known: only
+// then can its place be found.
 type snapshot struct {
 	ids    []Token // nil: logits are those of the whole row
 	logits []float32
@@ -19,7 +20,8 @@ type snapshot struct {
 	sum     float64 // of exp(logit − highest)
 }
 
-// same reports whether the view still is what the snapshot shows: most stages of a usual chain change nothing.
+// same reports whether the view still is what the snapshot shows: most stages of a usual chain
+// change nothing.
 func (s *snapshot) same(v *View) bool {
 	if v.N < 0 {
 		return s.whole && slices.Equal(s.logits, v.Row)

@@ -4,7 +4,8 @@ package chain
 
 import "time"
 
-// Trace is how a token came into an answer: who put it there, what the chain found, and what each stage left of it.
+// Trace is how a token came into an answer: who put it there, what the chain found, and what each
+// stage left of it.
 type Trace struct {
 	How Origin
 	By  string // name of the stage that chose, forced or spliced it; empty if the client injected it

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// prepareStage names what applies the masks and biases that stages have prepared. Its time is that of preparing them,
-// beside the forward pass, and of applying them.
+// prepareStage names what applies the masks and biases that stages have prepared. Its time is that
+// of preparing them, beside the forward pass, and of applying them.
 const prepareStage = "prepare"
 
 // tracer writes the trace of the next token. Its methods do nothing on nil: most answers have none.

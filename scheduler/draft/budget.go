@@ -4,9 +4,10 @@ package draft
 
 import "time"
 
-// Budget is the time that drafts may lose, of one answer or of all: a hundredth of the time that its tokens would take without them, and
-// what drafts have saved so far. A draft that loses more than there was leaves a debt, and until that is paid there are no others. So text
-// that is never guessed right is slower by a hundredth, and by one draft.
+// Budget is the time that drafts may lose, of one answer or of all: a hundredth of the time that
+// its tokens would take without them, and what drafts have saved so far. A draft that loses more
+// than there was leaves a debt, and until that is paid there are no others. So text that is never
+// guessed right is slower by a hundredth, and by one draft.
 type Budget struct{ left time.Duration }
 
 // risked is the part of the time that drafts may lose.

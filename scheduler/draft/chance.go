@@ -2,8 +2,8 @@
 
 package draft
 
-// Chances learn how likely a drafted token is to be right if those before it were, for each grade of drafts. What one answer has seen counts
-// more than what all have.
+// Chances learn how likely a drafted token is to be right if those before it were, for each grade
+// of drafts. What one answer has seen counts more than what all have.
 type Chances struct {
 	grades [Forced + 1]record
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-// Package draft guesses how answers go on, so that one forward pass can compute several tokens of an answer.
+// Package draft guesses how answers go on, so that one forward pass can compute several tokens of
+// an answer.
 //
-// drafter.go says what a drafter is, lookup.go is one that finds drafts in the text itself, and chance.go learns how often drafts are
-// right. A draft decides nothing: the answer takes each token from the row that the model computes there, and what it does not take is
-// dropped. So a drafter may be wrong, but it should be quick.
+// drafter.go says what a drafter is, lookup.go is one that finds drafts in the text itself, and
+// chance.go learns how often drafts are right. A draft decides nothing: the answer takes each
+// token from the row that the model computes there, and what it does not take is dropped. So a
+// drafter may be wrong, but it should be quick.
 //
 // # How are several rows of one slot drawn, when each depends on the one before?
 //

@@ -13,7 +13,8 @@ type Drafter interface {
 	Draft(asks []*Ask)
 }
 
-// Ask is a question for the next tokens of one answer. Its asker uses the same one again for the next question, with the memory of Draft.
+// Ask is a question for the next tokens of one answer. Its asker uses the same one again for the
+// next question, with the memory of Draft.
 type Ask struct {
 	Slot    int           // no two asks of a call have the same
 	Request uint64        // whose answer it is: another request's context has little to do with the one before it in the slot
@@ -28,7 +29,8 @@ type Ask struct {
 // Grades is how many grades of drafts there are, the least sure first.
 const Grades = 4
 
-// Forced is the grade of drafts that no drafter makes: what the stages of an answer leave no choice of.
+// Forced is the grade of drafts that no drafter makes: what the stages of an answer leave no
+// choice of.
 const Forced = Grades
 
 // Likely is the first of the grades whose drafts are usually right.

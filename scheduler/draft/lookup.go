@@ -2,12 +2,14 @@
 
 package draft
 
-// Lookup is a Drafter that needs no model. It finds where the last tokens of a context have occurred before, and guesses that what followed
-// them there follows again. Text that is edited, summarised or quoted is full of such places.
+// Lookup is a Drafter that needs no model. It finds where the last tokens of a context have
+// occurred before, and guesses that what followed them there follows again. Text that is edited,
+// summarised or quoted is full of such places.
 //
-// Each slot has an index of all places by the tokens before them, as compressors have: a table from the hash of a few tokens to the last
-// place where they stood, and for each place the one before it with the same hash. A token costs a few steps, whatever the length of the
-// context, and 16 bytes.
+// Each slot has an index of all places by the tokens before them, as compressors have: a table
+// from the hash of a few tokens to the last place where they stood, and for each place the one
+// before it with the same hash. A token costs a few steps, whatever the length of the context, and
+// 16 bytes.
 type Lookup struct {
 	least   int // tokens that must be the same
 	indexes []index
@@ -54,8 +56,8 @@ type index struct {
 	before  []int32 // by place: the one before it with the same hash; 0: none
 }
 
-// follow makes the index that of a context. What has changed since the last time is at the end: before as many tokens as are settled that
-// are the same, all are.
+// follow makes the index that of a context. What has changed since the last time is at the end:
+// before as many tokens as are settled that are the same, all are.
 func (x *index) follow(a *Ask) {
 	n := min(len(x.tokens), len(a.Context))
 	if a.Request != x.request {
@@ -74,7 +76,8 @@ func (x *index) follow(a *Ask) {
 	}
 }
 
-// cut forgets the places from n on, the last one first, so that those before them are the last again.
+// cut forgets the places from n on, the last one first, so that those before them are the last
+// again.
 func (x *index) cut(n int) {
 	if n == 0 {
 		clear(x.last)
@@ -87,7 +90,8 @@ func (x *index) cut(n int) {
 	x.tokens, x.before = x.tokens[:n], x.before[:n]
 }
 
-// add makes the end of the context a place. The table grows with it: twice as large, it is filled anew.
+// add makes the end of the context a place. The table grows with it: twice as large, it is filled
+// anew.
 func (x *index) add() {
 	at := len(x.tokens)
 	if at >= len(x.last) {
@@ -116,8 +120,8 @@ func (x *index) hash(at int) int {
 	return int(h & uint32(len(x.last)-1))
 }
 
-// find gives the place before which the most tokens are the same as at the end of the context, the last of several, and how many those
-// are; 0 if there is none.
+// find gives the place before which the most tokens are the same as at the end of the context, the
+// last of several, and how many those are; 0 if there is none.
 func (x *index) find() (place, same int) {
 	end := len(x.tokens)
 	if end < x.least || len(x.last) == 0 {
@@ -137,7 +141,8 @@ func (x *index) find() (place, same int) {
 	return place, same
 }
 
-// after appends what follows a place, up to most tokens. At the end of the context it goes on with what it has given: the text repeats.
+// after appends what follows a place, up to most tokens. At the end of the context it goes on with
+// what it has given: the text repeats.
 func (x *index) after(place, most int, to []Token) []Token {
 	to = append(to, x.tokens[place:min(place+most, len(x.tokens))]...)
 	for i := 0; len(to) < most; i++ {

@@ -36,7 +36,8 @@ func TestLookup_Draft_GoesOnAsBefore(t *testing.T) {
 	}
 }
 
-// However the context grows, is cut, changes or is another request's, the drafts are those of an index made for it alone.
+// However the context grows, is cut, changes or is another request's, the drafts are those of an
+// index made for it alone.
 func TestLookup_Draft_FollowsAnyChange(t *testing.T) {
 	for seed := range uint64(50) {
 		rng := rand.New(rand.NewPCG(seed, 1))

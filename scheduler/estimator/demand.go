@@ -20,11 +20,13 @@ const (
 	exploreEvery      = 16   // choices, after which the sizes next to the best one had a turn each
 )
 
-// longestAlone is how long a tick with more than mostAlone prompt tokens may take while no slot generates, since a new request may come
-// and wait. A GPU computes some thousands in that time; few of them at once would leave it half used.
+// longestAlone is how long a tick with more than mostAlone prompt tokens may take while no slot
+// generates, since a new request may come and wait. A GPU computes some thousands in that time;
+// few of them at once would leave it half used.
 const longestAlone = 100 * time.Millisecond
 
-// Demand is what a tick may compute: the decode tokens, which it computes in any case, and the prompts, of which a chunk is to be chosen.
+// Demand is what a tick may compute: the decode tokens, which it computes in any case, and the
+// prompts, of which a chunk is to be chosen.
 type Demand struct {
 	Decode  Pass     // the decode tokens, one for each generating slot
 	Prompts []Prompt // in the order in which the chunk takes their tokens
@@ -98,7 +100,8 @@ func (d *Demand) waiting() (n int) {
 // most is the largest chunk there can be.
 func (d *Demand) most() int { return min(d.waiting(), d.Room) }
 
-// Largest is the largest chunk with which the tick stays within a time; 0 where not even one token does.
+// Largest is the largest chunk with which the tick stays within a time; 0 where not even one token
+// does.
 func (d *Demand) Largest(within time.Duration) int {
 	low, high := 0, d.most()
 	for low < high { // the estimate grows with the size, but for noise
@@ -112,17 +115,19 @@ func (d *Demand) Largest(within time.Duration) int {
 	return low
 }
 
-// Least is the chunk that prompts get whatever the target: MinShare of the tick's time, or what short prompts get by their number. When many
-// short requests come at once, those that are first shall neither hold up the others nor generate with the machine half used.
+// Least is the chunk that prompts get whatever the target: MinShare of the tick's time, or what
+// short prompts get by their number. When many short requests come at once, those that are first
+// shall neither hold up the others nor generate with the machine half used.
 func (d *Demand) Least() int {
 	short := shortWeight * float64(d.Short)
 	share := max(d.MinShare, min(short/(short+float64(d.Decode.Tokens)), shortShare))
 	return d.Largest(time.Duration(float64(d.Duration(0)) / (1 - share)))
 }
 
-// Best is the chunk within a time that has the largest n^s/t·e: see the package comment. It compares the sizes at the model's knots, and
-// all that waits. The efficiency e counts only where prompts have a pass of their own beside one that decodes: in one pass the larger
-// chunk always seems the more efficient, and while no slot generates the share says all.
+// Best is the chunk within a time that has the largest n^s/t·e: see the package comment. It
+// compares the sizes at the model's knots, and all that waits. The efficiency e counts only where
+// prompts have a pass of their own beside one that decodes: in one pass the larger chunk always
+// seems the more efficient, and while no slot generates the share says all.
 func (d *Demand) Best(within time.Duration) int {
 	if d.Duration(1) == 0 {
 		return firstChunk
@@ -172,8 +177,8 @@ func (d *Demand) Best(within time.Duration) int {
 	return best
 }
 
-// cheapest is what a prompt token adds to a tick whose decode tokens take so many seconds, in the chunk from least on where it adds the
-// fewest.
+// cheapest is what a prompt token adds to a tick whose decode tokens take so many seconds, in the
+// chunk from least on where it adds the fewest.
 func (d *Demand) cheapest(least int, decode float64) float64 {
 	fewest, most := math.Inf(1), d.most()
 	for _, size := range sizes {
@@ -187,8 +192,9 @@ func (d *Demand) cheapest(least int, decode float64) float64 {
 	return fewest
 }
 
-// explore now and then gives the size before or after the best one instead of it. What a size costs may have changed, or its first pass
-// may have been disturbed: if it were never chosen, that would never be known.
+// explore now and then gives the size before or after the best one instead of it. What a size
+// costs may have changed, or its first pass may have been disturbed: if it were never chosen, that
+// would never be known.
 func (d *Demand) explore(best int) int {
 	knot := nearestKnot(d.passWith(best))
 	d.Estimator.choices++

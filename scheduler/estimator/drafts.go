@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Drafts is what a tick without prompts may compute besides its decode tokens: drafted tokens of some slots, each of which is an answer's
-// next one with some chance.
+// Drafts is what a tick without prompts may compute besides its decode tokens: drafted tokens of
+// some slots, each of which is an answer's next one with some chance.
 type Drafts struct {
 	Decode Pass    // the decode tokens, one for each generating slot
 	Offers []Offer // the most likely first
@@ -36,9 +36,10 @@ const (
 	exploreDraft = 16   // choices, after which lengths next to the best one had a turn each
 )
 
-// Choose gives how many of the offers are taken, the first ones, and how many tokens of each at most: those with which the most tokens
-// are to be expected in the time of the tick, and whose budgets bear what is likely to be lost. An offer that cannot bear one token has none
-// after that. Offers have one length, since passes with as many rows of each slot are computed best.
+// Choose gives how many of the offers are taken, the first ones, and how many tokens of each at
+// most: those with which the most tokens are to be expected in the time of the tick, and whose
+// budgets bear what is likely to be lost. An offer that cannot bear one token has none after that.
+// Offers have one length, since passes with as many rows of each slot are computed best.
 func (d *Drafts) Choose() (offers, length int) {
 	alone := d.Estimator.decode.predict(d.Decode)
 	if alone == 0 || len(d.Offers) == 0 {
@@ -78,9 +79,10 @@ func (d *Drafts) Choose() (offers, length int) {
 	return offers, length
 }
 
-// Trial is what a drafted token of each of m slots costs one of them, and whether it makes sense to try: if drafts were always right they
-// would pay, and the tick, which takes so long without them, keeps the target. What a pass with a few rows more takes is not known before the
-// first one: it is tried.
+// Trial is what a drafted token of each of m slots costs one of them, and whether it makes sense
+// to try: if drafts were always right they would pay, and the tick, which takes so long without
+// them, keeps the target. What a pass with a few rows more takes is not known before the first
+// one: it is tried.
 func (d *Drafts) Trial(m int, without time.Duration) (price time.Duration, sensible bool) {
 	alone := d.Estimator.decode.predict(d.Decode)
 	slots, depth := d.Decode.Tokens, d.Decode.Cells/d.Decode.Tokens
@@ -98,7 +100,8 @@ func (d *Drafts) Trial(m int, without time.Duration) (price time.Duration, sensi
 	return extra / time.Duration(m), sensible && (first || without+extra <= max(d.Target, alone))
 }
 
-// allowed reports whether k tokens of each of the first m offers, with which the tick takes t, keep the target and the budgets.
+// allowed reports whether k tokens of each of the first m offers, with which the tick takes t,
+// keep the target and the budgets.
 func (d *Drafts) allowed(m, k int, t time.Duration) bool {
 	alone := d.Estimator.decode.predict(d.Decode)
 	price := (t - alone) / time.Duration(m)
@@ -127,7 +130,8 @@ func (o *Offer) likely(k int) bool {
 	return k <= o.Tokens && p >= leastChance
 }
 
-// explore now and then gives a length next to the best one: what that costs may have changed, or its first pass may have been disturbed.
+// explore now and then gives a length next to the best one: what that costs may have changed, or
+// its first pass may have been disturbed.
 func (d *Drafts) explore(offers, length int) int {
 	d.Estimator.drafts++
 	near := length
@@ -167,9 +171,10 @@ func (d *Drafts) passes(m int, drafted Pass) time.Duration {
 	return e.Verify(Pass{d.Decode.Tokens + drafted.Tokens, d.Decode.Cells + drafted.Cells})
 }
 
-// Verify estimates a pass in which slots have several rows. What was not measured is taken from passes with a row for each slot, and for a
-// size between two from both of them. Beyond the largest so far a token is taken to cost half of what it costs there, so that larger passes
-// are tried, each twice as large at most.
+// Verify estimates a pass in which slots have several rows. What was not measured is taken from
+// passes with a row for each slot, and for a size between two from both of them. Beyond the
+// largest so far a token is taken to cost half of what it costs there, so that larger passes are
+// tried, each twice as large at most.
 func (e *Estimator) Verify(p Pass) time.Duration {
 	if e.verify.measured(p.Tokens) {
 		return e.verify.predict(p)
@@ -215,7 +220,8 @@ func (e *Estimator) around(n int) (below, above int) {
 	return below, above
 }
 
-// at is the model that has measured passes of a knot's size; nil if none has. Of two it is the one that knows drafts.
+// at is the model that has measured passes of a knot's size; nil if none has. Of two it is the one
+// that knows drafts.
 func (e *Estimator) at(knot int) *model {
 	switch {
 	case e.verify.knots[knot].measured:

@@ -58,7 +58,8 @@ func TestDrafts_Choose(t *testing.T) {
 	}
 }
 
-// Before any pass was measured nothing is drafted. After one, a pass twice as large is tried, and no larger one at once.
+// Before any pass was measured nothing is drafted. After one, a pass twice as large is tried, and
+// no larger one at once.
 func TestDrafts_Choose_TriesSizesStepByStep(t *testing.T) {
 	e := New(false)
 	d := Drafts{Decode: Pass{Tokens: 1}, Offers: []Offer{{Chance: 0.95, Tokens: 32, Budget: time.Second}}, Room: 32, Most: 32, Target: time.Second, Estimator: e}

@@ -6,8 +6,9 @@ import "time"
 
 // Estimator learns from the passes of one backend. It is used from one goroutine.
 //
-// It has one model for passes that only decode, one for those that also verify drafts, and one for all others. Each decode token has its row of logits, which in a small model
-// with a large vocabulary is half of what it costs; in a chunk of a prompt only the last token has one.
+// It has one model for passes that only decode, one for those that also verify drafts, and one for
+// all others. Each decode token has its row of logits, which in a small model with a large
+// vocabulary is half of what it costs; in a chunk of a prompt only the last token has one.
 type Estimator struct {
 	decode, prefill model
 	verify          model // passes with drafted tokens
@@ -16,7 +17,8 @@ type Estimator struct {
 	drafts          int   // lengths of drafts chosen so far
 }
 
-// New makes an estimator that has seen no pass yet. separate tells that a tick computes decode tokens and prompt tokens in two passes.
+// New makes an estimator that has seen no pass yet. separate tells that a tick computes decode
+// tokens and prompt tokens in two passes.
 func New(separate bool) *Estimator { return &Estimator{separate: separate} }
 
 // Pass is what a forward pass computes.

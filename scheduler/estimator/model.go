@@ -9,17 +9,18 @@ import (
 
 // model predicts the duration of a pass from its tokens and the KV cells they attend to.
 //
-// It is a piecewise linear regression. At each of a fixed set of sizes, the knots, the duration in seconds is
+// It is a piecewise linear regression. At each of a fixed set of sizes, the knots, the duration in
+// seconds is
 //
 //	perToken · tokens + perDepth · cells/1024
 //
-// with coefficients of that knot's own: what a token or a cell costs depends on the size of the pass, since other sizes have other
-// kernels and use the processor's caches differently. Between two knots the prediction is interpolated, linear in the logarithm of the
-// size.
+// with coefficients of that knot's own: what a token or a cell costs depends on the size of the
+// pass, since other sizes have other kernels and use the processor's caches differently. Between
+// two knots the prediction is interpolated, linear in the logarithm of the size.
 //
-// Every pass moves the coefficients of the two knots around its size one step of normalised least mean squares (NLMS). That keeps no
-// history and solves no equations, follows a machine that becomes slower or faster, and its step does not depend on how large the
-// inputs are.
+// Every pass moves the coefficients of the two knots around its size one step of normalised least
+// mean squares (NLMS). That keeps no history and solves no equations, follows a machine that
+// becomes slower or faster, and its step does not depend on how large the inputs are.
 type model struct {
 	knots [knotCount]knot
 }
@@ -62,7 +63,8 @@ func (k knot) predict(p Pass) float64 {
 	return float64(p.Tokens)*k.perToken + float64(p.Cells)/depthUnit*k.perDepth
 }
 
-// observe learns from a pass that took d. Each of the two knots around its size learns in proportion to how near it is.
+// observe learns from a pass that took d. Each of the two knots around its size learns in
+// proportion to how near it is.
 func (m *model) observe(p Pass, d time.Duration) {
 	if p.Tokens <= 0 || d <= 0 {
 		return
@@ -74,8 +76,9 @@ func (m *model) observe(p Pass, d time.Duration) {
 	}
 }
 
-// learn moves knot i towards a pass that took so many seconds. A knot's first pass starts from its nearest neighbour's coefficients and
-// takes twice the usual step: a disturbed first pass shall not put off a size forever.
+// learn moves knot i towards a pass that took so many seconds. A knot's first pass starts from its
+// nearest neighbour's coefficients and takes twice the usual step: a disturbed first pass shall
+// not put off a size forever.
 func (m *model) learn(i int, p Pass, took, weight float64) {
 	if weight < 0.1 {
 		return
@@ -115,8 +118,8 @@ func (m *model) known(i int) knot {
 	return k
 }
 
-// nearest is the wanted knot that is nearest to i; zero if there is none. Of two as near it is the smaller one: its tokens cost more, so
-// that the first guess is cautious.
+// nearest is the wanted knot that is nearest to i; zero if there is none. Of two as near it is the
+// smaller one: its tokens cost more, so that the first guess is cautious.
 func (m *model) nearest(i int, wanted func(*knot) bool) knot {
 	for distance := range knotCount {
 		for _, other := range [2]int{i - distance, i + distance} {

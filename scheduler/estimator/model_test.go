@@ -15,7 +15,8 @@ func plainCost(p Pass) time.Duration {
 
 func at(tokens, depth int) Pass { return Pass{Tokens: tokens, Cells: tokens * (depth + tokens/2)} }
 
-// A size that ran only without depth costs as much more for each cell as the nearest one of which that is known.
+// A size that ran only without depth costs as much more for each cell as the nearest one of which
+// that is known.
 func TestModel_DepthOfOneSize_CountsForOthers(t *testing.T) {
 	var m model
 	for range 20 {

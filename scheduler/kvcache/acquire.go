@@ -13,10 +13,12 @@ type Request struct {
 	Continued bool // what Sequence.Continued said before that
 }
 
-// Acquire gives a request a sequence with the longest prefix of its tokens that is found: an idle sequence is taken over if that
-// loses little, else the prefix is shared into another. The archive is looked at, too.
+// Acquire gives a request a sequence with the longest prefix of its tokens that is found: an idle
+// sequence is taken over if that loses little, else the prefix is shared into another. The archive
+// is looked at, too.
 //
-// There is no sequence while the request has to wait: for a copy, or because every sequence has a request.
+// There is no sequence while the request has to wait: for a copy, or because every sequence has a
+// request.
 func (c *Cache) Acquire(r Request) (*Sequence, Wait) {
 	for c.copy.kind == savingAhead || c.continueCopy() {
 		parts := c.parting(r) // before what it shares is cut
@@ -36,7 +38,8 @@ func (c *Cache) Acquire(r Request) (*Sequence, Wait) {
 	return nil, c.waits(WaitCopy)
 }
 
-// Release makes the sequence of a request that has ended or was preempted idle. Its cells stay as prefix cache.
+// Release makes the sequence of a request that has ended or was preempted idle. Its cells stay as
+// prefix cache.
 func (c *Cache) Release(s *Sequence) {
 	s.running, s.prefill, c.saveAheadDue = false, 0, true
 	c.touch(s)
@@ -77,8 +80,9 @@ func (c *Cache) tryAcquire(r Request) (*Sequence, Wait) {
 	return s, WaitNone
 }
 
-// place chooses an idle sequence for a request, best excepted; nil: there is none. One that was dropped is cut to what it has of the
-// request's tokens and keeps so many; any other is to be evicted.
+// place chooses an idle sequence for a request, best excepted; nil: there is none. One that was
+// dropped is cut to what it has of the request's tokens and keeps so many; any other is to be
+// evicted.
 func (c *Cache) place(r Request, best *Sequence, prefill int) (s *Sequence, kept int) {
 	if best != nil {
 		if s, kept = c.sibling(r, best); s != nil {
@@ -100,16 +104,17 @@ func (c *Cache) takeOver(s *Sequence, common int, scope Scope) *Sequence {
 	return s
 }
 
-// claim marks a sequence as a request's own. Nothing that may panic comes after it: nobody would release the sequence.
+// claim marks a sequence as a request's own. Nothing that may panic comes after it: nobody would
+// release the sequence.
 func (c *Cache) claim(s *Sequence) {
 	s.running, s.dropped, s.name, c.saveAheadDue = true, false, 0, true
 	s.unlink()
 	c.touch(s)
 }
 
-// restore begins to bring a request's prefix back from the archive if that has enough more of it than found, which best holds. It
-// reports whether there is something to wait for. If more than half of an entry is restored, the conversation goes on elsewhere, and the
-// entry is dropped.
+// restore begins to bring a request's prefix back from the archive if that has enough more of it
+// than found, which best holds. It reports whether there is something to wait for. If more than
+// half of an entry is restored, the conversation goes on elsewhere, and the entry is dropped.
 func (c *Cache) restore(r Request, best *Sequence, found int) bool {
 	e, common := c.archive.longestPrefix(r.Tokens, r.Scope)
 	if common < found+minSaved {

@@ -12,7 +12,8 @@ import (
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
-// A request goes on in an idle sequence if that keeps half of it; else it shares the prefix, and the sequence stays as it is.
+// A request goes on in an idle sequence if that keeps half of it; else it shares the prefix, and
+// the sequence stays as it is.
 func TestCache_Acquire_TakesOverOrShares(t *testing.T) {
 	for name, c := range map[string]struct {
 		kept, more int   // of a conversation of 209 computed tokens, and others
@@ -90,8 +91,9 @@ func TestCache_Acquire_CannotShare(t *testing.T) {
 	}
 }
 
-// A sequence of a recurrent memory that has gone back over wrong guesses, or still may, cannot be shared there. Then it is shared at a
-// checkpoint, or another one is; and requests still wait for prefixes that others compute if there will be checkpoints of those.
+// A sequence of a recurrent memory that has gone back over wrong guesses, or still may, cannot be
+// shared there. Then it is shared at a checkpoint, or another one is; and requests still wait for
+// prefixes that others compute if there will be checkpoints of those.
 func TestCache_Acquire_SharesBesideASequenceThatGoesBack(t *testing.T) {
 	checkpoints := kvcache.CheckpointOptions{Most: 32, MinStep: 8192, Bytes: 1 << 20}
 	for name, c := range map[string]struct {

@@ -2,9 +2,10 @@
 
 package kvcache
 
-// SaveAhead saves idle sequences before they must be evicted, so that a request finds a place at once. It does so while fewer than half
-// of the sequences are empty, and begins with what is evicted next. What is saved also stays in the cache until it is evicted. Nobody
-// waits for such a copy, and any other copy ends it.
+// SaveAhead saves idle sequences before they must be evicted, so that a request finds a place at
+// once. It does so while fewer than half of the sequences are empty, and begins with what is
+// evicted next. What is saved also stays in the cache until it is evicted. Nobody waits for such a
+// copy, and any other copy ends it.
 func (c *Cache) SaveAhead() {
 	c.saveAheadDue = c.saveAheadDue && c.archive.states != nil
 	if !c.saveAheadDue {

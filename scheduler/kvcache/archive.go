@@ -4,11 +4,11 @@ package kvcache
 
 import "slices"
 
-// archive holds the states of evicted conversations in RAM: when one of them goes on, only its new turn is computed. Its bytes are
-// bounded, as the process has them.
+// archive holds the states of evicted conversations in RAM: when one of them goes on, only its new
+// turn is computed. Its bytes are bounded, as the process has them.
 //
-// It is a segmented LRU: what was never continued is dropped first, then the least recently used. So prompts that are sent once push
-// out each other, however many they are, and no conversation.
+// It is a segmented LRU: what was never continued is dropped first, then the least recently used.
+// So prompts that are sent once push out each other, however many they are, and no conversation.
 type archive struct {
 	states      StateMemory // nil: there is no archive
 	checkpoints *checkpoints
@@ -26,11 +26,13 @@ type entry struct {
 	sequence *Sequence // that holds the same; nil: it was evicted or has changed
 }
 
-// maxEntries bounds the entries: each has a memory mapping of its own, of which systems allow a process some ten thousand.
+// maxEntries bounds the entries: each has a memory mapping of its own, of which systems allow a
+// process some ten thousand.
 const maxEntries = 4096
 
-// save begins to copy a sequence into a new entry, for add or discard. It returns nil if the archive does not take it. What is saved
-// ahead drops no other entry that is still in the cache, and any entry only while such take less than a quarter of the archive.
+// save begins to copy a sequence into a new entry, for add or discard. It returns nil if the
+// archive does not take it. What is saved ahead drops no other entry that is still in the cache,
+// and any entry only while such take less than a quarter of the archive.
 func (a *archive) save(s *Sequence, ahead bool) *entry {
 	state, err := a.states.SaveState(s.id)
 	if err != nil {
@@ -93,8 +95,8 @@ func (a *archive) victim() (first *entry) {
 	return first
 }
 
-// demote lets the least recently used of the continued conversations compete with the rest when those take more than three quarters
-// of the archive: else they would fill it forever.
+// demote lets the least recently used of the continued conversations compete with the rest when
+// those take more than three quarters of the archive: else they would fill it forever.
 func (a *archive) demote() {
 	protected := int64(0)
 	for _, e := range slices.Backward(a.entries) {
@@ -107,8 +109,8 @@ func (a *archive) demote() {
 	}
 }
 
-// dropPrefixes drops the entries that a longer conversation begins with, since that holds all of them, but not the one that is wanted: that
-// may be because the longer one cannot be cut there.
+// dropPrefixes drops the entries that a longer conversation begins with, since that holds all of
+// them, but not the one that is wanted: that may be because the longer one cannot be cut there.
 func (a *archive) dropPrefixes(longer *entry) {
 	for _, e := range slices.Backward(a.entries) {
 		if e != a.wanted && e.common(longer.tokens, longer.scope) == len(e.tokens) {
@@ -173,7 +175,8 @@ func (a *archive) cuttable(e *entry, n int) bool {
 	return k == nil || n == len(e.tokens) || k.StateCuttable(e.state, e.positions(n))
 }
 
-// reach is how many of the first n tokens of an entry can come back: alone, or with no more others, which are cut off again.
+// reach is how many of the first n tokens of an entry can come back: alone, or with no more
+// others, which are cut off again.
 func (a *archive) reach(e *entry, n int) int {
 	if n == 0 || a.cuttable(e, n) {
 		return n

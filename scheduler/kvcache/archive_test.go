@@ -10,7 +10,8 @@ import (
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
-// talk asks with a prompt that begins a conversation, or goes on with one, and gives the whole of it and how much of it was found.
+// talk asks with a prompt that begins a conversation, or goes on with one, and gives the whole of
+// it and how much of it was found.
 func (w world) talk(before, more []kvcache.Token) (all []kvcache.Token, found int) {
 	w.Helper()
 	return w.answer(slices.Concat(before, more), 10)
@@ -41,7 +42,8 @@ func TestCache_Archive_OneShotPromptsPushOutNoConversation(t *testing.T) {
 	}
 }
 
-// What a request has in common with an archived conversation comes back, no more, and the conversation stays.
+// What a request has in common with an archived conversation comes back, no more, and the
+// conversation stays.
 func TestCache_Archive_GivesWhatIsWanted(t *testing.T) {
 	w := newWorld(t, scheduler.Limits{Cells: 1000, Context: 1000, Sequences: 2}, 1<<20)
 	system, _ := w.talk(nil, prompt(100, 1))
@@ -72,8 +74,8 @@ func TestCache_Archive_GivesWhatIsWanted(t *testing.T) {
 	}
 }
 
-// Where a memory cannot be cut, an entry comes back as a whole or not at all. One that goes on differently is of no use, and does not
-// stand before one that is.
+// Where a memory cannot be cut, an entry comes back as a whole or not at all. One that goes on
+// differently is of no use, and does not stand before one that is.
 func TestCache_Archive_MemoryThatCannotBeCut(t *testing.T) {
 	w := newWorld(t, scheduler.Limits{Cells: 600, Context: 600, Sequences: 1}, 1<<20)
 	w.NoCutting = true
@@ -102,7 +104,8 @@ func TestCache_Archive_BoundsItsEntries(t *testing.T) {
 	}
 }
 
-// A prompt that was never computed does not make a conversation of what comes into its sequence next.
+// A prompt that was never computed does not make a conversation of what comes into its sequence
+// next.
 func TestCache_Archive_NothingComputedIsNotContinued(t *testing.T) {
 	w := newWorld(t, scheduler.Limits{Cells: 2000, Sequences: 2}, 0)
 	w.talk(nil, prompt(200, 1))
@@ -137,8 +140,8 @@ func TestCache_Archive_RestoringKeepsWhatItRestores(t *testing.T) {
 	}
 }
 
-// That holds while it waits for the copies that make room, too, and for a shorter conversation that the longer one begins with, which
-// cannot be cut there.
+// That holds while it waits for the copies that make room, too, and for a shorter conversation
+// that the longer one begins with, which cannot be cut there.
 func TestCache_Archive_RestoringKeepsAPrefixOfWhatLeaves(t *testing.T) {
 	w := newWorld(t, scheduler.Limits{Cells: 600, Context: 600, Sequences: 1}, 1<<20)
 	w.NoCutting = true

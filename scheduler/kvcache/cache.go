@@ -105,7 +105,8 @@ func (c *Cache) unshared(s *Sequence) (n int) {
 	return n
 }
 
-// Close finishes the copy in progress, or ends it if no request waits for it, and frees archive and checkpoints.
+// Close finishes the copy in progress, or ends it if no request waits for it, and frees archive
+// and checkpoints.
 func (c *Cache) Close() {
 	defer c.freeStates() // even if the memory panics
 	c.finishCopy()

@@ -8,23 +8,26 @@ import (
 	"time"
 )
 
-// Checkpointer is implemented by a Memory that may not be cut everywhere: recurrent layers have one state for all that they have read,
-// and a sliding window has moved on. A checkpoint is a copy of that part of a sequence, to which it can be cut back.
+// Checkpointer is implemented by a Memory that may not be cut everywhere: recurrent layers have
+// one state for all that they have read, and a sliding window has moved on. A checkpoint is a copy
+// of that part of a sequence, to which it can be cut back.
 type Checkpointer interface {
-	// TakesCheckpoints reports whether there is a part that cannot be cut and can be copied. Without, a sequence can only be cut as
-	// Cuttable says.
+	// TakesCheckpoints reports whether there is a part that cannot be cut and can be copied.
+	// Without, a sequence can only be cut as Cuttable says.
 	TakesCheckpoints() bool
 	// Cuttable reports whether Truncate would keep the first n positions of seq.
 	Cuttable(seq int32, n int) bool
 	// Shareable reports whether Share would give another sequence the first n positions of seq.
 	Shareable(seq int32, n int) bool
-	// StateCuttable reports whether RestoreState can put back the first n positions of a state alone.
+	// StateCuttable reports whether RestoreState can put back the first n positions of a state
+	// alone.
 	StateCuttable(s State, n int) bool
-	// SaveCheckpoint copies the part of seq that cannot be cut, as it is now. It closes a spent checkpoint whose memory it may take; nil:
-	// there is none.
+	// SaveCheckpoint copies the part of seq that cannot be cut, as it is now. It closes a spent
+	// checkpoint whose memory it may take; nil: there is none.
 	SaveCheckpoint(seq int32, spent State) (State, error)
-	// RestoreCheckpoint makes dst the first n positions of src, which had so many when the checkpoint was taken and has them still. dst is
-	// src itself or empty. After an error dst is empty.
+	// RestoreCheckpoint makes dst the first n positions of src, which had so many when the
+	// checkpoint was taken and has them still. dst is src itself or empty. After an error dst is
+	// empty.
 	RestoreCheckpoint(src, dst int32, checkpoint State, n int) error
 }
 
@@ -36,15 +39,16 @@ type CheckpointOptions struct {
 }
 
 const (
-	// beforeEnd is how many tokens before the end of a prompt a checkpoint is taken. The next turn often parts there: chat templates end
-	// a prompt with the beginning of the answer, and write the answer down differently once it is over.
+	// beforeEnd is how many tokens before the end of a prompt a checkpoint is taken. The next turn
+	// often parts there: chat templates end a prompt with the beginning of the answer, and write
+	// the answer down differently once it is over.
 	beforeEnd = 4
 	// answerStep is how many tokens of an answer there are between two checkpoints.
 	answerStep = 32
 )
 
-// checkpoint is what is kept of a sequence of n tokens to cut it back there. Sequences and entries of the archive that begin with the
-// same tokens hold it in common.
+// checkpoint is what is kept of a sequence of n tokens to cut it back there. Sequences and entries
+// of the archive that begin with the same tokens hold it in common.
 type checkpoint struct {
 	n       int
 	answer  bool // n lies within an answer: others are near
@@ -64,7 +68,8 @@ type checkpoints struct {
 	took   time.Duration // to take the last one, or less since others were left out
 }
 
-// maxSpare is how many checkpoints that nobody holds are kept, for their memory: new pages take the system many times longer than a copy.
+// maxSpare is how many checkpoints that nobody holds are kept, for their memory: new pages take
+// the system many times longer than a copy.
 const maxSpare = 2
 
 // release lets go of a checkpoint.
@@ -137,7 +142,8 @@ func (c *conversation) lastPosition(n int) int {
 	return 0
 }
 
-// reach is how many of the first n tokens of a sequence another request can use: it can be cut to them or, while a request has it, shared.
+// reach is how many of the first n tokens of a sequence another request can use: it can be cut to
+// them or, while a request has it, shared.
 func (c *Cache) reach(s *Sequence, n int) int {
 	k := c.checkpoints.memory
 	switch {
@@ -149,7 +155,8 @@ func (c *Cache) reach(s *Sequence, n int) int {
 	return s.lastPosition(n)
 }
 
-// cut keeps the first n tokens of a sequence in the memory, or those up to the last checkpoint before, and returns how many.
+// cut keeps the first n tokens of a sequence in the memory, or those up to the last checkpoint
+// before, and returns how many.
 func (c *Cache) cut(s *Sequence, n int) (kept int) {
 	if s.unsure {
 		n = 0
@@ -172,7 +179,8 @@ func (c *Cache) TakesCheckpoints() bool {
 	return c.checkpoints.takes && c.checkpoints.Most > 0 && c.checkpoints.Bytes > 0
 }
 
-// Want asks for a checkpoint when the sequence of a request has n tokens, because another request shares those, or is likely to.
+// Want asks for a checkpoint when the sequence of a request has n tokens, because another request
+// shares those, or is likely to.
 func (c *Cache) Want(s *Sequence, n int) {
 	if !c.TakesCheckpoints() || n <= len(s.tokens) {
 		return
@@ -192,8 +200,8 @@ func (s *Sequence) Uninterrupted() int {
 	return math.MaxInt
 }
 
-// wantCheckpoints notes where a request wants checkpoints: where it parts from others, as a third one may part there, too, and near the end
-// of its prompt.
+// wantCheckpoints notes where a request wants checkpoints: where it parts from others, as a third
+// one may part there, too, and near the end of its prompt.
 func (c *Cache) wantCheckpoints(s *Sequence, r Request, parts int) {
 	s.wanted = s.wanted[:0]
 	found := len(s.tokens)
@@ -205,7 +213,8 @@ func (c *Cache) wantCheckpoints(s *Sequence, r Request, parts int) {
 	}
 }
 
-// parting is how many tokens a request has in common with the sequence, or entry of the archive, that has most of them.
+// parting is how many tokens a request has in common with the sequence, or entry of the archive,
+// that has most of them.
 func (c *Cache) parting(r Request) (common int) {
 	if !r.Reuse || !c.checkpoints.takes {
 		return 0
@@ -220,8 +229,8 @@ func (c *Cache) parting(r Request) (common int) {
 	return common
 }
 
-// Checkpoint takes a checkpoint of a request's sequence if one is due and can be expected to take no longer than given. It returns how
-// long it took.
+// Checkpoint takes a checkpoint of a request's sequence if one is due and can be expected to take
+// no longer than given. It returns how long it took.
 func (c *Cache) Checkpoint(s *Sequence, longest time.Duration) time.Duration {
 	if !c.TakesCheckpoints() || !c.due(s) {
 		return 0
@@ -229,7 +238,8 @@ func (c *Cache) Checkpoint(s *Sequence, longest time.Duration) time.Duration {
 	return c.takeCheckpoint(s, longest)
 }
 
-// due reports whether a checkpoint of a sequence is to be taken now, and forgets what was wanted up to here.
+// due reports whether a checkpoint of a sequence is to be taken now, and forgets what was wanted
+// up to here.
 func (c *Cache) due(s *Sequence) bool {
 	n := len(s.tokens)
 	last := s.lastPosition(n)
@@ -249,7 +259,8 @@ func (c *Cache) due(s *Sequence) bool {
 	return n-last > c.checkpoints.MinStep
 }
 
-// takeCheckpoint takes a checkpoint of a sequence unless that would exceed a bound, and makes room for it.
+// takeCheckpoint takes a checkpoint of a sequence unless that would exceed a bound, and makes room
+// for it.
 func (c *Cache) takeCheckpoint(s *Sequence, longest time.Duration) time.Duration {
 	k := &c.checkpoints
 	if !c.TakesCheckpoints() || k.took > longest || k.size > k.Bytes/4 {
@@ -281,9 +292,10 @@ func (c *Cache) takeCheckpoint(s *Sequence, longest time.Duration) time.Duration
 	return k.took
 }
 
-// thin makes room among a sequence's checkpoints for another at its end. Of those within an answer it drops each without which a cut
-// would still go back no more than twice as far as asked; so the fewer are left, the further they are from the end. If there are too many
-// even so, the one goes that is missed least.
+// thin makes room among a sequence's checkpoints for another at its end. Of those within an answer
+// it drops each without which a cut would still go back no more than twice as far as asked; so the
+// fewer are left, the further they are from the end. If there are too many even so, the one goes
+// that is missed least.
 func (k *checkpoints) thin(s *Sequence) {
 	end, all := len(s.tokens), s.checkpoints
 	for i := len(all) - 1; i > 0; i-- {
@@ -304,8 +316,8 @@ func (k *checkpoints) thin(s *Sequence) {
 	s.checkpoints = all
 }
 
-// leastMissed is the checkpoint without which the gap would be smallest, in proportion to how far it is from the end. The newest is only
-// chosen if it is the only one.
+// leastMissed is the checkpoint without which the gap would be smallest, in proportion to how far
+// it is from the end. The newest is only chosen if it is the only one.
 func leastMissed(all []*checkpoint, end int) (least int) {
 	smallest, left := math.Inf(1), 0
 	for i, p := range all[:len(all)-1] {
@@ -317,8 +329,8 @@ func leastMissed(all []*checkpoint, end int) (least int) {
 	return least
 }
 
-// dropCheckpoint drops the oldest checkpoint of what was used least recently: first in the archive, then in the cache. It reports whether
-// there was one.
+// dropCheckpoint drops the oldest checkpoint of what was used least recently: first in the
+// archive, then in the cache. It reports whether there was one.
 func (c *Cache) dropCheckpoint() bool {
 	var least *conversation
 	for _, e := range c.archive.entries {

@@ -21,7 +21,8 @@ func newRecurrentWorld(t *testing.T, o kvcache.CheckpointOptions) world {
 	return world{t, b, kvcache.New(b, kvcache.Options{Cells: l.Cells, Sequences: l.Sequences, ArchiveBytes: 1 << 20, Checkpoints: o, Clock: b.Now})}
 }
 
-// write computes a prompt and then so many tokens one by one, with checkpoints as they are due. It leaves the sequence running.
+// write computes a prompt and then so many tokens one by one, with checkpoints as they are due. It
+// leaves the sequence running.
 func (w world) write(n, seed, most int) (s *kvcache.Sequence, tokens []kvcache.Token) {
 	w.Helper()
 	tokens = prompt(n, seed)
@@ -38,7 +39,8 @@ func (w world) write(n, seed, most int) (s *kvcache.Sequence, tokens []kvcache.T
 	return s, tokens
 }
 
-// Going back in an answer costs little at its end, and the more the further it goes back; never much more than that.
+// Going back in an answer costs little at its end, and the more the further it goes back; never
+// much more than that.
 func TestCache_Truncate_GoesBackToACheckpoint(t *testing.T) {
 	for _, back := range []int{1, 5, 31, 32, 33, 70, 200, 500, 800, 950, 1050} {
 		w := newRecurrentWorld(t, kvcache.CheckpointOptions{Most: 32, MinStep: 8192, Bytes: 1 << 20})
@@ -52,7 +54,8 @@ func TestCache_Truncate_GoesBackToACheckpoint(t *testing.T) {
 	}
 }
 
-// There are never more checkpoints than are allowed, nor do they take more bytes, and all are freed in the end.
+// There are never more checkpoints than are allowed, nor do they take more bytes, and all are
+// freed in the end.
 func TestCache_Checkpoint_Bounds(t *testing.T) {
 	for _, o := range []kvcache.CheckpointOptions{{Most: 3, MinStep: 16, Bytes: 1 << 20}, {Most: 32, MinStep: 16, Bytes: 80}, {Most: 1, MinStep: 0, Bytes: 1 << 20}, {Most: 32, Bytes: 8}, {}} {
 		w := newRecurrentWorld(t, o)
@@ -72,7 +75,8 @@ func TestCache_Checkpoint_Bounds(t *testing.T) {
 	}
 }
 
-// An entry of the archive has the checkpoints of the sequence that it was saved from, beyond the life of that.
+// An entry of the archive has the checkpoints of the sequence that it was saved from, beyond the
+// life of that.
 func TestCache_Archive_KeepsCheckpoints(t *testing.T) {
 	w := newRecurrentWorld(t, kvcache.CheckpointOptions{Most: 32, MinStep: 8192, Bytes: 1 << 20})
 	s, tokens := w.write(300, 1, 100)
@@ -91,8 +95,8 @@ func TestCache_Archive_KeepsCheckpoints(t *testing.T) {
 	}
 }
 
-// Around the length of a sliding window, what is cut, shared, archived or exported goes on as the model says; only what a window has lost is
-// computed again.
+// Around the length of a sliding window, what is cut, shared, archived or exported goes on as the
+// model says; only what a window has lost is computed again.
 func TestCache_Window_BeforeAndBeyondItsEnd(t *testing.T) {
 	const window = 64
 	for n := window - 2; n <= window+2; n++ {

@@ -4,8 +4,8 @@ package kvcache
 
 import "time"
 
-// copyInProgress is a copy that the memory makes. The books have its result at once, but no request gets the sequence until it is
-// done: one that waits for it stays in the queue.
+// copyInProgress is a copy that the memory makes. The books have its result at once, but no
+// request gets the sequence until it is done: one that waits for it stays in the queue.
 type copyInProgress struct {
 	kind     copyKind
 	sequence *Sequence   // copied into or, when it is saved, out of
@@ -24,7 +24,8 @@ const (
 	exporting            // from a sequence to where nobody looks for prefixes
 )
 
-// CopyTime is how long a tick may copy, in all, before it begins a copy of a kind or goes on with one.
+// CopyTime is how long a tick may copy, in all, before it begins a copy of a kind or goes on with
+// one.
 type CopyTime struct {
 	Archive time.Duration // to and from the archive
 	Prefix  time.Duration // from one sequence to another
@@ -41,7 +42,8 @@ func (c *Cache) BeginTick(t CopyTime) {
 // Copying reports whether a copy is in progress.
 func (c *Cache) Copying() bool { return c.copy.kind != noCopy }
 
-// continueCopy goes on with the copy in progress for as long as the tick allows, and reports whether none is left.
+// continueCopy goes on with the copy in progress for as long as the tick allows, and reports
+// whether none is left.
 func (c *Cache) continueCopy() bool {
 	if !c.Copying() {
 		return true
@@ -50,7 +52,8 @@ func (c *Cache) continueCopy() bool {
 	return left > 0 && c.advanceCopy(left, c.copyTime.Here && c.copy.kind != savingAhead)
 }
 
-// advanceCopy has the memory go on with the copy in progress and reports whether it is done. If that panics, the copy has failed.
+// advanceCopy has the memory go on with the copy in progress and reports whether it is done. If
+// that panics, the copy has failed.
 func (c *Cache) advanceCopy(limit time.Duration, here bool) (done bool) {
 	returned := false
 	defer func() {
@@ -77,7 +80,8 @@ func (c *Cache) timeLeft(kind copyKind) time.Duration {
 	return most - c.now().Sub(c.tickBegan)
 }
 
-// finishCopy finishes the copy in progress, however long that takes, or ends it if no request waits for it.
+// finishCopy finishes the copy in progress, however long that takes, or ends it if no request
+// waits for it.
 func (c *Cache) finishCopy() {
 	c.cancelSaveAhead()
 	if c.Copying() {

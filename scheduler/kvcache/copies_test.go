@@ -11,7 +11,8 @@ import (
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
-// A tick copies no longer than it may; a request whose sequence waits for the copy gets it when that is done.
+// A tick copies no longer than it may; a request whose sequence waits for the copy gets it when
+// that is done.
 func TestCache_BeginTick_LimitsCopies(t *testing.T) {
 	const cell = 100 * time.Microsecond
 	w := newWorld(t, scheduler.Limits{Sequences: 3}, 1<<20)
@@ -86,7 +87,8 @@ func TestCache_SaveAhead_MakesPlaces(t *testing.T) {
 	}
 }
 
-// Two sequences with the same tokens are saved once: else each would take the place of the other, for ever.
+// Two sequences with the same tokens are saved once: else each would take the place of the other,
+// for ever.
 func TestCache_SaveAhead_SavesEqualConversationsOnce(t *testing.T) {
 	w := newWorld(t, scheduler.Limits{Sequences: 2}, 1<<20)
 	w.NoSharing, w.CopyCost = true, 10*time.Microsecond

@@ -12,12 +12,14 @@ import (
 	"github.com/penstock/penstock/scheduler/piece"
 )
 
-// BlockTokens is how many tokens a block has: a prefix is told to others by the digests of its blocks.
+// BlockTokens is how many tokens a block has: a prefix is told to others by the digests of its
+// blocks.
 const BlockTokens = 64
 
-// Digest names a block of tokens together with all blocks before it: two prompts with the same digest begin alike. It is the beginning
-// of a SHA-256: of the digest before it, zero for the first block, and of the tokens as 32-bit numbers, little-endian. A row of a piece counts
-// as piece.Table.Word says, so the same picture has the same digest everywhere.
+// Digest names a block of tokens together with all blocks before it: two prompts with the same
+// digest begin alike. It is the beginning of a SHA-256: of the digest before it, zero for the
+// first block, and of the tokens as 32-bit numbers, little-endian. A row of a piece counts as
+// piece.Table.Word says, so the same picture has the same digest everywhere.
 type Digest [8]byte
 
 // String is the digest in hexadecimal.
@@ -56,11 +58,13 @@ type Prefix struct {
 	Blocks  int      // in all
 }
 
-// mostHashed is how many blocks one call of Prefixes computes the digest of, since a tick waits for it: some 50 µs.
+// mostHashed is how many blocks one call of Prefixes computes the digest of, since a tick waits
+// for it: some 50 µs.
 const mostHashed = 128
 
-// Prefixes lists the conversations in the cache, what is in use first and then what was used last, and after these the archive's, with
-// so many digests at most. A digest is computed once, and of many new blocks some are left to the next call.
+// Prefixes lists the conversations in the cache, what is in use first and then what was used last,
+// and after these the archive's, with so many digests at most. A digest is computed once, and of
+// many new blocks some are left to the next call.
 func (c *Cache) Prefixes(most int) []Prefix {
 	all := make([]*conversation, 0, len(c.sequences)+len(c.archive.entries))
 	for _, s := range c.byUse() {
@@ -82,7 +86,8 @@ func (c *Cache) Prefixes(most int) []Prefix {
 	return copyDigests(all, most)
 }
 
-// copyDigests copies the digests of conversations, so many at most. The copies share one piece of memory.
+// copyDigests copies the digests of conversations, so many at most. The copies share one piece of
+// memory.
 func copyDigests(all []*conversation, most int) []Prefix {
 	total := 0
 	for _, v := range all {

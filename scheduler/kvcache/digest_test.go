@@ -56,7 +56,8 @@ func matched(prefixes []kvcache.Prefix, tokens []kvcache.Token) (most int) {
 	return most
 }
 
-// Whatever was computed, taken over, shared, evicted, archived and restored: what the digests tell of a prompt is what the cache has of it.
+// Whatever was computed, taken over, shared, evicted, archived and restored: what the digests tell
+// of a prompt is what the cache has of it.
 func TestCache_Prefixes_TellWhatIsFound(t *testing.T) {
 	hits := 0
 	for seed := range uint64(20) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-// Package kvcache keeps the books of the KV cache: which sequence holds which tokens, what requests reuse of them, and what is
-// evicted or saved to make room.
+// Package kvcache keeps the books of the KV cache: which sequence holds which tokens, what
+// requests reuse of them, and what is evicted or saved to make room.
 //
-// A sequence outlives the request that filled it: it is the prefix cache until its cells are needed. Before it is evicted then, the
-// archive may take a copy of it into RAM, which comes back when the conversation goes on. Copies take time, so each tick says how long
-// it may copy.
+// A sequence outlives the request that filled it: it is the prefix cache until its cells are
+// needed. Before it is evicted then, the archive may take a copy of it into RAM, which comes back
+// when the conversation goes on. Copies take time, so each tick says how long it may copy.
 //
 // # Why do long prompts get sequences far from those that generate?
 //

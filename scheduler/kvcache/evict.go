@@ -10,8 +10,8 @@ import (
 // minSaved is the fewest unshared cells that are cheaper to copy than to compute again.
 const minSaved = 64
 
-// Reserve evicts idle sequences, the least recently used first, until n cells are free. It reports whether they are. If they are not and
-// a copy is in progress, they may be when that is done.
+// Reserve evicts idle sequences, the least recently used first, until n cells are free. It reports
+// whether they are. If they are not and a copy is in progress, they may be when that is done.
 func (c *Cache) Reserve(n int) bool {
 	for len(c.free) < n {
 		if c.copy.kind != savingAhead && !c.continueCopy() {
@@ -31,7 +31,8 @@ func (c *Cache) Reserve(n int) bool {
 	return true
 }
 
-// EvictIdle empties every idle sequence, however long that takes, and reports whether there was one to empty.
+// EvictIdle empties every idle sequence, however long that takes, and reports whether there was
+// one to empty.
 func (c *Cache) EvictIdle() bool {
 	c.finishCopy()
 	found := false
@@ -43,8 +44,8 @@ func (c *Cache) EvictIdle() bool {
 	return found
 }
 
-// leastRecent is the idle sequence that was used least recently of those that hold something, or may, and are not being copied; nil: there is
-// none.
+// leastRecent is the idle sequence that was used least recently of those that hold something, or
+// may, and are not being copied; nil: there is none.
 func (c *Cache) leastRecent() (oldest *Sequence) {
 	for _, s := range c.sequences {
 		if !s.running && s != c.copy.sequence && (len(s.tokens) > 0 || s.unsure) && (oldest == nil || s.recency() < oldest.recency()) {
@@ -54,8 +55,8 @@ func (c *Cache) leastRecent() (oldest *Sequence) {
 	return oldest
 }
 
-// evict empties an idle sequence, after it was saved if the archive is to have it. It reports whether it is empty; else it is being
-// saved.
+// evict empties an idle sequence, after it was saved if the archive is to have it. It reports
+// whether it is empty; else it is being saved.
 func (c *Cache) evict(s *Sequence) bool {
 	switch {
 	case s == c.copy.sequence: // it is being saved ahead, and waited for from now on
@@ -73,8 +74,8 @@ func (c *Cache) evict(s *Sequence) bool {
 	return true
 }
 
-// worthSaving reports whether a sequence is to be saved before it is evicted. If it shares most of its cells it is not: the others keep
-// those, and restored they would be a copy.
+// worthSaving reports whether a sequence is to be saved before it is evicted. If it shares most of
+// its cells it is not: the others keep those, and restored they would be a copy.
 func (c *Cache) worthSaving(s *Sequence) bool {
 	if s.saved() || c.archive.states == nil {
 		return false
@@ -83,9 +84,9 @@ func (c *Cache) worthSaving(s *Sequence) bool {
 	return unshared >= minSaved && 2*unshared >= len(s.tokens)
 }
 
-// choose picks one of the idle sequences that may be evicted for a request with so many tokens to compute; nil if there is none. The
-// memory chooses if it is a Placer and something runs; else it is an empty sequence or, since prefixes matter most, the least recently
-// used.
+// choose picks one of the idle sequences that may be evicted for a request with so many tokens to
+// compute; nil if there is none. The memory chooses if it is a Placer and something runs; else it
+// is an empty sequence or, since prefixes matter most, the least recently used.
 func (c *Cache) choose(prefill int, may func(*Sequence) bool) *Sequence {
 	c.candidates, c.running = c.candidates[:0], c.running[:0]
 	for _, s := range c.sequences {
@@ -110,7 +111,8 @@ func (c *Cache) choose(prefill int, may func(*Sequence) bool) *Sequence {
 	return c.sequences[c.placer.Place(prefill, c.running, c.idle)]
 }
 
-// recency orders sequences by their last use; those that are of no use come first, or will be of none.
+// recency orders sequences by their last use; those that are of no use come first, or will be of
+// none.
 func (s *Sequence) recency() uint64 {
 	if s.useless() || s.dropped {
 		return 0

@@ -43,7 +43,8 @@ func prompt(n, seed int) []kvcache.Token {
 	return tokens
 }
 
-// acquire gets a sequence for a new request, which may take some ticks, and tells how many of its tokens were found.
+// acquire gets a sequence for a new request, which may take some ticks, and tells how many of its
+// tokens were found.
 func (w world) acquire(tokens []kvcache.Token) (s *kvcache.Sequence, found int) {
 	w.Helper()
 	for range 1000 {
@@ -103,8 +104,8 @@ func (w world) computeRows(s *kvcache.Sequence, tokens []kvcache.Token) {
 	w.cache.Append(s, tokens)
 }
 
-// answer generates so many tokens after a prompt and returns the whole, and how much of the prompt was found. The last token is not
-// computed.
+// answer generates so many tokens after a prompt and returns the whole, and how much of the prompt
+// was found. The last token is not computed.
 func (w world) answer(tokens []kvcache.Token, most int) (all []kvcache.Token, found int) {
 	w.Helper()
 	s, found := w.acquire(tokens)

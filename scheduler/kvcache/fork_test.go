@@ -10,7 +10,8 @@ import (
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
-// fork gets a sequence for tokens of which a running one has all but the last, and tells how many cells were copied for it.
+// fork gets a sequence for tokens of which a running one has all but the last, and tells how many
+// cells were copied for it.
 func (w world) fork(tokens []kvcache.Token) (s *kvcache.Sequence, copied int) {
 	w.Helper()
 	before := w.Copied
@@ -22,8 +23,8 @@ func (w world) fork(tokens []kvcache.Token) (s *kvcache.Sequence, copied int) {
 	return s, w.Copied - before
 }
 
-// A fork takes the place of a branch that was dropped, and only what the two do not have in common is added there: the steps of a beam
-// search copy no prompt after the first.
+// A fork takes the place of a branch that was dropped, and only what the two do not have in common
+// is added there: the steps of a beam search copy no prompt after the first.
 func TestCache_Acquire_ForksIntoADroppedBranch(t *testing.T) {
 	w := newWorld(t, scheduler.Limits{Sequences: 3}, 1<<20)
 	tokens := prompt(200, 1)
@@ -103,7 +104,8 @@ func TestCache_Acquire_ForksIntoNoOthersBranch(t *testing.T) {
 	}
 }
 
-// A recurrent state is shared as a whole and by reference, at its end alone; a dropped branch gives its place and nothing else.
+// A recurrent state is shared as a whole and by reference, at its end alone; a dropped branch
+// gives its place and nothing else.
 func TestCache_Acquire_ForksRecurrentStatesAtTheirEnd(t *testing.T) {
 	w := newWorld(t, scheduler.Limits{Sequences: 3}, 0)
 	w.Recurrent = true

@@ -10,8 +10,8 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
-// fragile is a memory whose calls panic now and then, before or after they have done their work, and that may copy on a thread of its own:
-// then a look at the copy finds it done or not.
+// fragile is a memory whose calls panic now and then, before or after they have done their work,
+// and that may copy on a thread of its own: then a look at the copy finds it done or not.
 type fragile struct {
 	*schedulertest.Backend
 	rng      *rand.Rand
@@ -106,7 +106,8 @@ func (f *fragile) RestoreCheckpoint(src, dst int32, s kvcache.State, n int) erro
 	return err
 }
 
-// hand panics, or not, with a state that nobody has yet: it is freed, as the collector of garbage does.
+// hand panics, or not, with a state that nobody has yet: it is freed, as the collector of garbage
+// does.
 func (f *fragile) hand(s kvcache.State, err error, call string) error {
 	defer func() {
 		if v := recover(); v != nil {

@@ -4,11 +4,12 @@ package kvcache
 
 import "slices"
 
-// The books count tokens, each of which has a cell. The memory counts positions, of which a picture may take fewer than it has rows (package
-// piece). The two are converted here, at each call of the memory. Of a list of tokens without such pictures they are the same.
+// The books count tokens, each of which has a cell. The memory counts positions, of which a
+// picture may take fewer than it has rows (package piece). The two are converted here, at each
+// call of the memory. Of a list of tokens without such pictures they are the same.
 //
-// No piece is cut: what others use of a sequence, what is taken back of it and what is copied end at a border of pieces, which is before the
-// piece where less is there than all of it.
+// No piece is cut: what others use of a sequence, what is taken back of it and what is copied end
+// at a border of pieces, which is before the piece where less is there than all of it.
 
 // grid is a piece of a conversation that takes fewer positions than it has rows.
 type grid struct {
@@ -60,7 +61,8 @@ func (c *conversation) addGrids(other *conversation, n int) {
 	}
 }
 
-// Position is where the next token of the sequence goes. Within a grid, that is where the grid begins.
+// Position is where the next token of the sequence goes. Within a grid, that is where the grid
+// begins.
 func (s *Sequence) Position() int {
 	n := len(s.tokens)
 	if n == 0 || s.tokens[n-1] >= 0 {
@@ -72,7 +74,8 @@ func (s *Sequence) Position() int {
 	return s.positions(n)
 }
 
-// settle cuts an idle sequence, whose request has left it within a piece, before what is copied of it.
+// settle cuts an idle sequence, whose request has left it within a piece, before what is copied of
+// it.
 func (c *Cache) settle(s *Sequence) {
 	if n := s.border(len(s.tokens)); n < len(s.tokens) {
 		c.Truncate(s, n)

@@ -4,19 +4,21 @@ package kvcache
 
 import "slices"
 
-// MinShared is the shortest prefix that is shared: a memory whose sequences have cells of their own copies it, and a token at the
-// beginning of every prompt is not worth that.
+// MinShared is the shortest prefix that is shared: a memory whose sequences have cells of their
+// own copies it, and a token at the beginning of every prompt is not worth that.
 const MinShared = 32
 
-// LongestPrefix is how many tokens of a request it could use of a sequence or of the archive, its last one not counted.
+// LongestPrefix is how many tokens of a request it could use of a sequence or of the archive, its
+// last one not counted.
 func (c *Cache) LongestPrefix(tokens []Token, scope Scope) int {
 	_, cached := c.longestPrefix(tokens, scope)
 	_, archived := c.archive.longestPrefix(tokens, scope)
 	return max(cached, archived)
 }
 
-// SharedPrefix is how many tokens a request would share with a running one: it needs no cells for them. It is 0 if the longest
-// prefix is in an idle sequence, since HasRoom counts the cells of those.
+// SharedPrefix is how many tokens a request would share with a running one: it needs no cells for
+// them. It is 0 if the longest prefix is in an idle sequence, since HasRoom counts the cells of
+// those.
 func (c *Cache) SharedPrefix(tokens []Token, scope Scope) int {
 	if best, common := c.longestPrefix(tokens, scope); best != nil && best.running {
 		return common
@@ -24,8 +26,9 @@ func (c *Cache) SharedPrefix(tokens []Token, scope Scope) int {
 	return 0
 }
 
-// Shares reports whether a request gains anything by waiting for a prefix that another one computes. A memory that cannot share a part of what
-// requests have, as with one state for all of it, does so only at checkpoints.
+// Shares reports whether a request gains anything by waiting for a prefix that another one
+// computes. A memory that cannot share a part of what requests have, as with one state for all of
+// it, does so only at checkpoints.
 func (c *Cache) Shares() bool {
 	k := &c.checkpoints
 	if !k.takes || c.TakesCheckpoints() || !c.memory.Shares() {
@@ -37,8 +40,8 @@ func (c *Cache) Shares() bool {
 	})
 }
 
-// longestPrefix finds the sequence of which a request can use most; among equals an idle one, which can be taken over, and of
-// those the one that loses least.
+// longestPrefix finds the sequence of which a request can use most; among equals an idle one,
+// which can be taken over, and of those the one that loses least.
 func (c *Cache) longestPrefix(tokens []Token, scope Scope) (best *Sequence, common int) {
 	tokens = reusable(tokens)
 	for _, s := range c.sequences {
@@ -64,7 +67,8 @@ func CommonPrefix(a, b []Token) int {
 	return n
 }
 
-// share makes dst, which is empty or has less of the same, begin with the first n tokens of src. It reports whether it does.
+// share makes dst, which is empty or has less of the same, begin with the first n tokens of src.
+// It reports whether it does.
 func (c *Cache) share(src, dst *Sequence, n int) bool {
 	c.cancelSaveAhead()
 	has := len(dst.tokens)

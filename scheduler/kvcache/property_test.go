@@ -89,7 +89,8 @@ func (w *randomWorld) acquire() {
 	}
 }
 
-// compute computes some of a request's tokens, or its last and the next, or guesses that are taken back.
+// compute computes some of a request's tokens, or its last and the next, or guesses that are taken
+// back.
 func (w *randomWorld) compute(r *randomRequest) {
 	at := r.seq.Len()
 	chunk := r.tokens[at:]
@@ -302,9 +303,10 @@ func runRandomWorlds(t *testing.T, odds int) {
 	}
 }
 
-// Books and memory agree, nothing that a request has is dropped, and what is found is what the model has computed of just these tokens,
-// whatever is done to the cache.
+// Books and memory agree, nothing that a request has is dropped, and what is found is what the
+// model has computed of just these tokens, whatever is done to the cache.
 func TestCache_RandomWork_KeepsItsPromises(t *testing.T) { runRandomWorlds(t, 0) }
 
-// They do where any call of the memory may panic, before or after its work, but for the request that the call was for.
+// They do where any call of the memory may panic, before or after its work, but for the request
+// that the call was for.
 func TestCache_RandomWork_SurvivesPanics(t *testing.T) { runRandomWorlds(t, 30) }

@@ -26,11 +26,12 @@ type Saved struct {
 	State  State
 }
 
-// Conversation names what the sequence of a request that has ended holds, until another request has the sequence.
+// Conversation names what the sequence of a request that has ended holds, until another request
+// has the sequence.
 func (s *Sequence) Conversation() uint64 { return s.name }
 
-// Export begins to copy a conversation, unless it has to wait for another copy. done is told the result when the copy is complete, at once if
-// the archive has one.
+// Export begins to copy a conversation, unless it has to wait for another copy. done is told the
+// result when the copy is complete, at once if the archive has one.
 func (c *Cache) Export(name uint64, salt string, done func(*Saved, error)) Wait {
 	s, e := c.find(name, salt)
 	switch {
@@ -72,8 +73,9 @@ func (c *Cache) export(s *Sequence, done func(*Saved, error)) {
 	c.continueCopy()
 }
 
-// Import begins to restore a conversation into an idle sequence, unless it has to wait. The name is that of the conversation; an error says
-// that its state is none of this memory's. The state may be closed then.
+// Import begins to restore a conversation into an idle sequence, unless it has to wait. The name
+// is that of the conversation; an error says that its state is none of this memory's. The state
+// may be closed then.
 func (c *Cache) Import(saved *Saved) (name uint64, w Wait, err error) {
 	tokens, err := c.imported(saved)
 	n := len(tokens)
@@ -106,7 +108,8 @@ func (c *Cache) Import(saved *Saved) (name uint64, w Wait, err error) {
 	return s.name, WaitNone, nil
 }
 
-// imported are the tokens of a conversation that was saved, those of its pieces as this process has them.
+// imported are the tokens of a conversation that was saved, those of its pieces as this process
+// has them.
 func (c *Cache) imported(saved *Saved) ([]Token, error) {
 	if len(saved.Pieces) == 0 {
 		return saved.Tokens, nil
@@ -121,7 +124,8 @@ func (c *Cache) imported(saved *Saved) ([]Token, error) {
 	return tokens, nil
 }
 
-// Erase drops a conversation from cache and archive and returns how many tokens it had, unless it has to wait for a copy, which may be of it.
+// Erase drops a conversation from cache and archive and returns how many tokens it had, unless it
+// has to wait for a copy, which may be of it.
 func (c *Cache) Erase(name uint64, salt string) (n int, w Wait) {
 	if c.copy.kind != savingAhead && !c.continueCopy() {
 		return 0, c.waits(WaitCopy)

@@ -21,7 +21,8 @@ func (w world) leave(tokens []kvcache.Token) (name uint64) {
 	return s.Conversation()
 }
 
-// A conversation that needs the cells that two idle sequences share is restored, also beside a request that runs, or is paused.
+// A conversation that needs the cells that two idle sequences share is restored, also beside a
+// request that runs, or is paused.
 func TestCache_Import_EvictsWhatIdleSequencesShare(t *testing.T) {
 	for name, c := range map[string]struct {
 		archive int64
@@ -82,7 +83,8 @@ func (m *threaded) ContinueCopy(limit time.Duration, here bool) (done bool) {
 	return m.Backend.ContinueCopy(limit, here)
 }
 
-// A conversation that comes into the archive in the moment in which it is erased does not stay there.
+// A conversation that comes into the archive in the moment in which it is erased does not stay
+// there.
 func TestCache_Erase_FindsWhatWasJustArchived(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{Cells: 1000, Sequences: 2})
 	m := &threaded{Backend: b}

@@ -4,7 +4,8 @@ package kvcache
 
 import "math"
 
-// Scope says with what cells are computed and for whom, besides the tokens: requests reuse one another's cells as far as both agree.
+// Scope says with what cells are computed and for whom, besides the tokens: requests reuse one
+// another's cells as far as both agree.
 type Scope struct {
 	Salt     string // chosen by the request
 	Adapters string // names what computes them besides the model; "": nothing does

@@ -31,7 +31,8 @@ type conversation struct {
 	digests     []Digest      // of the first blocks of tokens, as far as Prefixes has come
 }
 
-// common is how many of a request's tokens the conversation begins with, as far as they are computed alike and no piece is cut.
+// common is how many of a request's tokens the conversation begins with, as far as they are
+// computed alike and no piece is cut.
 func (c *conversation) common(tokens []Token, scope Scope) int {
 	if c.scope.Salt != scope.Salt {
 		return 0
@@ -45,11 +46,12 @@ func (s *Sequence) ID() int32 { return s.id }
 // Len is how many tokens the sequence holds.
 func (s *Sequence) Len() int { return len(s.tokens) }
 
-// Continued reports whether the request that has the sequence continues a conversation: its prompt began with the whole prompt of the
-// request before it.
+// Continued reports whether the request that has the sequence continues a conversation: its prompt
+// began with the whole prompt of the request before it.
 func (s *Sequence) Continued() bool { return s.continued }
 
-// saved reports whether nothing is lost when the sequence is evicted: it is of no use, or the archive has a copy.
+// saved reports whether nothing is lost when the sequence is evicted: it is of no use, or the
+// archive has a copy.
 func (s *Sequence) saved() bool { return s.useless() || s.dropped || s.archived != nil }
 
 // useless reports whether no request can use anything of the sequence.
@@ -62,7 +64,8 @@ func (s *Sequence) unlink() {
 	}
 }
 
-// Append records tokens that a forward pass computed after the sequence's last one. Reserve has freed the cells.
+// Append records tokens that a forward pass computed after the sequence's last one. Reserve has
+// freed the cells.
 func (c *Cache) Append(s *Sequence, tokens []Token) {
 	for _, t := range tokens {
 		cell := c.free[len(c.free)-1]
@@ -76,8 +79,9 @@ func (c *Cache) Append(s *Sequence, tokens []Token) {
 	}
 }
 
-// Truncate keeps the first n tokens of a sequence, or those before the piece that n lies within, or those up to its last checkpoint before if
-// the memory cannot be cut there. It returns how many it kept.
+// Truncate keeps the first n tokens of a sequence, or those before the piece that n lies within,
+// or those up to its last checkpoint before if the memory cannot be cut there. It returns how many
+// it kept.
 func (c *Cache) Truncate(s *Sequence, n int) (kept int) {
 	if n >= len(s.tokens) && !s.unsure {
 		return len(s.tokens)
@@ -90,14 +94,15 @@ func (c *Cache) Truncate(s *Sequence, n int) (kept int) {
 	return n
 }
 
-// Rescope has what the sequence holds from now on be in another scope. What it holds stays as far as that is the same in both.
+// Rescope has what the sequence holds from now on be in another scope. What it holds stays as far
+// as that is the same in both.
 func (c *Cache) Rescope(s *Sequence, scope Scope) {
 	c.Truncate(s, s.scope.Common(scope, len(s.tokens)))
 	s.scope = scope
 }
 
-// change has the memory change what it holds of a sequence. If that panics, the sequence is of no use until it was emptied, and a copy in
-// progress, which may read it, has failed.
+// change has the memory change what it holds of a sequence. If that panics, the sequence is of no
+// use until it was emptied, and a copy in progress, which may read it, has failed.
 func (c *Cache) change(s *Sequence, f func() error) error {
 	s.unsure = true
 	defer func() {
@@ -110,8 +115,8 @@ func (c *Cache) change(s *Sequence, f func() error) error {
 	return err
 }
 
-// Repair makes memory and books agree again after a failed pass: the memory forgets what is not in the books, and the books what the
-// memory has lost, and a piece of which only a part is there.
+// Repair makes memory and books agree again after a failed pass: the memory forgets what is not in
+// the books, and the books what the memory has lost, and a piece of which only a part is there.
 func (c *Cache) Repair(s *Sequence) {
 	c.drop(s, c.cut(s, s.border(len(s.tokens))))
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
-// A pass that failed may have left tokens in the memory. They are removed or, where it cannot be cut there, all of the sequence is.
+// A pass that failed may have left tokens in the memory. They are removed or, where it cannot be
+// cut there, all of the sequence is.
 func TestCache_Repair(t *testing.T) {
 	for _, want := range []int{40, 0} {
 		w := newWorld(t, scheduler.Limits{Sequences: 2}, 0)

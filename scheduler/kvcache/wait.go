@@ -4,7 +4,8 @@ package kvcache
 
 import "time"
 
-// Wait is what the cache has to wait for before it can do what it is asked for. It is to be asked again in a later tick.
+// Wait is what the cache has to wait for before it can do what it is asked for. It is to be asked
+// again in a later tick.
 type Wait int
 
 // What the cache may have to wait for.
@@ -30,8 +31,9 @@ func (c *Cache) came(awaited *bool) {
 // copyCheck is how long a copy is left alone if nothing else asks for a tick.
 const copyCheck = time.Millisecond
 
-// Next is when the cache needs the next tick: at once if whoever was told to wait is to ask again, or if there may be something to save
-// ahead; a moment later while a copy is in progress. Otherwise ok is false: only requests change anything.
+// Next is when the cache needs the next tick: at once if whoever was told to wait is to ask again,
+// or if there may be something to save ahead; a moment later while a copy is in progress.
+// Otherwise ok is false: only requests change anything.
 func (c *Cache) Next() (at time.Time, ok bool) {
 	switch {
 	case c.askAgain, c.saveAheadDue && !c.Copying():

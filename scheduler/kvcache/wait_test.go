@@ -19,8 +19,8 @@ func (w world) next() time.Duration {
 	return at.Sub(w.Now())
 }
 
-// The cache needs the next tick a moment later while it copies, at once when what somebody waits for came in this tick or there may be
-// something to save ahead, and else not at all.
+// The cache needs the next tick a moment later while it copies, at once when what somebody waits
+// for came in this tick or there may be something to save ahead, and else not at all.
 func TestCache_Next(t *testing.T) {
 	b := &threaded{Backend: newWorld(t, scheduler.Limits{Cells: 1000, Sequences: 2}, 0).Backend}
 	w := world{t, b.Backend, newCache(b, b.Backend, 1<<20)}

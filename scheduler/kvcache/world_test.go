@@ -12,7 +12,8 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
-// randomWorld does to a cache at random what a scheduler does, and checks after each step what must always hold.
+// randomWorld does to a cache at random what a scheduler does, and checks after each step what
+// must always hold.
 type randomWorld struct {
 	*testing.T
 	rng      *rand.Rand

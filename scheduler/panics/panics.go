@@ -8,7 +8,8 @@ import (
 	"runtime/debug"
 )
 
-// Error is the error of a request during whose work something panicked: a stage, a rule, the backend, or the scheduler itself.
+// Error is the error of a request during whose work something panicked: a stage, a rule, the
+// backend, or the scheduler itself.
 type Error struct {
 	Value any
 	Stack []byte // nil where it was logged before

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-// Package piece gives embeddings of pictures and sounds a place among tokens: each has a token below 0.
+// Package piece gives embeddings of pictures and sounds a place among tokens: each has a token
+// below 0.
 //
-// So whatever has to do with lists of tokens (prefixes, forks, cuts, copies, digests) has to do with pictures too.
+// So whatever has to do with lists of tokens (prefixes, forks, cuts, copies, digests) has to do
+// with pictures too.
 //
 // # Notes
 //
@@ -70,8 +72,9 @@ func (s *Shape) Sound() bool {
 	return s.Rows >= 1 && s.Positions >= 1 && s.Positions <= s.Rows && s.Columns >= 0 && s.Columns <= s.Rows && (s.Columns > 0 || s.Positions == s.Rows)
 }
 
-// Add returns the tokens of a piece, one for each row. They are its own as long as the piece is held, or a conversation in the KV cache has
-// them. Who adds it holds the piece itself as long as it is to be computed: the table does not. Errors: ErrFull, ErrShape.
+// Add returns the tokens of a piece, one for each row. They are its own as long as the piece is
+// held, or a conversation in the KV cache has them. Who adds it holds the piece itself as long as
+// it is to be computed: the table does not. Errors: ErrFull, ErrShape.
 func (t *Table) Add(p *Piece) ([]Token, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -83,8 +86,8 @@ func (t *Table) Add(p *Piece) ([]Token, error) {
 	return e.tokens(), nil
 }
 
-// Reserve is Add for a piece whose numbers nobody has, as one in a conversation that comes from a file. The tokens are its own once a
-// conversation in the KV cache has them.
+// Reserve is Add for a piece whose numbers nobody has, as one in a conversation that comes from a
+// file. The tokens are its own once a conversation in the KV cache has them.
 func (t *Table) Reserve(s Shape) ([]Token, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

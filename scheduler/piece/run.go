@@ -9,7 +9,8 @@ import (
 	"fmt"
 )
 
-// Border is the last place up to n at which a list of tokens may be cut: n itself, or the beginning of the piece that n lies within.
+// Border is the last place up to n at which a list of tokens may be cut: n itself, or the
+// beginning of the piece that n lies within.
 func (t *Table) Border(tokens []Token, n int) int {
 	if n <= 0 || n > len(tokens) || tokens[n-1] >= 0 {
 		return n
@@ -52,8 +53,8 @@ var (
 	ErrCut     = errors.New("a picture or a sound that is not whole")
 )
 
-// Check calls each for every piece among some tokens. Their rows must be whole and in order. each tells whether the piece may stand there.
-// Errors: ErrUnknown, ErrCut, and those of each.
+// Check calls each for every piece among some tokens. Their rows must be whole and in order. each
+// tells whether the piece may stand there. Errors: ErrUnknown, ErrCut, and those of each.
 func (t *Table) Check(tokens []Token, each func(Shape) error) error {
 	for i := 0; i < len(tokens); i++ {
 		token := tokens[i]
@@ -77,8 +78,9 @@ func (t *Table) Check(tokens []Token, each func(Shape) error) error {
 	return nil
 }
 
-// Word stands for a token where the numbers of this process say nothing. It is the same for the same content: for row i of a piece, the word i mod
-// 8 of its hash, little-endian, with the highest bit set; any other token itself.
+// Word stands for a token where the numbers of this process say nothing. It is the same for the
+// same content: for row i of a piece, the word i mod 8 of its hash, little-endian, with the
+// highest bit set; any other token itself.
 func (t *Table) Word(token Token) uint32 {
 	shape, row, ok := t.Shape(token)
 	if !ok {
@@ -107,8 +109,8 @@ func (t *Table) Places(tokens []Token) (placed []Placed) {
 	return placed
 }
 
-// Put writes the tokens of pieces into a list of tokens, in which all others are at least 0. Errors: ErrFull, ErrShape, ErrCut for pieces that do
-// not fit into the list.
+// Put writes the tokens of pieces into a list of tokens, in which all others are at least 0.
+// Errors: ErrFull, ErrShape, ErrCut for pieces that do not fit into the list.
 func (t *Table) Put(tokens []Token, placed []Placed) error {
 	end := 0
 	for i := range placed {

@@ -10,7 +10,8 @@ import (
 // leastSwept is how many entries a table has at least before it is swept.
 const leastSwept = 64
 
-// Due reports whether the table has twice as many entries as the last sweep left: it is time for another.
+// Due reports whether the table has twice as many entries as the last sweep left: it is time for
+// another.
 func (t *Table) Due() bool {
 	if t == nil {
 		return false
@@ -20,7 +21,8 @@ func (t *Table) Due() bool {
 	return len(t.order) >= max(leastSwept, 2*t.swept)
 }
 
-// Sweep drops what nobody has any more: no living piece, and none of some lists of tokens. A thousand tokens take microseconds.
+// Sweep drops what nobody has any more: no living piece, and none of some lists of tokens. A
+// thousand tokens take microseconds.
 func (t *Table) Sweep(lists iter.Seq[[]Token]) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -77,7 +77,8 @@ func TestTable_Add_RefusesShapes(t *testing.T) {
 	}
 }
 
-// At the end of the numbers those come again that nobody has any more, and what is larger than any gap finds none.
+// At the end of the numbers those come again that nobody has any more, and what is larger than any
+// gap finds none.
 func TestTable_Add_FillsGaps(t *testing.T) {
 	table := piece.NewTableFrom(-20)
 	a, b, c := picture("a", 8), picture("b", 4), picture("c", 8)
@@ -117,7 +118,8 @@ func gone(t *testing.T, table *piece.Table, left int, held ...[]piece.Token) {
 	t.Fatalf("%d pieces are left of which %d are held", piece.Known(table), left)
 }
 
-// What a conversation or a living piece has stays, also where the picture was added twice and the first one is gone.
+// What a conversation or a living piece has stays, also where the picture was added twice and the
+// first one is gone.
 func TestTable_Sweep_KeepsWhatIsHeld(t *testing.T) {
 	table := piece.NewTable()
 	a, twice := picture("a", 3), picture("b", 3)
@@ -238,7 +240,8 @@ func TestTable_Put_WhatPlacesTell(t *testing.T) {
 	runtime.KeepAlive([]any{a, b})
 }
 
-// Many goroutines add, look and sweep: each always finds what it holds under the tokens that it was given.
+// Many goroutines add, look and sweep: each always finds what it holds under the tokens that it
+// was given.
 func TestTable_Hammer(t *testing.T) {
 	table := piece.NewTableFrom(-4000)
 	var all sync.WaitGroup

@@ -7,15 +7,17 @@ import (
 	"slices"
 )
 
-// Adopted is what a choice goes on from once the program has returned. The zero value is what was shown of it.
+// Adopted is what a choice goes on from once the program has returned. The zero value is what was
+// shown of it.
 type Adopted struct {
 	Tokens []Token
 	From   int // so many of them are the prompt
 }
 
-// Adopt has a choice go on from a branch, as it is now, when the program has returned without an error: as an answer of the request's chain. The
-// first from tokens are its prompt, and the others are shown as injected ones. Where something was shown of the choice, the branch begins with
-// the prompt, which has from tokens, and what was shown. Errors: ErrOver, ErrMisuse.
+// Adopt has a choice go on from a branch, as it is now, when the program has returned without an
+// error: as an answer of the request's chain. The first from tokens are its prompt, and the others
+// are shown as injected ones. Where something was shown of the choice, the branch begins with the
+// prompt, which has from tokens, and what was shown. Errors: ErrOver, ErrMisuse.
 func (r *Run) Adopt(choice int, b *Branch, from int) error {
 	if r.isOver() {
 		return ErrOver
@@ -47,8 +49,8 @@ func (r *Run) Adopt(choice int, b *Branch, from int) error {
 	return nil
 }
 
-// AdoptShown has all choices that have not ended go on from what was shown of them, unless they go on from a branch: the program has failed, and
-// they go on without it.
+// AdoptShown has all choices that have not ended go on from what was shown of them, unless they go
+// on from a branch: the program has failed, and they go on without it.
 func (r *Run) AdoptShown() {
 	if r.adopted == nil {
 		r.adopted = map[int]*Adopted{}

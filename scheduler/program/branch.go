@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// Branch is a list of tokens that the model may go on from. Its methods are for the program's goroutine.
+// Branch is a list of tokens that the model may go on from. Its methods are for the program's
+// goroutine.
 type Branch struct {
 	run    *Run
 	place  int    // among the places that the program has for branches
@@ -81,7 +82,8 @@ var (
 // Awaited reports whether a score is yet to be computed.
 func Awaited(score float32) bool { return score == awaited }
 
-// Open begins a branch with some tokens, at least one. Errors: ErrOver, ErrNoBranch, ErrContextFull, ErrBudget, ErrMisuse.
+// Open begins a branch with some tokens, at least one. Errors: ErrOver, ErrNoBranch,
+// ErrContextFull, ErrBudget, ErrMisuse.
 func (r *Run) Open(tokens []Token) (*Branch, error) {
 	if len(tokens) == 0 {
 		return nil, fmt.Errorf("%w: a branch without a token", ErrMisuse)
@@ -114,7 +116,8 @@ func (r *Run) newBranch() (*Branch, error) {
 	return b, nil
 }
 
-// Fork begins a branch with the tokens of another. Both share what is computed of them, and the row. Errors: ErrOver, ErrNoBranch, ErrMisuse.
+// Fork begins a branch with the tokens of another. Both share what is computed of them, and the
+// row. Errors: ErrOver, ErrNoBranch, ErrMisuse.
 func (b *Branch) Fork() (*Branch, error) {
 	if err := b.usable(); err != nil {
 		return nil, err
@@ -155,8 +158,9 @@ func (b *Branch) closeSamplers() {
 	b.samplers = nil
 }
 
-// Append adds tokens, and whole pieces of the request. Scored: their log-probabilities are to be had from Scores once the branch has been waited for. Errors: ErrOver,
-// ErrContextFull, ErrBudget, ErrMisuse; then nothing is added.
+// Append adds tokens, and whole pieces of the request. Scored: their log-probabilities are to be
+// had from Scores once the branch has been waited for. Errors: ErrOver, ErrContextFull, ErrBudget,
+// ErrMisuse; then nothing is added.
 func (b *Branch) Append(tokens []Token, scored bool) error {
 	r, n := b.run, len(tokens)
 	if err := b.usable(); err != nil {
@@ -189,8 +193,8 @@ func (b *Branch) Append(tokens []Token, scored bool) error {
 	return nil
 }
 
-// score notes that tokens which are to be added have scores. The first one's is known if there is a row. Before the first token of all
-// there is none, nor after a picture.
+// score notes that tokens which are to be added have scores. The first one's is known if there is
+// a row. Before the first token of all there is none, nor after a picture.
 func (b *Branch) score(tokens []Token) {
 	for len(b.scores) < len(b.tokens) {
 		b.scores = append(b.scores, unscored)
@@ -211,7 +215,8 @@ func (b *Branch) score(tokens []Token) {
 	}
 }
 
-// Cut keeps the first n tokens, at least one. Errors: ErrMisuse, also for a place within a picture or a sound.
+// Cut keeps the first n tokens, at least one. Errors: ErrMisuse, also for a place within a picture
+// or a sound.
 func (b *Branch) Cut(n int) error {
 	if err := b.usable(); err != nil {
 		return err
@@ -234,8 +239,8 @@ func (b *Branch) Cut(n int) error {
 	return nil
 }
 
-// unpaid is 1 where the branch lacks its row, and that counts: without a new token, as of a fork or after a cut, there would be no end to what
-// a program has computed.
+// unpaid is 1 where the branch lacks its row, and that counts: without a new token, as of a fork
+// or after a cut, there would be no end to what a program has computed.
 func (b *Branch) unpaid() int {
 	if b.row != nil || b.paid {
 		return 0
@@ -260,11 +265,13 @@ func (b *Branch) Tokens() []Token { return b.tokens }
 // Ready reports whether the row after the last token is there.
 func (b *Branch) Ready() bool { return b.row != nil }
 
-// Knows reports whether the row is there and Best has been asked for as many candidates: then it takes no time.
+// Knows reports whether the row is there and Best has been asked for as many candidates: then it
+// takes no time.
 func (b *Branch) Knows(k int) bool { return b.row != nil && b.row.knows(k) }
 
-// Scores are the log-probabilities of the tokens from position from on, each given those before it; NaN for a token that was not appended as
-// scored. Errors: ErrMisuse while some are yet to be computed.
+// Scores are the log-probabilities of the tokens from position from on, each given those before
+// it; NaN for a token that was not appended as scored. Errors: ErrMisuse while some are yet to be
+// computed.
 func (b *Branch) Scores(from int) ([]float32, error) {
 	if err := b.usable(); err != nil {
 		return nil, err
@@ -285,7 +292,8 @@ func (b *Branch) Scores(from int) ([]float32, error) {
 	return scores, nil
 }
 
-// Best is what the row says of the k most likely tokens: fewer where fewer are possible. Errors: ErrOver, ErrMisuse without a row.
+// Best is what the row says of the k most likely tokens: fewer where fewer are possible. Errors:
+// ErrOver, ErrMisuse without a row.
 func (b *Branch) Best(k int) (Summary, error) {
 	if err := b.readable(); err != nil {
 		return Summary{}, err
@@ -297,8 +305,8 @@ func (b *Branch) Best(k int) (Summary, error) {
 	return b.row.summary(k, b.run.options.Summarizer)
 }
 
-// Logits copies the row, a number for each token of the vocabulary, as far as there is room, and returns how many. Errors: ErrOver, ErrMisuse
-// without a row.
+// Logits copies the row, a number for each token of the vocabulary, as far as there is room, and
+// returns how many. Errors: ErrOver, ErrMisuse without a row.
 func (b *Branch) Logits(to []float32) (n int, err error) {
 	if err := b.readable(); err != nil {
 		return 0, err

@@ -7,10 +7,12 @@ import (
 	"math"
 )
 
-// This file changes rows. A changed row is the branch's own, and that of forks that are made of it afterwards.
+// This file changes rows. A changed row is the branch's own, and that of forks that are made of it
+// afterwards.
 
-// Mask makes tokens impossible in the row: bit i of word i/32 set leaves token i. Tokens that are appended to the row are scored as before.
-// Errors: ErrOver, ErrMisuse without a row and for another number of words than the vocabulary has.
+// Mask makes tokens impossible in the row: bit i of word i/32 set leaves token i. Tokens that are
+// appended to the row are scored as before. Errors: ErrOver, ErrMisuse without a row and for
+// another number of words than the vocabulary has.
 func (b *Branch) Mask(words []uint32) error {
 	if err := b.readable(); err != nil {
 		return err
@@ -56,8 +58,9 @@ type Weighted struct {
 	Weight float32
 }
 
-// Mix makes the row a sum of rows with weights, which are finite. A token that is impossible in a row whose weight is not 0 is impossible.
-// Tokens that are appended to it are scored by it. Errors: ErrOver, ErrMisuse.
+// Mix makes the row a sum of rows with weights, which are finite. A token that is impossible in a
+// row whose weight is not 0 is impossible. Tokens that are appended to it are scored by it.
+// Errors: ErrOver, ErrMisuse.
 func (b *Branch) Mix(rows []Weighted) error {
 	if err := b.readable(); err != nil {
 		return err

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
 
-// Package program runs code that owns a request in place of a sampler chain. A program opens branches, which are lists of tokens in the KV
-// cache, has the model compute what comes after them, and says which tokens the client is shown.
+// Package program runs code that owns a request in place of a sampler chain. A program opens
+// branches, which are lists of tokens in the KV cache, has the model compute what comes after
+// them, and says which tokens the client is shown.
 //
-// It has a goroutine of its own. What it does to its branches changes its own view of them; when it waits for the model, the tick takes over
-// all that has changed, computes, and lends the rows of logits back. So a program never sees the KV cache, and no lock is held while it
-// thinks. Between two waits it is at work, and the tick waits for it only a moment, as for the workers of answers.
+// It has a goroutine of its own. What it does to its branches changes its own view of them; when
+// it waits for the model, the tick takes over all that has changed, computes, and lends the rows
+// of logits back. So a program never sees the KV cache, and no lock is held while it thinks.
+// Between two waits it is at work, and the tick waits for it only a moment, as for the workers of
+// answers.
 //
-// run.go has what a program calls and the tick's side of a wait, branch.go the branches, row.go the rows, summary.go what they say.
+// run.go has what a program calls and the tick's side of a wait, branch.go the branches, row.go
+// the rows, summary.go what they say.
 //
 // # Why does a program get its slots all at once?
 //

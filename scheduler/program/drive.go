@@ -7,9 +7,10 @@ import (
 	"sync"
 )
 
-// Drive runs a program to its end without a scheduler, for tools that try programs. row gives the logits after some tokens, which nobody changes
-// until the next call. waits is told of each wait what was shown since the last one, and at the end; false ends the run as a request ends, and
-// the error is nil then. Errors: the program's.
+// Drive runs a program to its end without a scheduler, for tools that try programs. row gives the
+// logits after some tokens, which nobody changes until the next call. waits is told of each wait
+// what was shown since the last one, and at the end; false ends the run as a request ends, and the
+// error is nil then. Errors: the program's.
 func (r *Run) Drive(row func([]Token) []float32, waits func(shown []Shown) bool) error {
 	r.options.Wake = func() {} // this is awake
 	r.Start()

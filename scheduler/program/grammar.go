@@ -12,7 +12,8 @@ import (
 
 // Place is a place in a grammar. It does not change, and may be asked by several goroutines.
 type Place interface {
-	// Mask writes which tokens may come next: bit i of word i/32 for token i. An error says why nobody can tell.
+	// Mask writes which tokens may come next: bit i of word i/32 for token i. An error says why
+	// nobody can tell.
 	Mask(mask []uint32) error
 	// After is the place after a token; false: it may not come next.
 	After(t Token) (Place, bool)
@@ -24,8 +25,9 @@ type following struct {
 	places []Place // after so many tokens since then
 }
 
-// Follow has the branch follow a grammar from here on, from a place in it; nil: none any more. What is read of its rows, and what is drawn, are
-// only tokens that the grammar allows. Errors: ErrMisuse.
+// Follow has the branch follow a grammar from here on, from a place in it; nil: none any more.
+// What is read of its rows, and what is drawn, are only tokens that the grammar allows. Errors:
+// ErrMisuse.
 func (b *Branch) Follow(p Place) error {
 	if err := b.usable(); err != nil {
 		return err
@@ -103,7 +105,8 @@ func (b *Branch) here() (Place, error) {
 	return f.places[len(f.places)-1], nil
 }
 
-// narrow takes the tokens out of the branch's row that its grammar does not allow, once for each row.
+// narrow takes the tokens out of the branch's row that its grammar does not allow, once for each
+// row.
 func (b *Branch) narrow() error {
 	if b.follows == nil || b.masked {
 		return nil

@@ -9,8 +9,9 @@ import (
 	"github.com/penstock/penstock/scheduler/piece"
 )
 
-// A branch may have pictures and sounds of the request, whose rows are tokens below 0 (package piece). They come and go as a whole, and nothing
-// can be said after one: a branch that is waited for, or goes on by itself, ends on another token.
+// A branch may have pictures and sounds of the request, whose rows are tokens below 0 (package
+// piece). They come and go as a whole, and nothing can be said after one: a branch that is waited
+// for, or goes on by itself, ends on another token.
 
 // Pieces are those that a request has.
 type Pieces struct {

@@ -8,8 +8,9 @@ import (
 	"sync"
 )
 
-// Row is the logits after a branch, one for each token of the vocabulary. They lie in the backend's memory, which the next forward pass
-// overwrites, until somebody still needs them then: Recall copies them. Branches that were forked have a row in common.
+// Row is the logits after a branch, one for each token of the vocabulary. They lie in the
+// backend's memory, which the next forward pass overwrites, until somebody still needs them then:
+// Recall copies them. Branches that were forked have a row in common.
 type Row struct {
 	mu     sync.Mutex
 	logits []float32 // nil: they were taken back
@@ -81,7 +82,8 @@ func (r *Row) empty() bool {
 
 var impossible = float32(math.Inf(-1))
 
-// logprob is how likely a token is, as the natural logarithm; +Inf, as of what is yet to be computed, if the row was taken away.
+// logprob is how likely a token is, as the natural logarithm; +Inf, as of what is yet to be
+// computed, if the row was taken away.
 func (r *Row) logprob(t Token, by Summarizer) float32 {
 	s, err := r.summary(0, by)
 	if err != nil {

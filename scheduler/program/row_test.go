@@ -41,7 +41,8 @@ func logits(t *testing.T, b *Branch) []float32 {
 	return row
 }
 
-// A mask changes the row, its sum and that of forks made afterwards; scores stay the model's, and another branch with the row has it as it was.
+// A mask changes the row, its sum and that of forks made afterwards; scores stay the model's, and
+// another branch with the row has it as it was.
 func TestBranch_Mask_ChangesItsOwnRow(t *testing.T) {
 	b := branchesOf(t, []float32{0, 1, 2})[0]
 	fork, err := b.Fork()
@@ -73,7 +74,8 @@ func TestBranch_Mask_ChangesItsOwnRow(t *testing.T) {
 	}
 }
 
-// A sum of rows has what is impossible in any of them that counts impossible, and stays finite where it overflows.
+// A sum of rows has what is impossible in any of them that counts impossible, and stays finite
+// where it overflows.
 func TestBranch_Mix_Sums(t *testing.T) {
 	inf := float32(math.Inf(-1))
 	all := branchesOf(t, []float32{2, 1, inf, 3e38, 0}, []float32{1, -1, 0, -3e38, inf})

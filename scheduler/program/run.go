@@ -15,7 +15,8 @@ import (
 	"github.com/penstock/penstock/scheduler/worker"
 )
 
-// Run is a program at work, which calls Prompt, Open, Wait and Show from its goroutine. The other methods are the tick's.
+// Run is a program at work, which calls Prompt, Open, Wait and Show from its goroutine. The other
+// methods are the tick's.
 type Run struct {
 	program *Program
 	options Options
@@ -96,10 +97,12 @@ func (r *Run) Free() (n int) {
 // Prompt is the request's. Nobody changes it.
 func (r *Run) Prompt() []Token { return r.options.Prompt }
 
-// Wait has the model compute some branches up to their last tokens, and waits: until all have their rows or, if one is enough, until any has.
-// It returns those that have. What the program has done since its last wait counts from now on, and what it has shown is sent. k is of how many
-// of the most likely tokens Best will be asked, which is computed beforehand. A row of a branch to which no token was added since it was forked
-// or cut counts as a token. Errors: ErrOver, ErrBudget, ErrMisuse.
+// Wait has the model compute some branches up to their last tokens, and waits: until all have
+// their rows or, if one is enough, until any has. It returns those that have. What the program has
+// done since its last wait counts from now on, and what it has shown is sent. k is of how many of
+// the most likely tokens Best will be asked, which is computed beforehand. A row of a branch to
+// which no token was added since it was forked or cut counts as a token. Errors: ErrOver,
+// ErrBudget, ErrMisuse.
 func (r *Run) Wait(k int, anyOf bool, branches ...*Branch) (ready []*Branch, err error) {
 	for _, b := range branches {
 		if b.run != r || b.closed {
@@ -156,7 +159,8 @@ func (r *Run) pause() (answered bool) {
 	}
 }
 
-// summarize finds what the rows of some branches say, on all processors: one of a large vocabulary takes a fifth of a millisecond.
+// summarize finds what the rows of some branches say, on all processors: one of a large vocabulary
+// takes a fifth of a millisecond.
 func (r *Run) summarize(branches []*Branch, k int) {
 	var next atomic.Int64
 	work := func() {
@@ -180,10 +184,11 @@ func (r *Run) summarize(branches []*Branch, k int) {
 // parallelLogits is how many logits there must be before more goroutines pay for themselves.
 const parallelLogits = 1 << 15
 
-// Show adds tokens to what the client sees of a choice, with the log-probabilities that the program gives them, as many or none. They are sent
-// with the next wait, and with the end of the program. A stop string, an end-of-generation token and a limit end the answer as ever; when all
-// choices have ended, so does the program. It reports whether the choice had ended already by the last wait: then they are dropped. Errors:
-// ErrOver, ErrMisuse.
+// Show adds tokens to what the client sees of a choice, with the log-probabilities that the
+// program gives them, as many or none. They are sent with the next wait, and with the end of the
+// program. A stop string, an end-of-generation token and a limit end the answer as ever; when all
+// choices have ended, so does the program. It reports whether the choice had ended already by the
+// last wait: then they are dropped. Errors: ErrOver, ErrMisuse.
 func (r *Run) Show(choice int, tokens []Token, logprobs []float32) (ended bool, err error) {
 	switch {
 	case r.isOver():

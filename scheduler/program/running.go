@@ -15,7 +15,8 @@ type running struct {
 	begun   bool // the tick has taken it over
 }
 
-// Sample draws a token from the row with a chain, and does not append it. Errors: ErrOver, ErrMisuse without a row, ErrNoToken, ErrRefused.
+// Sample draws a token from the row with a chain, and does not append it. Errors: ErrOver,
+// ErrMisuse without a row, ErrNoToken, ErrRefused.
 func (b *Branch) Sample(c *Chain) (Token, error) {
 	if err := b.readable(); err != nil {
 		return -1, err
@@ -27,10 +28,11 @@ func (b *Branch) Sample(c *Chain) (Token, error) {
 	return s.draw(b.row)
 }
 
-// Run has the branch go on by itself with the next wait: up to n tokens are drawn with a chain and appended, fewer where a token is drawn that
-// ends answers, or where there is no room for more. A wait for the branch waits for that; until then nothing else can be done with it but
-// Close. Where the branch has its row, the first token is drawn from it at once. Scored: as for Append. Errors: ErrOver, ErrContextFull,
-// ErrBudget, ErrNoToken, ErrMisuse, ErrRefused.
+// Run has the branch go on by itself with the next wait: up to n tokens are drawn with a chain and
+// appended, fewer where a token is drawn that ends answers, or where there is no room for more. A
+// wait for the branch waits for that; until then nothing else can be done with it but Close. Where
+// the branch has its row, the first token is drawn from it at once. Scored: as for Append. Errors:
+// ErrOver, ErrContextFull, ErrBudget, ErrNoToken, ErrMisuse, ErrRefused.
 func (b *Branch) Run(c *Chain, n int, scored bool) error {
 	r := b.run
 	if err := b.usable(); err != nil {
@@ -68,7 +70,8 @@ func (b *Branch) Run(c *Chain, n int, scored bool) error {
 	return nil
 }
 
-// first draws the first token of a run, which may be the only one, from the row. It reports whether the run goes on.
+// first draws the first token of a run, which may be the only one, from the row. It reports
+// whether the run goes on.
 func (b *Branch) first(s *sampler, scored, only bool, err *error) bool {
 	t, failed := s.draw(b.row)
 	ends := failed == nil && b.run.options.Ends(t)

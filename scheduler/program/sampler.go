@@ -11,18 +11,20 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// Chain makes the samplers that branches draw with: one for each, as samplers count tokens and have a generator of random numbers.
+// Chain makes the samplers that branches draw with: one for each, as samplers count tokens and
+// have a generator of random numbers.
 type Chain struct {
 	stages func(branch uint64, before int) ([]chain.Stage, error)
 }
 
-// NewChain makes a chain. stages makes those of a branch, by its number, from 0 in the order in which branches were opened, and how often it has
-// made some for that branch before.
+// NewChain makes a chain. stages makes those of a branch, by its number, from 0 in the order in
+// which branches were opened, and how often it has made some for that branch before.
 func NewChain(stages func(branch uint64, before int) ([]chain.Stage, error)) *Chain {
 	return &Chain{stages}
 }
 
-// mostSamplers is how many samplers a branch keeps: each may have memory for a candidate of each token.
+// mostSamplers is how many samplers a branch keeps: each may have memory for a candidate of each
+// token.
 const mostSamplers = 2
 
 // sampler is a chain at work for one branch.

@@ -21,8 +21,8 @@ type Summary struct {
 
 // Summarizer is implemented by a backend that is faster at it than SummarizeRow.
 type Summarizer interface {
-	// Summarize finds a row's highest logits, as many as there is room for in both lists, of which the summary has the used part. It may be
-	// called from several goroutines.
+	// Summarize finds a row's highest logits, as many as there is room for in both lists, of which
+	// the summary has the used part. It may be called from several goroutines.
 	Summarize(row []float32, ids []Token, logits []float32) Summary
 }
 

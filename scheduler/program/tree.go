@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Grown is what has become of a branch of a run that is traced, since the last time that it was told. No branch loses a token: one that is cut
-// back is told as dropped, and goes on as another.
+// Grown is what has become of a branch of a run that is traced, since the last time that it was
+// told. No branch loses a token: one that is cut back is told as dropped, and goes on as another.
 type Grown struct {
 	Branch   int       // counts the branches that are told, from 1
 	Parent   int       // in its first: the branch that it goes on from; 0: it was opened
@@ -30,7 +30,8 @@ const (
 	openingTold    = 64 // tokens of a branch that was opened with others than the prompt
 )
 
-// tree notes the branches of a run that is traced. It is the program's while that is at work, else the tick's. A nil tree notes nothing.
+// tree notes the branches of a run that is traced. It is the program's while that is at work, else
+// the tick's. A nil tree notes nothing.
 type tree struct {
 	prompt  []Token
 	paths   []path // by number, from 1
@@ -105,7 +106,8 @@ func (t *tree) forked(f, of *Branch) {
 	}
 }
 
-// appended notes that tokens are about to be added to a branch: what the row says of the first of them.
+// appended notes that tokens are about to be added to a branch: what the row says of the first of
+// them.
 func (t *tree) appended(b *Branch, tokens []Token) {
 	if t == nil || b.told.path == 0 || b.row == nil || tokens[0] < 0 {
 		return
@@ -286,7 +288,8 @@ func common(a, b []Token) (n int) {
 	return n
 }
 
-// Grown is how many entries TakeGrown has. It is 0 while the program is at work, or where the run is not traced.
+// Grown is how many entries TakeGrown has. It is 0 while the program is at work, or where the run
+// is not traced.
 func (r *Run) Grown() int {
 	if r.tree == nil || r.atWork {
 		return 0
@@ -294,8 +297,8 @@ func (r *Run) Grown() int {
 	return len(r.tree.grown)
 }
 
-// TakeGrown is what has become of the branches since the last time, as far as it is of so many entries and tokens; there may be more.
-// Grown is asked before.
+// TakeGrown is what has become of the branches since the last time, as far as it is of so many
+// entries and tokens; there may be more. Grown is asked before.
 func (r *Run) TakeGrown(entries, tokens int) (grown []Grown) {
 	t, n := r.tree, 0
 	for n < len(t.grown) && n < entries && (n == 0 || tokens >= len(t.grown[n].Tokens)) {

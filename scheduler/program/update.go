@@ -23,8 +23,8 @@ type Kept struct {
 	Drawn    int   // tokens of that run
 }
 
-// Update makes what is kept that of the branch, and tells how many of its tokens are as they were. While the branch goes on by itself, it is the
-// tick's, and stays as it is.
+// Update makes what is kept that of the branch, and tells how many of its tokens are as they were.
+// While the branch goes on by itself, it is the tick's, and stays as it is.
 func (b *Branch) Update(k *Kept) (same int) {
 	if b.runs != nil && b.runs.begun {
 		return len(k.Tokens)

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// A ring that need not keep what was read any more gives its memory back, loses nothing that is unread, and grows no more.
+// A ring that need not keep what was read any more gives its memory back, loses nothing that is
+// unread, and grows no more.
 func TestRing_Forget(t *testing.T) {
 	for _, unread := range []int{0, 3, 50} {
 		r := New[int](8, nil)

@@ -13,8 +13,8 @@ var ErrGone = errors.New("the item is not in the ring")
 
 // Ring carries items from one writer to one reader. The writer never blocks.
 //
-// A mutex guards the indices: it costs the writer about 20 ns an item, and lets it overwrite the oldest item without racing
-// with a reader that is copying it.
+// A mutex guards the indices: it costs the writer about 20 ns an item, and lets it overwrite the
+// oldest item without racing with a reader that is copying it.
 type Ring[T any] struct {
 	mu       sync.Mutex
 	items    []T
@@ -31,14 +31,15 @@ type Ring[T any] struct {
 	onRoom func()
 }
 
-// New makes a ring for capacity items, at least 4. onRoom, which may be nil, is called from the reader's goroutine when
-// the reader has made the room that a failed Reserve asked for.
+// New makes a ring for capacity items, at least 4. onRoom, which may be nil, is called from the
+// reader's goroutine when the reader has made the room that a failed Reserve asked for.
 func New[T any](capacity int, onRoom func()) *Ring[T] {
 	capacity = max(capacity, 4)
 	return &Ring[T]{items: make([]T, capacity), capacity: capacity, wake: make(chan struct{}, 1), onRoom: onRoom}
 }
 
-// Keep makes the ring keep every item, read or not: Seek reaches them all. It is called before the first Push.
+// Keep makes the ring keep every item, read or not: Seek reaches them all. It is called before the
+// first Push.
 func (r *Ring[T]) Keep() { r.keep = true }
 
 // Forget undoes Keep, and gives back the memory of items that were read.
@@ -50,7 +51,8 @@ func (r *Ring[T]) Forget() {
 	r.move(max(r.capacity, int(r.write-r.read)))
 }
 
-// Reserve reports whether n more items fit. If they do not, onRoom is called once the reader has made the room.
+// Reserve reports whether n more items fit. If they do not, onRoom is called once the reader has
+// made the room.
 func (r *Ring[T]) Reserve(n int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -62,7 +64,8 @@ func (r *Ring[T]) Reserve(n int) bool {
 	return false
 }
 
-// Push writes an item and returns its index. No unread item is lost: if there are as many as places, the ring grows.
+// Push writes an item and returns its index. No unread item is lost: if there are as many as
+// places, the ring grows.
 func (r *Ring[T]) Push(item T) uint64 {
 	r.mu.Lock()
 	needed := r.read
@@ -75,7 +78,8 @@ func (r *Ring[T]) Push(item T) uint64 {
 	return r.put(item)
 }
 
-// Overwrite writes an item and returns its index; with as many unread ones as the capacity the oldest of them is lost.
+// Overwrite writes an item and returns its index; with as many unread ones as the capacity the
+// oldest of them is lost.
 func (r *Ring[T]) Overwrite(item T) uint64 {
 	r.mu.Lock()
 	if r.free() <= 0 {
@@ -130,7 +134,8 @@ func (r *Ring[T]) TryNext() (item T, index uint64, ok bool) {
 	return item, index, ok
 }
 
-// Next takes the next item, with its index, and waits for it if need be. The only error is the context's.
+// Next takes the next item, with its index, and waits for it if need be. The only error is the
+// context's.
 func (r *Ring[T]) Next(ctx context.Context) (item T, index uint64, err error) {
 	for {
 		item, index, ok, room := r.take(true)
@@ -146,8 +151,8 @@ func (r *Ring[T]) Next(ctx context.Context) (item T, index uint64, err error) {
 	}
 }
 
-// Seek makes index the next item to be read. It works back to the oldest item not yet overwritten and forward to the
-// next one to be written; beyond that it returns ErrGone.
+// Seek makes index the next item to be read. It works back to the oldest item not yet overwritten
+// and forward to the next one to be written; beyond that it returns ErrGone.
 func (r *Ring[T]) Seek(index uint64) error {
 	r.mu.Lock()
 	if index < r.oldest || index > r.write {

@@ -4,8 +4,8 @@ package schedulertest
 
 import "github.com/penstock/penstock/scheduler"
 
-// After tells for each token of a history from position from on what the model says there, given those before it and the adapters of
-// the request.
+// After tells for each token of a history from position from on what the model says there, given
+// those before it and the adapters of the request.
 func (b *Backend) After(history []scheduler.Token, from int, r scheduler.Request) []scheduler.Token {
 	var said []scheduler.Token
 	h := beginning

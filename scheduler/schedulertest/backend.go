@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// Package schedulertest is a model without arithmetic for the scheduler's tests: deterministic, on virtual time, and
-// strict. What a real backend would get wrong silently, a position out of order or a cell too many, it reports.
+// Package schedulertest is a model without arithmetic for the scheduler's tests: deterministic, on
+// virtual time, and strict. What a real backend would get wrong silently, a position out of order
+// or a cell too many, it reports.
 package schedulertest
 
 import (
@@ -16,8 +17,8 @@ import (
 	"github.com/penstock/penstock/scheduler/piece"
 )
 
-// Backend computes "logits" from the tokens a sequence holds: after a history the next token is a fixed function of it,
-// so any mistake in what the KV cache holds changes the text.
+// Backend computes "logits" from the tokens a sequence holds: after a history the next token is a
+// fixed function of it, so any mistake in what the KV cache holds changes the text.
 type Backend struct {
 	limits scheduler.Limits
 	memory
@@ -25,27 +26,31 @@ type Backend struct {
 	// Pieces has those that may stand in prompts. NewPiece makes them.
 	Pieces *piece.Table
 
-	// Cost is how long a pass takes on the virtual clock, by its tokens and the cells they attend to; nil: no time.
+	// Cost is how long a pass takes on the virtual clock, by its tokens and the cells they attend
+	// to; nil: no time.
 	Cost func(tokens, cells int) time.Duration
 	// Device, if set, says it in place of Cost.
 	Device *Device
 	// CopyCost is how long it takes to copy a cell.
 	CopyCost time.Duration
-	// Fail, if set, is asked before each pass; an error fails it with part of the batch in the cache, as llama.cpp may.
+	// Fail, if set, is asked before each pass; an error fails it with part of the batch in the
+	// cache, as llama.cpp may.
 	Fail func(b *scheduler.Batch) error
 	// Sharing and Cutting switch off what some caches cannot do.
 	NoSharing, NoCutting bool
-	// Recurrent has it keep one state for all that a sequence has read. Window is how far back a token looks, if not to the beginning; a
-	// sequence holds Slack positions more of it.
+	// Recurrent has it keep one state for all that a sequence has read. Window is how far back a
+	// token looks, if not to the beginning; a sequence holds Slack positions more of it.
 	Recurrent bool
-	// Snapshots has a recurrent one keep the states before as many tokens of the last pass; drafts must then be of one length.
+	// Snapshots has a recurrent one keep the states before as many tokens of the last pass; drafts
+	// must then be of one length.
 	Snapshots     int
 	Window, Slack int
 	// CheckpointCost is how long it takes to take a checkpoint.
 	CheckpointCost time.Duration
 	// FailRestore makes it fail to put a state back.
 	FailRestore bool
-	// End makes Next answer with an end-of-generation token after so many tokens of a sequence; 0: never.
+	// End makes Next answer with an end-of-generation token after so many tokens of a sequence; 0:
+	// never.
 	End int
 
 	now     time.Time
@@ -218,7 +223,8 @@ func (b *Backend) Row(i int) []float32 {
 	return row
 }
 
-// HiddenState implements scheduler.Backend: its numbers are all the next token's, where the pass was asked for them.
+// HiddenState implements scheduler.Backend: its numbers are all the next token's, where the pass
+// was asked for them.
 func (b *Backend) HiddenState(i int) []float32 {
 	if !b.batch.HiddenStates || b.limits.HiddenState == 0 || i < 0 || i >= len(b.rows) {
 		return nil

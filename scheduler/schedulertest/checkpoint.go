@@ -12,8 +12,8 @@ import (
 // TakesCheckpoints implements kvcache.Checkpointer.
 func (b *Backend) TakesCheckpoints() bool { return b.Recurrent || b.Window > 0 }
 
-// Cuttable implements kvcache.Checkpointer: a recurrent state is that at the end of its sequence, and a window must still hold all that
-// the next token looks at.
+// Cuttable implements kvcache.Checkpointer: a recurrent state is that at the end of its sequence,
+// and a window must still hold all that the next token looks at.
 func (b *Backend) Cuttable(seq int32, n int) bool {
 	has, all := len(b.seqs[seq]), have(b.spots[seq])
 	if n > all {
@@ -26,7 +26,8 @@ func (b *Backend) Cuttable(seq int32, n int) bool {
 	return k == has || !b.NoCutting && b.held[seq] <= b.lookedAt(n)
 }
 
-// Shareable implements kvcache.Checkpointer: a recurrent sequence can be shared as a whole, and not while it has gone back.
+// Shareable implements kvcache.Checkpointer: a recurrent sequence can be shared as a whole, and
+// not while it has gone back.
 func (b *Backend) Shareable(seq int32, n int) bool {
 	if b.NoSharing || b.back[seq] || n > have(b.spots[seq]) || b.Recurrent && cells(b.spots[seq], n) < len(b.seqs[seq]) {
 		return false
@@ -34,8 +35,9 @@ func (b *Backend) Shareable(seq int32, n int) bool {
 	return b.Cuttable(seq, n)
 }
 
-// noteRows notes how many tokens each sequence has in a pass, for its snapshots. A pass with drafts of different lengths would be computed in
-// parts, of which a later one may spoil the snapshots of an earlier one.
+// noteRows notes how many tokens each sequence has in a pass, for its snapshots. A pass with
+// drafts of different lengths would be computed in parts, of which a later one may spoil the
+// snapshots of an earlier one.
 func (b *Backend) noteRows() error {
 	if !b.Recurrent {
 		return nil
@@ -93,7 +95,8 @@ func (b *Backend) SaveCheckpoint(seq int32, spent kvcache.State) (kvcache.State,
 	return s, nil
 }
 
-// RestoreCheckpoint implements kvcache.Checkpointer. What follows is computed from the checkpoint, whatever the sequence had there.
+// RestoreCheckpoint implements kvcache.Checkpointer. What follows is computed from the checkpoint,
+// whatever the sequence had there.
 func (b *Backend) RestoreCheckpoint(src, dst int32, kept kvcache.State, n int) error {
 	s := kept.(*state)
 	switch {

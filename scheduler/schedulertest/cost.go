@@ -4,8 +4,8 @@ package schedulertest
 
 import "time"
 
-// Measured is the cost of a pass by its number of tokens, as llama.cpp had it for a 135M Llama on two cores with four
-// generating sequences beside one that prefills (milliseconds, medians).
+// Measured is the cost of a pass by its number of tokens, as llama.cpp had it for a 135M Llama on
+// two cores with four generating sequences beside one that prefills (milliseconds, medians).
 var Measured = Curve{{1, 6}, {4, 20.7}, {20, 55}, {36, 107}, {68, 199}, {132, 321}, {260, 606}, {516, 1000}, {2064, 4000}}
 
 // Curve gives milliseconds at some token counts; between them it is linear.
@@ -25,8 +25,8 @@ func (c Curve) Cost(n, _ int) time.Duration {
 	return time.Duration(ms * float64(time.Millisecond))
 }
 
-// Deep is the cost of a pass with flash attention on another machine, where what a token attends to matters: much in
-// passes below 64 tokens, less above, which have another kernel.
+// Deep is the cost of a pass with flash attention on another machine, where what a token attends
+// to matters: much in passes below 64 tokens, less above, which have another kernel.
 func Deep(n, cells int) time.Duration {
 	flat := Curve{{1, 7}, {4, 26}, {8, 32}, {20, 57}, {36, 88}, {64, 115}, {128, 222}, {512, 1080}}.Cost(n, 0)
 	cell := 5.7 * float64(time.Microsecond)

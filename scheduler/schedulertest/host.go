@@ -8,8 +8,8 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// Host is a Backend with processors beside it, in a bubble of testing/synctest: a pass takes its cost of the bubble's time, and so do draws
-// and plugins, which share the processors.
+// Host is a Backend with processors beside it, in a bubble of testing/synctest: a pass takes its
+// cost of the bubble's time, and so do draws and plugins, which share the processors.
 type Host struct {
 	*Backend
 	Draw      time.Duration // of a native chain

@@ -177,7 +177,8 @@ func (b *Backend) NewAlbum(rng *rand.Rand, n, rows int) (a Album) {
 	return a
 }
 
-// Into puts pictures into a prompt of text, which stays text at its end: several, adjacent ones, and the same ones twice.
+// Into puts pictures into a prompt of text, which stays text at its end: several, adjacent ones,
+// and the same ones twice.
 func (a *Album) Into(rng *rand.Rand, text []scheduler.Token, n int) []scheduler.Token {
 	for range n {
 		at := rng.IntN(len(text))

@@ -13,8 +13,8 @@ import (
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
-// memory is the KV cache. As in llama.cpp, a sequence has its new cells at once, and what is in them is copied later: it is what the
-// source holds by then.
+// memory is the KV cache. As in llama.cpp, a sequence has its new cells at once, and what is in
+// them is copied later: it is what the source holds by then.
 type memory struct {
 	seqs  [][]int32  // cell ids in order; a shared one stands in several sequences
 	spots [][]spot   // where each is
@@ -136,7 +136,8 @@ func (b *Backend) force() {
 	}
 }
 
-// Spoil has nobody find in a sequence what was in it, as after a panic. If it is negative, that is what the copy in progress fills, which ends.
+// Spoil has nobody find in a sequence what was in it, as after a panic. If it is negative, that is
+// what the copy in progress fills, which ends.
 func (b *Backend) Spoil(seq int32) {
 	if seq < 0 {
 		seq, b.copy = b.copy.target, none
@@ -194,7 +195,8 @@ func (s *state) Close() error {
 	return nil
 }
 
-// Adopt makes a state that another backend has saved one of this backend, as a file does, and closes the other.
+// Adopt makes a state that another backend has saved one of this backend, as a file does, and
+// closes the other.
 func (b *Backend) Adopt(saved kvcache.State) kvcache.State {
 	of := saved.(*state)
 	s := &state{b: b, hashes: slices.Clone(of.hashes), spots: slices.Clone(of.spots), held: of.held}

@@ -4,8 +4,9 @@ package worker
 
 import "time"
 
-// Quota is the processor time that is left to the stages of one answer. They get a quarter of a core, averaged over a second. If
-// they use more, they rest until it is made up for. All of this is real time, whatever clock the scheduler has.
+// Quota is the processor time that is left to the stages of one answer. They get a quarter of a
+// core, averaged over a second. If they use more, they rest until it is made up for. All of this
+// is real time, whatever clock the scheduler has.
 type Quota struct {
 	left time.Duration
 	at   time.Time // when that was so
@@ -20,7 +21,8 @@ const (
 // NewQuota is one of which nothing is spent.
 func NewQuota(now time.Time) Quota { return Quota{quotaMost, now} }
 
-// Spend takes used processor time from the quota and returns until when the stages must rest; zero: they need not.
+// Spend takes used processor time from the quota and returns until when the stages must rest;
+// zero: they need not.
 func (q *Quota) Spend(used time.Duration, now time.Time) time.Time {
 	earned := func(d time.Duration) time.Duration { return time.Duration(quotaPart * float64(d)) }
 	q.left = min(q.left+earned(max(now.Sub(q.at)-used, 0)), quotaMost) + earned(used) - used // idle first, then at work

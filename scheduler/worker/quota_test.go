@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// However long each piece of work is, and however often it comes, a request uses a quarter of the time in the long run.
+// However long each piece of work is, and however often it comes, a request uses a quarter of the
+// time in the long run.
 func TestQuota_Spend_AQuarterOfTheTime(t *testing.T) {
 	for _, work := range []time.Duration{100 * time.Microsecond, 3 * time.Millisecond, 60 * time.Millisecond, 2 * time.Second} {
 		start := time.Unix(0, 0)
@@ -25,7 +26,8 @@ func TestQuota_Spend_AQuarterOfTheTime(t *testing.T) {
 	}
 }
 
-// Work that is far apart rests only where it is more than a second's quota, however long nothing was used.
+// Work that is far apart rests only where it is more than a second's quota, however long nothing
+// was used.
 func TestQuota_Spend_Bursts(t *testing.T) {
 	now := time.Unix(0, 0)
 	q := NewQuota(now)

@@ -11,8 +11,8 @@ import (
 // clockThread is Linux's CLOCK_THREAD_CPUTIME_ID.
 const clockThread = 3
 
-// ThreadTime is the processor time that the calling thread has used: what other work on the machine takes is not in it.
-// A difference means something only between calls on one thread.
+// ThreadTime is the processor time that the calling thread has used: what other work on the
+// machine takes is not in it. A difference means something only between calls on one thread.
 func ThreadTime() time.Duration {
 	var t syscall.Timespec
 	// It cannot fail: the clock exists since Linux 2.6.12.

@@ -9,8 +9,8 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// This file is the way of a token from the row of logits to its text, on the worker's goroutine but for steps 2 and 6, which are the
-// tick's:
+// This file is the way of a token from the row of logits to its text, on the worker's goroutine
+// but for steps 2 and 6, which are the tick's:
 //
 //  1. Beside the forward pass, prepareStages asks what the stages want masked, biased or forced (chain.Chain.Prepare).
 //  2. After the pass the tick lends the row (Worker.Draw), and drawToken begins.
@@ -31,7 +31,8 @@ func (w *Worker) prepareStages() {
 	}
 }
 
-// drawTokens draws a token from the first row, and further ones from those after it as long as the answer is what was drafted.
+// drawTokens draws a token from the first row, and further ones from those after it as long as the
+// answer is what was drafted.
 func (w *Worker) drawTokens() {
 	for w.drawToken(); ; w.drawToken() {
 		n := w.answer.Along(w.rows.Context, w.rows.Draft)

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 
-// Package worker draws the tokens of one answer on a goroutine of its own, so that slow plugins delay other answers by little.
+// Package worker draws the tokens of one answer on a goroutine of its own, so that slow plugins
+// delay other answers by little.
 //
-// An answer has a worker if its chain may take long: with plugins, stop rules, log-probabilities or a trace. While the forward pass
-// computes the answer's row of logits, the worker asks the stages for masks, biases and forced tokens. After the pass the tick lends
-// it the row: it runs the chain, takes the token into the answer and finds the text to show. The tick waits for it only a moment. An
-// answer whose worker is still busy then skips the next passes, and the worker goes on with a copy of its row.
+// An answer has a worker if its chain may take long: with plugins, stop rules, log-probabilities
+// or a trace. While the forward pass computes the answer's row of logits, the worker asks the
+// stages for masks, biases and forced tokens. After the pass the tick lends it the row: it runs
+// the chain, takes the token into the answer and finds the text to show. The tick waits for it
+// only a moment. An answer whose worker is still busy then skips the next passes, and the worker
+// goes on with a copy of its row.
 //
 // worker.go is what the tick calls, run.go the goroutine; token.go has all that happens to a token.
 //
@@ -27,8 +30,8 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// Worker is the worker of one answer. Its methods but Run belong to the tick. A nil Worker is that of an answer that needs none: it is
-// never busy and never rests.
+// Worker is the worker of one answer. Its methods but Run belong to the tick. A nil Worker is that
+// of an answer that needs none: it is never busy and never rests.
 type Worker struct {
 	RestUntil time.Time // its quota of processor time is used up until then
 
@@ -84,8 +87,9 @@ func (w *Worker) Prepare() {
 	}
 }
 
-// Rows are rows of logits of one pass. Draft are the tokens that the pass has computed after the context, whose length they were not part
-// of: each has a row after that of the context. A row counts while the answer is what was drafted.
+// Rows are rows of logits of one pass. Draft are the tokens that the pass has computed after the
+// context, whose length they were not part of: each has a row after that of the context. A row
+// counts while the answer is what was drafted.
 type Rows struct {
 	Logits  [][]float32
 	States  []float32 // the hidden states of these rows, one after the other; empty: they are not wanted, or not there
@@ -94,7 +98,8 @@ type Rows struct {
 	Draft   []chain.Token
 }
 
-// Draw lends the worker rows of logits, from which it draws the next tokens. It is busy until Collect.
+// Draw lends the worker rows of logits, from which it draws the next tokens. It is busy until
+// Collect.
 func (w *Worker) Draw(r Rows) {
 	w.busy, w.prepared = true, false
 	w.rows, w.drawn = r, r.First
@@ -102,8 +107,9 @@ func (w *Worker) Draw(r Rows) {
 	w.orders <- orderDraw
 }
 
-// Do has the worker do something with the answer. It is busy until Collect. If the stages could not begin, the answer fails, and the worker
-// does what is to be done instead, which may be nil: stages that have not begun know nothing of the answer.
+// Do has the worker do something with the answer. It is busy until Collect. If the stages could
+// not begin, the answer fails, and the worker does what is to be done instead, which may be nil:
+// stages that have not begun know nothing of the answer.
 func (w *Worker) Do(task func() error, instead func()) {
 	w.busy, w.prepared = true, false // what was prepared is of the answer as it was
 	w.task, w.instead = task, instead
@@ -113,13 +119,15 @@ func (w *Worker) Do(task func() error, instead func()) {
 // Busy reports whether the worker has a row or a task. Chain and answer are its own until then.
 func (w *Worker) Busy() bool { return w != nil && w.busy }
 
-// Idle reports whether the worker does nothing with the answer and will do nothing before it is told to.
+// Idle reports whether the worker does nothing with the answer and will do nothing before it is
+// told to.
 func (w *Worker) Idle() bool { return w == nil || w.begun && !w.busy && !w.prepared }
 
 // Done has a message when a busy worker is done. Collect follows.
 func (w *Worker) Done() <-chan struct{} { return w.done }
 
-// Collect makes the worker free for another row or task, and charges its quota for this one. It returns the task's error.
+// Collect makes the worker free for another row or task, and charges its quota for this one. It
+// returns the task's error.
 func (w *Worker) Collect() error {
 	w.begun, w.busy = true, false
 	w.task, w.instead = nil, nil
@@ -129,7 +137,8 @@ func (w *Worker) Collect() error {
 	return w.taskErr
 }
 
-// Awaited reports whether the tick waits for the worker's draw. If that is often late, it mostly does not.
+// Awaited reports whether the tick waits for the worker's draw. If that is often late, it mostly
+// does not.
 func (w *Worker) Awaited() bool { return w.patience.Awaited() }
 
 // Settle notes, once for each draw, whether it was done before the tick went on.
@@ -138,7 +147,8 @@ func (w *Worker) Settle() { w.patience.After(!w.busy) }
 // Row is which of the rows was drawn from last, from 0.
 func (w *Worker) Row() int { return w.drawn }
 
-// RecallRows copies the row that the worker still needs, and takes those after it back: the next pass overwrites them.
+// RecallRows copies the row that the worker still needs, and takes those after it back: the next
+// pass overwrites them.
 func (w *Worker) RecallRows() { w.row.Recall() }
 
 // Rest is how long its quota of processor time is used up from now on; 0 or less: it is not.

@@ -15,7 +15,8 @@ import (
 const completeSchema = `{"type":"object","additionalProperties":false,"required":["name","colours"],"properties":{
 	"name":{"type":"string","minLength":3},"colours":{"type":"array","items":{"type":"string"},"minItems":2},"notes":{"type":"string"}}}`
 
-// completeAsked are requests of all dialects for an answer that fits the schema, with so many tokens, and where their answers stand.
+// completeAsked are requests of all dialects for an answer that fits the schema, with so many
+// tokens, and where their answers stand.
 var completeAsked = map[string]struct {
 	body   func(tokens int) string
 	answer func(t *testing.T, body string) string
@@ -82,7 +83,8 @@ func read(t *testing.T, body string, into any) {
 	}
 }
 
-// In every dialect an answer that is to be complete is, with any number of tokens from the one on that the refusal of fewer tells.
+// In every dialect an answer that is to be complete is, with any number of tokens from the one on
+// that the refusal of fewer tells.
 func TestHost_Complete_EveryDialect(t *testing.T) {
 	h := hosts.OpenWithPlugins(t, nil, nil)
 	for path, asked := range completeAsked {

@@ -11,7 +11,8 @@ import (
 	"github.com/penstock/penstock/tests/hosts"
 )
 
-// A stream of /completion has all the text of the whole answer, wherever its last character breaks off. The model's tokens are bytes.
+// A stream of /completion has all the text of the whole answer, wherever its last character breaks
+// off. The model's tokens are bytes.
 func TestHost_Completion_StreamHasTheWholeText(t *testing.T) {
 	h := hosts.Open(t, map[string]any{"model.path": hosts.SmallModel(t, "cohere2")})
 	hosts.Run(t, h)

@@ -10,7 +10,8 @@ import (
 	"github.com/penstock/penstock/tests/hosts"
 )
 
-// The cells are many more than one conversation may have: 1,024 is what the built-in model was trained for.
+// The cells are many more than one conversation may have: 1,024 is what the built-in model was
+// trained for.
 func TestHost_Context_IsOneConversations(t *testing.T) {
 	h := hosts.Open(t, map[string]any{"model.ctx_size": "4096", "model.kv_layout": "shared"})
 	hosts.Run(t, h)

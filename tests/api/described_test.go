@@ -32,7 +32,8 @@ func openAPI(t *testing.T) *openapi3.T {
 	return doc
 }
 
-// inOpenAPI writes a route's path as OpenAPI does; "" for the routes that take what no other route does.
+// inOpenAPI writes a route's path as OpenAPI does; "" for the routes that take what no other route
+// does.
 func inOpenAPI(path string) string {
 	switch path {
 	case "/*", "/api/*": // the page, and refusals in Ollama's shape

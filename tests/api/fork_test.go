@@ -36,7 +36,8 @@ func pauseAfter(c *hosts.Client, id string, n int) (text string) {
 	return text
 }
 
-// A fork says what the answer said so far, and goes on as that would: greedily it says the same, with plugins and without.
+// A fork says what the answer said so far, and goes on as that would: greedily it says the same,
+// with plugins and without.
 func TestSocket_Fork_GoesOnAsTheAnswerWould(t *testing.T) {
 	h := hosts.OpenWithPlugins(t, nil, map[string][]byte{"a.wasm": hosts.Always("always", 300)})
 	for name, more := range map[string]string{"native": "", "a plugin": `,"plugins":["always"]`, "log-probabilities": `,"logprobs":2`, "a grammar": `,"grammar":"root ::= [a-z .,]*"`} {
@@ -79,7 +80,8 @@ func TestSocket_Fork_DrawsOtherTokens(t *testing.T) {
 	h := hosts.Open(t, nil)
 	hosts.Run(t, h)
 	c := hosts.Dial(t, h)
-	// Long enough that it is paused far from its end on a busy machine too: the built-in model writes a token in a fraction of a millisecond.
+	// Long enough that it is paused far from its end on a busy machine too: the built-in model
+	// writes a token in a fraction of a millisecond.
 	c.Send(`{"type":"generate","id":"a","request":{"prompt":"Once upon a time","temperature":1.5,"seed":1,"ignore_eos":true,"max_tokens":450}}`)
 	begun := pauseAfter(c, "a", 5)
 	var texts []string

@@ -11,7 +11,8 @@ import (
 	"github.com/penstock/penstock/tests/hosts"
 )
 
-// generated is what lm-evaluation-harness reads of an answer to generate_until: parse_generations of its openai_completions.py.
+// generated is what lm-evaluation-harness reads of an answer to generate_until: parse_generations
+// of its openai_completions.py.
 func generated(t *testing.T, h *host.Host, route string, body map[string]any) []string {
 	t.Helper()
 	text, err := json.Marshal(body)
@@ -43,15 +44,17 @@ func generated(t *testing.T, h *host.Host, route string, body map[string]any) []
 	return texts
 }
 
-// lm-evaluation-harness's generate_until is answered as it is asked: by local-completions with texts or tokens, alone or in a batch, and by
-// local-chat-completions. An answer ends before the first of the stop sequences, and has the same text in all of these ways.
+// lm-evaluation-harness's generate_until is answered as it is asked: by local-completions with
+// texts or tokens, alone or in a batch, and by local-chat-completions. An answer ends before the
+// first of the stop sequences, and has the same text in all of these ways.
 func TestHost_GenerateUntil_OfTheHarness(t *testing.T) {
 	const path = hosts.BuiltIn
 	h := hosts.Open(t, map[string]any{"model.path": path})
 	hosts.Run(t, h)
 	prompts := []string{"Once upon a time there was a little frog.", "The sun was warm and"}
 	_, tokens := tokenised(t, path, prompts)
-	// As _create_payload of both writes it; what a task's generation_kwargs have besides goes along.
+	// As _create_payload of both writes it; what a task's generation_kwargs have besides goes
+	// along.
 	body := func(field string, prompt any, until ...string) map[string]any {
 		return map[string]any{field: prompt, "model": "any", "max_tokens": 24, "temperature": 0, "stop": append(until, "<|endoftext|>"), "seed": 1234, "ignore_eos": true}
 	}

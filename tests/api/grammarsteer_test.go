@@ -39,7 +39,8 @@ func reads(c *hosts.Client, text *strings.Builder, wanted func(string) bool) {
 	}
 }
 
-// A client exchanges a lazy grammar that is awake: for one that the answer does not fit, which is refused, and for none.
+// A client exchanges a lazy grammar that is awake: for one that the answer does not fit, which is
+// refused, and for none.
 func TestSocket_LazyGrammar_Set(t *testing.T) {
 	h := hosts.OpenWithPlugins(t, nil, nil)
 	c := hosts.Dial(t, h)

@@ -28,7 +28,8 @@ type scored struct {
 	}
 }
 
-// judged is what the client reads from a choice whose prompt goes on after so many tokens: parse_logprobs of its openai_completions.py.
+// judged is what the client reads from a choice whose prompt goes on after so many tokens:
+// parse_logprobs of its openai_completions.py.
 func (a *scored) judged(t *testing.T, choice, context int) (sum float64, greedy bool) {
 	t.Helper()
 	for _, c := range a.Choices {
@@ -53,7 +54,8 @@ func (a *scored) judged(t *testing.T, choice, context int) (sum float64, greedy 
 	return 0, false
 }
 
-// tokenised is a model, loaded beside the host as the harness's tokeniser is, and the tokens of texts.
+// tokenised is a model, loaded beside the host as the harness's tokeniser is, and the tokens of
+// texts.
 func tokenised(t *testing.T, path string, texts []string) (*native.Model, [][]int32) {
 	t.Helper()
 	m, err := native.LoadModel(t.Context(), path, native.ModelOptions{})
@@ -120,8 +122,9 @@ func score(t *testing.T, h *host.Host, body string) (a scored) {
 	return a
 }
 
-// lm-evaluation-harness's local-completions gets the log-likelihoods that llama.cpp's own logits give, whatever is cached of the prompts and
-// beside other streams, with models of several kinds of memory.
+// lm-evaluation-harness's local-completions gets the log-likelihoods that llama.cpp's own logits
+// give, whatever is cached of the prompts and beside other streams, with models of several kinds
+// of memory.
 func TestHost_Loglikelihood_OfTheHarness(t *testing.T) {
 	for name, path := range map[string]string{"built in": hosts.BuiltIn, "sliding window": hosts.SmallModel(t, "cohere2"), "recurrent": hosts.SmallModel(t, "mamba")} {
 		t.Run(name, func(t *testing.T) {

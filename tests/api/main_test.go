@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package api is about what clients are answered over HTTP and the WebSocket, and about what docs/openapi.yaml says of that.
+// Package api is about what clients are answered over HTTP and the WebSocket, and about what
+// docs/openapi.yaml says of that.
 package api
 
 import (

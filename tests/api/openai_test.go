@@ -2,7 +2,8 @@
 
 //go:build !race
 
-// Compiling the client with the race detector takes minutes and would show nothing about this program.
+// Compiling the client with the race detector takes minutes and would show nothing about this
+// program.
 
 package api
 

@@ -42,7 +42,8 @@ func newDescription(t *testing.T, url string) *description {
 	return &description{t, doc, router, map[*openapi3.Operation]bool{}}
 }
 
-// call makes a request and checks that it, if it is answered, and its answer are as described. It returns the answer's body.
+// call makes a request and checks that it, if it is answered, and its answer are as described. It
+// returns the answer's body.
 func (d *description) call(want int, r *http.Request) string {
 	d.Helper()
 	route, params, err := d.router.FindRoute(r)
@@ -106,7 +107,8 @@ func (d *description) frames(schema, stream string) {
 
 const shortAsk = `{` + hosts.Frog + `,"max_tokens":5`
 
-// calls are representative: each route with a body, as clients send it, and wrong in one way at least.
+// calls are representative: each route with a body, as clients send it, and wrong in one way at
+// least.
 var calls = []struct {
 	method, path, body string
 	want               int
@@ -186,8 +188,8 @@ func TestHost_OpenAPI_AnswersAreAsDescribed(t *testing.T) {
 	}
 }
 
-// uncalled are operations that this test leaves out: the WebSocket has tests of its own, profiles take long, and the level of the log is
-// not the host's in tests.
+// uncalled are operations that this test leaves out: the WebSocket has tests of its own, profiles
+// take long, and the level of the log is not the host's in tests.
 var uncalled = []string{
 	"GET /v1/ws", "GET /debug/pprof/profile", "GET /debug/pprof/trace", "GET /debug/pprof/symbol", "PUT /v1/log-level",
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/penstock/penstock/tests/hosts"
 )
 
-// thinkingHost has the built-in model under a template with <think>, so that its answers are reasoning until something ends that.
+// thinkingHost has the built-in model under a template with <think>, so that its answers are
+// reasoning until something ends that.
 func thinkingHost(t *testing.T) *host.Host {
 	t.Helper()
 	found, err := filepath.Glob("../../build/llama.cpp/source-*/models/templates/Qwen-Qwen3-0.6B.jinja")
@@ -23,7 +24,8 @@ func thinkingHost(t *testing.T) *host.Host {
 	return hosts.OpenWithPlugins(t, map[string]any{"chat.template_file": found[0]}, map[string][]byte{"reasoning-budget.wasm": hosts.Example(t, "reasoning-budget")})
 }
 
-// A plugin that is told which part of a conversation's answer a token is in ends the reasoning after so many tokens; the rest is content.
+// A plugin that is told which part of a conversation's answer a token is in ends the reasoning
+// after so many tokens; the rest is content.
 func TestPart_ReasoningBudget_OverHTTP(t *testing.T) {
 	h := thinkingHost(t)
 	for _, budget := range []int{3, 12} {

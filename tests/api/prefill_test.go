@@ -12,8 +12,9 @@ import (
 	"github.com/penstock/penstock/tests/hosts"
 )
 
-// What an answer goes on with stands in the prompt alike whichever dialect it came by: parts joined as the template joins those of earlier
-// messages, and no empty reasoning before a message that brings its own.
+// What an answer goes on with stands in the prompt alike whichever dialect it came by: parts
+// joined as the template joins those of earlier messages, and no empty reasoning before a message
+// that brings its own.
 func TestHost_Prefill_InEveryDialect(t *testing.T) {
 	found, err := filepath.Glob("../../build/llama.cpp/source-*/models/templates/Qwen-Qwen3-0.6B.jinja")
 	if err != nil || len(found) != 1 {

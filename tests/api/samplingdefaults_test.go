@@ -40,7 +40,8 @@ func withSampling(t *testing.T) string {
 	return path
 }
 
-// What a request does not say is what the operator says, else what the model's file brings, else llama.cpp's.
+// What a request does not say is what the operator says, else what the model's file brings, else
+// llama.cpp's.
 func TestHost_SamplingDefaults_Order(t *testing.T) {
 	brought := map[string]any{"temperature": 0.25, "top_k": 7.0, "top_p": 0.95, "repeat_penalty": 1.5, "min_p": 0.05,
 		"samplers": []any{"top_k", "min_p", "temperature"}, "seed": float64(1<<32 - 1)}
@@ -109,7 +110,8 @@ func compare(t *testing.T, what string, want, got map[string]any) {
 	}
 }
 
-// Every API has the operator's defaults: at a temperature of 0 two answers without parameters are the same.
+// Every API has the operator's defaults: at a temperature of 0 two answers without parameters are
+// the same.
 func TestHost_SamplingDefaults_EveryAPI(t *testing.T) {
 	h := hosts.Open(t, map[string]any{"sampling.temperature": "0"})
 	hosts.Run(t, h)

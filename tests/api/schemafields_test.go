@@ -69,7 +69,8 @@ func eachDialect(t *testing.T, h *host.Host, schema, more string, check func(nam
 	}
 }
 
-// members is a schema of which one text fits, if its members come in its order, others do not, and white space neither.
+// members is a schema of which one text fits, if its members come in its order, others do not, and
+// white space neither.
 const members = `{"type":"object","properties":{"b":{"const":1},"a":{"const":"x"},"c":{"const":[null]}},"required":["a","b","c"]}`
 
 // The fields that say how a schema is read count in every dialect.
@@ -114,7 +115,8 @@ func TestHost_SchemaKeys_CountForRequestsThatSayNothing(t *testing.T) {
 // uniqueLists is a schema that cannot be enforced whole.
 const uniqueLists = `{"type":"object","properties":{"é":{"type":"array","items":{"type":"object"},"uniqueItems":true,"maxItems":3}},"required":["é"],"additionalProperties":false}`
 
-// What cannot be enforced is refused with the field, the place and a remedy, which helps: then a header names the place.
+// What cannot be enforced is refused with the field, the place and a remedy, which helps: then a
+// header names the place.
 func TestHost_Strict_RefusesOrTells(t *testing.T) {
 	h := hosts.Open(t, nil)
 	hosts.Run(t, h)

@@ -32,8 +32,9 @@ func asked(t *testing.T, h *host.Host, schema string, seed, maxTokens int) (stat
 	return status, answer.Choices[0].Message.Content, answer.Choices[0].Finish
 }
 
-// An answer fits what another implementation takes the schema for, whatever the model would like to say: patterns hold for what a string
-// means, bounds as they are written, and references wherever they lead.
+// An answer fits what another implementation takes the schema for, whatever the model would like
+// to say: patterns hold for what a string means, bounds as they are written, and references
+// wherever they lead.
 func TestHost_Schemas_HoldForWhatIsMeant(t *testing.T) {
 	h := hosts.Open(t, nil)
 	hosts.Run(t, h)
@@ -129,7 +130,8 @@ func TestHost_Schemas_OfAnything(t *testing.T) {
 	}
 }
 
-// However much a model likes half characters, an answer that must fit has none, and no character that UTF-8 does not have.
+// However much a model likes half characters, an answer that must fit has none, and no character
+// that UTF-8 does not have.
 func TestHost_Schemas_WholeCharacters(t *testing.T) {
 	h := hosts.Open(t, nil)
 	hosts.Run(t, h)

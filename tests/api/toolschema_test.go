@@ -13,8 +13,9 @@ import (
 	"github.com/penstock/penstock/tests/hosts"
 )
 
-// toolTemplate is a chat template that knows tools. With it the model, which does not know them, calls one at once where it must: the
-// template's grammar leaves it nothing else, if it may not think before.
+// toolTemplate is a chat template that knows tools. With it the model, which does not know them,
+// calls one at once where it must: the template's grammar leaves it nothing else, if it may not
+// think before.
 func toolTemplate(t *testing.T) map[string]any {
 	t.Helper()
 	source := cmp.Or(os.Getenv("LLAMA_CPP_DIR"), "../../build/llama.cpp/source-*")
@@ -25,7 +26,8 @@ func toolTemplate(t *testing.T) map[string]any {
 	return map[string]any{"chat.template_file": found[0], "chat.reasoning_budget": "0", "model.ctx_size": "8192"}
 }
 
-// A tool whose schema no grammar can be made of is named as its client has numbered it, behind one that is left out too.
+// A tool whose schema no grammar can be made of is named as its client has numbered it, behind one
+// that is left out too.
 func TestHost_ToolSchema_NamesTheClientsTool(t *testing.T) {
 	h := hosts.Open(t, toolTemplate(t))
 	hosts.Run(t, h)
@@ -43,7 +45,8 @@ func TestHost_ToolSchema_NamesTheClientsTool(t *testing.T) {
 	}
 }
 
-// A tool says itself whether it is strict, in every dialect that has that. The template is not told in Anthropic's.
+// A tool says itself whether it is strict, in every dialect that has that. The template is not
+// told in Anthropic's.
 func TestHost_ToolSchema_Strict(t *testing.T) {
 	h := hosts.Open(t, toolTemplate(t))
 	hosts.Run(t, h)

@@ -48,7 +48,8 @@ func forkedAfter(words, first, second string) bool {
 	return at >= 0 && len(first) > end+10 && len(second) > end+10 && first[:end] == second[:end]
 }
 
-// The browser's client of docs/websocket.md does so too, in a real browser, from another origin, with a key.
+// The browser's client of docs/websocket.md does so too, in a real browser, from another origin,
+// with a key.
 func TestWebSocketDocs_BrowserClient(t *testing.T) {
 	browser, err := exec.LookPath("chromium")
 	if err != nil {

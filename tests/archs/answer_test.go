@@ -11,25 +11,28 @@ import (
 // answer is a greedy answer, token by token.
 type answer []step
 
-// step is one token, with the log-probabilities of the likeliest ones; nil where they were not asked for.
+// step is one token, with the log-probabilities of the likeliest ones; nil where they were not
+// asked for.
 type step struct {
 	token int32
 	top   map[int32]float64
 }
 
-// likeliest is how many log-probabilities a step has: the token's own, the next best's, and that of the end of an answer, which may not
-// be drawn.
+// likeliest is how many log-probabilities a step has: the token's own, the next best's, and that
+// of the end of an answer, which may not be drawn.
 const likeliest = 3
 
-// A near tie are two tokens whose log-probabilities are so near that other sums may decide otherwise between them. No log-probability may
-// move by more. Shared cells are summed in the order in which they lie, and a matrix of other rows is multiplied in other steps.
+// A near tie are two tokens whose log-probabilities are so near that other sums may decide
+// otherwise between them. No log-probability may move by more. Shared cells are summed in the
+// order in which they lie, and a matrix of other rows is multiplied in other steps.
 const (
 	ownTie   = 0.002 // between answers of Penstock
 	peerTie  = 0.02  // between Penstock and llama-server, which rounds what it multiplies with keys and values to 11 bits
 	roughTie = 0.1   // of architectures that amplify what is rounded
 )
 
-// rough are the architectures that amplify what is rounded: deepseek4 chooses blocks of cells, hrm_text computes its layers over and over.
+// rough are the architectures that amplify what is rounded: deepseek4 chooses blocks of cells,
+// hrm_text computes its layers over and over.
 var rough = map[string]bool{"deepseek4": true, "hrm_text": true}
 
 // tally counts answers that were compared.
@@ -51,8 +54,9 @@ func (c *tally) add(o tally) {
 	c.same, c.ties, c.moved = c.same+o.same, c.ties+o.ties, max(c.moved, o.moved)
 }
 
-// compare counts an answer, or says what is wrong with it. Where it differs from the wanted one, the two tokens must be a near tie, as
-// each side that has log-probabilities sees it; the rest is not compared.
+// compare counts an answer, or says what is wrong with it. Where it differs from the wanted one,
+// the two tokens must be a near tie, as each side that has log-probabilities sees it; the rest is
+// not compared.
 func (c *tally) compare(got, want answer) error {
 	at, moved := difference(got, want)
 	switch {
@@ -69,8 +73,9 @@ func (c *tally) compare(got, want answer) error {
 	return nil
 }
 
-// difference is how many tokens two answers have in common, and the most by which their log-probabilities differ so far. Those of the
-// first different token count as the gap between the two, as either answer sees it.
+// difference is how many tokens two answers have in common, and the most by which their
+// log-probabilities differ so far. Those of the first different token count as the gap between the
+// two, as either answer sees it.
 func difference(a, b answer) (common int, moved float64) {
 	for common < min(len(a), len(b)) {
 		x, y := a[common], b[common]
@@ -85,7 +90,8 @@ func difference(a, b answer) (common int, moved float64) {
 	return common, moved
 }
 
-// gap is by how much a step likes its own token better than another's; as much as can be if that is none of the likeliest.
+// gap is by how much a step likes its own token better than another's; as much as can be if that
+// is none of the likeliest.
 func (s step) gap(other step) float64 {
 	if s.top == nil && other.top != nil {
 		return 0 // the other knows

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package archs compares a model of each architecture of llama.cpp with llama-server, in each situation that serving knows.
+// Package archs compares a model of each architecture of llama.cpp with llama-server, in each
+// situation that serving knows.
 //
 // # Why do the architecture tests have weights of deviation 0.3, and tolerances of their own?
 //

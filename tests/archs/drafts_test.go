@@ -10,7 +10,8 @@ import (
 	"github.com/penstock/penstock/host/model"
 )
 
-// A hybrid model of which llama.cpp keeps earlier states is served with drafts, and a recurrent one without.
+// A hybrid model of which llama.cpp keeps earlier states is served with drafts, and a recurrent
+// one without.
 func TestServe_Drafts(t *testing.T) {
 	paths, _ := writeModels(t, "^(lfm2|mamba2)$")
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())

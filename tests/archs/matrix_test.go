@@ -15,11 +15,13 @@ import (
 	"github.com/penstock/penstock/tools/section"
 )
 
-// some are one architecture of each kind: dense, with biases and norms of several sorts, with a window, soft capping, sinks and ALiBi,
-// experts, compressed keys, recurrent, hybrid, and one that is refused.
+// some are one architecture of each kind: dense, with biases and norms of several sorts, with a
+// window, soft capping, sinks and ALiBi, experts, compressed keys, recurrent, hybrid, and one that
+// is refused.
 const some = "^(llama|qwen2|qwen3|gemma2|gemma3|phi3|gpt-oss|bloom|qwen3moe|deepseek2|mamba2|falcon-h1|lfm2|dream)$"
 
-// Some architectures are compared as all are. What the table in docs/models.md says of them must be so.
+// Some architectures are compared as all are. What the table in docs/models.md says of them must
+// be so.
 func TestArchitectures_Some(t *testing.T) {
 	paths, _ := writeModels(t, some)
 	if want := strings.Count(some, "|") + 2; len(paths) != want { // llama with and without experts
@@ -37,7 +39,8 @@ func TestArchitectures_Some(t *testing.T) {
 	}
 }
 
-// All architectures of which llama.cpp's program writes a model are served like llama-server, or refused with a sentence.
+// All architectures of which llama.cpp's program writes a model are served like llama-server, or
+// refused with a sentence.
 func TestArchitectures_All(t *testing.T) {
 	if os.Getenv("PENSTOCK_TEST_LONG") == "" {
 		t.Skip("make test-long compares all architectures, make test some")
@@ -72,11 +75,12 @@ func compareAll(t *testing.T, paths []string) (rows []row) {
 var notText = map[string]string{"dream": "diffusion", "llada": "diffusion", "llada-moe": "diffusion", "rnd1": "diffusion",
 	"qwen3tts": "speech", "pockettts": "speech", "llama-embed": "embedding", "gemma-embedding": "embedding", "bert": "encoder", "t5": "encoder and decoder"}
 
-// workarounds are flags with which llama-server is right where it is wrong without. CogVLM's graph gives the logits of a pass's first
-// tokens, whichever were asked for.
+// workarounds are flags with which llama-server is right where it is wrong without. CogVLM's graph
+// gives the logits of a pass's first tokens, whichever were asked for.
 var workarounds = map[string][]string{"cogvlm": {"--ubatch-size", "1"}}
 
-// compare tries a model as `penstock serve` does and then serves it in each layout that it can have, or sees why it is refused.
+// compare tries a model as `penstock serve` does and then serves it in each layout that it can
+// have, or sees why it is refused.
 func compare(t *testing.T, path string) row {
 	file, err := model.Open(t.Context(), path, model.Options{})
 	if err != nil {
@@ -113,7 +117,8 @@ func compare(t *testing.T, path string) row {
 	return r
 }
 
-// try compares the answers of a server alone with llama-server's, and those in all situations with those alone.
+// try compares the answers of a server alone with llama-server's, and those in all situations with
+// those alone.
 func (r *row) try(s *server, theirs []answer) {
 	for _, p := range prompts() {
 		s.reference = append(s.reference, s.alone(p))
@@ -134,8 +139,9 @@ func (r *row) try(s *server, theirs []answer) {
 	s.Logf("%s cells: moved by %.1e and %.1e of %.1e", s.layout, r.peer.moved, r.own.moved, r.own.tolerance)
 }
 
-// heard is what other words at the beginning of a prompt do to log-probabilities. A third of it is the most by which others may move, so
-// that a text whose cells are another's shows, also with a model that hardly looks back.
+// heard is what other words at the beginning of a prompt do to log-probabilities. A third of it is
+// the most by which others may move, so that a text whose cells are another's shows, also with a
+// model that hardly looks back.
 func (s *server) heard() float64 {
 	s.Helper()
 	const prompt = 1

@@ -17,8 +17,8 @@ import (
 	"github.com/penstock/penstock/native/gguf/synth"
 )
 
-// writer is llama.cpp's program that writes small models of random weights, with contexts of 256 tokens and windows of 32;
-// `make llama-archs` builds it.
+// writer is llama.cpp's program that writes small models of random weights, with contexts of 256
+// tokens and windows of 32; `make llama-archs` builds it.
 const writer = "../../build/llama.cpp/tools/test-llama-archs"
 
 var unsupported = regexp.MustCompile(`save_models: (\S+) model \(\w+\) is unsupported`)
@@ -26,10 +26,11 @@ var unsupported = regexp.MustCompile(`save_models: (\S+) model \(\w+\) is unsupp
 // unnamed are architectures that llama.cpp's program leaves out without a word.
 var unnamed = []string{"gemma4", "gemma4-assistant", "eagle3", "dflash"}
 
-// writeModels writes a model of each architecture whose name matches a pattern. It returns their paths, and the architectures of which
-// it could write none.
+// writeModels writes a model of each architecture whose name matches a pattern. It returns their
+// paths, and the architectures of which it could write none.
 //
-// The weights deviate by 0.3: with llama.cpp's own 0.1 most models answer the same whatever stands before.
+// The weights deviate by 0.3: with llama.cpp's own 0.1 most models answer the same whatever stands
+// before.
 func writeModels(t *testing.T, pattern string) (paths, unwritten []string) {
 	t.Helper()
 	if _, err := os.Stat(writer); err != nil {
@@ -50,10 +51,12 @@ func writeModels(t *testing.T, pattern string) (paths, unwritten []string) {
 	return paths, unwritten
 }
 
-// alike are architectures of which llama.cpp's program writes none, and those whose models have the same tensors.
+// alike are architectures of which llama.cpp's program writes none, and those whose models have
+// the same tensors.
 var alike = map[string]string{"llama-embed": "llama", "gemma-embedding": "gemma3"}
 
-// withOurs adds models that llama.cpp's program does not write to those that it wrote, and takes their names from the unwritten ones.
+// withOurs adds models that llama.cpp's program does not write to those that it wrote, and takes
+// their names from the unwritten ones.
 func withOurs(t *testing.T, paths, unwritten []string) ([]string, []string) {
 	t.Helper()
 	dir := filepath.Dir(paths[0])

@@ -32,8 +32,8 @@ type server struct {
 	reference []answer // those to prompts, alone
 }
 
-// contextLen is how many cells a conversation may have: what is computed may depend on it. If they are shared, there are no more, so that
-// answers preempt one another.
+// contextLen is how many cells a conversation may have: what is computed may depend on it. If they
+// are shared, there are no more, so that answers preempt one another.
 const contextLen = 512
 
 // settings are those of `penstock serve` with one thread, which does not spin beside other tests.
@@ -184,8 +184,9 @@ func (a answer) tokens() []int32 {
 	return all
 }
 
-// ofLlamaServer has llama-server answer prompts, each alone and without flash attention, whose sums of values have 11 bits on a CPU:
-// with it, its own answers depend on how a prompt is cut into passes.
+// ofLlamaServer has llama-server answer prompts, each alone and without flash attention, whose
+// sums of values have 11 bits on a CPU: with it, its own answers depend on how a prompt is cut
+// into passes.
 func ofLlamaServer(t *testing.T, path string, prompts [][]int32, flags ...string) []answer {
 	t.Helper()
 	s := peer.LlamaServer(t, path, append([]string{"--parallel", "1", "--ctx-size", strconv.Itoa(contextLen), "--flash-attn", "off"}, flags...)...)

@@ -30,7 +30,8 @@ func (s *server) alone(prompt []int32) answer {
 	return s.ask(prompt, manner{fresh: true}).whole()
 }
 
-// busy has prompts of all lengths twice in the queue, so that some are computed while others decode.
+// busy has prompts of all lengths twice in the queue, so that some are computed while others
+// decode.
 func busy(s *server) (pairs []pair) {
 	var requests []scheduler.Request
 	for _, mute := range []bool{false, true} {
@@ -99,7 +100,8 @@ func (st *stream) do(err error) {
 	}
 }
 
-// preempted pauses an answer, so that another takes its slot and others its cells, and lets it go on.
+// preempted pauses an answer, so that another takes its slot and others its cells, and lets it go
+// on.
 func preempted(s *server) []pair {
 	const paused = 0 // so short that it is not put into the archive
 	st := s.ask(prompts()[paused], manner{held: true})
@@ -126,7 +128,8 @@ func (s *server) crowd(seed int) {
 	}
 }
 
-// waits reports whether an answer has no slot, and counts the tokens of prompts that were computed so far.
+// waits reports whether an answer has no slot, and counts the tokens of prompts that were computed
+// so far.
 func (s *server) waits(st *stream) (waits bool, prefilled int) {
 	s.Helper()
 	snap, err := s.Scheduler.Inspect(s.Context(), 4096)

@@ -21,13 +21,15 @@ import (
 	"github.com/elastic/go-seccomp-bpf/arch"
 )
 
-// patience is how long a server may take to be ready, or to end, on a machine that is busy with other tests.
+// patience is how long a server may take to be ready, or to end, on a machine that is busy with
+// other tests.
 const patience = 5 * time.Minute
 
 // nobody is a user that has no files.
 const nobody = 65534
 
-// The variables make this test a program that forbids itself what the service may not do, and then becomes the server.
+// The variables make this test a program that forbids itself what the service may not do, and then
+// becomes the server.
 const (
 	confineEnv = "PENSTOCK_TEST_CONFINE" // names of the system calls that are allowed, with spaces between
 	programEnv = "PENSTOCK_TEST_PROGRAM"
@@ -41,7 +43,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// confine runs a program with a filter of system calls as systemd sets it up: what is not allowed fails with EPERM.
+// confine runs a program with a filter of system calls as systemd sets it up: what is not allowed
+// fails with EPERM.
 func confine(calls []string, program string, args []string) error {
 	info, err := arch.GetInfo("")
 	if err != nil {
@@ -61,7 +64,8 @@ func confine(calls []string, program string, args []string) error {
 	return syscall.Exec(program, append([]string{program}, args...), os.Environ())
 }
 
-// place is a folder in which everything can be read by all and nothing can be written, with a copy of the binary and of a plugin.
+// place is a folder in which everything can be read by all and nothing can be written, with a copy
+// of the binary and of a plugin.
 type place struct{ dir, binary, temp string }
 
 func newPlace(t *testing.T) place {

@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// instruction is one of a container file: "RUN" and its text, for example. Lines that end in a backslash are joined.
+// instruction is one of a container file: "RUN" and its text, for example. Lines that end in a
+// backslash are joined.
 type instruction struct{ word, text string }
 
 func instructions(t *testing.T, file string) (all []instruction) {
@@ -50,7 +51,8 @@ func textsOf(all []instruction, word string) (texts []string) {
 	return texts
 }
 
-// The last stage runs as a user that is not root, by number, so that a cluster can check it, and has no compiler and no source.
+// The last stage runs as a user that is not root, by number, so that a cluster can check it, and
+// has no compiler and no source.
 func TestContainerfile_LastStage(t *testing.T) {
 	for _, file := range []string{"../../deploy/Containerfile", "../../deploy/dist/Containerfile"} {
 		checkLastStage(t, lastStage(instructions(t, file)), file)
@@ -74,7 +76,8 @@ func checkLastStage(t *testing.T, stage []instruction, file string) {
 	}
 }
 
-// Each word is an instruction, each command is one that shellcheck takes, and what is named of the repository is there.
+// Each word is an instruction, each command is one that shellcheck takes, and what is named of the
+// repository is there.
 func TestContainerfile_Commands(t *testing.T) {
 	all := append(instructions(t, "../../deploy/Containerfile"), instructions(t, "../../deploy/dist/Containerfile")...)
 	known := []string{"FROM", "RUN", "WORKDIR", "COPY", "ARG", "ENV", "VOLUME", "USER", "EXPOSE", "STOPSIGNAL", "HEALTHCHECK", "ENTRYPOINT", "CMD"}
@@ -97,7 +100,8 @@ func TestContainerfile_Commands(t *testing.T) {
 	}
 }
 
-// The libraries that the binary asks for are in the last stage: those of libc are in the image, others are installed.
+// The libraries that the binary asks for are in the last stage: those of libc are in the image,
+// others are installed.
 func TestContainerfile_Libraries(t *testing.T) {
 	said, err := exec.Command("ldd", "../../bin/penstock").CombinedOutput()
 	if err != nil {

@@ -59,7 +59,8 @@ func TestDist_Contents(t *testing.T) {
 	}
 }
 
-// On an emulated CPU of the past the program takes the level that suits it, and computes with no instruction that it lacks.
+// On an emulated CPU of the past the program takes the level that suits it, and computes with no
+// instruction that it lacks.
 func TestDist_OlderCPUs(t *testing.T) {
 	program := filepath.Join(unpack(t), "bin", "penstock")
 	for cpu, level := range map[string]string{"core2duo": "x86-64", "Nehalem": "sse42", "SandyBridge": "sse42", "Haswell": "avx2"} {
@@ -93,12 +94,14 @@ func TestDist_OlderCPUs(t *testing.T) {
 	}
 }
 
-// copyLikeImage copies $1 to $2 as COPY does: of a folder its content, and into a folder where $2 ends in a slash.
+// copyLikeImage copies $1 to $2 as COPY does: of a folder its content, and into a folder where $2
+// ends in a slash.
 const copyLikeImage = `case "$2" in */) mkdir -p "$2" ;; *) mkdir -p "$(dirname "$2")" ;; esac
 	[ ! -d "$1" ] || set -- "$1/." "$2"
 	cp -r "$1" "$2"`
 
-// What the container file does, done by hand: the image that it describes serves, as its user, with a root that cannot be written.
+// What the container file does, done by hand: the image that it describes serves, as its user,
+// with a root that cannot be written.
 func TestDist_Container(t *testing.T) {
 	archive := unpack(t)
 	all := instructions(t, filepath.Join(archive, "Containerfile"))
@@ -140,7 +143,8 @@ func TestDist_Container(t *testing.T) {
 	serveInside(t, root, stage, inside)
 }
 
-// serveInside starts what the image starts, at another address, and asks it what the image's health check asks.
+// serveInside starts what the image starts, at another address, and asks it what the image's
+// health check asks.
 func serveInside(t *testing.T, root string, stage []instruction, inside func(words []string) *exec.Cmd) {
 	t.Helper()
 	for _, volume := range []string{"lib", "cache"} {

@@ -31,8 +31,8 @@ type fleet struct {
 	server  map[string]*server
 }
 
-// newFleet starts all and waits until the proxy leads to each replica. The timeouts, by their lines in haproxy.cfg, are other ones than
-// there; the flags are for the replicas.
+// newFleet starts all and waits until the proxy leads to each replica. The timeouts, by their
+// lines in haproxy.cfg, are other ones than there; the flags are for the replicas.
 func newFleet(t *testing.T, timeouts map[string]string, flags ...string) *fleet {
 	t.Helper()
 	f := &fleet{home: t.TempDir(), flags: flags, address: map[string]string{}, server: map[string]*server{}}
@@ -114,8 +114,8 @@ func TestProxy_File(t *testing.T) {
 	}
 }
 
-// freeAddress is one with a port that nobody uses. The host, one of the many of the loopback network, is this process's own, so that a
-// replica that was ended finds its port free again.
+// freeAddress is one with a port that nobody uses. The host, one of the many of the loopback
+// network, is this process's own, so that a replica that was ended finds its port free again.
 func freeAddress(t *testing.T, n int) string {
 	t.Helper()
 	pid := os.Getpid()

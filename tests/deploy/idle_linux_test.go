@@ -13,8 +13,9 @@ import (
 // endless is a number of tokens that no answer reaches.
 const endless = 1_000_000_000
 
-// A proxy that cuts idle connections cuts the WebSocket of an answer that is paused. Its client comes back, and nothing is lost or doubled.
-// The answer has no end, so that it cannot be over before it is paused.
+// A proxy that cuts idle connections cuts the WebSocket of an answer that is paused. Its client
+// comes back, and nothing is lost or doubled. The answer has no end, so that it cannot be over
+// before it is paused.
 func TestProxy_CutsIdleSocket(t *testing.T) {
 	f := newFleet(t, map[string]string{"timeout tunnel 90s": "5s"}, "--context-shift")
 	begins := f.know(t, question{prompt: "Tell me a story about a frog.", tokens: 500})
@@ -57,7 +58,8 @@ func TestProxy_CutsIdleSocket(t *testing.T) {
 	}
 }
 
-// A stream that waits for its first token is not idle: a comment every 10 s keeps it. A request without a stream is cut, and told why.
+// A stream that waits for its first token is not idle: a comment every 10 s keeps it. A request
+// without a stream is cut, and told why.
 func TestProxy_CutsIdleRequest(t *testing.T) {
 	f := newFleet(t, map[string]string{"timeout server 1h": "25s"}, "--parallel", "1", "--context-shift")
 	q := f.know(t, question{prompt: "Tell me a story about a frog.", tokens: 20})
@@ -88,7 +90,8 @@ func TestProxy_CutsIdleRequest(t *testing.T) {
 	}
 }
 
-// occupy has a replica with one slot write an answer without end, until free is called. It never waits for its reader.
+// occupy has a replica with one slot write an answer without end, until free is called. It never
+// waits for its reader.
 func (f *fleet) occupy(t *testing.T, name string) (free func()) {
 	t.Helper()
 	c := &caller{url: "http://" + f.address[name]}

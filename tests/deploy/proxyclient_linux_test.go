@@ -30,7 +30,8 @@ func (q question) body() object {
 	return object{"messages": []object{{"role": "user", "content": q.prompt}}, "temperature": 0, "ignore_eos": true, "max_tokens": q.tokens}
 }
 
-// post sends the question over HTTP. Conversation may be empty. Ballast makes the request too large to be sent again.
+// post sends the question over HTTP. Conversation may be empty. Ballast makes the request too
+// large to be sent again.
 func (q question) post(ctx context.Context, url string, stream bool, conversation string, ballast int) (*http.Response, error) {
 	body := q.body()
 	body["stream"] = stream
@@ -113,7 +114,8 @@ type frame struct {
 	Error                      *struct{ Code, Message string }
 }
 
-// caller is a client of the WebSocket. It hangs up now and then in the middle of an answer, and comes back.
+// caller is a client of the WebSocket. It hangs up now and then in the middle of an answer, and
+// comes back.
 type caller struct {
 	url     string
 	pace    time.Duration // between two frames that it reads

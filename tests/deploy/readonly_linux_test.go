@@ -11,8 +11,9 @@ import (
 	"testing"
 )
 
-// As in a container whose root file system is read-only, with a folder for temporary files: neither the home folder nor the working
-// folder nor the plugin folder can be written, and there is no cache. The server serves, and says what it does without.
+// As in a container whose root file system is read-only, with a folder for temporary files:
+// neither the home folder nor the working folder nor the plugin folder can be written, and there
+// is no cache. The server serves, and says what it does without.
 func TestBinary_ReadOnly_Serves(t *testing.T) {
 	p := newPlace(t)
 	ctx, stop := context.WithTimeout(t.Context(), patience)
@@ -36,7 +37,8 @@ func TestBinary_ReadOnly_Serves(t *testing.T) {
 	}
 }
 
-// Without a folder for temporary files either, a model of one's own is served, and for the built-in model the server says what it lacks.
+// Without a folder for temporary files either, a model of one's own is served, and for the
+// built-in model the server says what it lacks.
 func TestBinary_NothingWritable(t *testing.T) {
 	p := newPlace(t)
 	if err := os.Chmod(p.temp, 0o555); err != nil {
@@ -62,7 +64,8 @@ func TestBinary_NothingWritable(t *testing.T) {
 	}
 }
 
-// With the system calls that the service allows, the server loads a model, tries it in a child, compiles plugins and answers.
+// With the system calls that the service allows, the server loads a model, tries it in a child,
+// compiles plugins and answers.
 func TestService_SystemCalls_Suffice(t *testing.T) {
 	p := newPlace(t)
 	program, err := os.Executable()

@@ -63,8 +63,8 @@ func (c *counts) socket(from *caller, err error) {
 	}
 }
 
-// sawAll reports whether clients have seen what a rolling restart does to them: all replicas answer, answers go on after a lost connection, and
-// servers that end send clients elsewhere.
+// sawAll reports whether clients have seen what a rolling restart does to them: all replicas
+// answer, answers go on after a lost connection, and servers that end send clients elsewhere.
 func (c *counts) sawAll() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,7 +81,8 @@ type load struct {
 	all    sync.WaitGroup
 }
 
-// asks is a client over HTTP. Every second one has a conversation, and every fifth request is too large to be sent again.
+// asks is a client over HTTP. Every second one has a conversation, and every fifth request is too
+// large to be sent again.
 func (l *load) asks(ctx context.Context, n int) {
 	conversation := ""
 	if n%2 == 0 {
@@ -96,7 +97,8 @@ func (l *load) asks(ctx context.Context, n int) {
 	}
 }
 
-// calls is a client of the WebSocket. The first ones begin at different replicas, so that each has one when it is restarted.
+// calls is a client of the WebSocket. The first ones begin at different replicas, so that each has
+// one when it is restarted.
 func (l *load) calls(ctx context.Context, n int) {
 	c := &caller{url: l.fleet.url, pace: 5 * time.Millisecond, between: 200, rng: rand.New(rand.NewPCG(16, uint64(n)))}
 	defer c.leave()
@@ -117,16 +119,18 @@ func (l *load) over() bool {
 	}
 }
 
-// A rolling restart of all replicas under load loses no request, and every stream of the WebSocket goes on, nothing of it lost or doubled.
-// 10 clients, and each replica is restarted once, or more often until clients have seen all that a restart does to them. With
-// PENSTOCK_TEST_LONG=1 (make rolling-test) 50 clients over HTTP and 20 over the WebSocket for three minutes at least, and each is restarted
-// twice.
+// A rolling restart of all replicas under load loses no request, and every stream of the WebSocket
+// goes on, nothing of it lost or doubled. 10 clients, and each replica is restarted once, or more
+// often until clients have seen all that a restart does to them. With PENSTOCK_TEST_LONG=1 (make
+// rolling-test) 50 clients over HTTP and 20 over the WebSocket for three minutes at least, and
+// each is restarted twice.
 func TestProxy_RollingRestart(t *testing.T) {
 	clients, callers, rounds, least := 6, 4, 1, time.Duration(0)
 	if os.Getenv("PENSTOCK_TEST_LONG") != "" {
 		clients, callers, rounds, least = 50, 20, 2, 3*time.Minute
 	}
-	// The delay is longer than a busy machine makes the proxy wait for a look at the replica. Those that are too large to be sent again need that.
+	// The delay is longer than a busy machine makes the proxy wait for a look at the replica.
+	// Those that are too large to be sent again need that.
 	f := newFleet(t, nil, "--shutdown-delay", "15s")
 	l := &load{fleet: f, counts: counts{by: map[string]int{}}, ending: make(chan struct{})}
 	for _, prompt := range []string{"Tell me a story about a frog.", "Tell me a story about a bird and a boat.", "Who are you?"} {
@@ -158,8 +162,9 @@ func TestProxy_RollingRestart(t *testing.T) {
 		time.Since(begun).Seconds(), restarts, l.requests, l.by, l.answers, l.resumed, l.moved, len(l.failed))
 }
 
-// A stream of a replica that drains goes on for the client that comes back to it, which is led there although new requests are not; the
-// replica ends when the client has all of it, and not before.
+// A stream of a replica that drains goes on for the client that comes back to it, which is led
+// there although new requests are not; the replica ends when the client has all of it, and not
+// before.
 func TestProxy_DrainingReplica(t *testing.T) {
 	f := newFleet(t, nil)
 	q := f.know(t, question{prompt: "Tell me a story about a frog.", tokens: 300})
@@ -208,8 +213,8 @@ func (f *fleet) end(t *testing.T, name string) {
 	f.await(t, name, "DOWN")
 }
 
-// A replica that is killed takes its streams with it: the client is told so. Requests that come later are answered by the others, those
-// that were on their way too.
+// A replica that is killed takes its streams with it: the client is told so. Requests that come
+// later are answered by the others, those that were on their way too.
 func TestProxy_KilledReplica(t *testing.T) {
 	f := newFleet(t, nil)
 	q := f.know(t, question{prompt: "Tell me a story about a frog.", tokens: 300})

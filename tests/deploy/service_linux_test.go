@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package deploy tests what the folder deploy has for those who run Penstock: systemd's service, container files, HAProxy and the archive of make dist.
+// Package deploy tests what the folder deploy has for those who run Penstock: systemd's service,
+// container files, HAProxy and the archive of make dist.
 package deploy
 
 import (
@@ -52,7 +53,8 @@ func TestService_Verify(t *testing.T) {
 	}
 }
 
-// What systemd-analyze calls the exposure of the service, from 0 to 10, stays low: a protection that is taken away raises it.
+// What systemd-analyze calls the exposure of the service, from 0 to 10, stays low: a protection
+// that is taken away raises it.
 func TestService_Exposure(t *testing.T) {
 	if said, err := analyze(t, "security", "--offline=yes", "--threshold=14", unit(t, "/bin/true")); err != nil {
 		t.Errorf("systemd-analyze security: %v\n%s", err, said)
@@ -75,7 +77,8 @@ func settings(t *testing.T, key string) (values []string) {
 	return values
 }
 
-// allowedCalls are the names of the system calls that the service may make, as systemd understands its filters.
+// allowedCalls are the names of the system calls that the service may make, as systemd understands
+// its filters.
 func allowedCalls(t *testing.T) []string {
 	t.Helper()
 	allowed := map[string]bool{}

@@ -19,8 +19,8 @@ import (
 // patience is how long one block may take, on a machine that is busy with other tests.
 const patience = 2 * time.Minute
 
-// Each block of commands in README.md and docs does what it says, against a real server with the built-in model, or is in notRun with the
-// reason why it is not run here.
+// Each block of commands in README.md and docs does what it says, against a real server with the
+// built-in model, or is in notRun with the reason why it is not run here.
 func TestCommands(t *testing.T) {
 	place := newPlace(t)
 	left := map[string]bool{}
@@ -85,7 +85,8 @@ const (
 	plain = ask + `"messages": [{"role": "user", "content": "Tell me a story about a frog."}], "temperature": 0}'`
 )
 
-// place is a folder that looks like a checkout, and a server that a newcomer has started there. Extra is more of the environment.
+// place is a folder that looks like a checkout, and a server that a newcomer has started there.
+// Extra is more of the environment.
 type place struct {
 	dir, url string
 	extra    []string
@@ -99,7 +100,8 @@ func newPlace(t *testing.T) place {
 	return newPlaceWith(t, filepath.Join("..", "..", "bin", "penstock"), nil, func(*testing.T, place, *exec.Cmd) {})
 }
 
-// newPlaceWith makes a place with any program and more of the environment. Its server is prepared before it starts.
+// newPlaceWith makes a place with any program and more of the environment. Its server is prepared
+// before it starts.
 func newPlaceWith(t *testing.T, program string, extra []string, prepare func(*testing.T, place, *exec.Cmd)) place {
 	t.Helper()
 	program, err := filepath.Abs(program)
@@ -143,7 +145,8 @@ func (p place) putModels(t *testing.T) {
 	}
 }
 
-// untilReady takes the place of bin/penstock: `serve` ends as soon as the server is ready, on a port that is free.
+// untilReady takes the place of bin/penstock: `serve` ends as soon as the server is ready, on a
+// port that is free.
 const untilReady = `#!/usr/bin/env bash
 set -euo pipefail
 [ "${1:-}" = serve ] || exec PENSTOCK "$@"

@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// The program that `make dist` packs serves in a root folder with nothing else in it, and the README's commands do there what the README
-// says, at each level that this CPU has. None of a level's kernels is found broken.
+// The program that `make dist` packs serves in a root folder with nothing else in it, and the
+// README's commands do there what the README says, at each level that this CPU has. None of a
+// level's kernels is found broken.
 func TestDist_Readme_EmptyRoot(t *testing.T) {
 	archive := os.Getenv("PENSTOCK_TEST_DIST")
 	if archive == "" {
@@ -42,7 +43,8 @@ func doctor(t *testing.T, program, level string) {
 	}
 }
 
-// levels are those that the CPU has, by what the program says where it is forced to one that nobody has.
+// levels are those that the CPU has, by what the program says where it is forced to one that
+// nobody has.
 func levels(t *testing.T, program string) []string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program, "version")
@@ -66,7 +68,8 @@ func levels(t *testing.T, program string) []string {
 	return all
 }
 
-// inEmptyRoot has a server see nothing but the place, the program as /penstock, and what the kernel offers.
+// inEmptyRoot has a server see nothing but the place, the program as /penstock, and what the
+// kernel offers.
 func inEmptyRoot(t *testing.T, p place, server *exec.Cmd) {
 	t.Helper()
 	program, err := os.ReadFile(server.Path)

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// Each test that docs/security.md names as the proof of a promise exists, and each promise names one.
+// Each test that docs/security.md names as the proof of a promise exists, and each promise names
+// one.
 func TestSecurity_PromisesHaveTests(t *testing.T) {
 	there := map[string]bool{}
 	declared := regexp.MustCompile(`(?m)^func (Test\w+)\(`)

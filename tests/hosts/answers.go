@@ -23,7 +23,8 @@ func AskNumber(n int, fields string) string {
 	return fmt.Sprintf(`{"messages":[{"role":"user","content":%q}],"max_tokens":60,"seed":%d,"temperature":%d%s}`, Questions[n%len(Questions)], n, n%3, fields)
 }
 
-// Streamed asks and returns the text that a client puts together of what it was shown, which it cannot take back.
+// Streamed asks and returns the text that a client puts together of what it was shown, which it
+// cannot take back.
 func Streamed(t *testing.T, h *host.Host, request string) (string, error) {
 	status, body := Post(t, h.URL()+"/v1/chat/completions", strings.TrimSuffix(request, "}")+`,"stream":true}`)
 	if status != 200 || !strings.HasSuffix(body, "data: [DONE]\n\n") {

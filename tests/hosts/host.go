@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package hosts runs Penstock hosts in this process, for tests that are their clients, and has what such tests share.
+// Package hosts runs Penstock hosts in this process, for tests that are their clients, and has
+// what such tests share.
 package hosts
 
 import (
@@ -19,7 +20,8 @@ import (
 	"github.com/penstock/penstock/host/remote/compute"
 )
 
-// Main is TestMain of a package whose tests run hosts. Processes that a host starts are this program once more.
+// Main is TestMain of a package whose tests run hosts. Processes that a host starts are this
+// program once more.
 func Main(m *testing.M) {
 	kerneltest.Main()
 	model.ChildMain()
@@ -31,7 +33,8 @@ func Main(m *testing.M) {
 // Frog is the messages of a chat that the built-in model answers with a story.
 const Frog = `"messages":[{"role":"user","content":"Tell me a story about a frog."}]`
 
-// Settings are flags for a test's host: a free port, and one thread, which does not spin beside other tests.
+// Settings are flags for a test's host: a free port, and one thread, which does not spin beside
+// other tests.
 func Settings(t *testing.T, change map[string]any) config.Config {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())

@@ -110,7 +110,8 @@ func Requests(t *testing.T, h *host.Host) (running, waiting float64) {
 	return Metric(t, h, "penstock_num_requests_running", labels), Metric(t, h, "penstock_num_requests_waiting", labels)
 }
 
-// Complete asks for 5 tokens after "Hello", with more fields, and returns status and either the text or the error.
+// Complete asks for 5 tokens after "Hello", with more fields, and returns status and either the
+// text or the error.
 func Complete(t *testing.T, h *host.Host, fields string) (int, string, string) {
 	t.Helper()
 	request := map[string]json.RawMessage{"prompt": []byte(`"Hello"`), "max_tokens": []byte("5"), "temperature": []byte("0"), "ignore_eos": []byte("true")}

@@ -14,7 +14,8 @@ import (
 // BuiltIn is the path of the built-in model, from the folder of a package of tests.
 const BuiltIn = "../../host/model/penstock-tiny.gguf"
 
-// ModelFolder has two small models that answer differently, one that is broken, and the built-in one.
+// ModelFolder has two small models that answer differently, one that is broken, and the built-in
+// one.
 func ModelFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

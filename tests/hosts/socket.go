@@ -19,7 +19,8 @@ type Frame struct {
 	Logprobs                        *struct{ Logprob float64 }
 }
 
-// Client is a WebSocket connection to a host. Its methods end the test where something is wrong with the connection.
+// Client is a WebSocket connection to a host. Its methods end the test where something is wrong
+// with the connection.
 type Client struct {
 	T     *testing.T // whose client it is
 	Conn  *websocket.Conn

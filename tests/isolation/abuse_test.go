@@ -55,8 +55,8 @@ func neighbour(t *testing.T, h *host.Host) (written string, longest time.Duratio
 	return text.String(), longest
 }
 
-// neighbours reads stream after stream, each of which must be as it is alone. The function that it returns ends that, and returns the
-// longest time between two tokens.
+// neighbours reads stream after stream, each of which must be as it is alone. The function that it
+// returns ends that, and returns the longest time between two tokens.
 func neighbours(t *testing.T, h *host.Host, alone string) (stop func() time.Duration) {
 	end, longest := make(chan struct{}), make(chan time.Duration)
 	go func() {
@@ -260,7 +260,8 @@ func openSilent(t *testing.T, h *host.Host) *websocket.Conn {
 	return conn
 }
 
-// flood sends a frame, which is refused, again and again for two seconds, without reading what the host says.
+// flood sends a frame, which is refused, again and again for two seconds, without reading what the
+// host says.
 func flood(t *testing.T, h *host.Host, frame string) {
 	conn := openSilent(t, h)
 	ctx, stop := context.WithTimeout(t.Context(), 2*time.Second)
@@ -290,9 +291,10 @@ func heap() uint64 {
 	return m.HeapAlloc + m.StackInuse
 }
 
-// Clients that are broken or mean harm change nothing for others: a stream beside them has the same text as alone, memory stays
-// bounded by the configuration while they are at work and is free afterwards, and nothing of them is left. The gaps are for reading, since
-// they are the machine's too.
+// Clients that are broken or mean harm change nothing for others: a stream beside them has the
+// same text as alone, memory stays bounded by the configuration while they are at work and is free
+// afterwards, and nothing of them is left. The gaps are for reading, since they are the machine's
+// too.
 func TestHost_Abuse_OthersAreUnaffected(t *testing.T) {
 	// Who is slow is cut soon, but no client of this test that a busy machine makes slow.
 	h := hosts.Open(t, map[string]any{"server.header_timeout": "3s", "server.body_timeout": "10s", "server.idle_timeout": "3s", "server.write_timeout": "1s",
@@ -325,7 +327,8 @@ func TestHost_Abuse_OthersAreUnaffected(t *testing.T) {
 	hosts.Await(t, func() bool { return heap() < before+(16<<20) })
 }
 
-// watchHeap looks at what is in use, which garbage is not, until the function that it returns is called, which returns the most.
+// watchHeap looks at what is in use, which garbage is not, until the function that it returns is
+// called, which returns the most.
 func watchHeap() (stop func() uint64) {
 	end, most := make(chan struct{}), make(chan uint64)
 	go func() {

@@ -18,7 +18,8 @@ import (
 	"github.com/penstock/penstock/tests/hosts"
 )
 
-// goodBodies are what the routes with a JSON body answer with a 200. Each wrong request differs from one of them in one field.
+// goodBodies are what the routes with a JSON body answer with a 200. Each wrong request differs
+// from one of them in one field.
 var goodBodies = map[string]string{
 	"/v1/chat/completions":              `{"messages":[{"role":"user","content":"Hi"}],"max_tokens":1}`,
 	"/chat/completions":                 `{"messages":[{"role":"user","content":"Hi"}],"max_tokens":1}`,
@@ -126,7 +127,8 @@ var unanswered = map[string]bool{"/v1/chat/completions/input_tokens": true, "/ch
 // ofAnswers are fields whose values matter to an answer only.
 var ofAnswers = []string{"grammar", "regex", "json_schema", "response_format", "max_tokens"}
 
-// loads are values that Ollama's routes take: they ask for nothing but to load the model, or for no fewer dimensions than there are.
+// loads are values that Ollama's routes take: they ask for nothing but to load the model, or for
+// no fewer dimensions than there are.
 var loads = map[string][]string{"messages": {`[]`, `[{"role":"user"}]`}, "prompt": {`null`}, "input": {`null`}, "dimensions": {`0`, `99999`}}
 
 // onAll are bodies that no route takes.
@@ -190,7 +192,8 @@ func with(t *testing.T, body, field, value string) string {
 	return "{" + b.String() + "}"
 }
 
-// Every wrong request is refused with a 4xx in its API's shape that names the field, and changes no later answer.
+// Every wrong request is refused with a 4xx in its API's shape that names the field, and changes
+// no later answer.
 func TestHost_BadRequests(t *testing.T) {
 	h := hosts.OpenWithPlugins(t, map[string]any{"rerank.model": hosts.SmallModel(t, "reranker")}, nil)
 	const greedy = `{"prompt":"Once upon a time","max_tokens":8,"temperature":0,"cache_prompt":false}`

@@ -14,8 +14,8 @@ import (
 	"github.com/penstock/penstock/tests/hosts"
 )
 
-// TestHost_Body_NobodyReads: a client that announces a body and sends none does not hold its connection for ever, whatever the route
-// does with it.
+// TestHost_Body_NobodyReads: a client that announces a body and sends none does not hold its
+// connection for ever, whatever the route does with it.
 func TestHost_Body_NobodyReads(t *testing.T) {
 	h := hosts.Open(t, map[string]any{"server.api_keys": []string{"key"}, "plugins.dir": t.TempDir(), "server.body_timeout": "50ms"})
 	hosts.Run(t, h)

@@ -15,7 +15,8 @@ import (
 	"github.com/penstock/penstock/tests/hosts"
 )
 
-// among lets seven neighbours stream until the function it returns is called: that checks that they noticed nothing.
+// among lets seven neighbours stream until the function it returns is called: that checks that
+// they noticed nothing.
 func among(t *testing.T, h *host.Host) (undisturbed func()) {
 	t.Helper()
 	stop, err := tck.Neighbours(func(n int) (string, error) {
@@ -32,13 +33,14 @@ func among(t *testing.T, h *host.Host) (undisturbed func()) {
 	}
 }
 
-// burns are cases whose guests compute until their time or fuel is over, which takes seconds; the short test has one of that kind,
-// loop-open. What others notice of them is in TestHost_HostileGuests_HoldUpNobody.
+// burns are cases whose guests compute until their time or fuel is over, which takes seconds; the
+// short test has one of that kind, loop-open. What others notice of them is in
+// TestHost_HostileGuests_HoldUpNobody.
 var burns = []string{"loop-start-function", "loop-describe", "loop-initialize", "loop-warm", "loop-template"}
 
-// late reports whether a guest of a case that faults had used up its time, or got none, before it came to its fault,
-// as on a busy machine or with the race detector. The cases' own causes are wanted in
-// host/plugin/stage, where guests have a minute.
+// late reports whether a guest of a case that faults had used up its time, or got none, before it
+// came to its fault, as on a busy machine or with the race detector. The cases' own causes are
+// wanted in host/plugin/stage, where guests have a minute.
 func late(c tck.Case, err error) bool {
 	return c.Want.Outcome == tck.Faulted && (strings.Contains(err.Error(), plugin.CauseTime.Error()) || strings.Contains(err.Error(), plugin.CauseBusy.Error()))
 }

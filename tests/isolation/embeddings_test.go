@@ -14,7 +14,8 @@ import (
 	"github.com/penstock/penstock/tests/hosts"
 )
 
-// Clients of embeddings hold up nobody: what three streams notice of four clients, with the model that chats and with one of its own.
+// Clients of embeddings hold up nobody: what three streams notice of four clients, with the model
+// that chats and with one of its own.
 func TestHost_Embeddings_HoldUpNobody(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change map[string]any
@@ -32,7 +33,8 @@ func TestHost_Embeddings_HoldUpNobody(t *testing.T) {
 	}
 }
 
-// embed has four clients ask for embeddings of eight texts each, short and long, again and again for so long.
+// embed has four clients ask for embeddings of eight texts each, short and long, again and again
+// for so long.
 func embed(t *testing.T, h *host.Host, frogs int, d time.Duration) {
 	var group sync.WaitGroup
 	until := time.Now().Add(d)

@@ -18,14 +18,16 @@ import (
 	"github.com/penstock/penstock/tests/hosts"
 )
 
-// gaps lets three streams run until stop is called, which returns the longest time that one of them waited for its next token.
+// gaps lets three streams run until stop is called, which returns the longest time that one of
+// them waited for its next token.
 func gaps(t *testing.T, h *host.Host) (stop func() time.Duration) {
 	return gapsOf(t, h, func(n int) string {
 		return fmt.Sprintf(`{"prompt":%q,"max_tokens":300,"seed":%d,"ignore_eos":true,"stream":true}`, hosts.Questions[n], n)
 	})
 }
 
-// gapsOf is gaps for requests of the test's. It returns when each of the streams has come so far that it waits for its next token.
+// gapsOf is gaps for requests of the test's. It returns when each of the streams has come so far
+// that it waits for its next token.
 func gapsOf(t *testing.T, h *host.Host, body func(n int) string) (stop func() time.Duration) {
 	var group, started sync.WaitGroup
 	var longest [3]time.Duration
@@ -55,8 +57,9 @@ func gapsOf(t *testing.T, h *host.Host, body func(n int) string) (stop func() ti
 	}
 }
 
-// longestGap reads one answer, to its end or ctx's, and returns the longest time for which no token came. last is when the token before the
-// first one came; zero: there was none. It calls start at the first token.
+// longestGap reads one answer, to its end or ctx's, and returns the longest time for which no
+// token came. last is when the token before the first one came; zero: there was none. It calls
+// start at the first token.
 func longestGap(ctx context.Context, h *host.Host, body string, last time.Time, start func()) (longest time.Duration, _ error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, h.URL()+"/v1/completions", strings.NewReader(body))
 	if err != nil {
@@ -87,8 +90,8 @@ func longestGap(ctx context.Context, h *host.Host, body string, last time.Time, 
 	return longest, nil
 }
 
-// burdens are the hostile cases whose guests compute for ever, or try to, in code of their own and in
-// the host's functions that do most for one call. The long test has all that fault.
+// burdens are the hostile cases whose guests compute for ever, or try to, in code of their own and
+// in the host's functions that do most for one call. The long test has all that fault.
 func burdens(t *testing.T) (cases []tck.Case) {
 	for _, c := range tck.Hostile() {
 		costly := slices.ContainsFunc([]string{"loop-open", "loop-template", "loop-sample", "endless-tokenize", "endless-grammar", "stride-", "run-spins",
@@ -105,10 +108,11 @@ func burdens(t *testing.T) (cases []tck.Case) {
 	return cases
 }
 
-// Guests never hold up others: what three streams notice of two clients of each hostile guest, whose requests all end. What is promised is
-// 1.5 times the gap without guests or 20 ms.
+// Guests never hold up others: what three streams notice of two clients of each hostile guest,
+// whose requests all end. What is promised is 1.5 times the gap without guests or 20 ms.
 func TestHost_HostileGuests_HoldUpNobody(t *testing.T) {
-	// As many slots as all of them have at once: a program has three, and a stream that begins its next answer is to find one.
+	// As many slots as all of them have at once: a program has three, and a stream that begins its
+	// next answer is to find one.
 	h := hosts.OpenWithPlugins(t, map[string]any{"server.admin_key": "secret", "scheduler.slots": "12"}, nil)
 	remote := &tck.Remote{URL: h.URL(), AdminKey: "secret"}
 	for _, c := range burdens(t) {

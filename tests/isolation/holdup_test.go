@@ -11,13 +11,14 @@ import (
 // trials is how often a load is tried that seems to hold up others.
 const trials = 5
 
-// allowed is the longest gap that streams may have beside a load where they have another without it. It is far from what is promised, since
-// each is one gap of many.
+// allowed is the longest gap that streams may have beside a load where they have another without
+// it. It is far from what is promised, since each is one gap of many.
 func allowed(alone time.Duration) time.Duration { return 3*alone + 100*time.Millisecond }
 
-// holdsUpNobody compares how long streams wait for a token beside a load with how long they wait without it on the same machine, in
-// turns, so that what else the machine does is in both. What the load does, it does each time, and what chance does, it does not: the
-// shortest wait beside the load counts, and of those without it the median. The figures are for reading, too.
+// holdsUpNobody compares how long streams wait for a token beside a load with how long they wait
+// without it on the same machine, in turns, so that what else the machine does is in both. What
+// the load does, it does each time, and what chance does, it does not: the shortest wait beside
+// the load counts, and of those without it the median. The figures are for reading, too.
 func holdsUpNobody(t *testing.T, what string, streams func() (stop func() time.Duration), load func()) {
 	t.Helper()
 	var beside, alone []time.Duration

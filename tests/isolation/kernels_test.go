@@ -18,7 +18,8 @@ import (
 	"github.com/penstock/penstock/tests/hosts"
 )
 
-// answered opens a host, has it answer greedily and returns the text, what it logged and its kernels.
+// answered opens a host, has it answer greedily and returns the text, what it logged and its
+// kernels.
 func answered(t *testing.T, change map[string]any) (text, logged string, k serving.Kernels) {
 	t.Helper()
 	var log bytes.Buffer
@@ -53,7 +54,8 @@ func answered(t *testing.T, change map[string]any) (text, logged string, k servi
 	return answer.Choices[0].Message.Content, log.String(), props.Kernels
 }
 
-// A kernel that faults and one that computes wrongly are switched off with a warning, and requests are answered as without them.
+// A kernel that faults and one that computes wrongly are switched off with a warning, and requests
+// are answered as without them.
 func TestHost_BrokenKernels_ServingGoesOn(t *testing.T) {
 	const q8 = native.Operation(8) // of the built-in model's weights
 	list := []native.InjectedFault{{Kernel: native.Kernel{Family: native.PenstockKernels, Operation: native.Attention}, Kind: native.WrongResult}}
@@ -84,7 +86,8 @@ func TestHost_BrokenKernels_ServingGoesOn(t *testing.T) {
 	}
 }
 
-// The kernels in use are the same for all models: one that is loaded beside another does not switch on again what is broken for that.
+// The kernels in use are the same for all models: one that is loaded beside another does not
+// switch on again what is broken for that.
 func TestHost_BrokenKernels_StayOffWithAModelBeside(t *testing.T) {
 	k := native.ChoosePenstock.Order(native.Operation(8))[0] // for the built-in model's weights, which no weights of the other are like
 	if k.Family == native.PlainKernels {

@@ -16,8 +16,8 @@ import (
 	"github.com/penstock/penstock/tests/hosts"
 )
 
-// uploaded are modules that take long to load. Of those not called cached, each call gives another one, of which nothing was
-// compiled before.
+// uploaded are modules that take long to load. Of those not called cached, each call gives another
+// one, of which nothing was compiled before.
 func uploaded(t *testing.T) map[string]func(n int) []byte {
 	stock := hosts.Example(t, "stdgo/min-p")
 	return map[string]func(n int) []byte{
@@ -40,9 +40,10 @@ func uploaded(t *testing.T) map[string]func(n int) []byte {
 // tooMuch is in the refusal of a module that takes the compiler too much.
 const tooMuch = "limit exceeded"
 
-// Whoever uploads holds up nobody: what three streams notice while one module after the other is loaded. As with hostile
-// guests, the figures are for reading; what is promised is 1.5 times the gap without uploads, or 20 ms. An upload may take half a minute, so
-// it is compared with as much time without one.
+// Whoever uploads holds up nobody: what three streams notice while one module after the other is
+// loaded. As with hostile guests, the figures are for reading; what is promised is 1.5 times the
+// gap without uploads, or 20 ms. An upload may take half a minute, so it is compared with as much
+// time without one.
 func TestHost_Uploads_HoldUpNobody(t *testing.T) {
 	const rounds, round = 3, time.Second
 	modules := uploaded(t)

@@ -28,8 +28,9 @@ import (
 
 const loadClients = 200
 
-// A load of 200 clients that mix all routes, stream, leave in the middle and send wrong requests: no error but the 429s of a full queue,
-// and in the end no goroutine and no memory of it is left. PENSTOCK_TEST_SEED repeats a load.
+// A load of 200 clients that mix all routes, stream, leave in the middle and send wrong requests:
+// no error but the 429s of a full queue, and in the end no goroutine and no memory of it is left.
+// PENSTOCK_TEST_SEED repeats a load.
 func TestHost_Load_AllRoutes(t *testing.T) {
 	requests := hosts.InLongTest(1000, 15) // of each client
 	seed := rand.Uint64()

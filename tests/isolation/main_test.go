@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package isolation is about what nobody may do to others: hostile clients, hostile guests and large work hold nobody up and break nothing.
+// Package isolation is about what nobody may do to others: hostile clients, hostile guests and
+// large work hold nobody up and break nothing.
 package isolation
 
 import (

@@ -43,7 +43,8 @@ func twoModels(t *testing.T) string {
 	return dir
 }
 
-// stream lets three answers of a model run until stop is called, which returns the longest of the times between tokens.
+// stream lets three answers of a model run until stop is called, which returns the longest of the
+// times between tokens.
 func stream(t *testing.T, h *host.Host, model string) (stop func() time.Duration) {
 	return gapsOf(t, h, func(n int) string {
 		return fmt.Sprintf(`{"model":%q,"prompt":"Once upon a time","max_tokens":400,"seed":%d,"ignore_eos":true,"stream":true}`, model, n)
@@ -81,8 +82,9 @@ func longPrompts(t *testing.T, h *host.Host, model string) (stop func()) {
 	return func() { cancel(); group.Wait() }
 }
 
-// Two models on one machine do not hold each other up: what the streams of one notice of the other's streams and long prompts.
-// TestTurns_TwoModels_ComputeInTurns has the same on virtual time.
+// Two models on one machine do not hold each other up: what the streams of one notice of the
+// other's streams and long prompts. TestTurns_TwoModels_ComputeInTurns has the same on virtual
+// time.
 func TestHost_TwoModels_HoldUpNobody(t *testing.T) {
 	const lasting = 3 * time.Second // a measurement, not a wait for a state
 	h := hosts.Open(t, map[string]any{"models.dir": twoModels(t), "model.ctx_size": "16384", "scheduler.slots": "4"})

@@ -13,7 +13,8 @@ import (
 	"github.com/penstock/penstock/tests/hosts"
 )
 
-// uploads sends modules all at once, each a version of one of ten plugins, one in ten of them broken.
+// uploads sends modules all at once, each a version of one of ten plugins, one in ten of them
+// broken.
 func uploads(t *testing.T, h *host.Host, n int) {
 	t.Helper()
 	client := &http.Client{}

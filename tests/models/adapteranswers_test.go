@@ -35,8 +35,8 @@ func write(t *testing.T, folder, name string, a synth.Adapter) string {
 	return path
 }
 
-// complete is the text of a greedy completion. Cached cells are not used: llama-server does not know with which adapters they were
-// computed.
+// complete is the text of a greedy completion. Cached cells are not used: llama-server does not
+// know with which adapters they were computed.
 func complete(t *testing.T, s peer.Server, prompt, more string) string {
 	t.Helper()
 	return completeCached(t, s, prompt, `,"cache_prompt":false`+more)
@@ -72,7 +72,8 @@ var loras = []string{``, `,"lora":[]`, `,"lora":[{"id":0,"scale":1}]`, `,"lora":
 	`,"lora":[{"id":0,"scale":1},{"id":1,"scale":0.5}]`, `,"lora":[{"id":0,"scale":0}]`, `,"lora":[{"id":2,"scale":1}]`,
 	`,"lora":[{"id":2,"scale":1},{"id":0,"scale":1}]`}
 
-// The answers with one adapter, another, several, none, and one that counts from some words on are llama-server's.
+// The answers with one adapter, another, several, none, and one that counts from some words on are
+// llama-server's.
 func TestAdapters_Answers_AreLlamaServers(t *testing.T) {
 	steadytest.SkipRaced(t, "one request at a time; TestAdapters_AtOnce_AnswerAsAlone asks for many at once")
 	folder := t.TempDir()
@@ -168,8 +169,9 @@ type step struct {
 	} `json:"top_logprobs"`
 }
 
-// gap is how much likelier the token was than the next best. ggml computes an adapter's products to other last bits with other numbers of
-// rows, and shared cells are summed in another order. That rounds 8-bit inputs otherwise, which moves log-probabilities by up to 0.06.
+// gap is how much likelier the token was than the next best. ggml computes an adapter's products
+// to other last bits with other numbers of rows, and shared cells are summed in another order.
+// That rounds 8-bit inputs otherwise, which moves log-probabilities by up to 0.06.
 func (s step) gap() float64 { return s.Top[0].Logprob - s.Top[1].Logprob }
 
 // steps is a greedy answer, token by token.

@@ -38,7 +38,8 @@ func call(t *testing.T, s peer.Server, method, path, body string, status int) st
 	return a.Body
 }
 
-// An adapter of the model folder is loaded and unloaded beside requests, by name; those that use it go on to their ends.
+// An adapter of the model folder is loaded and unloaded beside requests, by name; those that use
+// it go on to their ends.
 func TestAdapters_LoadedAndUnloaded_ThroughTheAPI(t *testing.T) {
 	models := folder(t)
 	write(t, models, "tales", synth.Adapter{Seed: 1, TaskName: "tales"})

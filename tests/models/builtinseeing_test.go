@@ -37,7 +37,8 @@ func saidBy(t *testing.T, body string) (text, by string) {
 	return answer.Choices[0].Message.Content, answer.Model
 }
 
-// The built-in model that sees is right about drawings that it was not trained on, as its model card says.
+// The built-in model that sees is right about drawings that it was not trained on, as its model
+// card says.
 func TestBuiltInSeeing_HeldOutDrawings(t *testing.T) {
 	const asked, least = 120, 0.9
 	w, err := drawingtest.Open("../../tools/tinymodel/world.json")
@@ -75,8 +76,8 @@ func TestBuiltInSeeing_HeldOutDrawings(t *testing.T) {
 	}
 }
 
-// Who names no model gets the one that sees for pictures, in every dialect, and the one that reads text for everything else. Who names a
-// model gets that.
+// Who names no model gets the one that sees for pictures, in every dialect, and the one that reads
+// text for everything else. Who names a model gets that.
 func TestBuiltInSeeing_WhichModel(t *testing.T) {
 	w, err := drawingtest.Open("../../tools/tinymodel/world.json")
 	if err != nil {

@@ -44,7 +44,8 @@ func startHub(t *testing.T) string {
 	return server.URL
 }
 
-// TestHost_PullAndDelete: what is pulled through the API is served at once, and gone once it is deleted.
+// TestHost_PullAndDelete: what is pulled through the API is served at once, and gone once it is
+// deleted.
 func TestHost_PullAndDelete(t *testing.T) {
 	h := serveSeveral(t, map[string]any{"models.hub": startHub(t)})
 	if status, _, _ := sayOf(t, h, "new-Q4_K_M"); status != http.StatusNotFound {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package models is about the models of a host and what belongs to them: adapters, drafts, saved conversations, workers, what they see and hear.
+// Package models is about the models of a host and what belongs to them: adapters, drafts, saved
+// conversations, workers, what they see and hear.
 package models
 
 import (

@@ -167,7 +167,8 @@ func TestHost_SeveralModels_BadNamesAndBrokenOnes(t *testing.T) {
 	stop()
 }
 
-// keepAnswering lets a model answer until stop is called, and checks that each answer is as the first.
+// keepAnswering lets a model answer until stop is called, and checks that each answer is as the
+// first.
 func keepAnswering(t *testing.T, h *host.Host, model string) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var group sync.WaitGroup
@@ -232,8 +233,8 @@ func TestHost_SeveralModels_FirstOneStays(t *testing.T) {
 	}
 }
 
-// The model that --model names leaves too where that is asked for, and comes back with the next request; meanwhile the host is ready and
-// tells of it what it did.
+// The model that --model names leaves too where that is asked for, and comes back with the next
+// request; meanwhile the host is ready and tells of it what it did.
 func TestHost_FirstModel_IdleMain_UnloadsAndLoadsAgain(t *testing.T) {
 	h := hosts.Open(t, map[string]any{"models.idle_main": "1ms", "server.admin_key": "secret"})
 	hosts.Run(t, h)
@@ -300,7 +301,8 @@ func TestHost_SeveralModels_NamedInTheFile(t *testing.T) {
 	}
 }
 
-// TestHost_SeveralModels_OneEmbeds: a model that only makes embeddings does that beside others, and refuses to write.
+// TestHost_SeveralModels_OneEmbeds: a model that only makes embeddings does that beside others,
+// and refuses to write.
 func TestHost_SeveralModels_OneEmbeds(t *testing.T) {
 	dir := hosts.ModelFolder(t)
 	if err := synth.SmallFile(filepath.Join(dir, "encoder.gguf"), "bert", 1); err != nil {
@@ -319,7 +321,8 @@ func TestHost_SeveralModels_OneEmbeds(t *testing.T) {
 	}
 }
 
-// TestHost_SeveralModels_ManyClients: clients that ask for all models at once, with room for two, all get their answers.
+// TestHost_SeveralModels_ManyClients: clients that ask for all models at once, with room for two,
+// all get their answers.
 func TestHost_SeveralModels_ManyClients(t *testing.T) {
 	h := serveSeveral(t, map[string]any{"models.max": "2"})
 	names := []string{"window", "state", "tale"}
@@ -357,7 +360,8 @@ func TestHost_SeveralModels_AliasOfNothing(t *testing.T) {
 	}
 }
 
-// The page tells a first visitor that a model is only the demonstration. A copy of it in a file is a model of one's own.
+// The page tells a first visitor that a model is only the demonstration. A copy of it in a file is
+// a model of one's own.
 func TestHost_Models_SayWhichIsBuiltIn(t *testing.T) {
 	const mark = `"built_in":true`
 	h := hosts.Open(t, nil)

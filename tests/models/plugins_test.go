@@ -19,14 +19,16 @@ import (
 	"github.com/penstock/penstock/tests/hosts"
 )
 
-// ofVocabulary is a plugin that can be warmed for a vocabulary of n tokens alone, and chooses a token.
+// ofVocabulary is a plugin that can be warmed for a vocabulary of n tokens alone, and chooses a
+// token.
 func ofVocabulary(name string, n, token int) []byte {
 	g := asm.New(fmt.Sprintf(`{"name":%q,"view":"none"}`, name)).On(abi.ExportSample, asm.I32(token)).Put(4096, "it is made for another vocabulary")
 	return g.On(abi.ExportWarm, asm.I32(4096), asm.I32(33), g.Call(abi.ImportFail),
 		g.Call(abi.ImportVocabSize), asm.I32(n), asm.Equal, asm.EqualZero).Wasm()
 }
 
-// sayWith asks a model for 5 tokens with plugins, and returns the status and either the text or the error's code and message.
+// sayWith asks a model for 5 tokens with plugins, and returns the status and either the text or
+// the error's code and message.
 func sayWith(t *testing.T, h *host.Host, model, plugins string) (int, string) {
 	t.Helper()
 	status, answer := command(t, h, "/v1/completions",
@@ -73,7 +75,8 @@ func statesIn(t *testing.T, h *host.Host, model string) map[string]string {
 	return out
 }
 
-// A plugin is uploaded while no model is loaded. Each model that is loaded later uses it, unless it cannot: that one alone says so.
+// A plugin is uploaded while no model is loaded. Each model that is loaded later uses it, unless
+// it cannot: that one alone says so.
 func TestHost_Plugins_BeforeAnyModel(t *testing.T) {
 	dir := t.TempDir()
 	h := serveSeveral(t, map[string]any{"plugins.dir": dir})

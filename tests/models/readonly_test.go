@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestHost_SeveralModels_ReadingLoadsNone: what only tells of a model tells of one that is loaded. No page, monitor or client that asks has
-// another model loaded, and others unloaded for it.
+// TestHost_SeveralModels_ReadingLoadsNone: what only tells of a model tells of one that is loaded.
+// No page, monitor or client that asks has another model loaded, and others unloaded for it.
 func TestHost_SeveralModels_ReadingLoadsNone(t *testing.T) {
 	h := serveSeveral(t, map[string]any{"models.max": "1"})
 	if status, by, text := sayOf(t, h, "tale"); status != http.StatusOK || by != "tale" {

@@ -52,7 +52,8 @@ func loadOf(t *testing.T, h *host.Host) (l loadTold) {
 	return l
 }
 
-// Slots, queue, cells and tokens are told as answers run, wait and end; so are the metrics that endpoint pickers read, under their names.
+// Slots, queue, cells and tokens are told as answers run, wait and end; so are the metrics that
+// endpoint pickers read, under their names.
 func TestHost_Load_Follows(t *testing.T) {
 	h := hosts.Open(t, map[string]any{"scheduler.slots": 2})
 	hosts.Run(t, h)
@@ -87,7 +88,8 @@ func TestHost_Load_Follows(t *testing.T) {
 	}
 }
 
-// A router finds the replica that has computed the beginning of a chat, by digests that any replica tells it.
+// A router finds the replica that has computed the beginning of a chat, by digests that any
+// replica tells it.
 func TestHost_Load_RouterFindsThePrefix(t *testing.T) {
 	var replicas []*host.Host
 	for range 2 {
@@ -137,7 +139,8 @@ func TestHost_Load_RouterFindsThePrefix(t *testing.T) {
 	}
 }
 
-// Adapters are told with the requests that have them, and what they have computed is a set of its own.
+// Adapters are told with the requests that have them, and what they have computed is a set of its
+// own.
 func TestHost_Load_Adapters(t *testing.T) {
 	path := writeAdapter(t, "tales")
 	h := hosts.Open(t, map[string]any{"model.lora_scaled": []string{path + ":0.5"}, "model.lora_init_without_apply": true, "scheduler.slots": 1})

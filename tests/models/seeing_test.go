@@ -18,7 +18,8 @@ import (
 	"github.com/penstock/penstock/tests/hosts"
 )
 
-// Who names no model of several gets the first one that sees for a picture, in every dialect. Who names one gets that, or a refusal.
+// Who names no model of several gets the first one that sees for a picture, in every dialect. Who
+// names one gets that, or a refusal.
 func TestSeeing(t *testing.T) {
 	folder := t.TempDir()
 	text, projector, err := synth.MediaPairs[2].WriteFiles(t.TempDir(), 1)

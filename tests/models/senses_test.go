@@ -38,7 +38,8 @@ func addPair(t *testing.T, folder, name string, pair synth.MediaPair) {
 	}
 }
 
-// What models see and hear is told before they are loaded and after, and they take their projectors with them when they are unloaded.
+// What models see and hear is told before they are loaded and after, and they take their
+// projectors with them when they are unloaded.
 func TestModels_TellWhatTheyRead(t *testing.T) {
 	folder := t.TempDir()
 	addPair(t, folder, "seer", synth.MediaPairs[2])
@@ -114,7 +115,8 @@ func gauge(t *testing.T, h *host.Host, name, model string) string {
 	return value
 }
 
-// The same picture in many requests is encoded once, and a model that was unloaded answers about it as before.
+// The same picture in many requests is encoded once, and a model that was unloaded answers about
+// it as before.
 func TestModels_PictureOfManyRequests_IsEncodedOnce(t *testing.T) {
 	folder := t.TempDir()
 	addPair(t, folder, "seer", synth.MediaPairs[2])

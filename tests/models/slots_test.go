@@ -161,8 +161,8 @@ func TestHost_Slots_OfAnotherModel(t *testing.T) {
 	}
 }
 
-// Where keys do not share what is cached, a file is for the key that has saved it. Another key finds out nothing from it, by its name or
-// by its contents, and does not replace it.
+// Where keys do not share what is cached, a file is for the key that has saved it. Another key
+// finds out nothing from it, by its name or by its contents, and does not replace it.
 func TestHost_Slots_OfAnotherKey(t *testing.T) {
 	dir := t.TempDir()
 	h := openSlots(t, dir, map[string]any{"server.api_keys": "first,second"})

@@ -36,8 +36,9 @@ func (h slotHost) drafted(body string) (text string, drafted float64, told bool)
 	return a.Content, a.Timings["draft_n"], told
 }
 
-// A host with a draft model says what it has drafted, and the text is the same as without; a request may do without. The model itself is
-// many times slower: a draft is tried once a hundredth of the time of the answer so far would pay for it.
+// A host with a draft model says what it has drafted, and the text is the same as without; a
+// request may do without. The model itself is many times slower: a draft is tried once a hundredth
+// of the time of the answer so far would pay for it.
 func TestHost_DraftModel_SameTextAndTimings(t *testing.T) {
 	steadytest.SkipRaced(t, "one request at a time, for a large model that it writes; TestDraftModel_Draft_SameGreedyText of host/engine drafts for several")
 	slow := filepath.Join(t.TempDir(), "slow.gguf")
@@ -84,7 +85,8 @@ func TestHost_DraftModel_SameTextAndTimings(t *testing.T) {
 	}
 }
 
-// What cannot draft is refused with the reason, and a model that cannot be drafted for is served without.
+// What cannot draft is refused with the reason, and a model that cannot be drafted for is served
+// without.
 func TestHost_Speculation_Unfit(t *testing.T) {
 	small := filepath.Join(t.TempDir(), "mamba.gguf")
 	if err := synth.SmallFile(small, "mamba", 1); err != nil {

@@ -49,7 +49,8 @@ func TestHost_Workers(t *testing.T) {
 	}
 }
 
-// A worker dies in the middle of an answer: the answer says so, what waits is kept, and is answered when the worker is back.
+// A worker dies in the middle of an answer: the answer says so, what waits is kept, and is
+// answered when the worker is back.
 func TestHost_Workers_Lost(t *testing.T) {
 	one, two := hosts.StartWorker(t), hosts.StartWorker(t)
 	h := hosts.Open(t, map[string]any{"workers.rpc": []string{one.Address, two.Address}, "model.tensor_split": "1,1", "scheduler.slots": "1"})

@@ -12,9 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The answers are forced, by a grammar of constants or by a bias: what two servers compute for a token differs by 0.1 and more with how a
-// prompt is cut into passes, so that they need not agree on the likelier of two. White space that a grammar only allows is biased away; of
-// the constant list's it allows more than llama-server's does.
+// The answers are forced, by a grammar of constants or by a bias: what two servers compute for a
+// token differs by 0.1 and more with how a prompt is cut into passes, so that they need not agree
+// on the likelier of two. White space that a grammar only allows is biased away; of the constant
+// list's it allows more than llama-server's does.
 const (
 	forced = `"logit_bias":[[" and",100]],`
 	plain  = `"logit_bias":[[" ",-100],["\n",-100],["\n   ",-100],[" \"",-100],["et",10]],`
@@ -24,8 +25,9 @@ const (
 		"properties":{"at":{"const":12},"days":{"const":["Mon","Tue"]}},"required":["at","days"],"additionalProperties":false}}}`
 )
 
-// The answers to conversations with tools and reasoning are taken apart as llama-server does it, whole and streamed. The
-// model is too small to call a tool of its own accord, so an answer has begun to.
+// The answers to conversations with tools and reasoning are taken apart as llama-server does it,
+// whole and streamed. The model is too small to call a tool of its own accord, so an answer has
+// begun to.
 func TestChat_AnswersAsLlamaServer(t *testing.T) {
 	for name, begun := range map[string]string{
 		"Qwen-Qwen3-0.6B":                          `<tool_call>\n{\"name\": \"`,

@@ -12,11 +12,12 @@ import (
 	"testing"
 )
 
-// Comparison says how two JSON documents are compared, field by field. Numbers count as equal that are one number in 32 bits, which is
-// what llama.cpp computes in.
+// Comparison says how two JSON documents are compared, field by field. Numbers count as equal that
+// are one number in 32 bits, which is what llama.cpp computes in.
 type Comparison struct {
-	// Except are paths of fields that may differ, or be absent, or be there in one document only: "timings", "choices[].message.id".
-	// What is within such a field may differ too. "**.timings" is a field of that name wherever it stands.
+	// Except are paths of fields that may differ, or be absent, or be there in one document only:
+	// "timings", "choices[].message.id". What is within such a field may differ too. "**.timings"
+	// is a field of that name wherever it stands.
 	Except []string
 	// Tolerance has paths of numbers, or of what holds them, and by how much they may differ.
 	Tolerance map[string]float64

@@ -15,13 +15,15 @@ import (
 	"github.com/penstock/penstock/native/gguf/synth"
 )
 
-// shapes are compared without the vectors in them. An answer names the model that gave it, where llama-server repeats the request's name.
+// shapes are compared without the vectors in them. An answer names the model that gave it, where
+// llama-server repeats the request's name.
 var shapes = Comparison{
 	Except:    []string{"model", "[].embedding", "data[].embedding"},
 	Tolerance: map[string]float64{"results[].relevance_score": 2e-3, "[].score": 2e-3},
 }
 
-// nearly is by how much of their length vectors may differ: other tokens in a pass change the rounding of 8-bit inputs.
+// nearly is by how much of their length vectors may differ: other tokens in a pass change the
+// rounding of 8-bit inputs.
 const nearly = 0.03
 
 // vectors lists the vectors in a JSON document in order.
@@ -140,7 +142,8 @@ func TestEmbeddings_AsLlamaServer(t *testing.T) {
 			for k, v := range tc.keys {
 				keys[k] = v
 			}
-			// Without --kv-unified it cuts texts of different lengths into pieces and pools only some of them.
+			// Without --kv-unified it cuts texts of different lengths into pieces and pools only
+			// some of them.
 			peer := LlamaServer(t, path, append([]string{"--embeddings", "--kv-unified"}, tc.flags...)...)
 			ours := Penstock(t, path, keys)
 			alike(t, peer, ours, "/embedding", inputs("content")...)

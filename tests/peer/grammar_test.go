@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// story is what the built-in model says greedily to a prompt: the material of triggers and tags that do occur.
+// story is what the built-in model says greedily to a prompt: the material of triggers and tags
+// that do occur.
 type story struct {
 	prompt string
 	text   string
@@ -138,7 +139,8 @@ func (s story) lazily(r *rand.Rand) map[string]any {
 		"preserved_tokens": preserved}
 }
 
-// thinking is a request whose thinking begins and ends at tokens of the story, if it does not begin in the prompt.
+// thinking is a request whose thinking begins and ends at tokens of the story, if it does not
+// begin in the prompt.
 func (s story) thinking(r *rand.Rand) map[string]any {
 	start := r.IntN(10)
 	end := start + 1 + r.IntN(25)
@@ -185,7 +187,8 @@ var schemas = []json.RawMessage{
 	json.RawMessage(`{"anyOf":[{"type":"null"},{"const":"b1, a2"}]}`), json.RawMessage(`{"type":"integer","minimum":7,"maximum":12}`),
 }
 
-// Lazy grammars, schemas, generation prompts and budgets of thinking choose, token by token, what llama-server chooses.
+// Lazy grammars, schemas, generation prompts and budgets of thinking choose, token by token, what
+// llama-server chooses.
 func TestCompletion_Grammars_AsLlamaServer(t *testing.T) {
 	llama, ours := LlamaServer(t, BuiltIn), Penstock(t, BuiltIn, nil)
 	told := toldBy(t, llama)

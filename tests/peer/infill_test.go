@@ -13,7 +13,8 @@ import (
 	"github.com/penstock/penstock/native/gguf/synth"
 )
 
-// filling writes the built-in model with tokens for filling in the middle, under names that the vocabulary has already.
+// filling writes the built-in model with tokens for filling in the middle, under names that the
+// vocabulary has already.
 func filling(t *testing.T, repository bool) string {
 	t.Helper()
 	kinds := []string{"pre", "suf", "mid"}

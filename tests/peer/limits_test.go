@@ -8,15 +8,16 @@ import (
 	"testing"
 )
 
-// tightFlags and tight are a context of 256 tokens for one slot, as flags of llama-server and as keys.
+// tightFlags and tight are a context of 256 tokens for one slot, as flags of llama-server and as
+// keys.
 var tightFlags = []string{"--alias", "tiny", "--ctx-size", "256", "--parallel", "1"}
 
 func tight(key string, value any) map[string]any {
 	return map[string]any{"model.alias": "tiny", "model.ctx_size": 256, "scheduler.slots": 1, key: value}
 }
 
-// sameButText compares how answers to "Once upon a time" ended. Their text is not compared: in hundreds of tokens that follow no end two
-// are about equally likely now and then.
+// sameButText compares how answers to "Once upon a time" ended. Their text is not compared: in
+// hundreds of tokens that follow no end two are about equally likely now and then.
 func sameButText(t *testing.T, peer, ours Server, fields string) {
 	t.Helper()
 	body := `{"prompt":"Once upon a time","temperature":0,"ignore_eos":true` + fields + `}`

@@ -29,7 +29,8 @@ var nativeExcept = Comparison{
 	},
 }
 
-// The same requests get the same answers from llama-server and from Penstock: 200 of them, over all routes that both have.
+// The same requests get the same answers from llama-server and from Penstock: 200 of them, over
+// all routes that both have.
 func TestLlamaServer_SameAnswers(t *testing.T) {
 	flags := []string{"--alias", "tiny", "--metrics"}
 	peer := LlamaServer(t, BuiltIn, flags...)
@@ -44,8 +45,8 @@ func TestLlamaServer_SameAnswers(t *testing.T) {
 	}
 }
 
-// compare answers a request with both. Where two tokens are about equally likely, llama-server's own answer depends on what it has
-// cached, so it is asked again without its cache.
+// compare answers a request with both. Where two tokens are about equally likely, llama-server's
+// own answer depends on what it has cached, so it is asked again without its cache.
 func compare(t *testing.T, r request, peer, ours Server) {
 	t.Helper()
 	want, got := peer.Call(t, r.method(), r.path, r.body), ours.Call(t, r.method(), r.path, r.body)
@@ -85,8 +86,8 @@ func differences(t *testing.T, r request, want, got Answer) []string {
 	return all
 }
 
-// refusals compares two answers to a wrong request. Where llama-server says that it has failed itself (500), Penstock says what is
-// wrong with the request.
+// refusals compares two answers to a wrong request. Where llama-server says that it has failed
+// itself (500), Penstock says what is wrong with the request.
 func refusals(t *testing.T, r request, want, got Answer) []string {
 	t.Helper()
 	type refusal struct {

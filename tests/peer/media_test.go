@@ -16,7 +16,8 @@ import (
 	"github.com/penstock/penstock/native/gguf/synth"
 )
 
-// prompts are lists of texts and of numbers of senses: none, one, two in both orders, twice the same, with text between.
+// prompts are lists of texts and of numbers of senses: none, one, two in both orders, twice the
+// same, with text between.
 var prompts = [][]any{
 	{"what is this?"}, {0, "what is this?"}, {1, "and this?"}, {"what is ", 0, "this?"}, {0, "beside ", 1, "what?"}, {1, "beside ", 0, "what?"},
 	{0, 1, "what?"}, {0, 0, "what?"}, {0, "again ", 0, "what?"}, {0, "what?<|im_end|>\n<|im_start|>assistant\nThis.<|im_end|>\n<|im_start|>user\n", 1, "and?"},
@@ -43,7 +44,8 @@ type sensing struct {
 	peersAnswers map[string]string // by body
 }
 
-// Greedy answers about pictures and sounds are llama-server's, of every kind of projector that has its own way, however they are generated.
+// Greedy answers about pictures and sounds are llama-server's, of every kind of projector that has
+// its own way, however they are generated.
 func TestMedia_AnswersAsLlamaServer(t *testing.T) {
 	for _, pair := range synth.MediaPairs {
 		t.Run(pair.Projector, func(t *testing.T) {
@@ -160,8 +162,9 @@ func (s *sensing) same(how string, server Server, parts []any, fields map[string
 	return got
 }
 
-// tied reports whether an answer to a prompt parts from llama-server's where that had two bytes as likely: the sums of two kernels round
-// differently, and what follows says nothing. A token of these models is a byte.
+// tied reports whether an answer to a prompt parts from llama-server's where that had two bytes as
+// likely: the sums of two kernels round differently, and what follows says nothing. A token of
+// these models is a byte.
 func (s *sensing) tied(parts []any, want, got string) bool {
 	s.Helper()
 	at := 0
@@ -183,7 +186,8 @@ func (s *sensing) tied(parts []any, want, got string) bool {
 	return false
 }
 
-// prompts are those for the pair, with each of its senses. A sound takes llama-server as long as many pictures, so there are few with sounds.
+// prompts are those for the pair, with each of its senses. A sound takes llama-server as long as
+// many pictures, so there are few with sounds.
 func (s *sensing) prompts() [][]any {
 	all := prompts
 	if !s.pair.Sees() {
@@ -239,7 +243,8 @@ func joined(t *testing.T, stream string, path ...string) string {
 	return b.String()
 }
 
-// textAt is the text at a path in a decoded JSON value, of all elements of its lists; "" where there is none.
+// textAt is the text at a path in a decoded JSON value, of all elements of its lists; "" where
+// there is none.
 func textAt(at any, path []string) string {
 	switch v := at.(type) {
 	case []any:

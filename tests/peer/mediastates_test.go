@@ -16,7 +16,8 @@ func (s *sensing) long() []any {
 	return []any{strings.Repeat("Once upon a time. ", 8), 0, "beside ", 1, strings.Repeat("And so on. ", 8)}
 }
 
-// crowd fills the cells of all slots with other prompts, each time with others if the word is another of four letters.
+// crowd fills the cells of all slots with other prompts, each time with others if the word is
+// another of four letters.
 func (s *sensing) crowd(server Server, word string) {
 	s.Helper()
 	for slot := range slots {
@@ -127,7 +128,8 @@ func (s *sensing) begins(how string, server Server, parts []any, got string) {
 	}
 }
 
-// compareElsewhere asks a second host, which computes small batches and keeps no copies, after the first has saved a conversation.
+// compareElsewhere asks a second host, which computes small batches and keeps no copies, after the
+// first has saved a conversation.
 func (s *sensing) compareElsewhere() {
 	other := map[string]any{"scheduler.batch_size": 32, "scheduler.ubatch_size": 32, "scheduler.cache_ram": 0}
 	for k, v := range s.files {
@@ -145,7 +147,8 @@ func (s *sensing) compareElsewhere() {
 	s.endOnPicture(small)
 }
 
-// preempt has an answer lose its slot and its cells while it is paused, and go on: its prompt is computed again.
+// preempt has an answer lose its slot and its cells while it is paused, and go on: its prompt is
+// computed again.
 func (s *sensing) preempt(server Server) {
 	parts := []any{1, "beside ", 0, "what?"}
 	prompt := s.complete(server, s.oursMarker, parts, map[string]any{"n_predict": 1}).Evaluated
@@ -166,7 +169,8 @@ func (s *sensing) preempt(server Server) {
 	s.begins("preempted", server, parts, got)
 }
 
-// prefilled is how many tokens of prompts a host has computed, those of answers that have lost their cells included.
+// prefilled is how many tokens of prompts a host has computed, those of answers that have lost
+// their cells included.
 func (s *sensing) prefilled(server Server) int {
 	s.Helper()
 	a := server.Call(s, http.MethodGet, "/metrics", "")
@@ -181,7 +185,8 @@ func (s *sensing) prefilled(server Server) int {
 	return int(n)
 }
 
-// endOnPicture asks for what has nothing after a picture or a sound but what the model expects there: that ends llama-server.
+// endOnPicture asks for what has nothing after a picture or a sound but what the model expects
+// there: that ends llama-server.
 func (s *sensing) endOnPicture(server Server) {
 	for n := range s.all {
 		prompt := s.prompt([]any{n}, s.oursMarker)

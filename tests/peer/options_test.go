@@ -77,9 +77,10 @@ func (w written) text() (text string) {
 	return text
 }
 
-// differs reports whether another text is not the same but for rounding: on some processors kernels that compute a batch round otherwise
-// than those for a single token, and how tokens are batched depends on how fast the machine is. Where both tokens were as likely, what
-// follows says nothing.
+// differs reports whether another text is not the same but for rounding: on some processors
+// kernels that compute a batch round otherwise than those for a single token, and how tokens are
+// batched depends on how fast the machine is. Where both tokens were as likely, what follows says
+// nothing.
 func (w written) differs(other written) bool {
 	for i := range w {
 		if w[i].ID == other[i].ID {
@@ -95,7 +96,8 @@ func (w written) differs(other written) bool {
 	return false
 }
 
-// moved reports whether the log-probabilities of another text are others than rounding makes them, up to where the texts part.
+// moved reports whether the log-probabilities of another text are others than rounding makes them,
+// up to where the texts part.
 func (w written) moved(other written) bool {
 	for i := range w {
 		if math.Abs(w[i].Top[0].Logprob-other[i].Top[0].Logprob) > tie {
@@ -122,7 +124,8 @@ func keysOf(t *testing.T, flags []string) map[string]any {
 	return config.FlagValues(fs)
 }
 
-// flagInHelp is a flag at the beginning of a line of llama-server's help, with a comma if another follows.
+// flagInHelp is a flag at the beginning of a line of llama-server's help, with a comma if another
+// follows.
 var flagInHelp = regexp.MustCompile(`^(--?[a-zA-Z][a-zA-Z0-9.-]*)(,\s*)?`)
 
 // Every flag of llama-server is understood, or there is a reason why not.

@@ -79,7 +79,8 @@ func (g *generator) prompt() any {
 	return g.text()
 }
 
-// setting is a parameter of a completion with a value that is allowed, or that llama-server makes fit.
+// setting is a parameter of a completion with a value that is allowed, or that llama-server makes
+// fit.
 func (g *generator) setting() object {
 	settings := []func() object{
 		func() object { return object{"top_k": oneOf(g, -1, 0, 1, 5, 40, 100000)} },

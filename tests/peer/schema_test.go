@@ -43,7 +43,8 @@ func choices(t *testing.T, s Server, fields map[string]any) (c chosen) {
 	return c
 }
 
-// apart is how far apart a server's logits of two tokens are after a prompt and tokens of its answer.
+// apart is how far apart a server's logits of two tokens are after a prompt and tokens of its
+// answer.
 func apart(t *testing.T, s Server, prompt string, answer []int, a, b int) float64 {
 	t.Helper()
 	tokens := s.Call(t, http.MethodPost, "/tokenize", encoded(map[string]any{"content": prompt, "add_special": true, "parse_special": true}))
@@ -64,7 +65,8 @@ func apart(t *testing.T, s Server, prompt string, answer []int, a, b int) float6
 
 var schemaWords = strings.Fields("city unit name days at frog story colour size girl boy tree house run")
 
-// closedSchema is a random schema that forbids other members and wants all that it lists: such a one has one order of them.
+// closedSchema is a random schema that forbids other members and wants all that it lists: such a
+// one has one order of them.
 func closedSchema(r *rand.Rand, depth int) string {
 	some := func(n int) []string {
 		var words []string
@@ -94,8 +96,8 @@ func closedSchema(r *rand.Rand, depth int) string {
 	return []string{`{"type":"boolean"}`, `{"type":"null"}`, `{"type":"string"}`}[r.IntN(3)]
 }
 
-// Greedy answers under schemas are llama-server's, token by token, where the order of members is the same: up to a choice between two
-// tokens that the model has equally likely.
+// Greedy answers under schemas are llama-server's, token by token, where the order of members is
+// the same: up to a choice between two tokens that the model has equally likely.
 func TestCompletion_Schemas_AsLlamaServer(t *testing.T) {
 	llama, ours := LlamaServer(t, BuiltIn), Penstock(t, BuiltIn, nil)
 	r, ties := steadytest.Rand(t), 0

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package peer runs llama-server and a Penstock host on the same model and compares their answers, for tests.
+// Package peer runs llama-server and a Penstock host on the same model and compares their answers,
+// for tests.
 package peer
 
 import (
@@ -41,8 +42,9 @@ type Answer struct {
 	Body   string
 }
 
-// LlamaServer runs llama-server with a model (a path, or one from the root of the repository) until the test ends, with two slots of
-// 2048 tokens each unless flags say otherwise. The test fails if `make llama-server` has not built it.
+// LlamaServer runs llama-server with a model (a path, or one from the root of the repository)
+// until the test ends, with two slots of 2048 tokens each unless flags say otherwise. The test
+// fails if `make llama-server` has not built it.
 func LlamaServer(t testing.TB, model string, flags ...string) Server {
 	t.Helper()
 	program := inRepository(t, "build/llama.cpp/tools/llama-server")
@@ -61,8 +63,9 @@ func LlamaServer(t testing.TB, model string, flags ...string) Server {
 	return Server{URL: p.URL}
 }
 
-// Penstock runs a host within the test until it ends, with a model and the same slots and context. It computes with llama.cpp's own
-// kernels, so that its answers can be compared; change has further keys of the configuration.
+// Penstock runs a host within the test until it ends, with a model and the same slots and context.
+// It computes with llama.cpp's own kernels, so that its answers can be compared; change has
+// further keys of the configuration.
 func Penstock(t *testing.T, model string, change map[string]any) Server {
 	t.Helper()
 	h, err := open(t, model, change)
@@ -132,7 +135,8 @@ func (s Server) Call(t testing.TB, method, path, body string) Answer {
 	return Answer{response.StatusCode, response.Header, string(text)}
 }
 
-// inRepository is the path of a file, given by a path from the root of the repository, which is two folders above these tests.
+// inRepository is the path of a file, given by a path from the root of the repository, which is
+// two folders above these tests.
 func inRepository(t testing.TB, path string) string {
 	t.Helper()
 	if filepath.IsAbs(path) {

@@ -24,8 +24,8 @@ const weather = `{"type":"function","function":{"name":"get_weather","descriptio
 
 const clock = `{"type":"function","function":{"name":"get_time","description":"What time it is.","parameters":{"type":"object","properties":{}}}}`
 
-// conversations are bodies for /apply-template. The first five are of the kinds that all templates are for; the others try how the body's
-// fields reach the template.
+// conversations are bodies for /apply-template. The first five are of the kinds that all templates
+// are for; the others try how the body's fields reach the template.
 var conversations = []struct{ name, body string }{
 	{"plain", `{"messages":[{"role":"user","content":"Grüße 🐸 <b>\"quoted\"</b>"}]}`},
 	{"system", `{"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":" Hi \n"}]}`},

@@ -11,7 +11,8 @@ import (
 	"github.com/penstock/penstock/tests/hosts"
 )
 
-// banned are among what the built-in model likes to say: its openings, its names' neighbours, a sign, half of a word.
+// banned are among what the built-in model likes to say: its openings, its names' neighbours, a
+// sign, half of a word.
 var banned = []string{"Once upon a time", " was a frog", "lived", "wanted a", " and ", "{\"", "is", "capital of"}
 
 // phrasesIn are the banned phrases that a text has.
@@ -33,8 +34,8 @@ func banningFields(t *testing.T) string {
 	return fmt.Sprintf(`,"plugins":[{"name":"banned-phrases","config":{"phrases":%s}}]`, list)
 }
 
-// Of 500 answers, nearly all have a phrase without the plugin, and none with it: also not in the deltas of a stream, put
-// together, which are what a client has seen.
+// Of 500 answers, nearly all have a phrase without the plugin, and none with it: also not in the
+// deltas of a stream, put together, which are what a client has seen.
 func TestBannedPhrases_BuiltInModel_NeverSaysThem(t *testing.T) {
 	h := hosts.OpenWithExamples(t, "banned-phrases")
 	n, fields := hosts.InLongTest(500, 50), banningFields(t)
@@ -62,8 +63,8 @@ func TestBannedPhrases_BuiltInModel_NeverSaysThem(t *testing.T) {
 	}
 }
 
-// Nothing that was shown is taken back: what a stream has shown is the answer that comes whole. One at a time, since how
-// many are computed together may change the last bits of a logit.
+// Nothing that was shown is taken back: what a stream has shown is the answer that comes whole.
+// One at a time, since how many are computed together may change the last bits of a logit.
 func TestBannedPhrases_BuiltInModel_ShownIsFinal(t *testing.T) {
 	h := hosts.OpenWithExamples(t, "banned-phrases")
 	fields := banningFields(t)

@@ -16,7 +16,8 @@ import (
 
 const grammarAt, maskAt = 4096, 16384
 
-// grammatical is a plugin that masks by the host's grammar engine. Where the engine does not take the grammar, it refuses.
+// grammatical is a plugin that masks by the host's grammar engine. Where the engine does not take
+// the grammar, it refuses.
 func grammatical(name string, kind int, text string, maskBytes int) []byte {
 	g := asm.New(`{"name":"`+name+`"}`).Put(grammarAt, text)
 	g.On(abi.ExportOpen, g.Bind(abi.BufferMask, maskAt, maskBytes),
@@ -94,7 +95,8 @@ func TestPlugins_Grammar_BuiltInModel(t *testing.T) {
 	}
 }
 
-// TestPlugins_Grammar_OfTheRequest: what a plugin wants and the request's grammar does not is the plugin's fault.
+// TestPlugins_Grammar_OfTheRequest: what a plugin wants and the request's grammar does not is the
+// plugin's fault.
 func TestPlugins_Grammar_OfTheRequest(t *testing.T) {
 	size := maskSize(t)
 	h := hosts.OpenWithPlugins(t, nil, map[string][]byte{
@@ -122,7 +124,8 @@ func TestPlugins_Grammar_OfTheRequest(t *testing.T) {
 	}
 }
 
-// TestGrammar_Example_BuiltInModel: the example keeps answers within its grammar, also where another takes tokens back.
+// TestGrammar_Example_BuiltInModel: the example keeps answers within its grammar, also where
+// another takes tokens back.
 func TestGrammar_Example_BuiltInModel(t *testing.T) {
 	h := hosts.OpenWithExamples(t, "grammar", "banned-phrases")
 	use := func(name string, config any) string {
@@ -147,7 +150,8 @@ func TestGrammar_Example_BuiltInModel(t *testing.T) {
 	}
 }
 
-// TestPlugins_ReasoningBudget: the end of thinking is forced whatever plugins choose, mask or force, and they go on behind it.
+// TestPlugins_ReasoningBudget: the end of thinking is forced whatever plugins choose, mask or
+// force, and they go on behind it.
 func TestPlugins_ReasoningBudget(t *testing.T) {
 	h := hosts.OpenWithPlugins(t, nil, map[string][]byte{"a.wasm": hosts.Always("always", 300), "b.wasm": forcing("forcing", 300), "c.wasm": masking("masking", 192, 300)})
 	piece := hosts.Piece(t, 300)
@@ -165,8 +169,8 @@ func TestPlugins_ReasoningBudget(t *testing.T) {
 	}
 }
 
-// TestPlugins_LazyGrammar: a plugin may choose what it likes until the grammar wakes, also by the plugin's own token, and from then on
-// only what fits.
+// TestPlugins_LazyGrammar: a plugin may choose what it likes until the grammar wakes, also by the
+// plugin's own token, and from then on only what fits.
 func TestPlugins_LazyGrammar(t *testing.T) {
 	h := hosts.OpenWithPlugins(t, nil, map[string][]byte{"a.wasm": hosts.Always("always", 300)})
 	piece := hosts.Piece(t, 300)
@@ -221,7 +225,8 @@ func TestCompletion_Grammar_Unsatisfiable(t *testing.T) {
 	}
 }
 
-// TestCompletion_ReasoningBudget_Traced: a token that is forced is one like any other in log-probabilities and traces.
+// TestCompletion_ReasoningBudget_Traced: a token that is forced is one like any other in
+// log-probabilities and traces.
 func TestCompletion_ReasoningBudget_Traced(t *testing.T) {
 	h := hosts.OpenWithPlugins(t, nil, nil)
 	const fields = `,"prompt":"Once upon a","max_tokens":12,"reasoning_budget_start_tag":" time","generation_prompt":" time",

@@ -14,7 +14,8 @@ import (
 	"github.com/penstock/penstock/tests/hosts"
 )
 
-// Set-up obeys a request's own time, by a template and by open, and is over when the client is gone.
+// Set-up obeys a request's own time, by a template and by open, and is over when the client is
+// gone.
 func TestHost_SetUp_ObeysTheRequest(t *testing.T) {
 	h := hosts.OpenWithPlugins(t, nil, map[string][]byte{
 		"templates.wasm": asm.New(`{"name":"templates"}`).On(abi.ExportTemplate, asm.Forever).Wasm(),

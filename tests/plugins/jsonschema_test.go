@@ -14,7 +14,8 @@ import (
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
-// askForJSON asks the built-in model for an answer with a schema: status, and the answer or the error.
+// askForJSON asks the built-in model for an answer with a schema: status, and the answer or the
+// error.
 func askForJSON(t *testing.T, h *host.Host, schema []byte, maxTokens int, seed uint64) (int, string) {
 	t.Helper()
 	status, body := hosts.Post(t, h.URL()+"/v1/chat/completions", fmt.Sprintf(`{"messages":[{"role":"user","content":"Describe a cat as JSON."}],

@@ -46,7 +46,8 @@ func wholeRow() []byte {
 	return asm.New(`{"name":"whole","view":"logits"}`).On(abi.ExportSample, asm.I32(-1)).Wasm()
 }
 
-// TestHost_ApplyTemplate_ByPlugin: what is shown is what a chat completion with the same body would be given.
+// TestHost_ApplyTemplate_ByPlugin: what is shown is what a chat completion with the same body
+// would be given.
 func TestHost_ApplyTemplate_ByPlugin(t *testing.T) {
 	h := hosts.OpenWithPlugins(t, nil, map[string][]byte{"a.wasm": storyteller()})
 	const messages = `{"messages":[{"role":"user","content":"Hello"}]`
@@ -61,7 +62,8 @@ func TestHost_ApplyTemplate_ByPlugin(t *testing.T) {
 	}
 }
 
-// TestHost_ApplyTemplate_Tokens: they are those that an answer to the same body is computed from, with the special ones told apart.
+// TestHost_ApplyTemplate_Tokens: they are those that an answer to the same body is computed from,
+// with the special ones told apart.
 func TestHost_ApplyTemplate_Tokens(t *testing.T) {
 	h, m := hosts.OpenWithPlugins(t, nil, map[string][]byte{"a.wasm": storyteller()}), hosts.Vocabulary(t)
 	for _, plugins := range []string{`[]`, `["storyteller"]`} {
@@ -256,7 +258,8 @@ func TestPlugins_Manage_OverHTTP(t *testing.T) {
 	}
 }
 
-// TestPlugins_Faults_AreTold: the list says how often a plugin has faulted, and what happened last and when, until it is reset.
+// TestPlugins_Faults_AreTold: the list says how often a plugin has faulted, and what happened last
+// and when, until it is reset.
 func TestPlugins_Faults_AreTold(t *testing.T) {
 	wasm := faulty()
 	h := hosts.OpenWithPlugins(t, map[string]any{"server.admin_key": "secret"}, map[string][]byte{"a.wasm": wasm})

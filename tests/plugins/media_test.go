@@ -40,7 +40,8 @@ func openSeeing(t *testing.T, projector string, modules map[string][]byte) seein
 	return seeing{t, hosts.OpenWithPlugins(t, flags, modules)}
 }
 
-// eachSeeing runs a test with a projector whose pictures are rows of embeddings, and with one whose pictures are grids between tokens.
+// eachSeeing runs a test with a projector whose pictures are rows of embeddings, and with one
+// whose pictures are grids between tokens.
 func eachSeeing(t *testing.T, modules map[string][]byte, test func(s seeing)) {
 	for _, projector := range []string{"mlp", "qwen2vl_merger"} {
 		t.Run(projector, func(t *testing.T) { test(openSeeing(t, projector, modules)) })
@@ -147,7 +148,8 @@ const (
 	textRoom = 4000
 )
 
-// looker gives its client what media tells, in open and with the first token, and traps where history has not as many rows, from this index on.
+// looker gives its client what media tells, in open and with the first token, and traps where
+// history has not as many rows, from this index on.
 func looker(first, rows int) []byte {
 	g := asm.New(`{"name":"looker","view":"none"}`)
 	tells := slices.Concat(asm.I32(atText), asm.I32(atText), asm.I32(textRoom), g.Call(abi.ImportMedia), g.Call(abi.ImportOutput), asm.When(asm.Unreachable))
@@ -163,7 +165,8 @@ func looker(first, rows int) []byte {
 	return g.On(abi.ExportOpen, tells, asm.I32(0)).On(abi.ExportAccept, counts, once, asm.I32(0)).Wasm()
 }
 
-// What plugins see of a picture in a prompt: as many rows as it has, all with the reserved token, and what it is.
+// What plugins see of a picture in a prompt: as many rows as it has, all with the reserved token,
+// and what it is.
 func TestPluginMedia_HistoryAndMedia(t *testing.T) {
 	one, other := hosts.StripedPNG(t, 1), hosts.StripedPNG(t, 2)
 	talk := []map[string]any{turn("user", "Look: ", one, "beside ", other, "what?")}
@@ -205,7 +208,8 @@ func rewriting(name, text string) []byte {
 	return g.On(abi.ExportMessages, asm.I32(atText), asm.I32(len(text)), g.Call(abi.ImportEmit), asm.I32(0)).Wasm()
 }
 
-// Plugins that rewrite conversations move, drop and repeat pictures by their hashes, and cannot add any.
+// Plugins that rewrite conversations move, drop and repeat pictures by their hashes, and cannot
+// add any.
 func TestPluginMedia_Messages(t *testing.T) {
 	one, other := hosts.StripedPNG(t, 1), hosts.StripedPNG(t, 2)
 	part := func(file []byte) string { return `{"type":"image","hash":"` + hashOf(file) + `"}` }

@@ -28,8 +28,8 @@ var forExamples = map[string]string{
 	"beam":        `{"width":2}`, "best-of": `{"n":2}`,
 }
 
-// Every example does in answers about pictures what it is for: it faults nowhere. What was recorded of it has the rows of pictures as one
-// number, and plays again without a model.
+// Every example does in answers about pictures what it is for: it faults nowhere. What was
+// recorded of it has the rows of pictures as one number, and plays again without a model.
 func TestPluginMedia_Examples_AreRecordedAndReplayed(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "..", "build", "plugins", "*.wasm"))
 	if err != nil || len(files) == 0 {
@@ -94,8 +94,8 @@ func checkRecorded(t *testing.T, f *session.File, name string, wasm []byte, hash
 	}
 }
 
-// hostile are guests that pass the number of rows of pictures back to the host, or reach for the prompt, each with what is said of it. hook is
-// what they do at the first token, or before it.
+// hostile are guests that pass the number of rows of pictures back to the host, or reach for the
+// prompt, each with what is said of it. hook is what they do at the first token, or before it.
 func hostile() map[string]struct {
 	says string
 	wasm []byte
@@ -130,8 +130,8 @@ func hostile() map[string]struct {
 	}
 }
 
-// Guests that pass the number of rows of pictures back are at fault, and no splice reaches a picture: the answer goes on without them as it would
-// have without them.
+// Guests that pass the number of rows of pictures back are at fault, and no splice reaches a
+// picture: the answer goes on without them as it would have without them.
 func TestPluginMedia_HostileGuests(t *testing.T) {
 	one := hosts.StripedPNG(t, 1)
 	talk := []map[string]any{turn("user", "Look: ", one)}

@@ -99,7 +99,8 @@ func (s seeing) uploads(wasm []byte) {
 	}
 }
 
-// Programs open branches with pictures: with the prompt, with messages that name them by their hashes, with beginnings of these, and forks of them.
+// Programs open branches with pictures: with the prompt, with messages that name them by their
+// hashes, with beginnings of these, and forks of them.
 func TestPluginMedia_Programs(t *testing.T) {
 	one, other := hosts.StripedPNG(t, 1), hosts.StripedPNG(t, 2)
 	part := func(file []byte) string { return `{"type":"image","hash":"` + hashOf(file) + `"}` }
@@ -144,7 +145,8 @@ func (p branching) whose() []byte {
 	return slices.Concat(asm.I32(atText), asm.I32(atText), asm.I32(textRoom), p.Call(abi.ImportBranchReason), p.Call(abi.ImportFail), asm.I32(1), asm.Return)
 }
 
-// What a program may not do with pictures is its fault or refused, whatever it names them by, and the host goes on.
+// What a program may not do with pictures is its fault or refused, whatever it names them by, and
+// the host goes on.
 func TestPluginMedia_Programs_Refused(t *testing.T) {
 	one := hosts.StripedPNG(t, 1)
 	talk := []map[string]any{turn("user", "Look: ", one, "what?")}

@@ -2,7 +2,8 @@
 
 //go:build !race
 
-// With the race detector most of the time would go into compiling ten plugins; the other tests with plugins run with it.
+// With the race detector most of the time would go into compiling ten plugins; the other tests
+// with plugins run with it.
 
 package plugins
 
@@ -38,7 +39,8 @@ func say(t *testing.T, h *host.Host, fields string) said {
 	return said{answer.Choices[0].Message.Content, answer.Usage.Prompt, answer.Usage.Tokens}
 }
 
-// The built-in model does what each example says it does. json-schema, banned-phrases and transcript have tests of their own.
+// The built-in model does what each example says it does. json-schema, banned-phrases and
+// transcript have tests of their own.
 func TestExamples_BuiltInModel_ObeysThem(t *testing.T) {
 	h := hosts.OpenWithExamples(t, "min-p", "min-p-rust", "dynamic-temperature", "multiple-choice", "regex-stop", "repetition-stop", "answer-length",
 		"watermark", "chatml", "llama3")

@@ -22,7 +22,8 @@ import (
 	"github.com/penstock/penstock/tests/hosts"
 )
 
-// mirror gives the client what the import request tells it, in open and with each token, or each that is the given one.
+// mirror gives the client what the import request tells it, in open and with each token, or each
+// that is the given one.
 func mirror(only ...int32) []byte {
 	const at, room = 1024, 32768
 	g := asm.New(`{"name":"mirror","view":"none"}`)
@@ -141,7 +142,8 @@ type outputFrame struct {
 	mirrored
 }
 
-// outputs are the values that come until a frame of a type, and the name of the stream if that began.
+// outputs are the values that come until a frame of a type, and the name of the stream if that
+// began.
 func outputs(c *hosts.Client, until string) (list []outputFrame, stream string) {
 	c.T.Helper()
 	for {
@@ -178,8 +180,9 @@ func injectable(t *testing.T) (token int32, text string) {
 	}
 }
 
-// Over the WebSocket values come one by one, in order, show what a set has changed, and come again to who comes back. Here they come with
-// a token that only the client puts into the answer, so that it does not matter how far that is by then.
+// Over the WebSocket values come one by one, in order, show what a set has changed, and come again
+// to who comes back. Here they come with a token that only the client puts into the answer, so
+// that it does not matter how far that is by then.
 func TestPlugins_Output_OverTheWebSocket(t *testing.T) {
 	token, text := injectable(t)
 	h := hosts.OpenWithPlugins(t, nil, map[string][]byte{"mirror.wasm": mirror(token)})

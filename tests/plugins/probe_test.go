@@ -15,8 +15,9 @@ import (
 	"github.com/penstock/penstock/tests/hosts"
 )
 
-// The probe that tools/trainprobe has trained on the built-in model declines what that knows nothing of, also with questions it was not
-// trained with, and leaves the others' answers as they are.
+// The probe that tools/trainprobe has trained on the built-in model declines what that knows
+// nothing of, also with questions it was not trained with, and leaves the others' answers as they
+// are.
 func TestProbe_BuiltInModel_DeclinesWhatItDoesNotKnow(t *testing.T) {
 	weights, err := os.ReadFile("../../plugins/examples/probe/testdata/unknown.json")
 	if err != nil {
@@ -84,7 +85,8 @@ func TestProbe_TellsItsClient(t *testing.T) {
 	}
 }
 
-// A recording of a probe has the states that it read, and plays again without the model; and the model may lie on workers.
+// A recording of a probe has the states that it read, and plays again without the model; and the
+// model may lie on workers.
 func TestProbe_RecordedAndReplayed(t *testing.T) {
 	one, two := hosts.StartWorker(t), hosts.StartWorker(t)
 	for name, settings := range map[string]map[string]any{"here": nil, "on workers": {"workers.rpc": []string{one.Address, two.Address}, "model.tensor_split": "1,1"}} {

@@ -21,13 +21,14 @@ func openToRecord(t *testing.T, change map[string]any) *host.Host {
 	return hosts.OpenWithPlugins(t, change, map[string][]byte{"beam.wasm": hosts.Example(t, "beam")})
 }
 
-// ofBeam is the beginning of a text completion's body that the plugin beam writes, in so many branches.
+// ofBeam is the beginning of a text completion's body that the plugin beam writes, in so many
+// branches.
 func ofBeam(width, tokens int) string {
 	return fmt.Sprintf(`{"prompt":"Once upon a time","max_tokens":%d,"plugins":[{"name":"beam","config":{"width":%d}}]`, tokens, width)
 }
 
-// A recording of a program has all that it has read and done, and is played without a model as often as one likes, deed by deed. One that
-// does something else is found out.
+// A recording of a program has all that it has read and done, and is played without a model as
+// often as one likes, deed by deed. One that does something else is found out.
 func TestPrograms_Recording_IsReplayed(t *testing.T) {
 	h := openToRecord(t, nil)
 	for name, body := range map[string]string{

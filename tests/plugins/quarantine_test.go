@@ -32,7 +32,8 @@ func asks(t *testing.T, h *host.Host, key, plugins string) (status int, retry, b
 	return status, header.Get("Retry-After"), body
 }
 
-// What one client does with a plugin is that client's to wait for: others go on, and it is told when to try again.
+// What one client does with a plugin is that client's to wait for: others go on, and it is told
+// when to try again.
 func TestPlugins_Quarantine_IsTheClientsOwn(t *testing.T) {
 	h := hosts.OpenWithPlugins(t, map[string]any{"server.api_keys": []string{"alice", "mallory"}, "server.admin_key": "secret"}, map[string][]byte{"a.wasm": touchy()})
 	const good = `,"plugins":["touchy"]`
@@ -76,7 +77,8 @@ func TestPlugins_Quarantine_OfATemplate(t *testing.T) {
 	}
 }
 
-// The operator's own plugin is tried in each request, whatever it did in others: left out, a policy would be gone.
+// The operator's own plugin is tried in each request, whatever it did in others: left out, a
+// policy would be gone.
 func TestPlugins_Quarantine_NeverOfADefault(t *testing.T) {
 	h := hosts.OpenWithPlugins(t, map[string]any{"plugins.default": []string{"faulty"}}, map[string][]byte{"a.wasm": faulty()})
 	for range 3 * abi.LimitFaults {

@@ -19,7 +19,8 @@ import (
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
-// replays is how often each recording is played: with the race detector seldom, since one goroutine plays.
+// replays is how often each recording is played: with the race detector seldom, since one
+// goroutine plays.
 func replays() int {
 	if steadytest.Raced() {
 		return 3
@@ -94,7 +95,8 @@ func callsOf(f *session.File, name string, holds func(*session.Call) bool) (n in
 	return n
 }
 
-// TestRecording_Replay_IsTheSame records plugins of all kinds on llama.cpp, in Rust and Go, and plays each of them many times.
+// TestRecording_Replay_IsTheSame records plugins of all kinds on llama.cpp, in Rust and Go, and
+// plays each of them many times.
 func TestRecording_Replay_IsTheSame(t *testing.T) {
 	names := []string{"chatml", "min-p", "min-p-rust", "dynamic-temperature", "banned-phrases", "regex-stop", "multiple-choice", "grammar", "watermark", "json-schema", "repetition-stop"}
 	h := hosts.OpenWithExamples(t, names...)
@@ -158,8 +160,8 @@ func picking(n int) []byte {
 	return g.On(abi.ExportSample, g.Call(abi.ImportRandom), asm.Wrap, asm.I32(n), asm.Remainder, asm.I32(4), asm.Multiply, asm.I32(at), asm.Add, asm.Load).Wasm()
 }
 
-// TestRecording_Replay_FindsTheFirstDifference changes one constant of a plugin, and knows from the ABI's definition of random numbers which
-// token is the first to differ.
+// TestRecording_Replay_FindsTheFirstDifference changes one constant of a plugin, and knows from
+// the ABI's definition of random numbers which token is the first to differ.
 func TestRecording_Replay_FindsTheFirstDifference(t *testing.T) {
 	h := hosts.OpenWithPlugins(t, nil, map[string][]byte{"a.wasm": picking(5)})
 	for seed := range 5 {
@@ -187,7 +189,8 @@ func TestRecording_Replay_FindsTheFirstDifference(t *testing.T) {
 	}
 }
 
-// TestRecording_Socket_SteeredAnswers records answers that are rewound, forked, set and injected into.
+// TestRecording_Socket_SteeredAnswers records answers that are rewound, forked, set and injected
+// into.
 func TestRecording_Socket_SteeredAnswers(t *testing.T) {
 	h := hosts.OpenWithExamples(t, "min-p", "banned-phrases", "regex-stop")
 	c := hosts.Dial(t, h)
@@ -300,7 +303,8 @@ func TestRecording_BelongsToItsKey(t *testing.T) {
 	}
 }
 
-// TestRecording_Bounds: a recording that has its size ends, and the answer does not; what is too much goes.
+// TestRecording_Bounds: a recording that has its size ends, and the answer does not; what is too
+// much goes.
 func TestRecording_Bounds(t *testing.T) {
 	h := hosts.OpenWithPlugins(t, map[string]any{"recordings.size": "16KiB", "recordings.keep": 2}, map[string][]byte{"a.wasm": picking(5)})
 	body := `{"prompt":"Once","max_tokens":100,"ignore_eos":true,"seed":1,"plugins":["picking"]`

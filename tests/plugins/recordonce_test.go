@@ -31,7 +31,8 @@ func nextRecorded(c *hosts.Client) (f recordedFrame) {
 	return f
 }
 
-// An answer is recorded once, however often its client comes back to it, while it goes on and after its end, and wherever it goes on.
+// An answer is recorded once, however often its client comes back to it, while it goes on and
+// after its end, and wherever it goes on.
 func TestRecording_Socket_AnAnswerThatIsReadAgain_IsRecordedOnce(t *testing.T) {
 	const tokens = 120
 	h := hosts.Open(t, nil)

@@ -15,8 +15,9 @@ import (
 	"github.com/penstock/penstock/tests/hosts"
 )
 
-// replacePlugin replaces a plugin while eight answers use it, of which four are paused, so that they are not over before. The next request
-// is served by the new one. Old and next are the tokens that the plugin chooses before and after.
+// replacePlugin replaces a plugin while eight answers use it, of which four are paused, so that
+// they are not over before. The next request is served by the new one. Old and next are the tokens
+// that the plugin chooses before and after.
 func replacePlugin(t *testing.T, h *host.Host, old, next int, replace func(wasm []byte)) {
 	t.Helper()
 	const tokens = 300

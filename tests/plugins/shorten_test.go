@@ -13,7 +13,8 @@ import (
 	"github.com/penstock/penstock/tests/hosts"
 )
 
-// The oldest questions are left out where the prompt, as the model's own template makes it, is too long; the model then answers the rest.
+// The oldest questions are left out where the prompt, as the model's own template makes it, is too
+// long; the model then answers the rest.
 func TestShorten_BuiltInModel(t *testing.T) {
 	h := hosts.OpenWithExamples(t, "shorten")
 	turn := func(n int) string {

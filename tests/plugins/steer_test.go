@@ -12,7 +12,8 @@ import (
 	"github.com/penstock/penstock/tests/hosts"
 )
 
-// Plugins are chosen with the request. A set that would change them is refused, and the answer goes on as it began.
+// Plugins are chosen with the request. A set that would change them is refused, and the answer
+// goes on as it began.
 func TestPlugins_Set_RefusedForThatCallOnly(t *testing.T) {
 	h := hosts.OpenWithPlugins(t, nil, map[string][]byte{"a.wasm": hosts.Always("always", 300), "b.wasm": hosts.Always("other", 301)})
 	c := hosts.Dial(t, h)
@@ -69,7 +70,8 @@ func counting(n int) []byte {
 		asm.Global(0), asm.I32(n), asm.Equal, asm.When(asm.I32(1), asm.Return), asm.I32(0)).Wasm()
 }
 
-// The parameters of an answer change around its plugin, which goes on with what it knows. So it does when its module is replaced meanwhile.
+// The parameters of an answer change around its plugin, which goes on with what it knows. So it
+// does when its module is replaced meanwhile.
 func TestPlugins_Set_ChangesTheSamplersAroundThem(t *testing.T) {
 	h := hosts.OpenWithPlugins(t, map[string]any{"server.admin_key": "secret"}, map[string][]byte{"a.wasm": counting(40)})
 	c := hosts.Dial(t, h)

@@ -12,8 +12,8 @@ import (
 	"github.com/penstock/penstock/tests/hosts"
 )
 
-// sentences is a stop rule that counts full stops and ends the answer with the third. It keeps no text, as the scaffold's does not, and may
-// accept tokens, too.
+// sentences is a stop rule that counts full stops and ends the answer with the third. It keeps no
+// text, as the scaffold's does not, and may accept tokens, too.
 func sentences(name string, accepts bool) []byte {
 	const atText = 8192
 	g := asm.New(`{"name":"` + name + `"}`)
@@ -29,8 +29,9 @@ func sentences(name string, accepts bool) []byte {
 		asm.I32(abi.StopShow)).Wasm()
 }
 
-// A stop rule that counts sentences ends the answer after three, whatever the client has taken back of it meanwhile. The sentences are the
-// client's own, so that they come when it wants: the model says one token without end, and no full stop.
+// A stop rule that counts sentences ends the answer after three, whatever the client has taken
+// back of it meanwhile. The sentences are the client's own, so that they come when it wants: the
+// model says one token without end, and no full stop.
 func TestStop_ClientRewinds_SentencesAreCounted(t *testing.T) {
 	h := hosts.OpenWithPlugins(t, nil, map[string][]byte{"always.wasm": hosts.Always("always", 300), "a.wasm": sentences("counting", false), "b.wasm": sentences("accepting", true)})
 	if piece := hosts.Piece(t, 300); strings.Contains(piece, ".") {

@@ -185,7 +185,8 @@ func TestTrace_Socket_InTokenFrames(t *testing.T) {
 	}
 }
 
-// The whole story of a phrase that must not appear: what was taken back, by whom, and what may not come in its place again.
+// The whole story of a phrase that must not appear: what was taken back, by whom, and what may not
+// come in its place again.
 func TestTrace_BannedPhrases_TellsWhatWasTakenBack(t *testing.T) {
 	h := hosts.OpenWithExamples(t, "banned-phrases")
 	text, traces := tracedText(t, h, `,"trace":true,"temperature":0,"plugins":[{"name":"banned-phrases","config":{"phrases":[" there"]}}]`)

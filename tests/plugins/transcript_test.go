@@ -10,8 +10,8 @@ import (
 	"github.com/penstock/penstock/tests/hosts"
 )
 
-// A template in Go makes the prompt: the answer is the one to the same text given as a prompt, up to where the model begins
-// a turn of its own.
+// A template in Go makes the prompt: the answer is the one to the same text given as a prompt, up
+// to where the model begins a turn of its own.
 func TestTranscript_BuiltInModel_AnswersOnePrompt(t *testing.T) {
 	h := hosts.OpenWithExamples(t, "transcript")
 	const common = `"max_tokens":40,"temperature":0,"ignore_eos":true`

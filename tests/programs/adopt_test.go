@@ -14,8 +14,8 @@ import (
 	"github.com/penstock/penstock/tests/hosts"
 )
 
-// adopter is a program that has as many choices as it is asked for go on from a branch with the prompt, but for the first, of which it shows a token
-// where show is true.
+// adopter is a program that has as many choices as it is asked for go on from a branch with the
+// prompt, but for the first, of which it shows a token where show is true.
 func adopter(show bool) *asm.Guest {
 	g := asm.New(`{"name":"adopter","branches":1}`).On(abi.ExportOpen, asm.I32(0))
 	length := [][]byte{asm.Local(0), asm.I32(0), asm.I32(0), asm.I32(0), g.Call(abi.ImportBranchTokens), asm.SetLocal(1)}
@@ -44,7 +44,8 @@ type completed struct {
 	}
 }
 
-// Choices that go on from a branch with the prompt are what the server answers without a program; one that a program has shown ends with it.
+// Choices that go on from a branch with the prompt are what the server answers without a program;
+// one that a program has shown ends with it.
 func TestPrograms_Adopt_GoesOnAsAnAnswer(t *testing.T) {
 	h := hosts.OpenWithPlugins(t, nil, map[string][]byte{"adopter.wasm": adopter(false).Wasm()})
 	shows := hosts.OpenWithPlugins(t, nil, map[string][]byte{"adopter.wasm": adopter(true).Wasm()})

@@ -21,8 +21,8 @@ type beam struct {
 	score  float64
 }
 
-// reference is a beam search by the rules of Transformers, from full log-probabilities. It tells, too, the smallest difference that decided
-// between two continuations.
+// reference is a beam search by the rules of Transformers, from full log-probabilities. It tells,
+// too, the smallest difference that decided between two continuations.
 func reference(o *oracle, prompt []int32, width, most int, penalty float64) (done []beam, closest float64) {
 	live, closest := []beam{{}}, math.Inf(1)
 	apart := func(a, b float64) { closest = min(closest, math.Abs(a-b)) }
@@ -67,8 +67,9 @@ func reference(o *oracle, prompt []int32, width, most int, penalty float64) (don
 	return done, closest
 }
 
-// The plugin beam finds what a reference finds, on three architectures. Where two continuations were so close that rounding may decide between
-// them, what it finds is as good. And it does use its width: what it finds is not what greedy decoding finds.
+// The plugin beam finds what a reference finds, on three architectures. Where two continuations
+// were so close that rounding may decide between them, what it finds is as good. And it does use
+// its width: what it finds is not what greedy decoding finds.
 func TestBeam_EqualsAReference(t *testing.T) {
 	const most = 16
 	for name, path := range map[string]string{"attention": builtInModel, "recurrent": hosts.SmallModel(t, "mamba"), "sliding window": hosts.SmallModel(t, "cohere2")} {

@@ -13,7 +13,8 @@ import (
 	"github.com/penstock/penstock/tests/hosts"
 )
 
-// once is the beginning of a text completion's body that the plugin beam writes, in so many branches.
+// once is the beginning of a text completion's body that the plugin beam writes, in so many
+// branches.
 func once(width, tokens int) string {
 	return fmt.Sprintf(`{"prompt":"Once upon a time","max_tokens":%d,"plugins":[{"name":"beam","config":{"width":%d}}]`, tokens, width)
 }
@@ -24,8 +25,8 @@ func openWithBeam(t *testing.T, change map[string]any) *host.Host {
 	return hosts.OpenWithPlugins(t, change, map[string][]byte{"beam.wasm": hosts.Example(t, "beam")})
 }
 
-// A program has as many branches as the operator allows, by default half of the slots. One that wants more is refused with what to do, and served
-// where its configuration asks for fewer.
+// A program has as many branches as the operator allows, by default half of the slots. One that
+// wants more is refused with what to do, and served where its configuration asks for fewer.
 func TestPrograms_Branches_AreBounded(t *testing.T) {
 	for name, c := range map[string]struct {
 		change map[string]any
@@ -51,7 +52,8 @@ func TestPrograms_Branches_AreBounded(t *testing.T) {
 	}
 }
 
-// A program puts no more tokens into branches than the operator allows, and does no more work; what it does then is its own affair, or its fault.
+// A program puts no more tokens into branches than the operator allows, and does no more work;
+// what it does then is its own affair, or its fault.
 func TestPrograms_TokensAndFuel_AreBounded(t *testing.T) {
 	whole := openWithBeam(t, nil)
 	_, want := hosts.Post(t, whole.URL()+"/v1/completions", once(2, 24)+`}`)
@@ -95,8 +97,8 @@ type tree struct {
 	}
 }
 
-// With a trace an answer that a program writes has its branches: the chosen one spells the answer, and its score is the sum of its tokens'. Streams
-// and the WebSocket tell the same.
+// With a trace an answer that a program writes has its branches: the chosen one spells the answer,
+// and its score is the sum of its tokens'. Streams and the WebSocket tell the same.
 func TestPrograms_Trace_HasTheBranches(t *testing.T) {
 	h := openWithBeam(t, nil)
 	var whole tree

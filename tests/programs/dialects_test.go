@@ -23,7 +23,8 @@ func failingProgram() []byte {
 		asm.I32(400), asm.I32(0), asm.I32(0), asm.I32(0), g.Call(abi.ImportBranchesWait), asm.Drop, asm.Unreachable).Wasm()
 }
 
-// dialects are requests for 12 tokens after a prompt, by route, without what makes them a program's.
+// dialects are requests for 12 tokens after a prompt, by route, without what makes them a
+// program's.
 var dialects = map[string]string{
 	"/v1/completions":      `{"prompt":"Once upon a time","temperature":0,"max_tokens":12`,
 	"/v1/chat/completions": `{` + hosts.Frog + `,"temperature":0,"max_tokens":12`,
@@ -34,7 +35,8 @@ var dialects = map[string]string{
 	"/completion":          `{"prompt":"Once upon a time","temperature":0,"n_predict":12`,
 }
 
-// A program answers in every dialect, whole and streamed, and the usage tells what it cost where there is a place for it.
+// A program answers in every dialect, whole and streamed, and the usage tells what it cost where
+// there is a place for it.
 func TestPrograms_Dialects_Answer(t *testing.T) {
 	h := openWithBeam(t, nil)
 	const beam = `,"plugins":[{"name":"beam","config":{"width":2}}]`
@@ -61,7 +63,8 @@ func TestPrograms_Dialects_Answer(t *testing.T) {
 	}
 }
 
-// What a program does wrong is an error that names it, in every dialect, whole and streamed; where faults are skipped the answer goes on.
+// What a program does wrong is an error that names it, in every dialect, whole and streamed; where
+// faults are skipped the answer goes on.
 func TestPrograms_Dialects_Fail(t *testing.T) {
 	for route, body := range dialects {
 		t.Run(route, func(t *testing.T) {
@@ -85,7 +88,8 @@ func TestPrograms_Dialects_Fail(t *testing.T) {
 	}
 }
 
-// The n best of a beam search are the choices, in an order, each with its reason and with usage for all.
+// The n best of a beam search are the choices, in an order, each with its reason and with usage
+// for all.
 func TestPrograms_Choices_HaveTheirReasonsAndUsage(t *testing.T) {
 	h := openWithBeam(t, nil)
 	var a struct {

@@ -63,7 +63,8 @@ func TestPrograms_AnswerInEveryWay(t *testing.T) {
 	})
 }
 
-// A program in Rust gives the answers that the one in Go does, draws included, and tells its client as much. Near ties are told apart.
+// A program in Rust gives the answers that the one in Go does, draws included, and tells its
+// client as much. Near ties are told apart.
 func TestPrograms_RustSaysWhatGoDoes(t *testing.T) {
 	o, said := newOracle(t, builtInModel), map[string][]written{}
 	inBothLanguages(t, func(t *testing.T, h *host.Host, name, suffix string) {
@@ -204,8 +205,8 @@ func TestForm_AtOnceIsOneByOne(t *testing.T) {
 	}
 }
 
-// nearTie reports whether the model finds two texts about equally likely where they part. It is no proof that a program read the same, but what
-// reads something else is likely to differ more.
+// nearTie reports whether the model finds two texts about equally likely where they part. It is no
+// proof that a program read the same, but what reads something else is likely to differ more.
 func nearTie(o *oracle, prompt, a, b string) bool {
 	x, y := o.tokens(prompt+a), o.tokens(prompt+b)
 	n := 0
@@ -219,7 +220,8 @@ func nearTie(o *oracle, prompt, a, b string) bool {
 	return math.Abs(said[x[n]]-said[y[n]]) < rounding
 }
 
-// The best of several answers is the one with the highest mean log-probability, which is the model's own.
+// The best of several answers is the one with the highest mean log-probability, which is the
+// model's own.
 func TestBestOf_GivesTheLikeliest(t *testing.T) {
 	o, h := newOracle(t, builtInModel), hosts.OpenWithExamples(t, "best-of")
 	for i, opening := range openings[:4] {
@@ -274,7 +276,8 @@ func TestSMC_KeepsItsRule(t *testing.T) {
 	}
 }
 
-// Looking ahead finds likelier answers than sampling does that may compute as many tokens and keeps its likeliest answer.
+// Looking ahead finds likelier answers than sampling does that may compute as many tokens and
+// keeps its likeliest answer.
 func TestLookahead_BeatsSampling(t *testing.T) {
 	const most, width, length = 24, 3, 12
 	o, h := newOracle(t, builtInModel), hosts.OpenWithExamples(t, "lookahead")

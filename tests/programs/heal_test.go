@@ -13,8 +13,9 @@ import (
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
-// A prompt that ends inside a word goes on as the unbroken one does: the model's own greedy answer is cut anywhere, a thousand times, and healed.
-// Cuts are left out where the model wrote other tokens than its tokenizer makes of the text before, since then no prompt is the unbroken one.
+// A prompt that ends inside a word goes on as the unbroken one does: the model's own greedy answer
+// is cut anywhere, a thousand times, and healed. Cuts are left out where the model wrote other
+// tokens than its tokenizer makes of the text before, since then no prompt is the unbroken one.
 func TestHeal_GoesOnAsTheUnbrokenPrompt(t *testing.T) {
 	const most, more = 48, 4
 	random, o := steadytest.Rand(t), newOracle(t, builtInModel)

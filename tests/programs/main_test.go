@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package programs is about programs, which are plugins that own a request: what they write, over each API, and the bounds that they have.
+// Package programs is about programs, which are plugins that own a request: what they write, over
+// each API, and the bounds that they have.
 package programs
 
 import (

@@ -12,7 +12,8 @@ import (
 	"github.com/penstock/penstock/tests/hosts"
 )
 
-// oracle is a model without a server, of which tests ask what it says after some tokens: what plugins show is compared with it.
+// oracle is a model without a server, of which tests ask what it says after some tokens: what
+// plugins show is compared with it.
 type oracle struct {
 	t      testing.TB
 	engine *engine.Engine
@@ -20,7 +21,8 @@ type oracle struct {
 	wholly bool    // it computes all tokens each time, since not every memory can be cut
 }
 
-// rounding is by how much log-probabilities differ that were computed beside others, or in another order.
+// rounding is by how much log-probabilities differ that were computed beside others, or in another
+// order.
 const rounding = 0.02
 
 // builtInModel is where the model is that is in the binary.
@@ -96,7 +98,8 @@ func logs(row []float32) []float64 {
 	return list
 }
 
-// greedy is the most likely answer token by token, and by how much each token is likelier than the next.
+// greedy is the most likely answer token by token, and by how much each token is likelier than the
+// next.
 func (o *oracle) greedy(prompt []int32, most int) (answer []int32, margins []float64) {
 	o.t.Helper()
 	for len(answer) < most {

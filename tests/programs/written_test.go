@@ -22,7 +22,8 @@ type written struct {
 	} `json:"plugin_outputs"`
 }
 
-// writes asks a host for an answer by a program, or by none: fields are those of a request to /completion. It may be called from any goroutine.
+// writes asks a host for an answer by a program, or by none: fields are those of a request to
+// /completion. It may be called from any goroutine.
 func writes(t *testing.T, h *host.Host, fields map[string]any, name string, config any) (w written) {
 	t.Helper()
 	request := map[string]any{"return_tokens": true}

@@ -15,7 +15,8 @@ import (
 	"github.com/penstock/penstock/host/grammar/schema"
 )
 
-// Any text is read as a schema or refused, with a place where it is JSON. What a schema allows is JSON of its type.
+// Any text is read as a schema or refused, with a place where it is JSON. What a schema allows is
+// JSON of its type.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
 		`{"type":"object","properties":{"a":{"type":"integer","minimum":-3,"maximum":120}},"required":["a"]}`, `{"enum":["a",1,null]}`,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package schema compares the texts that JSON schemas allow with another implementation of the standard and with the JSON Schema Test Suite.
+// Package schema compares the texts that JSON schemas allow with another implementation of the
+// standard and with the JSON Schema Test Suite.
 package schema
 
 import (

@@ -107,8 +107,8 @@ func (s *spans) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// An answer over REST and one over the WebSocket are a span each with three children, the log and the metrics have their tokens, and
-// nothing is lost when the server ends.
+// An answer over REST and one over the WebSocket are a span each with three children, the log and
+// the metrics have their tokens, and nothing is lost when the server ends.
 func TestHost_Traces_ReachTheCollector(t *testing.T) {
 	for _, name := range []string{"OTEL_SDK_DISABLED", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_TRACES_SAMPLER"} {
 		t.Setenv(name, "")

@@ -26,7 +26,8 @@ const (
 	talkerSecret = "the-talkers-secret-4711"
 )
 
-// repeater is a guest that says its configuration in every way that a guest has, and then does what code says.
+// repeater is a guest that says its configuration in every way that a guest has, and then does
+// what code says.
 func repeater(name string, export string, code ...[]byte) []byte {
 	g := asm.New(fmt.Sprintf(`{"name":%q,"version":"1"}`, name))
 	output := g.CallOf(abi.Signature{Name: "wasi_snapshot_preview1.fd_write", Params: []string{"i32", "i32", "i32", "i32"}, Results: []string{"i32"}})
@@ -98,8 +99,9 @@ func overhear(t *testing.T, h *host.Host, key string) string {
 	return all.String()
 }
 
-// What a guest logs, prints and says in a request, its own client reads, and nobody else: no other client, not the admin, and not who
-// reads the log or the metrics, unless the operator asks for it.
+// What a guest logs, prints and says in a request, its own client reads, and nobody else: no other
+// client, not the admin, and not who reads the log or the metrics, unless the operator asks for
+// it.
 func TestHost_GuestWords_StayWithTheirClient(t *testing.T) {
 	for _, logged := range []bool{false, true} {
 		t.Run(fmt.Sprintf("plugins.log=%v", logged), func(t *testing.T) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package server is about the server around the models: its certificate, keys, log, metrics and traces, and its addresses.
+// Package server is about the server around the models: its certificate, keys, log, metrics and
+// traces, and its addresses.
 package server
 
 import (

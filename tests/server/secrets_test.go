@@ -17,7 +17,8 @@ import (
 	"github.com/penstock/penstock/tests/hosts"
 )
 
-// What nobody may read in the log and among the metrics: keys, wrong ones too, and the texts of prompts and answers.
+// What nobody may read in the log and among the metrics: keys, wrong ones too, and the texts of
+// prompts and answers.
 const (
 	clientSecret  = "client-key-5f2b8c90d1aa47"
 	adminSecret   = "admin-key-90d1aa475f2b8c"
@@ -51,7 +52,8 @@ func secretRequests() map[string][]string {
 	}
 }
 
-// Not even at the level debug, with llama.cpp's own lines in it, does the log have a key or a text, and neither do the metrics.
+// Not even at the level debug, with llama.cpp's own lines in it, does the log have a key or a
+// text, and neither do the metrics.
 func TestHost_Log_NeitherKeysNorTexts(t *testing.T) {
 	var log safeBuffer
 	c := hosts.Settings(t, map[string]any{"server.api_keys": clientSecret, "server.admin_key": adminSecret, "log.level": "debug"})
@@ -84,7 +86,8 @@ func TestHost_Log_NeitherKeysNorTexts(t *testing.T) {
 	}
 }
 
-// askSecretly sends all requests with the right key and with a wrong one, and returns what was answered.
+// askSecretly sends all requests with the right key and with a wrong one, and returns what was
+// answered.
 func askSecretly(t *testing.T, h *host.Host) string {
 	t.Helper()
 	var all strings.Builder
@@ -109,7 +112,8 @@ func sendAs(t *testing.T, h *host.Host, method, path, key, body string) string {
 	return text
 }
 
-// socketSecretly does the same over WebSockets: with the key in the request, and in the first frame.
+// socketSecretly does the same over WebSockets: with the key in the request, and in the first
+// frame.
 func socketSecretly(t *testing.T, h *host.Host) string {
 	t.Helper()
 	var all strings.Builder

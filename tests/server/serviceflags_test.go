@@ -11,7 +11,8 @@ import (
 	"github.com/penstock/penstock/tests/hosts"
 )
 
-// What a service file of llama-server's says about the paths: a prefix of all of them, and files in the place of the page.
+// What a service file of llama-server's says about the paths: a prefix of all of them, and files
+// in the place of the page.
 func TestHost_PrefixAndOwnFiles(t *testing.T) {
 	dir, outside := t.TempDir(), filepath.Join(t.TempDir(), "secret")
 	for path, text := range map[string]string{filepath.Join(dir, "index.html"): "mine", outside: "secret"} {

@@ -100,7 +100,8 @@ func clientFor(t *testing.T, p *pair) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// A new certificate is used from then on, a broken one is not, and an answer that runs meanwhile goes on, over HTTP/2.
+// A new certificate is used from then on, a broken one is not, and an answer that runs meanwhile
+// goes on, over HTTP/2.
 func TestHost_TLS_ReloadsItsCertificate(t *testing.T) {
 	p := newPair(t)
 	p.renew(t, 1)

@@ -32,7 +32,8 @@ func (s *stalling) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Over HTTP/2, too, an answer that is not read ends: one stream of a connection, and all of a connection that is not read.
+// Over HTTP/2, too, an answer that is not read ends: one stream of a connection, and all of a
+// connection that is not read.
 func TestHost_WriteTimeout_HTTP2(t *testing.T) {
 	p := newPair(t)
 	p.renew(t, 1)

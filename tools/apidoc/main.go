@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Command apidoc writes into docs/api.md and docs/openapi.yaml which fields each route of the API takes, from the structs that bodies
-// are decoded into.
+// Command apidoc writes into docs/api.md and docs/openapi.yaml which fields each route of the API
+// takes, from the structs that bodies are decoded into.
 package main
 
 import (
@@ -35,7 +35,8 @@ func main() {
 	}
 }
 
-// sections are the fields that all bodies which ask for text have, and the matrices of all APIs with the others.
+// sections are the fields that all bodies which ask for text have, and the matrices of all APIs
+// with the others.
 func sections() string {
 	var b strings.Builder
 	common, defaults := commonFields(api.Dialects()), commonDefaults()
@@ -49,7 +50,8 @@ func sections() string {
 	return b.String()
 }
 
-// commonFields are the fields of completion.Extras that every body with such fields has, sorted by name.
+// commonFields are the fields of completion.Extras that every body with such fields has, sorted by
+// name.
 func commonFields(dialects []api.Dialect) []wire.Field {
 	common := wire.Fields(completion.Extras{})
 	for _, d := range dialects {
@@ -63,7 +65,8 @@ func commonFields(dialects []api.Dialect) []wire.Field {
 	return common
 }
 
-// commonDefaults are the values that a body begins with, as JSON; those of fields that need not have one are left out.
+// commonDefaults are the values that a body begins with, as JSON; those of fields that need not
+// have one are left out.
 func commonDefaults() map[string]string {
 	text, err := json.Marshal(completion.Extras{Fields: sampling.FieldsOf(sampling.Default()), CachePrompt: completion.DefaultExtras().CachePrompt})
 	var values map[string]json.RawMessage
@@ -107,7 +110,8 @@ func columnsOf(routes []wire.Route) (columns []column) {
 	return columns
 }
 
-// matrix is that of one API: a row for each field that is not common to all bodies which ask for text, a column for each body.
+// matrix is that of one API: a row for each field that is not common to all bodies which ask for
+// text, a column for each body.
 func matrix(d api.Dialect, common []wire.Field) string {
 	columns := columnsOf(d.Routes)
 	if len(columns) == 0 {

@@ -12,7 +12,8 @@ import (
 // jsonTypes are the types of fields as a schema has them.
 var jsonTypes = map[string]string{"text": "string", "integer": "integer", "number": "number", "true or false": "boolean", "list": "array", "object": "object"}
 
-// bodySchemas are the schemas of all bodies, each under the name of the first route that takes it, as OpenAPI's components have them.
+// bodySchemas are the schemas of all bodies, each under the name of the first route that takes it,
+// as OpenAPI's components have them.
 func bodySchemas() string {
 	var b strings.Builder
 	for _, d := range api.Dialects() {

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// markdown is a table of the results: Penstock's times, then how many times as fast as each of ggml's families that is.
+// markdown is a table of the results: Penstock's times, then how many times as fast as each of
+// ggml's families that is.
 func (b bench) markdown(instructions string, all []result) string {
 	var t strings.Builder
 	fmt.Fprintf(&t, "%s, %s: matrices of %d × %d, %d thread(s), %d rounds, load %s when the run ended.\n\n", instructions,

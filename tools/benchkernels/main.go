@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Command benchkernels compares products by Penstock's kernels with ggml's, for each type of weights.
+// Command benchkernels compares products by Penstock's kernels with ggml's, for each type of
+// weights.
 package main
 
 import (

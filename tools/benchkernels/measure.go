@@ -12,7 +12,8 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// matrices is how many matrices of weights take turns for one row, so that no cache holds them: as in a model, they come from memory.
+// matrices is how many matrices of weights take turns for one row, so that no cache holds them: as
+// in a model, they come from memory.
 const matrices = 24
 
 // bench is what is measured.
@@ -74,7 +75,8 @@ func quartiles(x []float64) [3]float64 {
 	return [3]float64{at(1), at(2), at(3)}
 }
 
-// ratio is how many times as fast as another family's Penstock's kernel is, with a number of rows: quartiles over the rounds.
+// ratio is how many times as fast as another family's Penstock's kernel is, with a number of rows:
+// quartiles over the rounds.
 func (r result) ratio(family, rows int) [3]float64 {
 	var all []float64
 	for round, ours := range r.times[0][rows] {

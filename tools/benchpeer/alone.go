@@ -13,11 +13,13 @@ import (
 // deepWords is about how many tokens of context one stream has in the part deep.
 const deepWords = 16_000
 
-// shallow is a model of a third of the layers, so that the prompt of the part deep takes a third of the time.
+// shallow is a model of a third of the layers, so that the prompt of the part deep takes a third
+// of the time.
 const shallow = "shallow-q4_0"
 
-// deep measures one stream after a long prompt, where reading the KV cache takes longer than reading the weights. The prompt is computed
-// once; then the servers take turns with short answers to it.
+// deep measures one stream after a long prompt, where reading the KV cache takes longer than
+// reading the weights. The prompt is computed once; then the servers take turns with short answers
+// to it.
 func (l *lab) deep() error {
 	whole := l.model
 	defer func() { l.model = whole }()
@@ -45,10 +47,12 @@ func (l *lab) deep() error {
 	return nil
 }
 
-// repeating is the model whose greedy text begins again after 32 tokens. Another's may end up in such a loop, or not, as kernels round.
+// repeating is the model whose greedy text begins again after 32 tokens. Another's may end up in
+// such a loop, or not, as kernels round.
 const repeating = "loop-q4_0"
 
-// guesses measures one stream with and without speculation, on text that repeats itself and on text that does not.
+// guesses measures one stream with and without speculation, on text that repeats itself and on
+// text that does not.
 func (l *lab) guesses() error {
 	random := l.model
 	defer func() { l.model = random }()

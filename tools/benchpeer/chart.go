@@ -35,7 +35,8 @@ const (
 	groupStep  = 3*barStep + 22
 )
 
-// gaps is how long the streams of mixed work waited for their next token: medians over the rounds, and the longest gap of all.
+// gaps is how long the streams of mixed work waited for their next token: medians over the rounds,
+// and the longest gap of all.
 func gaps(runs []bench.Measured) []group {
 	var groups []group
 	for _, server := range []string{penstock, llama128, llama} {
@@ -73,7 +74,8 @@ text { fill: #e6edf3 }
 }
 </style>`
 
-// chart draws the gaps of the report's mixed work as an SVG image. It is empty if there was no such work.
+// chart draws the gaps of the report's mixed work as an SVG image. It is empty if there was no
+// such work.
 func (r report) chart() string {
 	groups := gaps(r.Runs)
 	longest := 0.0

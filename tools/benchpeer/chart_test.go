@@ -21,7 +21,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// measuredGaps is a report with two rounds of mixed work; the figures of each server are multiples of its scale.
+// measuredGaps is a report with two rounds of mixed work; the figures of each server are multiples
+// of its scale.
 func measuredGaps() report {
 	r := report{Time: time.Unix(0, 0).UTC(), Machine: bench.Machine{CPU: "A & B", Cores: 2, OS: "linux"}}
 	for target, scale := range map[string]float64{penstock: 1, llama128: 4, llama: 25} {
@@ -62,7 +63,8 @@ func TestReport_Chart(t *testing.T) {
 	}
 }
 
-// A report that is read again is written with the setting in which it was measured, whatever the flags are now.
+// A report that is read again is written with the setting in which it was measured, whatever the
+// flags are now.
 func TestOutput_Write_OfAFileThatWasKept(t *testing.T) {
 	folder := t.TempDir()
 	kept, document := filepath.Join(folder, "kept.json"), filepath.Join(folder, "document.md")

@@ -15,7 +15,8 @@ import (
 
 var (
 	busyPrograms = []int{0, 1, 2, 4}
-	// contended are the numbers of streams, and how many times as fast as llama-server they are to be beside busy programs.
+	// contended are the numbers of streams, and how many times as fast as llama-server they are to
+	// be beside busy programs.
 	contended = []struct {
 		streams int
 		least   float64
@@ -74,8 +75,9 @@ func (l *lab) contend(targets []bench.Target, programs, streams, round int) erro
 	return errors.Join(l.round(targets, s, round), stop())
 }
 
-// busy starts programs that do nothing but count, each on one processor at a time. They are of this process's session, as the servers are, since
-// a kernel may divide the processors among sessions first.
+// busy starts programs that do nothing but count, each on one processor at a time. They are of
+// this process's session, as the servers are, since a kernel may divide the processors among
+// sessions first.
 func busy(programs int) (stop func() error, err error) {
 	var running []*exec.Cmd
 	stop = func() error {
@@ -96,7 +98,8 @@ func busy(programs int) (stop func() error, err error) {
 	return stop, nil
 }
 
-// machineLoad is how many threads have run or waited for a processor in the last minute, on average, in words; empty: the system does not say.
+// machineLoad is how many threads have run or waited for a processor in the last minute, on
+// average, in words; empty: the system does not say.
 func machineLoad() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

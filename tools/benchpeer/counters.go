@@ -49,9 +49,9 @@ func (c *counters) stop() counted {
 	return n
 }
 
-// machineTime is how long all processors together have been busy, and how long they have been there,
-// in seconds. Time that the hypervisor gave to other machines is busy. Both are 0 where there is no
-// /proc/stat.
+// machineTime is how long all processors together have been busy, and how long they have been
+// there, in seconds. Time that the hypervisor gave to other machines is busy. Both are 0 where
+// there is no /proc/stat.
 func machineTime() (busy, all float64) {
 	data, err := os.ReadFile("/proc/stat")
 	if err != nil {

@@ -15,11 +15,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuOf is the processor time of all threads that a process has or had; 0 if there is none of that number.
+// cpuOf is the processor time of all threads that a process has or had; 0 if there is none of that
+// number.
 func cpuOf(pid int) time.Duration {
 	var at unix.Timespec
-	// The number of a process's clock contains that of the process (clock_getcpuclockid(3)); 2 is the
-	// scheduler's time, in nanoseconds.
+	// The number of a process's clock contains that of the process (clock_getcpuclockid(3)); 2 is
+	// the scheduler's time, in nanoseconds.
 	if err := unix.ClockGettime(int32(^pid)<<3|2, &at); err != nil {
 		return 0
 	}

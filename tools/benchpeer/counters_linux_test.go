@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Many machines have no counter of instructions. One of time, which the kernel keeps itself, is read in
-// the same way.
+// Many machines have no counter of instructions. One of time, which the kernel keeps itself, is
+// read in the same way.
 func TestInstructions_CountsAllThreads(t *testing.T) {
 	var c instructions
 	if err := c.count(os.Getpid(), unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_TASK_CLOCK}); err != nil {

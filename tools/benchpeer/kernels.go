@@ -11,7 +11,8 @@ import (
 	"github.com/penstock/penstock/host/serving"
 )
 
-// kernelsOf asks a Penstock server which kernels compute: they depend on the CPU, and the figures depend on them.
+// kernelsOf asks a Penstock server which kernels compute: they depend on the CPU, and the figures
+// depend on them.
 func kernelsOf(ctx context.Context, url string) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/props", http.NoBody)
 	if err != nil {

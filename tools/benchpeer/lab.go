@@ -72,7 +72,8 @@ func (l *lab) command(name string, size bench.Size, flags ...string) bench.Comma
 
 func (l *lab) tool(name string) string { return filepath.Join(l.tools, name) }
 
-// targets returns servers of a size, starting those that do not run yet. It stops all others to save memory.
+// targets returns servers of a size, starting those that do not run yet. It stops all others to
+// save memory.
 func (l *lab) targets(size bench.Size, names ...string) ([]bench.Target, error) {
 	var kept []*server
 	var targets []bench.Target

@@ -7,8 +7,8 @@
 // run. The result is a table of what was measured and what is to be reached, printed and put into
 // docs/performance.md. A chart of the gaps in streams and a sentence about it are for the README.
 //
-// Penstock is compared with itself, too, in shorter turns: with the binary of an earlier commit, and
-// with and without a plugin, and with and without schemas.
+// Penstock is compared with itself, too, in shorter turns: with the binary of an earlier commit,
+// and with and without a plugin, and with and without schemas.
 package main
 
 import (

@@ -9,7 +9,8 @@ import (
 	"github.com/penstock/penstock/host/bench"
 )
 
-// Servers that keep no conversations beside their slots: how many they keep is a setting, and no matter of how they serve.
+// Servers that keep no conversations beside their slots: how many they keep is a setting, and no
+// matter of how they serve.
 const (
 	penstockUncached = "penstock --cache-ram 0"
 	llamaUncached    = "llama-server --cache-ram 0"
@@ -18,7 +19,8 @@ const (
 // memorySlots are the sizes of servers whose memory is compared.
 var memorySlots = []int{1, 8, 64}
 
-// memoryRest is how long a server has nothing to do before its memory is read: Penstock gives back after a second what is free.
+// memoryRest is how long a server has nothing to do before its memory is read: Penstock gives back
+// after a second what is free.
 const memoryRest = 3 * time.Second
 
 // memory measures how much memory the servers take: just loaded, and after some hundred requests.

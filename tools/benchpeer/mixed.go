@@ -51,8 +51,8 @@ func (l *lab) mixed() error {
 	return nil
 }
 
-// utilisation is the part of the machine's best rates that mixed work reaches. It is 1 if mixing prefill and generation costs
-// nothing.
+// utilisation is the part of the machine's best rates that mixed work reaches. It is 1 if mixing
+// prefill and generation costs nothing.
 func (l *lab) utilisation() {
 	best := func(scenario string, figure func(bench.Result) float64) float64 {
 		return max(l.median(scenario, penstock, figure), l.median(scenario, llama, figure))

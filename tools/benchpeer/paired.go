@@ -35,9 +35,9 @@ func pairedRatio(ratios []float64) estimate {
 	return e
 }
 
-// signRank is the rank, from 1 on, of the interval's ends among n sorted values, counted from below
-// and from above: the greatest at which the median is outside no more often than it may be. 0: n are
-// too few.
+// signRank is the rank, from 1 on, of the interval's ends among n sorted values, counted from
+// below and from above: the greatest at which the median is outside no more often than it may be.
+// 0: n are too few.
 func signRank(n int) int {
 	term := math.Pow(0.5, float64(n)) // how probable k heads of n fair coins are
 	below := term                     // and no more than k

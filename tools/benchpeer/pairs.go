@@ -9,7 +9,8 @@ import (
 	"github.com/penstock/penstock/host/bench"
 )
 
-// pairs are the ratios of a figure on one server to that on another, round by round: the two were measured one after the other.
+// pairs are the ratios of a figure on one server to that on another, round by round: the two were
+// measured one after the other.
 func (l *lab) pairs(scenario, of, to string, figure func(bench.Result) float64) []float64 {
 	values := map[string]map[int]float64{of: {}, to: {}}
 	for _, m := range l.report.Runs {
@@ -26,10 +27,12 @@ func (l *lab) pairs(scenario, of, to string, figure func(bench.Result) float64) 
 	return ratios
 }
 
-// student has the factors of Student's distribution for a two-sided interval of 95%, by degrees of freedom from 2 on.
+// student has the factors of Student's distribution for a two-sided interval of 95%, by degrees of
+// freedom from 2 on.
 var student = []float64{4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262}
 
-// interval is the 95% confidence interval of a ratio, of its logarithms' mean and spread. Fewer than three rounds have none.
+// interval is the 95% confidence interval of a ratio, of its logarithms' mean and spread. Fewer
+// than three rounds have none.
 func interval(ratios []float64) (low, high float64, ok bool) {
 	n := len(ratios)
 	if n < 3 {
@@ -67,7 +70,8 @@ func (l *lab) fasterThan(other, work, scenario string, figure func(bench.Result)
 	l.report.Rows[len(l.report.Rows)-1].Ratio = between(ratio(ours, theirs), l.pairs(scenario, penstock, other, figure))
 }
 
-// notHigher adds a row for the longest gaps of Penstock's streams, which must not be longer than llama-server's.
+// notHigher adds a row for the longest gaps of Penstock's streams, which must not be longer than
+// llama-server's.
 func (l *lab) notHigher(scenario string, gaps func(bench.Result) bench.Latency) {
 	p99 := func(r bench.Result) float64 { return gaps(r).P99 }
 	ours, theirs := l.median(scenario, penstock, p99), l.median(scenario, llama, p99)

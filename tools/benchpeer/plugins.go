@@ -28,8 +28,8 @@ var lossFigures = []figure{
 	{"tokens a million instructions", func(t turn) float64 { return ratio(t.Total.Tokens, t.Took.Instructions/1e6) }, false},
 }
 
-// plugins measures 8 streams with and without a plugin in short turns, on the same server. Nothing is
-// guessed there, since guesses depend on the text, and that on the plugin.
+// plugins measures 8 streams with and without a plugin in short turns, on the same server. Nothing
+// is guessed there, since guesses depend on the text, and that on the plugin.
 func (l *lab) plugins() error {
 	fmt.Fprintln(l.log, countersSay())
 	l.stopServers()
@@ -50,8 +50,8 @@ func (l *lab) plugins() error {
 	return err
 }
 
-// withPlugins runs all rounds. The sides have other prompts, as long as one another's: the server has
-// those of the first turn in its cache.
+// withPlugins runs all rounds. The sides have other prompts, as long as one another's: the server
+// has those of the first turn in its cache.
 func (l *lab) withPlugins(plain side, load bench.Load) error {
 	for round := range l.rounds {
 		for i, p := range pluginLoss {

@@ -16,7 +16,8 @@ type quantisedModel struct {
 	tokens int // of an answer
 }
 
-// quantised are models as llama-quantize writes them, with the answers' length that makes a run last some seconds.
+// quantised are models as llama-quantize writes them, with the answers' length that makes a run
+// last some seconds.
 var quantised = []quantisedModel{
 	{"135m-q4_k_m", 64}, {"135m-q5_k_m", 64}, {"135m-q6_k", 64}, {"135m-iq4_xs", 64}, {"moe-mxfp4_moe", 64},
 	{"1b-q4_k_m", 16}, {"1b-q5_k_m", 16}, {"1b-q6_k", 16}, {"1b-iq4_xs", 16},

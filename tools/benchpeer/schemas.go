@@ -13,7 +13,8 @@ import (
 // schemaLoss is what schemas may take of the tokens a second of 8 streams, in percent.
 const schemaLoss = 3
 
-// itemSchemas are of what people ask for. Each %d is a number that no other request has, so that the server knows none of them.
+// itemSchemas are of what people ask for. Each %d is a number that no other request has, so that
+// the server knows none of them.
 var itemSchemas = []string{
 	`{"type":"object","properties":{"id_%d":{"type":"string","pattern":"^[A-Z]{2}-[0-9]{4,8}$"},"placed":{"type":"string","format":"date-time"},"quantity":{"type":"integer","minimum":1,"maximum":999}},"required":["id_%[1]d","placed"],"additionalProperties":false}`,
 	`{"type":"object","properties":{"city_%d":{"type":"string"},"unit":{"enum":["celsius","fahrenheit"]},"days":{"type":"integer"}},"required":["city_%[1]d"]}`,
@@ -25,15 +26,15 @@ var itemSchemas = []string{
 	`{"type":"object","properties":{"name_%d":{"type":"string"},"mail":{"type":"string","format":"email"},"born":{"type":"string","format":"date"}},"required":["name_%[1]d","mail"]}`,
 }
 
-// textSchemas are of objects whose values are texts. There what a model with random weights writes mostly fits, as what a good model
-// writes does elsewhere.
+// textSchemas are of objects whose values are texts. There what a model with random weights writes
+// mostly fits, as what a good model writes does elsewhere.
 var textSchemas = []string{
 	`{"type":"object","properties":{"title_%d":{"type":"string"},"body":{"type":"string"}},"required":["title_%[1]d","body"],"additionalProperties":false}`,
 	`{"type":"object","properties":{"question_%d":{"type":"string"},"answer":{"type":"string"}},"required":["question_%[1]d","answer"]}`,
 }
 
-// schemasOf are those of requests, by their number: each a list that goes on for longer than the answer may. Beyond the first so many
-// requests the schemas come again.
+// schemasOf are those of requests, by their number: each a list that goes on for longer than the
+// answer may. Beyond the first so many requests the schemas come again.
 func schemasOf(items []string, most int) func(n int) json.RawMessage {
 	return func(n int) json.RawMessage {
 		n %= most
@@ -41,7 +42,8 @@ func schemasOf(items []string, most int) func(n int) json.RawMessage {
 	}
 }
 
-// schemaLoads are the schemas of the streams. The first are the worst case: with random weights two of three tokens have to be drawn again.
+// schemaLoads are the schemas of the streams. The first are the worst case: with random weights
+// two of three tokens have to be drawn again.
 var schemaLoads = []struct {
 	what   string
 	schema func(n int) json.RawMessage
@@ -51,8 +53,9 @@ var schemaLoads = []struct {
 	{"each another schema, known from before", schemasOf(itemSchemas, len(itemSchemas))},
 }
 
-// schemas measures 8 streams that each have a schema of their own, and the same without, in short turns on the same server. Nothing is
-// guessed there, since guesses depend on the text, and that on the schema.
+// schemas measures 8 streams that each have a schema of their own, and the same without, in short
+// turns on the same server. Nothing is guessed there, since guesses depend on the text, and that
+// on the schema.
 func (l *lab) schemas() error {
 	fmt.Fprintln(l.log, countersSay())
 	l.stopServers()

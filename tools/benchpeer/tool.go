@@ -54,7 +54,8 @@ func (l *lab) output(program string, args ...string) ([]byte, error) {
 	return out, nil
 }
 
-// generation is the rate that llama-bench measures for n tokens after an empty prompt, in tokens a second.
+// generation is the rate that llama-bench measures for n tokens after an empty prompt, in tokens a
+// second.
 func (l *lab) generation(n int) (float64, error) {
 	out, err := l.output(l.tool("llama-bench"), "-m", l.model, "-t", strconv.Itoa(l.threads), "-p", "0", "-n", strconv.Itoa(n), "-r", "2", "-o", "json")
 	if err != nil {
@@ -73,8 +74,8 @@ func parseGeneration(out []byte) (float64, error) {
 	return runs[0].Speed, nil
 }
 
-// batches is the rate that llama-batched-bench measures for some sequences at once, each with a prompt and n generated tokens: the
-// generated tokens of all, divided by the total time.
+// batches is the rate that llama-batched-bench measures for some sequences at once, each with a
+// prompt and n generated tokens: the generated tokens of all, divided by the total time.
 func (l *lab) batches(prompt, n int, sequences []int) (map[int]float64, error) {
 	var list []string
 	most := 0
@@ -113,8 +114,8 @@ func parseBatches(out []byte) (map[int]float64, error) {
 	return speeds, nil
 }
 
-// parseTick reads what `go test -bench Tick -benchmem` prints for a number of slots. Of several results it takes the fastest,
-// since other work on the machine can only add time.
+// parseTick reads what `go test -bench Tick -benchmem` prints for a number of slots. Of several
+// results it takes the fastest, since other work on the machine can only add time.
 func parseTick(out []byte, slots int) (microseconds, allocations float64, err error) {
 	benchmark := fmt.Sprintf("BenchmarkTick/slots=%d", slots)
 	result := regexp.MustCompile(`(?m)^` + benchmark + `(?:-\d+)?\s+\d+\s+([\d.]+) ns/op.*\s(\d+) allocs/op`)

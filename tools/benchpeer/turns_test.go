@@ -11,7 +11,8 @@ import (
 	"github.com/penstock/penstock/host/bench"
 )
 
-// turnsOf are pairs of turns that took so many seconds of processors, the sides taking turns to be first.
+// turnsOf are pairs of turns that took so many seconds of processors, the sides taking turns to be
+// first.
 func turnsOf(contest, ours, theirs string, others float64, seconds ...[2]float64) []turn {
 	var all []turn
 	for i, s := range seconds {

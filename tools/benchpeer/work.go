@@ -117,7 +117,8 @@ func lateLoad(round int) bench.Scenario {
 
 func shortTTFT(r bench.Result) float64 { return r.Class("short").TTFT.P50 }
 
-// prefix measures a request whose prompt begins like that of a request that is still being answered.
+// prefix measures a request whose prompt begins like that of a request that is still being
+// answered.
 func (l *lab) prefix() error {
 	targets, err := l.targets(l.few(), penstock, llama)
 	if err != nil {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// Command benchprograms compares programs, which are plugins that own a request, with clients that do the same over HTTP: they prompt again for
-// each continuation. It tells how many tokens the server has computed, and how long that took.
+// Command benchprograms compares programs, which are plugins that own a request, with clients that
+// do the same over HTTP: they prompt again for each continuation. It tells how many tokens the
+// server has computed, and how long that took.
 package main
 
 import (

@@ -48,8 +48,8 @@ func checkLinks(f file) ([]string, error) {
 // linkText matches a Markdown link; its first group is what the reader sees.
 var linkText = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 
-// anchors are the names that GitHub gives to a document's headings: their letters in lower case, with hyphens for spaces and without
-// punctuation. A name that is taken gets a number.
+// anchors are the names that GitHub gives to a document's headings: their letters in lower case,
+// with hyphens for spaces and without punctuation. A name that is taken gets a number.
 func anchors(text string) map[string]bool {
 	names := map[string]bool{}
 	fenced := false

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// A head is the text between the last ; { or } and an opening brace. These expressions tell the heads of functions from others.
+// A head is the text between the last ; { or } and an opening brace. These expressions tell the
+// heads of functions from others.
 var (
 	container = regexp.MustCompile(`^(?:(?:export|default|abstract|declare|pub|unsafe|static|template\s*<[^>]*>)\s+)*(?:class|struct|enum|namespace|union|interface|impl|trait|mod|describe)\b`)
 	callable  = regexp.MustCompile(`\)|=>|\bfunction\b`)
@@ -16,8 +17,8 @@ var (
 	named     = regexp.MustCompile(`([\w~:.]+)\s*(?:<[^(]*>)?\(|(\w+)\s*=`)
 )
 
-// braceFunctions finds functions in any language with braces, well enough to measure them without a parser for each language.
-// The lines of a nested function count for the function around it.
+// braceFunctions finds functions in any language with braces, well enough to measure them without
+// a parser for each language. The lines of a nested function count for the function around it.
 func braceFunctions(f file) ([]function, error) {
 	type block struct {
 		head     string

@@ -41,8 +41,8 @@ var testOnly = map[string]string{
 	"plugins/asm.Store64":                  "an instruction beside those that the conformance kit uses",
 }
 
-// checkExports finds exported functions, types, methods, constants and variables that nothing but tests uses. Packages whose name ends in
-// "test" are tests, too.
+// checkExports finds exported functions, types, methods, constants and variables that nothing but
+// tests uses. Packages whose name ends in "test" are tests, too.
 func checkExports() ([]string, error) {
 	packages, err := loadTypes()
 	if err != nil {
@@ -131,7 +131,8 @@ func (p *typedPackage) exported() []export {
 	return exports
 }
 
-// collectUses marks what the package mentions. A receiver does not count: a type is not used because it has methods.
+// collectUses marks what the package mentions. A receiver does not count: a type is not used
+// because it has methods.
 func (p *typedPackage) collectUses(used map[types.Object]bool) {
 	receivers := map[*ast.Ident]bool{}
 	for _, file := range p.syntax {
@@ -153,7 +154,8 @@ func (p *typedPackage) collectUses(used map[types.Object]bool) {
 	}
 }
 
-// useEnums marks all constants of a type if one of them is used, since they are the values of the type.
+// useEnums marks all constants of a type if one of them is used, since they are the values of the
+// type.
 func useEnums(packages []*typedPackage, used map[types.Object]bool) {
 	enums := map[types.Type][]types.Object{}
 	inUse := map[types.Type]bool{}

@@ -18,7 +18,8 @@ type file struct {
 	text []byte
 }
 
-// languages maps the extensions of source files to how their functions are found; nil: the length of functions is not checked here.
+// languages maps the extensions of source files to how their functions are found; nil: the length
+// of functions is not checked here.
 var languages = map[string]func(file) ([]function, error){
 	".go": nil, // golangci-lint checks it (funlen)
 	".ts": braceFunctions, ".tsx": braceFunctions, ".mts": braceFunctions, ".js": braceFunctions, ".mjs": braceFunctions,

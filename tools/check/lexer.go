@@ -66,7 +66,8 @@ func skippersFor(ext string) []skipper {
 		skipper{regexpAt, '/', '"', afterOperator})
 }
 
-// skip returns how many bytes at the start of text one of the skippers matches, and what takes their place.
+// skip returns how many bytes at the start of text one of the skippers matches, and what takes
+// their place.
 func skip(skippers []skipper, text string, done []char) (int, byte) {
 	for _, s := range skippers {
 		if s.first != text[0] || s.allowed != nil && !s.allowed(done) {

@@ -2,9 +2,10 @@
 
 // Command check checks the rules of this repository that no linter knows.
 //
-// It looks at the sizes of files and functions, at what each package says it is for and may import (the table in docs/architecture.md),
-// for exported names and modules that only tests use, for files and headings that documents mention and that do not exist, for paths of one
-// machine, and for licence lines. It prints one finding a line and exits 1 if there is any.
+// It looks at the sizes of files and functions, at what each package says it is for and may import
+// (the table in docs/architecture.md), for exported names and modules that only tests use, for
+// files and headings that documents mention and that do not exist, for paths of one machine, and
+// for licence lines. It prints one finding a line and exits 1 if there is any.
 package main
 
 import (

@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// mention matches a path in backticks: words with slashes between them, the first without a dot, which would be a web address.
+// mention matches a path in backticks: words with slashes between them, the first without a dot,
+// which would be a web address.
 var mention = regexp.MustCompile("`([\\w-]+(?:/[\\w.@-]+)+/?)`")
 
 // mentionOfMethod matches `Type.method` in `file.go`.
@@ -23,8 +24,9 @@ var made = []string{"plugins/examples/underdog/", "bin/", "build/", "web/dist/",
 // link matches a Markdown link to a file.
 var link = regexp.MustCompile(`\]\(([\w./-]+)(?:#[\w-]*)?\)`)
 
-// checkMentions finds what a document mentions and the repository does not have: in all documents links to files, in README.md and in
-// docs (not below it) also paths, and methods that are not in the file where they are said to be.
+// checkMentions finds what a document mentions and the repository does not have: in all documents
+// links to files, in README.md and in docs (not below it) also paths, and methods that are not in
+// the file where they are said to be.
 func checkMentions(f file) ([]string, error) {
 	if filepath.Ext(f.path) != ".md" {
 		return nil, nil

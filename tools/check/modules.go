@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// testLibraries are the modules that the product's go.mod requires for tests alone. Tests everywhere use them; what only some need is
-// required by testsModule, and the tests that need it are there.
+// testLibraries are the modules that the product's go.mod requires for tests alone. Tests
+// everywhere use them; what only some need is required by testsModule, and the tests that need it
+// are there.
 var testLibraries = []string{"github.com/google/go-cmp", "go.uber.org/goleak"}
 
 // goModule is what `go mod edit -json` says of a go.mod.
@@ -22,8 +23,9 @@ type goModule struct {
 	}
 }
 
-// checkModules finds modules that the product's go.mod requires and only tests import, and those of which testsModule has another version:
-// its tests would then run another program than the one that is built.
+// checkModules finds modules that the product's go.mod requires and only tests import, and those
+// of which testsModule has another version: its tests would then run another program than the one
+// that is built.
 func checkModules() ([]string, error) {
 	packages, err := packagesOf(".")
 	if err != nil {

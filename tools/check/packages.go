@@ -64,8 +64,8 @@ func packagesOf(folder string) ([]goPackage, error) {
 	}
 }
 
-// testDoc is the first sentence of the package comment in test files, which go list does not read. A package that has only tests
-// says there what it is for.
+// testDoc is the first sentence of the package comment in test files, which go list does not read.
+// A package that has only tests says there what it is for.
 func testDoc(p goPackage) (string, error) {
 	for _, name := range p.TestGoFiles {
 		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.PackageClauseOnly|parser.ParseComments)

@@ -28,7 +28,8 @@ type room struct {
 	may     string
 }
 
-// checkRooms compares the table of packages with the code: which packages there are, what each says it is for and what it imports.
+// checkRooms compares the table of packages with the code: which packages there are, what each
+// says it is for and what it imports.
 func checkRooms() ([]string, error) {
 	packages, err := goPackages()
 	if err != nil {
@@ -45,8 +46,8 @@ func checkRooms() ([]string, error) {
 	return append(compareRooms(rooms, packages), checkPicture(string(text), rooms)...), nil
 }
 
-// checkPicture looks for each package in the document's first drawing. A package stands there with its path, or with a slash and the
-// last part of its path in the box of its folder.
+// checkPicture looks for each package in the document's first drawing. A package stands there with
+// its path, or with a slash and the last part of its path in the box of its folder.
 func checkPicture(text string, rooms []room) []string {
 	_, text, _ = strings.Cut(text, "\n```\n")
 	drawing, _, _ := strings.Cut(text, "\n```\n")

@@ -62,7 +62,8 @@ func TestCheckPicture(t *testing.T) {
 	}
 }
 
-// What the real table of packages forbids, so that an edit there does not lift one of these rules unnoticed.
+// What the real table of packages forbids, so that an edit there does not lift one of these rules
+// unnoticed.
 func TestRooms_KeepApart(t *testing.T) {
 	text, err := os.ReadFile("../../" + architecture)
 	if err != nil {

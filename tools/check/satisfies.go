@@ -7,8 +7,8 @@ import (
 	"go/types"
 )
 
-// interfaces lists the interfaces in the package's code, and those of the packages that it imports: functions there may look for them
-// in a value.
+// interfaces lists the interfaces in the package's code, and those of the packages that it
+// imports: functions there may look for them in a value.
 func (p *typedPackage) interfaces() []*types.Interface {
 	var found []*types.Interface
 	add := func(t types.Type) {
@@ -53,7 +53,8 @@ func wellKnown() []*types.Interface {
 	}
 }
 
-// useThroughInterfaces marks the methods, embedded ones included, by which a type implements one of the interfaces.
+// useThroughInterfaces marks the methods, embedded ones included, by which a type implements one
+// of the interfaces.
 func useThroughInterfaces(packages []*typedPackage, interfaces []*types.Interface, used map[types.Object]bool) {
 	for _, p := range packages {
 		for _, name := range p.types.Scope().Names() {

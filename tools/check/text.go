@@ -14,7 +14,8 @@ var machinePath = regexp.MustCompile(`(?:^|[^\w.}/-])(/(?:work|root|home|tmp)/[\
 // conflictMark matches what git writes around the two sides of a conflict.
 var conflictMark = regexp.MustCompile(`^(?:<{7}|>{7}) `)
 
-// lockAddress matches the download addresses npm writes into a lock file; the integrity hashes suffice without them.
+// lockAddress matches the download addresses npm writes into a lock file; the integrity hashes
+// suffice without them.
 var lockAddress = regexp.MustCompile(`"resolved":\s*"http`)
 
 // checkLines looks for lines that no text of ours may have.

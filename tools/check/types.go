@@ -28,7 +28,8 @@ type typedPackage struct {
 
 func (p *typedPackage) isTest() bool { return strings.HasSuffix(p.types.Name(), "test") }
 
-// typeLoader type-checks the packages of the module from source, and reads all others from the compiler's export data.
+// typeLoader type-checks the packages of the module from source, and reads all others from the
+// compiler's export data.
 type typeLoader struct {
 	files   *token.FileSet
 	exports map[string]string // other modules' packages: the files with their export data

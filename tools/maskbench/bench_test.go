@@ -22,8 +22,9 @@ const own = `{"name": "order", "schema": {"type": "object", "properties": {"id":
 {"name": "either", "schema": {"oneOf": [{"type": "object", "properties": {"kind": {"const": "text"}, "body": {"type": "string", "minLength": 1}}, "required": ["kind", "body"], "additionalProperties": false}, {"type": "object", "properties": {"kind": {"const": "link"}, "url": {"type": "string", "format": "uri"}}, "required": ["kind", "url"], "additionalProperties": false}]}, "tests": [{"valid": true, "data": {"kind": "link", "url": "https://example.org/a?b=c#d"}}]}
 `
 
-// BenchmarkMasks follows the valid and the invalid instances of schemas: each in a new grammar, token by token, with a mask for each.
-// PENSTOCK_MASKBENCH is a file of schemas, PENSTOCK_GRAMMAR_VOCABULARY one whose tokens the masks are over. Reading, first masks and masks
+// BenchmarkMasks follows the valid and the invalid instances of schemas: each in a new grammar,
+// token by token, with a mask for each. PENSTOCK_MASKBENCH is a file of schemas,
+// PENSTOCK_GRAMMAR_VOCABULARY one whose tokens the masks are over. Reading, first masks and masks
 // are as in the tool's report; the times are the processor's.
 func BenchmarkMasks(b *testing.B) {
 	data := []byte(own)

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
 
-// Command maskbench measures structured output without a server: which instances of JSON schemas may be written, and how long masks take.
+// Command maskbench measures structured output without a server: which instances of JSON schemas
+// may be written, and how long masks take.
 //
 //	xz -dc schemas.jsonl.xz | go run ./tools/maskbench [-vocabulary model.gguf] [flags] [-]
 //	go run ./tools/maskbench [flags] schemas.jsonl
 //
-// A line is an object with the members name, schema and tests, which are objects with valid and data: the form of MaskBench
-// (guidance-ai/jsonschemabench on GitHub, folder maskbench/data), whose data this project does not carry.
+// A line is an object with the members name, schema and tests, which are objects with valid and
+// data: the form of MaskBench (guidance-ai/jsonschemabench on GitHub, folder maskbench/data),
+// whose data this project does not carry.
 //
-// A schema passes if it is read, every valid instance is possible, and every invalid one is not, with and without blanks behind
-// commas and colons. Without a vocabulary, bytes are followed; with one, tokens: the longest that fit, as there is no
-// tokenizer here.
+// A schema passes if it is read, every valid instance is possible, and every invalid one is not,
+// with and without blanks behind commas and colons. Without a vocabulary, bytes are followed; with
+// one, tokens: the longest that fit, as there is no tokenizer here.
 package main
 
 import (

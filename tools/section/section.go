@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package section replaces what a program has written into a document: the lines between two others, which stay.
+// Package section replaces what a program has written into a document: the lines between two
+// others, which stay.
 package section
 
 import (
@@ -14,7 +15,8 @@ type Section struct {
 	Begin, End string // the lines before and after it, each with its newline
 }
 
-// Of is the section that a command writes, "make bench-peer" for example. Where it writes several, they have names; else name is empty.
+// Of is the section that a command writes, "make bench-peer" for example. Where it writes several,
+// they have names; else name is empty.
 func Of(command, name string) Section {
 	if name != "" {
 		name = ": " + name
@@ -22,8 +24,9 @@ func Of(command, name string) Section {
 	return Section{"<!-- " + command + " writes what follows" + name + " -->\n", "<!-- " + command + " wrote what precedes" + name + " -->\n"}
 }
 
-// Replace has the section of a file be a text. The file is replaced as a whole: whoever reads it sees the old one or the new one.
-// The error of a file without the section has the lines that it lacks.
+// Replace has the section of a file be a text. The file is replaced as a whole: whoever reads it
+// sees the old one or the new one. The error of a file without the section has the lines that it
+// lacks.
 func (s Section) Replace(path, text string) error {
 	old, err := os.ReadFile(path)
 	if err != nil {

@@ -16,7 +16,8 @@ type curve struct {
 	attend time.Duration // a token to a cell
 }
 
-// pass is what the pass of so many tokens costs, with logits after one of them and without attention.
+// pass is what the pass of so many tokens costs, with logits after one of them and without
+// attention.
 type pass struct {
 	tokens int
 	cost   time.Duration

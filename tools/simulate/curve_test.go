@@ -9,8 +9,9 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// TestCurve_Cost_IsAsMeasured compares the curve with each pass that was measured, in ms: the means of two runs of the benchmarks
-// BenchmarkContext_Decode and BenchmarkContext_Chunk/own in native.
+// TestCurve_Cost_IsAsMeasured compares the curve with each pass that was measured, in ms: the
+// means of two runs of the benchmarks BenchmarkContext_Decode and BenchmarkContext_Chunk/own in
+// native.
 func TestCurve_Cost_IsAsMeasured(t *testing.T) {
 	for _, x := range []struct {
 		sequences, cells, tokens int // cells: of each sequence before the pass

@@ -12,8 +12,9 @@ import (
 	"testing"
 )
 
-// TestDocument_Fleets_StillHold simulates two rows of docs/scale.md anew. The same program writes the same rows. One with another scheduler
-// may differ by as much as chance does; if it differs by more, "make simulate" has to write all tables anew.
+// TestDocument_Fleets_StillHold simulates two rows of docs/scale.md anew. The same program writes
+// the same rows. One with another scheduler may differ by as much as chance does; if it differs by
+// more, "make simulate" has to write all tables anew.
 func TestDocument_Fleets_StillHold(t *testing.T) {
 	document, err := os.ReadFile("../../docs/scale.md")
 	if err != nil {
@@ -37,7 +38,8 @@ func TestDocument_Fleets_StillHold(t *testing.T) {
 	}
 }
 
-// similar reports whether two rows have the same words, and numbers that differ by no more than a quarter or two.
+// similar reports whether two rows have the same words, and numbers that differ by no more than a
+// quarter or two.
 func similar(a, b []string) bool {
 	return slices.EqualFunc(a, b, func(a, b string) bool {
 		x, errX := strconv.ParseFloat(strings.TrimSuffix(a, "%"), 64)

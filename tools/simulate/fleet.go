@@ -25,8 +25,8 @@ type setup struct {
 	seed    uint64
 }
 
-// fleet is a simulation on virtual time: replicas, the users who send them messages, and the routers in between. All of it is one loop
-// over events.
+// fleet is a simulation on virtual time: replicas, the users who send them messages, and the
+// routers in between. All of it is one loop over events.
 type fleet struct {
 	setup
 	population *population
@@ -75,7 +75,8 @@ func newFleet(s setup, wrap func(*machine) scheduler.Backend) (*fleet, error) {
 	return f, nil
 }
 
-// resume has conversations go on that began before the simulation did, so that users send as many messages in its first minutes as later.
+// resume has conversations go on that began before the simulation did, so that users send as many
+// messages in its first minutes as later.
 func (f *fleet) resume() {
 	for range int(float64(f.users) * (1 - 1/f.population.turns)) { // the other messages begin conversations
 		f.begun++
@@ -84,7 +85,8 @@ func (f *fleet) resume() {
 	}
 }
 
-// begin has the next conversation begin after a while: they come at random, as many a second as the users begin.
+// begin has the next conversation begin after a while: they come at random, as many a second as
+// the users begin.
 func (f *fleet) begin() {
 	pause := f.arrivals.ExpFloat64() / f.population.rate(f.users)
 	f.events.add(event{at: f.now + time.Duration(pause*float64(time.Second)), kind: begins})
@@ -123,7 +125,8 @@ func (f *fleet) happen(e event) {
 	}
 }
 
-// send brings a message to a router, and from there to a replica. A conversation that has become too long for the context ends.
+// send brings a message to a router, and from there to a replica. A conversation that has become
+// too long for the context ends.
 func (f *fleet) send(c *conversation) {
 	if c.begin+c.told+c.answer > f.hardware.limits.Context {
 		return

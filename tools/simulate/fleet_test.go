@@ -14,7 +14,8 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
-// small is a machine whose KV cache is too small for its users: conversations are evicted and requests preempted.
+// small is a machine whose KV cache is too small for its users: conversations are evicted and
+// requests preempted.
 var small = &hardware{name: "small", slots: 4, target: 100 * time.Millisecond, limits: limits(2560, 2048, 16),
 	device: &schedulertest.Device{Launch: time.Millisecond, Weights: 5 * time.Millisecond, Token: time.Millisecond, Read: time.Microsecond}}
 
@@ -55,7 +56,8 @@ func TestSimulate_SameSeed_SameResult(t *testing.T) {
 	}
 }
 
-// strict has every call of a scheduler on a machine made on a schedulertest.Backend too, which knows each cell and position.
+// strict has every call of a scheduler on a machine made on a schedulertest.Backend too, which
+// knows each cell and position.
 type strict struct {
 	*machine
 	books *schedulertest.Backend
@@ -96,7 +98,8 @@ func (s strict) ContinueCopy(limit time.Duration, here bool) bool {
 	return s.books.ContinueCopy(limit, here) && s.machine.ContinueCopy(limit, here)
 }
 
-// TestMachine_StrictBackend_Agrees: a machine forgets what schedulertest.Backend checks, and nothing else.
+// TestMachine_StrictBackend_Agrees: a machine forgets what schedulertest.Backend checks, and
+// nothing else.
 func TestMachine_StrictBackend_Agrees(t *testing.T) {
 	for _, p := range []policy{random, prefixLoad} {
 		var all []strict
@@ -125,7 +128,8 @@ func TestMachine_StrictBackend_Agrees(t *testing.T) {
 	}
 }
 
-// TestFleet_IdleReplicas_AreSkippedForNothing: a replica without requests is not ticked. Ticks at every event would change nothing.
+// TestFleet_IdleReplicas_AreSkippedForNothing: a replica without requests is not ticked. Ticks at
+// every event would change nothing.
 func TestFleet_IdleReplicas_AreSkippedForNothing(t *testing.T) {
 	for _, p := range policies {
 		s := smallFleet(p)
@@ -164,7 +168,8 @@ var queue = &hardware{name: "queue", slots: 1, target: time.Second, limits: limi
 
 const service = 200 * time.Millisecond
 
-// questions are conversations of one message with one token, the same answer's length, and a system prompt of one token.
+// questions are conversations of one message with one token, the same answer's length, and a
+// system prompt of one token.
 var questions = workload{turns: 1, message: length{mean: 1, most: 1}, answer: length{mean: 5, most: 5}, systems: 1,
 	system: length{mean: 1, most: 1}, wordsPerToken: 1, read: 60, typed: 60, pasted: 1}
 
@@ -178,8 +183,8 @@ func waiting(t *testing.T, size int, p policy, busy float64) (r *result, rho flo
 	return r, newPopulation(questions, 1).rate(s.users) * service.Seconds() / float64(size)
 }
 
-// TestReplica_OneSlot_IsAnMD1Queue: requests that come at random and take equally long wait as the formula of Pollaczek and Khinchine has
-// it. If routing is random, so do those of each replica.
+// TestReplica_OneSlot_IsAnMD1Queue: requests that come at random and take equally long wait as the
+// formula of Pollaczek and Khinchine has it. If routing is random, so do those of each replica.
 func TestReplica_OneSlot_IsAnMD1Queue(t *testing.T) {
 	for _, busy := range []float64{0.4, 0.7} {
 		for _, size := range []int{1, 4} {
@@ -198,7 +203,8 @@ func TestReplica_OneSlot_IsAnMD1Queue(t *testing.T) {
 	}
 }
 
-// TestRouter_KnowingAll_BeatsChance: who knows the number of requests at every moment is better off than who chooses at random.
+// TestRouter_KnowingAll_BeatsChance: who knows the number of requests at every moment is better
+// off than who chooses at random.
 func TestRouter_KnowingAll_BeatsChance(t *testing.T) {
 	for _, busy := range []float64{0.5, 0.8} {
 		byChance, _ := waiting(t, 4, random, busy)
@@ -212,7 +218,8 @@ func TestRouter_KnowingAll_BeatsChance(t *testing.T) {
 	}
 }
 
-// TestRouter_Prefixes_AreFound: who asks for prefixes finds more of them, and nearly all where the caches are large enough.
+// TestRouter_Prefixes_AreFound: who asks for prefixes finds more of them, and nearly all where the
+// caches are large enough.
 func TestRouter_Prefixes_AreFound(t *testing.T) {
 	large := *small
 	large.limits, large.slots = limits(400_000, 8192, 256), 32

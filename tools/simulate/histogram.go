@@ -31,7 +31,8 @@ func bucket(us uint64) int {
 	return shift<<precision + int(us>>shift)
 }
 
-// quantile is the least duration that is in the bucket where the part q of all durations is reached; 0 if there are none.
+// quantile is the least duration that is in the bucket where the part q of all durations is
+// reached; 0 if there are none.
 func (h *histogram) quantile(q float64) time.Duration {
 	rank, seen := int(q*float64(h.n)), 0
 	for i, n := range h.counts {

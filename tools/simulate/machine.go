@@ -9,9 +9,10 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// machine is a scheduler.Backend that computes nothing. It knows how long its passes take, how many tokens each sequence has, and how they
-// begin. What schedulertest.Backend checks besides (which cell is whose, whether the positions are in order) takes a hundred times its memory;
-// a test runs a fleet on both and compares them call by call.
+// machine is a scheduler.Backend that computes nothing. It knows how long its passes take, how
+// many tokens each sequence has, and how they begin. What schedulertest.Backend checks besides
+// (which cell is whose, whether the positions are in order) takes a hundred times its memory; a
+// test runs a fleet on both and compares them call by call.
 type machine struct {
 	device device
 	limits scheduler.Limits

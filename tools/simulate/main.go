@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 
-// Command simulate tells how fleets of Penstock replicas serve many users: how long they wait, what the KV caches save, and how many machines
-// it takes.
+// Command simulate tells how fleets of Penstock replicas serve many users: how long they wait,
+// what the KV caches save, and how many machines it takes.
 //
-// It is a discrete-event simulation on virtual time. Each replica is the real scheduler on a machine that only knows what a forward pass
-// costs. Users hold conversations, and a router sends each message to a replica.
+// It is a discrete-event simulation on virtual time. Each replica is the real scheduler on a
+// machine that only knows what a forward pass costs. Users hold conversations, and a router sends
+// each message to a replica.
 //
-// hardware.go has the machines, workload.go the conversations, router.go the ways to choose a replica. fleet.go is the loop over events, and
-// tables.go says what is simulated for docs/scale.md.
+// hardware.go has the machines, workload.go the conversations, router.go the ways to choose a
+// replica. fleet.go is the loop over events, and tables.go says what is simulated for
+// docs/scale.md.
 package main
 
 import (

@@ -34,7 +34,8 @@ func (h *holdings) remove(digest uint64) {
 	}
 }
 
-// settle notes that a tick has ended: what it has changed can be polled. Without holdings it does nothing.
+// settle notes that a tick has ended: what it has changed can be polled. Without holdings it does
+// nothing.
 func (h *holdings) settle() {
 	if h != nil {
 		h.settled = len(h.changes)
@@ -66,7 +67,8 @@ func (x index) poll(replica int, h *holdings) {
 	h.changes, h.settled = h.changes[:copy(h.changes, h.changes[h.settled:])], 0
 }
 
-// longest are the replicas that hold the longest prefix of a prompt that any holds; none: no replica holds the first block.
+// longest are the replicas that hold the longest prefix of a prompt that any holds; none: no
+// replica holds the first block.
 func (x index) longest(digests []uint64) []int32 {
 	for _, d := range slices.Backward(digests) {
 		if holders := x[d]; len(holders) > 0 {

@@ -14,8 +14,9 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
-// replica is one machine of a fleet with its scheduler, which is Penstock's own. It has no goroutine: its fleet calls tick when the pass
-// before is over, and not at all while it has nothing to do.
+// replica is one machine of a fleet with its scheduler, which is Penstock's own. It has no
+// goroutine: its fleet calls tick when the pass before is over, and not at all while it has
+// nothing to do.
 type replica struct {
 	fleet     *fleet
 	number    int

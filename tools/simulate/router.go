@@ -22,15 +22,17 @@ var policies = []policy{random, leastLoad, prefix, prefixLoad}
 
 func (p policy) asksPrefixes() bool { return p == prefix || p == prefixLoad }
 
-// A replica has too many requests for its prefix if it has more than tooManyTimes as many as the one with the fewest, and a part of its
-// slots more besides. SGLang's router, too, compares with 1.5 times the fewest and allows for a number more (--balance-rel-threshold and
-// --balance-abs-threshold).
+// A replica has too many requests for its prefix if it has more than tooManyTimes as many as the
+// one with the fewest, and a part of its slots more besides. SGLang's router, too, compares with
+// 1.5 times the fewest and allows for a number more (--balance-rel-threshold
+// and --balance-abs-threshold).
 const (
 	tooManyTimes = 1.5
 	tooManySlots = 8 // one of so many parts
 )
 
-// router chooses replicas by what it was told at its last poll of each, and by what it has sent there since.
+// router chooses replicas by what it was told at its last poll of each, and by what it has sent
+// there since.
 type router struct {
 	fleet   *fleet
 	rng     *rand.Rand
@@ -44,7 +46,8 @@ func newRouter(f *fleet, number uint64) *router {
 	return &router{fleet: f, rng: rand.New(rand.NewPCG(f.seed, ^number)), polled: make([]int, f.size), sent: make([]int, f.size)}
 }
 
-// load is how many requests a replica has, as far as the router knows. One that never waits between polls knows it exactly.
+// load is how many requests a replica has, as far as the router knows. One that never waits
+// between polls knows it exactly.
 func (r *router) load(replica int) int {
 	if r.fleet.poll == 0 {
 		return r.fleet.replicas[replica].open

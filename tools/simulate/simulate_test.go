@@ -82,7 +82,8 @@ func TestDigests_AgreeAsFarAsPrompts(t *testing.T) {
 	}
 }
 
-// TestPopulation_IsLikeItsSource: conversations have the lengths that were published, and as many turns.
+// TestPopulation_IsLikeItsSource: conversations have the lengths that were published, and as many
+// turns.
 func TestPopulation_IsLikeItsSource(t *testing.T) {
 	p := newPopulation(chats, 7)
 	const n = 50_000
@@ -141,7 +142,8 @@ func TestFewest_IsEnoughAndNotManyMore(t *testing.T) {
 	}
 }
 
-// TestFleet_FirstMinute_IsLikeLaterOnes: as many messages are sent in the first minutes as in any other.
+// TestFleet_FirstMinute_IsLikeLaterOnes: as many messages are sent in the first minutes as in any
+// other.
 func TestFleet_FirstMinute_IsLikeLaterOnes(t *testing.T) {
 	s := smallFleet(random)
 	cycle := newPopulation(chats, s.seed).cycle

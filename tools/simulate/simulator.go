@@ -26,7 +26,8 @@ func (s simulator) all(setups []setup) ([]*result, error) {
 	return results, err
 }
 
-// Caches fill while a simulation warms up. Then it is measured until there are enough messages for a p99: a hundred are slower.
+// Caches fill while a simulation warms up. Then it is measured until there are enough messages for
+// a p99: a hundred are slower.
 const (
 	warm     = 3 * time.Minute
 	messages = 10_000
@@ -71,8 +72,8 @@ func (s simulator) each(n int, f func(int) error) error {
 	return nil
 }
 
-// enough is the smallest fleet that keeps the goal of its hardware. If not even one with most times the replicas of the first guess does,
-// size is 0 and best is that of this one.
+// enough is the smallest fleet that keeps the goal of its hardware. If not even one with most
+// times the replicas of the first guess does, size is 0 and best is that of this one.
 func (s simulator) enough(x setup) (size int, best *result, err error) {
 	const most = 4
 	guess := max(x.users/x.hardware.users, 1)
@@ -94,8 +95,9 @@ func (s simulator) enough(x setup) (size int, best *result, err error) {
 // precise is how precise fewest is: to within one, or to within one of so many parts.
 const precise = 10
 
-// fewest is the smallest number that is enough, if all larger ones are, too; 0 if it is above most. It looks at a guess first. Of the
-// numbers it tried and found enough, the one that it returns was the last.
+// fewest is the smallest number that is enough, if all larger ones are, too; 0 if it is above
+// most. It looks at a guess first. Of the numbers it tried and found enough, the one that it
+// returns was the last.
 func fewest(guess, most int, enough func(int) (bool, error)) (int, error) {
 	low, high := 0, math.MaxInt // too few, and enough
 	for n := guess; high-low > max(high/precise, 1); {

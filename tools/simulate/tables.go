@@ -73,7 +73,8 @@ func (x *setup) fleetRow(r *result) string {
 // active is how many of 100,000 users are active at once.
 const active = 10_000
 
-// needed is how many machines it takes for them. Two cores are left out: they are a thousand in the table of fleets.
+// needed is how many machines it takes for them. Two cores are left out: they are a thousand in
+// the table of fleets.
 func needed(s simulator) (string, error) {
 	var setups []setup
 	for _, h := range machines[1:] {

@@ -4,14 +4,15 @@ package main
 
 import "github.com/penstock/penstock/scheduler"
 
-// vocabulary is how many tokens there are. So many that each conversation has its own: two prompts agree exactly as far as they are the
-// same text.
+// vocabulary is how many tokens there are. So many that each conversation has its own: two prompts
+// agree exactly as far as they are the same text.
 const vocabulary = 1 << 31
 
 // first is the token with which text number n begins. No two texts begin alike.
 func first(n uint64) scheduler.Token { return scheduler.Token(n * 0x9E3779B1 % vocabulary) }
 
-// next is the token after t, in all texts and answers: a linear congruential generator, which returns to t after all others.
+// next is the token after t, in all texts and answers: a linear congruential generator, which
+// returns to t after all others.
 func next(t scheduler.Token) scheduler.Token {
 	return scheduler.Token((uint64(t)*1664525 + 1013904223) % vocabulary)
 }
@@ -28,8 +29,8 @@ func appendText(to []scheduler.Token, text uint64, n int) []scheduler.Token {
 // block is how many tokens a digest is of.
 const block = 64
 
-// digest names the prefix that ends with a block, by the name of the prefix before it. A token determines those after it, so the last one
-// of a block stands for all of them.
+// digest names the prefix that ends with a block, by the name of the prefix before it. A token
+// determines those after it, so the last one of a block stands for all of them.
 func digest(before uint64, last scheduler.Token) uint64 {
 	h := (before ^ uint64(last)) * 0x9E3779B97F4A7C15
 	return h ^ h>>29

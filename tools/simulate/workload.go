@@ -30,10 +30,11 @@ type length struct {
 	most        int
 }
 
-// chats are like those of LMSYS-Chat-1M (Zheng and others, 2023, arXiv:2309.11998, table 1), which has on average 2.0 turns, 69.5 tokens in
-// a message and 214.5 in an answer. People read 238 words a minute (Brysbaert, 2019, doi:10.1016/j.jml.2019.104047) and type 52 (Dhakal and
-// others, 2018, doi:10.1145/3173574.3174220), and a token is three quarters of an English word. Such papers give no system prompts, and
-// sigma is not in that table: these are assumptions.
+// chats are like those of LMSYS-Chat-1M (Zheng and others, 2023, arXiv:2309.11998, table 1), which
+// has on average 2.0 turns, 69.5 tokens in a message and 214.5 in an answer. People read 238 words
+// a minute (Brysbaert, 2019, doi:10.1016/j.jml.2019.104047) and type 52 (Dhakal and others, 2018,
+// doi:10.1145/3173574.3174220), and a token is three quarters of an English word. Such papers give
+// no system prompts, and sigma is not in that table: these are assumptions.
 var chats = workload{
 	turns: 2.0, message: length{69.5, 1.2, 4096}, answer: length{214.5, 0.8, 2048},
 	systems: 200, popularity: 1, system: length{800, 0.8, 3000},
@@ -55,7 +56,8 @@ type population struct {
 	cycle   time.Duration
 }
 
-// answering is about how long a user waits for an answer and reads along, in the estimate of how many messages users send.
+// answering is about how long a user waits for an answer and reads along, in the estimate of how
+// many messages users send.
 const answering = 10 * time.Second
 
 func newPopulation(w workload, seed uint64) *population {
@@ -73,7 +75,8 @@ func newPopulation(w workload, seed uint64) *population {
 	return p
 }
 
-// rate is how many conversations a second begin if so many users are active at once: each sends a message every cycle.
+// rate is how many conversations a second begin if so many users are active at once: each sends a
+// message every cycle.
 func (p *population) rate(users int) float64 { return float64(users) / p.cycle.Seconds() / p.turns }
 
 // thinking is how long a user reads an answer and types the next message.
@@ -108,8 +111,8 @@ func (p *population) converse(n uint64) *conversation {
 	return c
 }
 
-// underWay draws conversation number n, of which one message or more are answered. How many are left does not depend on how many there
-// were: turns are geometric.
+// underWay draws conversation number n, of which one message or more are answered. How many are
+// left does not depend on how many there were: turns are geometric.
 func (p *population) underWay(n uint64) *conversation {
 	c := p.converse(n)
 	left := c.left
@@ -142,8 +145,8 @@ func (p *population) prompt(c *conversation) []scheduler.Token {
 	return appendText(tokens, uint64(p.systems)+c.number, c.told)
 }
 
-// known is how much of the prompt a fleet with one cache without limits would have. The last token of an answer is in no cache, for
-// nothing was computed after it.
+// known is how much of the prompt a fleet with one cache without limits would have. The last token
+// of an answer is in no cache, for nothing was computed after it.
 func (c *conversation) known() int {
 	if c.told == c.message {
 		return c.begin

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// attack is a request of few bytes, or of as many as one may have, that would take much more of the server if it were not refused.
+// attack is a request of few bytes, or of as many as one may have, that would take much more of
+// the server if it were not refused.
 type attack struct {
 	name, path string
 	body       func() []byte // made once, as they are large
@@ -37,7 +38,8 @@ var attacks = []attack{
 	}), "", []int{http.StatusOK, http.StatusBadRequest}}, // as the template does without calls or takes them
 }
 
-// bigBodies is how many clients attack with large bodies at a time. The rest of what body_memory holds is for those that do not.
+// bigBodies is how many clients attack with large bodies at a time. The rest of what body_memory
+// holds is for those that do not.
 var bigBodies = make(chan struct{}, 2)
 
 // attacking sends what must be refused before it takes much.
@@ -53,8 +55,9 @@ func attacking(ctx context.Context, s *soak, rng *rand.Rand) error {
 	return err
 }
 
-// notReading asks for more than connections hold and reads nothing of it for longer than the server waits. What the server does then is
-// not looked at here: at the end nothing of it may be left.
+// notReading asks for more than connections hold and reads nothing of it for longer than the
+// server waits. What the server does then is not looked at here: at the end nothing of it may be
+// left.
 func notReading(ctx context.Context, s *soak, rng *rand.Rand) error {
 	c := post("/tokenize", pick(rng, goodKeys), map[string]any{"model": tiny, "content": strings.Repeat("frog ", 200<<10), "with_pieces": true})
 	response, err := s.begin(ctx, s.slow, c)

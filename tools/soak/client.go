@@ -59,7 +59,8 @@ func (w *wrong) Error() string {
 	return fmt.Sprintf("a wrong answer\n  request: %s\n  answer:  %s\n  wanted:  %s", w.asked, w.got, w.want)
 }
 
-// newClient has connections of its own. With a buffer it takes so few bytes at a time that a server soon notices a slow reader.
+// newClient has connections of its own. With a buffer it takes so few bytes at a time that a
+// server soon notices a slow reader.
 func newClient(buffer int) *http.Client {
 	dialer := &net.Dialer{}
 	return &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1024, DisableCompression: true,
@@ -106,8 +107,8 @@ func (s *soak) send(ctx context.Context, c call) (answer, error) {
 	return answer{response.StatusCode, body}, nil
 }
 
-// expect sends a request whose answer must have one of the statuses, and counts it. An answer that the server was too busy for is no
-// wrong one; ok is false then.
+// expect sends a request whose answer must have one of the statuses, and counts it. An answer that
+// the server was too busy for is no wrong one; ok is false then.
 func (s *soak) expect(ctx context.Context, kind string, c call, statuses ...int) (a answer, ok bool, err error) {
 	if a, err = s.send(ctx, c); err != nil {
 		return a, false, err
@@ -125,7 +126,8 @@ func (s *soak) expect(ctx context.Context, kind string, c call, statuses ...int)
 	return a, false, &wrong{c.String(), a.String(), "the status " + strings.Trim(fmt.Sprint(statuses), "[]")}
 }
 
-// busy tells how a request ended that the server had no room for, which it says with a word or, to Ollama's clients, in a sentence.
+// busy tells how a request ended that the server had no room for, which it says with a word or, to
+// Ollama's clients, in a sentence.
 func (a answer) busy() (end string, ok bool) {
 	text := string(a.body)
 	switch {

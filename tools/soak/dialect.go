@@ -76,7 +76,8 @@ var reasons = map[string]string{"stop": "stop", "eos": "stop", "word": "stop", "
 	"length": "length", "limit": "length", "incomplete": "length", "max_tokens": "length",
 	"none": "cancelled", "cancelled": "cancelled", "error": "error", "failed": "error"}
 
-// read reads an answer. The error says what is wrong with its form: that there is no end, or more than one.
+// read reads an answer. The error says what is wrong with its form: that there is no end, or more
+// than one.
 func (d dialect) read(body []byte, stream bool) (said, error) {
 	a, err := said{}, error(nil)
 	if stream {
@@ -132,7 +133,8 @@ func (d dialect) stream(body []byte) (sum said, _ error) {
 	return sum, nil
 }
 
-// events takes a stream apart. Comments and the names of events, which their data repeat, are left out.
+// events takes a stream apart. Comments and the names of events, which their data repeat, are left
+// out.
 func (d dialect) events(body []byte) (all [][]byte) {
 	for line := range bytes.Lines(body) {
 		line = bytes.TrimRight(line, "\r\n")

@@ -24,8 +24,9 @@ var (
 	})
 )
 
-// hostilePlugin asks for an answer with a plugin that breaks a rule. The request must end with the fault, which names plugin, export and
-// cause, or be refused, since the client has made this plugin fault too often.
+// hostilePlugin asks for an answer with a plugin that breaks a rule. The request must end with the
+// fault, which names plugin, export and cause, or be refused, since the client has made this
+// plugin fault too often.
 func hostilePlugin(ctx context.Context, s *soak, rng *rand.Rand) error {
 	c, key := pick(rng, faulty()), pick(rng, hostileKeys)
 	name := c.Modules[0].Name
@@ -102,7 +103,8 @@ func guest(name string, token int) []byte {
 	return asm.New(`{"name":"`+name+`","view":"none"}`).On(abi.ExportSample, asm.I32(token)).Wasm()
 }
 
-// upload replaces a plugin by one that does something else, tries it, or removes it, while others do the same.
+// upload replaces a plugin by one that does something else, tries it, or removes it, while others
+// do the same.
 func upload(ctx context.Context, s *soak, rng *rand.Rand) error {
 	name := guestName(rng.IntN(guests))
 	switch rng.IntN(5) {

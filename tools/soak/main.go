@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-// Command soak puts a random mix of what clients and operators do on a Penstock server, and checks every answer.
+// Command soak puts a random mix of what clients and operators do on a Penstock server, and checks
+// every answer.
 //
-// It also compares what the server uses before and after. It starts the real binary as a child process, so a crash is seen as what it is. All that its clients do follows from a seed: the same
-// seed makes the same choices. The first wrong answer ends the run, with the request, the answer and what was expected.
+// It also compares what the server uses before and after. It starts the real binary as a child
+// process, so a crash is seen as what it is. All that its clients do follows from a seed: the same
+// seed makes the same choices. The first wrong answer ends the run, with the request, the answer
+// and what was expected.
 //
 // # Why does make soak draw each step's choices anew from its number?
 //
@@ -97,8 +100,9 @@ func parse(args []string, problems io.Writer) (options, error) {
 	case len(chosen(o.only)) == 0:
 		return o, fmt.Errorf("-only is %q; the actors are %s", o.only, strings.Join(actorNames(), ", "))
 	}
-	// What is made once is there after this time, and a longer run fills more of it. The archive of conversations is full after two minutes.
-	// Each attack has to come, too: what it leaves in C's arenas would be taken for a leak.
+	// What is made once is there after this time, and a longer run fills more of it. The archive
+	// of conversations is full after two minutes. Each attack has to come, too: what it leaves in
+	// C's arenas would be taken for a leak.
 	o.warmup = min(max(o.lasting/5, 24*time.Second), 3*time.Minute)
 	return o, nil
 }

@@ -28,7 +28,8 @@ func pluginFile(_ context.Context, s *soak, rng *rand.Rand) error {
 	return err
 }
 
-// keyFile writes the file of keys anew. Those that the clients have stay, so that all others see whether they hold at every moment.
+// keyFile writes the file of keys anew. Those that the clients have stay, so that all others see
+// whether they hold at every moment.
 func keyFile(_ context.Context, s *soak, rng *rand.Rand) error {
 	s.tally.add("the file of keys", "replaced")
 	return s.place.writeKeys(rng.IntN(100))
@@ -63,7 +64,8 @@ func reloadModel(ctx context.Context, s *soak, rng *rand.Rand) error {
 	return err
 }
 
-// slotFile saves, restores or erases the conversation of a slot. There may be none, or none of this client's.
+// slotFile saves, restores or erases the conversation of a slot. There may be none, or none of
+// this client's.
 func slotFile(ctx context.Context, s *soak, rng *rand.Rand) error {
 	slot, action := rng.IntN(8), pick(rng, []string{"save", "restore", "erase"})
 	b := map[string]any{"filename": fmt.Sprintf("%d.bin", rng.IntN(3))}

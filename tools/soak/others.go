@@ -8,7 +8,8 @@ import (
 	"net/http"
 )
 
-// forOthers tries what would change answers or models for others, or have a model loaded by looking at it.
+// forOthers tries what would change answers or models for others, or have a model loaded by
+// looking at it.
 func forOthers(ctx context.Context, s *soak, rng *rand.Rand) error {
 	key := pick(rng, goodKeys)
 	switch rng.IntN(3) {

@@ -29,7 +29,8 @@ const (
 
 const adminKey = "the-admin-key-of-the-soak"
 
-// keys of clients; quarantine and prompt caches are each key's own. Those of hostile plugins are used for nothing else.
+// keys of clients; quarantine and prompt caches are each key's own. Those of hostile plugins are
+// used for nothing else.
 var (
 	goodKeys    = []string{"alice-0123456789", "bob-0123456789", "carol-0123456789"}
 	hostileKeys = []string{"mallory-0123456789", "mallet-0123456789", "eve-0123456789", "trudy-0123456789"}
@@ -109,7 +110,8 @@ func (p *place) writeModels(model string) error {
 	return errors.Join(errs...)
 }
 
-// writePlugins fills the plugin folder with the example plugins, and with those of the conformance kit that break rules.
+// writePlugins fills the plugin folder with the example plugins, and with those of the conformance
+// kit that break rules.
 func (p *place) writePlugins(examples string) error {
 	for _, name := range exampleNames() {
 		data, err := os.ReadFile(filepath.Join(examples, name+".wasm"))

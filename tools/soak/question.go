@@ -85,11 +85,13 @@ func questions() (all []question) {
 	return all
 }
 
-// nearTie is how far apart two tokens may be for sums in another order to decide otherwise between them, as logarithms of probabilities.
-// Where a CPU has no kernel whose rows are independent of each other, the rest of a batch decides the order.
+// nearTie is how far apart two tokens may be for sums in another order to decide otherwise between
+// them, as logarithms of probabilities. Where a CPU has no kernel whose rows are independent of
+// each other, the rest of a batch decides the order.
 const nearTie = 0.01
 
-// learn asks all questions while nobody else asks, and leaves out those whose answer hangs on a near tie.
+// learn asks all questions while nobody else asks, and leaves out those whose answer hangs on a
+// near tie.
 func (s *soak) learn(ctx context.Context) error {
 	for _, q := range questions() {
 		q, tie, err := s.ask(ctx, q)
@@ -114,7 +116,8 @@ type probability struct {
 	Top     []struct{ Logprob float64 } `json:"top_logprobs"`
 }
 
-// ask has a question answered with the probabilities of its tokens, and again in every dialect, whole and streamed.
+// ask has a question answered with the probabilities of its tokens, and again in every dialect,
+// whole and streamed.
 func (s *soak) ask(ctx context.Context, q question) (_ question, tie bool, _ error) {
 	d, more := dialects[1], map[string]any{"n_probs": 10}
 	if q.chat {

@@ -32,9 +32,10 @@ const (
 	cells   = "KV cells of running answers"
 )
 
-// slack is for what is allocated in pieces: memory in arenas and pages, threads by calls that happen to overlap, which Go keeps. What C's arenas
-// keep was 7 to 13 MiB more after a second load, of 20 s and of 8 minutes alike: it does not grow with the requests, of which the longer one has
-// twenty times as many.
+// slack is for what is allocated in pieces: memory in arenas and pages, threads by calls that
+// happen to overlap, which Go keeps. What C's arenas keep was 7 to 13 MiB more after a second
+// load, of 20 s and of 8 minutes alike: it does not grow with the requests, of which the longer
+// one has twenty times as many.
 var gauges = []gauge{
 	{"resident memory, MiB", "process_resident_memory_bytes", mib, 1 << 40, false}, // Go gives free pages back over minutes
 	{used, "", mib, 16 * mib, false},
@@ -93,8 +94,8 @@ func (s *soak) measure(ctx context.Context, withCells bool) (resources, error) {
 	return r, nil
 }
 
-// keptByGo is what the Go runtime has and no program uses: free pages, which it gives back over minutes, and its books of the pages, which it
-// never makes smaller than they were at the peak.
+// keptByGo is what the Go runtime has and no program uses: free pages, which it gives back over
+// minutes, and its books of the pages, which it never makes smaller than they were at the peak.
 func keptByGo(metrics string) float64 {
 	kept := metric(metrics, "go_memstats_heap_idle_bytes") - metric(metrics, "go_memstats_heap_released_bytes")
 	for _, books := range []string{"mspan_sys", "mcache_sys", "gc_sys", "buck_hash_sys"} {
@@ -118,7 +119,8 @@ func metric(text, name string) (sum float64) {
 	return sum
 }
 
-// busyCells is how many cells of the KV cache running answers have, by the first live frame of a watch.
+// busyCells is how many cells of the KV cache running answers have, by the first live frame of a
+// watch.
 func (s *soak) busyCells(ctx context.Context) (n float64, err error) {
 	k, err := s.dial(ctx, s.http, goodKeys[0])
 	if err != nil {
@@ -174,11 +176,12 @@ func (s *soak) watch(ctx context.Context, clients *sync.WaitGroup) resources {
 	}
 }
 
-// settleWithin is how long the server may take until all is let go of: answers that outlive their connection, memory that goes back to
-// the operating system.
+// settleWithin is how long the server may take until all is let go of: answers that outlive their
+// connection, memory that goes back to the operating system.
 const settleWithin = 60 * time.Second
 
-// settle waits until nobody uses anything and no more is used than before, but not forever, and returns what is used then.
+// settle waits until nobody uses anything and no more is used than before, but not forever, and
+// returns what is used then.
 func (s *soak) settle(ctx context.Context, before *resources) (last resources, _ error) {
 	for began := time.Now(); ; {
 		if err := s.rest(ctx); err != nil {
@@ -206,8 +209,8 @@ func (s *soak) settle(ctx context.Context, before *resources) (last resources, _
 	}
 }
 
-// rest brings the server into the state in which it is compared: the second model and the passing adapter unloaded, plugins that came
-// removed, garbage collected, no connection open.
+// rest brings the server into the state in which it is compared: the second model and the passing
+// adapter unloaded, plugins that came removed, garbage collected, no connection open.
 func (s *soak) rest(ctx context.Context) error {
 	if err := os.Remove(s.place.dropped()); err != nil && !os.IsNotExist(err) {
 		return err

@@ -37,7 +37,8 @@ func (s *soak) close() {
 	s.slow.CloseIdleConnections()
 }
 
-// whole learns the answers, puts the load on twice, first to have all made that is made once, and reports the second time.
+// whole learns the answers, puts the load on twice, first to have all made that is made once, and
+// reports the second time.
 func (s *soak) whole(ctx context.Context) (*report, error) {
 	if err := s.learn(ctx); err != nil {
 		return nil, err
@@ -66,7 +67,8 @@ func (s *soak) whole(ctx context.Context) (*report, error) {
 // patience is how long a step of a client may take, which is some requests at most.
 const patience = 2 * time.Minute
 
-// load has all clients take step after step for a while. It returns the most that was used meanwhile.
+// load has all clients take step after step for a while. It returns the most that was used
+// meanwhile.
 func (s *soak) load(ctx context.Context, lasting time.Duration, round uint64) (resources, error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -76,7 +78,8 @@ func (s *soak) load(ctx context.Context, lasting time.Duration, round uint64) (r
 	for client := range s.clients {
 		group.Go(func() {
 			for step := uint64(0); time.Now().Before(over) && ctx.Err() == nil; step++ {
-				// A step's choices follow from its number and not from what came before, which time has a part in.
+				// A step's choices follow from its number and not from what came before, which
+				// time has a part in.
 				rng := rand.New(rand.NewPCG(s.seed, round<<56|uint64(client)<<32|step))
 				a := draw(actors, rng)
 				if err := s.take(ctx, a, rng); err != nil {

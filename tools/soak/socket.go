@@ -164,7 +164,8 @@ func (k *socket) until(ctx context.Context, so func() bool) error {
 // sentinel is the name of no answer.
 const sentinel = "nobody"
 
-// finish waits until all answers have ended, and then for the refusal of one more frame: up to it no answer may end again.
+// finish waits until all answers have ended, and then for the refusal of one more frame: up to it
+// no answer may end again.
 func (k *socket) finish(ctx context.Context, kind string) error {
 	err := k.until(ctx, func() bool {
 		for _, h := range k.heard {

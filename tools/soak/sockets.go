@@ -89,7 +89,8 @@ func socketPaused(ctx context.Context, s *soak, rng *rand.Rand) error {
 	return k.judge("a", q)
 }
 
-// socketRewound takes tokens back, which are drawn again: greedily they are the same. A plugin may know better the second time, so there is none.
+// socketRewound takes tokens back, which are drawn again: greedily they are the same. A plugin may
+// know better the second time, so there is none.
 func socketRewound(ctx context.Context, s *soak, rng *rand.Rand) error {
 	k, q, err := s.one(ctx, rng, nil)
 	if err != nil {

@@ -75,7 +75,8 @@ func (s *soak) judge(c call, a answer, d dialect, q question, stream bool) (ok b
 	return true, nil
 }
 
-// drawnBody is a request for an answer that nobody knows: a prompt of any length, and parameters that are often left alone.
+// drawnBody is a request for an answer that nobody knows: a prompt of any length, and parameters
+// that are often left alone.
 func drawnBody(rng *rand.Rand, most int) map[string]any {
 	b := map[string]any{"model": tiny, "prompt": strings.Repeat("The frog sat by the pond. ", rng.IntN(40)) + fmt.Sprintf("Story %d", rng.IntN(1000)),
 		"max_tokens": 1 + rng.IntN(most), "seed": rng.IntN(1 << 30)}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// Package steadytest keeps chance out of tests: it draws random numbers that can be drawn again, and measures work by what other programs do not change.
-// It also says which tests the race detector has nothing to find in.
+// Package steadytest keeps chance out of tests: it draws random numbers that can be drawn again,
+// and measures work by what other programs do not change. It also says which tests the race
+// detector has nothing to find in.
 package steadytest
 
 import (
@@ -19,13 +20,13 @@ const seedEnv = "PENSTOCK_TEST_SEED"
 // raceAllEnv has the race detector look at all tests.
 const raceAllEnv = "PENSTOCK_TEST_RACE_ALL"
 
-// Raced reports whether the race detector runs, which makes Go's code ten times slower, and only the
-// tests that it is for are wanted. In `make test-long` all are.
+// Raced reports whether the race detector runs, which makes Go's code ten times slower, and only
+// the tests that it is for are wanted. In `make test-long` all are.
 func Raced() bool { return raced && os.Getenv(raceAllEnv) == "" }
 
-// SkipRaced skips a test under the race detector that shares nothing between goroutines that another
-// test does not share, too. why says what it has instead, and names that other test. `make test` runs
-// what is skipped without the detector, `make test-long` with it.
+// SkipRaced skips a test under the race detector that shares nothing between goroutines that
+// another test does not share, too. why says what it has instead, and names that other test.
+// `make test` runs what is skipped without the detector, `make test-long` with it.
 func SkipRaced(t testing.TB, why string) {
 	t.Helper()
 	if Raced() {
@@ -47,8 +48,9 @@ func Rand(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// Cost is the processor time that f takes of all cores, the least of three runs. Compare it with what work of the same kind costs: a slower
-// machine, a sanitizer and the race detector change both alike, and other programs hardly change either.
+// Cost is the processor time that f takes of all cores, the least of three runs. Compare it with
+// what work of the same kind costs: a slower machine, a sanitizer and the race detector change
+// both alike, and other programs hardly change either.
 func Cost(t testing.TB, f func()) time.Duration {
 	t.Helper()
 	least := time.Duration(1<<63 - 1)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Command synthgguf writes a model file with random weights for measuring speed, or a LoRA adapter, a control vector or a projector for a model.
+// Command synthgguf writes a model file with random weights for measuring speed, or a LoRA
+// adapter, a control vector or a projector for a model.
 package main
 
 import (
@@ -92,7 +93,8 @@ func model(w io.Writer, shapeName, quantName, vocab string, seed uint64) error {
 	return synth.Write(w, shape, vocab, quant, seed)
 }
 
-// store writes beside the target and renames, so that an interrupted run leaves no half file under its name.
+// store writes beside the target and renames, so that an interrupted run leaves no half file under
+// its name.
 func store(out string, write func(io.Writer) error) (err error) {
 	if out == "" {
 		return errors.New("-o is required: name the file to write")

@@ -2,8 +2,9 @@
 
 // Command trainprobe trains the network of plugins/examples/probe on a model.
 //
-// It asks two lists of questions, a line each, and fits a linear or a small neural network to the hidden state after each. It writes the
-// plugin's configuration, and to stderr how many of the questions that were kept back come out right.
+// It asks two lists of questions, a line each, and fits a linear or a small neural network to the
+// hidden state after each. It writes the plugin's configuration, and to stderr how many of the
+// questions that were kept back come out right.
 package main
 
 import (

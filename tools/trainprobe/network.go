@@ -25,7 +25,8 @@ const (
 	decay  = 0.02 // of weights, in each step's gradient: there are more numbers in a state than examples
 )
 
-// train fits a network to examples by stochastic gradient descent on the cross-entropy. It is the same each time.
+// train fits a network to examples by stochastic gradient descent on the cross-entropy. It is the
+// same each time.
 func train(all []example, hidden int) []layer {
 	rng := rand.New(rand.NewPCG(1, 2))
 	mean, spread := standard(all)

@@ -2,7 +2,10 @@
 import { effect, signal } from "@preact/signals";
 import type { App, View } from "./app.ts";
 
-/** What the part of the address behind # names: "#/chat/ID", "#/models", "#/plugins", "#/live", or a new chat. */
+/**
+ * What the part of the address behind # names: "#/chat/ID", "#/models", "#/plugins", "#/live", or
+ * a new chat.
+ */
 export function parseAddress(hash: string): { view: View; chat?: string } {
   const [, view, id] = /^#\/(\w+)(?:\/(\w+))?$/.exec(hash) ?? [];
   if (view === "models" || view === "plugins" || view === "live") return { view };
@@ -14,7 +17,10 @@ export function addressOf(view: View, chat: string | undefined): string {
   return chat === undefined ? "#/" : `#/chat/${chat}`;
 }
 
-/** Shows what the address names, then keeps the two in step, so that the browser's buttons and a reload work. */
+/**
+ * Shows what the address names, then keeps the two in step, so that the browser's buttons and a
+ * reload work.
+ */
 export async function followAddress(app: App): Promise<void> {
   const going = signal(0); // to what the address names: until it is shown, the address stays
   let led = true; // by the address; else it follows

@@ -102,8 +102,8 @@ export class App {
   }
 
   /**
-   * The model that answers with these settings. A host with several wants its name: the first one's, or where pictures
-   * are sent and that reads text only, the name of one that sees.
+   * The model that answers with these settings. A host with several wants its name: the first
+   * one's, or where pictures are sent and that reads text only, the name of one that sees.
    */
   modelOf({ model }: Settings, pictures = false): { model?: string } {
     const [first, ...others] = this.served.value;
@@ -119,7 +119,10 @@ export class App {
     return this.modelOf(settings, pictures).model ?? this.models.value[0] ?? "";
   }
 
-  /** How many tokens a model can have in mind; undefined where that is not known, as of one that is not loaded. */
+  /**
+   * How many tokens a model can have in mind; undefined where that is not known, as of one that is
+   * not loaded.
+   */
   contextOf(model: string): number | undefined {
     const { props, served } = this;
     if (served.value.length < 2 || props.value.model === model) return props.value.context;

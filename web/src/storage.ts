@@ -2,7 +2,10 @@
 
 export type SmallStorage = Pick<Storage, "getItem" | "setItem" | "removeItem">;
 
-/** The browser's localStorage. Where it keeps nothing, or has no room, what is written is known until the page is left. */
+/**
+ * The browser's localStorage. Where it keeps nothing, or has no room, what is written is known
+ * until the page is left.
+ */
 export class CarefulStorage implements SmallStorage {
   private readonly unkept = new Map<string, string | null>();
 

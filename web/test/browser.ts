@@ -10,7 +10,10 @@ const candidates = [
   "/usr/bin/chromium-browser",
   "/usr/bin/google-chrome",
 ];
-/** Milliseconds; the machine may be busy with other tests. Who writes a test may want to see it fail sooner. */
+/**
+ * Milliseconds; the machine may be busy with other tests. Who writes a test may want to see it
+ * fail sooner.
+ */
 export const patience = Number(process.env.TEST_PATIENCE ?? 120_000);
 
 /** Debian's Chromium; Playwright's own browsers are not downloaded. It gets a fresh profile. */
@@ -42,7 +45,10 @@ export async function words(message: Locator): Promise<string> {
   return (await message.textContent()) ?? "";
 }
 
-/** Lets new chats begin with these settings, as if a person had chosen them. For ChatPage.open's prepare. */
+/**
+ * Lets new chats begin with these settings, as if a person had chosen them. For ChatPage.open's
+ * prepare.
+ */
 export function withSettings(settings: Partial<Settings>): (page: Page) => Promise<unknown> {
   return (page) =>
     page.addInitScript((kept) => localStorage.setItem("penstock.settings", kept), JSON.stringify(settings));
@@ -139,7 +145,10 @@ export class ChatPage {
     return this.answers.last();
   }
 
-  /** Begins to note each length that the last answer's text has while it is drawn; read it with lengths. */
+  /**
+   * Begins to note each length that the last answer's text has while it is drawn; read it with
+   * lengths.
+   */
   async watchLengths(): Promise<void> {
     await this.page.getByRole("log").waitFor();
     await this.page.evaluate(() => {

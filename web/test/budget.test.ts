@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// What the page may cost: bytes of the first load, and work of the browser's main thread while an answer streams.
+// What the page may cost: bytes of the first load, and work of the browser's main thread while an
+// answer streams.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { gzipSync } from "node:zlib";
@@ -13,7 +14,8 @@ const firstLoad = 100 * 1024; // bytes, compressed
 const fonts = 30 * 1024; // bytes that come after the first paint
 const rate = 100; // tokens a second
 const seconds = 4;
-// Both in drawings of the whole answer, of which this browser's main thread tells how long they take on this machine.
+// Both in drawings of the whole answer, of which this browser's main thread tells how long they
+// take on this machine.
 const longTask = 6;
 const mostLongTasks = 1; // the browser may collect garbage
 const most = 240; // at 60 frames a second it takes 100 to 150, and fewer where there are fewer frames
@@ -69,7 +71,9 @@ test("Page: the first load is small and comes from the host alone", { timeout: 2
   await chat.close();
 });
 
-/** What each view loads when it is opened first, compressed, besides what the views before it have. */
+/**
+ * What each view loads when it is opened first, compressed, besides what the views before it have.
+ */
 const views: Record<string, { most: number; go(chat: ChatPage): Promise<unknown> }> = {
   settings: {
     most: 24 * 1024,
@@ -184,7 +188,10 @@ async function drawAgain(chat: ChatPage): Promise<void> {
 
 const sum = (list: readonly number[]) => list.reduce((all, one) => all + one, 0);
 
-/** Milliseconds of thread time of each task of the page's main thread while work is done: what other programs take is not in it. */
+/**
+ * Milliseconds of thread time of each task of the page's main thread while work is done: what
+ * other programs take is not in it.
+ */
 async function tasksOf(chat: ChatPage, work: () => Promise<void>): Promise<number[]> {
   await browser.startTracing(chat.page, { categories: ["disabled-by-default-devtools.timeline"] });
   await work();

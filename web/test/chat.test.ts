@@ -112,7 +112,8 @@ test("Page: a stopped answer goes on where it ended, as the same message", {
   await chat.growing(3);
   await chat.stop.click();
   const answer = await chat.finished();
-  // As it was written: what is drawn of its end may change, since a star there is a star until another makes both emphasis.
+  // As it was written: what is drawn of its end may change, since a star there is a star until
+  // another makes both emphasis.
   const { content } = await stored(chat.page, (m) => m.answer?.phase === "done");
   const before = content.trimEnd();
   await answer.getByRole("button", { name: "Continue" }).click();

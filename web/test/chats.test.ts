@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// The chats that the browser keeps: their list, search, names, files, and the ways to them by keyboard and on a phone.
+// The chats that the browser keeps: their list, search, names, files, and the ways to them by
+// keyboard and on a phone.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";

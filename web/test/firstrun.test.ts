@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// What somebody sees who has just started Penstock: with the built-in model, with a model of their own, with several.
+// What somebody sees who has just started Penstock: with the built-in model, with a model of their
+// own, with several.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// Measures how smoothly the page draws: the time between two frames while the last 400 of an answer's 10,000 tokens come, 100 a second,
-// and while a reader scrolls through the answer. An endless list, table or block of code is the worst that a model can write. npm run frames
+// Measures how smoothly the page draws: the time between two frames while the last 400 of an
+// answer's 10,000 tokens come, 100 a second, and while a reader scrolls through the answer. An
+// endless list, table or block of code is the worst that a model can write. npm run frames
 import type { Page } from "playwright-core";
 import { ChatPage, launch } from "./browser.ts";
 import { type PlayedStream, play } from "./play.ts";

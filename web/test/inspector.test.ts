@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// What the inspector tells of an answer, with the real host, the built-in model and the plugin banned-phrases.
+// What the inspector tells of an answer, with the real host, the built-in model and the plugin
+// banned-phrases.
 import assert from "node:assert/strict";
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -86,7 +87,8 @@ test("Inspector: a stranger sees why a word changed", { timeout: 3 * patience },
     /line-through/,
   );
 
-  // The table: the frog was likeliest, and cut before the first stage; the other word was chosen in the end.
+  // The table: the frog was likeliest, and cut before the first stage; the other word was chosen
+  // in the end.
   const columns = await detail.getByRole("columnheader").allInnerTexts();
   assert.match(columns[1] ?? "", /^model\s+1,536 left/);
   assert.match(columns[2] ?? "", /^plugins' rules\s+1,535 left\s+[\d.]+ .s\s+[\d.]+ %/);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// What a person does in the first ten minutes, by the keyboard alone: ask, edit, inspect, compare, steer, restrict to JSON, find an old chat.
+// What a person does in the first ten minutes, by the keyboard alone: ask, edit, inspect, compare,
+// steer, restrict to JSON, find an old chat.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser, Page } from "playwright-core";

@@ -14,7 +14,8 @@ let server: Server;
 
 before(async () => {
   browser = await launch();
-  // Few slots share the context, so that an answer may go on for as long as a test takes, and one more has to wait.
+  // Few slots share the context, so that an answer may go on for as long as a test takes, and one
+  // more has to wait.
   server = await Server.start({ context: 60_000, flags: ["--plugin-dir", plugins, "--parallel", "2"] });
 });
 
@@ -44,7 +45,10 @@ async function begin(chat: ChatPage, question: string): Promise<void> {
   await chat.growing(2);
 }
 
-/** Goes from the live view to the chat of the page's own answer, and stops it: it would outlive the page. */
+/**
+ * Goes from the live view to the chat of the page's own answer, and stops it: it would outlive the
+ * page.
+ */
 async function stopOwn(chat: ChatPage, link: Locator): Promise<void> {
   await link.click();
   await chat.stop.first().click();

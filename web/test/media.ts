@@ -46,7 +46,10 @@ function crc32(bytes: Buffer): number {
   return (crc ^ 0xffffffff) >>> 0;
 }
 
-/** A JPEG of the browser: its upper half is red, the lower blue. EXIF says that it is to be turned by a quarter to the right. */
+/**
+ * A JPEG of the browser: its upper half is red, the lower blue. EXIF says that it is to be turned
+ * by a quarter to the right.
+ */
 export async function turnedJPEG(page: Page, width: number, height: number): Promise<Buffer> {
   const bytes = await page.evaluate(
     async ([w, h]) => {

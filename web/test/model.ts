@@ -7,8 +7,9 @@ const key = "llama.context_length";
 const uint32 = 4; // GGUF's number for the type of the value
 
 /**
- * Writes a copy of the built-in model that claims a context of so many tokens. The host ends an answer where
- * the context ends, which for the small model is within a second: too soon to press Stop in its middle.
+ * Writes a copy of the built-in model that claims a context of so many tokens. The host ends an
+ * answer where the context ends, which for the small model is within a second: too soon to press
+ * Stop in its middle.
  */
 export function writeModel(path: string, context: number): void {
   const file = readFileSync(builtIn);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// What a person sees of a host that goes away, comes back, or asks for a key, and of a browser that keeps nothing.
+// What a person sees of a host that goes away, comes back, or asks for a key, and of a browser
+// that keeps nothing.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser, Page } from "playwright-core";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Pictures and sounds from where a person has them to what is sent. The test answers in the host's place, and says what its model takes.
+// Pictures and sounds from where a person has them to what is sent. The test answers in the host's
+// place, and says what its model takes.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";

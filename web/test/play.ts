@@ -46,9 +46,9 @@ export class PlayedStream {
 }
 
 /**
- * Answers the page's WebSocket in the host's place, for what no host does on request: a text of our choice,
- * frames that make no sense, a pace of our own. other gets the frames that
- * ask for no answer, and bytes the binary ones. Everything else on the page still comes from the host.
+ * Answers the page's WebSocket in the host's place, for what no host does on request: a text of
+ * our choice, frames that make no sense, a pace of our own. other gets the frames that ask for no
+ * answer, and bytes the binary ones. Everything else on the page still comes from the host.
  */
 export async function play(
   page: Page,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// The plugins view with hosts that have plugins: the examples, modules made here, and files that are none.
+// The plugins view with hosts that have plugins: the examples, modules made here, and files that
+// are none.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -32,7 +32,10 @@ const searching = withSettings({
   plugins: [{ name: "beam", config: { width: 4 } }],
 });
 
-/** What the server sends, of which the page gets the rest when the test has looked at what came before. */
+/**
+ * What the server sends, of which the page gets the rest when the test has looked at what came
+ * before.
+ */
 class Held {
   private readonly waiting: string[] = [];
   private type = "branches"; // of the frame after which, or "end": before which, nothing goes on

@@ -5,8 +5,9 @@ import { connect, createServer, type Server as Listener, type Socket } from "nod
 const tick = 50; // milliseconds
 
 /**
- * Stands between the browser and the host, and loses their connections when the test says so. What the host says over a WebSocket
- * can be slowed down, so that a test has time in the middle of an answer.
+ * Stands between the browser and the host, and loses their connections when the test says so. What
+ * the host says over a WebSocket can be slowed down, so that a test has time in the middle of an
+ * answer.
  */
 export class LossyProxy {
   private readonly sockets = new Set<Socket>();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// An answer goes on where it was, whatever happens to the connection, the page or the tab: nothing is lost and nothing doubled.
+// An answer goes on where it was, whatever happens to the connection, the page or the tab: nothing
+// is lost and nothing doubled.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
@@ -58,7 +59,10 @@ async function wholeAnswer(page: Page): Promise<void> {
   assert.equal(await page.getByRole("article", { name: "Answer" }).count(), 1);
 }
 
-/** Opens the page, and asks; resolves in the middle of the answer, which is slow until proxy.pace changes. */
+/**
+ * Opens the page, and asks; resolves in the middle of the answer, which is slow until proxy.pace
+ * changes.
+ */
 async function inMidAnswer(settings = seeded): Promise<ChatPage> {
   proxy.pace = slow;
   const chat = await ChatPage.open(browser, proxy.url, {}, settings);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// Writes the pictures of the page for the README and docs/page.md into docs/images, from the real host with the built-in model:
-// each scene in light and dark, on a desktop and on a phone. For some of them only: npm run screenshot -- inspector dark
+// Writes the pictures of the page for the README and docs/page.md into docs/images, from the real
+// host with the built-in model: each scene in light and dark, on a desktop and on a phone. For
+// some of them only: npm run screenshot -- inspector dark
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

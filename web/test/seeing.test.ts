@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// The page with the real host and small random models that see and hear. What they answer is no sense, but depends on what they are shown.
+// The page with the real host and small random models that see and hear. What they answer is no
+// sense, but depends on what they are shown.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";

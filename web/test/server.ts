@@ -14,7 +14,8 @@ const binary = resolve(process.env.PENSTOCK_BIN ?? built);
 const environment = Object.entries(process.env).filter(([name]) => !name.startsWith("PENSTOCK_"));
 const patience = 120_000; // milliseconds; the machine may be busy
 
-// Of this many milliseconds a server of long answers computes one part and stands still in the other.
+// Of this many milliseconds a server of long answers computes one part and stands still in the
+// other.
 const pace = { runs: 10, stands: 40 };
 
 // One thread: several would wait for each other on a machine that is busy with other tests.
@@ -37,8 +38,8 @@ export class Server {
   ) {}
 
   /**
-   * Starts it with these flags of `penstock serve`, on the address of an earlier one if given. Where context
-   * is given, answers may go on that long, for many seconds.
+   * Starts it with these flags of `penstock serve`, on the address of an earlier one if given.
+   * Where context is given, answers may go on that long, for many seconds.
    */
   static async start({
     flags = [],
@@ -70,7 +71,10 @@ export class Server {
     return server;
   }
 
-  /** Has it stand still most of the time: a busy browser still finds a long answer before it is over. */
+  /**
+   * Has it stand still most of the time: a busy browser still finds a long answer before it is
+   * over.
+   */
   private walk(): void {
     this.pacer = setInterval(() => {
       this.child.kill("SIGSTOP");

@@ -191,7 +191,8 @@ test("Settings: presets are set, saved, overwritten, renamed, exported, deleted 
 test("Settings: an answer is bound to a schema or an expression, and a mistake in one is said", {
   timeout,
 }, async () => {
-  // Text is read as it is drawn: a schema allows blank lines and indents, which drawn as Markdown are a block of code.
+  // Text is read as it is drawn: a schema allows blank lines and indents, which drawn as Markdown
+  // are a block of code.
   const opened = await open({ sampling: { max_tokens: 300, temperature: 0 } });
   const { chat, page } = opened;
   await page.getByRole("radio", { name: "JSON schema" }).check();

@@ -25,7 +25,10 @@ async function steer(): Promise<{ chat: ChatPage; page: Page }> {
   return { chat, page: chat.page };
 }
 
-/** Pauses the answer, and returns how many tokens it has once those that were on their way have come. */
+/**
+ * Pauses the answer, and returns how many tokens it has once those that were on their way have
+ * come.
+ */
 async function pause(page: Page): Promise<number> {
   await page.getByRole("button", { name: "Pause" }).click();
   await page.locator('[data-phase="paused"]').waitFor();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// What an earlier page has stored in the browser is shown and used. stored.json was written by the page of November 2026.
+// What an earlier page has stored in the browser is shown and used. stored.json was written by the
+// page of November 2026.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";

@@ -52,7 +52,10 @@ async function banTheFrog(page: Page): Promise<void> {
   await plugin.getByRole("link", { name: "Open the chat" }).click();
 }
 
-/** Opens the inspector on the last answer, which has no trace yet, and returns the sentence about the frog. */
+/**
+ * Opens the inspector on the last answer, which has no trace yet, and returns the sentence about
+ * the frog.
+ */
 async function whyItChanged(chat: ChatPage): Promise<string> {
   await chat.answers.last().getByRole("button", { name: "Inspect" }).click();
   const drawer = drawerOf(chat.page);
@@ -73,7 +76,9 @@ async function openAdvanced(page: Page): Promise<void> {
   if ((await advanced.getAttribute("open")) === null) await heading.click();
 }
 
-/** Has an answer begin that does not end by itself, and sees it grow: short ones are there at once. */
+/**
+ * Has an answer begin that does not end by itself, and sees it grow: short ones are there at once.
+ */
 async function longAnswer(chat: ChatPage): Promise<void> {
   const { page } = chat;
   await page.getByRole("button", { name: "New chat" }).first().click();
@@ -117,7 +122,10 @@ async function ownPlugin(page: Page): Promise<void> {
   await plugin.getByRole("link", { name: "Open the chat" }).click();
 }
 
-/** After a reload: the chats, the versions of an answer, why a word changed, and the plugin are still there. */
+/**
+ * After a reload: the chats, the versions of an answer, why a word changed, and the plugin are
+ * still there.
+ */
 async function allIsThere(chat: ChatPage, ended: string, sentence: string): Promise<void> {
   const { page } = chat;
   await page.reload();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Command goclient asks a question over Penstock's WebSocket, begins the answer, and lets it go on in two ways.
+// Command goclient asks a question over Penstock's WebSocket, begins the answer, and lets it go on
+// in two ways.
 package main
 
 import (
@@ -16,7 +17,8 @@ import (
 	"github.com/coder/websocket"
 )
 
-// frame is any frame of the server; its type decides which fields count. docs/websocket.md explains them.
+// frame is any frame of the server; its type decides which fields count. docs/websocket.md
+// explains them.
 type frame struct {
 	Type, ID, Text, Removed, Reason string
 	Error                           *struct{ Code, Message string }

@@ -88,7 +88,8 @@ func (b *messagesBody) fill(r *completion.Request) error {
 	return r.RequireSchema(f.Schema, "output_config.format", "output_config.format.schema")
 }
 
-// conversation reads what becomes the prompt, and puts how long the model may think among the extras.
+// conversation reads what becomes the prompt, and puts how long the model may think among the
+// extras.
 func (b *messagesBody) conversation() (c chat.Conversation, err error) {
 	c = chat.Conversation{ReasoningEffort: b.OutputConfig.Effort, TemplateArgs: b.TemplateArgs}
 	thinks, budget, err := readThinking(b.Thinking)

@@ -17,11 +17,12 @@ import (
 // longestWord is how much of a wrong word an error repeats.
 const longestWord = 40
 
-// billing is a note of Anthropic's own programs at the beginning of a system prompt. It differs in each request, so with it no prompt
-// would begin like one that is cached already.
+// billing is a note of Anthropic's own programs at the beginning of a system prompt. It differs in
+// each request, so with it no prompt would begin like one that is cached already.
 var billing = regexp.MustCompile(`^x-anthropic-billing-header:(\s*\w+=[^;\n]*;)*\s*`)
 
-// readMessages turns the system prompt and the messages into a conversation, and finds its pictures.
+// readMessages turns the system prompt and the messages into a conversation, and finds its
+// pictures.
 func readMessages(system json.RawMessage, raw []json.RawMessage) ([]chat.Message, []media.Part, error) {
 	if len(raw) == 0 {
 		return nil, nil, &chat.Invalid{Field: "messages", Reason: "is empty; at least one message is needed"}
@@ -48,7 +49,8 @@ func readMessages(system json.RawMessage, raw []json.RawMessage) ([]chat.Message
 	return messages, parts, nil
 }
 
-// readMessage turns one message into one or several: each result of a tool is a message of its own, before what else is said.
+// readMessage turns one message into one or several: each result of a tool is a message of its
+// own, before what else is said.
 func readMessage(raw json.RawMessage, field string) ([]chat.Message, []media.Part, error) {
 	var m struct {
 		Role    string          `json:"role"`
@@ -73,8 +75,8 @@ func readMessage(raw json.RawMessage, field string) ([]chat.Message, []media.Par
 	return turn.messages(), append(turn.shown, turn.files...), nil
 }
 
-// readContent reads a text or a list of blocks that are texts, and pictures if they are allowed, with a media.Marker for each; nothing for
-// null.
+// readContent reads a text or a list of blocks that are texts, and pictures if they are allowed,
+// with a media.Marker for each; nothing for null.
 func readContent(raw json.RawMessage, field string, pictures bool) (texts []string, found []media.Part, _ error) {
 	if isNull(raw) {
 		return nil, nil, nil

@@ -67,7 +67,8 @@ func newShape(r *completion.Request, b *messagesBody) *shape {
 // Framing implements wire.Shape.
 func (*shape) Framing() wire.Framing { return wire.Events }
 
-// Start implements wire.Shape. Nothing is sent yet: an answer that fails before its first token has an error's status.
+// Start implements wire.Shape. Nothing is sent yet: an answer that fails before its first token
+// has an error's status.
 func (s *shape) Start(c *completion.Choice) []any {
 	first := s.message
 	first.Usage = usageOf(c.Start.PromptTokens, c.Start.CachedTokens, 0)

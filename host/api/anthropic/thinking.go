@@ -11,8 +11,9 @@ import (
 	"github.com/penstock/penstock/host/refusal"
 )
 
-// readThinking reads whether the model thinks before it answers, and for how many tokens at most; nil: as it likes. Without the field it
-// does not, as with Anthropic: their clients then look for a text in the first block.
+// readThinking reads whether the model thinks before it answers, and for how many tokens at most;
+// nil: as it likes. Without the field it does not, as with Anthropic: their clients then look for
+// a text in the first block.
 func readThinking(raw json.RawMessage) (on bool, budget *int, err error) {
 	if isNull(raw) {
 		return false, nil, nil

@@ -20,8 +20,8 @@ type tool struct {
 	Strict      *bool           `json:"strict"`
 }
 
-// readTools turns the tools into OpenAI's shape, which templates know. Those of Anthropic's own types are left out, and the fields that
-// hold them are named.
+// readTools turns the tools into OpenAI's shape, which templates know. Those of Anthropic's own
+// types are left out, and the fields that hold them are named.
 func readTools(raw []json.RawMessage) (tools []chat.Tool, leftOut []string, _ error) {
 	tools = make([]chat.Tool, 0, len(raw))
 	for i, r := range raw {
@@ -61,7 +61,8 @@ func (t tool) openAI() json.RawMessage {
 	return text
 }
 
-// readToolChoice reads whether and which tools are called. parallel is nil where that is left to the template.
+// readToolChoice reads whether and which tools are called. parallel is nil where that is left to
+// the template.
 func readToolChoice(raw json.RawMessage, tools []chat.Tool) (choice chat.ToolChoice, parallel *bool, err error) {
 	if isNull(raw) {
 		return choice, nil, nil

@@ -12,7 +12,9 @@ const context = 8192; // tokens: an answer that ignores its end takes about a se
 const patience = 120_000; // milliseconds
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** The real host with the built-in model under the name of model, and with key as the only API key. */
+/**
+ * The real host with the built-in model under the name of model, and with key as the only API key.
+ */
 export class Host {
   private constructor(
     private readonly server: Server,
@@ -24,8 +26,9 @@ export class Host {
   }
 
   /**
-   * Starts it with a template that knows tools, which the built-in model's own does not. The model has not learned to call them, so its
-   * calls are made by the template's grammar: with this template that begins at once, if the model may not think before.
+   * Starts it with a template that knows tools, which the built-in model's own does not. The model
+   * has not learned to call them, so its calls are made by the template's grammar: with this
+   * template that begins at once, if the model may not think before.
    */
   static withTools(): Promise<Host> {
     const fetched = execFileSync("native/llama.cpp/fetch.sh", ["build/llama.cpp"], { cwd: root });
@@ -34,7 +37,10 @@ export class Host {
     return Host.start("--chat-template-file", template, "--reasoning-budget", "0");
   }
 
-  /** Starts it with a small model that sees and hears, whose weights are random: its answers depend on what it is shown. */
+  /**
+   * Starts it with a small model that sees and hears, whose weights are random: its answers depend
+   * on what it is shown.
+   */
   static async withMedia(): Promise<Host> {
     const folder = mkdtempSync(join(tmpdir(), "penstock-media-"));
     const command = ["run", "./tools/synthgguf", "-media", "mlp+ultravox", "-o", folder];

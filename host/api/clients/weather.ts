@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 import { z } from "zod";
 
-// What the suites ask for. The built-in model knows neither tools nor JSON, so a grammar forces it to answer with them. All its values are
-// from short lists, or it might fill a text until its tokens are used up.
+// What the suites ask for. The built-in model knows neither tools nor JSON, so a grammar forces it
+// to answer with them. All its values are from short lists, or it might fill a text until its
+// tokens are used up.
 
 export const toolName = "get_weather";
 export const toolDescription = "The weather in a city";

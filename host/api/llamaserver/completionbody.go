@@ -120,13 +120,15 @@ func (b *completionBody) check() error {
 	return refusal.Invalid("reasoning_format", "reasoning_format is %q; it must be none, auto, deepseek or deepseek-legacy", b.ReasoningFormat)
 }
 
-// The bounds of the alternatives reported with each token: before the sampler chain, and after it, where each sampler is looked at.
+// The bounds of the alternatives reported with each token: before the sampler chain, and after it,
+// where each sampler is looked at.
 const (
 	mostProbs      = 1000
 	mostCandidates = 100
 )
 
-// fit moves sampling parameters into their ranges where llama-server does so. What is not said stays so: it is no number.
+// fit moves sampling parameters into their ranges where llama-server does so. What is not said
+// stays so: it is no number.
 func (b *completionBody) fit() {
 	unit := func(v float32) float32 { return max(0, min(v, 1)) }
 	if b.TopK != sampling.Unset {

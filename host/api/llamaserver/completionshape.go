@@ -12,7 +12,8 @@ import (
 	"github.com/penstock/penstock/scheduler/answer"
 )
 
-// completionShape is a completion: a frame for each token, and a description of how the answer was generated.
+// completionShape is a completion: a frame for each token, and a description of how the answer was
+// generated.
 type completionShape struct {
 	request *completion.Request
 	body    *completionBody
@@ -98,7 +99,8 @@ func (s *completionShape) branches(c *completion.Choice, st *state, d completion
 	return []any{&partialAnswer{Index: c.Index, Tokens: []scheduler.Token{}, Slot: -1, Predicted: len(st.tokens), Evaluated: c.Start.PromptTokens, Branches: told}}
 }
 
-// token is the frame of a token; none while its character is incomplete. What text it has then comes with the next frame.
+// token is the frame of a token; none while its character is incomplete. What text it has then
+// comes with the next frame.
 func (s *completionShape) token(c *completion.Choice, st *state, t scheduler.Token, text string, d answer.Details) []any {
 	st.last = time.Now()
 	if st.first.IsZero() {
@@ -131,7 +133,8 @@ func (s *completionShape) token(c *completion.Choice, st *state, t scheduler.Tok
 	return []any{p}
 }
 
-// end is the frame of the token that ended the answer, if one did, and the last frame. The last has text that was held back until then.
+// end is the frame of the token that ended the answer, if one did, and the last frame. The last
+// has text that was held back until then.
 func (s *completionShape) end(c *completion.Choice, st *state, text string) (frames []any) {
 	if e := c.End.EndToken; e != nil {
 		frames, text = s.token(c, st, e.Token, text, e.Details), ""
@@ -170,7 +173,8 @@ func (s *completionShape) Whole(choices []*completion.Choice, wholes []*wire.Who
 	return all
 }
 
-// wholeProbs are the probabilities of an answer's tokens, without as many as the stop string that ended it has.
+// wholeProbs are the probabilities of an answer's tokens, without as many as the stop string that
+// ended it has.
 func (s *completionShape) wholeProbs(c *completion.Choice, st *state) []tokenProb {
 	if c.End.Stop == "" {
 		return st.probs

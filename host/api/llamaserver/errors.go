@@ -9,8 +9,8 @@ import (
 	"github.com/penstock/penstock/host/refusal"
 )
 
-// Error is the ErrorShape of llama-server, which says the status in the body, and besides that in a word what is wrong, and the field
-// at fault.
+// Error is the ErrorShape of llama-server, which says the status in the body, and besides that in
+// a word what is wrong, and the field at fault.
 func Error(e *refusal.Error) any {
 	body := map[string]any{"code": wire.StatusOf(e), "message": e.Message, "type": wire.TypeOf(e), "reason": e.Code}
 	switch {

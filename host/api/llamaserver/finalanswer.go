@@ -48,8 +48,8 @@ func stopType(e scheduler.End) string {
 	return "eos"
 }
 
-// pick takes fields out of an object; "a/b" is the field b of the object a. Those that are not there are left out. Without any it takes
-// the whole object.
+// pick takes fields out of an object; "a/b" is the field b of the object a. Those that are not
+// there are left out. Without any it takes the whole object.
 func pick(object map[string]any, fields []string) map[string]any {
 	if len(fields) == 0 {
 		return object

@@ -80,9 +80,10 @@ func (b *infillBody) checkFields() error {
 // snippet separates files where the model has no token for that.
 const snippet = "\n\n--- snippet ---\n\n"
 
-// tokens is the prompt, in the order that models are trained with: the other files, the text before the gap with the beginning of what
-// fills it, and the text after it. As in llama-server, text before and after the gap shares a batch, 3 to 1, and of the files the end is
-// taken for which the context has room.
+// tokens is the prompt, in the order that models are trained with: the other files, the text
+// before the gap with the beginning of what fills it, and the text after it. As in llama-server,
+// text before and after the gap shares a batch, 3 to 1, and of the files the end is taken for
+// which the context has room.
 func (b *infillBody) tokens(ctx context.Context, m *serving.Model, batch int) ([]scheduler.Token, error) {
 	e := encoder{ctx: ctx, model: m}
 	prompt := e.text("prompt", textOf(b.Prompt), true)

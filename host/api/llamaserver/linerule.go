@@ -10,8 +10,9 @@ import (
 	"github.com/penstock/penstock/scheduler/answer"
 )
 
-// lineRule ends an answer before a line that is not indented enough, or at the end of the line in which its time was up. It looks at
-// the lines as llama-server does: one for each token, and the first only with the second token after it has begun.
+// lineRule ends an answer before a line that is not indented enough, or at the end of the line in
+// which its time was up. It looks at the lines as llama-server does: one for each token, and the
+// first only with the second token after it has begun.
 type lineRule struct {
 	indent int           // least spaces and tabs before each line but the first; 0: any number
 	most   time.Duration // of the answer since its first token; not above 0: any
@@ -55,7 +56,8 @@ func (r *lineRule) Check(_ scheduler.Token, text string) (answer.Verdict, error)
 	return answer.Verdict{}, nil
 }
 
-// indented reports whether the line that is looked at may stand, as far as it has come, and where its text begins.
+// indented reports whether the line that is looked at may stand, as far as it has come, and where
+// its text begins.
 func (r *lineRule) indented() (at int, ok bool) {
 	if r.line == 0 {
 		return 0, true

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package llamaserver serves llama-server's own API: completions, embeddings, tokens, templates, properties and slots.
+// Package llamaserver serves llama-server's own API: completions, embeddings, tokens, templates,
+// properties and slots.
 package llamaserver
 
 import (
@@ -45,14 +46,15 @@ func (a API) Routes() []wire.Route {
 	}
 }
 
-// loaded finds the model of a route that only tells of it: the one that the query names, or else the default. None is loaded for it: such
-// a route has no rate limit, and a page may have it called for an image.
+// loaded finds the model of a route that only tells of it: the one that the query names, or else
+// the default. None is loaded for it: such a route has no rate limit, and a page may have it
+// called for an image.
 func (a API) loaded(c echo.Context) (*serving.Model, func(), error) {
 	return a.Models.Loaded(c.QueryParam("model"))
 }
 
-// use finds the model of a route that is not for an answer: the one that the body names, the one that the query names, or else the
-// default.
+// use finds the model of a route that is not for an answer: the one that the body names, the one
+// that the query names, or else the default.
 func (a API) use(c echo.Context, inBody string) (*serving.Model, func(), error) {
 	return a.Models.Use(c.Request().Context(), cmp.Or(inBody, c.QueryParam("model")))
 }

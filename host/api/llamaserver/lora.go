@@ -43,7 +43,8 @@ func (a API) loraAdapters(c echo.Context) error {
 	return c.JSON(http.StatusOK, list)
 }
 
-// setLoraAdapters is POST /lora-adapters: how strongly each adapter counts for requests that name none.
+// setLoraAdapters is POST /lora-adapters: how strongly each adapter counts for requests that name
+// none.
 func (a API) setLoraAdapters(c echo.Context) error {
 	body, err := wire.Read(c)
 	if err != nil {

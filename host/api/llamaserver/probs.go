@@ -14,7 +14,8 @@ import (
 // lowest is the least number that JSON can hold in 32 bits; it stands for the logarithm of nothing.
 const lowest = -math.MaxFloat32
 
-// tokenProb is a token with its probability, as a logarithm unless it is one after the sampler chain.
+// tokenProb is a token with its probability, as a logarithm unless it is one after the sampler
+// chain.
 type tokenProb struct {
 	ID         scheduler.Token `json:"id"`
 	Token      string          `json:"token"`
@@ -59,7 +60,8 @@ func probOf(r *completion.Request, t scheduler.Token, text string, d answer.Deta
 	return p
 }
 
-// drawnFrom are the candidates among which the token was drawn: what the stage before the last has left.
+// drawnFrom are the candidates among which the token was drawn: what the stage before the last has
+// left.
 func drawnFrom(t *chain.Trace) []chain.Score {
 	switch {
 	case t == nil || len(t.Stages) == 0:

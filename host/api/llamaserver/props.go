@@ -52,7 +52,8 @@ func (a API) props(c echo.Context) error {
 	return c.JSON(http.StatusOK, props)
 }
 
-// setProps is POST /props: there is nothing that could be set. As with llama-server, clients may be told otherwise.
+// setProps is POST /props: there is nothing that could be set. As with llama-server, clients may
+// be told otherwise.
 func (a API) setProps(c echo.Context) error {
 	if a.Props {
 		return c.JSON(http.StatusOK, map[string]bool{"success": true})

@@ -17,7 +17,8 @@ import (
 	"github.com/penstock/penstock/host/vectors"
 )
 
-// rerankBody is POST /rerank: Jina's and Cohere's API, or with texts that of Hugging Face's text-embeddings-inference (TEI).
+// rerankBody is POST /rerank: Jina's and Cohere's API, or with texts that of Hugging Face's
+// text-embeddings-inference (TEI).
 type rerankBody struct {
 	Model           string            `json:"model"`
 	Query           json.RawMessage   `json:"query"`

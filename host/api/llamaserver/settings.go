@@ -32,7 +32,8 @@ func samplingSettings(p sampling.Params) settings {
 	return s
 }
 
-// defaultSettings are those of a request that says nothing. Two lists are in an answer's settings only, as with llama-server.
+// defaultSettings are those of a request that says nothing. Two lists are in an answer's settings
+// only, as with llama-server.
 func defaultSettings(m *serving.Model) settings {
 	p := m.Sampling.Params()
 	if !m.Sampling.Seeded() {
@@ -74,8 +75,8 @@ func (b *completionBody) settings(r *completion.Request, choice int) settings {
 	return s
 }
 
-// formatSettings are those of what the answer must look like: what the request gave, or the grammar of its chat's format. It was not
-// refused, so there are no errors.
+// formatSettings are those of what the answer must look like: what the request gave, or the
+// grammar of its chat's format. It was not refused, so there are no errors.
 func formatSettings(e serving.Engine, p sampling.Params) settings {
 	triggers, _ := e.Triggers(p)
 	preserved, _ := e.PreservedTokens(p)
@@ -115,7 +116,8 @@ type tokenBias struct {
 	Token int32    `json:"token"`
 }
 
-// biases lists the biases of a request by token, and after them those of the tokens that may not end the answer.
+// biases lists the biases of a request by token, and after them those of the tokens that may not
+// end the answer.
 func biases(r *completion.Request) []tokenBias {
 	list := []tokenBias{}
 	for _, token := range slices.Sorted(maps.Keys(r.Params.LogitBias)) {

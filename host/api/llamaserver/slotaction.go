@@ -40,7 +40,8 @@ type erasedSlot struct {
 	Erased int `json:"n_erased"`
 }
 
-// actOnSlot is POST /slots/ID, which saves, restores or erases the conversation that a slot's last answer has left in the KV cache.
+// actOnSlot is POST /slots/ID, which saves, restores or erases the conversation that a slot's last
+// answer has left in the KV cache.
 func (a API) actOnSlot(c echo.Context) error {
 	m, release, err := a.use(c, "")
 	if err != nil {

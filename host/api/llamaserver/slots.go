@@ -11,7 +11,8 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// slot is an entry of GET /slots. It has no text of an answer, and no name of a stream, which would let a stranger attach to it.
+// slot is an entry of GET /slots. It has no text of an answer, and no name of a stream, which
+// would let a stranger attach to it.
 type slot struct {
 	ID          int    `json:"id"`
 	Context     int    `json:"n_ctx"`

@@ -67,7 +67,8 @@ func piecesOf(m *serving.Model, tokens []scheduler.Token) []tokenPiece {
 	return pieces
 }
 
-// tokens reads the content: a text, or a list of tokens and texts, of which the first gets the model's special tokens.
+// tokens reads the content: a text, or a list of tokens and texts, of which the first gets the
+// model's special tokens.
 func (b *tokenizeBody) tokens(ctx context.Context, m *serving.Model) (tokens []scheduler.Token, err error) {
 	items, isList := list(b.Content)
 	if !isList && len(b.Content) > 0 {
@@ -143,13 +144,15 @@ type applyTemplateBody struct {
 	ReturnTokens bool `json:"return_tokens"`
 }
 
-// promptToken is a token of a prompt. For a picture or a sound there is one with the id -1 and the marker, however many it takes.
+// promptToken is a token of a prompt. For a picture or a sound there is one with the id -1 and the
+// marker, however many it takes.
 type promptToken struct {
 	tokenPiece
 	Special bool `json:"special"` // a control token: its piece is a name, and no text
 }
 
-// applyTemplate is POST /apply-template: the prompt that the body of a chat completion becomes, and its tokens if asked for.
+// applyTemplate is POST /apply-template: the prompt that the body of a chat completion becomes,
+// and its tokens if asked for.
 func (a API) applyTemplate(c echo.Context) error {
 	raw, err := wire.Read(c)
 	if err != nil {
@@ -184,8 +187,8 @@ func list(raw json.RawMessage) (items []json.RawMessage, ok bool) {
 	return items, len(raw) > 0 && raw[0] == '[' && json.Unmarshal(raw, &items) == nil
 }
 
-// pieces joins the texts of tokens, with the names of control tokens. What is no character becomes one that stands for it, once for the
-// beginning of a character, as in llama-server's JSON.
+// pieces joins the texts of tokens, with the names of control tokens. What is no character becomes
+// one that stands for it, once for the beginning of a character, as in llama-server's JSON.
 func pieces(m *serving.Model, tokens []scheduler.Token) string {
 	var joined, valid strings.Builder
 	for _, t := range tokens {

@@ -7,7 +7,8 @@ import (
 	"github.com/penstock/penstock/host/completion"
 )
 
-// Verbose is the shape of a completion for a request that came by another API, which shows it beside its own.
+// Verbose is the shape of a completion for a request that came by another API, which shows it
+// beside its own.
 func Verbose(r *completion.Request, stream bool) wire.Detailed {
 	b := defaultBody()
 	b.Extras, b.Stream = *r.Extras, stream

@@ -54,7 +54,8 @@ func (a API) chat(c echo.Context) error {
 	return a.answer(c, r, sh, &b.Common)
 }
 
-// answer sends an answer, and unloads the model if the client has asked for that and may, and nobody else uses it.
+// answer sends an answer, and unloads the model if the client has asked for that and may, and
+// nobody else uses it.
 func (a API) answer(c echo.Context, r *completion.Request, sh *shape, b *Common) error {
 	err := a.Answer(c, r, sh, b.streams())
 	if b.unload && r.Caller.Administers {

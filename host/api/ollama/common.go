@@ -39,8 +39,9 @@ type Common struct {
 	size    int  // bytes of the body
 }
 
-// options are the fields of the object of that name. Those that it may have besides are about how Ollama loads a model, such as
-// num_ctx and num_gpu: they are ignored, as a model that runs for all has what its operator gave it.
+// options are the fields of the object of that name. Those that it may have besides are about how
+// Ollama loads a model, such as num_ctx and num_gpu: they are ignored, as a model that runs for
+// all has what its operator gave it.
 type options struct {
 	sampling.Fields
 	NumPredict int             `json:"num_predict"`
@@ -55,7 +56,8 @@ const longestValue = 40
 
 func newCommon() Common { return Common{Extras: completion.DefaultExtras()} }
 
-// read reads the body of a request into whole, of which b is a part, and checks what all bodies share.
+// read reads the body of a request into whole, of which b is a part, and checks what all bodies
+// share.
 func (b *Common) read(c echo.Context, whole any) error {
 	text, err := wire.Read(c)
 	if err != nil {
@@ -74,7 +76,8 @@ func (b *Common) read(c echo.Context, whole any) error {
 	return b.readKeepAlive()
 }
 
-// readOptions puts the options in place of the sampling parameters beside them, which are an addition of ours.
+// readOptions puts the options in place of the sampling parameters beside them, which are an
+// addition of ours.
 func (b *Common) readOptions() error {
 	if !completion.IsSet(b.Options) {
 		return nil
@@ -109,7 +112,8 @@ func (b *Common) readKeepAlive() error {
 	return refusal.Invalid("keep_alive", "keep_alive is %s; it must be a number of seconds or a duration such as \"5m\"", excerpt.Of(string(b.KeepAlive), longestValue))
 }
 
-// takeFormat has the answer be what format says: JSON, or JSON that a schema allows, which may be empty.
+// takeFormat has the answer be what format says: JSON, or JSON that a schema allows, which may be
+// empty.
 func (b *Common) takeFormat(r *completion.Request) error {
 	var word string
 	schema := b.Format
@@ -124,7 +128,8 @@ func (b *Common) takeFormat(r *completion.Request) error {
 	return r.RequireSchema(schema, "format", "format")
 }
 
-// conversation is what becomes the prompt. think says whether the model reasons before it answers, and how much.
+// conversation is what becomes the prompt. think says whether the model reasons before it answers,
+// and how much.
 func (b *Common) conversation(messages []chat.Message) (c chat.Conversation, err error) {
 	c = chat.Conversation{Messages: messages, TemplateArgs: b.TemplateArgs}
 	if last := messages[len(messages)-1]; last.Role == "assistant" {
@@ -137,7 +142,8 @@ func (b *Common) conversation(messages []chat.Message) (c chat.Conversation, err
 	return c, err
 }
 
-// thinking reads whether the model reasons before it answers, and how much; nil: as its template has it.
+// thinking reads whether the model reasons before it answers, and how much; nil: as its template
+// has it.
 func (b *Common) thinking() (on *bool, effort string, err error) {
 	if len(b.Think) == 0 || string(b.Think) == "null" {
 		return nil, "", nil

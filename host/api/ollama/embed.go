@@ -57,7 +57,8 @@ func (a API) embed(c echo.Context) error {
 	return c.JSON(http.StatusOK, out)
 }
 
-// shorten gives a vector n dimensions and the length 1; 0, or more than it has: all of them, as with Ollama.
+// shorten gives a vector n dimensions and the length 1; 0, or more than it has: all of them, as
+// with Ollama.
 func shorten(v []float32, n int) []float32 {
 	if n == 0 || n >= len(v) {
 		return v

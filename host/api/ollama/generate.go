@@ -93,7 +93,8 @@ func (b *generateBody) fill(ctx context.Context, r *completion.Request) error {
 	return err
 }
 
-// plain reports whether no template makes the prompt: it is raw, or has a gap that the answer fills.
+// plain reports whether no template makes the prompt: it is raw, or has a gap that the answer
+// fills.
 func (b *generateBody) plain() bool { return b.Raw || b.Suffix != "" }
 
 // converse has the template make the prompt, of the system prompt and what the user says.

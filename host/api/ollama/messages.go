@@ -34,7 +34,8 @@ type message struct {
 	ToolCallID string `json:"tool_call_id"`
 }
 
-// readMessages turns the messages into those of a conversation, in which the pictures of each stand before its text.
+// readMessages turns the messages into those of a conversation, in which the pictures of each
+// stand before its text.
 func readMessages(raw []json.RawMessage) ([]chat.Message, []media.Part, error) {
 	messages := make([]chat.Message, len(raw))
 	var parts []media.Part
@@ -60,8 +61,9 @@ func pictures(m *chat.Message, images []string, field string) []media.Part {
 	return media.Sources(field, media.Image, images)
 }
 
-// tie gives the calls of tools ids, and their results the ids of their calls, where they have none: Ollama's clients send none, and
-// some templates need them. A result is that of the first call of its tool that has no result yet.
+// tie gives the calls of tools ids, and their results the ids of their calls, where they have
+// none: Ollama's clients send none, and some templates need them. A result is that of the first
+// call of its tool that has no result yet.
 func tie(messages []chat.Message) {
 	open := openCalls{queues: map[callKey][]int{}}
 	for i := range messages {
@@ -86,16 +88,17 @@ func tie(messages []chat.Message) {
 	}
 }
 
-// openCalls are calls of tools that have no result yet. A client may send hundreds of thousands of calls and results, so each result
-// must not be looked for among all calls: a call waits in a queue for each way to ask for it, and leaves the others when they come to it.
+// openCalls are calls of tools that have no result yet. A client may send hundreds of thousands of
+// calls and results, so each result must not be looked for among all calls: a call waits in a
+// queue for each way to ask for it, and leaves the others when they come to it.
 type openCalls struct {
 	ids    []string // of all calls
 	tied   []bool   // those that have their result
 	queues map[callKey][]int
 }
 
-// callKey is what a result tells of its call: its id, the name of its tool, or nothing. Calls have both, so that no two of the three are
-// the same key.
+// callKey is what a result tells of its call: its id, the name of its tool, or nothing. Calls have
+// both, so that no two of the three are the same key.
 type callKey struct{ id, tool string }
 
 func (o *openCalls) add(id, tool string) {

@@ -69,8 +69,9 @@ func TestReadMessages_ResultsFindTheirCalls(t *testing.T) {
 	}
 }
 
-// A client may give several calls one id, or an id that another call is given here. Each result is then that of the first of them that
-// has none yet, and a call that has its result is passed over by whatever its next result is found by.
+// A client may give several calls one id, or an id that another call is given here. Each result is
+// then that of the first of them that has none yet, and a call that has its result is passed over
+// by whatever its next result is found by.
 func TestReadMessages_CallsOfOneID(t *testing.T) {
 	got, err := read(t, `[
 		{"role":"assistant","content":"","tool_calls":[{"function":{"name":"f"}},{"id":"a","function":{"name":"f"}},{"id":"a","function":{"name":"g"}},{"id":"call_0_0","function":{"name":"g"}},{"id":"g","function":{"name":"a"}}]},
@@ -86,13 +87,15 @@ func TestReadMessages_CallsOfOneID(t *testing.T) {
 	for _, m := range got[1:] {
 		ids = append(ids, m.ToolCallID)
 	}
-	// The second takes the second call of id a, so that the third has an id that no call is left for.
+	// The second takes the second call of id a, so that the third has an id that no call is left
+	// for.
 	if diff := cmp.Diff([]string{"a", "a", "a", "call_0_0", "", "call_0_0", "g", ""}, ids); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
 }
 
-// A body has room for hundreds of thousands of calls and results: were each result looked for among all calls, this would take minutes.
+// A body has room for hundreds of thousands of calls and results: were each result looked for
+// among all calls, this would take minutes.
 func TestReadMessages_ManyCalls(t *testing.T) {
 	const calls = 100_000
 	var text strings.Builder
@@ -128,7 +131,8 @@ func TestReadMessages_Refusals(t *testing.T) {
 	}
 }
 
-// What is read is in shape: calls have names, ids and arguments that are JSON, and what it says is the client's mistake names a message.
+// What is read is in shape: calls have names, ids and arguments that are JSON, and what it says is
+// the client's mistake names a message.
 func FuzzReadMessages(f *testing.F) {
 	f.Add(`[{"role":"user","content":"hi"},{"role":"assistant","tool_calls":[{"function":{"name":"f","arguments":{"a":1}}}]},{"role":"tool","content":"1","tool_name":"f"}]`)
 	f.Fuzz(func(t *testing.T, messages string) {

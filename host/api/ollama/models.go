@@ -16,7 +16,8 @@ import (
 	"github.com/penstock/penstock/host/serving"
 )
 
-// apiLevel is the version of Ollama whose API these routes follow. Clients look at it before they use a feature.
+// apiLevel is the version of Ollama whose API these routes follow. Clients look at it before they
+// use a feature.
 const apiLevel = "0.13.0"
 
 // entry is a model in a list.
@@ -79,7 +80,8 @@ func (a API) version(c echo.Context) error {
 	return c.JSON(http.StatusOK, map[string]string{"version": apiLevel, "penstock": a.Version})
 }
 
-// tags lists the models. A file that cannot be read is none to Ollama; GET /v1/models tells what is wrong with it.
+// tags lists the models. A file that cannot be read is none to Ollama; GET /v1/models tells what
+// is wrong with it.
 func (a API) tags(c echo.Context) error {
 	list := []entry{}
 	for _, m := range a.Models.List() {

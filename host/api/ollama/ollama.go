@@ -46,7 +46,8 @@ func absent(c echo.Context) error {
 		Message: "this server has no " + c.Request().Method + " " + c.Request().URL.Path + "; models come from its model folder, see its command penstock model"}
 }
 
-// Error is the wire.ErrorShape of the API. It has no place for the field at fault, so the message names it.
+// Error is the wire.ErrorShape of the API. It has no place for the field at fault, so the message
+// names it.
 func Error(e *refusal.Error) any {
 	message := e.Message
 	if !strings.Contains(message, e.Field) {

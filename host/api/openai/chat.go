@@ -54,7 +54,8 @@ func ParseChat(ctx context.Context, s *completion.Service, from completion.Calle
 	return r, b, err
 }
 
-// Request turns a body of size bytes into a request. promptField is the field that its messages came from.
+// Request turns a body of size bytes into a request. promptField is the field that its messages
+// came from.
 func (b *ChatBody) Request(ctx context.Context, s *completion.Service, from completion.Caller, promptField string, size int) (*completion.Request, error) {
 	if err := b.Check(); err != nil {
 		return nil, err

@@ -86,8 +86,8 @@ func (s chatShape) Part(c *completion.Choice, d completion.Delta) []any {
 	return s.begin(c, s.chunk(part))
 }
 
-// begin puts the role before the first frame of a choice, in a frame of its own as with OpenAI: its client for Node.js takes the
-// log-probabilities of a choice's first frame twice.
+// begin puts the role before the first frame of a choice, in a frame of its own as with OpenAI:
+// its client for Node.js takes the log-probabilities of a choice's first frame twice.
 func (s chatShape) begin(c *completion.Choice, frame any) []any {
 	if s.begun[c.Index] {
 		return []any{frame}

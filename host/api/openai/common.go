@@ -82,7 +82,8 @@ func (b *Common) Choices() int {
 	return *b.N
 }
 
-// limit is how many tokens to generate; 0 means as many as the server allows, which clients write as -1. None: nothing is to be generated.
+// limit is how many tokens to generate; 0 means as many as the server allows, which clients write
+// as -1. None: nothing is to be generated.
 func (b *Common) limit() (limit int, none bool, err error) {
 	given := false
 	for _, f := range []struct {

@@ -14,7 +14,8 @@ import (
 	"github.com/penstock/penstock/host/refusal"
 )
 
-// Conversation are the fields of a body that become its prompt and say how the answer is taken apart.
+// Conversation are the fields of a body that become its prompt and say how the answer is taken
+// apart.
 type Conversation struct {
 	Messages          []json.RawMessage `json:"messages"`
 	Tools             []json.RawMessage `json:"tools"`

@@ -13,7 +13,8 @@ import (
 	"github.com/penstock/penstock/scheduler/answer"
 )
 
-// mostPromptProbs bounds the log-probabilities of the prompts of one request: each takes about a hundred bytes while it is written.
+// mostPromptProbs bounds the log-probabilities of the prompts of one request: each takes about a
+// hundred bytes while it is written.
 const mostPromptProbs = 2 << 20
 
 // echoed is a prompt with which an answer begins.
@@ -23,8 +24,8 @@ type echoed struct {
 	offsets []int // of its tokens in the text; nil: nobody asked for log-probabilities
 }
 
-// fillEcho has the answers begin with their prompts, with the log-probabilities of the prompts' tokens where those of the answers' are
-// wanted.
+// fillEcho has the answers begin with their prompts, with the log-probabilities of the prompts'
+// tokens where those of the answers' are wanted.
 func (b *textBody) fillEcho(r *completion.Request) error {
 	if !b.Echo {
 		return nil
@@ -72,8 +73,8 @@ func (p *echoed) part(engine serving.Engine, i int, told []scheduler.PromptToken
 // answerOffsets counts from the end of the prompt.
 func (p *echoed) answerOffsets() *offsets { return &offsets{utf8.RuneCountInString(p.text)} }
 
-// endProb describes the token that ended an answer, which is no part of its text. Clients that score a prompt ask for one token besides,
-// and count on it.
+// endProb describes the token that ended an answer, which is no part of its text. Clients that
+// score a prompt ask for one token besides, and count on it.
 func endProb(engine serving.Engine, end *answer.EndToken) (wire.TokenProb, bool) {
 	if end == nil {
 		return wire.TokenProb{}, false

@@ -52,8 +52,8 @@ func (a API) embeddings(c echo.Context) error {
 	return c.JSON(http.StatusOK, b.shape(answer))
 }
 
-// shorten gives vectors the dimensions that were asked for, of length 1 again: those of models that are trained for it (Matryoshka) keep
-// their meaning.
+// shorten gives vectors the dimensions that were asked for, of length 1 again: those of models
+// that are trained for it (Matryoshka) keep their meaning.
 func (b *embeddingsBody) shorten(vectors [][][]float32) error {
 	if b.Dimensions == nil {
 		return nil

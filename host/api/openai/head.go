@@ -47,7 +47,8 @@ func (h answerHeads) usage(choices []*completion.Choice) wire.Usage {
 	return wire.UsageOf(choices, h.request.Choices)
 }
 
-// noUsage is the usage of a frame before the one that tells it: null if the client has asked for that one, as with OpenAI, else nothing.
+// noUsage is the usage of a frame before the one that tells it: null if the client has asked for
+// that one, as with OpenAI, else nothing.
 func (h answerHeads) noUsage() any {
 	if !h.sendUsage {
 		return nil

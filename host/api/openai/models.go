@@ -82,7 +82,8 @@ func (a API) models(c echo.Context) error {
 	return c.JSON(http.StatusOK, map[string]any{"object": "list", "data": data, "models": models})
 }
 
-// listed is a model as llama-server lists it a second time. Most of the fields are always empty there.
+// listed is a model as llama-server lists it a second time. Most of the fields are always empty
+// there.
 func listed(m serving.Listed) map[string]any {
 	capabilities := []string{"completion"}
 	if m.Media != (media.Abilities{}) {

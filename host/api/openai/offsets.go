@@ -10,8 +10,8 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// offsets count the characters of a text in which tokens follow each other, as clients do that cut the text there. A token that begins
-// within a character begins where that does.
+// offsets count the characters of a text in which tokens follow each other, as clients do that cut
+// the text there. A token that begins within a character begins where that does.
 type offsets struct{ begun int } // characters
 
 // next is where a token with this text begins, which is then part of the text.
@@ -28,8 +28,9 @@ func (o *offsets) next(text string) int {
 	return at
 }
 
-// promptOffsets are where the tokens of a prompt begin in its text as the client gave it. Tokens that the model wants before the text have
-// none of it, nor has a space that its vocabulary puts there.
+// promptOffsets are where the tokens of a prompt begin in its text as the client gave it. Tokens
+// that the model wants before the text have none of it, nor has a space that its vocabulary puts
+// there.
 func promptOffsets(engine serving.Engine, text string, tokens []scheduler.Token) []int {
 	var count offsets
 	at := make([]int, len(tokens))

@@ -18,7 +18,8 @@ import (
 // API answers OpenAI's routes.
 type API struct {
 	*wire.Server
-	// Verbose makes the shape that describes an answer to clients which ask for that with verbose, as llama-server's do.
+	// Verbose makes the shape that describes an answer to clients which ask for that with verbose,
+	// as llama-server's do.
 	Verbose func(r *completion.Request, stream bool) wire.Detailed
 }
 
@@ -51,8 +52,9 @@ func (a API) chatCompletion(c echo.Context) error {
 	return a.Answer(c, r, a.described(r, &b.Common, newChatShape(a.newAnswerHeads("chatcmpl-", r, &b.Common))), b.Stream)
 }
 
-// countTokens tells, as llama-server does, how many tokens the prompt of a chat would have. With digests=true in the query it tells a
-// router the digests of their blocks besides, which are those of GET /v1/load.
+// countTokens tells, as llama-server does, how many tokens the prompt of a chat would have. With
+// digests=true in the query it tells a router the digests of their blocks besides, which are those
+// of GET /v1/load.
 func (a API) countTokens(c echo.Context) error {
 	wanted := c.QueryParam("digests")
 	if wanted != "" && wanted != "true" && wanted != "false" {
@@ -91,7 +93,8 @@ func (a API) textCompletion(c echo.Context) error {
 	return a.Answer(c, r, a.described(r, &b.Common, newTextShape(a.newAnswerHeads("cmpl-", r, &b.Common), b)), b.Stream)
 }
 
-// Parse turns the body of an answer that is told as it grows into a request: a chat if it has messages, else a text completion.
+// Parse turns the body of an answer that is told as it grows into a request: a chat if it has
+// messages, else a text completion.
 func Parse(ctx context.Context, s *completion.Service, from completion.Caller, body []byte) (*completion.Request, error) {
 	var probe struct {
 		Messages, Prompt json.RawMessage

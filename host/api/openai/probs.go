@@ -33,7 +33,8 @@ func textProbsOf(engine serving.Engine, probs []wire.TokenProb, at *offsets) *te
 	return t
 }
 
-// add appends a token that begins at a character of the text. Its alternatives contain it; of those with the same text the most likely counts.
+// add appends a token that begins at a character of the text. Its alternatives contain it; of
+// those with the same text the most likely counts.
 func (t *textProbs) add(p wire.TokenProb, offset int) {
 	top := make(map[string]float32, len(p.Top)+1)
 	for _, alternative := range append(p.Top[:len(p.Top):len(p.Top)], p) {

@@ -70,7 +70,8 @@ func (b *textBody) fill(ctx context.Context, r *completion.Request) (err error) 
 	return err
 }
 
-// refuseMedia refuses what cannot be done with a prompt that has pictures or sounds, which no text stands for.
+// refuseMedia refuses what cannot be done with a prompt that has pictures or sounds, which no text
+// stands for.
 func (b *textBody) refuseMedia(r *completion.Request) error {
 	switch {
 	case !r.HasMedia():

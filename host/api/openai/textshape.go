@@ -151,8 +151,8 @@ func (s textShape) probs(c *completion.Choice, w *wire.Whole) *textProbs {
 	return all
 }
 
-// best are the indices of the n answers whose tokens are the most likely on average, the most likely first; all in order if there are
-// no more than n.
+// best are the indices of the n answers whose tokens are the most likely on average, the most
+// likely first; all in order if there are no more than n.
 func best(all []*wire.Whole, n int) []int {
 	indices := make([]int, len(all))
 	for i := range indices {

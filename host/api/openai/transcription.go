@@ -46,8 +46,8 @@ const (
 	transcriptText = "text"
 )
 
-// transcription has the model write down what is said in a sound. As with llama-server, that is an answer to a conversation: one message that
-// asks for it, with the sound at its end.
+// transcription has the model write down what is said in a sound. As with llama-server, that is an
+// answer to a conversation: one message that asks for it, with the sound at its end.
 func (a API) transcription(c echo.Context) error {
 	b := &transcriptionBody{Extras: completion.DefaultExtras()}
 	sound, err := wire.ReadForm(c, b)
@@ -120,7 +120,8 @@ func (b *transcriptionBody) check() error {
 	return nil
 }
 
-// messages ask for the transcript, in llama-server's words: LFM2, known by its chat template, has been trained with others.
+// messages ask for the transcript, in llama-server's words: LFM2, known by its chat template, has
+// been trained with others.
 func (b *transcriptionBody) messages(template string) (all []chat.Message) {
 	ask := "Transcribe audio to text"
 	if strings.Contains(template, "<|tool_list_start|>") && strings.Contains(template, "<|tool_list_end|>") {

@@ -35,7 +35,8 @@ type transcript struct {
 	Recording    string `json:"recording,omitempty"` // likewise
 }
 
-// transcriptUsage has OpenAI's details of a prompt and llama-server's, whose names differ by a letter.
+// transcriptUsage has OpenAI's details of a prompt and llama-server's, whose names differ by a
+// letter.
 type transcriptUsage struct {
 	Type   string `json:"type"`
 	Input  int    `json:"input_tokens"`

@@ -8,8 +8,8 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// verboseShape adds llama-server's description to the answers of another shape: to a whole one, or to the first of the frames that end a
-// choice.
+// verboseShape adds llama-server's description to the answers of another shape: to a whole one, or
+// to the first of the frames that end a choice.
 type verboseShape struct {
 	wire.Shape
 	about wire.Detailed

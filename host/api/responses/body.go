@@ -92,7 +92,8 @@ func (b *body) chat() (*openai.ChatBody, error) {
 	return c, b.tools(c)
 }
 
-// format is response_format of a chat completion, which has the name and the schema one level deeper.
+// format is response_format of a chat completion, which has the name and the schema one level
+// deeper.
 func (b *body) format() (json.RawMessage, error) {
 	raw := b.Text.Format
 	if !completion.IsSet(raw) {

@@ -73,7 +73,8 @@ func (s *shape) text(kind, name, text string, probs []wire.TokenProb) (frames []
 	return append(frames, s.itemEvent(name, delta))
 }
 
-// added tells of the last item, which is empty so far. It is written when the item may have grown already, so it is a copy.
+// added tells of the last item, which is empty so far. It is written when the item may have grown
+// already, so it is a copy.
 func (s *shape) added() event {
 	it := *s.last()
 	if it.Content != nil {

@@ -52,8 +52,8 @@ type function struct {
 	Arguments string `json:"arguments"`
 }
 
-// elsewhere are the types of items that tell what OpenAI has done, or that only OpenAI can read. An answer is made without them, of which
-// the client is told.
+// elsewhere are the types of items that tell what OpenAI has done, or that only OpenAI can read.
+// An answer is made without them, of which the client is told.
 var elsewhere = []string{"web_search_call", "file_search_call", "image_generation_call", "code_interpreter_call", "mcp_list_tools", "additional_tools", "tool_search_call",
 	"tool_search_output", "compaction", "compaction_summary", "compaction_trigger", "context_compaction"}
 
@@ -118,7 +118,8 @@ func isElsewhere(raw json.RawMessage) bool {
 	return json.Unmarshal(raw, &it) == nil && slices.Contains(elsewhere, it.Type)
 }
 
-// add appends the message that an item is. What the assistant thought, said and called in one turn is one message.
+// add appends the message that an item is. What the assistant thought, said and called in one turn
+// is one message.
 func (r *reader) add(it *item, field string) error {
 	switch it.Type {
 	case "", "message":
@@ -166,8 +167,9 @@ func (r *reader) add(it *item, field string) error {
 		"%s.type is %q; message, reasoning, and calls of functions and custom tools with their outputs are supported", field, excerpt.Of(it.Type, 40))
 }
 
-// call is the call of a function that an item is. What a custom tool was given is the argument input, as in the function that Codex offers
-// in the place of such a tool; a model that made no such call can still read it.
+// call is the call of a function that an item is. What a custom tool was given is the argument
+// input, as in the function that Codex offers in the place of such a tool; a model that made no
+// such call can still read it.
 func (it *item) call(field string) (call, error) {
 	id, name, arguments := it.CallID, it.Name, it.Arguments
 	switch it.Type {
@@ -196,7 +198,8 @@ func (r *reader) turn() *message {
 	return &r.messages[len(r.messages)-1]
 }
 
-// texts joins the texts of a content: a text or a list of parts. Pictures and sounds go to the reader, and have a marker in the text.
+// texts joins the texts of a content: a text or a list of parts. Pictures and sounds go to the
+// reader, and have a marker in the text.
 func (r *reader) texts(raw json.RawMessage, field string) (string, error) {
 	var text string
 	if !completion.IsSet(raw) || json.Unmarshal(raw, &text) == nil {

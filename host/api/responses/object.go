@@ -68,7 +68,8 @@ type outputDetails struct {
 	Branch    int `json:"branch_tokens,omitempty"` // an addition of ours: see wire.Usage
 }
 
-// output is one item of a response: what the model thought, said or called. Content is nil in a call, and a list otherwise.
+// output is one item of a response: what the model thought, said or called. Content is nil in a
+// call, and a list otherwise.
 type output struct {
 	ID        string  `json:"id"`
 	Type      string  `json:"type"` // reasoning, message, function_call
@@ -81,7 +82,8 @@ type output struct {
 	Arguments *string `json:"arguments,omitempty"`
 }
 
-// part is a part of an item's content. A text has annotations and log-probabilities, which may be empty lists.
+// part is a part of an item's content. A text has annotations and log-probabilities, which may be
+// empty lists.
 type part struct {
 	Type        string            `json:"type"`
 	Text        string            `json:"text"`

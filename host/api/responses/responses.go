@@ -15,7 +15,8 @@ import (
 	"github.com/penstock/penstock/host/refusal"
 )
 
-// API answers the routes. Nothing is stored: a response cannot be fetched later, nor gone on with by its id.
+// API answers the routes. Nothing is stored: a response cannot be fetched later, nor gone on with
+// by its id.
 type API struct{ *wire.Server }
 
 // Routes are the routes of the API.
@@ -65,7 +66,8 @@ func (a API) parse(c echo.Context) (*completion.Request, *body, error) {
 	return r, b, inTool(err)
 }
 
-// inTool has an error about a function that a tool is name its field in the tool itself, where it stands here.
+// inTool has an error about a function that a tool is name its field in the tool itself, where it
+// stands here.
 func inTool(err error) error {
 	var unfit *chat.Invalid
 	var refused *refusal.Error

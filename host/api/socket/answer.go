@@ -17,7 +17,8 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// answer is one that goes over a WebSocket connection. What it is made of is there once it is ready and begun.
+// answer is one that goes over a WebSocket connection. What it is made of is there once it is
+// ready and begun.
 type answer struct {
 	connection *connection
 	id         string
@@ -139,7 +140,8 @@ func (k *connection) parse(ctx context.Context, request json.RawMessage) (*compl
 	return r, nil
 }
 
-// follow has the stream read. A connection that is closing takes no more answers: it releases the stream, as a lost connection does.
+// follow has the stream read. A connection that is closing takes no more answers: it releases the
+// stream, as a lost connection does.
 func (k *connection) follow(a *answer) error {
 	if a.detachable != nil {
 		a.detachable.reader = a
@@ -153,8 +155,8 @@ func (k *connection) follow(a *answer) error {
 	return nil
 }
 
-// release gives up the stream. A detachable answer goes on without a reader for a while; any other is cancelled, which does nothing if it
-// has ended.
+// release gives up the stream. A detachable answer goes on without a reader for a while; any other
+// is cancelled, which does nothing if it has ended.
 func (a *answer) release() {
 	d := a.detachable
 	stays := d != nil && !d.forgot.Load()
@@ -179,7 +181,8 @@ func (a *answer) release() {
 	}
 }
 
-// forward sends the stream's events until it ends, the connection ends, or another connection takes the stream over.
+// forward sends the stream's events until it ends, the connection ends, or another connection
+// takes the stream over.
 func (a *answer) forward(ctx context.Context) {
 	defer a.release()
 	defer a.freeID()
@@ -251,8 +254,9 @@ func (a *answer) sendEnd(ctx context.Context, end any) bool {
 	return true
 }
 
-// sendWithParts is sendEvent for an answer that is taken apart. What a token adds is told after the token, what is taken back before its
-// event, and all of it before the end. Events that the client has seen are read again, for the parser.
+// sendWithParts is sendEvent for an answer that is taken apart. What a token adds is told after
+// the token, what is taken back before its event, and all of it before the end. Events that the
+// client has seen are read again, for the parser.
 func (a *answer) sendWithParts(ctx context.Context, e scheduler.Event) bool {
 	switch {
 	case e.Kind == scheduler.KindEnd:

@@ -21,8 +21,8 @@ func (obedient) Resume(context.Context) error                    { return nil }
 func (obedient) Inject(context.Context, []scheduler.Token) error { return nil }
 func (obedient) Rewind(context.Context, int) error               { return nil }
 
-// A pause may succeed just before the answer ends. Its id may have begun another answer when the client is told of the end, so nothing
-// is told after that.
+// A pause may succeed just before the answer ends. Its id may have begun another answer when the
+// client is told of the end, so nothing is told after that.
 func TestAnswer_Steer_NoStateAfterTheEnd(t *testing.T) {
 	k := &connection{ctx: t.Context(), out: make(chan any, 9), answers: map[string]*answer{}}
 	m := &serving.Model{Info: servingtest.Info(), Engine: servingtest.Toy{}}

@@ -21,7 +21,8 @@ import (
 // statusGone is what logs show for an answer that its client did not wait for, nginx's number.
 const statusGone = 499
 
-// preparation makes an answer ready to be forwarded. It may take long: a model is loaded, a template rendered. It ends soon when ctx does.
+// preparation makes an answer ready to be forwarded. It may take long: a model is loaded, a
+// template rendered. It ends soon when ctx does.
 type preparation func(ctx context.Context, a *answer) error
 
 // operate begins an answer, which is an operation of its own.
@@ -84,7 +85,8 @@ func (k *connection) enter() error {
 
 func (k *connection) leave() { <-k.room }
 
-// reserve takes an id for an answer and has it run. It refuses an id that is in use, and too many answers at once.
+// reserve takes an id for an answer and has it run. It refuses an id that is in use, and too many
+// answers at once.
 func (k *connection) reserve(field string, a *answer, run func()) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -141,8 +143,9 @@ func (a *answer) run(ctx context.Context, f clientFrame, prepare preparation) {
 	a.stop()
 }
 
-// prepared lets the frames for the answer that wait go on. It reports whether the client has cancelled the answer meanwhile. The id of
-// one that was not begun is free before the client learns of that.
+// prepared lets the frames for the answer that wait go on. It reports whether the client has
+// cancelled the answer meanwhile. The id of one that was not begun is free before the client
+// learns of that.
 func (a *answer) prepared(begun bool) (cancelled bool) {
 	if !begun {
 		a.freeID()
@@ -155,7 +158,8 @@ func (a *answer) prepared(begun bool) (cancelled bool) {
 	return a.cancelled
 }
 
-// abandoned ends the preparation of an answer, ahead of the frames that wait for it. It is false where the answer is prepared.
+// abandoned ends the preparation of an answer, ahead of the frames that wait for it. It is false
+// where the answer is prepared.
 func (a *answer) abandoned() bool {
 	a.connection.mu.Lock()
 	defer a.connection.mu.Unlock()

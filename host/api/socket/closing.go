@@ -8,7 +8,8 @@ import (
 	"github.com/coder/websocket"
 )
 
-// attachTime is how long a client that comes back while the server drains may take to attach to its answer.
+// attachTime is how long a client that comes back while the server drains may take to attach to
+// its answer.
 const attachTime = 5 * time.Second
 
 // lastTime is how long clients may take for the last frames when the host's time is up.
@@ -29,9 +30,10 @@ func (a *API) isDraining() bool {
 	}
 }
 
-// closeOnShutdown ends the connection in order when the host shuts down: its answers' last frames first, then the closing
-// handshake. That is as soon as all its answers are sent, so that its client begins the next one elsewhere. When the host's time is up, a
-// client that does not take the last frames soon is cut off.
+// closeOnShutdown ends the connection in order when the host shuts down: its answers' last frames
+// first, then the closing handshake. That is as soon as all its answers are sent, so that its
+// client begins the next one elsewhere. When the host's time is up, a client that does not take
+// the last frames soon is cut off.
 func (k *connection) closeOnShutdown() {
 	select {
 	case <-k.ctx.Done():
@@ -72,8 +74,8 @@ func (k *connection) closeOnShutdown() {
 	}
 }
 
-// rest waits until no answer is going on, and has the connection begin none after that. It is false where the connection or the host's
-// time ends first.
+// rest waits until no answer is going on, and has the connection begin none after that. It is
+// false where the connection or the host's time ends first.
 func (k *connection) rest() bool {
 	var coming <-chan time.Time // the client has so long to attach
 	if k.late {

@@ -35,8 +35,9 @@ func (k *connection) confirmEnds() {
 	}
 }
 
-// confirm asks the client whether it is there. Its answer shows that it has all that was sent before, and so need not come back for that; that
-// bytes were written does not, since they may lie in a proxy.
+// confirm asks the client whether it is there. Its answer shows that it has all that was sent
+// before, and so need not come back for that; that bytes were written does not, since they may lie
+// in a proxy.
 func (k *connection) confirm() {
 	told := k.api.detachables.toldOver(k)
 	if len(told) == 0 || !k.send(k.ctx, flushFrame{}) {
@@ -55,8 +56,8 @@ func settle(told []*detachable) {
 	}
 }
 
-// isDeliberate reports whether a connection ended as by a client who has what it wanted. A page that is left closes it with another status,
-// and may come back.
+// isDeliberate reports whether a connection ended as by a client who has what it wanted. A page
+// that is left closes it with another status, and may come back.
 func isDeliberate(err error) bool {
 	status := websocket.CloseStatus(err)
 	return status == websocket.StatusNormalClosure || status == websocket.StatusNoStatusRcvd

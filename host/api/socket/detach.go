@@ -19,8 +19,9 @@ import (
 // maxDetach is the longest time that an answer may outlive its connection.
 const maxDetach = 10 * time.Minute
 
-// detachable is an answer that outlives its connection for a while, so that the client can come back to it. Once it has ended and nobody
-// reads it, only its frames are kept: its model may be unloaded.
+// detachable is an answer that outlives its connection for a while, so that the client can come
+// back to it. Once it has ended and nobody reads it, only its frames are kept: its model may be
+// unloaded.
 type detachable struct {
 	all    *detachables
 	api    *API
@@ -72,8 +73,8 @@ func (d *detachable) ended() {
 	go d.keep()
 }
 
-// detached starts the time that the answer may go on without a reader. It does so after the end, too: the end may have been lost on
-// the way to the client.
+// detached starts the time that the answer may go on without a reader. It does so after the end,
+// too: the end may have been lost on the way to the client.
 func (d *detachable) detached() { d.all.left(d) }
 
 func (d *detachable) expire() {
@@ -83,7 +84,8 @@ func (d *detachable) expire() {
 	d.free()
 }
 
-// named has the host's end wait for the client, who knows the stream's name from now on and may come back by it.
+// named has the host's end wait for the client, who knows the stream's name from now on and may
+// come back by it.
 func (d *detachable) named() {
 	d.holding.Lock()
 	defer d.holding.Unlock()
@@ -110,8 +112,8 @@ func (d *detachable) note(paused bool) (reader *answer) {
 	return d.reader
 }
 
-// attach goes on with a detachable answer. A connection that still reads it, because it has not noticed that it is lost,
-// lets go first.
+// attach goes on with a detachable answer. A connection that still reads it, because it has not
+// noticed that it is lost, lets go first.
 func (k *connection) attach(f clientFrame) error {
 	if f.After == nil || *f.After < -1 {
 		return refusal.Invalid("after", "after must be the last seq that was seen, or -1 to begin at the first")
@@ -166,8 +168,9 @@ func (a *answer) eventsGone(err error) error {
 		Message: fmt.Sprintf("after is %d; the answer has not come so far: %v", a.after, err)}
 }
 
-// seek finds what to read for a client that comes back. The last event that it has seen is read again: if that is the end, it has seen
-// the text of it, and perhaps no end frame. An answer that is taken apart is read from its beginning: the parser wants all of it.
+// seek finds what to read for a client that comes back. The last event that it has seen is read
+// again: if that is the end, it has seen the text of it, and perhaps no end frame. An answer that
+// is taken apart is read from its beginning: the parser wants all of it.
 func (a *answer) seek() (err error) {
 	if err := a.stream.Attach(a.after); err != nil {
 		return a.eventsGone(err)

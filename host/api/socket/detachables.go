@@ -23,7 +23,8 @@ const (
 	keptBytes    = 4 << 10   // once it has ended
 )
 
-// unreadBytes is what the events of an answer may take that nobody has read, about: those that are read are counted as they are.
+// unreadBytes is what the events of an answer may take that nobody has read, about: those that are
+// read are counted as they are.
 func unreadBytes(r *completion.Request) int64 {
 	each := 8 * max(0, r.Logprobs)
 	if r.Params.Trace {
@@ -36,7 +37,8 @@ func unreadBytes(r *completion.Request) int64 {
 	return n + int64(4*r.MediaEmbeddings()) // which it needs as long as it is computed
 }
 
-// detachables are the detachable answers by the unguessable names of their streams, and what they take.
+// detachables are the detachable answers by the unguessable names of their streams, and what they
+// take.
 type detachables struct {
 	mostOfCaller, mostOfAll int64 // bytes; 0: the usual
 
@@ -79,8 +81,9 @@ func (d *detachables) find(stream string) *detachable {
 	return d.byStream[stream]
 }
 
-// grow counts n bytes more for an answer; false where that is too much. To make room, ended answers that nobody reads are forgotten: those
-// of its caller, or if all together have too much, those of the caller who has most.
+// grow counts n bytes more for an answer; false where that is too much. To make room, ended
+// answers that nobody reads are forgotten: those of its caller, or if all together have too much,
+// those of the caller who has most.
 func (d *detachables) grow(of *detachable, n int64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -194,7 +197,8 @@ func (d *detachables) close(caller string) {
 	}
 }
 
-// forgetOldest forgets of a caller's answers the one that was left first; false where there is none. d.mu is held.
+// forgetOldest forgets of a caller's answers the one that was left first; false where there is
+// none. d.mu is held.
 func (d *detachables) forgetOldest(of *account) bool {
 	first := of.kept.Front()
 	if first == nil {

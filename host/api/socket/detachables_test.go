@@ -67,8 +67,8 @@ func TestDetachables_ACallerHasItsOwnRoom(t *testing.T) {
 	}
 }
 
-// What has ended makes room for what begins: of the caller's own the one that was left first, unless somebody reads it; and where all have
-// too much, of the caller who has most.
+// What has ended makes room for what begins: of the caller's own the one that was left first,
+// unless somebody reads it; and where all have too much, of the caller who has most.
 func TestDetachables_EndedOnesMakeRoom(t *testing.T) {
 	d := &detachables{mostOfCaller: 4 * runningBytes, mostOfAll: 6 * runningBytes}
 	ended := func(caller, name string) *detachable {
@@ -115,7 +115,8 @@ type forgetful struct {
 
 func (f *forgetful) Forget() { f.forgot = true }
 
-// An answer whose events take too much is not kept any more: it holds no memory but its stream's, and nobody can come back to it.
+// An answer whose events take too much is not kept any more: it holds no memory but its stream's,
+// and nobody can come back to it.
 func TestDetachable_Noted_IsBounded(t *testing.T) {
 	d := &detachables{mostOfCaller: runningBytes + 64<<10}
 	a := d.beginNamed(t, "one", "a")

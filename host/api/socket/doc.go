@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package socket serves the WebSocket: many answers over one connection, which their client can steer.
+// Package socket serves the WebSocket: many answers over one connection, which their client can
+// steer.
 //
 // # Why is a detachable answer kept as a whole?
 //

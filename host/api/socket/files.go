@@ -8,8 +8,8 @@ import (
 	"github.com/penstock/penstock/host/refusal"
 )
 
-// files are the pictures and sounds that a client has sent in binary frames. Requests on its connection name them, so they are kept until
-// it ends, or until newer ones need their room.
+// files are the pictures and sounds that a client has sent in binary frames. Requests on its
+// connection name them, so they are kept until it ends, or until newer ones need their room.
 type files struct {
 	kept []file // the oldest first
 	size int64  // bytes of all
@@ -24,7 +24,8 @@ type file struct {
 // maxFiles is how many files of a connection are kept.
 const maxFiles = 128
 
-// put keeps a file in the place of one with its id, and lets go of the oldest while there are too many, or too many bytes.
+// put keeps a file in the place of one with its id, and lets go of the oldest while there are too
+// many, or too many bytes.
 func (f *files) put(added file, most int64) {
 	for i, old := range f.kept {
 		if old.id == added.id {
@@ -44,8 +45,8 @@ func (f *files) drop(i int) {
 	f.kept = append(f.kept[:i], f.kept[i+1:]...)
 }
 
-// keep keeps the file of a binary frame: a byte that says how long its id is, the id, and the file. A connection keeps as many bytes as a
-// frame may have.
+// keep keeps the file of a binary frame: a byte that says how long its id is, the id, and the
+// file. A connection keeps as many bytes as a frame may have.
 func (k *connection) keep(frame []byte, release func()) error {
 	n := 0
 	if len(frame) > 0 {

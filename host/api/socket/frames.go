@@ -10,7 +10,8 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// clientFrame is any frame that a client sends over the WebSocket. Its type decides which fields count.
+// clientFrame is any frame that a client sends over the WebSocket. Its type decides which fields
+// count.
 type clientFrame struct {
 	Type     string          `json:"type"`
 	ID       string          `json:"id"`
@@ -51,7 +52,8 @@ type tokenFrame struct {
 	Trace    *wire.TokenTrace `json:"trace,omitempty"`
 }
 
-// promptFrame tells how likely the next tokens of the prompt were; the first of all has no probability and is in no frame.
+// promptFrame tells how likely the next tokens of the prompt were; the first of all has no
+// probability and is in no frame.
 type promptFrame struct {
 	Type   string           `json:"type"`
 	ID     string           `json:"id"`

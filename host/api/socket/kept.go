@@ -13,7 +13,8 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// kept is what stays of an answer that has ended: its frames. They need neither its model nor its stream.
+// kept is what stays of an answer that has ended: its frames. They need neither its model nor its
+// stream.
 type kept struct {
 	frames []keptFrame
 	events int64
@@ -45,7 +46,8 @@ func (s keptStream) ID() string { return s.name }
 // Cancel implements serving.Stream.
 func (keptStream) Cancel() {}
 
-// keep has only the frames stay of an answer that has ended, and lets go of its model. Who still reads it has that done at its end.
+// keep has only the frames stay of an answer that has ended, and lets go of its model. Who still
+// reads it has that done at its end.
 func (d *detachable) keep() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -104,7 +106,8 @@ func (d *detachable) frames() (*kept, error) {
 	}
 }
 
-// addEnd adds what the end of an answer is told by. All of its parts come before that, since a client that comes back is told all.
+// addEnd adds what the end of an answer is told by. All of its parts come before that, since a
+// client that comes back is told all.
 func (k *kept) addEnd(a *answer, e scheduler.Event) error {
 	if e.Text != "" {
 		if err := k.add(int64(e.Seq), tokenFrame{Type: "token", Seq: e.Seq, Text: e.Text}); err != nil {
@@ -135,8 +138,9 @@ func (k *kept) addParts(a *answer, seq int64) error {
 	return nil
 }
 
-// partsUpTo are the parts for a client that has seen the events up to one: a frame with all up to the first parts after that event, so that
-// the client's text never becomes shorter, and how many of the frames that is.
+// partsUpTo are the parts for a client that has seen the events up to one: a frame with all up to
+// the first parts after that event, so that the client's text never becomes shorter, and how many
+// of the frames that is.
 func (k *kept) partsUpTo(seen int64) (all completion.Delta, frames int) {
 	for i, f := range k.frames {
 		if f.parts == nil {
@@ -162,7 +166,8 @@ func (k *kept) add(seq int64, frame any) error {
 	return err
 }
 
-// named is the frame for a client that calls the answer id. The name is the second field of each frame.
+// named is the frame for a client that calls the answer id. The name is the second field of each
+// frame.
 func (f keptFrame) named(id string) json.RawMessage {
 	name, _ := json.Marshal(id) // a text
 	return bytes.Replace(f.data, []byte(`"id":""`), append([]byte(`"id":`), name...), 1)
@@ -193,7 +198,8 @@ func (a *answer) replay(ctx context.Context) {
 	}
 }
 
-// noted counts what an event takes that is kept for other readers. An answer that takes too much goes on, but is not kept.
+// noted counts what an event takes that is kept for other readers. An answer that takes too much
+// goes on, but is not kept.
 func (d *detachable) noted(e scheduler.Event) {
 	if d.forgot.Load() || e.Seq < d.counted {
 		return

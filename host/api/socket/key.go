@@ -12,7 +12,8 @@ import (
 	"github.com/penstock/penstock/host/refusal"
 )
 
-// A connection that came without a key has so long to send one, in a frame of at most so many bytes.
+// A connection that came without a key has so long to send one, in a frame of at most so many
+// bytes.
 const (
 	keyWait     = 5 * time.Second
 	maxKeyFrame = 4 << 10
@@ -31,7 +32,8 @@ type authenticatedFrame struct {
 
 var authenticated = authenticatedFrame{"authenticated"}
 
-// authenticate waits for the key of a connection whose client is not known yet. Whatever else comes first ends the connection.
+// authenticate waits for the key of a connection whose client is not known yet. Whatever else
+// comes first ends the connection.
 func (k *connection) authenticate(c echo.Context) error {
 	if wire.HasCaller(c) {
 		return nil

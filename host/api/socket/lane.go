@@ -21,8 +21,9 @@ type lane struct {
 	busy    bool // a goroutine acts on them
 }
 
-// inTurn has act done when the answer is prepared and the frames before were acted on. Of an answer that is not begun, more frames than
-// may wait are refused. Otherwise the reader waits for room: the client sends them faster than they can be acted on.
+// inTurn has act done when the answer is prepared and the frames before were acted on. Of an
+// answer that is not begun, more frames than may wait are refused. Otherwise the reader waits for
+// room: the client sends them faster than they can be acted on.
 func (a *answer) inTurn(act func()) error {
 	k := a.connection
 	select {

@@ -65,7 +65,8 @@ func (k *connection) handleAll(frames ...string) {
 	}
 }
 
-// Frames for an answer are acted on in their order, the fork of it too, and the reader waits for none of them.
+// Frames for an answer are acted on in their order, the fork of it too, and the reader waits for
+// none of them.
 func TestAnswer_InTurn_InOrder(t *testing.T) {
 	laneTest(t, func(k *connection, a *answer, stream noting) {
 		k.handleAll(`{"type":"inject","id":"a","text":"x"}`, `{"type":"fork","id":"a","as":"b"}`, `{"type":"rewind","id":"a","tokens":1}`)
@@ -122,7 +123,8 @@ func TestAnswer_InTurn_OfAnAnswerThatIsNotBegun(t *testing.T) {
 	})
 }
 
-// The reader waits where a client sends frames for a running answer faster than they can be acted on.
+// The reader waits where a client sends frames for a running answer faster than they can be acted
+// on.
 func TestAnswer_InTurn_IsBounded(t *testing.T) {
 	laneTest(t, func(k *connection, a *answer, stream noting) {
 		a.prepared(true)

@@ -11,8 +11,8 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// liveFrame is what the server is doing. Of the answers of others it has neither texts nor names: a stream's name would let a stranger
-// attach to it.
+// liveFrame is what the server is doing. Of the answers of others it has neither texts nor names:
+// a stream's name would let a stranger attach to it.
 type liveFrame struct {
 	Type   string      `json:"type"`
 	TimeMS float64     `json:"time_ms"` // the server's clock, since 1970
@@ -74,7 +74,8 @@ type liveCells struct {
 	Cached int `json:"cached"`
 }
 
-// liveTicks are the ticks since the last frame by column, oldest first. Columns are a quarter of the size of rows.
+// liveTicks are the ticks since the last frame by column, oldest first. Columns are a quarter of
+// the size of rows.
 type liveTicks struct {
 	First   int       `json:"first"` // number of the first one
 	LeftOut int       `json:"left_out"`
@@ -102,7 +103,8 @@ type livePlugin struct {
 	Faults uint64  `json:"faults"`
 }
 
-// liveFrame is what a look has seen, in the eyes of this connection. seen counts the ticks of each model that it was told of.
+// liveFrame is what a look has seen, in the eyes of this connection. seen counts the ticks of each
+// model that it was told of.
 func (k *connection) liveFrame(models []modelView, seen map[string]int) liveFrame {
 	f := liveFrame{Type: "live", TimeMS: float64(time.Now().UnixMicro()) / 1000, Models: make([]liveModel, len(models))}
 	own := k.idsByStream()
@@ -180,8 +182,8 @@ func queueOf(queue []scheduler.QueueInfo, own map[string]string) liveQueue {
 	return l
 }
 
-// ticksOf are those of the last ticks that came after the first before ones. A watch that has just begun is not told of any that were left
-// out.
+// ticksOf are those of the last ticks that came after the first before ones. A watch that has just
+// begun is not told of any that were left out.
 func ticksOf(ticks []scheduler.TickRecord, count, before int, known bool) liveTicks {
 	if before > count { // the model was loaded again
 		before, known = 0, false

@@ -11,8 +11,9 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// lookout looks at what the models do, for all watchers together: whoever asks shortly after another is told the same. So watchers cost a
-// scheduler one look at a time, however many there are.
+// lookout looks at what the models do, for all watchers together: whoever asks shortly after
+// another is told the same. So watchers cost a scheduler one look at a time, however many there
+// are.
 type lookout struct {
 	once sync.Once
 	turn chan struct{} // full while somebody looks
@@ -35,7 +36,8 @@ type modelView struct {
 	plugins []serving.PluginMeasures
 }
 
-// look describes the models that are in memory or being loaded. Its error is the context's. The caller changes nothing of what it gets.
+// look describes the models that are in memory or being loaded. Its error is the context's. The
+// caller changes nothing of what it gets.
 func (l *lookout) look(ctx context.Context, models serving.Models) ([]modelView, error) {
 	l.once.Do(func() { l.turn = make(chan struct{}, 1) })
 	select {

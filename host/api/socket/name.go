@@ -11,8 +11,9 @@ import (
 	"github.com/penstock/penstock/host/serving"
 )
 
-// nameOf is the name of a stream for clients. What is before its last dot says which of several servers has the stream, so that a proxy
-// can lead a client back to it; the rest cannot be guessed.
+// nameOf is the name of a stream for clients. What is before its last dot says which of several
+// servers has the stream, so that a proxy can lead a client back to it; the rest cannot be
+// guessed.
 func (a *API) nameOf(st serving.Stream) string {
 	if a.Replica == "" {
 		return st.ID()

@@ -13,7 +13,8 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// parts takes an answer apart on a goroutine of its own, which parses while token frames go on, and sends what it finds.
+// parts takes an answer apart on a goroutine of its own, which parses while token frames go on,
+// and sends what it finds.
 type parts struct {
 	parser *completion.Parts
 	wake   chan struct{}
@@ -133,7 +134,8 @@ func (p *parts) next() (text string, reset, ended bool) {
 	return text, reset, ended
 }
 
-// wait waits until there is something to parse, and it is time; false when ctx is done. The end of the answer does not wait for its time.
+// wait waits until there is something to parse, and it is time; false when ctx is done. The end of
+// the answer does not wait for its time.
 func (p *parts) wait(ctx context.Context) bool {
 	for {
 		p.mu.Lock()

@@ -9,9 +9,10 @@ import (
 
 const defaultIdlePing = 30 * time.Second
 
-// ping asks the client whether it is there if nothing was sent to it for a while. This keeps proxies from closing the connection, and a
-// connection whose client does not answer is closed. A busy connection is not asked: the pong would come only after all that a slow
-// client has yet to read.
+// ping asks the client whether it is there if nothing was sent to it for a while. This keeps
+// proxies from closing the connection, and a connection whose client does not answer is closed. A
+// busy connection is not asked: the pong would come only after all that a slow client has yet to
+// read.
 func (k *connection) ping() {
 	every := k.api.IdlePing
 	if every == 0 {

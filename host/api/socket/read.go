@@ -30,7 +30,8 @@ func (k *connection) read() error {
 	}
 }
 
-// readFrame reads one frame and acts on it. Its error is that of the connection; one that is too large is read to its end and refused.
+// readFrame reads one frame and acts on it. Its error is that of the connection; one that is too
+// large is read to its end and refused.
 func (k *connection) readFrame(kind websocket.MessageType, r io.Reader) error {
 	r, arrived := k.hurried(r)
 	defer arrived()
@@ -67,8 +68,9 @@ func (k *connection) readFrame(kind websocket.MessageType, r io.Reader) error {
 // frameRate is how many bytes of a frame give its client a second more for it.
 const frameRate = 128 << 10
 
-// hurried ends the connection if a frame that has begun does not arrive in time: a frame that never ends would keep its memory forever. A
-// large one has more time than a small one. What is beyond the largest has no time of its own. arrived may be called more than once.
+// hurried ends the connection if a frame that has begun does not arrive in time: a frame that
+// never ends would keep its memory forever. A large one has more time than a small one. What is
+// beyond the largest has no time of its own. arrived may be called more than once.
 func (k *connection) hurried(r io.Reader) (_ io.Reader, arrived func()) {
 	if k.api.BodyTimeout <= 0 {
 		return r, func() {}
@@ -106,8 +108,9 @@ func (k *connection) endLate() {
 	}
 }
 
-// A client may have so many frames refused in a row without a delay; then each further frame is read late, so that one that sends nothing
-// but frames that are refused takes no processor time from others.
+// A client may have so many frames refused in a row without a delay; then each further frame is
+// read late, so that one that sends nothing but frames that are refused takes no processor time
+// from others.
 const (
 	freeRefusals = 64
 	refusalDelay = 5 * time.Millisecond
@@ -135,8 +138,8 @@ func (k *connection) refuse(f clientFrame, err error) {
 	k.send(k.ctx, refused)
 }
 
-// handle acts on one frame, or has it acted on beside the reader. Whatever is wrong with it is told to the client, and ends nothing.
-// release lets go of its memory.
+// handle acts on one frame, or has it acted on beside the reader. Whatever is wrong with it is
+// told to the client, and ends nothing. release lets go of its memory.
 func (k *connection) handle(body []byte, release func()) {
 	var f clientFrame
 	err := wire.Decode(body, &f)
@@ -160,8 +163,8 @@ func (k *connection) conclude(f clientFrame, err error) {
 	k.refused.Store(0)
 }
 
-// counted are the frames that have something computed for an answer that goes on. They count less than a request does; what holds an answer
-// or ends it counts nothing.
+// counted are the frames that have something computed for an answer that goes on. They count less
+// than a request does; what holds an answer or ends it counts nothing.
 var counted = []string{"set", "inject", "rewind", "attach"}
 
 // dispatch acts on a frame, which is concluded afterwards by the caller, or beside the reader.

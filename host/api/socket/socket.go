@@ -26,11 +26,13 @@ type API struct {
 	WriteTimeout time.Duration // how long the client may take no frame; 0: forever
 	IdlePing     time.Duration // after so long without a frame the client is asked whether it is there; 0: 30 s
 	Replica      string        // names this server among others that serve the same; empty: it is the only one
-	// Draining is closed when no new answers are taken any more: a connection closes then as soon as all of its answers are sent. Done is
-	// closed when every answer has ended and is sent, or time is up: connections close then. Either may be nil.
+	// Draining is closed when no new answers are taken any more: a connection closes then as soon
+	// as all of its answers are sent. Done is closed when every answer has ended and is sent, or
+	// time is up: connections close then. Either may be nil.
 	Draining, Done <-chan struct{}
 	Hold           func() (release func()) // has the host go on until release is called, or its time is up
-	// Identify notes whom a key belongs to, or refuses it. The empty key is the one that the request came with.
+	// Identify notes whom a key belongs to, or refuses it. The empty key is the one that the
+	// request came with.
 	Identify func(c echo.Context, key string) error
 
 	detachables detachables
@@ -54,10 +56,11 @@ const (
 	maxBeside  = 4 * maxAnswers // goroutines beside the reader: each answer has one, and one more while frames for it wait
 )
 
-// connection is one WebSocket connection. One goroutine reads frames, one writes them, and each answer has one that prepares it, reads its
-// stream and hands frames to the writer without a buffer. So a stream is read only as fast as the client reads: if the client is slow, the
-// ring fills, the scheduler parks the slot, and memory stays bounded. The reader waits for nothing that takes long: frames for an answer
-// are acted on in its lane.
+// connection is one WebSocket connection. One goroutine reads frames, one writes them, and each
+// answer has one that prepares it, reads its stream and hands frames to the writer without a
+// buffer. So a stream is read only as fast as the client reads: if the client is slow, the ring
+// fills, the scheduler parks the slot, and memory stays bounded. The reader waits for nothing that
+// takes long: frames for an answer are acted on in its lane.
 type connection struct {
 	api    *API
 	conn   *websocket.Conn
@@ -146,7 +149,8 @@ func (k *connection) write() {
 	}
 }
 
-// next is the frame to send now: a live one only where there is no other. It is false when the connection ends.
+// next is the frame to send now: a live one only where there is no other. It is false when the
+// connection ends.
 func (k *connection) next() (f any, ok bool) {
 	select {
 	case f = <-k.out:
@@ -192,7 +196,8 @@ func (a *API) writeTimeout() time.Duration {
 	return a.WriteTimeout
 }
 
-// send hands a frame to the writer; false where ctx is done before the writer takes it. ctx is the connection's, or ends with it.
+// send hands a frame to the writer; false where ctx is done before the writer takes it. ctx is the
+// connection's, or ends with it.
 func (k *connection) send(ctx context.Context, f any) bool {
 	select {
 	case k.out <- f:

@@ -47,8 +47,9 @@ func (a *answer) steer(f clientFrame) error {
 	return nil
 }
 
-// tellState tells the client that the answer is paused or resumed, and notes it for a client that comes back. If another connection has
-// taken the answer over meanwhile, that one is told. Of an answer that has ended nothing is told: another may have its id.
+// tellState tells the client that the answer is paused or resumed, and notes it for a client that
+// comes back. If another connection has taken the answer over meanwhile, that one is told. Of an
+// answer that has ended nothing is told: another may have its id.
 func (a *answer) tellState(state string) {
 	if a.detachable != nil {
 		a = a.detachable.note(state == "paused")
@@ -131,8 +132,8 @@ func (a *answer) set(raw json.RawMessage) error {
 	return nil
 }
 
-// own keeps the answer's request to the caller until what it returns is called: while another connection takes the answer over, this one
-// may still be steering it.
+// own keeps the answer's request to the caller until what it returns is called: while another
+// connection takes the answer over, this one may still be steering it.
 func (a *answer) own() (disown func()) {
 	if a.detachable == nil {
 		return func() {}
@@ -141,8 +142,8 @@ func (a *answer) own() (disown func()) {
 	return a.detachable.steering.Unlock
 }
 
-// readSampling reads sampling parameters over others. Unlike the body of a request, the object has only sampling parameters, so an
-// unknown name in it is refused.
+// readSampling reads sampling parameters over others. Unlike the body of a request, the object has
+// only sampling parameters, so an unknown name in it is refused.
 func readSampling(raw json.RawMessage, fields *sampling.Fields) error {
 	if err := wire.Decode(raw, fields); err != nil {
 		return err
@@ -153,7 +154,8 @@ func readSampling(raw json.RawMessage, fields *sampling.Fields) error {
 	return nil
 }
 
-// fork starts an answer that goes on where a running one is, when the frames for that one before were acted on.
+// fork starts an answer that goes on where a running one is, when the frames for that one before
+// were acted on.
 func (k *connection) fork(a *answer, f clientFrame) error {
 	if f.As == "" || len(f.As) > maxID {
 		return refusal.Invalid("as", "as must be a text of 1 to %d bytes: the id of the new answer", maxID)
@@ -187,7 +189,8 @@ func (k *connection) fork(a *answer, f clientFrame) error {
 	return err
 }
 
-// forked is the request for an answer that goes on where another is, with its sampling parameters, of which some may be changed.
+// forked is the request for an answer that goes on where another is, with its sampling parameters,
+// of which some may be changed.
 func (k *connection) forked(ctx context.Context, a *answer, change json.RawMessage) (*completion.Request, error) {
 	defer a.own()()
 	return k.api.Fork(ctx, a.choice.Request, a.stream, func(fields *sampling.Fields) error {

@@ -15,7 +15,8 @@ const (
 	maxWatch = time.Minute
 )
 
-// watch begins to send live frames, changes how often they come, or ends them. A connection has one watch.
+// watch begins to send live frames, changes how often they come, or ends them. A connection has
+// one watch.
 func (k *connection) watch(f clientFrame) error {
 	if f.EveryMS == nil {
 		return refusal.Invalid("every_ms", "every_ms is missing: the time between two live frames in milliseconds, or 0 for no more of them")
@@ -38,8 +39,9 @@ func (k *connection) watch(f clientFrame) error {
 	return nil
 }
 
-// sendLive sends a live frame at once, and then every so often until ctx is done. A frame that the writer does not take in that time is
-// dropped: the next one is newer. So a slow client has fewer of them, and none ever waits in front of a token.
+// sendLive sends a live frame at once, and then every so often until ctx is done. A frame that the
+// writer does not take in that time is dropped: the next one is newer. So a slow client has fewer
+// of them, and none ever waits in front of a token.
 func (k *connection) sendLive(ctx context.Context, every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()

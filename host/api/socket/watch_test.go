@@ -20,7 +20,8 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// ticking is a scheduler that has done a tick every 2 ms since it began, and counts how often it was looked at.
+// ticking is a scheduler that has done a tick every 2 ms since it began, and counts how often it
+// was looked at.
 type ticking struct {
 	servingtest.NoScheduler
 	began time.Time
@@ -179,7 +180,8 @@ func TestConnection_Next_TokensFirst(t *testing.T) {
 
 func isToken(f any) bool { _, ok := f.(tokenFrame); return ok }
 
-// A model that is on its way is shown with those who wait for it, and one that is being unloaded is left out.
+// A model that is on its way is shown with those who wait for it, and one that is being unloaded
+// is left out.
 func TestLookout_Look_ModelsThatComeAndGo(t *testing.T) {
 	residents := residentsOnly{nil, []serving.Resident{{Name: "coming", Waiting: 3}, {Name: "going", Model: &serving.Model{Scheduler: servingtest.NoScheduler{}}},
 		{Name: "embeds", Model: &serving.Model{Scheduler: servingtest.NoScheduler{}, EmbedsOnly: true}}}}

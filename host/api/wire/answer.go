@@ -18,12 +18,14 @@ type Server struct {
 	*completion.Service
 	Version string  // of this program
 	Memory  *Memory // what bodies and frames have
-	// A stream's headers go out after Grace even if it has no event yet, and a comment when it had none for Comment; 0: 1 s and 10 s.
+	// A stream's headers go out after Grace even if it has no event yet, and a comment when it had
+	// none for Comment; 0: 1 s and 10 s.
 	Grace, Comment time.Duration
 }
 
-// Answer submits a request and sends its choices in the given shape, as a stream or whole, and releases it. However it ends, what still
-// runs is cancelled: a client that leaves frees its slots at once.
+// Answer submits a request and sends its choices in the given shape, as a stream or whole, and
+// releases it. However it ends, what still runs is cancelled: a client that leaves frees its slots
+// at once.
 func (s *Server) Answer(c echo.Context, r *completion.Request, sh Shape, stream bool) error {
 	defer r.Release()
 	ctx := c.Request().Context()
@@ -108,8 +110,8 @@ func forward(w *events, sh Shape, c *completion.Choice, d completion.Delta) erro
 	return w.send(Frames(sh, c, d)...)
 }
 
-// Frames turns what an event adds into frames. A token without text, because it is held back, gets no frame unless its details are
-// wanted; the shape knows that.
+// Frames turns what an event adds into frames. A token without text, because it is held back, gets
+// no frame unless its details are wanted; the shape knows that.
 func Frames(sh Shape, c *completion.Choice, d completion.Delta) (frames []any) {
 	if detailed, ok := sh.(Detailed); ok {
 		return detailed.Event(c, d)

@@ -23,8 +23,9 @@ func Read(c echo.Context) ([]byte, error) {
 	return body, bodyOf(c).Decode(body)
 }
 
-// Receive reads the whole body with take. The server has set a deadline for that, which is lifted when it is there: net/http would
-// otherwise take its passing, while the answer is streamed, for a lost connection.
+// Receive reads the whole body with take. The server has set a deadline for that, which is lifted
+// when it is there: net/http would otherwise take its passing, while the answer is streamed, for a
+// lost connection.
 func Receive(c echo.Context, take func(io.Reader) ([]byte, error)) ([]byte, error) {
 	body, err := take(c.Request().Body)
 	if err == nil {

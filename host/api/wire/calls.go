@@ -4,7 +4,8 @@ package wire
 
 import "github.com/penstock/penstock/host/completion"
 
-// CallDelta is the begin of a tool call, with its id and name, or more of its arguments, as OpenAI sends it.
+// CallDelta is the begin of a tool call, with its id and name, or more of its arguments, as OpenAI
+// sends it.
 type CallDelta struct {
 	Index    int    `json:"index"`
 	ID       string `json:"id,omitempty"`

@@ -13,14 +13,15 @@ import (
 	"github.com/penstock/penstock/host/refusal"
 )
 
-// maxDepth bounds how deep lists and objects may be nested. Schemas and conversations need a few dozen levels; code behind this, in C
-// too, may go down one call for each.
+// maxDepth bounds how deep lists and objects may be nested. Schemas and conversations need a few
+// dozen levels; code behind this, in C too, may go down one call for each.
 const maxDepth = 256
 
-// checkText refuses JSON that different programs read differently, which RFC 8259 leaves open: a key that stands twice in an object, of
-// which some take the first and some the last, so that a gateway would check another value than the one that counts; and text that is no
-// UTF-8, or half of a surrogate pair, which some replace. It also refuses what is nested too deep. What is no JSON is left to the decoder,
-// whose errors are known.
+// checkText refuses JSON that different programs read differently, which RFC 8259 leaves open: a
+// key that stands twice in an object, of which some take the first and some the last, so that a
+// gateway would check another value than the one that counts; and text that is no UTF-8, or half
+// of a surrogate pair, which some replace. It also refuses what is nested too deep. What is no
+// JSON is left to the decoder, whose errors are known.
 func checkText(body []byte) error {
 	d := jsontext.NewDecoder(bytes.NewBuffer(body))
 	for {
@@ -44,7 +45,8 @@ func checkText(body []byte) error {
 	}
 }
 
-// isText reports whether the error is one of a text's characters. The library has no sentinels for them.
+// isText reports whether the error is one of a text's characters. The library has no sentinels for
+// them.
 func isText(err *jsontext.SyntacticError) bool {
 	return strings.Contains(err.Err.Error(), "UTF-8") || strings.Contains(err.Err.Error(), "surrogate")
 }

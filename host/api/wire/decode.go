@@ -12,8 +12,9 @@ import (
 	"github.com/penstock/penstock/host/refusal"
 )
 
-// Decode reads a JSON object into v. Fields that v does not have are ignored, as OpenAI's clients send many; a wrong
-// type is an error that names the field. See checkText for what is refused besides.
+// Decode reads a JSON object into v. Fields that v does not have are ignored, as OpenAI's clients
+// send many; a wrong type is an error that names the field. See checkText for what is refused
+// besides.
 func Decode(body []byte, v any) error {
 	if err := checkText(body); err != nil {
 		return err
@@ -52,7 +53,8 @@ func withArticle(kind string) string {
 	return "a " + kind
 }
 
-// plainPath drops the embedded Go structs from a path: their names have capitals, those of JSON fields have none.
+// plainPath drops the embedded Go structs from a path: their names have capitals, those of JSON
+// fields have none.
 func plainPath(path string) string {
 	var fields []string
 	for part := range strings.SplitSeq(path, ".") {

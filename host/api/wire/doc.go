@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package wire reads what clients send over HTTP and writes what they are answered, for all dialects.
+// Package wire reads what clients send over HTTP and writes what they are answered, for all
+// dialects.
 //
 // # Why does a JSON value count 128 bytes?
 //

@@ -22,7 +22,8 @@ func Errors(shape ErrorShape) echo.MiddlewareFunc {
 	}
 }
 
-// ErrorBody is the body of an error answer, in the dialect of its route: OpenAI's where none is set.
+// ErrorBody is the body of an error answer, in the dialect of its route: OpenAI's where none is
+// set.
 func ErrorBody(c echo.Context, e *refusal.Error) any {
 	if shape, ok := c.Get(errorShapeKey).(ErrorShape); ok {
 		return shape(e)

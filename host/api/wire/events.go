@@ -12,16 +12,18 @@ import (
 	"time"
 )
 
-// The times after which a stream without events sends a keep-alive comment. If a request is refused within the first, the client gets
-// an ordinary error with its status. Later the stream has begun, and the error is an event of it.
+// The times after which a stream without events sends a keep-alive comment. If a request is
+// refused within the first, the client gets an ordinary error with its status. Later the stream
+// has begun, and the error is an event of it.
 const (
 	defaultGrace     = time.Second
 	defaultKeepAlive = 10 * time.Second
 )
 
-// events writes the frames of a stream, as server-sent events or as lines. They gather until flush, so that what is ready together is
-// sent together. The headers are sent with the first flush, or after the time of grace. From then on a comment is sent whenever nothing
-// else was for a while, because proxies and clients give up on a silent connection.
+// events writes the frames of a stream, as server-sent events or as lines. They gather until
+// flush, so that what is ready together is sent together. The headers are sent with the first
+// flush, or after the time of grace. From then on a comment is sent whenever nothing else was for
+// a while, because proxies and clients give up on a silent connection.
 type events struct {
 	w       http.ResponseWriter
 	framing Framing
@@ -118,7 +120,8 @@ func (e *events) keepAlive() {
 	}
 }
 
-// write sends text, with the headers if it is the first, and sets the time to the next comment. Its caller has the lock.
+// write sends text, with the headers if it is the first, and sets the time to the next comment.
+// Its caller has the lock.
 func (e *events) write(text []byte) error {
 	if !e.begun {
 		e.begun = true
@@ -135,7 +138,8 @@ func (e *events) write(text []byte) error {
 	return e.control.Flush()
 }
 
-// end stops the comments and reports whether the answer has begun. If so, an error can only be an event.
+// end stops the comments and reports whether the answer has begun. If so, an error can only be an
+// event.
 func (e *events) end() (begun bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

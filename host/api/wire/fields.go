@@ -18,8 +18,9 @@ type Field struct {
 	LeftOut bool   // likewise: it is accepted and ignored, and the client is told so
 }
 
-// Fields lists the fields of a body by the struct that it is decoded into. A field with the tag api:"refused" or api:"left out" is known,
-// and refused or left out; the tags min and max are its range.
+// Fields lists the fields of a body by the struct that it is decoded into. A field with the tag
+// api:"refused" or api:"left out" is known, and refused or left out; the tags min and max are its
+// range.
 func Fields(body any) []Field {
 	if body == nil {
 		return nil

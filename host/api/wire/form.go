@@ -30,9 +30,11 @@ type File []byte
 
 const fileType = "file"
 
-// ReadForm reads a body that is a form: the file, which it returns, and its other fields into body, which points to a struct with the
-// defaults and a field of type File, as if they had come as JSON. A field that JSON has as a text is taken as it stands, another as JSON's text for it; NAME[] adds to a list. As in JSON, fields
-// that the struct does not have are left out. Everything stays in memory, where it counts as a body does.
+// ReadForm reads a body that is a form: the file, which it returns, and its other fields into
+// body, which points to a struct with the defaults and a field of type File, as if they had come
+// as JSON. A field that JSON has as a text is taken as it stands, another as JSON's text for it;
+// NAME[] adds to a list. As in JSON, fields that the struct does not have are left out. Everything
+// stays in memory, where it counts as a body does.
 //
 // # Errors
 //
@@ -176,7 +178,8 @@ func (f *form) asJSON() ([]byte, error) {
 	return json.Marshal(fields)
 }
 
-// valueOf is a field's text as JSON has it: itself if it is a value, else a text, which is then refused as such. Python writes True.
+// valueOf is a field's text as JSON has it: itself if it is a value, else a text, which is then
+// refused as such. Python writes True.
 func valueOf(text, kind string) any {
 	if kind == "true or false" {
 		text = strings.ToLower(text)

@@ -11,12 +11,12 @@ import (
 	"github.com/penstock/penstock/host/completion"
 )
 
-// maxWarnings bounds how many fields are told one by one: a client bounds the headers that it takes, and a long conversation may have many
-// items that are ignored.
+// maxWarnings bounds how many fields are told one by one: a client bounds the headers that it
+// takes, and a long conversation may have many items that are ignored.
 const maxWarnings = 16
 
-// Warnings say which fields of a request are ignored: programs send some without which an answer is as good, and refusing them would
-// keep those programs out.
+// Warnings say which fields of a request are ignored: programs send some without which an answer
+// is as good, and refusing them would keep those programs out.
 func Warnings(r *completion.Request) []string {
 	var all []string
 	for i, field := range r.LeftOut {

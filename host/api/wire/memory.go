@@ -12,9 +12,10 @@ import (
 	"github.com/penstock/penstock/host/refusal"
 )
 
-// Memory bounds what all bodies and frames take together: each may be large, but there may be many. A body takes its bytes and, while a
-// request is made of it, what its JSON values become. A caller may have half of what the others leave it, so that no caller can take all
-// of it, and at least as many bytes as one body may have.
+// Memory bounds what all bodies and frames take together: each may be large, but there may be
+// many. A body takes its bytes and, while a request is made of it, what its JSON values become. A
+// caller may have half of what the others leave it, so that no caller can take all of it, and at
+// least as many bytes as one body may have.
 type Memory struct {
 	limit, largest int64 // bytes: of all, of a body
 
@@ -34,8 +35,8 @@ func NewMemory(limit, largest int64) *Memory {
 	return &Memory{limit: limit, largest: largest, by: map[string]int64{}}
 }
 
-// Claim is what one request, or all frames of one connection, have of a memory. The first bytes do not count, so that small bodies are
-// always read.
+// Claim is what one request, or all frames of one connection, have of a memory. The first bytes do
+// not count, so that small bodies are always read.
 type Claim struct {
 	memory *Memory
 	caller func() string
@@ -44,7 +45,8 @@ type Claim struct {
 	by         string
 }
 
-// Claim begins with nothing. caller, who sends what is read, is asked when the first bytes count: before that it may not be known.
+// Claim begins with nothing. caller, who sends what is read, is asked when the first bytes count:
+// before that it may not be known.
 func (m *Memory) Claim(caller func() string) *Claim { return &Claim{memory: m, caller: caller} }
 
 // take claims n more bytes, or refuses them.
@@ -95,7 +97,8 @@ type Body struct {
 	bytes, values int64 // what was read, and the bytes that its values take besides
 }
 
-// Body counts what is read from r, until the body is released. When there is no room, reading fails with a *refusal.Error.
+// Body counts what is read from r, until the body is released. When there is no room, reading
+// fails with a *refusal.Error.
 func (c *Claim) Body(r io.Reader) *Body { return &Body{Reader: r, claim: c} }
 
 // Read implements io.Reader.
@@ -108,8 +111,8 @@ func (b *Body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Decode counts what the values of text, which is the body, take until a request is made of them, or refuses them with a
-// *refusal.Error. It comes before anything else is done with the text.
+// Decode counts what the values of text, which is the body, take until a request is made of them,
+// or refuses them with a *refusal.Error. It comes before anything else is done with the text.
 func (b *Body) Decode(text []byte) error {
 	n, m := countValues(text), b.claim.memory
 	if b.bytes+n*valueBytes-uncounted > min(m.limit, max(m.largest, m.limit/2)) { // whatever the others leave
@@ -124,7 +127,8 @@ func (b *Body) Decode(text []byte) error {
 	return nil
 }
 
-// Decoded lets go of what the values have taken: what is needed of them is a request by now, and the rest is garbage.
+// Decoded lets go of what the values have taken: what is needed of them is a request by now, and
+// the rest is garbage.
 func (b *Body) Decoded() {
 	b.claim.give(b.values)
 	b.values = 0
@@ -141,7 +145,8 @@ const bodyKey = "body"
 // SetBody notes what a request's body counts in.
 func SetBody(c echo.Context, b *Body) { c.Set(bodyKey, b) }
 
-// bodyOf is what a request's body counts in. Where nothing bounds it, it counts in a memory of its own.
+// bodyOf is what a request's body counts in. Where nothing bounds it, it counts in a memory of its
+// own.
 func bodyOf(c echo.Context) *Body {
 	if b, ok := c.Get(bodyKey).(*Body); ok {
 		return b

@@ -12,7 +12,8 @@ import (
 	"github.com/penstock/penstock/host/refusal"
 )
 
-// have reads n bytes that count, for a caller. release is nil where they were refused, and then nothing is left of them.
+// have reads n bytes that count, for a caller. release is nil where they were refused, and then
+// nothing is left of them.
 func have(t *testing.T, m *Memory, caller string, n int) (release func()) {
 	t.Helper()
 	b := m.Claim(func() string { return caller }).Body(strings.NewReader(strings.Repeat("x", uncounted+n)))

@@ -19,7 +19,8 @@ type TokenProb struct {
 	Top     []TokenProb     `json:"top_logprobs,omitempty"`
 }
 
-// Probability describes the token of e and its alternatives. ok is false where the request asked for none.
+// Probability describes the token of e and its alternatives. ok is false where the request asked
+// for none.
 func Probability(engine serving.Engine, e scheduler.Event) (p TokenProb, ok bool) {
 	if e.Logprobs == nil {
 		return p, false

@@ -18,7 +18,8 @@ type Route struct {
 	OwnKey       bool // the handler asks for a key itself where a WebSocket comes without one, which then has no caller
 }
 
-// TakesForm reports whether the body is a form with a file instead of JSON: its zero value has a File.
+// TakesForm reports whether the body is a form with a file instead of JSON: its zero value has a
+// File.
 func (r Route) TakesForm() bool {
 	return slices.ContainsFunc(Fields(r.Body), func(f Field) bool { return f.Type == fileType })
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// Shape is how a dialect writes one answer. Frames and whole answers are encoded as JSON. A frame with a method EventName is a
-// server-sent event of that name.
+// Shape is how a dialect writes one answer. Frames and whole answers are encoded as JSON. A frame
+// with a method EventName is a server-sent event of that name.
 type Shape interface {
 	// Start is the frames when a choice has got its slot.
 	Start(c *completion.Choice) []any
@@ -20,20 +20,23 @@ type Shape interface {
 	Last(c *completion.Choice) []any
 	// Closing is the frames after all choices.
 	Closing(choices []*completion.Choice) []any
-	// Whole is the answer in one piece, of which a PlainText goes out as it stands. wholes are what its choices gathered.
+	// Whole is the answer in one piece, of which a PlainText goes out as it stands. wholes are
+	// what its choices gathered.
 	Whole(choices []*completion.Choice, wholes []*Whole) any
 	// Framing is how its frames are told apart.
 	Framing() Framing
 }
 
-// Detailed is a Shape for which the text of an answer is not enough. It gets every event, of an answer in one piece too.
+// Detailed is a Shape for which the text of an answer is not enough. It gets every event, of an
+// answer in one piece too.
 type Detailed interface {
 	Shape
 	// Event is the frames for an event, in the place of Start, Part and Last.
 	Event(c *completion.Choice, d completion.Delta) []any
 }
 
-// Failing is a Shape that has frames of its own for an answer that fails after its stream has begun.
+// Failing is a Shape that has frames of its own for an answer that fails after its stream has
+// begun.
 type Failing interface {
 	Shape
 	// Failed is the frames that end the stream.
@@ -82,7 +85,8 @@ func DetailsOf(c *completion.Choice, d completion.Delta) (out Details) {
 	return out
 }
 
-// tracedIn is the trace that an event has, and its token: that of the end is the token that ended the answer. nil if it has none.
+// tracedIn is the trace that an event has, and its token: that of the end is the token that ended
+// the answer. nil if it has none.
 func tracedIn(e scheduler.Event) (scheduler.Token, *chain.Trace) {
 	if e.Kind == scheduler.KindEnd && e.End.EndToken != nil {
 		return e.End.EndToken.Token, e.End.EndToken.Trace

@@ -27,7 +27,8 @@ type inHTTP struct {
 	ofError string // the type in the body
 }
 
-// kinds are the words for each kind. Clients of OpenAI try again after 408, 409, 429 and all statuses from 500 on.
+// kinds are the words for each kind. Clients of OpenAI try again after 408, 409, 429 and all
+// statuses from 500 on.
 var kinds = map[refusal.Kind]inHTTP{
 	refusal.KindInternal:        {http.StatusInternalServerError, typeServer},
 	refusal.KindInvalid:         {http.StatusBadRequest, typeInvalid},

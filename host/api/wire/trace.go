@@ -14,7 +14,8 @@ import (
 // client is who injected or took back what no stage did.
 const client = "client"
 
-// TokenTrace is how a token came into an answer: who put it there, what the chain found and what each stage left of it.
+// TokenTrace is how a token came into an answer: who put it there, what the chain found and what
+// each stage left of it.
 type TokenTrace struct {
 	ID        scheduler.Token `json:"id"`
 	Token     string          `json:"token"`
@@ -44,7 +45,8 @@ type stageTrace struct {
 	After survey `json:"after"`
 }
 
-// survey describes the candidates at one point of the chain: how many there are, and the most likely of them.
+// survey describes the candidates at one point of the chain: how many there are, and the most
+// likely of them.
 type survey struct {
 	N      int         `json:"n"`
 	Best   []candidate `json:"best"`

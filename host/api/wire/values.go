@@ -4,12 +4,14 @@ package wire
 
 import "bytes"
 
-// valueBytes is what a value of a JSON text takes while it is decoded, besides its text: json.RawMessage, its copy, a place in a list
-// that grows, and what is made of it. TestAPI_Values_TakeWhatIsCounted measures that.
+// valueBytes is what a value of a JSON text takes while it is decoded, besides its text:
+// json.RawMessage, its copy, a place in a list that grows, and what is made of it.
+// TestAPI_Values_TakeWhatIsCounted measures that.
 const valueBytes = 128
 
-// countValues counts the values of a JSON text and the keys of its objects, without decoding it: each follows a bracket, a comma or a
-// colon. It ends where the text is nested too deep, as reading it does (see checkText), and counts at most too many where it is no JSON.
+// countValues counts the values of a JSON text and the keys of its objects, without decoding it:
+// each follows a bracket, a comma or a colon. It ends where the text is nested too deep, as
+// reading it does (see checkText), and counts at most too many where it is no JSON.
 func countValues(text []byte) int64 {
 	n, depth := int64(1), 0
 	for i := 0; i < len(text); i++ {

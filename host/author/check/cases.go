@@ -39,7 +39,8 @@ type CaseResult struct {
 // packed is how the names of cases end that are gzip.
 const packed = ".json.gz"
 
-// ReadCases reads the golden cases of a folder, its files *.json and *.json.gz by name. Of a folder that is not there, there are none.
+// ReadCases reads the golden cases of a folder, its files *.json and *.json.gz by name. Of a
+// folder that is not there, there are none.
 func ReadCases(folder string) ([]Case, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -65,7 +66,8 @@ func ReadCases(folder string) ([]Case, error) {
 	return all, nil
 }
 
-// Configs are the configurations of the cases, each once. Those that the plugin is to refuse are left out.
+// Configs are the configurations of the cases, each once. Those that the plugin is to refuse are
+// left out.
 func Configs(cases []Case) []json.RawMessage {
 	var all []json.RawMessage
 	seen := map[string]bool{}
@@ -88,8 +90,9 @@ func Configs(cases []Case) []json.RawMessage {
 	return all
 }
 
-// Run plays the sessions of a case; those of other plugins, which a recorded request may have, are left out. With update it writes into
-// the file what the plugin does now, where that is something else. The error says why the case cannot be played.
+// Run plays the sessions of a case; those of other plugins, which a recorded request may have, are
+// left out. With update it writes into the file what the plugin does now, where that is something
+// else. The error says why the case cannot be played.
 func (c Case) Run(ctx context.Context, wasm []byte, update bool) (_ []CaseResult, err error) {
 	player, err := session.NewPlayer(ctx, wasm, c.file, plugin.Options{})
 	if err != nil {

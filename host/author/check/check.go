@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-// Package check tries any plugin under the real runtime: with a made-up model and conversations of many kinds, and with its golden cases.
+// Package check tries any plugin under the real runtime: with a made-up model and conversations of
+// many kinds, and with its golden cases.
 //
-// Each conversation runs twice, and once more after a detour that is taken back. It is a finding when the plugin traps, answers what it
-// may not, or answers differently the second time. A golden case is a file of calls with what is to come of each.
+// Each conversation runs twice, and once more after a detour that is taken back. It is a finding
+// when the plugin traps, answers what it may not, or answers differently the second time. A golden
+// case is a file of calls with what is to come of each.
 //
 // # Why are golden cases session files?
 //
@@ -31,7 +33,8 @@ type Options struct {
 	Limits        plugin.Limits // the zero value: those of ABI v1
 }
 
-// Module tries a module. The error says why nothing could be tried: the module or the configuration is refused.
+// Module tries a module. The error says why nothing could be tried: the module or the
+// configuration is refused.
 func Module(ctx context.Context, wasm []byte, o Options) (_ *Report, err error) {
 	if o.Conversations == 0 {
 		o.Conversations = 24
@@ -76,7 +79,8 @@ func Module(ctx context.Context, wasm []byte, o Options) (_ *Report, err error) 
 // long is the length of the longest conversation, in multiples of the others.
 const long = 100
 
-// maxGrowth is how many bytes a token the memory may grow by. 64 MiB then last for a conversation of 128k tokens.
+// maxGrowth is how many bytes a token the memory may grow by. 64 MiB then last for a conversation
+// of 128k tokens.
 const maxGrowth = 512
 
 // soak holds a long conversation, in which a plugin's memory should hardly grow.

@@ -87,7 +87,8 @@ func (c *conversation) run(config []byte) error {
 	return nil
 }
 
-// takeDetour accepts other tokens, up to one that ends the answer, and takes them back, and their text.
+// takeDetour accepts other tokens, up to one that ends the answer, and takes them back, and their
+// text.
 func (c *conversation) takeDetour() error {
 	length, steps, shown, bytes := len(c.history), len(c.steps), c.shown, c.bytes
 	before := append([]scheduler.Token(nil), c.history...)
@@ -142,7 +143,8 @@ func (c *conversation) step(place uint64) error {
 	return nil
 }
 
-// follow accepts forced tokens, up to one that the plugin answers with a splice, or that ends the conversation.
+// follow accepts forced tokens, up to one that the plugin answers with a splice, or that ends the
+// conversation.
 func (c *conversation) follow(did io.Writer, in *input, tokens []scheduler.Token) error {
 	for _, t := range append([]scheduler.Token(nil), tokens...) {
 		if spliced, err := c.accept(did, t, in.text(t)); err != nil || spliced || c.ended {
@@ -152,7 +154,8 @@ func (c *conversation) follow(did io.Writer, in *input, tokens []scheduler.Token
 	return nil
 }
 
-// accept tells the plugin a token and its text, and does what the plugin answers. It reports whether that was a splice.
+// accept tells the plugin a token and its text, and does what the plugin answers. It reports
+// whether that was a splice.
 func (c *conversation) accept(did io.Writer, token scheduler.Token, text string) (spliced bool, _ error) {
 	c.history = append(c.history, token)
 	c.calls++

@@ -9,7 +9,8 @@ import (
 	"github.com/penstock/penstock/scheduler/program"
 )
 
-// grammars is a made-up engine: every text but the empty one is a grammar, which allows the odd or the even tokens.
+// grammars is a made-up engine: every text but the empty one is a grammar, which allows the odd or
+// the even tokens.
 type grammars struct{}
 
 // Open implements plugin.Grammars.
@@ -20,7 +21,8 @@ func (grammars) Open(_ int32, text string) (plugin.Grammar, error) {
 	return &grammar{}, nil
 }
 
-// grammar allows the tokens that are odd or even as its place is, which the tokens so far determine.
+// grammar allows the tokens that are odd or even as its place is, which the tokens so far
+// determine.
 type grammar struct{ place int32 }
 
 func (g *grammar) allows(token int32) bool { return token%2 == g.place%2 }

@@ -37,7 +37,8 @@ func prompt(seed uint64) (_ []scheduler.Token, media []byte) {
 
 var banned = float32(math.Inf(-1))
 
-// view makes a row of some kind, with what was prepared applied to it, and perhaps narrowed by a stage before.
+// view makes a row of some kind, with what was prepared applied to it, and perhaps narrowed by a
+// stage before.
 func (in *input) view(p chain.Prepared) *chain.View {
 	row := in.row()
 	allowed := func(t int) bool { return p.Mask == nil || p.Mask[t/32]>>(t%32)&1 == 1 }
@@ -107,7 +108,8 @@ func narrow(v *chain.View, n int) {
 	}
 }
 
-// text is what a token completed, in whole characters: its piece, or nothing, or more than a buffer has room for.
+// text is what a token completed, in whole characters: its piece, or nothing, or more than a
+// buffer has room for.
 func (in *input) text(t scheduler.Token) string {
 	switch in.IntN(12) {
 	case 0:

@@ -14,7 +14,8 @@ import (
 	"github.com/penstock/penstock/scheduler/program"
 )
 
-// The picture that some prompts and conversations have. Plugins see nothing of what it shows, so there is nothing.
+// The picture that some prompts and conversations have. Plugins see nothing of what it shows, so
+// there is nothing.
 var (
 	pieces  = piece.NewTable()
 	picture = &piece.Piece{Shape: piece.Shape{Hash: sha256.Sum256([]byte("a picture")), Rows: 5, Positions: 5}}

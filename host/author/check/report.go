@@ -52,7 +52,8 @@ func (r *Report) find(format string, args ...any) {
 	r.Findings = append(r.Findings, fmt.Sprintf(format, args...))
 }
 
-// maxFuelShare is the part of its fuel that no call should exceed: on a real vocabulary there is more to do.
+// maxFuelShare is the part of its fuel that no call should exceed: on a real vocabulary there is
+// more to do.
 const maxFuelShare = 0.5
 
 // used notes the fuel of the last call, if the plugin has the export that was to be called.

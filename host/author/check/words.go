@@ -8,7 +8,8 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 )
 
-// vocabulary is the made-up model's: an end token, one without text, one that is unused, single bytes, and words.
+// vocabulary is the made-up model's: an end token, one without text, one that is unused, single
+// bytes, and words.
 type vocabulary struct {
 	pieces []string
 	tokens map[string]int32

@@ -33,7 +33,8 @@ var settings = native.SamplerOptions{Seed: 1, SamplerNumbers: native.SamplerNumb
 	XTCThreshold: 0.1, DryBase: 1.75, DryAllowedLength: 2, MirostatTau: 5, MirostatEta: 0.1, AdaptiveTarget: -1, AdaptiveDecay: 0.9,
 }}
 
-// loadTokens loads a model that is a number of tokens and nothing else: the built-in samplers need no more.
+// loadTokens loads a model that is a number of tokens and nothing else: the built-in samplers need
+// no more.
 func loadTokens(ctx context.Context, n int) (_ *native.Model, err error) {
 	dir, err := os.MkdirTemp("", "penstock-bench-")
 	if err != nil {

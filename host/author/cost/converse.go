@@ -33,7 +33,8 @@ type conversation struct {
 // prompt is what the conversations begin with.
 var prompt = []chain.Token{1, 2, 3}
 
-// converse measures the calls of an answer on rows as they are, and, where a sampler may stand behind others, on narrowed ones.
+// converse measures the calls of an answer on rows as they are, and, where a sampler may stand
+// behind others, on narrowed ones.
 func (r *Report) converse(ctx context.Context, p *load.Plugin, request plugin.Request) error {
 	inputs := []string{wholeRow}
 	if slices.Contains(p.Exports, abi.ExportSample) && p.Manifest.View == load.ViewCandidates {

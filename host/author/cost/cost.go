@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package cost tells what a plugin costs a token, beside the built-in samplers on the same rows of logits.
+// Package cost tells what a plugin costs a token, beside the built-in samplers on the same rows of
+// logits.
 package cost
 
 import (
@@ -62,7 +63,8 @@ const (
 // few is how many candidates are left where a stage before has narrowed the row.
 const few = 256
 
-// Module measures a module. The error says why nothing could be measured: the module or the configuration is refused, or a call fails.
+// Module measures a module. The error says why nothing could be measured: the module or the
+// configuration is refused, or a call fails.
 func Module(ctx context.Context, wasm []byte, o Options) (_ *Report, err error) {
 	o.Vocabulary, o.Tokens = cmp.Or(o.Vocabulary, 128_256), cmp.Or(o.Tokens, 400)
 	loader := load.New(plugin.Options{ModelOptions: plugin.ModelOptions{Vocabulary: newWords(o.Vocabulary)}, TopK: topK})

@@ -55,7 +55,8 @@ func (r *rows) view(n int, input string, p chain.Prepared) *chain.View {
 	return v
 }
 
-// words is a made-up vocabulary: an end token, the single bytes, then words of 2 to 12 letters, most of them with a space before.
+// words is a made-up vocabulary: an end token, the single bytes, then words of 2 to 12 letters,
+// most of them with a space before.
 type words []string
 
 func newWords(n int) words {

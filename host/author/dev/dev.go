@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package dev is the loop in which a plugin is written: build it at each change, put it into a running host, and tell what the change has
-// done to an answer.
+// Package dev is the loop in which a plugin is written: build it at each change, put it into a
+// running host, and tell what the change has done to an answer.
 //
 // # Why does plugin dev look at the clock, too?
 //
@@ -46,8 +46,9 @@ type Round struct {
 	Difference *Difference `json:"difference,omitempty"` // nil: there is none
 }
 
-// Run makes a round at once, and one after each change of the project, until ctx is done, which is no error. The error is of something
-// that no edit fixes: a compiler that is missing, a host that is not there, or Show's.
+// Run makes a round at once, and one after each change of the project, until ctx is done, which is
+// no error. The error is of something that no edit fixes: a compiler that is missing, a host that
+// is not there, or Show's.
 func Run(ctx context.Context, o Options) error {
 	err := run(ctx, o)
 	if ctx.Err() != nil {

@@ -40,8 +40,9 @@ type loaded struct {
 	Error  string `json:"error"`
 }
 
-// put has the host use a module from its next request on. file is the module's name without .wasm. The module is uploaded where the admin
-// key is known, and put into the folder where it is not, or where loading takes longer than an upload may.
+// put has the host use a module from its next request on. file is the module's name without .wasm.
+// The module is uploaded where the admin key is known, and put into the folder where it is not, or
+// where loading takes longer than an upload may.
 func (h *Host) put(ctx context.Context, wasm []byte, file string) (loaded, error) {
 	if h.Folder != "" && h.AdminKey == "" {
 		return h.putIntoFolder(ctx, wasm, file+".wasm")
@@ -66,7 +67,8 @@ func (h *Host) put(ctx context.Context, wasm []byte, file string) (loaded, error
 const lateUpload = "upload_timeout"
 
 const (
-	// patience is how long a host may take to find what was put into its folder. It looks every second, and compiles.
+	// patience is how long a host may take to find what was put into its folder. It looks every
+	// second, and compiles.
 	patience = 2 * time.Minute
 	// again is how often it is asked.
 	again = 50 * time.Millisecond
@@ -102,7 +104,8 @@ func (h *Host) putIntoFolder(ctx context.Context, wasm []byte, file string) (loa
 	}
 }
 
-// Ask asks a question, with a plugin unless its name is empty. The error wraps ErrPlugin where the plugin ended the answer.
+// Ask asks a question, with a plugin unless its name is empty. The error wraps ErrPlugin where the
+// plugin ended the answer.
 func (h *Host) Ask(ctx context.Context, q Question, plugin string) (*Answer, error) {
 	body, err := q.body(plugin)
 	if err != nil {

@@ -19,13 +19,16 @@ import (
 )
 
 const (
-	// quiet is how long nothing must happen before a change counts as done: editors write a file in several steps.
+	// quiet is how long nothing must happen before a change counts as done: editors write a file
+	// in several steps.
 	quiet = 30 * time.Millisecond
-	// interval is how often sources are looked at where the system tells nothing, as on file systems of other machines.
+	// interval is how often sources are looked at where the system tells nothing, as on file
+	// systems of other machines.
 	interval = time.Second
 )
 
-// watcher finds out when the sources of a project have changed. What the system tells only says when to look.
+// watcher finds out when the sources of a project have changed. What the system tells only says
+// when to look.
 type watcher struct {
 	project project.Project
 	notify  *fsnotify.Watcher // nil: this system tells nothing
@@ -86,7 +89,8 @@ func (w *watcher) concerns(path string) bool {
 	return err == nil && w.project.IsSource(filepath.ToSlash(name))
 }
 
-// sources is a hash of the names, sizes and times of the project's sources. The folders that they lie in are watched from then on.
+// sources is a hash of the names, sizes and times of the project's sources. The folders that they
+// lie in are watched from then on.
 func (w *watcher) sources() (uint64, error) {
 	h := fnv.New64a()
 	root := w.project.Dir

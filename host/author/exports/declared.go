@@ -48,7 +48,8 @@ func base(e ast.Expr) ast.Expr {
 	return e
 }
 
-// named is the declaration of a type that the one of t names; nil where it names none, or one of Go's own.
+// named is the declaration of a type that the one of t names; nil where it names none, or one of
+// Go's own.
 func (t *declared) named(e ast.Expr) (*declared, error) {
 	switch e := base(e).(type) {
 	case *ast.SelectorExpr:
@@ -144,7 +145,8 @@ func (t *declared) embedded() (all []*declared, _ error) {
 	return all, nil
 }
 
-// underlying is what a type is declared as, and by which declaration: of `type a b` that of b, which has b's fields and not b's methods.
+// underlying is what a type is declared as, and by which declaration: of `type a b` that of b,
+// which has b's fields and not b's methods.
 func (t *declared) underlying() (*declared, ast.Expr, error) {
 	for range 1000 { // declarations that go round in circles are the compiler's to refuse
 		of, err := t.named(t.spec.Type)

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-// Package exports writes a Go plugin's penstock_exports.go: it names the extension points that the plugin's type has methods for.
+// Package exports writes a Go plugin's penstock_exports.go: it names the extension points that the
+// plugin's type has methods for.
 //
-// WebAssembly exports are functions, and a module has an export if its code does. So each extension point of the Go SDK is a package
-// of its own, and the file imports those that are needed, no others: an export costs a call for each token.
+// WebAssembly exports are functions, and a module has an export if its code does. So each
+// extension point of the Go SDK is a package of its own, and the file imports those that are
+// needed, no others: an export costs a call for each token.
 package exports
 
 import (
@@ -26,8 +28,8 @@ const File = "penstock_exports.go"
 // SDK is the module of the Go SDK.
 const SDK = "github.com/penstock/penstock/plugins/sdk/go"
 
-// Write writes the file of the plugin in a folder, unless it is right already, which changed tells. The error names all that is
-// wrong in the plugin, each with file and line.
+// Write writes the file of the plugin in a folder, unless it is right already, which changed
+// tells. The error names all that is wrong in the plugin, each with file and line.
 func Write(folder string) (changed bool, err error) {
 	text, err := Generate(folder)
 	if err != nil {

@@ -152,7 +152,8 @@ func module(t *testing.T, main string) string {
 	return dir
 }
 
-// TestGenerate_EmbeddedOfOtherPackages has methods of types that other packages declare, which an export was once missing for.
+// TestGenerate_EmbeddedOfOtherPackages has methods of types that other packages declare, which an
+// export was once missing for.
 func TestGenerate_EmbeddedOfOtherPackages(t *testing.T) {
 	t.Setenv("GOFLAGS", "-mod=mod")
 	t.Setenv("GOPROXY", "off")

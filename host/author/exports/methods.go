@@ -30,8 +30,9 @@ func (p *plugin) read(call *ast.CallExpr, declaration ast.Decl) (registration, e
 	return r, nil
 }
 
-// methods are the methods of a type by their names, with those of the types that it embeds: of this package's all, of others' those that
-// the SDK calls. Of a name that occurs at several depths, the least deep counts, as in Go.
+// methods are the methods of a type by their names, with those of the types that it embeds: of
+// this package's all, of others' those that the SDK calls. Of a name that occurs at several
+// depths, the least deep counts, as in Go.
 func (p *plugin) methods(of *declared) (map[string]*ast.Ident, error) {
 	found := map[string]*ast.Ident{}
 	seen := map[*ast.TypeSpec]bool{of.spec: true}

@@ -20,7 +20,8 @@ type dependency struct {
 	known bool // the file itself says the name; otherwise the package does
 }
 
-// importsBy are the imports of a file that may have a name, the likeliest first. The name is "." for those whose names are the file's own.
+// importsBy are the imports of a file that may have a name, the likeliest first. The name is "."
+// for those whose names are the file's own.
 func importsBy(name string, file *ast.File) (likely []dependency) {
 	for _, i := range file.Imports {
 		of, err := strconv.Unquote(i.Path.Value)
@@ -37,8 +38,9 @@ func importsBy(name string, file *ast.File) (likely []dependency) {
 	return likely
 }
 
-// other is the package of an import path, which the type at a place needs; nil where it is one of Go's own. None of these has a method for an
-// extension point, though time.Timer's Stop has the name of one.
+// other is the package of an import path, which the type at a place needs; nil where it is one of
+// Go's own. None of these has a method for an extension point, though time.Timer's Stop has the
+// name of one.
 func (p *plugin) other(path string, at token.Pos) (*plugin, error) {
 	if found, ok := p.others[path]; ok {
 		return found, nil

@@ -23,7 +23,8 @@ type plugin struct {
 	others map[string]*plugin // by their import paths; nil: one of Go's own
 }
 
-// toolchains are what builds plugins: TinyGo, which for its compiler runs on another machine, and Go itself.
+// toolchains are what builds plugins: TinyGo, which for its compiler runs on another machine, and
+// Go itself.
 var toolchains = []build.Context{
 	{GOOS: "linux", GOARCH: "arm", Compiler: "gc", BuildTags: []string{"tinygo", "tinygo.wasm", "wasm_unknown"}, ReleaseTags: build.Default.ReleaseTags},
 	{GOOS: "wasip1", GOARCH: "wasm", Compiler: "gc", ReleaseTags: build.Default.ReleaseTags},
@@ -121,7 +122,8 @@ func (p *plugin) registration() (registration, error) {
 	return found[0], errors.Join(findings...)
 }
 
-// imported is the name that a file has for package penstock: "." where its names are the file's own, empty where it imports none.
+// imported is the name that a file has for package penstock: "." where its names are the file's
+// own, empty where it imports none.
 func imported(file *ast.File) string {
 	for _, i := range file.Imports {
 		if i.Path.Value != `"`+SDK+`/penstock"` {
@@ -149,7 +151,8 @@ func registers(called ast.Expr, sdk string) bool {
 	return false
 }
 
-// license is the first line of a file, where it is about its licence. The generated file has the same.
+// license is the first line of a file, where it is about its licence. The generated file has the
+// same.
 func (p *plugin) license(file *ast.File) string {
 	const mark = "// SPDX-License-Identifier: "
 	if len(file.Comments) > 0 {

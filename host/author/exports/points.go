@@ -74,8 +74,9 @@ func working() (names []string) {
 	return names
 }
 
-// misspelt is the method that a name is likely meant to be, where the type has no such method; empty where there is none. Of
-// names in small letters only the method's own counts: others are the plugin's business.
+// misspelt is the method that a name is likely meant to be, where the type has no such method;
+// empty where there is none. Of names in small letters only the method's own counts: others are
+// the plugin's business.
 func misspelt(name string, methods map[string]*ast.Ident) string {
 	if isPoint(name) {
 		return ""
@@ -88,7 +89,8 @@ func misspelt(name string, methods map[string]*ast.Ident) string {
 	return ""
 }
 
-// near reports whether one name is the other with a letter too many, too few, wrong or in another place.
+// near reports whether one name is the other with a letter too many, too few, wrong or in another
+// place.
 func near(a, b string) bool {
 	switch spelling.Distance(a, b) {
 	case 1:

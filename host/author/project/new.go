@@ -35,7 +35,8 @@ var names = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 // maxName is the host's limit of a plugin's name.
 const maxName = 64
 
-// reserved are names that a Rust package must not have: keywords and the packages that come with the language and the SDK.
+// reserved are names that a Rust package must not have: keywords and the packages that come with
+// the language and the SDK.
 var reserved = strings.Fields(`abstract alloc as async await become box break const continue core crate do dyn else enum export extern false final fn
 	for if impl in let loop macro match mod move mut override penstock priv proc-macro pub ref return self static std struct super test trait
 	true try type typeof unsafe unsized use virtual where while yield`)
@@ -64,7 +65,8 @@ func list[T ~string](all []T) string {
 	return strings.Join(texts[:len(texts)-1], ", ") + " or " + texts[len(texts)-1]
 }
 
-// Create makes a project in dir, which must be empty or not be there yet. The caller can fix errors that wrap ErrOption.
+// Create makes a project in dir, which must be empty or not be there yet. The caller can fix
+// errors that wrap ErrOption.
 func Create(dir string, o Options) (Project, error) {
 	if err := o.check(); err != nil {
 		return Project{}, err
@@ -95,8 +97,9 @@ func write(file string, text []byte) error {
 	return os.WriteFile(file, text, 0o644)
 }
 
-// templates are the files of new projects: for each source language what is the same for all kinds, then what a kind has, and the golden
-// cases of each kind. Every name ends in .tmpl, so that no compiler takes a file for its own.
+// templates are the files of new projects: for each source language what is the same for all
+// kinds, then what a kind has, and the golden cases of each kind. Every name ends in .tmpl, so
+// that no compiler takes a file for its own.
 //
 //go:embed all:template
 var templates embed.FS
@@ -124,7 +127,8 @@ func files(o Options) (map[string][]byte, error) {
 	return all, addSDK(all, o.Language)
 }
 
-// addSDK adds the SDK, in its folder sdk. Only TinyGo needs the files that tell it for which machine it compiles.
+// addSDK adds the SDK, in its folder sdk. Only TinyGo needs the files that tell it for which
+// machine it compiles.
 func addSDK(all map[string][]byte, l Language) error {
 	if l == Rust {
 		return collect(sdk.Rust(), func(name string, text []byte) error {

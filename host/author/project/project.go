@@ -57,7 +57,8 @@ const (
 // Kinds are all kinds, in the order in which help shows them.
 var Kinds = []Kind{Sampler, Stop, Template, Program}
 
-// target is TinyGo's description of the machine, in the SDK. A Go project whose copy of the SDK has it is built by TinyGo.
+// target is TinyGo's description of the machine, in the SDK. A Go project whose copy of the SDK
+// has it is built by TinyGo.
 const target = "target.json"
 
 // Project is a folder in which a plugin is written.
@@ -70,7 +71,8 @@ type Project struct {
 // ErrNoProject means that a folder is none in which a plugin is written.
 var ErrNoProject = errors.New("no plugin project")
 
-// Open finds out what a folder holds. The error wraps ErrNoProject where it has neither go.mod nor Cargo.toml.
+// Open finds out what a folder holds. The error wraps ErrNoProject where it has neither go.mod nor
+// Cargo.toml.
 func Open(dir string) (Project, error) {
 	for _, kind := range []struct {
 		file     string
@@ -111,7 +113,8 @@ func (p Project) Module() string { return filepath.Join(p.Dir, p.Name+".wasm") }
 // Cases is the folder of the golden cases.
 func (p Project) Cases() string { return filepath.Join(p.Dir, "cases") }
 
-// Target is the file that tells TinyGo for which machine it compiles. That of debug builds lets the host hear what a plugin prints.
+// Target is the file that tells TinyGo for which machine it compiles. That of debug builds lets
+// the host hear what a plugin prints.
 func (p Project) Target(debug bool) string {
 	if debug {
 		return filepath.Join(p.Dir, "sdk", "target-debug.json")
@@ -119,7 +122,8 @@ func (p Project) Target(debug bool) string {
 	return filepath.Join(p.Dir, "sdk", target)
 }
 
-// IsSource reports whether a change of a file may change the module. name is its path below the project's folder, with slashes.
+// IsSource reports whether a change of a file may change the module. name is its path below the
+// project's folder, with slashes.
 func (p Project) IsSource(name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
 		if strings.HasPrefix(part, ".") || strings.HasSuffix(part, "~") {

@@ -23,7 +23,8 @@ type cargo struct{ program, rustc string }
 
 var rustVersion = regexp.MustCompile(`rustc (\d+\.\d+(?:\.\d+)?)`)
 
-// findCargo takes the first cargo that has the target for WebAssembly: the one on PATH, rustup's, then the distribution's.
+// findCargo takes the first cargo that has the target for WebAssembly: the one on PATH, rustup's,
+// then the distribution's.
 func findCargo(ctx context.Context) (compiler, error) {
 	var reasons []string
 	home, _ := os.UserHomeDir() // without one there is no rustup
@@ -51,8 +52,8 @@ func (c cargo) hasTarget(ctx context.Context) bool {
 	return err == nil && len(std) > 0
 }
 
-// flags are the variables with flags for rustc. Cargo takes them in place of those in the project's .cargo/config.toml, without which a
-// stack that overflows writes over data.
+// flags are the variables with flags for rustc. Cargo takes them in place of those in the
+// project's .cargo/config.toml, without which a stack that overflows writes over data.
 var flags = []string{"RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"}
 
 // compile compiles with the flags of the project.

@@ -14,7 +14,8 @@ import (
 	"strings"
 )
 
-// existing are those of the programs that are there, each once, as absolute paths. A name without a folder is looked for on PATH.
+// existing are those of the programs that are there, each once, as absolute paths. A name without
+// a folder is looked for on PATH.
 func existing(programs ...string) []string {
 	var found []string
 	for _, program := range programs {

@@ -45,8 +45,9 @@ func goProgram(ctx context.Context) (string, error) {
 	return "", missing("Go "+minGo+" or newer", reasons, installGo())
 }
 
-// alone keeps out of a build what lies around the project: a go.work in the folders above, and the state of a repository. That would change
-// the module with each commit, and a repository that git refuses to read would fail the build.
+// alone keeps out of a build what lies around the project: a go.work in the folders above, and the
+// state of a repository. That would change the module with each commit, and a repository that git
+// refuses to read would fail the build.
 func alone(ctx context.Context, goProgram string) ([]string, error) {
 	flags, err := exec.CommandContext(ctx, goProgram, "env", "GOFLAGS").Output()
 	if err != nil {

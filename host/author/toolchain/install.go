@@ -24,7 +24,8 @@ func installTinyGo() string {
 	return "Install it from https://tinygo.org/getting-started/install/ and put it on PATH, or name its command in TINYGO."
 }
 
-// isCheckout reports whether this program lies in a checkout that can build TinyGo from its sources.
+// isCheckout reports whether this program lies in a checkout that can build TinyGo from its
+// sources.
 func isCheckout() bool {
 	_, err := os.Stat(besides("scripts/tinygo.sh"))
 	return err == nil && has("apt-get")

@@ -85,15 +85,17 @@ func (t tinyGo) compile(ctx context.Context, p project.Project, file string, o O
 	return err
 }
 
-// withoutDWARF has TinyGo make no debug information. -no-debug alone has it make that, optimize with it, which takes a third of the build, and
-// drop it at the end; the code is the same. TinyGo calls the flag internal, and may lose it.
+// withoutDWARF has TinyGo make no debug information. -no-debug alone has it make that, optimize
+// with it, which takes a third of the build, and drop it at the end; the code is the same. TinyGo
+// calls the flag internal, and may lose it.
 const withoutDWARF = "-internal-nodwarf"
 
-// place is a line of the sources in an error. The steps that come after type checking know it from debug information only.
+// place is a line of the sources in an error. The steps that come after type checking know it from
+// debug information only.
 var place = regexp.MustCompile(`\.go:\d+`)
 
-// target is a target of the project as this TinyGo takes it. Penstock's own TinyGo has two C libraries as files, which the target names;
-// others compile these from sources of their own.
+// target is a target of the project as this TinyGo takes it. Penstock's own TinyGo has two C
+// libraries as files, which the target names; others compile these from sources of their own.
 func (t tinyGo) target(given string) (file string, remove func(), _ error) {
 	if t.hasLibraries {
 		return absolute(given), func() {}, nil

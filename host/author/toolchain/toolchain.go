@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package toolchain builds plugins: it finds the compiler of a project's language, or says what to install.
+// Package toolchain builds plugins: it finds the compiler of a project's language, or says what to
+// install.
 package toolchain
 
 import (
@@ -25,8 +26,8 @@ type Options struct {
 	Output io.Writer // what the compiler says
 }
 
-// ErrMissing means that a compiler is not there, or none that can be used. The message says which, where it was looked for, and how to
-// get it.
+// ErrMissing means that a compiler is not there, or none that can be used. The message says which,
+// where it was looked for, and how to get it.
 var ErrMissing = errors.New("missing")
 
 // ErrFailed means that a compiler found something wrong. It has said so on Options.Output.
@@ -55,8 +56,8 @@ func Find(ctx context.Context, l project.Language) (Toolchain, error) {
 	return Toolchain{c}, err
 }
 
-// Build compiles a project into its module file, which has the old contents or the new ones at any time. The error wraps ErrFailed or the
-// context's.
+// Build compiles a project into its module file, which has the old contents or the new ones at any
+// time. The error wraps ErrFailed or the context's.
 func (t Toolchain) Build(ctx context.Context, p project.Project, o Options) error {
 	if p.Language != project.Rust {
 		if _, err := exports.Write(p.Dir); err != nil {

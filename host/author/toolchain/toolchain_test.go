@@ -108,7 +108,8 @@ func TestCompile_LeavesWhatLiesAround(t *testing.T) {
 	}
 }
 
-// A build without debug information is tried first. What it cannot place, and a TinyGo that does not know the flag, need one with it.
+// A build without debug information is tried first. What it cannot place, and a TinyGo that does
+// not know the flag, need one with it.
 func TestTinyGo_Compile_WithoutDebugInformation(t *testing.T) {
 	const with, without = "build -target=/target.json -opt=2 -o /x.wasm -panic=trap -no-debug", " -internal-nodwarf"
 	for name, tc := range map[string]struct {

@@ -11,10 +11,11 @@ import (
 	"testing"
 )
 
-// A verdict is what llama.cpp's grammars say of a text. testdata has them as lines: `accept "text"`,
-// or `reject 12 "text"`, where 12 is how many bytes of the text could be followed. The automaton that
-// was here before this package wrote them down; it gave the same as llama.cpp's. It refused rules that
-// begin with themselves, and chains of ten thousands of rules; those are read here.
+// A verdict is what llama.cpp's grammars say of a text. testdata has them as lines:
+// `accept "text"`, or `reject 12 "text"`, where 12 is how many bytes of the text could be
+// followed. The automaton that was here before this package wrote them down; it gave the same as
+// llama.cpp's. It refused rules that begin with themselves, and chains of ten thousands of rules;
+// those are read here.
 type verdict struct {
 	text    string
 	follows int

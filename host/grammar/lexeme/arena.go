@@ -6,7 +6,8 @@ import (
 	"fmt"
 )
 
-// Expr is an expression of an Arena: a set of texts. Equal sets that are written alike are one number.
+// Expr is an expression of an Arena: a set of texts. Equal sets that are written alike are one
+// number.
 type Expr int32
 
 // Expressions of every arena.
@@ -20,8 +21,8 @@ const (
 // Unbounded is a Repeat without an upper bound.
 const Unbounded = -1
 
-// Arena makes expressions. Its methods do not run concurrently. What is beyond its bounds becomes an error, which Err returns: its
-// constructors return Nothing from then on.
+// Arena makes expressions. Its methods do not run concurrently. What is beyond its bounds becomes
+// an error, which Err returns: its constructors return Nothing from then on.
 type Arena struct {
 	parent *Arena // has the expressions below base; it must not change any more
 	base   Expr
@@ -42,8 +43,9 @@ type Arena struct {
 	sizes    [decoders]map[Expr]int32 // bytes of the shortest text
 }
 
-// maxSteps is how much work the constructors of an arena may take in all, some 60 ms: a step is a part that one looks at. No schema of
-// MaskBench takes more than half of it, and one in a thousand more than a fifth.
+// maxSteps is how much work the constructors of an arena may take in all, some 60 ms: a step is a
+// part that one looks at. No schema of MaskBench takes more than half of it, and one in a thousand
+// more than a fifth.
 const maxSteps = 1 << 20
 
 // NewArena returns one that makes at most so many expressions, derivatives among them.
@@ -57,8 +59,8 @@ func NewArena(bound int) *Arena {
 	return a
 }
 
-// fork returns an arena that begins with a's expressions and takes about so many bytes for others, which go with it. a must not
-// change afterwards.
+// fork returns an arena that begins with a's expressions and takes about so many bytes for others,
+// which go with it. a must not change afterwards.
 func (a *Arena) fork(memory int) *Arena {
 	return &Arena{parent: a, base: Expr(a.Len()), bound: memory / (2 * perNode), memory: memory / 2, voids: map[Expr]bool{}, machines: a.machines, err: a.err}
 }
@@ -81,8 +83,9 @@ func (a *Arena) spend(steps int) bool {
 	return true
 }
 
-// Bounded runs work that may take so many steps, and no more than the arena has left. Where it takes more, the error is the work's alone:
-// what its constructors returned is of no use, and the arena goes on.
+// Bounded runs work that may take so many steps, and no more than the arena has left. Where it
+// takes more, the error is the work's alone: what its constructors returned is of no use, and the
+// arena goes on.
 func (a *Arena) Bounded(steps int, work func()) error {
 	before := a.left
 	steps = min(steps, before)
@@ -135,7 +138,8 @@ func (a *Arena) rangesOf(x Expr) []Range {
 	return a.ranges[n.a : n.a+n.b]
 }
 
-// perNode is about how many bytes a node takes, with its entries in the index and what slices have to spare.
+// perNode is about how many bytes a node takes, with its entries in the index and what slices have
+// to spare.
 const perNode = 96
 
 // Size is about how many bytes the arena takes.

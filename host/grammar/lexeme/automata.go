@@ -14,8 +14,9 @@ type State int32
 // Dead is the state that no text completes. All others are live: some text completes each.
 const Dead State = 0
 
-// Automata are automata over bytes for expressions of one arena, with the decoders that spell them. Their states have numbers from one
-// table, which are made as bytes lead there: equal ones have the same number.
+// Automata are automata over bytes for expressions of one arena, with the decoders that spell
+// them. Their states have numbers from one table, which are made as bytes lead there: equal ones
+// have the same number.
 //
 // # Notes
 //   - Peek and Accepts may be called at any time, also while another goroutine is in one of the other methods. Start, Next, Shortest
@@ -41,7 +42,8 @@ type Automata struct {
 	living    map[Expr]derivative
 }
 
-// row is where a state's blocks are, each for sixteen bytes; 0 is not known yet. Most states have most blocks in common with others.
+// row is where a state's blocks are, each for sixteen bytes; 0 is not known yet. Most states have
+// most blocks in common with others.
 type row [16]atomic.Uint32
 
 // deadBlock is where nothing goes on.
@@ -76,11 +78,12 @@ func NewAutomata(a *Arena, memory int) *Automata {
 	return t
 }
 
-// Spent is how many steps all calls took so far. One is some ten nanoseconds, and a call takes at most 400,000.
+// Spent is how many steps all calls took so far. One is some ten nanoseconds, and a call takes at
+// most 400,000.
 func (t *Automata) Spent() int { return t.spent }
 
-// Within has each call from now on take at most so many steps, or ErrTooMuch is its error. More than any call takes means as many as any
-// does.
+// Within has each call from now on take at most so many steps, or ErrTooMuch is its error. More
+// than any call takes means as many as any does.
 func (t *Automata) Within(steps int) { t.most = min(max(steps, 1), stepsPerByte) }
 
 // Len is how many states there are.
@@ -145,8 +148,9 @@ func (t *Automata) Peek(s State, b byte) (State, bool) {
 	return t.blocks.at(at)[b&15], true
 }
 
-// Next returns the state after a byte. It is Dead where no text goes on with the byte: no half character and no half escape leads
-// anywhere but to a character that the expression allows, and no character to where no text ends.
+// Next returns the state after a byte. It is Dead where no text goes on with the byte: no half
+// character and no half escape leads anywhere but to a character that the expression allows, and
+// no character to where no text ends.
 //
 // # Errors
 //   - ErrTooMuch: the derivatives, or to find out which of them have a text, take more than a fixed amount of work. The byte is neither

@@ -148,7 +148,8 @@ func randomSpelling(r *rand.Rand, text string) string {
 	return string(s)
 }
 
-// decoded is what bytes mean within a JSON string, by encoding/json. It takes lone surrogates and faulty UTF-8, and returns U+FFFD.
+// decoded is what bytes mean within a JSON string, by encoding/json. It takes lone surrogates and
+// faulty UTF-8, and returns U+FFFD.
 func decoded(s string) (string, bool) {
 	var text string
 	err := json.Unmarshal([]byte(`"`+s+`"`), &text)

@@ -15,7 +15,8 @@ const (
 // Range is characters from Low to High, both among them.
 type Range struct{ Low, High rune }
 
-// Normal sorts ranges and joins those that touch. Surrogates and what is beyond Unicode goes. What is so already is returned as it is.
+// Normal sorts ranges and joins those that touch. Surrogates and what is beyond Unicode goes. What
+// is so already is returned as it is.
 func Normal(ranges []Range) []Range {
 	if isNormal(ranges) {
 		return ranges

@@ -8,13 +8,15 @@ import (
 	"slices"
 )
 
-// cut begins a part of the alphabet that belongs to a class of characters. A partition is a list of them, the first of character 0.
+// cut begins a part of the alphabet that belongs to a class of characters. A partition is a list
+// of them, the first of character 0.
 type cut struct {
 	from  rune
 	class int32
 }
 
-// derivative is an expression's by each character: next[i] by the characters of a partition's class i.
+// derivative is an expression's by each character: next[i] by the characters of a partition's
+// class i.
 type derivative struct {
 	cuts []cut
 	next []Expr
@@ -29,7 +31,8 @@ func (d derivative) by(r rune) Expr {
 	return d.next[d.cuts[i].class]
 }
 
-// bytesPerExpression is how much memory the derivatives of an arena may take, for each expression that it may have.
+// bytesPerExpression is how much memory the derivatives of an arena may take, for each expression
+// that it may have.
 const bytesPerExpression = 512
 
 // derived keeps derivatives. Many share a partition.
@@ -51,7 +54,8 @@ type pair struct {
 	of   [][2]int32
 }
 
-// derive returns an expression's derivative. It is complete only if the arena has no error afterwards.
+// derive returns an expression's derivative. It is complete only if the arena has no error
+// afterwards.
 func (a *Arena) derive(x Expr) derivative {
 	if d, ok := a.derived.of[x]; ok {
 		return d

@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// replacement is what encoding/json and others put where something is at fault: it cannot be told from a fault.
+// replacement is what encoding/json and others put where something is at fault: it cannot be told
+// from a fault.
 var replacement = regexp.MustCompile(`(?i)\\ufffd|\x{FFFD}`)
 
 func FuzzAutomata_JSONString_IsWhatEncodingJSONReads(f *testing.F) {

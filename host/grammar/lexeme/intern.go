@@ -9,7 +9,8 @@ import (
 	"slices"
 )
 
-// index finds the numbers of nodes by what they are. It has them by hash, the next free place where one is taken.
+// index finds the numbers of nodes by what they are. It has them by hash, the next free place
+// where one is taken.
 type index struct {
 	hashes []uint32 // of each node
 	places []int32  // a node, counted from 1; a power of two of them, at most half of them taken

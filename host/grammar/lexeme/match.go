@@ -34,7 +34,8 @@ func (a *Arena) Derive(x Expr, r rune) (Expr, error) {
 // Nullable reports whether the empty text is one of x's.
 func (a *Arena) Nullable(x Expr) bool { return a.at(x).nullable }
 
-// Lengths are bounds of how many characters x's texts have. They may not be the narrowest. high is Unbounded where there is none.
+// Lengths are bounds of how many characters x's texts have. They may not be the narrowest. high is
+// Unbounded where there is none.
 func (a *Arena) Lengths(x Expr) (low, high int) {
 	n := a.at(x)
 	if n.most >= far {

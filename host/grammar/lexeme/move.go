@@ -2,7 +2,8 @@
 
 package lexeme
 
-// Move returns the state of other automata of the same arena that is what s is here. So states outlive a table that is full.
+// Move returns the state of other automata of the same arena that is what s is here. So states
+// outlive a table that is full.
 //
 // # Errors
 //   - ErrTooMuch, ErrFull: see Start.

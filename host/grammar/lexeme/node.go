@@ -132,7 +132,8 @@ func (a *Arena) measureIntersection(n *node, parts []Expr) {
 	}
 }
 
-// someLength reports whether x surely has a text of a length that lengths has and without does not have.
+// someLength reports whether x surely has a text of a length that lengths has and without does not
+// have.
 func someLength(x, lengths, without node) bool {
 	low, high := max(x.least, lengths.least), min(x.most, lengths.most)
 	switch {

@@ -7,7 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// pages is a list that grows without moving, so what it has can be read while it grows. Each page has twice as many as the one before.
+// pages is a list that grows without moving, so what it has can be read while it grows. Each page
+// has twice as many as the one before.
 type pages[T any] struct {
 	page [maxPages]atomic.Pointer[[]T]
 	size uint32

@@ -60,7 +60,8 @@ func randomExpr(r *rand.Rand, a *Arena, depth int) (Expr, naive, string) {
 	}, "(" + s + " " + u + ")"
 }
 
-// repeats reports whether t is f low to high times. Parts that are empty count only while there are too few.
+// repeats reports whether t is f low to high times. Parts that are empty count only while there
+// are too few.
 func repeats(f naive, t []rune, low, high int) bool {
 	if f(nil) {
 		low = 0

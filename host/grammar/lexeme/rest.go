@@ -28,8 +28,9 @@ const (
 	pairHex4
 )
 
-// rest is where the values lead that the rest of a spelling can have: each is a list of values from which on it is another expression,
-// the first is 0. States after different bytes are one state where the rests are the same.
+// rest is where the values lead that the rest of a spelling can have: each is a list of values
+// from which on it is another expression, the first is 0. States after different bytes are one
+// state where the rests are the same.
 type rest struct {
 	near []target // of what is missing of the character's number
 	far  []target // of characters that take two \u0000, by their number less 0x10000; empty where no surrogate can come

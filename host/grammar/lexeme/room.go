@@ -44,8 +44,9 @@ type roomKey struct {
 	plain Plain
 }
 
-// Room is a number of characters: each text of at most so many characters of a class may follow a state, that is, leads to a live one.
-// It may be less than it could be, and is at most MaxRoom. It costs little, and less where it has been asked for before.
+// Room is a number of characters: each text of at most so many characters of a class may follow a
+// state, that is, leads to a live one. It may be less than it could be, and is at most MaxRoom. It
+// costs little, and less where it has been asked for before.
 func (t *Automata) Room(s State, plain Plain) int {
 	is := t.info(s)
 	if s == Dead || is.form != between {
@@ -63,7 +64,8 @@ func (t *Automata) Room(s State, plain Plain) int {
 	return int(n)
 }
 
-// room goes on with all characters of a class at once, until one leads nowhere or only known states come.
+// room goes on with all characters of a class at once, until one leads nowhere or only known
+// states come.
 func (t *Automata) room(x Expr, plain Plain) int32 {
 	if n := t.surely(x, plain); n > 0 {
 		return n
@@ -94,8 +96,8 @@ func (t *Automata) room(x Expr, plain Plain) int32 {
 	return MaxRoom
 }
 
-// surely is the room of what begins with a number of characters of a wider class, or is all but texts that are bounded in their length: it
-// goes on behind every text. 0: it is neither.
+// surely is the room of what begins with a number of characters of a wider class, or is all but
+// texts that are bounded in their length: it goes on behind every text. 0: it is neither.
 func (t *Automata) surely(x Expr, plain Plain) int32 {
 	switch n := t.arena.at(x); {
 	case n.kind == complement && t.arena.at(Expr(n.a)).most < far:

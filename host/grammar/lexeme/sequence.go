@@ -13,7 +13,8 @@ func (a *Arena) Then(parts ...Expr) Expr {
 	return x
 }
 
-// then is head and what follows. Its form is a list, in which neighbours that repeat the same are one.
+// then is head and what follows. Its form is a list, in which neighbours that repeat the same are
+// one.
 func (a *Arena) then(head, tail Expr) Expr {
 	if head == Nothing || tail == Nothing {
 		return Nothing
@@ -65,7 +66,8 @@ func (a *Arena) counted(x Expr) (of Expr, low, high int32) {
 	return x, 1, 1
 }
 
-// Repeat is x at least minimum times and at most maximum times. Counts may be in the millions: they are counted, not copied.
+// Repeat is x at least minimum times and at most maximum times. Counts may be in the millions:
+// they are counted, not copied.
 func (a *Arena) Repeat(x Expr, minimum, maximum int) Expr {
 	if maximum < 0 || maximum > far {
 		maximum = far

@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Shortest is how many bytes the shortest text takes that completes what led to a state; -1 for Dead.
+// Shortest is how many bytes the shortest text takes that completes what led to a state; -1 for
+// Dead.
 //
 // # Errors
 //   - ErrTooMuch: the state is one of intersections and complements, and finding out takes more than a fixed amount of work.
@@ -85,7 +86,8 @@ func spelledShortest(low, high rune, d Decoder) int32 {
 	return least
 }
 
-// shortest is how many bytes an expression's shortest text takes. It is the answer only if the arena has no error afterwards.
+// shortest is how many bytes an expression's shortest text takes. It is the answer only if the
+// arena has no error afterwards.
 func (a *Arena) shortest(x Expr, d Decoder) int32 {
 	n := *a.at(x)
 	switch {
@@ -155,7 +157,8 @@ func (p *paths) Pop() any {
 	return x
 }
 
-// shortestPath finds a shortest text of what only its derivatives tell about: the least expected way first (A*).
+// shortestPath finds a shortest text of what only its derivatives tell about: the least expected
+// way first (A*).
 func (a *Arena) shortestPath(x Expr, d Decoder) int32 {
 	best := map[Expr]int32{x: 0}
 	from := map[Expr]Expr{}

@@ -15,7 +15,8 @@ type change struct {
 	to   Expr
 }
 
-// swept is merged for many derivatives: it goes through the alphabet once, and looks only at those that lead somewhere.
+// swept is merged for many derivatives: it goes through the alphabet once, and looks only at those
+// that lead somewhere.
 func (a *Arena) swept(all []derivative, f func(...Expr) Expr) derivative {
 	var changes []change
 	for i, d := range all {

@@ -143,8 +143,8 @@ func (a *Arena) plenty(x Expr, count int) (int, bool) {
 }
 
 // Ample is a number of bytes within which more than so many of x's texts can be written, whatever
-// the decoder, and whatever one of them has begun with; 0 where that is not so, or takes more than a
-// look at the expression. It is so where all is allowed but for some texts.
+// the decoder, and whatever one of them has begun with; 0 where that is not so, or takes more than
+// a look at the expression. It is so where all is allowed but for some texts.
 func (a *Arena) Ample(x Expr, count int) (bytes int) {
 	_ = a.bounded(stepsPerTexts, func() { bytes = a.ample(x, count) })
 	return bytes

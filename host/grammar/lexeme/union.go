@@ -84,7 +84,8 @@ func (a *Arena) joinClasses(all []Expr) []Expr {
 	return out
 }
 
-// joinTails makes x t | y t into (x|y) t, which keeps the heads of counted things together, where they can be joined.
+// joinTails makes x t | y t into (x|y) t, which keeps the heads of counted things together, where
+// they can be joined.
 func (a *Arena) joinTails(all []Expr) []Expr {
 	sequences := 0
 	for _, p := range all {
@@ -123,7 +124,8 @@ func (a *Arena) joinTails(all []Expr) []Expr {
 	return out
 }
 
-// joinCounts makes one of repetitions of the same whose counts touch. The empty text is such a count, too.
+// joinCounts makes one of repetitions of the same whose counts touch. The empty text is such a
+// count, too.
 func (a *Arena) joinCounts(all []Expr) []Expr {
 	if !slices.ContainsFunc(all, func(p Expr) bool { return a.at(p).kind == repetition }) {
 		return all

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// IsVoid reports whether x has no text. It explores at most work states: an error says that it took more. What it does counts as work of
-// making the arena.
+// IsVoid reports whether x has no text. It explores at most work states: an error says that it
+// took more. What it does counts as work of making the arena.
 func (a *Arena) IsVoid(x Expr, work int) (bool, error) {
 	is := false
 	err := a.Bounded(stepsPerCharacter*max(1, work/64), func() { is = a.isVoid(x, work) })
@@ -56,8 +56,8 @@ func (a *Arena) knownVoid(x Expr) (is, known bool) {
 // maxSearches is how many searches may be within one another.
 const maxSearches = 100
 
-// search follows derivatives of an intersection or a complement until one has a text. What lies on the way has one, too; if none is
-// found, none that was seen has one.
+// search follows derivatives of an intersection or a complement until one has a text. What lies on
+// the way has one, too; if none is found, none that was seen has one.
 func (a *Arena) search(x Expr, work int) bool {
 	if a.searches++; a.searches > maxSearches {
 		a.err = fmt.Errorf("%w: intersections lie too deep in one another", ErrTooMuch)

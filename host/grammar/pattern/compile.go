@@ -105,7 +105,8 @@ func (c *compiler) either(all ...follows) follows {
 	return out
 }
 
-// join is an expression and what follows it. What it leaves behind is told apart only where that matters to what follows.
+// join is an expression and what follows it. What it leaves behind is told apart only where that
+// matters to what follows.
 func (c *compiler) join(x lexeme.Expr, k follows) follows {
 	if k == anyway(k[0]) {
 		return anyway(c.a.Then(x, k[0]))

@@ -13,7 +13,8 @@ import (
 // ecmaLines are the characters that end a line in ECMA-262.
 var ecmaLines = []lexeme.Range{{Low: '\n', High: '\n'}, {Low: '\r', High: '\r'}, {Low: 0x2028, High: 0x2029}}
 
-// ECMA is the texts in which a pattern of ECMA-262 with flag u matches somewhere, as JSON Schema has them.
+// ECMA is the texts in which a pattern of ECMA-262 with flag u matches somewhere, as JSON Schema
+// has them.
 //
 // # Notes
 //   - Beyond the standard, (?i), (?s) and (?m) may stand anywhere, a name may follow (?P, and braces and - may stand for themselves where

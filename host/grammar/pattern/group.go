@@ -4,7 +4,8 @@ package pattern
 
 import "strings"
 
-// group reads what follows a parenthesis that opens. Modifiers for the rest of the group around it are nil.
+// group reads what follows a parenthesis that opens. Modifiers for the rest of the group around it
+// are nil.
 func (p *parser) group(at int) (*node, error) {
 	kind := opSequence
 	before := p.flags
@@ -45,7 +46,8 @@ func (p *parser) group(at int) (*node, error) {
 	return newNode(kind, at, inside), nil
 }
 
-// modifiers reads letters such as i-s and the : or ) after them. It reports whether a ) came: then they are for what follows.
+// modifiers reads letters such as i-s and the : or ) after them. It reports whether a ) came: then
+// they are for what follows.
 func (p *parser) modifiers(at int) (whole bool, err error) {
 	on, some := true, false
 	for p.more() {

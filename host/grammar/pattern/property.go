@@ -177,7 +177,8 @@ var casings = sync.OnceValue(func() []casing {
 	return all
 })
 
-// foldCase adds the characters that differ from some of the ranges only in case, as Unicode's simple folding has it.
+// foldCase adds the characters that differ from some of the ranges only in case, as Unicode's
+// simple folding has it.
 func foldCase(ranges []lexeme.Range) []lexeme.Range {
 	ranges = lexeme.Normal(ranges)
 	all := slices.Clone(ranges)

@@ -11,8 +11,8 @@ import (
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
-// Go is the texts that a regular expression matches as a whole. It has Go's syntax, which is RE2's: Perl's without look-around and
-// references to groups.
+// Go is the texts that a regular expression matches as a whole. It has Go's syntax, which is
+// RE2's: Perl's without look-around and references to groups.
 //
 // # Errors
 //   - An *Error for what is no regular expression.

@@ -25,7 +25,8 @@ func TestGo_Refuses(t *testing.T) {
 	}
 }
 
-// randomPattern draws a pattern that Go and ECMA-262 read alike. Within repetitions there are only assertions that are supported.
+// randomPattern draws a pattern that Go and ECMA-262 read alike. Within repetitions there are only
+// assertions that are supported.
 func randomPattern(r *rand.Rand, depth int, asserts bool) string {
 	if depth == 0 {
 		atoms := []string{"a", "b", "é", "-", ".", "[ab]", "[^a]", `\w`, `\W`, `\d`, `[b-é]`, "(?i:B)", "(?i:[^é])", ""}

@@ -40,8 +40,9 @@ func (c *compiler) copy(part *node, k follows) follows {
 	return c.before(part, k)
 }
 
-// starBefore repeats a part that has only assertions of the text's ends any number of times. Only what begins the text can follow ^,
-// and after $ nothing comes: so between the first and the last time it is the part's texts without either.
+// starBefore repeats a part that has only assertions of the text's ends any number of times. Only
+// what begins the text can follow ^, and after $ nothing comes: so between the first and the last
+// time it is the part's texts without either.
 func (c *compiler) starBefore(part *node, k follows) follows {
 	between := c.a.Repeat(c.inside(part), 0, lexeme.Unbounded)
 	later := c.join(between, c.either(k, c.copy(part, k)))
@@ -115,8 +116,8 @@ func single(n *node) bool {
 	return false
 }
 
-// stepsBefore is before for these. What follows has one length, so it is known of each place in the text whether a step begins there:
-// the look-aheads hold where more is left than that length.
+// stepsBefore is before for these. What follows has one length, so it is known of each place in
+// the text whether a step begins there: the look-aheads hold where more is left than that length.
 func (c *compiler) stepsBefore(n *node, k follows) follows {
 	steps := n.parts[0].parts
 	low, high := c.a.Lengths(k[0])

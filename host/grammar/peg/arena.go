@@ -57,8 +57,8 @@ const (
 	several = -2
 )
 
-// parents are nodes with one child. Those that look ahead are none: what lies within them is nothing
-// of the text.
+// parents are nodes with one child. Those that look ahead are none: what lies within them is
+// nothing of the text.
 var parents = map[string]bool{"repetition": true, "schema": true, "rule": true, "atomic": true, "tag": true, "gbnf": true, "ac": true}
 
 func open(text string) (*arena, error) {
@@ -148,8 +148,8 @@ func merge(a, b int) int {
 	return several
 }
 
-// visit calls a function for a node and what lies within it, in its order, and within no rule twice,
-// until it says that it has found what it wants. It goes into a node where it is told to.
+// visit calls a function for a node and what lies within it, in its order, and within no rule
+// twice, until it says that it has found what it wants. It goes into a node where it is told to.
 func (a *arena) visit(id uint64, at func(uint64) (into, found bool)) bool {
 	rules := map[uint64]bool{}
 	var walk func(id uint64) bool

@@ -221,7 +221,8 @@ func (w *writer) single(id uint64) bool {
 	return names == 1
 }
 
-// outside are the arguments of a call that come in no loop, each once, and how many loops there are.
+// outside are the arguments of a call that come in no loop, each once, and how many loops there
+// are.
 func (w *writer) outside(call uint64) (names map[string]bool, loops int) {
 	names = map[string]bool{}
 	w.a.visit(call, func(at uint64) (bool, bool) {

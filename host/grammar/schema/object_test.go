@@ -78,7 +78,8 @@ func TestRead_Closed(t *testing.T) {
 	})
 }
 
-// White space stands where llama.cpp's converter has it, and as much: so greedy answers are the same.
+// White space stands where llama.cpp's converter has it, and as much: so greedy answers are the
+// same.
 func TestRead_WhiteSpace(t *testing.T) {
 	indented := "\n\n" + strings.Repeat(" \t", 10)
 	holds(t, Options{}, []promise{{"closed", `{"type":"object","properties":{"a":{"type":"array"},"b é":{}},"required":["a"],"additionalProperties":false}`,

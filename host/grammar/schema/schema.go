@@ -63,8 +63,8 @@ type Relaxed struct {
 	Why   string
 }
 
-// maxSteps bounds the work of reading a schema: places visited, in whatever way. It takes some 15 ms,
-// and to make the grammar of what was read about as long at most.
+// maxSteps bounds the work of reading a schema: places visited, in whatever way. It takes some 15
+// ms, and to make the grammar of what was read about as long at most.
 const maxSteps = 40_000
 
 // reader reads one schema.

@@ -7,8 +7,9 @@ import (
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
-// spaces is JSON's punctuation with the white space around it, where llama.cpp's converter has it: behind all of it, and before
-// colons and what closes. Elsewhere a greedy answer would not be what it is with llama.cpp.
+// spaces is JSON's punctuation with the white space around it, where llama.cpp's converter has it:
+// behind all of it, and before colons and what closes. Elsewhere a greedy answer would not be what
+// it is with llama.cpp.
 type spaces struct {
 	white                                        lexeme.Expr
 	openObject, closeObject, openList, closeList grammar.Body

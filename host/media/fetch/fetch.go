@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package fetch gets files by URLs that clients name, so that no client reaches through the server what it could not reach itself.
+// Package fetch gets files by URLs that clients name, so that no client reaches through the server
+// what it could not reach itself.
 //
 // # Notes
 //
@@ -11,7 +12,8 @@
 //
 // # Errors
 //
-// They say what is wrong with a URL and what to do, in words that follow its field: "names a host that …".
+// They say what is wrong with a URL and what to do, in words that follow its field: "names a host
+// that …".
 //
 // # Why is a URL's host looked up by us, and not by the HTTP client?
 //

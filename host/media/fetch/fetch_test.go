@@ -17,7 +17,8 @@ import (
 	"time"
 )
 
-// web is an internet of one server: names are looked up in a table, and each address that is dialled is the server's.
+// web is an internet of one server: names are looked up in a table, and each address that is
+// dialled is the server's.
 type web struct {
 	*Fetcher
 	names  map[string][]string // the addresses of a host; each lookup takes those before the next "then"
@@ -116,7 +117,8 @@ func TestFetcher_Get_Schemes(t *testing.T) {
 	}
 }
 
-// No address that is not public is dialled, whether a URL has it, a name means it, or a redirect leads to it.
+// No address that is not public is dialled, whether a URL has it, a name means it, or a redirect
+// leads to it.
 func TestFetcher_Get_AddressesWithin(t *testing.T) {
 	within := []string{"127.0.0.1", "127.9.9.9", "0.0.0.0", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "224.0.0.1",
 		"239.255.255.250", "255.255.255.255", "198.18.0.1", "192.0.2.1", "::1", "::", "fe80::1", "fc00::1", "fd12::1", "ff02::1", "fec0::1", "::ffff:127.0.0.1",
@@ -153,7 +155,8 @@ func TestFetcher_Get_AddressesWithin(t *testing.T) {
 	}
 }
 
-// A name with addresses of both kinds leads to the public ones; one that changes between two lookups leads nowhere.
+// A name with addresses of both kinds leads to the public ones; one that changes between two
+// lookups leads nowhere.
 func TestFetcher_Get_Rebinding(t *testing.T) {
 	w := onWeb(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/first" {
@@ -247,7 +250,8 @@ func TestFetcher_Get_Limits(t *testing.T) {
 	}
 }
 
-// A server that sends a byte now and then is given up when the time for the whole is over, and at once when the client leaves.
+// A server that sends a byte now and then is given up when the time for the whole is over, and at
+// once when the client leaves.
 func TestFetcher_Get_Trickle(t *testing.T) {
 	trickle := func(w http.ResponseWriter, r *http.Request) {
 		for r.Context().Err() == nil {
@@ -282,7 +286,8 @@ func TestFetcher_Get_UnknownHost(t *testing.T) {
 	says(t, err, "cannot be fetched: its server is not reached")
 }
 
-// FuzzGet fetches whatever URLs there are, of hosts with addresses of all kinds: none but public ones are dialled.
+// FuzzGet fetches whatever URLs there are, of hosts with addresses of all kinds: none but public
+// ones are dialled.
 func FuzzGet(f *testing.F) {
 	for _, u := range []string{"https://example.com/", "http://127.0.0.1:80/", "http://[::1]/", "http://[::ffff:10.0.0.1]/", "https://0x7f.1/", "https://a@b/", "https://a%2f@b/", "HTTPS://[fe80::1%25lo]:99/",
 		"https://2130706433/", "https://\uff11\uff12\uff17.1/", "https://example.com:99999/", "https:///x", "https://8.8.8.8#@127.0.0.1/", "https://8.8.8.8\\@127.0.0.1/"} {

@@ -23,8 +23,8 @@ const (
 	Memory  = 24 << 20 // bytes
 )
 
-// Hostile are some hundreds of files: cut off, with headers that lie, bombs, files of two kinds, and files that are neither picture nor sound.
-// Nobody changes them.
+// Hostile are some hundreds of files: cut off, with headers that lie, bombs, files of two kinds,
+// and files that are neither picture nor sound. Nobody changes them.
 var Hostile = sync.OnceValue(func() []File {
 	m := maker{}
 	m.cutOff()

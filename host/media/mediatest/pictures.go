@@ -27,7 +27,8 @@ func ihdr(width, height uint32, depth, kind, compression, filter, interlace byte
 	return chunk("IHDR", append(out, depth, kind, compression, filter, interlace))
 }
 
-// bomb are the pixels of a grey PNG of 14000×14000: 196 MB, packed into 190 KB. To pack them takes a second.
+// bomb are the pixels of a grey PNG of 14000×14000: 196 MB, packed into 190 KB. To pack them takes
+// a second.
 var bomb = sync.OnceValue(func() []byte { return deflated(14000 * 14001) })
 
 // deflated is so many zero bytes, packed. A buffer fails at nothing.

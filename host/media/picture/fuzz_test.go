@@ -10,7 +10,8 @@ import (
 	"github.com/penstock/penstock/host/media/mediatest"
 )
 
-// fuzz opens and decodes whatever comes: neither panics, no more memory is taken than is said, and the pixels are as many as the header says.
+// fuzz opens and decodes whatever comes: neither panics, no more memory is taken than is said, and
+// the pixels are as many as the header says.
 func fuzz(f *testing.F, format string, made ...[]byte) {
 	entries, err := testdata.ReadDir("testdata")
 	if err != nil {

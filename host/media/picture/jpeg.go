@@ -9,8 +9,8 @@ import (
 	"image/jpeg"
 )
 
-// maxScans is how many scans a JPEG may have. Each is a pass over all pixels of a progressive picture, however few bytes it has; programs
-// that write pictures use up to about twenty.
+// maxScans is how many scans a JPEG may have. Each is a pass over all pixels of a progressive
+// picture, however few bytes it has; programs that write pictures use up to about twenty.
 const maxScans = 64
 
 // JPEG's markers.
@@ -67,8 +67,8 @@ func readJPEG(data []byte) (header, error) {
 	return j.header, nil
 }
 
-// nextSegment finds the next marker of a JPEG and its segment; after is what follows. Bytes before the marker, as those of a scan, are
-// skipped. Not ok: there is none, or it is cut off.
+// nextSegment finds the next marker of a JPEG and its segment; after is what follows. Bytes before
+// the marker, as those of a scan, are skipped. Not ok: there is none, or it is cut off.
 func nextSegment(data []byte) (marker byte, segment, after []byte, ok bool) {
 	for {
 		i := bytes.IndexByte(data, 0xff)

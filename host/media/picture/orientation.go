@@ -21,8 +21,8 @@ func (o orientation) shown(width, height int) (int, int) {
 	return width, height
 }
 
-// steps tell where stored pixels are in an upright picture of a size: the first one at origin, the next in its row right pixels on, and
-// the first of the next row down pixels on.
+// steps tell where stored pixels are in an upright picture of a size: the first one at origin, the
+// next in its row right pixels on, and the first of the next row down pixels on.
 func (o orientation) steps(width, height int) (origin, right, down int) {
 	last, bottom := width-1, (height-1)*width
 	switch o {
@@ -44,15 +44,16 @@ func (o orientation) steps(width, height int) (origin, right, down int) {
 	return 0, 1, width
 }
 
-// The parts of EXIF, which is a TIFF file: a header of 8 bytes, and directories of entries of 12 bytes.
+// The parts of EXIF, which is a TIFF file: a header of 8 bytes, and directories of entries of 12
+// bytes.
 const (
 	tagOrientation = 0x0112
 	typeShort      = 3
 	entryBytes     = 12
 )
 
-// orientationOf finds the orientation in the first directory of EXIF; 1 where there is none. What is broken has none: a picture is not
-// refused for its notes.
+// orientationOf finds the orientation in the first directory of EXIF; 1 where there is none. What
+// is broken has none: a picture is not refused for its notes.
 func orientationOf(exif []byte) orientation {
 	exif = bytes.TrimPrefix(exif, []byte("Exif\x00\x00")) // which JPEG has before it, and some writers of WebP
 	var order binary.ByteOrder

@@ -47,7 +47,8 @@ func webpWith(data, exif []byte) []byte {
 	return append(binary.LittleEndian.AppendUint32([]byte("RIFF"), uint32(len(body))), body...)
 }
 
-// A picture that is stored in any of the eight ways stands upright, as EXIF's specification says where the stored first row and column are.
+// A picture that is stored in any of the eight ways stands upright, as EXIF's specification says
+// where the stored first row and column are.
 func TestDecode_Orientation_AllEight(t *testing.T) {
 	wants := map[uint16]quarters{
 		1: {red, green, blue, white}, 2: {green, red, white, blue}, 3: {white, blue, green, red}, 4: {blue, white, red, green},

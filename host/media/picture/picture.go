@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package picture decodes pictures of untrusted files to upright RGB pixels, within bounds that are known before a pixel is read.
+// Package picture decodes pictures of untrusted files to upright RGB pixels, within bounds that
+// are known before a pixel is read.
 //
 // # Notes
 //
@@ -12,7 +13,8 @@
 //
 // # Errors
 //
-// They say what is wrong with a file and what to do, in words that follow its name: "is a JPEG of …".
+// They say what is wrong with a file and what to do, in words that follow its name: "is a JPEG of
+// …".
 //
 // # Why are headers read by code of ours before a decoder sees a file?
 //
@@ -38,7 +40,8 @@ import (
 	"github.com/penstock/penstock/scheduler/panics"
 )
 
-// RGB are the pixels of a picture, row by row from the top left: three bytes each, red, green, blue.
+// RGB are the pixels of a picture, row by row from the top left: three bytes each, red, green,
+// blue.
 type RGB struct {
 	Width, Height int
 	Pixels        []byte // 3 × Width × Height
@@ -98,7 +101,8 @@ func begins(data []byte, magic string) bool {
 	return true
 }
 
-// Open reads the headers of a picture that may have so many pixels. data must not change afterwards.
+// Open reads the headers of a picture that may have so many pixels. data must not change
+// afterwards.
 func Open(data []byte, pixels int) (*File, error) {
 	for _, f := range formats {
 		if !begins(data, f.magic) {

@@ -20,8 +20,9 @@ import (
 	"golang.org/x/image/bmp"
 )
 
-// The files of testdata were made by sharp (libvips) from one picture of 32×16 pixels with a colour in each quarter. In those with
-// "alpha" the lower left quarter is transparent, those called "turned" and "progressive" say that they must be turned (orientation 6).
+// The files of testdata were made by sharp (libvips) from one picture of 32×16 pixels with a
+// colour in each quarter. In those with "alpha" the lower left quarter is transparent, those
+// called "turned" and "progressive" say that they must be turned (orientation 6).
 //
 //go:embed testdata/*.*
 var testdata embed.FS
@@ -315,7 +316,8 @@ func manyScans(t testing.TB, scans int) []byte {
 	return append(out, 0xff, 0xd9)
 }
 
-// Each picture that is cut off anywhere is refused or decoded, and none panics or takes more than it may.
+// Each picture that is cut off anywhere is refused or decoded, and none panics or takes more than
+// it may.
 func TestOpen_CutOff(t *testing.T) {
 	for _, name := range []string{"lossy.webp", "lossless-alpha.webp", "lossy-alpha.webp", "cmyk.jpg", "interlaced.png", "animated.gif"} {
 		data := stored(t, name)

@@ -8,8 +8,8 @@ import (
 	"image"
 )
 
-// flatten writes what was decoded as upright RGB over white. A picture that does not fill its canvas, as a frame of a GIF, has white
-// around it.
+// flatten writes what was decoded as upright RGB over white. A picture that does not fill its
+// canvas, as a frame of a GIF, has white around it.
 func (f *File) flatten(ctx context.Context, from image.Image) (RGB, error) {
 	at, ok := from.(image.RGBA64Image)
 	if !ok {

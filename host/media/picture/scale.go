@@ -2,7 +2,8 @@
 
 package picture
 
-// Within is the size of the picture scaled so that its longer side has at most so many pixels. It never grows.
+// Within is the size of the picture scaled so that its longer side has at most so many pixels. It
+// never grows.
 func (p RGB) Within(side int) (width, height int) {
 	longer := max(p.Width, p.Height)
 	if longer <= side {
@@ -12,7 +13,8 @@ func (p RGB) Within(side int) (width, height int) {
 	return scale(p.Width), scale(p.Height)
 }
 
-// Scaled is the picture with fewer pixels: each is the mean of those that it stands for. Neither size may be larger than before.
+// Scaled is the picture with fewer pixels: each is the mean of those that it stands for. Neither
+// size may be larger than before.
 func (p RGB) Scaled(width, height int) RGB {
 	out := RGB{Width: width, Height: height, Pixels: make([]byte, 3*width*height)}
 	for y := range height {

@@ -39,8 +39,8 @@ func readWebP(data []byte) (header, error) {
 		return h, err
 	}
 	h.width, h.height = config.Width, config.Height
-	// The largest are a lossy picture with compressed alpha, and a lossless one with its transforms. Trees of Huffman codes take some
-	// times the bytes that they are read from.
+	// The largest are a lossy picture with compressed alpha, and a lossless one with its
+	// transforms. Trees of Huffman codes take some times the bytes that they are read from.
 	h.work = 10*int64(h.width)*int64(h.height) + 16*int64(len(data)) + 4<<20
 	return h, nil
 }

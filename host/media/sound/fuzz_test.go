@@ -11,7 +11,8 @@ import (
 	"github.com/penstock/penstock/host/media/mediatest"
 )
 
-// fuzz opens and decodes whatever comes: nothing panics, the sound is no longer than it may be, and its samples are numbers.
+// fuzz opens and decodes whatever comes: nothing panics, the sound is no longer than it may be,
+// and its samples are numbers.
 func fuzz(f *testing.F, format string, seeds ...[]byte) {
 	for _, h := range mediatest.Hostile() {
 		if FormatOf(h.Data) == format && len(h.Data) < 1<<16 {

@@ -16,7 +16,8 @@ import (
 const (
 	mp3MinRate = 16000 // Hz
 	mp3MaxRate = 48000
-	// mp3Samples is how many samples a byte can stand for: the shortest frame of MPEG 2 has 24 bytes and 576 samples.
+	// mp3Samples is how many samples a byte can stand for: the shortest frame of MPEG 2 has 24
+	// bytes and 576 samples.
 	mp3Samples = 24
 )
 
@@ -28,7 +29,8 @@ type mpeg struct {
 	block   []float32
 }
 
-// isMP3 reports whether a file begins with a tag of ID3, or with the header of a frame of layer III.
+// isMP3 reports whether a file begins with a tag of ID3, or with the header of a frame of layer
+// III.
 func isMP3(data []byte) bool {
 	if bytes.HasPrefix(data, []byte("ID3")) {
 		return true

@@ -4,8 +4,9 @@ package sound
 
 import "math"
 
-// resampler turns samples of one rate into those of another by a sinc with Kaiser's window, as "Digital Audio Resampling" (J. O. Smith)
-// has it: each sample of the result is a weighted sum of the samples around its time. The library that does this well is written in C.
+// resampler turns samples of one rate into those of another by a sinc with Kaiser's window, as
+// "Digital Audio Resampling" (J. O. Smith) has it: each sample of the result is a weighted sum of
+// the samples around its time. The library that does this well is written in C.
 type resampler struct {
 	from, to int
 	reach    int       // how many samples on either side count
@@ -19,8 +20,8 @@ type resampler struct {
 }
 
 const (
-	// crossings is how many zeros of the sinc count on either side. Together with the window's shape it makes the low-pass 80 dB deep
-	// and a sixth of the band wide.
+	// crossings is how many zeros of the sinc count on either side. Together with the window's
+	// shape it makes the low-pass 80 dB deep and a sixth of the band wide.
 	crossings = 32
 	kaiser    = 7.86 // the window's shape, for 80 dB
 	ticks     = 512
@@ -89,7 +90,8 @@ func (r *resampler) end() []float32 {
 	return r.out
 }
 
-// emit computes the samples whose time is before that of a source sample. All that count for them are there.
+// emit computes the samples whose time is before that of a source sample. All that count for them
+// are there.
 func (r *resampler) emit(before int64) {
 	for r.index < before {
 		r.out = append(r.out, r.at())
@@ -108,7 +110,8 @@ func (r *resampler) at() float32 {
 	return sum + r.side(r.source[at+1:], 1-behind, 1)
 }
 
-// side weighs the samples on one side of a time: the nearest is that far away, and each further one a sample more.
+// side weighs the samples on one side of a time: the nearest is that far away, and each further
+// one a sample more.
 func (r *resampler) side(samples []float32, distance float64, direction int) float32 {
 	var sum float32
 	i := 0

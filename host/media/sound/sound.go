@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package sound decodes sound of untrusted files to mono samples of a given rate, within bounds that are known before a sample is read.
+// Package sound decodes sound of untrusted files to mono samples of a given rate, within bounds
+// that are known before a sample is read.
 //
 // # Notes
 //
@@ -12,7 +13,8 @@
 //
 // # Errors
 //
-// They say what is wrong with a file and what to do, in words that follow its name: "is a WAV of …".
+// They say what is wrong with a file and what to do, in words that follow its name: "is a WAV of
+// …".
 //
 // # Why is MP3 decoded by go-mp3?
 //
@@ -50,7 +52,8 @@ type File struct {
 type source interface {
 	// open reads up to the first samples, and gives the rate they have.
 	open() (rate int, err error)
-	// next is the next block, mixed to one channel; empty: the sound has ended. It is valid until the next call.
+	// next is the next block, mixed to one channel; empty: the sound has ended. It is valid until
+	// the next call.
 	next() ([]float32, error)
 }
 
@@ -94,7 +97,8 @@ func Open(data []byte, rate int, most time.Duration) (*File, error) {
 	return f, nil
 }
 
-// bytesFor is what so many samples take at another rate, which are appended one by one, with the blocks and the low-pass on the way.
+// bytesFor is what so many samples take at another rate, which are appended one by one, with the
+// blocks and the low-pass on the way.
 func bytesFor(samples int64, from, to int) int64 {
 	return int64(float64(samples)*float64(to)/float64(from)+1)*4*9/4 + 4<<20
 }

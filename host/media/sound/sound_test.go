@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// The files of testdata were made by lamejs: half a second of a tone of 440 Hz, at half of full scale.
+// The files of testdata were made by lamejs: half a second of a tone of 440 Hz, at half of full
+// scale.
 //
 //go:embed testdata/*.*
 var testdata embed.FS

@@ -11,7 +11,8 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// Env names the kernels that are broken in every process of a test program, as JSON of native.InjectedFault.
+// Env names the kernels that are broken in every process of a test program, as JSON of
+// native.InjectedFault.
 const Env = "PENSTOCK_TEST_KERNEL_FAULTS"
 
 // Main breaks the kernels that Env names. A TestMain begins with it.
@@ -27,7 +28,8 @@ func Main() {
 	}
 }
 
-// Break breaks kernels in the children that a test starts from now on. When it ends, this process chooses among all kernels again.
+// Break breaks kernels in the children that a test starts from now on. When it ends, this process
+// chooses among all kernels again.
 func Break(t *testing.T, list ...native.InjectedFault) {
 	t.Helper()
 	text, err := json.Marshal(list)

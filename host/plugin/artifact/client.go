@@ -27,7 +27,8 @@ const defaultTag = "latest"
 // Reference is where an artifact is: REGISTRY/REPOSITORY, and then :TAG or @sha256:DIGEST.
 type Reference struct{ registry.Reference }
 
-// ParseReference reads a Reference. Without a tag and a digest it has the tag latest. The error wraps ErrReference.
+// ParseReference reads a Reference. Without a tag and a digest it has the tag latest. The error
+// wraps ErrReference.
 func ParseReference(text string) (Reference, error) {
 	r, err := registry.ParseReference(strings.TrimPrefix(text, "oci://"))
 	if err != nil {

@@ -15,8 +15,9 @@ import (
 // manifestBytes bounds the list of an artifact's layers.
 const manifestBytes = 1 << 20
 
-// Pull gets the module of an artifact, and the artifact's digest. What it gives has the digests that the registry, or the reference, says.
-// The error wraps ErrNotFound, ErrDenied or ErrNotPlugin, or is of the connection.
+// Pull gets the module of an artifact, and the artifact's digest. What it gives has the digests
+// that the registry, or the reference, says. The error wraps ErrNotFound, ErrDenied or
+// ErrNotPlugin, or is of the connection.
 func (c *Client) Pull(ctx context.Context, r Reference) (wasm []byte, digest string, err error) {
 	repository, err := c.repository(r)
 	if err != nil {

@@ -19,7 +19,8 @@ const (
 	layerType  = "application/wasm"
 )
 
-// created stands where a registry wants a time: the digest is to be the same whenever a module is pushed.
+// created stands where a registry wants a time: the digest is to be the same whenever a module is
+// pushed.
 const created = "1970-01-01T00:00:00Z"
 
 // Description is what people see of an artifact in a registry.
@@ -29,8 +30,8 @@ type Description struct {
 	Summary string // may be empty
 }
 
-// Push puts a module into a registry, under the reference's tag, and gives the digest of the artifact. A reference with a digest is refused:
-// the digest follows from the module.
+// Push puts a module into a registry, under the reference's tag, and gives the digest of the
+// artifact. A reference with a digest is refused: the digest follows from the module.
 func (c *Client) Push(ctx context.Context, r Reference, wasm []byte, d Description) (digest string, err error) {
 	if r.ValidateReferenceAsTag() != nil {
 		return "", fmt.Errorf("%w: %s has a digest; push it under a tag, and the digest is told", ErrReference, r)

@@ -10,7 +10,8 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 )
 
-// lookEvery is how often a child looks at what it has used. In that time it can take some 20 MiB more.
+// lookEvery is how often a child looks at what it has used. In that time it can take some 20 MiB
+// more.
 const lookEvery = 10 * time.Millisecond
 
 // bounds are what a child may use.
@@ -19,8 +20,9 @@ type bounds struct {
 	Memory uint64        `json:"memory"` // bytes that Go has of the system
 }
 
-// keep has refuse called, in a goroutine of its own and for as long as the process lasts, with the first of the bounds that is exceeded
-// from now on. The compiler cannot be stopped, but the process can.
+// keep has refuse called, in a goroutine of its own and for as long as the process lasts, with the
+// first of the bounds that is exceeded from now on. The compiler cannot be stopped, but the
+// process can.
 func (b bounds) keep(refuse func(error)) {
 	begin := processorTime()
 	memory := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}

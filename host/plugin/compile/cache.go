@@ -18,10 +18,11 @@ import (
 	"github.com/penstock/penstock/host/atomicfile"
 )
 
-// cache keeps compiled code between runs. The code is run without further checks, so nobody else may write to the folder. Checksums
-// find what is damaged.
+// cache keeps compiled code between runs. The code is run without further checks, so nobody else
+// may write to the folder. Checksums find what is damaged.
 //
-// An entry is a folder, named by the module and by what decides how it is rewritten. It holds what fillEntry made.
+// An entry is a folder, named by the module and by what decides how it is rewritten. It holds what
+// fillEntry made.
 type cache struct {
 	dir   string
 	limit int64 // bytes of all entries
@@ -66,8 +67,9 @@ func (c *cache) newFolder() (dir string, done func(), err error) {
 	}, err
 }
 
-// keepsCode reports whether wazero compiles on this machine and keeps the code. If it interprets instead, a child would compile
-// for nothing. A success is remembered; a failure is tried again, since the disk may have been full. It is not for concurrent use.
+// keepsCode reports whether wazero compiles on this machine and keeps the code. If it interprets
+// instead, a child would compile for nothing. A success is remembered; a failure is tried again,
+// since the disk may have been full. It is not for concurrent use.
 func (c *cache) keepsCode(ctx context.Context) bool {
 	if c.maker == "" {
 		key, err := c.tryCode(ctx)
@@ -80,8 +82,8 @@ func (c *cache) keepsCode(ctx context.Context) bool {
 	return true
 }
 
-// tryCode has wazero keep the code of an empty module, and returns what it keeps that under: its own version and what the processor
-// can do are in it.
+// tryCode has wazero keep the code of an empty module, and returns what it keeps that under: its
+// own version and what the processor can do are in it.
 func (c *cache) tryCode(ctx context.Context) (key string, err error) {
 	dir, done, err := c.newFolder()
 	if err != nil {
@@ -98,8 +100,8 @@ func (c *cache) tryCode(ctx context.Context) (key string, err error) {
 // entry returns the path of an entry, which need not exist.
 func (c *cache) entry(name string) string { return filepath.Join(c.dir, name) }
 
-// replace has a new folder filled and then puts it in place of an entry of no use, by one renaming, and makes room for it. An entry
-// that another host has filled in the meantime stays.
+// replace has a new folder filled and then puts it in place of an entry of no use, by one
+// renaming, and makes room for it. An entry that another host has filled in the meantime stays.
 func (c *cache) replace(entry string, fill func(dir string) (bool, error)) error {
 	dir, done, err := c.newFolder()
 	if err != nil {
@@ -131,7 +133,8 @@ func (c *cache) markUsed(entry string) {
 	}
 }
 
-// evict removes the least recently used entries until the rest is within the limit. The one in use stays.
+// evict removes the least recently used entries until the rest is within the limit. The one in use
+// stays.
 func (c *cache) evict(inUse string) error {
 	type item struct {
 		name string

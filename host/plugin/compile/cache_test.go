@@ -38,7 +38,8 @@ func answering() *asm.Guest {
 	return newGuest("guest").On(abi.ExportAccept, asm.Local(0), asm.I32(1), []byte{0x71}, []byte{0x45})
 }
 
-// runIn compiles answering, or a guest like it, with its code in a folder, runs it, and returns what was logged.
+// runIn compiles answering, or a guest like it, with its code in a folder, runs it, and returns
+// what was logged.
 func runIn(t *testing.T, dir string, g *asm.Guest) string {
 	t.Helper()
 	c, log := newCompiler(t, dir)
@@ -51,8 +52,8 @@ func runIn(t *testing.T, dir string, g *asm.Guest) string {
 	return log.String()
 }
 
-// What is damaged is compiled anew and never run: the head, the skeleton, the offsets of functions, the code, the end. An entry without a
-// head is none, and is made anew too.
+// What is damaged is compiled anew and never run: the head, the skeleton, the offsets of
+// functions, the code, the end. An entry without a head is none, and is made anew too.
 func TestCache_Damage_IsCompiledAnew(t *testing.T) {
 	inChild := func() *asm.Guest {
 		return answering().Function(abi.Signature{}, 0, bytes.Repeat([]byte{0x01}, worthAChild))

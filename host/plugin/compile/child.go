@@ -22,8 +22,9 @@ import (
 	"github.com/penstock/penstock/native/cgroup"
 )
 
-// compileEnv makes this program a child that meters and compiles a module: see Main. Any value does. A compileOrder, as a line of
-// JSON, and then the module come on the child's standard input. If that ends before, the child is not needed any more.
+// compileEnv makes this program a child that meters and compiles a module: see Main. Any value
+// does. A compileOrder, as a line of JSON, and then the module come on the child's standard input.
+// If that ends before, the child is not needed any more.
 const compileEnv = "PENSTOCK_COMPILE"
 
 // compileOrder tells the child what to do with the module.
@@ -40,14 +41,17 @@ const (
 	exitFailed   = 3 // not the module's fault, such as a full disk: the parent compiles it
 )
 
-// exitRefused are its exit codes where the module is wrong. The reason is on its standard output then.
+// exitRefused are its exit codes where the module is wrong. The reason is on its standard output
+// then.
 var exitRefused = map[int]error{4: plugin.ErrNotWasm, 5: plugin.ErrUnsupported, 6: plugin.ErrLimit}
 
-// canStartChild tells that this program's main begins with Main, so that this program, started again, is the child.
+// canStartChild tells that this program's main begins with Main, so that this program, started
+// again, is the child.
 var canStartChild atomic.Bool
 
-// Main does not return in a process that was started as a child to compile a module. A program whose plugins are to be compiled
-// in a child calls it first in main, and its tests in TestMain. Without that, plugins are compiled in the process itself.
+// Main does not return in a process that was started as a child to compile a module. A program
+// whose plugins are to be compiled in a child calls it first in main, and its tests in TestMain.
+// Without that, plugins are compiled in the process itself.
 func Main() {
 	if _, ok := os.LookupEnv(compileEnv); !ok {
 		canStartChild.Store(true)
@@ -101,22 +105,25 @@ func compileAsChild(in *bufio.Reader) error {
 	return fillEntry(experimental.WithCompilationWorkers(context.Background(), min(max(2, runtime.GOMAXPROCS(0)), mostWorkers)), wasm, order.Dir, order.Limits)
 }
 
-// keepWithin has this process use no more processors at once than its control groups allow on average. Beyond that the kernel stops all that is
-// in them for a while, the streams' server, too, and priority does not matter.
+// keepWithin has this process use no more processors at once than its control groups allow on
+// average. Beyond that the kernel stops all that is in them for a while, the streams' server, too,
+// and priority does not matter.
 func keepWithin(processors float64) {
 	if n := max(1, int(min(processors, float64(runtime.GOMAXPROCS(0))))); n < runtime.GOMAXPROCS(0) {
 		runtime.GOMAXPROCS(n)
 	}
 }
 
-// childMemory is how many bytes a child may have before it collects garbage. Most modules need less, and collecting would take a
-// third of the time.
+// childMemory is how many bytes a child may have before it collects garbage. Most modules need
+// less, and collecting would take a third of the time.
 const childMemory = 128 << 20
 
-// mostWorkers is how many functions a child compiles at a time. Each takes memory of the child's limit.
+// mostWorkers is how many functions a child compiles at a time. Each takes memory of the child's
+// limit.
 const mostWorkers = 8
 
-// collectLate puts off the first collection until then. From there on the garbage collector works as usual, and harder near the limit.
+// collectLate puts off the first collection until then. From there on the garbage collector works
+// as usual, and harder near the limit.
 func collectLate(limit uint64) {
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(childMemory)

@@ -53,7 +53,8 @@ func TestCompileInChild_FillsAFolder(t *testing.T) {
 	}
 }
 
-// A program whose main does not begin with Main fills the cache itself, and finds there what it left.
+// A program whose main does not begin with Main fills the cache itself, and finds there what it
+// left.
 func TestCompiler_WithoutChild_KeepsCode(t *testing.T) {
 	canStartChild.Store(false)
 	defer canStartChild.Store(true)
@@ -123,7 +124,8 @@ func TestCompileInChild_Late_IsKilled(t *testing.T) {
 	}
 }
 
-// What lies in a module's entry is loaded as it is, without metering or compiling the module: here it is another's.
+// What lies in a module's entry is loaded as it is, without metering or compiling the module: here
+// it is another's.
 func TestCompiler_Cached_NothingIsMadeAgain(t *testing.T) {
 	dir := t.TempDir()
 	first, _ := newCompiler(t, dir)
@@ -150,7 +152,8 @@ func TestCompiler_Cached_NothingIsMadeAgain(t *testing.T) {
 	}
 }
 
-// Code that wazero does not take for this processor or its own version is made anew; the skeleton is never run in its place.
+// Code that wazero does not take for this processor or its own version is made anew; the skeleton
+// is never run in its place.
 func TestCompiler_Cached_CodeOfAnother_IsMadeAnew(t *testing.T) {
 	dir := t.TempDir()
 	for range 3 {
@@ -165,7 +168,8 @@ func TestCompiler_Cached_CodeOfAnother_IsMadeAnew(t *testing.T) {
 	}
 }
 
-// A server whose program was replaced while it runs starts the new one, which may rewrite otherwise: that does nothing.
+// A server whose program was replaced while it runs starts the new one, which may rewrite
+// otherwise: that does nothing.
 func TestRunChild_OfAnotherProgram_DoesNothing(t *testing.T) {
 	dir := t.TempDir()
 	order := compileOrder{Dir: dir, Version: "1 another", Limits: fuel.DefaultLimits(), Bounds: bounds{time.Minute, mostMemory}}
@@ -193,7 +197,8 @@ func TestCompileInChild_Fails_IsLogged(t *testing.T) {
 	}
 }
 
-// A child that takes too much memory or processor time says so itself, and only the module is refused.
+// A child that takes too much memory or processor time says so itself, and only the module is
+// refused.
 func TestCompileInChild_Bounds_RefuseTheModule(t *testing.T) {
 	wasm := slow()
 	for name, c := range map[string]struct {

@@ -17,8 +17,9 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 )
 
-// Code is a metered and compiled module, in a runtime of wazero of its own. That costs a millisecond, and what wazero keeps of a
-// module, the code and the numbers of its types, is then gone with the module.
+// Code is a metered and compiled module, in a runtime of wazero of its own. That costs a
+// millisecond, and what wazero keeps of a module, the code and the numbers of its types, is then
+// gone with the module.
 type Code struct {
 	Runtime  wazero.Runtime
 	Compiled wazero.CompiledModule
@@ -27,15 +28,16 @@ type Code struct {
 	cache wazero.CompilationCache // nil: none
 }
 
-// newConfig lets wazero compile where it can, and interpret elsewhere: on processors it has no compiler for, and where memory
-// cannot be made executable. A test may want it otherwise.
+// newConfig lets wazero compile where it can, and interpret elsewhere: on processors it has no
+// compiler for, and where memory cannot be made executable. A test may want it otherwise.
 var newConfig = wazero.NewRuntimeConfig
 
 // errNotKept is the error of code that wazero could not keep.
 var errNotKept = errors.New("no code was kept")
 
-// newCode compiles a metered module. wazero keeps the code in the folder dir, or takes it from there if it has it; "" is no folder.
-// Compiling is given up between two functions when ctx is done; that a single function cannot take long is the rewriter's doing.
+// newCode compiles a metered module. wazero keeps the code in the folder dir, or takes it from
+// there if it has it; "" is no folder. Compiling is given up between two functions when ctx is
+// done; that a single function cannot take long is the rewriter's doing.
 func newCode(ctx context.Context, config wazero.RuntimeConfig, wasm []byte, dir string, pages uint32) (_ *Code, err error) {
 	config = config.WithCoreFeatures(api.CoreFeaturesV2).WithMemoryLimitPages(pages)
 	c := &Code{}
@@ -58,8 +60,9 @@ func newCode(ctx context.Context, config wazero.RuntimeConfig, wasm []byte, dir 
 	return c, err
 }
 
-// makeCode has wazero compile a module, and returns the file below dir, a new folder, in which it keeps the code. The file's path below
-// dir names the module, wazero's version and what the processor can do. The error wraps errNotKept where there is no file.
+// makeCode has wazero compile a module, and returns the file below dir, a new folder, in which it
+// keeps the code. The file's path below dir names the module, wazero's version and what the
+// processor can do. The error wraps errNotKept where there is no file.
 func makeCode(ctx context.Context, wasm []byte, dir string, pages uint32) (file string, err error) {
 	code, err := newCode(ctx, newConfig(), wasm, dir, pages)
 	if isDisk(err) {
@@ -81,7 +84,8 @@ func isDisk(err error) bool {
 	return errors.As(err, &path) || errors.As(err, &link)
 }
 
-// onlyFile returns the one file below a folder. If there is none, or another one, the error wraps errNotKept.
+// onlyFile returns the one file below a folder. If there is none, or another one, the error wraps
+// errNotKept.
 func onlyFile(dir string) (string, error) {
 	files, err := filesOf(dir)
 	if err != nil || len(files) != 1 {
@@ -90,8 +94,8 @@ func onlyFile(dir string) (string, error) {
 	return files[0], nil
 }
 
-// withWorkers has wazero compile on half of the processors, unless the context says otherwise. Only with more than one worker does
-// wazero look at the context.
+// withWorkers has wazero compile on half of the processors, unless the context says otherwise.
+// Only with more than one worker does wazero look at the context.
 func withWorkers(ctx context.Context) context.Context {
 	if experimental.GetCompilationWorkers(ctx) > 1 {
 		return ctx

@@ -14,8 +14,8 @@ import (
 	"github.com/penstock/penstock/host/plugin/fuel"
 )
 
-// Compiler meters and compiles modules. Compile is not for concurrent use: compiling takes memory in proportion to the module, so
-// it is done for one module at a time.
+// Compiler meters and compiles modules. Compile is not for concurrent use: compiling takes memory
+// in proportion to the module, so it is done for one module at a time.
 type Compiler struct {
 	cache  *cache // nil: none
 	limits fuel.Limits
@@ -27,8 +27,9 @@ type Compiler struct {
 // mostMemory is how many bytes a child may have. Stock Go needs an eighth of it.
 const mostMemory = 1 << 30
 
-// New makes a compiler that keeps code in a folder between runs, or nowhere where dir is empty. It logs why it does not use a
-// folder that it cannot trust. limit is the processor time that compiling a module may take.
+// New makes a compiler that keeps code in a folder between runs, or nowhere where dir is empty. It
+// logs why it does not use a folder that it cannot trust. limit is the processor time that
+// compiling a module may take.
 func New(dir string, limits fuel.Limits, limit time.Duration, log *slog.Logger) *Compiler {
 	c := &Compiler{limits: limits, bounds: bounds{limit, mostMemory}, log: log}
 	if dir == "" {
@@ -41,15 +42,17 @@ func New(dir string, limits fuel.Limits, limit time.Duration, log *slog.Logger) 
 	return c
 }
 
-// Close ends the process that waits for the next module. What is compiled afterwards leaves none behind. It may be called again.
+// Close ends the process that waits for the next module. What is compiled afterwards leaves none
+// behind. It may be called again.
 func (c *Compiler) Close() { c.spare.close() }
 
-// patience is how many times the processor time that compiling may take it may last. It is the last resort on a machine that does
-// something else.
+// patience is how many times the processor time that compiling may take it may last. It is the
+// last resort on a machine that does something else.
 const patience = 20
 
-// Compile meters and compiles a module, or takes from the cache what came of that before. sum is the module's SHA-256. The error wraps
-// plugin.ErrNotWasm, ErrUnsupported or ErrLimit, or is the context's.
+// Compile meters and compiles a module, or takes from the cache what came of that before. sum is
+// the module's SHA-256. The error wraps plugin.ErrNotWasm, ErrUnsupported or ErrLimit, or is the
+// context's.
 func (c *Compiler) Compile(caller context.Context, wasm []byte, sum [sha256.Size]byte) (*Code, error) {
 	ctx, cancel := context.WithTimeout(caller, patience*c.bounds.Time)
 	defer cancel()
@@ -69,14 +72,15 @@ func (c *Compiler) Compile(caller context.Context, wasm []byte, sum [sha256.Size
 	return code, err
 }
 
-// A child compiles a module of that many bytes, or of that much estimated work for all of its functions (see fuel.Limits). Others take
-// 100 ms at most, and starting a child takes as long.
+// A child compiles a module of that many bytes, or of that much estimated work for all of its
+// functions (see fuel.Limits). Others take 100 ms at most, and starting a child takes as long.
 const (
 	worthAChild = 64 << 10
 	lightWork   = 1 << 20
 )
 
-// isLight reports whether a module is compiled in no time. Whatever else is wrong with it, compiling finds.
+// isLight reports whether a module is compiled in no time. Whatever else is wrong with it,
+// compiling finds.
 func (c *Compiler) isLight(wasm []byte) bool {
 	if len(wasm) >= worthAChild {
 		return false
@@ -87,8 +91,9 @@ func (c *Compiler) isLight(wasm []byte) bool {
 	return !errors.Is(err, fuel.ErrLimit)
 }
 
-// obtain opens a module's entry in the cache. If there is nothing in it, it is filled, by a child unless the module is light; another host
-// may have done so in the meantime. Where there is no cache or no code could be kept, the module is compiled for this once.
+// obtain opens a module's entry in the cache. If there is nothing in it, it is filled, by a child
+// unless the module is light; another host may have done so in the meantime. Where there is no
+// cache or no code could be kept, the module is compiled for this once.
 func (c *Compiler) obtain(ctx context.Context, wasm []byte, entry string, child filler) (*Code, error) {
 	if entry == "" {
 		return compileHere(ctx, wasm, c.limits)
@@ -142,7 +147,8 @@ func compileHere(ctx context.Context, wasm []byte, limits fuel.Limits) (*Code, e
 	return code, nil
 }
 
-// compileError wraps wazero's error in one of package plugin's. An error of keeping code stays as it is: it is not the module's.
+// compileError wraps wazero's error in one of package plugin's. An error of keeping code stays as
+// it is: it is not the module's.
 func compileError(err error) error {
 	if errors.Is(err, plugin.ErrUnsupported) || errors.Is(err, errNotKept) {
 		return err

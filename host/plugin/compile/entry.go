@@ -20,14 +20,15 @@ import (
 	"github.com/penstock/penstock/host/plugin/fuel"
 )
 
-// An entry of the code cache has a file and a folder, codeDir, in which wazero finds the whole module's code under the name that it has
-// for the skeleton's (see fuel.Skeleton). The file:
+// An entry of the code cache has a file and a folder, codeDir, in which wazero finds the whole
+// module's code under the name that it has for the skeleton's (see fuel.Skeleton). The file:
 //
 //	the xxHash of all that follows, and the length of the head in bytes, as two numbers of 64 bits, little-endian
 //	the head, in JSON
 //	the module's skeleton
 //
-// The host shows wazero only the skeleton. Given the whole module, wazero would validate each function a second time.
+// The host shows wazero only the skeleton. Given the whole module, wazero would validate each
+// function a second time.
 const (
 	headFile = "module"
 	codeDir  = "code"
@@ -36,8 +37,8 @@ const (
 // entryFormat is raised with each change of what lies in an entry.
 const entryFormat = 6
 
-// version names the program's way to fill an entry. Where its file was replaced while it runs, the child is another program than
-// the parent, so each tells its version.
+// version names the program's way to fill an entry. Where its file was replaced while it runs, the
+// child is another program than the parent, so each tells its version.
 func version() string { return fmt.Sprintf("%d %s", entryFormat, fuel.Version()) }
 
 // head is what the host must know of a module in an entry.
@@ -47,8 +48,8 @@ type head struct {
 	Code    uint64      `json:"code"` // the xxHash of the code
 }
 
-// entryName is the name of an entry: another maker, which is a program on a kind of processor, or other limits may turn the same module
-// into other code.
+// entryName is the name of an entry: another maker, which is a program on a kind of processor, or
+// other limits may turn the same module into other code.
 func entryName(sum [sha256.Size]byte, maker string, limits fuel.Limits) string {
 	name := sha256.Sum256(fmt.Appendf(nil, "%x %s %+v", sum, maker, limits))
 	return hex.EncodeToString(name[:])
@@ -57,14 +58,15 @@ func entryName(sum [sha256.Size]byte, maker string, limits fuel.Limits) string {
 var (
 	// errNoCode is the error of an entry whose code wazero did not take.
 	errNoCode = errors.New("there is no code for this processor and this version of wazero")
-	// errDamaged is the error of what differs from what was written, by a disk or by a host that was killed.
+	// errDamaged is the error of what differs from what was written, by a disk or by a host that
+	// was killed.
 	errDamaged = errors.New("it is damaged or was not finished")
 	// errOtherVersion is the error of what another program than this one made, or is to make.
 	errOtherVersion = errors.New("another version of this program")
 )
 
-// fillEntry meters and compiles a module and leaves in dir what openEntry needs. If the code cannot be
-// kept, the error wraps errNotKept, and the module is not compiled again.
+// fillEntry meters and compiles a module and leaves in dir what openEntry needs. If the code
+// cannot be kept, the error wraps errNotKept, and the module is not compiled again.
 func fillEntry(ctx context.Context, wasm []byte, dir string, limits fuel.Limits) error {
 	m, err := fuel.Rewrite(wasm, limits)
 	if err != nil {
@@ -116,7 +118,8 @@ func prefixOf(head, skeleton []byte) []byte {
 	return append(binary.LittleEndian.AppendUint64(nil, sum.Sum64()), size...)
 }
 
-// sumOf is the checksum of what follows in a file. It finds damage and is no signature: who can write to the folder can write the sum too.
+// sumOf is the checksum of what follows in a file. It finds damage and is no signature: who can
+// write to the folder can write the sum too.
 func sumOf(file io.Reader) (uint64, error) {
 	sum := xxhash.New()
 	_, err := io.Copy(sum, file)
@@ -137,8 +140,9 @@ func writeParts(path string, parts ...[]byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// openEntry loads a module from an entry. One of no use is removed, here or by replace; the error wraps errDamaged if a checksum is
-// wrong. The skeleton must never run in place of the code, so wazero may not interpret here, and must have taken the code.
+// openEntry loads a module from an entry. One of no use is removed, here or by replace; the error
+// wraps errDamaged if a checksum is wrong. The skeleton must never run in place of the code, so
+// wazero may not interpret here, and must have taken the code.
 func openEntry(ctx context.Context, entry string, pages uint32) (_ *Code, err error) {
 	file, err := os.ReadFile(filepath.Join(entry, headFile))
 	if err != nil {
@@ -185,8 +189,9 @@ func openKept(entry string, sum uint64) (*os.File, error) {
 	return f, nil
 }
 
-// isOnlyFile returns an error unless an open file of an entry's code is still the only one. If wazero compiles, it writes another:
-// beside it under another name, or in its place. As the file is open, none can be taken for it.
+// isOnlyFile returns an error unless an open file of an entry's code is still the only one. If
+// wazero compiles, it writes another: beside it under another name, or in its place. As the file
+// is open, none can be taken for it.
 func isOnlyFile(kept *os.File, entry string) error {
 	path, err := onlyFile(filepath.Join(entry, codeDir))
 	if err != nil {

@@ -45,7 +45,8 @@ func entryOf(t *testing.T, c *Compiler, g *asm.Guest) string {
 	return c.cache.entry(entryName(sha256.Sum256(g.Wasm()), c.cache.maker, c.limits))
 }
 
-// Where wazero interprets it does not look for code: it would run the skeleton. A child would compile for nothing there.
+// Where wazero interprets it does not look for code: it would run the skeleton. A child would
+// compile for nothing there.
 func TestCompiler_Interpreted_RunsNoSkeleton(t *testing.T) {
 	load := func(dir string) *bytes.Buffer {
 		t.Helper()
@@ -116,7 +117,8 @@ func TestCompiler_KeepsNoBytes(t *testing.T) {
 	}
 }
 
-// Code under another name is of another processor or version of wazero, which then compiles the skeleton. That is never run.
+// Code under another name is of another processor or version of wazero, which then compiles the
+// skeleton. That is never run.
 func TestOpenEntry_WithoutCode_IsNotUsed(t *testing.T) {
 	for name, move := range map[string]func(code string) string{
 		"of another module or processor": func(code string) string {
@@ -143,7 +145,8 @@ func TestOpenEntry_WithoutCode_IsNotUsed(t *testing.T) {
 	}
 }
 
-// If wazero throws the code away and writes its own in its place, as for a file of another version under this one's name, that is noticed.
+// If wazero throws the code away and writes its own in its place, as for a file of another version
+// under this one's name, that is noticed.
 func TestOpenEntry_WrittenAnew_IsNotUsed(t *testing.T) {
 	dir := t.TempDir()
 	if err := fillEntry(t.Context(), large("guest").Wasm(), dir, fuel.DefaultLimits()); err != nil {
@@ -184,7 +187,8 @@ func TestCompiler_Entry_NamesTheMaker(t *testing.T) {
 	}
 }
 
-// An entry that another host has filled in the meantime is taken, whether this one's child was done or not.
+// An entry that another host has filled in the meantime is taken, whether this one's child was
+// done or not.
 func TestCompiler_Obtain_AnotherHostWasQuicker_ItsEntryIsTaken(t *testing.T) {
 	other := t.TempDir()
 	wasm := large("guest").Wasm()
@@ -209,7 +213,8 @@ func TestCompiler_Obtain_AnotherHostWasQuicker_ItsEntryIsTaken(t *testing.T) {
 	}
 }
 
-// Nothing is left of a module that was refused, nor of a host that was killed. What another one is filling stays.
+// Nothing is left of a module that was refused, nor of a host that was killed. What another one is
+// filling stays.
 func TestCache_LeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	killed, release, err := atomicfile.MkdirTemp(dir)
@@ -239,7 +244,8 @@ func TestCache_LeavesNothing(t *testing.T) {
 	}
 }
 
-// A disk that takes no more is not the module's fault, and a child has no use for code that it cannot keep.
+// A disk that takes no more is not the module's fault, and a child has no use for code that it
+// cannot keep.
 func TestFillEntry_CannotBeKept_CompilesOnce(t *testing.T) {
 	wasm, limits := large("guest").Wasm(), fuel.DefaultLimits()
 	full := t.TempDir()

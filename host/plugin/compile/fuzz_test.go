@@ -10,8 +10,8 @@ import (
 	"github.com/penstock/penstock/host/plugin/fuel"
 )
 
-// FuzzOpenEntry opens files whose head has the right checksum, as another program may write them. None of them ends the process, and what
-// is refused is removed.
+// FuzzOpenEntry opens files whose head has the right checksum, as another program may write them.
+// None of them ends the process, and what is refused is removed.
 func FuzzOpenEntry(f *testing.F) {
 	made, limits := f.TempDir(), fuel.DefaultLimits()
 	if err := fillEntry(f.Context(), answering().Wasm(), made, limits); err != nil {

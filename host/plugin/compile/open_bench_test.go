@@ -12,8 +12,9 @@ import (
 	"github.com/penstock/penstock/host/plugin/fuel"
 )
 
-// BenchmarkOpen is what a module takes from the cache to code, as doc.go tells: from its skeleton, and without one, where wazero validates
-// the whole metered module, which is kept beside the code or made each time.
+// BenchmarkOpen is what a module takes from the cache to code, as doc.go tells: from its skeleton,
+// and without one, where wazero validates the whole metered module, which is kept beside the code
+// or made each time.
 func BenchmarkOpen(b *testing.B) {
 	limits := fuel.DefaultLimits()
 	for _, name := range []string{"min-p", "best-of-rust", "regex-stop", "stdgo/min-p"} {

@@ -25,8 +25,8 @@ type childError struct {
 func (e *childError) Error() string { return e.text }
 func (e *childError) Unwrap() error { return e.kind }
 
-// compileInChild has a child of low priority fill a folder, so that metering and compiling take no time from the streams. It
-// returns false, with a line in the log, where the child failed.
+// compileInChild has a child of low priority fill a folder, so that metering and compiling take no
+// time from the streams. It returns false, with a line in the log, where the child failed.
 func (c *Compiler) compileInChild(ctx context.Context, wasm []byte, dir string) (bool, error) {
 	end := c.spare.run(ctx, wasm, compileOrder{Dir: dir, Version: version(), Limits: c.limits, Bounds: c.bounds})
 	var exit *exec.ExitError
@@ -52,11 +52,12 @@ type child struct {
 	stdout, stderr bytes.Buffer
 }
 
-// inherited are the environment variables of this process that a child has too: what Go and the loader of shared libraries read. Keys and
-// tokens are not among them.
+// inherited are the environment variables of this process that a child has too: what Go and the
+// loader of shared libraries read. Keys and tokens are not among them.
 var inherited = []string{"GODEBUG", "GOMAXPROCS", "GOCOVERDIR", "GORACE", "PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"}
 
-// startChild starts this program. Without an order it waits for one, and ends when this process does.
+// startChild starts this program. Without an order it waits for one, and ends when this process
+// does.
 func startChild() (*child, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -101,7 +102,8 @@ type childEnd struct {
 	stderr string // the beginning
 }
 
-// compile gives a child that has its order the module, and waits for its end. It is killed when ctx is done.
+// compile gives a child that has its order the module, and waits for its end. It is killed when
+// ctx is done.
 func (k *child) compile(ctx context.Context, wasm []byte) childEnd {
 	stop := context.AfterFunc(ctx, func() { _ = k.cmd.Process.Kill() })
 	defer stop()

@@ -4,5 +4,6 @@
 
 package compile
 
-// checkPrivate does nothing where folders have no such owner and mode: the user's cache folder is the user's.
+// checkPrivate does nothing where folders have no such owner and mode: the user's cache folder is
+// the user's.
 func checkPrivate(string) error { return nil }

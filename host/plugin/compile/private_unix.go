@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// checkPrivate refuses a folder that somebody else owns or may write to, or may put another in the place of. dir is
-// absolute and without links.
+// checkPrivate refuses a folder that somebody else owns or may write to, or may put another in the
+// place of. dir is absolute and without links.
 func checkPrivate(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {

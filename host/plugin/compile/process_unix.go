@@ -10,15 +10,18 @@ import (
 	"time"
 )
 
-// niceness of a child that compiles. Beside a process that never waits the child gets a tenth of a core.
+// niceness of a child that compiles. Beside a process that never waits the child gets a tenth of a
+// core.
 const niceness = 10
 
-// ownGroup gives a child a process group of its own, whose priority it can lower. It stays in its parent's session: a kernel that
-// divides the cores among sessions first would give a session of its own as much as all streams.
+// ownGroup gives a child a process group of its own, whose priority it can lower. It stays in its
+// parent's session: a kernel that divides the cores among sessions first would give a session of
+// its own as much as all streams.
 func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// lowerPriority lowers the priority of a process's group, which is all of its threads: for the process, Linux would change one
-// thread only. Group 0 is this process's. If it fails, compiling takes time from the streams and all else works.
+// lowerPriority lowers the priority of a process's group, which is all of its threads: for the
+// process, Linux would change one thread only. Group 0 is this process's. If it fails, compiling
+// takes time from the streams and all else works.
 func lowerPriority(group int) { _ = syscall.Setpriority(syscall.PRIO_PGRP, group, niceness) }
 
 // processorTime is what this process has used of all processors.

@@ -28,7 +28,8 @@ func TestMain(m *testing.M) {
 // newGuest is a guest of that name.
 func newGuest(name string) *asm.Guest { return asm.New(`{"name":"` + name + `"}`) }
 
-// newCompiler keeps code in a folder, and has time for machines under load. What it logs is in the buffer.
+// newCompiler keeps code in a folder, and has time for machines under load. What it logs is in the
+// buffer.
 func newCompiler(t *testing.T, dir string, change ...func(*fuel.Limits)) (*Compiler, *bytes.Buffer) {
 	t.Helper()
 	log, limits := &bytes.Buffer{}, fuel.DefaultLimits()

@@ -8,11 +8,12 @@ import (
 	"time"
 )
 
-// spareTime is how long a child waits for an order. Who works on a plugin, or uploads several, comes back within it.
+// spareTime is how long a child waits for an order. Who works on a plugin, or uploads several,
+// comes back within it.
 const spareTime = 5 * time.Minute
 
-// spare keeps a child that waits for an order, once one was needed: starting it takes as long as compiling a small module. It is safe
-// for concurrent use.
+// spare keeps a child that waits for an order, once one was needed: starting it takes as long as
+// compiling a small module. It is safe for concurrent use.
 type spare struct {
 	mu      sync.Mutex
 	waiting *child // nil: none
@@ -20,8 +21,8 @@ type spare struct {
 	closed  bool
 }
 
-// run compiles a module in a child: in the one that waits, unless it has ended, or else in a new one. Then the next one is started,
-// and nobody waits for that.
+// run compiles a module in a child: in the one that waits, unless it has ended, or else in a new
+// one. Then the next one is started, and nobody waits for that.
 func (s *spare) run(ctx context.Context, wasm []byte, order compileOrder) childEnd {
 	k := s.take()
 	if k == nil || k.order(order) != nil {

@@ -70,7 +70,8 @@ func TestSpare_Prepare_TheChildHasNoSecrets(t *testing.T) {
 	}
 }
 
-// What waits for too long ends, and so does what waits when the plugins are closed. It leaves no process.
+// What waits for too long ends, and so does what waits when the plugins are closed. It leaves no
+// process.
 func TestSpare_Dismiss_TheChildEnds(t *testing.T) {
 	var s spare
 	for _, end := range []func(k *child){s.dismiss, func(*child) { s.close() }} {

@@ -15,8 +15,8 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// many is a vocabulary the size of Llama 3's: newWords, then made-up words of 2 to 12 letters, most of them with a space
-// before them, some with punctuation.
+// many is a vocabulary the size of Llama 3's: newWords, then made-up words of 2 to 12 letters,
+// most of them with a space before them, some with punctuation.
 func many() words {
 	w := newWords()
 	r := rand.New(rand.NewPCG(1, 1))
@@ -40,8 +40,9 @@ func many() words {
 	return w
 }
 
-// BenchmarkJSONSchema_Prepare measures a mask over 128k tokens in states that come again: only the first is computed, the
-// others are kept ones. Run it with -benchtime 1x for the price of the first.
+// BenchmarkJSONSchema_Prepare measures a mask over 128k tokens in states that come again: only the
+// first is computed, the others are kept ones. Run it with -benchtime 1x for the price of the
+// first.
 func BenchmarkJSONSchema_Prepare(b *testing.B) {
 	w := many()
 	m := loaded(b, "json-schema", w)
@@ -71,8 +72,8 @@ func BenchmarkJSONSchema_Prepare(b *testing.B) {
 	}
 }
 
-// BenchmarkJSONSchema_Prepare_EachCharacter measures masks in a state that never comes again: a string with a limit, in which
-// less is left after each token.
+// BenchmarkJSONSchema_Prepare_EachCharacter measures masks in a state that never comes again: a
+// string with a limit, in which less is left after each token.
 func BenchmarkJSONSchema_Prepare_EachCharacter(b *testing.B) {
 	m := loaded(b, "json-schema", many())
 	s := opened(b, m, `{"schema":{"type":"object","properties":{"name":{"type":"string","minLength":8,"maxLength":40}},"required":["name"]}}`)

@@ -20,7 +20,8 @@ import (
 	"github.com/penstock/penstock/host/plugin/load"
 )
 
-// debugBuilds are the ways to build testdata/faults for debugging, with OUT for the module and TARGET for TinyGo's target.
+// debugBuilds are the ways to build testdata/faults for debugging, with OUT for the module and
+// TARGET for TinyGo's target.
 var debugBuilds = []struct {
 	name, tool, file, source string
 	command, env             []string
@@ -40,8 +41,9 @@ var debugBuilds = []struct {
 	},
 }
 
-// A fault of a module that was built for debugging tells the line of the author's code, and what the guest printed: at once, with
-// its code from the cache, and with its code compiled in the process.
+// A fault of a module that was built for debugging tells the line of the author's code, and what
+// the guest printed: at once, with its code from the cache, and with its code compiled in the
+// process.
 func TestFault_DebugBuild_NamesTheLine(t *testing.T) {
 	for _, build := range debugBuilds {
 		t.Run(build.name, func(t *testing.T) {

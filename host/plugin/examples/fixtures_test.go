@@ -12,8 +12,9 @@ import (
 	"github.com/penstock/penstock/host/plugin/session"
 )
 
-// TestFixtures_OldModulesBehaveAsBefore loads modules that were built before v1 had its later features, and makes the calls of sessions
-// that were written then: each must come out as it did. The modules are never built again.
+// TestFixtures_OldModulesBehaveAsBefore loads modules that were built before v1 had its later
+// features, and makes the calls of sessions that were written then: each must come out as it did.
+// The modules are never built again.
 func TestFixtures_OldModulesBehaveAsBefore(t *testing.T) {
 	modules, err := filepath.Glob(filepath.Join("testdata", "v1", "*.wasm"))
 	if err != nil || len(modules) < 5 {

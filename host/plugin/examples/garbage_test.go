@@ -15,7 +15,8 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// A plugin of TinyGo with a table of up to 16 MiB collects its garbage within the fuel of a hook, however much it makes for a token.
+// A plugin of TinyGo with a table of up to 16 MiB collects its garbage within the fuel of a hook,
+// however much it makes for a token.
 func TestTinyGo_Garbage_IsCollectedWithinTheFuel(t *testing.T) {
 	l := loadtest.New(t, func(o *plugin.Options) { o.Vocabulary = newWords() })
 	p, err := l.Load(t.Context(), buildGarbage(t))

@@ -47,7 +47,8 @@ func TestGo_Load_ExportsOnlyWhatIsImplemented(t *testing.T) {
 	}
 }
 
-// TestGoMinP_Apply_SameFromEveryToolchain wants TinyGo's module, stock Go's and the one in Rust to leave the same candidates.
+// TestGoMinP_Apply_SameFromEveryToolchain wants TinyGo's module, stock Go's and the one in Rust to
+// leave the same candidates.
 func TestGoMinP_Apply_SameFromEveryToolchain(t *testing.T) {
 	w := newWords()
 	stages := []chain.Stage{
@@ -73,7 +74,8 @@ func TestGoMinP_Apply_SameFromEveryToolchain(t *testing.T) {
 	}
 }
 
-// TestGoBannedPhrases_NeverAppear lets a model that picks at random among few tokens run into the phrases.
+// TestGoBannedPhrases_NeverAppear lets a model that picks at random among few tokens run into the
+// phrases.
 func TestGoBannedPhrases_NeverAppear(t *testing.T) {
 	w := newWords()
 	m := loaded(t, "banned-phrases", w)

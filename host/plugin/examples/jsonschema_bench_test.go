@@ -25,8 +25,8 @@ var written = map[string]string{
 	"free": `{"type":"object"}`,
 }
 
-// BenchmarkJSONSchema_Answer measures prepare over whole answers of requests of their own, with 128k tokens: the masks that a
-// request needs first and those that it needs again, as they come.
+// BenchmarkJSONSchema_Answer measures prepare over whole answers of requests of their own, with
+// 128k tokens: the masks that a request needs first and those that it needs again, as they come.
 func BenchmarkJSONSchema_Answer(b *testing.B) {
 	w := many()
 	m := loaded(b, "json-schema", w)

@@ -31,7 +31,8 @@ func TestJSONSchema_LargeEnum_Works(t *testing.T) {
 	}
 }
 
-// large are schemas with n values or a twentieth as many names: some that begin and end alike, some that have as much in common with the vocabulary as can be.
+// large are schemas with n values or a twentieth as many names: some that begin and end alike,
+// some that have as much in common with the vocabulary as can be.
 func large(t *testing.T, w words, n int) map[string][]byte {
 	t.Helper()
 	alike, apart := make([]string, n), make([]string, n)
@@ -59,7 +60,8 @@ func large(t *testing.T, w words, n int) map[string][]byte {
 	}
 }
 
-// dense is a vocabulary with all words of up to four of 18 letters: each place of a text made of them has as many siblings.
+// dense is a vocabulary with all words of up to four of 18 letters: each place of a text made of
+// them has as many siblings.
 func dense() words {
 	const letters = "abcdefghijklmnopqr"
 	w := newWords()
@@ -76,7 +78,8 @@ func dense() words {
 	return append(w, endOfText)
 }
 
-// The texts of a schema and the tokens of a vocabulary can both be many: a call costs what they have in common.
+// The texts of a schema and the tokens of a vocabulary can both be many: a call costs what they
+// have in common.
 func TestJSONSchema_ManyTextsAndTokens_FitTheFuelWithRoom(t *testing.T) {
 	for name, w := range map[string]words{"many": many(), "dense": dense()} {
 		m := loaded(t, "json-schema", w)
@@ -86,7 +89,8 @@ func TestJSONSchema_ManyTextsAndTokens_FitTheFuelWithRoom(t *testing.T) {
 	}
 }
 
-// mustLeaveRoom has answers written to a schema, and wants no call to take more than three fifths of its fuel.
+// mustLeaveRoom has answers written to a schema, and wants no call to take more than three fifths
+// of its fuel.
 func mustLeaveRoom(t *testing.T, m *load.Plugin, w words, schema []byte) {
 	t.Helper()
 	most, memory := map[string]stage.Usage{}, 0

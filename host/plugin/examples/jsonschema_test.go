@@ -22,7 +22,8 @@ import (
 // prompt is the one that write has.
 var prompt = []scheduler.Token{1, 2, 3}
 
-// generate lets a stage with a mask and nothing else write an answer: any token that it allows is as likely as any other.
+// generate lets a stage with a mask and nothing else write an answer: any token that it allows is
+// as likely as any other.
 func generate(t *testing.T, m *load.Plugin, w words, schema []byte, maxTokens int, r *rand.Rand) (string, error) {
 	t.Helper()
 	config := slices.Concat([]byte(`{"schema":`), schema, []byte(`}`))

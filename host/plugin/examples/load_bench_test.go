@@ -20,8 +20,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// BenchmarkLoad is what a plugin takes from upload to usable: compiled anew, by a child as in a server that compiled another one before; compiled anew in
-// the process itself, where there is no cache; and with its code in the cache. The machine's other work decides the mean, so the median is told too.
+// BenchmarkLoad is what a plugin takes from upload to usable: compiled anew, by a child as in a
+// server that compiled another one before; compiled anew in the process itself, where there is no
+// cache; and with its code in the cache. The machine's other work decides the mean, so the median
+// is told too.
 func BenchmarkLoad(b *testing.B) {
 	for _, name := range []string{"min-p", "min-p-rust", "banned-phrases", "json-schema", "regex-stop", "stdgo/min-p"} {
 		wasm := read(b, name)
@@ -55,7 +57,8 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// pause is between two uploads: the child that compiles the next one was started after the one before.
+// pause is between two uploads: the child that compiles the next one was started after the one
+// before.
 const pause = 150 * time.Millisecond
 
 // forget removes what is in a folder.

@@ -56,7 +56,8 @@ func newNativeSampler(t *testing.T, m *native.Model, minP float32, chain ...nati
 	return s
 }
 
-// rows are the windows of a long list of logits. None are equal, since nothing would decide their order.
+// rows are the windows of a long list of logits. None are equal, since nothing would decide their
+// order.
 type rows struct {
 	*rand.Rand
 	logits []float32
@@ -76,9 +77,10 @@ func (r rows) next() []float32 {
 	return r.logits[at : at+nativeRow]
 }
 
-// The plugins keep what llama.cpp's own min_p keeps: of the same row llama.cpp's dist sampler, with the same seed and so
-// the same random numbers, draws the same token from what they left as from what min_p left, 10,000 times. Who draws is
-// llama.cpp both times; the random numbers of the ABI are others than its Mersenne Twister's, see the test below.
+// The plugins keep what llama.cpp's own min_p keeps: of the same row llama.cpp's dist sampler,
+// with the same seed and so the same random numbers, draws the same token from what they left as
+// from what min_p left, 10,000 times. Who draws is llama.cpp both times; the random numbers of the
+// ABI are others than its Mersenne Twister's, see the test below.
 func TestMinP_LlamaCpp_DrawsTheSameTokens(t *testing.T) {
 	model := nativeModel(t)
 	for _, name := range []string{"min-p", "stdgo/min-p", "min-p-rust"} {
@@ -109,8 +111,9 @@ func TestMinP_LlamaCpp_DrawsTheSameTokens(t *testing.T) {
 	}
 }
 
-// The plugin that draws by itself ("draw": true) takes, with the ABI's random number, the token that llama.cpp would take with
-// that number: the first in its order at which the running sum of the weights reaches it.
+// The plugin that draws by itself ("draw": true) takes, with the ABI's random number, the token
+// that llama.cpp would take with that number: the first in its order at which the running sum of
+// the weights reaches it.
 func TestMinP_LlamaCpp_DrawsByTheSameRule(t *testing.T) {
 	model := nativeModel(t)
 	module := loaded(t, "min-p", nameless{})
@@ -182,7 +185,8 @@ func drawAt(ids []int32, logits []float32, u float64) int32 {
 	return ids[len(ids)-1]
 }
 
-// uniformAt is the SDK's random number at a position of the first plugin's request: 24 bits of the ABI's random().
+// uniformAt is the SDK's random number at a position of the first plugin's request: 24 bits of the
+// ABI's random().
 func uniformAt(seed uint64, position int) float64 {
 	return float64(abi.Draw(seed, 0, uint64(position), 0)>>40) / (1 << 24)
 }

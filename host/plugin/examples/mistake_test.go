@@ -65,7 +65,8 @@ const (
 	opens = "func (coin) Open(*penstock.Request) error { return nil }\n"
 )
 
-// TestGo_Load_Mistakes wants to hear of exports that do not fit the methods when the module is loaded, before any request.
+// TestGo_Load_Mistakes wants to hear of exports that do not fit the methods when the module is
+// loaded, before any request.
 func TestGo_Load_Mistakes(t *testing.T) {
 	b := newBuilder(t)
 	limits := plugin.DefaultLimits()

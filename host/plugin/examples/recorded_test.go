@@ -15,9 +15,10 @@ import (
 	"github.com/penstock/penstock/host/plugin/session"
 )
 
-// TestGo_Sessions_AreTheSameNativelyAndInTheHost runs the tests of the examples in Go, which try them natively. Then it makes the
-// calls of each of their sessions once more, on the modules that TinyGo and stock Go built, and wants each to come out the same. smc is left
-// out: what it tells has exponentials, whose last digits are the compiler's.
+// TestGo_Sessions_AreTheSameNativelyAndInTheHost runs the tests of the examples in Go, which try
+// them natively. Then it makes the calls of each of their sessions once more, on the modules that
+// TinyGo and stock Go built, and wants each to come out the same. smc is left out: what it tells
+// has exponentials, whose last digits are the compiler's.
 func TestGo_Sessions_AreTheSameNativelyAndInTheHost(t *testing.T) {
 	tests := exec.Command("go", "test", "-count=1", "./...")
 	tests.Dir = filepath.Join("..", "..", "..", "plugins", "examples")

@@ -17,7 +17,8 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 )
 
-// words is a vocabulary: all single bytes, then pieces of JSON, words, parts of characters and long runs, then the end.
+// words is a vocabulary: all single bytes, then pieces of JSON, words, parts of characters and
+// long runs, then the end.
 type words []string
 
 const endOfText = "<end>"

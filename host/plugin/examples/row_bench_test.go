@@ -52,8 +52,8 @@ func doesNothing(masks bool, manifest string, kind, size int) *asm.Guest {
 	return g.On(abi.ExportSample, asm.I32(abi.SampleEdited))
 }
 
-// BenchmarkRow is the host's work of a sample call on a row of 128,256 logits, from where the forward pass left them, with the real
-// host's native code and without.
+// BenchmarkRow is the host's work of a sample call on a row of 128,256 logits, from where the
+// forward pass left them, with the real host's native code and without.
 func BenchmarkRow(b *testing.B) {
 	row := randomRow(1, rowSize)
 	for how, useNative := range map[string]bool{"native": true, "portable": false} {

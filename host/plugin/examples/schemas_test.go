@@ -14,7 +14,8 @@ import (
 	"github.com/penstock/penstock/scheduler/program"
 )
 
-// schemas is a host's grammar engine for JSON schemas over a vocabulary, as host/engine has it over a model's.
+// schemas is a host's grammar engine for JSON schemas over a vocabulary, as host/engine has it
+// over a model's.
 type schemas struct {
 	arranged func() *grammar.Vocabulary
 }

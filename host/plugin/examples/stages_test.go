@@ -24,7 +24,8 @@ func opened(t testing.TB, m *load.Plugin, config string) *stage.Stage {
 	return begun(t, m, plugin.Request{Config: []byte(config), MaxTokens: 50, ContextSize: 4096})
 }
 
-// begun is opened for any request, with the configuration that the schema's defaults make of its own.
+// begun is opened for any request, with the configuration that the schema's defaults make of its
+// own.
 func begun(t testing.TB, m *load.Plugin, r plugin.Request) *stage.Stage {
 	t.Helper()
 	var err error

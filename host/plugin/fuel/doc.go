@@ -16,13 +16,12 @@
 //
 // # What is paid
 //
-// A unit of fuel is about one instruction. Straight code is cut into segments.
-// Each segment is paid as a whole at its beginning: at the function's entry,
-// at a loop's header, before a bulk operation, and wherever paths that paid
-// for different segments join. A segment also ends at a join, an else or a
-// call once it is longer than longSegment, so that one path does not pay for
-// all others, and wherever it would exceed longestSegment. What follows a call was therefore paid before the call or is
-// paid right after it. On every path, every instruction has been paid for
+// A unit of fuel is about one instruction. Straight code is cut into segments. Each segment is
+// paid as a whole at its beginning: at the function's entry, at a loop's header, before a bulk
+// operation, and wherever paths that paid for different segments join. A segment also ends at a
+// join, an else or a call once it is longer than longSegment, so that one path does not pay for
+// all others, and wherever it would exceed longestSegment. What follows a call was therefore paid
+// before the call or is paid right after it. On every path, every instruction has been paid for
 // since the last loop header.
 //
 //	every instruction            1 (block, else, end: 0)
@@ -62,11 +61,11 @@
 //
 // # Counters
 //
-// Both counters are mutable i64 globals after the module's own. Within a
-// function fuel lives in a local, which is a register; it is stored before
-// calls and on return. Meter.Err tells which of them ended a call. Any index that the original does not
-// define is refused, also in code that never runs, so a guest cannot name the
-// counters, the locals, the blocks or the types that are added.
+// Both counters are mutable i64 globals after the module's own. Within a function fuel lives in a
+// local, which is a register; it is stored before calls and on return. Meter.Err tells which of
+// them ended a call. Any index that the original does not define is refused, also in code that
+// never runs, so a guest cannot name the counters, the locals, the blocks or the types that are
+// added.
 //
 // # What else changes
 //

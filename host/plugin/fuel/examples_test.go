@@ -28,8 +28,9 @@ const (
 	fewCandidates = 64
 )
 
-// TestRewrite_Examples_BehaveTheSame runs every example plugin as it was built beside what the rewriter made of it, through a
-// whole answer: same answers, same words to the host, same memory after each call.
+// TestRewrite_Examples_BehaveTheSame runs every example plugin as it was built beside what the
+// rewriter made of it, through a whole answer: same answers, same words to the host, same memory
+// after each call.
 func TestRewrite_Examples_BehaveTheSame(t *testing.T) {
 	var files []string
 	for _, pattern := range []string{"*.wasm", "*/*.wasm"} {
@@ -79,7 +80,8 @@ func newPair(t *testing.T, wasm []byte) *pair {
 	return p
 }
 
-// call calls an export of both, if they have it, and wants the same. It returns the answer, or absent.
+// call calls an export of both, if they have it, and wants the same. It returns the answer, or
+// absent.
 func (p *pair) call(export string, args ...uint64) int32 {
 	p.Helper()
 	const absent = 0

@@ -2,8 +2,8 @@
 
 package fuel
 
-// Exports reports whether a module exports a name, from its sections and its list of exports alone: a question that is answered
-// before anything costs time. Errors are those of Rewrite.
+// Exports reports whether a module exports a name, from its sections and its list of exports
+// alone: a question that is answered before anything costs time. Errors are those of Rewrite.
 func Exports(wasm []byte, name string, limits Limits) (bool, error) {
 	l, err := split(wasm)
 	if err != nil {

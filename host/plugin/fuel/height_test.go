@@ -36,7 +36,8 @@ func operands(n int) (all [][]byte) {
 	return all
 }
 
-// after are immediates of an instruction of a kind, which a module with a memory, a table, a global, a local and a segment has.
+// after are immediates of an instruction of a kind, which a module with a memory, a table, a
+// global, a local and a segment has.
 func after(kind immediate) []byte {
 	switch kind {
 	case localIndex, globalIndex, tableIndex, tableChange, memorySize, memoryGrow, refFunc, tableGrow, tableFill, lane, constI32, constI64, dataDrop, elemDrop:
@@ -57,7 +58,8 @@ func after(kind immediate) []byte {
 	return nil
 }
 
-// rises reports by how much wazero lets an instruction raise the stack; false where it takes none of the operands.
+// rises reports by how much wazero lets an instruction raise the stack; false where it takes none
+// of the operands.
 func raised(r wazero.Runtime, code []byte) (by int, ok bool) {
 	for n := range 4 {
 		for _, push := range operands(n) {

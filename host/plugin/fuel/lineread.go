@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// What of a line table is read at most. It may be made to cost much; those of real modules stay far below.
+// What of a line table is read at most. It may be made to cost much; those of real modules stay
+// far below.
 const (
 	mostLineBytes = 8 << 20
 	mostRows      = 1 << 19
@@ -182,7 +183,8 @@ func (l *lineReader) add(next row, file uint32) {
 // own reports whether a row names a line of the author's.
 func (l *lineReader) own(r row) bool { return r.file != noFile && l.authors[r.file] }
 
-// end takes the sequence over, unless the linker left its code out: then it does not begin and end with functions.
+// end takes the sequence over, unless the linker left its code out: then it does not begin and end
+// with functions.
 func (l *lineReader) end(address uint32) {
 	if len(l.sequence) > 0 && l.covers(l.sequence[0].address, address) {
 		l.rows = append(append(l.rows, l.sequence...), row{address: address, file: noFile})
@@ -190,7 +192,8 @@ func (l *lineReader) end(address uint32) {
 	l.sequence = l.sequence[:0]
 }
 
-// covers reports whether a sequence ends with a function, before or after its last instruction, and begins with one or within that.
+// covers reports whether a sequence ends with a function, before or after its last instruction,
+// and begins with one or within that.
 func (l *lineReader) covers(from, to uint32) bool {
 	last, _ := slices.BinarySearchFunc(l.bodies, to, func(b body, at uint32) int { return cmp.Compare(b.to, at) })
 	if last == len(l.bodies) || to+1 < l.bodies[last].to {

@@ -9,11 +9,13 @@ import (
 	"strings"
 )
 
-// A module that was built for debugging says in its section .debug_line which line of the source each instruction is from. Rewriting
-// moves the instructions, so a table is made again for where they are then, and traps show the lines. It has no part in what a module
-// computes; what is damaged or too much of it is left out.
+// A module that was built for debugging says in its section .debug_line which line of the source
+// each instruction is from. Rewriting moves the instructions, so a table is made again for where
+// they are then, and traps show the lines. It has no part in what a module computes; what is
+// damaged or too much of it is left out.
 
-// row says that the code from an address on is from a line. Addresses are offsets in the code section.
+// row says that the code from an address on is from a line. Addresses are offsets in the code
+// section.
 type row struct {
 	address uint32
 	file    int // index in lineTable.files, or noFile
@@ -30,7 +32,8 @@ type lineTable struct {
 	rows  []row
 }
 
-// move says that what is at from in the original code is at to in the rewritten; what follows has moved as far, up to the next move.
+// move says that what is at from in the original code is at to in the rewritten; what follows has
+// moved as far, up to the next move.
 type move struct {
 	from, to uint32
 	start    bool // of a function
@@ -49,7 +52,8 @@ func (f *function) noteMove() {
 	}
 }
 
-// noteMoves adds a function's moves to the module's. Its body begins at start in the rewritten code, and its instructions at code.
+// noteMoves adds a function's moves to the module's. Its body begins at start in the rewritten
+// code, and its instructions at code.
 func (f *function) noteMoves(start, code int) {
 	if !f.lined {
 		return
@@ -74,7 +78,8 @@ func (m moves) of(address uint32) uint32 {
 	return m[i-1].to + (address - m[i-1].from)
 }
 
-// lineSections returns the custom sections with the rewritten module's lines; nil if there are none.
+// lineSections returns the custom sections with the rewritten module's lines; nil if there are
+// none.
 func (m *module) lineSections(r *reader) []byte {
 	if r == nil || len(m.moves) == 0 {
 		return nil

@@ -25,7 +25,8 @@ func cost(t *testing.T, section []byte) time.Duration {
 	})
 }
 
-// Sections that were made to cost much cost no more than some times what the honest one of 1.4 MB does on this machine.
+// Sections that were made to cost much cost no more than some times what the honest one of 1.4 MB
+// does on this machine.
 func TestRewrite_Lines_HostileAreCheap(t *testing.T) {
 	const most = 10 // times; measured is 1.3
 	honest := linesOf([]string{"main.go"}, bytes.Repeat(slices.Concat(at(3), line(0, 0, 1), line(4, 0, 1), endOfLines), 1<<15))

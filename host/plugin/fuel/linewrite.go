@@ -4,8 +4,8 @@ package fuel
 
 import "encoding/binary"
 
-// sections writes the table as DWARF 4, as little of it as wazero needs to find lines: a unit for the whole module, and its line
-// program. A column of 1 says that the line is only near; see row.
+// sections writes the table as DWARF 4, as little of it as wazero needs to find lines: a unit for
+// the whole module, and its line program. A column of 1 says that the line is only near; see row.
 func (t *lineTable) sections() []byte {
 	end := t.rows[len(t.rows)-1].address
 	abbreviations := []byte{1, 0x11, 0, 0x10, 0x17, 0x11, 0x01, 0x12, 0x06, 0, 0, 0} // a unit: line program, first address, bytes of code

@@ -145,7 +145,8 @@ func weight(kind immediate, opcode byte) int64 {
 	}
 }
 
-// traps reports whether an instruction checks its operands, which the compiler writes out as a branch.
+// traps reports whether an instruction checks its operands, which the compiler writes out as a
+// branch.
 func traps(kind immediate, opcode byte) bool {
 	division := opcode >= 0x6d && opcode <= 0x70 || opcode >= 0x7f && opcode <= 0x82
 	truncation := opcode >= 0xa8 && opcode <= 0xab || opcode >= 0xae && opcode <= 0xb1

@@ -16,8 +16,8 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 )
 
-// penstock is what one plugin sees of a host: the same to the original and to what was made of it. It gives host functions
-// as they are documented and checks nothing.
+// penstock is what one plugin sees of a host: the same to the original and to what was made of it.
+// It gives host functions as they are documented and checks nothing.
 type penstock struct {
 	history []uint32
 	bound   map[uint32][2]uint32 // by kind: where, bytes
@@ -152,7 +152,8 @@ func init() {
 	}
 }
 
-// offers reports whether this host has a feature. It has no branches, and of the imports that are features those above.
+// offers reports whether this host has a feature. It has no branches, and of the imports that are
+// features those above.
 func offers(feature string) bool {
 	ours := known[feature]
 	return ours || feature != abi.FeatureBranches && slices.Contains(abi.Features, feature) && !abi.Has(abi.Imports, feature)
@@ -168,7 +169,8 @@ func grammarMask(p *penstock, m api.Memory, s []uint64) {
 	s[0] = 0
 }
 
-// offerPenstock puts the host functions that a module asks for into a runtime. Each finds its penstock in the call's context.
+// offerPenstock puts the host functions that a module asks for into a runtime. Each finds its
+// penstock in the call's context.
 func offerPenstock(t *testing.T, r wazero.Runtime, imports []api.FunctionDefinition) {
 	t.Helper()
 	for _, module := range []string{abi.Module, abi.Optional} {

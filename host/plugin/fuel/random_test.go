@@ -101,10 +101,12 @@ func TestRewrite_RandomPrograms_PayForWhatRuns(t *testing.T) {
 	}
 }
 
-// choices are what a program is made of: a byte decides one of them, and when all are used up the program ends soon.
+// choices are what a program is made of: a byte decides one of them, and when all are used up the
+// program ends soon.
 type choices []byte
 
-// Uint64 implements rand.Source. For a small number rand takes the lowest bits if it is a power of two, and else the upper ones.
+// Uint64 implements rand.Source. For a small number rand takes the lowest bits if it is a power of
+// two, and else the upper ones.
 func (c *choices) Uint64() uint64 {
 	choice := byte(0)
 	if len(*c) > 0 {
@@ -123,8 +125,8 @@ func FuzzRewrite_Programs(f *testing.F) {
 	})
 }
 
-// mustPayForWhatRuns compares a random program as it is and metered, in slices of so many units; 0: as usual. It gives up on one that runs
-// out of fuel, and is false then.
+// mustPayForWhatRuns compares a random program as it is and metered, in slices of so many units;
+// 0: as usual. It gives up on one that runs out of fuel, and is false then.
 func mustPayForWhatRuns(t *testing.T, source rand.Source, slice int64) (ended bool) {
 	t.Helper()
 	p := &program{Rand: rand.New(source)}

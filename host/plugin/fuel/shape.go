@@ -40,7 +40,8 @@ func (s *shape) work(locals int) int64 {
 // functionWork is what the smallest function takes, besides a unit for each global of the module.
 const functionWork = 150
 
-// alone is what of a function cannot be interrupted: work, and what only grows in proportion to the code.
+// alone is what of a function cannot be interrupted: work, and what only grows in proportion to
+// the code.
 func (s *shape) alone(locals int) int64 { return s.work(locals) + 150*int64(s.traps) }
 
 const tooMuchWork = "so many branches, values that live across them, locals used in loops, wide calls or memory accesses, that compiling would take too long"

@@ -34,7 +34,8 @@ func reshaped(t *testing.T, f fn) (shape, int) {
 	return g.shape, g.height
 }
 
-// Values are counted where they live: on the stack at each edge, locals from where they are set to where they are read.
+// Values are counted where they live: on the stack at each edge, locals from where they are set to
+// where they are read.
 func TestShape_Lives(t *testing.T) {
 	branch := seq(opLocalGet, 0, 0xa7, opIf, emptyBlock, opEnd) // the edges are: into the if, out of it
 	two := seq(opLocalGet, 0, opLocalGet, 0)
@@ -64,7 +65,8 @@ func TestShape_Lives(t *testing.T) {
 	}
 }
 
-// Compiling takes memory in proportion to the code and to the work that was estimated, whatever the shape.
+// Compiling takes memory in proportion to the code and to the work that was estimated, whatever
+// the shape.
 func TestShape_Work_BoundsMemory(t *testing.T) {
 	const perByte, perUnit = 1 << 10, 36 // bytes; measured are 800 and 32
 	value := seq(opLocalGet, 0, i64c(3), opI64Add)

@@ -2,8 +2,9 @@
 
 package fuel
 
-// Skeleton returns a rewritten module without its code: every function is there and traps. A runtime that has the code already
-// needs nothing else of the module, and reads the skeleton of a large one in a fraction of the time.
+// Skeleton returns a rewritten module without its code: every function is there and traps. A
+// runtime that has the code already needs nothing else of the module, and reads the skeleton of a
+// large one in a fraction of the time.
 func Skeleton(wasm []byte) []byte {
 	const header = 8
 	r := &reader{data: wasm, pos: header}

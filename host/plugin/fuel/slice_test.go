@@ -87,7 +87,8 @@ func TestMeter_Slice_FitsTheTime(t *testing.T) {
 	}
 }
 
-// Bulk operations in pieces do what they do at once, where they overlap and where they are out of bounds.
+// Bulk operations in pieces do what they do at once, where they overlap and where they are out of
+// bounds.
 func TestRewrite_LargeBulk_BehavesTheSame(t *testing.T) {
 	const size = 8 << 16
 	wasm := guest{memory: []byte{1, 8, 8}, funcs: []fn{

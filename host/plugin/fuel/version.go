@@ -17,8 +17,9 @@ import (
 //go:embed *.go
 var source embed.FS
 
-// Version names what Rewrite turns a module into: where it differs, a module that was rewritten before must be rewritten anew. It
-// is the checksum of the package's source, so that no change of it can be forgotten.
+// Version names what Rewrite turns a module into: where it differs, a module that was rewritten
+// before must be rewritten anew. It is the checksum of the package's source, so that no change of
+// it can be forgotten.
 var Version = sync.OnceValue(func() string { return versionOf(source) })
 
 // versionOf sums up the source in a folder without its tests.

@@ -32,8 +32,9 @@ const (
 	mostCandidates = abi.LimitCandidates
 )
 
-// RunProgram calls penstock_run, whose branches are those of r. The rows that it can hold at a time, the model's of each branch and one that
-// it has changed, count as memory of plugins. The error is a *plugin.Fault or a *plugin.Refusal.
+// RunProgram calls penstock_run, whose branches are those of r. The rows that it can hold at a
+// time, the model's of each branch and one that it has changed, count as memory of plugins. The
+// error is a *plugin.Fault or a *plugin.Refusal.
 func (i *Instance) RunProgram(r *program.Run) error {
 	rows := 2 * uint64(r.Branches()) * 4 * uint64(i.module.Host.Vocabulary.Size())
 	if !i.module.Host.budget.Take(rows) {
@@ -85,7 +86,8 @@ func (i *Instance) keep(b *program.Branch, err error) uint64 {
 // mayOpen reports whether there are handles left.
 func (p *branches) mayOpen() bool { return p.next < mostHandles }
 
-// answerFor is what a guest learns about an error that a correct program may meet; any other ends the call.
+// answerFor is what a guest learns about an error that a correct program may meet; any other ends
+// the call.
 func (i *Instance) answerFor(err error) uint64 {
 	switch {
 	case errors.Is(err, program.ErrNoBranch):
@@ -112,8 +114,8 @@ func (i *Instance) do(err error) {
 	}
 }
 
-// wait waits for branches. Meanwhile the guest has no turn and its clock stands still. Each row that it gets is worth the fuel of a call.
-// Errors: those of program.Run.Wait.
+// wait waits for branches. Meanwhile the guest has no turn and its clock stands still. Each row
+// that it gets is worth the fuel of a call. Errors: those of program.Run.Wait.
 func (i *Instance) wait(k int, anyOf bool, list []*program.Branch) (ready []*program.Branch, err error) {
 	p := i.branches
 	p.lacking = p.lacking[:0]

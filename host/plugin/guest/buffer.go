@@ -8,8 +8,8 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 )
 
-// buffer is a part of guest memory that the guest bound. The bytes stay valid as long as the instance: its memory never
-// moves or shrinks.
+// buffer is a part of guest memory that the guest bound. The bytes stay valid as long as the
+// instance: its memory never moves or shrinks.
 type buffer struct {
 	ptr   uint32
 	bytes []byte // nil: not bound

@@ -9,10 +9,11 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 )
 
-// Call runs an export and returns its answer, which is 0 for one that has none. The error is a *plugin.Fault.
+// Call runs an export and returns its answer, which is 0 for one that has none. The error is a
+// *plugin.Fault.
 //
-// Here the guest gets its fuel: a number of units for each call. Its own code charges what it does (package fuel), and so do host
-// functions (charge.go).
+// Here the guest gets its fuel: a number of units for each call. Its own code charges what it does
+// (package fuel), and so do host functions (charge.go).
 func (i *Instance) Call(e Export, a, b int32) (int32, error) {
 	h := &i.hooks[e]
 	if h.function == nil {
@@ -92,8 +93,8 @@ func (i *Instance) end() {
 	i.running = none
 }
 
-// Fail makes the instance unusable, since an export's answer was wrong or a call of it failed, and returns the fault. Module.Faulted
-// hears of it.
+// Fail makes the instance unusable, since an export's answer was wrong or a call of it failed, and
+// returns the fault. Module.Faulted hears of it.
 func (i *Instance) Fail(e Export, v *Violation) *plugin.Fault {
 	i.unusable = true
 	f := &plugin.Fault{Plugin: i.module.Name, Export: e.String(), Cause: v.cause, Detail: v.detail, Log: i.session.log.last()}

@@ -4,10 +4,11 @@ package guest
 
 import "github.com/penstock/penstock/host/plugin"
 
-// This file charges for the work of host functions. A guest's own code charges for itself: package fuel has written that into it.
+// This file charges for the work of host functions. A guest's own code charges for itself: package
+// fuel has written that into it.
 
-// callFuel is what every call of a host function costs besides what its entry in the ABI says: leaving and entering
-// compiled code takes as long as so many instructions.
+// callFuel is what every call of a host function costs besides what its entry in the ABI says:
+// leaving and entering compiled code takes as long as so many instructions.
 const callFuel = 128
 
 // charge takes fuel for the work of a host function. It ends the call if too little is left.

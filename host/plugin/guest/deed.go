@@ -12,8 +12,9 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 )
 
-// Deed is a call of a function that programs have, with what the guest gave and what came of it, so that it can be written down, and answered
-// once more without a model. Memory is in it, addresses are not.
+// Deed is a call of a function that programs have, with what the guest gave and what came of it,
+// so that it can be written down, and answered once more without a model. Memory is in it,
+// addresses are not.
 type Deed struct {
 	Import  string
 	Args    []int32 // its parameters but for addresses
@@ -36,7 +37,8 @@ type Given struct {
 	Text    string
 }
 
-// shape is where the memory is that a function reads and writes: parameters by their index, −1 for none.
+// shape is where the memory is that a function reads and writes: parameters by their index, −1 for
+// none.
 type shape struct {
 	in, logs, out part
 }

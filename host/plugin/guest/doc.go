@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package guest runs instances of a plugin's module: their memory, the host functions and WASI that they may call, and one call
-// with its fuel and its time.
+// Package guest runs instances of a plugin's module: their memory, the host functions and WASI
+// that they may call, and one call with its fuel and its time.
 //
 //	Host      what all guests of one model share: limits, memory budget, turns, vocabulary
 //	Module    a compiled module whose types are checked, with the image its instances begin as

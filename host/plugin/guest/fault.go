@@ -11,7 +11,8 @@ import (
 	"github.com/penstock/penstock/host/plugin/fuel"
 )
 
-// Violation says what a guest did wrong. A host function ends the call with it, and the check of an answer turns it into a fault.
+// Violation says what a guest did wrong. A host function ends the call with it, and the check of
+// an answer turns it into a fault.
 type Violation struct {
 	cause  error
 	detail string

@@ -50,13 +50,15 @@ type hostCall struct {
 	Wrote  []int
 }
 
-// bufferSize is what an argument that is a text has, and from where on such arguments lie in memory.
+// bufferSize is what an argument that is a text has, and from where on such arguments lie in
+// memory.
 const (
 	bufferSize = 256
 	buffersAt  = 1 << 16
 )
 
-// code makes the call and traps where it does not do what it should. What it does is in the log then.
+// code makes the call and traps where it does not do what it should. What it does is in the log
+// then.
 func (c hostCall) code(g *asm.Guest, free *int) []byte {
 	s := abi.Imports[slices.IndexFunc(abi.Imports, func(s abi.Signature) bool { return s.Name == c.Call })]
 	var code []byte
@@ -146,7 +148,8 @@ func (h *hostCalls) Tokenize(text string, _, _ bool) (tokens []int32, _ error) {
 	return tokens, nil
 }
 
-// TestHost_Answers_AreTheStandIns makes the calls that the SDKs' stand-ins for the host answer the same way.
+// TestHost_Answers_AreTheStandIns makes the calls that the SDKs' stand-ins for the host answer the
+// same way.
 func TestHost_Answers_AreTheStandIns(t *testing.T) {
 	script, err := os.ReadFile(filepath.Join("..", "..", "..", "plugins", "abi", "testdata", "hostcalls.json"))
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 )
 
-// hostFunction takes its parameters from the stack and leaves its result there. It ends the call by panicking with a
-// *Violation, which wazero turns into the call's error.
+// hostFunction takes its parameters from the stack and leaves its result there. It ends the call
+// by panicking with a *Violation, which wazero turns into the call's error.
 type hostFunction func(i *Instance, stack []uint64)
 
 // functions are the ABI's imports; their types are in the ABI's table.
@@ -74,8 +74,9 @@ var functions = map[string]hostFunction{
 	abi.ImportShow:               hostShow,
 }
 
-// offer makes the host functions that a module imports known to its runtime; checkImports has looked at their types. wazero writes
-// machine code for each, so the others are left out. Of the optional ones, one that the host does not have ends the call.
+// offer makes the host functions that a module imports known to its runtime; checkImports has
+// looked at their types. wazero writes machine code for each, so the others are left out. Of the
+// optional ones, one that the host does not have ends the call.
 func offer(ctx context.Context, code *compile.Code) error {
 	if err := fuel.Offer(ctx, code.Runtime); err != nil {
 		return fmt.Errorf("failed to offer fuel: %w", err)

@@ -22,7 +22,8 @@ const (
 	candidateFuel = 16
 )
 
-// tokensAt reads n tokens of guest memory. Rows of pictures and sounds have tokens below 0, which are the scheduler's own: no guest names them.
+// tokensAt reads n tokens of guest memory. Rows of pictures and sounds have tokens below 0, which
+// are the scheduler's own: no guest names them.
 func (i *Instance) tokensAt(ptr, n uint64) []int32 {
 	bytes := i.readUnits(ptr, n, 4)
 	tokens := make([]int32, len(bytes)/4)
@@ -133,7 +134,8 @@ func hostBranchesWait(i *Instance, s []uint64) {
 	s[0] = i32(int32(len(ready)))
 }
 
-// chargeSummaries pays for finding k candidates in rows that are there and of which fewer were found.
+// chargeSummaries pays for finding k candidates in rows that are there and of which fewer were
+// found.
 func (i *Instance) chargeSummaries(k int, branches []*program.Branch) {
 	for _, b := range branches {
 		if b.Ready() && !b.Knows(k) {

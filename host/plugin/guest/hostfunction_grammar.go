@@ -12,8 +12,8 @@ import (
 
 // This file has the host functions about grammars. See docs/abi/v1.md.
 
-// What grammar calls cost: opening one and each byte of its text, trying one token of the vocabulary, the same and what may follow it,
-// accepting one, and what completes the text.
+// What grammar calls cost: opening one and each byte of its text, trying one token of the
+// vocabulary, the same and what may follow it, accepting one, and what completes the text.
 const (
 	openFuel    = 100_000
 	grammarFuel = 256

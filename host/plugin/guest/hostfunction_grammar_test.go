@@ -108,7 +108,8 @@ func TestHost_Grammar_MasksAndMoves(t *testing.T) {
 	}
 }
 
-// A plugin learns how many tokens complete a text, and has the tokens masked after which too few are left.
+// A plugin learns how many tokens complete a text, and has the tokens masked after which too few
+// are left.
 func TestHost_Grammar_Completes(t *testing.T) {
 	h := newTestHost(t, func(o *plugin.Options) { o.Grammars = &counter{} })
 	g := hosttest.Plain()

@@ -9,7 +9,8 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 )
 
-// This file has the host functions about the request, and those that hand something to the host. See docs/abi/v1.md.
+// This file has the host functions about the request, and those that hand something to the host.
+// See docs/abi/v1.md.
 
 func hostConfig(i *Instance, s []uint64) { i.write(s, s[0], s[1], 1, i.session.config) }
 

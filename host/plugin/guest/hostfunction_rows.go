@@ -16,7 +16,8 @@ import (
 	"github.com/penstock/penstock/scheduler/program"
 )
 
-// This file has the host functions by which programs change rows, draw from them and let branches go on. See docs/abi/v1.md.
+// This file has the host functions by which programs change rows, draw from them and let branches
+// go on. See docs/abi/v1.md.
 
 // What they cost besides bytes.
 const (
@@ -25,7 +26,8 @@ const (
 	textFuel     = 16 // a byte of parameters or messages
 )
 
-// runsAt is the position of random numbers that the seeds of branches are drawn at, before their chain and handle are added.
+// runsAt is the position of random numbers that the seeds of branches are drawn at, before their
+// chain and handle are added.
 const runsAt = 1 << 33
 
 // refuse answers a call that what the guest has handed over does not allow. It may ask why.
@@ -189,8 +191,8 @@ func (i *Instance) prompt(messages []byte) (tokens []int32, err error) {
 	return tokens, err
 }
 
-// aside has the host do work for the guest that may take long, and stop when the request is over. Meanwhile the guest has no turn, and its
-// clock stands still.
+// aside has the host do work for the guest that may take long, and stop when the request is over.
+// Meanwhile the guest has no turn, and its clock stands still.
 func (i *Instance) aside(work func(context.Context)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

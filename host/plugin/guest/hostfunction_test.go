@@ -16,8 +16,8 @@ import (
 	"github.com/penstock/penstock/plugins/asm"
 )
 
-// asking is a guest whose open calls a function and keeps what it leaves: the answer at atScratch, what it writes at
-// atBuffer.
+// asking is a guest whose open calls a function and keeps what it leaves: the answer at atScratch,
+// what it writes at atBuffer.
 func asking(name string, args ...int) *asm.Guest {
 	g := hosttest.Plain()
 	code := [][]byte{i32c(hosttest.AtScratch)}

@@ -10,7 +10,8 @@ import (
 	"github.com/penstock/penstock/scheduler/answer"
 )
 
-// answerText is the text of an answer's tokens, kept from call to call. Tokens that were taken back are found by comparing.
+// answerText is the text of an answer's tokens, kept from call to call. Tokens that were taken
+// back are found by comparing.
 type answerText struct {
 	tokens []int32
 	marks  []mark // after each token

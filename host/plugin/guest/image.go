@@ -11,14 +11,15 @@ import (
 	"github.com/penstock/penstock/host/plugin/memory"
 )
 
-// image is an initialised and warmed instance at rest: its memory and its mutable globals. Instances that start from it
-// share its pages until they write to them.
+// image is an initialised and warmed instance at rest: its memory and its mutable globals.
+// Instances that start from it share its pages until they write to them.
 type image struct {
 	memory  *memory.Image
 	globals []uint64 // by the names in fuel.Module.Globals
 }
 
-// Warm initialises an instance, lets it build what all requests need, and keeps it as the image that others begin as.
+// Warm initialises an instance, lets it build what all requests need, and keeps it as the image
+// that others begin as.
 func (m *Module) Warm(ctx context.Context) error {
 	kept, session := &questions{}, m.loading(ctx)
 	session.Watcher = kept

@@ -16,8 +16,8 @@ import (
 	"github.com/penstock/penstock/host/plugin/memory"
 )
 
-// Instance is a module's instance at the service of one session. Calls must not overlap. After a fault only Close is
-// left: a guest that trapped has a corrupt stack.
+// Instance is a module's instance at the service of one session. Calls must not overlap. After a
+// fault only Close is left: a guest that trapped has a corrupt stack.
 type Instance struct {
 	Buffers Buffers // parts of its memory that the guest bound in open
 

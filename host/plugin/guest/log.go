@@ -15,8 +15,8 @@ import (
 // lastLines is how many lines of a guest's log are attached to an error.
 const lastLines = 10
 
-// guestLog takes the log of one request's guest: up to a limit in bytes it goes to the operator's log, if the operator wants that, and the
-// last lines are kept for errors.
+// guestLog takes the log of one request's guest: up to a limit in bytes it goes to the operator's
+// log, if the operator wants that, and the last lines are kept for errors.
 type guestLog struct {
 	to    *slog.Logger // nil: nobody's
 	left  int          // bytes
@@ -64,8 +64,8 @@ func (l *guestLog) add(level int32, line []byte) {
 	}
 }
 
-// keep keeps a line for errors, in place of the oldest if they are many. The first lines of a panic stay: what follows them is a
-// stack trace that goes on to the outermost calls.
+// keep keeps a line for errors, in place of the oldest if they are many. The first lines of a
+// panic stay: what follows them is a stack trace that goes on to the outermost calls.
 func (l *guestLog) keep(text string) {
 	if len(l.lines) == lastLines {
 		if isPanic(l.lines[0]) {

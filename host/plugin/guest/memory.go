@@ -4,7 +4,8 @@ package guest
 
 import "github.com/penstock/penstock/host/plugin"
 
-// This file gives host functions access to guest memory. Every address that a guest passes is checked here.
+// This file gives host functions access to guest memory. Every address that a guest passes is
+// checked here.
 
 // bytesAt returns n bytes of guest memory from ptr on, or ends the call.
 func (i *Instance) bytesAt(ptr, n uint64) []byte {
@@ -18,15 +19,16 @@ func (i *Instance) bytesAt(ptr, n uint64) []byte {
 // read returns the bytes at (ptr, len) of guest memory and charges for them.
 func (i *Instance) read(ptr, n uint64) []byte { return i.readUnits(ptr, n, 1) }
 
-// readUnits is read for n units of size bytes each, which together may be more than 32 bits can count.
+// readUnits is read for n units of size bytes each, which together may be more than 32 bits can
+// count.
 func (i *Instance) readUnits(ptr, n uint64, size int) []byte {
 	b := i.bytesAt(uint64(uint32(ptr)), uint64(uint32(n))*uint64(size))
 	i.chargeBytes(len(b))
 	return b
 }
 
-// write writes data to (ptr, limit), in units of size bytes each, charges for it and leaves the number of units on the stack. If
-// they do not fit, nothing is written.
+// write writes data to (ptr, limit), in units of size bytes each, charges for it and leaves the
+// number of units on the stack. If they do not fit, nothing is written.
 func (i *Instance) write(stack []uint64, ptr, limit uint64, size int, data []byte) {
 	room := i.bytesAt(uint64(uint32(ptr)), uint64(uint32(limit))*uint64(size))
 	if len(data) <= len(room) {

@@ -33,8 +33,9 @@ type Module struct {
 	borrows bool          // the code is another Module's to close
 }
 
-// New checks a module's exports and imports against the ABI, before any of its code runs, and gives it the host functions. The
-// error wraps plugin.ErrExport or ErrImport; the code is the caller's to close then, and the module's from then on.
+// New checks a module's exports and imports against the ABI, before any of its code runs, and
+// gives it the host functions. The error wraps plugin.ErrExport or ErrImport; the code is the
+// caller's to close then, and the module's from then on.
 func New(ctx context.Context, h *Host, code *compile.Code) (*Module, error) {
 	m := &Module{Name: "unnamed", Host: h, code: code}
 	if err := m.checkExports(); err != nil {
@@ -60,8 +61,8 @@ func (m *Module) Imports(name string) bool {
 	})
 }
 
-// For is the module for the model of another host, with the same code, to be warmed for it. It is of no
-// use once m is closed.
+// For is the module for the model of another host, with the same code, to be warmed for it. It is
+// of no use once m is closed.
 func (m *Module) For(h *Host) *Module {
 	other := *m
 	other.Host, other.Asked, other.image, other.borrows = h, nil, nil, true
@@ -70,7 +71,8 @@ func (m *Module) For(h *Host) *Module {
 
 // Close frees the code, if it is its own, and the image. No instance may be left.
 func (m *Module) Close() {
-	// Neither has anything to report: wazero forgets the code, and the image's file is private to it.
+	// Neither has anything to report: wazero forgets the code, and the image's file is private to
+	// it.
 	if !m.borrows {
 		_ = m.code.Close()
 	}

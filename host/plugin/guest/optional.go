@@ -11,14 +11,16 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 )
 
-// missing stands for a function that the host does not have: the plugin should have asked with feature first.
+// missing stands for a function that the host does not have: the plugin should have asked with
+// feature first.
 func missing(name string) hostFunction {
 	return func(*Instance, []uint64) {
 		panic(Violationf(plugin.CauseCall, "this host has no %s; ask feature before calling what is optional", name))
 	}
 }
 
-// checkOptional checks the type of an optional import that the host has. One that it does not have may have any type.
+// checkOptional checks the type of an optional import that the host has. One that it does not have
+// may have any type.
 func checkOptional(f api.FunctionDefinition, need map[string]string) error {
 	_, name, _ := f.Import()
 	if want, ok := need[name]; ok && typeOf(f) != want {

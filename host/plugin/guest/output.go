@@ -18,7 +18,8 @@ type Output struct {
 	Value  json.RawMessage // compact JSON
 }
 
-// outputs are what a guest gave in a session. They and their limits outlive an instance, as the session does.
+// outputs are what a guest gave in a session. They and their limits outlive an instance, as the
+// session does.
 type outputs struct {
 	Replaying bool // a fresh instance is told what the one before knew: what it gives, the client has
 
@@ -33,7 +34,8 @@ func (o *outputs) TakeOutputs() []Output {
 	return given
 }
 
-// givesOutput tells in which exports a guest may give values: those of a request whose answer is not over.
+// givesOutput tells in which exports a guest may give values: those of a request whose answer is
+// not over.
 var givesOutput = [exports]bool{Open: true, Prepare: true, Sample: true, Accept: true, Stop: true, Rewind: true, Run: true}
 
 // output takes a value. The error says why it is refused.

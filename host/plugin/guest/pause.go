@@ -9,9 +9,10 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 )
 
-// This file is what happens between two slices of a guest's fuel. Guest code cannot be preempted: Go's garbage collector
-// waits for it, and so does every goroutine that needs its processor. So a guest returns to Go about every hundred microseconds.
-// Here others may run, the call's deadline is checked, and the call ends if nobody waits for it any more.
+// This file is what happens between two slices of a guest's fuel. Guest code cannot be preempted:
+// Go's garbage collector waits for it, and so does every goroutine that needs its processor. So a
+// guest returns to Go about every hundred microseconds. Here others may run, the call's deadline
+// is checked, and the call ends if nobody waits for it any more.
 
 // yieldTime is how long a guest keeps a processor from goroutines that wait for one.
 const yieldTime = 100 * time.Microsecond
@@ -37,7 +38,8 @@ func (i *Instance) pause() error {
 	return nil
 }
 
-// requestOver is closed when nobody waits for the call any more. penstock_close is called after that, so nothing interrupts it.
+// requestOver is closed when nobody waits for the call any more. penstock_close is called after
+// that, so nothing interrupts it.
 func (i *Instance) requestOver() <-chan struct{} {
 	if i.running == Close {
 		return nil
@@ -45,7 +47,8 @@ func (i *Instance) requestOver() <-chan struct{} {
 	return i.session.Done
 }
 
-// tooLate is the violation of a call past its deadline. If the call waited for most of the time, the plugin is not blamed.
+// tooLate is the violation of a call past its deadline. If the call waited for most of the time,
+// the plugin is not blamed.
 func (i *Instance) tooLate() *Violation {
 	took := time.Since(i.started)
 	if worked := took - i.waited; worked < took/3 {

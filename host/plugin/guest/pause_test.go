@@ -107,7 +107,8 @@ func TestInstance_Call_LongOnesTakeTurns(t *testing.T) {
 	}
 }
 
-// Close is called because the request is over: that does not end it, whether it waits for a turn or has taken long.
+// Close is called because the request is over: that does not end it, whether it waits for a turn
+// or has taken long.
 func TestInstance_Close_IsNotInterrupted(t *testing.T) {
 	for _, taken := range []bool{false, true} {
 		h := newTestHost(t, hosttest.Tireless, func(o *plugin.Options) { o.Limits.HookTime = 200 * time.Millisecond })

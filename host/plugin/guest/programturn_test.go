@@ -13,8 +13,8 @@ import (
 	"github.com/penstock/penstock/scheduler/program"
 )
 
-// A program that waits for the model holds no turn, however long it computed before: where there is one for all guests, as on two processors,
-// others are set up meanwhile.
+// A program that waits for the model holds no turn, however long it computed before: where there
+// is one for all guests, as on two processors, others are set up meanwhile.
 func TestInstance_RunProgram_WaitsWithoutATurn(t *testing.T) {
 	h := newTestHost(t, hosttest.Tireless, func(o *plugin.Options) { o.Limits.ProgramFuel = 1 << 45 })
 	h.turns = make(turns, 1)

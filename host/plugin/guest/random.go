@@ -4,8 +4,9 @@ package guest
 
 import "github.com/penstock/penstock/plugins/abi"
 
-// random counts the draws at a position. A draw depends on nothing else than its count, the position, the plugin's index in the
-// chain and the seed, so an answer that is computed again, after tokens were taken back for instance, draws the same.
+// random counts the draws at a position. A draw depends on nothing else than its count, the
+// position, the plugin's index in the chain and the seed, so an answer that is computed again,
+// after tokens were taken back for instance, draws the same.
 type random struct {
 	seed, index uint64
 	position    int

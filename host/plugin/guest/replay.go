@@ -7,8 +7,8 @@ import (
 	"math"
 )
 
-// Replay answers what a program does in the place of the host: it fills in what came of a deed, its answer, what it gave and its fuel. An error,
-// which is a *Violation, ends the run.
+// Replay answers what a program does in the place of the host: it fills in what came of a deed,
+// its answer, what it gave and its fuel. An error, which is a *Violation, ends the run.
 type Replay func(*Deed) error
 
 // ReplayProgram is RunProgram where a player answers. The session has a watcher.

@@ -12,8 +12,8 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 )
 
-// Session is what the host functions tell a guest of the request it serves. It outlives the instance: after a rewind
-// another may take its place.
+// Session is what the host functions tell a guest of the request it serves. It outlives the
+// instance: after a rewind another may take its place.
 type Session struct {
 	History       []int32         // the tokens of the conversation so far
 	Params        [7]int64        // by the ABI's param kinds

@@ -19,7 +19,8 @@ type frame struct {
 	own  bool   // the line is the author's, not the toolchain's
 }
 
-// source is a line of the trace that tells where the frame above it was: see fuel's lines.go for what a column means.
+// source is a line of the trace that tells where the frame above it was: see fuel's lines.go for
+// what a column means.
 var source = regexp.MustCompile(`^0x[0-9a-f]+: (.+?):(\d+)(:1)?$`)
 
 // framesOf reads the calls of a trap's stack trace, the innermost first.
@@ -45,8 +46,8 @@ func framesOf(err error) (frames []frame) {
 	return frames
 }
 
-// innermost tells in which guest function a call trapped: with the lines of the author's code where the module has them, and else
-// with the function's types.
+// innermost tells in which guest function a call trapped: with the lines of the author's code
+// where the module has them, and else with the function's types.
 func innermost(err error) string {
 	frames := framesOf(err)
 	if len(frames) == 0 {

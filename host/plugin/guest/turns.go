@@ -9,20 +9,22 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 )
 
-// turns limits how many guests compute at a time in set-up calls and in long ones; they take turns. At most half of the processors
-// are theirs, since the tick may need one at any moment.
+// turns limits how many guests compute at a time in set-up calls and in long ones; they take
+// turns. At most half of the processors are theirs, since the tick may need one at any moment.
 type turns chan struct{}
 
 func newTurns() turns { return make(turns, max(1, runtime.GOMAXPROCS(0)/2)) }
 
-// A turn is turnTime long. A set-up call that has computed for more than freeTime also rests three times as long as each turn was:
-// a request's share is a quarter of a processor. Of other calls the worker counts the time when they are over.
+// A turn is turnTime long. A set-up call that has computed for more than freeTime also rests three
+// times as long as each turn was: a request's share is a quarter of a processor. Of other calls
+// the worker counts the time when they are over.
 const (
 	turnTime = 5 * time.Millisecond
 	freeTime = 100 * time.Millisecond
 )
 
-// takeTurn waits for a turn. It returns a violation if the deadline passes or the request is over before.
+// takeTurn waits for a turn. It returns a violation if the deadline passes or the request is over
+// before.
 func (i *Instance) takeTurn() *Violation {
 	turns := i.module.Host.turns
 	select {
@@ -55,7 +57,8 @@ func (i *Instance) giveTurn() {
 	}
 }
 
-// shareTurn ends a turn that was long enough and waits for the next. A call that began without a turn needs one after turnTime.
+// shareTurn ends a turn that was long enough and waits for the next. A call that began without a
+// turn needs one after turnTime.
 func (i *Instance) shareTurn() *Violation {
 	if i.turnSince.IsZero() {
 		if time.Since(i.started) < turnTime {

@@ -34,8 +34,9 @@ type wasiFunction struct {
 	run                   hostFunction
 }
 
-// wasi is WASI preview 1 without a system behind it. There are output, random numbers, and a clock that advances with each reading
-// and by what a guest sleeps, which takes no time. Calls about files answer "bad descriptor"; the rest is not supported.
+// wasi is WASI preview 1 without a system behind it. There are output, random numbers, and a clock
+// that advances with each reading and by what a guest sleeps, which takes no time. Calls about
+// files answer "bad descriptor"; the rest is not supported.
 var wasi = []wasiFunction{
 	{"args_get", "ii", "i", errno(wasiOK)},
 	{"args_sizes_get", "ii", "i", wasiNone},
@@ -136,7 +137,8 @@ func wasiRandom(i *Instance, s []uint64) {
 	s[0] = wasiOK
 }
 
-// wasiWrite logs what goes to standard output and error: fd, list of (ptr, len), number of them, ptr of the sum.
+// wasiWrite logs what goes to standard output and error: fd, list of (ptr, len), number of them,
+// ptr of the sum.
 func wasiWrite(i *Instance, s []uint64) {
 	file := uint32(s[0])
 	if file != wasiStdout && file != wasiStderr {

@@ -29,7 +29,8 @@ func TestWASI_Functions_GiveNothingAway(t *testing.T) {
 			}
 			call := wasiCall(g, f.name)
 			s := use(t, g.On(abi.ExportPrepare, append(code, call, store, i32c(0))...), 1)
-			// The functions were declared before the import; their calls of emit still name import 0.
+			// The functions were declared before the import; their calls of emit still name
+			// import 0.
 			if _, err := s.prepare(); err != nil {
 				t.Fatal(err)
 			}

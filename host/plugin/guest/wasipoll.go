@@ -6,8 +6,8 @@ import (
 	"encoding/binary"
 )
 
-// Sizes and offsets of WASI's poll_oneoff: a subscription is userdata, a tag, and for a clock its id, a time in ns, a
-// precision and flags; an event is userdata, an error number and the tag.
+// Sizes and offsets of WASI's poll_oneoff: a subscription is userdata, a tag, and for a clock its
+// id, a time in ns, a precision and flags; an event is userdata, an error number and the tag.
 const (
 	subscriptionBytes = 48
 	subscriptionTag   = 8
@@ -26,8 +26,9 @@ const (
 	endOfTime = 1 << 62 // ns, in the reach of every toolchain's clock
 )
 
-// wasiPoll passes the time that is waited for at once: the clock is then where it would be. Waiting for a descriptor is
-// answered with "bad descriptor". list, events, number of the list, ptr of the number of events.
+// wasiPoll passes the time that is waited for at once: the clock is then where it would be.
+// Waiting for a descriptor is answered with "bad descriptor". list, events, number of the list,
+// ptr of the number of events.
 func wasiPoll(i *Instance, s []uint64) {
 	if uint32(s[2]) == 0 {
 		s[0] = wasiInvalid

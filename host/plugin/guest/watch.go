@@ -8,21 +8,24 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 )
 
-// Watcher learns of what passes between a session's guest and the host, so that it can be written down. Its methods are called within the
-// call. What they are given is valid until they return.
+// Watcher learns of what passes between a session's guest and the host, so that it can be written
+// down. Its methods are called within the call. What they are given is valid until they return.
 type Watcher interface {
 	// Calling comes before a call of an export, when the buffers hold what the guest is shown.
 	Calling(e Export, a, b int32, buffers *Buffers)
-	// Answered comes after it. A fault has Failed instead; one that the host finds in the answer has both.
+	// Answered comes after it. A fault has Failed instead; one that the host finds in the answer
+	// has both.
 	Answered(e Export, answer int32, buffers *Buffers)
-	// Asked comes after a question to the host whose answer depends on more than the vocabulary's pieces.
+	// Asked comes after a question to the host whose answer depends on more than the vocabulary's
+	// pieces.
 	Asked(q Question)
 	Failed(f *plugin.Fault)
 	// Did comes after what a program has done.
 	Did(d *Deed)
 }
 
-// Question is a call of tokenize, of request, of output or of a function about grammars, with the host's answer.
+// Question is a call of tokenize, of request, of output or of a function about grammars, with the
+// host's answer.
 type Question struct {
 	Import string
 	Text   string // also the JSON of a value for the client, and of sampling parameters

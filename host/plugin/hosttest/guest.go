@@ -17,7 +17,8 @@ const (
 // Plain is a guest with a name and nothing else in its manifest.
 func Plain() *asm.Guest { return asm.New(`{"name":"guest"}`) }
 
-// Warmed counts its initialisations and warm-ups in a global and in memory, and shows them at AtScratch in open.
+// Warmed counts its initialisations and warm-ups in a global and in memory, and shows them at
+// AtScratch in open.
 func Warmed() *asm.Guest {
 	g := Plain()
 	g.Globals = 1

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package hosttest has what tests need to run guests: a vocabulary, limits that hold on a busy machine too, and guests.
+// Package hosttest has what tests need to run guests: a vocabulary, limits that hold on a busy
+// machine too, and guests.
 package hosttest
 
 import (
@@ -14,7 +15,8 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 )
 
-// Options are those of a host with Words and with time for machines under load, changed as a test wants them.
+// Options are those of a host with Words and with time for machines under load, changed as a test
+// wants them.
 func Options(change ...func(*plugin.Options)) plugin.Options {
 	o := plugin.Options{ModelOptions: plugin.ModelOptions{Vocabulary: Words{}}, Limits: plugin.DefaultLimits()}
 	o.Limits.Compile, o.Limits.Upload = time.Minute, time.Minute

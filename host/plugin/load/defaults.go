@@ -16,8 +16,8 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 )
 
-// mostSteps bounds the work of filling in one configuration: a schema's defaults may lie within each other, even without end.
-// A step is a schema to look at, a value, or some bytes of a text.
+// mostSteps bounds the work of filling in one configuration: a schema's defaults may lie within
+// each other, even without end. A step is a schema to look at, a value, or some bytes of a text.
 const (
 	mostSteps    = 250_000
 	bytesOfAStep = 64
@@ -40,8 +40,9 @@ func (f *filler) step(n int) bool {
 	return f.err == nil
 }
 
-// fill gives the objects of value what they leave out, in place. It looks into properties, items and prefixItems, and follows $ref and
-// allOf. It does not choose: what only one of several alternatives says counts for none.
+// fill gives the objects of value what they leave out, in place. It looks into properties, items
+// and prefixItems, and follows $ref and allOf. It does not choose: what only one of several
+// alternatives says counts for none.
 func (f *filler) fill(value any, s *jsonschema.Schema) {
 	if s == nil || !f.step(1) {
 		return
@@ -126,8 +127,8 @@ func (f *filler) clone(value any) any {
 	return value
 }
 
-// filled is a configuration that fits the schema, with the schema's defaults. Where those would make it one that does not fit, it stays as
-// it was given.
+// filled is a configuration that fits the schema, with the schema's defaults. Where those would
+// make it one that does not fit, it stays as it was given.
 func filled(config []byte, value any, schema *jsonschema.Schema) ([]byte, error) {
 	f := filler{left: mostSteps}
 	if f.fill(value, schema); f.err != nil {
@@ -150,8 +151,9 @@ func filled(config []byte, value any, schema *jsonschema.Schema) ([]byte, error)
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
 }
 
-// checkDefaults refuses a schema with a default that could be filled in and does not fit. It reports whether there is any. Steps
-// and work are as many for all of them as for one configuration: a module with many large ones would hold up the loading of others.
+// checkDefaults refuses a schema with a default that could be filled in and does not fit. It
+// reports whether there is any. Steps and work are as many for all of them as for one
+// configuration: a module with many large ones would hold up the loading of others.
 func checkDefaults(schema *jsonschema.Schema) (has bool, err error) {
 	if schema == nil {
 		return false, nil
@@ -207,7 +209,8 @@ func isMisfit(err error) bool {
 	return errors.As(err, &invalid)
 }
 
-// checkTogether checks that a request may leave out the configuration, if it may without the defaults.
+// checkTogether checks that a request may leave out the configuration, if it may without the
+// defaults.
 func checkTogether(schema *jsonschema.Schema) error {
 	f, value := filler{left: mostSteps, work: budget{mostWork}}, map[string]any{}
 	if err := f.work.check(schema, value); isMisfit(err) {

@@ -17,13 +17,15 @@ const (
 	runesOfAStep      = 8       // of a class such as \pL, which has hundreds
 )
 
-// expression is a regular expression of a schema. A match may take each instruction for each byte of a text.
+// expression is a regular expression of a schema. A match may take each instruction for each byte
+// of a text.
 type expression struct {
 	*regexp.Regexp
 	instructions int
 }
 
-// instructionsOf is how many instructions a schema's regular expression has. jsonschema's own ones are short.
+// instructionsOf is how many instructions a schema's regular expression has. jsonschema's own ones
+// are short.
 func instructionsOf(e jsonschema.Regexp) int {
 	if e, ok := e.(*expression); ok {
 		return e.instructions
@@ -38,7 +40,8 @@ type expressions struct {
 	done bool                   // see close
 }
 
-// close is called when the schema is compiled. Values of "format": "regex" are only parsed from then on, by any number of requests at once.
+// close is called when the schema is compiled. Values of "format": "regex" are only parsed from
+// then on, by any number of requests at once.
 func (x *expressions) close() { x.made, x.done = nil, true }
 
 func (x *expressions) compile(text string) (jsonschema.Regexp, error) {
@@ -65,7 +68,8 @@ func (x *expressions) compile(text string) (jsonschema.Regexp, error) {
 	return e, nil
 }
 
-// measure tells how many instructions a regular expression has at the most, and how many runes its classes have.
+// measure tells how many instructions a regular expression has at the most, and how many runes its
+// classes have.
 func measure(tree *syntax.Regexp) (instructions, runes int) {
 	instructions, runes = 2+len(tree.Rune), len(tree.Rune)
 	if tree.Op == syntax.OpCharClass {

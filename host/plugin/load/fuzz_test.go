@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzParseManifest checks that whatever is accepted is within bounds, stays what it is when it is written and read again, and can be compiled
-// or refused in order.
+// FuzzParseManifest checks that whatever is accepted is within bounds, stays what it is when it is
+// written and read again, and can be compiled or refused in order.
 func FuzzParseManifest(f *testing.F) {
 	for _, seed := range []string{
 		`{"name":"a"}`, `{"name":"a","view":"logits","candidates":4096,"hold":256}`, `{"name":"a","config_schema":{"type":"object","properties":{"x":{"$ref":"#"}}}}`,

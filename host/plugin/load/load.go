@@ -17,10 +17,10 @@ import (
 // Check refuses at once what is no plugin of this version. Load begins with it.
 func (l *Loader) Check(wasm []byte) error { return compile.Check(wasm, l.host.Limits.Module) }
 
-// Load turns a module into a plugin: it checks and meters it, compiles it, asks for its manifest and, where the loader's options
-// have a model, warms it up for that. For other models Plugin.For does. The error
-// wraps one of package plugin's errors, or is a *plugin.Fault or *plugin.Refusal of describe, warm or the module's initialisation.
-// The plugin is the caller's to Release.
+// Load turns a module into a plugin: it checks and meters it, compiles it, asks for its manifest
+// and, where the loader's options have a model, warms it up for that. For other models Plugin.For
+// does. The error wraps one of package plugin's errors, or is a *plugin.Fault or *plugin.Refusal
+// of describe, warm or the module's initialisation. The plugin is the caller's to Release.
 func (l *Loader) Load(ctx context.Context, wasm []byte) (*Plugin, error) {
 	if err := l.Check(wasm); err != nil {
 		return nil, err

@@ -59,8 +59,9 @@ func (l *Loader) remove(m *Model) {
 	l.models = slices.DeleteFunc(l.models, func(other *Model) bool { return other == m })
 }
 
-// Close waits until no request uses a plugin any more, or the context is done: then the error tells how many still do. What a
-// plugin holds is freed with its last Release. Models are to be closed before. Close may be called again.
+// Close waits until no request uses a plugin any more, or the context is done: then the error
+// tells how many still do. What a plugin holds is freed with its last Release. Models are to be
+// closed before. Close may be called again.
 func (l *Loader) Close(ctx context.Context) error {
 	l.compiler.Close()
 	return l.own.Close(ctx)

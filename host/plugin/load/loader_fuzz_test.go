@@ -31,8 +31,9 @@ func isReason(err error) bool {
 	return errors.As(err, &fault) && fault.Kind() != "" || errors.As(err, &refusal)
 }
 
-// A module of any bytes is refused for one of the reasons, or it is a plugin whose manifest is in bounds. It takes neither long nor memory
-// that stays, and comes to the same end when its code is taken from the cache.
+// A module of any bytes is refused for one of the reasons, or it is a plugin whose manifest is in
+// bounds. It takes neither long nor memory that stays, and comes to the same end when its code is
+// taken from the cache.
 func FuzzLoader_Load(f *testing.F) {
 	sample := hosttest.Plain().On(abi.ExportSample, asm.I32(-1)).On(abi.ExportStop, asm.I32(0))
 	for _, g := range []*asm.Guest{hosttest.Plain(), hosttest.Warmed(), sample, asm.New(`{"name":"a","config_schema":{"type":"object","properties":{"x":{"$ref":"#"}}}}`)} {

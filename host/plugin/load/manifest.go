@@ -37,7 +37,8 @@ const (
 	PlaceLast  Place = "last"  // after them
 )
 
-// Manifest is what a plugin says of itself. The zero values of the optional fields are filled in when it is read.
+// Manifest is what a plugin says of itself. The zero values of the optional fields are filled in
+// when it is read.
 type Manifest struct {
 	Name         string          `json:"name"`
 	Version      string          `json:"version,omitempty"`
@@ -51,7 +52,8 @@ type Manifest struct {
 	ConfigSchema json.RawMessage `json:"config_schema,omitempty"`
 	Optional     []string        `json:"optional,omitempty"` // exports that the plugin has for hosts that know them
 	Branches     int             `json:"branches,omitempty"` // of a program: how many it has at once
-	// BranchesConfig is the property of its configuration that says for how many of them a request asks.
+	// BranchesConfig is the property of its configuration that says for how many of them a request
+	// asks.
 	BranchesConfig string `json:"branches_config,omitempty"`
 
 	// Unknown are the fields that this host does not know: a later one may.
@@ -72,7 +74,8 @@ func (m Manifest) MarshalJSON() ([]byte, error) {
 	return append(append(text[:len(text)-1], ','), unknown[1:]...), nil
 }
 
-// read takes the fields of a manifest's text. Names are exact: encoding/json would take "Hold" for "hold".
+// read takes the fields of a manifest's text. Names are exact: encoding/json would take "Hold" for
+// "hold".
 func (m *Manifest) read(text []byte) error {
 	if err := json.Unmarshal(text, &m.Unknown); err != nil {
 		return err
@@ -98,7 +101,8 @@ var validName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`).MatchString
 // longestText bounds version and summary, in bytes.
 const longestText = 1024
 
-// parseManifest reads and checks what describe emitted. samples reports whether the module exports penstock_sample.
+// parseManifest reads and checks what describe emitted. samples reports whether the module exports
+// penstock_sample.
 func parseManifest(text []byte, samples bool) (Manifest, error) {
 	m := Manifest{Candidates: abi.LimitDefaultCandidates}
 	if err := checkDepth(text); err != nil {
@@ -152,7 +156,8 @@ func (m *Manifest) check(samples bool) error {
 	return nil
 }
 
-// checkDepth checks that text is one JSON value that is not nested too deep, before anything recursive looks at it.
+// checkDepth checks that text is one JSON value that is not nested too deep, before anything
+// recursive looks at it.
 func checkDepth(text []byte) error {
 	if !utf8.Valid(text) {
 		return fmt.Errorf("%w: it is not UTF-8", plugin.ErrManifest)
@@ -189,8 +194,9 @@ func checkDepth(text []byte) error {
 // longestNumber is how long a number may be, in bytes: every double can be written in fewer.
 const longestNumber = 400
 
-// isDouble reports whether a double can hold a number, rounded. Others would become texts of a million digits when a schema's bounds are
-// compared with them. Neither may the text have so many digits: reading them takes time in proportion to their square.
+// isDouble reports whether a double can hold a number, rounded. Others would become texts of a
+// million digits when a schema's bounds are compared with them. Neither may the text have so many
+// digits: reading them takes time in proportion to their square.
 func isDouble(text string) bool {
 	if len(text) > longestNumber {
 		return false

@@ -42,8 +42,9 @@ func (m *Model) Name() string { return m.host.Model.Name }
 // Alone reports whether the plugins are used with no other model.
 func (m *Model) Alone() bool { return m.host.Alone }
 
-// For is the plugin for use with a model. Who asks first has it warmed for the model's vocabulary; that
-// it failed is remembered. It shares p's users: it is p's to Release, and usable until m is closed.
+// For is the plugin for use with a model. Who asks first has it warmed for the model's vocabulary;
+// that it failed is remembered. It shares p's users: it is p's to Release, and usable until m is
+// closed.
 //
 // # Errors
 //
@@ -139,8 +140,9 @@ func (m *Model) leave() {
 	}
 }
 
-// Close waits until no request uses a plugin with this model any more, or the context is done: then the
-// error tells how many still do. It frees what the plugins have for the model, and may be called again.
+// Close waits until no request uses a plugin with this model any more, or the context is done:
+// then the error tells how many still do. It frees what the plugins have for the model, and may be
+// called again.
 func (m *Model) Close(ctx context.Context) error {
 	m.loader.remove(m)
 	m.mu.Lock()

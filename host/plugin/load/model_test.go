@@ -19,8 +19,8 @@ import (
 	"github.com/penstock/penstock/plugins/asm"
 )
 
-// choosy is a guest that refuses to be warmed for a vocabulary of less than 100 tokens, and shows in
-// open, at hosttest.AtScratch, how many there were.
+// choosy is a guest that refuses to be warmed for a vocabulary of less than 100 tokens, and shows
+// in open, at hosttest.AtScratch, how many there were.
 func choosy() *asm.Guest {
 	g := hosttest.Plain()
 	g.Globals = 1
@@ -73,7 +73,8 @@ func use(t *testing.T, p *Plugin) int {
 	return int(i.Memory()[hosttest.AtScratch])
 }
 
-// What a plugin is told of a model is told to it for that model alone: one that fails with a model works with others.
+// What a plugin is told of a model is told to it for that model alone: one that fails with a model
+// works with others.
 func TestPlugin_For_EachModelIsItsOwn(t *testing.T) {
 	l, large, small := modelless(t)
 	p := mustLoad(t, l, choosy())
@@ -182,7 +183,8 @@ func (w *warmups) PluginCalls(_, export string) func(time.Duration) {
 
 func (w *warmups) PluginFault(string, string) {}
 
-// Whoever asks at once for a plugin and a model gets the same, warmed once, and one that is released meanwhile frees it.
+// Whoever asks at once for a plugin and a model gets the same, warmed once, and one that is
+// released meanwhile frees it.
 func TestPlugin_For_Hammer(t *testing.T) {
 	observed := &warmups{}
 	l, _, _ := modelless(t)

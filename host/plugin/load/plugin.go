@@ -13,7 +13,8 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 )
 
-// Plugin is a loaded plugin for one model. It is safe for concurrent use, and stays usable until its last user released it.
+// Plugin is a loaded plugin for one model. It is safe for concurrent use, and stays usable until
+// its last user released it.
 type Plugin struct {
 	*loaded
 	Module *guest.Module // what its instances are made from
@@ -36,8 +37,9 @@ type loaded struct {
 	users      atomic.Int64
 }
 
-// IsTemplate reports whether the plugin writes prompts. It, IsStop and IsStage tell which extension points a plugin has: a
-// template, a stop rule, or anything that takes part in choosing tokens.
+// IsTemplate reports whether the plugin writes prompts. It, IsStop and IsStage tell which
+// extension points a plugin has: a template, a stop rule, or anything that takes part in choosing
+// tokens.
 func (p *Plugin) IsTemplate() bool { return p.Module.Has(guest.Template) }
 
 // Rewrites reports whether the plugin rewrites conversations.
@@ -56,7 +58,8 @@ func (p *Plugin) IsStage() bool {
 	return p.Module.Has(guest.Sample) || p.Module.Has(guest.Prepare) || p.Module.Has(guest.Accept) || p.Module.Has(guest.Draft)
 }
 
-// WantsHiddenState reports whether the plugin may ask for the model's hidden states, so that they are computed for it.
+// WantsHiddenState reports whether the plugin may ask for the model's hidden states, so that they
+// are computed for it.
 func (p *Plugin) WantsHiddenState() bool { return p.Module.Imports(abi.ImportState) }
 
 // Health tells how the plugin has done since it was loaded or reset.
@@ -78,7 +81,8 @@ func (p *Plugin) Retain() bool {
 	}
 }
 
-// Release takes a user away. The last one frees the compiled code, and what the plugin has for each model.
+// Release takes a user away. The last one frees the compiled code, and what the plugin has for
+// each model.
 func (p *Plugin) Release() {
 	if p.users.Add(-1) == 0 {
 		for _, m := range p.loader.Models() {
@@ -88,8 +92,8 @@ func (p *Plugin) Release() {
 	}
 }
 
-// Begin puts the plugin to work in a request, until End. The request's faults count towards quarantine. The error wraps
-// plugin.ErrQuarantined, ErrUnknown or ErrClosed.
+// Begin puts the plugin to work in a request, until End. The request's faults count towards
+// quarantine. The error wraps plugin.ErrQuarantined, ErrUnknown or ErrClosed.
 func (p *Plugin) Begin(r *plugin.Request) (*guest.Session, error) {
 	if err := p.quarantine.Check(r); err != nil {
 		return nil, err
@@ -104,7 +108,8 @@ func (p *Plugin) Begin(r *plugin.Request) (*guest.Session, error) {
 	return p.Module.NewSession(r), nil
 }
 
-// Served tells that a request was served without a fault: earlier faults of its sender are forgiven.
+// Served tells that a request was served without a fault: earlier faults of its sender are
+// forgiven.
 func (p *Plugin) Served(r *plugin.Request) { p.quarantine.Served(r) }
 
 // End ends what Begin began.

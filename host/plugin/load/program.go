@@ -14,8 +14,9 @@ import (
 // IsProgram reports whether the plugin owns its request: it has penstock_run.
 func (p *Plugin) IsProgram() bool { return p.Module.Has(guest.Run) }
 
-// Branches is how many branches the plugin has at once in a request with this configuration, which CheckConfig has checked; 0: it is no
-// program. Where the configuration does not say, it is as many as the manifest says.
+// Branches is how many branches the plugin has at once in a request with this configuration, which
+// CheckConfig has checked; 0: it is no program. Where the configuration does not say, it is as
+// many as the manifest says.
 func (p *Plugin) Branches(config json.RawMessage) int {
 	m := &p.Manifest
 	if !p.IsProgram() || m.BranchesConfig == "" {
@@ -29,7 +30,8 @@ func (p *Plugin) Branches(config json.RawMessage) int {
 	return max(1, min(asked, m.Branches))
 }
 
-// checkProgram checks what the manifest says of a program, and that no other export wants what it owns.
+// checkProgram checks what the manifest says of a program, and that no other export wants what it
+// owns.
 func (p *Plugin) checkProgram() error {
 	m := &p.Manifest
 	if !p.IsProgram() {

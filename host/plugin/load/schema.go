@@ -16,7 +16,8 @@ import (
 	"golang.org/x/text/message"
 )
 
-// mostValues bounds a schema. Compiling takes time in proportion to the square of its subschemas: a second for so many.
+// mostValues bounds a schema. Compiling takes time in proportion to the square of its subschemas:
+// a second for so many.
 const mostValues = 10_000
 
 // compileSchema compiles a manifest's schema; none is nil.
@@ -56,8 +57,9 @@ func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("a reference to %s: a schema must be complete in itself", url)
 }
 
-// CheckConfig checks the configuration of a request, a JSON object or nothing, against the plugin's schema. It returns it as the plugin
-// sees it: with the schema's defaults. The error is a *plugin.ConfigError.
+// CheckConfig checks the configuration of a request, a JSON object or nothing, against the
+// plugin's schema. It returns it as the plugin sees it: with the schema's defaults. The error is a
+// *plugin.ConfigError.
 func (p *Plugin) CheckConfig(config []byte) ([]byte, error) {
 	if len(config) == 0 {
 		config = []byte("{}")
@@ -87,7 +89,8 @@ func (p *Plugin) CheckConfig(config []byte) ([]byte, error) {
 	return config, nil
 }
 
-// describeInvalid describes the first of the innermost causes, since outer ones only say that something within is wrong.
+// describeInvalid describes the first of the innermost causes, since outer ones only say that
+// something within is wrong.
 func describeInvalid(e *jsonschema.ValidationError) *plugin.ConfigError {
 	for len(e.Causes) > 0 {
 		e = e.Causes[0]

@@ -15,8 +15,9 @@ import (
 // exportPrefix begins the names of all exports of this ABI and of later ones.
 const exportPrefix = "penstock_"
 
-// checkSpelling refuses an export with the ABI's prefix that the ABI does not have. It would never be called, and the plugin would
-// seem to do nothing. known are names that the manifest lists as optional.
+// checkSpelling refuses an export with the ABI's prefix that the ABI does not have. It would never
+// be called, and the plugin would seem to do nothing. known are names that the manifest lists as
+// optional.
 func checkSpelling(names, known []string) error {
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		if !strings.HasPrefix(name, exportPrefix) || slices.Contains(known, name) || abi.Has(abi.Exports, name) {

@@ -10,8 +10,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// mostWork bounds, in steps, what checking against one schema may take: of all its defaults when its module is loaded, and of one
-// configuration.
+// mostWork bounds, in steps, what checking against one schema may take: of all its defaults when
+// its module is loaded, and of one configuration.
 const mostWork = 2_000_000
 
 var (
@@ -20,9 +20,10 @@ var (
 	errEndless = errors.New("the schema refers to itself without end")
 )
 
-// budget counts the work of checking values against schemas before it is done. jsonschema applies a schema as often as others refer to it,
-// and nothing can interrupt it: a chain of 30 schemas that each refer twice to the next would hold a processor for hours. So the number of
-// times is counted first, which takes each schema once for each part of the value.
+// budget counts the work of checking values against schemas before it is done. jsonschema applies
+// a schema as often as others refer to it, and nothing can interrupt it: a chain of 30 schemas
+// that each refer twice to the next would hold a processor for hours. So the number of times is
+// counted first, which takes each schema once for each part of the value.
 type budget struct{ left int }
 
 // check checks a value against a schema, if the budget is enough.
@@ -51,8 +52,8 @@ func (b *budget) spend(times, steps int) error {
 	return nil
 }
 
-// charge spends what it takes to apply the schemas to the value, and all that they lead to. No count is larger than the budget: each
-// visit costs a step at least.
+// charge spends what it takes to apply the schemas to the value, and all that they lead to. No
+// count is larger than the budget: each visit costs a step at least.
 func (b *budget) charge(value any, v visits) error {
 	order, err := b.order(v)
 	if err != nil {
@@ -81,7 +82,8 @@ func (b *budget) charge(value any, v visits) error {
 	return nil
 }
 
-// order lists the schemas of v and those that they apply to the same value, each before those that it applies.
+// order lists the schemas of v and those that they apply to the same value, each before those that
+// it applies.
 func (b *budget) order(v visits) ([]*jsonschema.Schema, error) {
 	const begun, done = 1, 2
 	state := map[*jsonschema.Schema]int{}
@@ -132,8 +134,8 @@ func sameValue(s *jsonschema.Schema) []*jsonschema.Schema {
 	return list
 }
 
-// part is a value within another, and the schemas that are applied to it. index is its place in an array, name its name in an object;
-// the name itself is a part, too.
+// part is a value within another, and the schemas that are applied to it. index is its place in an
+// array, name its name in an object; the name itself is a part, too.
 type part struct {
 	value  any
 	index  int

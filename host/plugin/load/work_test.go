@@ -13,8 +13,8 @@ import (
 	"github.com/penstock/penstock/host/plugin/loadtest"
 )
 
-// doubling is a schema of which each part applies the next twice, with what keyword says; its last part is leaf. property stands beside a
-// reference to the first part.
+// doubling is a schema of which each part applies the next twice, with what keyword says; its last
+// part is leaf. property stands beside a reference to the first part.
 func doubling(keyword, leaf, property string) string {
 	const deep = 900
 	var s strings.Builder

@@ -13,7 +13,8 @@ import (
 	"github.com/penstock/penstock/plugins/asm"
 )
 
-// New is a loader of a host of package hosttest. It is closed when the test ends, and then nobody may use a plugin any more.
+// New is a loader of a host of package hosttest. It is closed when the test ends, and then nobody
+// may use a plugin any more.
 func New(t testing.TB, change ...func(*plugin.Options)) *load.Loader {
 	t.Helper()
 	l := load.New(hosttest.Options(change...))

@@ -2,8 +2,9 @@
 
 // Package quarantine decides which clients of a plugin wait after repeated faults.
 //
-// A fault is blamed on what the client sent: nobody is refused for what others did. One configuration that faults leaves the client's
-// other configurations alone; several of them do not.
+// A fault is blamed on what the client sent: nobody is refused for what others did. One
+// configuration that faults leaves the client's other configurations alone; several of them do
+// not.
 package quarantine
 
 import (
@@ -15,7 +16,8 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 )
 
-// Quarantine counts the faults of one plugin by who sent the request. It is safe for concurrent use. A new upload is a new plugin.
+// Quarantine counts the faults of one plugin by who sent the request. It is safe for concurrent
+// use. A new upload is a new plugin.
 type Quarantine struct {
 	plugin string
 	limit  int // faults a minute
@@ -80,7 +82,8 @@ func (q *Quarantine) Reset() {
 	q.total, q.last, q.lastAt, q.records = 0, "", time.Time{}, nil
 }
 
-// senders are who a fault of a request is laid to: none where the client is not known, or is not to wait.
+// senders are who a fault of a request is laid to: none where the client is not known, or is not
+// to wait.
 func senders(r *plugin.Request) []sender {
 	if r.Client == "" {
 		return nil
@@ -118,8 +121,8 @@ func (q *Quarantine) Served(r *plugin.Request) {
 	}
 }
 
-// Faulted counts a fault of a request. Each fault counts against the configuration it happened with, and the first with each
-// configuration against the client.
+// Faulted counts a fault of a request. Each fault counts against the configuration it happened
+// with, and the first with each configuration against the client.
 func (q *Quarantine) Faulted(f *plugin.Fault, r *plugin.Request) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -112,7 +112,8 @@ func TestQuarantine_Faults_OfOneConfiguration_AreItsOwn(t *testing.T) {
 	})
 }
 
-// A pause ends by itself, and the next is twice as long, up to five minutes; a request that is served ends it all.
+// A pause ends by itself, and the next is twice as long, up to five minutes; a request that is
+// served ends it all.
 func TestQuarantine_Pauses_GrowAndEnd(t *testing.T) {
 	inQuarantine(t, func(q clients) {
 		for range abi.LimitFaults {

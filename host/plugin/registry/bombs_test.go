@@ -21,8 +21,8 @@ import (
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
-// bomb is a module that is slow to load, section by section. Its functions are the version, a describe that does nothing,
-// and others.
+// bomb is a module that is slow to load, section by section. Its functions are the version, a
+// describe that does nothing, and others.
 type bomb struct {
 	types, imports, functions, tables, globals, elements, data []byte // nil: none, or what fits the functions
 
@@ -105,7 +105,8 @@ func manyTypes(n, arity int) []byte {
 	})
 }
 
-// bombs are modules that kept a core busy for long, or look as if they might; the text is what their refusal must have.
+// bombs are modules that kept a core busy for long, or look as if they might; the text is what
+// their refusal must have.
 func bombs() map[string]struct {
 	bomb bomb
 	text string
@@ -178,15 +179,16 @@ func bombs() map[string]struct {
 	}
 }
 
-// processorTime is what this process (syscall.RUSAGE_SELF) or the children that it has waited for have used of all cores.
+// processorTime is what this process (syscall.RUSAGE_SELF) or the children that it has waited for
+// have used of all cores.
 func processorTime(who int) time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(who, &u) // it fails for a wrong pointer only
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// Whatever is uploaded costs a bounded amount of work, nearly none of it in the server itself, and leaves nothing behind. What the clock
-// says to it depends on the machine.
+// Whatever is uploaded costs a bounded amount of work, nearly none of it in the server itself, and
+// leaves nothing behind. What the clock says to it depends on the machine.
 func TestRegistry_Upload_Bombs_CostLittle(t *testing.T) {
 	steadytest.SkipRaced(t, "children compile for minutes, one upload at a time; TestRegistry_Hammer_UploadsAndUses uploads at once")
 	const ownBound = 3 * time.Second // ten times what the worst takes, with the race detector too

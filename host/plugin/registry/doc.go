@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package registry keeps the plugins of a folder: what its files hold, which of them has which name, and what is uploaded.
+// Package registry keeps the plugins of a folder: what its files hold, which of them has which
+// name, and what is uploaded.
 //
 // # Why does a lock refuse every module that it does not name?
 //

@@ -60,8 +60,8 @@ func (g *Registry) Scan(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// read loads a file that is new or has changed. If that fails, or if it works with no model in memory and the plugin that the file held
-// before does, that one stays in use.
+// read loads a file that is new or has changed. If that fails, or if it works with no model in
+// memory and the plugin that the file held before does, that one stays in use.
 func (g *Registry) read(ctx context.Context, base string, now stamp) {
 	next := &file{base: base, stamp: now}
 	old := g.file(base)

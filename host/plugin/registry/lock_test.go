@@ -27,7 +27,8 @@ func lockOf(t *testing.T, entries ...string) plugin.Lock {
 	return lock
 }
 
-// With a lock nothing else is loaded: not from the folder, not in the place of what is there, and not by upload.
+// With a lock nothing else is loaded: not from the folder, not in the place of what is there, and
+// not by upload.
 func TestRegistry_Lock_AllowsNothingElse(t *testing.T) {
 	dir := t.TempDir()
 	one, two, other := named("a", "1"), named("a", "2"), named("b", "1")

@@ -11,8 +11,9 @@ import (
 	"github.com/penstock/penstock/host/plugin/load"
 )
 
-// Model has the plugins be used with a model, until its Close. All that are there are warmed for it
-// first, so that no request waits for that; one that fails is listed as such. The error is the context's.
+// Model has the plugins be used with a model, until its Close. All that are there are warmed for
+// it first, so that no request waits for that; one that fails is listed as such. The error is the
+// context's.
 func (g *Registry) Model(ctx context.Context, o plugin.ModelOptions) (*load.Model, error) {
 	m := g.loader.Model(o)
 	for _, p := range g.plugins() {
@@ -27,8 +28,8 @@ func (g *Registry) Model(ctx context.Context, o plugin.ModelOptions) (*load.Mode
 	return m, nil
 }
 
-// FindFor gives a plugin for use with a model, for the caller to Release. The error wraps ErrUnknown, or
-// is that of load.Plugin.For.
+// FindFor gives a plugin for use with a model, for the caller to Release. The error wraps
+// ErrUnknown, or is that of load.Plugin.For.
 func (g *Registry) FindFor(ctx context.Context, name string, m *load.Model) (*load.Plugin, error) {
 	p, err := g.Find(name)
 	if err != nil {
@@ -42,8 +43,8 @@ func (g *Registry) FindFor(ctx context.Context, name string, m *load.Model) (*lo
 	return used, nil
 }
 
-// tryModels warms a plugin that is new for all models in memory. If it fails with all of them, the error
-// is why it fails with the first.
+// tryModels warms a plugin that is new for all models in memory. If it fails with all of them, the
+// error is why it fails with the first.
 func (g *Registry) tryModels(ctx context.Context, p *load.Plugin) error {
 	var first error
 	works := false
@@ -68,8 +69,8 @@ func (g *Registry) tryModels(ctx context.Context, p *load.Plugin) error {
 	return first
 }
 
-// mayUse reports whether an upload that failed with all models in memory may be used with others: it has
-// refused them, there may be others, and it replaces none that works.
+// mayUse reports whether an upload that failed with all models in memory may be used with others:
+// it has refused them, there may be others, and it replaces none that works.
 func (g *Registry) mayUse(p *load.Plugin, failed error) bool {
 	var refusal *plugin.Refusal
 	alone := slices.ContainsFunc(g.loader.Models(), (*load.Model).Alone)

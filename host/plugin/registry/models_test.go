@@ -61,7 +61,8 @@ func failures(g *Registry) map[string]string {
 	return out
 }
 
-// A plugin comes before the models or after them, and what a model cannot use is known of that model alone.
+// A plugin comes before the models or after them, and what a model cannot use is known of that
+// model alone.
 func TestRegistry_Model_FailsAlone(t *testing.T) {
 	dir := t.TempDir()
 	place(t, dir, "early.wasm", needing("early", "1", 100))
@@ -103,8 +104,8 @@ func TestRegistry_Model_FailsAlone(t *testing.T) {
 	}
 }
 
-// What works is not replaced by what works with no model in memory. Something new is taken, since other models may come, unless none
-// ever does.
+// What works is not replaced by what works with no model in memory. Something new is taken, since
+// other models may come, unless none ever does.
 func TestRegistry_Model_KeepsWhatWorks(t *testing.T) {
 	for _, alone := range []bool{false, true} {
 		dir := t.TempDir()
@@ -156,7 +157,8 @@ func TestRegistry_Model_Cancelled(t *testing.T) {
 	}
 }
 
-// Plugins are replaced, by uploads and in the folder, and removed, while models come, use them and go.
+// Plugins are replaced, by uploads and in the folder, and removed, while models come, use them and
+// go.
 func TestRegistry_Hammer_ModelsComeAndGo(t *testing.T) {
 	dir := t.TempDir()
 	g := openForModels(t, dir)

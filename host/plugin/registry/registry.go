@@ -16,8 +16,8 @@ import (
 	"github.com/penstock/penstock/host/plugin/load"
 )
 
-// Registry keeps the plugins of a folder, for all models. It is safe for concurrent use. A request keeps the plugin it began with;
-// later requests see what has changed in the folder.
+// Registry keeps the plugins of a folder, for all models. It is safe for concurrent use. A request
+// keeps the plugin it began with; later requests see what has changed in the folder.
 type Registry struct {
 	loader *load.Loader
 	dir    string
@@ -42,8 +42,8 @@ type file struct {
 	err    error        // why its content of now was not loaded
 }
 
-// Open loads all plugins of a folder, which need not exist, but only modules that the lock allows. A file that does not load is listed with
-// its error.
+// Open loads all plugins of a folder, which need not exist, but only modules that the lock allows.
+// A file that does not load is listed with its error.
 func Open(ctx context.Context, l *load.Loader, dir string, lock plugin.Lock, log *slog.Logger) (*Registry, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -60,7 +60,8 @@ func Open(ctx context.Context, l *load.Loader, dir string, lock plugin.Lock, log
 	return g, nil
 }
 
-// Find gives a plugin, for the caller to Release; FindFor gives it for use. The error wraps ErrUnknown.
+// Find gives a plugin, for the caller to Release; FindFor gives it for use. The error wraps
+// ErrUnknown.
 func (g *Registry) Find(name string) (*load.Plugin, error) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()

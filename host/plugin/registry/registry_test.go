@@ -53,7 +53,8 @@ func named(name, version string) []byte {
 
 var written = time.Unix(1e9, 0)
 
-// place writes a file with a time of its own: two writes in quick succession may have the same otherwise.
+// place writes a file with a time of its own: two writes in quick succession may have the same
+// otherwise.
 func place(t *testing.T, dir, base string, wasm []byte) {
 	t.Helper()
 	path := filepath.Join(dir, base)

@@ -14,13 +14,15 @@ import (
 	"github.com/penstock/penstock/host/plugin/load"
 )
 
-// Upload checks a module, writes it into the folder and puts it to use under the name in its manifest, in place of the
-// one that had it. created tells that the name is new. Errors are those of load.Loader.Load, or of writing. It is refused as
-// well if it works with no model in memory, unless it refuses them itself and models to come may be the ones that it is for.
+// Upload checks a module, writes it into the folder and puts it to use under the name in its
+// manifest, in place of the one that had it. created tells that the name is new. Errors are those
+// of load.Loader.Load, or of writing. It is refused as well if it works with no model in memory,
+// unless it refuses them itself and models to come may be the ones that it is for.
 //
-// What a module may cost is limited as work: of compiling, as the rewriter estimates it and in processor time, and of its calls, in fuel. The
-// limit by the clock is for a machine that is too busy. Compiling a function in this process and a call of the guest cannot be stopped:
-// they may go on for a second or two after that, and change nothing then.
+// What a module may cost is limited as work: of compiling, as the rewriter estimates it and in
+// processor time, and of its calls, in fuel. The limit by the clock is for a machine that is too
+// busy. Compiling a function in this process and a call of the guest cannot be stopped: they may
+// go on for a second or two after that, and change nothing then.
 func (g *Registry) Upload(ctx context.Context, wasm []byte) (_ Info, created bool, _ error) {
 	return g.receive(ctx, wasm, g.keep)
 }
@@ -139,7 +141,8 @@ func (g *Registry) place(p *load.Plugin) (base string, created bool) {
 	return g.newBase(p), true
 }
 
-// newBase is the name of a new plugin's file: its own, unless another plugin lies in a file of that name.
+// newBase is the name of a new plugin's file: its own, unless another plugin lies in a file of
+// that name.
 func (g *Registry) newBase(p *load.Plugin) string {
 	base := p.Name + suffix
 	if f := g.file(base); f != nil && f.plugin != nil {

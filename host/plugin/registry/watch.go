@@ -10,7 +10,8 @@ import (
 // interval is how often Watch looks.
 const interval = time.Second
 
-// Watch scans until ctx is done. It looks at times and sizes only, which works on every file system.
+// Watch scans until ctx is done. It looks at times and sizes only, which works on every file
+// system.
 func (g *Registry) Watch(ctx context.Context) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()

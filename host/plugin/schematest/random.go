@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package schematest makes random JSON schemas for tests of answers that fit one, and checks answers with another implementation.
+// Package schematest makes random JSON schemas for tests of answers that fit one, and checks
+// answers with another implementation.
 package schematest
 
 import (

@@ -12,7 +12,8 @@ import (
 	"github.com/penstock/penstock/scheduler/program"
 )
 
-// answers are a file's vocabulary and what the host answered, in place of a model. They are for one guest at a time.
+// answers are a file's vocabulary and what the host answered, in place of a model. They are for
+// one guest at a time.
 type answers struct {
 	*Vocabulary
 	bits      []uint32 // attributes by token
@@ -193,7 +194,8 @@ func (g *replayedGrammar) Accept(token Token) bool {
 	return err == nil && q.OK
 }
 
-// Beginning implements plugin.Grammar: a recorded program asks for what its branches were, not for grammars.
+// Beginning implements plugin.Grammar: a recorded program asks for what its branches were, not for
+// grammars.
 func (*replayedGrammar) Beginning() program.Place { return nil }
 
 // Close implements plugin.Grammar.

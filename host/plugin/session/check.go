@@ -59,7 +59,8 @@ func (s *Session) check(n int) error {
 	return nil
 }
 
-// checkOrder checks that a call may stand where it stands. length is that of the conversation, and follows it.
+// checkOrder checks that a call may stand where it stands. length is that of the conversation, and
+// follows it.
 func (c *Call) checkOrder(at int, afterRender bool, length *int, prompt int) error {
 	first := at == 0
 	switch {

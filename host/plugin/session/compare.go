@@ -12,7 +12,8 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 )
 
-// compare finds the first thing of a call's outcome that is not as recorded. Only what was recorded is compared.
+// compare finds the first thing of a call's outcome that is not as recorded. Only what was
+// recorded is compared.
 func (p *Player) compare(want, got *Call) *Difference {
 	if p.answers.problem != "" {
 		return &Difference{Field: "asked", Recorded: "what the host can answer", Came: p.answers.problem}
@@ -71,7 +72,8 @@ func differRefusal(want, got *Call) *Difference {
 	return differ("refusal", show(want.Refusal), show(got.Refusal))
 }
 
-// differAnswered finds that there is no answer to compare: the plugin has no such export, or a fault kept it from answering.
+// differAnswered finds that there is no answer to compare: the plugin has no such export, or a
+// fault kept it from answering.
 func differAnswered(want, got *Call) *Difference {
 	if want.Answer == nil || got.Answer != nil {
 		return nil

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: MIT
 
-// Package session writes down what a plugin was asked and what it answered, and makes the same calls once more without a model.
+// Package session writes down what a plugin was asked and what it answered, and makes the same
+// calls once more without a model.
 //
-// A session is what one plugin was asked in one request, and what it answered. Sessions come from requests with "record": true, from the
-// native drivers of the SDKs (package plugintest in Go, penstock::testing in Rust), and from people who write them by hand. Whatever wrote it, the
-// player makes the same calls once more under the real runtime and finds the first that comes out differently.
+// A session is what one plugin was asked in one request, and what it answered. Sessions come from
+// requests with "record": true, from the native drivers of the SDKs (package plugintest in Go,
+// penstock::testing in Rust), and from people who write them by hand. Whatever wrote it, the
+// player makes the same calls once more under the real runtime and finds the first that comes out
+// differently.
 //
 // # The format
 //
-// A file is one JSON object, or gzip of it. What follows is all of it; a field that is not listed is an error. Tokens are numbers. A text
-// or a piece is a string, or {"base64": "…"} where it is no UTF-8. A logit is a number or "-inf" ("inf" and "nan" are read too, for answers that
-// are faults); a list of logits is an array, or a string: base64 of little-endian 32-bit floats. Fields that are empty may be left out.
+// A file is one JSON object, or gzip of it. What follows is all of it; a field that is not listed
+// is an error. Tokens are numbers. A text or a piece is a string, or {"base64": "…"} where it is
+// no UTF-8. A logit is a number or "-inf" ("inf" and "nan" are read too, for answers that are
+// faults); a list of logits is an array, or a string: base64 of little-endian 32-bit floats.
+// Fields that are empty may be left out.
 //
 //	{
 //	  "penstock_session": 1,                     the version of the format
@@ -49,8 +54,9 @@
 //
 // # Calls
 //
-// A call has the name of what happened in "call", what went in, and what came out. Nothing follows a fault or a refusal. Of what came out, only what is there is compared:
-// a person may write down the token that counts and nothing else. "answer" is always the number that the export returned.
+// A call has the name of what happened in "call", what went in, and what came out. Nothing follows
+// a fault or a refusal. Of what came out, only what is there is compared: a person may write down
+// the token that counts and nothing else. "answer" is always the number that the export returned.
 //
 //	open         in: tokens (of the answer so far, where it is not empty); out: refusal
 //	prepare      out: answer; with its bits mask, bias, force
@@ -96,7 +102,9 @@
 //
 // # What a driver must keep to
 //
-// Every token that joins the conversation is an accept, also for a plugin that has no penstock_accept: then without an answer. A splice
-// takes its tokens back at once; those that it inserts follow as accepts of their own. A rewind is written for every plugin, also one without
-// penstock_rewind; what happens inside it (a fresh instance is told all tokens again) is not. The text of stop fits the plugin's buffer.
+// Every token that joins the conversation is an accept, also for a plugin that has no
+// penstock_accept: then without an answer. A splice takes its tokens back at once; those that it
+// inserts follow as accepts of their own. A rewind is written for every plugin, also one without
+// penstock_rewind; what happens inside it (a fresh instance is told all tokens again) is not. The
+// text of stop fits the plugin's buffer.
 package session

@@ -104,7 +104,8 @@ type Call struct {
 	Deeds []Deed `json:"deeds,omitempty"`
 }
 
-// Left is what a plugin left of its view: candidates, a whole row, or the digest of a row and its best entries.
+// Left is what a plugin left of its view: candidates, a whole row, or the digest of a row and its
+// best entries.
 type Left struct {
 	IDs    []Token `json:"ids,omitempty"`
 	Logits Logits  `json:"logits,omitempty"`

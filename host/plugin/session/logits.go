@@ -12,7 +12,8 @@ import (
 	"strconv"
 )
 
-// Logits are in JSON an array of numbers, or base64 of little-endian floats where they are too many to read.
+// Logits are in JSON an array of numbers, or base64 of little-endian floats where they are too
+// many to read.
 type Logits []float32
 
 // readable is how many logits are written as numbers: as many as the widest view of candidates has.

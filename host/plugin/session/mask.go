@@ -8,8 +8,8 @@ import (
 	"math/bits"
 )
 
-// Mask says which tokens may come next: only those of Allow, all but those of Ban, or those whose bits are set in the ABI's layout, in
-// little-endian words. The zero value allows all.
+// Mask says which tokens may come next: only those of Allow, all but those of Ban, or those whose
+// bits are set in the ABI's layout, in little-endian words. The zero value allows all.
 type Mask struct {
 	Allow []Token `json:"allow,omitempty"`
 	Ban   []Token `json:"ban,omitempty"`

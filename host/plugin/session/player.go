@@ -17,7 +17,8 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// Player makes the calls of sessions once more, on a module under the real runtime, without a model. It is not for concurrent use.
+// Player makes the calls of sessions once more, on a module under the real runtime, without a
+// model. It is not for concurrent use.
 type Player struct {
 	file    *File
 	answers *answers
@@ -25,11 +26,13 @@ type Player struct {
 	plugin  *load.Plugin
 }
 
-// forever is what a call may take: how fast a machine is makes no difference to a session. Fuel does, and is the same everywhere.
+// forever is what a call may take: how fast a machine is makes no difference to a session. Fuel
+// does, and is the same everywhere.
 const forever = time.Hour
 
-// NewPlayer loads a module for the sessions of a file, until Close. Of the options, vocabulary, model and grammars are the file's, and
-// limits of time do not count. The error is one of load.Loader.Load.
+// NewPlayer loads a module for the sessions of a file, until Close. Of the options, vocabulary,
+// model and grammars are the file's, and limits of time do not count. The error is one of
+// load.Loader.Load.
 func NewPlayer(ctx context.Context, wasm []byte, f *File, o plugin.Options) (*Player, error) {
 	p := &Player{file: f, answers: newAnswers(f)}
 	for i := range f.Sessions { // a module that asks about grammars when it is loaded gets the same answers for all
@@ -64,8 +67,9 @@ func (p *Player) Close() error {
 	return p.loader.Close(context.Background())
 }
 
-// Play makes the calls of a session of the file, up to the first that comes out differently, which it returns; nil: none does. The error
-// says why the session cannot be played: its configuration does not fit the plugin, or the context ended.
+// Play makes the calls of a session of the file, up to the first that comes out differently, which
+// it returns; nil: none does. The error says why the session cannot be played: its configuration
+// does not fit the plugin, or the context ended.
 func (p *Player) Play(ctx context.Context, s *Session) (*Difference, error) {
 	var first *Difference
 	err := p.play(ctx, s, func(_ int, d *Difference, _ *Call) bool {
@@ -75,7 +79,8 @@ func (p *Player) Play(ctx context.Context, s *Session) (*Difference, error) {
 	return first, err
 }
 
-// play makes the calls of a session, as long as each goes on. It is told how a call came out, and the difference to what was recorded.
+// play makes the calls of a session, as long as each goes on. It is told how a call came out, and
+// the difference to what was recorded.
 func (p *Player) play(ctx context.Context, s *Session, each func(i int, d *Difference, got *Call) (goOn bool)) error {
 	config, err := p.plugin.CheckConfig(s.Request.Config)
 	if err != nil {
@@ -231,7 +236,8 @@ func (r *run) tellHiddenState(c *Call) {
 	tell(state)
 }
 
-// takeTextBack takes back the text of all but the first tokens of the answer. A recording has calls for that.
+// takeTextBack takes back the text of all but the first tokens of the answer. A recording has
+// calls for that.
 func (r *run) takeTextBack(tokens int) {
 	if r.rule == nil || r.player.file.Recording != nil {
 		return

@@ -13,7 +13,8 @@ import (
 	"github.com/penstock/penstock/scheduler/program"
 )
 
-// ProgramRecorder is a program's stage that writes down what it does: a step for each wait, and the run when it is over.
+// ProgramRecorder is a program's stage that writes down what it does: a step for each wait, and
+// the run when it is over.
 type ProgramRecorder struct {
 	stage.Program
 	notes  notes
@@ -23,7 +24,8 @@ type ProgramRecorder struct {
 
 var _ chain.Stage = (*ProgramRecorder)(nil)
 
-// RecordProgram is Record for a program. begin and take are called on the goroutines on which the program is opened and runs.
+// RecordProgram is Record for a program. begin and take are called on the goroutines on which the
+// program is opened and runs.
 func RecordProgram(s stage.Program, begin func(prompt []Token), take func(Call) bool) *ProgramRecorder {
 	p, q := s.Plugin()
 	r := &ProgramRecorder{Program: s, begin: begin, notes: notes{view: p.Manifest.View, vocabulary: p.Module.Host.Vocabulary.Size(), take: take}}

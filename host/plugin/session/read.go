@@ -13,7 +13,8 @@ import (
 	"io"
 )
 
-// ErrFormat is why a file is refused: it is no session file, or something in it cannot be. The error names the field.
+// ErrFormat is why a file is refused: it is no session file, or something in it cannot be. The
+// error names the field.
 var ErrFormat = errors.New("bad session file")
 
 // largest bounds what a file may be once it is unpacked, in bytes.

@@ -59,7 +59,8 @@ func TestRead_Refuses(t *testing.T) {
 	}
 }
 
-// TestFile_Stream_ReadsBack has what is hard to write: bytes that are no UTF-8, infinities, long rows, all forms of masks.
+// TestFile_Stream_ReadsBack has what is hard to write: bytes that are no UTF-8, infinities, long
+// rows, all forms of masks.
 func TestFile_Stream_ReadsBack(t *testing.T) {
 	token, answer, keep, text := Token(1), int32(-1), 1, Text("\xff")
 	row := make(Logits, readable+1)
@@ -116,7 +117,8 @@ func TestMask_Words_AreThoseItWasMadeOf(t *testing.T) {
 	}
 }
 
-// TestFile_Write_LaysOutForPeople has brackets, commas and quotes in texts, empty lists and lists in lists.
+// TestFile_Write_LaysOutForPeople has brackets, commas and quotes in texts, empty lists and lists
+// in lists.
 func TestFile_Write_LaysOutForPeople(t *testing.T) {
 	const want = `{
   "penstock_session": 1,

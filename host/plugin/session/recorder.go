@@ -30,8 +30,9 @@ var (
 	_ chain.Preparer = (*Recorder)(nil)
 )
 
-// Record writes the calls of a stage down, before its first. begin is told the prompt's tokens, and take gets each call when it is over; it
-// returns false to get no more. Both are called in turn, on the goroutines that the stage is called on.
+// Record writes the calls of a stage down, before its first. begin is told the prompt's tokens,
+// and take gets each call when it is over; it returns false to get no more. Both are called in
+// turn, on the goroutines that the stage is called on.
 func Record(s *stage.Stage, begin func(prompt []Token), take func(Call) bool) *Recorder {
 	p, q := s.Plugin()
 	r := &Recorder{Stage: s, logprob: float32(math.NaN()), begin: begin, notes: notes{view: p.Manifest.View, vocabulary: p.Module.Host.Vocabulary.Size(), take: take}}
@@ -161,7 +162,8 @@ func (u *recordedRule) Rewind(tokens, bytes int) {
 	u.of.end(true)
 }
 
-// New begins the session of a plugin in a request. The prompt, or the messages, and the calls are yet to come.
+// New begins the session of a plugin in a request. The prompt, or the messages, and the calls are
+// yet to come.
 func New(p *load.Plugin, q plugin.Request) Session {
 	s := Session{Plugin: Plugin{Name: p.Name, SHA256: p.SHA256}, Warm: warmth(p),
 		Request: Request{Config: q.Config, MaxTokens: q.MaxTokens, ContextSize: q.ContextSize, Seed: q.Seed, Place: q.Index, Choice: q.Choice, Choices: q.Choices, Media: q.Media}}

@@ -33,8 +33,8 @@ type origin struct {
 	by, how string
 }
 
-// Attribute says of each token of an answer whether a plugin has put it there, as its session tells. The answer begins at a position of the
-// conversation. What the client has put there stays.
+// Attribute says of each token of an answer whether a plugin has put it there, as its session
+// tells. The answer begins at a position of the conversation. What the client has put there stays.
 func Attribute(tokens []Chosen, from int, sessions []Session) {
 	for i := range sessions {
 		for at, o := range sessions[i].origins() {
@@ -45,7 +45,8 @@ func Attribute(tokens []Chosen, from int, sessions []Session) {
 	}
 }
 
-// origins are the tokens that the plugin has put into the conversation and that are there at the end, by position.
+// origins are the tokens that the plugin has put into the conversation and that are there at the
+// end, by position.
 func (s *Session) origins() map[int]origin {
 	asked, came := map[int]origin{}, map[int]origin{}
 	name := "plugin:" + s.Plugin.Name

@@ -8,7 +8,8 @@ import (
 	"io"
 )
 
-// Stream writes a file as JSON, call by call: a recording is many times as long as what it is made of.
+// Stream writes a file as JSON, call by call: a recording is many times as long as what it is made
+// of.
 func (f *File) Stream(to io.Writer) error {
 	f.Version = Version
 	head := *f

@@ -4,8 +4,9 @@ package session
 
 import "context"
 
-// Update makes the calls of a session of the file, and writes into it what the plugin does now: where that differs, and where no outcome
-// is written down yet. It returns how many calls it has changed. The error is that of Play.
+// Update makes the calls of a session of the file, and writes into it what the plugin does now:
+// where that differs, and where no outcome is written down yet. It returns how many calls it has
+// changed. The error is that of Play.
 func (p *Player) Update(ctx context.Context, s *Session) (changed int, _ error) {
 	last := len(s.Calls)
 	err := p.play(ctx, s, func(i int, d *Difference, got *Call) bool {

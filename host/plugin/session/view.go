@@ -15,8 +15,9 @@ type candidate struct {
 	logit float32
 }
 
-// left are the candidates that a call leaves, in their order. Without ids the logits are a whole row's. That a plugin keeps the first of the
-// candidates by its answer, or writes −inf to the others, is the same.
+// left are the candidates that a call leaves, in their order. Without ids the logits are a whole
+// row's. That a plugin keeps the first of the candidates by its answer, or writes −inf to the
+// others, is the same.
 func (c *Call) left() []candidate {
 	ids, logits := c.IDs, c.Logits
 	switch k := abi.SampleEdited - int(*c.Answer); {
@@ -90,7 +91,8 @@ func (p *Player) differLeft(want, got []candidate) *Difference {
 	return nil
 }
 
-// differDigest compares a row with the digest of one. If the best entries are the same, the difference is in one that was not recorded.
+// differDigest compares a row with the digest of one. If the best entries are the same, the
+// difference is in one that was not recorded.
 func (p *Player) differDigest(want, got *Left) *Difference {
 	if got == nil {
 		return &Difference{Field: "left", Recorded: "a row", Came: "none"}

@@ -86,7 +86,8 @@ func checkToken(field string, t Token, n int) error {
 	return nil
 }
 
-// longestPieces makes tokens of a text in place of a model's tokenizer: the longest piece that fits, again and again.
+// longestPieces makes tokens of a text in place of a model's tokenizer: the longest piece that
+// fits, again and again.
 func (v *Vocabulary) longestPieces(text string) ([]Token, error) {
 	var tokens []Token
 	for rest := text; rest != ""; {

@@ -27,7 +27,8 @@ func (s *Stage) Apply(v *chain.View) error {
 	return err
 }
 
-// TakeRow implements chain.RowTaker. The guest gets its row straight from the forward pass, and candidates are found there.
+// TakeRow implements chain.RowTaker. The guest gets its row straight from the forward pass, and
+// candidates are found there.
 func (s *Stage) TakeRow(row chain.WholeRow) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,13 +44,15 @@ func (s *Stage) TakeRow(row chain.WholeRow) bool {
 	return true
 }
 
-// What becomes of the view after sample; a positive number is that of the first candidates that stay.
+// What becomes of the view after sample; a positive number is that of the first candidates that
+// stay.
 const (
 	asIs   = 0  // a token is chosen, or there was a fault that the request skips
 	edited = -1 // it is to be read back
 )
 
-// sample calls the plugin with n and returns what becomes of the view. The plugin may keep the first of so many ranked candidates.
+// sample calls the plugin with n and returns what becomes of the view. The plugin may keep the
+// first of so many ranked candidates.
 func (s *Stage) sample(n, ranked int, v *chain.View) (left int, _ error) {
 	returned, err := s.instance.Call(guest.Sample, int32(n), 0)
 	switch {

@@ -94,7 +94,8 @@ func TestStage_Apply_TakesEdits(t *testing.T) {
 	}
 }
 
-// A plugin that keeps the first k means those it was shown: what it writes into the view does not count.
+// A plugin that keeps the first k means those it was shown: what it writes into the view does not
+// count.
 func TestStage_Apply_KeepsTheFirst(t *testing.T) {
 	five := func() *chain.View {
 		return &chain.View{ID: []int32{1, 2, 3, 4, 5}, Logit: []float32{3, 1, 5, 2, 4}, N: 5, Chosen: -1}

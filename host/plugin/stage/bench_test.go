@@ -25,7 +25,8 @@ func benchStage(b *testing.B, g *asm.Guest) *Stage {
 	return useOf(b, loadtest.Load(b, r, g), plugin.Request{}, 1)
 }
 
-// BenchmarkStage_Candidates is the host's work of a sample call over 256 candidates that earlier stages left.
+// BenchmarkStage_Candidates is the host's work of a sample call over 256 candidates that earlier
+// stages left.
 func BenchmarkStage_Candidates(b *testing.B) {
 	s := benchStage(b, viewed(`{"name":"guest"}`, abi.BufferCandidates, 2048, i32(-1)))
 	v := &chain.View{ID: make([]int32, 256), Logit: make([]float32, 256)}

@@ -37,7 +37,8 @@ func (s *Stage) applyCandidates(v *chain.View) error {
 	return nil
 }
 
-// takeEdited makes what the guest left in its buffer the view. Most guests leave the ids as they were shown, and those are tokens.
+// takeEdited makes what the guest left in its buffer the view. Most guests leave the ids as they
+// were shown, and those are tokens.
 func (s *Stage) takeEdited(v *chain.View, shown, ids []int32, logits []float32) error {
 	s.makeScratch()
 	problem, at := "", 0
@@ -60,7 +61,8 @@ func (s *Stage) takeEdited(v *chain.View, shown, ids []int32, logits []float32) 
 	return nil
 }
 
-// rank returns at most k candidates, best first. The guest may not change them: they are the view's own, or lie in s.
+// rank returns at most k candidates, best first. The guest may not change them: they are the
+// view's own, or lie in s.
 func (s *Stage) rank(v *chain.View, k int) (ids []int32, logits []float32) {
 	if v.N >= 0 && v.N <= k && sorted(v.Logit[:v.N]) {
 		return v.ID[:v.N], v.Logit[:v.N]
@@ -106,7 +108,8 @@ func (s *Stage) makeScratch() {
 	}
 }
 
-// sorted reports whether logits are in falling order and all above −inf. Eight pairs share a branch: this runs for every token.
+// sorted reports whether logits are in falling order and all above −inf. Eight pairs share a
+// branch: this runs for every token.
 func sorted(logits []float32) bool {
 	rest := logits
 	for len(rest) > 8 {

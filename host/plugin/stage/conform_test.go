@@ -24,7 +24,8 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
-// bench is the least host there can be: the runtime behind the real scheduler, on a model without arithmetic.
+// bench is the least host there can be: the runtime behind the real scheduler, on a model without
+// arithmetic.
 type bench struct {
 	loader    *load.Loader
 	scheduler *scheduler.Scheduler
@@ -212,7 +213,8 @@ func (b *bench) request(ctx context.Context, r tck.Request, names []string) (sch
 	return request, nil
 }
 
-// tellProgram gives a program what a host has besides: chains that take the most likely token, and a template.
+// tellProgram gives a program what a host has besides: chains that take the most likely token, and
+// a template.
 func tellProgram(use *plugin.Request) {
 	use.Chain = func(parameters []byte) (func(uint32) ([]chain.Stage, error), error) {
 		var p struct{ Temperature float64 }
@@ -230,7 +232,8 @@ func tellProgram(use *plugin.Request) {
 	}
 }
 
-// writes makes a plugin that is a program what writes the answer: of its stage, the last one so far.
+// writes makes a plugin that is a program what writes the answer: of its stage, the last one so
+// far.
 func writes(p *load.Plugin, s *stage.Stage, use plugin.Request, request *scheduler.Request) {
 	of := stage.Program{Stage: s}
 	request.Chain[len(request.Chain)-1] = of
@@ -362,7 +365,8 @@ func TestStage_ContainsHostileGuests(t *testing.T) {
 	undisturbed()
 }
 
-// With on_error: skip a fault costs the request its plugin, and nothing else. The answer goes on after what a program has shown.
+// With on_error: skip a fault costs the request its plugin, and nothing else. The answer goes on
+// after what a program has shown.
 func TestStage_SkipsHostileGuests(t *testing.T) {
 	b := newBench(t)
 	for _, c := range tck.Hostile() {

@@ -17,7 +17,8 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
-// busy is a guest that has something of everything: it fills a mask, edits the row, and looks at tokens and text.
+// busy is a guest that has something of everything: it fills a mask, edits the row, and looks at
+// tokens and text.
 func busy() []byte {
 	const atMask, atText, atRow = 8192, 8448, 16384
 	g := asm.New(`{"name":"busy","view":"logits"}`)
@@ -64,8 +65,9 @@ func TestStage_FlippedBits_NeighboursNoticeNothing(t *testing.T) {
 	}
 }
 
-// The mask and the row that the scheduler works on are the guest's own memory, and so are its buffers. Requests that are
-// cancelled at any time must not leave a view of memory that is given back.
+// The mask and the row that the scheduler works on are the guest's own memory, and so are its
+// buffers. Requests that are cancelled at any time must not leave a view of memory that is given
+// back.
 func TestStage_Close_NoViewOfMemoryIsLeft(t *testing.T) {
 	b := newBench(t)
 	name, err := b.load(context.Background(), busy())

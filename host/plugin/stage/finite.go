@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// This file looks for logits that a guest must not leave, NaN and +inf. It checks whole blocks, two logits in each addition, and looks
-// at single logits only where a block has an invalid one.
+// This file looks for logits that a guest must not leave, NaN and +inf. It checks whole blocks,
+// two logits in each addition, and looks at single logits only where a block has an invalid one.
 
 const (
 	pairs     = 32                    // of logits in a block
@@ -52,8 +52,9 @@ func firstInvalid(row []float32) int {
 	return -1
 }
 
-// hasNonFinite reports whether a block has −inf, +inf or NaN: their exponents are all ones, so adding one carries into the sign. The
-// four sums do not depend on each other, so that the processor computes them side by side.
+// hasNonFinite reports whether a block has −inf, +inf or NaN: their exponents are all ones, so
+// adding one carries into the sign. The four sums do not depend on each other, so that the
+// processor computes them side by side.
 func hasNonFinite(block *[pairs]uint64) bool {
 	var a, b, c, d uint64
 	for i := 0; i < pairs; i += 4 {
@@ -65,8 +66,8 @@ func hasNonFinite(block *[pairs]uint64) bool {
 	return (a|b|c|d)&signs != 0
 }
 
-// hasInvalid reports whether a block has +inf or NaN, and takes twice as long as hasNonFinite. If the sign is set it adds one less,
-// so that −inf does not carry.
+// hasInvalid reports whether a block has +inf or NaN, and takes twice as long as hasNonFinite. If
+// the sign is set it adds one less, so that −inf does not carry.
 func hasInvalid(block *[pairs]uint64) bool {
 	var a, b, c, d uint64
 	for i := 0; i < pairs; i += 4 {

@@ -12,7 +12,8 @@ import (
 	"github.com/penstock/penstock/plugins/asm"
 )
 
-// FuzzNew checks that no module takes the host down, whatever its bytes: what loads is run as a stage.
+// FuzzNew checks that no module takes the host down, whatever its bytes: what loads is run as a
+// stage.
 func FuzzNew(f *testing.F) {
 	for _, g := range []*asm.Guest{hosttest.Plain(), hosttest.Warmed(), candidates(), counting(true), echoing(), accepting(splice(1, 2), i32(2))} {
 		f.Add(g.Wasm())

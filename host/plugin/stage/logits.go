@@ -6,8 +6,8 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// applyLogits shows the plugin the whole row. The guest's copy is the view from then on. It is not copied back, since this instance
-// is not called again before the chain has chosen.
+// applyLogits shows the plugin the whole row. The guest's copy is the view from then on. It is not
+// copied back, since this instance is not called again before the chain has chosen.
 func (s *Stage) applyLogits(v *chain.View) error {
 	row := s.row()
 	switch {

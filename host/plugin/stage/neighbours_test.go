@@ -20,7 +20,8 @@ func (b *bench) neighbour(n int) (string, error) {
 	return a.Text, err
 }
 
-// among lets seven neighbours stream until the function it returns is called: that checks that they noticed nothing.
+// among lets seven neighbours stream until the function it returns is called: that checks that
+// they noticed nothing.
 func among(t *testing.T, b *bench) (undisturbed func()) {
 	t.Helper()
 	stop, err := tck.Neighbours(b.neighbour)

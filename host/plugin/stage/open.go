@@ -13,8 +13,8 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// open makes an instance, and tells it the tokens of the answer so far and what of their text the rule was shown. All of it must be over
-// by until.
+// open makes an instance, and tells it the tokens of the answer so far and what of their text the
+// rule was shown. All of it must be over by until.
 func (s *Stage) open(history []scheduler.Token, until time.Time) error {
 	s.session.SetupDeadline = until
 	defer func() { s.session.SetupDeadline = time.Time{} }()

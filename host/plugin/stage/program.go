@@ -12,10 +12,12 @@ import (
 	"github.com/penstock/penstock/scheduler/program"
 )
 
-// Program is a plugin that owns its request: penstock_run is called in place of all calls for a token. As a stage it is opened and closed
-// with the answer, and is told of no tokens, since it has shown them itself.
+// Program is a plugin that owns its request: penstock_run is called in place of all calls for a
+// token. As a stage it is opened and closed with the answer, and is told of no tokens, since it
+// has shown them itself.
 //
-// Main holds the stage's lock from its beginning to its end; what else is called meanwhile must not take it.
+// Main holds the stage's lock from its beginning to its end; what else is called meanwhile must
+// not take it.
 type Program struct{ *Stage }
 
 // Traits implements chain.Stage.
@@ -57,7 +59,8 @@ func (p Program) run(main func() error) error {
 	return p.endOnFault(err)
 }
 
-// outputs are what the plugin has given its client. The chain asks while the program waits, or has returned.
+// outputs are what the plugin has given its client. The chain asks while the program waits, or has
+// returned.
 func (p Program) outputs() []chain.Output { return p.outputsOf(p.session.TakeOutputs()) }
 
 // Apply implements chain.Stage. A program's answer has no rows.
@@ -66,8 +69,8 @@ func (p Program) Apply(*chain.View) error { return nil }
 // Accept implements chain.Stage.
 func (p Program) Accept(scheduler.Token) (chain.Effect, error) { return chain.Effect{}, nil }
 
-// Reset implements chain.Stage: the first one opens the plugin, and there is no other, as nobody takes back what a program has shown but
-// plugins, which tell it nothing.
+// Reset implements chain.Stage: the first one opens the plugin, and there is no other, as nobody
+// takes back what a program has shown but plugins, which tell it nothing.
 func (p Program) Reset(history []scheduler.Token, prompt int) error {
 	if p.begun {
 		return nil

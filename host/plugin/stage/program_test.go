@@ -65,7 +65,8 @@ func join(code ...[]byte) (all []byte) {
 	return all
 }
 
-// greedyProgram shows the most likely token after one branch so many times. Each time it also forks the branch and closes the fork.
+// greedyProgram shows the most likely token after one branch so many times. Each time it also
+// forks the branch and closes the fork.
 func greedyProgram(steps int) *asm.Guest {
 	return running("2", func(g *asm.Guest) [][]byte {
 		candidates := join(asm.Local(0), asm.I32(1), asm.I32(candidatesAt), g.Call(abi.ImportBranchCandidates), asm.Drop)
@@ -99,7 +100,8 @@ func TestProgram_Main_WritesTheAnswer(t *testing.T) {
 	undisturbed()
 }
 
-// What no correct program does ends its request alone. With on_error skip the answer goes on after what was shown.
+// What no correct program does ends its request alone. With on_error skip the answer goes on after
+// what was shown.
 func TestProgram_Main_Faults(t *testing.T) {
 	b := newBench(t, func(l *plugin.Limits) { l.HookFuel = 200_000 })
 	undisturbed := among(t, b)
@@ -154,7 +156,8 @@ func TestProgram_Main_Faults(t *testing.T) {
 	undisturbed()
 }
 
-// What a correct program may meet is an answer that it can go on after, and what it does not end ends with its request.
+// What a correct program may meet is an answer that it can go on after, and what it does not end
+// ends with its request.
 func TestProgram_Main_Limits(t *testing.T) {
 	b := newBench(t)
 	g := running("2", func(g *asm.Guest) [][]byte {

@@ -58,7 +58,8 @@ func calling() map[string]func(g *asm.Guest) []byte {
 	}
 }
 
-// endedProgram has a program run until end has ended it, and returns how its request ended, once the guest has returned.
+// endedProgram has a program run until end has ended it, and returns how its request ended, once
+// the guest has returned.
 func (b *bench) endedProgram(t *testing.T, g *asm.Guest, end func(r *scheduler.Request) (then func(*scheduler.Stream))) *scheduler.End {
 	t.Helper()
 	p, err := b.loader.Load(t.Context(), g.Wasm())
@@ -101,7 +102,8 @@ func (b *bench) endedProgram(t *testing.T, g *asm.Guest, end func(r *scheduler.R
 	return ended
 }
 
-// No host function of programs is out of the reach of a cancel, of a deadline, of the clock and of fuel, however often it is called.
+// No host function of programs is out of the reach of a cancel, of a deadline, of the clock and of
+// fuel, however often it is called.
 func TestProgram_Main_EveryCallCanBeEnded(t *testing.T) {
 	endless := func(l *plugin.Limits) { l.HookFuel, l.ProgramFuel = 1<<45, 1<<45 }
 	loops := calling()

@@ -17,7 +17,8 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
-// greedyChains are those of a request whose chains take the most likely token, whatever is asked for but "hot".
+// greedyChains are those of a request whose chains take the most likely token, whatever is asked
+// for but "hot".
 func greedyChains(r *plugin.Request) {
 	r.Chain = func(parameters []byte) (func(uint32) ([]chain.Stage, error), error) {
 		if string(parameters) == "hot" {
@@ -38,7 +39,8 @@ func must(code []byte, want int) []byte {
 	return join(code, asm.I32(want), asm.Equal, asm.EqualZero, asm.When(asm.Unreachable))
 }
 
-// A branch that goes on by itself, after a prompt of messages too, writes what a greedy chain writes.
+// A branch that goes on by itself, after a prompt of messages too, writes what a greedy chain
+// writes.
 func TestProgram_Main_Runs(t *testing.T) {
 	b := newBench(t)
 	b.told = greedyChains
@@ -78,7 +80,8 @@ func TestProgram_Main_Runs(t *testing.T) {
 	undisturbed()
 }
 
-// An answer that goes on from a branch is drawn by the request's chain, from the tokens that were its prompt on.
+// An answer that goes on from a branch is drawn by the request's chain, from the tokens that were
+// its prompt on.
 func TestProgram_Main_Adopts(t *testing.T) {
 	b := newBench(t)
 	want, err := b.neighbour(1)
@@ -107,8 +110,8 @@ func TestProgram_Main_Adopts(t *testing.T) {
 	}
 }
 
-// A branch that follows a grammar has only tokens that this allows, when it is read, drawn from and goes on by itself; so has a fork. Another token
-// is a fault.
+// A branch that follows a grammar has only tokens that this allows, when it is read, drawn from
+// and goes on by itself; so has a fork. Another token is a fault.
 func TestProgram_Main_FollowsAGrammar(t *testing.T) {
 	b := newBench(t)
 	b.told = greedyChains
@@ -153,7 +156,8 @@ func TestProgram_Main_FollowsAGrammar(t *testing.T) {
 	}
 }
 
-// A row is drawn from, masked and mixed; what cannot be used is refused with a reason, and what no correct program does is a fault.
+// A row is drawn from, masked and mixed; what cannot be used is refused with a reason, and what no
+// correct program does is a fault.
 func TestProgram_Main_Rows(t *testing.T) {
 	b := newBench(t)
 	b.told = greedyChains

@@ -13,7 +13,8 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 )
 
-// Stages and templates are refused alike; without a client, which is how the operator's own plugins come, never.
+// Stages and templates are refused alike; without a client, which is how the operator's own
+// plugins come, never.
 func TestStage_Quarantine_RefusesUntilReset(t *testing.T) {
 	p := loadtest.Load(t, loadtest.New(t), hosttest.Plain().On(abi.ExportPrepare, unreachable))
 	bob := plugin.Request{Client: "bob"}

@@ -6,7 +6,8 @@ import "unsafe"
 
 // This file checks the candidates that a guest has edited, and takes them.
 
-// checkIDs finds the first id that is no token or was there before. If there is none, problem is empty.
+// checkIDs finds the first id that is no token or was there before. If there is none, problem is
+// empty.
 func (s *Stage) checkIDs(ids []int32) (problem string, at int) {
 	size, n := uint32(s.vocabulary()), 0
 	for ; n < len(ids); n++ {
@@ -28,8 +29,9 @@ func (s *Stage) checkIDs(ids []int32) (problem string, at int) {
 	return problem, n
 }
 
-// compact copies the candidates above −inf and returns how many there are, and the index of the first logit that is NaN or +inf, or
-// −1. It goes by blocks: most are left as they were, or banned as a whole.
+// compact copies the candidates above −inf and returns how many there are, and the index of the
+// first logit that is NaN or +inf, or −1. It goes by blocks: most are left as they were, or banned
+// as a whole.
 func compact(toIDs []int32, toLogits []float32, ids []int32, logits []float32) (kept, invalid int) {
 	for from := 0; from < len(ids); from += blockSize {
 		to := min(from+blockSize, len(ids))

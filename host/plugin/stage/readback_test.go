@@ -82,7 +82,8 @@ func TestSorted_SeesEveryPair(t *testing.T) {
 	}
 }
 
-// showWide shows 256 candidates, four blocks of them, to a guest that does something with them. Token i has the logit −i.
+// showWide shows 256 candidates, four blocks of them, to a guest that does something with them.
+// Token i has the logit −i.
 func showWide(t *testing.T, sample []byte) (*chain.View, error) {
 	t.Helper()
 	loader := loadtest.New(t, func(o *plugin.Options) { o.Vocabulary = bigWords{} })

@@ -57,7 +57,8 @@ func TestStage_Refuse_Skip(t *testing.T) {
 	}
 }
 
-// TestStage_Refuse_Conflicts_NoQuarantine: a client that asks for what a plugin does not do cannot take it from others.
+// TestStage_Refuse_Conflicts_NoQuarantine: a client that asks for what a plugin does not do cannot
+// take it from others.
 func TestStage_Refuse_Conflicts_NoQuarantine(t *testing.T) {
 	m := loadtest.Load(t, loadtest.New(t), preparing(i32(0)))
 	for range 2 * abi.LimitFaults {

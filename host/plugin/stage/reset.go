@@ -12,8 +12,9 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// Reset implements chain.Stage. The first call opens the plugin. Later ones call its rewind; without that, a plugin that was told something
-// that does not stand any more is replaced by a fresh instance.
+// Reset implements chain.Stage. The first call opens the plugin. Later ones call its rewind;
+// without that, a plugin that was told something that does not stand any more is replaced by a
+// fresh instance.
 func (s *Stage) Reset(history []scheduler.Token, prompt int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,10 +9,11 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// This file tells a fresh instance the text again that the one before it was shown. A plugin that has penstock_rewind keeps its instance,
-// so nothing is remembered for it.
+// This file tells a fresh instance the text again that the one before it was shown. A plugin that
+// has penstock_rewind keeps its instance, so nothing is remembered for it.
 
-// retells reports whether a fresh instance takes the place of one that was told what does not stand any more.
+// retells reports whether a fresh instance takes the place of one that was told what does not
+// stand any more.
 func (s *Stage) retells() bool {
 	return !s.module.Has(guest.Rewind) && (s.module.Has(guest.Accept) || s.module.Has(guest.Stop))
 }
@@ -39,8 +40,9 @@ func (r *rule) forget(tokens, bytes int) {
 // begin is for an instance that has been told nothing.
 func (r *rule) begin() { r.total, r.held, r.cut = 0, r.held[:0], false }
 
-// retell shows a fresh instance, from the told one of index from on, the text of those that came when the answer had at most so many
-// tokens. What it answers changes the answer no more, but it may hold the text again that it held. The result is the next index.
+// retell shows a fresh instance, from the told one of index from on, the text of those that came
+// when the answer had at most so many tokens. What it answers changes the answer no more, but it
+// may hold the text again that it held. The result is the next index.
 func (r *rule) retell(from, tokens int) (int, error) {
 	for ; from < len(r.told) && r.told[from].after <= tokens; from++ {
 		begin := 0

@@ -22,7 +22,8 @@ type numbers struct{ hosttest.Words }
 func (numbers) ControlText(scheduler.Token) string     { return "" }
 func (numbers) EndOfGeneration(t scheduler.Token) bool { return t == 0 }
 
-// measuring is a stop rule that ends the answer with so many bytes of text: it counts what it is shown.
+// measuring is a stop rule that ends the answer with so many bytes of text: it counts what it is
+// shown.
 func measuring(bytes int, more ...string) *asm.Guest {
 	g := hosttest.Plain()
 	g.Globals = 1
@@ -54,7 +55,8 @@ func unopened(t *testing.T, g *asm.Guest) *Stage {
 	return s
 }
 
-// A rule counts the text of the answer as it is, whatever was taken back before. Each of these ends at 8 bytes.
+// A rule counts the text of the answer as it is, whatever was taken back before. Each of these
+// ends at 8 bytes.
 func TestRule_Rewind_CountsTheTextThatIsLeft(t *testing.T) {
 	for name, more := range map[string][]string{"stop alone": nil, "with accept": {abi.ExportAccept}} {
 		for _, tc := range []struct{ first, back int }{{3, 1}, {3, 2}, {3, 3}, {2, 1}} {
@@ -83,8 +85,8 @@ func (holding) Accept(scheduler.Token) (chain.Effect, error) { return chain.Effe
 func (holding) Reset(_ []scheduler.Token, _ int) error       { return nil }
 func (holding) Close() error                                 { return nil }
 
-// A random world: tokens come, are injected and taken back, beside a stage that holds tokens. A rule that was begun anew has counted the
-// text that is shown, no more and no less.
+// A random world: tokens come, are injected and taken back, beside a stage that holds tokens. A
+// rule that was begun anew has counted the text that is shown, no more and no less.
 func TestRule_Rewind_RandomWorld(t *testing.T) {
 	r := steadytest.Rand(t)
 	for range 20 {
@@ -122,7 +124,8 @@ func world(t *testing.T, r *rand.Rand, held bool) {
 	}
 }
 
-// What a fresh instance holds back stays held, and what it answers beyond that changes nothing: the client has seen the text.
+// What a fresh instance holds back stays held, and what it answers beyond that changes nothing:
+// the client has seen the text.
 func TestRule_Rewind_FreshInstanceHoldsAgain(t *testing.T) {
 	r := unopened(t, stopping(0, 3, -4)).Rule().(*rule)
 	s := r.stage

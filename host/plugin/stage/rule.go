@@ -18,8 +18,8 @@ type rule struct {
 	told  []told // what Check was given and still stands, where a fresh instance may have to be told again
 	text  []byte // of told
 
-	// The plugin answers 0 when all text so far may be shown. The scheduler gets one verdict for each token, and a token's text
-	// may take several calls.
+	// The plugin answers 0 when all text so far may be shown. The scheduler gets one verdict for
+	// each token, and a token's text may take several calls.
 	total    int    // all text
 	released int    // that the last verdict without Hold let be shown
 	held     []byte // the text since the plugin's last 0
@@ -87,8 +87,8 @@ func (r *rule) Rewind(tokens, bytes int) {
 	r.held = r.held[:max(len(r.held)-bytes, 0)]
 }
 
-// interpret turns what the plugin returned into a verdict on all text since the last verdict without Hold. What that released cannot be
-// hidden any more.
+// interpret turns what the plugin returned into a verdict on all text since the last verdict
+// without Hold. What that released cannot be hidden any more.
 func (r *rule) interpret(returned int32) (answer.Verdict, *guest.Violation) {
 	limit := r.stage.module.Host.Limits.Held
 	endAt := func(position int) (answer.Verdict, *guest.Violation) {

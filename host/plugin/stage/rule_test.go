@@ -13,8 +13,8 @@ import (
 	"github.com/penstock/penstock/scheduler/answer"
 )
 
-// stopping is a guest with a text buffer whose answers are the numbers given, call by call; the last one repeats. The
-// number of calls lies at atScratch, the last length behind it.
+// stopping is a guest with a text buffer whose answers are the numbers given, call by call; the
+// last one repeats. The number of calls lies at atScratch, the last length behind it.
 func stopping(answers ...int) *asm.Guest {
 	g := hosttest.Plain()
 	g.Globals = 1

@@ -15,7 +15,8 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// Stage is a plugin at work in one request. It begins with the first Reset, which the scheduler calls on the answer's worker, not on the tick.
+// Stage is a plugin at work in one request. It begins with the first Reset, which the scheduler
+// calls on the answer's worker, not on the tick.
 type Stage struct {
 	plugin      *load.Plugin
 	module      *guest.Module // the plugin's
@@ -49,7 +50,8 @@ var (
 	_ chain.RowTaker = (*Stage)(nil)
 )
 
-// New puts a plugin to work for a request, until Close. The error wraps plugin.ErrQuarantined, ErrUnknown or ErrClosed.
+// New puts a plugin to work for a request, until Close. The error wraps plugin.ErrQuarantined,
+// ErrUnknown or ErrClosed.
 func New(p *load.Plugin, r plugin.Request) (*Stage, error) {
 	s := &Stage{plugin: p, module: p.Module, request: r, interrupted: make(chan struct{})}
 	var err error
@@ -67,8 +69,8 @@ func (s *Stage) Watch(w guest.Watcher) { s.session.Watcher = w }
 // Plugin is the one at work, and what it knows of the request.
 func (s *Stage) Plugin() (*load.Plugin, plugin.Request) { return s.plugin, s.request }
 
-// Rule returns the plugin as a stop rule, on the same instance, or nil if it is none. The stage must be in the request's chain too,
-// since the chain opens the plugin.
+// Rule returns the plugin as a stop rule, on the same instance, or nil if it is none. The stage
+// must be in the request's chain too, since the chain opens the plugin.
 func (s *Stage) Rule() answer.StopRule {
 	if !s.module.Has(guest.Stop) {
 		return nil
@@ -126,11 +128,12 @@ func (s *Stage) outputsOf(given []guest.Output) (all []chain.Output) {
 	return all
 }
 
-// Interrupt is that of chain.Traits: a running call ends within a moment, and only penstock_close is called after it.
+// Interrupt is that of chain.Traits: a running call ends within a moment, and only penstock_close
+// is called after it.
 func (s *Stage) Interrupt() { s.interrupt.Do(func() { close(s.interrupted) }) }
 
-// endOnFault takes the error of a call. A fault ends the use of the instance; where the request skips faults, it ends nothing else
-// and nil is returned.
+// endOnFault takes the error of a call. A fault ends the use of the instance; where the request
+// skips faults, it ends nothing else and nil is returned.
 func (s *Stage) endOnFault(err error) error {
 	var f *plugin.Fault
 	if !errors.As(err, &f) {

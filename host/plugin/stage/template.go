@@ -12,8 +12,9 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 )
 
-// Render lets a template plugin turn a conversation, a JSON list of messages, into the text of a prompt, in an instance of
-// its own, unless the context ends first. The error is a *plugin.Refusal, a *plugin.Fault, or one of New's.
+// Render lets a template plugin turn a conversation, a JSON list of messages, into the text of a
+// prompt, in an instance of its own, unless the context ends first. The error is a
+// *plugin.Refusal, a *plugin.Fault, or one of New's.
 func Render(ctx context.Context, p *load.Plugin, messages []byte, r plugin.Request) (string, error) {
 	return RenderWatched(ctx, p, messages, r, nil)
 }
@@ -29,8 +30,9 @@ func RenderWatched(ctx context.Context, p *load.Plugin, messages []byte, r plugi
 	return prompt, err
 }
 
-// RewriteMessages lets a plugin rewrite a conversation, a JSON list of messages, in an instance of its own. Without a change it returns nil.
-// check says what is wrong with what the plugin has made, which is its fault. The error is as of Render. A nil watcher watches nothing.
+// RewriteMessages lets a plugin rewrite a conversation, a JSON list of messages, in an instance of
+// its own. Without a change it returns nil. check says what is wrong with what the plugin has
+// made, which is its fault. The error is as of Render. A nil watcher watches nothing.
 func RewriteMessages(ctx context.Context, p *load.Plugin, messages []byte, r plugin.Request, w guest.Watcher, check func([]byte) error) ([]byte, error) {
 	text, err := emitted(ctx, p, guest.Messages, messages, &r, w, func(text string) error {
 		if text == "" {

@@ -12,8 +12,8 @@ type selector struct {
 	keys []uint64 // a logit's rank above, its index inverted below: larger is better
 }
 
-// topK is a portable plugin.TopK. It goes over the row once and keeps the logits above a bar. Whenever 2k are kept, the better
-// half stays, and the bar is the k-th best.
+// topK is a portable plugin.TopK. It goes over the row once and keeps the logits above a bar.
+// Whenever 2k are kept, the better half stays, and the bar is the k-th best.
 func (s *selector) topK(row []float32, k int, ids []int32, logits []float32) int {
 	s.gather(row, k)
 	for i, key := range s.keys {
@@ -79,7 +79,8 @@ func logit(r uint64) float32 {
 	return math.Float32frombits(^uint32(r))
 }
 
-// split moves the k largest of keys to its front, in no order: quickselect, with the middle of three as the pivot.
+// split moves the k largest of keys to its front, in no order: quickselect, with the middle of
+// three as the pivot.
 func split(keys []uint64, k int) {
 	from, to := 0, len(keys)-1
 	for from < to {

@@ -9,7 +9,8 @@ type Usage struct {
 	Memory int   // bytes of guest memory
 }
 
-// Usage tells what the last call has used; zero if there is no instance, before the first Reset and after a fault.
+// Usage tells what the last call has used; zero if there is no instance, before the first Reset
+// and after a fault.
 func (s *Stage) Usage() Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()

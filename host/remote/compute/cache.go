@@ -15,9 +15,11 @@ import (
 	"time"
 )
 
-// Cache is a folder of weights that hosts have sent, so that they need not send them again. ggml's server writes and reads the files, whose
-// names are the FNV-1a hashes of their contents. It writes them in place and trusts what is there, so one that was cut short, because the
-// process was killed or the disk was full, would become wrong weights without a word. CheckNew keeps that from happening.
+// Cache is a folder of weights that hosts have sent, so that they need not send them again. ggml's
+// server writes and reads the files, whose names are the FNV-1a hashes of their contents. It
+// writes them in place and trusts what is there, so one that was cut short, because the process
+// was killed or the disk was full, would become wrong weights without a word. CheckNew keeps that
+// from happening.
 type Cache struct {
 	Folder string // empty: there is none
 	mu     sync.Mutex
@@ -32,8 +34,8 @@ const (
 
 var cacheName = regexp.MustCompile(`^[0-9a-f]{16}$`)
 
-// CheckNew removes those files of the folder that are not what their names say, among those that were written since it was called last. It
-// returns how many it removed.
+// CheckNew removes those files of the folder that are not what their names say, among those that
+// were written since it was called last. It returns how many it removed.
 func (c *Cache) CheckNew() (removed int, err error) {
 	if c.Folder == "" {
 		return 0, nil

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package compute is the process in which a worker's devices compute for one session of a host: this program, started again, with ggml's
-// server in it.
+// Package compute is the process in which a worker's devices compute for one session of a host:
+// this program, started again, with ggml's server in it.
 package compute
 
 import (

@@ -13,11 +13,12 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// socketFile is the number of the socket in the process of a session: the first after the three standard ones.
+// socketFile is the number of the socket in the process of a session: the first after the three
+// standard ones.
 const socketFile = 3
 
-// Main makes this process that of a session if it was started as one; it never returns then. The main of a program that calls Start begins
-// with it, its tests their TestMain.
+// Main makes this process that of a session if it was started as one; it never returns then. The
+// main of a program that calls Start begins with it, its tests their TestMain.
 func Main() {
 	options, ok := os.LookupEnv(childEnv)
 	if !ok {
@@ -30,7 +31,8 @@ func Main() {
 	os.Exit(0)
 }
 
-// serve tells the parent of the devices and lets ggml compute with them until the parent closes the socket.
+// serve tells the parent of the devices and lets ggml compute with them until the parent closes
+// the socket.
 func serve(text string) error {
 	var o Options
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
@@ -62,7 +64,8 @@ func serve(text string) error {
 	return native.ServeDevices(socket.Fd(), names, threads, o.Cache)
 }
 
-// limit has devices that use this machine's main memory offer no more of it than this process may take: ggml knows of no limits.
+// limit has devices that use this machine's main memory offer no more of it than this process may
+// take: ggml knows of no limits.
 func limit(devices []remote.Device, memory uint64) {
 	for i := range devices {
 		if d := &devices[i]; d.Kind == "cpu" && memory > 0 && memory < d.Free {
@@ -71,7 +74,8 @@ func limit(devices []remote.Device, memory uint64) {
 	}
 }
 
-// chosen finds the devices of this machine by name. Without names they are all GPUs, or where there is none the CPU.
+// chosen finds the devices of this machine by name. Without names they are all GPUs, or where
+// there is none the CPU.
 func chosen(names []string) ([]remote.Device, error) {
 	all, err := native.Devices()
 	if err != nil {

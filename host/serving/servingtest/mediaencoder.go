@@ -11,8 +11,8 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
-// MediaEncoder is the toy's serving.MediaEncoder. A picture stands between two tokens, a sound has none around it, and the embeddings of both
-// depend on their content.
+// MediaEncoder is the toy's serving.MediaEncoder. A picture stands between two tokens, a sound has
+// none around it, and the embeddings of both depend on their content.
 type MediaEncoder struct {
 	Table   *piece.Table
 	Before  func(ctx context.Context, caller string) error // each is encoded; nil: nothing

@@ -10,8 +10,8 @@ import (
 	"github.com/penstock/penstock/host/serving"
 )
 
-// OneModel serves a single model. It answers to every name, as llama-server does, since clients often send one that they cannot
-// leave out; answers carry the true name.
+// OneModel serves a single model. It answers to every name, as llama-server does, since clients
+// often send one that they cannot leave out; answers carry the true name.
 type OneModel struct {
 	Model  *serving.Model
 	Strict bool // another name than the model's is refused

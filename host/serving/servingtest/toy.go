@@ -30,8 +30,8 @@ func Info() serving.Info {
 	return serving.Info{Name: "toy", Vocabulary: Vocabulary, Context: Context, Slots: 4, FIM: serving.FIM{Prefix: -1, Suffix: -1, Middle: -1, Repository: -1, Separator: -1}, Created: time.Unix(1e9, 0)}
 }
 
-// Toy is the model's serving.Engine. Some texts in a request make it refuse: a message "unrenderable", a text with
-// "untokenizable", a grammar "bad".
+// Toy is the model's serving.Engine. Some texts in a request make it refuse: a message
+// "unrenderable", a text with "untokenizable", a grammar "bad".
 type Toy struct {
 	Refuse error // of NewChain
 }

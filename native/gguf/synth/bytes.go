@@ -9,9 +9,9 @@ import (
 	"github.com/penstock/penstock/native/gguf"
 )
 
-// WithBytes copies the model file at path to w with a byte-level vocabulary of as many tokens as it had, so that a model
-// without a usable vocabulary can be served. Token n stands for byte n, tokens from 256 on for texts like <256>. No token ends an
-// answer.
+// WithBytes copies the model file at path to w with a byte-level vocabulary of as many tokens as
+// it had, so that a model without a usable vocabulary can be served. Token n stands for byte n,
+// tokens from 256 on for texts like <256>. No token ends an answer.
 func WithBytes(w io.Writer, path string) error {
 	return Edit(w, path, func(h *gguf.Header) { setBytes(h, len(h.Values["tokenizer.ggml.tokens"].Strings())) })
 }
@@ -38,8 +38,8 @@ func setBytes(h *gguf.Header, n int) {
 	}
 }
 
-// byteLetters are the letters by which GPT-2's vocabulary writes the 256 bytes: the printable ones of Latin-1 stand for
-// themselves, the others are counted from U+0100.
+// byteLetters are the letters by which GPT-2's vocabulary writes the 256 bytes: the printable ones
+// of Latin-1 stand for themselves, the others are counted from U+0100.
 func byteLetters() [256]rune {
 	var letters [256]rune
 	next := rune(256)

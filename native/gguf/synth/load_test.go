@@ -37,7 +37,8 @@ func TestWrite_LoadsAndDecodesAToken(t *testing.T) {
 	}
 }
 
-// Drafts of a looping model's text are right, whatever a kernel rounds: it goes round in its group of tokens.
+// Drafts of a looping model's text are right, whatever a kernel rounds: it goes round in its group
+// of tokens.
 func TestWrite_Loop_GreedyTextRepeatsItself(t *testing.T) {
 	const length = 8
 	shape := synth.Shape{Name: "loop", Dim: 64, Layers: 2, Heads: 4, KVHeads: 2, FFN: 128, Context: 256, Loop: length}

@@ -15,9 +15,10 @@ const (
 	outputName    = "output.weight"
 )
 
-// loop writes the tensors of a model that follows each token by the next one of its group of so many, and the group's last by its first.
-// The layers add nothing to a token's embedding, and the output layer's row of a token is the embedding of the one before it. That wins by
-// far, so the text is the same whatever kernels round. A pass costs what one of random weights costs.
+// loop writes the tensors of a model that follows each token by the next one of its group of so
+// many, and the group's last by its first. The layers add nothing to a token's embedding, and the
+// output layer's row of a token is the embedding of the one before it. That wins by far, so the
+// text is the same whatever kernels round. A pass costs what one of random weights costs.
 type loop struct {
 	length    uint64
 	write     func(w io.Writer, t gguf.Tensor, index int) error
@@ -53,7 +54,8 @@ func (l *loop) output(w io.Writer, tokens uint64) error {
 	return err
 }
 
-// zeroed writes as many zeros as it is given bytes. In all types of weights these are numbers that are 0.
+// zeroed writes as many zeros as it is given bytes. In all types of weights these are numbers that
+// are 0.
 type zeroed struct{ w io.Writer }
 
 func (z zeroed) Write(p []byte) (int, error) { return z.w.Write(make([]byte, len(p))) }

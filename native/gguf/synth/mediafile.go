@@ -12,8 +12,9 @@ import (
 	"github.com/penstock/penstock/native/gguf"
 )
 
-// mediaFile is a small model's or projector's file while it is put together: a header, and what fills each of its tensors. A tensor's
-// numbers depend on the seed and on its name, so that files which share a tensor share its numbers.
+// mediaFile is a small model's or projector's file while it is put together: a header, and what
+// fills each of its tensors. A tensor's numbers depend on the seed and on its name, so that files
+// which share a tensor share its numbers.
 type mediaFile struct {
 	h     *gguf.Header
 	fills []func(row uint64) float64 // deviation of a row's random numbers; nil: all are 1
@@ -40,8 +41,8 @@ type number struct {
 	value uint32
 }
 
-// matrix adds random numbers with a deviation that keeps the size of what is multiplied with them, times factor. The last of dims counts
-// the outputs.
+// matrix adds random numbers with a deviation that keeps the size of what is multiplied with them,
+// times factor. The last of dims counts the outputs.
 func (f *mediaFile) matrix(name string, factor float64, dims ...uint64) {
 	f.tensor(name, f.tower.weights, factor/math.Sqrt(float64(product(dims[:len(dims)-1]))), dims...)
 }

@@ -25,15 +25,16 @@ const (
 const MediaTemplate = "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}" +
 	"{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 
-// mediaSpecials are the tokens after those of bytes and of an empty line: what the projectors put around pictures and sounds.
+// mediaSpecials are the tokens after those of bytes and of an empty line: what the projectors put
+// around pictures and sounds.
 var mediaSpecials = []string{"<|endoftext|>", "<|im_start|>", "<|im_end|>", "<start_of_image>", "<end_of_image>", "<|vision_start|>", "<|vision_end|>",
 	"<|image_pad|>", "<fake_token_around_image>", "<global-img>", "<image>", "</image>", "<|audio_bos|>", "<|audio_eos|>"}
 
 // mediaRows is how many rows and columns of tiles have a token, which idefics3 wants.
 const mediaRows = 4
 
-// mediaModel is a text model of an architecture, with random weights. Only tokens of printable ASCII can come out: the output layer has
-// zeros for the others.
+// mediaModel is a text model of an architecture, with random weights. Only tokens of printable
+// ASCII can come out: the output layer has zeros for the others.
 func mediaModel(architecture string) *mediaFile {
 	f := newMediaFile(architecture, architecture)
 	f.numbers(architecture+".", []number{
@@ -67,7 +68,8 @@ func mediaModel(architecture string) *mediaFile {
 	return f
 }
 
-// textLayer has attention that is sharper than usual, so that answers depend on what a picture shows.
+// textLayer has attention that is sharper than usual, so that answers depend on what a picture
+// shows.
 func (f *mediaFile) textLayer(architecture, layer string) {
 	f.norm(layer+"attn_norm", mediaDim, false)
 	f.norm(layer+"ffn_norm", mediaDim, false)
@@ -94,7 +96,8 @@ func (f *mediaFile) textLayer(architecture, layer string) {
 	}
 }
 
-// mediaVocabulary gives a header a token for each byte, one for an empty line and the special ones, and returns how many that are.
+// mediaVocabulary gives a header a token for each byte, one for an empty line and the special
+// ones, and returns how many that are.
 func mediaVocabulary(h *gguf.Header) int {
 	var tokens []string
 	for _, letter := range byteLetters() {

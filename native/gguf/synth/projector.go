@@ -32,9 +32,10 @@ var (
 	so400m     = tower{width: 1152, ffn: 4304, heads: 16, layers: 27, weights: gguf.F16}
 )
 
-// WriteSigLIP writes a projector of pictures with random weights on a tower of the shape of SigLIP so400m (0.8 GB), for measuring speed. kind is
-// idefics3, whose pictures have up to 16 tiles of 378 pixels' side and 81 embeddings each, and an overview, or gemma3, whose pictures have
-// 896 pixels' side and 256 embeddings, which see one another. dim is the width of the text model.
+// WriteSigLIP writes a projector of pictures with random weights on a tower of the shape of SigLIP
+// so400m (0.8 GB), for measuring speed. kind is idefics3, whose pictures have up to 16 tiles of
+// 378 pixels' side and 81 embeddings each, and an overview, or gemma3, whose pictures have 896
+// pixels' side and 256 embeddings, which see one another. dim is the width of the text model.
 func WriteSigLIP(path, kind string, dim, seed uint64) error {
 	f, err := newProjectorFile([]string{kind}, so400m)
 	if err != nil {
@@ -170,7 +171,8 @@ func (f *mediaFile) gemma(side, scale uint32) {
 // idefics3 cuts a picture into tiles of 4 x 4 patches; a square one has four, and an overview.
 func (f *mediaFile) idefics3() { f.tiled(56, 2, 112) }
 
-// tiled cuts pictures, whose longer side becomes most pixels, into tiles. One embedding stands for scale x scale patches.
+// tiled cuts pictures, whose longer side becomes most pixels, into tiles. One embedding stands for
+// scale x scale patches.
 func (f *mediaFile) tiled(side, scale, most uint32) {
 	f.siglip(side, scale, number{"preproc_image_size", most})
 	f.matrix("mm.model.fc.weight", 1, uint64(scale)*uint64(scale)*f.tower.width, f.tower.dim)
@@ -221,7 +223,8 @@ func (f *mediaFile) qwen3() {
 	f.linear("mm.2", f.tower.merged(), f.tower.dim)
 }
 
-// whisper is the encoder of ultravox and qwen2a. The biases of its convolutions have two dimensions.
+// whisper is the encoder of ultravox and qwen2a. The biases of its convolutions have two
+// dimensions.
 func (f *mediaFile) whisper(more ...number) {
 	f.describe("audio", 2, 1e-5, append(more, number{"num_mel_bins", mels})...)
 	f.convolution("a.conv1d.1.weight", 1, 3, mels, f.tower.width)
@@ -233,8 +236,8 @@ func (f *mediaFile) whisper(more ...number) {
 	f.layers("a", 2, layer{unbiasedKey: true})
 }
 
-// ultravox puts four frames into one embedding. Eight would make libmtmd abort: it counts one embedding less than it computes, but for the
-// width of the real one.
+// ultravox puts four frames into one embedding. Eight would make libmtmd abort: it counts one
+// embedding less than it computes, but for the width of the real one.
 func (f *mediaFile) ultravox() {
 	const stack = 4
 	f.whisper(number{"projector.stack_factor", stack})

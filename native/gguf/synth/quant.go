@@ -14,8 +14,8 @@ import (
 // Quant is how the weights are stored.
 type Quant int
 
-// Q40 stores 4.5 bits a weight, Q80 8.5. With Q40 the embedding, which is also the output layer, is Q8_0: llama-quantize
-// keeps that tensor at higher precision as well (Q6_K, 6.6 bits).
+// Q40 stores 4.5 bits a weight, Q80 8.5. With Q40 the embedding, which is also the output layer,
+// is Q8_0: llama-quantize keeps that tensor at higher precision as well (Q6_K, 6.6 bits).
 const (
 	Q40 Quant = iota
 	Q80
@@ -83,8 +83,9 @@ func encodeQ80(dst []byte, w []float32) []byte {
 	return dst
 }
 
-// encodeQ40: a half-precision scale, then 32 numbers from 0 to 15 that stand for -8 to 7. The number of largest
-// magnitude becomes -8, so the scale's sign is the opposite of its own. A byte holds number i and number i+16.
+// encodeQ40: a half-precision scale, then 32 numbers from 0 to 15 that stand for -8 to 7. The
+// number of largest magnitude becomes -8, so the scale's sign is the opposite of its own. A byte
+// holds number i and number i+16.
 func encodeQ40(dst []byte, w []float32) []byte {
 	var peak float32
 	for _, x := range w {

@@ -18,8 +18,9 @@ const (
 	chunkLen  = 1 << 20 // weights made at a time by one goroutine; a multiple of blockLen
 )
 
-// writeTensor writes one tensor's data and its padding: ones for a norm, normally distributed numbers for a matrix. The
-// chunks of a matrix are made in parallel, each from its own seed, and written in order.
+// writeTensor writes one tensor's data and its padding: ones for a norm, normally distributed
+// numbers for a matrix. The chunks of a matrix are made in parallel, each from its own seed, and
+// written in order.
 func writeTensor(w io.Writer, t gguf.Tensor, align, seed, index uint64) error {
 	padding := make([]byte, -t.Size()&(align-1))
 	if len(t.Dims) == 1 { // a norm

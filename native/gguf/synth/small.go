@@ -173,10 +173,11 @@ var architectures = map[string]architecture{
 	},
 }
 
-// SmallFile writes a file with a model of some hundred kilobytes of an architecture other than Llama, with random weights and a byte-level
-// vocabulary: "mamba" has a state in place of a cache, "falcon-h1" both, "cohere2" attends to a sliding window, "bert" is an encoder for
-// embeddings and "embedder" a decoder for them, "reranker" scores a document for a query, and "t5" decodes what its encoder gives. The
-// same arguments give the same bytes.
+// SmallFile writes a file with a model of some hundred kilobytes of an architecture other than
+// Llama, with random weights and a byte-level vocabulary: "mamba" has a state in place of a cache,
+// "falcon-h1" both, "cohere2" attends to a sliding window, "bert" is an encoder for embeddings and
+// "embedder" a decoder for them, "reranker" scores a document for a query, and "t5" decodes what
+// its encoder gives. The same arguments give the same bytes.
 func SmallFile(path, kind string, seed uint64) error {
 	file, err := os.Create(path)
 	if err != nil {

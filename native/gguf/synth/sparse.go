@@ -10,8 +10,9 @@ import (
 	"github.com/penstock/penstock/native/gguf"
 )
 
-// SparseFile writes a file with a model's header that is as long as if the weights followed. There are none: the rest is a hole, which takes
-// no space on the disk. It is for what reads no weights, such as llama.cpp's dry run.
+// SparseFile writes a file with a model's header that is as long as if the weights followed. There
+// are none: the rest is a hole, which takes no space on the disk. It is for what reads no weights,
+// such as llama.cpp's dry run.
 func SparseFile(path string, h *gguf.Header) error {
 	file, err := os.Create(path)
 	if err != nil {
@@ -28,8 +29,8 @@ func SparseFile(path string, h *gguf.Header) error {
 // Numbers of two types of weights that package gguf has no names for.
 const q4K, q6K gguf.TensorType = 12, 14
 
-// Gemma12B is the header of Gemma 3 12B in Q4_K and Q6_K, with the vocabulary of the GGUF file vocabPath: five of six layers have a sliding
-// window.
+// Gemma12B is the header of Gemma 3 12B in Q4_K and Q6_K, with the vocabulary of the GGUF file
+// vocabPath: five of six layers have a sliding window.
 func Gemma12B(vocabPath string) (*gguf.Header, error) {
 	const dim, layers, heads, kvHeads, head, ffn = 3840, 48, 16, 8, 256, 15360
 	h := &gguf.Header{}

@@ -8,7 +8,8 @@ import (
 	"github.com/penstock/penstock/native/gguf"
 )
 
-// Split divides a model's file into those of two parts, of which the first has the metadata and each every other tensor.
+// Split divides a model's file into those of two parts, of which the first has the metadata and
+// each every other tensor.
 func Split(data []byte) (parts [2][]byte, err error) {
 	whole, err := gguf.Read(bytes.NewReader(data), int64(len(data)))
 	if err != nil {

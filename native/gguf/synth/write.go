@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package synth writes model files with random weights: of real shapes, to measure with, and small ones, to test with.
+// Package synth writes model files with random weights: of real shapes, to measure with, and small
+// ones, to test with.
 //
 // Speed does not depend on what the weights are, so such a file measures it without a download.
 package synth
@@ -14,8 +15,9 @@ import (
 	"github.com/penstock/penstock/native/gguf"
 )
 
-// Write writes a Llama model to w. The vocabulary is that of the GGUF file vocabPath, of which only the header is read;
-// llama.cpp's source tree has some under models/. The same arguments give the same bytes.
+// Write writes a Llama model to w. The vocabulary is that of the GGUF file vocabPath, of which
+// only the header is read; llama.cpp's source tree has some under models/. The same arguments give
+// the same bytes.
 func Write(w io.Writer, shape Shape, vocabPath string, quant Quant, seed uint64) error {
 	if err := shape.validate(); err != nil {
 		return err
@@ -123,7 +125,8 @@ func (s Shape) attention(q Quant) []tensor {
 	}
 }
 
-// feedForward lists the matrices of one layer; those of all experts are one tensor. What chooses the experts is F32.
+// feedForward lists the matrices of one layer; those of all experts are one tensor. What chooses
+// the experts is F32.
 func (s Shape) feedForward(q Quant) []tensor {
 	dim, ffn, experts, kind := uint64(s.Dim), uint64(s.FFN), uint64(s.Experts), q.layerType()
 	if experts == 0 {

@@ -9,7 +9,8 @@ import (
 	"github.com/penstock/penstock/plugins/abi/table"
 )
 
-// goDraw renders the function that random numbers come from, alike for the host and for the Go SDK's tests.
+// goDraw renders the function that random numbers come from, alike for the host and for the Go
+// SDK's tests.
 func goDraw(b *bytes.Buffer) {
 	g := table.Generator
 	fmt.Fprintf(b, `// Draw is what the import random gives: a function of the seed, the plugin's place in the chain, the position and how many

@@ -12,7 +12,8 @@ import (
 
 const wasm32 = `target_arch = "wasm32"`
 
-// rustModule renders the module of what the others have. A native build has a table of functions in place of the imports.
+// rustModule renders the module of what the others have. A native build has a table of functions
+// in place of the imports.
 func rustModule(table.Table) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(header + "//! The Rust face of plugin ABI v1: constants and raw imports.\n\nmod constants;\n")
@@ -70,7 +71,8 @@ func rustConstants(t table.Table) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// rustHost renders the table of functions that answers the imports natively, one a thread, since cargo runs tests on several.
+// rustHost renders the table of functions that answers the imports natively, one a thread, since
+// cargo runs tests on several.
 func rustHost(t table.Table) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(header + "//! What answers the imports of a native build: tests run where there is no host.\n\nextern crate std;\nuse std::cell::Cell;\n\n")
@@ -107,7 +109,8 @@ func rustNative(t table.Table) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// rustFeatures renders what the stand-in for the host answers by: the names it knows, and its random numbers.
+// rustFeatures renders what the stand-in for the host answers by: the names it knows, and its
+// random numbers.
 func rustFeatures(t table.Table) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(header + "//! What a stand-in for the host needs to answer as the host does.\n")

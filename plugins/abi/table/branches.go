@@ -24,8 +24,8 @@ func runExport() Func {
 	}
 }
 
-// branchImports drive the branches of a program. All but show change the program's own view of them at once; the model learns of it with the
-// next wait.
+// branchImports drive the branches of a program. All but show change the program's own view of
+// them at once; the model learns of it with the next wait.
 func branchImports() []Func {
 	return slices.Concat(tokensOfBranches(), rowsOfBranches(), drawsOfBranches(), answersOfPrograms())
 }

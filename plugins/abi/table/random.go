@@ -4,8 +4,8 @@ package table
 
 import "fmt"
 
-// Splitmix64 are the numbers of the generator that random numbers come from. A step adds Increment, then twice shifts and
-// multiplies, then shifts once more.
+// Splitmix64 are the numbers of the generator that random numbers come from. A step adds
+// Increment, then twice shifts and multiplies, then shifts once more.
 type Splitmix64 struct {
 	Increment   uint64
 	Shifts      [3]int
@@ -15,7 +15,8 @@ type Splitmix64 struct {
 // Generator is the one of the import random.
 var Generator = Splitmix64{0x9e3779b97f4a7c15, [3]int{30, 27, 31}, [2]uint64{0xbf58476d1ce4e5b9, 0x94d049bb133111eb}}
 
-// WorkedDraw is the example of the reference: the first draws at position 12 with seed 7 in the first plugin of a chain.
+// WorkedDraw is the example of the reference: the first draws at position 12 with seed 7 in the
+// first plugin of a chain.
 var WorkedDraw = struct {
 	Seed, Place, Position uint64
 	Draws                 [2]uint64

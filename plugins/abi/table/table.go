@@ -99,7 +99,8 @@ type Limit struct {
 	Doc   string // what happens beyond it
 }
 
-// Feature is something that a host of v1 may lack although it is neither an import nor an export. The import feature knows it by its name.
+// Feature is something that a host of v1 may lack although it is neither an import nor an export.
+// The import feature knows it by its name.
 type Feature struct {
 	Name string
 	Doc  string

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Command answer-length is a plugin: it steers towards an answer that ends, with a sentence, near a wanted length.
+// Command answer-length is a plugin: it steers towards an answer that ends, with a sentence, near
+// a wanted length.
 package main
 
 import (
@@ -74,8 +75,8 @@ func (l *length) Open(r *penstock.Request) error {
 	return nil
 }
 
-// Prepare implements penstock.Preparer. Up to three quarters of the length the answer is kept from ending. From the length on
-// first a sentence is to end, and then the answer.
+// Prepare implements penstock.Preparer. Up to three quarters of the length the answer is kept from
+// ending. From the length on first a sentence is to end, and then the answer.
 func (l *length) Prepare(next *penstock.Next) {
 	pressure := l.pressure(penstock.HistoryLen() - l.prompt)
 	if pressure == 0 {
@@ -90,7 +91,8 @@ func (l *length) Prepare(next *penstock.Next) {
 	}
 }
 
-// pressure is −1 far below the wanted length, 0 from three quarters of it, and grows to 1 between it and five quarters.
+// pressure is −1 far below the wanted length, 0 from three quarters of it, and grows to 1 between
+// it and five quarters.
 func (l *length) pressure(n int) float32 {
 	switch quarter := l.target / 4; {
 	case n < 3*quarter:

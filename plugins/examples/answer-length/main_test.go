@@ -53,7 +53,8 @@ func TestLength_Prepare_Bias(t *testing.T) {
 	}
 }
 
-// TestLength_Prepare_EndsNearTarget lets a model that would end soon, and one that would never, generate under the bias.
+// TestLength_Prepare_EndsNearTarget lets a model that would end soon, and one that would never,
+// generate under the bias.
 func TestLength_Prepare_EndsNearTarget(t *testing.T) {
 	for name, logits := range map[string][]float32{"short": {3, 2.9, 2, 1, 0}, "endless": {0, 5, 1, 0, 0}} {
 		s := plugintest.Open[length](t, request(`{"tokens":40}`))

@@ -12,7 +12,8 @@ type answer struct {
 	piece []byte
 }
 
-// follow brings the answer up to date with all its tokens. Most often one is new; after a pause, several.
+// follow brings the answer up to date with all its tokens. Most often one is new; after a pause,
+// several.
 func (a *answer) follow(tokens []penstock.Token) {
 	if len(a.ends) >= len(tokens) {
 		a.cut(len(tokens) - 1)

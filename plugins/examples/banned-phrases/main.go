@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 
-// Command banned-phrases is a plugin: it takes back a phrase that must not appear and lets the model find another way.
+// Command banned-phrases is a plugin: it takes back a phrase that must not appear and lets the
+// model find another way.
 package main
 
 import (
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 )
 
-// hold is how many tokens the stream runs behind; so many can be taken back without anyone having seen them.
+// hold is how many tokens the stream runs behind; so many can be taken back without anyone having
+// seen them.
 const hold = 32
 
 var _ = penstock.Register[banned](penstock.Manifest{
@@ -29,8 +31,8 @@ var _ = penstock.Register[banned](penstock.Manifest{
 
 func main() {}
 
-// banned is the plugin in one request. A phrase that shows up is taken back up to the token in which it began, and that token
-// is not allowed there again.
+// banned is the plugin in one request. A phrase that shows up is taken back up to the token in
+// which it began, and that token is not allowed there again.
 type banned struct {
 	phrases phrases
 	answer  answer
@@ -40,7 +42,8 @@ type banned struct {
 	history []penstock.Token
 }
 
-// ban is a token that is not allowed at a place, as long as what is before that place stays as it is.
+// ban is a token that is not allowed at a place, as long as what is before that place stays as it
+// is.
 type ban struct {
 	at    int // index in the answer
 	token penstock.Token

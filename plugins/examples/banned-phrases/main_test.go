@@ -30,8 +30,8 @@ func text(s *plugintest.Session) string {
 	return b.String()
 }
 
-// generate lets a model that picks at random, but never what is banned, go on for n tokens. It returns how often tokens were taken
-// back.
+// generate lets a model that picks at random, but never what is banned, go on for n tokens. It
+// returns how often tokens were taken back.
 func generate(t *testing.T, s *plugintest.Session, r *rand.Rand, n int) (splices int) {
 	t.Helper()
 	for len(s.History) < n {

@@ -37,8 +37,9 @@ func readPhrases(config json.Value) phrases {
 	return p
 }
 
-// find looks for a phrase that the last token completed, and returns where it begins. A phrase that has begun so long ago that it
-// could not be taken back one token later counts as complete: no phrase is shown, though a few harmless beginnings are lost.
+// find looks for a phrase that the last token completed, and returns where it begins. A phrase
+// that has begun so long ago that it could not be taken back one token later counts as complete:
+// no phrase is shown, though a few harmless beginnings are lost.
 func (p *phrases) find(a *answer) (from int, found bool) {
 	last := len(a.ends) - 1
 	before := 0
@@ -69,7 +70,8 @@ func (p *phrases) find(a *answer) (from int, found bool) {
 	return from, from < len(a.text)
 }
 
-// lower turns capitals into small letters, in place: of those whose small letter takes as many bytes, which are all but a few.
+// lower turns capitals into small letters, in place: of those whose small letter takes as many
+// bytes, which are all but a few.
 func lower(text []byte) {
 	for i := 0; i < len(text); {
 		c, size := utf8.DecodeRune(text[i:])

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Command beam is a plugin that owns its request: it writes the answer of a beam search, by the rules of Transformers.
+// Command beam is a plugin that owns its request: it writes the answer of a beam search, by the
+// rules of Transformers.
 package main
 
 import (

@@ -11,8 +11,8 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/plugintest"
 )
 
-// garden is a model of five tokens, of which 0 ends the answer. The likely first token leads to unlikely ones: a greedy answer is not the most
-// likely one.
+// garden is a model of five tokens, of which 0 ends the answer. The likely first token leads to
+// unlikely ones: a greedy answer is not the most likely one.
 func garden(tokens []penstock.Token) []float32 {
 	after := map[penstock.Token][]float64{
 		4: {0.01, 0.6, 0.37, 0.01, 0.01}, // the prompt

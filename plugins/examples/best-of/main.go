@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Command best-of is a plugin that owns its request: it draws several answers, and gives the likeliest, or what most of them agree on.
+// Command best-of is a plugin that owns its request: it draws several answers, and gives the
+// likeliest, or what most of them agree on.
 package main
 
 import (

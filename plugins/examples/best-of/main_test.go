@@ -12,7 +12,8 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/plugintest"
 )
 
-// sums is a model that says 4 in two ways, which together are likelier than 5, the likeliest answer.
+// sums is a model that says 4 in two ways, which together are likelier than 5, the likeliest
+// answer.
 func sums(tokens []penstock.Token) []float32 {
 	after := map[penstock.Token][]float64{
 		6: {0.05, 0.3, 0.01, 0.29, 0.28, 0.06, 0.01},       // the prompt

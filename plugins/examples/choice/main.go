@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Command choice is a plugin that owns its request: it scores given answers exactly, and gives the likeliest.
+// Command choice is a plugin that owns its request: it scores given answers exactly, and gives the
+// likeliest.
 package main
 
 import (
@@ -41,7 +42,8 @@ func (p *choice) Open(q *penstock.Request) error {
 	return nil
 }
 
-// Run implements penstock.Runner. The prompt is computed once, and a few answers at a time after it.
+// Run implements penstock.Runner. The prompt is computed once, and a few answers at a time after
+// it.
 func (p *choice) Run(r *penstock.Run) error {
 	root, scores, list := r.Prompt(), []float64(nil), []any(nil)
 	r.Wait(0, root)

@@ -13,7 +13,8 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/plugintest"
 )
 
-// likes is a model of five tokens that begins with a more often than with b, but is sure how b goes on.
+// likes is a model of five tokens that begins with a more often than with b, but is sure how b
+// goes on.
 func likes(tokens []penstock.Token) []float32 {
 	after := map[penstock.Token][]float64{
 		4: {0.05, 0.6, 0.3, 0.025, 0.025}, // the prompt

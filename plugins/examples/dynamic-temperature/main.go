@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Command dynamic-temperature is a plugin: it is cool where the model is sure and warm where it is not.
+// Command dynamic-temperature is a plugin: it is cool where the model is sure and warm where it is
+// not.
 package main
 
 import (
@@ -49,7 +50,8 @@ func (d *dynamic) Sample(c *penstock.Candidates) penstock.Choice {
 	return penstock.Edited
 }
 
-// temperature goes from min, where one candidate has all the probability, to max, where all have the same.
+// temperature goes from min, where one candidate has all the probability, to max, where all have
+// the same.
 func (d *dynamic) temperature(c *penstock.Candidates) float32 {
 	var sum float32
 	d.weights, sum = c.Softmax(d.weights)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Command form is a plugin that owns its request: it fills in a template, and what does not depend on one another side by side.
+// Command form is a plugin that owns its request: it fills in a template, and what does not depend
+// on one another side by side.
 package main
 
 import (

@@ -54,7 +54,8 @@ func fill(t *testing.T, config string) (text string, computed int) {
 	return text, s.Computed()
 }
 
-// What is filled at once is what is filled one by one. A field that depends on another reads it, and one that does not does not.
+// What is filled at once is what is filled one by one. A field that depends on another reads it,
+// and one that does not does not.
 func TestForm_Run_AtOnceIsOneByOne(t *testing.T) {
 	const fields = `"template":"a:{a}. bb:{b}. ccc:{c}.\n"`
 	together, rows := fill(t, `{`+fields+`,"at_once":4}`)

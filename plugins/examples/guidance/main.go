@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Command guidance is a plugin that owns its request: it goes away from what the model would say after another prompt.
+// Command guidance is a plugin that owns its request: it goes away from what the model would say
+// after another prompt.
 package main
 
 import (
@@ -77,8 +78,8 @@ func contrast(r *penstock.Run, prompt []penstock.Token, config json.Value) (*pen
 	return r.Open(withoutPictures(prompt[max(0, len(prompt)-context):])...), nil
 }
 
-// withoutPictures are tokens without the rows of pictures and sounds, which no branch can be opened with: so the answer is steered to what is
-// seen, too.
+// withoutPictures are tokens without the rows of pictures and sounds, which no branch can be
+// opened with: so the answer is steered to what is seen, too.
 func withoutPictures(prompt []penstock.Token) []penstock.Token {
 	return slices.DeleteFunc(prompt, func(t penstock.Token) bool { return t == penstock.MediaToken })
 }

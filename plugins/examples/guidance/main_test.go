@@ -14,7 +14,8 @@ import (
 
 var pieces = []string{"", "x", "a", "b", "c", "no "}
 
-// moods is a model that says a mostly, b where the first token is "no ", and c where it is told one token alone.
+// moods is a model that says a mostly, b where the first token is "no ", and c where it is told
+// one token alone.
 func moods(tokens []penstock.Token) []float32 {
 	p := []float64{0.02, 0.03, 0.5, 0.35, 0.05, 0.05}
 	switch {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Command heal is a plugin that owns its request: it goes on after a prompt that ends inside a word as if it did not.
+// Command heal is a plugin that owns its request: it goes on after a prompt that ends inside a
+// word as if it did not.
 package main
 
 import (
@@ -26,7 +27,8 @@ func (p *heal) Warm(words *penstock.Vocabulary) error {
 	return nil
 }
 
-// Run implements penstock.Runner. It takes the last word back, and has the model write it again: each token must fit what is left of it.
+// Run implements penstock.Runner. It takes the last word back, and has the model write it again:
+// each token must fit what is left of it.
 func (p *heal) Run(r *penstock.Run) error {
 	b, left, most := r.Prompt(), "", r.Config().Get("tokens").Int()
 	tokens := b.Tokens(0)

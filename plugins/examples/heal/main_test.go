@@ -13,7 +13,8 @@ import (
 
 var pieces = []string{"", "the", " fr", " fro", "og", " frog", "s", "g", " jumps", "o", ".", " f", "r", " ", "", "f"}
 
-// tale says "the frogs jumps." in these tokens, and nothing else: after what it would not have written it says ".".
+// tale says "the frogs jumps." in these tokens, and nothing else: after what it would not have
+// written it says ".".
 func tale(tokens []penstock.Token) []float32 {
 	story, row := []penstock.Token{1, 5, 6, 8, 10, 0}, make([]float32, len(pieces))
 	next := penstock.Token(10)
@@ -41,7 +42,8 @@ func run(t *testing.T, prompt ...penstock.Token) string {
 	return text.String()
 }
 
-// Wherever the story is cut, and whatever tokens the rest is read as, it goes on as if it had not been.
+// Wherever the story is cut, and whatever tokens the rest is read as, it goes on as if it had not
+// been.
 func TestHeal_Run_GoesOnAsIfItWasWhole(t *testing.T) {
 	for name, c := range map[string]struct {
 		prompt []penstock.Token

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Command last-pictures is a plugin: it leaves all but the last pictures and sounds out of a conversation, which saves their tokens.
+// Command last-pictures is a plugin: it leaves all but the last pictures and sounds out of a
+// conversation, which saves their tokens.
 package main
 
 import (
@@ -39,7 +40,8 @@ func (p *lastPictures) Open(r *penstock.Request) error {
 	return nil
 }
 
-// Rewrite implements penstock.Rewriter. It goes through the conversation from its end, and replaces markers once enough have stayed.
+// Rewrite implements penstock.Rewriter. It goes through the conversation from its end, and
+// replaces markers once enough have stayed.
 func (p *lastPictures) Rewrite(conversation []penstock.Message) ([]penstock.Message, error) {
 	left := p.keep
 	for i := len(conversation) - 1; i >= 0; i-- {

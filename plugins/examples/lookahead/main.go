@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Command lookahead is a plugin that owns its request: where the model is unsure, it looks where several continuations lead.
+// Command lookahead is a plugin that owns its request: where the model is unsure, it looks where
+// several continuations lead.
 package main
 
 import "github.com/penstock/penstock/plugins/sdk/go/penstock"

@@ -11,7 +11,8 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/plugintest"
 )
 
-// maze is a model of seven tokens, of which 0 ends the answer: 1 is the likelier way, but leads to where all is unlikely.
+// maze is a model of seven tokens, of which 0 ends the answer: 1 is the likelier way, but leads to
+// where all is unlikely.
 func maze(tokens []penstock.Token) []float32 {
 	after := map[penstock.Token][]float64{
 		6: {0.02, 0.5, 0.4, 0.02, 0.02, 0.02, 0.02},

@@ -39,7 +39,8 @@ func (p *minP) Open(r *penstock.Request) error {
 	return nil
 }
 
-// Sample implements penstock.Sampler. The candidates come best first, so those that are likely enough are the first ones.
+// Sample implements penstock.Sampler. The candidates come best first, so those that are likely
+// enough are the first ones.
 func (p *minP) Sample(c *penstock.Candidates) penstock.Choice {
 	logits := c.Logits()
 	least := logits[0] + p.margin

@@ -97,8 +97,8 @@ func TestMinP_Open_RefusesBrokenConfig(t *testing.T) {
 	}
 }
 
-// TestMinP_Sample_Draws lets the plugin choose. Package host/plugin/examples repeats what is drawn here with TinyGo's module and
-// with stock Go's, and wants the same tokens and the same bits.
+// TestMinP_Sample_Draws lets the plugin choose. Package host/plugin/examples repeats what is drawn
+// here with TinyGo's module and with stock Go's, and wants the same tokens and the same bits.
 func TestMinP_Sample_Draws(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for seed := range uint64(8) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Command no-repeat is a plugin: the likelier a token would go on with what the answer has said before, the less it may.
+// Command no-repeat is a plugin: the likelier a token would go on with what the answer has said
+// before, the less it may.
 package main
 
 import "github.com/penstock/penstock/plugins/sdk/go/penstock"
@@ -41,8 +42,8 @@ func (n *noRepeat) Open(r *penstock.Request) error {
 // longest bounds how long a repetition is looked for.
 const longest = 32
 
-// Sample implements penstock.Sampler. A bias leaves all other tokens to the next samplers, where edited candidates would be all
-// that is left.
+// Sample implements penstock.Sampler. A bias leaves all other tokens to the next samplers, where
+// edited candidates would be all that is left.
 func (n *noRepeat) Sample(c *penstock.Candidates) penstock.Choice {
 	n.answer = penstock.HistoryFrom(n.prompt, n.answer)
 	for _, t := range c.IDs() {

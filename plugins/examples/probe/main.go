@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// Command probe is a plugin: a small network looks at the model's hidden states, and where it finds what it was trained to find, the answer
-// is declined, ended, or goes back and on another way.
+// Command probe is a plugin: a small network looks at the model's hidden states, and where it
+// finds what it was trained to find, the answer is declined, ended, or goes back and on another
+// way.
 package main
 
 import (
@@ -116,8 +117,8 @@ func (p *probe) Prepare(next *penstock.Next) {
 	}
 }
 
-// Accept implements penstock.Accepter. The state is the one that the token was drawn from, so with the first token it is that of the whole
-// prompt.
+// Accept implements penstock.Accepter. The state is the one that the token was drawn from, so with
+// the first token it is that of the whole prompt.
 func (p *probe) Accept(penstock.Token) penstock.Accepted {
 	first := penstock.HistoryLen() == p.prompt+1
 	if p.then == "abstain" && !first {

@@ -100,7 +100,8 @@ func TestProbe_Open_WrongNetworks(t *testing.T) {
 	}
 }
 
-// A hidden layer: two neurons, of which the first is above 0 where the numbers are apart in one way, and the second in the other.
+// A hidden layer: two neurons, of which the first is above 0 where the numbers are apart in one
+// way, and the second in the other.
 func TestProbe_HiddenLayer(t *testing.T) {
 	const apart = `"layers":[{"weights":[[1,-1],[-1,1]],"bias":[0,0]},{"weights":[[4,4]],"bias":[-2]}],"then":"stop"`
 	for _, c := range []struct {

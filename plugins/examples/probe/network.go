@@ -16,7 +16,8 @@ type layer struct {
 	bias    []float32
 }
 
-// readLayers reads a network and checks that its layers fit each other and a hidden state of so many numbers; 0: it is not known.
+// readLayers reads a network and checks that its layers fit each other and a hidden state of so
+// many numbers; 0: it is not known.
 func readLayers(list json.Value, width int) ([]layer, error) {
 	layers := make([]layer, list.Len())
 	for i := range layers {
@@ -51,7 +52,8 @@ func numbers(list json.Value) []float32 {
 	return all
 }
 
-// probability is what the network makes of a state. It is not ok where the state has another width than the network's input.
+// probability is what the network makes of a state. It is not ok where the state has another width
+// than the network's input.
 func probability(layers []layer, x []float32) (p float32, ok bool) {
 	for i, l := range layers {
 		out := make([]float32, len(l.bias))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Command prompt-lookup is a plugin: it guesses that an answer goes on as the prompt did after the same words.
+// Command prompt-lookup is a plugin: it guesses that an answer goes on as the prompt did after the
+// same words.
 package main
 
 import (
@@ -36,7 +37,8 @@ func (l *lookup) Open(r *penstock.Request) error {
 	return nil
 }
 
-// Draft implements penstock.Drafter. The last place in the prompt counts. A guess ends before a picture, which cannot be said.
+// Draft implements penstock.Drafter. The last place in the prompt counts. A guess ends before a
+// picture, which cannot be said.
 func (l *lookup) Draft(most int) []penstock.Token {
 	l.last = penstock.HistoryFrom(-l.same, l.last)
 	for end := len(l.prompt) - 1; end >= l.same && len(l.last) == l.same; end-- {

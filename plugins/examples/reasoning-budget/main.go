@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Command reasoning-budget is a plugin: it ends a model's reasoning after some tokens, so that it answers.
+// Command reasoning-budget is a plugin: it ends a model's reasoning after some tokens, so that it
+// answers.
 package main
 
 import "github.com/penstock/penstock/plugins/sdk/go/penstock"
@@ -44,7 +45,8 @@ func (b *budget) Accept(penstock.Token) penstock.Accepted {
 	return penstock.Continue
 }
 
-// Prepare implements penstock.Preparer. What ends the reasoning is still a part of it, so it is forced once.
+// Prepare implements penstock.Preparer. What ends the reasoning is still a part of it, so it is
+// forced once.
 func (b *budget) Prepare(next *penstock.Next) {
 	if b.left == 0 && !b.ended && penstock.AnswerPart() == penstock.Reasoning {
 		b.ended = true

@@ -26,8 +26,8 @@ var _ = penstock.Register[regexStop](penstock.Manifest{
 
 func main() {}
 
-// patience is how many bytes are held back at most for a match that does not end. The host allows 4,096, and what comes at a
-// time is added to it before this is looked at.
+// patience is how many bytes are held back at most for a match that does not end. The host allows
+// 4,096, and what comes at a time is added to it before this is looked at.
 const patience = 3000
 
 // regexStop is the plugin in one request.
@@ -45,7 +45,8 @@ func (r *regexStop) Open(q *penstock.Request) (err error) {
 	return err
 }
 
-// Stop implements penstock.Stopper. Text is held back as long as it may be the beginning of a match.
+// Stop implements penstock.Stopper. Text is held back as long as it may be the beginning of a
+// match.
 func (r *regexStop) Stop(_ penstock.Token, text []byte) penstock.Verdict {
 	for len(text) > 0 {
 		c, size := utf8.DecodeRune(text)

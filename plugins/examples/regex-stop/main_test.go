@@ -13,7 +13,8 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/plugintest"
 )
 
-// generate gives the plugin the pieces of an answer and returns what a client sees of it and whether the plugin ended it.
+// generate gives the plugin the pieces of an answer and returns what a client sees of it and
+// whether the plugin ended it.
 func generate(t *testing.T, s *plugintest.Session, pieces []string) (seen string, ended bool) {
 	t.Helper()
 	held := ""
@@ -68,8 +69,8 @@ func TestRegexStop_Open_Refusals(t *testing.T) {
 	}
 }
 
-// TestMatcher_Step_AgreesWithRegexp runs random texts through patterns and wants the first match to end exactly where, by the
-// standard library, a part of the text matches first.
+// TestMatcher_Step_AgreesWithRegexp runs random texts through patterns and wants the first match
+// to end exactly where, by the standard library, a part of the text matches first.
 func TestMatcher_Step_AgreesWithRegexp(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for _, pattern := range []string{"ab", "a+b", "(a|ba)c", "a.c", "[ab]{3}", "c(a|b)*c", "(ab?|c)+b\\s", "[^a]a[^a]"} {

@@ -13,11 +13,13 @@ var (
 	errLarge = errors.New("pattern is too large; use smaller counts in braces")
 )
 
-// largest bounds a compiled pattern: each character costs a step for each of its instructions at worst.
+// largest bounds a compiled pattern: each character costs a step for each of its instructions at
+// worst.
 const largest = 2000
 
-// matcher runs a pattern over text that comes bit by bit. The standard library's regexp wants all of it at once, and cannot
-// say whether a match may have begun; so matcher steps through the program that its parser makes, all possibilities at once.
+// matcher runs a pattern over text that comes bit by bit. The standard library's regexp wants all
+// of it at once, and cannot say whether a match may have begun; so matcher steps through the
+// program that its parser makes, all possibilities at once.
 type matcher struct {
 	program []syntax.Inst
 	start   uint32
@@ -60,8 +62,8 @@ func (m *matcher) begin() {
 	m.at = m.at[:0]
 }
 
-// step takes the next character, which lies between two places in the text, and tells where the first match that ends there, or
-// right before it, lies.
+// step takes the next character, which lies between two places in the text, and tells where the
+// first match that ends there, or right before it, lies.
 func (m *matcher) step(c rune, from, to int) (first, last int, ok bool) {
 	m.begin()
 	around := syntax.EmptyOpContext(m.before, c)
@@ -94,7 +96,8 @@ func (m *matcher) step(c rune, from, to int) (first, last int, ok bool) {
 // pending reports whether a match may have begun.
 func (m *matcher) pending() bool { return len(m.waiting) > 0 }
 
-// follow goes from t to all instructions that want a character and reports whether one says that the pattern has matched.
+// follow goes from t to all instructions that want a character and reports whether one says that
+// the pattern has matched.
 func (m *matcher) follow(t thread, around syntax.EmptyOp) (from int, matched bool) {
 	if m.seen[t.pc] == m.round {
 		return 0, false

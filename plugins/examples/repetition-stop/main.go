@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Command repetition-stop is a plugin: it ends an answer that goes round in circles, or takes the loop back and goes on another way.
+// Command repetition-stop is a plugin: it ends an answer that goes round in circles, or takes the
+// loop back and goes on another way.
 package main
 
 import (
@@ -33,8 +34,8 @@ var _ = penstock.Register[repetition](penstock.Manifest{
 
 func main() {}
 
-// repetition is the plugin in one request. It asks for the history each time instead of keeping its own, so it is right whatever
-// was taken back.
+// repetition is the plugin in one request. It asks for the history each time instead of keeping
+// its own, so it is right whatever was taken back.
 type repetition struct {
 	size, times int
 	left        int // runs that may still be taken back
@@ -43,7 +44,8 @@ type repetition struct {
 	bans        []ban
 }
 
-// ban is a token that began a run which was taken back. It is not allowed at its place, as long as what is before that stays.
+// ban is a token that began a run which was taken back. It is not allowed at its place, as long as
+// what is before that stays.
 type ban struct {
 	at    int // index in the history
 	token penstock.Token
@@ -72,7 +74,8 @@ func (r *repetition) Prepare(next *penstock.Next) {
 	}
 }
 
-// Accept implements penstock.Accepter. A run is taken back up to its first token, which is banned there.
+// Accept implements penstock.Accepter. A run is taken back up to its first token, which is banned
+// there.
 func (r *repetition) Accept(penstock.Token) penstock.Accepted {
 	r.history = penstock.HistoryFrom(r.prompt, r.history)
 	if count(r.history, r.size) < r.times {

@@ -50,7 +50,8 @@ func TestRepetition_Accept_TakenBack(t *testing.T) {
 	}
 }
 
-// A loop is taken back to the beginning of its last run, whose first token is banned there, as long as the tries last.
+// A loop is taken back to the beginning of its last run, whose first token is banned there, as
+// long as the tries last.
 func TestRepetition_Accept_GoesBack(t *testing.T) {
 	s := plugintest.Open[repetition](t, plugintest.Request{Config: `{"tokens":2,"times":2,"then":"go_back","tries":2}`, Pieces: make([]string, 10), Prompt: []penstock.Token{7}})
 	banned := func(want ...penstock.Token) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Command shorten is a plugin: it leaves the oldest messages of a conversation out until the prompt is short enough.
+// Command shorten is a plugin: it leaves the oldest messages of a conversation out until the
+// prompt is short enough.
 package main
 
 import (
@@ -33,8 +34,9 @@ func (s *shorten) Open(r *penstock.Request) error {
 	return nil
 }
 
-// Rewrite implements penstock.Rewriter. What goes is the oldest question with all that answers it; system messages and the last question
-// stay. The template decides what the rest comes to: it may write things of its own, as tools and dates.
+// Rewrite implements penstock.Rewriter. What goes is the oldest question with all that answers it;
+// system messages and the last question stay. The template decides what the rest comes to: it may
+// write things of its own, as tools and dates.
 func (s *shorten) Rewrite(conversation []penstock.Message) ([]penstock.Message, error) {
 	for {
 		text, err := penstock.PromptText(conversation)
@@ -52,7 +54,8 @@ func (s *shorten) Rewrite(conversation []penstock.Message) ([]penstock.Message, 
 	}
 }
 
-// withoutOldest is a conversation without its oldest question and the answers to it; nil where that is the last.
+// withoutOldest is a conversation without its oldest question and the answers to it; nil where
+// that is the last.
 func withoutOldest(conversation []penstock.Message) []penstock.Message {
 	from, to := -1, -1
 	for i, m := range conversation {

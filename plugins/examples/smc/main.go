@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Command smc is a plugin that owns its request: it draws a text that keeps a rule, by sequential Monte Carlo.
+// Command smc is a plugin that owns its request: it draws a text that keeps a rule, by sequential
+// Monte Carlo.
 package main
 
 import (

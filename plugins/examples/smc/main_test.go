@@ -11,7 +11,8 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/plugintest"
 )
 
-// letters is a model of six tokens, of which 0 ends the text. After an a, which e mostly follows, little is left without one; after a b much is.
+// letters is a model of six tokens, of which 0 ends the text. After an a, which e mostly follows,
+// little is left without one; after a b much is.
 func letters(tokens []penstock.Token) []float32 {
 	after := map[penstock.Token][]float64{
 		5: {0.05, 0.6, 0.2, 0.1, 0.04, 0.01}, // the prompt
@@ -57,7 +58,8 @@ func enumerate(tokens []penstock.Token, text string, likely float64, all map[str
 	}
 }
 
-// The weighted particles of many runs are the exact posterior, and their evidence is how likely the model is to keep the rule by itself.
+// The weighted particles of many runs are the exact posterior, and their evidence is how likely
+// the model is to keep the rule by itself.
 func TestSMC_Run_IsThePosterior(t *testing.T) {
 	const runs = 500
 	exact := map[string]float64{}

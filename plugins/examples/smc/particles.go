@@ -15,7 +15,8 @@ type particle struct {
 	ended bool
 }
 
-// weigh gives the particles' weights, whose sum is 1, the logarithm of their mean before, and how many particles of equal weight they are worth.
+// weigh gives the particles' weights, whose sum is 1, the logarithm of their mean before, and how
+// many particles of equal weight they are worth.
 func weigh(particles []particle) (weights []float64, mean, size float64) {
 	highest, sum, squares := math.Inf(-1), 0.0, 0.0
 	for _, q := range particles {

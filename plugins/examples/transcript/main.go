@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// Command transcript is a plugin: it writes a conversation down as plain text, for models that were never trained to chat, and
-// ends the answer where the model begins to write the next turn itself.
+// Command transcript is a plugin: it writes a conversation down as plain text, for models that
+// were never trained to chat, and ends the answer where the model begins to write the next turn
+// itself.
 package main
 
 import (
@@ -29,10 +30,12 @@ var _ = penstock.Register[transcript](penstock.Manifest{
 
 func main() {}
 
-// patience is how many bytes are held back at most for what may become the beginning of a turn; the host allows 4,096.
+// patience is how many bytes are held back at most for what may become the beginning of a turn;
+// the host allows 4,096.
 const patience = 3000
 
-// transcript is the plugin in one request: in one instance it makes the prompt, in another it watches the answer.
+// transcript is the plugin in one request: in one instance it makes the prompt, in another it
+// watches the answer.
 type transcript struct {
 	user, assistant string // how their turns begin
 	intro           string

@@ -42,7 +42,8 @@ func TestTranscript_Open_WantsTwoNames(t *testing.T) {
 	}
 }
 
-// TestTranscript_Stop_ShowsTheAnswerOnly gives the answer bit by bit and puts together what is shown of it.
+// TestTranscript_Stop_ShowsTheAnswerOnly gives the answer bit by bit and puts together what is
+// shown of it.
 func TestTranscript_Stop_ShowsTheAnswerOnly(t *testing.T) {
 	for name, c := range map[string]struct {
 		parts []string

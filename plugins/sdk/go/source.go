@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package sdk carries the sources of the Go SDK, so that a program can lay them down where there is no network to fetch them from.
+// Package sdk carries the sources of the Go SDK, so that a program can lay them down where there
+// is no network to fetch them from.
 package sdk
 
 import (
@@ -14,7 +15,8 @@ import (
 //go:embed export/*/*.go grammar/*.go internal/abi/*.go internal/guest/*.go internal/heap/*.go json/*.go math32/*.go penstock/*.go plugintest/*.go
 var files embed.FS
 
-// Files are the SDK's files, by their paths with slashes: go.mod, the target of TinyGo and the packages, without their tests.
+// Files are the SDK's files, by their paths with slashes: go.mod, the target of TinyGo and the
+// packages, without their tests.
 func Files() iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		// Neither walking nor reading what is in the program can fail.

@@ -14,7 +14,8 @@ import (
 	sdk "github.com/penstock/penstock/plugins/sdk/go"
 )
 
-// TestFiles_AreTheFolders wants every package of the SDK, and of the checkout nothing that a plugin does not need.
+// TestFiles_AreTheFolders wants every package of the SDK, and of the checkout nothing that a
+// plugin does not need.
 func TestFiles_AreTheFolders(t *testing.T) {
 	left := maps.Collect(sdk.Files())
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {

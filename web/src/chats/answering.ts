@@ -26,7 +26,10 @@ export class Answers {
     return this.runs;
   }
 
-  /** The server that has what runs, of several behind a proxy: a connection to go on has to lead there. "": any. */
+  /**
+   * The server that has what runs, of several behind a proxy: a connection to go on has to lead
+   * there. "": any.
+   */
   get home(): string {
     for (const run of this.runs.peek().values()) if (run.home !== "") return run.home;
     return "";
@@ -42,7 +45,10 @@ export class Answers {
     return this.lead(place, (listener) => of.fork(sampling, listener));
   }
 
-  /** Goes on with an answer that ran when the page was left, or has another tab do so. request is for one that the host had not begun. */
+  /**
+   * Goes on with an answer that ran when the page was left, or has another tab do so. request is
+   * for one that the host had not begun.
+   */
   resume(place: Place, request?: GenerateRequest): Run {
     const run = this.add(place, request && this.asking(request));
     run.watch((frame) => this.sharing.steer(run.id, frame));
@@ -51,7 +57,10 @@ export class Answers {
     return run;
   }
 
-  /** The page is left. An answer that the host has not named cannot be found again, so it is asked for anew then. */
+  /**
+   * The page is left. An answer that the host has not named cannot be found again, so it is asked
+   * for anew then.
+   */
   leave(): void {
     for (const run of this.runs.peek().values()) run.leave();
   }
@@ -85,7 +94,10 @@ export class Answers {
     return run;
   }
 
-  /** Forgets a run. Another tab may have it once its end is kept: else that would go on with what has ended. */
+  /**
+   * Forgets a run. Another tab may have it once its end is kept: else that would go on with what
+   * has ended.
+   */
   private remove(run: Run, kept: Promise<void> = Promise.resolve()): void {
     const giveUp = this.claims.get(run);
     this.claims.delete(run);

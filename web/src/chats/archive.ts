@@ -13,7 +13,10 @@ const largest = 500 * 2 ** 20; // bytes; a browser makes no text much longer tha
 /** A file that is no archive of chats. The message says what is wrong with it. */
 export class ArchiveError extends Error {}
 
-/** The text of an archive, in parts: one text of it all may be too long. read gets the bytes of pictures and sounds, which stand there once each. */
+/**
+ * The text of an archive, in parts: one text of it all may be too long. read gets the bytes of
+ * pictures and sounds, which stand there once each.
+ */
 export async function writeArchive(
   chats: AsyncIterable<WholeChat> | Iterable<WholeChat>,
   read: (file: string) => Promise<Blob | undefined>,
@@ -35,7 +38,10 @@ export async function writeArchive(
   return [...parts, `\n],"version":${files.length > 0 ? version : 1}}\n`];
 }
 
-/** Reads an archive. Throws an ArchiveError that names what is wrong. Pictures and sounds whose bytes it has not are left out. */
+/**
+ * Reads an archive. Throws an ArchiveError that names what is wrong. Pictures and sounds whose
+ * bytes it has not are left out.
+ */
 export async function readArchive(file: Blob): Promise<WholeChat[]> {
   if (file.size > largest) throw new ArchiveError(`it is larger than ${largest / 2 ** 20} MiB`);
   const archive = object(parse(await file.text()), "the file");
@@ -51,7 +57,10 @@ export async function readArchive(file: Blob): Promise<WholeChat[]> {
   return array(archive.chats, "chats").map((chat, at) => withFiles(readChat(chat, `chats[${at}]`), files));
 }
 
-/** A chat with those of its files that are there: what a file is, its bytes say, and not who wrote the archive. */
+/**
+ * A chat with those of its files that are there: what a file is, its bytes say, and not who wrote
+ * the archive.
+ */
 function withFiles({ info, messages }: WholeChat, all: ReadonlyMap<string, Blob>): WholeChat {
   const files = new Map<string, Blob>();
   const found = (file: Attachment): Attachment[] => {
@@ -78,7 +87,10 @@ function bytesOf(url: unknown, where: string): Uint8Array<ArrayBuffer> {
   throw new ArchiveError(`${where} must be a data: URL in base64`);
 }
 
-/** The chat under names of its own: those of its messages, so that none of another chat is overwritten, and its own if there is one. */
+/**
+ * The chat under names of its own: those of its messages, so that none of another chat is
+ * overwritten, and its own if there is one.
+ */
 export function renamed({ info, messages, ...rest }: WholeChat, taken: (id: string) => boolean): WholeChat {
   const copy = taken(info.id);
   const id = copy ? newID() : info.id;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Reads an archive beside the page, which stays quick meanwhile. It gets the file, and answers with each chat, then with how it ended.
+// Reads an archive beside the page, which stays quick meanwhile. It gets the file, and answers
+// with each chat, then with how it ended.
 import { readArchive } from "./archive.ts";
 import type { WholeChat } from "./chats.ts";
 

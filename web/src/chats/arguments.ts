@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-/** The arguments of a tool call to be read: JSON with a line for each value, or as the model wrote them if they are no JSON. */
+/**
+ * The arguments of a tool call to be read: JSON with a line for each value, or as the model wrote
+ * them if they are no JSON.
+ */
 export function readable(given: string): string {
   try {
     return JSON.stringify(JSON.parse(given), undefined, 2);

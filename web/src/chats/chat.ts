@@ -28,7 +28,10 @@ export interface Surroundings {
 
 const saveEvery = 1000; // milliseconds between two writes of an answer that grows
 
-/** A chat that is open: its messages in memory, and what a person can do with them. Every change reaches the store. */
+/**
+ * A chat that is open: its messages in memory, and what a person can do with them. Every change
+ * reaches the store.
+ */
 export class Chat {
   readonly id: string;
   readonly title: Signal<string>;
@@ -176,13 +179,19 @@ export class Chat {
     return this.answer(message.role === "user" ? id : message.parent, settings);
   }
 
-  /** Another answer beside this one, to the question and the share of what came before it that is newest. */
+  /**
+   * Another answer beside this one, to the question and the share of what came before it that is
+   * newest.
+   */
   answerShorter(id: string, share: number): Run {
     const { parent } = this.tree.node(id).peek();
     return this.answer(parent, this.settings.peek(), newest(this.tree.upTo(parent), share));
   }
 
-  /** Another answer that goes on from where this one is now, beside it, with other sampling parameters if wanted. Both go on. */
+  /**
+   * Another answer that goes on from where this one is now, beside it, with other sampling
+   * parameters if wanted. Both go on.
+   */
   fork(id: string, sampling: Sampling = {}): Run | undefined {
     const { answers } = this.around;
     const of = answers.running.peek().get(id);
@@ -303,7 +312,10 @@ export function titleOf(question: string): string {
 
 const mediumSize = 2000; // characters that take about as much of the context as a picture or a sound
 
-/** The newest messages, from a question on, that have at most this share of all characters; at least the last question. */
+/**
+ * The newest messages, from a question on, that have at most this share of all characters; at
+ * least the last question.
+ */
 function newest(messages: readonly Message[], share: number): readonly Message[] {
   const size = ({ content, files = [] }: Message) =>
     files.reduce((sum, file) => sum + (isMedium(file) ? mediumSize : file.text.length), content.length);

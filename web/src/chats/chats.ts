@@ -108,7 +108,9 @@ export class Chats {
     return info && { info, messages: await this.store.messages(id) };
   }
 
-  /** Adds a chat that was deleted or comes from a file. Throws if the browser has no room for it. */
+  /**
+   * Adds a chat that was deleted or comes from a file. Throws if the browser has no room for it.
+   */
   async add({ info, messages, files = new Map() }: WholeChat): Promise<void> {
     for (const [file, bytes] of files) this.store.hold(file, bytes);
     await this.store.add(info, messages);
@@ -169,7 +171,10 @@ export class Chats {
     this.known.value = new Map(this.known.peek()).set(info.id, info);
   }
 
-  /** Takes over what another tab has done. What it has written is in the store, which all tabs share. */
+  /**
+   * Takes over what another tab has done. What it has written is in the store, which all tabs
+   * share.
+   */
   private async hear(news: News): Promise<void> {
     if (news.kind === "steer") this.around.answers.steer(news.answer, news.frame);
     if (news.kind === "removed") this.forget(news.chat);

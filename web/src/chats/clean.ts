@@ -6,7 +6,10 @@ import type { Answering, Attachment, Medium, Message, Outcome } from "./message.
 
 type Raw = Record<string, unknown>;
 
-/** Takes what is valid of a stored chat, which can be of any age and any shape. undefined: nothing can be made of it. */
+/**
+ * Takes what is valid of a stored chat, which can be of any age and any shape. undefined: nothing
+ * can be made of it.
+ */
 export function cleanChat(stored: unknown): ChatInfo | undefined {
   const raw = record(stored);
   if (!isID(raw.id)) return undefined;
@@ -47,7 +50,10 @@ export function cleanMessage(stored: unknown): Message | undefined {
   return message;
 }
 
-/** Messages of one chat as a tree: one whose parent is not there, or that is its own ancestor, begins the chat. */
+/**
+ * Messages of one chat as a tree: one whose parent is not there, or that is its own ancestor,
+ * begins the chat.
+ */
 export function cleanTree(messages: readonly Message[]): Message[] {
   const ids = new Set(messages.map(({ id }) => id));
   const parents = new Map<string, string | null>();

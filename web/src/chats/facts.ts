@@ -19,7 +19,9 @@ export interface Now {
   model?: string; // which wrote it, where there are several
 }
 
-/** One line about an answer: how many tokens, how fast, how long to the first, why it ended early. */
+/**
+ * One line about an answer: how many tokens, how fast, how long to the first, why it ended early.
+ */
 export function facts(
   answer: Answering,
   { waits = "Waiting for the server…", speed = 0, model = "" }: Now = {},
@@ -42,7 +44,10 @@ export function facts(
   return parts.filter((part) => part !== "").join(" · ");
 }
 
-/** The one figure of an answer that has ended: how fast it was, and what a reader must know besides. Empty while it runs. */
+/**
+ * The one figure of an answer that has ended: how fast it was, and what a reader must know
+ * besides. Empty while it runs.
+ */
 export function figure(answer: Answering, several: boolean): string {
   const { outcome, phase } = answer;
   if (phase !== "done" || outcome === undefined) return "";
@@ -60,7 +65,10 @@ function tokensOf({ tokens, earlier, outcome }: Answering): number {
   return made === undefined ? tokens : made + (earlier?.tokens ?? 0);
 }
 
-/** How many tokens of the model's context the answer and what came before it fill; undefined if that is not known. */
+/**
+ * How many tokens of the model's context the answer and what came before it fill; undefined if
+ * that is not known.
+ */
 export function contextUsed({ promptTokens, tokens, earlier, outcome }: Answering): number | undefined {
   const { usage } = outcome ?? {};
   if (usage !== undefined) return usage.prompt_tokens + usage.completion_tokens;

@@ -3,7 +3,10 @@ import { renamed } from "./archive.ts";
 import type { Report } from "./archive.worker.ts";
 import type { Chats, WholeChat } from "./chats.ts";
 
-/** Adds the chats of an archive; resolves with their number. Throws what is wrong with the file, in words. */
+/**
+ * Adds the chats of an archive; resolves with their number. Throws what is wrong with the file, in
+ * words.
+ */
 export async function importChats(file: File, chats: Chats): Promise<number> {
   const worker = new Worker(new URL("./archive.worker.ts", import.meta.url), { type: "module" });
   try {

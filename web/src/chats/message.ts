@@ -15,7 +15,10 @@ export interface TextFile {
   text: string;
 }
 
-/** A picture or a sound that was added to a question. Its bytes are in the store, once for all messages that have it. */
+/**
+ * A picture or a sound that was added to a question. Its bytes are in the store, once for all
+ * messages that have it.
+ */
 export interface Medium {
   name: string;
   file: string; // what the store knows its bytes by: their SHA-256 in hexadecimal
@@ -38,7 +41,10 @@ export function mediaOf(messages: readonly { files?: readonly Attachment[] }[]):
   return messages.flatMap(({ files = [] }) => files.filter(isMedium));
 }
 
-/** One message of a chat; clean.ts knows each field. A chat is a tree of them: an edited question or a second answer is a sibling of the first. */
+/**
+ * One message of a chat; clean.ts knows each field. A chat is a tree of them: an edited question
+ * or a second answer is a sibling of the first.
+ */
 export interface Message {
   readonly id: string;
   readonly chat: string;

@@ -21,7 +21,10 @@ export function withParts(message: Message, parts: Parts, now: number): Message 
   return found;
 }
 
-/** What a message had before its answer was continued: the host tells only of what it has made since. */
+/**
+ * What a message had before its answer was continued: the host tells only of what it has made
+ * since.
+ */
 function before({ content, reasoning = "", answer }: Message): {
   content: string;
   reasoned: string;

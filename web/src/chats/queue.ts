@@ -4,7 +4,10 @@ import type { Chat } from "./chat.ts";
 import type { Chats } from "./chats.ts";
 import type { Draft, Drafts } from "./drafts.ts";
 
-/** Questions that were asked while an answer is written. Each is sent once that has ended; one behind a failed answer waits for a person. */
+/**
+ * Questions that were asked while an answer is written. Each is sent once that has ended; one
+ * behind a failed answer waits for a person.
+ */
 export class Queue {
   private readonly waiting = signal<ReadonlySet<string>>(new Set()); // ids of chats
 

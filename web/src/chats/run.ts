@@ -24,7 +24,10 @@ const mostChanges = 1 << 17;
 /** Where the message of an answer is. */
 export interface Place {
   readonly message: ReadonlySignal<Message>;
-  /** soon: the change should be in the store at once, and the result waits for that; else it may come later. */
+  /**
+   * soon: the change should be in the store at once, and the result waits for that; else it may
+   * come later.
+   */
   change(change: (message: Message) => Message, soon: boolean): Promise<void>;
   /** Takes over what is in the store: another tab may have written it. Never rejects. */
   read(): Promise<void>;
@@ -33,7 +36,10 @@ export interface Place {
 /** Asks the host for an answer; undefined where it cannot be asked any more. */
 export type Begin = (listener: Listener) => Stream | undefined;
 
-/** One answer while it runs. A lost connection is no end: the host goes on, and so does the run once there is a new one. */
+/**
+ * One answer while it runs. A lost connection is no end: the host goes on, and so does the run
+ * once there is a new one.
+ */
 export class Run implements Listener {
   readonly id: string;
   readonly chat: string;
@@ -60,12 +66,18 @@ export class Run implements Listener {
     this.chat = chat;
   }
 
-  /** What the answer is called in the frames of this connection; undefined while this tab does not follow it. */
+  /**
+   * What the answer is called in the frames of this connection; undefined while this tab does not
+   * follow it.
+   */
   get name(): string | undefined {
     return this.watching ? undefined : this.stream?.id;
   }
 
-  /** The server that has the answer, of several behind a proxy; "" where that is not known, or another tab follows the answer. */
+  /**
+   * The server that has the answer, of several behind a proxy; "" where that is not known, or
+   * another tab follows the answer.
+   */
   get home(): string {
     const stream = this.watching ? "" : (this.answering.stream ?? "");
     return stream.slice(0, Math.max(stream.lastIndexOf("."), 0));
@@ -76,7 +88,10 @@ export class Run implements Listener {
     return this.place.message;
   }
 
-  /** Asks the host to go on with what it has of the answer, or for the answer. Does nothing while it does so. */
+  /**
+   * Asks the host to go on with what it has of the answer, or for the answer. Does nothing while
+   * it does so.
+   */
   goOn(): void {
     if (this.stream !== undefined) return;
     const { stream, seq, phase } = this.answering;
@@ -106,7 +121,10 @@ export class Run implements Listener {
     else this.goOn();
   }
 
-  /** Stops an answer whose message is gone. It may come back, and even go on, before the host has stopped. */
+  /**
+   * Stops an answer whose message is gone. It may come back, and even go on, before the host has
+   * stopped.
+   */
   abandon(): void {
     this.stop();
     this.abandoned = true;
@@ -127,7 +145,10 @@ export class Run implements Listener {
     else if (frame.type === "rewind") this.rewind(frame.tokens);
   }
 
-  /** Stops the answer: what is still on its way is not shown. Without a connection the host is told once there is one. */
+  /**
+   * Stops the answer: what is still on its way is not shown. Without a connection the host is told
+   * once there is one.
+   */
   stop(): void {
     this.note({ phase: "stopping" }, true);
     if (this.stream !== undefined) this.stream.cancel();

@@ -10,14 +10,20 @@ export interface Passage {
   after: string;
 }
 
-/** A chat that has all words. The passage is of its message; without one the words are in the title. */
+/**
+ * A chat that has all words. The passage is of its message; without one the words are in the
+ * title.
+ */
 export interface Hit {
   chat: ChatInfo;
   message?: string;
   passage?: Passage;
 }
 
-/** Looks for all words of a query in titles and messages, whatever their case and accents. Stops when the signal says so. */
+/**
+ * Looks for all words of a query in titles and messages, whatever their case and accents. Stops
+ * when the signal says so.
+ */
 export async function* search(
   query: string,
   chats: readonly ChatInfo[],
@@ -59,7 +65,10 @@ function fold(text: string): string {
 
 const around = { before: 30, after: 90 }; // characters that are shown
 
-/** Where a folded word stands in a text. Folding may change lengths, so the place is found character by character. */
+/**
+ * Where a folded word stands in a text. Folding may change lengths, so the place is found
+ * character by character.
+ */
 export function passage(text: string, word: string): Passage {
   const start = fold(text).indexOf(word);
   const from = unfolded(text, Math.max(0, start));

@@ -4,7 +4,10 @@ import { cleanChat, cleanMessage, cleanTree } from "./clean.ts";
 import type { ChatInfo } from "./info.ts";
 import { type Message, mediaOf } from "./message.ts";
 
-/** Where chats are kept. What is read is clean, whatever was written. Writing never throws: the chat goes on without. */
+/**
+ * Where chats are kept. What is read is clean, whatever was written. Writing never throws: the
+ * chat goes on without.
+ */
 export interface Store {
   /** It lasts: what it was given is there at the next visit. */
   readonly lasts: boolean;
@@ -20,11 +23,16 @@ export interface Store {
   add(chat: ChatInfo, messages: readonly Message[]): Promise<void>;
   /** Deletes a chat with its messages. */
   remove(chat: string): Promise<void>;
-  /** Has the bytes of a picture or a sound ready; they are kept with the first message that has it. */
+  /**
+   * Has the bytes of a picture or a sound ready; they are kept with the first message that has it.
+   */
   hold(file: string, bytes: Blob): void;
   /** The bytes of a picture or a sound; undefined: they are not here. Never rejects. */
   file(file: string): Promise<Blob | undefined>;
-  /** Deletes the files that no message has. They stay until then, so that what was removed can be put back. */
+  /**
+   * Deletes the files that no message has. They stay until then, so that what was removed can be
+   * put back.
+   */
   sweep(): Promise<void>;
 }
 
@@ -53,7 +61,10 @@ export class BrowserStore implements Store {
     private readonly problem: (error: unknown) => void,
   ) {}
 
-  /** problem gets the first of the errors in writing. Throws where the browser has no IndexedDB, or lends it to nobody. */
+  /**
+   * problem gets the first of the errors in writing. Throws where the browser has no IndexedDB, or
+   * lends it to nobody.
+   */
   static async open(problem: (error: unknown) => void, name = "penstock"): Promise<BrowserStore> {
     const db = await openDB<Schema>(name, 2, {
       upgrade(db, before, _now, change) {
@@ -160,9 +171,9 @@ export class BrowserStore implements Store {
   }
 
   /**
-   * Writes together with all else that this turn of the page writes, so that a reload finds a question with the place
-   * of its answer, or neither. What goes wrong is told, not thrown: a newer page in another tab may have taken the
-   * database, too.
+   * Writes together with all else that this turn of the page writes, so that a reload finds a
+   * question with the place of its answer, or neither. What goes wrong is told, not thrown: a
+   * newer page in another tab may have taken the database, too.
    */
   private soon(write: Write): Promise<void> {
     if (this.turn === undefined) {
@@ -245,7 +256,9 @@ export class MemoryStore implements Store {
   async sweep(): Promise<void> {} // drafts have files, too, and all goes with the page
 }
 
-/** The best store that this browser has. tell gets a sentence for the reader if chats are not kept. */
+/**
+ * The best store that this browser has. tell gets a sentence for the reader if chats are not kept.
+ */
 export async function openStore(tell: (problem: string) => void): Promise<Store> {
   try {
     return await BrowserStore.open((error) => tell(unkept(error)));

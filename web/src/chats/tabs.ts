@@ -11,11 +11,17 @@ export type News =
   | { kind: "cut"; chat: string; messages: readonly string[] } // were removed
   | { kind: "steer"; answer: string; frame: ClientFrame }; // for the tab that follows the answer
 
-/** What the answers of a tab need of the others: only one of them may follow an answer, for the host sends it to one reader only. */
+/**
+ * What the answers of a tab need of the others: only one of them may follow an answer, for the
+ * host sends it to one reader only.
+ */
 export interface Sharing {
   /** Takes an answer that begins here. The result gives it up. */
   hold(answer: string): () => void;
-  /** Calls granted when no other tab follows the answer, at once or much later. The result gives it up. */
+  /**
+   * Calls granted when no other tab follows the answer, at once or much later. The result gives it
+   * up.
+   */
   claim(answer: string, granted: () => void): () => void;
   /** Hands a frame to the tab that follows the answer. */
   steer(answer: string, frame: ClientFrame): void;
@@ -63,7 +69,10 @@ export class Tabs implements Sharing {
   }
 }
 
-/** Claims by Web Locks. The browser gives a lock to the next tab when the first is closed, or crashes. */
+/**
+ * Claims by Web Locks. The browser gives a lock to the next tab when the first is closed, or
+ * crashes.
+ */
 class LockClaims {
   constructor(private readonly locks: LockManager) {}
 

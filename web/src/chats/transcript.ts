@@ -2,7 +2,10 @@
 import { isPicture, once } from "../media/limits.ts";
 import { isMedium, type Medium, type Message, mediaOf } from "./message.ts";
 
-/** A chat as a text in Markdown, for people. urls has the data: URLs of its pictures, which stand at the end. */
+/**
+ * A chat as a text in Markdown, for people. urls has the data: URLs of its pictures, which stand
+ * at the end.
+ */
 export function transcript(
   title: string,
   messages: readonly Message[],

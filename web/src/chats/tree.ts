@@ -2,7 +2,10 @@
 import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { Message } from "./message.ts";
 
-/** Which child of a message is shown, where that is not its last one. By parent; "" stands for the chat's beginning. */
+/**
+ * Which child of a message is shown, where that is not its last one. By parent; "" stands for the
+ * chat's beginning.
+ */
 export type Branches = Readonly<Record<string, string>>;
 
 /** The messages of a chat as a tree, of which one path is shown. */
@@ -67,7 +70,10 @@ export class Tree {
     else this.insert(message);
   }
 
-  /** Takes out a message with all that follows it, and returns them. They can be put back one by one. */
+  /**
+   * Takes out a message with all that follows it, and returns them. They can be put back one by
+   * one.
+   */
   remove(id: string): Message[] {
     const gone: Message[] = [];
     const children = new Map(this.children.peek());
@@ -112,7 +118,10 @@ export class Tree {
     this.branches.value = branches;
   }
 
-  /** The messages from the first to this one. Of messages that follow each other in a circle, as a store may have them, each is there once. */
+  /**
+   * The messages from the first to this one. Of messages that follow each other in a circle, as a
+   * store may have them, each is there once.
+   */
   upTo(id: string | null): Message[] {
     const list = new Set<Message>();
     for (let at = id; at !== null; ) {

@@ -20,8 +20,9 @@ export interface Transport {
 const whileLoading = 500; // milliseconds between two questions for how far the model is
 
 /**
- * A WebSocket that comes back. A browser does not tell why a WebSocket was refused, so each try first asks
- * the host over HTTP, which does: a key is missing, a model is still loading, nobody is there.
+ * A WebSocket that comes back. A browser does not tell why a WebSocket was refused, so each try
+ * first asks the host over HTTP, which does: a key is missing, a model is still loading, nobody is
+ * there.
  */
 export class Connection {
   private readonly state = signal<Status>({ kind: "connecting" });

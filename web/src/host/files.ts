@@ -32,8 +32,8 @@ export function filesOf({ messages }: GenerateRequest): string[] {
 export type Loaded = ReadonlyMap<string, Uint8Array>;
 
 /**
- * The files of requests, on their way to the host in binary frames. It keeps those of a connection, the newest first, so each is sent once
- * while the host has room for it.
+ * The files of requests, on their way to the host in binary frames. It keeps those of a
+ * connection, the newest first, so each is sent once while the host has room for it.
  */
 export class FileFrames {
   private readonly sent = new Map<string, number>(); // bytes, in the order in which the host forgets them
@@ -60,7 +60,10 @@ export class FileFrames {
     return loaded;
   }
 
-  /** Sends the files of a request that the host has not. Where it would forget some of them for the others, all are sent anew. */
+  /**
+   * Sends the files of a request that the host has not. Where it would forget some of them for the
+   * others, all are sent anew.
+   */
   send(files: Loaded): void {
     const missing = [...files].filter(([file]) => !this.sent.has(file));
     const size = missing.reduce((sum, [, bytes]) => sum + bytes.length, this.size);

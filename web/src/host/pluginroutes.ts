@@ -12,7 +12,10 @@ export interface UploadOptions {
   sent(share: number): void; // 0 to 1
 }
 
-/** The routes of the host's plugin folder. What changes it needs the admin key. Errors are those of Rest.call. */
+/**
+ * The routes of the host's plugin folder. What changes it needs the admin key. Errors are those of
+ * Rest.call.
+ */
 export class PluginRoutes {
   constructor(private readonly rest: Rest) {}
 

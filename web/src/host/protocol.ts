@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 import type { LiveFrame } from "../live/frame.ts";
 
-// The frames of the WebSocket /v1/ws, as docs/websocket.md describes them: text frames, one JSON object each. files.ts has the binary ones.
+// The frames of the WebSocket /v1/ws, as docs/websocket.md describes them: text frames, one JSON
+// object each. files.ts has the binary ones.
 
 export interface ToolCall {
   id: string;
@@ -83,7 +84,10 @@ export interface TokenFrame {
   trace?: TokenTrace;
 }
 
-/** What the host's parser finds in an answer: more of its content, of its reasoning, and of its tool calls. */
+/**
+ * What the host's parser finds in an answer: more of its content, of its reasoning, and of its
+ * tool calls.
+ */
 export interface PartsFrame {
   type: "parts";
   id: string;
@@ -131,7 +135,10 @@ export interface BranchesFrame {
   left_out?: number; // tokens that are not told
 }
 
-/** What has become of one branch. The first of a branch has at, and parent where it goes on from another. */
+/**
+ * What has become of one branch. The first of a branch has at, and parent where it goes on from
+ * another.
+ */
 export interface BranchChange {
   branch: number; // from 1 on
   parent?: number;
@@ -153,7 +160,10 @@ export interface StateFrame {
   id: string;
 }
 
-/** How a token came into an answer: who put it there, what the model says, and what each stage of the chain left. */
+/**
+ * How a token came into an answer: who put it there, what the model says, and what each stage of
+ * the chain left.
+ */
 export interface TokenTrace extends TokenName {
   how: "chosen" | "forced" | "spliced" | "injected";
   by: string; // a stage such as "dist" or "plugin:NAME", or "client"

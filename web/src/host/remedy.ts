@@ -15,8 +15,8 @@ export interface Advice {
 }
 
 /**
- * Advice on an error, in the page's words: the host's speak of request fields, and this page has buttons. limit is the answer's time limit in
- * milliseconds, if it has one.
+ * Advice on an error, in the page's words: the host's speak of request fields, and this page has
+ * buttons. limit is the answer's time limit in milliseconds, if it has one.
  */
 export function advice(error: HostError, limit?: number): Advice {
   const about = `${error.type ?? ""} ${error.code ?? ""} ${error.param ?? ""}`;
@@ -30,7 +30,10 @@ export function advice(error: HostError, limit?: number): Advice {
   return said === "" ? { said: told, help, details: "" } : { said, help, details: told };
 }
 
-/** What a person can do about an error that belongs to no answer; empty if the host's words say it all. */
+/**
+ * What a person can do about an error that belongs to no answer; empty if the host's words say it
+ * all.
+ */
 export function remedy(error: HostError): string {
   switch (advice(error).help) {
     case "settings":

@@ -54,8 +54,8 @@ export interface Props {
   noTemplate?: boolean; // the model has none of its own, and none is configured
 }
 
-// The host picks the first of these; the second only carries the key, as a page cannot set a header on a
-// WebSocket and a key in the URL would end up in logs.
+// The host picks the first of these; the second only carries the key, as a page cannot set a
+// header on a WebSocket and a key in the URL would end up in logs.
 const subprotocol = "penstock.v1";
 const keyPrefix = "penstock.bearer.";
 
@@ -91,7 +91,10 @@ export class Rest {
     return props(await this.get(`props${query}`));
   }
 
-  /** Opens /v1/ws, where a proxy leads to several servers to the replica, unless that is ""; the result is still connecting. */
+  /**
+   * Opens /v1/ws, where a proxy leads to several servers to the replica, unless that is ""; the
+   * result is still connecting.
+   */
   socket(replica = ""): WebSocket {
     const url = this.address("v1/ws");
     if (replica !== "") url.searchParams.set("replica", replica);
@@ -101,8 +104,9 @@ export class Rest {
   }
 
   /**
-   * Sends a request with a body of JSON, if it has one, and returns what the answer holds; undefined if it holds
-   * nothing. Throws KeyNeeded where the page's own key is not enough, Loading, Refused, or an Error if nobody answers.
+   * Sends a request with a body of JSON, if it has one, and returns what the answer holds;
+   * undefined if it holds nothing. Throws KeyNeeded where the page's own key is not enough,
+   * Loading, Refused, or an Error if nobody answers.
    */
   async call(path: string, { method = "GET", body, key, signal }: Call = {}): Promise<unknown> {
     const response = await fetch(this.address(path), {
@@ -142,7 +146,10 @@ const json = { "Content-Type": "application/json" };
 /** What is said where nobody answers. */
 export const silence = "the server does not answer";
 
-/** The JSON of an answer. Throws an Error in words where it is none, as where something else listens at this address. */
+/**
+ * The JSON of an answer. Throws an Error in words where it is none, as where something else
+ * listens at this address.
+ */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -214,7 +221,10 @@ function model({ id, meta, status, architecture }: Entry): Model {
   };
 }
 
-/** Files that could not be loaded are listed too. A quarantine is for those whose requests made a plugin fault. */
+/**
+ * Files that could not be loaded are listed too. A quarantine is for those whose requests made a
+ * plugin fault.
+ */
 function usable(entry: Entry): boolean {
   return entry.state !== "failed";
 }
@@ -258,7 +268,9 @@ function record(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
-/** base64 of the key's UTF-8 with the letters that a subprotocol's name may hold, without padding. */
+/**
+ * base64 of the key's UTF-8 with the letters that a subprotocol's name may hold, without padding.
+ */
 export function base64url(key: string): string {
   const bytes = String.fromCharCode(...new TextEncoder().encode(key));
   return btoa(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");

@@ -27,8 +27,8 @@ export type Branches = Omit<BranchesFrame, "type" | "id">;
 export type End = Omit<EndFrame, "type" | "id">;
 
 /**
- * What a stream tells: at most one start, any number of tokens, what they are parts of, and what is taken back,
- * then exactly one end, or that its connection is lost.
+ * What a stream tells: at most one start, any number of tokens, what they are parts of, and what
+ * is taken back, then exactly one end, or that its connection is lost.
  */
 export interface Listener {
   started(started: Started): void;
@@ -50,7 +50,10 @@ export interface Listener {
 /** For how long the host goes on with an answer whose connection is lost, in milliseconds. */
 export const detachFor = 600_000;
 
-/** An answer that runs on the host. What the host refuses of steering it goes to Streams.refused: the answer goes on. */
+/**
+ * An answer that runs on the host. What the host refuses of steering it goes to Streams.refused:
+ * the answer goes on.
+ */
 export class Stream {
   constructor(
     readonly id: string,
@@ -91,7 +94,10 @@ export class Streams {
   private readonly listeners = new Map<string, Listener>();
   private count = 0;
 
-  /** refused gets what the host refuses of an answer that goes on, such as a steering frame. files sends what requests name. */
+  /**
+   * refused gets what the host refuses of an answer that goes on, such as a steering frame. files
+   * sends what requests name.
+   */
   constructor(
     private readonly connection: Connection,
     private readonly refused: (error: HostError) => void,
@@ -117,7 +123,10 @@ export class Streams {
     return this.open(listener, (as) => ({ type: "fork", id: of.id, as, ...options }));
   }
 
-  /** Goes on with an answer by the name that the host gave it, after event number seq; -1: from its beginning. */
+  /**
+   * Goes on with an answer by the name that the host gave it, after event number seq; -1: from its
+   * beginning.
+   */
   attach(stream: string, seq: number, listener: Listener): Stream {
     return this.open(listener, (id) => ({ type: "attach", id, stream, after: seq }));
   }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 import { authorization, parsed, refused } from "./rest.ts";
 
-/** Sends a file as it is and returns what the answer holds, with its status. sent gets the share that is sent, 0 to 1. */
+/**
+ * Sends a file as it is and returns what the answer holds, with its status. sent gets the share
+ * that is sent, 0 to 1.
+ */
 export function upload(
   url: URL,
   file: Blob,
@@ -24,7 +27,8 @@ export function upload(
         reject(error);
       }
     });
-    // A host that takes no file of this size may close the connection while the file is still being sent.
+    // A host that takes no file of this size may close the connection while the file is still
+    // being sent.
     request.addEventListener("error", () => {
       reject(new Error("the connection broke off; the file may be larger than the server takes"));
     });

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 import type { Tick, Ticks } from "./ticks.ts";
 
-/** One bar of the strip chart: a tick, or the largest of those that are too short for bars of their own. */
+/**
+ * One bar of the strip chart: a tick, or the largest of those that are too short for bars of their
+ * own.
+ */
 export interface Bar {
   x: number; // pixels from the left end
   width: number;
@@ -9,9 +12,11 @@ export interface Bar {
 }
 
 /**
- * Lays the ticks out along time: a tick's bar begins where it began and is as wide as it took. Where several ticks share a pixel
- * the one with the most tokens stands for them, so thousands of ticks a second cost no more than there are pixels. end is the time
- * at the right end; bars keep their pixel while end moves. The result is bars, whose memory is used again: this runs sixty times a second.
+ * Lays the ticks out along time: a tick's bar begins where it began and is as wide as it took.
+ * Where several ticks share a pixel the one with the most tokens stands for them, so thousands of
+ * ticks a second cost no more than there are pixels. end is the time at the right end; bars keep
+ * their pixel while end moves. The result is bars, whose memory is used again: this runs sixty
+ * times a second.
  */
 export function layOut(
   ticks: Ticks,

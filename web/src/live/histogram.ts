@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 import { duration } from "../text/figures.ts";
 
-/** Durations in milliseconds, counted in buckets: up to the first bound, to the second, …, above the last. */
+/**
+ * Durations in milliseconds, counted in buckets: up to the first bound, to the second, …, above
+ * the last.
+ */
 export interface Histogram {
   bounds: readonly number[];
   counts: readonly number[]; // one more than bounds
@@ -12,8 +15,9 @@ export function totalOf(h: Histogram): number {
 }
 
 /**
- * What a part of all durations stays below, as near as the buckets tell: between the bounds of its bucket it is read off a line, as
- * Prometheus does. above: it lies beyond the last bound, which is all that is known. Undefined where nothing was counted.
+ * What a part of all durations stays below, as near as the buckets tell: between the bounds of its
+ * bucket it is read off a line, as Prometheus does. above: it lies beyond the last bound, which is
+ * all that is known. Undefined where nothing was counted.
  */
 export function percentile(h: Histogram, part: number): { ms: number; above: boolean } | undefined {
   const wanted = part * totalOf(h);

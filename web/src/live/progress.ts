@@ -14,7 +14,10 @@ export type Progress =
 const soon = 300; // milliseconds after which an answer that waits is worth a look
 const enough = 500; // milliseconds of reading from which the rest can be told
 
-/** What the answers of this page wait for, as the server tells of each of its steps while one of them waits. */
+/**
+ * What the answers of this page wait for, as the server tells of each of its steps while one of
+ * them waits.
+ */
 export class Progresses {
   private readonly known: Signal<ReadonlyMap<string, Progress>> = signal(new Map());
   private readonly begun = new Map<string, { time: number; done: number }>(); // when their prompts were first seen

@@ -53,7 +53,10 @@ export class Rates {
   }
 }
 
-/** What the ticks of one frame say. Of a frame that leaves some out, those that are there stand for the others. */
+/**
+ * What the ticks of one frame say. Of a frame that leaves some out, those that are there stand for
+ * the others.
+ */
 function measured(ticks: LiveTicks, passed: number): Throughput {
   const n = ticks.at_ms.length;
   if (n === 0) return none;

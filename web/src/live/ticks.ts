@@ -37,7 +37,10 @@ export class Ticks {
     return this.at(this.size - 1);
   }
 
-  /** Adds the ticks of a frame, of which some may be known: a watch that begins anew is told of the last ones once more. */
+  /**
+   * Adds the ticks of a frame, of which some may be known: a watch that begins anew is told of the
+   * last ones once more.
+   */
   add(columns: LiveTicks): void {
     const last = this.last;
     const known = last === undefined ? -1 : last.number - columns.first; // the place of the last known one in columns
@@ -54,12 +57,18 @@ export class Ticks {
     return this.first((tick) => tick.at + tick.total >= time);
   }
 
-  /** The place of the tick of this number, or of the next one where it is not known; size where there is none. Times do not tell it: by their rounding a tick may end after the next one's begin. */
+  /**
+   * The place of the tick of this number, or of the next one where it is not known; size where
+   * there is none. Times do not tell it: by their rounding a tick may end after the next one's
+   * begin.
+   */
   place(number: number): number {
     return this.first((tick) => tick.number >= number);
   }
 
-  /** The place of the tick that runs at this time, or else of the nearest one; -1: there are none. */
+  /**
+   * The place of the tick that runs at this time, or else of the nearest one; -1: there are none.
+   */
   nearest(time: number): number {
     const after = this.from(time);
     const [before, next] = [this.at(after - 1), this.at(after)];

@@ -12,7 +12,10 @@ export class Watched {
   readonly rates = new Rates();
 }
 
-/** Watches the host from its making until stop, while the page can be seen, and goes on after a lost connection. */
+/**
+ * Watches the host from its making until stop, while the page can be seen, and goes on after a
+ * lost connection.
+ */
 export class Watch {
   /** The last frame. */
   readonly frame: Signal<LiveFrame | undefined> = signal(undefined);
@@ -62,7 +65,8 @@ export class Watch {
 
   private take(frame: LiveFrame): void {
     const ahead = frame.time_ms - this.now();
-    // The frame that came fastest tells best. A clock that was set, or that drifts, is followed slowly.
+    // The frame that came fastest tells best. A clock that was set, or that drifts, is followed
+    // slowly.
     this.ahead =
       ahead > this.ahead || this.ahead - ahead > 5000 ? ahead : this.ahead - (this.ahead - ahead) / 200;
     for (const model of frame.models) this.add(frame.time_ms, model);

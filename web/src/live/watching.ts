@@ -4,7 +4,10 @@ import type { Connection } from "../host/connection.ts";
 
 const every = 250; // milliseconds between two frames
 
-/** The one watch of a connection, shared by all parts of the page that want live frames. It ends with the last of them. */
+/**
+ * The one watch of a connection, shared by all parts of the page that want live frames. It ends
+ * with the last of them.
+ */
 export class Watching {
   private readonly wants = signal(0);
 

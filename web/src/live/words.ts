@@ -80,7 +80,9 @@ export function tickWords(tick: Tick): string {
   return `Step ${tick.number}: tokens ${list(tokens) || "none"}; ${passes}; ${times.join(", ")}.`;
 }
 
-/** What the ticks of the last second before the newest one did, in a sentence; empty without ticks. */
+/**
+ * What the ticks of the last second before the newest one did, in a sentence; empty without ticks.
+ */
 export function summary(ticks: Ticks): string {
   const last = ticks.last;
   if (last === undefined) return "";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Pixels that a picture has at most when it is sent. The towers that llama.cpp knows use 4096 pieces of 28 by 28 pixels at most, which is
- * about as much; most use far fewer.
+ * Pixels that a picture has at most when it is sent. The towers that llama.cpp knows use 4096
+ * pieces of 28 by 28 pixels at most, which is about as much; most use far fewer.
  */
 export const mostPixels = 3_200_000;
 

@@ -13,7 +13,9 @@ export type MediaType =
 /** How many bytes at the beginning of a file typeOf looks at. */
 export const headLength = 32;
 
-/** What a file is by its first bytes, whatever its name says; undefined: none that the host reads. */
+/**
+ * What a file is by its first bytes, whatever its name says; undefined: none that the host reads.
+ */
 export function typeOf(head: Uint8Array): MediaType | undefined {
   const text = String.fromCharCode(...head.subarray(0, headLength));
   if (text.startsWith("\xff\xd8\xff")) return "image/jpeg";

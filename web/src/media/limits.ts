@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 import type { Medium } from "../chats/message.ts";
 
-/** Bytes of the files that a connection keeps, for a host that says how large a body can be, or its default: less what frames have besides files. */
+/**
+ * Bytes of the files that a connection keeps, for a host that says how large a body can be, or its
+ * default: less what frames have besides files.
+ */
 export function mostOf(bodyLimit = 16 << 20): number {
   return bodyLimit - 4096;
 }

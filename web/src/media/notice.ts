@@ -8,7 +8,9 @@ export interface Notice {
   blocks: boolean; // it cannot be sent so
 }
 
-/** What a model cannot do with files, in words: "cannot see pictures". Empty: it takes all of them. */
+/**
+ * What a model cannot do with files, in words: "cannot see pictures". Empty: it takes all of them.
+ */
 export function cannot(abilities: Abilities, media: readonly Pick<Medium, "type">[]): string {
   const lost = media.filter((medium) => !takes(abilities, medium));
   const words = [lost.some(isPicture) && "see pictures", !lost.every(isPicture) && "hear sounds"];

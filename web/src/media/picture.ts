@@ -14,8 +14,9 @@ export interface Picture {
 const quality = 0.9; // of a JPEG
 
 /**
- * Makes a picture small enough to be sent: one that is small is kept as it is, and another is drawn anew, upright as its EXIF data say.
- * type is what the host reads of it; undefined: only the browser can. Rejects where the browser cannot read it.
+ * Makes a picture small enough to be sent: one that is small is kept as it is, and another is
+ * drawn anew, upright as its EXIF data say. type is what the host reads of it; undefined: only the
+ * browser can. Rejects where the browser cannot read it.
  */
 export async function readPicture(
   file: Blob,

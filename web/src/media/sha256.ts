@@ -2,7 +2,10 @@
 
 const { round, start } = constants();
 
-/** SHA-256 in hexadecimal. The browser's own exists only on https and localhost, and a page elsewhere has pictures, too. */
+/**
+ * SHA-256 in hexadecimal. The browser's own exists only on https and localhost, and a page
+ * elsewhere has pictures, too.
+ */
 export function sha256(data: Uint8Array): string {
   const state = Uint32Array.from(start);
   const schedule = new Uint32Array(64);
@@ -48,7 +51,10 @@ function block(state: Uint32Array, w: Uint32Array, data: DataView, at: number): 
 
 const turned = (word: number, bits: number) => (word >>> bits) | (word << (32 - bits));
 
-/** The first 32 bits of the fractions of the cube roots of the first 64 primes, and of the square roots of the first 8. */
+/**
+ * The first 32 bits of the fractions of the cube roots of the first 64 primes, and of the square
+ * roots of the first 8.
+ */
 function constants(): { round: Uint32Array; start: Uint32Array } {
   const primes: bigint[] = [];
   for (let n = 2n; primes.length < 64; n++) if (primes.every((prime) => n % prime !== 0n)) primes.push(n);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-/** A drawing to ask about first: three circles and a square on white paper. Places and sizes are in pixels. */
+/**
+ * A drawing to ask about first: three circles and a square on white paper. Places and sizes are in
+ * pixels.
+ */
 export const sketch = {
   side: 240,
   circles: [

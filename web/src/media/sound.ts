@@ -18,8 +18,9 @@ export const perSecond = 2 * rate;
 const mostKept = 1 << 20; // bytes of a WAV that is sent as it is
 
 /**
- * Makes a sound that the host reads: an MP3 and a small WAV are kept as they are, and another is encoded anew as a WAV of one channel.
- * type is what the host reads of it; undefined: only the browser can. Rejects where the browser cannot read it.
+ * Makes a sound that the host reads: an MP3 and a small WAV are kept as they are, and another is
+ * encoded anew as a WAV of one channel. type is what the host reads of it; undefined: only the
+ * browser can. Rejects where the browser cannot read it.
  */
 export async function readSound(file: Blob, type: MediaType | undefined): Promise<Sound> {
   const context = new OfflineAudioContext(1, 1, rate);

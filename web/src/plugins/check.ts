@@ -13,8 +13,8 @@ const deepest = 64; // levels, as the host takes them
 const mostSteps = 50_000; // a schema that refers to itself in many places would take for ever
 
 /**
- * Checks a value against a schema with the usual keywords. The host has the last word: what this does not know,
- * it lets pass.
+ * Checks a value against a schema with the usual keywords. The host has the last word: what this
+ * does not know, it lets pass.
  */
 export function check(schema: unknown, value: unknown): Problem[] {
   if (!isRecord(schema)) return [];

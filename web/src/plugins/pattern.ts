@@ -5,9 +5,9 @@ const mostRepeats = 3;
 const mostSteps = 1e7; // that the browser's engine may need: each repeat can try every length, from every place
 
 /**
- * What is wrong with a text that has to match a schema's pattern. A plugin can bring a pattern on which the
- * browser would work for years, so only those are tried that cannot take long; the host, whose patterns always
- * take linear time, checks the others.
+ * What is wrong with a text that has to match a schema's pattern. A plugin can bring a pattern on
+ * which the browser would work for years, so only those are tried that cannot take long; the host,
+ * whose patterns always take linear time, checks the others.
  */
 export function patternProblem(pattern: unknown, text: string): string | undefined {
   if (typeof pattern !== "string" || text.length > longestText) return undefined;
@@ -20,7 +20,10 @@ export function patternProblem(pattern: unknown, text: string): string | undefin
   return `It must match ${pattern}`;
 }
 
-/** Whether a pattern repeats few things, and no group, so that it takes no long time on a text of this length. */
+/**
+ * Whether a pattern repeats few things, and no group, so that it takes no long time on a text of
+ * this length.
+ */
 export function quick(pattern: string, length: number): boolean {
   const plain = pattern.replace(/\\./gs, "x").replace(/\[[^\]]*\]/g, "x");
   const repeats = plain.match(/[*+?]|\{\d/g)?.length ?? 0;

@@ -14,7 +14,10 @@ export interface PromptToken {
 /** Consecutive tokens that are drawn as one text, or one control token. */
 export type Run = PromptToken;
 
-/** Reads the answer of /apply-template with return_tokens. A character that several tokens make is told with the first. */
+/**
+ * Reads the answer of /apply-template with return_tokens. A character that several tokens make is
+ * told with the first.
+ */
 export function readPrompt(answer: unknown): Prompt {
   const list = isRecord(answer) && Array.isArray(answer.tokens) ? answer.tokens : [];
   let decoder = new TextDecoder();

@@ -149,7 +149,10 @@ function sizes(schema: Schema): string {
   return most > 0 ? `at most ${most.toLocaleString("en")} characters` : "";
 }
 
-/** What a field begins with where a value is needed: its default, its only choice, or what is empty. */
+/**
+ * What a field begins with where a value is needed: its default, its only choice, or what is
+ * empty.
+ */
 export function startingValue(schema: Schema, root: Schema, depth = 0): unknown {
   const part = resolve(schema, root);
   if (part.default !== undefined) return part.default;
@@ -170,7 +173,10 @@ export function startingValue(schema: Schema, root: Schema, depth = 0): unknown 
   }
 }
 
-/** Fields that are needed and have a default or only one choice are filled in; others are for a person to fill. */
+/**
+ * Fields that are needed and have a default or only one choice are filled in; others are for a
+ * person to fill.
+ */
 function startingGroup(
   properties: readonly Property[],
   root: Schema,

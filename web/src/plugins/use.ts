@@ -9,7 +9,9 @@ export function choiceOf(settings: Settings, name: string): PluginChoice | undef
   return settings.plugins.find((choice) => choice.name === name);
 }
 
-/** The settings with a plugin and its configuration. Where it has a place in the chain it keeps it. */
+/**
+ * The settings with a plugin and its configuration. Where it has a place in the chain it keeps it.
+ */
 export function using(
   settings: Settings,
   name: string,

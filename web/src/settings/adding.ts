@@ -3,7 +3,10 @@ import { problemsOf } from "../plugins/check.ts";
 import { entryOf, type HostChain, pluginOf, stagesOf, switched } from "./chain.ts";
 import type { PluginChoice, Settings } from "./settings.ts";
 
-/** The settings with a stage added: a native one before the temperature, a plugin where its manifest says. */
+/**
+ * The settings with a stage added: a native one before the temperature, a plugin where its
+ * manifest says.
+ */
 export function withStage(settings: Settings, stage: string, host: HostChain): Settings {
   const plugin = pluginOf(stage);
   const off = settings.off.filter((name) => name !== stage);
@@ -25,8 +28,8 @@ export function needsConfig(plugin: string, config: unknown, host: HostChain): b
 }
 
 /**
- * The settings with a plugin told otherwise. It is on once it has all that it requires, and off while it lacks some: the server would
- * refuse the next question.
+ * The settings with a plugin told otherwise. It is on once it has all that it requires, and off
+ * while it lacks some: the server would refuse the next question.
  */
 export function configured(settings: Settings, choice: PluginChoice, host: HostChain): Settings {
   const before = settings.plugins.find(({ name }) => name === choice.name);

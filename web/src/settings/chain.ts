@@ -35,7 +35,10 @@ export interface HostChain {
   plugins: readonly Plugin[];
 }
 
-/** The stages that the page shows, in order: the chain with the plugins that it does not name at their places. */
+/**
+ * The stages that the page shows, in order: the chain with the plugins that it does not name at
+ * their places.
+ */
 export function stagesOf({ chain, plugins }: Settings, host: HostChain): string[] {
   const named = chain ?? [...host.samplers];
   const chosen = plugins.map((choice) => host.plugins.find(({ name }) => name === choice.name));
@@ -84,7 +87,10 @@ export function addable(settings: Settings, host: HostChain): { natives: string[
   };
 }
 
-/** What is wrong with the place of a plugin: one that sees all logits must stand before what drops some. */
+/**
+ * What is wrong with the place of a plugin: one that sees all logits must stand before what drops
+ * some.
+ */
 export function misplaced(
   stages: readonly string[],
   off: readonly string[],

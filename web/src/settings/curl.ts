@@ -5,7 +5,10 @@ import type { GenerateRequest } from "../host/protocol.ts";
 const longestArgument = 100_000; // bytes; Linux takes 128 KiB
 const end = "END";
 
-/** The command that sends a request with curl. A key is taken from the environment, and never written out. */
+/**
+ * The command that sends a request with curl. A key is taken from the environment, and never
+ * written out.
+ */
 export function curl(base: URL, request: GenerateRequest, withKey: boolean): string {
   const body = JSON.stringify({ ...request, stream: true }, undefined, 2).replace(
     /"frame:(\w{8})\w*"/g,
@@ -32,7 +35,10 @@ export function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** The messages up to the last question: what answering it again would send. A chat without one asks Hello. */
+/**
+ * The messages up to the last question: what answering it again would send. A chat without one
+ * asks Hello.
+ */
 export function upToQuestion(messages: readonly Message[]): Message[] {
   const last = messages.findLastIndex((message) => message.role === "user");
   if (last >= 0) return messages.slice(0, last + 1);

@@ -4,7 +4,10 @@ import { formats } from "./format.ts";
 import { parameterNamed, spell } from "./parameters.ts";
 import type { Settings } from "./settings.ts";
 
-/** What of the settings of a chat is not as the server has it by itself, a few words each. The model is shown elsewhere. */
+/**
+ * What of the settings of a chat is not as the server has it by itself, a few words each. The
+ * model is shown elsewhere.
+ */
 export function differences({
   system,
   sampling,

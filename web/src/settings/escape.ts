@@ -3,7 +3,10 @@
 const escapes: Record<string, string> = { n: "\n", t: "\t", r: "\r", "\\": "\\" };
 const signs = new Map(Object.entries(escapes).map(([letter, sign]) => [sign, `\\${letter}`]));
 
-/** What was typed, with \n, \t, \r, \\ and \u0041 as the characters that they stand for. Any other backslash is one. */
+/**
+ * What was typed, with \n, \t, \r, \\ and \u0041 as the characters that they stand for. Any other
+ * backslash is one.
+ */
 export function withoutEscapes(typed: string): string {
   return typed.replace(/\\(?:u([0-9a-fA-F]{4})|([ntr\\]))/g, (all, code?: string, letter?: string) =>
     code === undefined ? (escapes[letter ?? ""] ?? all) : String.fromCharCode(Number.parseInt(code, 16)),

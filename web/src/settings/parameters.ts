@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-/** A number of a request. The ranges are the host's: host/sampling/params.go, which a test compares. */
+/**
+ * A number of a request. The ranges are the host's: host/sampling/params.go, which a test
+ * compares.
+ */
 export interface NumberParameter {
   kind: "number" | "integer";
   name: string; // in a request
@@ -55,7 +58,10 @@ function integer(
   return { ...number(name, label, help, range), kind: "integer" };
 }
 
-/** Every parameter that the settings can hold, by the host's name. Those of a stage are listed in stages.ts. */
+/**
+ * Every parameter that the settings can hold, by the host's name. Those of a stage are listed in
+ * stages.ts.
+ */
 export const parameters: readonly Parameter[] = [
   number(
     "temperature",
@@ -341,7 +347,10 @@ export function numberNamed(name: string): NumberParameter {
   return parameter;
 }
 
-/** Reads what was typed for a number: the number, undefined where nothing was, or what is wrong with it. */
+/**
+ * Reads what was typed for a number: the number, undefined where nothing was, or what is wrong
+ * with it.
+ */
 export function parseNumber(parameter: NumberParameter, typed: string): { value?: number; problem?: string } {
   const text = typed.trim().replace(",", ".").replace("−", "-");
   if (text === "") return {};

@@ -45,7 +45,10 @@ const ofStages = new Set([
   "min_keep",
 ]);
 
-/** The settings with a built-in preset: it decides about the native stages, and leaves all else as it is. */
+/**
+ * The settings with a built-in preset: it decides about the native stages, and leaves all else as
+ * it is.
+ */
 export function withBuiltIn(settings: Settings, preset: BuiltIn): Settings {
   const kept = Object.entries(settings.sampling).filter(([name]) => !ofStages.has(name));
   const { chain: _, ...rest } = settings;
@@ -61,7 +64,9 @@ export interface Preset {
 
 const longestName = 60; // characters
 
-/** The name of the preset that the settings are, built-in or one's own; undefined: they are none. */
+/**
+ * The name of the preset that the settings are, built-in or one's own; undefined: they are none.
+ */
 export function presetOf(settings: Settings, own: readonly Preset[]): string | undefined {
   const now = spelled(settings);
   const mine = own.find((preset) => spelled(preset.settings) === now);
@@ -92,7 +97,10 @@ export class Presets {
     return this.kept;
   }
 
-  /** Keeps settings under a name, in place of those that have it. False if the name is empty or a built-in one's. */
+  /**
+   * Keeps settings under a name, in place of those that have it. False if the name is empty or a
+   * built-in one's.
+   */
   save(name: string, settings: Settings): boolean {
     const title = name.trim().slice(0, longestName);
     if (!isOwnName(title)) return false;
@@ -118,7 +126,10 @@ export class Presets {
     return JSON.stringify({ penstock: "presets", presets: this.read() }, undefined, 2);
   }
 
-  /** Adds those of a file, in place of those with the same names. Returns how many; throws if it has none. */
+  /**
+   * Adds those of a file, in place of those with the same names. Returns how many; throws if it
+   * has none.
+   */
   import(file: string): number {
     const presets = presetsIn(parse(file));
     if (presets.length === 0) throw new Error("There are no presets in this file.");

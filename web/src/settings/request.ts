@@ -6,7 +6,10 @@ import { type Abilities, anything, isPicture, takes } from "../media/limits.ts";
 import { entryOf, pluginOf } from "./chain.ts";
 import type { Format, PluginChoice, Settings } from "./settings.ts";
 
-/** The request for an answer to messages. Only plugins that the host offers are named, and of pictures and sounds those that the model takes. */
+/**
+ * The request for an answer to messages. Only plugins that the host offers are named, and of
+ * pictures and sounds those that the model takes.
+ */
 export function request(
   settings: Settings,
   offered: ReadonlySet<string>,
@@ -37,7 +40,10 @@ function isPlain(choice: PluginChoice): boolean {
   return choice.config === undefined && choice.on_error === undefined;
 }
 
-/** The messages as a template takes them: many refuse two questions in a row, so one without an answer is left out. */
+/**
+ * The messages as a template takes them: many refuse two questions in a row, so one without an
+ * answer is left out.
+ */
 function requestMessages(
   system: string,
   messages: readonly Message[],
@@ -56,7 +62,10 @@ function requestMessages(
   return list;
 }
 
-/** A question with the files that were added to it: a text, and parts only where there are pictures or sounds. */
+/**
+ * A question with the files that were added to it: a text, and parts only where there are pictures
+ * or sounds.
+ */
 function question({ content, files = [] }: Message, abilities: Abilities): string | ContentPart[] {
   const texts: string[] = [];
   const parts: ContentPart[] = [];
@@ -94,7 +103,10 @@ function formatFields(format: Format): Record<string, unknown> {
   }
 }
 
-/** A schema that is no JSON goes as it is, and the host says what is wrong: an answer that is not bound would be worse. */
+/**
+ * A schema that is no JSON goes as it is, and the host says what is wrong: an answer that is not
+ * bound would be worse.
+ */
 function schemaOf(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-/** A native stage of the sampler chain, by llama.cpp's name. Its first parameter is the one that matters most. */
+/**
+ * A native stage of the sampler chain, by llama.cpp's name. Its first parameter is the one that
+ * matters most.
+ */
 export interface NativeStage {
   name: string;
   label: string;

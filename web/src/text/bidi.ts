@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// Embeddings, overrides and isolates of the bidirectional algorithm. They can make a text read otherwise than
-// it is: "gpj.exe" as "exe.jpg". Letters of right-to-left scripts need none of them.
+// Embeddings, overrides and isolates of the bidirectional algorithm. They can make a text read
+// otherwise than it is: "gpj.exe" as "exe.jpg". Letters of right-to-left scripts need none of
+// them.
 const controls = /[\u202A-\u202E\u2066-\u2069]/g;
 
 /** A piece of a text: what can be shown as it is, or a control by its name. */
@@ -23,7 +24,10 @@ export function visible(text: string): Visible[] {
   return parts;
 }
 
-/** The same in HTML that is escaped already. The names are drawn by the style, so they are no part of a copied text. */
+/**
+ * The same in HTML that is escaped already. The names are drawn by the style, so they are no part
+ * of a copied text.
+ */
 export function visibleHTML(escaped: string): string {
   return escaped.replace(controls, (sign) => `<span class="control" data-name="${nameOf(sign)}"></span>`);
 }

@@ -5,7 +5,10 @@ import type { Token } from "markdown-it";
 const directed = new Set(["bullet_list_open", "ordered_list_open", "blockquote_open"]);
 const cells = new Set(["th_open", "td_open"]);
 
-/** Lists and quotes stand on the side from which their text is read, and <br> in the cells of a table breaks the line. */
+/**
+ * Lists and quotes stand on the side from which their text is read, and <br> in the cells of a
+ * table breaks the line.
+ */
 export function blocks(markdown: MarkdownIt): void {
   markdown.core.ruler.after("inline", "directions", ({ tokens }) => {
     for (const token of tokens) if (directed.has(token.type)) token.attrSet("dir", "auto");

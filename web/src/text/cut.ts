@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-/** Where to cut a paragraph of more than limit characters: before a word, so that no sign begins a new kind of block. */
+/**
+ * Where to cut a paragraph of more than limit characters: before a word, so that no sign begins a
+ * new kind of block.
+ */
 export function paragraphCut(text: string, limit: number): number {
   for (let at = limit; at > limit / 2; at--) {
     if (/\s/.test(text[at - 1] ?? "") && /\p{L}/u.test(text[at] ?? "")) return at;

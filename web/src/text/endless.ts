@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-/** Letters of a word that a line's end may cut anywhere: a browser that kerns it fits each piece anew, for minutes. */
+/**
+ * Letters of a word that a line's end may cut anywhere: a browser that kerns it fits each piece
+ * anew, for minutes.
+ */
 export const endlessWord = 1000;
 
 const word = new RegExp(`\\S{${endlessWord}}`);

@@ -5,7 +5,10 @@ import type { StateBlock, StateInline } from "markdown-it";
 const reference = /^\[\^([^\]\s^]{1,30})\]/;
 const definition = /^\[\^([^\]\s^]{1,30})\]:[ \t]*/;
 
-/** Adds footnotes to Markdown: [^1], and where its line begins with it, [^1]: its text. Notes stay where they are written. */
+/**
+ * Adds footnotes to Markdown: [^1], and where its line begins with it, [^1]: its text. Notes stay
+ * where they are written.
+ */
 export function footnotes(markdown: MarkdownIt): void {
   const { escapeHtml } = markdown.utils;
   markdown.inline.ruler.before("link", "footnote", inline);

@@ -11,7 +11,10 @@ export type Part =
   | { kind: "code"; text: string } // goes on with the code of the last block
   | { kind: "end" }; // of that code
 
-/** What a longer text adds to the page: what will not change any more, and the end, which still may. */
+/**
+ * What a longer text adds to the page: what will not change any more, and the end, which still
+ * may.
+ */
 export interface Growth {
   settled: Part[];
   tail: string; // HTML
@@ -35,9 +38,10 @@ const deepest = 50; // levels; markdown-it gives up at 100
 const tableRows = 300; // then the table begins anew, as the browser lays out a table as a whole
 
 /**
- * Renders a text that grows at its end. A block of Markdown is final once a complete line of the next one is
- * there, so each step parses only what follows the last final block. Of blocks without an end the parts are
- * final one by one: the lines of code, the items of a list, the rows of a table.
+ * Renders a text that grows at its end. A block of Markdown is final once a complete line of the
+ * next one is there, so each step parses only what follows the last final block. Of blocks without
+ * an end the parts are final one by one: the lines of code, the items of a list, the rows of a
+ * table.
  */
 export class GrowingMarkdown {
   private offset = 0; // where begins what is not final
@@ -51,7 +55,10 @@ export class GrowingMarkdown {
     return this.known;
   }
 
-  /** text is the whole text so far and starts with the one of the call before. done: it grows no more. */
+  /**
+   * text is the whole text so far and starts with the one of the call before. done: it grows no
+   * more.
+   */
   grow(text: string, done = false): Growth {
     const all = text.replaceAll("\r", "");
     const settled: Part[] = [];
@@ -187,7 +194,10 @@ class Step {
     return this.tokens.flatMap((token, at) => (isBlock(token) ? [at] : []));
   }
 
-  /** The last of these tokens of which a whole line is there, so that what is before it is final; 0 if there is none. */
+  /**
+   * The last of these tokens of which a whole line is there, so that what is before it is final; 0
+   * if there is none.
+   */
   lastOf(tokens: number[], done = false): number {
     return tokens.findLast((token) => done || this.source.includes("\n", this.begin(token))) ?? 0;
   }
@@ -245,7 +255,10 @@ function isBlock(token: Token): boolean {
   return token.level === 0 && token.nesting >= 0 && token.map !== null;
 }
 
-/** Quotes within quotes without an end are shown as they are written: markdown-it would leave out the innermost. */
+/**
+ * Quotes within quotes without an end are shown as they are written: markdown-it would leave out
+ * the innermost.
+ */
 function shallow(tokens: Token[], source: string): Token[] {
   if (tokens.every(({ level }) => level < deepest)) return tokens;
   const [plain] = markdown.parse("    code", {});

@@ -37,7 +37,10 @@ const languages = {
 };
 for (const [name, grammar] of Object.entries(languages)) hljs.registerLanguage(name, grammar);
 
-/** The code in HTML that is safe to insert, with a class for each kind of word. The language is one of languages.ts. */
+/**
+ * The code in HTML that is safe to insert, with a class for each kind of word. The language is one
+ * of languages.ts.
+ */
 export function highlight(code: string, language: string): string {
   return visibleHTML(hljs.highlight(code, { language, ignoreIllegals: true }).value);
 }

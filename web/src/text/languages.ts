@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-/** The names by which a fence can ask for the languages of highlight.ts. It is apart, as that is loaded only when needed. */
+/**
+ * The names by which a fence can ask for the languages of highlight.ts. It is apart, as that is
+ * loaded only when needed.
+ */
 const names = new Set(
   (
     "bash sh zsh shell c h cpp c++ cc hpp css diff patch go golang java javascript js jsx mjs cjs json python py rust rs " +

@@ -7,8 +7,9 @@ import { math } from "./math.ts";
 import { tasks } from "./tasks.ts";
 
 /**
- * Markdown to HTML that is safe to insert: with `html` off every tag in the text is escaped, only links to the
- * web and to mail are links, and an image becomes a link, so that a text cannot make the browser load anything.
+ * Markdown to HTML that is safe to insert: with `html` off every tag in the text is escaped, only
+ * links to the web and to mail are links, and an image becomes a link, so that a text cannot make
+ * the browser load anything.
  */
 export const markdown = new MarkdownIt({ html: false, linkify: true, breaks: true })
   .use(math)

@@ -4,7 +4,10 @@ import type { StateBlock, StateInline } from "markdown-it";
 
 const longest = 4000; // characters of one formula; what is longer is none, so that no search goes far
 
-/** What a parse is told: open says that the text may still grow, so that a formula that has begun may end later. */
+/**
+ * What a parse is told: open says that the text may still grow, so that a formula that has begun
+ * may end later.
+ */
 export interface MathEnv {
   open?: boolean;
 }
@@ -57,8 +60,8 @@ function within(src: string, closer: string, from: number): number {
 }
 
 /**
- * Where a formula after a dollar ends, or -1. A dollar is also the sign of a currency: a formula neither begins
- * nor ends with a space, no digit follows it, and "5 dollars or" is none.
+ * Where a formula after a dollar ends, or -1. A dollar is also the sign of a currency: a formula
+ * neither begins nor ends with a space, no digit follows it, and "5 dollars or" is none.
  */
 function closingDollar(src: string, from: number): number {
   if (/[\s$]/.test(src[from] ?? " ") || /\w/.test(src[from - 2] ?? "")) return -1;
@@ -75,7 +78,10 @@ function closingDollar(src: string, from: number): number {
 const environment =
   /^\\begin\{((?:align|alignat|equation|gather|cases|rcases|split|array|CD|[bBpvV]?matrix|smallmatrix|aligned|gathered)\*?)\}/;
 
-/** What begins a formula on lines of its own, and what ends it; an environment is a part of its formula. */
+/**
+ * What begins a formula on lines of its own, and what ends it; an environment is a part of its
+ * formula.
+ */
 function display(src: string, from: number): { opener: string; closer: string; whole: boolean } | undefined {
   if (src.startsWith("$$", from)) return { opener: "$$", closer: "$$", whole: false };
   if (src.startsWith("\\[", from)) return { opener: "\\[", closer: "\\]", whole: false };
@@ -83,7 +89,10 @@ function display(src: string, from: number): { opener: string; closer: string; w
   return found === null ? undefined : { opener: found[0], closer: `\\end{${found[1]}}`, whole: true };
 }
 
-/** A formula on lines of its own. One that has not ended yet in a text that grows stays one block until it does. */
+/**
+ * A formula on lines of its own. One that has not ended yet in a text that grows stays one block
+ * until it does.
+ */
 function block(state: StateBlock, start: number, end: number, silent: boolean): boolean {
   if ((state.sCount[start] ?? 0) - state.blkIndent >= 4) return false; // that is code
   const from = (state.bMarks[start] ?? 0) + (state.tShift[start] ?? 0);

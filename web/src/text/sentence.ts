@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-/** A message of the host or of a plugin as a sentence. A name that it begins with, such as max_tokens, stays as it is. */
+/**
+ * A message of the host or of a plugin as a sentence. A name that it begins with, such as
+ * max_tokens, stays as it is.
+ */
 export function sentence(words: string): string {
   const text = words.trim();
   if (text === "") return "";

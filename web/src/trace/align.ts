@@ -3,8 +3,9 @@
 const ahead = 40; // characters that one of the texts may have alone, such as the marks of Markdown
 
 /**
- * Finds a part of a source in the text that was drawn from it, by walking along both: what stands in one of them alone, such as the
- * asterisks of bold text, is stepped over. undefined if nothing of the part is there.
+ * Finds a part of a source in the text that was drawn from it, by walking along both: what stands
+ * in one of them alone, such as the asterisks of bold text, is stepped over. undefined if nothing
+ * of the part is there.
  */
 export function aligned(
   source: string,
@@ -30,7 +31,10 @@ export function aligned(
   return first === -1 ? undefined : { from: first, to: last + 1 };
 }
 
-/** Where the source goes on in the drawn text, if it does so soon: a few characters must agree, or a mark would do. */
+/**
+ * Where the source goes on in the drawn text, if it does so soon: a few characters must agree, or
+ * a mark would do.
+ */
 function nearby(source: string, i: number, drawn: string, at: number): number {
   const next = source.slice(i, i + 4);
   if (next.length < 4) return -1;

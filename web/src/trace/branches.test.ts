@@ -25,7 +25,8 @@ function drawn(tree: BranchTree): string[] {
   });
 }
 
-// A beam of two: " there was" and " there is", of which the second is dropped for a fork of the first.
+// A beam of two: " there was" and " there is", of which the second is dropped for a fork of the
+// first.
 const begun = [
   { branch: 1, at: 4, tokens: [token(" there", -0.5)], score: -0.5 },
   { branch: 2, parent: 1, at: 5, tokens: [token(" is", -2)], score: -2.5 },

@@ -30,14 +30,20 @@ export interface Chosen {
   end: number; // counted as Branch.at
 }
 
-/** The branches of a program, from what was told of them in order. What is told can be of any shape. */
+/**
+ * The branches of a program, from what was told of them in order. What is told can be of any
+ * shape.
+ */
 export class BranchTree {
   readonly branches = new Map<number, Branch>(); // a parent comes before those that go on from it
   readonly chosen = new Map<number, Chosen>(); // by choice
   private tokens = 0;
   private read = 0; // changes
 
-  /** Takes those of all changes that were not taken yet; the list has grown, or is another one that begins alike. */
+  /**
+   * Takes those of all changes that were not taken yet; the list has grown, or is another one that
+   * begins alike.
+   */
   update(changes: readonly BranchChange[]): void {
     for (; this.read < changes.length; this.read++) this.take(changes[this.read] ?? {});
   }
@@ -73,7 +79,10 @@ export class BranchTree {
     return branch;
   }
 
-  /** The branch among one and its parents that has the token before a place; the first of them, where none has. */
+  /**
+   * The branch among one and its parents that has the token before a place; the first of them,
+   * where none has.
+   */
   private owner(branch: Branch | undefined, at: number): Branch | undefined {
     let found = branch;
     while (found?.parent !== undefined && at <= found.at) found = found.parent;

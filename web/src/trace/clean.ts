@@ -15,8 +15,9 @@ const origins = new Set(["chosen", "forced", "spliced", "injected"]);
 const most = 512; // entries of any list
 
 /**
- * Takes what is valid of a trace, which can be of any age and shape; undefined if it is none. Stages that changed nothing share
- * one survey, which saves most of the memory: a usual chain has eleven stages, of which three do something.
+ * Takes what is valid of a trace, which can be of any age and shape; undefined if it is none.
+ * Stages that changed nothing share one survey, which saves most of the memory: a usual chain has
+ * eleven stages, of which three do something.
  */
 export function cleanTrace(value: unknown, nested = false): TokenTrace | undefined {
   const name = cleanName(value);

@@ -24,7 +24,10 @@ const bounds = [
 ];
 const hues = 8; // of the style sheet; the ninth is the first again, with its own sign
 
-/** The colours of tokens in one mode. Names get their colour in the order in which they come, and keep it. */
+/**
+ * The colours of tokens in one mode. Names get their colour in the order in which they come, and
+ * keep it.
+ */
 export class Palette {
   private readonly shades = new Map<string, Shade>();
   private readonly known = new WeakMap<Item, Shade>();

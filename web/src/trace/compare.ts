@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 import type { Piece } from "./items.ts";
 
-/** Where two answers part: the place of the first token that is not the same; undefined if they are the same to the end. */
+/**
+ * Where two answers part: the place of the first token that is not the same; undefined if they are
+ * the same to the end.
+ */
 export function parting(a: readonly Piece[], b: readonly Piece[]): number | undefined {
   const shorter = Math.min(a.length, b.length);
   for (let i = 0; i < shorter; i++) {

@@ -5,7 +5,10 @@ import { actor, visible } from "./words.ts";
 
 const mostTexts = 3; // that are told by name
 
-/** What plugins and the client did to an answer, a sentence each: what they took back, and how much they put in. */
+/**
+ * What plugins and the client did to an answer, a sentence each: what they took back, and how much
+ * they put in.
+ */
 export function headlineOf(pieces: readonly Piece[]): string[] {
   const taken = new Map<string, Map<string, number>>(); // by whom, and how often each text
   const put = new Map<string, number>();

@@ -10,7 +10,10 @@ export interface Piece {
 /** Traces are kept for the first tokens of an answer: each takes about 3 KB. */
 export const mostTraced = 5000;
 
-/** What the inspector shows in a row: the tokens of an answer, and before them those that were taken back in their place. */
+/**
+ * What the inspector shows in a row: the tokens of an answer, and before them those that were
+ * taken back in their place.
+ */
 export interface Item {
   text: string; // of the token
   place: number; // of the token among those of the answer, from 0
@@ -33,7 +36,10 @@ export function itemsOf(pieces: readonly Piece[], from = 0): Item[] {
   return items;
 }
 
-/** The items of an answer that grows, or of which tokens are taken back. Those that stay are the same objects. */
+/**
+ * The items of an answer that grows, or of which tokens are taken back. Those that stay are the
+ * same objects.
+ */
 export class GrowingItems {
   private pieces: readonly Piece[] = [];
   private items: readonly Item[] = [];

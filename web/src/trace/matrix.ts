@@ -32,7 +32,10 @@ export interface Matrix {
 
 const mostRows = 12;
 
-/** What became of each candidate, column by column: rows are candidates, the model's likeliest first, with the chosen one among them. */
+/**
+ * What became of each candidate, column by column: rows are candidates, the model's likeliest
+ * first, with the chosen one among them.
+ */
 export function matrixOf(trace: TokenTrace): Matrix {
   const points: { name: string; ms?: number; survey: Survey }[] = [
     { name: "model", survey: trace.before },
@@ -61,7 +64,10 @@ export function matrixOf(trace: TokenTrace): Matrix {
   return { columns, rows };
 }
 
-/** The candidates that are shown: those that the model or a stage found likeliest, and the chosen one. */
+/**
+ * The candidates that are shown: those that the model or a stage found likeliest, and the chosen
+ * one.
+ */
 function candidates(trace: TokenTrace): { id: number; token: string }[] {
   const found = new Map<number, string>();
   const surveys = [trace.before, ...trace.stages.map(({ after }) => after)];
@@ -90,7 +96,10 @@ function cellOf(survey: Survey, id: number, chosen: boolean, before: Cell | unde
   return { state: all || chosen || before?.state === "cut" ? "cut" : "unknown" };
 }
 
-/** Reports whether a candidate must be among those that a stage has cut: else it would be among the best that are left. */
+/**
+ * Reports whether a candidate must be among those that a stage has cut: else it would be among the
+ * best that are left.
+ */
 export function isCut(id: number, found: Survey, left: Survey): boolean {
   const logit = found.best.find((one) => one.id === id)?.logit;
   const worst = left.best.at(-1)?.logit;

@@ -19,8 +19,9 @@ export function drawnP(trace: TokenTrace): number | undefined {
 }
 
 /**
- * The stage that decided against what the model would have said first: the one after which the token was the likeliest, or else the one
- * that drew it. undefined where the token is the model's own first choice.
+ * The stage that decided against what the model would have said first: the one after which the
+ * token was the likeliest, or else the one that drew it. undefined where the token is the model's
+ * own first choice.
  */
 export function decider(trace: TokenTrace): string | undefined {
   if (trace.how !== "chosen") return trace.by;
@@ -28,7 +29,10 @@ export function decider(trace: TokenTrace): string | undefined {
   return trace.stages.find(({ after }) => after.chosen?.rank === 1)?.name ?? trace.by;
 }
 
-/** Who changed or chose the token besides the sampler: plugins and the client, the most telling first. */
+/**
+ * Who changed or chose the token besides the sampler: plugins and the client, the most telling
+ * first.
+ */
 export function meddlers(trace: TokenTrace): string[] {
   const names = new Set<string>();
   for (const { by } of trace.taken_back ?? []) names.add(by);
@@ -51,7 +55,10 @@ function isMeddler(name: string): boolean {
   return name === "client" || name.startsWith("plugin:");
 }
 
-/** All time that a trace knows of, in milliseconds, by who took it. Preparing is part of the stage "prepare", where there is one. */
+/**
+ * All time that a trace knows of, in milliseconds, by who took it. Preparing is part of the stage
+ * "prepare", where there is one.
+ */
 export function times(trace: TokenTrace): Map<string, number> {
   const sum = new Map<string, number>();
   const add = (name: string, ms: number) => sum.set(name, (sum.get(name) ?? 0) + ms);

@@ -2,7 +2,10 @@
 import type { BranchToken } from "../host/protocol.ts";
 import type { Branch, BranchTree } from "./branches.ts";
 
-/** How the tokens of a row stand: the answer goes through them, a branch with them lives, or all were dropped. */
+/**
+ * How the tokens of a row stand: the answer goes through them, a branch with them lives, or all
+ * were dropped.
+ */
 export type Standing = "chosen" | "alive" | "dropped";
 
 /** Tokens in a row, up to where branches part: a node of the tree, as it is drawn. */
@@ -30,7 +33,10 @@ interface Span {
   best: number; // the highest score of what lives below it
 }
 
-/** The tree as rows from top to bottom: what parts from a row comes below it, the most promising last. */
+/**
+ * The tree as rows from top to bottom: what parts from a row comes below it, the most promising
+ * last.
+ */
 export function rowsOf(tree: BranchTree): Row[] {
   const starts = spansOf(tree);
   const rows: Row[] = [];
@@ -79,7 +85,10 @@ function standing({ chosen, alive }: Span): Standing {
   return alive ? "alive" : "dropped";
 }
 
-/** The most promising first: what was chosen, what lives, what has the higher score, what began first. */
+/**
+ * The most promising first: what was chosen, what lives, what has the higher score, what began
+ * first.
+ */
 function promising(a: Span, b: Span): number {
   if (a.chosen !== b.chosen) return a.chosen ? -1 : 1;
   if (a.alive !== b.alive) return a.alive ? -1 : 1;
@@ -159,7 +168,10 @@ function sum(span: Span, next?: Span): void {
   span.best = Math.max(...living);
 }
 
-/** A span as it is drawn: one without tokens is what goes on from it, or a branch that has just begun. */
+/**
+ * A span as it is drawn: one without tokens is what goes on from it, or a branch that has just
+ * begun.
+ */
 function visible(span: Span): Span[] {
   if (span.tokens.length > 0) return [span];
   return span.kids.length > 0 || !span.alive ? span.kids : [span];

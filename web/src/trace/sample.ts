@@ -3,7 +3,10 @@ import type { Place, StageTrace, Survey, TokenTrace } from "../host/protocol.ts"
 
 // Traces for tests, written as a person would tell them.
 
-/** What is left: the tokens with their probabilities, most likely first. Its id is a token's place in the alphabet. */
+/**
+ * What is left: the tokens with their probabilities, most likely first. Its id is a token's place
+ * in the alphabet.
+ */
 export function left(n: number, best: Record<string, number>, chosen?: [rank: number, p: number]): Survey {
   const list = Object.entries(best).map(([token, p]) => ({ id: idOf(token), token, logit: Math.log(p), p }));
   const place: Place | undefined = chosen && { rank: chosen[0], logit: Math.log(chosen[1]), p: chosen[1] };
@@ -23,7 +26,9 @@ export function chosen(token: string, before: Survey, ...stages: StageTrace[]): 
   return { id: idOf(token), token, how: "chosen", by: stages.at(-1)?.name ?? "", before, stages };
 }
 
-/** " cat" is drawn although " dog" was likelier, in a chain of which top_k and dist do something. */
+/**
+ * " cat" is drawn although " dog" was likelier, in a chain of which top_k and dist do something.
+ */
 export function drawnCat(): TokenTrace {
   const model = left(1000, { " dog": 0.42, " cat": 0.31, " owl": 0.1, " a": 0.05 }, [2, 0.31]);
   const cut = left(3, { " dog": 0.5, " cat": 0.37, " owl": 0.13 }, [2, 0.37]);

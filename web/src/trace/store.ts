@@ -21,10 +21,16 @@ interface Schema extends DBSchema {
 /** Tokens in one record: what is written anew as an answer grows. */
 export const chunk = 64;
 
-/** Tokens of all answers together of which traces are kept, about 3 KB each. The oldest answers' go first. */
+/**
+ * Tokens of all answers together of which traces are kept, about 3 KB each. The oldest answers' go
+ * first.
+ */
 export const budget = 20_000;
 
-/** Traces of answers in the browser's IndexedDB: in a database of their own, which may be emptied without harm to any chat. */
+/**
+ * Traces of answers in the browser's IndexedDB: in a database of their own, which may be emptied
+ * without harm to any chat.
+ */
 export class TraceStore {
   private constructor(
     private readonly db: IDBPDatabase<Schema>,
@@ -70,13 +76,18 @@ export class TraceStore {
     await this.makeRoom();
   }
 
-  /** What a program told of the branches of an answer; none if nothing is kept of them. BranchTree looks at each. */
+  /**
+   * What a program told of the branches of an answer; none if nothing is kept of them. BranchTree
+   * looks at each.
+   */
   async readBranches(message: string): Promise<readonly BranchChange[]> {
     const changes: unknown = await this.db.get("branches", message);
     return Array.isArray(changes) ? changes : [];
   }
 
-  /** The pieces of an answer; none if nothing is kept of it. What is not valid in them is left out. */
+  /**
+   * The pieces of an answer; none if nothing is kept of it. What is not valid in them is left out.
+   */
   async read(message: string): Promise<Piece[]> {
     const chunks: unknown[] = await this.db.getAll("chunks", range(message, 0));
     return chunks.flatMap((pieces) => (Array.isArray(pieces) ? pieces.map(cleanPiece) : []));

@@ -16,7 +16,9 @@ export class Traces {
   private readonly recordings = new Map<string, Recording>();
   private readonly finished = new Map<string, Recording>(); // the newest last
 
-  /** Records each run while it runs. open is called when there is something to keep or to look for. */
+  /**
+   * Records each run while it runs. open is called when there is something to keep or to look for.
+   */
   constructor(
     running: ReadonlySignal<ReadonlyMap<string, Recorded>>,
     private readonly open: () => Promise<TraceStore>,

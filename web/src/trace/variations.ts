@@ -13,7 +13,9 @@ export function again(settings: Settings, seed: number | undefined): Settings {
   return { ...settings, sampling, trace: true };
 }
 
-/** What could be changed in a chat's settings to see what it does, everything else being the same. */
+/**
+ * What could be changed in a chat's settings to see what it does, everything else being the same.
+ */
 export function variations(settings: Settings, seed: number | undefined): Variation[] {
   const base = again(settings, seed);
   const without = base.plugins.map(({ name }) => ({

@@ -6,7 +6,10 @@ const short = new Intl.NumberFormat("en", { maximumSignificantDigits: 2 });
 
 const signs: Record<string, string> = { " ": "␣", "\n": "↵", "\r": "␍", "\t": "⇥", "\u00a0": "⍽" };
 
-/** A token with its invisible characters shown: spaces, line breaks, and what would reorder or hide text. */
+/**
+ * A token with its invisible characters shown: spaces, line breaks, and what would reorder or hide
+ * text.
+ */
 export function visible(token: string): string {
   if (token === "") return "∅";
   return token.replace(
@@ -17,7 +20,9 @@ export function visible(token: string): string {
 
 const longest = 200; // characters of a token in the text
 
-/** A token as it stands in the text of an answer: its spaces and line breaks do what they do there. */
+/**
+ * A token as it stands in the text of an answer: its spaces and line breaks do what they do there.
+ */
 export function inText(token: string): string {
   const cut = token.length > longest ? `${token.slice(0, longest)}…` : token;
   if (cut.trim() === "" || cut === "") return visible(cut).replaceAll("↵", "↵\n");

@@ -6,7 +6,9 @@ import { StatusLine } from "./status.tsx";
 
 const titles: Record<Exclude<View, "chat">, string> = { models: "Models", plugins: "Plugins", live: "Live" };
 
-/** The head of the page: what is shown, the model, and whether there is a server at the other end. */
+/**
+ * The head of the page: what is shown, the model, and whether there is a server at the other end.
+ */
 export function Bar() {
   const { chats, drawer, layout, view } = useApp();
   const inChat = view.value === "chat";

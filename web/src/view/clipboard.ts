@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-/** Browsers have navigator.clipboard only on https and localhost; a host in the local network has neither. Throws where nothing may be copied. */
+/**
+ * Browsers have navigator.clipboard only on https and localhost; a host in the local network has
+ * neither. Throws where nothing may be copied.
+ */
 export async function copyText(text: string): Promise<void> {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text);
   const before = document.activeElement;

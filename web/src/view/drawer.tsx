@@ -8,7 +8,10 @@ import { Lazy } from "./lazy.tsx";
 const settings = () => import("./settings/settings.tsx");
 const inspector = () => import("./inspector/inspector.tsx");
 
-/** What stands beside the chat: its settings, or the inspector. On a narrow screen it covers the chat, and keeps the focus. */
+/**
+ * What stands beside the chat: its settings, or the inspector. On a narrow screen it covers the
+ * chat, and keeps the focus.
+ */
 export function DrawerView() {
   const { drawer, layout } = useApp();
   const shown = drawer.value;

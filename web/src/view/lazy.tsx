@@ -8,7 +8,10 @@ interface Props<P> {
   with?: P; // what the part gets
 }
 
-/** A part of the page whose code is loaded when it is first shown, so that the first load stays small. */
+/**
+ * A part of the page whose code is loaded when it is first shown, so that the first load stays
+ * small.
+ */
 export function Lazy<P extends object = object>({ load, with: props }: Props<P>) {
   const part = useSignal<{ view: ComponentType<P> } | undefined>(undefined);
   const failed = useSignal(false);

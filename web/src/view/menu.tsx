@@ -17,7 +17,10 @@ interface Props {
 
 const gap = 4; // pixels between the button and its menu
 
-/** A button that opens a list of things to do. Arrow keys walk through it; Escape, a choice and a click elsewhere close it. */
+/**
+ * A button that opens a list of things to do. Arrow keys walk through it; Escape, a choice and a
+ * click elsewhere close it.
+ */
 export function Menu({ label, children, items, class: className = "quiet" }: Props) {
   const id = useId();
   const button = useRef<HTMLButtonElement>(null);

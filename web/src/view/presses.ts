@@ -3,9 +3,10 @@
 const still = 8; // pixels that a hand may move while it presses
 
 /**
- * Lets a press count for the button it began on, though the button has moved away from under the pointer: what is written below an
- * answer moves with every line that comes, and the browser makes a click only where a press begins and ends on the same element.
- * Whoever pulls the pointer off a button still takes the press back.
+ * Lets a press count for the button it began on, though the button has moved away from under the
+ * pointer: what is written below an answer moves with every line that comes, and the browser makes
+ * a click only where a press begins and ends on the same element. Whoever pulls the pointer off a
+ * button still takes the press back.
  */
 export function keepPresses(page: Document): void {
   let pressed: { button: HTMLButtonElement; x: number; y: number } | undefined;

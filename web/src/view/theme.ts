@@ -3,8 +3,9 @@ import { effect, type ReadonlySignal } from "@preact/signals";
 import type { Theme } from "../settings/preferences.ts";
 
 /**
- * Lets the page have the colours of a theme: style/theme.css has them by data-theme, which public/theme.js has set before the page
- * was drawn. The browser colours its own bars by meta theme-color.
+ * Lets the page have the colours of a theme: style/theme.css has them by data-theme, which
+ * public/theme.js has set before the page was drawn. The browser colours its own bars by meta
+ * theme-color.
  */
 export function followTheme(theme: ReadonlySignal<Theme>): void {
   const root = document.documentElement;

@@ -5,7 +5,10 @@ import { Icon } from "./icon.tsx";
 
 const offerFor = 12_000; // milliseconds that an action can be undone
 
-/** Tells what happened outside of any answer. It is read out when there is time, and stays until it is closed, or its offer ends. */
+/**
+ * Tells what happened outside of any answer. It is read out when there is time, and stays until it
+ * is closed, or its offer ends.
+ */
 export function Toast() {
   const { notice, offer } = useApp();
   const offered = offer.value;

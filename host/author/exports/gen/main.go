@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Command gen writes penstock_exports.go of each Go plugin in the folders given. Run it through go generate ./host/author/exports.
+// Command gen writes penstock_exports.go of each Go plugin in the folders given. Run it through go
+// generate ./host/author/exports.
 package main
 
 import (

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-//! A plugin that owns its request: it writes the answer of a beam search, by the rules of Transformers.
+//! A plugin that owns its request: it writes the answer of a beam search, by the rules of
+//! Transformers.
 
 use penstock::{host, json::quote, Manifest, Plugin, Request, Run, Token};
 

@@ -4,8 +4,8 @@ use beam_rust::Beam;
 use penstock::testing::{Request, Session};
 use penstock::{json, Token};
 
-/// A model of five tokens, of which 4 ends the answer. The likely first token leads to unlikely ones: a greedy answer is not the most likely
-/// one.
+/// A model of five tokens, of which 4 ends the answer. The likely first token leads to unlikely
+/// ones: a greedy answer is not the most likely one.
 fn garden(tokens: &[Token]) -> Vec<f32> {
     let likely: [f32; 5] = match tokens[tokens.len() - 1] {
         3 => [0.6, 0.37, 0.01, 0.01, 0.01], // the prompt

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-//! A plugin that owns its request: it draws several answers, and gives the likeliest, or what most of them agree on.
+//! A plugin that owns its request: it draws several answers, and gives the likeliest, or what most
+//! of them agree on.
 
 pub mod pattern;
 

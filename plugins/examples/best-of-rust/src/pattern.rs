@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-//! Regular expressions, as far as votes need them: characters, `.`, `[classes]`, `\d \w \s` and their opposites, `^`, `$`, `\b`, groups, `|`,
-//! and `* + ? {m,n}`, which may be lazy. They match what those of RE2 and Go match. Each character of a text takes at most as long as all steps
-//! of the expression.
+//! Regular expressions, as far as votes need them: characters, `.`, `[classes]`, `\d \w \s` and
+//! their opposites, `^`, `$`, `\b`, groups, `|`, and `* + ? {m,n}`, which may be lazy. They match
+//! what those of RE2 and Go match. Each character of a text takes at most as long as all steps of
+//! the expression.
 
 /// An expression as a program.
 pub struct Pattern {
@@ -60,8 +61,9 @@ impl Pattern {
         last
     }
 
-    /// Where the whole and the groups begin and end in the first match from a place on. All ways to match go on side by side, those that are
-    /// preferred first, and of two that have come to the same step only the first does.
+    /// Where the whole and the groups begin and end in the first match from a place on. All ways
+    /// to match go on side by side, those that are preferred first, and of two that have come to
+    /// the same step only the first does.
     fn matched(&self, text: &[char], from: usize) -> Option<Places> {
         let (mut ways, mut found) = (Vec::<(usize, Places)>::new(), None);
         for at in from..=text.len() {

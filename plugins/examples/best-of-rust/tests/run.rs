@@ -62,7 +62,8 @@ fn best_of_shows_the_likeliest() {
     }
 }
 
-/// The most votes win, though the likeliest single answer mostly says otherwise. The seeds are fixed, and so are the counts.
+/// The most votes win, though the likeliest single answer mostly says otherwise. The seeds are
+/// fixed, and so are the counts.
 #[test]
 fn best_of_counts_votes() {
     let (mut fours, mut likeliest) = (0, 0);

@@ -34,8 +34,9 @@ impl Plugin for Confidence {
         Ok(Confidence { least: config.read("least")?, window: config.read("window")?, logprobs: Vec::new(), choice: request.choice })
     }
 
-    /// Tokens that were not drawn have no probability, and are left out. A plugin that is begun anew is told the tokens again, but not their
-    /// probabilities, so this one goes back by itself.
+    /// Tokens that were not drawn have no probability, and are left out. A plugin that is begun
+    /// anew is told the tokens again, but not their probabilities, so this one goes back by
+    /// itself.
     fn accept(&mut self, _: Token) -> Accepted {
         self.logprobs.push(host::logprob());
         let unsure = self.least.map_or(false, |least| self.logprobs.len() >= self.window && self.mean(self.window) < least);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-//! A plugin that owns its request: it fills in a template, and what does not depend on one another side by side.
+//! A plugin that owns its request: it fills in a template, and what does not depend on one another
+//! side by side.
 
 mod fields;
 

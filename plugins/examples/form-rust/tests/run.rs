@@ -35,7 +35,8 @@ fn fill(config: &str) -> (String, usize) {
     (shown.iter().map(|s| pieces()[s.token as usize].clone()).collect(), session.computed())
 }
 
-/// What is filled at once is what is filled one by one. A field that depends on another reads it, and one that does not does not.
+/// What is filled at once is what is filled one by one. A field that depends on another reads it,
+/// and one that does not does not.
 #[test]
 fn form_at_once_is_one_by_one() {
     let config = |more: &str| format!(r#"{{"template":"a:{{a}}. bb:{{b}}. ccc:{{c}}.\n",{}}}"#, more);

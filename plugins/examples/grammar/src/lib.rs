@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-//! Keeps an answer within a grammar, with the host's own grammar engine. A request has a field for that; as the operator's
-//! plugin it is for requests that do not ask.
+//! Keeps an answer within a grammar, with the host's own grammar engine. A request has a field for
+//! that; as the operator's plugin it is for requests that do not ask.
 
 use penstock::grammar::{Grammar, Kind};
 use penstock::{Accepted, Manifest, Next, Plugin, Request, Token};
@@ -9,7 +9,8 @@ use penstock::{Accepted, Manifest, Next, Plugin, Request, Token};
 /// The plugin: a place in a grammar.
 pub struct Within(Grammar);
 
-// There is no rewind: a grammar goes forward only, so the plugin is begun anew where tokens are taken back.
+// There is no rewind: a grammar goes forward only, so the plugin is begun anew where tokens are
+// taken back.
 #[penstock::export]
 impl Plugin for Within {
     const MANIFEST: Manifest = Manifest {

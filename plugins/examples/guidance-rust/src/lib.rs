@@ -67,7 +67,8 @@ impl Guidance {
             return run.open(&host::tokenize(text, abi::TOKENIZE_ADD_SPECIAL));
         }
         let context = self.config.get("context").and_then(Value::integer).map_or((branch.len() + 1) / 2, |n| n as usize);
-        // No branch can be opened with the rows of pictures: so the answer is steered to what is seen, too.
+        // No branch can be opened with the rows of pictures: so the answer is steered to what is
+        // seen, too.
         let text: Vec<_> = branch.tokens(branch.len().saturating_sub(context)).into_iter().filter(|t| *t != MEDIA_TOKEN).collect();
         run.open(&text)
     }

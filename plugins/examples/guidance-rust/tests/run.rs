@@ -6,7 +6,8 @@ use penstock::{Token, MEDIA_TOKEN};
 
 const PIECES: [&str; 5] = ["no", "red", "blue", "green", "go"];
 
-/// A model that says red after any prompt, and blue somewhat less where the prompt is "go"; what it says after "no" is still more red.
+/// A model that says red after any prompt, and blue somewhat less where the prompt is "go"; what
+/// it says after "no" is still more red.
 fn colours(tokens: &[Token]) -> Vec<f32> {
     let likely: [f32; 6] = match (tokens[0], tokens.len()) {
         (0, 1) => [0.01, 0.8, 0.1, 0.05, 0.02, 0.02],
@@ -38,7 +39,8 @@ fn guidance_goes_away_from_the_other_prompt() {
     }
 }
 
-/// With the scale 10 green would be the best of all, but the model's own answer has it at a fiftieth of the likeliest only.
+/// With the scale 10 green would be the best of all, but the model's own answer has it at a
+/// fiftieth of the likeliest only.
 #[test]
 fn guidance_takes_what_is_plausible() {
     assert_eq!(said(r#"{"scale":-10,"negative":"no"}"#, &[4]), "red");

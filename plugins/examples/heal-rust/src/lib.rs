@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-//! A plugin that owns its request: it goes on after a prompt that ends inside a word as if it did not.
+//! A plugin that owns its request: it goes on after a prompt that ends inside a word as if it did
+//! not.
 
 use penstock::{table, Chain, Manifest, Plugin, Request, Run, Table, Token, Vocabulary, MEDIA_TOKEN};
 
@@ -29,7 +30,8 @@ impl Plugin for Heal {
         Ok(Heal { most: request.config.read("tokens")? })
     }
 
-    /// Takes the last word back, and has the model write it again: each token must fit what is left of it.
+    /// Takes the last word back, and has the model write it again: each token must fit what is
+    /// left of it.
     fn run(&mut self, run: &Run) -> Result<(), String> {
         let (words, mut branch, mut left): (&Vocabulary, _, _) = (table(), run.prompt()?, Vec::new());
         let tokens = branch.tokens(0);

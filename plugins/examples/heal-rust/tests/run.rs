@@ -24,7 +24,8 @@ fn said(prompt: &[Token], config: &str) -> String {
     shown.iter().map(|s| PIECES[s.token as usize]).collect()
 }
 
-/// The text is " fro" and what the model writes: "g", which completes " frog", and what follows that.
+/// The text is " fro" and what the model writes: "g", which completes " frog", and what follows
+/// that.
 #[test]
 fn heal_writes_the_rest_of_the_word() {
     assert_eq!(said(&[0, 1, 2], "{}"), "g,a");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-//! Answers that are JSON and fit a schema, closed before `max_tokens`. The host's grammar engine knows schemas, and how many tokens
-//! complete a text; a request has fields for both. As the operator's plugin it is for requests that do not ask.
+//! Answers that are JSON and fit a schema, closed before `max_tokens`. The host's grammar engine
+//! knows schemas, and how many tokens complete a text; a request has fields for both. As the
+//! operator's plugin it is for requests that do not ask.
 
 extern crate alloc;
 
@@ -20,7 +21,8 @@ pub struct JsonSchema {
     limit: usize, // tokens of the answer
 }
 
-// There is no rewind: a grammar goes forward only, so the plugin is begun anew where tokens are taken back.
+// There is no rewind: a grammar goes forward only, so the plugin is begun anew where tokens are
+// taken back.
 #[penstock::export]
 impl Plugin for JsonSchema {
     const MANIFEST: Manifest = Manifest {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-//! The template of Llama 3: each message is a header with the role, an empty line, the trimmed text and `<|eot_id|>`.
+//! The template of Llama 3: each message is a header with the role, an empty line, the trimmed
+//! text and `<|eot_id|>`.
 
 use penstock::{Manifest, Message, Plugin, Request};
 

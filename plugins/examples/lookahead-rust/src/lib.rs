@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-//! A plugin that owns its request: where the model is unsure, it looks where several continuations lead.
+//! A plugin that owns its request: where the model is unsure, it looks where several continuations
+//! lead.
 
 use penstock::{host, Manifest, Plugin, Request, Run, State};
 

@@ -4,8 +4,8 @@ use lookahead_rust::Lookahead;
 use penstock::testing::{Request, Session};
 use penstock::Token;
 
-/// A model of five tokens, of which 4 ends the answer. After the prompt it is unsure, and what it likes a little more leads to less likely
-/// tokens.
+/// A model of five tokens, of which 4 ends the answer. After the prompt it is unsure, and what it
+/// likes a little more leads to less likely tokens.
 fn garden(tokens: &[Token]) -> Vec<f32> {
     let likely: [f32; 5] = match tokens[tokens.len() - 1] {
         3 => [0.48, 0.46, 0.02, 0.02, 0.02], // the prompt

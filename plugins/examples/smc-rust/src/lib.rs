@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-//! A plugin that owns its request: it draws a text that keeps a rule, by sequential Monte Carlo. A mask alone would prefer texts that the rule
-//! leaves little choice in; weighted particles do not.
+//! A plugin that owns its request: it draws a text that keeps a rule, by sequential Monte Carlo. A
+//! mask alone would prefer texts that the rule leaves little choice in; weighted particles do not.
 
 mod particles;
 

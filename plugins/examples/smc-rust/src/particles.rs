@@ -15,7 +15,8 @@ impl<'r> Particle<'r> {
     }
 }
 
-/// The particles' weights, whose sum is 1, the logarithm of their mean before, and how many particles of equal weight they are worth.
+/// The particles' weights, whose sum is 1, the logarithm of their mean before, and how many
+/// particles of equal weight they are worth.
 pub(crate) fn weigh(particles: &[Particle]) -> (Vec<f64>, f64, f64) {
     let highest = particles.iter().map(|p| p.log).fold(f64::NEG_INFINITY, f64::max);
     let mut weights: Vec<f64> = particles.iter().map(|p| (p.log - highest).exp()).collect();

@@ -10,7 +10,8 @@ const LONGEST: usize = 4;
 const PIECES: [&str; 5] = ["a", "b", "c", "e", "go"];
 const END: usize = 5;
 
-/// A model of six tokens, of which the last ends the text. After an a, which e mostly follows, little is left without one; after a b much is.
+/// A model of six tokens, of which the last ends the text. After an a, which e mostly follows,
+/// little is left without one; after a b much is.
 fn letters(tokens: &[Token]) -> Vec<f32> {
     let likely: [f32; 6] = match tokens[tokens.len() - 1] {
         0 => [0.03, 0.05, 0.05, 0.8, 0.02, 0.05],
@@ -47,8 +48,9 @@ fn drawn(config: &str, seed: u64) -> (f64, Vec<(String, f64)>) {
     (output.read("log_evidence").unwrap(), output.get("particles").and_then(Value::items).unwrap().iter().map(particle).collect())
 }
 
-/// The weighted particles of many runs are the exact posterior, and the mean of their evidence is how likely the model is to keep the rule by
-/// itself. The seeds are 0 to 499, so the figures are the same in every run.
+/// The weighted particles of many runs are the exact posterior, and the mean of their evidence is
+/// how likely the model is to keep the rule by itself. The seeds are 0 to 499, so the figures are
+/// the same in every run.
 #[test]
 fn smc_is_the_posterior() {
     const RUNS: u64 = 500;
@@ -73,7 +75,8 @@ fn smc_is_the_posterior() {
     assert!(found.keys().all(|text| exact.contains_key(text)), "a text breaks the rule: {:?}", found.keys());
 }
 
-/// One particle is what a mask alone draws, and prefers what begins with an a: the test above would see that.
+/// One particle is what a mask alone draws, and prefers what begins with an a: the test above
+/// would see that.
 #[test]
 fn smc_with_one_particle_is_no_posterior() {
     let mut exact = BTreeMap::new();

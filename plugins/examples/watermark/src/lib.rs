@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-//! A watermark: after each token, a part of the vocabulary that its id and a key decide is "green" and gets a bonus. Who
-//! knows the key counts green tokens in a text, and finds more than chance would leave.
+//! A watermark: after each token, a part of the vocabulary that its id and a key decide is "green"
+//! and gets a bonus. Who knows the key counts green tokens in a text, and finds more than chance
+//! would leave.
 
 use penstock::{host, Choice, Manifest, Plugin, Request, Row, Token};
 

@@ -25,14 +25,15 @@ const (
 type Grammar struct{ handle int32 }
 
 var (
-	// ErrGrammar means that the host could not compile a grammar. The error of Open tells the reason where the host does; else the
-	// operator's log has it.
+	// ErrGrammar means that the host could not compile a grammar. The error of Open tells the
+	// reason where the host does; else the operator's log has it.
 	ErrGrammar = errors.New("the grammar is not valid, or the request has four already")
 	// ErrMask means that the mask could not be filled.
 	ErrMask = errors.New("the mask cannot be filled: the grammar was not opened for this request, or has become too ambiguous")
 	// ErrTooFew means that the text cannot be completed with so few tokens.
 	ErrTooFew = errors.New("so few tokens do not complete the text")
-	// ErrRest means that nobody can tell how many tokens complete the text, or that the host is too old to.
+	// ErrRest means that nobody can tell how many tokens complete the text, or that the host is
+	// too old to.
 	ErrRest = errors.New("this host cannot tell how many tokens complete the text")
 )
 
@@ -68,7 +69,8 @@ func Open(k Kind, text string) (Grammar, error) {
 	return Grammar{handle}, nil
 }
 
-// Fill fills the mask of what comes next with the tokens that the grammar allows, and no others. It may be called in Prepare only.
+// Fill fills the mask of what comes next with the tokens that the grammar allows, and no others.
+// It may be called in Prepare only.
 func (g Grammar) Fill(*penstock.Mask) error {
 	if abi.GrammarMask(g.handle) != 0 {
 		return ErrMask
@@ -76,8 +78,9 @@ func (g Grammar) Fill(*penstock.Mask) error {
 	return nil
 }
 
-// FillWithin is Fill without the tokens after which the text cannot be completed with so many tokens in all, the next one included. An
-// answer is complete in time if each of its tokens comes from such a mask, and tokens is each time one less.
+// FillWithin is Fill without the tokens after which the text cannot be completed with so many
+// tokens in all, the next one included. An answer is complete in time if each of its tokens comes
+// from such a mask, and tokens is each time one less.
 //
 // # Errors
 //
@@ -102,7 +105,8 @@ func Completes() bool {
 	return penstock.Feature("grammar_mask_within") && penstock.Feature("grammar_rest")
 }
 
-// Rest is how many tokens complete the text at most, 0 where it may end. Ended: nothing but an end token may follow.
+// Rest is how many tokens complete the text at most, 0 where it may end. Ended: nothing but an end
+// token may follow.
 //
 // # Errors
 //
@@ -121,9 +125,10 @@ func (g Grammar) Rest() (tokens int, ended bool, err error) {
 	return int(n), false, nil
 }
 
-// Accept moves on by a token. It returns false, and stays where it is, if the grammar does not allow the token.
+// Accept moves on by a token. It returns false, and stays where it is, if the grammar does not
+// allow the token.
 func (g Grammar) Accept(t penstock.Token) bool { return abi.GrammarAccept(g.handle, int32(t)) == 0 }
 
-// Branch has a program's branch follow the grammar from its beginning: candidates, logits, draws and runs of the branch have only tokens that
-// it allows, and so have those of its forks.
+// Branch has a program's branch follow the grammar from its beginning: candidates, logits, draws
+// and runs of the branch have only tokens that it allows, and so have those of its forks.
 func (g Grammar) Branch(b *penstock.Branch) { b.SetGrammar(g.handle) }

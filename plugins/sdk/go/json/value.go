@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// Package json reads the JSON that a plugin gets: its configuration and conversations. The standard library's encoding/json would
-// be most of a plugin's size; this package is small, and agrees with it on what is valid and what it means.
+// Package json reads the JSON that a plugin gets: its configuration and conversations. The
+// standard library's encoding/json would be most of a plugin's size; this package is small, and
+// agrees with it on what is valid and what it means.
 package json
 
 import "math"
@@ -19,7 +20,8 @@ const (
 	Object
 )
 
-// Value is a JSON value. Its methods give a zero value if it is of another kind, so optional fields need no checks.
+// Value is a JSON value. Its methods give a zero value if it is of another kind, so optional
+// fields need no checks.
 type Value struct {
 	kind   Kind
 	text   string  // of a Text
@@ -68,7 +70,8 @@ func (v Value) Len() int {
 // At is the value at an index of a list, 0 ≤ i < Len.
 func (v Value) At(i int) Value { return v.items[i] }
 
-// Get is the value of an object's field; of a name that occurs several times, the last. It is Null if there is none.
+// Get is the value of an object's field; of a name that occurs several times, the last. It is Null
+// if there is none.
 func (v Value) Get(name string) Value {
 	for i := len(v.names) - 1; i >= 0; i-- {
 		if v.names[i] == name {

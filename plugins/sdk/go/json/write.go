@@ -16,8 +16,9 @@ var (
 	ErrFinite = errors.New("JSON has no infinite numbers and no NaN")
 )
 
-// Append writes a value: nil, a bool, string, int, uint32, uint64, float32, float64 or Value, a []any, []string, []uint32,
-// []float32 or []Value, or a map[string]any, whose names are written in their order.
+// Append writes a value: nil, a bool, string, int, uint32, uint64, float32, float64 or Value, a
+// []any, []string, []uint32, []float32 or []Value, or a map[string]any, whose names are written in
+// their order.
 func Append(b []byte, value any) ([]byte, error) {
 	switch v := value.(type) {
 	case nil:

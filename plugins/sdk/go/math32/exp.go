@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-// Package math32 has the exponential function and the logarithm, so that a plugin computes the same bits whatever compiled it:
-// TinyGo, Go for WebAssembly, or Go for the machine the tests run on.
+// Package math32 has the exponential function and the logarithm, so that a plugin computes the
+// same bits whatever compiled it: TinyGo, Go for WebAssembly, or Go for the machine the tests run
+// on.
 //
-// Both work in float64 and round once at the end. Every product is converted explicitly, which forbids the compiler to fuse it
-// with the addition that follows; processors differ in whether they could.
+// Both work in float64 and round once at the end. Every product is converted explicitly, which
+// forbids the compiler to fuse it with the addition that follows; processors differ in whether
+// they could.
 package math32
 
 import "math"
@@ -16,7 +18,8 @@ const (
 	ln2lo = 1.90821492927058770002e-10
 )
 
-// Exp is eˣ, off by less than 0.51 units in the last place. Exp(−Inf) is 0, Exp(+Inf) is +Inf, and NaN stays NaN.
+// Exp is eˣ, off by less than 0.51 units in the last place. Exp(−Inf) is 0, Exp(+Inf) is +Inf, and
+// NaN stays NaN.
 func Exp(x float32) float32 {
 	switch {
 	case x != x:

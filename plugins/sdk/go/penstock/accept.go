@@ -16,9 +16,10 @@ const (
 	Stop     Accepted = abi.AcceptStop // end the answer after this token
 )
 
-// Splice takes tokens back and puts others in their place. backtrack counts from the token just accepted and includes it: 0 appends
-// after it, 1 replaces it. The manifest's Hold says how many may be taken back, its Splice how many may be put in; more end the
-// request. Return what Splice gives from Accept, at once.
+// Splice takes tokens back and puts others in their place. backtrack counts from the token just
+// accepted and includes it: 0 appends after it, 1 replaces it. The manifest's Hold says how many
+// may be taken back, its Splice how many may be put in; more end the request. Return what Splice
+// gives from Accept, at once.
 func Splice(backtrack int, tokens ...Token) Accepted {
 	setSplice(backtrack, tokens)
 	return abi.AcceptSplice
@@ -27,7 +28,8 @@ func Splice(backtrack int, tokens ...Token) Accepted {
 // splice is the buffer: how many tokens are taken back, how many come instead, and these.
 var splice []uint32
 
-// setSplice fills the buffer. More tokens than there is room for are a fault, which the host finds by their number.
+// setSplice fills the buffer. More tokens than there is room for are a fault, which the host finds
+// by their number.
 func setSplice(backtrack int, tokens []Token) {
 	splice[0], splice[1] = uint32(backtrack), uint32(len(tokens))
 	if copy(splice[2:], tokens) < len(tokens) {

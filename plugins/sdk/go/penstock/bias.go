@@ -9,13 +9,15 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/internal/guest"
 )
 
-// Biased is an answer of Sample and SampleRow: what Bias was called with is added to the logits as the stages before left them. What was
-// edited does not count, and no token is dropped, not even those that the candidates do not show. On a host that does not know the answer,
-// candidates are edited instead, and those that are not shown are dropped as ever.
+// Biased is an answer of Sample and SampleRow: what Bias was called with is added to the logits as
+// the stages before left them. What was edited does not count, and no token is dropped, not even
+// those that the candidates do not show. On a host that does not know the answer, candidates are
+// edited instead, and those that are not shown are dropped as ever.
 const Biased Choice = abi.SampleBiased
 
-// Bias adds an amount to a token's logit, if Sample answers Biased; −Inf bans the token. It returns false where there is no room for
-// another: the manifest's Biases says for how many there is.
+// Bias adds an amount to a token's logit, if Sample answers Biased; −Inf bans the token. It
+// returns false where there is no room for another: the manifest's Biases says for how many there
+// is.
 func (c *Candidates) Bias(t Token, amount float32) bool { return addBias(t, amount) }
 
 // Bias is that of Candidates.

@@ -9,7 +9,8 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
 )
 
-// Branch is a list of tokens that the model may go on from. Branches share what they have in common.
+// Branch is a list of tokens that the model may go on from. Branches share what they have in
+// common.
 type Branch struct {
 	run    *Run
 	handle int32
@@ -19,7 +20,8 @@ type Branch struct {
 // fails reports whether something went wrong before.
 func (b *Branch) fails() bool { return b.run.err != nil }
 
-// Fork opens another branch with the same tokens, which are computed once. A fork is cheapest after the branch that it replaces is closed.
+// Fork opens another branch with the same tokens, which are computed once. A fork is cheapest
+// after the branch that it replaces is closed.
 func (b *Branch) Fork() *Branch {
 	return b.run.branch(func() int32 { return abi.BranchFork(b.handle) })
 }
@@ -69,8 +71,8 @@ func (b *Branch) Tokens(from int) []Token {
 	return tokens
 }
 
-// Best are the k most likely next tokens, best first, with their log-probabilities; fewer where fewer are possible. They stay until the
-// next call.
+// Best are the k most likely next tokens, best first, with their log-probabilities; fewer where
+// fewer are possible. They stay until the next call.
 func (b *Branch) Best(k int) (ids []Token, logs []float32) {
 	n := b.candidates(k)
 	sum := math.Float32frombits(b.said[0])
@@ -104,8 +106,8 @@ func (b *Branch) candidates(k int) int {
 	return int(abi.BranchCandidates(b.handle, int32(k), unsafe.Pointer(&b.said[0])))
 }
 
-// Logits writes the model's logits of the next token into row, one for each token of the vocabulary, if there is room for all, and returns how
-// many there are.
+// Logits writes the model's logits of the next token into row, one for each token of the
+// vocabulary, if there is room for all, and returns how many there are.
 func (b *Branch) Logits(row []float32) int {
 	if b.fails() {
 		return 0
@@ -113,7 +115,8 @@ func (b *Branch) Logits(row []float32) int {
 	return int(abi.BranchLogits(b.handle, unsafe.Pointer(unsafe.SliceData(row)), int32(len(row))))
 }
 
-// Scores are the log-probabilities of the tokens from index from on, each given those before it; NaN of those that were not appended scored.
+// Scores are the log-probabilities of the tokens from index from on, each given those before it;
+// NaN of those that were not appended scored.
 func (b *Branch) Scores(from int) []float32 {
 	n := b.Len() - from
 	if n <= 0 {

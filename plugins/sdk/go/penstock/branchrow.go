@@ -21,8 +21,8 @@ const (
 	Stuck   State = abi.StateStuck   // a run has come to where no token is possible
 )
 
-// Sample draws a token from what the model says after the branch, which it does not append. The request has an error afterwards, ErrNoToken,
-// where none is possible.
+// Sample draws a token from what the model says after the branch, which it does not append. The
+// request has an error afterwards, ErrNoToken, where none is possible.
 func (b *Branch) Sample(c *Chain) Token {
 	if b.fails() {
 		return 0
@@ -30,8 +30,9 @@ func (b *Branch) Sample(c *Chain) Token {
 	return Token(max(0, b.run.check(abi.BranchSample(b.handle, c.number()))))
 }
 
-// Run has the branch go on by itself with the next wait, until it has n tokens more, or an end token is drawn. A wait for it waits for that.
-// Meanwhile it may only be closed; afterwards State tells how it ended.
+// Run has the branch go on by itself with the next wait, until it has n tokens more, or an end
+// token is drawn. A wait for it waits for that. Meanwhile it may only be closed; afterwards State
+// tells how it ended.
 func (b *Branch) Run(c *Chain, n int) { b.start(c, n, 0) }
 
 // RunScored is Run with tokens whose log-probabilities Scores is to give.
@@ -54,7 +55,8 @@ func (b *Branch) State() State {
 // NewMask is a set of tokens, at first without any, for Branch.Mask.
 func NewMask() *Mask { return &Mask{make([]uint32, (VocabSize()+31)/32)} }
 
-// Mask makes all other tokens impossible after the branch, until tokens are appended: Best, Logits, LogSum and Sample are without them.
+// Mask makes all other tokens impossible after the branch, until tokens are appended: Best,
+// Logits, LogSum and Sample are without them.
 func (b *Branch) Mask(m *Mask) {
 	if !b.fails() {
 		abi.BranchMask(b.handle, unsafe.Pointer(unsafe.SliceData(m.words)), int32(len(m.words)))
@@ -67,8 +69,8 @@ type Weighted struct {
 	Weight float32
 }
 
-// Mix makes what the model says after the branch a sum of rows with weights, which are finite, until tokens are appended. All branches were
-// waited for.
+// Mix makes what the model says after the branch a sum of rows with weights, which are finite,
+// until tokens are appended. All branches were waited for.
 func (b *Branch) Mix(rows ...Weighted) {
 	if b.fails() || len(rows) == 0 {
 		return
@@ -84,7 +86,8 @@ func (b *Branch) Mix(rows ...Weighted) {
 	abi.BranchMix(b.handle, unsafe.Pointer(&list[0]), int32(len(list)))
 }
 
-// SetGrammar has the branch follow a grammar from here on, by its handle in package grammar; −1: none.
+// SetGrammar has the branch follow a grammar from here on, by its handle in package grammar; −1:
+// none.
 func (b *Branch) SetGrammar(handle int32) {
 	if !b.fails() {
 		b.run.check(abi.BranchGrammar(b.handle, handle))

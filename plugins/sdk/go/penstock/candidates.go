@@ -4,8 +4,8 @@ package penstock
 
 import "github.com/penstock/penstock/plugins/sdk/go/math32"
 
-// Candidates are the tokens that may come next, best first, with their logits, as the stages before left them. Of a plugin whose view
-// is None there are none.
+// Candidates are the tokens that may come next, best first, with their logits, as the stages
+// before left them. Of a plugin whose view is None there are none.
 type Candidates struct {
 	ids    []Token
 	logits []float32
@@ -23,20 +23,21 @@ func (c *Candidates) Logits() []float32 { return c.logits }
 // Ban takes candidate i out.
 func (c *Candidates) Ban(i int) { c.logits[i] = banned }
 
-// First are the first k of them, in the same memory: for a sampler that drops the others, to draw from those that stay. The host
-// learns of it by Keep(k), or by the token that is taken.
+// First are the first k of them, in the same memory: for a sampler that drops the others, to draw
+// from those that stay. The host learns of it by Keep(k), or by the token that is taken.
 func (c *Candidates) First(k int) Candidates { return Candidates{c.ids[:k], c.logits[:k]} }
 
 // Highest is the highest logit; −Inf where there is none.
 func (c *Candidates) Highest() float32 { return highest(c.logits) }
 
-// Softmax writes to buffer[:0] a weight for each logit, exp(logit − highest), and returns the weights and their sum; a
-// probability is weight / sum. Pass the last result to reuse its memory.
+// Softmax writes to buffer[:0] a weight for each logit, exp(logit − highest), and returns the
+// weights and their sum; a probability is weight / sum. Pass the last result to reuse its memory.
 func (c *Candidates) Softmax(buffer []float32) (weights []float32, sum float32) {
 	return softmax(c.logits, buffer)
 }
 
-// Draw draws a token with the probabilities that weights stand for, as Softmax gives them, with the request's seed.
+// Draw draws a token with the probabilities that weights stand for, as Softmax gives them, with
+// the request's seed.
 func (c *Candidates) Draw(weights []float32, sum float32) Token { return c.ids[draw(weights, sum)] }
 
 // Row is the logits of the whole vocabulary, as the stages before left them.

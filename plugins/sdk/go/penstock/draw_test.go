@@ -44,7 +44,8 @@ type drawing struct {
 	Tokens []penstock.Token
 }
 
-// TestDraw_IsThatOfTheRustSDK draws as the Rust SDK's tests do: the same weights and the same tokens.
+// TestDraw_IsThatOfTheRustSDK draws as the Rust SDK's tests do: the same weights and the same
+// tokens.
 func TestDraw_IsThatOfTheRustSDK(t *testing.T) {
 	text, err := os.ReadFile(filepath.FromSlash("../../../abi/testdata/draws.json"))
 	if err != nil {

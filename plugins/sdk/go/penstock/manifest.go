@@ -7,7 +7,8 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/json"
 )
 
-// View is what a sampler gets to see. It follows from the plugin's method: Sample sees candidates, SampleRow the whole row.
+// View is what a sampler gets to see. It follows from the plugin's method: Sample sees candidates,
+// SampleRow the whole row.
 type View string
 
 // None shows the sampler nothing: it looks at the history only, and takes a token or leaves it.
@@ -16,7 +17,8 @@ const None View = "none"
 // Place is where a plugin stands in a chain that does not name it.
 type Place string
 
-// The places: before or after the chain's own stages. Left out, a plugin that sees candidates stands last, any other first.
+// The places: before or after the chain's own stages. Left out, a plugin that sees candidates
+// stands last, any other first.
 const (
 	First Place = "first"
 	Last  Place = "last"

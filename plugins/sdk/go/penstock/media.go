@@ -9,7 +9,8 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/json"
 )
 
-// MediaToken stands for each row of a picture or a sound in History and Branch.Tokens. It is in no vocabulary, shows nothing and cannot be said.
+// MediaToken stands for each row of a picture or a sound in History and Branch.Tokens. It is in no
+// vocabulary, shows nothing and cannot be said.
 const MediaToken Token = 1<<32 - 1
 
 // Types of Media.
@@ -30,8 +31,9 @@ type Media struct {
 	At            int     // index in History of the first of these; -1 in Rewrite and Render
 }
 
-// RequestMedia are the pictures and sounds of the prompt, in their order there. In Rewrite and Render they are those of the conversation, each
-// once. There are none on a host that does not know pictures.
+// RequestMedia are the pictures and sounds of the prompt, in their order there. In Rewrite and
+// Render they are those of the conversation, each once. There are none on a host that does not
+// know pictures.
 func RequestMedia() []Media {
 	if !Feature("media") {
 		return nil
@@ -43,8 +45,8 @@ func RequestMedia() []Media {
 	return mediaIn(list)
 }
 
-// Media are the pictures and sounds of a message, in their order, as the plugin was given it. They stand in Content by their markers: take a marker
-// out, and the model does not see that picture.
+// Media are the pictures and sounds of a message, in their order, as the plugin was given it. They
+// stand in Content by their markers: take a marker out, and the model does not see that picture.
 func (m *Message) Media() []Media { return mediaIn(m.Value.Get("content")) }
 
 // mediaIn are the pictures and sounds among parts of a content.

@@ -62,12 +62,13 @@ func list(conversation []Message) (text []byte, err error) {
 	return append(text, ']'), nil
 }
 
-// ErrPromptText means that there is no prompt's text: the model's template refuses the messages, and the log has the reason, or the host is
-// too old to tell.
+// ErrPromptText means that there is no prompt's text: the model's template refuses the messages,
+// and the log has the reason, or the host is too old to tell.
 var ErrPromptText = errors.New("the model's template makes no prompt of these messages, or the host does not tell")
 
-// PromptText is, in Rewrite and Render, the text that the model's own template would make of a conversation, with what else the request has, as
-// its tools. Nil is the conversation that the plugin was given.
+// PromptText is, in Rewrite and Render, the text that the model's own template would make of a
+// conversation, with what else the request has, as its tools. Nil is the conversation that the
+// plugin was given.
 func PromptText(conversation []Message) (string, error) {
 	if !Feature("prompt") {
 		return "", ErrPromptText
@@ -109,7 +110,8 @@ func (m *Message) append(b []byte) (_ []byte, err error) {
 	return append(b, '}'), nil
 }
 
-// parse reads the messages; content may be a text or a list of parts, of which those with a text count.
+// parse reads the messages; content may be a text or a list of parts, of which those with a text
+// count.
 func parse(text []byte) ([]Message, error) {
 	list, err := json.Parse(text)
 	if err != nil {

@@ -15,14 +15,15 @@ type Next struct {
 	filled int32
 }
 
-// Mask is which tokens may come. It is as the last call left it, at first without any token; if none is left, the plugin fails.
+// Mask is which tokens may come. It is as the last call left it, at first without any token; if
+// none is left, the plugin fails.
 func (n *Next) Mask() *Mask {
 	n.filled |= abi.PrepareMask
 	return &n.mask
 }
 
-// Bias adds an amount to a token's logit; −Inf bans the token. It returns false where there is no room for another: a manifest's
-// Biases says for how many there is.
+// Bias adds an amount to a token's logit; −Inf bans the token. It returns false where there is no
+// room for another: a manifest's Biases says for how many there is.
 func (n *Next) Bias(t Token, amount float32) bool {
 	if !addBias(t, amount) {
 		return false
@@ -31,8 +32,8 @@ func (n *Next) Bias(t Token, amount float32) bool {
 	return true
 }
 
-// Force makes these tokens come next, one after another and whatever the logits are. Each is accepted as any other. A manifest's
-// Splice says how many there may be; more end the request.
+// Force makes these tokens come next, one after another and whatever the logits are. Each is
+// accepted as any other. A manifest's Splice says how many there may be; more end the request.
 func (n *Next) Force(tokens ...Token) {
 	if len(tokens) == 0 {
 		return
@@ -74,7 +75,8 @@ func (m *Mask) AllowAll() { m.fill(math.MaxUint32) }
 // BanAll removes every token.
 func (m *Mask) BanAll() { m.fill(0) }
 
-// Words are the bits: token t is bit t mod 32 of word t / 32. A plugin may keep masks and copy them here.
+// Words are the bits: token t is bit t mod 32 of word t / 32. A plugin may keep masks and copy
+// them here.
 func (m *Mask) Words() []uint32 { return m.words }
 
 func (m *Mask) fill(word uint32) {
@@ -95,7 +97,8 @@ func beginNext(value any) {
 	}
 }
 
-// defaultRoom is how many biases, or tokens of a splice, there is room for where the manifest does not say.
+// defaultRoom is how many biases, or tokens of a splice, there is room for where the manifest does
+// not say.
 const defaultRoom = 256
 
 func bindNext() bool {
@@ -114,8 +117,8 @@ func prepare() int32 {
 	return next.filled
 }
 
-// later, which is nil on hosts that take several forced tokens at a time, forces the next of those that are left. It returns false
-// where none is, or where something else happened in between.
+// later, which is nil on hosts that take several forced tokens at a time, forces the next of those
+// that are left. It returns false where none is, or where something else happened in between.
 var later func(*Next) bool
 
 // forceLater keeps tokens, of which the first is forced now, for the next calls of prepare.

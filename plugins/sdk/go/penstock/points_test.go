@@ -18,7 +18,8 @@ import (
 
 var words = []string{"a", "b", "c", "d", "e"}
 
-// all is a plugin with nearly every method; what they do is in its fields, which the test sets before a session.
+// all is a plugin with nearly every method; what they do is in its fields, which the test sets
+// before a session.
 type all struct {
 	count   int // of accepted tokens
 	indexed int // by Warm
@@ -278,7 +279,8 @@ type (
 func (both) SampleRow(*penstock.Row) penstock.Choice { return penstock.Edited }
 func (useless) Open(*penstock.Request) error         { return nil }
 
-// TestRegister_Manifest_Mistakes wants the host to be told of what would not work, instead of a manifest.
+// TestRegister_Manifest_Mistakes wants the host to be told of what would not work, instead of a
+// manifest.
 func TestRegister_Manifest_Mistakes(t *testing.T) {
 	for name, c := range map[string]struct {
 		register func(penstock.Manifest) penstock.Registration

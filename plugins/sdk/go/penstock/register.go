@@ -12,8 +12,9 @@ import (
 // Registration is what Register gives, so that it can stand at package level.
 type Registration struct{}
 
-// Register makes T the plugin: a type with some of the methods that this package has interfaces for, at least one of them beside
-// Open, Warm, Rewind and Close. Call it once, at package level or in init:
+// Register makes T the plugin: a type with some of the methods that this package has interfaces
+// for, at least one of them beside Open, Warm, Rewind and Close. Call it once, at package level or
+// in init:
 //
 //	var _ = penstock.Register[T](penstock.Manifest{Name: "…"})
 func Register[T any](m Manifest) Registration {
@@ -66,7 +67,8 @@ func beginLife(value any) {
 	}
 }
 
-// open begins a request: it makes the buffers that the plugin's methods need, and hands over the request.
+// open begins a request: it makes the buffers that the plugin's methods need, and hands over the
+// request.
 func open() int32 {
 	for _, bind := range [...]func() bool{bindNext, bindSplice, bindText, bindView} {
 		if !bind() {
@@ -83,7 +85,8 @@ func open() int32 {
 	return refuse(opener.Open(r))
 }
 
-// refuse tells the host the text of an error and returns the answer that means it; 0 without an error.
+// refuse tells the host the text of an error and returns the answer that means it; 0 without an
+// error.
 func refuse(err error) int32 {
 	if err == nil {
 		return 0

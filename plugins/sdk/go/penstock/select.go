@@ -9,8 +9,9 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/json"
 )
 
-// Select keeps of some branches those that indices name, in that order. A branch that is named several times is forked, and one that is not
-// named is closed, before others are forked: a fork takes its place and its cells. This is what a search does between two steps.
+// Select keeps of some branches those that indices name, in that order. A branch that is named
+// several times is forked, and one that is not named is closed, before others are forked: a fork
+// takes its place and its cells. This is what a search does between two steps.
 func (r *Run) Select(branches []*Branch, indices ...int) (selected []*Branch) {
 	left := make([]int, len(branches))
 	for _, i := range indices {

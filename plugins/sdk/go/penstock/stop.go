@@ -20,7 +20,8 @@ const (
 	Hold Verdict = abi.StopHold // go on; hold back what came since the last Show. More than 4 KiB held is an error
 )
 
-// EndAfter ends the answer and shows only the first n bytes since the last Show. They must be whole characters.
+// EndAfter ends the answer and shows only the first n bytes since the last Show. They must be
+// whole characters.
 func EndAfter(n int) Verdict { return Verdict(-n - 1) }
 
 // textRoom is the size of the text buffer, in bytes.

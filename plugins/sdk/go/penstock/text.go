@@ -8,10 +8,12 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
 )
 
-// AnswerText appends to buffer[:0] the answer's text from a byte on, in whole characters; a negative number counts back from the end, so
-// that AnswerText(-100, buffer) is the last 100 bytes, which may begin within a character. It is the text as it stands, whatever was taken
-// back before. Pass the last result to reuse its memory. In Stop it may be ahead of the text that was shown, where another plugin holds
-// tokens back. On a host that does not give it, it is put together from the tokens' pieces.
+// AnswerText appends to buffer[:0] the answer's text from a byte on, in whole characters; a
+// negative number counts back from the end, so that AnswerText(-100, buffer) is the last 100
+// bytes, which may begin within a character. It is the text as it stands, whatever was taken back
+// before. Pass the last result to reuse its memory. In Stop it may be ahead of the text that was
+// shown, where another plugin holds tokens back. On a host that does not give it, it is put
+// together from the tokens' pieces.
 func AnswerText(from int, buffer []byte) []byte {
 	if !Feature("text") {
 		return answerPieces(from, buffer[:0])

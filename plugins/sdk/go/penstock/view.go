@@ -17,8 +17,9 @@ type Choice int32
 // Edited leaves the choice to later stages: the view was edited, or left as it is.
 const Edited Choice = abi.SampleEdited
 
-// Keep leaves the choice to later stages, which see the first k candidates only, as they were shown: what was edited does not count.
-// It costs less than Edited, since nothing is read back. A k below 1 counts as 1; with a whole row there is nothing to keep.
+// Keep leaves the choice to later stages, which see the first k candidates only, as they were
+// shown: what was edited does not count. It costs less than Edited, since nothing is read back. A
+// k below 1 counts as 1; with a whole row there is nothing to keep.
 func Keep(k int) Choice { return Choice(-1 - max(k, 1)) }
 
 // Take takes a token and ends the chain.
@@ -29,8 +30,8 @@ func (c Choice) Token() (Token, bool) { return Token(c), c >= 0 }
 
 var errBind = errors.New("the host refused a buffer that the plugin's methods need")
 
-// words makes a buffer and hands it to the host. It is made at run time since a large static array would be written out in
-// the module.
+// words makes a buffer and hands it to the host. It is made at run time since a large static array
+// would be written out in the module.
 func words(kind int32, n int) []uint32 {
 	w := make([]uint32, n)
 	if abi.Bind(kind, unsafe.Pointer(&w[0]), int32(4*n)) != abi.BindOk {

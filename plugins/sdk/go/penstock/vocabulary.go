@@ -11,8 +11,8 @@ import (
 // VocabSize is the number of tokens.
 func VocabSize() int { return int(abi.VocabSize()) }
 
-// Piece appends to buffer[:0] the bytes that a token shows: none for a control token or one that does not exist. They need
-// not be valid UTF-8 alone.
+// Piece appends to buffer[:0] the bytes that a token shows: none for a control token or one that
+// does not exist. They need not be valid UTF-8 alone.
 func Piece(t Token, buffer []byte) []byte {
 	if cap(buffer) == 0 {
 		buffer = make([]byte, 0, 64)
@@ -37,8 +37,8 @@ func TextOf(tokens []Token) string {
 	return string(text)
 }
 
-// Vocabulary is the bytes of all tokens. Reading it takes memory and time in proportion to the vocabulary, so it is meant
-// for Warm, which gets it, once for all requests.
+// Vocabulary is the bytes of all tokens. Reading it takes memory and time in proportion to the
+// vocabulary, so it is meant for Warm, which gets it, once for all requests.
 type Vocabulary struct {
 	offsets []uint32 // one more than there are tokens
 	bytes   []byte
@@ -60,7 +60,8 @@ func ReadVocabulary() *Vocabulary {
 // Len is the number of tokens.
 func (v *Vocabulary) Len() int { return max(len(v.offsets)-1, 0) }
 
-// Piece is the bytes of a token, as the function Piece gives them: none for one that does not exist, as MediaToken. They must not be changed.
+// Piece is the bytes of a token, as the function Piece gives them: none for one that does not
+// exist, as MediaToken. They must not be changed.
 func (v *Vocabulary) Piece(t Token) []byte {
 	if uint64(t) >= uint64(v.Len()) {
 		return nil
@@ -68,14 +69,16 @@ func (v *Vocabulary) Piece(t Token) []byte {
 	return v.bytes[v.offsets[t]:v.offsets[t+1]]
 }
 
-// Fits are the tokens that a text, which is not empty, may begin with: those that it begins with, and those that begin with it.
+// Fits are the tokens that a text, which is not empty, may begin with: those that it begins with,
+// and those that begin with it.
 func (v *Vocabulary) Fits(text string) *Mask {
 	mask := NewMask()
 	v.fitting(text, func(t Token, _ int) { mask.Allow(t) })
 	return mask
 }
 
-// Spell gives tokens that show a text, whatever the tokenizer would make of it: the longest that fits, again and again. It ends where none fits.
+// Spell gives tokens that show a text, whatever the tokenizer would make of it: the longest that
+// fits, again and again. It ends where none fits.
 func (v *Vocabulary) Spell(text string) (tokens []Token) {
 	for text != "" {
 		best, length := Token(0), 0
@@ -92,8 +95,9 @@ func (v *Vocabulary) Spell(text string) (tokens []Token) {
 	return tokens
 }
 
-// fitting calls f with the tokens that a text begins with and those that begin with it, and how long they are. It takes about 25 instructions a
-// token: comparisons of package bytes would allocate.
+// fitting calls f with the tokens that a text begins with and those that begin with it, and how
+// long they are. It takes about 25 instructions a token: comparisons of package bytes would
+// allocate.
 func (v *Vocabulary) fitting(text string, f func(t Token, size int)) {
 	begin := uint32(0)
 	for t := range v.Len() {

@@ -18,8 +18,8 @@ type Accepted struct {
 	Tokens    []penstock.Token // what comes instead
 }
 
-// Accept appends a token to the history and tells the plugin, if it accepts. A splice that the plugin asks for is made; the inserted
-// tokens are accepted as well. History is what came of it.
+// Accept appends a token to the history and tells the plugin, if it accepts. A splice that the
+// plugin asks for is made; the inserted tokens are accepted as well. History is what came of it.
 func (s *Session) Accept(t penstock.Token) Accepted {
 	s.t.Helper()
 	a := s.accept(t, true)
@@ -33,7 +33,8 @@ func (s *Session) Accept(t penstock.Token) Accepted {
 	return a
 }
 
-// accept is Accept of one token. Told again, after the plugin was started again, a token is not written down.
+// accept is Accept of one token. Told again, after the plugin was started again, a token is not
+// written down.
 func (s *Session) accept(t penstock.Token, first bool) (a Accepted) {
 	s.t.Helper()
 	s.History = append(s.History, t)
@@ -78,8 +79,9 @@ func (s *Session) splice() (backtrack int, tokens []penstock.Token) {
 	return int(w[0]), slices.Clone(w[2 : 2+w[1]])
 }
 
-// Rewind takes tokens back, as another plugin or a user would: n are left, prompt included. A plugin that has no method for it is begun
-// anew where it was told what does not stand any more, and is told the tokens and shown the text again.
+// Rewind takes tokens back, as another plugin or a user would: n are left, prompt included. A
+// plugin that has no method for it is begun anew where it was told what does not stand any more,
+// and is told the tokens and shown the text again.
 func (s *Session) Rewind(n int) {
 	s.t.Helper()
 	s.History = s.History[:n]

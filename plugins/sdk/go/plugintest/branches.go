@@ -51,7 +51,8 @@ type Adopted struct {
 	From   int              // so many are the prompt
 }
 
-// Run runs the plugin, which is a program, and returns what it has shown. Request.Says must be set. An error wraps ErrRefused.
+// Run runs the plugin, which is a program, and returns what it has shown. Request.Says must be
+// set. An error wraps ErrRefused.
 func (s *Session) Run() ([]Shown, error) {
 	s.t.Helper()
 	if s.Says == nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
 )
 
-// branches is how many branches the request has at once: what the manifest says, or fewer where the configuration asks for fewer.
+// branches is how many branches the request has at once: what the manifest says, or fewer where
+// the configuration asks for fewer.
 func (s *Session) branches() int {
 	most := max(1, s.manifest.Branches)
 	var config map[string]any
@@ -21,7 +22,8 @@ func (s *Session) branches() int {
 	return most
 }
 
-// refuses tells why a branch that has some tokens may not have more, if it may not; 0: it may, and they are counted.
+// refuses tells why a branch that has some tokens may not have more, if it may not; 0: it may, and
+// they are counted.
 func (h host) refuses(has, more int) int32 {
 	s, p := h.s, h.running()
 	if s.ContextSize > 0 && has+more >= s.ContextSize {

@@ -17,9 +17,9 @@ func numbers[T uint32 | float32](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4)
 }
 
-// Sample shows the plugin candidates, best first, or none where its view is None. It returns what the plugin chose, and writes back
-// what became of ids and logits: of candidates that the plugin did not keep the logit is −Inf. Those with a logit of −Inf come last,
-// and are not shown.
+// Sample shows the plugin candidates, best first, or none where its view is None. It returns what
+// the plugin chose, and writes back what became of ids and logits: of candidates that the plugin
+// did not keep the logit is −Inf. Those with a logit of −Inf come last, and are not shown.
 func (s *Session) Sample(ids []penstock.Token, logits []float32) penstock.Choice {
 	s.t.Helper()
 	n := len(logits)
@@ -63,7 +63,8 @@ func (s *Session) Sample(ids []penstock.Token, logits []float32) penstock.Choice
 	return choice
 }
 
-// SampleRow shows the plugin a whole row. It returns what the plugin chose, and writes back what became of the logits.
+// SampleRow shows the plugin a whole row. It returns what the plugin chose, and writes back what
+// became of the logits.
 func (s *Session) SampleRow(row []float32) penstock.Choice {
 	s.t.Helper()
 	view := numbers[float32](s.buffers[abi.BufferLogits])

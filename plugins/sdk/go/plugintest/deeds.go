@@ -10,7 +10,8 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
 )
 
-// deed is a call of a program with what it gave and got, so that it can be answered once more without a model.
+// deed is a call of a program with what it gave and got, so that it can be answered once more
+// without a model.
 type deed struct {
 	Do      string  `json:"do"`
 	Args    []int32 `json:"args,omitempty"`   // its parameters but for addresses
@@ -39,7 +40,8 @@ func (h notingHost) did(answer int32, d deed) int32 {
 	return answer
 }
 
-// endStep writes down what was done since the last wait, or all that was left when the run was over.
+// endStep writes down what was done since the last wait, or all that was left when the run was
+// over.
 func (s *Session) endStep(c call) {
 	c.Deeds, s.deeds = s.deeds, nil
 	s.note(c)

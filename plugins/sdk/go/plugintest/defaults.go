@@ -7,11 +7,13 @@ import (
 	"strings"
 )
 
-// mostSchemas bounds how many schemas are looked at for one configuration: a schema may be part of itself.
+// mostSchemas bounds how many schemas are looked at for one configuration: a schema may be part of
+// itself.
 const mostSchemas = 100_000
 
-// withDefaults is a configuration with what its objects leave out and the schema has a default for, as the host fills it in: it looks
-// into properties, items and prefixItems, and follows allOf and a $ref within the schema. What is no JSON stays as it is.
+// withDefaults is a configuration with what its objects leave out and the schema has a default
+// for, as the host fills it in: it looks into properties, items and prefixItems, and follows allOf
+// and a $ref within the schema. What is no JSON stays as it is.
 func withDefaults(config, schema string) string {
 	var value, root any
 	if json.Unmarshal([]byte(config), &value) != nil || json.Unmarshal([]byte(schema), &root) != nil {

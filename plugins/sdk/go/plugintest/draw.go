@@ -63,7 +63,8 @@ func (h host) chain(handle int32) parameters {
 	return p
 }
 
-// draw draws a token from a row as a chain says. It is not the token that the host draws, but draws are as likely.
+// draw draws a token from a row as a chain says. It is not the token that the host draws, but
+// draws are as likely.
 func (h host) draw(b *branch, row []float32, handle int32) int32 {
 	p := h.chain(handle)
 	var ids []int32

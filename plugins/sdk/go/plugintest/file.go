@@ -12,7 +12,8 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 )
 
-// The types of this file are what a session file has; the package host/plugin/session describes its fields.
+// The types of this file are what a session file has; the package host/plugin/session describes
+// its fields.
 
 type file struct {
 	Version    int             `json:"penstock_session"`

@@ -15,8 +15,8 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 )
 
-// host answers what the plugin of a session asks. plugins/abi/testdata/hostcalls.json has calls that the real host must answer in
-// the same way.
+// host answers what the plugin of a session asks. plugins/abi/testdata/hostcalls.json has calls
+// that the real host must answer in the same way.
 type host struct{ s *Session }
 
 var _ abi.Host = host{}
@@ -228,7 +228,8 @@ func (h host) Special(kind int32) int32 {
 	return -1
 }
 
-// Tokenize implements abi.Host. In place of a model's tokenizer it takes the longest piece that fits, again and again.
+// Tokenize implements abi.Host. In place of a model's tokenizer it takes the longest piece that
+// fits, again and again.
 func (h host) Tokenize(text unsafe.Pointer, size, flags int32, p unsafe.Pointer, limit int32) int32 {
 	if flags&^(abi.TokenizeAddSpecial|abi.TokenizeParseSpecial) != 0 || size > abi.LimitTokenizeBytes {
 		return -1

@@ -50,8 +50,8 @@ func (s *Session) rendered(c call) {
 // times are how many sessions a test has had, by its name.
 var times = map[string]int{}
 
-// record writes the session when its test is over, to a file that has the same name the next time. A configuration that is no JSON
-// never reaches a plugin, so it is not written.
+// record writes the session when its test is over, to a file that has the same name the next time.
+// A configuration that is no JSON never reaches a plugin, so it is not written.
 func (s *Session) record(t testing.TB, plugin string, q Request) {
 	if folder == "" || q.Config != "" && !json.Valid([]byte(q.Config)) {
 		return
@@ -101,7 +101,8 @@ func asWritten(tokens []penstock.Token) []int32 {
 	return written
 }
 
-// vocabulary is the request's. Where it has no pieces, there are as many empty ones as the calls have tokens.
+// vocabulary is the request's. Where it has no pieces, there are as many empty ones as the calls
+// have tokens.
 func (s *Session) vocabulary(q Request) vocabulary {
 	v := vocabulary{LongestPiece: true, Attributes: map[string][]penstock.Token{}, Special: map[string]penstock.Token{}}
 	for _, piece := range q.Pieces {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 
-// Package plugintest stands in for the host in go test: it runs the plugin that the test program registers, natively and call by
-// call.
+// Package plugintest stands in for the host in go test: it runs the plugin that the test program
+// registers, natively and call by call.
 //
-// It gives the answers that the host gives, and ends the test where the host would end the request. Fuel, memory limits and the
-// build for WebAssembly are the host's alone: penstock plugin test tries a built plugin.
+// It gives the answers that the host gives, and ends the test where the host would end the
+// request. Fuel, memory limits and the build for WebAssembly are the host's alone: penstock plugin
+// test tries a built plugin.
 //
-// With PENSTOCK_RECORD=FOLDER in the environment each session is written to a session file in that folder, whose calls
-// penstock plugin test makes once more under the host: in the folder cases of a plugin they are its golden cases.
+// With PENSTOCK_RECORD=FOLDER in the environment each session is written to a session file in that
+// folder, whose calls penstock plugin test makes once more under the host: in the folder cases of
+// a plugin they are its golden cases.
 package plugintest
 
 import "github.com/penstock/penstock/plugins/sdk/go/penstock"

@@ -11,7 +11,8 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 )
 
-// This file has what programs do to rows, and what they do without rows: runs, choices and adopted answers.
+// This file has what programs do to rows, and what they do without rows: runs, choices and adopted
+// answers.
 
 // running is a run that has not begun.
 type running struct {
@@ -98,7 +99,8 @@ func (h host) BranchMix(handle int32, list unsafe.Pointer, n int32) int32 {
 	return 0
 }
 
-// BranchGrammar implements abi.Host: as a host without a grammar engine, where no grammar has a handle.
+// BranchGrammar implements abi.Host: as a host without a grammar engine, where no grammar has a
+// handle.
 func (h host) BranchGrammar(handle, grammar int32) int32 {
 	if h.still(handle); grammar != -1 {
 		h.s.t.Fatalf("no grammar has the handle %d", grammar)

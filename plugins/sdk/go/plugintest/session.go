@@ -13,7 +13,8 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 )
 
-// Session is a plugin at work in one request. Its methods end the test where the plugin breaks the ABI.
+// Session is a plugin at work in one request. Its methods end the test where the plugin breaks the
+// ABI.
 //
 // Natively one plugin is at work at a time: once a session is open, the one before is over.
 type Session struct {
@@ -67,7 +68,8 @@ var ErrRefused = errors.New("refused")
 // current is the session whose plugin is at work.
 var current *Session
 
-// Open begins a request with a fresh T, which must be registered, and fails the test if the plugin refuses it.
+// Open begins a request with a fresh T, which must be registered, and fails the test if the plugin
+// refuses it.
 func Open[T any](t testing.TB, r Request) *Session {
 	t.Helper()
 	s, err := TryOpen[T](t, r)

@@ -23,7 +23,8 @@ func (h host) Text(from int32, p unsafe.Pointer, limit int32) int32 {
 	return give(text[beginning(from, len(text)):], p, limit)
 }
 
-// wholeCharacters is a text without the beginning of a character at its end. What can be no character is U+FFFD.
+// wholeCharacters is a text without the beginning of a character at its end. What can be no
+// character is U+FFFD.
 func wholeCharacters(text string) string {
 	for n := 1; n <= min(3, len(text)); n++ {
 		if rest := text[len(text)-n:]; utf8.RuneStart(rest[0]) {
@@ -52,7 +53,8 @@ type shown struct {
 	after int // tokens of the history then
 }
 
-// takeTextBack forgets what was shown of tokens that are no more, and reports whether that was something.
+// takeTextBack forgets what was shown of tokens that are no more, and reports whether that was
+// something.
 func (s *Session) takeTextBack(n int) bool {
 	left := len(s.stopTexts)
 	for left > 0 && s.stopTexts[left-1].after > n {
@@ -63,7 +65,8 @@ func (s *Session) takeTextBack(n int) bool {
 	return taken
 }
 
-// beginAnew has a fresh plugin take the place of one that cannot go back, and tells it the tokens and the text that still stand.
+// beginAnew has a fresh plugin take the place of one that cannot go back, and tells it the tokens
+// and the text that still stand.
 func (s *Session) beginAnew() {
 	s.t.Helper()
 	generated := append([]penstock.Token(nil), s.History[len(s.Prompt):]...)

@@ -8,12 +8,14 @@ use alloc::vec::Vec;
 pub enum Choice {
     /// The view was edited, or left as it is; the chain goes on.
     Edited,
-    /// The first so many candidates stay, as they were shown; what was edited does not count. Cheaper than editing, since nothing is
-    /// read back. One stays at least. It is an answer about candidates: [`crate::Plugin::sample_row`] edits.
+    /// The first so many candidates stay, as they were shown; what was edited does not count.
+    /// Cheaper than editing, since nothing is read back. One stays at least. It is an answer about
+    /// candidates: [`crate::Plugin::sample_row`] edits.
     Keep(usize),
-    /// What [`crate::Candidates::bias`] was called with is added to the logits as the stages before left them. What was edited does not
-    /// count, and no token is dropped, not even those that the candidates do not show. On a host that does not know the answer, candidates
-    /// are edited instead, and those that are not shown are dropped as ever.
+    /// What [`crate::Candidates::bias`] was called with is added to the logits as the stages
+    /// before left them. What was edited does not count, and no token is dropped, not even those
+    /// that the candidates do not show. On a host that does not know the answer, candidates are
+    /// edited instead, and those that are not shown are dropped as ever.
     Biased,
     /// This token is taken, and the chain ends.
     Take(Token),
@@ -28,7 +30,8 @@ pub enum Accepted {
     Stop,
     /// Take tokens back and put others in their place. Needs a manifest with `hold`.
     Splice {
-        /// How many to take back, counted from and including the token just accepted: 0 appends, 1 replaces it.
+        /// How many to take back, counted from and including the token just accepted: 0 appends, 1
+        /// replaces it.
         backtrack: usize,
         /// What comes instead.
         tokens: Vec<Token>,

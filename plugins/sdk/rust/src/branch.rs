@@ -6,8 +6,8 @@ use crate::{abi, host, BranchError, Mask, Run, Token};
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
-/// A sampler chain of a program. [`Chain::REQUEST`] is the request's own, with its grammar and without its plugins; [`Run::chain`] makes
-/// others.
+/// A sampler chain of a program. [`Chain::REQUEST`] is the request's own, with its grammar and
+/// without its plugins; [`Run::chain`] makes others.
 #[derive(Debug)]
 pub struct Chain(pub(crate) i32);
 
@@ -33,9 +33,9 @@ pub enum State {
     Stuck,
 }
 
-/// A list of tokens that the model may go on from, at least one. Branches share what they have in common. One that is dropped has ended, and
-/// another may have its place: drop what is not to go on before you fork, since a fork is cheapest where it takes a place that has just
-/// become free.
+/// A list of tokens that the model may go on from, at least one. Branches share what they have in
+/// common. One that is dropped has ended, and another may have its place: drop what is not to go
+/// on before you fork, since a fork is cheapest where it takes a place that has just become free.
 #[derive(Debug)]
 pub struct Branch<'r> {
     handle: i32,
@@ -89,8 +89,8 @@ impl<'r> Branch<'r> {
         host::filled(64, |p, n| unsafe { abi::branch_tokens(self.handle, from as i32, p, n) })
     }
 
-    /// The `k` most likely next tokens with their log-probabilities, best first; fewer where fewer are possible. The branch must have been
-    /// waited for, as for everything that the model says.
+    /// The `k` most likely next tokens with their log-probabilities, best first; fewer where fewer
+    /// are possible. The branch must have been waited for, as for everything that the model says.
     pub fn best(&self, k: usize) -> Vec<(Token, f32)> {
         let (said, n) = self.candidates(k);
         let sum = f32::from_bits(said[0]);
@@ -102,7 +102,8 @@ impl<'r> Branch<'r> {
         f32::from_bits(self.candidates(0).0[1])
     }
 
-    /// The natural logarithm of the sum of the logits' exponentials: a log-probability is a logit less this.
+    /// The natural logarithm of the sum of the logits' exponentials: a log-probability is a logit
+    /// less this.
     pub fn log_sum(&self) -> f32 {
         f32::from_bits(self.candidates(0).0[0])
     }
@@ -119,7 +120,8 @@ impl<'r> Branch<'r> {
         host::filled(host::vocab_size(), |p, n| unsafe { abi::branch_logits(self.handle, p, n) })
     }
 
-    /// The log-probabilities of the tokens from index `from` on, each given those before it; NaN of those that were not appended scored.
+    /// The log-probabilities of the tokens from index `from` on, each given those before it; NaN
+    /// of those that were not appended scored.
     pub fn scores(&self, from: usize) -> Vec<f32> {
         host::filled(64, |p, n| unsafe { abi::branch_scores(self.handle, from as i32, p, n) })
     }
@@ -132,8 +134,9 @@ impl<'r> Branch<'r> {
         checked(unsafe { abi::branch_sample(self.handle, chain.0) }).map(|t| t as Token)
     }
 
-    /// Has the branch go on by itself with the next wait, until it has `n` tokens more, or an end token is drawn. A wait for it waits for
-    /// that. Meanwhile it may only be dropped; afterwards [`Branch::state`] tells how it ended.
+    /// Has the branch go on by itself with the next wait, until it has `n` tokens more, or an end
+    /// token is drawn. A wait for it waits for that. Meanwhile it may only be dropped; afterwards
+    /// [`Branch::state`] tells how it ended.
     pub fn run(&mut self, chain: &Chain, n: usize) -> Result<(), BranchError> {
         checked(unsafe { abi::branch_run(self.handle, chain.0, n as i32, 0) }).map(|_| ())
     }
@@ -155,16 +158,17 @@ impl<'r> Branch<'r> {
         }
     }
 
-    /// Makes tokens impossible after the branch, until tokens are appended: `fill` gets a mask that allows none, and what it does not allow is
-    /// in neither candidates nor logits, sums and draws.
+    /// Makes tokens impossible after the branch, until tokens are appended: `fill` gets a mask
+    /// that allows none, and what it does not allow is in neither candidates nor logits, sums and
+    /// draws.
     pub fn mask(&self, fill: impl FnOnce(&mut Mask)) {
         let mut words = alloc::vec![0u32; (host::vocab_size() + 31) / 32];
         fill(&mut Mask::new(&mut words));
         unsafe { abi::branch_mask(self.handle, words.as_ptr() as *const u8, words.len() as i32) };
     }
 
-    /// Makes what the model says after the branch a sum of rows with weights, which are finite, until tokens are appended. All branches
-    /// were waited for; this one may be among them.
+    /// Makes what the model says after the branch a sum of rows with weights, which are finite,
+    /// until tokens are appended. All branches were waited for; this one may be among them.
     pub fn mix(&self, rows: &[(&Branch<'r>, f32)]) {
         let entries: Vec<[u32; 2]> = rows.iter().map(|(b, weight)| [b.handle as u32, weight.to_bits()]).collect();
         unsafe { abi::branch_mix(self.handle, entries.as_ptr() as *const u8, entries.len() as i32) };

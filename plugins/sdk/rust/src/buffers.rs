@@ -23,7 +23,8 @@ impl Buffers {
         Buffers { candidates: Vec::new(), logits: Vec::new(), mask: Vec::new(), bias: Vec::new(), splice: Vec::new(), text: Vec::new() }
     }
 
-    /// Makes the buffers and hands them to the host, which takes them while a request is opened and at no other time.
+    /// Makes the buffers and hands them to the host, which takes them while a request is opened
+    /// and at no other time.
     pub fn bound(methods: &Methods, manifest: &Manifest) -> Result<Buffers, String> {
         let n = if methods.sample_row || methods.prepare { host::vocab_size() } else { 0 };
         let shown = methods.sample && manifest.view == View::ByMethod;
@@ -55,7 +56,8 @@ impl Buffers {
         &bytes[..len]
     }
 
-    /// Writes a splice. Panics where the tokens do not fit: a larger `splice` in the manifest is the remedy.
+    /// Writes a splice. Panics where the tokens do not fit: a larger `splice` in the manifest is
+    /// the remedy.
     pub fn set_splice(splice: &mut [u32], backtrack: u32, tokens: &[u32]) {
         let room = splice.len() - 2;
         assert!(tokens.len() <= room, "{} tokens at once; the manifest's splice has room for {}", tokens.len(), room);

@@ -3,8 +3,8 @@
 use crate::{bias, draw, Token};
 use alloc::vec::Vec;
 
-/// The best tokens of a row with their logits, best first as the host hands them over. It is the host's own buffer: what
-/// is written here is what the next stage sees.
+/// The best tokens of a row with their logits, best first as the host hands them over. It is the
+/// host's own buffer: what is written here is what the next stage sees.
 pub struct Candidates<'a> {
     ids: &'a mut [Token],
     logits: &'a mut [f32],
@@ -26,8 +26,9 @@ impl<'a> Candidates<'a> {
         Candidates { biases, ..Candidates::new(ids, logits) }
     }
 
-    /// Adds an amount to the logit of a token, shown or not, if `sample` answers [`Choice::Biased`](crate::Choice::Biased); −∞ bans it. False
-    /// where there is no room for more: the manifest's `biases` makes it.
+    /// Adds an amount to the logit of a token, shown or not, if `sample` answers
+    /// [`Choice::Biased`](crate::Choice::Biased); −∞ bans it. False where there is no room for
+    /// more: the manifest's `biases` makes it.
     pub fn bias(&mut self, token: Token, amount: f32) -> bool {
         bias::add(self.biases, token, amount)
     }
@@ -79,8 +80,9 @@ impl<'a> Candidates<'a> {
         self.logits[index] = f32::NEG_INFINITY;
     }
 
-    /// The first `k` of them, in the same memory: for a sampler that drops the others, to draw from those that stay. The host learns of it
-    /// by [`Choice::Keep`](crate::Choice::Keep), or by the token that is taken.
+    /// The first `k` of them, in the same memory: for a sampler that drops the others, to draw
+    /// from those that stay. The host learns of it by [`Choice::Keep`](crate::Choice::Keep), or by
+    /// the token that is taken.
     pub fn first(&mut self, k: usize) -> Candidates<'_> {
         Candidates { ids: &mut self.ids[..k], logits: &mut self.logits[..k], biases: self.biases }
     }
@@ -90,13 +92,14 @@ impl<'a> Candidates<'a> {
         draw::highest(self.logits)
     }
 
-    /// A weight for each candidate, exp(logit − highest), and their sum; a probability is weight / sum. The weights lie in `buffer`;
-    /// keep it in the plugin, and its memory is reused.
+    /// A weight for each candidate, exp(logit − highest), and their sum; a probability is weight /
+    /// sum. The weights lie in `buffer`; keep it in the plugin, and its memory is reused.
     pub fn softmax<'b>(&self, buffer: &'b mut Vec<f32>) -> (&'b mut [f32], f32) {
         draw::softmax(self.logits, buffer)
     }
 
-    /// Draws a token with the probabilities that weights stand for, as [`Candidates::softmax`] gives them, with the request's seed.
+    /// Draws a token with the probabilities that weights stand for, as [`Candidates::softmax`]
+    /// gives them, with the request's seed.
     pub fn draw(&self, weights: &[f32], sum: f32) -> Token {
         self.ids[draw::draw(weights, sum)]
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-//! What candidates and rows have in common. The Go SDK does the same operations in the same order, so that the same logits and the
-//! same random number give the same token; plugins/abi/testdata/draws.json has cases for both.
+//! What candidates and rows have in common. The Go SDK does the same operations in the same order,
+//! so that the same logits and the same random number give the same token;
+//! plugins/abi/testdata/draws.json has cases for both.
 
 use crate::{host, math};
 use alloc::vec::Vec;

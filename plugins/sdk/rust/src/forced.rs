@@ -14,7 +14,8 @@ impl Forced {
         Forced { tokens: Vec::new(), at: 0 }
     }
 
-    /// Cuts the splice to its first token and remembers the others, if the host would not take them.
+    /// Cuts the splice to its first token and remembers the others, if the host would not take
+    /// them.
     pub fn begin(&mut self, splice: &mut [u32]) {
         let n = splice[1] as usize;
         if n > 1 && !host::feature(abi::FEATURE_PREPARE_FORCE_MANY) {

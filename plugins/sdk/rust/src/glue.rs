@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-//! Turns calls of the ABI's exports into calls of a plugin's methods. The attribute [`crate::export`] writes the exports.
+//! Turns calls of the ABI's exports into calls of a plugin's methods. The attribute
+//! [`crate::export`] writes the exports.
 
 use crate::buffers::Buffers;
 use crate::forced::Forced;
@@ -231,7 +232,8 @@ impl<P: Exported> Place<P> {
     /// The instance.
     #[allow(clippy::mut_from_ref)]
     pub fn instance(&self) -> &mut Instance<P> {
-        // Safety: only the exports ask for it, the host calls them one after another, and no import calls back.
+        // Safety: only the exports ask for it, the host calls them one after another, and no
+        // import calls back.
         unsafe { &mut *self.0.get() }
     }
 }

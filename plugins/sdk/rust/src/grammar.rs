@@ -14,16 +14,16 @@ pub enum Kind {
     JsonSchema,
 }
 
-/// A compiled grammar with its place in it. A plugin with one should not have a method `rewind`: without, it is begun
-/// anew and told all tokens again, and the grammar with it.
+/// A compiled grammar with its place in it. A plugin with one should not have a method `rewind`:
+/// without, it is begun anew and told all tokens again, and the grammar with it.
 #[derive(Debug)]
 pub struct Grammar {
     handle: i32,
 }
 
 impl Grammar {
-    /// Compiles a grammar, at most four for a request. The error tells what is wrong with one that is refused, of a JSON schema with the
-    /// place; on an old host only the operator's log has it.
+    /// Compiles a grammar, at most four for a request. The error tells what is wrong with one that
+    /// is refused, of a JSON schema with the place; on an old host only the operator's log has it.
     pub fn open(kind: Kind, text: &str) -> Result<Grammar, String> {
         let kind = match kind {
             Kind::Gbnf => abi::GRAMMAR_GBNF,
@@ -40,8 +40,8 @@ impl Grammar {
         self.handle
     }
 
-    /// Lets only those tokens come next that the grammar allows; what the mask held is gone. False where the grammar has
-    /// become too ambiguous to follow: then the mask is left out.
+    /// Lets only those tokens come next that the grammar allows; what the mask held is gone. False
+    /// where the grammar has become too ambiguous to follow: then the mask is left out.
     pub fn fill(&self, next: &mut Next) -> bool {
         // Safety: the host writes the mask that was bound, which is the one of `next`.
         let filled = unsafe { abi::grammar_mask(self.handle) } == 0;
@@ -51,9 +51,9 @@ impl Grammar {
         filled
     }
 
-    /// Lets only those tokens come next that the grammar allows and after which its text can be completed with so many tokens in
-    /// all, the next one included. An answer is complete in time if each of its tokens is one of these, and `tokens` is each
-    /// time one less.
+    /// Lets only those tokens come next that the grammar allows and after which its text can be
+    /// completed with so many tokens in all, the next one included. An answer is complete in time
+    /// if each of its tokens is one of these, and `tokens` is each time one less.
     pub fn fill_within(&self, next: &mut Next, tokens: usize) -> Within {
         if !completes() {
             return Within::Refused;
@@ -82,7 +82,8 @@ impl Grammar {
         }
     }
 
-    /// Moves on by a token. False, and it stays where it is, if the grammar does not allow the token.
+    /// Moves on by a token. False, and it stays where it is, if the grammar does not allow the
+    /// token.
     pub fn accept(&mut self, token: Token) -> bool {
         // Safety: there are no pointers.
         unsafe { abi::grammar_accept(self.handle, token as i32) == 0 }
@@ -96,7 +97,8 @@ pub enum Within {
     Filled,
     /// So few tokens do not complete the text; the mask is left out.
     TooFew,
-    /// The grammar has become too ambiguous to follow, or the host is too old; the mask is left out.
+    /// The grammar has become too ambiguous to follow, or the host is too old; the mask is left
+    /// out.
     Refused,
 }
 
@@ -107,7 +109,8 @@ pub enum Rest {
     Tokens(usize),
     /// It is complete, and nothing but an end token may follow.
     Ended,
-    /// Nobody can tell: the model has no tokens for it, it takes too long to find out, or the host is too old.
+    /// Nobody can tell: the model has no tokens for it, it takes too long to find out, or the host
+    /// is too old.
     Unknown,
 }
 

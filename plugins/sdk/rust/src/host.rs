@@ -34,17 +34,18 @@ pub fn messages() -> String {
     text(filled(1024, |p, n| unsafe { abi::messages(p, n) }))
 }
 
-/// The pictures and sounds of the prompt, in their order there. In `rewrite` and `render` they are those of the conversation, each once. There
-/// are none on a host that does not know pictures.
+/// The pictures and sounds of the prompt, in their order there. In `rewrite` and `render` they are
+/// those of the conversation, each once. There are none on a host that does not know pictures.
 pub fn media() -> Vec<Media> {
     let told = feature("media").then(|| text(filled(256, |p, n| unsafe { abi::media(p, n) })));
     let list = told.and_then(|text| json::parse(&text).ok());
     list.map(|list| Media::list(&list)).unwrap_or_default()
 }
 
-/// In `rewrite` and `render`, the text that the model's own template would make of a conversation, with what else the request has, as its
-/// tools. None is the conversation that the plugin was given. An error means that the template refuses it, of which the log has the reason,
-/// or that the host does not tell.
+/// In `rewrite` and `render`, the text that the model's own template would make of a conversation,
+/// with what else the request has, as its tools. None is the conversation that the plugin was
+/// given. An error means that the template refuses it, of which the log has the reason, or that
+/// the host does not tell.
 pub fn prompt_text(conversation: Option<&[Message]>) -> Result<String, &'static str> {
     if !feature("prompt") {
         return Err("the host is too old to tell what the model's template makes of a conversation");
@@ -72,8 +73,8 @@ pub fn history() -> Vec<Token> {
     history_from(0)
 }
 
-/// The tokens from index `from` on; a negative one counts back from the end. It costs what it copies and not the whole
-/// history.
+/// The tokens from index `from` on; a negative one counts back from the end. It costs what it
+/// copies and not the whole history.
 pub fn history_from(from: i32) -> Vec<Token> {
     filled(64, |p, n| unsafe { abi::history(from, p, n) })
 }
@@ -89,8 +90,9 @@ pub fn last_token() -> Option<Token> {
     }
 }
 
-/// Whether the host knows an import or export of the ABI by its name. Ask before calling what the host may be too old for;
-/// such an import is declared in a block under `#[link(wasm_import_module = "penstock-optional")]`.
+/// Whether the host knows an import or export of the ABI by its name. Ask before calling what the
+/// host may be too old for; such an import is declared in a block under
+/// `#[link(wasm_import_module = "penstock-optional")]`.
 pub fn feature(name: &str) -> bool {
     unsafe { abi::feature(name.as_ptr(), name.len() as i32) == 1 }
 }
@@ -105,14 +107,15 @@ pub fn param(kind: i32) -> i64 {
     unsafe { abi::param(kind) }
 }
 
-/// The request's sampling parameters under the names of a request's body: an object with `temperature`, `top_k`, `samplers` and so on.
-/// A client may change them in the middle of an answer. It is null on a host that does not tell, and empty where there is no request.
+/// The request's sampling parameters under the names of a request's body: an object with
+/// `temperature`, `top_k`, `samplers` and so on. A client may change them in the middle of an
+/// answer. It is null on a host that does not tell, and empty where there is no request.
 pub fn sampling() -> Value {
     described("sampling")
 }
 
-/// What the host says about the model: an object with `name`, `architecture`, `vocabulary_size` and so on, as far as that is
-/// known; null on a host that does not tell.
+/// What the host says about the model: an object with `name`, `architecture`, `vocabulary_size`
+/// and so on, as far as that is known; null on a host that does not tell.
 pub fn model() -> Value {
     described("model")
 }
@@ -123,8 +126,9 @@ fn described(part: &str) -> Value {
     value.and_then(|value| value.get(part).cloned()).unwrap_or_default()
 }
 
-/// Gives the client a JSON value: it comes with the answer, under the plugin's name. An error tells that the host has no such function
-/// or refuses the value, as one that is no JSON or too much; the log then has the reason.
+/// Gives the client a JSON value: it comes with the answer, under the plugin's name. An error
+/// tells that the host has no such function or refuses the value, as one that is no JSON or too
+/// much; the log then has the reason.
 pub fn output(value: impl Display) -> Result<(), &'static str> {
     if !feature("output") {
         return Err("the host is too old to give the client a plugin's output");
@@ -136,10 +140,11 @@ pub fn output(value: impl Display) -> Result<(), &'static str> {
     }
 }
 
-/// The answer's text from a byte on, in whole characters; a negative number counts back from the end, so that `answer_text(-100)` is the
-/// last 100 bytes, which may begin within a character. It is the text as it stands, whatever was taken back before. In `stop` it may be
-/// ahead of the text that was shown, where another plugin holds tokens back. On a host that does not give it, it is put together from the
-/// tokens' pieces.
+/// The answer's text from a byte on, in whole characters; a negative number counts back from the
+/// end, so that `answer_text(-100)` is the last 100 bytes, which may begin within a character. It
+/// is the text as it stands, whatever was taken back before. In `stop` it may be ahead of the text
+/// that was shown, where another plugin holds tokens back. On a host that does not give it, it is
+/// put together from the tokens' pieces.
 pub fn answer_text(from: i32) -> Vec<u8> {
     if feature("text") {
         return filled(512, |p, n| unsafe { abi::text(from, p, n) });
@@ -150,8 +155,9 @@ pub fn answer_text(from: i32) -> Vec<u8> {
     all[begin..].to_vec()
 }
 
-/// The part that the answer's text ends in: in `accept` and `stop` that of the token, in `prepare` and `sample` that of what came last. A tag
-/// between two parts belongs to the one before it, until there is text after it. Asking costs fuel for each byte of the answer.
+/// The part that the answer's text ends in: in `accept` and `stop` that of the token, in `prepare`
+/// and `sample` that of what came last. A tag between two parts belongs to the one before it,
+/// until there is text after it. Asking costs fuel for each byte of the answer.
 pub fn part() -> Part {
     if !feature("part") {
         return Part::Unknown;
@@ -159,11 +165,12 @@ pub fn part() -> Part {
     Part::of(unsafe { abi::part() })
 }
 
-/// In `sample`, `accept` and `stop`, what the model's last layer gave behind the logits that the token is drawn from, after the norm and
-/// before the vocabulary: a probe's input. It is written to `state`, whose memory is used again, and is as long as `embedding_size` of
-/// [`model`] says with nearly all models. It is empty, and the answer false, for tokens that a client injected, that came by a splice, or
-/// that follow the first of several that were forced; and on a host that does not tell. A host refuses requests with a plugin that calls it
-/// where the model has none.
+/// In `sample`, `accept` and `stop`, what the model's last layer gave behind the logits that the
+/// token is drawn from, after the norm and before the vocabulary: a probe's input. It is written
+/// to `state`, whose memory is used again, and is as long as `embedding_size` of [`model`] says
+/// with nearly all models. It is empty, and the answer false, for tokens that a client injected,
+/// that came by a splice, or that follow the first of several that were forced; and on a host that
+/// does not tell. A host refuses requests with a plugin that calls it where the model has none.
 pub fn hidden_state(state: &mut Vec<f32>) -> bool {
     state.clear();
     if feature("state") {
@@ -180,9 +187,10 @@ pub fn hidden_state(state: &mut Vec<f32>) -> bool {
     !state.is_empty()
 }
 
-/// In `accept` the natural logarithm of the probability that the model gave the accepted token, before masks, biases and samplers. None for
-/// tokens that a client injected, that came by a splice, or that follow the first of several that were forced; nor on a host that does not
-/// tell. A plugin that calls it costs a pass over all logits for each token.
+/// In `accept` the natural logarithm of the probability that the model gave the accepted token,
+/// before masks, biases and samplers. None for tokens that a client injected, that came by a
+/// splice, or that follow the first of several that were forced; nor on a host that does not tell.
+/// A plugin that calls it costs a pass over all logits for each token.
 pub fn logprob() -> Option<f32> {
     if !feature("logprob") {
         return None;
@@ -214,7 +222,8 @@ pub fn piece(token: Token) -> Vec<u8> {
     filled(32, |p, n| unsafe { abi::piece(token as i32, p, n) })
 }
 
-/// The pieces of tokens put together. The text may begin and end within a character, which is then U+FFFD.
+/// The pieces of tokens put together. The text may begin and end within a character, which is then
+/// U+FFFD.
 pub fn text_of(tokens: &[Token]) -> String {
     let bytes: Vec<u8> = tokens.iter().flat_map(|t| piece(*t)).collect();
     String::from_utf8_lossy(&bytes).into_owned()
@@ -271,8 +280,8 @@ pub enum Level {
     Error = abi::LOG_ERROR as isize,
 }
 
-/// Writes a line to the operator's log. The last lines are attached to the error if the plugin fails. [`crate::log!`] formats a line
-/// and says where it comes from.
+/// Writes a line to the operator's log. The last lines are attached to the error if the plugin
+/// fails. [`crate::log!`] formats a line and says where it comes from.
 pub fn log(level: Level, text: &str) {
     unsafe { abi::log(level as i32, text.as_ptr(), text.len() as i32) }
 }
@@ -286,8 +295,8 @@ pub(crate) fn emit(text: &str) {
     unsafe { abi::emit(text.as_ptr(), text.len() as i32) }
 }
 
-/// Writes a panic's text to the log before the trap; the host attaches it to the fault. `export!` has std call it, so only a crate
-/// without std needs to.
+/// Writes a panic's text to the log before the trap; the host attaches it to the fault. `export!`
+/// has std call it, so only a crate without std needs to.
 pub fn panicked(info: &dyn core::fmt::Display) {
     let text = alloc::format!("{}", info);
     fail(&text);

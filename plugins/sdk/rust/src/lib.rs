@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-//! Plugins for Penstock in Rust: samplers, masks, stop rules and templates that run inside the host as WebAssembly.
+//! Plugins for Penstock in Rust: samplers, masks, stop rules and templates that run inside the
+//! host as WebAssembly.
 //!
-//! A plugin is a type with the methods of the trait [`Plugin`] that it needs. The attribute [`export`] writes the exports, and
-//! what has no method is not exported and costs nothing:
+//! A plugin is a type with the methods of the trait [`Plugin`] that it needs. The attribute
+//! [`export`] writes the exports, and what has no method is not exported and costs nothing:
 //!
 //! ```
 //! use penstock::{Candidates, Choice, Manifest, Plugin, Request};
@@ -24,8 +25,8 @@
 //! }
 //! ```
 //!
-//! The crate needs `alloc` and nothing else; a plugin may use `std`, or do without (see [`export`]). Natively, where `cargo test`
-//! runs, [`testing::Session`] takes the host's place.
+//! The crate needs `alloc` and nothing else; a plugin may use `std`, or do without (see
+//! [`export`]). Natively, where `cargo test` runs, [`testing::Session`] takes the host's place.
 
 #![no_std]
 #![warn(missing_docs)]
@@ -85,8 +86,9 @@ pub use vocabulary::Vocabulary;
 /// A token's id.
 pub type Token = u32;
 
-/// Writes a line to the host's log, with the place in the source that it comes from: `penstock::log!("{} left", n)`. It is the
-/// `println!` of plugins, whose own goes nowhere in WebAssembly.
+/// Writes a line to the host's log, with the place in the source that it comes from:
+/// `penstock::log!("{} left", n)`. It is the `println!` of plugins, whose own goes nowhere in
+/// WebAssembly.
 #[macro_export]
 macro_rules! log {
     ($($format:tt)+) => {

@@ -7,8 +7,8 @@ use alloc::string::String;
 /// What a plugin says about itself.
 ///
 /// ```
-/// use penstock::Manifest;
-/// const MANIFEST: Manifest = Manifest { name: "min-p", summary: "Drops unlikely tokens", ..Manifest::DEFAULT };
+/// use penstock::Manifest; const MANIFEST: Manifest = Manifest { name: "min-p", summary: "Drops
+/// unlikely tokens", ..Manifest::DEFAULT };
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Manifest {
@@ -24,9 +24,11 @@ pub struct Manifest {
     pub candidates: u32,
     /// How many tokens the plugin may take back, 0–256; the stream runs that far behind.
     pub hold: u32,
-    /// How many tokens more than usual an answer may compute, 0–1,000,000: for a plugin that takes many back for each that stays.
+    /// How many tokens more than usual an answer may compute, 0–1,000,000: for a plugin that takes
+    /// many back for each that stays.
     pub take_back: u32,
-    /// What other plugins force, choose or splice must be allowed by the mask of [`crate::Plugin::prepare`]; else they are at fault.
+    /// What other plugins force, choose or splice must be allowed by the mask of
+    /// [`crate::Plugin::prepare`]; else they are at fault.
     pub strict_mask: bool,
     /// Where the plugin stands in chains that do not name it.
     pub place: Place,
@@ -36,9 +38,11 @@ pub struct Manifest {
     pub splice: u32,
     /// How many branches [`crate::Plugin::run`] has at once, 1–64; each takes a slot.
     pub branches: u32,
-    /// The property of the config, a number, by which a request asks for fewer of them; empty: none.
+    /// The property of the config, a number, by which a request asks for fewer of them; empty:
+    /// none.
     pub branches_config: &'static str,
-    /// A JSON schema that requests' `config` must fit. Its defaults are filled in before the plugin sees the config.
+    /// A JSON schema that requests' `config` must fit. Its defaults are filled in before the
+    /// plugin sees the config.
     pub config_schema: &'static str,
 }
 

@@ -2,15 +2,17 @@
 
 //! exp and log that give the same bits from every toolchain.
 //!
-//! Both compute in float64, with the operations in the order written here and none of them fused, and round to float32 once
-//! at the end. The Go SDK's math32 takes the same steps, and the tests of both pin the same sum over a million results.
+//! Both compute in float64, with the operations in the order written here and none of them fused,
+//! and round to float32 once at the end. The Go SDK's math32 takes the same steps, and the tests
+//! of both pin the same sum over a million results.
 
 use core::f64::consts::{LN_2, LOG2_E};
 
 const LN_2_HIGH: f64 = 6.931_471_803_691_238e-1; // the first 33 bits, so that k · LN_2_HIGH is exact
 const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
 
-/// e to the power of `x`: 2^k times the series of exp(r) to the eighth power, with x = k·ln 2 + r and |r| ≤ 0.35.
+/// e to the power of `x`: 2^k times the series of exp(r) to the eighth power, with x = k·ln 2 + r
+/// and |r| ≤ 0.35.
 pub fn exp(x: f32) -> f32 {
     if x.is_nan() {
         return x;
@@ -32,7 +34,8 @@ pub fn exp(x: f32) -> f32 {
     (p * f64::from_bits(((k + 1023) as u64) << 52)) as f32
 }
 
-/// The natural logarithm of `x`: k·ln 2 + 2(s + s³/3 + … + s¹⁵/15), with x = 2^k·m, √½ < m ≤ √2 and s = (m − 1)/(m + 1).
+/// The natural logarithm of `x`: k·ln 2 + 2(s + s³/3 + … + s¹⁵/15), with x = 2^k·m, √½ < m ≤ √2
+/// and s = (m − 1)/(m + 1).
 pub fn log(x: f32) -> f32 {
     if x.is_nan() || x < 0.0 {
         return f32::NAN;

@@ -5,7 +5,8 @@ use crate::{abi, Token};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-/// Stands for each row of a picture or a sound in the history and in branches. It is in no vocabulary, shows nothing and cannot be said.
+/// Stands for each row of a picture or a sound in the history and in branches. It is in no
+/// vocabulary, shows nothing and cannot be said.
 pub const MEDIA_TOKEN: Token = abi::TOKEN_MEDIA as Token;
 
 /// A picture or a sound. A plugin learns nothing of what is seen or heard.

@@ -23,8 +23,9 @@ impl Message {
         list.iter().map(Message::read).collect()
     }
 
-    /// The pictures and sounds of the message, in their order, as the plugin was given it. They stand in `content` by their markers: take a
-    /// marker out, and the model does not see that picture.
+    /// The pictures and sounds of the message, in their order, as the plugin was given it. They
+    /// stand in `content` by their markers: take a marker out, and the model does not see that
+    /// picture.
     pub fn media(&self) -> Vec<Media> {
         self.value.get("content").map(Media::list).unwrap_or_default()
     }

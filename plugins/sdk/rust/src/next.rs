@@ -11,14 +11,15 @@ pub struct Next<'a> {
 }
 
 impl<'a> Next<'a> {
-    /// Only these tokens may come. The mask is as the last call left it, at first all zero; leaving it all zero is a
-    /// fault.
+    /// Only these tokens may come. The mask is as the last call left it, at first all zero;
+    /// leaving it all zero is a fault.
     pub fn mask(&mut self) -> Mask<'_> {
         self.filled |= abi::PREPARE_MASK;
         Mask::new(self.mask)
     }
 
-    /// Adds an amount to the logit of a token; −∞ bans it. False where there is no room for more: the manifest's `biases` makes it.
+    /// Adds an amount to the logit of a token; −∞ bans it. False where there is no room for more:
+    /// the manifest's `biases` makes it.
     pub fn bias(&mut self, token: Token, amount: f32) -> bool {
         if self.filled & abi::PREPARE_BIAS == 0 {
             self.bias[0] = 0;
@@ -30,8 +31,9 @@ impl<'a> Next<'a> {
         added
     }
 
-    /// These tokens come next, one after another, whatever the logits are; [`crate::Plugin::prepare`] is not called between them.
-    /// Panics where there is no room for so many: the manifest's `splice` makes it.
+    /// These tokens come next, one after another, whatever the logits are;
+    /// [`crate::Plugin::prepare`] is not called between them. Panics where there is no room for so
+    /// many: the manifest's `splice` makes it.
     pub fn force(&mut self, tokens: &[Token]) {
         if !tokens.is_empty() {
             self.filled |= abi::PREPARE_FORCE;

@@ -8,7 +8,8 @@ use alloc::string::String;
 pub struct Request {
     /// The config. It fits the manifest's schema already, whose defaults are in it.
     pub config: Value,
-    /// Tokens to generate at most; 0 where the request sets no limit, and the answer may go on until the context is full.
+    /// Tokens to generate at most; 0 where the request sets no limit, and the answer may go on
+    /// until the context is full.
     pub max_tokens: usize,
     /// Tokens of the prompt.
     pub prompt_tokens: usize,

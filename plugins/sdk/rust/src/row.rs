@@ -3,7 +3,8 @@
 use crate::{draw, Token};
 use alloc::vec::Vec;
 
-/// The logits of all tokens; the index is the token. It is the host's own buffer: what is written here is what the next stage sees.
+/// The logits of all tokens; the index is the token. It is the host's own buffer: what is written
+/// here is what the next stage sees.
 pub struct Row<'a> {
     logits: &'a mut [f32],
 }
@@ -44,13 +45,14 @@ impl<'a> Row<'a> {
         draw::highest(self.logits)
     }
 
-    /// A weight for each token, exp(logit − highest), and their sum; a probability is weight / sum. The weights lie in `buffer`;
-    /// keep it in the plugin, and its memory is reused.
+    /// A weight for each token, exp(logit − highest), and their sum; a probability is weight /
+    /// sum. The weights lie in `buffer`; keep it in the plugin, and its memory is reused.
     pub fn softmax<'b>(&self, buffer: &'b mut Vec<f32>) -> (&'b mut [f32], f32) {
         draw::softmax(self.logits, buffer)
     }
 
-    /// Draws a token with the probabilities that weights stand for, as [`Row::softmax`] gives them, with the request's seed.
+    /// Draws a token with the probabilities that weights stand for, as [`Row::softmax`] gives
+    /// them, with the request's seed.
     pub fn draw(&self, weights: &[f32], sum: f32) -> Token {
         draw::draw(weights, sum) as Token
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-//! Draws as in plugins/abi/testdata/draws.json, which the Go SDK's tests do, too: the same logits and the same random numbers give the
-//! same weights and the same tokens. With PENSTOCK_UPDATE=1 in the environment it writes the results of its cases anew.
+//! Draws as in plugins/abi/testdata/draws.json, which the Go SDK's tests do, too: the same logits
+//! and the same random numbers give the same weights and the same tokens. With PENSTOCK_UPDATE=1
+//! in the environment it writes the results of its cases anew.
 
 use penstock::json::{self, Value};
 use penstock::testing::{Request, Session};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-//! Compiles each file of the folder export, as a crate of its own and for WebAssembly. A comment `//~ TEXT` wants an error with that
-//! text in the next line; a file without one must compile, and without a warning.
+//! Compiles each file of the folder export, as a crate of its own and for WebAssembly. A comment
+//! `//~ TEXT` wants an error with that text in the next line; a file without one must compile, and
+//! without a warning.
 
 use std::env;
 use std::fs;

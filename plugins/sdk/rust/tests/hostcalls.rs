@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-//! Makes the calls of plugins/abi/testdata/hostcalls.json, which the real host answers the same way.
+//! Makes the calls of plugins/abi/testdata/hostcalls.json, which the real host answers the same
+//! way.
 
 use penstock::abi;
 use penstock::host::Special;
@@ -89,7 +90,8 @@ fn check(call: &Value) {
         Some(bits) => u64::from_str_radix(bits, 16).unwrap() as i64,
         None => call.get("answer").and_then(Value::integer).unwrap_or(0),
     };
-    // Safety: the script's lengths fit its buffers, and those live on, but for one that is bound and never used.
+    // Safety: the script's lengths fit its buffers, and those live on, but for one that is bound
+    // and never used.
     let got = unsafe { make(name, &mut args) };
     let last = args.0.into_iter().rev().find_map(Result::ok);
     assert_eq!((got, last), (answer, want), "{:?}", call);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-//! Programs in a session: what their calls answer, and where they would end the request. The model says that the token after t is most
-//! likely t + 1, and never 0.
+//! Programs in a session: what their calls answer, and where they would end the request. The model
+//! says that the token after t is most likely t + 1, and never 0.
 
 use penstock::testing::{Adopted, Request, Session, Shown};
 use penstock::{host, BranchError, Chain, Manifest, Plugin, Run, State, Token};
@@ -197,7 +197,8 @@ fn branches_run_by_themselves_and_are_adopted() {
     assert_eq!(session.adopted(), [Adopted { choice: 1, tokens: vec![1, 2, 3], from: 2 }]);
 }
 
-/// What a branch draws depends on the seed and on which branch it is, and is as likely as the chain says.
+/// What a branch draws depends on the seed and on which branch it is, and is as likely as the
+/// chain says.
 #[test]
 fn draws_follow_the_seed_and_the_branch() {
     fn draw(run: &Run) -> Result<(), String> {
@@ -211,7 +212,8 @@ fn draws_follow_the_seed_and_the_branch() {
     let drawn = |seed| session(request().seed(seed), draw).run().unwrap().iter().map(|s| s.token).collect::<Vec<_>>();
     let first = drawn(7);
     assert!(first == drawn(7) && first != drawn(8) && first[..300] != first[300..]);
-    // Of the three likeliest, 3 with the logit 0 and 2 and 4 with −1, at temperature 5: 0.379, and 0.310 each.
+    // Of the three likeliest, 3 with the logit 0 and 2 and 4 with −1, at temperature 5: 0.379, and
+    // 0.310 each.
     let counts = [1, 2, 3, 4].map(|t| first.iter().filter(|x| **x == t).count());
     assert!(counts[0] == 0 && counts[1..].iter().zip([186, 228, 186]).all(|(n, want)| n.abs_diff(want) < 60), "{:?}", counts);
 }

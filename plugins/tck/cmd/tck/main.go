@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Command tck tries the conformance kit of the plugin ABI on a running server, or writes it into a folder.
+// Command tck tries the conformance kit of the plugin ABI on a running server, or writes it into a
+// folder.
 package main
 
 import (

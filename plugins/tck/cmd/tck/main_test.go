@@ -59,7 +59,8 @@ func TestRun_Write_OnlySome(t *testing.T) {
 	}
 }
 
-// A server that loads what comes, and always gives the same answer, breaks some rules and keeps others.
+// A server that loads what comes, and always gives the same answer, breaks some rules and keeps
+// others.
 func TestRun_URL_ReportsEachCase(t *testing.T) {
 	removed := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

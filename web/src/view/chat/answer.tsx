@@ -19,7 +19,10 @@ import { Prose } from "./prose.tsx";
 import { Reasoning } from "./reasoning.tsx";
 import { useRemove } from "./remove.ts";
 
-/** What the model answered. It is not drawn anew with each token: what changes then are the signals of its parts. */
+/**
+ * What the model answered. It is not drawn anew with each token: what changes then are the signals
+ * of its parts.
+ */
 export function Answer(props: MessageProps) {
   const { chat, id, editing } = props;
   const node = chat.tree.node(id);

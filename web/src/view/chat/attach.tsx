@@ -6,7 +6,10 @@ import { Icon } from "../icon.tsx";
 import { Menu, type MenuItem } from "../menu.tsx";
 import type { Attaching } from "./attaching.ts";
 
-/** The ways to add files to the next message. What the model cannot take says so instead of asking for a file. */
+/**
+ * The ways to add files to the next message. What the model cannot take says so instead of asking
+ * for a file.
+ */
 export function AttachButton({ attaching }: { attaching: Attaching }) {
   const app = useApp();
   const input = useRef<HTMLInputElement>(null);

@@ -7,7 +7,10 @@ import { Icon } from "../icon.tsx";
 
 const most = 4; // that are told by name
 
-/** What of the chat's settings is not as the server has it by itself, so that nobody is surprised by it, and the way to change it. */
+/**
+ * What of the chat's settings is not as the server has it by itself, so that nobody is surprised
+ * by it, and the way to change it.
+ */
 export function Differs({ chat }: { chat: Chat }) {
   const { drawer } = useApp();
   const words = useComputed(() => differences(chat.settings.value)).value;

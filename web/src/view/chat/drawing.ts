@@ -102,7 +102,9 @@ export class Drawing {
     typesetFormulas(this.element); // those that waited for a place on the page
   }
 
-  /** Begins to read the text again if it defines links, as they may stand before their definitions. */
+  /**
+   * Begins to read the text again if it defines links, as they may stand before their definitions.
+   */
   private readAgain(): boolean {
     const { links } = this.markdown;
     if (!this.ended || this.again || Object.keys(links).length === 0) return false;

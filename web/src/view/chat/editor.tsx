@@ -14,7 +14,9 @@ interface Props {
   onDone(text: string, files: Attachment[]): void;
 }
 
-/** Changes the text of a message. The message stays as it is: a new one beside it has the new text. */
+/**
+ * Changes the text of a message. The message stays as it is: a new one beside it has the new text.
+ */
 export function Editor({ label, action, text, files, lines = false, onCancel, onDone }: Props) {
   const field = useRef<HTMLTextAreaElement>(null);
   const draft = useSignal(text);

@@ -13,8 +13,9 @@ interface Follower {
 }
 
 /**
- * Keeps the end of a text in sight while it grows, but only for a reader who is there; any other keeps the message that is read, however
- * wide the text becomes. Another shown begins at its end, and an empty one at its top.
+ * Keeps the end of a text in sight while it grows, but only for a reader who is there; any other
+ * keeps the message that is read, however wide the text becomes. Another shown begins at its end,
+ * and an empty one at its top.
  */
 export function useFollower(shown: unknown, empty: boolean): Follower {
   const scroller = useRef<HTMLElement>(null);

@@ -2,7 +2,8 @@
 import katex from "katex";
 import "katex/dist/katex.min.css";
 
-// What katex.render makes its nodes of. It sets a few styles as attributes, which the page's policy forbids.
+// What katex.render makes its nodes of. It sets a few styles as attributes, which the page's
+// policy forbids.
 interface Tree {
   attributes?: Record<string, string>;
   children?: Tree[];
@@ -12,7 +13,10 @@ type Builder = { __renderToDomTree(source: string, options: katex.KatexOptions):
 
 const limits = { maxSize: 30, maxExpand: 300, trust: false, strict: "ignore", throwOnError: true } as const;
 
-/** Draws a formula. Throws katex.ParseError if it is none. This module is large: import it only when there is one. */
+/**
+ * Draws a formula. Throws katex.ParseError if it is none. This module is large: import it only
+ * when there is one.
+ */
 export function typeset(source: string, display: boolean): Node {
   const options = { ...limits, displayMode: display };
   const tree = (katex as unknown as Builder).__renderToDomTree(source, options);

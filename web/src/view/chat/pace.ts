@@ -4,8 +4,9 @@ const cheap = 4; // milliseconds of work that a frame has room for
 const rest = 3; // times as long as the work before it
 
 /**
- * Does work at most once a frame, however often it is asked to, and less often the longer it takes: so that most
- * of the time stays for the reader. work returns whether it is done; else it goes on with the next frame.
+ * Does work at most once a frame, however often it is asked to, and less often the longer it
+ * takes: so that most of the time stays for the reader. work returns whether it is done; else it
+ * goes on with the next frame.
  */
 export function paced(work: () => boolean): () => void {
   let asked = false;

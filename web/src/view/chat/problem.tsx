@@ -8,7 +8,10 @@ import { advice, type Help } from "../../host/remedy.ts";
 import { useApp } from "../context.ts";
 import { focusField } from "./focus.ts";
 
-/** What went wrong with an answer; undefined if nothing did. One that was cut because the chat is too long has no error of its own. */
+/**
+ * What went wrong with an answer; undefined if nothing did. One that was cut because the chat is
+ * too long has no error of its own.
+ */
 export function problemOf(app: App, { answer }: Message): HostError | undefined {
   const { outcome } = answer ?? {};
   const context = app.contextOf(answer?.model ?? "") ?? 0;
@@ -81,7 +84,10 @@ function helps(app: App, chat: Chat, id: string, help: Help, error: HostError): 
   }
 }
 
-/** How much of the history fits, as the host's words tell: "request (40007 tokens) exceeds … (15104 tokens…"; with room for an answer. */
+/**
+ * How much of the history fits, as the host's words tell: "request (40007 tokens) exceeds … (15104
+ * tokens…"; with room for an answer.
+ */
 function shareOf({ message }: HostError): number {
   const [asked = 0, fits = 0] = [...message.matchAll(/(\d+) tokens/g)].map(([, n]) => Number(n));
   return asked > fits && fits > 0 ? (0.7 * fits) / asked : 0.5;

@@ -10,7 +10,10 @@ interface Props {
   done: ReadonlySignal<boolean>; // it grows no more
 }
 
-/** A text in Markdown that grows. However fast the tokens come, only its end is drawn anew, at most once a frame. */
+/**
+ * A text in Markdown that grows. However fast the tokens come, only its end is drawn anew, at most
+ * once a frame.
+ */
 export function Prose({ text, done }: Props) {
   const element = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {

@@ -10,7 +10,10 @@ interface Props {
   done: ReadonlySignal<boolean>;
 }
 
-/** What the model thought before it answered. It is open while it grows, and folded once the answer begins. */
+/**
+ * What the model thought before it answered. It is open while it grows, and folded once the answer
+ * begins.
+ */
 export function Reasoning({ node, done }: Props) {
   const text = useComputed(() => node.value.reasoning ?? "");
   const exists = useComputed(() => text.value !== "");

@@ -2,7 +2,10 @@
 import { useEffect, useState } from "preact/hooks";
 import { useApp } from "../context.ts";
 
-/** A URL of a file's bytes while the component is shown; "" until they are read, undefined if they are not here. */
+/**
+ * A URL of a file's bytes while the component is shown; "" until they are read, undefined if they
+ * are not here.
+ */
 export function useFileURL(file: string): string | undefined {
   const { store } = useApp();
   const [url, setURL] = useState<string | undefined>("");

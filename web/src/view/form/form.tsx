@@ -10,11 +10,17 @@ import { JsonField } from "./json.tsx";
 interface Props {
   schema: unknown; // a plugin's config_schema; undefined: any object
   value: Record<string, unknown>;
-  /** Gets each new value, and what is still wrong with it, as sentences; none: the host would take it. */
+  /**
+   * Gets each new value, and what is still wrong with it, as sentences; none: the host would take
+   * it.
+   */
   onChange(value: Record<string, unknown>, problems: string[]): void;
 }
 
-/** A form that is made from a JSON schema, for an object of this shape. It can be edited as JSON too. */
+/**
+ * A form that is made from a JSON schema, for an object of this shape. It can be edited as JSON
+ * too.
+ */
 export function SchemaForm({ schema, value, onChange }: Props) {
   const id = useId();
   const asJson = useSignal(false);

@@ -5,7 +5,10 @@ import { Icon } from "../icon.tsx";
 import { type CompoundProps, useForm } from "./context.ts";
 import { Help } from "./help.tsx";
 
-/** An object: its fields one below the other. One within another that is not needed can be added and removed. */
+/**
+ * An object: its fields one below the other. One within another that is not needed can be added
+ * and removed.
+ */
 export function Group(props: CompoundProps) {
   const { path, name, label, schema, required, value, change } = props;
   const { id, root } = useForm();

@@ -45,8 +45,9 @@ export function TextInput(props: InputProps & { long: boolean }) {
 const longestSlide = 1000; // from one end to the other; a wider range is not for the hand
 
 /**
- * A number as text, so that nothing that is typed gets lost. What is no number stays a text, which the schema
- * does not allow. A slider beside it is for the mouse only: the text field is for everybody.
+ * A number as text, so that nothing that is typed gets lost. What is no number stays a text, which
+ * the schema does not allow. A slider beside it is for the mouse only: the text field is for
+ * everybody.
  */
 export function NumberInput(props: InputProps & { whole: boolean }) {
   const { schema, value, whole, change } = props;

@@ -55,7 +55,9 @@ export function JsonField(props: FieldProps & { object?: boolean }) {
   );
 }
 
-/** Everything that is wrong within a value, as this field has no fields of its own to say it below. */
+/**
+ * Everything that is wrong within a value, as this field has no fields of its own to say it below.
+ */
 function schemaProblems(problems: readonly { path: string; message: string }[], path: string): string {
   return problems
     .filter(

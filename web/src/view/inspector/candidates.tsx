@@ -6,7 +6,10 @@ import { count, duration } from "../../text/figures.ts";
 import { type Cell, type Column, matrixOf, type Row } from "../../trace/matrix.ts";
 import { ordinal, percent, stageName, visible } from "../../trace/words.ts";
 
-/** The candidates before and after every stage: a row each, a column for each stage that changed something. */
+/**
+ * The candidates before and after every stage: a row each, a column for each stage that changed
+ * something.
+ */
 export function Candidates({ trace }: { trace: TokenTrace }) {
   const { columns, rows } = useMemo(() => matrixOf(trace), [trace]);
   const all = useSignal(false);

@@ -7,7 +7,10 @@ import type { Reader } from "./reader.ts";
 
 const name = "inspected-token"; // of the highlight, for the style sheet
 
-/** Marks the token in focus in the text of the chat, where the browser can mark without changing the page. */
+/**
+ * Marks the token in focus in the text of the chat, where the browser can mark without changing
+ * the page.
+ */
 export function useMark(id: string, reader: Reader): void {
   useSignalEffect(() => {
     const item = reader.item.value;

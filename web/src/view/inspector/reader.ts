@@ -51,7 +51,10 @@ export class Reader {
     return nextOf(this.touched.value, this.at.value, step);
   }
 
-  /** Begins where a reader wants to look: at the first token that somebody changed, or else at the most surprising one. */
+  /**
+   * Begins where a reader wants to look: at the first token that somebody changed, or else at the
+   * most surprising one.
+   */
   private begin(first: number): void {
     const items = this.items.peek();
     const touched = this.touched.peek();

@@ -157,7 +157,10 @@ function target(key: string, at: number, length: number): number | undefined {
   }
 }
 
-/** How many chunks are drawn: a few at once, the others frame by frame, and all up to the one with the focus. */
+/**
+ * How many chunks are drawn: a few at once, the others frame by frame, and all up to the one with
+ * the focus.
+ */
 function useDrawn(chunks: number, least: number): number {
   const drawn = useSignal(2);
   const now = Math.max(drawn.value, least);

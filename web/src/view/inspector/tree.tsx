@@ -81,7 +81,10 @@ interface RowsProps {
   running: boolean;
 }
 
-/** The rows, of which one has the focus. They scroll along as the tree grows, for a reader at their end. */
+/**
+ * The rows, of which one has the focus. They scroll along as the tree grows, for a reader at their
+ * end.
+ */
 function Rows({ rows, focus, inFocus, running }: RowsProps) {
   const list = useRef<HTMLDivElement>(null);
   const most = useSignal(atOnce);

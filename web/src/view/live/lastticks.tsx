@@ -6,7 +6,10 @@ import { Scroll } from "./scroll.tsx";
 
 const most = 12;
 
-/** The last steps as a table, for those who read numbers better than a picture. It is that of the moment when it was opened. */
+/**
+ * The last steps as a table, for those who read numbers better than a picture. It is that of the
+ * moment when it was opened.
+ */
 export function LastTicks({ ticks }: { ticks: Ticks }) {
   const rows = useSignal<readonly Tick[]>([]);
   const read = () => {

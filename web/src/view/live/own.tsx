@@ -3,7 +3,9 @@
 import type { Run } from "../../chats/run.ts";
 import { useApp } from "../context.ts";
 
-/** The running answer that the host knows by this name; undefined where it is none of this tab's. */
+/**
+ * The running answer that the host knows by this name; undefined where it is none of this tab's.
+ */
 export function runNamed(runs: ReadonlyMap<string, Run>, name: string | undefined): Run | undefined {
   if (name === undefined) return undefined;
   return [...runs.values()].find((run) => run.name === name);

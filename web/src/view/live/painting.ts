@@ -25,7 +25,10 @@ export interface Plot {
   unit: string;
 }
 
-/** Tokens of a tick. The scale is that of the square root, so that a few decoded tokens can be seen beside a chunk of a prompt. */
+/**
+ * Tokens of a tick. The scale is that of the square root, so that a few decoded tokens can be seen
+ * beside a chunk of a prompt.
+ */
 export const tokens: Omit<Plot, "top" | "height"> = {
   series: tokenSeries,
   value: (tick, series) => (series === "decode" ? tick.decode : tick.prefill),
@@ -34,7 +37,10 @@ export const tokens: Omit<Plot, "top" | "height"> = {
   unit: "",
 };
 
-/** Milliseconds of a tick, on the same scale: a chunk of a prompt may take a hundred times as long as a token. */
+/**
+ * Milliseconds of a tick, on the same scale: a chunk of a prompt may take a hundred times as long
+ * as a token.
+ */
 export const times: Omit<Plot, "top" | "height"> = {
   series: timeSeries,
   value: (tick, series) => {

@@ -24,7 +24,10 @@ interface Source {
   hostTime(): number; // milliseconds since 1970
 }
 
-/** Draws the ticks as they happen: time runs from right to left. Pointed at, or when it is held, it stands still. */
+/**
+ * Draws the ticks as they happen: time runs from right to left. Pointed at, or when it is held, it
+ * stands still.
+ */
 export class StripChart {
   private readonly context: CanvasRenderingContext2D;
   private readonly sizes: ResizeObserver;
@@ -82,7 +85,10 @@ export class StripChart {
     return ticks.at(ticks.nearest(time));
   }
 
-  /** The tick that is so many steps after another, among those that can be seen; without another, from the newest. */
+  /**
+   * The tick that is so many steps after another, among those that can be seen; without another,
+   * from the newest.
+   */
   step(from: Tick | undefined, by: number): Tick | undefined {
     const { ticks } = this.source;
     const [first, last] = [ticks.from(this.end - this.width * msPerPixel), ticks.nearest(this.end)];
@@ -156,7 +162,9 @@ export class StripChart {
     ];
   }
 
-  /** The end of a plot's axis. It grows at once and shrinks slowly, so that the bars do not jump. */
+  /**
+   * The end of a plot's axis. It grows at once and shrinks slowly, so that the bars do not jump.
+   */
   private axis(plot: Plot, i: number, bars: readonly Bar[]): number {
     const wanted = largest(plot, bars);
     const before = this.maxima[i] ?? wanted;

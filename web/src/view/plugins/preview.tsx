@@ -27,7 +27,10 @@ interface Props {
 
 type Answer = { prompt: Prompt } | { problem: string };
 
-/** What a template plugin makes of a conversation, beside what the model's own template makes of it. */
+/**
+ * What a template plugin makes of a conversation, beside what the model's own template makes of
+ * it.
+ */
 export function PromptPreview({ name, sha256, config, ready }: Props) {
   const app = useApp();
   const routes = useMemo(() => new PluginRoutes(app.rest), [app]);

@@ -19,7 +19,10 @@ interface Props {
   ready: boolean;
 }
 
-/** One question answered with and without a plugin, with the same seed, so that every difference is the plugin's. */
+/**
+ * One question answered with and without a plugin, with the same seed, so that every difference is
+ * the plugin's.
+ */
 export function TryIt({ name, config, ready }: Props) {
   const app = useApp();
   const question = useSignal("Tell me a story about a frog.");

@@ -8,7 +8,10 @@ import { useEdit } from "./edit.ts";
 import { Part } from "./part.tsx";
 import { PluginConfig } from "./plugin.tsx";
 
-/** The plugins that are no stages: chat templates and stop rules. And those that the server no longer has. */
+/**
+ * The plugins that are no stages: chat templates and stop rules. And those that the server no
+ * longer has.
+ */
 export function BesidePart() {
   const { app, chat, host } = useEdit();
   const plugins = useComputed(() => app.plugins.value.filter((plugin) => !rolesOf(plugin).stage)).value;

@@ -3,7 +3,10 @@ import { type ReadonlySignal, useSignal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-/** An item that is being dragged: where it was, where it would be dropped, and how far it is moved, in pixels. */
+/**
+ * An item that is being dragged: where it was, where it would be dropped, and how far it is moved,
+ * in pixels.
+ */
 export interface Drag {
   from: number;
   to: number;
@@ -34,7 +37,10 @@ export function useDrag(list: RefObject<HTMLElement | null>, drop: (from: number
 
 type Tell = (now: Drag | undefined, dropped?: Drag) => void;
 
-/** Follows the pointer until it is let go, and tells once a frame where the item is. Returns how to stop. */
+/**
+ * Follows the pointer until it is let go, and tells once a frame where the item is. Returns how to
+ * stop.
+ */
 function follow(begun: PointerEvent, list: HTMLElement, from: number, tell: Tell): () => void {
   const scroller = scrollerOf(list);
   const places = [...list.children].map((item) => {

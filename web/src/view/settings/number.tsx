@@ -12,7 +12,10 @@ import {
 import { Icon } from "../icon.tsx";
 import { useEdit, useParameter } from "./edit.ts";
 
-/** What a text field shows, what is wrong with it, and what typing does. A wrong value is marked and not used. */
+/**
+ * What a text field shows, what is wrong with it, and what typing does. A wrong value is marked
+ * and not used.
+ */
 function useTyped(parameter: NumberParameter, value: number | undefined) {
   const edit = useEdit();
   const draft = useSignal<string | undefined>(undefined);
@@ -55,7 +58,10 @@ interface InputProps {
   label?: string; // where no label element stands beside it
 }
 
-/** The text field of a number, with the host's default in it where nothing is set. Arrow keys move it. */
+/**
+ * The text field of a number, with the host's default in it where nothing is set. Arrow keys move
+ * it.
+ */
 export function NumberInput({ name, id, label }: InputProps) {
   const parameter = numberNamed(name);
   const edit = useEdit();

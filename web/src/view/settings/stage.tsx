@@ -18,7 +18,10 @@ interface Props {
   grip: preact.ComponentChildren;
 }
 
-/** One stage of the chain: its most important value in its row, and all else below where it is open. */
+/**
+ * One stage of the chain: its most important value in its row, and all else below where it is
+ * open.
+ */
 export function Stage({ name, place, open, toggle, grip }: Props) {
   const edit = useEdit();
   const id = useId();

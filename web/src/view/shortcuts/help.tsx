@@ -39,8 +39,8 @@ function pressed(event: KeyboardEvent, shortcuts: readonly Shortcut[], letters: 
 }
 
 /**
- * Escape leads out of the message field, to where letters are shortcuts, and closes what stands beside the chat, where nothing else
- * has the focus: unless it stops an answer.
+ * Escape leads out of the message field, to where letters are shortcuts, and closes what stands
+ * beside the chat, where nothing else has the focus: unless it stops an answer.
  */
 function leave(event: KeyboardEvent, app: App): void {
   if (event.key !== "Escape" || event.defaultPrevented || app.chats.current.peek().run !== undefined) return;

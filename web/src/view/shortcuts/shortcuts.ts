@@ -13,8 +13,9 @@ export type Pressed = Pick<
 >;
 
 /**
- * The shortcut that a key means, if any. Letters mean one only where nothing is typed, and where the reader wants so: speech input
- * types letters, too. Keys with Alt belong to the browser and to screen readers.
+ * The shortcut that a key means, if any. Letters mean one only where nothing is typed, and where
+ * the reader wants so: speech input types letters, too. Keys with Alt belong to the browser and to
+ * screen readers.
  */
 export function find(
   shortcuts: readonly Shortcut[],

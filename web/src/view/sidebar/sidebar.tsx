@@ -10,7 +10,10 @@ import { ChatList } from "./list.tsx";
 import { SearchResults } from "./results.tsx";
 import { ThemeChoice } from "./theme.tsx";
 
-/** The way to everything. Beside the chat where there is room; else it covers the chat, and keeps the focus, until something is chosen. */
+/**
+ * The way to everything. Beside the chat where there is room; else it covers the chat, and keeps
+ * the focus, until something is chosen.
+ */
 export function Sidebar() {
   const { layout } = useApp();
   if (!layout.sidebar.value) return null;

@@ -5,7 +5,10 @@ import type { Run } from "../../chats/run.ts";
 
 const most = 120; // tokens to choose from
 
-/** The last tokens of a paused answer. The one that is chosen is taken back with all that follow it. */
+/**
+ * The last tokens of a paused answer. The one that is chosen is taken back with all that follow
+ * it.
+ */
 export function Place({ run }: { run: Run }) {
   const id = useId();
   const list = useRef<HTMLDivElement>(null);

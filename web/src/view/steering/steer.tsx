@@ -9,8 +9,8 @@ import { Lazy } from "../lazy.tsx";
 const open = signal(false); // who steers one answer may steer the next
 
 /**
- * The way to the controls of an answer that runs. They stand above the message field, where no text that grows moves them. A paused
- * answer shows them: nothing happens there otherwise.
+ * The way to the controls of an answer that runs. They stand above the message field, where no
+ * text that grows moves them. A paused answer shows them: nothing happens there otherwise.
  */
 export function Steer({ id }: { id: string }) {
   const { answers } = useApp();

@@ -24,7 +24,10 @@ export function Tuning({ run }: { run: Run }) {
   );
 }
 
-/** What a parameter of the answer is now: as it was set, else as its chat has it, else the host's default. */
+/**
+ * What a parameter of the answer is now: as it was set, else as its chat has it, else the host's
+ * default.
+ */
 function useNow(run: Run, name: string): number | undefined {
   const { chats, props } = useApp();
   return useComputed(() => {

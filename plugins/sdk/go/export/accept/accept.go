@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package accept exports penstock_accept to the host. The file penstock_exports.go imports it where the plugin's type has the method.
+// Package accept exports penstock_accept to the host. The file penstock_exports.go imports it
+// where the plugin's type has the method.
 package accept
 
 import "github.com/penstock/penstock/plugins/sdk/go/internal/guest"

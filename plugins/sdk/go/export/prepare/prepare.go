@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package prepare exports penstock_prepare to the host. The file penstock_exports.go imports it where the plugin's type has the method.
+// Package prepare exports penstock_prepare to the host. The file penstock_exports.go imports it
+// where the plugin's type has the method.
 package prepare
 
 import "github.com/penstock/penstock/plugins/sdk/go/internal/guest"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package rewind exports penstock_rewind to the host. The file penstock_exports.go imports it where the plugin's type has the method.
+// Package rewind exports penstock_rewind to the host. The file penstock_exports.go imports it
+// where the plugin's type has the method.
 package rewind
 
 import "github.com/penstock/penstock/plugins/sdk/go/internal/guest"

@@ -103,7 +103,8 @@ func TestSession_Run_RunsAndAdopts(t *testing.T) {
 	}
 }
 
-// What a branch draws depends on the seed and on which branch it is, and is as likely as the chain says.
+// What a branch draws depends on the seed and on which branch it is, and is as likely as the chain
+// says.
 func TestSession_Run_Draws(t *testing.T) {
 	draws := func(seed uint64) (all [2][]penstock.Token) {
 		_, _, err := run(t, plugintest.Request{Seed: seed}, func(r *penstock.Run) error {

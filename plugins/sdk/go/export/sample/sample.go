@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package sample exports penstock_sample to the host. The file penstock_exports.go imports it where the plugin's type has the method.
+// Package sample exports penstock_sample to the host. The file penstock_exports.go imports it
+// where the plugin's type has the method.
 package sample
 
 import "github.com/penstock/penstock/plugins/sdk/go/internal/guest"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package stop exports penstock_stop to the host. The file penstock_exports.go imports it where the plugin's type has the method.
+// Package stop exports penstock_stop to the host. The file penstock_exports.go imports it where
+// the plugin's type has the method.
 package stop
 
 import "github.com/penstock/penstock/plugins/sdk/go/internal/guest"

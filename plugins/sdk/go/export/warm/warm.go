@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package warm exports penstock_warm to the host. The file penstock_exports.go imports it where the plugin's type has the method.
+// Package warm exports penstock_warm to the host. The file penstock_exports.go imports it where
+// the plugin's type has the method.
 package warm
 
 import "github.com/penstock/penstock/plugins/sdk/go/internal/guest"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// Package guest stands between the exports of a plugin and its type. Package penstock fills it in when the plugin registers and when
-// a request is opened; the packages below export make WebAssembly exports of it; package plugintest calls it where there is no
-// WebAssembly.
+// Package guest stands between the exports of a plugin and its type. Package penstock fills it in
+// when the plugin registers and when a request is opened; the packages below export make
+// WebAssembly exports of it; package plugintest calls it where there is no WebAssembly.
 package guest
 
 // Plugin is a registered plugin.
@@ -10,7 +10,8 @@ type Plugin struct {
 	Name string
 	New  func() any // a fresh value of its type
 
-	// Begin makes a fresh value the plugin at work: the functions below are those of its methods then, nil where it has none.
+	// Begin makes a fresh value the plugin at work: the functions below are those of its methods
+	// then, nil where it has none.
 	Begin func()
 
 	Before *Plugin // that was registered before this one
@@ -18,7 +19,8 @@ type Plugin struct {
 	Manifest func() (text []byte, wrong string)
 }
 
-// Registered is the plugin that was registered last: the only one in a module, perhaps one of several in a test program.
+// Registered is the plugin that was registered last: the only one in a module, perhaps one of
+// several in a test program.
 var Registered *Plugin
 
 // Points are extension points of a plugin, a bit each.

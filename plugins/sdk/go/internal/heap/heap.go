@@ -172,7 +172,8 @@ func (h *heap) allocLarge(size uintptr, atomic bool) unsafe.Pointer {
 	return p
 }
 
-// find finds so many free pages in a row: the first there are, or new ones. It gives −1 where there is no memory.
+// find finds so many free pages in a row: the first there are, or new ones. It gives −1 where
+// there is no memory.
 func (h *heap) find(n int) int {
 	for again := false; ; again = true {
 		run, first := 0, true
@@ -198,8 +199,9 @@ func (h *heap) find(n int) int {
 	}
 }
 
-// extend adds as many pages as are missing where the last free ones are to be n. The table of pages moves to new pages before where it is
-// full, and then none of those before are next to the end.
+// extend adds as many pages as are missing where the last free ones are to be n. The table of
+// pages moves to new pages before where it is full, and then none of those before are next to the
+// end.
 func (h *heap) extend(n, last int) bool {
 	if h.total+n > len(h.pages) {
 		room := 2 * (h.total + n)

@@ -121,7 +121,8 @@ func random(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// A random world of objects that point to each other: what is in use stays as it is, and the rest is used again.
+// A random world of objects that point to each other: what is in use stays as it is, and the rest
+// is used again.
 func TestHeap_Alloc_RandomWorld(t *testing.T) {
 	r := random(t)
 	for range 3 {
@@ -159,7 +160,8 @@ func TestHeap_Alloc_RandomWorld(t *testing.T) {
 	}
 }
 
-// A list is as deep as it is long, and a tree has more at once than the stack of objects to look at has room for.
+// A list is as deep as it is long, and a tree has more at once than the stack of objects to look
+// at has room for.
 func TestHeap_Collect_DeepAndWide(t *testing.T) {
 	w := newWorld(t, 8000, 16)
 	last := uintptr(0)

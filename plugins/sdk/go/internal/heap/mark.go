@@ -26,7 +26,8 @@ func (h *heap) markAll(begin, end uintptr) {
 	}
 }
 
-// mark marks the object that an address lies in, if it does in one, and puts it on the stack where it may hold pointers.
+// mark marks the object that an address lies in, if it does in one, and puts it on the stack where
+// it may hold pointers.
 func (h *heap) mark(address uintptr) {
 	if address < h.base || address >= h.base+uintptr(h.total)<<pageShift {
 		return

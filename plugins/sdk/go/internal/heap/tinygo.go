@@ -81,7 +81,8 @@ func alloc(size uintptr, layout unsafe.Pointer) unsafe.Pointer {
 	return p
 }
 
-// pointerFree reads a layout as TinyGo describes it in gc_precise.go: the lowest bit says that bits of pointers are in the number itself.
+// pointerFree reads a layout as TinyGo describes it in gc_precise.go: the lowest bit says that
+// bits of pointers are in the number itself.
 func pointerFree(layout uintptr) bool { return layout&1 != 0 && layout>>6 == 0 }
 
 //go:linkname freeObject runtime.free

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-//! The attribute `penstock::export`. It reads which methods an `impl Plugin for …` has, and writes an export for each.
+//! The attribute `penstock::export`. It reads which methods an `impl Plugin for …` has, and writes
+//! an export for each.
 
 #![warn(missing_docs)]
 
@@ -13,9 +14,10 @@ use proc_macro::{Span, TokenStream, TokenTree};
 
 /// Exports a plugin: `#[penstock::export] impl Plugin for MinP { … }`.
 ///
-/// The host sees the methods that the `impl` has, and nothing else of the trait. A panic becomes a fault with the panic's text and
-/// place. A crate with `#![no_std]` writes `#[penstock::export(no_std)]` and brings its own allocator and panic handler, which
-/// wants Rust 1.68 or newer; the handler may call `penstock::host::panicked`.
+/// The host sees the methods that the `impl` has, and nothing else of the trait. A panic becomes a
+/// fault with the panic's text and place. A crate with `#![no_std]` writes
+/// `#[penstock::export(no_std)]` and brings its own allocator and panic handler, which wants Rust
+/// 1.68 or newer; the handler may call `penstock::host::panicked`.
 #[proc_macro_attribute]
 pub fn export(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let written = has_std(arguments).and_then(|std| Ok(write::exports(&read::plugin(item.clone())?, std)));

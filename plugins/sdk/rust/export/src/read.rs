@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-//! Reads an `impl Plugin for TYPE { … }` as far as the exports need it. What is wrong beyond that, the compiler says.
+//! Reads an `impl Plugin for TYPE { … }` as far as the exports need it. What is wrong beyond that,
+//! the compiler says.
 
 use crate::Wrong;
 use proc_macro::{Delimiter, Ident, Span, TokenStream, TokenTree};

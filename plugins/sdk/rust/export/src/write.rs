@@ -6,7 +6,8 @@ use crate::read::Plugin;
 use crate::Wrong;
 use proc_macro::TokenStream;
 
-/// A method with the export that calls it: its name, the parameters and what they are handed on as, and the result.
+/// A method with the export that calls it: its name, the parameters and what they are handed on
+/// as, and the result.
 struct Export {
     method: &'static str,
     name: &'static str,

@@ -48,7 +48,8 @@ impl<'a> Parser<'a> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// The text up to an offset, from where the parser is; no slice, which would bring code for a panic into each module.
+    /// The text up to an offset, from where the parser is; no slice, which would bring code for a
+    /// panic into each module.
     fn rest(&self, n: usize) -> &'a str {
         self.text.get(self.at..self.at + n).unwrap_or_default()
     }

@@ -20,8 +20,9 @@ pub trait Read: Sized {
 }
 
 impl Value {
-    /// A member of an object, as the type that is wanted: `config.read::<f32>("min_p")?`. The error says what is missing or wrong. An
-    /// `Option` is `None` for a member that is missing or null.
+    /// A member of an object, as the type that is wanted: `config.read::<f32>("min_p")?`. The
+    /// error says what is missing or wrong. An `Option` is `None` for a member that is missing or
+    /// null.
     pub fn read<T: Read>(&self, name: &str) -> Result<T, String> {
         match self.get(name) {
             Some(value) => T::read(value).ok_or_else(|| format!("{} must be {}", name, T::WHAT)),

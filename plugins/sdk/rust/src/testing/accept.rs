@@ -64,7 +64,8 @@ impl<P: Exported> Session<P> {
         self.state.logprob = Some(logprob);
     }
 
-    /// Says what the hidden state is that `sample`, `accept` and `stop` have from now on; empty: it is not known. Tokens of a splice have none.
+    /// Says what the hidden state is that `sample`, `accept` and `stop` have from now on; empty:
+    /// it is not known. Tokens of a splice have none.
     pub fn hidden_state(&mut self, state: &[f32]) {
         self.state.hidden_state = state.to_vec();
     }
@@ -74,8 +75,8 @@ impl<P: Exported> Session<P> {
         self.state.part = Some(part);
     }
 
-    /// Appends a token to the history and tells the plugin, if it accepts. Where it splices, tokens are taken back and inserted as it
-    /// asks; those inserted are accepted as well.
+    /// Appends a token to the history and tells the plugin, if it accepts. Where it splices,
+    /// tokens are taken back and inserted as it asks; those inserted are accepted as well.
     #[track_caller]
     pub fn accept(&mut self, token: Token) -> Accepted {
         self.state.must_know("accept", &[token]);
@@ -93,7 +94,8 @@ impl<P: Exported> Session<P> {
         accepted
     }
 
-    /// Accepts one token, and takes back what a splice says. Told again, after the plugin was begun anew, it is not written down.
+    /// Accepts one token, and takes back what a splice says. Told again, after the plugin was
+    /// begun anew, it is not written down.
     #[track_caller]
     fn accept_one(&mut self, token: Token, first: bool) -> Accepted {
         self.state.history.push(token);
@@ -135,8 +137,9 @@ impl<P: Exported> Session<P> {
         (backtrack, tokens)
     }
 
-    /// Takes tokens back, as another plugin or a user would: `len` are left, prompt included. A plugin that has no method for it is begun
-    /// anew where it was told what does not stand any more, and is told the tokens and shown the text again.
+    /// Takes tokens back, as another plugin or a user would: `len` are left, prompt included. A
+    /// plugin that has no method for it is begun anew where it was told what does not stand any
+    /// more, and is told the tokens and shown the text again.
     #[track_caller]
     pub fn rewind(&mut self, len: usize) {
         let prompt = self.state.prompt_len();
@@ -154,7 +157,8 @@ impl<P: Exported> Session<P> {
         self.note(Call::new("rewind").with("keep", len));
     }
 
-    /// Has a fresh plugin take the place of one that cannot go back, and tells it the tokens and the text that still stand.
+    /// Has a fresh plugin take the place of one that cannot go back, and tells it the tokens and
+    /// the text that still stand.
     #[track_caller]
     fn begin_anew(&mut self) {
         let tokens = self.state.history.split_off(self.state.prompt_len());

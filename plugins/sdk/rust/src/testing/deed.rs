@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-//! Answers the calls of programs, and writes down what a program gave and got, so that it can be answered once more without a model.
+//! Answers the calls of programs, and writes down what a program gave and got, so that it can be
+//! answered once more without a model.
 
 use super::draw;
 use super::host::{ask, give, numbers, text};

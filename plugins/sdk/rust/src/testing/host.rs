@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-//! Answers what the plugin of a session asks. `plugins/abi/testdata/hostcalls.json` has calls that the real host must answer in the
-//! same way.
+//! Answers what the plugin of a session asks. `plugins/abi/testdata/hostcalls.json` has calls that
+//! the real host must answer in the same way.
 
 use super::program::{Adopted, Program};
 use super::{deed, record, Request};
@@ -59,7 +59,8 @@ pub(super) fn ask<R>(f: impl FnOnce(&mut State) -> R) -> R {
     STATE.with(|s| f(&mut s.borrow_mut()))
 }
 
-/// A state whose turn it is to answer, and what answered before, which comes back also where the plugin panics.
+/// A state whose turn it is to answer, and what answered before, which comes back also where the
+/// plugin panics.
 struct Turn<'a> {
     state: &'a mut State,
     host: abi::Host,
@@ -129,7 +130,8 @@ impl State {
         abi::OUTPUT_OK
     }
 
-    /// As for the first plugin of a chain. A program draws at a position of its own after each wait.
+    /// As for the first plugin of a chain. A program draws at a position of its own after each
+    /// wait.
     fn random(&mut self) -> i64 {
         let position = match &self.program {
             Some(program) if program.waits > 0 => (1 << 32) + program.waits,
@@ -188,7 +190,8 @@ impl State {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// In place of a model's tokenizer: the longest piece that fits, again and again. None where none does.
+    /// In place of a model's tokenizer: the longest piece that fits, again and again. None where
+    /// none does.
     fn tokenize(&self, mut text: &[u8]) -> Option<Vec<Token>> {
         let mut tokens = Vec::new();
         while !text.is_empty() {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 
-//! Takes the host's place in native tests: a [`Session`] runs a plugin in one request, call by call.
+//! Takes the host's place in native tests: a [`Session`] runs a plugin in one request, call by
+//! call.
 //!
-//! It gives the answers that the host gives, and ends the test where the host would end the request. A panic of the plugin is the
-//! test's own, with its file and line. Fuel, memory limits and the build for WebAssembly are the host's alone: `penstock plugin
-//! check` tries a built plugin. With `PENSTOCK_RECORD=FOLDER` in the environment each session is written to a file in that folder, and
-//! `penstock plugin test --replay FILE` makes its calls under the host.
+//! It gives the answers that the host gives, and ends the test where the host would end the
+//! request. A panic of the plugin is the test's own, with its file and line. Fuel, memory limits
+//! and the build for WebAssembly are the host's alone: `penstock plugin check` tries a built
+//! plugin. With `PENSTOCK_RECORD=FOLDER` in the environment each session is written to a file in
+//! that folder, and `penstock plugin test --replay FILE` makes its calls under the host.
 //!
 //! ```
 //! # use penstock::{Candidates, Choice, Manifest, Plugin};
@@ -28,7 +30,8 @@
 //! ```
 
 //!
-//! [`Session::run`] runs a program. Its model is a function of the test, which says the logits after some tokens.
+//! [`Session::run`] runs a program. Its model is a function of the test, which says the logits
+//! after some tokens.
 //!
 //! ```
 //! # use penstock::{Manifest, Plugin, Run};
@@ -48,7 +51,8 @@
 //! #     }
 //! # }
 //!
-//! let request = Request::new().pieces(&["the", "a", "tree"]).prompt(&[0]).says(|tokens| match tokens {
+//! let request = Request::new().pieces(&["the", "a", "tree"]).prompt(&[0]).says(|tokens| match
+//! tokens {
 //!     [.., 0] => vec![0.0, 1.0, 3.0],
 //!     _ => vec![1.0, 0.0, 0.0],
 //! });

@@ -115,8 +115,9 @@ impl Branch {
 }
 
 impl<P: Exported> Session<P> {
-    /// Runs the plugin, which is a program, and returns what it has shown, or the reason why it refuses the request. [`super::Request::says`]
-    /// is the model that it asks. Panics where the host would end the request: where the program reads what it has not waited for, say.
+    /// Runs the plugin, which is a program, and returns what it has shown, or the reason why it
+    /// refuses the request. [`super::Request::says`] is the model that it asks. Panics where the
+    /// host would end the request: where the program reads what it has not waited for, say.
     #[track_caller]
     pub fn run(&mut self) -> Result<Vec<Shown>, String> {
         assert!(P::METHODS.run, "the plugin has no method run");
@@ -322,7 +323,8 @@ pub(super) fn wait(handles: &[i32], k: i32, flags: i32) -> i32 {
     handles.len() as i32
 }
 
-/// The row after a branch, which it has from then on. The model is the test's, so nothing is borrowed while it is asked.
+/// The row after a branch, which it has from then on. The model is the test's, so nothing is
+/// borrowed while it is asked.
 pub(super) fn compute(handle: i32) -> Rc<Vec<f32>> {
     let branch = ask(|s| s.branch(handle).clone());
     if let Some(row) = branch.row {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-//! Writes sessions down, each in a file of the folder that PENSTOCK_RECORD names, so that the calls can be made once more under the
-//! real runtime. The package host/plugin/session of Penstock describes the format.
+//! Writes sessions down, each in a file of the folder that PENSTOCK_RECORD names, so that the
+//! calls can be made once more under the real runtime. The package host/plugin/session of Penstock
+//! describes the format.
 
 use super::host::State;
 use crate::json::{quote, Value};

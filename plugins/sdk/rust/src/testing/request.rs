@@ -134,7 +134,8 @@ impl Request {
         self
     }
 
-    /// The model that a program asks: the logits after some tokens, one for each token of the vocabulary.
+    /// The model that a program asks: the logits after some tokens, one for each token of the
+    /// vocabulary.
     pub fn says(mut self, model: impl Fn(&[Token]) -> Vec<f32> + 'static) -> Request {
         self.says = Some(Model(Rc::new(model)));
         self
@@ -152,7 +153,8 @@ impl Request {
         self
     }
 
-    /// Runs `f`, and answers what it asks the host, as while a plugin without settings is opened. For tests of a plugin's parts.
+    /// Runs `f`, and answers what it asks the host, as while a plugin without settings is opened.
+    /// For tests of a plugin's parts.
     pub fn within<R>(self, f: impl FnOnce() -> R) -> R {
         let mut state = State::new(self);
         state.begin("{}");

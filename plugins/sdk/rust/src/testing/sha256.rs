@@ -6,7 +6,8 @@ use std::format;
 use std::string::String;
 use std::vec::Vec;
 
-/// The first 32 bits of the fractions of roots of the first primes. A root of a small number has enough bits in an f64.
+/// The first 32 bits of the fractions of roots of the first primes. A root of a small number has
+/// enough bits in an f64.
 fn fractions(n: usize, root: fn(f64) -> f64) -> Vec<u32> {
     let primes = (2u32..).filter(|p| (2..*p).take_while(|d| d * d <= *p).all(|d| p % d != 0));
     primes.take(n).map(|p| (root(f64::from(p)).fract() * 4294967296.0) as u32).collect()
