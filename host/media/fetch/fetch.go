@@ -159,7 +159,10 @@ func (f *Fetcher) get(ctx context.Context, u *url.URL, most int64) ([]byte, erro
 		return nil, tooLarge
 	}
 	data, err := io.ReadAll(io.LimitReader(answer.Body, most+1))
-	if err == nil && int64(len(data)) > most {
+	switch {
+	case ctx.Err() != nil: // a server that sees the connection go may end the file as if it were whole
+		return nil, ctx.Err()
+	case err == nil && int64(len(data)) > most:
 		return nil, tooLarge
 	}
 	return data, err
