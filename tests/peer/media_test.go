@@ -156,16 +156,16 @@ func (s *sensing) wanted(parts []any) string {
 func (s *sensing) same(how string, server Server, parts []any, fields map[string]any) completed {
 	s.Helper()
 	want, got := s.wanted(parts), s.complete(server, s.oursMarker, parts, fields)
-	if want != got.Content && !s.tied(parts, want, got.Content) {
+	if want != got.Content && !s.tied(s.peer, s.peerMarker, parts, want, got.Content) {
 		s.Errorf("%s: %v: llama-server says %q, Penstock %q", how, parts, want, got.Content)
 	}
 	return got
 }
 
-// tied reports whether an answer to a prompt parts from llama-server's where that had two bytes as
-// likely: the sums of two kernels round differently, and what follows says nothing. A token of
-// these models is a byte.
-func (s *sensing) tied(parts []any, want, got string) bool {
+// tied reports whether an answer to a prompt parts from what a server wants where that had two
+// bytes as likely: the sums of two kernels, and of passes of other sizes, round differently, and
+// what follows says nothing. A token of these models is a byte.
+func (s *sensing) tied(server Server, marker string, parts []any, want, got string) bool {
 	s.Helper()
 	at := 0
 	for at < min(len(want), len(got)) && want[at] == got[at] {
@@ -174,9 +174,9 @@ func (s *sensing) tied(parts []any, want, got string) bool {
 	if at == min(len(want), len(got)) {
 		return false
 	}
-	answer := s.complete(s.peer, s.peerMarker, parts, map[string]any{"cache_prompt": false, "n_probs": 10})
+	answer := s.complete(server, marker, parts, map[string]any{"cache_prompt": false, "n_predict": len(want), "n_probs": 10})
 	if answer.Content != want || len(answer.Tokens) != len(want) {
-		s.Fatalf("%v: llama-server says %q, and said %q", parts, answer.Content, want)
+		s.Fatalf("%v: the server says %q, and said %q", parts, answer.Content, want)
 	}
 	for _, other := range answer.Tokens[at].Top {
 		if other.Token == got[at:at+1] {
