@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Runs a command beside processes that only compute: busy.sh PROCESSES COMMAND... They end with the
-# command. Where this script is killed they see it within seconds, and after twelve hours they end
-# in any case.
+# Runs a command beside processes that only compute:
+#
+#     busy.sh PROCESSES COMMAND...
+#
+# They end with the command. Where this script is killed they see it within seconds, and after
+# twelve hours they end in any case.
 set -euo pipefail
 
 n=${1:?usage: busy.sh PROCESSES COMMAND...}

@@ -14,9 +14,9 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// A chat template is a program of whoever made the file. It may loop, recurse or fill the memory,
-// and nothing ends it from inside, so the child runs it once before the host does. templateLimits
-// is what a template may take.
+// templateLimits is what a template may take. A chat template is a program of whoever made the
+// file. It may loop, recurse or fill the memory, and nothing ends it from inside, so the child runs
+// it once before the host does.
 type templateLimits struct {
 	total   time.Duration // to parse and analyse it, and to render a conversation twice
 	oneLine time.Duration // to render one line of conversation: every request pays that

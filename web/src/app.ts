@@ -43,7 +43,6 @@ export class App {
   readonly models: ReadonlySignal<readonly string[]> = computed(() =>
     this.served.value.map(({ name }) => name),
   );
-  readonly builtIn = computed(() => this.served.value.find((model) => model.builtIn)?.name ?? ""); // the small demonstration model
   readonly plugins: Signal<readonly Plugin[]> = signal([]);
   readonly props: Signal<Props> = signal({ defaults: {}, template: {} }); // of the model that the host would use
   readonly view: Signal<View> = signal("chat");

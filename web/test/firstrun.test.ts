@@ -69,6 +69,20 @@ test(
   },
 );
 
+test("Page: who chooses the built-in model that sees is offered what it knows", options, async (t) => {
+  const server = await Server.start({ flags: ["--model", "penstock-tiny-vision"] });
+  t.after(() => server.stop());
+  const chat = await ChatPage.open(browser, server.url, {}, short);
+  const { page } = chat;
+  await page.getByText("It sees drawings of shapes and digits.").waitFor();
+  assert.equal(await page.locator(".suggestions button").count(), 1);
+  await page.getByRole("button", { name: "How many circles are there?" }).dblclick();
+  assert.match(await words(await chat.finished()), /There are three circles\./);
+  assert.equal(await chat.answers.count(), 1, "a double click asked twice");
+  assert.deepEqual(chat.complaints, []);
+  await chat.close();
+});
+
 test("Page: a model of one's own is no demonstration", options, async (t) => {
   const server = await Server.start({ context: 1000 });
   t.after(() => server.stop());

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-
 import type { ChatInfo } from "./info.ts";
 import type { Message } from "./message.ts";
 

@@ -24,7 +24,7 @@ export class Refused extends Error {
 
 export interface Model {
   name: string;
-  builtIn: boolean; // it is the small demonstration model
+  builtIn: boolean; // it is one of the small demonstration models
   state: "loaded" | "loading" | "unloaded";
   failed: string; // why it could not be loaded; empty: it was not tried, or could
   size: number; // bytes; 0: not known

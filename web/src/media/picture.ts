@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 import { fitted, mostKept, mostLossless } from "./fit.ts";
 import { isAnimatedWebP, type MediaType } from "./format.ts";
-import { sketch } from "./sketch.ts";
 
 /** A picture as it is sent, with its size as it is shown. */
 export interface Picture {
@@ -64,25 +63,4 @@ function encoded(canvas: HTMLCanvasElement, type: MediaType): Promise<Blob> {
       bytes === null ? reject(new Error("the browser cannot encode it")) : resolve(bytes);
     canvas.toBlob(done, type, quality);
   });
-}
-
-/** The sketch as the browser would give it, had a person chosen its file. */
-export async function sketchFile(): Promise<File> {
-  const { side, circles, square, colors } = sketch;
-  const canvas = document.createElement("canvas");
-  canvas.width = side;
-  canvas.height = side;
-  const pen = canvas.getContext("2d");
-  if (pen === null) throw new Error("the browser draws nothing");
-  pen.fillStyle = "#fff";
-  pen.fillRect(0, 0, side, side);
-  pen.fillStyle = colors.circle;
-  for (const { x, y, radius } of circles) {
-    pen.beginPath();
-    pen.arc(x, y, radius, 0, 2 * Math.PI);
-    pen.fill();
-  }
-  pen.fillStyle = colors.square;
-  pen.fillRect(square.x, square.y, square.side, square.side);
-  return new File([await encoded(canvas, "image/png")], "drawing.png", { type: "image/png" });
 }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-
 import { Bar } from "./bar.tsx";
 import { ChatView } from "./chat/chat.tsx";
 import { useApp } from "./context.ts";

@@ -7,8 +7,10 @@ use alloc::string::String;
 /// What a plugin says about itself.
 ///
 /// ```
-/// use penstock::Manifest; const MANIFEST: Manifest = Manifest { name: "min-p", summary: "Drops
-/// unlikely tokens", ..Manifest::DEFAULT };
+/// use penstock::Manifest;
+/// const MANIFEST: Manifest = Manifest {
+///     name: "min-p", summary: "Drops unlikely tokens", ..Manifest::DEFAULT
+/// };
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Manifest {

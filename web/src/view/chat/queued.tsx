@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-
 import type { Chat } from "../../chats/chat.ts";
 import { useApp } from "../context.ts";
 import { focusField } from "./focus.ts";

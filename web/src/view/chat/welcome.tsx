@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 import { useSignal } from "@preact/signals";
 import type { Chat } from "../../chats/chat.ts";
-import { sketch } from "../../media/sketch.ts";
 import { parameterWords, tokens } from "../../text/figures.ts";
 import { copyText } from "../clipboard.ts";
 import { useApp } from "../context.ts";
+import { withFiles } from "../files/withfiles.ts";
 import { takingOf } from "./attaching.ts";
 
 const tasks = [
@@ -21,14 +21,18 @@ const suggestions = [
   "What is a plugin?",
   "Write a Python function named square.",
 ];
+const picture = "drawing.png";
 const seen = "How many circles are there?";
 
 /** What an empty chat shows. */
 export function Welcome({ chat }: { chat: Chat }) {
   const app = useApp();
   const model = app.modelOf(chat.settings.value).model ?? app.models.value[0];
-  const demonstration = model !== undefined && model === app.builtIn.value;
-  const sees = demonstration && app.abilitiesOf(app.answering(chat.settings.value, true)).sees;
+  const isBuiltIn = (name = "") => app.served.value.find((served) => served.name === name)?.builtIn === true;
+  const demonstration = isBuiltIn(model);
+  const seeing = app.answering(chat.settings.value, true);
+  const sees = demonstration && isBuiltIn(seeing) && app.abilitiesOf(seeing).sees;
+  const reads = demonstration && !app.abilitiesOf(model ?? "").sees; // the one that sees knows nothing else
   return (
     <section class="welcome" aria-labelledby="welcome-title">
       <h2 id="welcome-title">What shall we talk about?</h2>
@@ -45,7 +49,7 @@ export function Welcome({ chat }: { chat: Chat }) {
         </p>
       )}
       <ul class="suggestions">
-        {(demonstration ? suggestions : tasks).map((text) => (
+        {(!demonstration ? tasks : reads ? suggestions : []).map((text) => (
           <li key={text}>
             <button type="button" onClick={() => chat.ask(text)}>
               {text}
@@ -54,7 +58,7 @@ export function Welcome({ chat }: { chat: Chat }) {
         ))}
         {sees && <PictureQuestion chat={chat} />}
       </ul>
-      {demonstration && <FirstRun sees={sees} />}
+      {demonstration && <FirstRun sees={sees} reads={reads} />}
     </section>
   );
 }
@@ -62,22 +66,17 @@ export function Welcome({ chat }: { chat: Chat }) {
 /** A first question about a drawing, which is sent with it. */
 function PictureQuestion({ chat }: { chat: Chat }) {
   const app = useApp();
-  const { side, circles, square, colors } = sketch;
-  const ask = async () => {
-    const { attach, sketchFile } = await import("../files/all.ts");
-    const { files, problems } = await attach([await sketchFile()], [], takingOf(app, chat));
-    if (problems.length === 0) chat.ask(seen, files);
-    else app.notice.value = problems.join(" ");
-  };
+  const ask = () =>
+    withFiles(app, async ({ attach }) => {
+      const drawing = new File([await (await fetch(picture)).blob()], picture, { type: "image/png" });
+      const { files, problems } = await attach([drawing], [], takingOf(app, chat));
+      if (problems.length > 0) app.notice.value = problems.join(" ");
+      else if (chat.tree.leaf === undefined) chat.ask(seen, files); // nothing else was asked meanwhile
+    });
   return (
     <li>
       <button type="button" class="pictured" onClick={ask}>
-        <svg viewBox={`0 0 ${side} ${side}`} role="img" aria-label="Drawing of three circles and a square">
-          {circles.map(({ x, y, radius }) => (
-            <circle key={x} cx={x} cy={y} r={radius} fill={colors.circle} />
-          ))}
-          <rect x={square.x} y={square.y} width={square.side} height={square.side} fill={colors.square} />
-        </svg>
+        <img src={picture} alt="Drawing of three circles and a square" />
         {seen}
       </button>
     </li>
@@ -101,15 +100,15 @@ function ModelLine({ model }: { model: string }) {
 }
 
 /** Says what the built-in model is, and how to load a real one. */
-function FirstRun({ sees }: { sees: boolean }) {
+function FirstRun({ sees, reads }: { sees: boolean; reads: boolean }) {
   return (
     <aside class="first-run" aria-labelledby="first-run-title">
       <h3 id="first-run-title">This is the small demonstration model</h3>
       <p>
         It comes with Penstock so that you can try everything at once: chat, plugins, the inspector, the live
-        view. It has learned short stories, a few facts and some code, and it makes up the rest.{" "}
-        {sees && "A second one sees drawings of shapes and digits. "}For real work give Penstock a model of
-        your own, a GGUF file:
+        view. {reads && "It has learned short stories, a few facts and some code, and it makes up the rest. "}
+        {sees && `${reads ? "A second one" : "It"} sees drawings of shapes and digits. `}For real work give
+        Penstock a model of your own, a GGUF file:
       </p>
       <Command text="bin/penstock serve path/to/model.gguf" />
       <p>Or have it fetch one from Hugging Face, then serve it by its name:</p>

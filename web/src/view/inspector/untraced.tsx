@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-
 import type { Chat } from "../../chats/chat.ts";
 import { again } from "../../trace/variations.ts";
 import { useApp } from "../context.ts";

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-
 import type { Run } from "../../chats/run.ts";
 import { useApp } from "../context.ts";
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-
 import type { LiveQueue } from "../../live/frame.ts";
 import { queueWords, reason } from "../../live/words.ts";
 import { duration } from "../../text/figures.ts";

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-
 import type { LiveModel, LiveSlot } from "../../live/frame.ts";
 import type { Rates } from "../../live/rates.ts";
 import { reason, standing, state } from "../../live/words.ts";

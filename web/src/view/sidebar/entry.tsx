@@ -4,9 +4,9 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import type { App } from "../../app.ts";
 import type { ChatInfo } from "../../chats/info.ts";
 import { useApp } from "../context.ts";
+import { withFiles } from "../files/withfiles.ts";
 import { Icon } from "../icon.tsx";
 import { Menu } from "../menu.tsx";
-import { withFiles } from "./files.tsx";
 
 /** One chat of the list. F2 renames it, Delete deletes it. */
 export function ChatEntry({ chat }: { chat: ChatInfo }) {

@@ -2,6 +2,7 @@
 import { useRef } from "preact/hooks";
 import type { App } from "../../app.ts";
 import { useApp } from "../context.ts";
+import { withFiles } from "../files/withfiles.ts";
 import { Icon } from "../icon.tsx";
 import { Menu } from "../menu.tsx";
 import { helpShown } from "../shortcuts/help.tsx";
@@ -62,15 +63,4 @@ export function useDrop() {
       void withFiles(app, ({ takeFiles }) => takeFiles(app, dropped));
     },
   };
-}
-
-type Files = typeof import("../files/all.ts");
-
-/** Does something with files. Its code is loaded then. */
-export async function withFiles(app: App, work: (files: Files) => Promise<void>): Promise<void> {
-  try {
-    await work(await import("../files/all.ts"));
-  } catch (error) {
-    app.notice.value = `It could not be done: ${error}. If the server was updated meanwhile, reload the page.`;
-  }
 }

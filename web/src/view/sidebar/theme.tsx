@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-
 import { type Theme, themes } from "../../settings/preferences.ts";
 import { useApp } from "../context.ts";
 import { Icon } from "../icon.tsx";

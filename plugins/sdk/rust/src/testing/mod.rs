@@ -51,8 +51,8 @@
 //! #     }
 //! # }
 //!
-//! let request = Request::new().pieces(&["the", "a", "tree"]).prompt(&[0]).says(|tokens| match
-//! tokens {
+//! let request = Request::new().pieces(&["the", "a", "tree"]).prompt(&[0]);
+//! let request = request.says(|tokens| match tokens {
 //!     [.., 0] => vec![0.0, 1.0, 3.0],
 //!     _ => vec![1.0, 0.0, 0.0],
 //! });
