@@ -41,6 +41,7 @@ var works = []struct {
 	{"tick", (*lab).tick},
 	{"memory", (*lab).memory},
 	{"contention", (*lab).contention},
+	{"quota", (*lab).quota},
 	{"target", (*lab).target},
 	{"mixed", (*lab).mixed}, // the last: it takes what time is left
 	{plugins, (*lab).plugins},
