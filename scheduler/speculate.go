@@ -314,19 +314,18 @@ func (s *Scheduler) rows(d *drawer) worker.Rows {
 	return worker.Rows{Logits: g.logits, States: g.states, First: g.row, Context: g.at, Draft: g.draft}
 }
 
-// leavesDraft reports whether the token that a native chain has drawn is the answer's last of this tick; else the next row is to be drawn from.
-func (d *drawer) leavesDraft() bool {
-	j := d.of.job
-	g := &j.guess
-	if j.done || !j.drafting() || !d.tickDraws() {
-		return true
+// followsDraft reports whether the next row is to be drawn from as well, since the token that a native chain has drawn is what was guessed.
+func (d *drawer) followsDraft() bool {
+	g := &d.of.job.guess
+	if !d.of.drafting() || !d.tickDraws() {
+		return false
 	}
 	n := d.answer.Along(g.at, g.draft)
 	if n <= g.row {
-		return true
+		return false
 	}
 	g.row = n
-	return false
+	return true
 }
 
 // settleDraft notes how much of its draft a job has taken, and takes the rest out of the KV cache.
