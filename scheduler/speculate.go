@@ -38,17 +38,17 @@ type speculation struct {
 
 // guess is what a job has to do with the drafter.
 type guess struct {
+	draft                []Token // the part of ask.Draft that is computed; empty: none
+	row                  int     // the row that was drawn from last, counted from the job's first
 	ask                  draft.Ask
 	chances              draft.Chances
 	budget               draft.Budget
-	draft                []Token // the part of ask.Draft that is computed; empty: none
 	foreseen             []Token // what the stages leave no choice of
 	text                 []Token // see textContext; of the context up to the last row of a piece it has so many:
 	textBefore, textUpTo int
 	looks                draft.Budget  // of looking for that
 	looked               bool          // it has its share for the beginning
 	at                   int           // tokens of the context before it
-	row                  int           // the row that was drawn from last, counted from the job's first
 	rows                 int           // of guessed tokens in this tick
 	worth                time.Duration // what one that is right saves
 	allowed              bool          // the request does not refuse the draft

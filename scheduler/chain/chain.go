@@ -26,17 +26,17 @@ import (
 
 // Chain is the sampler chain of one answer.
 type Chain struct {
+	stages        []Stage           // of the links
+	tellsLogprobs bool              // a stage wants to know the log-probabilities of tokens
+	tellsStates   bool              // a stage wants to know the hidden states that rows are computed from
+	outputs       []func() []Output // of the stages that have them
+
 	links      []link
-	stages     []Stage // of the links
-	guard      Guard   // the first stage that is one; nil if none is
-	guardAt    int     // its place, or -1
-	vocabulary int     // tokens in the vocabulary
-	begun      bool    // the stages know the conversation
+	guard      Guard // the first stage that is one; nil if none is
+	guardAt    int   // its place, or -1
+	vocabulary int   // tokens in the vocabulary
+	begun      bool  // the stages know the conversation
 
-	tellsLogprobs bool // a stage wants to know the log-probabilities of tokens
-	tellsStates   bool // a stage wants to know the hidden states that rows are computed from
-
-	outputs    []func() []Output // of the stages that have them
 	interrupts []func()
 
 	view        View
