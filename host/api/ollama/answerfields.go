@@ -19,9 +19,9 @@ import (
 	"github.com/penstock/penstock/host/sampling"
 )
 
-// Common are the fields that every body asking for an answer may have.
-type Common struct {
-	completion.Extras
+// AnswerFields are the fields that every body asking for an answer may have.
+type AnswerFields struct {
+	completion.CommonFields
 
 	Model       string          `json:"model"`
 	Stream      *bool           `json:"stream"` // absent: true
@@ -43,7 +43,7 @@ type Common struct {
 // Ollama loads a model, such as num_ctx and num_gpu: they are ignored, as a model that runs for
 // all has what its operator gave it.
 type options struct {
-	sampling.Fields
+	sampling.ParamFields
 	NumPredict int             `json:"num_predict"`
 	Stop       json.RawMessage `json:"stop"`
 }
@@ -54,11 +54,13 @@ const maxLogprobs = 20
 // longestValue is how much of a wrong value an error repeats.
 const longestValue = 40
 
-func newCommon() Common { return Common{Extras: completion.DefaultExtras()} }
+func newAnswerFields() AnswerFields {
+	return AnswerFields{CommonFields: completion.DefaultCommonFields()}
+}
 
 // read reads the body of a request into whole, of which b is a part, and checks what all bodies
 // share.
-func (b *Common) read(c echo.Context, whole any) error {
+func (b *AnswerFields) read(c echo.Context, whole any) error {
 	text, err := wire.Read(c)
 	if err != nil {
 		return err
@@ -78,22 +80,22 @@ func (b *Common) read(c echo.Context, whole any) error {
 
 // readOptions puts the options in place of the sampling parameters beside them, which are an
 // addition of ours.
-func (b *Common) readOptions() error {
+func (b *AnswerFields) readOptions() error {
 	if !completion.IsSet(b.Options) {
 		return nil
 	}
 	named := struct {
 		Options options `json:"options"`
-	}{options{Fields: b.Fields}}
+	}{options{ParamFields: b.ParamFields}}
 	if err := wire.Decode(fmt.Appendf(nil, `{"options":%s}`, b.Options), &named); err != nil {
 		return err
 	}
-	b.options, b.Fields = named.Options, named.Options.Fields
+	b.options, b.ParamFields = named.Options, named.Options.ParamFields
 	return nil
 }
 
 // readKeepAlive takes a number of seconds or a duration such as 5m.
-func (b *Common) readKeepAlive() error {
+func (b *AnswerFields) readKeepAlive() error {
 	if len(b.KeepAlive) == 0 || string(b.KeepAlive) == "null" {
 		return nil
 	}
@@ -114,7 +116,7 @@ func (b *Common) readKeepAlive() error {
 
 // takeFormat has the answer be what format says: JSON, or JSON that a schema allows, which may be
 // empty.
-func (b *Common) takeFormat(r *completion.Request) error {
+func (b *AnswerFields) takeFormat(r *completion.Request) error {
 	var word string
 	schema := b.Format
 	switch {
@@ -130,7 +132,7 @@ func (b *Common) takeFormat(r *completion.Request) error {
 
 // conversation is what becomes the prompt. think says whether the model reasons before it answers,
 // and how much.
-func (b *Common) conversation(messages []chat.Message) (c chat.Conversation, err error) {
+func (b *AnswerFields) conversation(messages []chat.Message) (c chat.Conversation, err error) {
 	c = chat.Conversation{Messages: messages, TemplateArgs: b.TemplateArgs}
 	if last := messages[len(messages)-1]; last.Role == "assistant" {
 		c.Continue, c.AddGenerationPrompt = chat.ContinueAuto, new(bool)
@@ -144,7 +146,7 @@ func (b *Common) conversation(messages []chat.Message) (c chat.Conversation, err
 
 // thinking reads whether the model reasons before it answers, and how much; nil: as its template
 // has it.
-func (b *Common) thinking() (on *bool, effort string, err error) {
+func (b *AnswerFields) thinking() (on *bool, effort string, err error) {
 	if len(b.Think) == 0 || string(b.Think) == "null" {
 		return nil, "", nil
 	}
@@ -162,8 +164,8 @@ func (b *Common) thinking() (on *bool, effort string, err error) {
 var efforts = []string{"low", "medium", "high", "max"}
 
 // asked is what a request begins with.
-func (b *Common) asked(c echo.Context, promptField string) completion.Request {
-	return completion.Request{Caller: wire.CallerOf(c), ModelName: modelName(b.Model), PromptField: promptField, Extras: &b.Extras, Size: b.size}
+func (b *AnswerFields) asked(c echo.Context, promptField string) completion.Request {
+	return completion.Request{Caller: wire.CallerOf(c), ModelName: modelName(b.Model), PromptField: promptField, Common: &b.CommonFields, Size: b.size}
 }
 
 // modelName drops the tag that Ollama adds to names without one.
@@ -172,7 +174,7 @@ func modelName(name string) string { return strings.TrimSuffix(name, defaultTag)
 const defaultTag = ":latest"
 
 // fill completes a request but for its prompt.
-func (b *Common) fill(r *completion.Request) (err error) {
+func (b *AnswerFields) fill(r *completion.Request) (err error) {
 	r.MaxTokens = max(0, b.options.NumPredict) // below 1: as many as fit, as with Ollama
 	if b.Logprobs {
 		r.Logprobs = b.TopLogprobs
@@ -187,7 +189,7 @@ func (b *Common) fill(r *completion.Request) (err error) {
 }
 
 // located says of a wrong sampling parameter that it stands in the options, where it does.
-func (b *Common) located(err error) error {
+func (b *AnswerFields) located(err error) error {
 	var wrong *sampling.Invalid
 	if !errors.As(err, &wrong) {
 		return err
@@ -200,4 +202,4 @@ func (b *Common) located(err error) error {
 }
 
 // streams reports whether the answer is to be streamed.
-func (b *Common) streams() bool { return b.Stream == nil || *b.Stream }
+func (b *AnswerFields) streams() bool { return b.Stream == nil || *b.Stream }

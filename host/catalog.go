@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Package catalog shows a folder of plugins to the API, which lists, uploads, removes and resets
-// them.
-//
-// It puts the registry's answers and errors into the words of package api, which declares what it
-// wants of a folder: so neither knows the other.
-package catalog
+package host
 
 import (
 	"context"
@@ -20,22 +15,17 @@ import (
 	"github.com/penstock/penstock/host/refusal"
 )
 
-// Catalog is an api.Catalog over the plugins of a folder.
-type Catalog struct {
+// catalog is the folder of plugins for the API. It puts the registry's answers and errors into the
+// words of package api, so that neither package knows the other.
+type catalog struct {
 	registry *registry.Registry
-	defaults []string // names of those that every request uses
+	defaults []string // names of those that every request uses, so that they cannot be removed
 }
 
-var _ api.Catalog = (*Catalog)(nil)
-
-// New shows the plugins of a registry. Every request uses the default ones, so they cannot be
-// removed.
-func New(r *registry.Registry, defaults []string) *Catalog {
-	return &Catalog{registry: r, defaults: defaults}
-}
+var _ api.Catalog = catalog{}
 
 // List implements api.Catalog.
-func (c *Catalog) List() []api.PluginInfo {
+func (c catalog) List() []api.PluginInfo {
 	list := []api.PluginInfo{}
 	for _, i := range c.registry.List() {
 		list = append(list, c.info(i))
@@ -44,39 +34,39 @@ func (c *Catalog) List() []api.PluginInfo {
 }
 
 // Get implements api.Catalog.
-func (c *Catalog) Get(name string) (api.PluginInfo, error) {
+func (c catalog) Get(name string) (api.PluginInfo, error) {
 	i, err := c.registry.Get(name)
-	return c.info(i), apiError(err, "name")
+	return c.info(i), pluginError(err, "name")
 }
 
 // Upload implements api.Catalog.
-func (c *Catalog) Upload(ctx context.Context, wasm []byte) (api.PluginInfo, bool, error) {
+func (c catalog) Upload(ctx context.Context, wasm []byte) (api.PluginInfo, bool, error) {
 	i, created, err := c.registry.Upload(ctx, wasm)
-	return c.info(i), created, apiError(err, "")
+	return c.info(i), created, pluginError(err, "")
 }
 
 // Try implements api.Catalog.
-func (c *Catalog) Try(ctx context.Context, wasm []byte) (api.PluginInfo, bool, error) {
+func (c catalog) Try(ctx context.Context, wasm []byte) (api.PluginInfo, bool, error) {
 	i, created, err := c.registry.Try(ctx, wasm)
-	return c.info(i), created, apiError(err, "")
+	return c.info(i), created, pluginError(err, "")
 }
 
 // Remove implements api.Catalog.
-func (c *Catalog) Remove(ctx context.Context, name string) error {
+func (c catalog) Remove(ctx context.Context, name string) error {
 	if slices.Contains(c.defaults, name) {
 		return &refusal.Error{Kind: refusal.KindConflict, Code: "plugin_in_use", Field: "name",
 			Message: fmt.Sprintf("every request uses plugin %q (plugins.default); it can be replaced, not removed", name)}
 	}
-	return apiError(c.registry.Remove(ctx, name), "name")
+	return pluginError(c.registry.Remove(ctx, name), "name")
 }
 
 // Reset implements api.Catalog.
-func (c *Catalog) Reset(name string) (api.PluginInfo, error) {
+func (c catalog) Reset(name string) (api.PluginInfo, error) {
 	i, err := c.registry.Reset(name)
-	return c.info(i), apiError(err, "name")
+	return c.info(i), pluginError(err, "name")
 }
 
-func (c *Catalog) info(i registry.Info) api.PluginInfo {
+func (c catalog) info(i registry.Info) api.PluginInfo {
 	info := api.PluginInfo{
 		Name: i.Name, SHA256: i.SHA256, State: string(i.State), Exports: i.Exports, File: i.File, Size: i.Size, Error: i.Error,
 		Faults: i.Faults, LastFault: i.LastFault, Default: slices.Contains(c.defaults, i.Name),
@@ -93,8 +83,8 @@ func (c *Catalog) info(i registry.Info) api.PluginInfo {
 	return info
 }
 
-// apiError turns what is wrong with a plugin or its name into an error of the API.
-func apiError(err error, param string) error {
+// pluginError turns what is wrong with a plugin or its name into an error of the API.
+func pluginError(err error, param string) error {
 	kind, code := refusal.KindImpossible, "invalid_plugin"
 	var fault *plugin.Fault
 	var refused *plugin.Refusal

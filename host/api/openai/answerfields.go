@@ -9,9 +9,9 @@ import (
 	"github.com/penstock/penstock/host/refusal"
 )
 
-// Common are the fields that every body asking for an answer may have.
-type Common struct {
-	completion.Extras
+// AnswerFields are the fields that every body asking for an answer may have.
+type AnswerFields struct {
+	completion.CommonFields
 
 	Model         string `json:"model"`
 	Stream        bool   `json:"stream"`
@@ -41,15 +41,15 @@ const (
 )
 
 // Defaults are what a body begins with.
-func Defaults() Common { return Common{Extras: completion.DefaultExtras()} }
+func Defaults() AnswerFields { return AnswerFields{CommonFields: completion.DefaultCommonFields()} }
 
 // asked is what a request begins with.
-func (b *Common) asked(from completion.Caller, promptField string, size int) completion.Request {
-	return completion.Request{Caller: from, ModelName: b.Model, PromptField: promptField, Extras: &b.Extras, Size: size}
+func (b *AnswerFields) asked(from completion.Caller, promptField string, size int) completion.Request {
+	return completion.Request{Caller: from, ModelName: b.Model, PromptField: promptField, Common: &b.CommonFields, Size: size}
 }
 
-// Check refuses what is out of range, besides the extras.
-func (b *Common) Check() error {
+// Check refuses what is out of range, besides the common fields.
+func (b *AnswerFields) Check() error {
 	if n := b.Choices(); n < 1 || n > maxChoices {
 		return refusal.Invalid("n", "n is %d; it must be from 1 to %d", n, maxChoices)
 	}
@@ -57,7 +57,7 @@ func (b *Common) Check() error {
 }
 
 // Fill completes a request by what the body says of its answers.
-func (b *Common) Fill(r *completion.Request) (err error) {
+func (b *AnswerFields) Fill(r *completion.Request) (err error) {
 	r.Choices = b.Choices()
 	if err := b.takeFormat(r); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (b *Common) Fill(r *completion.Request) (err error) {
 }
 
 // Choices is how many answers to each prompt are wanted.
-func (b *Common) Choices() int {
+func (b *AnswerFields) Choices() int {
 	if b.N == nil {
 		return 1
 	}
@@ -84,7 +84,7 @@ func (b *Common) Choices() int {
 
 // limit is how many tokens to generate; 0 means as many as the server allows, which clients write
 // as -1. None: nothing is to be generated.
-func (b *Common) limit() (limit int, none bool, err error) {
+func (b *AnswerFields) limit() (limit int, none bool, err error) {
 	given := false
 	for _, f := range []struct {
 		name  string

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package reload
+package host
 
 import (
 	"bytes"
@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// source is a file that load reads; a text of "broken" cannot be used.
-func source(t *testing.T) (path string, write func(text string), load func() (string, error)) {
+// reloadSource is a file that load reads; a text of "broken" cannot be used.
+func reloadSource(t *testing.T) (path string, write func(text string), load func() (string, error)) {
 	path = filepath.Join(t.TempDir(), "file")
 	modified := time.Unix(1e9, 0)
 	write = func(text string) {
@@ -35,12 +35,12 @@ func source(t *testing.T) (path string, write func(text string), load func() (st
 	return path, write, load
 }
 
-func TestValue_Get_FollowsItsFiles(t *testing.T) {
+func TestReloaded_Get_FollowsItsFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		path, write, load := source(t)
+		path, write, load := reloadSource(t)
 		write("one")
 		var log bytes.Buffer
-		v, err := New(slog.New(slog.NewTextHandler(&log, nil)), load, path)
+		v, err := newReloaded(slog.New(slog.NewTextHandler(&log, nil)), load, path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +54,7 @@ func TestValue_Get_FollowsItsFiles(t *testing.T) {
 			if step.write != "" && v.Get() == step.write {
 				t.Error("the file was looked at again within a second")
 			}
-			time.Sleep(interval) // virtual time
+			time.Sleep(reloadInterval) // virtual time
 			if got := v.Get(); got != step.want {
 				t.Errorf("after %q: %q, want %q", step.write, got, step.want)
 			}
@@ -65,20 +65,20 @@ func TestValue_Get_FollowsItsFiles(t *testing.T) {
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(interval)
+		time.Sleep(reloadInterval)
 		if got := v.Get(); got != "six" || !strings.Contains(log.String(), "no such file") {
 			t.Errorf("without the file: %q, log %q", got, log.String())
 		}
 	})
 }
 
-func TestNew_Broken_Fails(t *testing.T) {
-	path, write, load := source(t)
-	if _, err := New(slog.New(slog.DiscardHandler), load, path); !errors.Is(err, os.ErrNotExist) {
+func TestReloaded_Broken_Fails(t *testing.T) {
+	path, write, load := reloadSource(t)
+	if _, err := newReloaded(slog.New(slog.DiscardHandler), load, path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
 	write("broken")
-	if _, err := New(slog.New(slog.DiscardHandler), load, path); err == nil {
+	if _, err := newReloaded(slog.New(slog.DiscardHandler), load, path); err == nil {
 		t.Error("a broken file was taken")
 	}
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// Extras are the fields that a body of any dialect may have beside the dialect's own.
-type Extras struct {
-	sampling.Fields
+// CommonFields are the fields that a body of any dialect may have beside the dialect's own.
+type CommonFields struct {
+	sampling.ParamFields
 	Guessing
 
 	CachePrompt bool            `json:"cache_prompt"`
@@ -34,14 +34,14 @@ const (
 	maxTimeout  = 24 * time.Hour
 )
 
-// DefaultExtras are what a body begins with.
-func DefaultExtras() Extras {
-	return Extras{Fields: sampling.UnsetFields(), CachePrompt: true}
+// DefaultCommonFields are what a body begins with.
+func DefaultCommonFields() CommonFields {
+	return CommonFields{ParamFields: sampling.UnsetFields(), CachePrompt: true}
 }
 
 // check refuses what this server does not do and what is out of range, besides the sampling
 // parameters.
-func (x *Extras) check() error {
+func (x *CommonFields) check() error {
 	if x.Priority < -maxPriority || x.Priority > maxPriority {
 		return refusal.Invalid("priority", "priority is %d; it must be from %d to %d", x.Priority, -maxPriority, maxPriority)
 	}
@@ -54,7 +54,7 @@ func (x *Extras) check() error {
 	return nil
 }
 
-func (x *Extras) deadline(now time.Time) time.Time {
+func (x *CommonFields) deadline(now time.Time) time.Time {
 	if x.TimeoutMS == nil {
 		return time.Time{}
 	}
@@ -63,7 +63,7 @@ func (x *Extras) deadline(now time.Time) time.Time {
 
 // WithTimeout bounds by its timeout_ms a request that is not for an answer; nil: it has none.
 func WithTimeout(ctx context.Context, ms *int64) (context.Context, context.CancelFunc, error) {
-	x := Extras{TimeoutMS: ms}
+	x := CommonFields{TimeoutMS: ms}
 	if err := x.check(); err != nil {
 		return nil, nil, err
 	}
