@@ -14,9 +14,10 @@ import (
 	"github.com/penstock/penstock/scheduler/worker"
 )
 
-// This file computes several tokens of an answer in one pass. The drafter guesses some, and the pass computes them after the answer's own,
-// each with a row. The answer draws its tokens as ever: from the first row, then from the second if the first token is the one that was
-// guessed, and so on. What it does not take leaves the KV cache. So the text is what it would be without a drafter, token by token.
+// This file computes several tokens of an answer in one pass. The pass computes the drafter's
+// tokens after the answer's own, each with a row. The answer draws its tokens as always: from the
+// first row, then from the second if the first token is the drafted one, and so on. Rejected tokens
+// leave the KV cache. So the text is the same as without a drafter.
 
 // speculation is what the ticks need for that; its memory is used again.
 type speculation struct {
@@ -66,8 +67,8 @@ func sameDrafting(branches []*branch) int {
 	return len(branches)
 }
 
-// speculate adds guessed tokens to the plan, as many as promise the most tokens a second. It adds none while prompts wait, whose time that
-// would be, nor where sets of adapters have passes of their own.
+// speculate adds as many drafted tokens to the plan as promise the most tokens a second. It adds
+// none while prompts wait for that time, nor where sets of adapters have passes of their own.
 func (s *Scheduler) speculate() {
 	p := &s.speculation
 	p.asked, p.foreseen, p.spent = p.asked[:0], p.foreseen[:0], 0
@@ -127,8 +128,8 @@ func (s *Scheduler) alike(length int) int {
 	return min(length, (s.cache.Free()-s.reserved)/drafts, s.speculation.offers.Room/drafts)
 }
 
-// choose chooses which of the asked jobs are to have drafts of which length. tokens is how long that of each can be; costs what the drafter
-// needs for a token.
+// choose chooses which of the asked jobs are to have drafts of which length. tokens is how long
+// that of each can be; costs what the drafter needs for a token.
 func (s *Scheduler) choose(costs time.Duration, tokens func(*draft.Ask) int) (length int) {
 	p := &s.speculation
 	slices.SortStableFunc(p.asked, func(a, b *job) int { return cmp.Compare(s.chance(b), s.chance(a)) })
@@ -146,7 +147,7 @@ func (s *Scheduler) choose(costs time.Duration, tokens func(*draft.Ask) int) (le
 	return length
 }
 
-// offer is the draft that a job could have. The first one of an answer may be at the expense of all, if it is likely.
+// offer is the draft that a job could have. An answer's first may slow others down if it is likely.
 func (s *Scheduler) offer(j *job, tokens int) estimator.Offer {
 	g, budget := &j.guess, j.guess.budget.Left()
 	if j.drafted == 0 && g.ask.Grade >= draft.Likely {
@@ -162,7 +163,7 @@ func (s *Scheduler) offer(j *job, tokens int) estimator.Offer {
 // costly reports whether the drafter takes so long that it is asked only for what is likely to pay.
 func (s *Scheduler) costly() bool { return s.speculation.costs > s.speculation.alone/50 }
 
-// chooseAsked chooses for which of the planned branches the drafter is asked, and for how many tokens.
+// chooseAsked chooses for which planned branches, and for how many tokens, the drafter is asked.
 func (s *Scheduler) chooseAsked() {
 	p := &s.speculation
 	for _, b := range s.planned {
@@ -194,8 +195,9 @@ func (s *Scheduler) chooseAsked() {
 	})
 }
 
-// chooseTrials chooses which of the asked jobs are to have a draft although it does not seem to pay, since the text may have come to a part
-// that repeats: those that can bear that it is wrong. Where trials would need a pass that there is not otherwise, all jobs have it together.
+// chooseTrials chooses which of the asked jobs get a draft although it does not seem to pay, since
+// the text may have begun to repeat itself: those that can afford a wrong one. If trials need an
+// extra pass, all jobs share it.
 func (s *Scheduler) chooseTrials() {
 	p := &s.speculation
 	others, none := p.trials[:0], true
@@ -269,7 +271,7 @@ func (s *Scheduler) chance(j *job) float64 {
 	return j.guess.chances.Of(j.guess.ask.Grade, &s.speculation.chances)
 }
 
-// firstDrafts is how many tokens drafts of an answer have at most before any was right. After that they have up to twice as many as were.
+// firstDrafts limits drafts before one was right. Then they have up to twice as many as were right.
 const firstDrafts = 2
 
 // mostDrafted is how many tokens a drafter may guess of a job's answer now, at first few.
@@ -293,7 +295,7 @@ func (s *Scheduler) draft(j *job, n int) {
 	s.record.Drafts++
 }
 
-// rows are those that the pass has for a worker, from the one on that is to be drawn from. What a program writes has no draft.
+// rows are those of the pass for a worker, from the next to draw from. Programs have no draft.
 func (s *Scheduler) rows(d *drawer) worker.Rows {
 	at, wanted := d.of.outputRow, d.chain.WantsHiddenStates()
 	if d.isAlone() {
@@ -314,7 +316,8 @@ func (s *Scheduler) rows(d *drawer) worker.Rows {
 	return worker.Rows{Logits: g.logits, States: g.states, First: g.row, Context: g.at, Draft: g.draft}
 }
 
-// leavesDraft reports whether the token that a native chain has drawn is the answer's last of this tick; else the next row is to be drawn from.
+// leavesDraft reports whether the token that a native chain has drawn is the answer's last of this
+// tick; else the next row is to be drawn from.
 func (d *drawer) leavesDraft() bool {
 	j := d.of.job
 	g := &j.guess
@@ -352,7 +355,7 @@ func (s *Scheduler) settleDraft(j *job) {
 	s.dropDraft(j)
 }
 
-// dropDraft takes the guessed tokens out of the KV cache but for those before the row that was drawn from last.
+// dropDraft removes the drafted tokens after the row last drawn from out of the KV cache.
 func (s *Scheduler) dropDraft(j *job) {
 	if j.drafting() && j.seq != nil {
 		s.cache.Truncate(j.seq, j.guess.at+j.guess.row)
@@ -373,8 +376,8 @@ func (s *Scheduler) earn() {
 	}
 }
 
-// chargeDrafts takes from the budgets what drafts have cost in this tick, whether or not they were right. A tick that was disturbed does not
-// count as longer than its pass with drafts was expected to take.
+// chargeDrafts takes from the budgets what drafts have cost in this tick, right or wrong. A
+// disturbed tick counts as no longer than its pass with drafts was expected to take.
 func (s *Scheduler) chargeDrafts() {
 	p := &s.speculation
 	if p.spent == 0 && s.record.Drafted == 0 {

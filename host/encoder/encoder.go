@@ -5,10 +5,13 @@
 // # Notes
 //
 //   - A model has one encoder goroutine, so that pictures wait for pictures and not for texts.
-//   - Clients take turns by what was encoded for them, so that one with a hundred pictures delays nobody who has one.
-//   - Embeddings are kept by the content of a file, up to a bound in bytes, and shared by all requests with the same cache scope, wherever
-//     the picture stands in a prompt. Those who ask for it while it is encoded wait for that.
-//   - What nobody waits for any more is not encoded: it leaves the queue, or stops within a layer of the encoder.
+//   - Clients take turns by what was encoded for them, so that one with a hundred pictures delays
+//     nobody who has one.
+//   - Embeddings are kept by the content of a file, up to a bound in bytes, and shared by all
+//     requests with the same cache scope, wherever the picture stands in a prompt. Those who ask
+//     for it while it is encoded wait for that.
+//   - What nobody waits for any more is not encoded: it leaves the queue, or stops within a layer
+//     of the encoder.
 package encoder
 
 import (
