@@ -26,6 +26,7 @@ const (
 	seedBefore
 	seedContention
 	seedMemory
+	seedQuota
 )
 
 // single measures one stream alone.
