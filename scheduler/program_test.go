@@ -24,7 +24,7 @@ type bubble struct {
 	host *schedulertest.Host
 }
 
-// inBubble runs a scheduler in a bubble until f has returned. A pass takes 10 ms and 100 µs a token.
+// inBubble runs a scheduler in a bubble until f returns. A pass takes 10 ms and 100 µs a token.
 func inBubble(t *testing.T, l scheduler.Limits, c scheduler.Config, f func(b bubble), with ...func(*schedulertest.Backend)) {
 	synctest.Test(t, func(t *testing.T) {
 		backend := schedulertest.New(l)
@@ -253,7 +253,7 @@ func TestProgram_Scores_AreTheModels(t *testing.T) {
 	})
 }
 
-// checkScores compares all scores of a branch. In a row of this model one logit is 10, others are 0.
+// checkScores compares all scores of a branch. In each row one logit is 10 and all others are 0.
 func (b bubble) checkScores(of *program.Branch) {
 	scores, err := of.Scores(1)
 	if err != nil {
