@@ -45,8 +45,8 @@ type Request struct {
 	Hash   [sha256.Size]byte // of the file, and of whatever else decides what Decode gives
 	Scope  string            // requests of one scope share embeddings
 	Client string            // who takes turns with others
-	// Decode is called on the encoder's goroutine when the request's turn has come, and once for
-	// all that wait for the same. Its context is done when nobody waits any more. All who wait get
+	// Decode is called on the encoder's goroutine when the request's turn has come, and once for all
+	// that wait for the same. Its context is done when nobody waits any more. All waiting requests get
 	// its error.
 	Decode func(ctx context.Context) (Media, error)
 }
@@ -222,7 +222,7 @@ func (e *Encoder) next() *job {
 	return e.queue.next()
 }
 
-// finish tells those who wait, and keeps what was encoded. The lock is held.
+// finish notifies the waiting requests, and caches the embeddings. The lock is held.
 func (e *Encoder) finish(j *job, pieces []Piece, err error) {
 	defer j.cancel()
 	if e.jobs[j.key] == j { // else another took its place after nobody waited for it
@@ -291,7 +291,7 @@ func (e *Encoder) Stats() Stats {
 	return s
 }
 
-// Close stops what is being encoded and waits for that. Those who wait get ErrClosed.
+// Close stops what is being encoded and waits for that. Waiting requests get ErrClosed.
 func (e *Encoder) Close() {
 	e.stop()
 	e.signal()
