@@ -24,8 +24,8 @@ func (s *Scheduler) lookAt(at time.Time) {
 	}
 }
 
-// goOn asks for another tick at a time for something that goes on from tick to tick, whoever calls
-// meanwhile.
+// goOn asks for another tick at a time for something that continues from tick to tick, even if
+// calls arrive meanwhile.
 func (s *Scheduler) goOn(at time.Time) {
 	s.again.busy = true
 	s.lookAt(at)
