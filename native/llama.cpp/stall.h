@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 uint64_t penstock_stalled(void);
+void     penstock_naps(int on);
 
 #if defined(__linux__) || defined(__APPLE__)
 #include <sched.h>
@@ -20,6 +21,10 @@ uint64_t penstock_stalled(void);
 static inline void penstock_relax_void(void);
 
 static _Atomic uint64_t penstock_napped; // by all threads, in ns
+static _Atomic int      penstock_may_nap;
+
+// Off at first: llama.cpp's own tools, which are compared with Penstock, contain this file, too, and wait as they do everywhere.
+void penstock_naps(int on) { atomic_store_explicit(&penstock_may_nap, on, memory_order_relaxed); }
 
 uint64_t penstock_stalled(void) { return atomic_load_explicit(&penstock_napped, memory_order_relaxed); }
 
@@ -56,11 +61,12 @@ static void penstock_wait_on(void) {
 static inline void penstock_relax_(void) {
     static __thread unsigned pauses;
     penstock_relax_void();
-    if ((++pauses & 255) == 0) {
+    if ((++pauses & 255) == 0 && atomic_load_explicit(&penstock_may_nap, memory_order_relaxed)) {
         penstock_wait_on();
     }
 }
 #else
 uint64_t penstock_stalled(void) { return 0; }
+void     penstock_naps(int on) { (void) on; }
 #endif
 #endif

@@ -12,13 +12,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/penstock/penstock/host/drawingtest"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/tests/hosts"
 )
 
 // drawn is a request for a chat about a drawing. It names no model.
-func drawn(d drawingtest.Drawing, question string) string {
+func drawn(d Drawing, question string) string {
 	picture := "data:image/png;base64," + base64.StdEncoding.EncodeToString(d.PNG())
 	return fmt.Sprintf(`{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":%q}},{"type":"text","text":%q}]}],"temperature":0,"max_tokens":40}`,
 		picture, question)
@@ -41,13 +40,13 @@ func saidBy(t *testing.T, body string) (text, by string) {
 // card says.
 func TestBuiltInSeeing_HeldOutDrawings(t *testing.T) {
 	const asked, least = 120, 0.9
-	w, err := drawingtest.Open("../../tools/tinymodel/world.json")
+	w, err := openWorld("../../tools/tinymodel/world.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := hosts.Open(t, nil)
 	defer hosts.Run(t, h)()
-	for i, kind := range drawingtest.Questions {
+	for i, kind := range drawingQuestions {
 		t.Run(kind.Name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(2026, uint64(i)))
 			right := 0
@@ -79,13 +78,13 @@ func TestBuiltInSeeing_HeldOutDrawings(t *testing.T) {
 // Who names no model gets the one that sees for pictures, in every dialect, and the one that reads
 // text for everything else. Who names a model gets that.
 func TestBuiltInSeeing_WhichModel(t *testing.T) {
-	w, err := drawingtest.Open("../../tools/tinymodel/world.json")
+	w, err := openWorld("../../tools/tinymodel/world.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := hosts.Open(t, nil)
 	defer hosts.Run(t, h)()
-	picture := base64.StdEncoding.EncodeToString(drawingtest.Questions[0].Ask(w, rand.New(rand.NewPCG(1, 1))).Drawing.PNG())
+	picture := base64.StdEncoding.EncodeToString(drawingQuestions[0].Ask(w, rand.New(rand.NewPCG(1, 1))).Drawing.PNG())
 	openAI := `"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,` + picture + `"}}]}],"max_tokens":2}`
 	anthropic := `"max_tokens":2,"messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + picture + `"}}]}]}`
 	for _, c := range []struct {

@@ -35,6 +35,9 @@ int penstock_attention_computed_by();
 // How long threads have waited for others in naps, all together, in nanoseconds: stall.h. They do not nap on a quiet machine.
 extern "C" uint64_t penstock_stalled(void);
 
+// Whether they nap; at first they do not.
+extern "C" void penstock_naps(int on);
+
 // The layout in memory that a family wants for weights; null where it takes them as they are.
 ggml_backend_buffer_type * penstock_kernels_layout(penstock_family family);
 

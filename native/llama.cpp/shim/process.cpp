@@ -3,6 +3,7 @@
 #include "shim.h"
 
 #include "json_limits.h"
+#include "kernels/kernels.h"
 
 #include "ggml-backend.h"
 #include "log.h"
@@ -50,6 +51,7 @@ void ps_start(ps_log_fn log) noexcept {
     ps::start_log(log);
     ps::limit_json();
     common_log_set_verbosity_thold(-1);  // it can only print; what fails there throws too
+    penstock_naps(true);
     llama_backend_init();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package drawingtest
+package models
 
 import (
 	"bytes"

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"runtime/debug"
 
 	"github.com/penstock/penstock/native/cgroup"
 )
@@ -33,4 +34,12 @@ func chooseParallelism() {
 // time.
 func parallel(others int, processors float64) int {
 	return max(leastParallel, int(min(float64(others), math.Ceil(processors))))
+}
+
+// limitMemory has Go collect garbage more often once it manages so many bytes; 0 leaves the limit
+// as the environment has set it. The limit is a soft one: what is in use stays.
+func limitMemory(bytes int64) {
+	if bytes > 0 {
+		debug.SetMemoryLimit(bytes)
+	}
 }

@@ -5,6 +5,7 @@ package host
 import (
 	"math"
 	"runtime"
+	"runtime/debug"
 	"testing"
 )
 
@@ -37,3 +38,30 @@ func TestParallel(t *testing.T) {
 		}
 	}
 }
+
+// The heap stays near its limit though garbage is made all the time. Without one it grows to twice
+// what is in use. 0 leaves what the environment has set.
+func TestLimitMemory(t *testing.T) {
+	before := debug.SetMemoryLimit(-1)
+	t.Cleanup(func() { debug.SetMemoryLimit(before) })
+	kept := make([]byte, 64<<20)
+	const limit = 96 << 20
+	limitMemory(limit)
+	limitMemory(0)
+	if got := debug.SetMemoryLimit(-1); got != limit {
+		t.Errorf("the limit is %d", got)
+	}
+	most := uint64(0)
+	for range 200 {
+		garbage = make([]byte, 1<<20)
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		most = max(most, m.HeapAlloc)
+	}
+	if most > limit+16<<20 {
+		t.Errorf("%d MiB were allocated at once", most>>20)
+	}
+	runtime.KeepAlive(kept)
+}
+
+var garbage []byte

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Package drawingtest makes drawings of the small world that the built-in model which sees was
-// trained on, and asks about them. It draws as tools/tinymodel/drawings.py does, at the size of a
-// person's drawing and with numbers of its own, so no drawing was trained on.
-package drawingtest
+package models
 
 import (
 	"encoding/json"
@@ -14,7 +11,10 @@ import (
 	"slices"
 )
 
-// World has the names and colours of what is drawn: world.json of the trainer.
+// World has the names and colours of what is drawn: world.json of the trainer. It is the small
+// world that the built-in model which sees was trained on. A World draws as
+// tools/tinymodel/drawings.py does, at the size of a person's drawing and with numbers of its own,
+// so no drawing was trained on.
 type World struct {
 	Colors  map[string][][3]float64 `json:"colors"`
 	Gray    [][3]float64            `json:"gray"`
@@ -26,8 +26,8 @@ type World struct {
 	names, digits []string // of Colors and Digits, sorted
 }
 
-// Open reads a world from its file.
-func Open(path string) (*World, error) {
+// openWorld reads a world from its file.
+func openWorld(path string) (*World, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err

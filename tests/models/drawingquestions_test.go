@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package drawingtest
+package models
 
 import (
 	"fmt"
@@ -14,8 +14,8 @@ type Asked struct {
 	Question, Answer string
 }
 
-// Questions are the kinds of questions, each with one at random about a new drawing.
-var Questions = []struct {
+// drawingQuestions are the kinds of questions, each with one at random about a new drawing.
+var drawingQuestions = []struct {
 	Name string
 	Ask  func(w *World, r *rand.Rand) Asked
 }{{"how many", howMany}, {"what color", whatColor}, {"left or right", leftOrRight}, {"what digit", whatDigit}}
