@@ -14,14 +14,14 @@ import (
 // next tick.
 func (s *Scheduler) admit(now time.Time) {
 	if s.awaitsCopy {
-		s.goOn(now)
+		s.keepTicking(now)
 		return // the cells that become free are for running jobs; the next tick admits
 	}
 	if until := s.heldBack(now); !until.IsZero() {
-		s.lookAt(until)
+		s.tickAt(until)
 		return
 	}
-	for j := s.next(now); j != nil; j = s.next(now) {
+	for j := s.nextToAdmit(now); j != nil; j = s.nextToAdmit(now) {
 		if s.config.Clock().Sub(now) > longestAdmission && s.generates() {
 			return
 		}
@@ -101,7 +101,7 @@ func (s *Scheduler) fits(j *job) bool {
 	for _, r := range s.running {
 		need += headroom * len(r.branches)
 		if !r.worker.Busy() {
-			need += r.lacks()
+			need += r.lackedTokens()
 		}
 	}
 	return s.cache.HasRoom(need)
@@ -115,7 +115,7 @@ const headroom = 16
 // reports false while that waits for a copy.
 func (s *Scheduler) start(j *job, now time.Time) bool {
 	defer s.blame(j)
-	if j.run != nil {
+	if j.program != nil {
 		s.queue.remove(j)
 		s.enter(j, now)
 		return true
@@ -154,7 +154,7 @@ func (s *Scheduler) enter(j *job, now time.Time) {
 	}
 	j.stream.send(Event{Kind: KindStarted, Started: &Started{Slot: j.branches[0].slot, PromptTokens: j.answer.PromptLen(), CachedTokens: j.cached}})
 	s.open(j)
-	if j.run != nil {
+	if j.program != nil {
 		s.startChoices(j)
 		s.openProgram(j)
 	}

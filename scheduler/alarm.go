@@ -17,18 +17,18 @@ type again struct {
 	busy bool      // for what goes on from tick to tick
 }
 
-// lookAt asks for a tick at a time: that alone will change something.
-func (s *Scheduler) lookAt(at time.Time) {
+// tickAt asks for a tick at a time: that alone will change something.
+func (s *Scheduler) tickAt(at time.Time) {
 	if !s.again.due || at.Before(s.again.at) {
 		s.again.due, s.again.at = true, at
 	}
 }
 
-// goOn asks for another tick at a time for something that goes on from tick to tick, whoever calls
-// meanwhile.
-func (s *Scheduler) goOn(at time.Time) {
+// keepTicking asks for another tick at a time for something that goes on from tick to tick, whoever
+// calls meanwhile.
+func (s *Scheduler) keepTicking(at time.Time) {
 	s.again.busy = true
-	s.lookAt(at)
+	s.tickAt(at)
 }
 
 // sleep waits for a command, for the time at which the last tick asked for another, or for the end.
@@ -58,10 +58,10 @@ func (s *Scheduler) expire(now time.Time) {
 		for _, j := range jobs {
 			if d := j.req.Deadline; !d.IsZero() {
 				late = late || !now.Before(d)
-				s.lookAt(d)
+				s.tickAt(d)
 			}
-			if rest := max(j.worker.Rest(), j.run.Rest()); rest > 0 {
-				s.lookAt(now.Add(rest))
+			if rest := max(j.worker.Rest(), j.program.Rest()); rest > 0 {
+				s.tickAt(now.Add(rest))
 			}
 		}
 	}

@@ -28,18 +28,18 @@ type branch struct {
 	state    program.Kept
 	wanted   bool    // the program waits for its row, or did when one of several was enough
 	scoredTo int     // no score of a token before is yet to be computed
-	alone    *drawer // what the branch goes on with by itself; nil: it does not
+	selfRun  *drawer // draws its tokens while it goes on by itself; nil: it does not
 }
 
 // owner is the job that the branch is of.
 func (b *branch) owner() *job { return b.job }
 
-// context is the tokens that the branch is to hold.
-func (b *branch) context() []Token {
+// tokens are those that the branch is to hold.
+func (b *branch) tokens() []Token {
 	switch {
-	case b.alone != nil:
-		return b.alone.answer.Tokens()
-	case b.job.run != nil:
+	case b.selfRun != nil:
+		return b.selfRun.answer.Tokens()
+	case b.job.program != nil:
 		return b.state.Tokens
 	}
 	return b.job.answer.Context()
@@ -54,7 +54,7 @@ func (b *branch) computed() int {
 }
 
 // pending is how many tokens the KV cache still lacks.
-func (b *branch) pending() int { return len(b.context()) - b.computed() }
+func (b *branch) pending() int { return len(b.tokens()) - b.computed() }
 
 // sequence is the number of its sequence in the KV cache, or -1.
 func (b *branch) sequence() int {
@@ -66,26 +66,27 @@ func (b *branch) sequence() int {
 
 // awake reports whether the branch is to be computed. An answer's always is, and a program's while
 // it is waited for.
-func (b *branch) awake() bool { return b.wanted || b.alone != nil || b.job.run == nil }
+func (b *branch) awake() bool { return b.wanted || b.selfRun != nil || b.job.program == nil }
 
 // busy reports whether a worker draws the branch's next token, which goes on by itself: its tokens
 // are the worker's.
-func (b *branch) busy() bool { return b.alone != nil && b.alone.worker.Busy() }
+func (b *branch) busy() bool { return b.selfRun != nil && b.selfRun.worker.Busy() }
 
-// generates is generating for a branch whose tokens may be a worker's: then it is.
+// generates is generating, but also true while a worker draws the branch's next token, when its
+// tokens cannot be looked at.
 func (b *branch) generates() bool { return b.busy() || b.generating() }
 
-// draws is what draws tokens from the branch's rows; nil: they are the program's.
-func (b *branch) draws() *drawer {
-	if b.job.run != nil {
-		return b.alone
+// rowDrawer draws tokens from the branch's rows; nil: they are the program's.
+func (b *branch) rowDrawer() *drawer {
+	if b.job.program != nil {
+		return b.selfRun
 	}
 	return &b.job.drawer
 }
 
 // generating reports whether the branch computes one token a tick; one that does not is prefilling.
 func (b *branch) generating() bool {
-	if b.job.run != nil {
+	if b.job.program != nil {
 		return b.awake() && b.pending() == 1
 	}
 	return b.job.answer.Generated() > 0 && b.pending() == 1

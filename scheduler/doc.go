@@ -50,7 +50,7 @@
 // plugin's rest, a copy, a first request that is held back. Flags told that before, one for each
 // case, and where two met, as a copy that ended in the same tick in which a slot was left, one of
 // them was missing and a request hung. Now whatever waits says so while it is looked at, in that
-// tick (Scheduler.lookAt and goOn in scheduler/alarm.go, Cache.Next in
+// tick (Scheduler.tickAt and keepTicking in scheduler/alarm.go, Cache.Next in
 // scheduler/kvcache/wait.go). A property test runs two schedulers as a host does, in a bubble
 // where a lost wake-up is a deadlock.
 //

@@ -23,14 +23,14 @@ type drawer struct {
 // owner is the job that the tokens are of.
 func (d *drawer) owner() *job { return d.of.job }
 
-// isAlone reports whether the tokens are those of a branch that goes on by itself.
-func (d *drawer) isAlone() bool { return d.release != nil }
+// isSelfRun reports whether the tokens are those of a branch that goes on by itself.
+func (d *drawer) isSelfRun() bool { return d.release != nil }
 
 // logprobs is how many of the most likely tokens are to be told with each token; -1: no
 // log-probabilities.
 func (d *drawer) logprobs() int {
 	switch {
-	case !d.isAlone():
+	case !d.isSelfRun():
 		return d.of.job.req.Logprobs
 	case d.scored:
 		return 0
@@ -45,7 +45,7 @@ func (d *drawer) tickDraws() bool {
 		return false
 	}
 	stages := d.chain.Stages()
-	if d.isAlone() {
+	if d.isSelfRun() {
 		return chain.Native(stages) && !d.scored
 	}
 	return !d.of.job.needsWorker(stages)

@@ -40,14 +40,14 @@ func (s *Scheduler) emit(j *job, now time.Time) {
 func (s *Scheduler) emitSampled(branches []*branch) {
 	now := s.config.Clock()
 	each(s, branches, func(_ int, b *branch) {
-		if b.outputRow >= 0 && b.job.run == nil && !b.job.worker.Busy() {
+		if b.outputRow >= 0 && b.job.program == nil && !b.job.worker.Busy() {
 			s.emit(b.job, now)
 		}
 	})
 }
 
-// emitAlone is emit for one job, now. A panic ends that one.
-func (s *Scheduler) emitAlone(j *job) {
+// emitOne is emit for one job, now. A panic ends that one.
+func (s *Scheduler) emitOne(j *job) {
 	defer s.blame(j)
 	s.emit(j, s.config.Clock())
 }
@@ -57,8 +57,8 @@ func (s *Scheduler) emitAlone(j *job) {
 func (s *Scheduler) collect(d *drawer) {
 	err := d.worker.Collect()
 	j := d.of.job
-	if d.isAlone() {
-		s.settleAlone(d)
+	if d.isSelfRun() {
+		s.settleSelfRun(d)
 		return
 	}
 	if j.drafting() {
@@ -66,11 +66,11 @@ func (s *Scheduler) collect(d *drawer) {
 	}
 	p := j.calls.atWork
 	j.calls.atWork = nil
-	s.emitAlone(j)
+	s.emitOne(j)
 	if p != nil {
 		p.tell(err)
 	}
-	if j.written() {
+	if j.byProgram() {
 		s.goOnWithProgram(j.main())
 	}
 }

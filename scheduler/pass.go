@@ -64,7 +64,7 @@ func (s *Scheduler) fill(branches []*branch) error {
 	for _, b := range branches {
 		at := b.seq.Len()
 		before := at - b.seq.Position() // positions fewer than tokens
-		tokens := b.context()
+		tokens := b.tokens()
 		last, prompt := len(tokens)-1, b.scoring()
 		for i := at; i < at+b.scheduled; i++ {
 			row := s.batch.Add(tokens[i], int32(i-before), b.seq.ID(), i == last || prompt && b.wantsRow(i))
@@ -76,7 +76,7 @@ func (s *Scheduler) fill(branches []*branch) error {
 		for i, t := range b.job.guess.draft {
 			s.batch.Add(t, int32(last+1+i-before), b.seq.ID(), true)
 		}
-		if d := b.draws(); d != nil && b.outputRow >= 0 && d.chain.WantsHiddenStates() {
+		if d := b.rowDrawer(); d != nil && b.outputRow >= 0 && d.chain.WantsHiddenStates() {
 			s.batch.HiddenStates = true
 		}
 	}
@@ -118,9 +118,9 @@ func (s *Scheduler) learnCost(branches []*branch, took time.Duration) {
 func (s *Scheduler) noteComputed(branches []*branch) {
 	for _, b := range branches {
 		j, at := b.job, b.seq.Len()
-		s.cache.Append(b.seq, b.context()[at:at+b.scheduled])
+		s.cache.Append(b.seq, b.tokens()[at:at+b.scheduled])
 		s.cache.Append(b.seq, j.guess.draft)
-		if j.req.Progress && j.answer.Generated() == 0 && j.run == nil {
+		if j.req.Progress && j.answer.Generated() == 0 && j.program == nil {
 			j.stream.send(Event{Kind: KindProgress, Computed: b.seq.Len()})
 		}
 	}

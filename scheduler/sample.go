@@ -36,7 +36,7 @@ type sampling struct {
 // prepareWorkers lets the stages of the jobs that will get a row compute beside the forward pass.
 func (s *Scheduler) prepareWorkers(branches []*branch) {
 	for _, b := range branches {
-		if d := b.draws(); b.outputRow >= 0 && d != nil && !d.tickDraws() && d.worker != nil {
+		if d := b.rowDrawer(); b.outputRow >= 0 && d != nil && !d.tickDraws() && d.worker != nil {
 			d.worker.Prepare()
 		}
 	}
@@ -51,14 +51,14 @@ func (s *Scheduler) sample(branches []*branch) {
 	sampling := &s.sampling
 	sampling.native, sampling.drawing, sampling.programs = sampling.native[:0], sampling.drawing[:0], sampling.programs[:0]
 	for _, b := range branches {
-		switch d := b.draws(); {
+		switch d := b.rowDrawer(); {
 		case b.outputRow < 0:
 		case d == nil:
 			s.lendRow(b)
 		case d.tickDraws():
 			sampling.native = append(sampling.native, d)
 		default:
-			s.giveWorker(d, !d.isAlone()) // its stage has turned out to be slow, or is another now
+			s.giveWorker(d, !d.isSelfRun()) // its stage has turned out to be slow, or is another now
 			s.lend(d)
 		}
 	}
@@ -75,7 +75,7 @@ func (s *Scheduler) sample(branches []*branch) {
 
 // lend has a worker draw from its rows.
 func (s *Scheduler) lend(d *drawer) {
-	d.worker.Draw(s.rows(d))
+	d.worker.Draw(s.workerRows(d))
 	s.sampling.drawing = append(s.sampling.drawing, d)
 }
 
@@ -95,7 +95,7 @@ func (s *Scheduler) drawNative(drawers []*drawer) {
 	each(s, drawers, func(i int, d *drawer) {
 		switch drawn := &draws[i]; {
 		case errors.Is(drawn.Err, chain.ErrSlow):
-			s.giveWorker(d, !d.isAlone())
+			s.giveWorker(d, !d.isSelfRun())
 			s.lend(d)
 		case drawn.Err != nil:
 			d.answer.Fail(drawn.Err)

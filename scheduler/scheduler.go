@@ -81,7 +81,7 @@ type Scheduler struct {
 	shortTick     bool           // the last tick had short prompts only, though longer ones waited
 	prefilled     int            // prompt tokens that were planned so far
 	ticks         int            // ticks that were planned so far
-	asked         []*job         // memory for another list of programs
+	programsSpare []*job         // memory for another list of programs
 	calling       []*job         // control calls of theirs wait
 	slotActions   []*slotAction  // not begun yet, in the order they came
 	conversations []uint64       // by slot: the name of what its last answer left in the cache; 0: nothing

@@ -14,7 +14,7 @@ func (s *Scheduler) leave(j *job) {
 		s.vacate(b)
 	}
 	if len(s.slotActions) > 0 {
-		s.goOn(s.record.Start) // at once: one may wait for this slot
+		s.keepTicking(s.record.Start) // at once: one may wait for this slot
 	}
 }
 

@@ -31,7 +31,7 @@ func (s *Scheduler) slotWait(b *branch) Wait {
 		return WaitPaused
 	case j.worker.Busy() || b.busy():
 		return WaitWorker
-	case j.worker.Resting() || j.run.Rest() > 0:
+	case j.worker.Resting() || j.program.Rest() > 0:
 		return WaitQuota
 	case j.stalled:
 		return WaitReader
