@@ -35,6 +35,18 @@ func (s *Scheduler) admit(now time.Time) {
 	}
 }
 
+// nextToAdmit is the queued job to admit now: the first that can go on, does not follow a running
+// one and can have the slots that it waits for. A job that follows loses nothing by waiting, nor
+// when others go before it.
+func (s *Scheduler) nextToAdmit(now time.Time) *job {
+	for _, j := range s.queue.jobs {
+		if j.checkReady() && s.canHaveSlots(j, now) && !s.follows(j) {
+			return j
+		}
+	}
+	return nil
+}
+
 // longestAdmission is after how long a tick stops admitting if slots generate: they all wait for
 // it.
 const longestAdmission = 10 * time.Millisecond

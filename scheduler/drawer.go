@@ -61,3 +61,25 @@ func (s *Scheduler) giveWorker(d *drawer, metered bool) {
 		Wake: s.inbox.signal, Failed: func(err error) { s.inbox.post(func(s *Scheduler) { s.fail(j, err) }) }, Loans: &s.sampling.loans})
 	s.workers.Go(d.worker.Run)
 }
+
+// workerRows are those that the pass has for a worker, from the one on that is to be drawn from.
+// What a program writes has no draft.
+func (s *Scheduler) workerRows(d *drawer) worker.Rows {
+	at, wanted := d.of.outputRow, d.chain.WantsHiddenStates()
+	if d.isSelfRun() {
+		rows := worker.Rows{Logits: [][]float32{s.backend.Row(at)}}
+		if wanted {
+			rows.States = append(rows.States, s.backend.HiddenState(at)...)
+		}
+		return rows
+	}
+	g := &d.of.job.guess
+	g.logits, g.states = g.logits[:0], g.states[:0]
+	for i := g.row; i <= len(g.draft); i++ {
+		g.logits = append(g.logits, s.backend.Row(at+i))
+		if wanted { // they are small, and the next pass may come before the worker does
+			g.states = append(g.states, s.backend.HiddenState(at+i)...)
+		}
+	}
+	return worker.Rows{Logits: g.logits, States: g.states, First: g.row, Context: g.at, Draft: g.draft}
+}

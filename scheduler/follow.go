@@ -2,23 +2,7 @@
 
 package scheduler
 
-import (
-	"time"
-
-	"github.com/penstock/penstock/scheduler/kvcache"
-)
-
-// nextToAdmit is the queued job to admit now: the first that can go on, does not follow a running
-// one and can have the slots that it waits for. A job that follows loses nothing by waiting, nor
-// when others go before it.
-func (s *Scheduler) nextToAdmit(now time.Time) *job {
-	for _, j := range s.queue.jobs {
-		if j.checkReady() && s.canHaveSlots(j, now) && !s.follows(j) {
-			return j
-		}
-	}
-	return nil
-}
+import "github.com/penstock/penstock/scheduler/kvcache"
 
 // follows reports whether a running job is computing a prefix that a queued one has in common with
 // it: the queued one waits and then shares those cells. If the leader ends or stalls, the follower

@@ -24,8 +24,7 @@ type bubble struct {
 	host *schedulertest.Host
 }
 
-// inBubble runs a scheduler in a bubble until the test's part has returned. A pass takes 10 ms and
-// 100 µs a token.
+// inBubble runs a scheduler until the test's part has returned. A pass takes 10 ms and 0.1 ms a token.
 func inBubble(t *testing.T, l scheduler.Limits, c scheduler.Config, f func(b bubble), with ...func(*schedulertest.Backend)) {
 	synctest.Test(t, func(t *testing.T) {
 		backend := schedulertest.New(l)
@@ -107,8 +106,7 @@ func greedily(n int) func(*program.Run) error {
 	}
 }
 
-// A program that does what a greedy chain does writes the same, token by token, as one request
-// among others.
+// A program that does what a greedy chain does writes the same, token by token.
 func TestProgram_Greedy_WritesWhatAChainDoes(t *testing.T) {
 	inBubble(t, scheduler.Limits{}, scheduler.Config{Slots: 4}, func(b bubble) {
 		want := alone(t, request(100, 1, 40))

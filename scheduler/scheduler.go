@@ -88,7 +88,7 @@ type Scheduler struct {
 	awaited       []*drawer      // their workers are collected by a later tick
 	programs      []*job         // in slots, or queued again, whose programs are at work or are to be asked what they have done
 	checkpointing time.Duration  // that taking checkpoints may take
-	lost          bool           // see lose.go
+	lost          bool           // see lostbackend.go
 	gathering     gathering
 	again         again // as of this tick
 	awaitsCopy    bool  // as of the last plan: a running job waits for cells whose sequence is being saved

@@ -11,7 +11,6 @@ import (
 	"github.com/penstock/penstock/scheduler/estimator"
 	"github.com/penstock/penstock/scheduler/kvcache"
 	"github.com/penstock/penstock/scheduler/panics"
-	"github.com/penstock/penstock/scheduler/worker"
 )
 
 // This file computes several tokens of an answer in one pass. The drafter guesses some, and the
@@ -298,28 +297,6 @@ func (s *Scheduler) draft(j *job, n int) {
 	s.reserved += n
 	s.record.Drafted += n
 	s.record.Drafts++
-}
-
-// workerRows are those that the pass has for a worker, from the one on that is to be drawn from.
-// What a program writes has no draft.
-func (s *Scheduler) workerRows(d *drawer) worker.Rows {
-	at, wanted := d.of.outputRow, d.chain.WantsHiddenStates()
-	if d.isSelfRun() {
-		rows := worker.Rows{Logits: [][]float32{s.backend.Row(at)}}
-		if wanted {
-			rows.States = append(rows.States, s.backend.HiddenState(at)...)
-		}
-		return rows
-	}
-	g := &d.of.job.guess
-	g.logits, g.states = g.logits[:0], g.states[:0]
-	for i := g.row; i <= len(g.draft); i++ {
-		g.logits = append(g.logits, s.backend.Row(at+i))
-		if wanted { // they are small, and the next pass may come before the worker does
-			g.states = append(g.states, s.backend.HiddenState(at+i)...)
-		}
-	}
-	return worker.Rows{Logits: g.logits, States: g.states, First: g.row, Context: g.at, Draft: g.draft}
 }
 
 // leavesDraft reports whether the token that a native chain has drawn is the answer's last of this
