@@ -10,11 +10,12 @@ import (
 )
 
 // again is when the next tick is due though no command comes. Whatever waits for time, or goes on
-// from tick to tick, says so in each tick.
+// from tick to tick, says so in each tick. The second sets busy too, which tells those who call
+// Tick themselves to call it again; Run sleeps until the time either way.
 type again struct {
 	due  bool      // else a command wakes the tick
 	at   time.Time // if it is due
-	busy bool      // for what goes on from tick to tick
+	busy bool      // something goes on from tick to tick
 }
 
 // tickAt asks for a tick at a time: that alone will change something.

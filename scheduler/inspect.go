@@ -102,8 +102,8 @@ func (s *Scheduler) snapshot(ticks int) Snapshot {
 }
 
 // activity is a branch's state as Inspect reports it. "parked" covers those of all jobs that take
-// no part in the ticks now: those that are parked, those whose worker is busy or rests, and those
-// that their program has not asked for.
+// no part in the ticks now, more than job.parked does: those that are parked, those whose worker is
+// busy or rests, and those that their program has not asked for.
 func (b *branch) activity() string {
 	j := b.job
 	switch {

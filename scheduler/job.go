@@ -18,6 +18,8 @@ import (
 //
 // answer has the tokens, prompt first. The branch computes them, or where a program writes the
 // answer, the program has branches of its own.
+//
+// What a job waits for, in the queue or in its slots, is a WaitReason.
 type job struct {
 	branch
 	drawer             // of that branch
@@ -41,9 +43,9 @@ type job struct {
 	program *program.Run   // of the program that writes the answer; nil: none does
 	choices []*job         // of a program that writes several answers: all, its own first
 	writer  *job           // whose program writes the answer, if that is another's
-	adopted bool           // a program has returned that the answer goes on without; what it has computed:
-	spent   int            // tokens
-	opened  int            // branches
+	adopted bool           // a program has returned that the answer goes on without
+	spent   int            // tokens that it had computed
+	opened  int            // branches that it had opened
 	held    *End           // of a program's own answer, which has ended before others
 	lent    []*program.Row // to the program or its branches, from the last pass
 	over    chan struct{}  // of a program: closed at the end

@@ -14,7 +14,8 @@ import (
 
 // compute runs the planned branches: in one forward pass, or if the backend is faster that way,
 // first the decode tokens, then the prompt tokens. Those with other adapters have passes of their
-// own, and so has a picture. What a pass gave is sampled and sent before the next begins.
+// own, and so has each piece of a picture, and slots with drafts, where draftsApart says so. A pass
+// that fails is repeated in halves. What a pass gave is sampled and sent before the next begins.
 func (s *Scheduler) compute() {
 	s.passing = append(s.passing[:0], s.planned...) // preempting changes s.planned
 	for rest, decoding := s.passing, s.decoding; len(rest) > 0; {

@@ -12,9 +12,11 @@ import (
 )
 
 // plan chooses the branches of this tick and how many tokens each computes: a decode token for
-// every generating slot first, then chunks of prompts.
+// every generating slot first, then chunks of prompts. It ends the jobs that are not to go on:
+// those whose reader is too slow where the request says so, and those that wanted only their prompt
+// computed. For want of cells it preempts others.
 func (s *Scheduler) plan() {
-	s.planned, s.prefilling, s.reserved, s.awaitsCopy = s.planned[:0], s.prefilling[:0], 0, false
+	s.awaitsCopy = false
 	s.order = append(s.order[:0], s.running...) // preempting changes s.running
 	for _, j := range s.order {
 		for _, b := range j.branches {

@@ -4,6 +4,7 @@ package scheduler
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -278,11 +279,14 @@ func (s *Scheduler) shelve(j *job, b *branch) bool {
 	return false
 }
 
+// errNoBranchRow ends an answer whose program waits for a row that the backend did not give.
+var errNoBranchRow = errors.New("the backend gave no row for a branch of a program")
+
 // lendRow lends a branch the row that a pass has for it.
 func (s *Scheduler) lendRow(b *branch) {
 	logits := s.backend.Row(b.outputRow)
 	if logits == nil {
-		s.end(b.job, End{Reason: answer.ReasonError, Err: errNoRow})
+		s.end(b.job, End{Reason: answer.ReasonError, Err: errNoBranchRow})
 		return
 	}
 	b.state.Row, b.wanted = program.Lend(logits), false

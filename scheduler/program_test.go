@@ -24,7 +24,7 @@ type bubble struct {
 	host *schedulertest.Host
 }
 
-// inBubble runs a scheduler until the test's part has returned. A pass takes 10 ms and 0.1 ms a token.
+// inBubble runs a scheduler until f has returned. A pass takes 10 ms and 0.1 ms a token.
 func inBubble(t *testing.T, l scheduler.Limits, c scheduler.Config, f func(b bubble), with ...func(*schedulertest.Backend)) {
 	synctest.Test(t, func(t *testing.T) {
 		backend := schedulertest.New(l)

@@ -20,7 +20,7 @@ import (
 // the time that other streams wait. The prompt's last token, whose row the answer is drawn from,
 // comes in a later pass: the reader has all of the prompt before the first token.
 
-// errNoRow is the error of an answer for which the backend has no logits.
+// errNoRow ends an answer to whose prompt the backend gave too few rows.
 var errNoRow = errors.New("the backend gave no row for a token of the prompt")
 
 // prompts is what the log-probabilities of a pass's prompts need; its memory is used again.

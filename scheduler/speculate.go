@@ -18,6 +18,11 @@ import (
 // from the first row, then from the second if the first token is the one that was guessed, and so
 // on. What it does not take leaves the KV cache. So the text is what it would be without a drafter,
 // token by token.
+//
+// Drafts may lose little time. Each answer has a budget for its drafts (guess.budget), and one for
+// asking its stages what they leave no choice of (guess.looks). All together have another, which
+// pays for an answer's first draft. What does not seem to pay is tried now and then, as long as the
+// answer's budget lasts: its text may have come to a part that repeats (a trial).
 
 // speculation is what the ticks need for that; its memory is used again.
 type speculation struct {
@@ -46,7 +51,7 @@ type guess struct {
 	foreseen             []Token // what the stages leave no choice of
 	text                 []Token // see textContext; of the context up to the last row of a piece it has so many:
 	textBefore, textUpTo int
-	looks                draft.Budget  // of looking for that
+	looks                draft.Budget  // of asking the stages for foreseen tokens
 	looked               bool          // it has its share for the beginning
 	at                   int           // tokens of the context before it
 	row                  int           // the row that was drawn from last, counted from the job's first

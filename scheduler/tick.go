@@ -11,7 +11,7 @@ import "time"
 //
 // Run calls it in a loop; tests call it themselves, from one goroutine.
 func (s *Scheduler) Tick() (busy bool) {
-	s.planned, s.prefilling, s.again = s.planned[:0], s.prefilling[:0], again{}
+	s.planned, s.prefilling, s.reserved, s.again = s.planned[:0], s.prefilling[:0], 0, again{} // before survive asks for the plan
 	defer s.survive(&busy)
 	lastPasses := s.record.Forward
 	s.record = TickRecord{}
@@ -61,7 +61,9 @@ func (s *Scheduler) schedule(now time.Time, lastPasses time.Duration) {
 	s.plan()
 }
 
-// runPlan computes what was scheduled.
+// runPlan computes what was scheduled. Programs that the pass has answered have mostly gone on
+// meanwhile: what they show is sent now and not only after the next tick's sleep, and their
+// branches count in this tick's record.
 func (s *Scheduler) runPlan(now time.Time) {
 	if len(s.planned) > 0 {
 		s.keepTicking(now)
