@@ -25,8 +25,8 @@ func (s *Scheduler) tickAt(at time.Time) {
 	}
 }
 
-// keepTicking asks for another tick at a time for something that goes on from tick to tick, whoever
-// calls meanwhile.
+// keepTicking asks for another tick at a time for something that continues from tick to tick, even
+// if calls arrive meanwhile.
 func (s *Scheduler) keepTicking(at time.Time) {
 	s.again.busy = true
 	s.tickAt(at)

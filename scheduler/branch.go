@@ -10,8 +10,8 @@ import (
 // branch is a list of tokens on its way into the KV cache: what a slot computes. Jobs wait, are
 // preempted and end as a whole; their branches are what a tick plans.
 //
-// seq holds the KV cells of the first part of the tokens. What is not in seq is pending: many
-// tokens while prefilling or after a preemption, exactly one while generating.
+// seq holds the KV cells of the first part of the tokens. Tokens that are not in seq are pending:
+// many tokens while prefilling or after a preemption, exactly one while generating.
 type branch struct {
 	job *job
 

@@ -24,7 +24,7 @@ type bubble struct {
 	host *schedulertest.Host
 }
 
-// inBubble runs a scheduler until f has returned. A pass takes 10 ms and 0.1 ms a token.
+// inBubble runs a scheduler in a bubble until f returns. A pass takes 10 ms and 100 µs a token.
 func inBubble(t *testing.T, l scheduler.Limits, c scheduler.Config, f func(b bubble), with ...func(*schedulertest.Backend)) {
 	synctest.Test(t, func(t *testing.T) {
 		backend := schedulertest.New(l)
@@ -106,7 +106,7 @@ func greedily(n int) func(*program.Run) error {
 	}
 }
 
-// A program that does what a greedy chain does writes the same, token by token.
+// A program that does what a greedy chain does writes the same tokens, beside other requests.
 func TestProgram_Greedy_WritesWhatAChainDoes(t *testing.T) {
 	inBubble(t, scheduler.Limits{}, scheduler.Config{Slots: 4}, func(b bubble) {
 		want := alone(t, request(100, 1, 40))
@@ -125,9 +125,8 @@ func TestProgram_Greedy_WritesWhatAChainDoes(t *testing.T) {
 	})
 }
 
-// The branches of a program are computed in one pass, beside everybody else's; what they have in
-// common is computed once, also where all are forked before any is computed; and each says what its
-// own tokens say.
+// The branches of a program are computed in one pass, beside everybody else's. Their common prefix
+// is computed once, even if all are forked before any is computed; each has its own tokens' rows.
 func TestProgram_Forks_ComputeWhatTheyShareOnce(t *testing.T) {
 	for name, cuts := range map[string]bool{"a memory that can be cut": true, "recurrent states": false} {
 		t.Run(name, func(t *testing.T) {
@@ -254,8 +253,7 @@ func TestProgram_Scores_AreTheModels(t *testing.T) {
 	})
 }
 
-// checkScores compares all scores of a branch. Of the rows of this model one logit is 10 and all
-// others are 0.
+// checkScores compares all scores of a branch. In each row one logit is 10 and all others are 0.
 func (b bubble) checkScores(of *program.Branch) {
 	scores, err := of.Scores(1)
 	if err != nil {

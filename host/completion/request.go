@@ -78,7 +78,7 @@ type TextRequest struct {
 	release      func()
 }
 
-// Release lets go of the request's model. It is called once, when the answers have ended or nobody
+// Release releases the request's model. It is called once, when the answers have ended or nobody
 // waits for them.
 func (r *TextRequest) Release() {
 	r.hasArrived()

@@ -11,8 +11,8 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 )
 
-// Host is what all guests of one model share. What is not of the model it shares with the hosts of
-// other models: limits, budget and turns. It is safe for concurrent use.
+// Host is what all guests of one model share. It shares what does not depend on the model with the
+// hosts of other models: limits, budget and turns. It is safe for concurrent use.
 type Host struct {
 	plugin.HostOptions // with its defaults filled in; nobody changes them
 
