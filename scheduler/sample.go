@@ -35,7 +35,7 @@ type sampling struct {
 // prepareWorkers lets the stages of the jobs that will get a row compute beside the forward pass.
 func (s *Scheduler) prepareWorkers(branches []*branch) {
 	for _, b := range branches {
-		if d := b.draws(); b.outputRow >= 0 && d != nil && d.worker != nil && !d.tickDraws() {
+		if d := b.rowDrawer(); b.outputRow >= 0 && d != nil && d.worker != nil && !d.tickDraws() {
 			d.worker.Prepare()
 		}
 	}
@@ -49,14 +49,14 @@ func (s *Scheduler) sample(branches []*branch) {
 	sampling := &s.sampling
 	sampling.native, sampling.drawing, sampling.programs = sampling.native[:0], sampling.drawing[:0], sampling.programs[:0]
 	for _, b := range branches {
-		switch d := b.draws(); {
+		switch d := b.rowDrawer(); {
 		case b.outputRow < 0:
 		case d == nil:
 			s.lendRow(b)
 		case d.tickDraws():
 			sampling.native = append(sampling.native, d)
 		default:
-			s.giveWorker(d, !d.isAlone()) // its stage has turned out to be slow, or is another now
+			s.giveWorker(d, !d.isSelfRun()) // its stage has turned out to be slow, or is another now
 			s.lend(d)
 		}
 	}
@@ -71,7 +71,7 @@ func (s *Scheduler) sample(branches []*branch) {
 
 // lend has a worker draw from its rows.
 func (s *Scheduler) lend(d *drawer) {
-	d.worker.Draw(s.rows(d))
+	d.worker.Draw(s.workerRows(d))
 	s.sampling.drawing = append(s.sampling.drawing, d)
 }
 
@@ -98,7 +98,7 @@ func (s *Scheduler) drawNative(drawers []*drawer) (going []*drawer) {
 		case drawn.Err == nil:
 			d.answer.Advance(drawn.Token, answer.Details{})
 		case errors.Is(drawn.Err, chain.ErrSlow):
-			s.giveWorker(d, !d.isAlone())
+			s.giveWorker(d, !d.isSelfRun())
 			s.lend(d)
 			return
 		default:
@@ -107,8 +107,8 @@ func (s *Scheduler) drawNative(drawers []*drawer) (going []*drawer) {
 		switch {
 		case d.followsDraft():
 			going = append(going, d)
-		case d.isAlone():
-			s.settleAlone(d)
+		case d.isSelfRun():
+			s.settleSelfRun(d)
 		default:
 			s.emit(d.of.job, now)
 		}
