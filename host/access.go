@@ -6,7 +6,6 @@ import (
 	"context"
 
 	"github.com/penstock/penstock/host/access"
-	"github.com/penstock/penstock/host/reload"
 	"github.com/penstock/penstock/host/telemetry"
 )
 
@@ -28,7 +27,7 @@ func (h *Host) setUpAccess(ctx context.Context, version string) (err error) {
 	if s.APIKeyFile != "" {
 		files = append(files, s.APIKeyFile)
 	}
-	keys, err := reload.New(h.log, load, files...)
+	keys, err := newReloaded(h.log, load, files...)
 	if err != nil {
 		return err
 	}

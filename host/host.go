@@ -16,7 +16,6 @@ import (
 
 	"github.com/penstock/penstock/host/access"
 	"github.com/penstock/penstock/host/api"
-	"github.com/penstock/penstock/host/catalog"
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/loading"
 	"github.com/penstock/penstock/host/operation"
@@ -129,7 +128,7 @@ func (h *Host) api(o Options) http.Handler {
 		}
 	}
 	options := api.Options{
-		Models: h.models, Catalog: catalog.New(h.plugins.Registry, o.Config.Plugins.Default), Folder: folder{h.models},
+		Models: h.models, Catalog: catalog{h.plugins.Registry, o.Config.Plugins.Default}, Folder: folder{h.models},
 		Log: h.log, LogLevel: h.level, Version: o.Version, Replica: replicaName(s),
 		Keys: h.keys, Limiter: access.NewLimiter(access.Limits{Requests: s.RateLimitRequests, Tokens: s.RateLimitTokens}),
 		ShareCache: s.CacheScope == "all", Proxies: proxies, Origins: s.CORSOrigins,

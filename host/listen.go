@@ -14,7 +14,6 @@ import (
 	"syscall"
 
 	"github.com/penstock/penstock/host/config"
-	"github.com/penstock/penstock/host/reload"
 )
 
 // listen begins to listen on server.listen, which may be the path of a Unix socket. Of a server
@@ -79,7 +78,7 @@ func tlsConfig(s config.Server, log *slog.Logger) (*tls.Config, error) {
 	if s.SSLCertFile == "" {
 		return nil, nil
 	}
-	pair, err := reload.New(log, func() (*tls.Certificate, error) {
+	pair, err := newReloaded(log, func() (*tls.Certificate, error) {
 		pair, err := tls.LoadX509KeyPair(s.SSLCertFile, s.SSLKeyFile)
 		return &pair, err
 	}, s.SSLCertFile, s.SSLKeyFile)

@@ -6,11 +6,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"runtime/debug"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/hub"
@@ -23,7 +23,6 @@ import (
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/telemetry"
 	"github.com/penstock/penstock/host/turns"
-	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -278,61 +277,6 @@ func (m *models) listed(name string) serving.Listed {
 	return l
 }
 
-// load loads a model with its settings and lets its scheduler run.
-func (m *models) load(ctx context.Context, name string) (*resident, error) {
-	c := m.settings(name)
-	about, err := m.library.Model(c.Model.Path)
-	embedsOnly := err == nil && about.Encoder && m.several()
-	if embedsOnly {
-		c.Embedding.Enabled = true // it can do nothing else
-	}
-	o := loading.Options{Turns: m.turns, Passes: m.passes, Recordings: m.recordings, Plugins: m.plugins, Broken: m.broken, Beside: len(m.set.All()) > 0}
-	if m.several() {
-		o.Name = name
-	}
-	if name == m.first {
-		o.Progress, m.progress = m.progress, nil
-	}
-	begin := time.Now()
-	core, err := loading.Open(ctx, c, m.log, o)
-	if err != nil {
-		return nil, err
-	}
-	if !o.Beside {
-		returnMemory() // of which loading takes more than serving
-	}
-	m.broken = core.Broken
-	core.Model.EmbedsOnly = embedsOnly
-	if name == m.first {
-		m.remembered.Store(&firstModel{core.Model.Info, embedsOnly})
-	}
-	m.log.Info("model loaded", slog.String("model", name), slog.Uint64("parameters", core.Model.Parameters), slog.Int("context", core.Model.Context),
-		slog.Int("slots", core.Model.Slots), slog.Duration("took", time.Since(begin).Round(time.Millisecond)))
-	return start(core), nil
-}
-
-// returnMemory gives memory that is free in the process back to the system, C's and Go's. It costs
-// a garbage collection, some milliseconds of a processor, so it is for times of rest.
-func returnMemory() {
-	native.ReturnMemory()
-	debug.FreeOSMemory()
-}
-
-// need tells how much main memory a model will take. What cannot be read needs none: loading it
-// will say what is wrong.
-func (m *models) need(ctx context.Context, name string) uint64 {
-	c := m.settings(name)
-	about, err := m.library.Model(c.Model.Path)
-	if err != nil {
-		return 0
-	}
-	p, err := loading.Plan(ctx, c, about.Files[0], m.set.Budget)
-	if err != nil {
-		return 0
-	}
-	return p.Need.Main().Used()
-}
-
 // metrics are those of the models that are loaded.
 func (m *models) metrics() (list []*telemetry.Metrics) {
 	for _, r := range m.set.All() {
@@ -377,4 +321,21 @@ func (m *models) Residents() []serving.Resident {
 		list = append(list, r)
 	}
 	return list
+}
+
+// openRecordings opens the folder of recordings; nil: no request is recorded.
+func openRecordings(c config.Recordings, log *slog.Logger) *recording.Store {
+	if !c.Enabled {
+		return nil
+	}
+	dir := c.Dir
+	if dir == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			log.Info("no request is recorded: set recordings.dir", slog.Any("because", err))
+			return nil
+		}
+		dir = filepath.Join(cache, "penstock", "recordings")
+	}
+	return recording.Open(dir, recording.Limits{Size: c.Size, Keep: c.Keep, KeepFor: c.KeepFor}, log)
 }

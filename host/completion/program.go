@@ -31,13 +31,13 @@ func chainOf(m *serving.Model, params sampling.Params) func([]byte) (sampling.Pa
 		if err := integer.UnmarshalKnown(text, &fields); err != nil {
 			return params, fmt.Errorf("the parameters of a chain: %w", err)
 		}
-		return sampling.Fields{Plain: fields.Plain, LogitBias: fields.LogitBias}.Params(params, tokens{context.Background(), m})
+		return sampling.ParamFields{Plain: fields.Plain, LogitBias: fields.LogitBias}.Params(params, tokens{context.Background(), m})
 	}
 }
 
 // promptOf makes the prompt of messages with the model's own template. They may have the pictures
 // and sounds of the request, as many times as a request may have any.
-func (r *Request) promptOf() func(context.Context, []byte) ([]int32, error) {
+func (r *TextRequest) promptOf() func(context.Context, []byte) ([]int32, error) {
 	m, gallery, rows := r.Model, chat.NewGallery(r.told), r.rows
 	return func(ctx context.Context, text []byte) ([]int32, error) {
 		messages, err := gallery.Unmarshal(text)

@@ -3,13 +3,12 @@
 // Package policy builds the sampler chain and the stop rules of a request, and runs the plugin
 // that writes its prompt.
 //
-// # Why are host/policy and host/catalog packages of their own?
+// # Why is this a package of its own?
 //
 // What decides an answer is assembled from two sides: llama.cpp's samplers come from host/engine,
 // plugins from host/plugin, and neither knows the other. host/policy puts both in the order that
 // a request asks for, adds the operator's plugins, and turns what is wrong into errors of the
-// API. host/catalog shows the same plugins to those who list and upload them. Without them,
-// package host would do this besides opening and closing the parts.
+// API. Without it, package host would do this besides opening and closing the parts.
 //
 // # What happens when a default plugin faults?
 //

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: MIT
+
+// Makes the app and draws the page.
 import { effect, signal } from "@preact/signals";
 import { render } from "preact";
 import { followAddress } from "./address.ts";
 import { App } from "./app.ts";
+import { openChatStore } from "./chats/chatstore.ts";
 import { Drafts } from "./chats/drafts.ts";
-import { openStore } from "./chats/store.ts";
 import { Tabs } from "./chats/tabs.ts";
-import { KeyKeeper } from "./host/key.ts";
+import { KeyKeeper } from "./host/apikeys.ts";
 import { Layout } from "./layout.ts";
 import { Preferences } from "./settings/preferences.ts";
-import { StartingSettings } from "./settings/starting.ts";
+import { StartingSettings } from "./settings/startingsettings.ts";
 import { CarefulStorage } from "./storage.ts";
-import { AppProvider } from "./view/context.ts";
+import { AppProvider } from "./view/appcontext.ts";
+import { followTheme } from "./view/followtheme.ts";
+import { keepPresses } from "./view/movingbuttons.ts";
 import { Page } from "./view/page.tsx";
-import { keepPresses } from "./view/presses.ts";
-import { followTheme } from "./view/theme.ts";
 
 const base = new URL(".", location.href);
 const storage = new CarefulStorage(() => localStorage);
@@ -22,7 +24,7 @@ const unkept = signal("");
 const preferences = new Preferences(storage);
 followTheme(preferences.theme);
 keepPresses(document);
-const store = await openStore((problem) => {
+const store = await openChatStore((problem) => {
   unkept.value = problem;
 });
 const app = new App(

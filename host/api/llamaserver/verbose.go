@@ -9,9 +9,9 @@ import (
 
 // Verbose is the shape of a completion for a request that came by another API, which shows it
 // beside its own.
-func Verbose(r *completion.Request, stream bool) wire.Detailed {
+func Verbose(r *completion.TextRequest, stream bool) wire.Detailed {
 	b := defaultBody()
-	b.Extras, b.Stream = *r.Extras, stream
+	b.CommonFields, b.Stream = *r.Common, stream
 	if r.MaxTokens > 0 {
 		b.NPredict = &r.MaxTokens
 	}

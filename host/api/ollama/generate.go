@@ -16,7 +16,7 @@ import (
 
 // generateBody is POST /api/generate.
 type generateBody struct {
-	Common
+	AnswerFields
 	Prompt   string            `json:"prompt"`
 	System   string            `json:"system"`
 	Template string            `json:"template" api:"refused"`
@@ -28,7 +28,7 @@ type generateBody struct {
 
 func (a API) generate(c echo.Context) error {
 	begun := time.Now()
-	b := &generateBody{Common: newCommon()}
+	b := &generateBody{AnswerFields: newAnswerFields()}
 	if err := b.read(c, b); err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (a API) generate(c echo.Context) error {
 		return err
 	}
 	if b.Prompt == "" {
-		return a.prepare(c, &b.Common, line{Response: new(string)})
+		return a.prepare(c, &b.AnswerFields, line{Response: new(string)})
 	}
 	asked := b.asked(c, "prompt")
 	asked.Pictures = len(b.Images) > 0
@@ -50,7 +50,7 @@ func (a API) generate(c echo.Context) error {
 	}
 	sh := newShape(r, begun)
 	sh.context = !b.Raw && !r.HasMedia() // which no later request could have in its context
-	return a.answer(c, r, sh, &b.Common)
+	return a.answer(c, r, sh, &b.AnswerFields)
 }
 
 func (b *generateBody) check() error {
@@ -66,8 +66,8 @@ func (b *generateBody) check() error {
 }
 
 // fill completes a request, with its prompt if no template makes that.
-func (b *generateBody) fill(ctx context.Context, r *completion.Request) error {
-	if err := b.Common.fill(r); err != nil {
+func (b *generateBody) fill(ctx context.Context, r *completion.TextRequest) error {
+	if err := b.AnswerFields.fill(r); err != nil {
 		return err
 	}
 	for i, t := range b.Context {
@@ -98,7 +98,7 @@ func (b *generateBody) fill(ctx context.Context, r *completion.Request) error {
 func (b *generateBody) plain() bool { return b.Raw || b.Suffix != "" }
 
 // converse has the template make the prompt, of the system prompt and what the user says.
-func (b *generateBody) converse(r *completion.Request) error {
+func (b *generateBody) converse(r *completion.TextRequest) error {
 	var messages []chat.Message
 	if b.System != "" {
 		messages = append(messages, chat.Message{Role: "system", Content: b.System})
@@ -114,7 +114,7 @@ func (b *generateBody) converse(r *completion.Request) error {
 }
 
 // follow puts what an earlier answer was given and gave before the prompt, if the request has that.
-func (a API) follow(ctx context.Context, r *completion.Request, b *generateBody) error {
+func (a API) follow(ctx context.Context, r *completion.TextRequest, b *generateBody) error {
 	if b.plain() || len(b.Context) == 0 {
 		return nil
 	}

@@ -20,7 +20,7 @@ type API struct {
 	*wire.Server
 	// Verbose makes the shape that describes an answer to clients which ask for that with verbose,
 	// as llama-server's do.
-	Verbose func(r *completion.Request, stream bool) wire.Detailed
+	Verbose func(r *completion.TextRequest, stream bool) wire.Detailed
 }
 
 // Routes are the routes of the API.
@@ -49,7 +49,7 @@ func (a API) chatCompletion(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.Answer(c, r, a.described(r, &b.Common, newChatShape(a.newAnswerHeads("chatcmpl-", r, &b.Common))), b.Stream)
+	return a.Answer(c, r, a.described(r, &b.AnswerFields, newChatShape(a.newAnswerHeads("chatcmpl-", r, &b.AnswerFields))), b.Stream)
 }
 
 // countTokens tells, as llama-server does, how many tokens the prompt of a chat would have. With
@@ -90,12 +90,12 @@ func (a API) textCompletion(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.Answer(c, r, a.described(r, &b.Common, newTextShape(a.newAnswerHeads("cmpl-", r, &b.Common), b)), b.Stream)
+	return a.Answer(c, r, a.described(r, &b.AnswerFields, newTextShape(a.newAnswerHeads("cmpl-", r, &b.AnswerFields), b)), b.Stream)
 }
 
 // Parse turns the body of an answer that is told as it grows into a request: a chat if it has
 // messages, else a text completion.
-func Parse(ctx context.Context, s *completion.Service, from completion.Caller, body []byte) (*completion.Request, error) {
+func Parse(ctx context.Context, s *completion.Service, from completion.Caller, body []byte) (*completion.TextRequest, error) {
 	var probe struct {
 		Messages, Prompt json.RawMessage
 	}
@@ -106,7 +106,7 @@ func Parse(ctx context.Context, s *completion.Service, from completion.Caller, b
 	case isGiven(probe.Messages) && isGiven(probe.Prompt):
 		return nil, refusal.Invalid("request", "request has both messages and prompt; it must have one")
 	case isGiven(probe.Messages):
-		b := &ChatBody{Common: Defaults()}
+		b := &ChatBody{AnswerFields: Defaults()}
 		if err := wire.Decode(body, b); err != nil {
 			return nil, err
 		}

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-import type { LiveModel, LiveSlot, LiveTicks } from "./frame.ts";
+
+// Tokens a second of a model, and of each of its slots.
+import type { LiveModel, LiveSlot, LiveTicks } from "./liveframe.ts";
 
 /** Tokens a second now, smoothed over about a second. */
 export interface Throughput {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-import type { LiveTicks } from "./frame.ts";
+
+// The newest ticks of a model.
+import type { LiveTicks } from "./liveframe.ts";
 
 /** What one tick of the scheduler did. Times are milliseconds. */
 export interface Tick {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
+
+// Markdown to HTML that is safe to insert.
 import MarkdownIt, { type Token } from "markdown-it";
 import { visibleHTML, withoutControls } from "./bidi.ts";
-import { blocks } from "./blocks.ts";
 import { footnotes } from "./footnotes.ts";
+import { blocks } from "./markdownblocks.ts";
 import { math } from "./math.ts";
-import { tasks } from "./tasks.ts";
+import { tasks } from "./tasklists.ts";
 
 /**
  * Markdown to HTML that is safe to insert: with `html` off every tag in the text is escaped, only
@@ -75,6 +77,6 @@ export function codeHTML(language: string, code: string): string {
   );
 }
 
-export function render(text: string): string {
+export function renderMarkdown(text: string): string {
   return markdown.render(text);
 }

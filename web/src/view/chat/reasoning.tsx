@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
+
+// The reasoning of an answer, which can be folded.
 import { type ReadonlySignal, useComputed, useSignal } from "@preact/signals";
 import type { Message } from "../../chats/message.ts";
-import { duration } from "../../text/figures.ts";
+import { duration } from "../../text/numberformat.ts";
 import { Icon } from "../icon.tsx";
 import { Prose } from "./prose.tsx";
 

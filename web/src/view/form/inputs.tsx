@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
+
+// The inputs of a form: text, number, switch and choice.
 import { useSignal } from "@preact/signals";
 import { number } from "../../plugins/schema.ts";
-import type { FieldProps } from "./context.ts";
+import type { FieldProps } from "./formcontext.ts";
 
 interface InputProps extends FieldProps {
   id: string;

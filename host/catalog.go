@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/penstock/penstock/host/api"
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/registry"
+	"github.com/penstock/penstock/host/refusal"
+)
+
+// catalog is the folder of plugins for the API. It puts the registry's answers and errors into the
+// words of package api, so that neither package knows the other.
+type catalog struct {
+	registry *registry.Registry
+	defaults []string // names of those that every request uses, so that they cannot be removed
+}
+
+var _ api.Catalog = catalog{}
+
+// List implements api.Catalog.
+func (c catalog) List() []api.PluginInfo {
+	list := []api.PluginInfo{}
+	for _, i := range c.registry.List() {
+		list = append(list, c.info(i))
+	}
+	return list
+}
+
+// Get implements api.Catalog.
+func (c catalog) Get(name string) (api.PluginInfo, error) {
+	i, err := c.registry.Get(name)
+	return c.info(i), pluginError(err, "name")
+}
+
+// Upload implements api.Catalog.
+func (c catalog) Upload(ctx context.Context, wasm []byte) (api.PluginInfo, bool, error) {
+	i, created, err := c.registry.Upload(ctx, wasm)
+	return c.info(i), created, pluginError(err, "")
+}
+
+// Try implements api.Catalog.
+func (c catalog) Try(ctx context.Context, wasm []byte) (api.PluginInfo, bool, error) {
+	i, created, err := c.registry.Try(ctx, wasm)
+	return c.info(i), created, pluginError(err, "")
+}
+
+// Remove implements api.Catalog.
+func (c catalog) Remove(ctx context.Context, name string) error {
+	if slices.Contains(c.defaults, name) {
+		return &refusal.Error{Kind: refusal.KindConflict, Code: "plugin_in_use", Field: "name",
+			Message: fmt.Sprintf("every request uses plugin %q (plugins.default); it can be replaced, not removed", name)}
+	}
+	return pluginError(c.registry.Remove(ctx, name), "name")
+}
+
+// Reset implements api.Catalog.
+func (c catalog) Reset(name string) (api.PluginInfo, error) {
+	i, err := c.registry.Reset(name)
+	return c.info(i), pluginError(err, "name")
+}
+
+func (c catalog) info(i registry.Info) api.PluginInfo {
+	info := api.PluginInfo{
+		Name: i.Name, SHA256: i.SHA256, State: string(i.State), Exports: i.Exports, File: i.File, Size: i.Size, Error: i.Error,
+		Faults: i.Faults, LastFault: i.LastFault, Default: slices.Contains(c.defaults, i.Name),
+	}
+	for _, e := range i.ModelErrors {
+		info.ModelErrors = append(info.ModelErrors, api.PluginModelError{Model: e.Model, Error: e.Error})
+	}
+	if !i.FaultedAt.IsZero() {
+		info.FaultedAt = &i.FaultedAt
+	}
+	if i.Manifest != nil {
+		info.Manifest, _ = json.Marshal(i.Manifest) // it was read from JSON
+	}
+	return info
+}
+
+// pluginError turns what is wrong with a plugin or its name into an error of the API.
+func pluginError(err error, param string) error {
+	kind, code := refusal.KindImpossible, "invalid_plugin"
+	var fault *plugin.Fault
+	var refused *plugin.Refusal
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, plugin.ErrUnknown):
+		kind, code = refusal.KindNotFound, "plugin_not_found"
+	case errors.Is(err, plugin.ErrBusy):
+		return &refusal.Error{Kind: refusal.KindUnavailable, Code: "busy", Field: param, Message: err.Error(), Retry: 1}
+	case errors.Is(err, plugin.ErrTooLarge):
+		kind, code = refusal.KindTooLarge, "plugin_too_large"
+	case errors.Is(err, plugin.ErrNotWasm):
+		kind, code = refusal.KindInvalid, "not_wasm"
+	case errors.Is(err, registry.ErrLate):
+		code = "upload_timeout"
+	case errors.As(err, &fault), errors.As(err, &refused), errors.Is(err, plugin.ErrUnsupported), errors.Is(err, plugin.ErrVersion),
+		errors.Is(err, plugin.ErrImport), errors.Is(err, plugin.ErrExport), errors.Is(err, plugin.ErrManifest), errors.Is(err, plugin.ErrLimit), errors.Is(err, plugin.ErrLocked):
+	default:
+		return err
+	}
+	return &refusal.Error{Kind: kind, Code: code, Field: param, Message: plugin.Told(err)}
+}

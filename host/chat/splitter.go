@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+
+package chat
+
+import (
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// Delta is what an answer has gained.
+type Delta struct {
+	Reasoning string
+	Content   string
+	Call      *CallDelta // nil: nothing of a tool call
+}
+
+// CallDelta is the begin of a tool call or more of its arguments.
+type CallDelta struct {
+	Index     int    // among the calls of the answer, from 0
+	ID, Name  string // only where the call begins
+	Arguments string // more of the text of a JSON object
+}
+
+// Parser takes an answer apart while its text grows.
+type Parser interface {
+	// Add appends text and returns what the answer gains by it. Each call takes time with the
+	// whole answer. complete says that no text follows. The error is ErrFormat if the answer, now
+	// or whatever follows, breaks its format.
+	Add(text string, complete bool) ([]Delta, error)
+	Close() error
+}
+
+// ErrFormat is the kind of errors of a Parser that are the answer's fault.
+var ErrFormat = errors.New("the answer breaks its format")
+
+// Splitter takes one answer apart while its text grows, and spends little time on it however long it
+// gets.
+type Splitter struct {
+	parser Parser
+	broken bool   // the parser has given up: what comes is content
+	held   []byte // text that waits for the parser
+	untold string // text that the parser has seen, and that is in none of the deltas so far
+	told   bool   // there were deltas
+	closed bool
+	next   time.Time
+	making time.Duration // how long the parser took to make, if it has not rested for that
+}
+
+// NewSplitter begins the answer to a prompt that has a parser.
+func (p Prompt) NewSplitter() (*Splitter, error) {
+	parser, err := p.NewParser()
+	if err != nil {
+		return nil, fmt.Errorf("parser of the answer: %w", err)
+	}
+	open.Add(1)
+	return &Splitter{parser: parser}, nil
+}
+
+// Restart starts again with a parser that has seen nothing, for an answer of which tokens were
+// taken back: text is what is left of it, which the next Take tells of. That is to wait for the
+// same time.
+func (a *Splitter) Restart(p Prompt, text string) error {
+	begin := time.Now()
+	parser, err := p.NewParser()
+	if err != nil {
+		return fmt.Errorf("parser of the answer: %w", err)
+	}
+	err = a.parser.Close()
+	a.parser, a.broken, a.untold, a.told = parser, false, "", false
+	a.making += time.Since(begin)
+	a.held = append(a.held[:0], text...)
+	return err
+}
+
+// Add appends text, which the next Take tells of.
+func (a *Splitter) Add(text string) { a.held = append(a.held, text...) }
+
+// Waits reports whether there is text that no Take has told of.
+func (a *Splitter) Waits() bool { return len(a.held) > 0 }
+
+// A Parser reads the whole answer again and again. Between two times it rests so many times as
+// long as the first took, or so many times for each answer that is open: it takes no more than
+// 1/16 of a core, and all together a quarter. With 10,000 tokens that holds text back by some
+// milliseconds. On a busy machine, where a parse may be long for want of a processor, text is not
+// held back longer than longestRest.
+const (
+	leastRest     = 15
+	restPerAnswer = 4
+	longestRest   = 200 * time.Millisecond
+)
+
+// open counts the answers that have a parser.
+var open atomic.Int64
+
+// Rest is how long Take should not be called, so that parsing costs little.
+func (a *Splitter) Rest() time.Duration { return max(0, time.Until(a.next)) }
+
+// Take returns what the answer has gained since the last time.
+func (a *Splitter) Take() ([]Delta, error) { return a.take(false) }
+
+// End is Take after the last text.
+func (a *Splitter) End() ([]Delta, error) { return a.take(true) }
+
+func (a *Splitter) take(complete bool) ([]Delta, error) {
+	text := string(a.held)
+	a.held = a.held[:0]
+	switch {
+	case text == "" && (a.broken || !complete):
+		return nil, nil
+	case a.broken:
+		return []Delta{{Content: text}}, nil
+	}
+	begin := time.Now()
+	deltas, err := a.parser.Add(text, complete)
+	end := time.Now()
+	took := end.Sub(begin) + a.making
+	a.making = 0
+	a.next = end.Add(min(longestRest, time.Duration(max(leastRest, restPerAnswer*open.Load()))*took))
+	a.untold += text
+	if silent := err == nil && complete && !a.told && len(deltas) == 0; silent || errors.Is(err, ErrFormat) {
+		return a.giveUp(), nil
+	}
+	for i := range deltas {
+		if c := deltas[i].Call; c != nil && c.Name != "" && c.ID == "" {
+			c.ID = "call_" + rand.Text()
+		}
+	}
+	if n := len(deltas); n > 0 {
+		a.told = true
+		a.untold = after(a.untold, deltas[n-1])
+	}
+	return deltas, err
+}
+
+// giveUp has what the parser cannot read be content: the client sees all that the model wrote.
+func (a *Splitter) giveUp() []Delta {
+	a.broken = true
+	if a.untold == "" {
+		return nil
+	}
+	return []Delta{{Content: a.untold}}
+}
+
+// after is what follows a delta in the text that it comes from; nothing where it is not there
+// literally.
+func after(text string, d Delta) string {
+	part := d.Content
+	switch {
+	case part == "" && d.Call == nil:
+		part = d.Reasoning
+	case part == "":
+		part = cmp.Or(d.Call.Arguments, d.Call.Name)
+	}
+	at := strings.LastIndex(text, part)
+	if at < 0 {
+		return ""
+	}
+	return text[at+len(part):]
+}
+
+// Close frees the parser.
+func (a *Splitter) Close() error {
+	if !a.closed {
+		a.closed = true
+		open.Add(-1)
+	}
+	return a.parser.Close()
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+
+// The formats an answer can be bound to: JSON, a schema, a grammar, an expression.
+import type { Format } from "./settings.ts";
+
+/** What an answer can be bound to. */
+export const answerFormats: readonly { kind: Format["kind"]; label: string; help: string }[] = [
+  { kind: "text", label: "Text", help: "The answer is free." },
+  { kind: "json", label: "JSON", help: "The answer is a JSON object." },
+  {
+    kind: "schema",
+    label: "JSON schema",
+    help: "The answer is JSON that fits the schema, with its fields in your order.",
+  },
+  {
+    kind: "grammar",
+    label: "Grammar",
+    help: "The answer fits a grammar in llama.cpp's notation, GBNF. It begins with the rule root.",
+  },
+  {
+    kind: "regex",
+    label: "Regular expression",
+    help: "The whole answer matches it, in Go's syntax: Perl's without look-around.",
+  },
+];
+
+export type Written = Extract<Format, { text: string }>["kind"];
+
+interface Example {
+  name: string;
+  text: string;
+}
+
+function schema(name: string, value: unknown): Example {
+  return { name, text: JSON.stringify(value, undefined, 2) };
+}
+
+/** Something to begin with. */
+export const formatExamples: Readonly<Record<Written, readonly Example[]>> = {
+  schema: [
+    schema("A person", {
+      type: "object",
+      properties: {
+        name: { type: "string", maxLength: 30 },
+        age: { type: "integer", minimum: 0, maximum: 120 },
+      },
+      required: ["name", "age"],
+    }),
+    schema("A list of texts", {
+      type: "array",
+      items: { type: "string", maxLength: 40 },
+      minItems: 1,
+      maxItems: 5,
+    }),
+    schema("A choice", {
+      type: "object",
+      properties: { sentiment: { enum: ["positive", "neutral", "negative"] } },
+      required: ["sentiment"],
+    }),
+  ],
+  grammar: [
+    { name: "Yes or no", text: 'root ::= "Yes." | "No."' },
+    { name: "A list", text: 'root ::= item item item\nitem ::= "- " [^\\n]+ "\\n"' },
+    { name: "A sum", text: 'root ::= number (" + " number)+ " = " number\nnumber ::= [0-9]+' },
+  ],
+  regex: [
+    { name: "Yes or no", text: "Yes|No" },
+    { name: "A date", text: "\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])" },
+    { name: "A few words", text: "[A-Z][a-z]+( [a-z]+){2,7}\\." },
+  ],
+};
+
+/** What is wrong with a format, as far as the page can tell; the host knows the rest. */
+export function problemOf(format: Format): string {
+  if (!("text" in format)) return "";
+  if (format.text.trim() === "") return "Nothing is written yet, so the answer is free.";
+  if (format.kind === "grammar")
+    return /^\s*root\s*::=/m.test(format.text)
+      ? ""
+      : 'A grammar needs a rule with the name root, such as root ::= "Yes".';
+  return format.kind === "schema" ? schemaProblem(format.text) : "";
+}
+
+function schemaProblem(text: string): string {
+  try {
+    const value: unknown = JSON.parse(text);
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject ? "" : 'A JSON schema is an object, such as {"type": "object"}.';
+  } catch (error) {
+    return `This is not JSON yet: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}

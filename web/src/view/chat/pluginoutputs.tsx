@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+
+// What plugins reported about an answer.
+import { type ReadonlySignal, useComputed } from "@preact/signals";
+import type { Message } from "../../chats/message.ts";
+import { splitControls } from "../../text/bidi.ts";
+
+const none: NonNullable<Message["outputs"]> = [];
+const most = 100; // lines: more would make the page slow
+
+/** What plugins told of an answer, as JSON. */
+export function PluginOutputs({ node }: { node: ReadonlySignal<Message> }) {
+  const outputs = useComputed(() => node.value.outputs ?? none);
+  const { length } = outputs.value;
+  if (length === 0) return null;
+  return (
+    <div class="calls">
+      <details>
+        <summary>
+          {length === 1 ? "A value" : `${length} values`} of {names(outputs.value)}
+        </summary>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keys */}
+        <pre tabIndex={0}>
+          {splitControls(lines(outputs.value)).map(({ text, control }) =>
+            control ? <span class="control" data-name={control} /> : text,
+          )}
+        </pre>
+      </details>
+    </div>
+  );
+}
+
+function names(outputs: typeof none): string {
+  return [...new Set(outputs.map(({ plugin }) => plugin))].join(", ");
+}
+
+function lines(outputs: typeof none): string {
+  const shown = outputs
+    .slice(0, most)
+    .map((it) => `${it.plugin}, token ${it.tokens}: ${JSON.stringify(it.value)}`);
+  if (outputs.length > most) shown.push(`… and ${outputs.length - most} more`);
+  return shown.join("\n");
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+
+// The way between the versions of a message: "2 of 3".
+import type { Chat } from "../../chats/chat.ts";
+import { Icon } from "../icon.tsx";
+import { focusMessage } from "./focus.ts";
+
+/** Which of several messages in one place this is, and the way to the others. */
+export function Versions({ chat, id }: { chat: Chat; id: string }) {
+  const siblings = chat.tree.siblings(id);
+  if (siblings.length < 2) return null;
+  const at = siblings.indexOf(id);
+  return (
+    <span class="branches">
+      <Step chat={chat} to={siblings[at - 1]} name="Previous version" icon="left" />
+      <span>
+        {at + 1} of {siblings.length}
+      </span>
+      <Step chat={chat} to={siblings[at + 1]} name="Next version" icon="right" />
+    </span>
+  );
+}
+
+interface StepProps {
+  chat: Chat;
+  to: string | undefined;
+  name: string;
+  icon: "left" | "right";
+}
+
+function Step({ chat, to, name, icon }: StepProps) {
+  const step = () => {
+    if (to === undefined) return;
+    chat.tree.show(to);
+    focusMessage(to, name);
+  };
+  return (
+    <button
+      type="button"
+      class="action"
+      aria-label={name}
+      title={`${name} (${icon === "left" ? "←" : "→"})`}
+      aria-disabled={to === undefined}
+      onClick={step}
+    >
+      <Icon name={icon} />
+    </button>
+  );
+}
+
+/** With the focus on a button of a message the arrows go to its other versions. */
+export function stepOnArrow(chat: Chat, id: string): (event: KeyboardEvent) => void {
+  return (event) => {
+    const by = event.key === "ArrowLeft" ? -1 : event.key === "ArrowRight" ? 1 : 0;
+    if (by === 0 || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (!(event.target instanceof Element) || event.target.closest(".tools") === null) return;
+    const siblings = chat.tree.siblings(id);
+    const to = siblings[siblings.indexOf(id) + by];
+    if (to === undefined) return;
+    event.preventDefault();
+    chat.tree.show(to);
+    focusMessage(to, by < 0 ? "Previous version" : "Next version");
+  };
+}

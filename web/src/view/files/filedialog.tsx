@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+
+// The dialog in which a picture or a text is opened.
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { Icon } from "../icon.tsx";
+
+interface Props {
+  name: string; // of the file
+  children: ComponentChildren;
+  tools?: ComponentChildren; // buttons beside the name
+  onKeyDown?(event: KeyboardEvent): void;
+  close(): void;
+}
+
+/** A file in large. Escape closes it. */
+export function FileDialog({ name, children, tools, onKeyDown, close }: Props) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog ref={dialog} class="file" aria-label={name} onClose={close} onKeyDown={onKeyDown}>
+      <header>
+        <h2>{name}</h2>
+        {tools}
+        <button
+          type="button"
+          class="quiet"
+          aria-label="Close"
+          title="Close (Esc)"
+          onClick={() => dialog.current?.close()}
+        >
+          <Icon name="close" />
+        </button>
+      </header>
+      {children}
+    </dialog>
+  );
+}

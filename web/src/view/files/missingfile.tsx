@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+
+// Stands for a file whose bytes are no longer in this browser.
+import { Icon } from "../icon.tsx";
+
+/** Stands for a file whose bytes are lost. */
+export function MissingFile({ name }: { name: string }) {
+  return (
+    <span class="gone">
+      <Icon name="file" />
+      {name} is no longer in this browser
+    </span>
+  );
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+
+// What the plugins view shows where there are none.
+
+/** What is shown where there are no plugins yet. */
+export function EmptyFolder() {
+  return (
+    <section class="plugins-empty" aria-label="No plugins yet">
+      <h2>No plugins yet</h2>
+      <p>
+        A plugin takes over one decision of an answer: how the prompt is written, which token comes next, or
+        when the answer ends. It runs in a sandbox with limits of time and memory, and a fault in it ends one
+        answer at most.
+      </p>
+      <p>Build the examples, and start the server with them:</p>
+      <pre>
+        <code>{"make plugins\nbin/penstock serve --plugin-dir build/plugins"}</code>
+      </pre>
+      <p>
+        Or drop a .wasm file here. To write one in Go or Rust takes five minutes:{" "}
+        <code>docs/plugins/go.md</code>, <code>docs/plugins/rust.md</code>.
+      </p>
+    </section>
+  );
+}
+
+/** What is shown where nobody may upload. */
+export function ClosedFolder() {
+  return (
+    <section class="plugins-closed" role="alert">
+      <h2>This server takes no changes over the network</h2>
+      <p>It was started without an admin key. Whoever runs it can start it with one:</p>
+      <pre>
+        <code>penstock serve --admin-key KEY</code>
+      </pre>
+      <p>
+        Or copy the .wasm file into its plugin folder (<code>--plugin-dir</code>, by default{" "}
+        <code>plugins</code>). The server finds it there within a second, and it appears here by itself.
+      </p>
+    </section>
+  );
+}
+
+export function NoPlugins() {
+  return (
+    <section class="plugins-empty" aria-label="No plugins here">
+      <h2>This server runs no plugins</h2>
+      <p>It may be an older version, or another server than Penstock behind this page.</p>
+    </section>
+  );
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+
+// Which shortcut a key press means, if any.
+
+export interface Shortcut {
+  key: string; // as KeyboardEvent.key has it
+  ctrl?: boolean; // with Ctrl, or ⌘; then also while typing
+  name: string;
+  run(): void;
+}
+
+export type Pressed = Pick<
+  KeyboardEvent,
+  "key" | "ctrlKey" | "metaKey" | "altKey" | "defaultPrevented" | "isComposing"
+>;
+
+/**
+ * The shortcut that a key means, if any. Letters mean one only where nothing is typed, and where
+ * the reader wants so: speech input types letters, too. Keys with Alt belong to the browser and to
+ * screen readers.
+ */
+export function shortcutOf(
+  shortcuts: readonly Shortcut[],
+  pressed: Pressed,
+  { typing, letters }: { typing: boolean; letters: boolean },
+): Shortcut | undefined {
+  if (pressed.defaultPrevented || pressed.isComposing || pressed.altKey) return undefined;
+  const ctrl = pressed.ctrlKey || pressed.metaKey;
+  if (!ctrl && (typing || !letters)) return undefined;
+  const key = pressed.key.toLowerCase();
+  return shortcuts.find((shortcut) => shortcut.key === key && (shortcut.ctrl ?? false) === ctrl);
+}
+
+/** Whether keys typed into an element are its own. */
+export function takesKeys(element: Element | null): boolean {
+  return (
+    element?.closest(
+      'input:not([type="radio"], [type="checkbox"], [type="button"]), textarea, select, [contenteditable], [role="menu"], [role="listbox"], [role="slider"]',
+    ) != null
+  );
+}
