@@ -74,6 +74,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	}
 	h.finish = sync.OnceValue(h.close)
 	chooseParallelism()
+	limitMemory(o.Config.Server.GoMemory)
 	var err error
 	if h.tls, err = tlsConfig(o.Config.Server, h.log); err != nil {
 		return nil, err

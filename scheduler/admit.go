@@ -120,7 +120,7 @@ func (s *Scheduler) start(j *job, now time.Time) bool {
 		s.enter(j, now)
 		return true
 	}
-	seq, _ := s.cache.Acquire(kvcache.Request{Tokens: j.answer.Expected(), PromptLen: j.answer.PromptLen(), Scope: j.scope, Reuse: j.reuses(),
+	seq, _ := s.cache.Acquire(kvcache.Claim{Tokens: j.answer.Expected(), PromptLen: j.answer.PromptLen(), Scope: j.scope, Reuse: j.reuses(),
 		Resumed: j.started, Continued: j.continued})
 	if seq == nil {
 		return false

@@ -249,7 +249,7 @@ func (s *Scheduler) place(b *branch) {
 		}
 	}
 	prompt := min(j.answer.PromptLen(), len(b.context()))
-	seq, _ := s.cache.Acquire(kvcache.Request{Tokens: tokens, PromptLen: prompt, Scope: j.scope, Reuse: true})
+	seq, _ := s.cache.Acquire(kvcache.Claim{Tokens: tokens, PromptLen: prompt, Scope: j.scope, Reuse: true})
 	if seq == nil {
 		return
 	}

@@ -66,9 +66,9 @@ func kernelFindings(k serving.Kernels) []finding {
 // answerFinding has a session, which was opened at begin, answer one token, and closes it.
 func answerFinding(ctx context.Context, s *session, begin time.Time) finding {
 	loaded := time.Since(begin)
-	greedy := completion.DefaultExtras()
+	greedy := completion.DefaultCommonFields()
 	greedy.Temperature = 0
-	_, err := s.answer(answerOptions{extras: greedy, maxTokens: 1})(ctx, []chat.Message{{Role: "user", Content: "Hello"}},
+	_, err := s.answer(answerOptions{common: greedy, maxTokens: 1})(ctx, []chat.Message{{Role: "user", Content: "Hello"}},
 		func(string) error { return nil })
 	info := s.Engine.Info()
 	if err = errors.Join(err, s.Close()); err != nil {

@@ -161,7 +161,7 @@ func (f runFlags) answerOptions() (answerOptions, error) {
 	if f.maxTokens < 0 {
 		return answerOptions{}, fmt.Errorf("--max-tokens is %d; it must be 0 or more", f.maxTokens)
 	}
-	return answerOptions{extras: completion.DefaultExtras(), maxTokens: f.maxTokens, raw: f.raw}, nil
+	return answerOptions{common: completion.DefaultCommonFields(), maxTokens: f.maxTokens, raw: f.raw}, nil
 }
 
 // quietLogger shows warnings only, unless a level was asked for, so that they do not disturb a

@@ -49,7 +49,7 @@ func (s *session) Close() error {
 
 // answerOptions are the options of an answer in the terminal.
 type answerOptions struct {
-	extras    completion.Extras
+	common    completion.CommonFields
 	maxTokens int // 0: until the context is full
 	raw       bool
 	files     attached
@@ -71,7 +71,7 @@ func (a alone) Use(context.Context, string) (*serving.Model, func(), error) {
 func (s *session) answer(o answerOptions) answerer {
 	service := completion.NewService(alone{model: s.Model})
 	service.Media = media.NewLoader(o.limits)
-	asked := completion.Request{Caller: completion.Caller{Administers: true, Files: o.files.file}, PromptField: "prompt", Extras: &o.extras}
+	asked := completion.Request{Caller: completion.Caller{Administers: true, Files: o.files.file}, PromptField: "prompt", Common: &o.common}
 	return func(ctx context.Context, messages []chat.Message, show func(string) error) (string, error) {
 		r, err := service.New(ctx, asked, func(ctx context.Context, r *completion.Request) error {
 			r.MaxTokens = o.maxTokens

@@ -14,7 +14,7 @@ import (
 // Fork makes a request that goes on where a running answer of another is, with the same prompt,
 // plugins and limits, and with its sampling parameters but for the seed, which is random, and what
 // change changes. The caller submits it, and releases it as any other.
-func (s *Service) Fork(ctx context.Context, r *Request, st serving.Stream, change func(*sampling.Fields) error) (_ *Request, err error) {
+func (s *Service) Fork(ctx context.Context, r *Request, st serving.Stream, change func(*sampling.ParamFields) error) (_ *Request, err error) {
 	fork := *r
 	fork.asked, fork.Params.Seed = time.Now(), sampling.RandomSeed()
 	fork.PromptLogprobs, fork.LeftOut, fork.Relaxed = false, nil, nil // who reads the answer has them
@@ -52,7 +52,7 @@ func (s *Service) Fork(ctx context.Context, r *Request, st serving.Stream, chang
 
 // takeFields has a fork decide by these sampling parameters, with the plugins of the answer that
 // it goes on from.
-func (r *Request) takeFields(ctx context.Context, fields sampling.Fields) (err error) {
+func (r *Request) takeFields(ctx context.Context, fields sampling.ParamFields) (err error) {
 	if r.Params, err = fields.Params(r.Params, tokens{ctx, r.Model}); err != nil {
 		return err
 	}

@@ -38,12 +38,12 @@ func (begun) Conversation(context.Context) (prompt []scheduler.Token, answered a
 func TestService_Fork_ModelWasUnloaded(t *testing.T) {
 	models := &reloading{}
 	s := completion.NewService(models)
-	extras := completion.DefaultExtras()
-	r, err := s.New(t.Context(), completion.Request{Extras: &extras}, func(context.Context, *completion.Request) error { return nil })
+	common := completion.DefaultCommonFields()
+	r, err := s.New(t.Context(), completion.Request{Common: &common}, func(context.Context, *completion.Request) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.Fork(t.Context(), r, begun{}, func(*sampling.Fields) error { return nil })
+	_, err = s.Fork(t.Context(), r, begun{}, func(*sampling.ParamFields) error { return nil })
 	if !errors.Is(err, scheduler.ErrEnded) {
 		t.Errorf("%v, want ErrEnded", err)
 	}

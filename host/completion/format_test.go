@@ -57,9 +57,9 @@ func TestConverse_AllTemplates_HaveChains(t *testing.T) {
 				"a call without reasoning": {Tools: []chat.Tool{tool}, ToolChoice: chat.ToolChoice{Mode: "required"}, EnableThinking: new(bool)},
 				"a schema":                 {},
 			} {
-				extras := DefaultExtras()
+				common := DefaultCommonFields()
 				c.Messages = hello
-				r, err := s.New(t.Context(), Request{Extras: &extras, PromptField: "messages"}, func(_ context.Context, r *Request) error {
+				r, err := s.New(t.Context(), Request{Common: &common, PromptField: "messages"}, func(_ context.Context, r *Request) error {
 					r.Converse(c)
 					if name == "a schema" {
 						r.Params.JSONSchema = json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)

@@ -85,8 +85,8 @@ func hummed(samples int) string {
 }
 
 // converse asks with a message a content, and these files in their places.
-func (r *mediaRig) converse(ctx context.Context, extras completion.Extras, files []string, contents ...string) (*completion.Request, error) {
-	return r.New(ctx, completion.Request{Extras: &extras, PromptField: "messages", Caller: completion.Caller{ID: "me", CacheSalt: "salt"}}, func(_ context.Context, r *completion.Request) error {
+func (r *mediaRig) converse(ctx context.Context, common completion.CommonFields, files []string, contents ...string) (*completion.Request, error) {
+	return r.New(ctx, completion.Request{Common: &common, PromptField: "messages", Caller: completion.Caller{ID: "me", CacheSalt: "salt"}}, func(_ context.Context, r *completion.Request) error {
 		c := chat.Conversation{Media: media.Sources("f", media.Any, files)}
 		for _, text := range contents {
 			c.Messages = append(c.Messages, chat.Message{Role: "user", Content: text})
@@ -102,8 +102,8 @@ func (r *mediaRig) complete(ctx context.Context, prompt any, choices int) (*comp
 	if err != nil {
 		return nil, err
 	}
-	extras := completion.DefaultExtras()
-	return r.New(ctx, completion.Request{Extras: &extras, PromptField: "prompt"}, func(ctx context.Context, r *completion.Request) error {
+	common := completion.DefaultCommonFields()
+	return r.New(ctx, completion.Request{Common: &common, PromptField: "prompt"}, func(ctx context.Context, r *completion.Request) error {
 		r.Choices = choices
 		return r.ReadPrompts(ctx, raw)
 	})
@@ -132,7 +132,7 @@ func testMedia(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask := func(ctx context.Context, content string) (*completion.Request, error) {
-		return s.converse(ctx, completion.DefaultExtras(), []string{file}, content)
+		return s.converse(ctx, completion.DefaultCommonFields(), []string{file}, content)
 	}
 	if _, err := ask(t.Context(), "no place"); err == nil || !strings.Contains(err.Error(), "places for 0 pictures and sounds, and there are 1") {
 		t.Errorf("without a marker: %v", err)
@@ -177,7 +177,7 @@ func TestService_Submit_Media(t *testing.T) {
 	sound := hummed(8)
 	marker := media.Marker
 	picture := func(rows int) string { return "<" + strings.Repeat(".", rows) + ">" }
-	r, err := s.converse(t.Context(), completion.DefaultExtras(), []string{a, b, sound, a}, "x"+marker+"y", marker+marker+"z"+marker)
+	r, err := s.converse(t.Context(), completion.DefaultCommonFields(), []string{a, b, sound, a}, "x"+marker+"y", marker+marker+"z"+marker)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,21 +301,21 @@ func testMediaEnds(t *testing.T) {
 		<-ctx.Done()
 		return context.Cause(ctx)
 	}
-	timed := completion.DefaultExtras()
+	timed := completion.DefaultCommonFields()
 	timed.TimeoutMS = new(int64)
 	*timed.TimeoutMS = 1500
-	for name, extras := range map[string]completion.Extras{"gone": completion.DefaultExtras(), "timed out": timed} {
-		r, err := s.converse(t.Context(), extras, []string{file}, "a"+media.Marker)
+	for name, common := range map[string]completion.CommonFields{"gone": completion.DefaultCommonFields(), "timed out": timed} {
+		r, err := s.converse(t.Context(), common, []string{file}, "a"+media.Marker)
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		if extras.TimeoutMS == nil {
+		if common.TimeoutMS == nil {
 			time.AfterFunc(time.Second, cancel)
 		}
 		_, err = s.Submit(ctx, r)
 		cancel()
-		if gone := errors.Is(err, refusal.ErrGone); gone != (extras.TimeoutMS == nil) || !gone && completion.AsError(err, "").Code != "timeout" {
+		if gone := errors.Is(err, refusal.ErrGone); gone != (common.TimeoutMS == nil) || !gone && completion.AsError(err, "").Code != "timeout" {
 			t.Errorf("%s: %v", name, err)
 		}
 		r.Release()

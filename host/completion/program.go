@@ -31,7 +31,7 @@ func chainOf(m *serving.Model, params sampling.Params) func([]byte) (sampling.Pa
 		if err := integer.UnmarshalKnown(text, &fields); err != nil {
 			return params, fmt.Errorf("the parameters of a chain: %w", err)
 		}
-		return sampling.Fields{Plain: fields.Plain, LogitBias: fields.LogitBias}.Params(params, tokens{context.Background(), m})
+		return sampling.ParamFields{Plain: fields.Plain, LogitBias: fields.LogitBias}.Params(params, tokens{context.Background(), m})
 	}
 }
 

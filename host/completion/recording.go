@@ -9,7 +9,7 @@ import (
 
 // record begins a recording if the request asks for one, which ends when the request is released.
 func (r *Request) record() error {
-	if r.Extras == nil || !r.Extras.Record {
+	if r.Common == nil || !r.Common.Record {
 		return nil
 	}
 	if r.Model.Record == nil {

@@ -24,7 +24,7 @@ type Request struct {
 	ModelName   string // "": the default model
 	Pictures    bool   // the prompt has pictures, so a client that names no model means one that sees
 	PromptField string // the field of the body that holds the prompt, for errors
-	Extras      *Extras
+	Common      *CommonFields
 	Size        int // bytes of the body
 
 	Model    *serving.Model
@@ -112,14 +112,14 @@ func NewService(m serving.Models) *Service { return &Service{Models: m, pool: ne
 // becomes one (Converse). fill runs in the text pool, so it may tokenise. The caller releases the
 // request.
 func (s *Service) New(ctx context.Context, asked Request, fill func(context.Context, *Request) error) (_ *Request, err error) {
-	if err := asked.Extras.check(); err != nil {
+	if err := asked.Common.check(); err != nil {
 		return nil, err
 	}
-	if err := asked.Caller.checkPriority(asked.Extras.Priority); err != nil {
+	if err := asked.Caller.checkPriority(asked.Common.Priority); err != nil {
 		return nil, err // before the server is asked how busy it is
 	}
 	asked.asked = time.Now()
-	asked.Deadline = asked.Extras.deadline(asked.asked)
+	asked.Deadline = asked.Common.deadline(asked.asked)
 	if asked.Pictures {
 		asked.ModelName = s.Models.Seeing(asked.ModelName)
 	}
@@ -169,7 +169,7 @@ func (s *Service) use(ctx context.Context, name string, deadline time.Time) (*se
 
 // complete reads what all dialects share, and has fill do the rest.
 func (r *Request) complete(ctx context.Context, fill func(context.Context, *Request) error) error {
-	if err := r.takeExtras(ctx); err != nil {
+	if err := r.takeCommonFields(ctx); err != nil {
 		return err
 	}
 	filled := false
@@ -193,22 +193,22 @@ func (r *Request) complete(ctx context.Context, fill func(context.Context, *Requ
 	return nil
 }
 
-// takeExtras reads the sampling parameters and the plugins.
-func (r *Request) takeExtras(ctx context.Context) (err error) {
+// takeCommonFields reads the sampling parameters and the plugins.
+func (r *Request) takeCommonFields(ctx context.Context) (err error) {
 	base := r.Model.Sampling.Params()
-	base.Trace = r.Extras.Trace
+	base.Trace = r.Common.Trace
 	if t := r.Model.Thinking; t != nil {
 		base.Thinking = *t
 	}
 	base.Schemas = r.Model.Schemas
-	if r.Params, err = r.Extras.Params(base, tokens{ctx, r.Model}); err != nil {
+	if r.Params, err = r.Common.Params(base, tokens{ctx, r.Model}); err != nil {
 		return err
 	}
-	uses, err := readUses(r.Extras.Plugins)
+	uses, err := readUses(r.Common.Plugins)
 	if err != nil {
 		return err
 	}
-	if r.AdapterScales, err = ReadAdapterScales(r.Extras.Lora, "lora"); err != nil {
+	if r.AdapterScales, err = ReadAdapterScales(r.Common.Lora, "lora"); err != nil {
 		return err
 	}
 	r.Plugins, err = pluginsOf(r.Model, r.Caller.ID, uses, r.Params.Chain)

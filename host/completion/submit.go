@@ -186,9 +186,9 @@ func (s *Service) buildChoice(ctx context.Context, r *Request, index int, prompt
 		Trace:          trace,
 		PromptLogprobs: r.PromptLogprobs,
 		NoAnswer:       r.NoAnswer,
-		Priority:       r.Extras.Priority,
+		Priority:       r.Common.Priority,
 		Deadline:       r.Deadline,
-		CachePrompt:    r.Extras.CachePrompt,
+		CachePrompt:    r.Common.CachePrompt,
 		CacheSalt:      r.Caller.CacheSalt,
 		Begun:          r.begun,
 		Overflow:       r.Overflow,
@@ -200,7 +200,7 @@ func (s *Service) buildChoice(ctx context.Context, r *Request, index int, prompt
 	if p.Program != nil {
 		p.Program.Tokens = r.Model.Programs.Tokens
 	}
-	r.Extras.Guessing.tell(&request)
+	r.Common.Guessing.tell(&request)
 	if request.Program = p.Program; r.Model.ContextShift && p.Program == nil { // a program's branches end where the context is full
 		shift := r.Shift
 		if r.Model.AddBOS && shift.Keep >= 0 {

@@ -8,29 +8,29 @@ import (
 	"strings"
 )
 
-// absent are flags of llama-server that there is none of here, with the reason or what to do
+// absent are the flags of llama-server that Penstock does not have, with the reason or what to use
 // instead. docs/llama-server.md shows them.
 var absent = []struct {
 	flags   []string // with dashes, all spellings; a * stands for any letters
 	because string
 }{
-	{[]string{"--ignore-eos", "--dry-sequence-breaker*", "-l", "--logit-bias", "--grammar*", "-j", "--json-schema*", "-jf"}, "requests say them"},
-	{[]string{"-C", "--cpu-*", "-Cr", "-Cb", "-Crb", "--prio*", "--poll*"}, "which CPUs and priority threads have is the operating system's: use taskset and nice; between two passes threads sleep"},
+	{[]string{"--ignore-eos", "--dry-sequence-breaker*", "-l", "--logit-bias", "--grammar*", "-j", "--json-schema*", "-jf"}, "set them in the request"},
+	{[]string{"-C", "--cpu-*", "-Cr", "-Cb", "-Crb", "--prio*", "--poll*"}, "the operating system sets the CPUs and the priority of threads: use taskset and nice; threads sleep between two passes"},
 	{[]string{"--spec-*", "-hfd", "-hfrd", "--hf-repo-draft", "-td", "-tbd", "--threads-draft", "--threads-batch-draft", "-Cd", "-Crd", "-Cbd", "-otd",
 		"--override-tensor-draft", "-cmoed", "-ncmoed", "--n-cpu-moe-draft", "--draft*", "-devd", "--device-draft",
-		"-ctkd", "-ctvd", "--cache-type-*-draft", "-lcs", "-lcd", "--lookup-*", "--no-spec-*", "--mtp", "--dflash", "--eagle3"}, "--spec-type, -md and --spec-draft-n-max say what guesses tokens; the rest the scheduler decides, or it is as with the model itself"},
-	{[]string{"-mmu", "--mmproj-url"}, "penstock model pull fetches the projector of a model with it"},
-	{[]string{"--video*", "--mtmd-*", "--media-path"}, "requests bring their pictures and sounds with them; videos are not read"},
+		"-ctkd", "-ctvd", "--cache-type-*-draft", "-lcs", "-lcd", "--lookup-*", "--no-spec-*", "--mtp", "--dflash", "--eagle3"}, "--spec-type, -md and --spec-draft-n-max control drafts; the scheduler decides the rest, or it is as for the model itself"},
+	{[]string{"-mmu", "--mmproj-url"}, "penstock model pull downloads a model's projector with it"},
+	{[]string{"--video*", "--mtmd-*", "--media-path"}, "requests contain their pictures and sounds; videos are not read"},
 	{[]string{"-mu", "--model-url", "-hf", "-hfr", "--hf-repo", "-hff", "--hf-file", "-hft", "--hf-token", "-dr", "--docker-repo", "-cl", "--cache-list", "--models-preset",
-		"--no-models-autoload", "--*-default", "--fim-*"}, "penstock model pull fetches models, penstock model list shows them"},
+		"--no-models-autoload", "--*-default", "--fim-*"}, "penstock model pull downloads models, penstock model list shows them"},
 	{[]string{"--kv-unified-per-slot"}, "--ctx-size and --kv-layout say how slots share the cells"},
 	{[]string{"--no-jinja", "-nocb", "--no-cont-batching", "--no-cache-prompt", "--skip-chat-parsing", "--no-skip-chat-parsing"},
-		"it is always done, or never; cache_prompt in a request"},
+		"always on, or always off; a request can set cache_prompt"},
 	{[]string{"--cors-methods", "--cors-headers", "--cors-credentials", "--no-cors-credentials"},
 		"--cors-origins says what other origins may do"},
-	{[]string{"--log-file", "--log-prompts-dir", "--no-log-*"}, "the log goes to standard error, prompts are not in it; use --log-level and --log-format"},
+	{[]string{"--log-file", "--log-prompts-dir", "--no-log-*"}, "the log goes to standard error and contains no prompts; use --log-level and --log-format"},
 	{[]string{"--tools*", "-ag", "--agent", "-no-ag", "--no-agent", "--mcp-*", "--ui-*", "--webui-*", "--no-ui-*", "--no-webui-*"}, "the server runs no tools"},
-	{[]string{"-r", "--reverse-prompt", "-sp", "--special", "-e", "--escape", "--no-escape", "--spm-infill"}, "requests say stop texts, and have their escapes from JSON"},
+	{[]string{"-r", "--reverse-prompt", "-sp", "--special", "-e", "--escape", "--no-escape", "--spm-infill"}, "requests contain the stop strings, with the escapes of JSON"},
 	{[]string{"--list-devices", "--completion-bash", "--version", "--usage"}, "use penstock doctor, penstock completion, penstock version and --help"},
 }
 

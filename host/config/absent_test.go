@@ -13,12 +13,12 @@ func TestCheckAbsent(t *testing.T) {
 		args []string
 		says string // empty: nothing
 	}{
-		{[]string{"serve", "--logit-bias", "3+1"}, "requests say them"},
+		{[]string{"serve", "--logit-bias", "3+1"}, "set them in the request"},
 		{[]string{"serve", "--temp", "0.7"}, ""},
 		{[]string{"serve", "-m", "x", "--spec-draft-p-min=0.5"}, "--spec-type"},
 		{[]string{"serve", "--alias", "-md"}, ""},
 		{[]string{"serve", "--", "--temp"}, ""},
-		{[]string{"serve", "--grammar-file", "x"}, "requests say them"},
+		{[]string{"serve", "--grammar-file", "x"}, "set them in the request"},
 		{[]string{"serve", "--unknown", "-zz"}, ""},
 		{[]string{"serve", "--log-level", "warn", "-c", "4096", "--no-ui", "--metrics"}, ""},
 		{[]string{"serve", "--log-file", "x"}, "--log-level"},

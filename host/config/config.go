@@ -141,6 +141,7 @@ type Server struct {
 	IdleTimeout       time.Duration `koanf:"idle_timeout"`
 	BodyLimit         int64         `koanf:"body_limit"`  // bytes
 	BodyMemory        int64         `koanf:"body_memory"` // bytes of all bodies together
+	GoMemory          int64         `koanf:"go_memory"`   // bytes, a soft limit of what Go manages; 0: the environment's, or none
 	WriteTimeout      time.Duration `koanf:"write_timeout"`
 	ShutdownDelay     time.Duration `koanf:"shutdown_delay"` // for proxies to notice
 	ShutdownTimeout   time.Duration `koanf:"shutdown_timeout"`

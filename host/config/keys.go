@@ -172,6 +172,8 @@ var table = slices.Concat([]Key{
 		Allowed: "1KiB to 1GiB", Help: "largest request body, and largest frame of a WebSocket"},
 	{Name: "server.body_memory", Kind: Bytes, Default: int64(256 << 20), check: sized(1<<20, 1<<40),
 		Allowed: "1MiB to 1TiB", Help: "most memory for all request bodies together: their bytes, and 128 more for each JSON value and key until the request is read; small ones do not count, and one client cannot take all of it"},
+	{Name: "server.go_memory", Kind: Bytes, Default: int64(0), check: func(v any) bool { return v == int64(0) || sized(32<<20, 1<<40)(v) },
+		Allowed: "0, or 32MiB to 1TiB", Help: "soft limit of the memory that Go manages, without models, KV caches and plugins: near it garbage is collected more often, but no request fails; 0: GOMEMLIMIT of the environment, or none"},
 	{Name: "server.write_timeout", Kind: Duration, Default: 5 * time.Minute, check: lasting(time.Second, 1000*time.Hour),
 		Allowed: "1s to 1000h", Help: "how long a client may accept no data before its connection is closed"},
 	{Name: "server.shutdown_delay", Flag: "shutdown-delay", Kind: Duration, Default: time.Duration(0),

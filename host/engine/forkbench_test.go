@@ -37,7 +37,7 @@ func BenchmarkFork(b *testing.B) {
 				acquire := func(tokens []int32) *kvcache.Sequence {
 					for {
 						cache.BeginTick(kvcache.CopyTime{Prefix: 1 << 40, Archive: 1 << 40, Here: true})
-						if seq, _ := cache.Acquire(kvcache.Request{Tokens: tokens, PromptLen: len(tokens), Reuse: true}); seq != nil {
+						if seq, _ := cache.Acquire(kvcache.Claim{Tokens: tokens, PromptLen: len(tokens), Reuse: true}); seq != nil {
 							return seq
 						}
 					}

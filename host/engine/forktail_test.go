@@ -24,7 +24,7 @@ func (w *branches) step(seq *kvcache.Sequence, tokens []int32) (after *kvcache.S
 	w.t.Helper()
 	for seq == nil {
 		w.cache.BeginTick(kvcache.CopyTime{Prefix: 1 << 40, Archive: 1 << 40, Here: true})
-		seq, _ = w.cache.Acquire(kvcache.Request{Tokens: tokens, PromptLen: len(tokens), Reuse: true})
+		seq, _ = w.cache.Acquire(kvcache.Claim{Tokens: tokens, PromptLen: len(tokens), Reuse: true})
 	}
 	var batch scheduler.Batch
 	at := seq.Len()
@@ -102,7 +102,7 @@ func TestBackend_Fork_GoesOnAsItsTokensSay(t *testing.T) {
 // alone is the row after some tokens in a sequence of their own.
 func (w *branches) alone(tokens []int32) (*kvcache.Sequence, []float32) {
 	w.cache.BeginTick(kvcache.CopyTime{Prefix: 1 << 40, Archive: 1 << 40, Here: true})
-	seq, _ := w.cache.Acquire(kvcache.Request{Tokens: tokens, PromptLen: len(tokens)})
+	seq, _ := w.cache.Acquire(kvcache.Claim{Tokens: tokens, PromptLen: len(tokens)})
 	seq, row, _ := w.step(seq, tokens)
 	return seq, row
 }

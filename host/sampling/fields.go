@@ -9,10 +9,10 @@ import (
 	"reflect"
 )
 
-// Fields are Params as they stand in a JSON object. What the object leaves out, or gives as null,
+// ParamFields are Params as they stand in a JSON object. What the object leaves out, or gives as null,
 // keeps its value: decode into UnsetFields, and it is what Params has then, or into FieldsOf what
 // it is to be.
-type Fields struct {
+type ParamFields struct {
 	Seed *int64 `json:"seed"` // absent or negative: random
 	Plain
 	LogitBias json.RawMessage `json:"logit_bias"`
@@ -27,7 +27,7 @@ var unset = float32(math.NaN())
 const Unset = math.MinInt
 
 // UnsetFields are those of an object that says nothing.
-func UnsetFields() (f Fields) {
+func UnsetFields() (f ParamFields) {
 	plain := reflect.ValueOf(&f.Plain).Elem()
 	for _, each := range ranges {
 		if v := plain.FieldByIndex(each.index); v.CanInt() {
@@ -65,8 +65,8 @@ func isUnset(v reflect.Value) bool {
 
 // FieldsOf gives the fields the values of p, except those that Params takes from p where an object
 // leaves them out: the biases, what the answer must look like, and what is known of thinking.
-func FieldsOf(p Params) Fields {
-	f := Fields{Plain: p.Plain}
+func FieldsOf(p Params) ParamFields {
+	f := ParamFields{Plain: p.Plain}
 	// decoding writes into lists
 	f.Chain = append(Chain(nil), p.Chain...)
 	f.DrySequenceBreakers = append([]string(nil), p.DrySequenceBreakers...)
@@ -76,7 +76,7 @@ func FieldsOf(p Params) Fields {
 
 // Params returns the parameters, checked. base gives what the object leaves out and fields cannot
 // hold: the seed, whether a trace is wanted, and what FieldsOf does not give. Errors are *Invalid.
-func (f Fields) Params(base Params, v Vocabulary) (Params, error) {
+func (f ParamFields) Params(base Params, v Vocabulary) (Params, error) {
 	p := base
 	p.Plain = f.over(base.Plain)
 	if f.Seed != nil {

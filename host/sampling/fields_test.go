@@ -112,7 +112,7 @@ func TestChain_UnmarshalJSON_Word(t *testing.T) {
 		}
 	}
 	var wrong *json.UnmarshalTypeError
-	if err := json.Unmarshal([]byte(`{"samplers":3}`), new(Fields)); !errors.As(err, &wrong) || !strings.HasSuffix(wrong.Field, ".samplers") {
+	if err := json.Unmarshal([]byte(`{"samplers":3}`), new(ParamFields)); !errors.As(err, &wrong) || !strings.HasSuffix(wrong.Field, ".samplers") {
 		t.Errorf("a number: %v", err)
 	}
 }

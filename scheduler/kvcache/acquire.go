@@ -2,8 +2,8 @@
 
 package kvcache
 
-// Request is what a request wants of the cache.
-type Request struct {
+// Claim is what a request wants of the cache.
+type Claim struct {
 	Tokens    []Token // its prompt and what it has generated so far; never empty
 	PromptLen int     // how many of Tokens are its prompt
 	Scope     Scope   // it reuses only what was computed alike
@@ -19,7 +19,7 @@ type Request struct {
 //
 // There is no sequence while the request has to wait: for a copy, or because every sequence has a
 // request.
-func (c *Cache) Acquire(r Request) (*Sequence, Wait) {
+func (c *Cache) Acquire(r Claim) (*Sequence, Wait) {
 	for c.copy.kind == savingAhead || c.continueCopy() {
 		parts := c.parting(r) // before what it shares is cut
 		s, w := c.tryAcquire(r)
@@ -48,7 +48,7 @@ func (c *Cache) Release(s *Sequence) {
 }
 
 // tryAcquire either gives the request its sequence or begins the next copy that leads there.
-func (c *Cache) tryAcquire(r Request) (*Sequence, Wait) {
+func (c *Cache) tryAcquire(r Claim) (*Sequence, Wait) {
 	var best *Sequence
 	common := 0
 	c.archive.wanted = nil
@@ -83,7 +83,7 @@ func (c *Cache) tryAcquire(r Request) (*Sequence, Wait) {
 // place chooses an idle sequence for a request, best excepted; nil: there is none. One that was
 // dropped is cut to what it has of the request's tokens and keeps so many; any other is to be
 // evicted.
-func (c *Cache) place(r Request, best *Sequence, prefill int) (s *Sequence, kept int) {
+func (c *Cache) place(r Claim, best *Sequence, prefill int) (s *Sequence, kept int) {
 	if best != nil {
 		if s, kept = c.sibling(r, best); s != nil {
 			return s, c.Truncate(s, kept)
@@ -115,7 +115,7 @@ func (c *Cache) claim(s *Sequence) {
 // restore begins to bring a request's prefix back from the archive if that has enough more of it
 // than found, which best holds. It reports whether there is something to wait for. If more than
 // half of an entry is restored, the conversation goes on elsewhere, and the entry is dropped.
-func (c *Cache) restore(r Request, best *Sequence, found int) bool {
+func (c *Cache) restore(r Claim, best *Sequence, found int) bool {
 	e, common := c.archive.longestPrefix(r.Tokens, r.Scope)
 	if common < found+minSaved {
 		return false

@@ -202,7 +202,7 @@ func (s *Sequence) Uninterrupted() int {
 
 // wantCheckpoints notes where a request wants checkpoints: where it parts from others, as a third
 // one may part there, too, and near the end of its prompt.
-func (c *Cache) wantCheckpoints(s *Sequence, r Request, parts int) {
+func (c *Cache) wantCheckpoints(s *Sequence, r Claim, parts int) {
 	s.wanted = s.wanted[:0]
 	found := len(s.tokens)
 	if parts >= found+answerStep {
@@ -215,7 +215,7 @@ func (c *Cache) wantCheckpoints(s *Sequence, r Request, parts int) {
 
 // parting is how many tokens a request has in common with the sequence, or entry of the archive,
 // that has most of them.
-func (c *Cache) parting(r Request) (common int) {
+func (c *Cache) parting(r Claim) (common int) {
 	if !r.Reuse || !c.checkpoints.takes {
 		return 0
 	}

@@ -18,7 +18,7 @@ func TestCache_BeginTick_LimitsCopies(t *testing.T) {
 	w := newWorld(t, scheduler.Limits{Sequences: 3}, 1<<20)
 	w.answer(prompt(400, 1), 2)
 	w.CopyCost = cell
-	r := kvcache.Request{Tokens: slices.Concat(prompt(100, 1), prompt(10, 2)), Reuse: true}
+	r := kvcache.Claim{Tokens: slices.Concat(prompt(100, 1), prompt(10, 2)), Reuse: true}
 	ticks := 1
 	for ; ; ticks++ {
 		begin := w.Now()
@@ -79,7 +79,7 @@ func TestCache_SaveAhead_MakesPlaces(t *testing.T) {
 		t.Error("it is not saved, or has left the cache")
 	}
 	w.cache.BeginTick(kvcache.CopyTime{})
-	if s, _ := w.cache.Acquire(kvcache.Request{Tokens: prompt(100, 3), Reuse: true}); s == nil {
+	if s, _ := w.cache.Acquire(kvcache.Claim{Tokens: prompt(100, 3), Reuse: true}); s == nil {
 		t.Error("a request waits for a place")
 	}
 	if w.cache.LongestPrefix(prompt(300, 1), kvcache.Scope{}) != 299 {

@@ -49,7 +49,7 @@ func (w world) acquire(tokens []kvcache.Token) (s *kvcache.Sequence, found int) 
 	w.Helper()
 	for range 1000 {
 		w.cache.BeginTick(patient)
-		s, _ := w.cache.Acquire(kvcache.Request{Tokens: tokens, PromptLen: len(tokens), Reuse: true})
+		s, _ := w.cache.Acquire(kvcache.Claim{Tokens: tokens, PromptLen: len(tokens), Reuse: true})
 		w.cache.SaveAhead()
 		if s != nil {
 			return s, s.Len()

@@ -20,7 +20,7 @@ func (c *Cache) ForksAtEnds() bool { return c.checkpoints.takes && c.memory.Shar
 
 // sibling is the dropped sequence with the most tokens of a request, as far as the memory can cut
 // it there; nil: there is none. It has fewer than best, whose other cells it is to get.
-func (c *Cache) sibling(r Request, best *Sequence) (found *Sequence, common int) {
+func (c *Cache) sibling(r Claim, best *Sequence) (found *Sequence, common int) {
 	if c.checkpoints.takes { // such a memory shares nothing with what holds something
 		return nil, 0
 	}

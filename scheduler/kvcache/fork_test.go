@@ -98,7 +98,7 @@ func TestCache_Acquire_ForksIntoNoOthersBranch(t *testing.T) {
 	w.compute(dropped, tokens)
 	w.cache.Drop(dropped)
 	w.cache.BeginTick(patient)
-	s, _ := w.cache.Acquire(kvcache.Request{Tokens: tokens, PromptLen: len(tokens), Reuse: true, Scope: kvcache.Scope{Salt: "a"}})
+	s, _ := w.cache.Acquire(kvcache.Claim{Tokens: tokens, PromptLen: len(tokens), Reuse: true, Scope: kvcache.Scope{Salt: "a"}})
 	if s == nil || s.Len() != 0 {
 		t.Errorf("another's request got %+v", s)
 	}

@@ -70,7 +70,7 @@ func (w *randomWorld) acquire() {
 		w.waiting = w.random()
 	}
 	r, full := w.waiting, len(w.running) == w.memory.Limits().Sequences
-	s, wait := w.cache.Acquire(kvcache.Request{Tokens: r.tokens, PromptLen: r.prompt, Scope: r.scope, Reuse: r.started || w.rng.IntN(8) > 0, Resumed: r.started})
+	s, wait := w.cache.Acquire(kvcache.Claim{Tokens: r.tokens, PromptLen: r.prompt, Scope: r.scope, Reuse: r.started || w.rng.IntN(8) > 0, Resumed: r.started})
 	if w.note(wait); s == nil {
 		if wait == kvcache.WaitNone || wait == kvcache.WaitRoom && !full || wait == kvcache.WaitCopy && !w.cache.Copying() {
 			w.Fatalf("no sequence, and it waits for %v", wait)

@@ -87,7 +87,7 @@ func TestCache_Import_WaitsForRoom(t *testing.T) {
 func TestCache_Acquire_WaitsForASequence(t *testing.T) {
 	w := newWorld(t, scheduler.Limits{Sequences: 1}, 0)
 	w.acquire(prompt(10, 1))
-	if s, wait := w.cache.Acquire(kvcache.Request{Tokens: prompt(10, 2), Reuse: true}); s != nil || wait != kvcache.WaitRoom {
+	if s, wait := w.cache.Acquire(kvcache.Claim{Tokens: prompt(10, 2), Reuse: true}); s != nil || wait != kvcache.WaitRoom {
 		t.Errorf("sequence %v, waits for %v", s, wait)
 	}
 }

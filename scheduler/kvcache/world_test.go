@@ -152,7 +152,7 @@ func (w *randomWorld) end() {
 	}
 	w.cache.BeginTick(patient)
 	for range w.memory.Limits().Sequences { // none of them is lost
-		if s, _ := w.cache.Acquire(kvcache.Request{Tokens: []kvcache.Token{1}}); s == nil {
+		if s, _ := w.cache.Acquire(kvcache.Claim{Tokens: []kvcache.Token{1}}); s == nil {
 			w.Error("a sequence is lost")
 		}
 	}

@@ -77,7 +77,7 @@ func kindOf(h *gguf.Header, info engine.Info) string {
 func table(rows []row, unwritten []string) string {
 	slices.SortFunc(rows, func(a, b row) int { return strings.Compare(a.known(), b.known()) })
 	var text strings.Builder
-	text.WriteString("| architecture | what it is | is | same as llama-server | same in all situations |\n|---|---|---|---|---|\n")
+	text.WriteString("| architecture | kind | result | same as llama-server | same in all situations |\n|---|---|---|---|---|\n")
 	served := 0
 	var peer, own tally
 	for _, r := range rows {
@@ -89,7 +89,7 @@ func table(rows []row, unwritten []string) string {
 		own.add(r.own)
 	}
 	fmt.Fprintf(&text, "| **%d models** | | %d served, %d refused | %s | %s |\n", len(rows), served, len(rows)-served, peer, own)
-	text.WriteString("\nWhat llama.cpp says of what it cannot do, other than truncating a state:\n\n")
+	text.WriteString("\nWhat llama.cpp reports about what it cannot do, other than truncating a state:\n\n")
 	for _, r := range rows {
 		for _, l := range r.lacks {
 			if l.What != model.Truncating {
@@ -97,6 +97,6 @@ func table(rows []row, unwritten []string) string {
 			}
 		}
 	}
-	fmt.Fprintf(&text, "\nOf these llama.cpp's program writes no model, so they are not compared: %s.\n", strings.Join(unwritten, ", "))
+	fmt.Fprintf(&text, "\nNot compared, because llama.cpp's program writes no model of them: %s.\n", strings.Join(unwritten, ", "))
 	return text.String()
 }

@@ -50,10 +50,10 @@ func sections() string {
 	return b.String()
 }
 
-// commonFields are the fields of completion.Extras that every body with such fields has, sorted by
+// commonFields are the fields of completion.CommonFields that every body with such fields has, sorted by
 // name.
 func commonFields(dialects []api.Dialect) []wire.Field {
-	common := wire.Fields(completion.Extras{})
+	common := wire.Fields(completion.CommonFields{})
 	for _, d := range dialects {
 		for _, c := range columnsOf(d.Routes) {
 			if c.asksForText() {
@@ -68,7 +68,7 @@ func commonFields(dialects []api.Dialect) []wire.Field {
 // commonDefaults are the values that a body begins with, as JSON; those of fields that need not
 // have one are left out.
 func commonDefaults() map[string]string {
-	text, err := json.Marshal(completion.Extras{Fields: sampling.FieldsOf(sampling.Default()), CachePrompt: completion.DefaultExtras().CachePrompt})
+	text, err := json.Marshal(completion.CommonFields{ParamFields: sampling.FieldsOf(sampling.Default()), CachePrompt: completion.DefaultCommonFields().CachePrompt})
 	var values map[string]json.RawMessage
 	if err = errors.Join(err, json.Unmarshal(text, &values)); err != nil {
 		panic(err) // plain values

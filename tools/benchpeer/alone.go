@@ -51,8 +51,8 @@ func (l *lab) deep() error {
 // such a loop, or not, as kernels round.
 const repeating = "loop-q4_0"
 
-// guesses measures one stream with and without speculation, on text that repeats itself and on
-// text that does not.
+// guesses measures one stream with and without speculation, on repetitive text and on text without
+// repetition.
 func (l *lab) guesses() error {
 	random := l.model
 	defer func() { l.model = random }()
@@ -61,8 +61,8 @@ func (l *lab) guesses() error {
 		temperature float64
 		least       float64
 	}{
-		{"text that repeats itself", filepath.Join(l.models, repeating+".gguf"), 0, 2},
-		{"text that does not", random, bench.Temperature, 0.98},
+		{"repetitive text", filepath.Join(l.models, repeating+".gguf"), 0, 2},
+		{"text without repetition", random, bench.Temperature, 0.98},
 	} {
 		l.model = text.model
 		targets, err := l.targets(l.many(), penstock, unguessed)

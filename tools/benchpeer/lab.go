@@ -32,6 +32,7 @@ type lab struct {
 	chosen          []string // of these; empty: all
 	pluginDir       string
 	threads, rounds int
+	group           string // folder of the control group that servers start in; empty: that of this process
 	window          time.Duration
 	log             io.Writer
 
@@ -88,7 +89,11 @@ func (l *lab) targets(size bench.Size, names ...string) ([]bench.Target, error) 
 	l.stopServers(kept...)
 	for _, s := range kept {
 		if s.process == nil {
-			if err := l.start(s, l.command(s.name, size)); err != nil {
+			command := l.command(s.name, size)
+			if l.group != "" {
+				command = within(l.group, command)
+			}
+			if err := l.start(s, command); err != nil {
 				return nil, err
 			}
 		}

@@ -4,8 +4,8 @@
 //
 // llama-server, llama-bench and llama-batched-bench are built from the same source with the same
 // flags, and run on the same model with the same threads, slots and context. All take turns in one
-// run. The result is a table of what was measured and what is to be reached, printed and put into
-// docs/performance.md. A chart of the gaps in streams and a sentence about it are for the README.
+// run. The result is a table of measured values and targets, printed and written into
+// docs/performance.md. A chart of the gaps in streams and a sentence about it go into the README.
 //
 // Penstock is compared with itself, too, in shorter turns: with the binary of an earlier commit,
 // and with and without a plugin, and with and without schemas.
@@ -41,6 +41,7 @@ var works = []struct {
 	{"tick", (*lab).tick},
 	{"memory", (*lab).memory},
 	{"contention", (*lab).contention},
+	{"quota", (*lab).quota},
 	{"target", (*lab).target},
 	{"mixed", (*lab).mixed}, // the last: it takes what time is left
 	{plugins, (*lab).plugins},

@@ -107,7 +107,7 @@ func (l *lab) setting() string {
 func (r report) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Measured on %s, %v. %s\n\n", r.Time.Format("2006-01-02 15:04 MST"), r.Machine, r.Setting)
-	b.WriteString("| work | measured | against | ratio | to reach | reached |\n|---|---|---|---|---|---|\n")
+	b.WriteString("| work | measured | against | ratio | target | met |\n|---|---|---|---|---|---|\n")
 	for _, x := range r.Rows {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", x.Work, x.Measured, x.Against, x.Ratio, x.Required, x.Reached)
 	}

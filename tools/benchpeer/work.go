@@ -26,6 +26,7 @@ const (
 	seedBefore
 	seedContention
 	seedMemory
+	seedQuota
 )
 
 // single measures one stream alone.
@@ -83,7 +84,7 @@ func (l *lab) burst() error {
 		return err
 	}
 	for _, n := range sequences {
-		work := fmt.Sprintf("%d streams of %d prompt words and 64 tokens, tokens/s over the whole", n, bench.ShortWords)
+		work := fmt.Sprintf("%d streams of %d prompt words and 64 tokens, tokens/s overall", n, bench.ShortWords)
 		l.faster(work, name(n), tokensPerSecond, 1.3)
 		l.atLeast(work, fmt.Sprintf("llama-batched-bench -npp %d -ntg 64", prompt), l.median(name(n), penstock, tokensPerSecond),
 			l.toolMedian("llama-batched-bench", name(n)), 0.95)

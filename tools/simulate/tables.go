@@ -123,7 +123,7 @@ func knowledge(s simulator) (string, error) {
 	head := "| routing | routers | poll | " + columns
 	text := head + "\n" + line(head) + "\n"
 	for i, r := range results {
-		poll := "all is known"
+		poll := "always current"
 		if setups[i].poll > 0 {
 			poll = setups[i].poll.String()
 		}

@@ -25,9 +25,9 @@ func (r *report) text() string {
 	fmt.Fprintf(&b, "%s; %v. Seed %d, %d clients, %v: **%d requests**, none lost, none wrong.\n", time.Now().UTC().Format("2 January 2006"),
 		bench.ThisMachine(), r.seed, r.clients, r.took.Round(time.Second), r.tally.sum())
 	if r.ties > 0 {
-		fmt.Fprintf(&b, "%d of %d questions were left out: their answers hang on a near tie.\n", r.ties, r.ties+len(r.questions))
+		fmt.Fprintf(&b, "%d of %d questions were left out: their answers depend on a near tie.\n", r.ties, r.ties+len(r.questions))
 	}
-	fmt.Fprintf(&b, "\n| what the server has | before | at the peak | after |\n|---|---:|---:|---:|\n")
+	fmt.Fprintf(&b, "\n| resource | before | at the peak | after |\n|---|---:|---:|---:|\n")
 	for i, g := range gauges {
 		peak := number(r.peak[i] / g.unit)
 		if g.name == cells {
@@ -35,7 +35,7 @@ func (r *report) text() string {
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", g.name, number(r.before[i]/g.unit), peak, number(r.after[i]/g.unit))
 	}
-	fmt.Fprintf(&b, "\n| request | how it ended | how many |\n|---|---|---:|\n")
+	fmt.Fprintf(&b, "\n| request | outcome | count |\n|---|---|---:|\n")
 	for _, row := range r.tally.rows() {
 		fmt.Fprintf(&b, "| %s | %s | %d |\n", row.kind, row.end, row.n)
 	}
@@ -53,7 +53,7 @@ func number(x float64) string {
 // verdict is what is not as before.
 func (r *report) verdict() error {
 	if list := r.after.exceeds(r.before); len(list) > 0 {
-		return fmt.Errorf("not everything was let go of within %v:\n  %s", settleWithin, strings.Join(list, "\n  "))
+		return fmt.Errorf("not everything was released within %v:\n  %s", settleWithin, strings.Join(list, "\n  "))
 	}
 	return nil
 }

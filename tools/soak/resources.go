@@ -27,7 +27,7 @@ const mib = 1 << 20
 
 // The gauges that are no metrics.
 const (
-	used    = "resident memory but for what Go keeps, MiB"
+	used    = "resident memory except free pages of Go, MiB"
 	threads = "threads"
 	cells   = "KV cells of running answers"
 )

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: MIT
 import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
-import { Answers } from "./chats/answering.ts";
+import { Answers } from "./chats/answers.ts";
 import { Chats } from "./chats/chats.ts";
+import type { Store } from "./chats/chatstore.ts";
 import type { Drafts } from "./chats/drafts.ts";
 import { type Message, mediaOf } from "./chats/message.ts";
-import { Queue } from "./chats/queue.ts";
-import type { Store } from "./chats/store.ts";
+import { Queue } from "./chats/questionqueue.ts";
 import type { Tabs } from "./chats/tabs.ts";
+import type { KeyKeeper } from "./host/apikeys.ts";
 import { Connection } from "./host/connection.ts";
-import { FileFrames } from "./host/files.ts";
-import type { KeyKeeper } from "./host/key.ts";
+import { remedy } from "./host/erroradvice.ts";
+import { FileFrames } from "./host/fileframes.ts";
 import type { GenerateRequest, HostError } from "./host/protocol.ts";
-import { remedy } from "./host/remedy.ts";
 import { type Model, type Plugin, type Props, Rest } from "./host/rest.ts";
 import { Streams } from "./host/streams.ts";
 import type { Layout } from "./layout.ts";
+import { Watching } from "./live/livesubscription.ts";
 import { Progresses } from "./live/progress.ts";
-import { Watching } from "./live/watching.ts";
-import { type Abilities, anything, isPicture, mostOf } from "./media/limits.ts";
+import { type Abilities, anything, isPicture, mostOf } from "./media/medialimits.ts";
 import { request } from "./settings/request.ts";
 import type { Settings } from "./settings/settings.ts";
-import type { StartingSettings } from "./settings/starting.ts";
+import type { StartingSettings } from "./settings/startingsettings.ts";
 import { sentence, withoutPaths } from "./text/sentence.ts";
 import { openTraces, Traces } from "./trace/traces.ts";
 

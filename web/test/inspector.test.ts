@@ -12,7 +12,7 @@ import { fileURLToPath } from "node:url";
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
 import type { TokenTrace } from "../src/host/protocol.ts";
 import type { Settings } from "../src/settings/settings.ts";
-import { drawnCat } from "../src/trace/sample.ts";
+import { drawnCat } from "../src/trace/sampletraces.ts";
 import { ChatPage, launch, patience, withSettings } from "./browser.ts";
 import { play } from "./play.ts";
 import { Server } from "./server.ts";

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser } from "playwright-core";
 import type { ClientFrame } from "../src/host/protocol.ts";
-import type { LiveModel } from "../src/live/frame.ts";
+import type { LiveModel } from "../src/live/liveframe.ts";
 import { ChatPage, launch, long, patience } from "./browser.ts";
 import { sizes } from "./looks.ts";
 import { type PlayedStream, play } from "./play.ts";

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { chosen, drawnCat, left, stage } from "../src/trace/sample.ts";
+import { chosen, drawnCat, left, stage } from "../src/trace/sampletraces.ts";
 import { ChatPage, launch, patience } from "./browser.ts";
 import { looks, sizes } from "./looks.ts";
 import { play } from "./play.ts";

@@ -49,7 +49,7 @@ func (a API) parse(c echo.Context, check func(*messagesBody) error) (*completion
 	if err != nil {
 		return nil, nil, err
 	}
-	b := &messagesBody{Extras: completion.DefaultExtras()}
+	b := &messagesBody{CommonFields: completion.DefaultCommonFields()}
 	if err := wire.Decode(body, b); err != nil {
 		return nil, nil, err
 	}
@@ -64,7 +64,7 @@ func (a API) parse(c echo.Context, check func(*messagesBody) error) (*completion
 		return nil, nil, completion.AsError(err, "messages")
 	}
 	ctx := c.Request().Context()
-	asked := completion.Request{Caller: wire.CallerOf(c), ModelName: b.Model, PromptField: "messages", Extras: &b.Extras, Size: len(body),
+	asked := completion.Request{Caller: wire.CallerOf(c), ModelName: b.Model, PromptField: "messages", Common: &b.CommonFields, Size: len(body),
 		Pictures: media.HasPictures(conversation.Media)}
 	r, err := a.New(ctx, asked, func(_ context.Context, r *completion.Request) error {
 		r.Converse(conversation)

@@ -14,7 +14,7 @@ import (
 
 // messagesBody is POST /v1/messages.
 type messagesBody struct {
-	completion.Extras
+	completion.CommonFields
 
 	Model         string                     `json:"model"`
 	Messages      []json.RawMessage          `json:"messages"`
@@ -39,7 +39,7 @@ type messagesBody struct {
 // hottest is the highest temperature that Anthropic's API takes.
 const hottest = 1
 
-// check refuses what this server does not do and what is out of range, besides the extras.
+// check refuses what this server does not do and what is out of range, besides the common fields.
 func (b *messagesBody) check() error {
 	for _, f := range []struct {
 		name string
@@ -89,7 +89,7 @@ func (b *messagesBody) fill(r *completion.Request) error {
 }
 
 // conversation reads what becomes the prompt, and puts how long the model may think among the
-// extras.
+// common fields.
 func (b *messagesBody) conversation() (c chat.Conversation, err error) {
 	c = chat.Conversation{ReasoningEffort: b.OutputConfig.Effort, TemplateArgs: b.TemplateArgs}
 	thinks, budget, err := readThinking(b.Thinking)

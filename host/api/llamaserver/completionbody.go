@@ -19,7 +19,7 @@ import (
 
 // completionBody is POST /completion.
 type completionBody struct {
-	completion.Extras
+	completion.CommonFields
 	Model  string          `json:"model"`
 	Prompt json.RawMessage `json:"prompt"`
 	Stop   json.RawMessage `json:"stop"`
@@ -55,7 +55,7 @@ type completionBody struct {
 }
 
 func defaultBody() completionBody {
-	return completionBody{Extras: completion.DefaultExtras(), TMaxPredictMS: -1, ReasoningFormat: "deepseek"}
+	return completionBody{CommonFields: completion.DefaultCommonFields(), TMaxPredictMS: -1, ReasoningFormat: "deepseek"}
 }
 
 func (a API) completion(c echo.Context) error {
@@ -76,7 +76,7 @@ func (a API) complete(c echo.Context, b *completionBody, size int, prompts func(
 		return err
 	}
 	b.fit()
-	asked := completion.Request{Caller: wire.CallerOf(c), ModelName: b.Model, PromptField: "prompt", Extras: &b.Extras, Size: size,
+	asked := completion.Request{Caller: wire.CallerOf(c), ModelName: b.Model, PromptField: "prompt", Common: &b.CommonFields, Size: size,
 		Pictures: bytes.Contains(b.Prompt, []byte(`"multimodal_data"`))}
 	r, err := a.New(c.Request().Context(), asked, func(ctx context.Context, r *completion.Request) error {
 		if err := b.fill(r); err != nil {

@@ -158,7 +158,7 @@ func (a API) applyTemplate(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	body := applyTemplateBody{ChatBody: openai.ChatBody{Common: openai.Defaults()}}
+	body := applyTemplateBody{ChatBody: openai.ChatBody{AnswerFields: openai.Defaults()}}
 	if err := wire.Decode(raw, &body); err != nil {
 		return err
 	}

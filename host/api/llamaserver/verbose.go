@@ -11,7 +11,7 @@ import (
 // beside its own.
 func Verbose(r *completion.Request, stream bool) wire.Detailed {
 	b := defaultBody()
-	b.Extras, b.Stream = *r.Extras, stream
+	b.CommonFields, b.Stream = *r.Common, stream
 	if r.MaxTokens > 0 {
 		b.NPredict = &r.MaxTokens
 	}

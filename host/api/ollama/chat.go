@@ -18,7 +18,7 @@ import (
 
 // chatBody is POST /api/chat.
 type chatBody struct {
-	Common
+	AnswerFields
 	Messages []json.RawMessage `json:"messages"`
 	Tools    []json.RawMessage `json:"tools"`
 
@@ -29,12 +29,12 @@ type chatBody struct {
 
 func (a API) chat(c echo.Context) error {
 	begun := time.Now()
-	b := &chatBody{Common: newCommon()}
+	b := &chatBody{AnswerFields: newAnswerFields()}
 	if err := b.read(c, b); err != nil {
 		return err
 	}
 	if len(b.Messages) == 0 {
-		return a.prepare(c, &b.Common, line{Message: &said{Role: "assistant"}})
+		return a.prepare(c, &b.AnswerFields, line{Message: &said{Role: "assistant"}})
 	}
 	conversation, err := b.conversation()
 	if err != nil {
@@ -51,12 +51,12 @@ func (a API) chat(c echo.Context) error {
 	}
 	sh := newShape(r, begun)
 	sh.chat = true
-	return a.answer(c, r, sh, &b.Common)
+	return a.answer(c, r, sh, &b.AnswerFields)
 }
 
 // answer sends an answer, and unloads the model if the client has asked for that and may, and
 // nobody else uses it.
-func (a API) answer(c echo.Context, r *completion.Request, sh *shape, b *Common) error {
+func (a API) answer(c echo.Context, r *completion.Request, sh *shape, b *AnswerFields) error {
 	err := a.Answer(c, r, sh, b.streams())
 	if b.unload && r.Caller.Administers {
 		_ = a.Models.Unload(r.Model.Name) // it is in use, or stays loaded
@@ -70,7 +70,7 @@ func (b *chatBody) conversation() (c chat.Conversation, err error) {
 	if err != nil {
 		return c, err
 	}
-	c, err = b.Common.conversation(messages)
+	c, err = b.AnswerFields.conversation(messages)
 	if c.Media = parts; err != nil {
 		return c, err
 	}
@@ -93,7 +93,7 @@ func (a API) load(c echo.Context, model string, answer func(model string) any) e
 }
 
 // prepare answers a chat or a generation that asks for nothing: it loads the model, or unloads it.
-func (a API) prepare(c echo.Context, b *Common, answer line) error {
+func (a API) prepare(c echo.Context, b *AnswerFields, answer line) error {
 	answer.Created, answer.Done, answer.DoneReason = time.Now().UTC(), true, "load"
 	if !b.unload {
 		return a.load(c, b.Model, func(model string) any {

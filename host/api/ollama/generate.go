@@ -16,7 +16,7 @@ import (
 
 // generateBody is POST /api/generate.
 type generateBody struct {
-	Common
+	AnswerFields
 	Prompt   string            `json:"prompt"`
 	System   string            `json:"system"`
 	Template string            `json:"template" api:"refused"`
@@ -28,7 +28,7 @@ type generateBody struct {
 
 func (a API) generate(c echo.Context) error {
 	begun := time.Now()
-	b := &generateBody{Common: newCommon()}
+	b := &generateBody{AnswerFields: newAnswerFields()}
 	if err := b.read(c, b); err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (a API) generate(c echo.Context) error {
 		return err
 	}
 	if b.Prompt == "" {
-		return a.prepare(c, &b.Common, line{Response: new(string)})
+		return a.prepare(c, &b.AnswerFields, line{Response: new(string)})
 	}
 	asked := b.asked(c, "prompt")
 	asked.Pictures = len(b.Images) > 0
@@ -50,7 +50,7 @@ func (a API) generate(c echo.Context) error {
 	}
 	sh := newShape(r, begun)
 	sh.context = !b.Raw && !r.HasMedia() // which no later request could have in its context
-	return a.answer(c, r, sh, &b.Common)
+	return a.answer(c, r, sh, &b.AnswerFields)
 }
 
 func (b *generateBody) check() error {
@@ -67,7 +67,7 @@ func (b *generateBody) check() error {
 
 // fill completes a request, with its prompt if no template makes that.
 func (b *generateBody) fill(ctx context.Context, r *completion.Request) error {
-	if err := b.Common.fill(r); err != nil {
+	if err := b.AnswerFields.fill(r); err != nil {
 		return err
 	}
 	for i, t := range b.Context {

@@ -16,7 +16,7 @@ import (
 
 // ChatBody is POST /v1/chat/completions.
 type ChatBody struct {
-	Common
+	AnswerFields
 	Logprobs    bool `json:"logprobs"`
 	TopLogprobs *int `json:"top_logprobs"`
 
@@ -46,7 +46,7 @@ func (b *ChatBody) checkAbilities() error {
 
 // ParseChat turns the body of a chat completion into a request.
 func ParseChat(ctx context.Context, s *completion.Service, from completion.Caller, body []byte) (*completion.Request, *ChatBody, error) {
-	b := &ChatBody{Common: Defaults()}
+	b := &ChatBody{AnswerFields: Defaults()}
 	if err := wire.Decode(body, b); err != nil {
 		return nil, nil, err
 	}

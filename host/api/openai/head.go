@@ -31,7 +31,7 @@ type answerHeads struct {
 	sendUsage bool
 }
 
-func (a API) newAnswerHeads(prefix string, r *completion.Request, b *Common) answerHeads {
+func (a API) newAnswerHeads(prefix string, r *completion.Request, b *AnswerFields) answerHeads {
 	h := head{ID: prefix + rand.Text(), Created: time.Now().Unix(), Model: r.Model.Name, Fingerprint: "penstock " + a.Version}
 	return answerHeads{h, r, b.StreamOptions.IncludeUsage}
 }

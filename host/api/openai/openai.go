@@ -49,7 +49,7 @@ func (a API) chatCompletion(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.Answer(c, r, a.described(r, &b.Common, newChatShape(a.newAnswerHeads("chatcmpl-", r, &b.Common))), b.Stream)
+	return a.Answer(c, r, a.described(r, &b.AnswerFields, newChatShape(a.newAnswerHeads("chatcmpl-", r, &b.AnswerFields))), b.Stream)
 }
 
 // countTokens tells, as llama-server does, how many tokens the prompt of a chat would have. With
@@ -90,7 +90,7 @@ func (a API) textCompletion(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.Answer(c, r, a.described(r, &b.Common, newTextShape(a.newAnswerHeads("cmpl-", r, &b.Common), b)), b.Stream)
+	return a.Answer(c, r, a.described(r, &b.AnswerFields, newTextShape(a.newAnswerHeads("cmpl-", r, &b.AnswerFields), b)), b.Stream)
 }
 
 // Parse turns the body of an answer that is told as it grows into a request: a chat if it has
@@ -106,7 +106,7 @@ func Parse(ctx context.Context, s *completion.Service, from completion.Caller, b
 	case isGiven(probe.Messages) && isGiven(probe.Prompt):
 		return nil, refusal.Invalid("request", "request has both messages and prompt; it must have one")
 	case isGiven(probe.Messages):
-		b := &ChatBody{Common: Defaults()}
+		b := &ChatBody{AnswerFields: Defaults()}
 		if err := wire.Decode(body, b); err != nil {
 			return nil, err
 		}

@@ -13,7 +13,7 @@ import (
 
 // textBody is POST /v1/completions.
 type textBody struct {
-	Common
+	AnswerFields
 	Prompt   json.RawMessage `json:"prompt"`
 	Suffix   string          `json:"suffix"`
 	Echo     bool            `json:"echo"`
@@ -25,7 +25,7 @@ type textBody struct {
 
 // ParseText turns the body of a text completion into a request.
 func ParseText(ctx context.Context, s *completion.Service, from completion.Caller, body []byte) (*completion.Request, *textBody, error) {
-	b := &textBody{Common: Defaults()}
+	b := &textBody{AnswerFields: Defaults()}
 	if err := wire.Decode(body, b); err != nil {
 		return nil, nil, err
 	}

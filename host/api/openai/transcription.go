@@ -20,7 +20,7 @@ import (
 
 // transcriptionBody is POST /v1/audio/transcriptions.
 type transcriptionBody struct {
-	completion.Extras
+	completion.CommonFields
 
 	File           wire.File `json:"file"` // the sound
 	Model          string    `json:"model"`
@@ -49,7 +49,7 @@ const (
 // transcription has the model write down what is said in a sound. As with llama-server, that is an
 // answer to a conversation: one message that asks for it, with the sound at its end.
 func (a API) transcription(c echo.Context) error {
-	b := &transcriptionBody{Extras: completion.DefaultExtras()}
+	b := &transcriptionBody{CommonFields: completion.DefaultCommonFields()}
 	sound, err := wire.ReadForm(c, b)
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func (b *transcriptionBody) request(ctx context.Context, s *completion.Service, 
 		sound = nil // it is decoded once; the request lives on for the whole answer
 		return data
 	}
-	asked := completion.Request{Caller: from, ModelName: b.Model, PromptField: "prompt", Extras: &b.Extras, Size: len(b.Prompt)}
+	asked := completion.Request{Caller: from, ModelName: b.Model, PromptField: "prompt", Common: &b.CommonFields, Size: len(b.Prompt)}
 	return s.New(ctx, asked, func(_ context.Context, r *completion.Request) error {
 		c := chat.Conversation{Messages: b.messages(r.Model.Template),
 			Media: []media.Part{{Field: "file", Kind: media.Audio, Source: media.FrameScheme + id}}}
@@ -90,7 +90,7 @@ func (b *transcriptionBody) request(ctx context.Context, s *completion.Service, 
 	})
 }
 
-// check refuses what is out of range, besides the extras, and what asks for more than text.
+// check refuses what is out of range, besides the common fields, and what asks for more than text.
 func (b *transcriptionBody) check() error {
 	switch b.ResponseFormat {
 	case "", transcriptJSON, transcriptText:

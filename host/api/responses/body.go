@@ -17,7 +17,7 @@ import (
 
 // body is POST /v1/responses.
 type body struct {
-	completion.Extras
+	completion.CommonFields
 
 	Model             string            `json:"model"`
 	Input             json.RawMessage   `json:"input"`
@@ -47,7 +47,7 @@ type body struct {
 	Background       json.RawMessage `json:"background" api:"refused"`
 }
 
-func newBody() *body { return &body{Extras: completion.DefaultExtras()} }
+func newBody() *body { return &body{CommonFields: completion.DefaultCommonFields()} }
 
 // includeLogprobs is the entry of include that asks for log-probabilities.
 const includeLogprobs = "message.output_text.logprobs"
@@ -78,7 +78,7 @@ func (b *body) chat() (*openai.ChatBody, error) {
 		return nil, err
 	}
 	conversation.TemplateArgs, conversation.ParallelToolCalls, conversation.ContextManagement = b.TemplateArgs, b.ParallelToolCalls, b.ContextManagement
-	c := &openai.ChatBody{Common: openai.Common{Extras: b.Extras, Model: b.Model, Stream: b.Stream, MaxTokens: b.MaxOutputTokens, FormatField: "text.format"},
+	c := &openai.ChatBody{AnswerFields: openai.AnswerFields{CommonFields: b.CommonFields, Model: b.Model, Stream: b.Stream, MaxTokens: b.MaxOutputTokens, FormatField: "text.format"},
 		Conversation: conversation, TopLogprobs: b.TopLogprobs}
 	if effort := b.Reasoning.Effort; effort != nil {
 		c.ReasoningEffort = *effort

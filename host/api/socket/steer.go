@@ -144,11 +144,11 @@ func (a *answer) own() (disown func()) {
 
 // readSampling reads sampling parameters over others. Unlike the body of a request, the object has
 // only sampling parameters, so an unknown name in it is refused.
-func readSampling(raw json.RawMessage, fields *sampling.Fields) error {
+func readSampling(raw json.RawMessage, fields *sampling.ParamFields) error {
 	if err := wire.Decode(raw, fields); err != nil {
 		return err
 	}
-	if err := integer.UnmarshalKnown(raw, &sampling.Fields{}); err != nil {
+	if err := integer.UnmarshalKnown(raw, &sampling.ParamFields{}); err != nil {
 		return refusal.Invalid("sampling", "sampling has a field that is no sampling parameter: %v", err)
 	}
 	return nil
@@ -193,7 +193,7 @@ func (k *connection) fork(a *answer, f clientFrame) error {
 // of which some may be changed.
 func (k *connection) forked(ctx context.Context, a *answer, change json.RawMessage) (*completion.Request, error) {
 	defer a.own()()
-	return k.api.Fork(ctx, a.choice.Request, a.stream, func(fields *sampling.Fields) error {
+	return k.api.Fork(ctx, a.choice.Request, a.stream, func(fields *sampling.ParamFields) error {
 		if !completion.IsSet(change) {
 			return nil
 		}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 import { dataURL, fromDataURL } from "../media/dataurl.ts";
-import { typeOf } from "../media/format.ts";
+import { typeOf } from "../media/mediatype.ts";
 import { sha256 } from "../media/sha256.ts";
 import type { WholeChat } from "./chats.ts";
-import { cleanChat, cleanMessage, cleanTree } from "./clean.ts";
+import { cleanChat, cleanMessage, cleanTree } from "./cleanchat.ts";
 import { type Attachment, isMedium, type Message, mediaOf, newID, stopped } from "./message.ts";
 
 const kind = "chats";

@@ -6,7 +6,7 @@ import type { GenerateRequest } from "../host/protocol.ts";
 import { type Listener, Stream } from "../host/streams.ts";
 import { request } from "../settings/request.ts";
 import { defaults } from "../settings/settings.ts";
-import { Answers } from "./answering.ts";
+import { Answers } from "./answers.ts";
 import { Chat } from "./chat.ts";
 import type { Message } from "./message.ts";
 

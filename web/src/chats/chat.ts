@@ -3,8 +3,9 @@ import { batch, effect, type Signal, signal, untracked } from "@preact/signals";
 import type { GenerateRequest, RequestMessage, Sampling } from "../host/protocol.ts";
 import { detachFor } from "../host/streams.ts";
 import type { Settings } from "../settings/settings.ts";
-import type { Answers } from "./answering.ts";
-import type { ChatInfo } from "./info.ts";
+import type { Answers } from "./answers.ts";
+import type { ChatInfo } from "./chatinfo.ts";
+import type { Store } from "./chatstore.ts";
 import {
   type Answering,
   type Attachment,
@@ -14,9 +15,8 @@ import {
   type Outcome,
   stopped,
 } from "./message.ts";
-import type { Place, Run } from "./run.ts";
-import type { Store } from "./store.ts";
-import { Tree } from "./tree.ts";
+import { Tree } from "./messagetree.ts";
+import type { Place, Run } from "./runninganswer.ts";
 
 /** What the chats of the page share. */
 export interface Surroundings {

@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { signal } from "@preact/signals";
 import { defaults } from "../settings/settings.ts";
-import { Answers } from "./answering.ts";
+import { Answers } from "./answers.ts";
 import { Chats } from "./chats.ts";
+import { MemoryStore } from "./chatstore.ts";
 import type { Message } from "./message.ts";
-import { MemoryStore } from "./store.ts";
 
 /** Two chats in a store that reads each of them when the test says so. */
 async function setUp() {

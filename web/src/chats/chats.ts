@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { Settings } from "../settings/settings.ts";
-import type { StartingSettings } from "../settings/starting.ts";
+import type { StartingSettings } from "../settings/startingsettings.ts";
 import { Chat, type Surroundings } from "./chat.ts";
-import { cleanChat, cleanMessage } from "./clean.ts";
-import type { ChatInfo } from "./info.ts";
+import type { ChatInfo } from "./chatinfo.ts";
+import type { Store } from "./chatstore.ts";
+import { cleanChat, cleanMessage } from "./cleanchat.ts";
 import { type Message, newID, stopped } from "./message.ts";
-import type { Store } from "./store.ts";
 import type { News, Tabs } from "./tabs.ts";
 
 /** A chat with all of its messages. */

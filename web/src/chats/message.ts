@@ -42,7 +42,7 @@ export function mediaOf(messages: readonly { files?: readonly Attachment[] }[]):
 }
 
 /**
- * One message of a chat; clean.ts knows each field. A chat is a tree of them: an edited question
+ * One message of a chat; cleanchat.ts knows each field. A chat is a tree of them: an edited question
  * or a second answer is a sibling of the first.
  */
 export interface Message {

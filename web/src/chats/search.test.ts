@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { defaults } from "../settings/settings.ts";
-import type { ChatInfo } from "./info.ts";
+import type { ChatInfo } from "./chatinfo.ts";
 import type { Message } from "./message.ts";
 import { type Hit, passage, search } from "./search.ts";
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import type { ChatInfo } from "./info.ts";
+import type { ChatInfo } from "./chatinfo.ts";
 import type { Message } from "./message.ts";
 
 /** A part of a text around what was looked for. */

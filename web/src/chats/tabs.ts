@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import type { ClientFrame } from "../host/protocol.ts";
-import type { ChatInfo } from "./info.ts";
+import type { ChatInfo } from "./chatinfo.ts";
 import type { Message } from "./message.ts";
 
 /** What a tab of this browser tells the others. */

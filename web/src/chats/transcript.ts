@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import { isPicture, once } from "../media/limits.ts";
+import { isPicture, once } from "../media/medialimits.ts";
 import { isMedium, type Medium, type Message, mediaOf } from "./message.ts";
 
 /**

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { effect } from "@preact/signals";
 import { Connection, type Status } from "./connection.ts";
-import type { Loaded } from "./files.ts";
+import type { Loaded } from "./fileframes.ts";
 import type { HostFrame } from "./protocol.ts";
 import { KeyNeeded } from "./rest.ts";
 import { Streams } from "./streams.ts";

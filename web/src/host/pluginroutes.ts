@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-import { type PluginFile, pluginFile } from "../plugins/file.ts";
+import { type PluginFile, pluginFile } from "../plugins/pluginfile.ts";
 import { type Prompt, readPrompt } from "../plugins/prompt.ts";
 import type { GenerateRequest } from "./protocol.ts";
 import { entries, KeyNeeded, type Rest } from "./rest.ts";
-import { upload } from "./upload.ts";
+import { upload } from "./uploadfile.ts";
 
 export interface UploadOptions {
   key: string; // the admin key

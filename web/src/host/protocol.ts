@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-import type { LiveFrame } from "../live/frame.ts";
+import type { LiveFrame } from "../live/liveframe.ts";
 
 // The frames of the WebSocket /v1/ws, as docs/websocket.md describes them: text frames, one JSON
-// object each. files.ts has the binary ones.
+// object each. fileframes.ts has the binary ones.
 
 export interface ToolCall {
   id: string;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import type { Abilities } from "../media/limits.ts";
+import type { Abilities } from "../media/medialimits.ts";
 import type { HostError } from "./protocol.ts";
 
 /** The host wants an API key, or another one than it got. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import { effect } from "@preact/signals";
 import type { Connection } from "./connection.ts";
-import { type FileFrames, filesOf } from "./files.ts";
+import { type FileFrames, filesOf } from "./fileframes.ts";
 import type {
   BranchesFrame,
   ClientFrame,

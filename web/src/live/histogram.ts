@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import { duration } from "../text/figures.ts";
+import { duration } from "../text/numberformat.ts";
 
 /**
  * Durations in milliseconds, counted in buckets: up to the first bound, to the second, …, above

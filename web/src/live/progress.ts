@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 import { effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { Connection } from "../host/connection.ts";
-import { count, duration } from "../text/figures.ts";
-import type { LiveFrame, LiveModel } from "./frame.ts";
-import type { Watching } from "./watching.ts";
+import { count, duration } from "../text/numberformat.ts";
+import type { LiveFrame, LiveModel } from "./liveframe.ts";
+import type { Watching } from "./livesubscription.ts";
 
 /** What an answer waits for that has no token yet. */
 export type Progress =

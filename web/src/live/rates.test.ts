@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { LiveModel, LiveSlot, LiveTicks } from "./frame.ts";
+import type { LiveModel, LiveSlot, LiveTicks } from "./liveframe.ts";
 import { Rates } from "./rates.ts";
 
 function ticks(n: number, decode: number, change: Partial<LiveTicks> = {}): LiveTicks {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import type { LiveModel, LiveSlot, LiveTicks } from "./frame.ts";
+import type { LiveModel, LiveSlot, LiveTicks } from "./liveframe.ts";
 
 /** Tokens a second now, smoothed over about a second. */
 export interface Throughput {

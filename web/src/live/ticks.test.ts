@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { LiveTicks } from "./frame.ts";
+import type { LiveTicks } from "./liveframe.ts";
 import { Ticks } from "./ticks.ts";
 
 /** Ticks from number first on, one every 10 ms from time on, each of 4 ms. */

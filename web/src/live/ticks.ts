@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import type { LiveTicks } from "./frame.ts";
+import type { LiveTicks } from "./liveframe.ts";
 
 /** What one tick of the scheduler did. Times are milliseconds. */
 export interface Tick {

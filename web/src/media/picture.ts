@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-import { fitted, mostKept, mostLossless } from "./fit.ts";
-import { isAnimatedWebP, type MediaType } from "./format.ts";
+
+import { isAnimatedWebP, type MediaType } from "./mediatype.ts";
+import { fitted, mostKept, mostLossless } from "./picturesize.ts";
 
 /** A picture as it is sent, with its size as it is shown. */
 export interface Picture {

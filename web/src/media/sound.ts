@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import type { MediaType } from "./format.ts";
+import type { MediaType } from "./mediatype.ts";
 import { encodeWAV, mixed } from "./wav.ts";
 
 /** A sound as it is sent. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { typeOf } from "./format.ts";
+import { typeOf } from "./mediatype.ts";
 import { encodeWAV, mixed } from "./wav.ts";
 
 test("encodeWAV: a header that says what follows, and samples that are cut", () => {

@@ -5,7 +5,7 @@ import { effect } from "@preact/signals";
 import type { UploadOptions } from "../host/pluginroutes.ts";
 import { Refused } from "../host/rest.ts";
 import { Catalog, type KeyQuestion, type Upload } from "./catalog.ts";
-import { type PluginFile, pluginFile } from "./file.ts";
+import { type PluginFile, pluginFile } from "./pluginfile.ts";
 
 function described(name: string, version: string, state = "ready"): PluginFile {
   const entry = {

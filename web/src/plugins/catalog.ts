@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 import { type Signal, signal } from "@preact/signals";
-import type { AdminKey } from "../host/key.ts";
+import type { AdminKey } from "../host/apikeys.ts";
 import type { PluginRoutes } from "../host/pluginroutes.ts";
 import { KeyNeeded, Refused } from "../host/rest.ts";
-import type { PluginFile } from "./file.ts";
+import type { PluginFile } from "./pluginfile.ts";
 
 /** A file on its way to the host. */
 export interface Upload {

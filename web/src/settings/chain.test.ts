@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Plugin } from "../host/rest.ts";
-import { withStage } from "./adding.ts";
+import { withStage } from "./addstage.ts";
 import {
   addable,
   type HostChain,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import type { Plugin } from "../host/rest.ts";
+import { nativeNamed, natives } from "./nativestages.ts";
 import { most, type Settings } from "./settings.ts";
-import { nativeNamed, natives } from "./stages.ts";
 
 const prefix = "plugin:";
 

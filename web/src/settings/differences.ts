@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
+
+import { formats } from "./answerformat.ts";
 import { pluginOf } from "./chain.ts";
-import { formats } from "./format.ts";
 import { parameterNamed, spell } from "./parameters.ts";
 import type { Settings } from "./settings.ts";
 

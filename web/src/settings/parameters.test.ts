@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { natives } from "./nativestages.ts";
 import { allowed, numberNamed, parameterNamed, parameters, parseNumber, spell } from "./parameters.ts";
-import { natives } from "./stages.ts";
 
 const sampling = (file: string) =>
   readFileSync(new URL(`../../../host/sampling/${file}.go`, import.meta.url), "utf8");

@@ -60,7 +60,7 @@ function integer(
 
 /**
  * Every parameter that the settings can hold, by the host's name. Those of a stage are listed in
- * stages.ts.
+ * nativestages.ts.
  */
 export const parameters: readonly Parameter[] = [
   number(

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { pluginOf } from "./chain.ts";
+import { natives } from "./nativestages.ts";
 import type { Value } from "./parameters.ts";
 import { clean, type Settings } from "./settings.ts";
-import { natives } from "./stages.ts";
 
 /** Parameters of the chain that fit a purpose. */
 export interface BuiltIn {

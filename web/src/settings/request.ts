@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 import { isMedium, type Message, type TextFile } from "../chats/message.ts";
-import { frameURL } from "../host/files.ts";
+import { frameURL } from "../host/fileframes.ts";
 import type { ContentPart, GenerateRequest, RequestMessage } from "../host/protocol.ts";
-import { type Abilities, anything, isPicture, takes } from "../media/limits.ts";
+import { type Abilities, anything, isPicture, takes } from "../media/medialimits.ts";
 import { entryOf, pluginOf } from "./chain.ts";
 import type { Format, PluginChoice, Settings } from "./settings.ts";
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clean, defaults, type Settings } from "./settings.ts";
-import { StartingSettings } from "./starting.ts";
+import { StartingSettings } from "./startingsettings.ts";
 
 for (const stored of [
   null,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 import MarkdownIt, { type Token } from "markdown-it";
 import { visibleHTML, withoutControls } from "./bidi.ts";
-import { blocks } from "./blocks.ts";
 import { footnotes } from "./footnotes.ts";
+import { blocks } from "./markdownblocks.ts";
 import { math } from "./math.ts";
-import { tasks } from "./tasks.ts";
+import { tasks } from "./tasklists.ts";
 
 /**
  * Markdown to HTML that is safe to insert: with `html` off every tag in the text is escaped, only

@@ -3,10 +3,10 @@ import "fake-indexeddb/auto";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { signal } from "@preact/signals";
-import type { Piece } from "./items.ts";
-import { drawnCat, insteadOfFrog } from "./sample.ts";
-import { TraceStore } from "./store.ts";
+import { drawnCat, insteadOfFrog } from "./sampletraces.ts";
+import type { Piece } from "./tokenitems.ts";
 import { fit, type Recorded, Traces } from "./traces.ts";
+import { TraceStore } from "./tracestore.ts";
 
 const cat: Piece = { text: " cat", trace: drawnCat() };
 const toad: Piece = { text: " toad", trace: insteadOfFrog() };

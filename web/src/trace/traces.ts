@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 import { effect, type ReadonlySignal } from "@preact/signals";
-import type { Run } from "../chats/run.ts";
+import type { Run } from "../chats/runninganswer.ts";
 import type { BranchChange } from "../host/protocol.ts";
-import type { Piece } from "./items.ts";
-import type { TraceStore } from "./store.ts";
+import type { Piece } from "./tokenitems.ts";
+import type { TraceStore } from "./tracestore.ts";
 
 /** What of a run this page needs. */
 export type Recorded = Pick<Run, "id" | "chat" | "before" | "pieces" | "changes" | "resumed" | "watching">;
@@ -87,7 +87,7 @@ let opened: Promise<TraceStore> | undefined;
 
 /** The traces of this browser. */
 export function openTraces(): Promise<TraceStore> {
-  opened ??= import("./store.ts").then(({ TraceStore }) => TraceStore.open());
+  opened ??= import("./tracestore.ts").then(({ TraceStore }) => TraceStore.open());
   return opened;
 }
 

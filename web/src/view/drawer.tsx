@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { useApp } from "./context.ts";
+import { useApp } from "./appcontext.ts";
 import { Icon } from "./icon.tsx";
 import { Lazy } from "./lazy.tsx";
 
-const settings = () => import("./settings/settings.tsx");
-const inspector = () => import("./inspector/inspector.tsx");
+const settings = () => import("./settings/settingsview.tsx");
+const inspector = () => import("./inspector/inspectorview.tsx");
 
 /**
  * What stands beside the chat: its settings, or the inspector. On a narrow screen it covers the

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
-import { Bar } from "./bar.tsx";
-import { ChatView } from "./chat/chat.tsx";
-import { useApp } from "./context.ts";
+
+import { useApp } from "./appcontext.ts";
+import { ChatView } from "./chat/chatview.tsx";
 import { DrawerView } from "./drawer.tsx";
-import { KeyDialog } from "./key.tsx";
+import { Bar } from "./header.tsx";
+import { KeyDialog } from "./keydialog.tsx";
 import { Lazy } from "./lazy.tsx";
-import { Shortcuts } from "./shortcuts/help.tsx";
+import { Outage } from "./serverstatus.tsx";
+import { Shortcuts } from "./shortcuts/shortcutshelp.tsx";
 import { Sidebar } from "./sidebar/sidebar.tsx";
-import { Outage } from "./status.tsx";
 import { Toast } from "./toast.tsx";
 
-const plugins = () => import("./plugins/plugins.tsx");
-const models = () => import("./models/models.tsx");
-const live = () => import("./live/live.tsx");
+const plugins = () => import("./plugins/pluginsview.tsx");
+const models = () => import("./models/modelsview.tsx");
+const live = () => import("./live/liveview.tsx");
 
 /** The whole page. */
 export function Page() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import { useEffect } from "preact/hooks";
-import { useApp } from "./context.ts";
+import { useApp } from "./appcontext.ts";
 import { Icon } from "./icon.tsx";
 
 const offerFor = 12_000; // milliseconds that an action can be undone

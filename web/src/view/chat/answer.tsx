@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT
 import { type ReadonlySignal, useComputed } from "@preact/signals";
-import { canGoOn } from "../../chats/facts.ts";
+import { canGoOn } from "../../chats/answerfacts.ts";
 import { type Message, mediaOf } from "../../chats/message.ts";
-import { cannot } from "../../media/notice.ts";
-import { useApp } from "../context.ts";
+import { cannot } from "../../media/medianotice.ts";
+import { useApp } from "../appcontext.ts";
 import { Icon } from "../icon.tsx";
 import { Menu } from "../menu.tsx";
-import { Action, CopyAction } from "./action.tsx";
-import { Branches, stepOnArrow } from "./branches.tsx";
-import { Calls } from "./calls.tsx";
-import { Editor } from "./editor.tsx";
-import { Facts } from "./facts.tsx";
+import { Problem, problemOf } from "./answerproblem.tsx";
+import { Facts } from "./factsline.tsx";
 import { focusField } from "./focus.ts";
+import { Action, CopyAction } from "./messageaction.tsx";
+import { Editor } from "./messageeditor.tsx";
 import type { MessageProps } from "./messageprops.ts";
-import { Outputs } from "./outputs.tsx";
-import { Problem, problemOf } from "./problem.tsx";
+import { Outputs } from "./pluginoutputs.tsx";
 import { Prose } from "./prose.tsx";
 import { Reasoning } from "./reasoning.tsx";
-import { useRemove } from "./remove.ts";
+import { useRemove } from "./removemessage.ts";
+import { Calls } from "./toolcalls.tsx";
+import { Branches, stepOnArrow } from "./versions.tsx";
 
 /**
  * What the model answered. It is not drawn anew with each token: what changes then are the signals

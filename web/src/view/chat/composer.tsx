@@ -3,17 +3,17 @@ import { type ReadonlySignal, type Signal, useComputed } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Chat } from "../../chats/chat.ts";
-import { useApp } from "../context.ts";
+import { useApp } from "../appcontext.ts";
 import { Icon } from "../icon.tsx";
 import { Lazy } from "../lazy.tsx";
-import { Steer } from "../steering/steer.tsx";
-import { AttachButton } from "./attach.tsx";
-import { type Attaching, useAttaching } from "./attaching.ts";
-import { Differs } from "./differs.tsx";
-import { DropZone } from "./drop.tsx";
-import { Files } from "./files.tsx";
+import { Steer } from "../steering/steerbutton.tsx";
+import { AttachButton } from "./attachbutton.tsx";
+import { Differs } from "./changedsettings.tsx";
+import { type Attaching, useAttaching } from "./draftfiles.ts";
+import { DropZone } from "./dropzone.tsx";
 import { focusField } from "./focus.ts";
-import { Queued } from "./queued.tsx";
+import { Files } from "./questionfiles.tsx";
+import { Queued } from "./queuedquestion.tsx";
 
 interface Props {
   chat: Chat;
@@ -130,7 +130,7 @@ function Problems({ attaching: { problems, notice, reading } }: { attaching: Att
   );
 }
 
-const recorder = async () => ({ default: (await import("../files/all.ts")).Recorder });
+const recorder = async () => ({ default: (await import("../files/filescode.ts")).Recorder });
 
 function Recording({ attaching }: { attaching: Attaching }) {
   const props = {

@@ -2,8 +2,8 @@
 import { effect, type ReadonlySignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { copyText } from "../clipboard.ts";
-import { Drawing } from "./drawing.ts";
-import { paced } from "./pace.ts";
+import { Drawing } from "./markdowndrawing.ts";
+import { paced } from "./paced.ts";
 
 interface Props {
   text: ReadonlySignal<string>;

@@ -2,14 +2,14 @@
 import { useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
 import { visible } from "../../text/bidi.ts";
-import { isEndless } from "../../text/endless.ts";
-import { Action, CopyAction } from "./action.tsx";
-import { Branches, stepOnArrow } from "./branches.tsx";
-import { Editor } from "./editor.tsx";
-import { Files } from "./files.tsx";
+import { isEndless } from "../../text/longwords.ts";
 import { focusField } from "./focus.ts";
+import { Action, CopyAction } from "./messageaction.tsx";
+import { Editor } from "./messageeditor.tsx";
 import type { MessageProps } from "./messageprops.ts";
-import { useRemove } from "./remove.ts";
+import { Files } from "./questionfiles.tsx";
+import { useRemove } from "./removemessage.ts";
+import { Branches, stepOnArrow } from "./versions.tsx";
 
 /** What a person asked. */
 export function Question({ chat, id, editing }: MessageProps) {

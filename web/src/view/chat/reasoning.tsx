@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import { type ReadonlySignal, useComputed, useSignal } from "@preact/signals";
 import type { Message } from "../../chats/message.ts";
-import { duration } from "../../text/figures.ts";
+import { duration } from "../../text/numberformat.ts";
 import { Icon } from "../icon.tsx";
 import { Prose } from "./prose.tsx";
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 import { useSignal } from "@preact/signals";
 import type { Chat } from "../../chats/chat.ts";
-import { parameterWords, tokens } from "../../text/figures.ts";
+import { parameterWords, tokens } from "../../text/numberformat.ts";
+import { useApp } from "../appcontext.ts";
 import { copyText } from "../clipboard.ts";
-import { useApp } from "../context.ts";
 import { withFiles } from "../files/withfiles.ts";
-import { takingOf } from "./attaching.ts";
+import { takingOf } from "./draftfiles.ts";
 
 const tasks = [
   "Explain how a plugin can change the tokens of an answer, with an example.",

@@ -3,9 +3,9 @@ import { useSignal } from "@preact/signals";
 import type { Medium } from "../../chats/message.ts";
 import { withoutControls } from "../../text/bidi.ts";
 import { Icon } from "../icon.tsx";
-import { FileDialog } from "./dialog.tsx";
-import { Gone } from "./gone.tsx";
-import { useFileURL } from "./url.ts";
+import { FileDialog } from "./filedialog.tsx";
+import { useFileURL } from "./fileurl.ts";
+import { Gone } from "./missingfile.tsx";
 
 interface Props {
   pictures: readonly Medium[];

@@ -2,7 +2,7 @@
 import "../../style/files.css";
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { clock } from "../../text/figures.ts";
+import { clock } from "../../text/numberformat.ts";
 import { Icon } from "../icon.tsx";
 
 const most = 480; // seconds, which are 15 MB

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 import type { Medium } from "../../chats/message.ts";
 import { withoutControls } from "../../text/bidi.ts";
-import { Gone } from "./gone.tsx";
-import { useFileURL } from "./url.ts";
+import { useFileURL } from "./fileurl.ts";
+import { Gone } from "./missingfile.tsx";
 
 /** A picture in small, which can be opened. */
 export function Thumbnail({ medium, open }: { medium: Medium; open(): void }) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 import type { App } from "../../app.ts";
 
-type Files = typeof import("./all.ts");
+type Files = typeof import("./filescode.ts");
 
 /** Does something with files. Its code is loaded then. */
 export async function withFiles(app: App, work: (files: Files) => Promise<void>): Promise<void> {
   try {
-    await work(await import("./all.ts"));
+    await work(await import("./filescode.ts"));
   } catch (error) {
     app.notice.value = `It could not be done: ${error}. If the server was updated meanwhile, reload the page.`;
   }

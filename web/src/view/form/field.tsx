@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 import { useSignal } from "@preact/signals";
 import { fieldOf } from "../../plugins/schema.ts";
-import { type FieldProps, useForm } from "./context.ts";
-import { Group } from "./group.tsx";
-import { Help, Needed } from "./help.tsx";
+import { Help, Needed } from "./fieldhelp.tsx";
+import { type FieldProps, useForm } from "./formcontext.ts";
+import { Group } from "./groupfield.tsx";
 import { ChoiceInput, NumberInput, SwitchInput, TextInput } from "./inputs.tsx";
-import { JsonField } from "./json.tsx";
-import { List } from "./list.tsx";
+import { JsonField } from "./jsonfield.tsx";
+import { List } from "./listfield.tsx";
 
 const deepest = 6; // levels of groups and lists in one another; what lies deeper is JSON
 

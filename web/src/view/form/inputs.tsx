@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import { useSignal } from "@preact/signals";
 import { number } from "../../plugins/schema.ts";
-import type { FieldProps } from "./context.ts";
+import type { FieldProps } from "./formcontext.ts";
 
 interface InputProps extends FieldProps {
   id: string;

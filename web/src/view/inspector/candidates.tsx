@@ -2,9 +2,9 @@
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { TokenTrace } from "../../host/protocol.ts";
-import { count, duration } from "../../text/figures.ts";
-import { type Cell, type Column, matrixOf, type Row } from "../../trace/matrix.ts";
-import { ordinal, percent, stageName, visible } from "../../trace/words.ts";
+import { count, duration } from "../../text/numberformat.ts";
+import { type Cell, type Column, matrixOf, type Row } from "../../trace/candidatematrix.ts";
+import { ordinal, percent, stageName, visible } from "../../trace/tokenwords.ts";
 
 /**
  * The candidates before and after every stage: a row each, a column for each stage that changed

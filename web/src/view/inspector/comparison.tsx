@@ -2,16 +2,16 @@
 import { useLayoutEffect, useMemo } from "preact/hooks";
 import type { Chat } from "../../chats/chat.ts";
 import type { Message } from "../../chats/message.ts";
-import { count, rate } from "../../text/figures.ts";
-import type { Palette } from "../../trace/colour.ts";
-import { parting } from "../../trace/compare.ts";
-import { factsOf } from "../../trace/facts.ts";
-import type { Piece } from "../../trace/items.ts";
-import { visible } from "../../trace/words.ts";
-import { Detail } from "./detail.tsx";
-import { factEntries } from "./facts.tsx";
-import { type Reader, useReader } from "./reader.ts";
-import { TokenList } from "./tokens.tsx";
+import { count, rate } from "../../text/numberformat.ts";
+import { parting } from "../../trace/firstdifference.ts";
+import { factsOf } from "../../trace/statistics.ts";
+import type { Palette } from "../../trace/tokencolours.ts";
+import type { Piece } from "../../trace/tokenitems.ts";
+import { visible } from "../../trace/tokenwords.ts";
+import { type Reader, useReader } from "./answerreader.ts";
+import { factEntries } from "./statisticspanel.tsx";
+import { Detail } from "./tokendetail.tsx";
+import { TokenList } from "./tokenlist.tsx";
 
 interface Props {
   chat: Chat;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 import { useMemo } from "preact/hooks";
-import { headlineOf } from "../../trace/headline.ts";
+import { headlineOf } from "../../trace/interventions.ts";
 import { Icon } from "../icon.tsx";
-import type { Reader } from "./reader.ts";
+import type { Reader } from "./answerreader.ts";
 
 /** What happened to the answer in a sentence, and the way from one such place to the next. */
 export function Headline({ reader }: { reader: Reader }) {

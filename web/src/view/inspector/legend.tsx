@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-import { count } from "../../text/figures.ts";
-import type { Mode, Palette } from "../../trace/colour.ts";
-import type { Item } from "../../trace/items.ts";
-import { stageName } from "../../trace/words.ts";
+import { count } from "../../text/numberformat.ts";
+import type { Mode, Palette } from "../../trace/tokencolours.ts";
+import type { Item } from "../../trace/tokenitems.ts";
+import { stageName } from "../../trace/tokenwords.ts";
 
 const modes: Record<Mode, string> = {
   probability: "Probability",

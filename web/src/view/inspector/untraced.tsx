@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import type { Chat } from "../../chats/chat.ts";
 import { again } from "../../trace/variations.ts";
-import { useApp } from "../context.ts";
+import { useApp } from "../appcontext.ts";
 
 /** What the inspector says of an answer without a trace, and the way to one with it. */
 export function Untraced({ chat, id }: { chat: Chat; id: string }) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 import { useSignal } from "@preact/signals";
 import type { Tick, Ticks } from "../../live/ticks.ts";
-import { duration } from "../../text/figures.ts";
-import { Scroll } from "./scroll.tsx";
+import { duration } from "../../text/numberformat.ts";
+import { Scroll } from "./sidescroll.tsx";
 
 const most = 12;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import { type Bar, layOut } from "../../live/columns.ts";
+import { type Bar, layOut } from "../../live/stripbars.ts";
 import type { Tick, Ticks } from "../../live/ticks.ts";
 import {
   type Colours,
@@ -10,7 +10,7 @@ import {
   type Series,
   times,
   tokens,
-} from "./painting.ts";
+} from "./stripplots.ts";
 
 const msPerPixel = 10;
 const gutter = 46; // pixels, for the numbers at the left

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-import type { LiveModel } from "../../live/frame.ts";
+import type { LiveModel } from "../../live/liveframe.ts";
 import type { Rates } from "../../live/rates.ts";
-import { count } from "../../text/figures.ts";
+import { count } from "../../text/numberformat.ts";
 
 interface Props {
   model: LiveModel;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-import type { PluginFile } from "../../plugins/file.ts";
-import { count } from "../../text/figures.ts";
-import { useCatalog } from "./context.ts";
+import type { PluginFile } from "../../plugins/pluginfile.ts";
+import { count } from "../../text/numberformat.ts";
+import { useCatalog } from "./catalogcontext.ts";
 
 /** How often a plugin has faulted, what happened last, and a way out of quarantine. */
 export function Faults({ plugin }: { plugin: PluginFile }) {

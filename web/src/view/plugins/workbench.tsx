@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 import { useSignal } from "@preact/signals";
 import { addressOf } from "../../address.ts";
-import { problemsOf } from "../../plugins/check.ts";
-import type { PluginFile } from "../../plugins/file.ts";
+import { choiceOf, hasRoom, notUsing, using } from "../../plugins/pluginchoice.ts";
+import type { PluginFile } from "../../plugins/pluginfile.ts";
 import { startingConfig } from "../../plugins/schema.ts";
-import { choiceOf, hasRoom, notUsing, using } from "../../plugins/use.ts";
+import { problemsOf } from "../../plugins/schemacheck.ts";
 import { hostChain, rolesOf } from "../../settings/chain.ts";
 import type { Settings } from "../../settings/settings.ts";
-import { useApp } from "../context.ts";
-import { SchemaForm } from "../form/form.tsx";
-import { PromptPreview } from "./preview.tsx";
-import { TryIt } from "./try.tsx";
+import { useApp } from "../appcontext.ts";
+import { SchemaForm } from "../form/schemaform.tsx";
+import { PromptPreview } from "./promptpreview.tsx";
+import { TryIt } from "./tryplugin.tsx";
 
 /** Where a plugin is configured, switched on, and tried. */
 export function Workbench({ plugin }: { plugin: PluginFile }) {

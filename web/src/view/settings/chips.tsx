@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import { useSignal } from "@preact/signals";
 import { useId, useRef } from "preact/hooks";
-import { withEscapes, withoutEscapes } from "../../settings/escape.ts";
+import { withEscapes, withoutEscapes } from "../../settings/escapes.ts";
 import { Icon } from "../icon.tsx";
 
 interface Props {

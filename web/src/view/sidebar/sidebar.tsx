@@ -2,13 +2,13 @@
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { View } from "../../app.ts";
-import { useApp } from "../context.ts";
+import { useApp } from "../appcontext.ts";
 import { Icon } from "../icon.tsx";
 import { Toast } from "../toast.tsx";
-import { AllChats } from "./files.tsx";
-import { ChatList } from "./list.tsx";
-import { SearchResults } from "./results.tsx";
-import { ThemeChoice } from "./theme.tsx";
+import { AllChats } from "./allchats.tsx";
+import { ChatList } from "./chatlist.tsx";
+import { SearchResults } from "./searchresults.tsx";
+import { ThemeChoice } from "./themechoice.tsx";
 
 /**
  * The way to everything. Beside the chat where there is room; else it covers the chat, and keeps

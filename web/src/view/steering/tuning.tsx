@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 import { useComputed, useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
-import type { Run } from "../../chats/run.ts";
+import type { Run } from "../../chats/runninganswer.ts";
 import { numberNamed, parseNumber, spell } from "../../settings/parameters.ts";
-import { useApp } from "../context.ts";
+import { useApp } from "../appcontext.ts";
 
 const more = ["top_k", "top_p", "min_p", "repeat_penalty", "presence_penalty", "frequency_penalty"];
 

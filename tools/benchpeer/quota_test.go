@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/penstock/penstock/host/bench"
+)
+
+// A server is in its group before it begins, and keeps its arguments.
+func TestWithin_JoinsFirst(t *testing.T) {
+	group := t.TempDir()
+	c := within(group, bench.Command{Program: "cat", Args: []string{filepath.Join(group, "cgroup.procs"), "-"}})
+	cmd := exec.Command(c.Program, c.Args...)
+	cmd.Stdin = strings.NewReader("and a b")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pid, rest, _ := strings.Cut(string(out), "\n"); pid == "" || strings.Trim(pid, "0123456789") != "" || rest != "and a b" {
+		t.Errorf("%q", out)
+	}
+}
+
+// A group has its limit in the words of either version of control groups, or is not left behind.
+func TestNewGroup(t *testing.T) {
+	for _, v1 := range []bool{true, false} {
+		root := t.TempDir()
+		dir := root
+		if v1 {
+			dir = filepath.Join(root, "cpu")
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		g, err := newGroup(root, 1.5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if filepath.Dir(g.Dir) != dir || g.V1 != v1 {
+			t.Errorf("%+v", g)
+		}
+		for name, want := range map[string]string{"cpu.max": "150000 100000", "cpu.cfs_quota_us": "150000", "cpu.cfs_period_us": "100000"} {
+			if v1 == (name == "cpu.max") {
+				continue
+			}
+			if got, err := os.ReadFile(filepath.Join(g.Dir, name)); err != nil || string(got) != want {
+				t.Errorf("%s: %q, %v; want %q", name, got, err, want)
+			}
+		}
+	}
+	if _, err := newGroup(filepath.Join(t.TempDir(), "absent"), 1.5); err == nil {
+		t.Error("no error where there is no folder")
+	}
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+
+import { type Abilities, mostFiles, once, sizeOf, takes } from "../media/medialimits.ts";
+import { headLength, type MediaType, typeOf } from "../media/mediatype.ts";
+import { readPicture } from "../media/picture.ts";
+import { sha256 } from "../media/sha256.ts";
+import { readSound } from "../media/sound.ts";
+import { type Attachment, isMedium, type Medium } from "./message.ts";
+
+const largest = 1 << 20; // bytes of one text file
+const largestSum = 4 << 20; // characters of all text files of a question
+const largestMedium = 100 << 20; // bytes of a picture or a sound, before it is made smaller
+
+/** A file as the browser gives it. */
+export type PickedFile = Pick<File, "name" | "size" | "type" | "arrayBuffer"> & {
+  slice(from: number, to: number): Pick<Blob, "arrayBuffer">;
+};
+
+/** Files that are ready to be sent, and in words why others were not taken. */
+export interface Attached {
+  files: Attachment[];
+  problems: string[];
+}
+
+/** What decides whether pictures and sounds are taken. */
+export interface Taking {
+  model: string;
+  abilities: Abilities;
+  sent: readonly Medium[]; // what the chat sends besides
+  most: number; // bytes of all that is sent
+  hold(file: string, bytes: Blob): void; // gets the bytes of what is taken
+}
+
+/** How a browser reads pictures and sounds. */
+export const readers = { picture: readPicture, sound: readSound };
+
+/** Reads files to be added to those that a question has. */
+export async function attach(
+  picked: readonly PickedFile[],
+  present: readonly Attachment[],
+  taking: Taking,
+  by = readers,
+): Promise<Attached> {
+  const files: Attachment[] = [];
+  const problems: string[] = [];
+  for (const file of picked) {
+    const all = [...present, ...files];
+    const read = await readAny(file, all, taking, by);
+    if (typeof read === "string") problems.push(`${file.name} was not added: ${read}`);
+    else if (!all.some((other) => isSame(other, read))) files.push(read);
+  }
+  return { files, problems };
+}
+
+/** A file, or in words why it is not taken. */
+async function readAny(
+  file: PickedFile,
+  present: readonly Attachment[],
+  taking: Taking,
+  by: typeof readers,
+): Promise<Attachment | string> {
+  const start = await file
+    .slice(0, headLength)
+    .arrayBuffer()
+    .catch(() => undefined);
+  if (start === undefined) return "the browser cannot read it. Is it a folder?";
+  if (file.size === 0) return "it is empty.";
+  const head = new Uint8Array(start);
+  const type = typeOf(head);
+  const general = /^(image|audio)\/(?!svg)/.exec(type ?? file.type)?.[0];
+  if (general !== undefined) return readMedium(file, head, type, general, present, taking, by);
+  const text = await readText(file);
+  const before = present.reduce((sum, other) => sum + (isMedium(other) ? 0 : other.text.length), 0);
+  if (typeof text !== "string") return text.problem;
+  if (before + text.length > largestSum)
+    return `the text files of a message can have ${megabytes(largestSum)} together.`;
+  return { name: file.name, text };
+}
+
+/** A picture or a sound, made as small as it is sent. */
+async function readMedium(
+  file: PickedFile,
+  head: Uint8Array,
+  type: MediaType | undefined,
+  general: string,
+  present: readonly Attachment[],
+  { model, abilities, sent, most, hold }: Taking,
+  by: typeof readers,
+): Promise<Medium | string> {
+  const picture = general.startsWith("image/");
+  if (!takes(abilities, { type: general }))
+    return `${model} cannot ${picture ? "see pictures" : "hear sounds"}. Choose a model that can.`;
+  if (file.size > largestMedium)
+    return `it has ${megabytes(file.size)}, and a ${picture ? "picture" : "sound"} can have ${megabytes(largestMedium)}.`;
+  const bytes = await file.arrayBuffer().catch(() => undefined);
+  if (bytes === undefined) return "the browser cannot read it.";
+  const whole = new Blob([bytes], { type: type ?? file.type });
+  const read = await (picture ? by.picture(whole, type, head) : by.sound(whole, type)).catch(() => undefined);
+  if (read === undefined) return `the browser cannot read this ${picture ? "picture" : "sound"}.`;
+  const { bytes: ready, ...facts } = read;
+  const name = sha256(new Uint8Array(await ready.arrayBuffer()));
+  const medium: Medium = { name: file.name, file: name, size: ready.size, ...facts };
+  const all = once([...sent, ...present.filter(isMedium), medium]);
+  if (all.length > mostFiles) return `a chat can have ${mostFiles} pictures and sounds.`;
+  if (sizeOf(all) > most)
+    return `the pictures and sounds of a chat can have ${megabytes(most)} together, and with it they have ${megabytes(sizeOf(all))}.`;
+  hold(name, ready);
+  return medium;
+}
+
+function isSame(one: Attachment, other: Attachment): boolean {
+  if (isMedium(one) || isMedium(other)) return isMedium(one) && isMedium(other) && one.file === other.file;
+  return one.name === other.name && one.text === other.text;
+}
+
+async function readText(file: PickedFile): Promise<string | { problem: string }> {
+  if (file.size > largest)
+    return { problem: `it has ${megabytes(file.size)}, and a text file can have ${megabytes(largest)}.` };
+  const bytes = await file.arrayBuffer().catch(() => undefined);
+  const text = bytes && decode(new Uint8Array(bytes));
+  return text ?? { problem: "it is no text, no picture and no sound." };
+}
+
+/** The text of bytes, or undefined if they are none. */
+function decode(bytes: Uint8Array): string | undefined {
+  const mark = `${bytes[0]},${bytes[1]}`;
+  const encoding = mark === "255,254" ? "utf-16le" : mark === "254,255" ? "utf-16be" : "utf-8";
+  try {
+    const text = new TextDecoder(encoding, { fatal: true }).decode(bytes);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: texts have none of these
+    return /[\u0000-\u0008\u000E-\u001A]/.test(text) ? undefined : text.replaceAll("\r\n", "\n");
+  } catch {
+    return undefined;
+  }
+}
+
+function megabytes(bytes: number): string {
+  return `${new Intl.NumberFormat("en", { maximumFractionDigits: 1 }).format(bytes / (1 << 20))} MB`;
+}

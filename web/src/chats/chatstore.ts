@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+import { type DBSchema, type IDBPDatabase, type IDBPTransaction, openDB } from "idb";
+import type { ChatInfo } from "./chatinfo.ts";
+import { cleanChat, cleanMessage, cleanTree } from "./cleanchat.ts";
+import { type Message, mediaOf } from "./message.ts";
+
+/**
+ * Where chats are kept. What is read is clean, whatever was written. Writing never throws: the
+ * chat goes on without.
+ */
+export interface Store {
+  /** It lasts: what it was given is there at the next visit. */
+  readonly lasts: boolean;
+  chats(): Promise<ChatInfo[]>;
+  messages(chat: string): Promise<Message[]>;
+  message(id: string): Promise<Message | undefined>;
+  /** The answers that ran when they were last written. */
+  running(): Promise<Message[]>;
+  keepChat(chat: ChatInfo): Promise<void>;
+  keepMessage(message: Message): Promise<void>;
+  removeMessages(ids: readonly string[]): Promise<void>;
+  /** Writes a whole chat, or nothing of it. Unlike the others it throws if there is no room. */
+  add(chat: ChatInfo, messages: readonly Message[]): Promise<void>;
+  /** Deletes a chat with its messages. */
+  remove(chat: string): Promise<void>;
+  /**
+   * Has the bytes of a picture or a sound ready; they are kept with the first message that has it.
+   */
+  hold(file: string, bytes: Blob): void;
+  /** The bytes of a picture or a sound; undefined: they are not here. Never rejects. */
+  file(file: string): Promise<Blob | undefined>;
+  /**
+   * Deletes the files that no message has. They stay until then, so that what was removed can be
+   * put back.
+   */
+  sweep(): Promise<void>;
+}
+
+interface Schema extends DBSchema {
+  chats: { key: string; value: ChatInfo };
+  messages: { key: string; value: Kept; indexes: { chat: string; stream: string; file: string } };
+  files: { key: string; value: Blob }; // by their hash, so that each is there once
+}
+
+/** A message with the names of its files, by which the index finds it. */
+type Kept = Message & { has?: string[] };
+
+const stores = ["chats", "messages", "files"] as const;
+
+/** A step of a change of the stores. */
+type Write = (change: IDBPTransaction<Schema, typeof stores, "readwrite">) => Promise<unknown>;
+
+/** The chats of this browser, in its IndexedDB. */
+export class BrowserStore implements Store {
+  private failing = false;
+  private turn: { writes: Write[]; written: Promise<void> } | undefined;
+  private readonly held = new Map<string, Blob>(); // files that are not written yet
+
+  private constructor(
+    private readonly db: IDBPDatabase<Schema>,
+    private readonly problem: (error: unknown) => void,
+  ) {}
+
+  /**
+   * problem gets the first of the errors in writing. Throws where the browser has no IndexedDB, or
+   * lends it to nobody.
+   */
+  static async open(problem: (error: unknown) => void, name = "penstock"): Promise<BrowserStore> {
+    const db = await openDB<Schema>(name, 2, {
+      upgrade(db, before, _now, change) {
+        if (before < 1) {
+          db.createObjectStore("chats", { keyPath: "id" });
+          const messages = db.createObjectStore("messages", { keyPath: "id" });
+          messages.createIndex("chat", "chat");
+          messages.createIndex("stream", "answer.stream"); // has only answers that run
+        }
+        db.createObjectStore("files");
+        change.objectStore("messages").createIndex("file", "has", { multiEntry: true });
+      },
+      blocking: (_now, _wanted, event) => (event.target as IDBDatabase).close(), // a newer page in another tab
+    });
+    return new BrowserStore(db, problem);
+  }
+
+  get lasts(): boolean {
+    return !this.failing;
+  }
+
+  async chats(): Promise<ChatInfo[]> {
+    return (await this.db.getAll("chats")).map(cleanChat).filter((chat) => chat !== undefined);
+  }
+
+  async messages(chat: string): Promise<Message[]> {
+    return cleanTree(cleaned(await this.db.getAllFromIndex("messages", "chat", chat)));
+  }
+
+  async message(id: string): Promise<Message | undefined> {
+    return cleanMessage(await this.db.get("messages", id));
+  }
+
+  async running(): Promise<Message[]> {
+    return cleaned(await this.db.getAllFromIndex("messages", "stream"));
+  }
+
+  keepChat(chat: ChatInfo): Promise<void> {
+    return this.soon((change) => change.objectStore("chats").put(chat));
+  }
+
+  keepMessage(message: Message): Promise<void> {
+    return this.soon(this.putting(message));
+  }
+
+  removeMessages(ids: readonly string[]): Promise<void> {
+    return this.soon((change) => Promise.all(ids.map((id) => change.objectStore("messages").delete(id))));
+  }
+
+  async add(chat: ChatInfo, messages: readonly Message[]): Promise<void> {
+    await this.write([
+      (change) => change.objectStore("chats").put(chat),
+      ...messages.map((message) => this.putting(message)),
+    ]);
+  }
+
+  remove(chat: string): Promise<void> {
+    return this.soon(async (change) => {
+      const messages = change.objectStore("messages");
+      const keys = await messages.index("chat").getAllKeys(chat);
+      const gone = [...keys.map((key) => messages.delete(key)), change.objectStore("chats").delete(chat)];
+      await Promise.all(gone);
+    });
+  }
+
+  hold(file: string, bytes: Blob): void {
+    this.held.set(file, bytes);
+  }
+
+  async file(file: string): Promise<Blob | undefined> {
+    return this.held.get(file) ?? (await this.db.get("files", file).catch(() => undefined));
+  }
+
+  sweep(): Promise<void> {
+    return this.soon(async (change) => {
+      const files = change.objectStore("files");
+      const users = change.objectStore("messages").index("file");
+      const unused = async (file: string) => (await users.count(file)) === 0 && files.delete(file);
+      await Promise.all((await files.getAllKeys()).map(unused));
+    });
+  }
+
+  close(): void {
+    this.db.close();
+  }
+
+  /** Puts a message with those of its files that are not written yet. */
+  private putting(message: Message): Write {
+    const has = [...new Set(mediaOf([message]).map(({ file }) => file))];
+    return async (change) => {
+      const fresh = has.flatMap((file) => {
+        const bytes = this.held.get(file);
+        return bytes === undefined ? [] : [change.objectStore("files").put(bytes, file)];
+      });
+      const kept: Kept = has.length > 0 ? { ...message, has } : message;
+      await Promise.all([change.objectStore("messages").put(kept), ...fresh]);
+      void change.done.then(
+        () => {
+          for (const file of has) this.held.delete(file);
+        },
+        () => {}, // told by who began the change; the files stay in memory
+      );
+    };
+  }
+
+  /**
+   * Writes together with all else that this turn of the page writes, so that a reload finds a
+   * question with the place of its answer, or neither. What goes wrong is told, not thrown: a
+   * newer page in another tab may have taken the database, too.
+   */
+  private soon(write: Write): Promise<void> {
+    if (this.turn === undefined) {
+      const writes: Write[] = [];
+      const flush = async () => {
+        this.turn = undefined;
+        await this.write(writes).catch((error) => this.fail(error));
+      };
+      this.turn = { writes, written: Promise.resolve().then(flush) };
+    }
+    this.turn.writes.push(write);
+    return this.turn.written;
+  }
+
+  /** Does all the writes, or none. */
+  private async write(writes: readonly Write[]): Promise<void> {
+    const change = this.db.transaction(stores, "readwrite");
+    await Promise.all([...writes.map((write) => write(change)), change.done]);
+  }
+
+  private fail(error: unknown): void {
+    if (!this.failing) this.problem(error);
+    this.failing = true;
+  }
+}
+
+/** Chats that are gone with the page, where the browser keeps nothing. */
+export class MemoryStore implements Store {
+  readonly lasts = false;
+  private readonly infos = new Map<string, ChatInfo>();
+  private readonly texts = new Map<string, Message>();
+  private readonly files = new Map<string, Blob>();
+
+  async chats(): Promise<ChatInfo[]> {
+    return [...this.infos.values()];
+  }
+
+  async messages(chat: string): Promise<Message[]> {
+    return [...this.texts.values()].filter((message) => message.chat === chat);
+  }
+
+  async message(id: string): Promise<Message | undefined> {
+    return this.texts.get(id);
+  }
+
+  async running(): Promise<Message[]> {
+    return [];
+  }
+
+  async keepChat(chat: ChatInfo): Promise<void> {
+    this.infos.set(chat.id, chat);
+  }
+
+  async keepMessage(message: Message): Promise<void> {
+    this.texts.set(message.id, message);
+  }
+
+  async removeMessages(ids: readonly string[]): Promise<void> {
+    for (const id of ids) this.texts.delete(id);
+  }
+
+  async add(chat: ChatInfo, messages: readonly Message[]): Promise<void> {
+    this.infos.set(chat.id, chat);
+    for (const message of messages) this.texts.set(message.id, message);
+  }
+
+  async remove(chat: string): Promise<void> {
+    this.infos.delete(chat);
+    for (const message of await this.messages(chat)) this.texts.delete(message.id);
+  }
+
+  hold(file: string, bytes: Blob): void {
+    this.files.set(file, bytes);
+  }
+
+  async file(file: string): Promise<Blob | undefined> {
+    return this.files.get(file);
+  }
+
+  async sweep(): Promise<void> {} // drafts have files, too, and all goes with the page
+}
+
+/**
+ * The best store that this browser has. tell gets a sentence for the reader if chats are not kept.
+ */
+export async function openStore(tell: (problem: string) => void): Promise<Store> {
+  try {
+    return await BrowserStore.open((error) => tell(unkept(error)));
+  } catch {
+    tell(
+      "This browser keeps nothing for this page: chats are gone when it is closed. Export those you need.",
+    );
+    return new MemoryStore();
+  }
+}
+
+function unkept(error: unknown): string {
+  return error instanceof DOMException && error.name === "QuotaExceededError"
+    ? "The browser has no room left: what is written from now on is gone when the page is closed. Delete chats, or export them."
+    : `The browser does not keep what is written from now on (${error}). Export the chats you need.`;
+}
+
+function cleaned(messages: readonly unknown[]): Message[] {
+  return messages.map(cleanMessage).filter((message) => message !== undefined);
+}

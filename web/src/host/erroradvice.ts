@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+import { parameterNamed } from "../settings/parameters.ts";
+import { duration } from "../text/numberformat.ts";
+import { sentence, withoutPaths } from "../text/sentence.ts";
+import type { HostError } from "./protocol.ts";
+
+/** The button that helps. */
+export type Help = "again" | "goOn" | "shorter" | "settings" | "plugins" | "reload" | "none";
+
+/** What a person is told of an error, and what helps. */
+export interface Advice {
+  said: string; // one sentence
+  help: Help;
+  details: string; // what the host said, where that is more
+}
+
+/**
+ * Advice on an error, in the page's words: the host's speak of request fields, and this page has
+ * buttons. limit is the answer's time limit in milliseconds, if it has one.
+ */
+export function advice(error: HostError, limit?: number): Advice {
+  const about = `${error.type ?? ""} ${error.code ?? ""} ${error.param ?? ""}`;
+  const told = withoutPaths(sentence(error.message));
+  if (/ timeout/.test(about) && limit !== undefined)
+    return { said: `It took longer than your limit of ${duration(limit)}.`, help: "settings", details: told };
+  const known = problems.find(([errors]) => errors.test(about));
+  if (known === undefined)
+    return { said: told, help: isSetting(error.param ?? "") ? "settings" : "again", details: "" };
+  const [, said, help] = known;
+  return said === "" ? { said: told, help, details: "" } : { said, help, details: told };
+}
+
+/**
+ * What a person can do about an error that belongs to no answer; empty if the host's words say it
+ * all.
+ */
+export function remedy(error: HostError): string {
+  switch (advice(error).help) {
+    case "settings":
+      return "Change it in Settings, then try again.";
+    case "plugins":
+      return "Plugins says what happened to it.";
+    default:
+      return "";
+  }
+}
+
+const busy = "The server has more requests than it can take; wait a moment, then try again.";
+
+// An empty sentence: the host's own words, which name what is wrong.
+const problems: readonly [RegExp, string, Help][] = [
+  [/connection_lost/, "The connection was lost; the page reconnects by itself.", "again"],
+  [/answer_gone/, "The server no longer has the rest of this answer; what had arrived is kept.", "goOn"],
+  [/file_gone/, "", "none"],
+  [/context/, "This chat has become longer than the model can hold.", "shorter"],
+  [/body_too_large/, "The question is too large to send; attach fewer or smaller files.", "none"],
+  [/429|overloaded|queue|rate_limit|bodies_too_large|plugins_busy|no_slot|too_many_/, busy, "again"],
+  [
+    /model_not_found|model_not_loadable/,
+    "The server cannot load this model; choose another one.",
+    "settings",
+  ],
+  [/plugin_failed/, "", "settings"],
+  [/plugin_fault|plugin_quarantined/, "", "plugins"],
+  [
+    /unsatisfiable/,
+    "No answer fits both the format and what forbids tokens; loosen one of them.",
+    "settings",
+  ],
+  [/ timeout/, "The answer took longer than the server or your settings allow.", "settings"],
+  [/invalid_api_key/, "The server wants its key; reload the page to enter it.", "reload"],
+  [
+    /unavailable|503|shutting_down|shutdown|not_ready/,
+    "The server is starting or stopping; try again soon.",
+    "again",
+  ],
+];
+
+const others =
+  /^(model|stop|samplers|plugins|json_schema|grammar|regex|response_format|chat_template_kwargs)$/;
+
+/** Whether a field of a request, such as "plugins[0].config", is what the settings decide. */
+function isSetting(field: string): boolean {
+  const [name = ""] = field.split(/[.[]/);
+  return parameterNamed(name) !== undefined || others.test(name);
+}

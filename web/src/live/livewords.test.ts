@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { list, queueWords, reason, standing, state, tickWords } from "./livewords.ts";
+
+test("state: what a slot does", () => {
+  for (const [slot, stands, words] of [
+    [{ slot: 0, state: "idle" }, "idle", "Free"],
+    [{ slot: 0, state: "prefilling" }, "reading", "Reads its prompt"],
+    [{ slot: 0, state: "prefilling", waits_for: "turn" }, "waiting", "Waits"],
+    [{ slot: 0, state: "generating" }, "writing", "Writes"],
+    [{ slot: 0, state: "parked", waits_for: "paused" }, "waiting", "Paused"],
+    [{ slot: 0, state: "parked", waits_for: "reader" }, "waiting", "Waits"],
+  ] as const) {
+    assert.equal(standing(slot), stands);
+    assert.equal(state(slot), words);
+  }
+});
+
+test("reason: every one of the host's has words, and a new one is not lost", () => {
+  for (const what of ["paused", "reader", "worker", "quota", "turn", "cells", "slot", "prefix"]) {
+    assert.match(reason(what), /^[A-Z].*\.$/, what);
+    assert.doesNotMatch(reason(what), new RegExp(`for ${what}\\.`), what);
+  }
+  assert.equal(reason("worker", ["a", "b"]), "a and b have not decided on the next token yet.");
+  assert.equal(reason("worker", ["a"]), "a has not decided on the next token yet.");
+  assert.equal(reason("tea"), "It waits for tea.");
+  assert.equal(reason(undefined), "");
+});
+
+test("queueWords: who waits, and for what", () => {
+  assert.equal(queueWords({ waiting: 0, for: {} }), "The queue is empty.");
+  assert.equal(queueWords({ waiting: 1, for: { slot: 1 } }), "1 answer waits: 1 for a place.");
+  assert.equal(
+    queueWords({ waiting: 4, for: { cells: 1, slot: 2, tea: 1, paused: 0 } }),
+    "4 answers wait: 2 for a place, 1 for room in the memory and 1 for tea.",
+  );
+});
+
+test("tickWords: all numbers of a tick", () => {
+  const tick = {
+    number: 7,
+    at: 0,
+    decode: 2,
+    prefill: 30,
+    passes: 2,
+    forward: 12,
+    sample: 0.5,
+    plugin: 0,
+    total: 13,
+  };
+  assert.equal(
+    tickWords(tick),
+    "Step 7: tokens 2 decoded and 30 of prompts; 2 passes; model 12 ms, sampling 500 µs, in all 13 ms.",
+  );
+  assert.match(tickWords({ ...tick, decode: 0, prefill: 0, plugin: 3 }), /tokens none;.*plugins 3 ms/);
+});
+
+test("list: as people write them", () => {
+  assert.deepEqual([[], ["a"], ["a", "b"], ["a", "b", "c"]].map(list), ["", "a", "a and b", "a, b and c"]);
+});

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+import type { Medium } from "../chats/message.ts";
+import { type Abilities, isPicture, mostFiles, mostOf, once, sizeOf, takes } from "./medialimits.ts";
+
+/** What a person should know before a question is sent. */
+export interface Notice {
+  text: string;
+  blocks: boolean; // it cannot be sent so
+}
+
+/**
+ * What a model cannot do with files, in words: "cannot see pictures". Empty: it takes all of them.
+ */
+export function cannot(abilities: Abilities, media: readonly Pick<Medium, "type">[]): string {
+  const lost = media.filter((medium) => !takes(abilities, medium));
+  const words = [lost.some(isPicture) && "see pictures", !lost.every(isPicture) && "hear sounds"];
+  const said = words.filter(Boolean).join(" and ");
+  return said && `cannot ${said}`;
+}
+
+/** Of a draft with these files in a chat that has others before it. */
+export function noticeOf(
+  model: string,
+  abilities: Abilities,
+  draft: readonly Medium[],
+  before: readonly Medium[],
+  most = mostOf(),
+): Notice | undefined {
+  const now = cannot(abilities, draft);
+  if (now !== "")
+    return {
+      blocks: true,
+      text: `${model} ${now}. Remove what it cannot take, or choose another model in Settings.`,
+    };
+  const sent = once([...before, ...draft]).filter((medium) => takes(abilities, medium));
+  if (sizeOf(sent) > most || sent.length > mostFiles)
+    return {
+      blocks: true,
+      text: "This chat has more pictures and sounds than the server takes. Begin a new chat.",
+    };
+  const earlier = cannot(abilities, before);
+  if (earlier === "") return undefined;
+  return { blocks: false, text: `${model} ${earlier}: of those in this chat it is told the names only.` };
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+import type { App } from "../../app.ts";
+import { contextUsed } from "../../chats/answerfacts.ts";
+import type { Chat } from "../../chats/chat.ts";
+import type { Message } from "../../chats/message.ts";
+import { advice, type Help } from "../../host/erroradvice.ts";
+import type { HostError } from "../../host/protocol.ts";
+import { useApp } from "../appcontext.ts";
+import { focusField } from "./focus.ts";
+
+/**
+ * What went wrong with an answer; undefined if nothing did. One that was cut because the chat is
+ * too long has no error of its own.
+ */
+export function problemOf(app: App, { answer }: Message): HostError | undefined {
+  const { outcome } = answer ?? {};
+  const context = app.contextOf(answer?.model ?? "") ?? 0;
+  const full =
+    outcome?.reason === "length" && context > 0 && (contextUsed(answer ?? never) ?? 0) >= context - 1;
+  return full ? { code: "context_full", message: `the model holds ${context} tokens` } : outcome?.error;
+}
+
+const never = { phase: "done", model: "", seq: -1, tokens: 0, asked: 0 } as const;
+
+/** What went wrong, in a sentence, and the button that helps. */
+export function Problem({ chat, id, error }: { chat: Chat; id: string; error: HostError }) {
+  const app = useApp();
+  const { timeout_ms: limit } = chat.settings.value.sampling;
+  const { said, help, details } = advice(error, typeof limit === "number" ? limit : undefined);
+  return (
+    <div class="problem" role="alert">
+      <strong>{said}</strong>
+      <p class="helps">
+        {helps(app, chat, id, help, error).map(({ name, run }) => (
+          <button key={name} type="button" class="quiet" onClick={run}>
+            {name}
+          </button>
+        ))}
+      </p>
+      {details !== "" && (
+        <details>
+          <summary>What the server said</summary>
+          {details}
+        </details>
+      )}
+    </div>
+  );
+}
+
+interface Offered {
+  name: string;
+  run(): void;
+}
+
+/** The buttons that help with an answer. */
+function helps(app: App, chat: Chat, id: string, help: Help, error: HostError): Offered[] {
+  const { content, reasoning = "" } = chat.tree.node(id).value;
+  const does = (name: string, act: () => void): Offered => ({
+    name,
+    run: () => {
+      act();
+      focusField();
+    },
+  });
+  const again = does("Try again", () => chat.answerAgain(id));
+  switch (help) {
+    case "goOn":
+      return content + reasoning === "" ? [again] : [does("Continue", () => chat.goOn(id)), again];
+    case "shorter": {
+      const anew = does("New chat with this question", () => ownChat(app, chat, id));
+      const shorter = does("Answer with a shorter history", () => chat.answerShorter(id, shareOf(error)));
+      return chat.tree.upTo(id).length > 2 ? [shorter, anew] : [anew];
+    }
+    case "settings":
+      return [{ name: "Open Settings", run: () => (app.drawer.value = { kind: "settings" }) }, again];
+    case "plugins":
+      return [{ name: "See Plugins", run: () => (app.view.value = "plugins") }, again];
+    case "reload":
+      return [{ name: "Reload", run: () => location.reload() }];
+    case "again":
+      return [again];
+    case "none":
+      return [];
+  }
+}
+
+/**
+ * How much of the history fits, as the host's words tell: "request (40007 tokens) exceeds … (15104
+ * tokens…"; with room for an answer.
+ */
+function shareOf({ message }: HostError): number {
+  const [asked = 0, fits = 0] = [...message.matchAll(/(\d+) tokens/g)].map(([, n]) => Number(n));
+  return asked > fits && fits > 0 ? (0.7 * fits) / asked : 0.5;
+}
+
+/** A new chat with the settings of this one, and its last question to be sent. */
+function ownChat(app: App, chat: Chat, id: string): void {
+  const question = chat.tree.upTo(id).findLast(({ role }) => role === "user");
+  app.chats.begin(chat.settings.peek());
+  app.drafts.change("", { text: question?.content ?? "", files: question?.files ?? [] });
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+import { useComputed } from "@preact/signals";
+import type { Chat } from "../../chats/chat.ts";
+import { differences } from "../../settings/differences.ts";
+import { useApp } from "../appcontext.ts";
+import { Icon } from "../icon.tsx";
+
+const most = 4; // that are told by name
+
+/**
+ * What of the chat's settings is not as the server has it by itself, so that nobody is surprised
+ * by it, and the way to change it.
+ */
+export function Differs({ chat }: { chat: Chat }) {
+  const { drawer } = useApp();
+  const words = useComputed(() => differences(chat.settings.value)).value;
+  if (words.length === 0) return null;
+  const rest = words.length - most;
+  const shown = rest > 1 ? [...words.slice(0, most), `${rest} more`] : words;
+  return (
+    <button
+      type="button"
+      class="differs"
+      title="This chat's settings that differ from the server's"
+      onClick={() => {
+        drawer.value = { kind: "settings" };
+      }}
+    >
+      <Icon name="settings" />
+      <span class="hidden">Settings of this chat: </span>
+      <span>{shown.join(" · ")}</span>
+    </button>
+  );
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+import { useSignal } from "@preact/signals";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import type { Attachment } from "../../chats/message.ts";
+import { Files } from "./questionfiles.tsx";
+
+interface Props {
+  label: string;
+  action: string;
+  text: string;
+  files: readonly Attachment[];
+  lines?: boolean; // Enter breaks the line; else it is as the button
+  onCancel(): void;
+  onDone(text: string, files: Attachment[]): void;
+}
+
+/**
+ * Changes the text of a message. The message stays as it is: a new one beside it has the new text.
+ */
+export function Editor({ label, action, text, files, lines = false, onCancel, onDone }: Props) {
+  const field = useRef<HTMLTextAreaElement>(null);
+  const draft = useSignal(text);
+  const kept = useSignal([...files]);
+  useLayoutEffect(() => {
+    field.current?.focus();
+    field.current?.setSelectionRange(text.length, text.length);
+  }, [text]);
+  const empty = draft.value.trim() === "" && kept.value.length === 0;
+  const done = (event: Event) => {
+    event.preventDefault();
+    if (!empty) onDone(draft.peek().trim(), kept.peek());
+  };
+  const keys = (event: KeyboardEvent) => {
+    if (event.isComposing) return;
+    if (event.key === "Enter" && (lines ? event.ctrlKey || event.metaKey : !event.shiftKey)) done(event);
+    if (event.key !== "Escape") return;
+    event.stopPropagation(); // it would stop the answer
+    onCancel();
+  };
+  return (
+    <form class="editor" onSubmit={done}>
+      <Files
+        files={kept.value}
+        onRemove={(file) => {
+          kept.value = kept.peek().filter((other) => other !== file);
+        }}
+      />
+      <textarea
+        ref={field}
+        dir="auto"
+        aria-label={label}
+        value={draft}
+        onInput={(event) => {
+          draft.value = event.currentTarget.value;
+        }}
+        onKeyDown={keys}
+      />
+      <footer>
+        <button type="button" class="quiet" onClick={onCancel}>
+          Cancel
+        </button>
+        <button type="submit" class="primary" disabled={empty}>
+          {action}
+        </button>
+      </footer>
+    </form>
+  );
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+import type { Chat } from "../../chats/chat.ts";
+import { useApp } from "../appcontext.ts";
+import { focusField } from "./focus.ts";
+
+/** The question that is sent once the answer before it has ended. */
+export function Queued({ chat, place }: { chat: Chat; place: string }) {
+  const { queue, drafts } = useApp();
+  const draft = queue.of(chat.id);
+  if (draft === undefined) return null;
+  const edit = () => {
+    const { text, files } = queue.take(chat.id);
+    const now = drafts.of(place).peek();
+    drafts.change(place, {
+      text: now.text === "" ? text : `${text}\n\n${now.text}`,
+      files: [...files, ...now.files],
+    });
+    focusField();
+  };
+  const remove = () => {
+    queue.take(chat.id);
+    focusField();
+  };
+  const { run } = chat;
+  return (
+    <section class="queued" aria-label="Your next question">
+      <p dir="auto">{draft.text === "" ? "Files" : draft.text}</p>
+      <small>
+        {run === undefined ? "Not sent: the answer before it failed" : "Sent when this answer ends"}
+      </small>
+      {run === undefined && (
+        <button type="button" class="link" onClick={() => queue.send(chat)}>
+          Send now
+        </button>
+      )}
+      <button type="button" class="link" onClick={edit}>
+        Edit
+      </button>
+      <button type="button" class="link" onClick={remove}>
+        Remove
+      </button>
+    </section>
+  );
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+import type { Chat } from "../../chats/chat.ts";
+import { useApp } from "../appcontext.ts";
+import { focusField } from "./focus.ts";
+
+/** Deletes a message with all that follows it, and offers to put it back. */
+export function useRemove(chat: Chat, id: string): () => void {
+  const { offer } = useApp();
+  return () => {
+    const restore = chat.remove(id);
+    offer.value = {
+      text: "The message was deleted, with all that followed it.",
+      action: "Undo",
+      run: restore,
+    };
+    focusField();
+  };
+}

@@ -1,9 +1,0 @@
-// SPDX-License-Identifier: MIT
-
-// What the page loads once there is a file: to be read, shown, recorded, exported or imported. One
-// part, as several would share much of it with each other.
-export { attach } from "../../chats/attaching.ts";
-export { FileList } from "./list.tsx";
-export { Recorder } from "./recorder.tsx";
-export { saveArchive, saveTranscript } from "./saving.ts";
-export { takeFiles } from "./taking.ts";

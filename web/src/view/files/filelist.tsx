@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+import "../../style/files.css";
+import { useSignal } from "@preact/signals";
+import { type Attachment, isMedium } from "../../chats/message.ts";
+import { isPicture } from "../../media/medialimits.ts";
+import { withoutControls } from "../../text/bidi.ts";
+import { Icon } from "../icon.tsx";
+import { Gallery } from "./gallery.tsx";
+import { Sound } from "./soundplayer.tsx";
+import { TextDialog } from "./textdialog.tsx";
+import { Thumbnail } from "./thumbnail.tsx";
+
+export interface FilesProps {
+  files: readonly Attachment[];
+  onRemove?(file: Attachment): void;
+}
+
+/** The files of a question: pictures in small, sounds to be played, and texts to be opened. */
+export function FileList({ files, onRemove }: FilesProps) {
+  const opened = useSignal<Attachment | undefined>(undefined);
+  const pictures = files.filter(isMedium).filter(isPicture);
+  const close = () => {
+    opened.value = undefined;
+  };
+  const open = (file: Attachment) => {
+    opened.value = file;
+  };
+  const file = opened.value;
+  return (
+    <>
+      <ul class="files" aria-label="Files">
+        {files.map((file, at) => (
+          <Entry key={`${at} ${file.name}`} file={file} open={open} onRemove={onRemove} />
+        ))}
+      </ul>
+      {file !== undefined && !isMedium(file) && <TextDialog file={file} close={close} />}
+      {file !== undefined && isMedium(file) && <Gallery pictures={pictures} first={file} close={close} />}
+    </>
+  );
+}
+
+interface EntryProps {
+  file: Attachment;
+  onRemove: FilesProps["onRemove"];
+  open(file: Attachment): void;
+}
+
+function Entry({ file, open, onRemove }: EntryProps) {
+  const name = withoutControls(file.name);
+  const kind = !isMedium(file) ? "text" : isPicture(file) ? "picture" : "sound";
+  return (
+    <li data-kind={kind}>
+      {!isMedium(file) && (
+        <button type="button" class="name" title={`Open ${name}`} onClick={() => open(file)}>
+          <Icon name="file" />
+          <span>{name}</span>
+          <small>{size(file.text.length)}</small>
+        </button>
+      )}
+      {isMedium(file) && kind === "picture" && <Thumbnail medium={file} open={() => open(file)} />}
+      {isMedium(file) && kind === "sound" && <Sound medium={file} />}
+      {onRemove !== undefined && (
+        <button
+          type="button"
+          class="remove"
+          aria-label={`Remove ${name}`}
+          title="Remove"
+          onClick={() => onRemove(file)}
+        >
+          <Icon name="close" />
+        </button>
+      )}
+    </li>
+  );
+}
+
+function size(characters: number): string {
+  return characters < 1024 ? `${characters} B` : `${Math.round(characters / 1024)} KB`;
+}

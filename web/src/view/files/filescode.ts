@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: MIT
+
+// What the page loads once there is a file: to be read, shown, recorded, exported or imported. One
+// part, as several would share much of it with each other.
+export { attach } from "../../chats/attachments.ts";
+export { FileList } from "./filelist.tsx";
+export { takeFiles } from "./importarchives.ts";
+export { Recorder } from "./recorder.tsx";
+export { saveArchive, saveTranscript } from "./savechats.ts";

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+import type { App } from "../../app.ts";
+import { writeArchive } from "../../chats/archive.ts";
+import type { WholeChat } from "../../chats/chats.ts";
+import { mediaOf } from "../../chats/message.ts";
+import { Tree } from "../../chats/messagetree.ts";
+import { transcript } from "../../chats/transcript.ts";
+import { dataURL } from "../../media/dataurl.ts";
+import { isPicture } from "../../media/medialimits.ts";
+
+/** Saves chats as a file that can be imported. */
+export async function saveArchive(app: App, ids: readonly string[], name: string): Promise<void> {
+  if (ids.length === 0) {
+    app.notice.value = "There is no chat to export.";
+    return;
+  }
+  save(
+    `${fileName(name)}.json`,
+    "application/json",
+    await writeArchive(whole(app, ids), (file) => app.store.file(file)),
+  );
+}
+
+/** Saves what is shown of a chat as a text for people. */
+export async function saveTranscript(app: App, id: string): Promise<void> {
+  const chat = await app.chats.whole(id);
+  if (chat === undefined) return;
+  const tree = new Tree(chat.messages);
+  tree.branches.value = chat.info.branches;
+  const shown = tree.path.value.map((message) => tree.node(message).value);
+  const urls = new Map<string, string>();
+  for (const { file } of mediaOf(shown).filter(isPicture)) {
+    const bytes = await app.store.file(file);
+    if (bytes !== undefined) urls.set(file, await dataURL(bytes));
+  }
+  save(`${fileName(chat.info.title)}.md`, "text/markdown", [transcript(chat.info.title, shown, urls)]);
+}
+
+async function* whole(app: App, ids: readonly string[]): AsyncGenerator<WholeChat> {
+  for (const id of ids) {
+    const chat = await app.chats.whole(id);
+    if (chat !== undefined) yield chat;
+  }
+}
+
+function fileName(title: string): string {
+  const plain = title.replace(/[^\p{L}\p{N} _-]+/gu, " ").replace(/\s+/g, " ");
+  return `penstock ${plain.trim().slice(0, 60)}`.trim();
+}
+
+function save(name: string, type: string, parts: readonly string[]): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([...parts], { type }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // once the browser has begun to read it
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+import type { View } from "../app.ts";
+import { useApp } from "./appcontext.ts";
+import { Icon } from "./icon.tsx";
+import { StatusLine } from "./serverstatus.tsx";
+
+const titles: Record<Exclude<View, "chat">, string> = { models: "Models", plugins: "Plugins", live: "Live" };
+
+/**
+ * The head of the page: what is shown, the model, and whether there is a server at the other end.
+ */
+export function Bar() {
+  const { chats, drawer, layout, view } = useApp();
+  const inChat = view.value === "chat";
+  const title = view.value === "chat" ? chats.current.value.title.value || "New chat" : titles[view.value];
+  return (
+    <header class="bar">
+      {(layout.narrow.value || !layout.sidebar.value) && <SidebarButtons />}
+      <div class="heading">
+        <h1 dir="auto" title={title}>
+          {title}
+        </h1>
+        {inChat && <ModelChoice />}
+      </div>
+      <StatusLine />
+      {inChat && (
+        <button
+          type="button"
+          class="quiet"
+          aria-expanded={drawer.value?.kind === "settings"}
+          title="Settings of the chat (S)"
+          onClick={() => {
+            drawer.value = drawer.peek()?.kind === "settings" ? undefined : { kind: "settings" };
+          }}
+        >
+          <Icon name="settings" />
+          <span>Settings</span>
+        </button>
+      )}
+    </header>
+  );
+}
+
+/** What the sidebar would offer. */
+function SidebarButtons() {
+  const { chats, layout, view } = useApp();
+  return (
+    <div class="opens">
+      <button
+        type="button"
+        class="quiet"
+        aria-label="Open the sidebar"
+        title="Open the sidebar (B)"
+        onClick={() => layout.show(true)}
+      >
+        <Icon name={layout.narrow.value ? "menu" : "sidebar"} />
+      </button>
+      <button
+        type="button"
+        class="quiet"
+        aria-label="New chat"
+        title="New chat (N)"
+        onClick={() => {
+          view.value = "chat";
+          chats.begin();
+        }}
+      >
+        <Icon name="compose" />
+      </button>
+    </div>
+  );
+}
+
+/** The model of this chat. Where the host has several, another can be chosen. */
+function ModelChoice() {
+  const app = useApp();
+  const { settings } = app.chats.current.value;
+  const models = app.models.value;
+  const model = app.modelOf(settings.value).model ?? models[0] ?? "";
+  if (models.length < 2 && (models.length === 0 || models.includes(model))) {
+    return (
+      <p class="model" id="model" title="The model that answers">
+        {model}
+      </p>
+    );
+  }
+  return (
+    <select
+      class="model"
+      id="model"
+      aria-label="Model"
+      value={model}
+      onChange={(event) => {
+        const model = event.currentTarget.value;
+        settings.value = { ...settings.peek(), model };
+        app.starting.keep({ ...app.starting.get(), model }); // new chats begin with the model chosen last
+      }}
+    >
+      {!models.includes(model) && <option value={model}>{model} (not served)</option>}
+      {models.map((name) => (
+        <option key={name} value={name}>
+          {name}
+        </option>
+      ))}
+    </select>
+  );
+}

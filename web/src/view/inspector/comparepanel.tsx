@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+import { type Signal, useSignal } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
+import type { Chat } from "../../chats/chat.ts";
+import type { Palette } from "../../trace/tokencolours.ts";
+import { variations } from "../../trace/variations.ts";
+import { useApp } from "../appcontext.ts";
+import type { Reader } from "./answerreader.ts";
+import { Comparison } from "./comparison.tsx";
+
+interface Props {
+  chat: Chat;
+  id: string;
+  reader: Reader;
+  palette: Palette;
+  compared: string | undefined; // the answer to compare with
+  other: Signal<string | undefined>; // chooses it
+}
+
+/** Chooses an answer to compare with, or has one written, and shows both. */
+export function ComparePanel({ chat, id, reader, palette, compared, other }: Props) {
+  const siblings = chat.tree.siblings(id);
+  return (
+    <section class="compare" aria-label="Compare">
+      <div class="comparing">
+        <label>
+          Compare with
+          <select
+            value={compared ?? ""}
+            onChange={(event) => {
+              other.value = event.currentTarget.value || undefined;
+            }}
+          >
+            <option value="">nothing</option>
+            {siblings.map(
+              (sibling, i) =>
+                sibling !== id && (
+                  <option key={sibling} value={sibling}>
+                    version {i + 1} of this answer
+                  </option>
+                ),
+            )}
+          </select>
+        </label>
+        <Another chat={chat} id={id} other={other} />
+      </div>
+      {compared !== undefined && (
+        <Comparison key={compared} chat={chat} a={reader} other={compared} palette={palette} />
+      )}
+    </section>
+  );
+}
+
+/** Has the answer written again, with the same seed and one thing changed. */
+function Another({ chat, id, other }: { chat: Chat; id: string; other: Signal<string | undefined> }) {
+  const { connection } = useApp();
+  const seed = chat.tree.node(id).value.answer?.seed;
+  const settings = chat.settings.value;
+  const busy = connection.status.value.kind !== "online" || chat.run !== undefined;
+  const choices = useMemo(() => variations(settings, seed), [settings, seed]);
+  const chosen = useSignal(Math.min(1, choices.length - 1));
+  useEffect(() => {
+    chosen.value = Math.min(1, choices.length - 1);
+  }, [choices, chosen]);
+  return (
+    <div class="another">
+      <label>
+        Write another, {seed === undefined ? "" : "same seed, "}
+        <select
+          value={String(chosen.value)}
+          onChange={(event) => {
+            chosen.value = Number(event.currentTarget.value);
+          }}
+        >
+          {choices.map(({ label }, i) => (
+            <option key={label} value={String(i)}>
+              {label}
+            </option>
+          ))}
+        </select>
+      </label>
+      <button
+        type="button"
+        class="quiet"
+        aria-disabled={busy} // not disabled: it would lose the focus to nowhere
+        onClick={() => {
+          if (busy) return;
+          const choice = choices[chosen.peek()];
+          if (choice !== undefined) other.value = chat.answerAgain(id, choice.settings).id;
+        }}
+      >
+        Write and compare
+      </button>
+    </div>
+  );
+}

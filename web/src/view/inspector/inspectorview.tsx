@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+import "../../style/tree.css";
+import { useSignal } from "@preact/signals";
+import { useMemo } from "preact/hooks";
+import type { Chat } from "../../chats/chat.ts";
+import { type Mode, Palette } from "../../trace/tokencolours.ts";
+import { useApp } from "../appcontext.ts";
+import { useReader } from "./answerreader.ts";
+import { ComparePanel } from "./comparepanel.tsx";
+import { Headline } from "./headline.tsx";
+import { Legend, Modes } from "./legend.tsx";
+import { useMark } from "./marktoken.ts";
+import { ProgramTree } from "./programtree.tsx";
+import { FactsPanel } from "./statisticspanel.tsx";
+import { Detail } from "./tokendetail.tsx";
+import { TokenList } from "./tokenlist.tsx";
+import { Untraced } from "./untraced.tsx";
+
+/** How each token of an answer was chosen. */
+export default function InspectorView() {
+  const { drawer, chats } = useApp();
+  const shown = drawer.value;
+  const chat = chats.current.value;
+  if (shown?.kind !== "inspector") return null;
+  if (!chat.tree.has(shown.message))
+    return (
+      <p class="hint">
+        Press <strong>Inspect</strong> below an answer to see how each of its tokens was chosen.
+      </p>
+    );
+  return <Answer key={shown.message} chat={chat} id={shown.message} first={shown.token} />;
+}
+
+interface Props {
+  chat: Chat;
+  id: string;
+  first: number; // the place of the token to begin with
+}
+
+function Answer({ chat, id, first }: Props) {
+  const running = useApp().answers.running.value.has(id);
+  const reader = useReader(id, first);
+  const mode = useSignal<Mode | undefined>(undefined);
+  const other = useSignal<string | undefined>(undefined);
+  const compared = chat.tree.siblings(id).find((sibling) => sibling === other.value); // one may be deleted
+  const items = reader.items.value;
+  const chosen = mode.value ?? (reader.touched.value.length > 0 ? "plugin" : "probability");
+  const palette = useMemo(() => new Palette(chosen), [chosen]);
+  useMark(id, reader);
+  if (reader.changes.value.length > 0)
+    return <ProgramTree changes={reader.changes.value} running={running} />;
+  if (reader.state.value === "loading") return <p role="status">Looking for the token record…</p>;
+  if (reader.state.value === "none") return <Untraced chat={chat} id={id} />;
+  const pick = (next: Mode) => {
+    mode.value = next;
+  };
+  return (
+    <div class={compared === undefined ? "inspector" : "inspector comparing"}>
+      <Headline reader={reader} />
+      <div class="colours">
+        <Modes mode={chosen} pick={pick} />
+        <Legend palette={palette} items={items} />
+      </div>
+      {compared === undefined && (
+        <>
+          <TokenList reader={reader} palette={palette} label="Tokens of the answer" />
+          <Detail reader={reader} />
+          <FactsPanel pieces={reader.pieces.value} />
+        </>
+      )}
+      <ComparePanel chat={chat} id={id} reader={reader} palette={palette} compared={compared} other={other} />
+    </div>
+  );
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+import { useMemo } from "preact/hooks";
+import { count, duration } from "../../text/numberformat.ts";
+import { type Facts, factsOf } from "../../trace/statistics.ts";
+import { mostTraced, type Piece } from "../../trace/tokenitems.ts";
+import { percent, stageName } from "../../trace/tokenwords.ts";
+import { budget } from "../../trace/tracestore.ts";
+
+/** The answer in numbers. */
+export function FactsPanel({ pieces }: { pieces: readonly Piece[] }) {
+  const facts = useMemo(() => factsOf(pieces), [pieces]);
+  return (
+    <details class="numbers">
+      <summary>The answer in numbers</summary>
+      <FactList facts={facts} />
+      <StageTimes facts={facts} />
+      <p class="hint">
+        Token records stay in this browser: those of the first {count(mostTraced)} tokens of an answer, and of
+        the newest answers up to {count(budget)} tokens. They go with their chat.
+      </p>
+    </details>
+  );
+}
+
+function FactList({ facts }: { facts: Facts }) {
+  return (
+    <dl>
+      {factEntries(facts).map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** What is told of an answer, name by name. */
+export function factEntries(facts: Facts): [name: string, value: string][] {
+  const { tokens, traced, meanP, changed, takenBack, chain, ms } = facts;
+  return [
+    ["Tokens", traced < tokens ? `${count(tokens)}, ${count(traced)} with a record` : count(tokens)],
+    ["Probability of a typical token", meanP === undefined ? "unknown" : percent(meanP)],
+    ["Tokens that a plugin or you changed", count(changed)],
+    ["Tokens taken back", count(takenBack)],
+    ["Choosing a token takes", duration(ms)],
+    ["Stages", chain.map(stageName).join(" → ")],
+  ];
+}
+
+function StageTimes({ facts: { times } }: { facts: Facts }) {
+  return (
+    <table class="stage-times">
+      <caption>Time for a token, on average</caption>
+      <thead class="hidden">
+        <tr>
+          <th scope="col">Stage</th>
+          <th scope="col">Share</th>
+          <th scope="col">Time</th>
+        </tr>
+      </thead>
+      <tbody>
+        {times.map(({ name, ms, share }) => (
+          <tr key={name}>
+            <th scope="row">{stageName(name)}</th>
+            <td>
+              <span class="track" aria-hidden="true">
+                <span style={{ inlineSize: `${Math.max(share * 100, 1)}%` }} />
+              </span>
+              <span class="hidden">{percent(share)}</span>
+            </td>
+            <td>{duration(ms)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+import { useMemo } from "preact/hooks";
+import type { TokenTrace } from "../../host/protocol.ts";
+import { count, duration } from "../../text/numberformat.ts";
+import { type Line, storyOf } from "../../trace/explanation.ts";
+import type { Item } from "../../trace/tokenitems.ts";
+import { times } from "../../trace/tokentrace.ts";
+import { percent, stageName, visible } from "../../trace/tokenwords.ts";
+import { Icon } from "../icon.tsx";
+import type { Reader } from "./answerreader.ts";
+import { Candidates } from "./candidates.tsx";
+
+/** The token in focus: how it was chosen, in words, in a table and in time. */
+export function Detail({ reader, label = "The token in focus" }: { reader: Reader; label?: string }) {
+  const item = reader.item.value;
+  if (item === undefined) return null;
+  return (
+    <section class="detail" aria-label={label}>
+      <header>
+        <h3>
+          <code class={item.takenBy === undefined ? "" : "taken"}>{visible(item.text)}</code>
+          <small>
+            {item.takenBy === undefined ? "token " : "taken back before token "}
+            {count(item.place + 1)} of {count(reader.pieces.value.length)}
+          </small>
+        </h3>
+        <StepButton reader={reader} step={-1} label="Previous token" />
+        <StepButton reader={reader} step={1} label="Next token" />
+      </header>
+      <Story item={item} />
+      {item.trace && item.trace.before.n > 0 && <Candidates trace={item.trace} />}
+      {item.trace && <Times trace={item.trace} />}
+    </section>
+  );
+}
+
+function StepButton({ reader, step, label }: { reader: Reader; step: 1 | -1; label: string }) {
+  const to = reader.at.value + step;
+  return (
+    <button
+      type="button"
+      class="quiet"
+      aria-label={label}
+      title={`${label} (arrow keys in the text)`}
+      disabled={to < 0 || to >= reader.items.value.length}
+      onClick={() => reader.focus(to)}
+    >
+      <Icon name={step === 1 ? "right" : "left"} />
+    </button>
+  );
+}
+
+function Story({ item }: { item: Item }) {
+  const parts = useMemo(() => grouped(storyOf(item)), [item]);
+  return (
+    <ol class="story">
+      {parts.map(({ kind, text }) => (
+        <li key={text} data-kind={kind}>
+          {text}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+/** The lines, those of the native stages as one: the table has the rest. */
+function grouped(lines: readonly Line[]): { kind: string; text: string }[] {
+  const parts: { kind: string; text: string }[] = [];
+  for (const { kind, text } of lines) {
+    const last = parts.at(-1);
+    if (kind === "stage" && last?.kind === "stage") last.text += ` ${text}`;
+    else parts.push({ kind, text });
+  }
+  return parts;
+}
+
+/** Who took how much of the time of a token. */
+function Times({ trace }: { trace: TokenTrace }) {
+  const list = useMemo(() => [...times(trace)].sort((a, b) => b[1] - a[1]), [trace]);
+  const total = list.reduce((sum, [, ms]) => sum + ms, 0);
+  if (total === 0) return null;
+  const most = list.slice(0, 4);
+  const others = total - most.reduce((sum, [, ms]) => sum + ms, 0);
+  const rest = list.length > most.length ? [...most, ["others", others] as [string, number]] : most;
+  return (
+    <figure class="times">
+      <figcaption>
+        Choosing it took <strong>{duration(total)}</strong>, after the model’s pass.
+      </figcaption>
+      <div class="times-strip" aria-hidden="true">
+        {rest.map(([name, ms], i) => (
+          <span key={name} class={`hue${i}`} style={{ flexGrow: ms / total }} />
+        ))}
+      </div>
+      <ul>
+        {rest.map(([name, ms], i) => (
+          <li key={name}>
+            <span class={`dab hue${i}`} aria-hidden="true" />
+            {stageName(name)}{" "}
+            <small>
+              {duration(ms)} · {percent(ms / total)}
+            </small>
+          </li>
+        ))}
+      </ul>
+    </figure>
+  );
+}

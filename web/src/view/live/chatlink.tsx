@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+import type { Run } from "../../chats/runninganswer.ts";
+import { useApp } from "../appcontext.ts";
+
+/**
+ * The running answer that the host knows by this name; undefined where it is none of this tab's.
+ */
+export function runNamed(runs: ReadonlyMap<string, Run>, name: string | undefined): Run | undefined {
+  if (name === undefined) return undefined;
+  return [...runs.values()].find((run) => run.name === name);
+}
+
+/** The title of an answer's chat, which leads there. */
+export function ChatLink({ run }: { run: Run | undefined }) {
+  const { chats } = useApp();
+  if (run === undefined) return <span>Another answer of this page</span>;
+  if (run.chat === "") return <a href="#/plugins">A plugin being tried</a>;
+  const title = chats.list.value.find((chat) => chat.id === run.chat)?.title;
+  return <a href={`#/chat/${run.chat}`}>{title || "Untitled chat"}</a>;
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+
+import { type Histogram, inWords, percentile, totalOf } from "../../live/histogram.ts";
+import type { LiveModel } from "../../live/liveframe.ts";
+import { count, duration } from "../../text/numberformat.ts";
+
+const [width, height, gap] = [420, 96, 4]; // of the drawing, without its numbers
+
+/** The time between two tokens of an answer, since the model was loaded. */
+export function Latency({ itl }: { itl: LiveModel["itl"] }) {
+  const histogram = { bounds: itl.up_to_ms, counts: itl.counts };
+  const total = totalOf(histogram);
+  return (
+    <section class="panel tall" aria-label="Time between tokens">
+      <h3>Time between tokens</h3>
+      {total === 0 ? (
+        <p>No answer has had two tokens yet.</p>
+      ) : (
+        <>
+          <Bars histogram={histogram} />
+          <dl class="percentiles">
+            {[0.5, 0.95, 0.99].map((part) => (
+              <div key={part}>
+                <dt>p{part * 100}</dt>
+                <dd>{shown(histogram, part)}</dd>
+              </div>
+            ))}
+          </dl>
+          <p class="hidden">{inWords(histogram)}</p>
+          <p class="note">Of {count(total)} tokens since the model was loaded, estimated from the bars.</p>
+        </>
+      )}
+    </section>
+  );
+}
+
+function shown(histogram: Histogram, part: number): string {
+  const at = percentile(histogram, part);
+  return at === undefined ? "–" : `${at.above ? "> " : ""}${duration(at.ms)}`;
+}
+
+function Bars({ histogram }: { histogram: Histogram }) {
+  const { bounds, counts } = histogram;
+  const most = Math.max(...counts, 1);
+  const step = width / Math.max(counts.length, 1);
+  return (
+    <svg class="histogram" viewBox={`0 0 ${width} ${height + 14}`} aria-hidden="true">
+      {counts.map((n, i) => {
+        const tall = n > 0 ? Math.max(2, (height * n) / most) : 0;
+        const until =
+          bounds[i] === undefined ? `more than ${duration(bounds.at(-1) ?? 0)}` : duration(bounds[i]);
+        return (
+          <g key={until}>
+            <title>{`up to ${until}: ${count(n)}`}</title>
+            <rect class="ground" x={i * step + gap / 2} y="0" width={step - gap} height={height} />
+            <rect x={i * step + gap / 2} y={height - tall} width={step - gap} height={tall} rx="1.5" />
+            {i % 3 === 0 && bounds[i] !== undefined && (
+              <text x={(i + 1) * step} y={height + 12}>
+                {short(bounds[i])}
+              </text>
+            )}
+          </g>
+        );
+      })}
+    </svg>
+  );
+}
+
+/** A bound for a small label. */
+function short(ms: number): string {
+  return ms >= 1000 ? `${+(ms / 1000).toPrecision(2)} s` : `${+ms.toPrecision(2)} ms`;
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+import "../../style/live.css";
+import "../../style/slots.css";
+import { useSignal } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
+import type { LiveFrame, LiveModel } from "../../live/liveframe.ts";
+import { Watch } from "../../live/livewatch.ts";
+import { useApp } from "../appcontext.ts";
+import { Latency } from "./latencypanel.tsx";
+import { Cells } from "./memorypanel.tsx";
+import { Plugins } from "./pluginpanel.tsx";
+import { Queue } from "./queuepanel.tsx";
+import { Slots } from "./slotpanel.tsx";
+import { Strip } from "./strippanel.tsx";
+import { Throughput } from "./throughput.tsx";
+
+/** What the host is doing, as it does it. */
+export default function LiveView() {
+  const watch = useWatch();
+  const chosen = useSignal("");
+  const frame = watch.frame.value;
+  const models = frame?.models ?? [];
+  const loaded = models.filter((model) => model.state === "loaded");
+  const model = loaded.find(({ name }) => name === chosen.value) ?? loaded[0];
+  return (
+    <main id="scroller" class="live">
+      <header>
+        <h2 class={loaded.length > 1 ? "hidden" : ""}>{model?.name ?? "No model"}</h2>
+        {loaded.length > 1 && <ModelChoice models={loaded} shown={model?.name ?? ""} choose={chosen} />}
+        {model !== undefined && <Throughput model={model} rates={watch.of(model.name).rates} />}
+      </header>
+      {watch.problem.value !== "" && (
+        <p class="problem" role="alert">
+          <strong>The server shows no live view: {watch.problem.value}</strong>
+        </p>
+      )}
+      <Loading frame={frame} />
+      {model !== undefined && <ModelView key={model.name} model={model} watch={watch} />}
+    </main>
+  );
+}
+
+function ModelView({ model, watch }: { model: LiveModel; watch: Watch }) {
+  const { ticks, rates } = watch.of(model.name);
+  return (
+    <>
+      <Strip ticks={ticks} watch={watch} />
+      <Slots model={model} rates={rates} />
+      <div class="panels">
+        <Queue queue={model.queue} />
+        <Cells cells={model.cells} />
+        <Latency itl={model.itl} />
+        <Plugins plugins={model.plugins} />
+      </div>
+    </>
+  );
+}
+
+function useWatch(): Watch {
+  const { connection, watching } = useApp();
+  const visible = useSignal(document.visibilityState === "visible");
+  const watch = useMemo(() => new Watch(connection, watching, visible), [connection, watching, visible]);
+  useEffect(() => {
+    const seen = () => {
+      visible.value = document.visibilityState === "visible";
+    };
+    document.addEventListener("visibilitychange", seen);
+    return () => {
+      document.removeEventListener("visibilitychange", seen);
+      watch.stop();
+    };
+  }, [watch, visible]);
+  return watch;
+}
+
+interface ChoiceProps {
+  models: readonly LiveModel[];
+  shown: string;
+  choose: { value: string };
+}
+
+function ModelChoice({ models, shown, choose }: ChoiceProps) {
+  return (
+    <label class="choice">
+      <span class="hidden">Model</span>
+      <select
+        value={shown}
+        onChange={(event) => {
+          choose.value = event.currentTarget.value;
+        }}
+      >
+        {models.map(({ name }) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** What is said while there is nothing to show, or models are on their way. */
+function Loading({ frame }: { frame: LiveFrame | undefined }) {
+  if (frame === undefined) return <p class="note">Waiting for the server…</p>;
+  if (frame.models.length === 0)
+    return (
+      <p class="note">
+        No model is loaded. The first question in a chat loads one, and then its places are shown here.
+      </p>
+    );
+  return frame.models
+    .filter(({ state }) => state === "loading")
+    .map(({ name, waiting_for_load: n }) => (
+      <p class="note" key={name}>
+        {name} is being loaded{n > 0 && `; ${n} ${n === 1 ? "answer waits" : "answers wait"} for it`}.
+      </p>
+    ));
+}

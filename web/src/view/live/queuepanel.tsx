@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+import type { LiveQueue } from "../../live/liveframe.ts";
+import { queueWords, reason } from "../../live/livewords.ts";
+import { duration } from "../../text/numberformat.ts";
+import { useApp } from "../appcontext.ts";
+import { ChatLink, runNamed } from "./chatlink.tsx";
+
+/** Who waits for a slot. */
+export function Queue({ queue }: { queue: LiveQueue }) {
+  const { answers } = useApp();
+  return (
+    <section class="panel" aria-label="Queue">
+      <h3>Queue</h3>
+      <p>{queueWords(queue)}</p>
+      {queue.own.length > 0 && (
+        <ol class="waiting">
+          {queue.own.map((entry) => (
+            <li key={entry.id} value={entry.place}>
+              <ChatLink run={runNamed(answers.running.value, entry.id)} />
+              <small>
+                Place {entry.place}, for {duration(entry.age_ms)}. {reason(entry.waits_for)}
+              </small>
+            </li>
+          ))}
+        </ol>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+import { fileRemedy, type PluginFile, sizeWords } from "../../plugins/pluginfile.ts";
+import { sentence } from "../../text/sentence.ts";
+
+/** The files of the folder that hold no plugin, each with the reason. */
+export function BrokenFiles({ files }: { files: readonly PluginFile[] }) {
+  return (
+    <section class="broken" aria-labelledby="broken-title">
+      <h2 id="broken-title">Files that could not be loaded</h2>
+      <ul>
+        {files.map(({ file, size, error }) => (
+          <li key={file}>
+            <p class="file-name">
+              <code>{file}</code> <span class="hint">{sizeWords(size)}</span>
+            </p>
+            <p>{sentence(error)}</p>
+            <p class="hint">{fileRemedy(error)}</p>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

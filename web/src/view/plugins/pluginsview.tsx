@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+import "../../style/plugins.css";
+import "../../style/workbench.css";
+import { useSignal } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
+import { AdminKey } from "../../host/apikeys.ts";
+import { PluginRoutes } from "../../host/pluginroutes.ts";
+import { Catalog } from "../../plugins/catalog.ts";
+import { CarefulStorage } from "../../storage.ts";
+import { useApp } from "../appcontext.ts";
+import { AdminDialog } from "./adminkeydialog.tsx";
+import { BrokenFiles } from "./brokenfiles.tsx";
+import { CatalogProvider } from "./catalogcontext.ts";
+import { ClosedFolder, EmptyFolder, NoPlugins } from "./emptyfolder.tsx";
+import { PluginCard } from "./plugincard.tsx";
+import { droppedFiles, UploadButton, Uploads } from "./uploads.tsx";
+
+const lookEvery = 2000; // milliseconds; the host itself looks into its folder once a second
+
+/** The plugins of the host: what they are and do, how they are set, and how they come and go. */
+export default function PluginsView() {
+  const app = useApp();
+  const catalog = useMemo(() => {
+    const admin = new AdminKey(
+      new CarefulStorage(() => sessionStorage),
+      new CarefulStorage(() => localStorage),
+    );
+    return new Catalog(new PluginRoutes(app.rest), admin, (plugins) => {
+      app.plugins.value = plugins;
+    });
+  }, [app]);
+  useEffect(() => {
+    const look = () => {
+      if (document.visibilityState === "visible") void catalog.refresh();
+    };
+    look();
+    const clock = setInterval(look, lookEvery);
+    document.addEventListener("visibilitychange", look);
+    return () => {
+      clearInterval(clock);
+      document.removeEventListener("visibilitychange", look);
+    };
+  }, [catalog]);
+  return (
+    <CatalogProvider value={catalog}>
+      <Folder catalog={catalog} />
+      <AdminDialog />
+    </CatalogProvider>
+  );
+}
+
+function Folder({ catalog }: { catalog: Catalog }) {
+  const over = useSignal(false);
+  const { files, unsupported } = catalog;
+  const loaded = files.value?.filter((file) => file.state !== "failed") ?? [];
+  const broken = files.value?.filter((file) => file.state === "failed") ?? [];
+  return (
+    <main
+      id="scroller"
+      class="plugins"
+      aria-label="Plugins"
+      data-over={over.value}
+      onDragOver={(event) => {
+        if (!event.dataTransfer?.types.includes("Files")) return;
+        event.preventDefault();
+        over.value = true;
+      }}
+      onDragLeave={(event) => {
+        if (!event.currentTarget.contains(event.relatedTarget as Node | null)) over.value = false;
+      }}
+      onDrop={(event) => {
+        event.preventDefault();
+        over.value = false;
+        catalog.add(droppedFiles(event.dataTransfer));
+      }}
+    >
+      <div class="plugins-page">
+        <header class="plugins-head">
+          <p class="hint">
+            Sandboxed WebAssembly modules that write the prompt, choose tokens and end answers.
+          </p>
+          {!unsupported.value && <UploadButton />}
+        </header>
+        {catalog.closed.value && <ClosedFolder />}
+        <Uploads />
+        {catalog.problem.value !== "" && !unsupported.value && (
+          <p class="notice" role="alert">
+            {catalog.problem.value}
+          </p>
+        )}
+        {unsupported.value && <NoPlugins />}
+        {files.value === undefined && catalog.problem.value === "" && <p role="status">Loading…</p>}
+        {files.value?.length === 0 && <EmptyFolder />}
+        <ul class="plugin-list">
+          {loaded.map((plugin) => (
+            <li key={plugin.name}>
+              <PluginCard plugin={plugin} />
+            </li>
+          ))}
+        </ul>
+        {broken.length > 0 && <BrokenFiles files={broken} />}
+      </div>
+      <p class="drop-here" aria-hidden="true">
+        Drop the .wasm files here
+      </p>
+    </main>
+  );
+}

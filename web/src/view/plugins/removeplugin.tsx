@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import type { PluginFile } from "../../plugins/pluginfile.ts";
+import { useCatalog } from "./catalogcontext.ts";
+
+/** Removes a plugin, after a second question. */
+export function RemoveButton({ plugin: { name, file } }: { plugin: PluginFile }) {
+  const catalog = useCatalog();
+  const asking = useSignal(false);
+  const sure = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (asking.value) sure.current?.focus();
+  }, [asking.value]);
+  if (!asking.value) {
+    return (
+      <button
+        type="button"
+        class="quiet"
+        aria-label={`Remove ${name}`}
+        onClick={() => {
+          asking.value = true;
+        }}
+      >
+        Remove
+      </button>
+    );
+  }
+  return (
+    <fieldset class="confirm" aria-label={`Remove ${name}?`}>
+      <p>
+        This deletes <code>{file}</code> on the server. It cannot be undone. Chats that use the plugin go on
+        without it.
+      </p>
+      <p class="choices">
+        <button
+          ref={sure}
+          type="button"
+          class="danger"
+          onClick={() => {
+            asking.value = false;
+            catalog.remove(name);
+          }}
+        >
+          Remove
+        </button>
+        <button
+          type="button"
+          class="quiet"
+          onClick={() => {
+            asking.value = false;
+          }}
+        >
+          Cancel
+        </button>
+      </p>
+    </fieldset>
+  );
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+import { useRef } from "preact/hooks";
+import { titleOf, type Upload } from "../../plugins/catalog.ts";
+import { type PluginFile, sizeWords } from "../../plugins/pluginfile.ts";
+import { Icon } from "../icon.tsx";
+import { useCatalog } from "./catalogcontext.ts";
+
+export function UploadButton() {
+  const catalog = useCatalog();
+  const input = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <button type="button" class="primary upload" onClick={() => input.current?.click()}>
+        <Icon name="up" />
+        Upload
+      </button>
+      <input
+        ref={input}
+        type="file"
+        class="hidden"
+        accept=".wasm,application/wasm"
+        multiple
+        tabIndex={-1}
+        aria-label="Plugin files"
+        onChange={(event) => {
+          catalog.add([...(event.currentTarget.files ?? [])]);
+          event.currentTarget.value = ""; // so that the same file can be chosen again
+        }}
+      />
+    </>
+  );
+}
+
+/** The files of a drop; folders are none. */
+export function droppedFiles(data: DataTransfer | null): File[] {
+  return [...(data?.files ?? [])];
+}
+
+/** What is being uploaded, and how it went. */
+export function Uploads() {
+  const catalog = useCatalog();
+  return (
+    <ul class="uploads" aria-label="Uploads" aria-live="polite">
+      {catalog.uploads.value.map((upload) => (
+        <li key={upload.id} data-phase={upload.phase}>
+          <p class="file-name">
+            <code>{upload.name}</code> <span class="hint">{sizeWords(upload.size)}</span>
+          </p>
+          <State upload={upload} />
+          {(upload.phase === "done" || upload.phase === "failed") && (
+            <button
+              type="button"
+              class="quiet"
+              aria-label={`Dismiss ${upload.name}`}
+              title="Dismiss"
+              onClick={() => catalog.dismiss(upload.id)}
+            >
+              <Icon name="close" />
+            </button>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function State({ upload }: { upload: Upload }) {
+  switch (upload.phase) {
+    case "waiting":
+      return <p class="hint">Waiting for its turn…</p>;
+    case "sending":
+      return <progress max={1} value={upload.share} aria-label={`${upload.name} is being sent`} />;
+    case "loading":
+      return <p class="hint">The server checks it…</p>;
+    case "asking":
+      return <Replace upload={upload} />;
+    default:
+      return <p class={upload.phase === "failed" ? "problem" : "done"}>{upload.text}</p>;
+  }
+}
+
+/** Asks before a plugin is replaced, and says what changes. */
+function Replace({ upload }: { upload: Upload }) {
+  const catalog = useCatalog();
+  if (upload.replaces === undefined) return null;
+  const { before, after } = upload.replaces;
+  return (
+    <fieldset class="replace" aria-label={`Replace ${after.name}?`}>
+      <p>
+        There is a plugin <strong>{after.name}</strong> already. Answers that run keep the one they began
+        with.
+      </p>
+      <dl>
+        <dt>Now</dt>
+        <dd>{before === undefined ? "not known" : <Fingerprint plugin={before} />}</dd>
+        <dt>New</dt>
+        <dd>
+          <Fingerprint plugin={after} />
+        </dd>
+      </dl>
+      <p class="choices">
+        <button type="button" class="primary" onClick={() => catalog.decide(upload.id, true)}>
+          Replace
+        </button>
+        <button type="button" class="quiet" onClick={() => catalog.decide(upload.id, false)}>
+          Keep the old one
+        </button>
+      </p>
+    </fieldset>
+  );
+}
+
+function Fingerprint({ plugin }: { plugin: PluginFile }) {
+  return (
+    <>
+      {titleOf(plugin)} · {sizeWords(plugin.size)} ·{" "}
+      <code title={plugin.sha256}>{plugin.sha256.slice(0, 12)}</code>
+    </>
+  );
+}

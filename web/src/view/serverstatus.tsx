@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+import { useSignal, useSignalEffect } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { Status } from "../host/connection.ts";
+import { useApp } from "./appcontext.ts";
+
+/** Whether there is a server at the other end. */
+export function StatusLine() {
+  const { connection } = useApp();
+  const status = connection.status.value;
+  const now = useSignal(Date.now());
+  useEffect(() => {
+    if (status.kind !== "waiting") return;
+    const clock = setInterval(() => {
+      now.value = Date.now();
+    }, 1000);
+    return () => clearInterval(clock);
+  }, [status, now]);
+  useEffect(() => {
+    const seen = () => {
+      if (document.visibilityState === "visible" && connection.status.peek().kind === "waiting")
+        void connection.connect();
+    };
+    const online = () => void connection.connect();
+    document.addEventListener("visibilitychange", seen);
+    window.addEventListener("online", online);
+    return () => {
+      document.removeEventListener("visibilitychange", seen);
+      window.removeEventListener("online", online);
+    };
+  }, [connection]);
+  useSignalEffect(() => {
+    void connection.status.value;
+    now.value = Date.now();
+  });
+  return (
+    <p class="status" role="status" id="status" data-kind={status.kind}>
+      <span class="dot" aria-hidden="true" />
+      <span>{words(status)}</span>
+      {status.kind === "waiting" && (
+        // Not for screen readers: they would read it out each second.
+        <span class="countdown" aria-hidden="true">
+          {countdown(status.retryAt - now.value)}
+        </span>
+      )}
+      {status.kind === "waiting" && (
+        <button type="button" class="link" onClick={() => void connection.connect()}>
+          Try now
+        </button>
+      )}
+    </p>
+  );
+}
+
+function words(status: Status): string {
+  switch (status.kind) {
+    case "connecting":
+      return "Connecting…";
+    case "online":
+      return "Online";
+    case "loading":
+      return "Loading the model";
+    case "locked":
+      return "Key needed";
+    case "waiting":
+      return "Reconnecting";
+  }
+}
+
+function countdown(ms: number): string {
+  const seconds = Math.ceil(ms / 1000);
+  return seconds > 1 ? `in ${seconds} s` : "…";
+}
+
+/** Says why there is no server at the other end. */
+export function Outage() {
+  const status = useApp().connection.status.value;
+  if (status.kind === "loading") return <Loads done={status.done} />;
+  if (status.kind !== "waiting") return null;
+  return (
+    <p class="outage" role="alert">
+      <strong>Not connected:</strong> {status.why}. Your chats are here, and the page reconnects by itself.
+    </p>
+  );
+}
+
+/** How far the server's first model is. The page goes on by itself. */
+function Loads({ done }: { done: number }) {
+  const percent = Math.round(100 * Math.min(1, Math.max(0, done)));
+  return (
+    <div class="outage loads" role="status">
+      The server loads its model{" "}
+      <progress max={100} value={percent} aria-label="The server loads its model" />{" "}
+      {/* Not for screen readers: they would read out each step. */}
+      <span aria-hidden="true">{percent} %</span>. You can write your question meanwhile.
+    </div>
+  );
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+import { type Signal, useComputed, useSignal } from "@preact/signals";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { moved, pluginOf, stagesOf } from "../../settings/chain.ts";
+import { nativeNamed } from "../../settings/nativestages.ts";
+import { Icon } from "../icon.tsx";
+import { shiftOf, useDrag } from "./drag.ts";
+import { Draw } from "./drawtoken.tsx";
+import { Part } from "./foldingpart.tsx";
+import { useEdit } from "./settingsedit.ts";
+import { AddStage } from "./stagemenu.tsx";
+import { Stage } from "./stagerow.tsx";
+
+/** The sampler chain: stages that can be dragged, switched, added and taken out. */
+export function ChainPart() {
+  const { chat, host } = useEdit();
+  const now = useComputed(() =>
+    chat.settings.value.chain === undefined ? "the server's order" : "your order",
+  );
+  const stages = useComputed(() => stagesOf(chat.settings.value, host.value).join("\n"));
+  return (
+    <Part title="Sampler chain" now={now.value}>
+      <p class="lead" id="chain-help">
+        For each token the model rates every word piece. The stages change and thin out these candidates, from
+        top to bottom, until one is drawn. Drag a stage by its handle, or press the arrow keys on it.
+      </p>
+      <Stages stages={stages.value === "" ? [] : stages.value.split("\n")} />
+      <Draw />
+    </Part>
+  );
+}
+
+function Stages({ stages }: { stages: readonly string[] }) {
+  const edit = useEdit();
+  const list = useRef<HTMLOListElement>(null);
+  const opened = useSignal<ReadonlySet<string>>(new Set());
+  const said = useSignal("");
+  const refocus = useRef("");
+  const fresh = useSignal(""); // the stage that was added just now
+  const move = (from: number, to: number) => {
+    const name = stages[from];
+    if (name === undefined || to < 0 || to >= stages.length || from === to) return;
+    refocus.current = name; // what is moved in the document loses the focus
+    said.value = `${labelOf(name)} is now stage ${to + 1} of ${stages.length}`;
+    edit.change((settings) => ({ ...settings, chain: moved(stages, from, to) }));
+  };
+  useLayoutEffect(() => {
+    const at = stages.indexOf(refocus.current);
+    refocus.current = "";
+    if (at >= 0) list.current?.children[at]?.querySelector<HTMLElement>(".grip")?.focus();
+  }, [stages.join("\n")]);
+  useFresh(list, stages, fresh);
+  const { drag, start } = useDrag(list, move);
+  const toggle = (name: string) => {
+    const next = new Set(opened.peek());
+    if (!next.delete(name)) next.add(name);
+    opened.value = next;
+  };
+  const keys = (event: KeyboardEvent, at: number) => {
+    const grip = (event.target as HTMLElement).classList.contains("grip");
+    const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    if (by === undefined || !(grip || event.altKey)) return;
+    event.preventDefault();
+    move(at, at + by);
+  };
+  return (
+    <>
+      <ol class="stages" ref={list} aria-label="Stages" data-dragging={drag.value !== undefined}>
+        {stages.map((name, at) => (
+          <li
+            key={name}
+            data-dragged={drag.value?.from === at}
+            style={drag.value && { transform: `translateY(${shiftOf(at, drag.value)}px)` }}
+            onKeyDown={(event) => keys(event, at)}
+          >
+            <Stage
+              name={name}
+              place={`stage ${at + 1} of ${stages.length}`}
+              open={opened.value.has(name)}
+              toggle={() => toggle(name)}
+              grip={
+                <button
+                  type="button"
+                  class="grip"
+                  aria-label={`Move ${labelOf(name)}`}
+                  aria-describedby="chain-help"
+                  title="Drag, or press the arrow keys"
+                  onPointerDown={(event) => start(event, at)}
+                >
+                  <Icon name="grip" />
+                </button>
+              }
+            />
+          </li>
+        ))}
+      </ol>
+      <p class="hidden" role="status">
+        {said}
+      </p>
+      <AddStage
+        added={(name) => {
+          said.value = `${labelOf(name)} was added`;
+          opened.value = new Set(opened.peek()).add(name);
+          fresh.value = name;
+        }}
+      />
+    </>
+  );
+}
+
+function labelOf(name: string): string {
+  return pluginOf(name) ?? nativeNamed(name)?.label ?? name;
+}
+
+/** Brings a stage that was added into sight, with the focus in its first field. */
+function useFresh(
+  list: { current: HTMLOListElement | null },
+  stages: readonly string[],
+  fresh: Signal<string>,
+): void {
+  useLayoutEffect(() => {
+    const at = stages.indexOf(fresh.value);
+    if (at < 0) return;
+    fresh.value = "";
+    const stage = list.current?.children[at];
+    const field = stage?.querySelector<HTMLElement>(".stage-body :is(input, textarea, select, button)");
+    (field ?? stage?.querySelector<HTMLElement>(".stage-name"))?.focus({ preventScroll: true });
+    stage?.scrollIntoView({ block: "nearest" });
+  }, [stages.join("\n"), fresh.value]);
+}

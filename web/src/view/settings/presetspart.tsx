@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+import { useComputed, useSignal } from "@preact/signals";
+import { builtIn, presetOf, withBuiltIn } from "../../settings/presets.ts";
+import { NumberField } from "./numberfield.tsx";
+import { Manage, presets } from "./ownpresets.tsx";
+import { useEdit } from "./settingsedit.ts";
+
+/** Settings under a name: built-in ones, and one's own. */
+export function PresetsPart() {
+  const edit = useEdit();
+  const { settings } = edit.chat;
+  const now = useComputed(() => presetOf(settings.value, presets.list.value));
+  const last = useSignal(""); // one's own that was chosen last, even if it was changed since
+  const said = useSignal("");
+  const own = presets.list.value;
+  return (
+    <section class="presets" aria-label="Creativity">
+      <h3>Creativity</h3>
+      <fieldset class="pills">
+        <legend class="hidden">Preset</legend>
+        {builtIn.map((preset) => (
+          <Pill
+            key={preset.name}
+            name={preset.name}
+            title={preset.help}
+            pressed={now.value === preset.name}
+            choose={() =>
+              edit.replace(withBuiltIn(settings.peek(), preset), `Preset “${preset.name}” is set.`)
+            }
+          />
+        ))}
+        {own.map((preset) => (
+          <Pill
+            key={preset.name}
+            name={preset.name}
+            title="Your preset"
+            pressed={now.value === preset.name}
+            choose={() => {
+              last.value = preset.name;
+              edit.replace(preset.settings, `Preset “${preset.name}” is set.`);
+            }}
+          />
+        ))}
+      </fieldset>
+      <p class="hint">{hint(now.value)}</p>
+      <NumberField name="temperature" />
+      <Manage
+        now={own.some(({ name }) => name === now.value) ? now.value : undefined}
+        last={last.value}
+        said={said}
+      />
+      <p class="said" role="status">
+        {said}
+      </p>
+    </section>
+  );
+}
+
+function hint(now: string | undefined): string {
+  if (now === undefined) return "Your own mixture. Save it under a name to use it in other chats.";
+  return builtIn.find(({ name }) => name === now)?.help ?? "Your preset, as it was saved.";
+}
+
+interface PillProps {
+  name: string;
+  title: string;
+  pressed: boolean;
+  choose(): void;
+}
+
+function Pill({ name, title, pressed, choose }: PillProps) {
+  return (
+    <button type="button" class="pill" title={title} aria-pressed={pressed} onClick={choose}>
+      {name}
+    </button>
+  );
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+import { useComputed, useSignal } from "@preact/signals";
+import { curl, frame, upToQuestion } from "../../settings/curl.ts";
+import { copyText } from "../clipboard.ts";
+import { Part } from "./foldingpart.tsx";
+import { useEdit } from "./settingsedit.ts";
+
+/** The request that these settings make, to be sent from elsewhere. */
+export function RequestPart() {
+  return (
+    <Part title="Use it in a program" now="curl, WebSocket" begin="closed">
+      <Request />
+    </Part>
+  );
+}
+
+const kinds = ["curl", "WebSocket"] as const;
+
+function Request() {
+  const { app, chat } = useEdit();
+  const kind = useSignal<(typeof kinds)[number]>("curl");
+  const copied = useSignal("");
+  const asked = useComputed(() => chat.tree.path.value.length > 0);
+  const text = useComputed(() => {
+    const path = chat.tree.path.value.map((id) => chat.tree.node(id).peek());
+    const request = app.request(chat.settings.value, upToQuestion(path));
+    return kind.value === "curl" ? curl(app.base, request, app.keeper.key !== "") : frame(request);
+  });
+  return (
+    <>
+      <p class="lead">
+        {asked.value
+          ? "What answering the last question again would send now."
+          : "What the question “Hello!” would send now."}
+        {app.keeper.key !== "" && " The key is taken from the variable PENSTOCK_API_KEY."}
+      </p>
+      <div class="request-head">
+        <fieldset class="pills">
+          <legend class="hidden">Form of the request</legend>
+          {kinds.map((name) => (
+            <button
+              key={name}
+              type="button"
+              class="pill"
+              aria-pressed={kind.value === name}
+              onClick={() => {
+                kind.value = name;
+              }}
+            >
+              {name}
+            </button>
+          ))}
+        </fieldset>
+        <button
+          type="button"
+          class="link"
+          onClick={async () => {
+            await copyText(text.peek());
+            copied.value = text.peek();
+          }}
+        >
+          {copied.value === text.value ? "Copied" : "Copy the request"}
+        </button>
+      </div>
+      <textarea class="code" rows={14} readOnly spellcheck={false} aria-label="The request" value={text} />
+    </>
+  );
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+import type { App } from "../../app.ts";
+import { copyText } from "../clipboard.ts";
+import type { Shortcut } from "./shortcutof.ts";
+
+/** What can be done by keys alone. help shows this list, or hides it. */
+export function shortcutsOf(app: App, help: () => void): Shortcut[] {
+  const { chats, layout, drawer } = app;
+  const inChat = (run: () => void) => () => {
+    app.view.value = "chat";
+    run();
+  };
+  return [
+    { key: "n", name: "New chat", run: inChat(() => void chats.begin()) },
+    { key: "m", name: "Go to the message field", run: inChat(() => focus("question")) },
+    { key: "/", name: "Search chats", run: () => search(app) },
+    { key: "j", name: "Next chat", run: inChat(() => step(app, 1)) },
+    { key: "k", name: "Previous chat", run: inChat(() => step(app, -1)) },
+    { key: "c", name: "Copy the last answer", run: () => copyAnswer(app) },
+    {
+      key: "s",
+      name: "Settings of the chat",
+      run: inChat(() => {
+        drawer.value = drawer.peek()?.kind === "settings" ? undefined : { kind: "settings" };
+      }),
+    },
+    { key: "i", name: "Inspect the last answer", run: inChat(() => inspect(app)) },
+    { key: "b", name: "Open or close the sidebar", run: () => layout.show(!layout.sidebar.peek()) },
+    { key: "?", name: "These shortcuts", run: help },
+    { key: "/", ctrl: true, name: "These shortcuts, also while typing", run: help },
+  ];
+}
+
+/** Waits for what the same key may have shown, but for no frame: what is typed next goes there. */
+function focus(id: string): void {
+  queueMicrotask(() => document.getElementById(id)?.focus()); // Preact draws in a microtask, too
+}
+
+function search(app: App): void {
+  app.layout.show(true);
+  focus("search");
+}
+
+function step(app: App, by: number): void {
+  const list = app.chats.list.peek();
+  const at = list.findIndex((chat) => chat.id === app.chats.current.peek().id);
+  const next = list[at < 0 ? 0 : at + by];
+  if (next !== undefined) void app.chats.show(next.id);
+}
+
+function lastAnswer(app: App) {
+  const { tree } = app.chats.current.peek();
+  const messages = tree.path.peek().map((id) => tree.node(id).peek());
+  return messages.findLast((message) => message.role === "assistant" && message.content !== "");
+}
+
+function copyAnswer(app: App): void {
+  const answer = lastAnswer(app);
+  if (answer === undefined) return;
+  copyText(answer.content).then(
+    () => {
+      app.notice.value = "The last answer is copied.";
+    },
+    () => {
+      app.notice.value = "The browser does not let this page copy.";
+    },
+  );
+}
+
+function inspect(app: App): void {
+  const answer = lastAnswer(app);
+  if (app.drawer.peek()?.kind === "inspector") app.drawer.value = undefined;
+  else if (answer !== undefined) app.drawer.value = { kind: "inspector", message: answer.id, token: 0 };
+}

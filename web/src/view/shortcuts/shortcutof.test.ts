@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { find, type Pressed } from "./shortcutof.ts";
+
+const shortcuts = [
+  { key: "n", name: "letter", run() {} },
+  { key: "/", name: "slash", run() {} },
+  { key: "/", ctrl: true, name: "help", run() {} },
+];
+const key = (pressed: Partial<Pressed>): Pressed => ({
+  key: "n",
+  ctrlKey: false,
+  metaKey: false,
+  altKey: false,
+  defaultPrevented: false,
+  isComposing: false,
+  ...pressed,
+});
+const free = { typing: false, letters: true };
+
+for (const [name, pressed, where, want] of [
+  ["a letter", {}, free, "letter"],
+  ["a letter with caps lock", { key: "N" }, free, "letter"],
+  ["a letter while typing", {}, { ...free, typing: true }, undefined],
+  ["a letter where they are off", {}, { ...free, letters: false }, undefined],
+  ["a letter with Ctrl: the browser's", { ctrlKey: true }, free, undefined],
+  ["a letter with Alt: the browser's", { altKey: true }, free, undefined],
+  ["with Ctrl while typing", { key: "/", ctrlKey: true }, { typing: true, letters: false }, "help"],
+  ["with ⌘", { key: "/", metaKey: true }, free, "help"],
+  ["AltGr", { key: "/", ctrlKey: true, altKey: true }, free, undefined],
+  ["handled already", { defaultPrevented: true }, free, undefined],
+  ["a part of a character", { isComposing: true }, free, undefined],
+  ["an unknown key", { key: "x" }, free, undefined],
+] as const) {
+  test(`find: ${name}`, () => assert.equal(find(shortcuts, key(pressed), where)?.name, want));
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+import { useRef } from "preact/hooks";
+import type { App } from "../../app.ts";
+import { useApp } from "../appcontext.ts";
+import { withFiles } from "../files/withfiles.ts";
+import { Icon } from "../icon.tsx";
+import { Menu } from "../menu.tsx";
+import { helpShown } from "../shortcuts/shortcutshelp.tsx";
+
+/** What can be done with all chats. */
+export function AllChats() {
+  const app = useApp();
+  const picker = useRef<HTMLInputElement>(null);
+  const all = app.chats.list.value.map((chat) => chat.id);
+  const items = [
+    { name: "Import chats…", run: () => picker.current?.click() },
+    {
+      name: "Export all chats",
+      run: () => void withFiles(app, (files) => files.saveArchive(app, all, "chats")),
+    },
+    ...(app.keeper.key === "" ? [] : [{ name: "Forget the API key", run: () => forgetKey(app) }]),
+    { name: "Keyboard shortcuts", run: () => (helpShown.value = true) },
+  ];
+  return (
+    <>
+      <input
+        ref={picker}
+        type="file"
+        accept=".json,application/json"
+        multiple
+        hidden
+        aria-label="Import chats"
+        onChange={async ({ currentTarget: input }) => {
+          const picked = [...(input.files ?? [])];
+          await withFiles(app, ({ takeFiles }) => takeFiles(app, picked));
+          input.value = "";
+        }}
+      />
+      <Menu label="More" items={items}>
+        <Icon name="more" />
+      </Menu>
+    </>
+  );
+}
+
+/** The host then asks for one again. */
+function forgetKey(app: App): void {
+  app.keeper.key = "";
+  location.reload();
+}
+
+/** What an element needs so that archives can be dropped on it. */
+export function useDrop() {
+  const app = useApp();
+  return {
+    onDragOver: (event: DragEvent) => {
+      if (event.dataTransfer?.types.includes("Files")) event.preventDefault();
+    },
+    onDrop: (event: DragEvent) => {
+      if (!event.dataTransfer?.types.includes("Files")) return;
+      event.preventDefault();
+      const dropped = [...event.dataTransfer.files];
+      void withFiles(app, ({ takeFiles }) => takeFiles(app, dropped));
+    },
+  };
+}

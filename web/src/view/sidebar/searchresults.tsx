@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+import { type Signal, useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { type Hit, search } from "../../chats/search.ts";
+import { useApp } from "../appcontext.ts";
+
+const pause = 150; // milliseconds without a key until the search begins
+const most = 100; // chats that are shown
+
+interface Found {
+  hits: readonly Hit[];
+  done: boolean;
+}
+
+/** The chats that have the words of a query, with the place in which they stand. */
+export function SearchResults({ query }: { query: Signal<string> }) {
+  const { hits, done } = useSearch(query.value).value;
+  return (
+    <div class="chats" aria-busy={!done}>
+      <p class="empty" role="status">
+        {words(hits.length, done)}
+      </p>
+      <ul>
+        {hits.map((hit) => (
+          <Result key={hit.chat.id} hit={hit} />
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function words(count: number, done: boolean): string {
+  if (!done) return "Searching…";
+  if (count === 0) return "No chat has these words.";
+  if (count === most) return `The first ${most} chats`;
+  return count === 1 ? "1 chat" : `${count} chats`;
+}
+
+function Result({ hit: { chat, message, passage } }: { hit: Hit }) {
+  const { chats, layout, sought, view } = useApp();
+  const open = async (event: Event) => {
+    event.preventDefault();
+    view.value = "chat";
+    layout.chosen();
+    const shown = await chats.show(chat.id);
+    if (!shown || message === undefined) return;
+    chats.current.peek().tree.reveal(message);
+    sought.value = message;
+  };
+  return (
+    <li class="entry result">
+      <a
+        href={`#/chat/${chat.id}`}
+        aria-current={chats.current.value.id === chat.id ? "page" : undefined}
+        onClick={open}
+      >
+        <span class="name" dir="auto">
+          {chat.title}
+        </span>
+        {passage !== undefined && (
+          <span class="passage" dir="auto">
+            {passage.before}
+            <mark>{passage.match}</mark>
+            {passage.after}
+          </span>
+        )}
+      </a>
+    </li>
+  );
+}
+
+/** Searches anew when the query changes, and gives up the search before. */
+function useSearch(query: string): Signal<Found> {
+  const { chats, store } = useApp();
+  const found = useSignal<Found>({ hits: [], done: false });
+  useEffect(() => {
+    const stop = new AbortController();
+    found.value = { ...found.peek(), done: false };
+    const timer = setTimeout(async () => {
+      const hits: Hit[] = [];
+      for await (const hit of search(query, chats.list.peek(), (id) => store.messages(id), stop.signal)) {
+        hits.push(hit);
+        if (hits.length === most) break;
+      }
+      if (!stop.signal.aborted) found.value = { hits, done: true };
+    }, pause);
+    return () => {
+      clearTimeout(timer);
+      stop.abort();
+    };
+  }, [query, chats, store, found]);
+  return found;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+import { type Theme, themes } from "../../settings/preferences.ts";
+import { useApp } from "../appcontext.ts";
+import { Icon } from "../icon.tsx";
+
+const shown = {
+  system: { name: "As the system", icon: "screen" },
+  light: { name: "Light", icon: "sun" },
+  dark: { name: "Dark", icon: "moon" },
+} as const satisfies Record<Theme, unknown>;
+
+/** Light, dark, or as the system has it. */
+export function ThemeChoice() {
+  const { theme } = useApp().layout.preferences;
+  return (
+    <fieldset class="themes">
+      <legend class="hidden">Colours</legend>
+      {themes.map((name) => (
+        <label key={name} title={shown[name].name}>
+          <input
+            type="radio"
+            name="theme"
+            aria-label={shown[name].name}
+            checked={theme.value === name}
+            onChange={() => {
+              theme.value = name;
+            }}
+          />
+          <Icon name={shown[name].icon} />
+        </label>
+      ))}
+    </fieldset>
+  );
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+import { useSignal } from "@preact/signals";
+import { useId } from "preact/hooks";
+import type { Run } from "../../chats/runninganswer.ts";
+import { joined } from "./injectspacing.ts";
+
+/** A field whose text becomes a part of the answer. */
+export function Inject({ run }: { run: Run }) {
+  const id = useId();
+  const draft = useSignal("");
+  const submit = (event: Event) => {
+    event.preventDefault();
+    if (draft.peek() === "") return;
+    run.inject(joined(run.message.peek().content, draft.peek()));
+    draft.value = "";
+  };
+  return (
+    <form class="inject" onSubmit={submit}>
+      <label for={id}>Write into the answer</label>
+      <div class="inject-line">
+        <textarea
+          id={id}
+          rows={1}
+          autocomplete="off"
+          placeholder="But then"
+          aria-describedby={`${id}-help`}
+          value={draft}
+          onInput={(event) => {
+            draft.value = event.currentTarget.value;
+          }}
+          onKeyDown={(event) => {
+            if (event.key === "Enter" && !event.shiftKey && !event.isComposing) submit(event);
+          }}
+        />
+        <button type="submit" class="quiet insert" disabled={draft.value === ""}>
+          Insert
+        </button>
+      </div>
+      <small id={`${id}-help`}>
+        It is added at the end as if the model had written it, with a space before it where a new word begins.
+      </small>
+    </form>
+  );
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+import { type ReadonlySignal, useComputed } from "@preact/signals";
+import type { Phase } from "../../chats/message.ts";
+import type { Run } from "../../chats/runninganswer.ts";
+import { tokens } from "../../text/numberformat.ts";
+import { useApp } from "../appcontext.ts";
+import { Icon } from "../icon.tsx";
+import { Inject } from "./injectfield.tsx";
+import { Place } from "./rewindlist.tsx";
+import { Tuning } from "./tuning.tsx";
+
+/** The controls of an answer that runs, wherever it is shown. */
+export function Steering({ run }: { run: Run }) {
+  const phase = useComputed(() => run.message.value.answer?.phase ?? "done");
+  const connected = useComputed(() => ["waiting", "streaming", "paused"].includes(phase.value));
+  const stay = (event: KeyboardEvent) => {
+    // Else Escape would stop the answer, and the arrows would walk between its versions.
+    if (event.key === "Escape" || event.key.startsWith("Arrow")) event.stopPropagation();
+  };
+  return (
+    <section class="steering" aria-label="Steer this answer" onKeyDown={stay}>
+      <fieldset disabled={!connected.value}>
+        <legend class="hidden">Steer this answer</legend>
+        <div class="steering-bar">
+          <Hold run={run} phase={phase} />
+          <Fork run={run} />
+          <button type="button" class="quiet" onClick={() => run.stop()}>
+            <Icon name="stop" />
+            Stop
+          </button>
+          <TakeBack run={run} />
+        </div>
+        <Standing run={run} phase={phase} />
+        {phase.value === "paused" && <Place run={run} />}
+        <Inject run={run} />
+        <Tuning run={run} />
+      </fieldset>
+    </section>
+  );
+}
+
+interface Props {
+  run: Run;
+  phase: ReadonlySignal<Phase>;
+}
+
+function Hold({ run, phase }: Props) {
+  const paused = phase.value === "paused";
+  return (
+    <button type="button" class="quiet hold" onClick={() => (paused ? run.resume() : run.pause())}>
+      <Icon name={paused ? "play" : "pause"} />
+      {paused ? "Resume" : "Pause"}
+    </button>
+  );
+}
+
+/** Says where the answer stands, and to a screen reader when that changes. */
+function Standing({ run, phase }: Props) {
+  const words = useComputed(() => {
+    if (phase.value === "paused")
+      return `Paused after ${tokens(run.message.value.answer?.tokens ?? 0)}. Its place goes to others that wait for one.`;
+    return standing[phase.value];
+  });
+  return (
+    <p class="hint" role="status">
+      {words}
+    </p>
+  );
+}
+
+const standing: Partial<Record<Phase, string>> = {
+  waiting: "It waits for its turn. What is inserted now is there when it begins.",
+  lost: "The connection is lost. The answer can be steered again once it is back.",
+};
+
+const steps = [1, 5, 20];
+
+function TakeBack({ run }: { run: Run }) {
+  const none = useComputed(() => (run.message.value.answer?.tokens ?? 0) === 0).value;
+  return (
+    <fieldset class="take-back" disabled={none}>
+      <legend class="hidden">Take back</legend>
+      <span aria-hidden="true">
+        <Icon name="back" />
+        Take back
+      </span>
+      {steps.map((n) => {
+        const label = `Take back ${tokens(n)}`;
+        return (
+          <button
+            key={n}
+            type="button"
+            class="quiet"
+            aria-label={label}
+            title={label}
+            onClick={() => run.rewind(Math.min(n, run.message.peek().answer?.tokens ?? 0))}
+          >
+            {n}
+          </button>
+        );
+      })}
+    </fieldset>
+  );
+}
+
+function Fork({ run }: { run: Run }) {
+  const { chats, beside } = useApp();
+  const elsewhere = run.watching;
+  return (
+    <button
+      type="button"
+      class="quiet"
+      disabled={elsewhere}
+      title={
+        elsewhere
+          ? "Another tab follows this answer. Fork it there."
+          : "A second answer goes on from here, beside this one"
+      }
+      onClick={() => {
+        if (chats.of(run)?.fork(run.id) !== undefined) beside.value = run.id;
+      }}
+    >
+      <Icon name="fork" />
+      Fork
+    </button>
+  );
+}
