@@ -32,7 +32,7 @@ func (l *lab) contention() error {
 	if err != nil {
 		return err
 	}
-	err = l.repeat(3*time.Minute, func(round int) error {
+	err = l.repeat(8*time.Minute, func(round int) error {
 		for _, programs := range busyPrograms {
 			for _, c := range contended {
 				if err := l.contend(targets, programs, c.streams, round); err != nil {

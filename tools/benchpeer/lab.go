@@ -91,7 +91,7 @@ func (l *lab) targets(size bench.Size, names ...string) ([]bench.Target, error) 
 		if s.process == nil {
 			command := l.command(s.name, size)
 			if l.group != "" {
-				command = within(l.group, command)
+				command = inGroup(l.group, command)
 			}
 			if err := l.start(s, command); err != nil {
 				return nil, err

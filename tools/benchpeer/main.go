@@ -88,7 +88,7 @@ func run(ctx context.Context) error {
 	flag.StringVar(&to.chart, "chart", "", "file for a chart of the gaps, as SVG; empty: none")
 	out := flag.String("out", "", "file for all figures as JSON; empty: none")
 	from := flag.String("from", "", "a file that -out wrote: write its figures anew and measure nothing")
-	limit := flag.Duration("limit", 20*time.Minute, "longest time for all")
+	limit := flag.Duration("limit", 35*time.Minute, "longest time for all")
 	flag.Parse()
 	if *from != "" {
 		if err := l.report.read(*from); err != nil {

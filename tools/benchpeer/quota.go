@@ -84,8 +84,8 @@ func newGroup(root string, processors float64) (cgroup.Group, error) {
 	return g, nil
 }
 
-// within has a server join a control group before it starts.
-func within(group string, c bench.Command) bench.Command {
+// inGroup has a server join a control group before it starts.
+func inGroup(group string, c bench.Command) bench.Command {
 	c.Args = append([]string{"-c", `echo $$ >"$0/cgroup.procs" && exec "$@"`, group, c.Program}, c.Args...)
 	c.Program = "sh"
 	return c

@@ -13,9 +13,9 @@ import (
 )
 
 // A server is in its group before it begins, and keeps its arguments.
-func TestWithin_JoinsFirst(t *testing.T) {
+func TestInGroup_JoinsFirst(t *testing.T) {
 	group := t.TempDir()
-	c := within(group, bench.Command{Program: "cat", Args: []string{filepath.Join(group, "cgroup.procs"), "-"}})
+	c := inGroup(group, bench.Command{Program: "cat", Args: []string{filepath.Join(group, "cgroup.procs"), "-"}})
 	cmd := exec.Command(c.Program, c.Args...)
 	cmd.Stdin = strings.NewReader("and a b")
 	out, err := cmd.Output()
