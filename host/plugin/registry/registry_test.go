@@ -315,7 +315,7 @@ func TestRegistry_Watch_SeesAChange(t *testing.T) {
 		place(t, dir, "a.wasm", named("a", "1"))
 		synctest.Wait()
 		expect(t, g, "")
-		time.Sleep(interval)
+		time.Sleep(watchInterval)
 		synctest.Wait()
 		expect(t, g, "a 1 ready")
 		stop()

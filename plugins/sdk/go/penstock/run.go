@@ -8,6 +8,7 @@ import (
 
 	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
 	"github.com/penstock/penstock/plugins/sdk/go/internal/guest"
+	"github.com/penstock/penstock/plugins/sdk/go/json"
 )
 
 // Runner writes the answer itself, as a program: it opens branches, lists of tokens that the model
@@ -206,4 +207,33 @@ func beginRun(value any) {
 			return refuse(err)
 		}
 	}
+}
+
+// Select keeps of some branches those that indices name, in that order. A branch that is named
+// several times is forked, and one that is not named is closed, before others are forked: a fork
+// takes its place and its cells. This is what a search does between two steps.
+func (r *Run) Select(branches []*Branch, indices ...int) (selected []*Branch) {
+	left := make([]int, len(branches))
+	for _, i := range indices {
+		left[i]++
+	}
+	for i, b := range branches {
+		if left[i] == 0 {
+			b.Close()
+		}
+	}
+	for _, i := range indices {
+		b := branches[i]
+		if left[i]--; left[i] > 0 {
+			b = b.Fork()
+		}
+		selected = append(selected, b)
+	}
+	return selected
+}
+
+// Config is the request's configuration for the plugin, as Request.Config.
+func (r *Run) Config() json.Value {
+	config, _ := json.Parse(read(func(p unsafe.Pointer, limit int32) int32 { return abi.Config(p, limit) })) // the host has checked it
+	return config
 }
