@@ -21,7 +21,7 @@ type job struct {
 	err     error
 }
 
-func newJob(parent context.Context, k key, r Request) *job {
+func newJob(parent context.Context, k key, r Source) *job {
 	j := &job{key: k, client: r.Client, decode: r.Decode, waiting: 1, done: make(chan struct{})}
 	j.ctx, j.cancel = context.WithCancel(parent)
 	return j

@@ -37,11 +37,11 @@ type Record struct {
 	Status     int
 	Bytes      int64 // sent
 	Err        error
-	Answers    []Answer
+	Answers    []AnswerRecord
 }
 
-// Answer is one that the scheduler was asked for.
-type Answer struct {
+// AnswerRecord is one that the scheduler was asked for.
+type AnswerRecord struct {
 	scheduler.RequestRecord
 	End time.Time
 }
@@ -200,7 +200,7 @@ func (o *Operation) Ended(r scheduler.RequestRecord) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.record.Answers = append(o.record.Answers, Answer{r, time.Now()})
+	o.record.Answers = append(o.record.Answers, AnswerRecord{r, time.Now()})
 	if o.client.Charge != nil {
 		o.client.Charge(r.Usage.Computed())
 	}

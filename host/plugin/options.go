@@ -9,9 +9,9 @@ import (
 	"github.com/penstock/penstock/scheduler/program"
 )
 
-// Options are what the host offers its plugins. Where they have no model, a plugin can be loaded
+// HostOptions are what the host offers its plugins. Where they have no model, a plugin can be loaded
 // and inspected, and used with models that are named later.
-type Options struct {
+type HostOptions struct {
 	ModelOptions
 	TopK TopK // nil: a portable one
 	// FirstInvalid is the index of the first logit of a row that is NaN or +Inf, or −1; nil: a

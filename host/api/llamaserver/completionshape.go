@@ -15,13 +15,13 @@ import (
 // completionShape is a completion: a frame for each token, and a description of how the answer was
 // generated.
 type completionShape struct {
-	request *completion.Request
+	request *completion.TextRequest
 	body    *completionBody
 	fields  []string // response_fields
 	states  map[int]*state
 }
 
-func newCompletionShape(r *completion.Request, b *completionBody) *completionShape {
+func newCompletionShape(r *completion.TextRequest, b *completionBody) *completionShape {
 	return &completionShape{request: r, body: b, fields: b.ResponseFields, states: map[int]*state{}}
 }
 
@@ -203,7 +203,7 @@ func (*completionShape) Framing() wire.Framing { return wire.Events }
 
 // Verbose is the shape of a completion for a request that came by another API, which shows it
 // beside its own.
-func Verbose(r *completion.Request, stream bool) wire.Detailed {
+func Verbose(r *completion.TextRequest, stream bool) wire.Detailed {
 	b := defaultBody()
 	b.CommonFields, b.Stream = *r.Common, stream
 	if r.MaxTokens > 0 {

@@ -18,8 +18,8 @@ import (
 
 // Options are those of a host with Words and with time for machines under load, changed as a test
 // wants them.
-func Options(change ...func(*plugin.Options)) plugin.Options {
-	o := plugin.Options{ModelOptions: plugin.ModelOptions{Vocabulary: Words{}}, Limits: plugin.DefaultLimits()}
+func Options(change ...func(*plugin.HostOptions)) plugin.HostOptions {
+	o := plugin.HostOptions{ModelOptions: plugin.ModelOptions{Vocabulary: Words{}}, Limits: plugin.DefaultLimits()}
 	o.Limits.Compile, o.Limits.Upload = time.Minute, time.Minute
 	o.Limits.HookTime, o.Limits.SetupTime, o.Limits.LoadTime = time.Minute, time.Minute, time.Minute
 	for _, c := range change {
@@ -29,13 +29,13 @@ func Options(change ...func(*plugin.Options)) plugin.Options {
 }
 
 // Tireless gives guests fuel for hours.
-func Tireless(o *plugin.Options) { o.Limits.SetupFuel, o.Limits.HookFuel = 1<<45, 1<<45 }
+func Tireless(o *plugin.HostOptions) { o.Limits.SetupFuel, o.Limits.HookFuel = 1<<45, 1<<45 }
 
 // Open opens a loader with Options; open is load.New. It is closed when the test ends, and then
 // nobody may use a plugin any more. Package load is not imported here, since it imports package
 // guest, whose tests use this package, too.
 func Open[Loader interface{ Close(context.Context) error }](
-	t testing.TB, open func(plugin.Options) Loader, change ...func(*plugin.Options),
+	t testing.TB, open func(plugin.HostOptions) Loader, change ...func(*plugin.HostOptions),
 ) Loader {
 	t.Helper()
 	l := open(Options(change...))
