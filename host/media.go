@@ -15,8 +15,8 @@ import (
 )
 
 // MediaOptions bounds the pictures and sounds of requests.
-func MediaOptions(c config.Media) media.Options {
-	o := media.Options{Pixels: c.ImagePixels, Sound: c.SoundLength, Memory: c.DecodeMemory}
+func MediaOptions(c config.Media) media.Bounds {
+	o := media.Bounds{Pixels: c.ImagePixels, Sound: c.SoundLength, Memory: c.DecodeMemory}
 	if c.URLs == "off" {
 		return o
 	}

@@ -250,7 +250,7 @@ func (m *models) List() []serving.Listed {
 	return list
 }
 
-// listed describes a model by its files, and once it is loaded by what llama.cpp says of it.
+// listed describes a model by its files and, once it is loaded, by what llama.cpp reports about it.
 func (m *models) listed(name string) serving.Listed {
 	status := m.set.Status(name)
 	l := serving.Listed{Info: serving.Info{Name: name}, State: string(status.State), Failed: status.Err}

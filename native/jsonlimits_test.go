@@ -108,9 +108,9 @@ func TestTemplate_Render_ExcessiveAnswerOfTool(t *testing.T) {
 	}
 }
 
-// TestNewAnswer_ManyTools: the parser of answers that llama.cpp writes for many tools is longer
-// than what a client may send.
-func TestNewAnswer_ManyTools(t *testing.T) {
+// TestNewAnswerParser_ManyTools: the parser of answers that llama.cpp writes for many tools is
+// longer than what a client may send.
+func TestNewAnswerParser_ManyTools(t *testing.T) {
 	var list []string
 	for i := range 100 {
 		var names []string
@@ -129,7 +129,7 @@ func TestNewAnswer_ManyTools(t *testing.T) {
 	if checkJSON("it", p.Parser) == nil {
 		t.Errorf("a parser of %d bytes is within the bounds of what clients send, so it shows nothing", len(p.Parser))
 	}
-	a, err := NewAnswer(AnswerFormat{Format: p.Format, Parser: p.Parser})
+	a, err := NewAnswerParser(AnswerFormat{Format: p.Format, Parser: p.Parser})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,16 +60,6 @@ func (s *Scheduler) stopAlone(b *branch) {
 	b.alone = nil
 }
 
-// settleDrawn takes over what was drawn for branches that go on by themselves, and lets their
-// programs go on where that was the last.
-func (s *Scheduler) settleDrawn(branches []*branch) {
-	each(s, branches, func(_ int, b *branch) {
-		if b.alone != nil && b.outputRow >= 0 && !b.busy() {
-			s.settleAlone(b.alone)
-		}
-	})
-}
-
 // settleAlone notes what a branch has drawn that goes on by itself.
 func (s *Scheduler) settleAlone(d *drawer) {
 	b := d.of

@@ -24,7 +24,7 @@ type call struct {
 var errNotYet = errors.New("not yet")
 
 // pendingCall is a control call whose caller waits. It is in the list of its job until it is done
-// or refused, which whoever takes it out of the list tells the caller.
+// or refused. The code that takes it out of the list tells the caller.
 type pendingCall struct {
 	call
 	ctx    context.Context

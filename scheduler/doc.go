@@ -49,10 +49,10 @@
 // The tick sleeps until a command comes or something that waits for time is due: a deadline, a
 // plugin's rest, a copy, a first request that is held back. Flags told that before, one for each
 // case, and where two met, as a copy that ended in the same tick in which a slot was left, one of
-// them was missing and a request hung. Now whatever waits says so while it is looked at, in that
-// tick (Scheduler.lookAt and goOn in scheduler/alarm.go, Cache.Next in
-// scheduler/kvcache/wait.go). A property test runs two schedulers as a host does, in a bubble
-// where a lost wake-up is a deadlock.
+// them was missing and a request hung. Now a waiting job registers its wait while it is examined,
+// in that tick (Scheduler.lookAt and goOn in scheduler/alarm.go, Cache.Next in
+// scheduler/kvcache/wait.go). A property test runs two schedulers as a host does, in a bubble where
+// a lost wake-up is a deadlock.
 //
 // # Why do the prompts of a burst end together?
 //
@@ -143,10 +143,10 @@
 // # Why is the load looked up by the tick, at most every 50 ms?
 //
 // The books of the cache belong to the tick's goroutine, and a lock would make each tick pay for
-// it. So who asks posts a command, which runs between two ticks, as with live frames; all who ask
-// within 50 ms are told the same. While a long pass computes, the last look is told after 20 ms,
+// it. So a caller posts a command, which runs between two ticks, as with live frames; all callers
+// within 50 ms get the same result. While a long pass computes, the last look is told after 20 ms,
 // with its age: a router would rather have an old answer than wait. The digests of a conversation
-// are kept with it and grow with it, so a look computes only those of new blocks, 128 at most.
-// With 256 slots and 100,000 cells a look takes 0.3 ms (BenchmarkScheduler_Load); an answer with
-// 1,024 digests, 20 kB, takes 0.3 ms of another goroutine (BenchmarkAPI_Load).
+// are kept with it and grow with it, so a look computes only those of new blocks, 128 at most. With
+// 256 slots and 100,000 cells a look takes 0.3 ms (BenchmarkScheduler_Load); an answer with 1,024
+// digests, 20 kB, takes 0.3 ms of another goroutine (BenchmarkAPI_Load).
 package scheduler

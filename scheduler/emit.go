@@ -35,17 +35,6 @@ func (s *Scheduler) emit(j *job, now time.Time) {
 	}
 }
 
-// emitSampled is emit for the jobs of a pass that have got a token, now. A panic ends the one that
-// it comes from.
-func (s *Scheduler) emitSampled(branches []*branch) {
-	now := s.config.Clock()
-	each(s, branches, func(_ int, b *branch) {
-		if b.outputRow >= 0 && b.job.run == nil && !b.job.worker.Busy() {
-			s.emit(b.job, now)
-		}
-	})
-}
-
 // emitAlone is emit for one job, now. A panic ends that one.
 func (s *Scheduler) emitAlone(j *job) {
 	defer s.blame(j)

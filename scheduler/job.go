@@ -20,13 +20,31 @@ import (
 // answer, the program has branches of its own.
 type job struct {
 	branch
-	drawer             // of that branch
-	branches []*branch // what has slots: that one, or those of the program
+	drawer // of that branch
 
-	req    Request      // without Prompt and Chain
-	pieces *piece.Table // of the rows in its prompt; nil: there are none
-	stream *Stream
-	scope  kvcache.Scope // of its cells
+	run      *program.Run // of the program that writes the answer; nil: none does
+	writer   *job         // whose program writes the answer, if that is another's
+	pieces   *piece.Table // of the rows in its prompt; nil: there are none
+	stream   *Stream
+	branches []*branch // what has slots: that one, or those of the program
+	choices  []*job    // of a program that writes several answers: all, its own first
+	started  bool      // the Started event was sent
+	paused   bool
+	stalled  bool // its reader does not keep up
+	done     bool
+	calls    calls
+	guess    guess
+
+	times     times
+	counted   int  // tokens generated and released, as of the last event
+	scored    int  // tokens of the prompt after which the row was told (Request.PromptLogprobs)
+	cached    int  // prompt tokens found in the cache at the start
+	continued bool // it went on with a conversation
+	drafted   int  // tokens computed because they were guessed
+	accepted  int  // of them, those that became part of the answer
+
+	req   Request       // without Prompt and Chain
+	scope kvcache.Scope // of its cells
 
 	lasting []string // names of the stages that stay, as plugins do
 
@@ -37,10 +55,6 @@ type job struct {
 	leader           *branch   // computes a prefix of this one's prompt, which waits for that
 	sharedLen        int       // how many tokens that prefix has
 
-	guess   guess
-	run     *program.Run   // of the program that writes the answer; nil: none does
-	choices []*job         // of a program that writes several answers: all, its own first
-	writer  *job           // whose program writes the answer, if that is another's
 	adopted bool           // a program has returned that the answer goes on without; what it has computed:
 	spent   int            // tokens
 	opened  int            // branches
@@ -49,19 +63,6 @@ type job struct {
 	over    chan struct{}  // of a program: closed at the end
 	placed  bool           // of a program: a branch has had cells
 	tellAt  time.Time      // of a program: its branches are not told of before
-	started bool           // the Started event was sent
-	paused  bool
-	stalled bool // its reader does not keep up
-	done    bool
-
-	scored    int  // tokens of the prompt after which the row was told (Request.PromptLogprobs)
-	cached    int  // prompt tokens found in the cache at the start
-	continued bool // it went on with a conversation
-	counted   int  // tokens generated and released, as of the last event
-	drafted   int  // tokens computed because they were guessed
-	accepted  int  // of them, those that became part of the answer
-	times     times
-	calls     calls
 }
 
 // owner is the job itself.

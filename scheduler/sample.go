@@ -4,7 +4,6 @@ package scheduler
 
 import (
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -36,18 +35,17 @@ type sampling struct {
 // prepareWorkers lets the stages of the jobs that will get a row compute beside the forward pass.
 func (s *Scheduler) prepareWorkers(branches []*branch) {
 	for _, b := range branches {
-		if d := b.draws(); b.outputRow >= 0 && d != nil && !d.tickDraws() && d.worker != nil {
+		if d := b.draws(); b.outputRow >= 0 && d != nil && d.worker != nil && !d.tickDraws() {
 			d.worker.Prepare()
 		}
 	}
 }
 
-// sample draws the next token of every job whose last pending token was computed, and takes it
-// into the answer; where that is what was guessed, then the one after it. Tokens of native stages
-// are drawn in one call, one of each job; workers draw the others meanwhile, and what turns out to
-// take long.
+// sample draws the next token of every job whose last pending token was computed, takes it into
+// the answer and sends it; where that is what was guessed, then the one after it. Tokens of native
+// stages are drawn in one call, one of each job; workers draw the others meanwhile, and what turns
+// out to take long.
 func (s *Scheduler) sample(branches []*branch) {
-	start := s.config.Clock()
 	sampling := &s.sampling
 	sampling.native, sampling.drawing, sampling.programs = sampling.native[:0], sampling.drawing[:0], sampling.programs[:0]
 	for _, b := range branches {
@@ -63,11 +61,9 @@ func (s *Scheduler) sample(branches []*branch) {
 		}
 	}
 	s.resumePrograms(branches)
-	for going := sampling.native; len(going) > 0; going = slices.DeleteFunc(going, (*drawer).leavesDraft) {
-		s.drawNative(going)
+	for going := sampling.native; len(going) > 0; {
+		going = s.drawNative(going)
 	}
-	s.settleDrawn(branches)
-	s.record.Sample += s.config.Clock().Sub(start)
 	if len(sampling.drawing)+len(sampling.programs) > 0 {
 		s.awaitWorkers()
 	}
@@ -80,8 +76,10 @@ func (s *Scheduler) lend(d *drawer) {
 }
 
 // drawNative has the backend draw a token for each of some native chains, and takes it into the
-// answer.
-func (s *Scheduler) drawNative(drawers []*drawer) {
+// answer. Those are left that go on with the next row of their draft; for the others it is the last
+// token of this tick, and is sent.
+func (s *Scheduler) drawNative(drawers []*drawer) (going []*drawer) {
+	start := s.config.Clock()
 	draws := append(s.sampling.draws[:0], make([]Draw, len(drawers))...)
 	for i, d := range drawers {
 		draws[i].Row, draws[i].Stage = d.of.outputRow+d.of.job.guess.row, d.chain.Stages()[0]
@@ -92,17 +90,30 @@ func (s *Scheduler) drawNative(drawers []*drawer) {
 			draws[i].Err = err
 		}
 	}
+	now := s.config.Clock()
+	s.record.Sample += now.Sub(start)
+	going = drawers[:0]
 	each(s, drawers, func(i int, d *drawer) {
 		switch drawn := &draws[i]; {
+		case drawn.Err == nil:
+			d.answer.Advance(drawn.Token, answer.Details{})
 		case errors.Is(drawn.Err, chain.ErrSlow):
 			s.giveWorker(d, !d.isAlone())
 			s.lend(d)
-		case drawn.Err != nil:
-			d.answer.Fail(drawn.Err)
+			return
 		default:
-			d.answer.Advance(drawn.Token, answer.Details{})
+			d.answer.Fail(drawn.Err)
+		}
+		switch {
+		case d.followsDraft():
+			going = append(going, d)
+		case d.isAlone():
+			s.settleAlone(d)
+		default:
+			s.emit(d.of.job, now)
 		}
 	})
+	return going
 }
 
 // awaitWorkers waits for the workers that draw, but not long, and mostly not for those that are

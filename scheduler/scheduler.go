@@ -106,6 +106,8 @@ type Scheduler struct {
 	reserved   int       // KV cells that planned will fill
 	passing    []*branch // planned as it was before the passes
 	batch      Batch
+	cost       estimator.Pass // of the batch
+	drafting   bool           // guessed tokens are in it
 	sampling   sampling
 	prompts    prompts
 

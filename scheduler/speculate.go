@@ -39,17 +39,17 @@ type speculation struct {
 
 // guess is what a job has to do with the drafter.
 type guess struct {
+	draft                []Token // the part of ask.Draft that is computed; empty: none
+	row                  int     // the row that was drawn from last, counted from the job's first
 	ask                  draft.Ask
 	chances              draft.Chances
 	budget               draft.Budget
-	draft                []Token // the part of ask.Draft that is computed; empty: none
 	foreseen             []Token // what the stages leave no choice of
 	text                 []Token // see textContext; of the context up to the last row of a piece it has so many:
 	textBefore, textUpTo int
 	looks                draft.Budget  // of looking for that
 	looked               bool          // it has its share for the beginning
 	at                   int           // tokens of the context before it
-	row                  int           // the row that was drawn from last, counted from the job's first
 	rows                 int           // of guessed tokens in this tick
 	worth                time.Duration // what one that is right saves
 	allowed              bool          // the request does not refuse the draft
@@ -316,20 +316,19 @@ func (s *Scheduler) rows(d *drawer) worker.Rows {
 	return worker.Rows{Logits: g.logits, States: g.states, First: g.row, Context: g.at, Draft: g.draft}
 }
 
-// leavesDraft reports whether the token that a native chain has drawn is the answer's last of this
-// tick; else the next row is to be drawn from.
-func (d *drawer) leavesDraft() bool {
-	j := d.of.job
-	g := &j.guess
-	if j.done || !j.drafting() || !d.tickDraws() {
-		return true
+// followsDraft reports whether a native chain has drawn the drafted token, so that the next row is
+// drawn from as well.
+func (d *drawer) followsDraft() bool {
+	g := &d.of.job.guess
+	if !d.of.drafting() || !d.tickDraws() {
+		return false
 	}
 	n := d.answer.Along(g.at, g.draft)
 	if n <= g.row {
-		return true
+		return false
 	}
 	g.row = n
-	return false
+	return true
 }
 
 // settleDraft notes how much of its draft a job has taken, and takes the rest out of the KV cache.

@@ -115,7 +115,7 @@ type embeddedText struct {
 }
 
 func embedded(ctx context.Context, m *embedding.Model, texts []string) (embeddedTexts, error) {
-	r := embedding.Request{Pooling: m.OneVector, Normalize: m.Normalize, Inputs: make([][]int32, len(texts))}
+	r := embedding.Task{Pooling: m.OneVector, Normalize: m.Normalize, Inputs: make([][]int32, len(texts))}
 	for i, text := range texts {
 		var err error
 		if r.Inputs[i], err = m.Tokenize(ctx, text, true, true); err != nil {

@@ -87,7 +87,7 @@ func showModel(cmd *cobra.Command, arg string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	file, err := model.Resolve(cmp.Or(arg, cfg.Model.Path), model.Options{Folder: cfg.Models.Dir})
+	file, err := model.Resolve(cmp.Or(arg, cfg.Model.Path), model.CheckOptions{Folder: cfg.Models.Dir})
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func inspect(cmd *cobra.Command, path string, asJSON bool) (err error) {
 	if err != nil {
 		return err
 	}
-	loader := load.New(plugin.Options{})
+	loader := load.New(plugin.HostOptions{})
 	defer func() { err = errors.Join(err, loader.Close(context.WithoutCancel(cmd.Context()))) }()
 	p, err := loader.Load(cmd.Context(), wasm)
 	if err != nil {

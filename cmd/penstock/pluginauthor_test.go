@@ -26,22 +26,22 @@ var authorHome = os.Getenv("HOME")
 // authored is what a new plugin of a kind does, and how to tell whether an answer obeys it.
 type authored struct {
 	kind, before, after string // what is edited, and what it becomes
-	obeys               func(t *testing.T, s *server, a *dev.Answer) (before, after bool)
+	obeys               func(t *testing.T, s *server, a *dev.TracedAnswer) (before, after bool)
 }
 
 var allAuthored = []authored{
-	{"sampler", `"default": "e"`, `"default": "o"`, func(_ *testing.T, _ *server, a *dev.Answer) (before, after bool) {
+	{"sampler", `"default": "e"`, `"default": "o"`, func(_ *testing.T, _ *server, a *dev.TracedAnswer) (before, after bool) {
 		return a.Text != "" && !strings.Contains(a.Text, "e"), a.Text != "" && !strings.Contains(a.Text, "o")
 	}},
-	{"stop", `"default": 1}`, `"default": 2}`, func(_ *testing.T, _ *server, a *dev.Answer) (before, after bool) {
+	{"stop", `"default": 1}`, `"default": 2}`, func(_ *testing.T, _ *server, a *dev.TracedAnswer) (before, after bool) {
 		n := strings.Count(a.Text, ".")
 		ends := a.Reason == "stop" && strings.HasSuffix(a.Text, ".")
 		return ends && n == 1, ends && n == 2
 	}},
-	{"template", `"default": "Once upon a time"`, `"default": "In a garden"`, func(t *testing.T, s *server, a *dev.Answer) (before, after bool) {
+	{"template", `"default": "Once upon a time"`, `"default": "In a garden"`, func(t *testing.T, s *server, a *dev.TracedAnswer) (before, after bool) {
 		return a.Text == goesOn(t, s, "Once upon a time"), a.Text == goesOn(t, s, "In a garden")
 	}},
-	{"program", `"default": 3`, `"default": 1`, func(t *testing.T, s *server, a *dev.Answer) (before, after bool) {
+	{"program", `"default": 3`, `"default": 1`, func(t *testing.T, s *server, a *dev.TracedAnswer) (before, after bool) {
 		greedy := goesOn(t, s, "")
 		return a.Text != "" && a.Text != greedy, a.Text == greedy
 	}},

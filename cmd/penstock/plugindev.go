@@ -71,7 +71,7 @@ func develop(cmd *cobra.Command, dir string, flags devFlags) (err error) {
 	}
 	ctx, stop := untilSignal(cmd.Context())
 	defer stop()
-	h := &dev.Host{URL: flags.server, APIKey: flags.apiKey, AdminKey: flags.adminKey, Folder: flags.folder}
+	h := &dev.Client{URL: flags.server, APIKey: flags.apiKey, AdminKey: flags.adminKey, Folder: flags.folder}
 	if flags.server == "" {
 		var end func() error
 		if h, end, err = ownHost(ctx, cmd); err != nil {

@@ -19,7 +19,7 @@ import (
 
 // ownHost starts a host for one author: on a free port of this machine, with an empty plugin
 // folder of its own. end stops it.
-func ownHost(ctx context.Context, cmd *cobra.Command) (_ *dev.Host, end func() error, _ error) {
+func ownHost(ctx context.Context, cmd *cobra.Command) (_ *dev.Client, end func() error, _ error) {
 	cfg, err := loadConfig(cmd)
 	if err != nil {
 		return nil, nil, err
@@ -48,7 +48,7 @@ func ownHost(ctx context.Context, cmd *cobra.Command) (_ *dev.Host, end func() e
 		stop()
 		return errors.Join(<-stopped, os.RemoveAll(folder))
 	}
-	return &dev.Host{URL: h.URL(), AdminKey: s.AdminKey, Folder: folder}, end, nil
+	return &dev.Client{URL: h.URL(), AdminKey: s.AdminKey, Folder: folder}, end, nil
 }
 
 // guestLog is a log for the author of a plugin: it prints what plugins write, and warnings of the

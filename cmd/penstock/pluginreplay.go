@@ -65,7 +65,7 @@ func replay(ctx context.Context, module, path string) (_ *replayReport, err erro
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	player, err := recorded.NewPlayer(ctx, wasm, file, plugin.Options{})
+	player, err := recorded.NewPlayer(ctx, wasm, file, plugin.HostOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", module, err)
 	}

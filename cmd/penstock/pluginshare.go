@@ -79,7 +79,7 @@ func pushPlugin(cmd *cobra.Command, c artifact.Client, file, to string, asJSON b
 	}
 	ctx, stop := untilSignal(cmd.Context())
 	defer stop()
-	loader := load.New(plugin.Options{})
+	loader := load.New(plugin.HostOptions{})
 	defer func() { err = errors.Join(err, loader.Close(context.WithoutCancel(ctx))) }()
 	p, err := loader.Load(ctx, wasm) // what does not load would be refused where it is pulled
 	if err != nil {
@@ -130,7 +130,7 @@ func openFolder(ctx context.Context, c config.Plugins) (*load.Loader, *registry.
 	if err != nil {
 		return nil, nil, usageError{fmt.Errorf("plugins.lock: %w", err)}
 	}
-	loader := load.New(plugin.Options{})
+	loader := load.New(plugin.HostOptions{})
 	plugins, err := registry.Open(ctx, loader, c.Dir, lock, nil)
 	if err != nil {
 		return nil, nil, errors.Join(err, loader.Close(context.WithoutCancel(ctx)))

@@ -53,7 +53,7 @@ type answerOptions struct {
 	maxTokens int // 0: until the context is full
 	raw       bool
 	files     attached
-	limits    media.Options // of the files
+	limits    media.Bounds // of the files
 }
 
 // alone are the models of a terminal: one.
@@ -71,9 +71,9 @@ func (a alone) Use(context.Context, string) (*serving.Model, func(), error) {
 func (s *session) answer(o answerOptions) answerer {
 	service := completion.NewService(alone{model: s.Model})
 	service.Media = media.NewLoader(o.limits)
-	asked := completion.Request{Caller: completion.Caller{Administers: true, Files: o.files.file}, PromptField: "prompt", Common: &o.common}
+	asked := completion.TextRequest{Caller: completion.Caller{Administers: true, Files: o.files.file}, PromptField: "prompt", Common: &o.common}
 	return func(ctx context.Context, messages []chat.Message, show func(string) error) (string, error) {
-		r, err := service.New(ctx, asked, func(ctx context.Context, r *completion.Request) error {
+		r, err := service.New(ctx, asked, func(ctx context.Context, r *completion.TextRequest) error {
 			r.MaxTokens = o.maxTokens
 			if !o.raw {
 				r.Converse(chat.Conversation{Messages: messages, Media: o.files.parts})
@@ -97,7 +97,7 @@ func (s *session) answer(o answerOptions) answerer {
 }
 
 // read shows an answer's text, all that the model writes, until its end.
-func read(ctx context.Context, a *completion.Answer, show func(string) error) (string, error) {
+func read(ctx context.Context, a *completion.Result, show func(string) error) (string, error) {
 	var all []byte
 	err := a.Read(ctx, func(_ *completion.Choice, d completion.Delta) error {
 		if ctx.Err() != nil {

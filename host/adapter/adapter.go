@@ -29,7 +29,7 @@ type File struct {
 type Registry struct {
 	engine  *engine.Engine
 	model   string // path
-	options model.Options
+	options model.CheckOptions
 
 	loading sync.Mutex // one load at a time: it tries the file, which takes as much memory as the model
 	mu      sync.Mutex
@@ -48,7 +48,7 @@ type entry struct {
 var errLoaded = errors.New("an adapter of that name is loaded")
 
 // Open loads adapters for the model of an engine, which came from the file at path.
-func Open(ctx context.Context, e *engine.Engine, path string, o model.Options, files []File) (*Registry, error) {
+func Open(ctx context.Context, e *engine.Engine, path string, o model.CheckOptions, files []File) (*Registry, error) {
 	r := &Registry{engine: e, model: path, options: o}
 	for _, f := range files {
 		if _, err := r.load(ctx, f); err != nil {

@@ -42,7 +42,7 @@ var (
 // memory, and the server answers as before.
 func TestAPI_Media_HostileFiles(t *testing.T) {
 	r, _ := seeingRig(t, func(s *setup) {
-		s.BodyLimit, s.Media = 4<<20, media.Options{Pixels: mediatest.Pixels, Sound: mediatest.Seconds * time.Second, Memory: mediatest.Memory}
+		s.BodyLimit, s.Media = 4<<20, media.Bounds{Pixels: mediatest.Pixels, Sound: mediatest.Seconds * time.Second, Memory: mediatest.Memory}
 	})
 	files := mediatest.Hostile()
 	begin := time.Now()
@@ -118,7 +118,7 @@ func TestAPI_Media_HostileSources(t *testing.T) {
 // The files of binary frames are read as those of bodies are.
 func TestSocket_Media_HostileFiles(t *testing.T) {
 	r, _ := seeingRig(t, func(s *setup) {
-		s.BodyLimit, s.Media = 4<<20, media.Options{Pixels: mediatest.Pixels, Sound: mediatest.Seconds * time.Second, Memory: mediatest.Memory}
+		s.BodyLimit, s.Media = 4<<20, media.Bounds{Pixels: mediatest.Pixels, Sound: mediatest.Seconds * time.Second, Memory: mediatest.Memory}
 	})
 	p := r.dial()
 	for i, f := range mediatest.Hostile() {

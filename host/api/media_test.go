@@ -78,7 +78,7 @@ func (s *seeing) told() (contents, files []string) {
 func seeingRig(t *testing.T, change func(*setup)) (*rig, *seeing) {
 	model := &seeing{encoder: servingtest.MediaEncoder{Table: piece.NewTable()}}
 	return newRig(t, func(s *setup) {
-		s.Engine, s.pieces, s.Media = model, model.encoder.Table, media.Options{Pixels: 1 << 20, Sound: time.Minute, Memory: 64 << 20}
+		s.Engine, s.pieces, s.Media = model, model.encoder.Table, media.Bounds{Pixels: 1 << 20, Sound: time.Minute, Memory: 64 << 20}
 		s.wrap = func(o servingtest.OneModel) serving.Models {
 			o.Model.Media, o.Model.MediaEncoder = media.Abilities{Images: true, AudioRate: 16000}, &model.encoder
 			o.Model.Scheduler = submitting{o.Model.Scheduler, model}

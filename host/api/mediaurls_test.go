@@ -38,7 +38,7 @@ func fetchingRig(t *testing.T, o fetch.Options) *rig {
 		o.Timeout = patience
 	}
 	r, _ := seeingRig(t, func(s *setup) {
-		s.Media = media.Options{Pixels: 1 << 20, Sound: time.Minute, Memory: 64 << 20, Fetch: &o}
+		s.Media = media.Bounds{Pixels: 1 << 20, Sound: time.Minute, Memory: 64 << 20, Fetch: &o}
 	})
 	return r
 }

@@ -34,7 +34,7 @@ type Options struct {
 	Limiter      *access.Limiter          // what each client may use; nil: as much as it likes
 	Sinks        []func(operation.Record) // each gets every request that has ended, besides the log
 	LogLevel     *slog.LevelVar           // what the admin may change; nil: nothing
-	Media        media.Options            // bounds of the pictures and sounds in requests
+	Media        media.Bounds             // bounds of the pictures and sounds in requests
 	ShareCache   bool                     // prompts cached for one key serve the others too
 	Proxies      []*net.IPNet             // whose X-Forwarded-For is believed; none: nobody's
 	Origins      []string                 // other web origins whose pages may call; "*": any, "localhost": this machine's

@@ -330,7 +330,7 @@ func FuzzForm(f *testing.F) {
 		MediaEncoder: &servingtest.MediaEncoder{Table: piece.NewTable()}}}
 	one.Model.Media.AudioRate = 16000
 	handler := New(Options{BodyLimit: 1 << 20, Log: slog.New(slog.DiscardHandler), Models: one,
-		Media: media.Options{Pixels: 1 << 20, Sound: time.Minute, Memory: 64 << 20}})
+		Media: media.Bounds{Pixels: 1 << 20, Sound: time.Minute, Memory: 64 << 20}})
 	for _, fields := range [][]string{{}, {"stream", "true"}, {"include[]", "logprobs", "temperature", ".5"}, {"grammar", "root ::= [a-z]"}} {
 		kind, body := formOf(f, wav(f), fields...)
 		f.Add(kind, []byte(body))

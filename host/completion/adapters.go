@@ -79,7 +79,7 @@ type usedAdapters struct {
 
 // adapters finds what a prompt is computed with besides the model. A fork is computed with what
 // the answer was.
-func (r *Request) adapters(prompt []scheduler.Token) (*usedAdapters, error) {
+func (r *TextRequest) adapters(prompt []scheduler.Token) (*usedAdapters, error) {
 	if r.begun.Tokens != nil {
 		return r.used, nil
 	}

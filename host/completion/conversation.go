@@ -16,7 +16,7 @@ import (
 // Converse has a conversation become the request's prompt once it is filled. What its answer must
 // look like is the request's constraint; a template may have words around that, so from then on it
 // is what the template makes of it.
-func (r *Request) Converse(c chat.Conversation) {
+func (r *TextRequest) Converse(c chat.Conversation) {
 	c = c.WithoutEmptyEnd()
 	r.conversation, r.LeftOut, r.parts = &c, c.LeftOut, c.Media
 }
@@ -24,7 +24,7 @@ func (r *Request) Converse(c chat.Conversation) {
 // converse makes a conversation the prompt that a template plugin writes. The plugin waits for its
 // turn among the guests, so that is not done in the text pool, where it would keep a worker
 // waiting too. It is told of pictures and sounds, so these are read first.
-func (s *Service) converse(ctx context.Context, r *Request) (err error) {
+func (s *Service) converse(ctx context.Context, r *TextRequest) (err error) {
 	if r.conversation == nil {
 		return nil
 	}
@@ -38,7 +38,7 @@ func (s *Service) converse(ctx context.Context, r *Request) (err error) {
 	if w := r.conversation.Written; w != nil {
 		size = max(size, len(*w))
 	}
-	made, err := inPool(ctx, s.pool, r.Deadline, size, func(ctx context.Context) (Request, error) {
+	made, err := inPool(ctx, s.pool, r.Deadline, size, func(ctx context.Context) (TextRequest, error) {
 		made := *r
 		return made, made.takePrompt(ctx)
 	}, nil)
@@ -49,7 +49,7 @@ func (s *Service) converse(ctx context.Context, r *Request) (err error) {
 }
 
 // takePrompt makes the conversation, if there is one, the prompt.
-func (r *Request) takePrompt(ctx context.Context) (err error) {
+func (r *TextRequest) takePrompt(ctx context.Context) (err error) {
 	if c := r.conversation; c != nil {
 		if r.Params.Regex != "" && len(c.Tools) > 0 && c.ToolChoice.Mode != "none" {
 			return refusal.Invalid("regex", "regex cannot be used together with tools, whose calls have a grammar of their own")
@@ -73,7 +73,7 @@ func (r *Request) takePrompt(ctx context.Context) (err error) {
 }
 
 // takeFormat has the answer obey what the template knows of its format.
-func (r *Request) takeFormat() {
+func (r *TextRequest) takeFormat() {
 	p := &r.Rendered
 	if p.Rules != nil {
 		r.Params.Constraint = sampling.Constraint{Format: p.Rules, GrammarLazy: p.Lazy}
@@ -92,7 +92,7 @@ func (r *Request) takeFormat() {
 
 // checkCall refuses an answer that must call a tool and cannot: a template that knows tools has a
 // grammar for that.
-func (r *Request) checkCall() error {
+func (r *TextRequest) checkCall() error {
 	if !r.mustCall || r.Rendered.Rules != nil {
 		return nil
 	}
@@ -105,7 +105,7 @@ var triggerKinds = map[string]sampling.TriggerKind{
 
 // textOf makes the prompt's text of other messages in the place of a conversation's, in both of
 // which pictures and sounds have the markers of a gallery.
-func (r *Request) textOf(c *chat.Conversation, g *chat.Gallery) func(context.Context, []chat.Message) (string, error) {
+func (r *TextRequest) textOf(c *chat.Conversation, g *chat.Gallery) func(context.Context, []chat.Message) (string, error) {
 	return func(ctx context.Context, messages []chat.Message) (string, error) {
 		other := *c
 		other.Written = nil
@@ -125,7 +125,7 @@ func (r *Request) textOf(c *chat.Conversation, g *chat.Gallery) func(context.Con
 
 // renderByPlugins has plugins rewrite the messages of a conversation, and write its prompt, where
 // such plugins are used. The request has the pictures and sounds then that they have left in it.
-func (r *Request) renderByPlugins(ctx context.Context, c *chat.Conversation) (err error) {
+func (r *TextRequest) renderByPlugins(ctx context.Context, c *chat.Conversation) (err error) {
 	ctx, cancel := r.untilDeadline(ctx)
 	defer cancel()
 	if r.recording != nil {
@@ -151,7 +151,7 @@ func (r *Request) renderByPlugins(ctx context.Context, c *chat.Conversation) (er
 }
 
 // leaveGallery has the conversation be what plugins have made of it.
-func (r *Request) leaveGallery(c *chat.Conversation, g *chat.Gallery, messages []chat.Message) error {
+func (r *TextRequest) leaveGallery(c *chat.Conversation, g *chat.Gallery, messages []chat.Message) error {
 	var places []int
 	var err error
 	if c.Messages, places, err = g.Leave(messages); err != nil {

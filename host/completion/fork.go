@@ -11,10 +11,10 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// Fork makes a request that goes on where a running answer of another is, with the same prompt,
-// plugins and limits, and with its sampling parameters but for the seed, which is random, and what
-// change changes. The caller submits it, and releases it as any other.
-func (s *Service) Fork(ctx context.Context, r *Request, st serving.Stream, change func(*sampling.ParamFields) error) (_ *Request, err error) {
+// Fork makes a request that continues from where a running answer of another is, with the same
+// prompt, plugins and limits, and with its sampling parameters except the seed, which is random,
+// and those that change changes. The caller submits it, and releases it as any other.
+func (s *Service) Fork(ctx context.Context, r *TextRequest, st serving.Stream, change func(*sampling.ParamFields) error) (_ *TextRequest, err error) {
 	fork := *r
 	fork.asked, fork.Params.Seed = time.Now(), sampling.RandomSeed()
 	fork.PromptLogprobs, fork.LeftOut, fork.Relaxed = false, nil, nil // who reads the answer has them
@@ -39,10 +39,10 @@ func (s *Service) Fork(ctx context.Context, r *Request, st serving.Stream, chang
 		fork.release()
 		return nil, err
 	}
-	made, err := inPool(ctx, s.pool, time.Time{}, r.Size, func(ctx context.Context) (*Request, error) {
+	made, err := inPool(ctx, s.pool, time.Time{}, r.Size, func(ctx context.Context) (*TextRequest, error) {
 		made := fork
 		return &made, made.takeFields(ctx, fields)
-	}, func(made *Request) { made.Plugins.Release() })
+	}, func(made *TextRequest) { made.Plugins.Release() })
 	if err != nil {
 		fork.release()
 		return nil, err
@@ -52,7 +52,7 @@ func (s *Service) Fork(ctx context.Context, r *Request, st serving.Stream, chang
 
 // takeFields has a fork decide by these sampling parameters, with the plugins of the answer that
 // it goes on from.
-func (r *Request) takeFields(ctx context.Context, fields sampling.ParamFields) (err error) {
+func (r *TextRequest) takeFields(ctx context.Context, fields sampling.ParamFields) (err error) {
 	if r.Params, err = fields.Params(r.Params, tokens{ctx, r.Model}); err != nil {
 		return err
 	}

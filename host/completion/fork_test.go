@@ -39,7 +39,7 @@ func TestService_Fork_ModelWasUnloaded(t *testing.T) {
 	models := &reloading{}
 	s := completion.NewService(models)
 	common := completion.DefaultCommonFields()
-	r, err := s.New(t.Context(), completion.Request{Common: &common}, func(context.Context, *completion.Request) error { return nil })
+	r, err := s.New(t.Context(), completion.TextRequest{Common: &common}, func(context.Context, *completion.TextRequest) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,7 @@ func TestConverse_AllTemplates_HaveChains(t *testing.T) {
 			} {
 				common := DefaultCommonFields()
 				c.Messages = hello
-				r, err := s.New(t.Context(), Request{Common: &common, PromptField: "messages"}, func(_ context.Context, r *Request) error {
+				r, err := s.New(t.Context(), TextRequest{Common: &common, PromptField: "messages"}, func(_ context.Context, r *TextRequest) error {
 					r.Converse(c)
 					if name == "a schema" {
 						r.Params.JSONSchema = json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)

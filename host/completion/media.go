@@ -14,11 +14,11 @@ import (
 )
 
 // HasMedia reports whether there is a picture or a sound in the request's prompts.
-func (r *Request) HasMedia() bool { return len(r.parts)+len(r.Media) > 0 }
+func (r *TextRequest) HasMedia() bool { return len(r.parts)+len(r.Media) > 0 }
 
 // MediaTokens is how many tokens of the prompts stand for pictures, or for sounds, with those that
 // the model expects around them.
-func (r *Request) MediaTokens(kind media.Kind) (n int) {
+func (r *TextRequest) MediaTokens(kind media.Kind) (n int) {
 	for i, item := range r.Media {
 		if item.Kind == kind {
 			n += r.told[i].Tokens
@@ -29,7 +29,7 @@ func (r *Request) MediaTokens(kind media.Kind) (n int) {
 
 // MediaEmbeddings is how many numbers the embeddings of the request's pictures and sounds have,
 // about.
-func (r *Request) MediaEmbeddings() int {
+func (r *TextRequest) MediaEmbeddings() int {
 	if !r.HasMedia() {
 		return 0
 	}
@@ -37,7 +37,7 @@ func (r *Request) MediaEmbeddings() int {
 }
 
 // TextTokens are the tokens of a prompt without the embeddings of pictures and sounds.
-func (r *Request) TextTokens(prompt int) []scheduler.Token {
+func (r *TextRequest) TextTokens(prompt int) []scheduler.Token {
 	if !r.HasMedia() {
 		return r.Prompts[prompt]
 	}
@@ -46,7 +46,7 @@ func (r *Request) TextTokens(prompt int) []scheduler.Token {
 
 // BeforeMedia are the tokens of the first prompt before its first picture or sound: all of them if
 // it has none.
-func (r *Request) BeforeMedia() []scheduler.Token {
+func (r *TextRequest) BeforeMedia() []scheduler.Token {
 	prompt := r.Prompts[0]
 	if at := slices.IndexFunc(prompt, func(t scheduler.Token) bool { return t < 0 }); at >= 0 {
 		return prompt[:at]
@@ -56,7 +56,7 @@ func (r *Request) BeforeMedia() []scheduler.Token {
 
 // readMedia reads the pictures and sounds of a request, whose model takes them. That may wait for
 // memory and for other servers, so it is not done in the text pool.
-func (s *Service) readMedia(ctx context.Context, r *Request) (err error) {
+func (s *Service) readMedia(ctx context.Context, r *TextRequest) (err error) {
 	if len(r.parts) == 0 {
 		return nil
 	}
@@ -83,7 +83,7 @@ func (s *Service) readMedia(ctx context.Context, r *Request) (err error) {
 
 // choose has the request go on with some of its pictures and sounds, by their numbers, in this
 // order.
-func (r *Request) choose(numbers []int) {
+func (r *TextRequest) choose(numbers []int) {
 	items, told := make([]media.Item, len(numbers)), make([]media.Told, len(numbers))
 	for i, n := range numbers {
 		items[i], told[i] = r.Media[n], r.told[n]
@@ -97,7 +97,7 @@ func (r *Request) choose(numbers []int) {
 
 // loadMedia reads the pictures and sounds of a request, unless plugins were told of them already,
 // and gives each the room in the prompts that it will take.
-func (s *Service) loadMedia(ctx context.Context, r *Request) error {
+func (s *Service) loadMedia(ctx context.Context, r *TextRequest) error {
 	if err := s.readMedia(ctx, r); err != nil || len(r.Media) == 0 {
 		return err
 	}
@@ -111,7 +111,7 @@ func (s *Service) loadMedia(ctx context.Context, r *Request) error {
 }
 
 // untilDeadline is a context that ends with the request's deadline, if it has one.
-func (r *Request) untilDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
+func (r *TextRequest) untilDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	if r.Deadline.IsZero() {
 		return ctx, func() {}
 	}
@@ -120,7 +120,7 @@ func (r *Request) untilDeadline(ctx context.Context) (context.Context, context.C
 
 // place has tokens stand for the pictures and sounds in the prompts, where each has taken so many
 // places until now.
-func (r *Request) place(taken []int, tokens [][]scheduler.Token) {
+func (r *TextRequest) place(taken []int, tokens [][]scheduler.Token) {
 	for p, rest := range r.Prompts {
 		var prompt []scheduler.Token
 		for {
@@ -135,10 +135,10 @@ func (r *Request) place(taken []int, tokens [][]scheduler.Token) {
 	}
 }
 
-// encodeMedia has the pictures and sounds of a request encoded, one after another and each once,
-// and lets go of their pixels and samples. It waits for its turn among clients, and ends with ctx
-// or the request's deadline.
-func (r *Request) encodeMedia(ctx context.Context) error {
+// encodeMedia encodes the pictures and sounds of a request, one after another and each once, and
+// frees their pixels and samples. It waits for its turn among clients, and ends with ctx or the
+// request's deadline.
+func (r *TextRequest) encodeMedia(ctx context.Context) error {
 	if len(r.Media) == 0 || r.encoded {
 		return nil
 	}
@@ -178,7 +178,7 @@ func (r *Request) encodeMedia(ctx context.Context) error {
 
 // tellPlaces notes where in its prompt each picture and sound begins, and which prompt that is.
 // Each still has a run of chat.MediaPlace there.
-func (r *Request) tellPlaces() {
+func (r *TextRequest) tellPlaces() {
 	next := 0
 	r.mediaOf = make([][]int, len(r.Prompts))
 	for p, prompt := range r.Prompts {
@@ -196,7 +196,7 @@ func (r *Request) tellPlaces() {
 }
 
 // tellMedia is what plugins learn about the pictures and sounds of a prompt; nil where it has none.
-func (r *Request) tellMedia(prompt int) []byte {
+func (r *TextRequest) tellMedia(prompt int) []byte {
 	if prompt >= len(r.mediaOf) || len(r.mediaOf[prompt]) == 0 {
 		return nil
 	}

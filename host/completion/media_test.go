@@ -59,7 +59,7 @@ func newMediaRig(memory int64) *mediaRig {
 	info.Media = media.Abilities{Images: true, AudioRate: 16000}
 	m := &serving.Model{Info: info, Engine: servingtest.Toy{}, Scheduler: &r.scheduler, MediaEncoder: &r.encoder}
 	r.Service = completion.NewService(servingtest.OneModel{Model: m})
-	r.Media = media.NewLoader(media.Options{Pixels: 1 << 20, Sound: time.Minute, Memory: memory})
+	r.Media = media.NewLoader(media.Bounds{Pixels: 1 << 20, Sound: time.Minute, Memory: memory})
 	return r
 }
 
@@ -85,8 +85,8 @@ func hummed(samples int) string {
 }
 
 // converse asks with a message a content, and these files in their places.
-func (r *mediaRig) converse(ctx context.Context, common completion.CommonFields, files []string, contents ...string) (*completion.Request, error) {
-	return r.New(ctx, completion.Request{Common: &common, PromptField: "messages", Caller: completion.Caller{ID: "me", CacheSalt: "salt"}}, func(_ context.Context, r *completion.Request) error {
+func (r *mediaRig) converse(ctx context.Context, common completion.CommonFields, files []string, contents ...string) (*completion.TextRequest, error) {
+	return r.New(ctx, completion.TextRequest{Common: &common, PromptField: "messages", Caller: completion.Caller{ID: "me", CacheSalt: "salt"}}, func(_ context.Context, r *completion.TextRequest) error {
 		c := chat.Conversation{Media: media.Sources("f", media.Any, files)}
 		for _, text := range contents {
 			c.Messages = append(c.Messages, chat.Message{Role: "user", Content: text})
@@ -97,13 +97,13 @@ func (r *mediaRig) converse(ctx context.Context, common completion.CommonFields,
 }
 
 // complete asks with a prompt as the body has it, for so many choices.
-func (r *mediaRig) complete(ctx context.Context, prompt any, choices int) (*completion.Request, error) {
+func (r *mediaRig) complete(ctx context.Context, prompt any, choices int) (*completion.TextRequest, error) {
 	raw, err := json.Marshal(prompt)
 	if err != nil {
 		return nil, err
 	}
 	common := completion.DefaultCommonFields()
-	return r.New(ctx, completion.Request{Common: &common, PromptField: "prompt"}, func(ctx context.Context, r *completion.Request) error {
+	return r.New(ctx, completion.TextRequest{Common: &common, PromptField: "prompt"}, func(ctx context.Context, r *completion.TextRequest) error {
 		r.Choices = choices
 		return r.ReadPrompts(ctx, raw)
 	})
@@ -131,7 +131,7 @@ func testMedia(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ask := func(ctx context.Context, content string) (*completion.Request, error) {
+	ask := func(ctx context.Context, content string) (*completion.TextRequest, error) {
 		return s.converse(ctx, completion.DefaultCommonFields(), []string{file}, content)
 	}
 	if _, err := ask(t.Context(), "no place"); err == nil || !strings.Contains(err.Error(), "places for 0 pictures and sounds, and there are 1") {

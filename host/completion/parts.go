@@ -18,13 +18,13 @@ type Parts struct {
 }
 
 // NewParts takes an answer to a request apart. It is closed by who gets it.
-func (r *Request) NewParts() (*Parts, error) {
+func (r *TextRequest) NewParts() (*Parts, error) {
 	p := &Parts{prompt: r.Rendered}
 	if p.prompt.NewParser == nil {
 		return p, nil // a text is content as it comes
 	}
 	var err error
-	p.choice.parts, err = p.prompt.NewAnswer()
+	p.choice.parts, err = p.prompt.NewSplitter()
 	return p, err
 }
 

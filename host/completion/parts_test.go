@@ -84,12 +84,12 @@ func (*upper) Close() error { return nil }
 
 // Several choices are read together, and what each delta says belongs to what its choice says of
 // itself.
-func TestAnswer_Read_TakesPartsOfEachChoice(t *testing.T) {
+func TestResult_Read_TakesPartsOfEachChoice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		texts := []string{"(hm)hello", "(hm, hm)F12G3", strings.Repeat("long ", 100)}
-		a := &Answer{}
+		a := &Result{}
 		for i, text := range texts {
-			parts, err := chat.Prompt{NewParser: func() (chat.Parser, error) { return &upper{}, nil }}.NewAnswer()
+			parts, err := chat.Prompt{NewParser: func() (chat.Parser, error) { return &upper{}, nil }}.NewSplitter()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -136,14 +136,14 @@ func TestAnswer_Read_TakesPartsOfEachChoice(t *testing.T) {
 }
 
 // Text that waits for its parser is told of when it is time, though no further event comes.
-func TestAnswer_Read_TellsWhatWaits(t *testing.T) {
+func TestResult_Read_TellsWhatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		parts, err := chat.Prompt{NewParser: func() (chat.Parser, error) { return &upper{}, nil }}.NewAnswer()
+		parts, err := chat.Prompt{NewParser: func() (chat.Parser, error) { return &upper{}, nil }}.NewSplitter()
 		if err != nil {
 			t.Fatal(err)
 		}
 		f := fed{events: make(chan scheduler.Event, 16)}
-		a := &Answer{Choices: []*Choice{{stream: f, parts: parts}}}
+		a := &Result{Choices: []*Choice{{stream: f, parts: parts}}}
 		for _, c := range "abc" {
 			f.events <- scheduler.Event{Kind: scheduler.KindToken, Text: string(c)}
 		}

@@ -16,7 +16,7 @@ type partTeller struct {
 }
 
 // tellParts begins to take an answer apart for a plugin.
-func (r *Request) tellParts() (serving.Parts, error) {
+func (r *TextRequest) tellParts() (serving.Parts, error) {
 	parts, err := r.NewParts()
 	if err != nil {
 		return nil, err

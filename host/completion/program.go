@@ -37,7 +37,7 @@ func chainOf(m *serving.Model, params sampling.Params) func([]byte) (sampling.Pa
 
 // promptOf makes the prompt of messages with the model's own template. They may have the pictures
 // and sounds of the request, as many times as a request may have any.
-func (r *Request) promptOf() func(context.Context, []byte) ([]int32, error) {
+func (r *TextRequest) promptOf() func(context.Context, []byte) ([]int32, error) {
 	m, gallery, rows := r.Model, chat.NewGallery(r.told), r.rows
 	return func(ctx context.Context, text []byte) ([]int32, error) {
 		messages, err := gallery.Unmarshal(text)

@@ -26,7 +26,7 @@ type PromptReader struct {
 	chat.Encoder
 	Vocabulary int // tokens
 
-	of *Request // that takes the pictures and sounds; nil: prompts cannot have any
+	of *TextRequest // that takes the pictures and sounds; nil: prompts cannot have any
 }
 
 func readerOf(m *serving.Model) PromptReader {
@@ -36,7 +36,7 @@ func readerOf(m *serving.Model) PromptReader {
 // ReadPrompts reads the request's prompt: a text, a list of tokens and texts that make one prompt,
 // an object with either as its prompt_string, and perhaps pictures and sounds, or a list of
 // prompts. A list of texts alone is a list of prompts, as with OpenAI.
-func (r *Request) ReadPrompts(ctx context.Context, raw json.RawMessage) (err error) {
+func (r *TextRequest) ReadPrompts(ctx context.Context, raw json.RawMessage) (err error) {
 	reader := readerOf(r.Model)
 	reader.of = r
 	r.Prompts, err = reader.Prompts(ctx, raw, "prompt", maxPrompts)
@@ -75,7 +75,7 @@ func (r PromptReader) Prompts(ctx context.Context, raw json.RawMessage, field st
 	return prompts, nil
 }
 
-// TextError says of a text that cannot be tokenised which field it came from.
+// TextError adds to the error of a text that cannot be tokenised the field that it came from.
 func TextError(err error, field string) error {
 	var tooLong *chat.TooLong
 	switch {

@@ -8,7 +8,7 @@ import (
 )
 
 // record begins a recording if the request asks for one, which ends when the request is released.
-func (r *Request) record() error {
+func (r *TextRequest) record() error {
 	if r.Common == nil || !r.Common.Record {
 		return nil
 	}
@@ -25,7 +25,7 @@ func (r *Request) record() error {
 }
 
 // RecordingID names the recording of the request, for its client; empty: it has none.
-func (r *Request) RecordingID() string {
+func (r *TextRequest) RecordingID() string {
 	if r.recording == nil {
 		return ""
 	}
@@ -33,7 +33,7 @@ func (r *Request) RecordingID() string {
 }
 
 // note adds an event of a choice to the recording, if there is one.
-func (r *Request) note(choice int, e scheduler.Event) {
+func (r *TextRequest) note(choice int, e scheduler.Event) {
 	if r != nil && r.recording != nil {
 		r.recording.Event(choice, e)
 	}

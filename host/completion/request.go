@@ -17,9 +17,9 @@ import (
 	"github.com/penstock/penstock/scheduler/piece"
 )
 
-// Request is a request for text: one or several answers to one or several prompts. Before anything
-// is checked, a dialect says who asks and for what; Service.New fills in the rest.
-type Request struct {
+// TextRequest is a request for text: one or several answers to one or several prompts. Before
+// anything is checked, a dialect says who asks and for what; Service.New fills in the rest.
+type TextRequest struct {
 	Caller      Caller
 	ModelName   string // "": the default model
 	Pictures    bool   // the prompt has pictures, so a client that names no model means one that sees
@@ -78,9 +78,9 @@ type Request struct {
 	release      func()
 }
 
-// Release lets go of the request's model. It is called once, when the answers have ended or nobody
+// Release releases the request's model. It is called once, when the answers have ended or nobody
 // waits for them.
-func (r *Request) Release() {
+func (r *TextRequest) Release() {
 	r.hasArrived()
 	r.Plugins.Release()
 	if r.letGo != nil {
@@ -90,7 +90,7 @@ func (r *Request) Release() {
 }
 
 // hasArrived has the scheduler wait for the request no longer.
-func (r *Request) hasArrived() {
+func (r *TextRequest) hasArrived() {
 	if r.arrived != nil {
 		r.arrived()
 	}
@@ -111,7 +111,7 @@ func NewService(m serving.Models) *Service { return &Service{Models: m, pool: ne
 // log-probabilities unless that says otherwise. fill gives it a prompt, or a conversation that
 // becomes one (Converse). fill runs in the text pool, so it may tokenise. The caller releases the
 // request.
-func (s *Service) New(ctx context.Context, asked Request, fill func(context.Context, *Request) error) (_ *Request, err error) {
+func (s *Service) New(ctx context.Context, asked TextRequest, fill func(context.Context, *TextRequest) error) (_ *TextRequest, err error) {
 	if err := asked.Common.check(); err != nil {
 		return nil, err
 	}
@@ -137,10 +137,10 @@ func (s *Service) New(ctx context.Context, asked Request, fill func(context.Cont
 		return nil, err
 	}
 	asked.Choices, asked.Logprobs, asked.MaxTokens, asked.Shift, asked.arrived = 1, -1, m.MaxTokens, answer.Shift{Keep: m.ShiftKeep}, m.Scheduler.Expect()
-	r, err := inPool(ctx, s.pool, asked.Deadline, asked.Size, func(ctx context.Context) (*Request, error) {
+	r, err := inPool(ctx, s.pool, asked.Deadline, asked.Size, func(ctx context.Context) (*TextRequest, error) {
 		r := asked // who waits may have left, and gives up what was asked
 		return &r, r.complete(ctx, fill)
-	}, func(r *Request) { r.Plugins.Release() })
+	}, func(r *TextRequest) { r.Plugins.Release() })
 	if err != nil {
 		asked.arrived()
 		asked.release() // the work may go on for a moment: a model can be closed under it
@@ -168,7 +168,7 @@ func (s *Service) use(ctx context.Context, name string, deadline time.Time) (*se
 }
 
 // complete reads what all dialects share, and has fill do the rest.
-func (r *Request) complete(ctx context.Context, fill func(context.Context, *Request) error) error {
+func (r *TextRequest) complete(ctx context.Context, fill func(context.Context, *TextRequest) error) error {
 	if err := r.takeCommonFields(ctx); err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func (r *Request) complete(ctx context.Context, fill func(context.Context, *Requ
 }
 
 // takeCommonFields reads the sampling parameters and the plugins.
-func (r *Request) takeCommonFields(ctx context.Context) (err error) {
+func (r *TextRequest) takeCommonFields(ctx context.Context) (err error) {
 	base := r.Model.Sampling.Params()
 	base.Trace = r.Common.Trace
 	if t := r.Model.Thinking; t != nil {

@@ -16,7 +16,7 @@ var AnyObject = json.RawMessage(`{"type":"object"}`)
 
 // RequireSchema has the answers be JSON that a schema allows. The body asks for that with field,
 // and has the schema in schemaField.
-func (r *Request) RequireSchema(text json.RawMessage, field, schemaField string) error {
+func (r *TextRequest) RequireSchema(text json.RawMessage, field, schemaField string) error {
 	if r.Params.Constraint.IsSet() {
 		return refusal.Invalid(field, "%s and %s cannot be used together", field, r.Params.Constraint.Field())
 	}
@@ -25,7 +25,7 @@ func (r *Request) RequireSchema(text json.RawMessage, field, schemaField string)
 }
 
 // relax notes what of the schemas is not enforced. They are known to the engine already.
-func (r *Request) relax() error {
+func (r *TextRequest) relax() error {
 	all, err := r.Model.Engine.Relaxed(r.Params.Constraint)
 	r.Relaxed = nil
 	for _, part := range all {

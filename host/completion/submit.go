@@ -18,7 +18,7 @@ import (
 // Submit turns every choice of a request into a scheduler.Request, prompt by prompt, and submits
 // all of them or none. There must be room for all before a picture or a sound is encoded and any
 // of them is built: each has a sampler chain, with a grammar perhaps.
-func (s *Service) Submit(ctx context.Context, r *Request) ([]serving.Stream, error) {
+func (s *Service) Submit(ctx context.Context, r *TextRequest) ([]serving.Stream, error) {
 	defer r.hasArrived()
 	if err := r.checkCall(); err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (s *Service) Submit(ctx context.Context, r *Request) ([]serving.Stream, err
 
 // checkProgram refuses what a program among the plugins cannot have, which takes so many slots; 0:
 // there is none.
-func (r *Request) checkProgram(branches int) error {
+func (r *TextRequest) checkProgram(branches int) error {
 	const writes = "a plugin of this request writes the answer itself"
 	switch {
 	case branches == 0:
@@ -81,7 +81,7 @@ func (r *Request) checkProgram(branches int) error {
 
 // limit tells the samplers how many tokens an answer to a prompt has at most: with several
 // prompts, to the longest.
-func (r *Request) limit(prompt []scheduler.Token) {
+func (r *TextRequest) limit(prompt []scheduler.Token) {
 	limits := [...]int{r.Params.Limit, r.MaxTokens, r.Model.Context - len(prompt)}
 	if r.Model.ContextShift {
 		limits[2] = 0
@@ -94,7 +94,7 @@ func (r *Request) limit(prompt []scheduler.Token) {
 }
 
 // build makes the requests of all choices.
-func (s *Service) build(ctx context.Context, r *Request) (requests []scheduler.Request, err error) {
+func (s *Service) build(ctx context.Context, r *TextRequest) (requests []scheduler.Request, err error) {
 	requests = make([]scheduler.Request, 0, len(r.Prompts)*r.Choices)
 	defer func() {
 		if err != nil {
@@ -125,7 +125,7 @@ func (s *Service) build(ctx context.Context, r *Request) (requests []scheduler.R
 }
 
 // ended is what the scheduler tells of the end of each answer.
-func (r *Request) ended(op *operation.Operation) func(scheduler.RequestRecord) {
+func (r *TextRequest) ended(op *operation.Operation) func(scheduler.RequestRecord) {
 	ended := r.Ended // alone: the scheduler may keep this longer than anybody needs the request
 	if ended == nil && op == nil {
 		return nil
@@ -139,7 +139,7 @@ func (r *Request) ended(op *operation.Operation) func(scheduler.RequestRecord) {
 }
 
 // preservedTokens are the control tokens that each answer shows.
-func (r *Request) preservedTokens() ([]scheduler.Token, error) {
+func (r *TextRequest) preservedTokens() ([]scheduler.Token, error) {
 	if len(r.Params.PreservedTokens) == 0 {
 		return nil, nil
 	}
@@ -150,7 +150,7 @@ func (r *Request) preservedTokens() ([]scheduler.Token, error) {
 // buildChoice makes the request of one choice. index counts the choices of all prompts. Each
 // choice enters the text pool by itself, so that others wait for one plugin's setup at most, and
 // not for those of 128 choices.
-func (s *Service) buildChoice(ctx context.Context, r *Request, index int, prompt []scheduler.Token) (scheduler.Request, error) {
+func (s *Service) buildChoice(ctx context.Context, r *TextRequest, index int, prompt []scheduler.Token) (scheduler.Request, error) {
 	params := r.Params.ForChoice(uint32(index % r.Choices)) // the choices of one prompt differ
 	params.Trace = params.Trace || r.Candidates > 0
 	p, err := inPool(ctx, s.pool, r.Deadline, params.Constraint.Size(), func(context.Context) (serving.Policy, error) {
@@ -225,7 +225,7 @@ func discard(requests []scheduler.Request) {
 }
 
 // schemaError has the refusal of a JSON schema name the field that it came from.
-func (r *Request) schemaError(err error) error {
+func (r *TextRequest) schemaError(err error) error {
 	const usual = "json_schema"
 	var refused *sampling.Invalid // by the engine
 	var unfit *chat.Invalid       // for the template

@@ -73,8 +73,8 @@ type Observer interface {
 	Answered(tokens int, took time.Duration, err error)
 }
 
-// Request is texts to embed or documents to score.
-type Request struct {
+// Task is texts to embed or documents to score.
+type Task struct {
 	Inputs    [][]int32 // tokens
 	Pooling   Pooling   // scores are not pooled
 	Normalize int       // see Normalize; vectors of PoolingNone and scores are not normalised
@@ -136,7 +136,7 @@ func (s *Service) Open() (Limits, error) {
 
 // Embed computes a request. It waits until that is done or ctx is. A request that is not sound is
 // an ErrInvalid.
-func (s *Service) Embed(ctx context.Context, r Request) (Result, error) {
+func (s *Service) Embed(ctx context.Context, r Task) (Result, error) {
 	limits, err := s.Open()
 	if err != nil {
 		return Result{}, err

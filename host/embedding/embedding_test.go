@@ -78,8 +78,8 @@ func service(t *testing.T, f *fake, o Options) *Service {
 	return s
 }
 
-func request(inputs ...[]int32) Request {
-	return Request{Inputs: inputs, Pooling: PoolingLast, Normalize: NormalizeNone}
+func request(inputs ...[]int32) Task {
+	return Task{Inputs: inputs, Pooling: PoolingLast, Normalize: NormalizeNone}
 }
 
 func TestService_Embed_PoolsEachInput(t *testing.T) {
@@ -87,7 +87,7 @@ func TestService_Embed_PoolsEachInput(t *testing.T) {
 		PoolingNone: {{{5, 0}, {7, 1}}, {{9, 0}}}, PoolingMean: {{{6, 0.5}}, {{9, 0}}}, PoolingCLS: {{{5, 0}}, {{9, 0}}}, PoolingLast: {{{7, 1}}, {{9, 0}}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			got, err := service(t, newFake(), Options{}).Embed(t.Context(), Request{Inputs: [][]int32{{5, 7}, {9}}, Pooling: pooling, Normalize: NormalizeNone})
+			got, err := service(t, newFake(), Options{}).Embed(t.Context(), Task{Inputs: [][]int32{{5, 7}, {9}}, Pooling: pooling, Normalize: NormalizeNone})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -105,7 +105,7 @@ func TestService_Embed_ClientsShareAPass(t *testing.T) {
 		f := newFake()
 		s := service(t, f, Options{})
 		var group sync.WaitGroup
-		embed := func(r Request, took *time.Duration) {
+		embed := func(r Task, took *time.Duration) {
 			group.Go(func() {
 				begun := time.Now()
 				if _, err := s.Embed(t.Context(), r); err != nil {
@@ -189,7 +189,7 @@ func TestService_Embed_Refusals(t *testing.T) {
 		if _, err := service(t, wide, Options{}).Embed(t.Context(), request([]int32{1}, []int32{2})); !errors.Is(err, ErrInvalid) {
 			t.Errorf("an answer that is too large: %v, want ErrInvalid", err)
 		}
-		for name, r := range map[string]Request{
+		for name, r := range map[string]Task{
 			"no text": {Pooling: PoolingLast}, "empty text": request([]int32{1}, nil), "too long": request([]int32{1}, make([]int32, 7)),
 			"pooling": {Inputs: [][]int32{{1}}, Pooling: "most"}, "normalize": {Inputs: [][]int32{{1}}, Pooling: PoolingLast, Normalize: -2},
 		} {

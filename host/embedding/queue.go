@@ -31,7 +31,7 @@ func (e TooLongError) Is(target error) bool { return target == ErrInvalid }
 
 // job is a request on its way.
 type job struct {
-	request Request
+	request Task
 	width   int // of a vector
 	numbers int // of the result
 	next    int // the first input that was not taken
@@ -42,7 +42,7 @@ type job struct {
 }
 
 // newJob checks a request.
-func newJob(r Request, l Limits) (*job, error) {
+func newJob(r Task, l Limits) (*job, error) {
 	if len(r.Inputs) == 0 {
 		return nil, fmt.Errorf("%w: there is no text", ErrInvalid)
 	}

@@ -51,7 +51,7 @@ func open(b *testing.B, alternate bool) *beside {
 		b.Fatal(err)
 	}
 	passes := turns.NewPasses()
-	o := encoder.Options{Queue: 16}
+	o := encoder.QueueOptions{Queue: 16}
 	config := scheduler.Config{Slots: 6, Pieces: s.table}
 	if alternate {
 		o.Turns, config.Others = &passes.Encoders, passes
@@ -152,7 +152,7 @@ func (s *beside) send(ctx context.Context, b *testing.B, client string, side int
 			binary.LittleEndian.PutUint64(rgb[i:], random.Uint64())
 		}
 		hash := sha256.Sum256(append(binary.LittleEndian.AppendUint64(nil, seed), client...))
-		made, err := s.encoder.Encode(ctx, encoder.Request{Hash: hash, Client: client, Decode: func(context.Context) (encoder.Media, error) {
+		made, err := s.encoder.Encode(ctx, encoder.Source{Hash: hash, Client: client, Decode: func(context.Context) (encoder.Media, error) {
 			return encoder.Media{Width: side, Height: side, RGB: rgb}, nil
 		}})
 		if err != nil {

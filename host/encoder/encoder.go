@@ -40,13 +40,13 @@ type Media struct {
 	Samples       []float32 // mono, at the projector's rate, from -1 to 1
 }
 
-// Request is a picture or a sound to be encoded.
-type Request struct {
+// Source is a picture or a sound to be encoded.
+type Source struct {
 	Hash   [sha256.Size]byte // of the file, and of whatever else decides what Decode gives
 	Scope  string            // requests of one scope share embeddings
 	Client string            // who takes turns with others
-	// Decode is called on the encoder's goroutine when the request's turn has come, and once for
-	// all that wait for the same. Its context is done when nobody waits any more. All who wait get
+	// Decode is called on the encoder's goroutine when the request's turn has come, and once for all
+	// that wait for the same. Its context is done when nobody waits any more. All waiting requests get
 	// its error.
 	Decode func(ctx context.Context) (Media, error)
 }
@@ -58,8 +58,8 @@ type Piece struct {
 	Values []float32 // of the embeddings, row by row; nil: tokens
 }
 
-// Options bound an encoder.
-type Options struct {
+// QueueOptions bound an encoder.
+type QueueOptions struct {
 	CacheBytes int64 // of embeddings that are kept; 0: none
 	Queue      int   // pictures and sounds that may wait; what is asked for already counts once
 	// Turns are shared with all that computes on the same processors, whose ticks have them for
@@ -70,7 +70,7 @@ type Options struct {
 // Encoder encodes for one model. Its methods may be called from any goroutine.
 type Encoder struct {
 	projector *native.Projector
-	options   Options
+	options   QueueOptions
 	stop      context.CancelFunc
 	closed    context.Context
 	ended     chan struct{}
@@ -102,7 +102,7 @@ type Stats struct {
 }
 
 // New makes an encoder with a projector, which stays the caller's and is closed after it.
-func New(p *native.Projector, o Options) *Encoder {
+func New(p *native.Projector, o QueueOptions) *Encoder {
 	e := &Encoder{projector: p, options: o, ended: make(chan struct{}), wake: make(chan struct{}, 1), jobs: map[key]*job{}}
 	e.cache.most = o.CacheBytes
 	e.closed, e.stop = context.WithCancel(context.Background())
@@ -118,7 +118,7 @@ func New(p *native.Projector, o Options) *Encoder {
 //   - the cause of ctx, when that is done first
 //   - ErrFull, ErrClosed
 //   - those of the request's Decode, of native.Projector's methods, and a *panics.Error of either
-func (e *Encoder) Encode(ctx context.Context, r Request) ([]Piece, error) {
+func (e *Encoder) Encode(ctx context.Context, r Source) ([]Piece, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -136,7 +136,7 @@ func (e *Encoder) Encode(ctx context.Context, r Request) ([]Piece, error) {
 }
 
 // ask finds embeddings that are kept, or else the job that a request waits for.
-func (e *Encoder) ask(r Request) (*job, []Piece, error) {
+func (e *Encoder) ask(r Source) (*job, []Piece, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	k := key{r.Scope, r.Hash}
@@ -222,7 +222,7 @@ func (e *Encoder) next() *job {
 	return e.queue.next()
 }
 
-// finish tells those who wait, and keeps what was encoded. The lock is held.
+// finish notifies the waiting requests, and caches the embeddings. The lock is held.
 func (e *Encoder) finish(j *job, pieces []Piece, err error) {
 	defer j.cancel()
 	if e.jobs[j.key] == j { // else another took its place after nobody waited for it
@@ -291,7 +291,7 @@ func (e *Encoder) Stats() Stats {
 	return s
 }
 
-// Close stops what is being encoded and waits for that. Those who wait get ErrClosed.
+// Close stops what is being encoded and waits for that. Waiting requests get ErrClosed.
 func (e *Encoder) Close() {
 	e.stop()
 	e.signal()

@@ -22,7 +22,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // open makes an encoder for a small pair that sees and hears.
-func open(t testing.TB, o Options) *Encoder {
+func open(t testing.TB, o QueueOptions) *Encoder {
 	t.Helper()
 	path, projectorPath, err := synth.MediaPair{Projector: "mlp+ultravox", Text: "llama"}.WriteFiles(t.TempDir(), 1)
 	if err != nil {
@@ -59,8 +59,8 @@ func square(colour byte) Media {
 }
 
 // request asks for a picture; each call of Decode is sent to called, if there is one.
-func request(client, scope string, colour byte, called chan<- string) Request {
-	return Request{
+func request(client, scope string, colour byte, called chan<- string) Source {
+	return Source{
 		Hash: sha256.Sum256([]byte{colour}), Scope: scope, Client: client,
 		Decode: func(context.Context) (Media, error) {
 			if called != nil {
@@ -76,7 +76,7 @@ func occupy(t testing.TB, e *Encoder) (release func()) {
 	t.Helper()
 	begun, end, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
-		_, err := e.Encode(context.Background(), Request{Hash: sha256.Sum256([]byte("busy")), Client: "busy", Decode: func(context.Context) (Media, error) {
+		_, err := e.Encode(context.Background(), Source{Hash: sha256.Sum256([]byte("busy")), Client: "busy", Decode: func(context.Context) (Media, error) {
 			close(begun)
 			<-end
 			return square(0), nil
@@ -112,7 +112,7 @@ func queued(e *Encoder) (n int) {
 // What is asked for by several at the same time, or again later, is decoded and encoded once,
 // within a scope.
 func TestEncoder_SameContent_EncodedOnce(t *testing.T) {
-	e := open(t, Options{CacheBytes: 1 << 20})
+	e := open(t, QueueOptions{CacheBytes: 1 << 20})
 	release := occupy(t, e)
 	called := make(chan string, 100)
 	var all [10][]Piece
@@ -157,7 +157,7 @@ func TestEncoder_SameContent_EncodedOnce(t *testing.T) {
 // Clients take turns by what was encoded for them, whoever asked first and however much they ask
 // for.
 func TestEncoder_ClientsTakeTurns(t *testing.T) {
-	e := open(t, Options{})
+	e := open(t, QueueOptions{})
 	release := occupy(t, e)
 	called := make(chan string, 100)
 	var wait sync.WaitGroup
@@ -191,7 +191,7 @@ func TestEncoder_ClientsTakeTurns(t *testing.T) {
 
 // What nobody waits for leaves the queue, or stops; what one of two still waits for goes on.
 func TestEncoder_NobodyWaits_NotEncoded(t *testing.T) {
-	e := open(t, Options{CacheBytes: 1 << 20})
+	e := open(t, QueueOptions{CacheBytes: 1 << 20})
 	release := occupy(t, e)
 	called := make(chan string, 100)
 	gone, leave := context.WithCancelCause(t.Context())
@@ -221,7 +221,7 @@ func TestEncoder_NobodyWaits_NotEncoded(t *testing.T) {
 
 // Who asks for what was just given up is served all the same.
 func TestEncoder_AskedAgainWhileItStops(t *testing.T) {
-	e := open(t, Options{})
+	e := open(t, QueueOptions{})
 	ctx, leave := context.WithCancel(t.Context())
 	begun, stop := make(chan struct{}), make(chan struct{})
 	r := request("a", "", 5, nil)
@@ -253,7 +253,7 @@ func TestEncoder_AskedAgainWhileItStops(t *testing.T) {
 }
 
 func TestEncoder_Bounds(t *testing.T) {
-	e := open(t, Options{Queue: 2, CacheBytes: 6000}) // of which a picture takes 16 x 64 numbers
+	e := open(t, QueueOptions{Queue: 2, CacheBytes: 6000}) // of which a picture takes 16 x 64 numbers
 	release := occupy(t, e)
 	waits := make(chan error)
 	go func() { waits <- second(e.Encode(t.Context(), request("a", "", 1, nil))) }()
@@ -281,7 +281,7 @@ func TestEncoder_Bounds(t *testing.T) {
 
 // One that cannot be decoded or encoded is its own error, and the next one is encoded.
 func TestEncoder_Failures(t *testing.T) {
-	e := open(t, Options{CacheBytes: 1 << 20})
+	e := open(t, QueueOptions{CacheBytes: 1 << 20})
 	failure := errors.New("no picture")
 	var panicked *panics.Error
 	for i, c := range []struct {
@@ -297,7 +297,7 @@ func TestEncoder_Failures(t *testing.T) {
 		{func(context.Context) (Media, error) { return Media{Samples: make([]float32, 1600)}, nil }, func(err error) bool { return err == nil }},
 	} {
 		for range 2 { // failures are not kept
-			if err := second(e.Encode(t.Context(), Request{Hash: sha256.Sum256([]byte{100, byte(i)}), Decode: c.decode})); !c.is(err) {
+			if err := second(e.Encode(t.Context(), Source{Hash: sha256.Sum256([]byte{100, byte(i)}), Decode: c.decode})); !c.is(err) {
 				t.Errorf("%d: %v", i, err)
 			}
 		}
@@ -308,11 +308,11 @@ func TestEncoder_Failures(t *testing.T) {
 }
 
 func TestEncoder_Close(t *testing.T) {
-	e := open(t, Options{})
+	e := open(t, QueueOptions{})
 	begun := make(chan struct{})
 	results := make(chan error, 3)
 	go func() {
-		results <- second(e.Encode(t.Context(), Request{Decode: func(ctx context.Context) (Media, error) {
+		results <- second(e.Encode(t.Context(), Source{Decode: func(ctx context.Context) (Media, error) {
 			close(begun)
 			<-ctx.Done()
 			return square(1), nil

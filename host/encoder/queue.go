@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// job is a picture or a sound that is encoded for all who wait for it.
+// job is a picture or a sound that is encoded for all requests that wait for it.
 type job struct {
 	key     key
 	client  string // who asked first
@@ -21,7 +21,7 @@ type job struct {
 	err     error
 }
 
-func newJob(parent context.Context, k key, r Request) *job {
+func newJob(parent context.Context, k key, r Source) *job {
 	j := &job{key: k, client: r.Client, decode: r.Decode, waiting: 1, done: make(chan struct{})}
 	j.ctx, j.cancel = context.WithCancel(parent)
 	return j

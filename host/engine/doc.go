@@ -26,7 +26,7 @@
 //
 // llama.cpp's parsers read a text from its beginning and keep nothing between two calls. They
 // need half a millisecond for 10,000 tokens, so parsing at each token would take seconds in all.
-// The reader of an answer (host/chat/answer.go) rests after each parse for fifteen times as long
+// The reader of an answer (host/chat/splitter.go) rests after each parse for fifteen times as long
 // as it took, or longer if there are many answers: a parser has no more than a sixteenth of a
 // core, all together a quarter, and text is held back by some milliseconds, on a busy machine by
 // a fifth of a second at most. An answer that can only be text, because its template knows no

@@ -86,7 +86,7 @@ func mustCompile(t *testing.T, e *Engine, c sampling.Constraint) {
 // mustTakeApart has an answer to a prompt taken apart.
 func mustTakeApart(t *testing.T, p chat.Prompt, answer string) {
 	t.Helper()
-	a, err := p.NewAnswer()
+	a, err := p.NewSplitter()
 	if err != nil {
 		t.Error(err)
 		return

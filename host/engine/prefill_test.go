@@ -102,7 +102,7 @@ func TestEngine_Render_PrefillWithItsReasoning_IsTakenApart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := p.NewAnswer()
+		a, err := p.NewSplitter()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -214,10 +214,10 @@ func messagesJSON(messages []chat.Message) (json.RawMessage, error) {
 }
 
 // parser is a chat.Parser by llama.cpp.
-type parser struct{ *native.Answer }
+type parser struct{ *native.AnswerParser }
 
 func newParser(f native.AnswerFormat) (chat.Parser, error) {
-	a, err := native.NewAnswer(f)
+	a, err := native.NewAnswerParser(f)
 	if err != nil {
 		return nil, err
 	}
@@ -226,7 +226,7 @@ func newParser(f native.AnswerFormat) (chat.Parser, error) {
 
 // Add implements chat.Parser.
 func (p parser) Add(text string, complete bool) ([]chat.Delta, error) {
-	parts, err := p.Answer.Add(text, complete)
+	parts, err := p.AnswerParser.Add(text, complete)
 	if errors.Is(err, native.ErrFailed) {
 		return nil, badFormat{err}
 	}

@@ -117,7 +117,7 @@ func TestEngine_Render_Parser(t *testing.T) {
 			if p.NewParser == nil {
 				return
 			}
-			a, err := p.NewAnswer()
+			a, err := p.NewSplitter()
 			if err != nil {
 				t.Fatal(err)
 			}

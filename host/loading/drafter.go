@@ -45,7 +45,7 @@ func (l *loader) openDrafter(ctx context.Context, e *engine.Engine) (drafter, er
 
 func (l *loader) openDraftModel(ctx context.Context, target *engine.Engine) (*engine.DraftModel, error) {
 	c := l.config
-	file, err := model.Open(ctx, c.Speculation.DraftModel, model.Options{
+	file, err := model.Open(ctx, c.Speculation.DraftModel, model.CheckOptions{
 		Folder: c.Models.Dir, Kernels: native.KernelChoice(c.Model.Kernels), GPULayers: c.Speculation.DraftGPULayers,
 		Trying: func() { l.log.Info("trying the draft model in a child process, as with every new file") },
 	})

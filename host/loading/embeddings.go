@@ -102,7 +102,7 @@ func (o embeddingOpener) own(ctx context.Context, kind, arg string) (*embedding.
 	if err != nil {
 		return nil, err
 	}
-	file, err := model.Open(ctx, arg, model.Options{
+	file, err := model.Open(ctx, arg, model.CheckOptions{
 		Folder:  c.Models.Dir,
 		Kernels: native.KernelChoice(c.Model.Kernels), GPULayers: c.Model.GPULayers, Memory: left, Broken: o.Broken, Beside: o.Beside,
 		Loading: loading, Computing: contextOptions(of),

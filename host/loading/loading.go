@@ -155,7 +155,7 @@ func (l *loader) openFile(ctx context.Context, o engine.Options) (*model.File, e
 	if remote { // it is tried in a child, which has no sessions with workers
 		o.Model, o.GPULayers = withoutGPU(o.Model), 0
 	}
-	file, err := model.Open(ctx, c.Model.Path, model.Options{
+	file, err := model.Open(ctx, c.Model.Path, model.CheckOptions{
 		Folder: c.Models.Dir, Kernels: native.KernelChoice(c.Model.Kernels), GPULayers: o.GPULayers, Workers: remote, Broken: l.Broken, Beside: l.Beside,
 		Loading: o.Model, Computing: o.Context,
 		Template: c.Chat.Template, TemplateFile: c.Chat.TemplateFile,
@@ -194,7 +194,7 @@ func (l *loader) openEngine(ctx context.Context, o engine.Options, file *model.F
 
 // openAdapters loads the LoRA adapters that are there from the start.
 func (l *loader) openAdapters(ctx context.Context, e *engine.Engine, file *model.File) (*adapter.Registry, error) {
-	adapters, err := adapter.Open(ctx, e, file.Path, model.Options{
+	adapters, err := adapter.Open(ctx, e, file.Path, model.CheckOptions{
 		Folder: l.config.Models.Dir,
 		Trying: func() { l.log.Info("trying the LoRA adapter in a child process, as with every new file") },
 	}, loraFiles(l.config.Model))

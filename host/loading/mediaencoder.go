@@ -31,7 +31,7 @@ func (m *mediaEncoder) Encode(ctx context.Context, item media.Item, caller, salt
 		return nil, nil, err
 	}
 	hash := m.hash(item)
-	encoded, err := m.encoder.Encode(ctx, encoder.Request{
+	encoded, err := m.encoder.Encode(ctx, encoder.Source{
 		Hash: hash, Scope: salt, Client: caller,
 		Decode: func(context.Context) (encoder.Media, error) { return decoded(item), nil },
 	})

@@ -54,7 +54,7 @@ func planSize(ctx context.Context, c config.Config, o engine.Options, memory uin
 }
 
 // planLayers finds the layers that are on GPUs: all that fit, unless the configuration says how
-// many. Where they are not all, a line says so.
+// many. If it is not all of them, a line reports it.
 func planLayers(ctx context.Context, c config.Config, o engine.Options, memory uint64) (layers int, text string, err error) {
 	if !choosesLayers(c, o) {
 		return o.GPULayers, "", nil
@@ -100,7 +100,7 @@ func (l *loader) layers(ctx context.Context, o engine.Options) (int, error) {
 	if len(c.Workers.RPC) > 0 || !choosesLayers(c, o) {
 		return o.GPULayers, nil
 	}
-	file, err := model.Resolve(c.Model.Path, model.Options{Folder: c.Models.Dir})
+	file, err := model.Resolve(c.Model.Path, model.CheckOptions{Folder: c.Models.Dir})
 	if err != nil {
 		return o.GPULayers, err
 	}
@@ -167,7 +167,7 @@ type dryRun struct {
 
 func openDryRun(ctx context.Context, c config.Config, o engine.Options) (_ *dryRun, err error) {
 	d := &dryRun{config: c, sees: expectProjector(ctx, c, o.Path)}
-	if d.alone, err = model.OpenDryRun(ctx, o.Path, model.Options{}, o.ModelOptions()); err != nil {
+	if d.alone, err = model.OpenDryRun(ctx, o.Path, model.CheckOptions{}, o.ModelOptions()); err != nil {
 		return nil, err
 	}
 	d.opened = append(d.opened, d.alone.Close)
@@ -181,12 +181,12 @@ func openDryRun(ctx context.Context, c config.Config, o engine.Options) (_ *dryR
 }
 
 func (d *dryRun) openDraft(ctx context.Context) error {
-	file, err := model.Resolve(d.config.Speculation.DraftModel, model.Options{Folder: d.config.Models.Dir})
+	file, err := model.Resolve(d.config.Speculation.DraftModel, model.CheckOptions{Folder: d.config.Models.Dir})
 	if err != nil {
 		return err
 	}
 	d.opened = append(d.opened, file.Close)
-	if d.draft, err = model.OpenDryRun(ctx, file.Path, model.Options{}, draftOptions(d.config, file.Path, 0).ModelOptions()); err != nil {
+	if d.draft, err = model.OpenDryRun(ctx, file.Path, model.CheckOptions{}, draftOptions(d.config, file.Path, 0).ModelOptions()); err != nil {
 		return err
 	}
 	d.opened = append(d.opened, d.draft.Close)
@@ -239,7 +239,7 @@ func draftOptions(c config.Config, path string, cells int) engine.Options {
 		Threads: c.Model.Threads, GPULayers: c.Speculation.DraftGPULayers, KVLayout: c.Model.KVLayout}
 }
 
-// embedderOptions are what the configuration says of a model for embeddings or scores.
+// embedderOptions are the configuration of a model for embeddings or scores.
 func embedderOptions(c config.Config) engine.EmbedderOptions {
 	return engine.EmbedderOptions{Batch: c.Scheduler.BatchSize, UBatch: c.Scheduler.UBatchSize, Threads: c.Model.Threads, GPULayers: c.Model.GPULayers}
 }

@@ -34,7 +34,7 @@ type Plugins struct {
 func OpenPlugins(ctx context.Context, all config.Config, log *slog.Logger) (*Plugins, error) {
 	c, limits := all.Plugins, plugin.DefaultLimits()
 	limits.Memory, limits.ProgramFuel = c.Memory, int64(all.Programs.Fuel)
-	loader := load.New(plugin.Options{
+	loader := load.New(plugin.HostOptions{
 		Limits: limits, TopK: highest, FirstInvalid: native.FirstInvalid,
 		Log: log.With(slog.String("from", "plugin")), LogLines: c.Log, CacheDir: codeCache(log),
 	})

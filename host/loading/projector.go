@@ -64,7 +64,7 @@ func (l *loader) tryProjector(ctx context.Context, file *model.File, path string
 		return nil, engine.ErrRemote
 	}
 	p := &projector{path: path}
-	var trial model.Options
+	var trial model.CheckOptions
 	var err error
 	if p.options, trial, err = projectorOptions(ctx, l.config); err != nil {
 		return nil, err
@@ -76,13 +76,13 @@ func (l *loader) tryProjector(ctx context.Context, file *model.File, path string
 }
 
 // projectorOptions say how a projector encodes, and how it is tried.
-func projectorOptions(ctx context.Context, c config.Config) (o native.ProjectorOptions, trial model.Options, err error) {
+func projectorOptions(ctx context.Context, c config.Config) (o native.ProjectorOptions, trial model.CheckOptions, err error) {
 	m := c.Model
 	loading, err := modelOptions(m)
 	if err != nil {
 		return o, trial, err
 	}
-	trial = model.Options{Folder: c.Models.Dir, Kernels: native.KernelChoice(m.Kernels), Loading: withoutGPU(loading), Computing: contextOptions(m)}
+	trial = model.CheckOptions{Folder: c.Models.Dir, Kernels: native.KernelChoice(m.Kernels), Loading: withoutGPU(loading), Computing: contextOptions(m)}
 	o = native.ProjectorOptions{Threads: m.Threads, FlashAttention: m.FlashAttn, ImageMinTokens: m.ImageMinTokens, ImageMaxTokens: m.ImageMaxTokens}
 	gpus, err := model.GPUs(ctx)
 	o.Device = m.ProjectorDevice(gpus)
@@ -99,7 +99,7 @@ func expectProjector(ctx context.Context, c config.Config, path string) *project
 	if p.path == "" || len(c.Workers.RPC) > 0 {
 		return nil
 	}
-	var trial model.Options
+	var trial model.CheckOptions
 	var err error
 	if p.options, trial, err = projectorOptions(ctx, c); err != nil {
 		return nil
@@ -140,7 +140,7 @@ func (l *loader) openProjector(e *engine.Engine, p *projector) (*mediaEncoder, e
 	if err != nil {
 		return nil, fmt.Errorf("model.mmproj: %w", err)
 	}
-	o := encoder.Options{CacheBytes: c.Cache, Queue: c.MaxQueue}
+	o := encoder.QueueOptions{CacheBytes: c.Cache, Queue: c.MaxQueue}
 	if p.options.Device == "" && !e.OnDevice() { // else they do not want the same processors
 		o.Turns = &l.Passes.Encoders
 	}

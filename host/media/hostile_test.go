@@ -19,7 +19,7 @@ import (
 )
 
 // mediatestBounds are what the files of mediatest are too large for.
-var mediatestBounds = Options{Pixels: mediatest.Pixels, Sound: mediatest.Seconds * time.Second, Memory: mediatest.Memory}
+var mediatestBounds = Bounds{Pixels: mediatest.Pixels, Sound: mediatest.Seconds * time.Second, Memory: mediatest.Memory}
 
 // Each file of mediatest is refused by its field, and takes little: no more memory than all files
 // may, and no more time than some good pictures of as many pixels as one may have.

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Options bound what is read.
-type Options struct {
+// Bounds bound what is read.
+type Bounds struct {
 	Pixels int           // of a picture
 	Sound  time.Duration // of a sound
 	Memory int64         // bytes that decoding takes for all requests together, the results included
@@ -36,7 +36,7 @@ type Item struct {
 
 // Loader reads parts. Its methods may be called from any goroutine.
 type Loader struct {
-	options Options
+	options Bounds
 	fetcher *fetch.Fetcher // nil: only what is in the request
 	memory  *semaphore.Weighted
 	workers chan struct{} // one element for each file that is being decoded
@@ -49,7 +49,7 @@ const withURLs = 8
 
 // NewLoader makes a loader. It decodes on a quarter of the cores, so that most are left for
 // answers.
-func NewLoader(o Options) *Loader {
+func NewLoader(o Bounds) *Loader {
 	l := &Loader{options: o, memory: semaphore.NewWeighted(o.Memory), workers: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/4)),
 		fetches: make(chan struct{}, withURLs)}
 	if o.Fetch != nil {
@@ -66,8 +66,8 @@ type opened struct {
 	memory  int64
 }
 
-// Load reads the parts for a model: all of them or none. release lets go of their memory; it is
-// called once, when nobody needs the items any more.
+// Load reads the parts for a model: all of them or none. release returns their memory; it is called
+// once, when nobody needs the items any more.
 //
 // # Errors
 //

@@ -45,7 +45,7 @@ func dataURL(kind string, data []byte) string {
 
 var (
 	all    = Abilities{Images: true, AudioRate: 16000}
-	bounds = Options{Pixels: 1 << 20, Sound: time.Minute, Memory: 64 << 20}
+	bounds = Bounds{Pixels: 1 << 20, Sound: time.Minute, Memory: 64 << 20}
 )
 
 func TestLoader_Load(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 // process computes with it. What passed is remembered as Check does.
 //
 // The errors are those of Check, and gguf.ErrAdapter.
-func CheckAdapter(ctx context.Context, model, path string, o Options) (gguf.Adapter, error) {
+func CheckAdapter(ctx context.Context, model, path string, o CheckOptions) (gguf.Adapter, error) {
 	o = o.withDefaults()
 	in, err := inspect(model)
 	if err != nil {
@@ -110,7 +110,7 @@ func tryAdapter(model, path string, o options) (err error) {
 
 // FindAdapter returns the path of the file of that name in the model folder, which holds adapters
 // as well as models: a name, not a path.
-func FindAdapter(name string, o Options) (string, error) {
+func FindAdapter(name string, o CheckOptions) (string, error) {
 	o = o.withDefaults()
 	name = strings.TrimSuffix(name, ".gguf")
 	if path := library.Find(o.Folder, name); path != "" {

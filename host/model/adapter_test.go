@@ -27,7 +27,7 @@ func storeAdapter(t *testing.T, path string, a synth.Adapter) string {
 
 func TestCheckAdapter_GoodFile_IsTriedOnceUntilItChanges(t *testing.T) {
 	trials := 0
-	o := Options{CacheDir: filepath.Join(t.TempDir(), "cache"), Trying: func() { trials++ }}
+	o := CheckOptions{CacheDir: filepath.Join(t.TempDir(), "cache"), Trying: func() { trials++ }}
 	path := store(t, "good.gguf", builtIn)
 	adapter := storeAdapter(t, path, synth.Adapter{TaskName: "rhyme"})
 	for range 2 {
@@ -47,7 +47,7 @@ func TestCheckAdapter_GoodFile_IsTriedOnceUntilItChanges(t *testing.T) {
 // A file that passes the check of its header and on which llama.cpp ends the process is an error.
 func TestCheckAdapter_CrashingFile_IsAnError(t *testing.T) {
 	path := store(t, "model.gguf", builtIn)
-	o := Options{CacheDir: t.TempDir()}
+	o := CheckOptions{CacheDir: t.TempDir()}
 	// The model computes its output with the embedding, too, where the matrices are the wrong way
 	// round.
 	h, err := gguf.Read(bytes.NewReader(builtIn), int64(len(builtIn)))
@@ -72,7 +72,7 @@ func TestCheckAdapter_CrashingFile_IsAnError(t *testing.T) {
 
 func TestCheckAdapter_WrongFile_NamesItAndTheReason(t *testing.T) {
 	path := store(t, "model.gguf", builtIn)
-	o := Options{CacheDir: t.TempDir()}
+	o := CheckOptions{CacheDir: t.TempDir()}
 	other := store(t, "other.gguf", edited(t, func(h *gguf.Header) { h.Set("general.architecture", gguf.NewString("qwen2")) }))
 	for name, c := range map[string]struct {
 		path string
@@ -96,12 +96,12 @@ func TestFindAdapter_TakesNamesOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"rhyme", "rhyme.gguf"} {
-		if path, err := FindAdapter(name, Options{Folder: folder}); err != nil || path != filepath.Join(folder, "rhyme.gguf") {
+		if path, err := FindAdapter(name, CheckOptions{Folder: folder}); err != nil || path != filepath.Join(folder, "rhyme.gguf") {
 			t.Errorf("%s: %q, %v", name, path, err)
 		}
 	}
 	for _, name := range []string{"", ".", "..", "../x", folder + "/rhyme", "rhymes", "./rhyme", "rhyme/"} {
-		if path, err := FindAdapter(name, Options{Folder: folder}); !errors.Is(err, ErrNotFound) {
+		if path, err := FindAdapter(name, CheckOptions{Folder: folder}); !errors.Is(err, ErrNotFound) {
 			t.Errorf("%q: %q, %v", name, path, err)
 		}
 	}

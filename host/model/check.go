@@ -18,8 +18,8 @@ import (
 	"github.com/penstock/penstock/native/gguf"
 )
 
-// Options say where models and notes of their trials lie and what a model may take.
-type Options struct {
+// CheckOptions say where models and notes of their trials lie and what a model may take.
+type CheckOptions struct {
 	Folder   string // of models; empty: library.DefaultFolder
 	CacheDir string // empty: DefaultCache; what is written there is the user's alone
 	// Memory is how many bytes the weights may take where no GPU holds some of them; 0: what the
@@ -54,7 +54,7 @@ type Options struct {
 	Trying func()
 }
 
-func (o Options) withDefaults() Options {
+func (o CheckOptions) withDefaults() CheckOptions {
 	if o.Folder == "" {
 		o.Folder = library.DefaultFolder()
 	}
@@ -79,7 +79,7 @@ func (o Options) withDefaults() Options {
 // The errors wrap a sentinel of this package, of package gguf, or of io/fs for what cannot be
 // read. While a process is itself such a child, and where main does not begin with ChildMain, the
 // error is ErrNoChild.
-func Check(ctx context.Context, path string, o Options) (Lacks, error) {
+func Check(ctx context.Context, path string, o CheckOptions) (Lacks, error) {
 	o = o.withDefaults()
 	template, err := o.template(path)
 	if err != nil {
@@ -119,7 +119,7 @@ func Check(ctx context.Context, path string, o Options) (Lacks, error) {
 
 // timeout of a trial of the file: several times what it takes on a slow machine, since other
 // programs may have the processors.
-func (in *inspection) timeout(o Options) time.Duration {
+func (in *inspection) timeout(o CheckOptions) time.Duration {
 	if o.Timeout > 0 {
 		return o.Timeout
 	}
@@ -132,7 +132,7 @@ func trialOfPicture(bytes uint64) time.Duration { return time.Duration(bytes/1e6
 
 // tryInChildren tries a file in one child after the other. If an exercise crashes a child, the
 // next one leaves it out.
-func tryInChildren(ctx context.Context, path string, template Template, with options, o Options) (Lacks, error) {
+func tryInChildren(ctx context.Context, path string, template Template, with options, o CheckOptions) (Lacks, error) {
 	var lacks Lacks
 	for {
 		found, stage, err := tryInChild(ctx, path, lacks, template, with, o)
@@ -144,7 +144,7 @@ func tryInChildren(ctx context.Context, path string, template Template, with opt
 }
 
 // tryInChild starts a child for one trial and tells what it did last.
-func tryInChild(ctx context.Context, path string, lacks Lacks, template Template, with options, o Options) (_ Lacks, stage string, err error) {
+func tryInChild(ctx context.Context, path string, lacks Lacks, template Template, with options, o CheckOptions) (_ Lacks, stage string, err error) {
 	p, err := startChild(ctx, o.Memory)
 	if err != nil {
 		return nil, "", err

@@ -41,7 +41,7 @@ func edited(t *testing.T, change func(*gguf.Header)) []byte {
 
 func TestCheck_GoodFile_IsTriedOnceUntilItChanges(t *testing.T) {
 	trials := 0
-	o := Options{CacheDir: filepath.Join(t.TempDir(), "cache"), Trying: func() { trials++ }}
+	o := CheckOptions{CacheDir: filepath.Join(t.TempDir(), "cache"), Trying: func() { trials++ }}
 	path := store(t, "good.gguf", builtIn)
 	notes := func() int {
 		entries, err := os.ReadDir(filepath.Join(o.CacheDir, "verdicts"))
@@ -79,7 +79,7 @@ func TestCheck_RefusedFile_WarningsAreNotTheReason(t *testing.T) {
 			}
 		}
 	})
-	_, err := Check(t.Context(), store(t, "m.gguf", file), Options{CacheDir: t.TempDir()})
+	_, err := Check(t.Context(), store(t, "m.gguf", file), CheckOptions{CacheDir: t.TempDir()})
 	if !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "output_norm") || strings.Contains(err.Error(), "special token") {
 		t.Errorf("got %v", err)
 	}
@@ -87,7 +87,7 @@ func TestCheck_RefusedFile_WarningsAreNotTheReason(t *testing.T) {
 
 func TestOpen_BuiltIn_IsTriedAsAnyOther(t *testing.T) {
 	t.Setenv(misbehaviourEnv, "quiet exit")
-	if _, err := Open(t.Context(), "", Options{CacheDir: t.TempDir()}); !errors.Is(err, ErrCrashed) {
+	if _, err := Open(t.Context(), "", CheckOptions{CacheDir: t.TempDir()}); !errors.Is(err, ErrCrashed) {
 		t.Errorf("its child ends, and Open says %v", err)
 	}
 }
@@ -120,7 +120,7 @@ func TestCheck_BadFiles_GiveTypedErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := c.path(t)
-			_, err := Check(t.Context(), path, Options{CacheDir: t.TempDir()})
+			_, err := Check(t.Context(), path, CheckOptions{CacheDir: t.TempDir()})
 			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), filepath.Base(path)) {
 				t.Errorf("got %v, want %v that says %q and names the file", err, c.want, c.says)
 			}
@@ -137,7 +137,7 @@ func TestCheck_NoPermission_IsErrPermission(t *testing.T) {
 		_ = f.Close()
 		t.Skip("this user may read every file")
 	}
-	if _, err := Check(t.Context(), path, Options{CacheDir: t.TempDir()}); !errors.Is(err, fs.ErrPermission) {
+	if _, err := Check(t.Context(), path, CheckOptions{CacheDir: t.TempDir()}); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -147,11 +147,11 @@ func TestCheck_MissingPart_IsNamed(t *testing.T) {
 		h.Set("split.count", gguf.NewUint16(2))
 		h.Set("split.no", gguf.NewUint16(0))
 	})
-	if _, err := Check(t.Context(), store(t, "m-00001-of-00002.gguf", first), Options{}); !errors.Is(err, ErrNotFound) ||
+	if _, err := Check(t.Context(), store(t, "m-00001-of-00002.gguf", first), CheckOptions{}); !errors.Is(err, ErrNotFound) ||
 		!strings.Contains(err.Error(), "m-00002-of-00002.gguf") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := Check(t.Context(), store(t, "renamed.gguf", first), Options{}); !errors.Is(err, gguf.ErrUnsupported) ||
+	if _, err := Check(t.Context(), store(t, "renamed.gguf", first), CheckOptions{}); !errors.Is(err, gguf.ErrUnsupported) ||
 		!strings.Contains(err.Error(), "-00001-of-00002.gguf") {
 		t.Errorf("renamed: %v", err)
 	}
@@ -160,7 +160,7 @@ func TestCheck_MissingPart_IsNamed(t *testing.T) {
 func TestCheck_ContextDone_EndsTheTrial(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := Check(ctx, store(t, "m.gguf", builtIn), Options{CacheDir: t.TempDir()})
+	_, err := Check(ctx, store(t, "m.gguf", builtIn), CheckOptions{CacheDir: t.TempDir()})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
@@ -243,7 +243,7 @@ func TestCheck_VocabulariesOfLlamaCpp_AreRefused(t *testing.T) {
 		t.Fatal("llama.cpp's source tree is not there; make llama fetches it")
 	}
 	for _, path := range paths {
-		if _, err := Check(t.Context(), path, Options{}); !errors.Is(err, gguf.ErrVocabularyOnly) {
+		if _, err := Check(t.Context(), path, CheckOptions{}); !errors.Is(err, gguf.ErrVocabularyOnly) {
 			t.Errorf("%s: %v", filepath.Base(path), err)
 		}
 	}

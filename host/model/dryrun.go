@@ -86,7 +86,7 @@ const dryRunTimeout = 2 * time.Minute
 
 // OpenDryRun checks the headers of a model's files and finds out what the model is. Of the options
 // CacheDir alone counts. Errors are those of Check.
-func OpenDryRun(ctx context.Context, path string, o Options, m native.ModelOptions) (*DryRun, error) {
+func OpenDryRun(ctx context.Context, path string, o CheckOptions, m native.ModelOptions) (*DryRun, error) {
 	in, err := inspect(path)
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ func TestDryRun_TellsWhatNativeTells(t *testing.T) {
 	if err := synth.SmallFile(path, "cohere2", 1); err != nil {
 		t.Fatal(err)
 	}
-	o := Options{CacheDir: t.TempDir()}
+	o := CheckOptions{CacheDir: t.TempDir()}
 	d, err := OpenDryRun(t.Context(), path, o, native.ModelOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestDryRun_TellsWhatNativeTells(t *testing.T) {
 
 // TestDryRun_AsksOnce: what a child has told is remembered, until the file changes.
 func TestDryRun_AsksOnce(t *testing.T) {
-	path, o := filepath.Join(t.TempDir(), "m.gguf"), Options{CacheDir: t.TempDir()}
+	path, o := filepath.Join(t.TempDir(), "m.gguf"), CheckOptions{CacheDir: t.TempDir()}
 	needs := func(cells int) (Need, bool) {
 		t.Helper()
 		d, err := OpenDryRun(t.Context(), path, o, native.ModelOptions{})
@@ -90,7 +90,7 @@ func TestNeed_Main_HasWhatSharesIt(t *testing.T) {
 }
 
 func TestOpenDryRun_FaultsAreErrors(t *testing.T) {
-	o := Options{CacheDir: t.TempDir()}
+	o := CheckOptions{CacheDir: t.TempDir()}
 	whole := filepath.Join(t.TempDir(), "whole.gguf")
 	if err := os.WriteFile(whole, builtIn, 0o600); err != nil {
 		t.Fatal(err)

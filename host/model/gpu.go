@@ -54,7 +54,7 @@ var knownGPUs struct {
 // not. That it passed is noted for this file, program and GPU, and for what the environment tells
 // the GPU's backend. The note is removed until GPUComputed writes it again: a driver that fails
 // now and then may end this process, and then the next start tries it in a child.
-func (f *File) tryGPU(ctx context.Context, in *inspection, gpus []string, o Options) error {
+func (f *File) tryGPU(ctx context.Context, in *inspection, gpus []string, o CheckOptions) error {
 	if len(gpus) == 0 || !o.usesGPU() {
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 
 // Where there is no GPU the task's pass is the CPU's, which faults as a driver would.
 func TestTryGPU_Fault_IsNotedAndTriedAgain(t *testing.T) {
-	file, err := Resolve("", Options{CacheDir: t.TempDir()})
+	file, err := Resolve("", CheckOptions{CacheDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func TestTryGPU_Fault_IsNotedAndTriedAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{CacheDir: t.TempDir(), GPULayers: -1, Timeout: time.Minute}
+	o := CheckOptions{CacheDir: t.TempDir(), GPULayers: -1, Timeout: time.Minute}
 	try := func() error {
 		t.Helper()
 		file.NoGPU = nil
@@ -70,7 +70,7 @@ func TestTryGPU_Fault_IsNotedAndTriedAgain(t *testing.T) {
 func TestCheck_WeightsBeyondMainMemory_NeedAGPU(t *testing.T) {
 	path := store(t, "large.gguf", builtIn)
 	check := func(gpus []string, devices ...string) error {
-		_, err := Check(t.Context(), path, Options{CacheDir: t.TempDir(), Memory: 1 << 20, GPULayers: -1, gpus: gpus,
+		_, err := Check(t.Context(), path, CheckOptions{CacheDir: t.TempDir(), Memory: 1 << 20, GPULayers: -1, gpus: gpus,
 			Loading: native.ModelOptions{Devices: devices}})
 		return err
 	}
@@ -87,7 +87,7 @@ func TestCheck_WeightsBeyondMainMemory_NeedAGPU(t *testing.T) {
 }
 
 func TestTryGPUInChild_KernelFaults_IsErrGPU(t *testing.T) {
-	file, err := Resolve("", Options{CacheDir: t.TempDir()})
+	file, err := Resolve("", CheckOptions{CacheDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

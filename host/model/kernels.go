@@ -22,7 +22,7 @@ type BrokenKernel struct {
 // useSoundKernels has this process use the chosen kernels, without the broken ones, which it
 // returns. To find them, a child process first tries the kernels for a file's weights and for
 // attention. Those that pass are noted for this CPU and build.
-func useSoundKernels(ctx context.Context, in *inspection, o Options) ([]BrokenKernel, error) {
+func useSoundKernels(ctx context.Context, in *inspection, o CheckOptions) ([]BrokenKernel, error) {
 	t := kernelTrial{path: soundKernelsPath(o.CacheDir), sound: map[native.Kernel]bool{}}
 	t.load()
 	operations := append(slices.Sorted(maps.Keys(in.types)), native.Attention)
@@ -44,7 +44,7 @@ func useSoundKernels(ctx context.Context, in *inspection, o Options) ([]BrokenKe
 // SoundKernels are those of a choice that compute right on this CPU for what other processes send:
 // of products the plain ones, which need no other layout of weights, and any for attention.
 func SoundKernels(ctx context.Context, choice native.KernelChoice) (native.KernelSet, []BrokenKernel, error) {
-	broken, err := useSoundKernels(ctx, &inspection{}, Options{Kernels: choice}.withDefaults())
+	broken, err := useSoundKernels(ctx, &inspection{}, CheckOptions{Kernels: choice}.withDefaults())
 	return native.KernelsInUse(), broken, err
 }
 

@@ -14,7 +14,7 @@ import (
 // openTiny opens the built-in model and returns the kernels that were found broken, by their names.
 func openTiny(t *testing.T, cacheDir string) map[string]string {
 	t.Helper()
-	file, err := Open(t.Context(), "", Options{CacheDir: cacheDir})
+	file, err := Open(t.Context(), "", CheckOptions{CacheDir: cacheDir})
 	if err != nil {
 		t.Fatal(err)
 	}

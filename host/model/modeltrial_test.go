@@ -103,7 +103,7 @@ func TestDeviation(t *testing.T) {
 // A child that dies in an exercise is followed by one that leaves it out.
 func TestTryInChildren_CrashInAnExercise_IsALack(t *testing.T) {
 	t.Setenv(misbehaviourEnv, "abort together")
-	lacks, err := tryInChildren(t.Context(), "x", Template{}, options{}, Options{Timeout: time.Minute})
+	lacks, err := tryInChildren(t.Context(), "x", Template{}, options{}, CheckOptions{Timeout: time.Minute})
 	if err != nil || len(lacks) != 1 || lacks[0].What != Together || !strings.Contains(lacks[0].Why, "ggml.c:1: GGML_ASSERT(few) failed") {
 		t.Errorf("%v, %v", lacks, err)
 	}
@@ -112,7 +112,7 @@ func TestTryInChildren_CrashInAnExercise_IsALack(t *testing.T) {
 // One that dies outside of them ends the trial.
 func TestTryInChildren_CrashElsewhere_IsAnError(t *testing.T) {
 	t.Setenv(misbehaviourEnv, "abort alone")
-	if lacks, err := tryInChildren(t.Context(), "x", Template{}, options{}, Options{Timeout: time.Minute}); !errors.Is(err, ErrCrashed) {
+	if lacks, err := tryInChildren(t.Context(), "x", Template{}, options{}, CheckOptions{Timeout: time.Minute}); !errors.Is(err, ErrCrashed) {
 		t.Errorf("%v, %v", lacks, err)
 	}
 }

@@ -30,7 +30,7 @@ type ProjectorTrial struct {
 // KnownProjector is what is known of a projector without a trial, if there was none before: then
 // half as much as its weights is taken for what computing needs. The arguments are those of
 // CheckProjector.
-func KnownProjector(model, path string, with native.ProjectorOptions, o Options) (Projector, error) {
+func KnownProjector(model, path string, with native.ProjectorOptions, o CheckOptions) (Projector, error) {
 	k, err := newProjectorCheck(model, path, with, o)
 	if err != nil {
 		return Projector{}, err
@@ -59,11 +59,11 @@ func (p Projector) Need(device string) Need {
 // projectorCheck is a projector with the note of its trial.
 type projectorCheck struct {
 	projector Projector
-	options   Options
+	options   CheckOptions
 	note      trialNote
 }
 
-func newProjectorCheck(model, path string, with native.ProjectorOptions, o Options) (k projectorCheck, err error) {
+func newProjectorCheck(model, path string, with native.ProjectorOptions, o CheckOptions) (k projectorCheck, err error) {
 	in, err := inspect(model)
 	if err != nil {
 		return k, err
@@ -97,7 +97,7 @@ func (k *projectorCheck) known() bool {
 //
 // The errors are those of Check. ErrRefused says so, too, where the projector belongs to another
 // model.
-func CheckProjector(ctx context.Context, model, path string, with native.ProjectorOptions, o Options) (projector Projector, err error) {
+func CheckProjector(ctx context.Context, model, path string, with native.ProjectorOptions, o CheckOptions) (projector Projector, err error) {
 	k, err := newProjectorCheck(model, path, with, o)
 	if err != nil || k.known() {
 		return k.projector, err

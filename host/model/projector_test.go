@@ -31,7 +31,7 @@ func TestCheckProjector_GoodFiles_AreTriedOnce(t *testing.T) {
 	for _, pair := range synth.MediaPairs {
 		trials := 0
 		var found []ProjectorTrial
-		o := Options{CacheDir: filepath.Join(t.TempDir(), "cache"), Trying: func() { trials++ }}
+		o := CheckOptions{CacheDir: filepath.Join(t.TempDir(), "cache"), Trying: func() { trials++ }}
 		model, projector := storePair(t, pair)
 		for range 2 {
 			p, err := CheckProjector(t.Context(), model, projector, native.ProjectorOptions{Threads: 1}, o)
@@ -52,7 +52,7 @@ func TestCheckProjector_GoodFiles_AreTriedOnce(t *testing.T) {
 // Other bounds of embeddings are tried for themselves.
 func TestCheckProjector_OtherOptions_AreTried(t *testing.T) {
 	trials := 0
-	o := Options{CacheDir: filepath.Join(t.TempDir(), "cache"), Trying: func() { trials++ }}
+	o := CheckOptions{CacheDir: filepath.Join(t.TempDir(), "cache"), Trying: func() { trials++ }}
 	model, projector := storePair(t, synth.MediaPairs[3])
 	for _, most := range []int{0, 16, 0} {
 		if _, err := CheckProjector(t.Context(), model, projector, native.ProjectorOptions{Threads: 1, ImageMaxTokens: most}, o); err != nil {
@@ -79,7 +79,7 @@ func TestCheckProjector_WrongFile_NamesItAndTheReason(t *testing.T) {
 		"no GGUF file":    {model, store(t, "text.gguf", []byte("hello")), gguf.ErrNotGGUF},
 		"more embeddings": {llama, deepProjector(t), ErrRefused},
 	} {
-		_, err := CheckProjector(t.Context(), c.model, c.path, native.ProjectorOptions{Threads: 1}, Options{CacheDir: t.TempDir()})
+		_, err := CheckProjector(t.Context(), c.model, c.path, native.ProjectorOptions{Threads: 1}, CheckOptions{CacheDir: t.TempDir()})
 		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.path) {
 			t.Errorf("%s: %v; want %v of %s", name, err, c.want, c.path)
 		}
@@ -104,7 +104,7 @@ func TestCheckProjector_CrashingFile_IsAnError(t *testing.T) {
 			}
 		}
 	})
-	if _, err := CheckProjector(t.Context(), model, projector, native.ProjectorOptions{Threads: 1}, Options{CacheDir: t.TempDir()}); !errors.Is(err, ErrCrashed) {
+	if _, err := CheckProjector(t.Context(), model, projector, native.ProjectorOptions{Threads: 1}, CheckOptions{CacheDir: t.TempDir()}); !errors.Is(err, ErrCrashed) {
 		t.Error(err)
 	}
 }

@@ -44,7 +44,7 @@ func (f *File) Close() error {
 
 // Open resolves a MODEL argument, has this process use those of the CPU's kernels that work for
 // the file it leads to, and checks it, on the GPU too where layers are to be there.
-func Open(ctx context.Context, arg string, o Options) (*File, error) {
+func Open(ctx context.Context, arg string, o CheckOptions) (*File, error) {
 	o = o.withDefaults()
 	file, err := Resolve(arg, o)
 	if err != nil {
@@ -56,7 +56,7 @@ func Open(ctx context.Context, arg string, o Options) (*File, error) {
 	return file, nil
 }
 
-func (f *File) check(ctx context.Context, o Options) error {
+func (f *File) check(ctx context.Context, o CheckOptions) error {
 	in, err := inspect(f.Path)
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func (f *File) check(ctx context.Context, o Options) error {
 // Resolve finds what a MODEL argument means: nothing is the built-in model that reads text; the
 // names of the built-in models are those; what looks like a path (it has a separator or ends in
 // .gguf) or is an existing file is one; the rest is a name in the model folder.
-func Resolve(arg string, o Options) (*File, error) {
+func Resolve(arg string, o CheckOptions) (*File, error) {
 	o = o.withDefaults()
 	if arg == "" {
 		arg = BuiltInName

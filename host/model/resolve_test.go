@@ -13,9 +13,9 @@ import (
 )
 
 // folder makes a model folder with empty files of these names.
-func folder(t *testing.T, files ...string) Options {
+func folder(t *testing.T, files ...string) CheckOptions {
 	t.Helper()
-	o := Options{Folder: t.TempDir(), CacheDir: filepath.Join(t.TempDir(), "cache")}
+	o := CheckOptions{Folder: t.TempDir(), CacheDir: filepath.Join(t.TempDir(), "cache")}
 	for _, f := range files {
 		if err := os.WriteFile(filepath.Join(o.Folder, f), nil, 0o600); err != nil {
 			t.Fatal(err)

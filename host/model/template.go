@@ -37,7 +37,7 @@ func badTemplate(reason string) error {
 }
 
 // template finds the template that a model is to be served with.
-func (o Options) template(path string) (Template, error) {
+func (o CheckOptions) template(path string) (Template, error) {
 	switch text := o.Template; {
 	case o.found != nil:
 		return *o.found, nil

@@ -23,7 +23,7 @@ func TestOptions_Template(t *testing.T) {
 	}
 	beside, given, empty := file("beside.jinja", "{{ 1 }}"), file("given.jinja", "{{ 2 }}"), file("empty.jinja", " \n")
 	for name, c := range map[string]struct {
-		o    Options
+		o    CheckOptions
 		path string
 		want Template
 		says string
@@ -31,14 +31,14 @@ func TestOptions_Template(t *testing.T) {
 		"none":                       {path: "alone.gguf"},
 		"beside":                     {path: "beside.gguf", want: Template{"{{ 1 }}", beside}},
 		"beside a model in parts":    {path: "beside-00001-of-00002.gguf", want: Template{"{{ 1 }}", beside}},
-		"a file":                     {o: Options{TemplateFile: given}, path: "beside.gguf", want: Template{"{{ 2 }}", given}},
-		"a file as the template":     {o: Options{Template: given}, path: "alone.gguf", want: Template{"{{ 2 }}", given}},
-		"a name":                     {o: Options{Template: "llama3"}, path: "beside.gguf", want: Template{Source: "llama3"}},
-		"Jinja":                      {o: Options{Template: "{% if x %}"}, path: "alone.gguf", want: Template{Source: "{% if x %}"}},
-		"a wrong name":               {o: Options{Template: "lama3"}, path: "alone.gguf", says: "chatml"},
-		"a file that is not there":   {o: Options{TemplateFile: "nowhere.jinja"}, path: "alone.gguf", says: "nowhere.jinja"},
-		"an empty file":              {o: Options{TemplateFile: empty}, path: "alone.gguf", says: "empty"},
-		"a folder beside the others": {o: Options{TemplateFile: dir}, path: "alone.gguf", says: "cannot be read"},
+		"a file":                     {o: CheckOptions{TemplateFile: given}, path: "beside.gguf", want: Template{"{{ 2 }}", given}},
+		"a file as the template":     {o: CheckOptions{Template: given}, path: "alone.gguf", want: Template{"{{ 2 }}", given}},
+		"a name":                     {o: CheckOptions{Template: "llama3"}, path: "beside.gguf", want: Template{Source: "llama3"}},
+		"Jinja":                      {o: CheckOptions{Template: "{% if x %}"}, path: "alone.gguf", want: Template{Source: "{% if x %}"}},
+		"a wrong name":               {o: CheckOptions{Template: "lama3"}, path: "alone.gguf", says: "chatml"},
+		"a file that is not there":   {o: CheckOptions{TemplateFile: "nowhere.jinja"}, path: "alone.gguf", says: "nowhere.jinja"},
+		"an empty file":              {o: CheckOptions{TemplateFile: empty}, path: "alone.gguf", says: "empty"},
+		"a folder beside the others": {o: CheckOptions{TemplateFile: dir}, path: "alone.gguf", says: "cannot be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := c.o.template(filepath.Join(dir, c.path))
@@ -69,7 +69,7 @@ func TestCheck_HostileTemplateFiles_AreNamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := store(t, "hostile.jinja", []byte(c.source))
-			_, err := Check(t.Context(), path, Options{CacheDir: t.TempDir(), TemplateFile: file, Timeout: patienceWith(name)})
+			_, err := Check(t.Context(), path, CheckOptions{CacheDir: t.TempDir(), TemplateFile: file, Timeout: patienceWith(name)})
 			for _, says := range append(c.says, file) {
 				if !errors.Is(err, ErrTemplate) || !strings.Contains(err.Error(), says) {
 					t.Errorf("got %v, want an ErrTemplate that says %q", err, says)
@@ -77,7 +77,7 @@ func TestCheck_HostileTemplateFiles_AreNamed(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Check(t.Context(), path, Options{CacheDir: t.TempDir(), Template: "llama3"}); err != nil {
+	if _, err := Check(t.Context(), path, CheckOptions{CacheDir: t.TempDir(), Template: "llama3"}); err != nil {
 		t.Error(err)
 	}
 }

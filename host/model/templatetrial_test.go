@@ -34,7 +34,7 @@ func TestCheck_HostileTemplates_AreNamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := withTemplate(t, c.source)
-			_, err := Check(t.Context(), path, Options{CacheDir: t.TempDir(), Timeout: patienceWith(name)})
+			_, err := Check(t.Context(), path, CheckOptions{CacheDir: t.TempDir(), Timeout: patienceWith(name)})
 			if !errors.Is(err, ErrTemplate) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), filepath.Base(path)) {
 				t.Errorf("got %v, want ErrTemplate that says %q and names the file", err, c.says)
 			}
@@ -53,7 +53,7 @@ func TestRunModelTrial_TemplateOverItsCost(t *testing.T) {
 func TestCheck_TemplateThatRefusesOneMessage_IsFine(t *testing.T) {
 	path := withTemplate(t, "{% if messages|length < 2 %}{{ raise_exception('a system message must come first') }}{% endif %}"+
 		"{% for m in messages %}{{ m.content }}{% endfor %}")
-	if _, err := Check(t.Context(), path, Options{CacheDir: t.TempDir()}); err != nil {
+	if _, err := Check(t.Context(), path, CheckOptions{CacheDir: t.TempDir()}); err != nil {
 		t.Error(err)
 	}
 }

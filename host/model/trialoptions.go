@@ -22,7 +22,7 @@ type options struct {
 
 // onCPU are the options of a trial on the CPU, without what is of account on GPUs only, and what
 // changes nothing but speed.
-func (o Options) onCPU() options {
+func (o CheckOptions) onCPU() options {
 	return options{
 		native.ModelOptions{KVOverrides: o.Loading.KVOverrides, NoRepack: o.Loading.NoRepack},
 		native.ContextOptions{Rope: o.Computing.Rope, FlashAttention: o.Computing.FlashAttention, TypeK: o.Computing.TypeK, TypeV: o.Computing.TypeV,
@@ -31,7 +31,7 @@ func (o Options) onCPU() options {
 }
 
 // onGPU are those of a trial with a GPU.
-func (o Options) onGPU() options {
+func (o CheckOptions) onGPU() options {
 	all := options{o.Loading, o.Computing}
 	all.Loading.GPULayers, all.Loading.Progress = o.GPULayers, nil
 	return all
@@ -47,7 +47,7 @@ func (o options) key() string {
 }
 
 // usesGPU reports whether a GPU is to compute, if there is one.
-func (o Options) usesGPU() bool {
+func (o CheckOptions) usesGPU() bool {
 	named := o.Loading.Devices
 	return !slices.Equal(named, []string{"none"}) && (o.GPULayers != 0 || len(named) > 0)
 }

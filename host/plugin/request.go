@@ -10,8 +10,8 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// Request is what a plugin and its quarantine need to know of the request that uses it.
-type Request struct {
+// RequestInfo is what a plugin and its quarantine need to know of the request that uses it.
+type RequestInfo struct {
 	Client      string // who waits after repeated faults; empty: nobody is ever refused
 	Config      []byte // JSON that fits the plugin's schema; empty: {}
 	Seed        uint64 // of this choice

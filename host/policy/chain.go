@@ -29,7 +29,7 @@ func (r *uses) NewPolicy(params sampling.Params, ends serving.Ends) (_ serving.P
 			index++
 			return nil, nil // that of the first choice writes all
 		}
-		request := plugin.Request{Client: u.client, Config: u.Config, Seed: uint64(params.Seed), Index: index,
+		request := plugin.RequestInfo{Client: u.client, Config: u.Config, Seed: uint64(params.Seed), Index: index,
 			Setup: setup, MaxTokens: ends.MaxTokens, Time: ends.Time, Choice: ends.Choice, Choices: ends.Choices, Parts: partsOf(ends), Media: ends.Media, ContextSize: r.engine.Info().Limits.Positions, Skip: u.Skip, Sampling: inForce.describe}
 		if u.plugin.IsProgram() && ends.Chain != nil {
 			request.Chain, request.Prompt = r.chainsOf(ends.Chain), ends.Prompt
@@ -70,7 +70,7 @@ func programOf(s *stage.Stage, u *use, policy *serving.Policy) chain.Stage {
 	return p
 }
 
-// chainsOf is plugin.Request.Chain: chains of the engine's samplers, without the plugins that
+// chainsOf is plugin.RequestInfo.Chain: chains of the engine's samplers, without the plugins that
 // stand in the request's.
 func (r *uses) chainsOf(parameters func([]byte) (sampling.Params, error)) func([]byte) (func(uint32) ([]chain.Stage, error), error) {
 	isPlugin := func(entry string) bool {

@@ -41,5 +41,5 @@ func (f *inForce) set(params sampling.Params) {
 	f.text.Store(&text)
 }
 
-// describe is plugin.Request.Sampling.
+// describe is plugin.RequestInfo.Sampling.
 func (f *inForce) describe() []byte { return (*f.text.Load())() }

@@ -17,7 +17,7 @@ import (
 // Plugins that the chain does not name stand where their manifests say, and else where their view
 // is of use.
 func TestArrange_TheManifestsHint(t *testing.T) {
-	loader := load.New(plugin.Options{})
+	loader := load.New(plugin.HostOptions{})
 	var uses []use
 	for _, manifest := range []string{
 		`{"name":"plain"}`, `{"name":"early","place":"first"}`, `{"name":"blind","view":"none"}`, `{"name":"late","view":"none","place":"last"}`,

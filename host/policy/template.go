@@ -51,8 +51,8 @@ func (r *uses) Render(ctx context.Context, c serving.Conversing, messages []chat
 }
 
 // conversing is what a plugin that has to do with a conversation is told of the request.
-func (r *uses) conversing(u *use, c serving.Conversing) plugin.Request {
-	return plugin.Request{
+func (r *uses) conversing(u *use, c serving.Conversing) plugin.RequestInfo {
+	return plugin.RequestInfo{
 		Client: u.client, Config: u.Config, Seed: uint64(c.Params.Seed), Time: c.Time, ContextSize: r.engine.Info().Limits.Positions,
 		Sampling: newInForce(c.Params, r.list, serving.Ends{}).describe,
 		Media:    mediaOf(c.Media),

@@ -66,7 +66,7 @@ func (r *request) grow(bytes int) bool {
 }
 
 // begin begins the session of a plugin.
-func (r *request) begin(p *load.Plugin, q plugin.Request, choice int) *session.Session {
+func (r *request) begin(p *load.Plugin, q plugin.RequestInfo, choice int) *session.Session {
 	s := session.New(p, q)
 	s.Choice = choice
 	r.keep(&s, p.Module.Host.Model)
@@ -263,7 +263,7 @@ func (r *request) Rendering(ctx context.Context) context.Context {
 
 // Render renders a template as stage.Render does. If the context is that of a recording, it is
 // recorded.
-func Render(ctx context.Context, p *load.Plugin, messages []byte, q plugin.Request) (string, error) {
+func Render(ctx context.Context, p *load.Plugin, messages []byte, q plugin.RequestInfo) (string, error) {
 	r, ok := ctx.Value(contextKey{}).(*request)
 	if !ok {
 		return stage.Render(ctx, p, messages, q)
@@ -283,7 +283,7 @@ func Render(ctx context.Context, p *load.Plugin, messages []byte, q plugin.Reque
 
 // Rewrite has a plugin rewrite a conversation as stage.RewriteMessages does. If the context is
 // that of a recording, it is recorded.
-func Rewrite(ctx context.Context, p *load.Plugin, messages []byte, q plugin.Request, check func([]byte) error) error {
+func Rewrite(ctx context.Context, p *load.Plugin, messages []byte, q plugin.RequestInfo, check func([]byte) error) error {
 	r, ok := ctx.Value(contextKey{}).(*request)
 	if !ok {
 		_, err := stage.RewriteMessages(ctx, p, messages, q, nil, check)

@@ -8,7 +8,7 @@
 //     error.
 //   - A package below host/api returns an [Error] for what a client can fix or should know. Any
 //     other error means a fault of ours.
-//   - Code is what programs go by, so it never changes; the message is for people, and may.
+//   - Programs rely on Code, so it never changes; the message is for people, and may.
 package refusal
 
 import (

@@ -19,10 +19,10 @@
 //
 // transport.h in llama.cpp is a small interface between its RPC backend and sockets. Its own
 // implementation connects over TCP and listens on a port, both plain: on a machine with several
-// users, whoever connects to the guard's port first would have the worker. Ours
-// (native/llama.cpp/rpc/transport.cpp) has an address mean a socket that Go has made.
-// ggml-rpc.cpp beside it is compiled as it is. Nothing listens but `penstock worker`, which asks
-// for a certificate.
+// users, any of them could connect to the guard's port first and take the worker. Ours
+// (native/llama.cpp/rpc/transport.cpp) has an address mean a socket that Go has made. ggml-rpc.cpp
+// beside it is compiled as it is. Nothing listens but `penstock worker`, which asks for a
+// certificate.
 //
 // # Why does each session have an endpoint of its own?
 //

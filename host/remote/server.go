@@ -48,7 +48,7 @@ type tenant struct {
 	left     chan struct{} // closed once there are none
 }
 
-// Serve accepts sessions until ctx is done or the listener fails for good.
+// Serve accepts sessions until ctx is done or the listener fails permanently.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer s.work.Wait()

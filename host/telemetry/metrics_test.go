@@ -41,7 +41,7 @@ func TestMetrics_Names(t *testing.T) {
 	before := time.Now().Unix()
 	server := NewServer("1.2")
 	server.Ended(operation.Record{Route: "/v1/completions", Status: 200, Key: "alice", Model: "tiny", End: time.Time{}.Add(2 * time.Second),
-		Answers: []operation.Answer{{RequestRecord: scheduler.RequestRecord{Usage: scheduler.Usage{Prompt: 10, Generated: 5}}}}})
+		Answers: []operation.AnswerRecord{{RequestRecord: scheduler.RequestRecord{Usage: scheduler.Usage{Prompt: 10, Generated: 5}}}}})
 	server.Ended(operation.Record{Path: "/made/up", Status: 404})
 	other := NewMetrics("other")
 	w := httptest.NewRecorder()

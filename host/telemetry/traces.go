@@ -90,7 +90,7 @@ func (t *Traces) Ended(r operation.Record) {
 }
 
 // answer makes the children of one answer, which follow each other.
-func (t *Traces) answer(ctx context.Context, a operation.Answer) {
+func (t *Traces) answer(ctx context.Context, a operation.AnswerRecord) {
 	begin := a.End.Add(-a.Total)
 	part := func(name string, took time.Duration, about ...attribute.KeyValue) {
 		_, span := t.tracer.Start(ctx, name, trace.WithTimestamp(begin), trace.WithAttributes(about...))

@@ -3,10 +3,9 @@
 // Package turns has passes of models beside the scheduler wait while a tick computes.
 //
 // A pass of embeddings and a tick of the scheduler want the same processors. Threads that compute
-// beside each other cost both far more than half their speed, since those of one pass wait for
-// each other all the time. So they take turns: a pass pauses while a tick computes, within its
-// graph. After a tick it gets a part of the time that this took, so that it is never held up for
-// good.
+// beside each other cost both far more than half their speed, since those of one pass wait for each
+// other all the time. So they take turns: a pass pauses while a tick computes, within its graph.
+// After a tick it gets a part of the time that the tick took, so that it always makes progress.
 package turns
 
 import (

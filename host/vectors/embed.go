@@ -53,7 +53,7 @@ func Embed(ctx context.Context, s *completion.Service, r EmbeddingRequest) (*Emb
 		return nil, err
 	}
 	defer release()
-	e := embedding.Request{Pooling: m.Pooling, Normalize: m.Normalize}
+	e := embedding.Task{Pooling: m.Pooling, Normalize: m.Normalize}
 	if e.Pooling == "" {
 		e.Pooling = embedding.PoolingNone
 	}

@@ -29,7 +29,7 @@ func find(ctx context.Context, s *completion.Service, name string, pick func(*se
 }
 
 // embed computes embeddings, and notes in the request's operation what that took.
-func embed(ctx context.Context, m *embedding.Model, r embedding.Request) (embedding.Result, error) {
+func embed(ctx context.Context, m *embedding.Model, r embedding.Task) (embedding.Result, error) {
 	begin := time.Now()
 	result, err := m.Embed(ctx, r)
 	took := time.Since(begin)

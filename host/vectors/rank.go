@@ -56,7 +56,7 @@ func Rank(ctx context.Context, s *completion.Service, r RankRequest) (*Ranks, er
 	if err != nil {
 		return nil, err
 	}
-	result, err := embed(ctx, m, embedding.Request{Inputs: inputs, Pooling: embedding.PoolingRank, Normalize: embedding.NormalizeNone})
+	result, err := embed(ctx, m, embedding.Task{Inputs: inputs, Pooling: embedding.PoolingRank, Normalize: embedding.NormalizeNone})
 	if err != nil {
 		return nil, gone(ctx, asError(err, "documents"))
 	}

@@ -100,7 +100,7 @@ func TestRust_Plugin_WithoutTheCheckout(t *testing.T) {
 // opened is a stage that is closed with the test.
 func opened(t *testing.T, m *load.Plugin, config string) (*stage.Stage, error) {
 	t.Helper()
-	s, err := stage.New(m, plugin.Request{Config: []byte(config)})
+	s, err := stage.New(m, plugin.RequestInfo{Config: []byte(config)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ func TestServe_Drafts(t *testing.T) {
 	paths, _ := writeModels(t, "^(lfm2|mamba2)$")
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	for _, path := range paths {
-		file, err := model.Open(t.Context(), withBytes(t, path), model.Options{})
+		file, err := model.Open(t.Context(), withBytes(t, path), model.CheckOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

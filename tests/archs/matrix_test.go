@@ -82,7 +82,7 @@ var workarounds = map[string][]string{"cogvlm": {"--ubatch-size", "1"}}
 // compare tries a model as `penstock serve` does and then serves it in each layout that it can
 // have, or sees why it is refused.
 func compare(t *testing.T, path string) row {
-	file, err := model.Open(t.Context(), path, model.Options{})
+	file, err := model.Open(t.Context(), path, model.CheckOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

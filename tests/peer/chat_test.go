@@ -100,7 +100,7 @@ type formatSettings struct {
 	Lazy             bool   `json:"grammar_lazy"`
 }
 
-func settingsOf(t *testing.T, a Answer) formatSettings {
+func settingsOf(t *testing.T, a Response) formatSettings {
 	t.Helper()
 	var answer struct {
 		Verbose struct {
@@ -131,7 +131,7 @@ type rawMessage struct {
 	} `json:"tool_calls"`
 }
 
-func answerOf(t *testing.T, a Answer) (m message) {
+func answerOf(t *testing.T, a Response) (m message) {
 	t.Helper()
 	if a.Status != http.StatusOK {
 		t.Fatalf("%d %s", a.Status, a.Body)

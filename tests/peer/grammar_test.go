@@ -61,7 +61,7 @@ type outcome struct {
 	} `json:"generation_settings"`
 }
 
-func (s Server) complete(t *testing.T, prompt string, fields map[string]any) (outcome, Answer) {
+func (s Server) complete(t *testing.T, prompt string, fields map[string]any) (outcome, Response) {
 	t.Helper()
 	answer := s.Call(t, "POST", "/completion", prompted(prompt, fields))
 	var c outcome

@@ -60,7 +60,7 @@ func compare(t *testing.T, r request, peer, ours Server) {
 	}
 }
 
-func differences(t *testing.T, r request, want, got Answer) []string {
+func differences(t *testing.T, r request, want, got Response) []string {
 	t.Helper()
 	if want.Status != http.StatusOK {
 		return refusals(t, r, want, got)
@@ -88,7 +88,7 @@ func differences(t *testing.T, r request, want, got Answer) []string {
 
 // refusals compares two answers to a wrong request. Where llama-server says that it has failed
 // itself (500), Penstock says what is wrong with the request.
-func refusals(t *testing.T, r request, want, got Answer) []string {
+func refusals(t *testing.T, r request, want, got Response) []string {
 	t.Helper()
 	type refusal struct {
 		Error struct {

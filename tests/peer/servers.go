@@ -35,8 +35,8 @@ type Server struct {
 	Key string // that requests send; "": none
 }
 
-// Answer is what a server answered.
-type Answer struct {
+// Response is what a server answered.
+type Response struct {
 	Status int
 	Header http.Header
 	Body   string
@@ -112,7 +112,7 @@ func open(t *testing.T, model string, change map[string]any) (*host.Host, error)
 }
 
 // Call sends a request and returns the answer; a body is JSON.
-func (s Server) Call(t testing.TB, method, path, body string) Answer {
+func (s Server) Call(t testing.TB, method, path, body string) Response {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, strings.NewReader(body))
 	if err != nil {
@@ -132,7 +132,7 @@ func (s Server) Call(t testing.TB, method, path, body string) Answer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Answer{response.StatusCode, response.Header, string(text)}
+	return Response{response.StatusCode, response.Header, string(text)}
 }
 
 // inRepository is the path of a file, given by a path from the root of the repository, which is

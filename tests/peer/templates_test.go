@@ -89,7 +89,7 @@ func TestTemplates_RenderAsLlamaServer(t *testing.T) {
 }
 
 // compareRendering wants the same prompt, or that both refuse the conversation.
-func compareRendering(t *testing.T, name string, want, got Answer) {
+func compareRendering(t *testing.T, name string, want, got Response) {
 	t.Helper()
 	if (want.Status == http.StatusOK) != (got.Status == http.StatusOK) || got.Status >= 500 {
 		t.Errorf("%s: llama-server says %d %s\nwe say %d %s", name, want.Status, want.Body, got.Status, got.Body)
@@ -113,7 +113,7 @@ func promptOf(t *testing.T, body string) string {
 }
 
 // rendering is our /apply-template with the built-in model and another template.
-func rendering(t *testing.T, source string) func(body string) Answer {
+func rendering(t *testing.T, source string) func(body string) Response {
 	t.Helper()
 	e, err := engine.Open(t.Context(), engine.Options{Path: inRepository(t, BuiltIn), Slots: 1, ContextSize: 512, Threads: threads,
 		Template: engine.TemplateOptions{Source: source}})
@@ -127,11 +127,11 @@ func rendering(t *testing.T, source string) func(body string) Answer {
 	})
 	info := serving.Info{Name: "tiny", Context: 1 << 20, Vocabulary: e.Info().Vocabulary}
 	handler := api.New(api.Options{Models: servingtest.OneModel{Model: &serving.Model{Info: info, Engine: e, Scheduler: servingtest.NoScheduler{}}}, Log: slog.New(slog.DiscardHandler), BodyLimit: 1 << 20})
-	return func(body string) Answer {
+	return func(body string) Response {
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest(http.MethodPost, "/apply-template", strings.NewReader(body))
 		r.Header.Set("Content-Type", "application/json")
 		handler.ServeHTTP(w, r)
-		return Answer{w.Code, w.Header(), w.Body.String()}
+		return Response{w.Code, w.Header(), w.Body.String()}
 	}
 }

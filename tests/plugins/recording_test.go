@@ -51,7 +51,7 @@ func download(t *testing.T, h *host.Host, id string) *session.File {
 // replay plays the sessions of a module, and returns the first difference.
 func replay(t *testing.T, f *session.File, wasm []byte, times int) *session.Difference {
 	t.Helper()
-	p, err := session.NewPlayer(t.Context(), wasm, f, plugin.Options{})
+	p, err := session.NewPlayer(t.Context(), wasm, f, plugin.HostOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

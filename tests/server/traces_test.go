@@ -95,7 +95,7 @@ func TestTraces_Ended_SpansOfOneRequest(t *testing.T) {
 	traces.Ended(operation.Record{
 		ID: "r1", Method: "POST", Route: "/v1/chat/completions", Path: "/v1/chat/completions", Header: header, Address: "192.0.2.7", Key: "alice", Model: "tiny",
 		Begin: begin, End: begin.Add(4 * time.Second), Status: 200,
-		Answers: []operation.Answer{{End: begin.Add(4 * time.Second), RequestRecord: scheduler.RequestRecord{
+		Answers: []operation.AnswerRecord{{End: begin.Add(4 * time.Second), RequestRecord: scheduler.RequestRecord{
 			Reason: answer.ReasonLength, Usage: scheduler.Usage{Prompt: 10, Cached: 4, Generated: 5}, Total: 3500 * time.Millisecond,
 			Timing: scheduler.Timing{Queued: time.Second, Prefill: 500 * time.Millisecond, Decode: 2 * time.Second}}}},
 	})

@@ -43,7 +43,7 @@ func (a API) countTokens(c echo.Context) error {
 }
 
 // parse turns a body into a request. check is for what only one of the routes asks of it.
-func (a API) parse(c echo.Context, check func(*messagesBody) error) (*completion.Request, *messagesBody, error) {
+func (a API) parse(c echo.Context, check func(*messagesBody) error) (*completion.TextRequest, *messagesBody, error) {
 	nameRequest(c)
 	body, err := wire.Read(c)
 	if err != nil {
@@ -64,9 +64,9 @@ func (a API) parse(c echo.Context, check func(*messagesBody) error) (*completion
 		return nil, nil, completion.AsError(err, "messages")
 	}
 	ctx := c.Request().Context()
-	asked := completion.Request{Caller: wire.CallerOf(c), ModelName: b.Model, PromptField: "messages", Common: &b.CommonFields, Size: len(body),
+	asked := completion.TextRequest{Caller: wire.CallerOf(c), ModelName: b.Model, PromptField: "messages", Common: &b.CommonFields, Size: len(body),
 		Pictures: media.HasPictures(conversation.Media)}
-	r, err := a.New(ctx, asked, func(_ context.Context, r *completion.Request) error {
+	r, err := a.New(ctx, asked, func(_ context.Context, r *completion.TextRequest) error {
 		r.Converse(conversation)
 		return b.fill(r)
 	})

@@ -76,7 +76,7 @@ func (b *messagesBody) checkAnswer() error {
 }
 
 // fill completes a request but for its prompt.
-func (b *messagesBody) fill(r *completion.Request) error {
+func (b *messagesBody) fill(r *completion.TextRequest) error {
 	if b.MaxTokens != nil {
 		r.MaxTokens = *b.MaxTokens
 	}

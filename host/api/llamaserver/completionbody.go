@@ -67,18 +67,18 @@ func (a API) completion(c echo.Context) error {
 	if err := wire.Decode(body, &b); err != nil {
 		return err
 	}
-	return a.complete(c, &b, len(body), func(ctx context.Context, r *completion.Request) error { return r.ReadPrompts(ctx, b.Prompt) })
+	return a.complete(c, &b, len(body), func(ctx context.Context, r *completion.TextRequest) error { return r.ReadPrompts(ctx, b.Prompt) })
 }
 
 // complete answers a completion whose prompts a function gives it.
-func (a API) complete(c echo.Context, b *completionBody, size int, prompts func(context.Context, *completion.Request) error) error {
+func (a API) complete(c echo.Context, b *completionBody, size int, prompts func(context.Context, *completion.TextRequest) error) error {
 	if err := b.check(); err != nil {
 		return err
 	}
 	b.fit()
-	asked := completion.Request{Caller: wire.CallerOf(c), ModelName: b.Model, PromptField: "prompt", Common: &b.CommonFields, Size: size,
+	asked := completion.TextRequest{Caller: wire.CallerOf(c), ModelName: b.Model, PromptField: "prompt", Common: &b.CommonFields, Size: size,
 		Pictures: bytes.Contains(b.Prompt, []byte(`"multimodal_data"`))}
-	r, err := a.New(c.Request().Context(), asked, func(ctx context.Context, r *completion.Request) error {
+	r, err := a.New(c.Request().Context(), asked, func(ctx context.Context, r *completion.TextRequest) error {
 		if err := b.fill(r); err != nil {
 			return err
 		}
@@ -127,8 +127,8 @@ const (
 	mostCandidates = 100
 )
 
-// fit moves sampling parameters into their ranges where llama-server does so. What is not said
-// stays so: it is no number.
+// fit moves sampling parameters into their ranges where llama-server does so. Fields that are not
+// given stay unset: it is no number.
 func (b *completionBody) fit() {
 	unit := func(v float32) float32 { return max(0, min(v, 1)) }
 	if b.TopK != sampling.Unset {
@@ -146,7 +146,7 @@ func (b *completionBody) fit() {
 }
 
 // fill completes a request, but for its prompts.
-func (b *completionBody) fill(r *completion.Request) (err error) {
+func (b *completionBody) fill(r *completion.TextRequest) (err error) {
 	if err := r.Plugins.RefuseTemplates(); err != nil {
 		return err
 	}

@@ -15,13 +15,13 @@ import (
 // completionShape is a completion: a frame for each token, and a description of how the answer was
 // generated.
 type completionShape struct {
-	request *completion.Request
+	request *completion.TextRequest
 	body    *completionBody
 	fields  []string // response_fields
 	states  map[int]*state
 }
 
-func newCompletionShape(r *completion.Request, b *completionBody) *completionShape {
+func newCompletionShape(r *completion.TextRequest, b *completionBody) *completionShape {
 	return &completionShape{request: r, body: b, fields: b.ResponseFields, states: map[int]*state{}}
 }
 

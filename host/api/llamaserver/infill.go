@@ -40,7 +40,7 @@ func (a API) infill(c echo.Context) error {
 	if err := wire.Decode(body, &b); err != nil {
 		return err
 	}
-	return a.complete(c, &b.completionBody, len(body), func(ctx context.Context, r *completion.Request) error {
+	return a.complete(c, &b.completionBody, len(body), func(ctx context.Context, r *completion.TextRequest) error {
 		if err := checkFIM(r.Model.FIM); err != nil {
 			return err
 		}

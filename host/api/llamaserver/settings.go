@@ -50,7 +50,7 @@ func defaultSettings(m *serving.Model) settings {
 func drafters(m *serving.Model) string { return cmp.Or(m.Drafter, "none") }
 
 // settings are those of a choice of a request with this body.
-func (b *completionBody) settings(r *completion.Request, choice int) settings {
+func (b *completionBody) settings(r *completion.TextRequest, choice int) settings {
 	p := r.Params.ForChoice(uint32(choice % r.Choices))
 	if b.Seed == nil || *b.Seed < 0 {
 		p.Seed = randomSeed
@@ -118,7 +118,7 @@ type tokenBias struct {
 
 // biases lists the biases of a request by token, and after them those of the tokens that may not
 // end the answer.
-func biases(r *completion.Request) []tokenBias {
+func biases(r *completion.TextRequest) []tokenBias {
 	list := []tokenBias{}
 	for _, token := range slices.Sorted(maps.Keys(r.Params.LogitBias)) {
 		entry := tokenBias{Token: token}

@@ -9,7 +9,7 @@ import (
 
 // Verbose is the shape of a completion for a request that came by another API, which shows it
 // beside its own.
-func Verbose(r *completion.Request, stream bool) wire.Detailed {
+func Verbose(r *completion.TextRequest, stream bool) wire.Detailed {
 	b := defaultBody()
 	b.CommonFields, b.Stream = *r.Common, stream
 	if r.MaxTokens > 0 {

@@ -116,7 +116,7 @@ func (b *AnswerFields) readKeepAlive() error {
 
 // takeFormat has the answer be what format says: JSON, or JSON that a schema allows, which may be
 // empty.
-func (b *AnswerFields) takeFormat(r *completion.Request) error {
+func (b *AnswerFields) takeFormat(r *completion.TextRequest) error {
 	var word string
 	schema := b.Format
 	switch {
@@ -164,8 +164,8 @@ func (b *AnswerFields) thinking() (on *bool, effort string, err error) {
 var efforts = []string{"low", "medium", "high", "max"}
 
 // asked is what a request begins with.
-func (b *AnswerFields) asked(c echo.Context, promptField string) completion.Request {
-	return completion.Request{Caller: wire.CallerOf(c), ModelName: modelName(b.Model), PromptField: promptField, Common: &b.CommonFields, Size: b.size}
+func (b *AnswerFields) asked(c echo.Context, promptField string) completion.TextRequest {
+	return completion.TextRequest{Caller: wire.CallerOf(c), ModelName: modelName(b.Model), PromptField: promptField, Common: &b.CommonFields, Size: b.size}
 }
 
 // modelName drops the tag that Ollama adds to names without one.
@@ -174,7 +174,7 @@ func modelName(name string) string { return strings.TrimSuffix(name, defaultTag)
 const defaultTag = ":latest"
 
 // fill completes a request but for its prompt.
-func (b *AnswerFields) fill(r *completion.Request) (err error) {
+func (b *AnswerFields) fill(r *completion.TextRequest) (err error) {
 	r.MaxTokens = max(0, b.options.NumPredict) // below 1: as many as fit, as with Ollama
 	if b.Logprobs {
 		r.Logprobs = b.TopLogprobs

@@ -42,7 +42,7 @@ func (a API) chat(c echo.Context) error {
 	}
 	asked := b.asked(c, "messages")
 	asked.Pictures = media.HasPictures(conversation.Media)
-	r, err := a.New(c.Request().Context(), asked, func(_ context.Context, r *completion.Request) error {
+	r, err := a.New(c.Request().Context(), asked, func(_ context.Context, r *completion.TextRequest) error {
 		r.Converse(conversation)
 		return b.fill(r)
 	})
@@ -56,7 +56,7 @@ func (a API) chat(c echo.Context) error {
 
 // answer sends an answer, and unloads the model if the client has asked for that and may, and
 // nobody else uses it.
-func (a API) answer(c echo.Context, r *completion.Request, sh *shape, b *AnswerFields) error {
+func (a API) answer(c echo.Context, r *completion.TextRequest, sh *shape, b *AnswerFields) error {
 	err := a.Answer(c, r, sh, b.streams())
 	if b.unload && r.Caller.Administers {
 		_ = a.Models.Unload(r.Model.Name) // it is in use, or stays loaded

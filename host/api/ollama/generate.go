@@ -66,7 +66,7 @@ func (b *generateBody) check() error {
 }
 
 // fill completes a request, with its prompt if no template makes that.
-func (b *generateBody) fill(ctx context.Context, r *completion.Request) error {
+func (b *generateBody) fill(ctx context.Context, r *completion.TextRequest) error {
 	if err := b.AnswerFields.fill(r); err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (b *generateBody) fill(ctx context.Context, r *completion.Request) error {
 func (b *generateBody) plain() bool { return b.Raw || b.Suffix != "" }
 
 // converse has the template make the prompt, of the system prompt and what the user says.
-func (b *generateBody) converse(r *completion.Request) error {
+func (b *generateBody) converse(r *completion.TextRequest) error {
 	var messages []chat.Message
 	if b.System != "" {
 		messages = append(messages, chat.Message{Role: "system", Content: b.System})
@@ -114,7 +114,7 @@ func (b *generateBody) converse(r *completion.Request) error {
 }
 
 // follow puts what an earlier answer was given and gave before the prompt, if the request has that.
-func (a API) follow(ctx context.Context, r *completion.Request, b *generateBody) error {
+func (a API) follow(ctx context.Context, r *completion.TextRequest, b *generateBody) error {
 	if b.plain() || len(b.Context) == 0 {
 		return nil
 	}

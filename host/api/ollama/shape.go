@@ -61,7 +61,7 @@ type metrics struct {
 
 // shape is an answer of Ollama's, whole or as lines.
 type shape struct {
-	request *completion.Request
+	request *completion.TextRequest
 	begun   time.Time
 	load    time.Duration
 	chat    bool // else it is a generation
@@ -69,7 +69,7 @@ type shape struct {
 	calls   completion.Whole
 }
 
-func newShape(r *completion.Request, begun time.Time) *shape {
+func newShape(r *completion.TextRequest, begun time.Time) *shape {
 	return &shape{request: r, begun: begun, load: time.Since(begun)}
 }
 

@@ -44,8 +44,8 @@ const (
 func Defaults() AnswerFields { return AnswerFields{CommonFields: completion.DefaultCommonFields()} }
 
 // asked is what a request begins with.
-func (b *AnswerFields) asked(from completion.Caller, promptField string, size int) completion.Request {
-	return completion.Request{Caller: from, ModelName: b.Model, PromptField: promptField, Common: &b.CommonFields, Size: size}
+func (b *AnswerFields) asked(from completion.Caller, promptField string, size int) completion.TextRequest {
+	return completion.TextRequest{Caller: from, ModelName: b.Model, PromptField: promptField, Common: &b.CommonFields, Size: size}
 }
 
 // Check refuses what is out of range, besides the common fields.
@@ -56,8 +56,8 @@ func (b *AnswerFields) Check() error {
 	return nil
 }
 
-// Fill completes a request by what the body says of its answers.
-func (b *AnswerFields) Fill(r *completion.Request) (err error) {
+// Fill completes a request with the body's fields for its answers.
+func (b *AnswerFields) Fill(r *completion.TextRequest) (err error) {
 	r.Choices = b.Choices()
 	if err := b.takeFormat(r); err != nil {
 		return err

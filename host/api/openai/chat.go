@@ -45,7 +45,7 @@ func (b *ChatBody) checkAbilities() error {
 }
 
 // ParseChat turns the body of a chat completion into a request.
-func ParseChat(ctx context.Context, s *completion.Service, from completion.Caller, body []byte) (*completion.Request, *ChatBody, error) {
+func ParseChat(ctx context.Context, s *completion.Service, from completion.Caller, body []byte) (*completion.TextRequest, *ChatBody, error) {
 	b := &ChatBody{AnswerFields: Defaults()}
 	if err := wire.Decode(body, b); err != nil {
 		return nil, nil, err
@@ -56,7 +56,7 @@ func ParseChat(ctx context.Context, s *completion.Service, from completion.Calle
 
 // Request turns a body of size bytes into a request. promptField is the field that its messages
 // came from.
-func (b *ChatBody) Request(ctx context.Context, s *completion.Service, from completion.Caller, promptField string, size int) (*completion.Request, error) {
+func (b *ChatBody) Request(ctx context.Context, s *completion.Service, from completion.Caller, promptField string, size int) (*completion.TextRequest, error) {
 	if err := b.Check(); err != nil {
 		return nil, err
 	}
@@ -70,14 +70,14 @@ func (b *ChatBody) Request(ctx context.Context, s *completion.Service, from comp
 	}
 	asked := b.asked(from, promptField, size)
 	asked.Pictures = media.HasPictures(c.Media)
-	return s.New(ctx, asked, func(_ context.Context, r *completion.Request) error {
+	return s.New(ctx, asked, func(_ context.Context, r *completion.TextRequest) error {
 		r.Converse(c)
 		return b.fill(r)
 	})
 }
 
 // fill completes a request but for its prompt.
-func (b *ChatBody) fill(r *completion.Request) error {
+func (b *ChatBody) fill(r *completion.TextRequest) error {
 	if err := b.Fill(r); err != nil {
 		return err
 	}

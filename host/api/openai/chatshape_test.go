@@ -16,7 +16,7 @@ import (
 
 // The shapes are OpenAI's to the letter: clients decode them strictly.
 func TestChatShape_ToolCalls(t *testing.T) {
-	r := &completion.Request{Choices: 1, Model: &serving.Model{Info: servingtest.Info(), Engine: servingtest.Toy{}}}
+	r := &completion.TextRequest{Choices: 1, Model: &serving.Model{Info: servingtest.Info(), Engine: servingtest.Toy{}}}
 	s := newChatShape(API{Server: &wire.Server{}}.newAnswerHeads("chatcmpl-", r, &AnswerFields{}))
 	c := &completion.Choice{Request: r}
 	whole := &wire.Whole{}

@@ -26,7 +26,7 @@ type echoed struct {
 
 // fillEcho has the answers begin with their prompts, with the log-probabilities of the prompts'
 // tokens where those of the answers' are wanted.
-func (b *textBody) fillEcho(r *completion.Request) error {
+func (b *textBody) fillEcho(r *completion.TextRequest) error {
 	if !b.Echo {
 		return nil
 	}

@@ -50,7 +50,7 @@ func formatOf(raw json.RawMessage) (f format, _ error) {
 }
 
 // takeFormat gives a request the schema of response_format.
-func (b *AnswerFields) takeFormat(r *completion.Request) error {
+func (b *AnswerFields) takeFormat(r *completion.TextRequest) error {
 	f, err := formatOf(b.ResponseFormat)
 	if err != nil || f.schema == nil {
 		return err

@@ -27,11 +27,11 @@ func (h *head) describe(answer any) { h.Verbose = answer }
 // answerHeads begin the objects of one answer, streamed and whole.
 type answerHeads struct {
 	common    head // but for Object
-	request   *completion.Request
+	request   *completion.TextRequest
 	sendUsage bool
 }
 
-func (a API) newAnswerHeads(prefix string, r *completion.Request, b *AnswerFields) answerHeads {
+func (a API) newAnswerHeads(prefix string, r *completion.TextRequest, b *AnswerFields) answerHeads {
 	h := head{ID: prefix + rand.Text(), Created: time.Now().Unix(), Model: r.Model.Name, Fingerprint: "penstock " + a.Version}
 	return answerHeads{h, r, b.StreamOptions.IncludeUsage}
 }

@@ -20,7 +20,7 @@ type API struct {
 	*wire.Server
 	// Verbose makes the shape that describes an answer to clients which ask for that with verbose,
 	// as llama-server's do.
-	Verbose func(r *completion.Request, stream bool) wire.Detailed
+	Verbose func(r *completion.TextRequest, stream bool) wire.Detailed
 }
 
 // Routes are the routes of the API.
@@ -95,7 +95,7 @@ func (a API) textCompletion(c echo.Context) error {
 
 // Parse turns the body of an answer that is told as it grows into a request: a chat if it has
 // messages, else a text completion.
-func Parse(ctx context.Context, s *completion.Service, from completion.Caller, body []byte) (*completion.Request, error) {
+func Parse(ctx context.Context, s *completion.Service, from completion.Caller, body []byte) (*completion.TextRequest, error) {
 	var probe struct {
 		Messages, Prompt json.RawMessage
 	}

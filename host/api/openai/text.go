@@ -24,7 +24,7 @@ type textBody struct {
 }
 
 // ParseText turns the body of a text completion into a request.
-func ParseText(ctx context.Context, s *completion.Service, from completion.Caller, body []byte) (*completion.Request, *textBody, error) {
+func ParseText(ctx context.Context, s *completion.Service, from completion.Caller, body []byte) (*completion.TextRequest, *textBody, error) {
 	b := &textBody{AnswerFields: Defaults()}
 	if err := wire.Decode(body, b); err != nil {
 		return nil, nil, err
@@ -36,7 +36,7 @@ func ParseText(ctx context.Context, s *completion.Service, from completion.Calle
 	return r, b, err
 }
 
-func (b *textBody) fill(ctx context.Context, r *completion.Request) (err error) {
+func (b *textBody) fill(ctx context.Context, r *completion.TextRequest) (err error) {
 	b.mayBeEmpty = b.Echo
 	if err := b.Fill(r); err != nil {
 		return err
@@ -72,7 +72,7 @@ func (b *textBody) fill(ctx context.Context, r *completion.Request) (err error) 
 
 // refuseMedia refuses what cannot be done with a prompt that has pictures or sounds, which no text
 // stands for.
-func (b *textBody) refuseMedia(r *completion.Request) error {
+func (b *textBody) refuseMedia(r *completion.TextRequest) error {
 	switch {
 	case !r.HasMedia():
 	case b.Echo:
@@ -84,7 +84,7 @@ func (b *textBody) refuseMedia(r *completion.Request) error {
 }
 
 // fillBest has best_of answers generated to each prompt, of which the n most likely are shown.
-func (b *textBody) fillBest(r *completion.Request) error {
+func (b *textBody) fillBest(r *completion.TextRequest) error {
 	switch best := b.BestOf; {
 	case best == nil || *best == r.Choices:
 	case *best < r.Choices || *best > maxChoices:

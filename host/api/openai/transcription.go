@@ -62,7 +62,7 @@ func (a API) transcription(c echo.Context) error {
 }
 
 // request turns a form into a request.
-func (b *transcriptionBody) request(ctx context.Context, s *completion.Service, from completion.Caller, sound []byte) (*completion.Request, error) {
+func (b *transcriptionBody) request(ctx context.Context, s *completion.Service, from completion.Caller, sound []byte) (*completion.TextRequest, error) {
 	if err := b.check(); err != nil {
 		return nil, err
 	}
@@ -72,8 +72,8 @@ func (b *transcriptionBody) request(ctx context.Context, s *completion.Service, 
 		sound = nil // it is decoded once; the request lives on for the whole answer
 		return data
 	}
-	asked := completion.Request{Caller: from, ModelName: b.Model, PromptField: "prompt", Common: &b.CommonFields, Size: len(b.Prompt)}
-	return s.New(ctx, asked, func(_ context.Context, r *completion.Request) error {
+	asked := completion.TextRequest{Caller: from, ModelName: b.Model, PromptField: "prompt", Common: &b.CommonFields, Size: len(b.Prompt)}
+	return s.New(ctx, asked, func(_ context.Context, r *completion.TextRequest) error {
 		c := chat.Conversation{Messages: b.messages(r.Model.Template),
 			Media: []media.Part{{Field: "file", Kind: media.Audio, Source: media.FrameScheme + id}}}
 		if completion.IsSet(b.Chunking) {

@@ -11,7 +11,7 @@ import (
 
 // transcriptShape is OpenAI's transcript, with what llama-server's has besides.
 type transcriptShape struct {
-	request *completion.Request
+	request *completion.TextRequest
 	text    bool // in one piece it is text alone
 
 	told  strings.Builder  // so far

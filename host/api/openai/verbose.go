@@ -16,7 +16,7 @@ type verboseShape struct {
 }
 
 // described is the shape that a body asks for.
-func (a API) described(r *completion.Request, b *AnswerFields, sh wire.Shape) wire.Shape {
+func (a API) described(r *completion.TextRequest, b *AnswerFields, sh wire.Shape) wire.Shape {
 	if !b.Verbose || a.Verbose == nil {
 		return sh
 	}

@@ -49,7 +49,7 @@ func (a API) countTokens(c echo.Context) error {
 }
 
 // parse turns a body into a request.
-func (a API) parse(c echo.Context) (*completion.Request, *body, error) {
+func (a API) parse(c echo.Context) (*completion.TextRequest, *body, error) {
 	data, err := wire.Read(c)
 	if err != nil {
 		return nil, nil, err

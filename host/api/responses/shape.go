@@ -13,7 +13,7 @@ import (
 // shape is how a response is written.
 type shape struct {
 	body    *body
-	request *completion.Request
+	request *completion.TextRequest
 	id      string
 	created int64
 
@@ -23,7 +23,7 @@ type shape struct {
 	number int      // of the next event
 }
 
-func newShape(b *body, r *completion.Request) *shape {
+func newShape(b *body, r *completion.TextRequest) *shape {
 	return &shape{body: b, request: r, id: "resp_" + rand.Text(), created: time.Now().Unix()}
 }
 

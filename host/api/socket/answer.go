@@ -77,7 +77,7 @@ func checkNew(f clientFrame) error {
 }
 
 // start submits the request of an answer.
-func (a *answer) start(ctx context.Context, f clientFrame, r *completion.Request) error {
+func (a *answer) start(ctx context.Context, f clientFrame, r *completion.TextRequest) error {
 	k := a.connection
 	detach := time.Duration(f.DetachMS) * time.Millisecond
 	a.choice, a.seed, a.after = &completion.Choice{Request: r}, r.Params.Seed, -1
@@ -123,7 +123,7 @@ func (a *answer) submit(ctx context.Context, takeApart bool) (err error) {
 }
 
 // parse reads a generate frame's request: the body of a chat or text completion.
-func (k *connection) parse(ctx context.Context, request json.RawMessage) (*completion.Request, error) {
+func (k *connection) parse(ctx context.Context, request json.RawMessage) (*completion.TextRequest, error) {
 	if !completion.IsSet(request) {
 		return nil, refusal.Invalid("request", "request is missing: the body of a chat or text completion")
 	}

@@ -48,7 +48,7 @@ func laneTest(t *testing.T, test func(k *connection, a *answer, stream noting)) 
 		k.allow, k.out = anybody, make(chan any, 1000)
 		stream := noting{told: &[]string{}, goOn: make(chan struct{})}
 		a := &answer{connection: k, id: "a", lane: lane{room: make(chan struct{}, maxWaiting)}, ready: make(chan struct{}), abandon: func() {}, reading: t.Context(),
-			stream: stream, choice: &completion.Choice{Request: &completion.Request{Model: m, Params: sampling.Default(), Plugins: servingtest.NoPlugins{}}}}
+			stream: stream, choice: &completion.Choice{Request: &completion.TextRequest{Model: m, Params: sampling.Default(), Plugins: servingtest.NoPlugins{}}}}
 		k.answers["a"] = a
 		test(k, a, stream)
 		k.forwarding.Wait()

@@ -31,7 +31,7 @@ func (steered) Conversation(context.Context) (prompt []scheduler.Token, answered
 func TestAnswer_Steer_FromTwoConnections(t *testing.T) {
 	m := &serving.Model{Info: servingtest.Info(), Engine: servingtest.Toy{}, Scheduler: servingtest.NoScheduler{}}
 	api := &API{Server: &wire.Server{Service: completion.NewService(servingtest.OneModel{Model: m})}}
-	d := &detachable{stream: steered{}, request: &completion.Request{Model: m, Params: sampling.Default(), Plugins: servingtest.NoPlugins{}}}
+	d := &detachable{stream: steered{}, request: &completion.TextRequest{Model: m, Params: sampling.Default(), Plugins: servingtest.NoPlugins{}}}
 	var connections sync.WaitGroup
 	for range 2 {
 		connections.Go(func() {

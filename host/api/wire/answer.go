@@ -26,7 +26,7 @@ type Server struct {
 // Answer submits a request and sends its choices in the given shape, as a stream or whole, and
 // releases it. However it ends, what still runs is cancelled: a client that leaves frees its slots
 // at once.
-func (s *Server) Answer(c echo.Context, r *completion.Request, sh Shape, stream bool) error {
+func (s *Server) Answer(c echo.Context, r *completion.TextRequest, sh Shape, stream bool) error {
 	defer r.Release()
 	ctx := c.Request().Context()
 	answer, err := s.Begin(ctx, r)
@@ -50,7 +50,7 @@ func (s *Server) Answer(c echo.Context, r *completion.Request, sh Shape, stream 
 	return nil
 }
 
-func whole(ctx context.Context, c echo.Context, a *completion.Answer, sh Shape) error {
+func whole(ctx context.Context, c echo.Context, a *completion.Result, sh Shape) error {
 	wholes := make([]*Whole, len(a.Choices))
 	for i := range wholes {
 		wholes[i] = &Whole{}
@@ -79,7 +79,7 @@ func whole(ctx context.Context, c echo.Context, a *completion.Answer, sh Shape) 
 	return c.JSON(http.StatusOK, answered)
 }
 
-func (s *Server) stream(ctx context.Context, c echo.Context, a *completion.Answer, r *completion.Request, sh Shape) error {
+func (s *Server) stream(ctx context.Context, c echo.Context, a *completion.Result, r *completion.TextRequest, sh Shape) error {
 	w, ctx := s.newEvents(ctx, c.Response(), sh.Framing())
 	defer w.release()
 	err := a.Read(ctx, func(c *completion.Choice, d completion.Delta) error { return forward(w, sh, c, d) }, w.flush)

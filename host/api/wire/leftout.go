@@ -17,7 +17,7 @@ const maxWarnings = 16
 
 // Warnings say which fields of a request are ignored: programs send some without which an answer
 // is as good, and refusing them would keep those programs out.
-func Warnings(r *completion.Request) []string {
+func Warnings(r *completion.TextRequest) []string {
 	var all []string
 	for i, field := range r.LeftOut {
 		if i == maxWarnings {
@@ -29,7 +29,7 @@ func Warnings(r *completion.Request) []string {
 }
 
 // Warn tells a client the warnings, in a header for each.
-func Warn(c echo.Context, r *completion.Request) {
+func Warn(c echo.Context, r *completion.TextRequest) {
 	for _, text := range Warnings(r) {
 		c.Response().Header().Add("Warning", `199 penstock "`+text+`"`)
 	}
@@ -42,7 +42,7 @@ func Warn(c echo.Context, r *completion.Request) {
 const relaxedHeader = "Penstock-Schema-Relaxed"
 
 // Relaxed is what of a request's JSON schemas is not enforced.
-func Relaxed(r *completion.Request) []string {
+func Relaxed(r *completion.TextRequest) []string {
 	if more := len(r.Relaxed) - maxWarnings; more > 0 {
 		return append(slices.Clone(r.Relaxed[:maxWarnings]), fmt.Sprintf("%d more places are not enforced", more))
 	}

@@ -94,7 +94,7 @@ func Configs(cases []Case) []json.RawMessage {
 // left out. With update it writes into the file what the plugin does now, where that is something
 // else. The error says why the case cannot be played.
 func (c Case) Run(ctx context.Context, wasm []byte, update bool) (_ []CaseResult, err error) {
-	player, err := session.NewPlayer(ctx, wasm, c.file, plugin.Options{})
+	player, err := session.NewPlayer(ctx, wasm, c.file, plugin.HostOptions{})
 	if err != nil {
 		return nil, err
 	}

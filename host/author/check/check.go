@@ -43,7 +43,7 @@ func Module(ctx context.Context, wasm []byte, o Options) (_ *Report, err error) 
 		o.Tokens = 48
 	}
 	tally := &tally{calls: map[string]*Export{}}
-	loader := load.New(plugin.Options{ModelOptions: plugin.ModelOptions{Vocabulary: words, Grammars: grammars{}, Observer: tally}, Limits: o.Limits})
+	loader := load.New(plugin.HostOptions{ModelOptions: plugin.ModelOptions{Vocabulary: words, Grammars: grammars{}, Observer: tally}, Limits: o.Limits})
 	defer func() { err = errors.Join(err, loader.Close(context.WithoutCancel(ctx))) }()
 	p, err := loader.Load(ctx, wasm)
 	if err != nil {

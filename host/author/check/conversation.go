@@ -55,7 +55,7 @@ func (c *conversation) differs(other *conversation) int {
 func (c *conversation) run(config []byte) error {
 	var media []byte
 	c.history, media = prompt(c.seed)
-	stage, err := stage.New(c.plugin, plugin.Request{Config: config, Media: media, Seed: c.seed, MaxTokens: c.tokens, ContextSize: 4096})
+	stage, err := stage.New(c.plugin, plugin.RequestInfo{Config: config, Media: media, Seed: c.seed, MaxTokens: c.tokens, ContextSize: 4096})
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func (r *Report) write(p *load.Plugin, o Options, seed uint64) {
 
 func (w *writing) run(config []byte) (err error) {
 	history, media := prompt(w.seed)
-	s, err := stage.New(w.plugin, plugin.Request{Config: config, Media: media, Seed: w.seed, MaxTokens: w.tokens, ContextSize: 4096,
+	s, err := stage.New(w.plugin, plugin.RequestInfo{Config: config, Media: media, Seed: w.seed, MaxTokens: w.tokens, ContextSize: 4096,
 		Chain: chains, Prompt: func(_ context.Context, messages []byte) ([]int32, error) {
 			return words.Tokenize(string(messages), false, false)
 		}})

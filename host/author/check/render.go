@@ -45,7 +45,7 @@ func (r *Report) render(ctx context.Context, p *load.Plugin, o Options) {
 	}
 	media := []byte("[" + about(`"text":"`+marker+`"`) + "]")
 	for i, text := range append(all, seen()...) {
-		request := plugin.Request{Config: o.Config, ContextSize: 4096}
+		request := plugin.RequestInfo{Config: o.Config, ContextSize: 4096}
 		if i >= len(all) {
 			request.Media = media
 		}
@@ -67,7 +67,7 @@ func (r *Report) render(ctx context.Context, p *load.Plugin, o Options) {
 }
 
 // made is what a plugin makes of a conversation: messages, and then a prompt, if it does both.
-func made(ctx context.Context, p *load.Plugin, messages []byte, r plugin.Request) (string, error) {
+func made(ctx context.Context, p *load.Plugin, messages []byte, r plugin.RequestInfo) (string, error) {
 	if p.Rewrites() {
 		rewritten, err := stage.RewriteMessages(ctx, p, messages, r, nil, func(text []byte) error { return json.Unmarshal(text, &[]map[string]any{}) })
 		if err != nil {

@@ -35,7 +35,7 @@ var prompt = []chain.Token{1, 2, 3}
 
 // converse measures the calls of an answer on rows as they are, and, where a sampler may stand
 // behind others, on narrowed ones.
-func (r *Report) converse(ctx context.Context, p *load.Plugin, request plugin.Request) error {
+func (r *Report) converse(ctx context.Context, p *load.Plugin, request plugin.RequestInfo) error {
 	inputs := []string{wholeRow}
 	if slices.Contains(p.Exports, abi.ExportSample) && p.Manifest.View == load.ViewCandidates {
 		inputs = append(inputs, narrowed)
@@ -53,7 +53,7 @@ func (r *Report) converse(ctx context.Context, p *load.Plugin, request plugin.Re
 }
 
 // answer runs one answer.
-func (r *Report) answer(ctx context.Context, p *load.Plugin, request plugin.Request, c *conversation, input string) (err error) {
+func (r *Report) answer(ctx context.Context, p *load.Plugin, request plugin.RequestInfo, c *conversation, input string) (err error) {
 	if c.stage, err = stage.New(p, request); err != nil {
 		return err
 	}

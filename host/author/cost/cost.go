@@ -67,7 +67,7 @@ const few = 256
 // configuration is refused, or a call fails.
 func Module(ctx context.Context, wasm []byte, o Options) (_ *Report, err error) {
 	o.Vocabulary, o.Tokens = cmp.Or(o.Vocabulary, 128_256), cmp.Or(o.Tokens, 400)
-	loader := load.New(plugin.Options{ModelOptions: plugin.ModelOptions{Vocabulary: newWords(o.Vocabulary)}, TopK: topK})
+	loader := load.New(plugin.HostOptions{ModelOptions: plugin.ModelOptions{Vocabulary: newWords(o.Vocabulary)}, TopK: topK})
 	defer func() { err = errors.Join(err, loader.Close(context.WithoutCancel(ctx))) }()
 	p, err := loader.Load(ctx, wasm)
 	if err != nil {
@@ -79,7 +79,7 @@ func Module(ctx context.Context, wasm []byte, o Options) (_ *Report, err error) 
 	if err != nil {
 		return nil, err
 	}
-	request := plugin.Request{Config: config, Seed: 1, MaxTokens: o.Tokens, ContextSize: 2 * o.Tokens}
+	request := plugin.RequestInfo{Config: config, Seed: 1, MaxTokens: o.Tokens, ContextSize: 2 * o.Tokens}
 	if p.IsTemplate() {
 		if err := r.render(ctx, p, request); err != nil {
 			return nil, err
@@ -110,7 +110,7 @@ const chat = `[{"role":"system","content":"You are a helpful assistant."},{"role
 	`{"role":"assistant","content":"Once upon a time there was a frog."},{"role":"user","content":"And then?"}]`
 
 // render measures a template. The instance that it needs each time is a part of it.
-func (r *Report) render(ctx context.Context, p *load.Plugin, request plugin.Request) error {
+func (r *Report) render(ctx context.Context, p *load.Plugin, request plugin.RequestInfo) error {
 	figure := Figure{Name: abi.ExportTemplate}
 	for range r.Tokens {
 		begin := time.Now()

@@ -20,7 +20,7 @@ import (
 
 // write measures what a program does from one wait to the next, with what the host finds in the
 // rows for it.
-func (r *Report) write(ctx context.Context, p *load.Plugin, request plugin.Request) (err error) {
+func (r *Report) write(ctx context.Context, p *load.Plugin, request plugin.RequestInfo) (err error) {
 	request.Chain = func([]byte) (func(uint32) ([]chain.Stage, error), error) {
 		return func(uint32) ([]chain.Stage, error) { return []chain.Stage{likeliest{}}, nil }, nil
 	}

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Answer is what a host answered.
-type Answer struct {
+// TracedAnswer is what a host answered.
+type TracedAnswer struct {
 	Text    string            `json:"text"`
 	Reason  string            `json:"reason"`            // why it ended: stop, length, …
 	Outputs []json.RawMessage `json:"outputs,omitempty"` // what the plugin handed to the client
@@ -51,8 +51,8 @@ type choice struct {
 	PluginOutputs []struct{ Value json.RawMessage } `json:"plugin_outputs"`
 }
 
-func (c choice) answer() *Answer {
-	a := &Answer{Text: c.Message.Content, Reason: c.FinishReason, Tokens: c.Trace}
+func (c choice) answer() *TracedAnswer {
+	a := &TracedAnswer{Text: c.Message.Content, Reason: c.FinishReason, Tokens: c.Trace}
 	for _, o := range c.PluginOutputs {
 		a.Outputs = append(a.Outputs, o.Value)
 	}
@@ -75,7 +75,7 @@ type Part struct {
 }
 
 // compare finds the first token at which two answers differ. stage is the plugin's name in traces.
-func compare(before, after *Answer, stage string) *Difference {
+func compare(before, after *TracedAnswer, stage string) *Difference {
 	n := min(len(before.Tokens), len(after.Tokens))
 	at := 0
 	for at < n && before.Tokens[at].Piece == after.Tokens[at].Piece {
@@ -91,7 +91,7 @@ func compare(before, after *Answer, stage string) *Difference {
 }
 
 // part is the answer at one token; nil where it has ended.
-func (a *Answer) part(at int, stage string) *Part {
+func (a *TracedAnswer) part(at int, stage string) *Part {
 	if at >= len(a.Tokens) {
 		return nil
 	}

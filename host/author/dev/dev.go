@@ -26,7 +26,7 @@ import (
 // Options say what to watch, where to try it, and with which question.
 type Options struct {
 	Project  project.Project
-	Host     *Host
+	Host     *Client
 	Question Question
 	Debug    bool      // build with names and line numbers
 	Compiler io.Writer // what the compiler says
@@ -35,15 +35,15 @@ type Options struct {
 
 // Round is what came of one change.
 type Round struct {
-	Plugin     string      `json:"plugin,omitempty"`
-	SHA256     string      `json:"sha256,omitempty"` // of the module
-	BuildMS    float64     `json:"build_ms"`
-	LoadMS     float64     `json:"load_ms"`   // until requests use it
-	AnswerMS   float64     `json:"answer_ms"` // of the question
-	Error      string      `json:"error,omitempty"`
-	Before     *Answer     `json:"before,omitempty"` // the first time without the plugin, then with the last build that worked
-	After      *Answer     `json:"after,omitempty"`
-	Difference *Difference `json:"difference,omitempty"` // nil: there is none
+	Plugin     string        `json:"plugin,omitempty"`
+	SHA256     string        `json:"sha256,omitempty"` // of the module
+	BuildMS    float64       `json:"build_ms"`
+	LoadMS     float64       `json:"load_ms"`   // until requests use it
+	AnswerMS   float64       `json:"answer_ms"` // of the question
+	Error      string        `json:"error,omitempty"`
+	Before     *TracedAnswer `json:"before,omitempty"` // the first time without the plugin, then with the last build that worked
+	After      *TracedAnswer `json:"after,omitempty"`
+	Difference *Difference   `json:"difference,omitempty"` // nil: there is none
 }
 
 // Run makes a round at once, and one after each change of the project, until ctx is done, which is
@@ -92,7 +92,7 @@ func run(ctx context.Context, o Options) error {
 }
 
 // round builds, loads and asks. What the author can fix is in the round.
-func (o Options) round(ctx context.Context, tools toolchain.Toolchain, before *Answer) (Round, error) {
+func (o Options) round(ctx context.Context, tools toolchain.Toolchain, before *TracedAnswer) (Round, error) {
 	r := Round{Before: before}
 	clock := time.Now()
 	lap := func(to *float64) {

@@ -30,8 +30,8 @@ func token(piece string, stages ...Stage) Token {
 func TestCompare(t *testing.T) {
 	best := Survey{N: 4, Best: []Candidate{{" b", 0.75}, {" c", 0.25}}}
 	left := Survey{N: 1, Best: []Candidate{{" c", 1}}}
-	before := &Answer{Text: "a b", Reason: "length", Tokens: []Token{token("a"), token(" b")}}
-	after := &Answer{Text: "a c", Reason: "length", Tokens: []Token{token("a"), token(" c", Stage{Name: "top_k", After: best}, Stage{Name: "plugin:x", After: left})}}
+	before := &TracedAnswer{Text: "a b", Reason: "length", Tokens: []Token{token("a"), token(" b")}}
+	after := &TracedAnswer{Text: "a c", Reason: "length", Tokens: []Token{token("a"), token(" c", Stage{Name: "top_k", After: best}, Stage{Name: "plugin:x", After: left})}}
 	d := compare(before, after, "plugin:x")
 	if d == nil || d.Token != 2 || d.Before.Piece != " b" || d.Before.Found != nil || d.After.Found.N != 4 || d.After.Left.N != 1 {
 		t.Errorf("%+v", d)
@@ -48,11 +48,11 @@ func TestCompare(t *testing.T) {
 	if d := compare(before, before, "plugin:x"); d != nil {
 		t.Errorf("an answer differs from itself: %+v", d)
 	}
-	shorter := &Answer{Text: "a", Reason: "stop", Tokens: before.Tokens[:1]}
+	shorter := &TracedAnswer{Text: "a", Reason: "stop", Tokens: before.Tokens[:1]}
 	if d := compare(before, shorter, "plugin:x"); d == nil || d.Token != 2 || d.After != nil || d.After.String() != "the end" {
 		t.Errorf("%+v", d)
 	}
-	if d := compare(before, &Answer{Text: "a", Reason: "stop", Tokens: before.Tokens}, "plugin:x"); d == nil || d.Token != 0 {
+	if d := compare(before, &TracedAnswer{Text: "a", Reason: "stop", Tokens: before.Tokens}, "plugin:x"); d == nil || d.Token != 0 {
 		t.Errorf("less of the same tokens: %+v", d)
 	}
 }
@@ -136,7 +136,7 @@ func TestWatcher_Wait_OnlyForSources(t *testing.T) {
 }
 
 // fakeHost answers a path with a status and a body.
-func fakeHost(t *testing.T, answers map[string]string) *Host {
+func fakeHost(t *testing.T, answers map[string]string) *Client {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer, ok := answers[r.Method+" "+r.URL.Path]
@@ -153,7 +153,7 @@ func fakeHost(t *testing.T, answers map[string]string) *Host {
 		server.Close()
 		http.DefaultClient.CloseIdleConnections()
 	})
-	return &Host{URL: server.URL}
+	return &Client{URL: server.URL}
 }
 
 func TestHost_Put_Errors(t *testing.T) {
@@ -165,7 +165,7 @@ func TestHost_Put_Errors(t *testing.T) {
 	if _, err := h.put(t.Context(), nil, "x"); err == nil || errors.Is(err, ErrPlugin) || !strings.Contains(err.Error(), "--admin-key") {
 		t.Errorf("a wrong key: %v", err)
 	}
-	if _, err := (&Host{URL: "http://127.0.0.1:1"}).put(t.Context(), nil, "x"); err == nil || errors.Is(err, ErrPlugin) {
+	if _, err := (&Client{URL: "http://127.0.0.1:1"}).put(t.Context(), nil, "x"); err == nil || errors.Is(err, ErrPlugin) {
 		t.Errorf("no host: %v", err)
 	}
 	if _, err := fakeHost(t, map[string]string{"POST /v1/plugins": "<html>"}).put(t.Context(), nil, "x"); err == nil || !strings.Contains(err.Error(), "as Penstock does") {
@@ -195,7 +195,7 @@ func TestHost_Put_LateUpload(t *testing.T) {
 	}))
 	defer server.Close()
 	defer http.DefaultClient.CloseIdleConnections()
-	h := &Host{URL: server.URL, AdminKey: "key"}
+	h := &Client{URL: server.URL, AdminKey: "key"}
 	if _, err := h.put(t.Context(), []byte("foo"), "x"); !errors.Is(err, ErrPlugin) {
 		t.Errorf("without a folder: %v", err)
 	}

@@ -20,8 +20,8 @@ import (
 	"github.com/penstock/penstock/host/atomicfile"
 )
 
-// Host is a running host.
-type Host struct {
+// Client is a running host.
+type Client struct {
 	URL      string // of its API
 	APIKey   string // empty: it asks for none
 	AdminKey string // for uploads
@@ -43,7 +43,7 @@ type loaded struct {
 // put has the host use a module from its next request on. file is the module's name without .wasm.
 // The module is uploaded where the admin key is known, and put into the folder where it is not, or
 // where loading takes longer than an upload may.
-func (h *Host) put(ctx context.Context, wasm []byte, file string) (loaded, error) {
+func (h *Client) put(ctx context.Context, wasm []byte, file string) (loaded, error) {
 	if h.Folder != "" && h.AdminKey == "" {
 		return h.putIntoFolder(ctx, wasm, file+".wasm")
 	}
@@ -74,7 +74,7 @@ const (
 	again = 50 * time.Millisecond
 )
 
-func (h *Host) putIntoFolder(ctx context.Context, wasm []byte, file string) (loaded, error) {
+func (h *Client) putIntoFolder(ctx context.Context, wasm []byte, file string) (loaded, error) {
 	sum := sha256.Sum256(wasm)
 	if _, err := atomicfile.WriteBytes(filepath.Join(h.Folder, file), 0o644, wasm); err != nil {
 		return loaded{}, err
@@ -106,7 +106,7 @@ func (h *Host) putIntoFolder(ctx context.Context, wasm []byte, file string) (loa
 
 // Ask asks a question, with a plugin unless its name is empty. The error wraps ErrPlugin where the
 // plugin ended the answer.
-func (h *Host) Ask(ctx context.Context, q Question, plugin string) (*Answer, error) {
+func (h *Client) Ask(ctx context.Context, q Question, plugin string) (*TracedAnswer, error) {
 	body, err := q.body(plugin)
 	if err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ type statusError struct {
 func (e *statusError) Error() string { return e.message }
 
 // call sends a request and decodes the answer.
-func (h *Host) call(ctx context.Context, method, path, kind string, body []byte, key string, to any) error {
+func (h *Client) call(ctx context.Context, method, path, kind string, body []byte, key string, to any) error {
 	where, err := url.JoinPath(h.URL, path)
 	if err != nil {
 		return fmt.Errorf("the host's address %q: %w", h.URL, err)

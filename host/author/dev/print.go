@@ -36,7 +36,7 @@ func (r Round) Print(to io.Writer) error {
 }
 
 // String is an answer in one line.
-func (a *Answer) String() string {
+func (a *TracedAnswer) String() string {
 	return fmt.Sprintf("%s [%s after %d tokens]", strconv.Quote(a.Text), a.Reason, len(a.Tokens))
 }
 

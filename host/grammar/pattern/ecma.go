@@ -23,8 +23,8 @@ var ecmaLines = []lexeme.Range{{Low: '\n', High: '\n'}, {Low: '\r', High: '\r'},
 //     follows, as in ^((?!x).)*$.
 //
 // # Errors
-//   - An *Error for what is no pattern, and for look-behind and references to groups, which no
-//     expression can be made of.
+//   - An *Error for an invalid pattern, and for look-behind and references to groups, which cannot
+//     become an expression.
 //   - lexeme.ErrTooMuch for what takes too much work. Only if the arena is full is it the arena's,
 //     too.
 func ECMA(a *lexeme.Arena, source string) (lexeme.Expr, error) {

@@ -123,7 +123,7 @@ func loadLogged(t *testing.T, wasm []byte, cache string) (*load.Plugin, *bytes.B
 	t.Helper()
 	log, limits := &bytes.Buffer{}, plugin.DefaultLimits()
 	limits.Compile, limits.SetupTime, limits.LoadTime = time.Minute, time.Minute, time.Minute // machines under load
-	l := load.New(plugin.Options{ModelOptions: plugin.ModelOptions{Vocabulary: newWords()}, CacheDir: cache, Limits: limits, Log: slog.New(slog.NewTextHandler(log, nil)), LogLines: true})
+	l := load.New(plugin.HostOptions{ModelOptions: plugin.ModelOptions{Vocabulary: newWords()}, CacheDir: cache, Limits: limits, Log: slog.New(slog.NewTextHandler(log, nil)), LogLines: true})
 	p, err := l.Load(context.Background(), wasm)
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func loadLogged(t *testing.T, wasm []byte, cache string) (*load.Plugin, *bytes.B
 // failing runs open for a seed.
 func failing(t *testing.T, p *load.Plugin, seed uint64) *plugin.Fault {
 	t.Helper()
-	i, err := p.Module.NewInstance(t.Context(), p.Module.NewSession(&plugin.Request{Seed: seed}))
+	i, err := p.Module.NewInstance(t.Context(), p.Module.NewSession(&plugin.RequestInfo{Seed: seed}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func TestFixtures_OldModulesBehaveAsBefore(t *testing.T) {
 			}
 			for _, file := range files {
 				f := readSessions(t, file)
-				p, err := session.NewPlayer(t.Context(), wasm, f, plugin.Options{})
+				p, err := session.NewPlayer(t.Context(), wasm, f, plugin.HostOptions{})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -18,7 +18,7 @@ import (
 // A plugin of TinyGo with a table of up to 16 MiB collects its garbage within the fuel of a hook,
 // however much it makes for a token.
 func TestTinyGo_Garbage_IsCollectedWithinTheFuel(t *testing.T) {
-	l := loadtest.New(t, func(o *plugin.Options) { o.Vocabulary = newWords() })
+	l := loadtest.New(t, func(o *plugin.HostOptions) { o.Vocabulary = newWords() })
 	p, err := l.Load(t.Context(), buildGarbage(t))
 	if err != nil {
 		t.Fatal(err)
@@ -31,7 +31,7 @@ func TestTinyGo_Garbage_IsCollectedWithinTheFuel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := stage.New(p, plugin.Request{Config: config, MaxTokens: c.tokens, ContextSize: 4096})
+		s, err := stage.New(p, plugin.RequestInfo{Config: config, MaxTokens: c.tokens, ContextSize: 4096})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,7 +35,7 @@ func BenchmarkJSONSchema_Answer(b *testing.B) {
 			config := fmt.Appendf(nil, `{"schema":%s}`, schema)
 			var took []time.Duration
 			for seed := uint64(0); b.Loop(); seed++ {
-				s, err := stage.New(m, plugin.Request{Config: config, MaxTokens: 200, ContextSize: 4096})
+				s, err := stage.New(m, plugin.RequestInfo{Config: config, MaxTokens: 200, ContextSize: 4096})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -95,7 +95,7 @@ func mustLeaveRoom(t *testing.T, m *load.Plugin, w words, schema []byte) {
 	t.Helper()
 	most, memory := map[string]stage.Usage{}, 0
 	for seed := range uint64(3) {
-		s, err := stage.New(m, plugin.Request{Config: fmt.Appendf(nil, `{"schema":%s}`, schema), MaxTokens: 1000, ContextSize: 4096})
+		s, err := stage.New(m, plugin.RequestInfo{Config: fmt.Appendf(nil, `{"schema":%s}`, schema), MaxTokens: 1000, ContextSize: 4096})
 		if err != nil {
 			t.Fatal(err)
 		}

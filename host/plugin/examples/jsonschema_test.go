@@ -27,7 +27,7 @@ var prompt = []scheduler.Token{1, 2, 3}
 func generate(t *testing.T, m *load.Plugin, w words, schema []byte, maxTokens int, r *rand.Rand) (string, error) {
 	t.Helper()
 	config := slices.Concat([]byte(`{"schema":`), schema, []byte(`}`))
-	s, err := stage.New(m, plugin.Request{Config: config, MaxTokens: maxTokens, ContextSize: 4096})
+	s, err := stage.New(m, plugin.RequestInfo{Config: config, MaxTokens: maxTokens, ContextSize: 4096})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestJSONSchema_Refuses_ByName(t *testing.T) {
 func TestJSONSchema_Rewind_TakesBack(t *testing.T) {
 	w := newWords()
 	m := loaded(t, "json-schema", w)
-	s, err := stage.New(m, plugin.Request{Config: []byte(`{"schema":{"type":"array","items":{"type":"boolean"}}}`), MaxTokens: 50})
+	s, err := stage.New(m, plugin.RequestInfo{Config: []byte(`{"schema":{"type":"array","items":{"type":"boolean"}}}`), MaxTokens: 50})
 	if err != nil {
 		t.Fatal(err)
 	}

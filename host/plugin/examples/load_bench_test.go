@@ -34,7 +34,7 @@ func BenchmarkLoad(b *testing.B) {
 		} {
 			b.Run(name+"/"+kind, func(b *testing.B) {
 				dir := cache(b)
-				l := load.New(plugin.Options{CacheDir: dir, ModelOptions: plugin.ModelOptions{Vocabulary: newWords()}})
+				l := load.New(plugin.HostOptions{CacheDir: dir, ModelOptions: plugin.ModelOptions{Vocabulary: newWords()}})
 				loadOnce(b, l, wasm)
 				var took []time.Duration
 				for b.Loop() {

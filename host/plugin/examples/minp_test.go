@@ -88,7 +88,7 @@ func TestMinP_LlamaCpp_DrawsTheSameTokens(t *testing.T) {
 			module := loaded(t, name, nameless{})
 			rows, tokens := newRows(1), map[int32]bool{}
 			for _, minP := range minPs {
-				stage := begun(t, module, plugin.Request{Config: fmt.Appendf(nil, `{"min_p":%v}`, minP), MaxTokens: 1})
+				stage := begun(t, module, plugin.RequestInfo{Config: fmt.Appendf(nil, `{"min_p":%v}`, minP), MaxTokens: 1})
 				own, dist := newNativeSampler(t, model, minP, native.TopK, native.MinP), newNativeSampler(t, model, minP)
 				for i := range pairs {
 					row := rows.next()
@@ -119,7 +119,7 @@ func TestMinP_LlamaCpp_DrawsByTheSameRule(t *testing.T) {
 	module := loaded(t, "min-p", nameless{})
 	rows := newRows(3)
 	for _, minP := range minPs {
-		stage := begun(t, module, plugin.Request{Config: fmt.Appendf(nil, `{"min_p":%v,"draw":true}`, minP), Seed: minPSeed, MaxTokens: pairs})
+		stage := begun(t, module, plugin.RequestInfo{Config: fmt.Appendf(nil, `{"min_p":%v,"draw":true}`, minP), Seed: minPSeed, MaxTokens: pairs})
 		own, err := native.NewSampler(model, native.SamplerOptions{
 			Chain: []native.SamplerKind{native.TopK, native.MinP}, Select: native.SelectNone,
 			SamplerNumbers: native.SamplerNumbers{MinP: minP, TopK: seenBest, RepeatPenalty: 1},

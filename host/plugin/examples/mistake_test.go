@@ -71,7 +71,7 @@ func TestGo_Load_Mistakes(t *testing.T) {
 	b := newBuilder(t)
 	limits := plugin.DefaultLimits()
 	limits.Compile, limits.LoadTime = time.Minute, time.Minute
-	loader := load.New(plugin.Options{ModelOptions: plugin.ModelOptions{Vocabulary: newWords()}, Limits: limits})
+	loader := load.New(plugin.HostOptions{ModelOptions: plugin.ModelOptions{Vocabulary: newWords()}, Limits: limits})
 	for _, c := range []struct{ exported, methods, want string }{
 		{"", takes, "the plugin's type has the method Sample or SampleRow, but the module does not export penstock_sample. Run `penstock plugin exports`"},
 		{stops, stops + takes, "has the method Sample or SampleRow, but"},

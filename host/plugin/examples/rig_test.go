@@ -80,7 +80,7 @@ func loaded(t testing.TB, name string, v plugin.Vocabulary) *load.Plugin {
 	t.Helper()
 	limits := plugin.DefaultLimits()
 	limits.Compile, limits.HookTime, limits.SetupTime, limits.LoadTime = time.Minute, time.Minute, time.Minute, time.Minute // machines under load
-	r := load.New(plugin.Options{ModelOptions: plugin.ModelOptions{Vocabulary: v, Grammars: newSchemas(v)}, Limits: limits})
+	r := load.New(plugin.HostOptions{ModelOptions: plugin.ModelOptions{Vocabulary: v, Grammars: newSchemas(v)}, Limits: limits})
 	m, err := r.Load(context.Background(), read(t, name))
 	if err != nil {
 		t.Fatal(err)

@@ -69,7 +69,7 @@ func BenchmarkRow(b *testing.B) {
 }
 
 func benchmarkRow(b *testing.B, useNative bool, g *asm.Guest, logits []float32) {
-	o := plugin.Options{ModelOptions: plugin.ModelOptions{Vocabulary: nameless128k{}}}
+	o := plugin.HostOptions{ModelOptions: plugin.ModelOptions{Vocabulary: nameless128k{}}}
 	if useNative {
 		o.TopK, o.FirstInvalid = highest, native.FirstInvalid
 	}
@@ -84,7 +84,7 @@ func benchmarkRow(b *testing.B, useNative bool, g *asm.Guest, logits []float32) 
 			b.Error(err)
 		}
 	})
-	c := chain.New([]chain.Stage{begun(b, p, plugin.Request{}), takeFirst{}}, len(logits), 0)
+	c := chain.New([]chain.Stage{begun(b, p, plugin.RequestInfo{}), takeFirst{}}, len(logits), 0)
 	if useNative {
 		c.MaskBy(masker{})
 	}

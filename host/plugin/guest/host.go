@@ -11,10 +11,10 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 )
 
-// Host is what all guests of one model share. What is not of the model it shares with the hosts of
-// other models: limits, budget and turns. It is safe for concurrent use.
+// Host is what all guests of one model share. It shares what does not depend on the model with the
+// hosts of other models: limits, budget and turns. It is safe for concurrent use.
 type Host struct {
-	plugin.Options // with its defaults filled in; nobody changes them
+	plugin.HostOptions // with its defaults filled in; nobody changes them
 
 	budget *budget
 	turns  turns
@@ -23,8 +23,8 @@ type Host struct {
 }
 
 // NewHost fills in the defaults of o.
-func NewHost(o plugin.Options) *Host {
-	h := &Host{Options: o, turns: newTurns(), budget: &budget{}}
+func NewHost(o plugin.HostOptions) *Host {
+	h := &Host{HostOptions: o, turns: newTurns(), budget: &budget{}}
 	if h.Limits == (plugin.Limits{}) {
 		h.Limits = plugin.DefaultLimits()
 	}

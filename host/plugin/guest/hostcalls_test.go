@@ -174,7 +174,7 @@ func TestHost_Answers_AreTheStandIns(t *testing.T) {
 	if err := json.Unmarshal([]byte(h.Request.Model), &model); err != nil {
 		t.Fatal(err)
 	}
-	l := load.New(plugin.Options{ModelOptions: plugin.ModelOptions{Vocabulary: h, Model: model}, Limits: limits})
+	l := load.New(plugin.HostOptions{ModelOptions: plugin.ModelOptions{Vocabulary: h, Model: model}, Limits: limits})
 	t.Cleanup(func() {
 		if err := l.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -188,7 +188,7 @@ func TestHost_Answers_AreTheStandIns(t *testing.T) {
 		t.Cleanup(p.Release)
 		return p
 	}
-	q := plugin.Request{Config: []byte(h.Request.Config), Media: []byte(h.Request.Media), Seed: h.Request.Seed, MaxTokens: h.Request.MaxTokens, ContextSize: h.Request.ContextSize,
+	q := plugin.RequestInfo{Config: []byte(h.Request.Config), Media: []byte(h.Request.Media), Seed: h.Request.Seed, MaxTokens: h.Request.MaxTokens, ContextSize: h.Request.ContextSize,
 		Time: time.UnixMilli(h.Request.Time), Choice: h.Request.Choice, Choices: h.Request.Choices}
 	q.Sampling = func() []byte { return []byte(h.Request.Sampling) }
 	s, err := stage.New(making(abi.ExportOpen, h.Open), q)

@@ -64,7 +64,7 @@ func (s *sentence) Close() error { s.engine.open--; return nil }
 
 func TestHost_Grammar_MasksAndMoves(t *testing.T) {
 	engine := &counter{}
-	h := newTestHost(t, func(o *plugin.Options) { o.Grammars, o.Limits.Grammar = engine, 63 })
+	h := newTestHost(t, func(o *plugin.HostOptions) { o.Grammars, o.Limits.Grammar = engine, 63 })
 	g := hosttest.Plain()
 	g.Put(hosttest.AtScratch+64, "bad")
 	open := g.Call("grammar_open")
@@ -80,7 +80,7 @@ func TestHost_Grammar_MasksAndMoves(t *testing.T) {
 	g.On(abi.ExportOpen, append(code, i32c(0))...)
 	g.On(abi.ExportPrepare, i32c(1), g.Call("grammar_mask"), drop, i32c(1))
 	g.On(abi.ExportAccept, i32c(hosttest.AtScratch+32), i32c(1), local(0), g.Call("grammar_accept"), store, i32c(0))
-	s := useOf(t, mustLoad(t, h, g), plugin.Request{}, 9)
+	s := useOf(t, mustLoad(t, h, g), plugin.RequestInfo{}, 9)
 	for i, want := range []int32{-1, 0, 1, 2, 3, -1} {
 		if got := peek(s, hosttest.AtScratch+4*i); got != want {
 			t.Errorf("handle %d is %d, want %d", i, got, want)
@@ -111,7 +111,7 @@ func TestHost_Grammar_MasksAndMoves(t *testing.T) {
 // A plugin learns how many tokens complete a text, and has the tokens masked after which too few
 // are left.
 func TestHost_Grammar_Completes(t *testing.T) {
-	h := newTestHost(t, func(o *plugin.Options) { o.Grammars = &counter{} })
+	h := newTestHost(t, func(o *plugin.HostOptions) { o.Grammars = &counter{} })
 	g := hosttest.Plain()
 	g.Put(hosttest.AtScratch+64, "bad")
 	open := func(size int) []byte {
@@ -125,7 +125,7 @@ func TestHost_Grammar_Completes(t *testing.T) {
 	g.On(abi.ExportAccept, i32c(0), local(0), g.Call("grammar_accept"), drop,
 		i32c(hosttest.AtScratch+8), i32c(0), g.Call(abi.ImportGrammarRest), store,
 		i32c(hosttest.AtScratch+12), i32c(1), g.Call(abi.ImportGrammarRest), store, reason(hosttest.AtScratch+16), i32c(0))
-	s := useOf(t, mustLoad(t, h, g), plugin.Request{}, 9)
+	s := useOf(t, mustLoad(t, h, g), plugin.RequestInfo{}, 9)
 	if n := peek(s, hosttest.AtScratch); n != int32(len("line 1: bad")) {
 		t.Errorf("the reason has %d bytes", n)
 	}

@@ -79,7 +79,7 @@ func TestHost_Functions_Answer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := mustLoad(t, newTestHost(t), asking(tc.function, tc.args...))
-			s := useOf(t, m, plugin.Request{Config: []byte(config), Seed: 7, MaxTokens: 50, ContextSize: 1000}, 11, 12)
+			s := useOf(t, m, plugin.RequestInfo{Config: []byte(config), Seed: 7, MaxTokens: 50, ContextSize: 1000}, 11, 12)
 			if got := peek(s, hosttest.AtScratch); got != tc.want {
 				t.Errorf("got %d, want %d", got, tc.want)
 			}
@@ -116,7 +116,7 @@ func TestHost_Functions_OutOfBounds(t *testing.T) {
 		"grammar":      {"grammar_open", []int{0, memory, 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := begin(t, mustLoad(t, newTestHost(t), asking(tc.function, tc.args...)), plugin.Request{}, 1, 2)
+			s := begin(t, mustLoad(t, newTestHost(t), asking(tc.function, tc.args...)), plugin.RequestInfo{}, 1, 2)
 			hosttest.MustFault(t, s.open(), abi.ExportOpen, plugin.CauseMemory, "the memory has 262144")
 		})
 	}
@@ -162,7 +162,7 @@ func TestHost_Random_DependsOnPlaceAndPosition(t *testing.T) {
 	}
 	m := mustLoad(t, newTestHost(t), g)
 	draw := func(seed uint64, index int, prompt ...int32) [4]int32 {
-		s := useOf(t, m, plugin.Request{Seed: seed, Index: index}, prompt...)
+		s := useOf(t, m, plugin.RequestInfo{Seed: seed, Index: index}, prompt...)
 		if _, err := s.prepare(); err != nil {
 			t.Fatal(err)
 		}
@@ -225,7 +225,7 @@ func TestHost_Fail_WholeCharacters(t *testing.T) {
 		g := hosttest.Plain()
 		g.Put(hosttest.AtScratch, text)
 		g.On(abi.ExportOpen, i32c(hosttest.AtScratch), i32c(len(text)), g.Call("fail"), i32c(1))
-		s := begin(t, mustLoad(t, newTestHost(t), g), plugin.Request{}, 1)
+		s := begin(t, mustLoad(t, newTestHost(t), g), plugin.RequestInfo{}, 1)
 		err := s.open()
 		var refusal *plugin.Refusal
 		if !errors.As(err, &refusal) || strings.ContainsRune(refusal.Message, utf8.RuneError) || !strings.HasSuffix(refusal.Message, "🐸") {

@@ -24,7 +24,7 @@ type Module struct {
 	Asked   []Question // what it asked when it was warmed for its image, up to 1 MiB
 
 	// Faulted hears of each fault in a request but that of a cancelled call. Nil: nobody does.
-	Faulted func(*plugin.Fault, *plugin.Request)
+	Faulted func(*plugin.Fault, *plugin.RequestInfo)
 
 	code    *compile.Code
 	has     [exports]bool

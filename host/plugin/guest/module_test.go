@@ -19,7 +19,7 @@ func TestModule_Image_EveryInstanceStartsWarm(t *testing.T) {
 		t.Fatal("no image was taken")
 	}
 	for range 3 {
-		s := useOf(t, m, plugin.Request{}, 1)
+		s := useOf(t, m, plugin.RequestInfo{}, 1)
 		if peek(s, hosttest.AtScratch) != 11 || peek(s, 3<<16) != 77 || peek(s, 4<<16+8) != 78 {
 			t.Errorf("global %d, memory %d and %d", peek(s, hosttest.AtScratch), peek(s, 3<<16), peek(s, 4<<16+8))
 		}
@@ -35,7 +35,7 @@ func TestModule_Image_NoneWhereTablesChange(t *testing.T) {
 	if m.image != nil {
 		t.Fatal("an image cannot hold tables")
 	}
-	if s := useOf(t, m, plugin.Request{}, 1); peek(s, hosttest.AtScratch) != 11 || peek(s, 4<<16+8) != 78 {
+	if s := useOf(t, m, plugin.RequestInfo{}, 1); peek(s, hosttest.AtScratch) != 11 || peek(s, 4<<16+8) != 78 {
 		t.Errorf("global %d, memory %d", peek(s, hosttest.AtScratch), peek(s, 4<<16+8))
 	}
 }
@@ -74,8 +74,8 @@ func (o *tally) PluginFault(plugin, kind string) {
 
 func TestInstance_Observer_LearnsOfCallsAndFaults(t *testing.T) {
 	o := &tally{calls: map[string]int{}, faults: map[string]int{}}
-	h := newTestHost(t, func(p *plugin.Options) { p.Observer = o })
-	f := useOf(t, mustLoad(t, h, hosttest.Plain().On(abi.ExportAccept, unreachable)), plugin.Request{}, 1)
+	h := newTestHost(t, func(p *plugin.HostOptions) { p.Observer = o })
+	f := useOf(t, mustLoad(t, h, hosttest.Plain().On(abi.ExportAccept, unreachable)), plugin.RequestInfo{}, 1)
 	if _, err := f.accept(1); err == nil {
 		t.Error("no fault")
 	}
@@ -96,7 +96,7 @@ func TestModule_For_SharesTheCode(t *testing.T) {
 		t.Fatal(err)
 	}
 	other.Close()
-	i, err := m.NewInstance(t.Context(), m.NewSession(&plugin.Request{}))
+	i, err := m.NewInstance(t.Context(), m.NewSession(&plugin.RequestInfo{}))
 	if err != nil {
 		t.Fatalf("the first, without the other: %v", err)
 	}

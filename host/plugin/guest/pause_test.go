@@ -76,8 +76,8 @@ func TestInstance_Call_WaitingIsNoFault(t *testing.T) {
 
 // A call that takes long needs a turn, whatever it is for.
 func TestInstance_Call_LongOnesTakeTurns(t *testing.T) {
-	h := newTestHost(t, hosttest.Tireless, func(o *plugin.Options) { o.Limits.HookTime = 10 * time.Second })
-	s := useOf(t, mustLoad(t, h, hosttest.Plain().On(abi.ExportPrepare, forever)), plugin.Request{}, 1)
+	h := newTestHost(t, hosttest.Tireless, func(o *plugin.HostOptions) { o.Limits.HookTime = 10 * time.Second })
+	s := useOf(t, mustLoad(t, h, hosttest.Plain().On(abi.ExportPrepare, forever)), plugin.RequestInfo{}, 1)
 	for range cap(h.turns) {
 		h.turns <- struct{}{}
 	}
@@ -111,10 +111,10 @@ func TestInstance_Call_LongOnesTakeTurns(t *testing.T) {
 // or has taken long.
 func TestInstance_Close_IsNotInterrupted(t *testing.T) {
 	for _, taken := range []bool{false, true} {
-		h := newTestHost(t, hosttest.Tireless, func(o *plugin.Options) { o.Limits.HookTime = 200 * time.Millisecond })
+		h := newTestHost(t, hosttest.Tireless, func(o *plugin.HostOptions) { o.Limits.HookTime = 200 * time.Millisecond })
 		m := mustLoad(t, h, hosttest.Plain().On(abi.ExportOpen, i32c(0)).On(abi.ExportClose, forever))
 		faults := 0
-		m.Faulted = func(*plugin.Fault, *plugin.Request) { faults++ }
+		m.Faulted = func(*plugin.Fault, *plugin.RequestInfo) { faults++ }
 		s, opened := openLater(t, m)
 		if err := <-opened; err != nil {
 			t.Fatal(err)
@@ -141,7 +141,7 @@ func TestInstance_Call_IsEndedByTheClock(t *testing.T) {
 	s := use(t, hosttest.Plain(), 1)
 	s.module.Host.Limits.HookTime = time.Millisecond
 	s.module.Host.Limits.HookFuel = 1 << 45
-	g := useOf(t, mustLoad(t, s.module.Host, hosttest.Plain().On(abi.ExportPrepare, forever)), plugin.Request{}, 1)
+	g := useOf(t, mustLoad(t, s.module.Host, hosttest.Plain().On(abi.ExportPrepare, forever)), plugin.RequestInfo{}, 1)
 	if _, err := g.prepare(); !errors.Is(err, plugin.CauseTime) {
 		t.Errorf("error %v", err)
 	}

@@ -16,12 +16,12 @@ import (
 // A program that waits for the model holds no turn, however long it computed before: where there
 // is one for all guests, as on two processors, others are set up meanwhile.
 func TestInstance_RunProgram_WaitsWithoutATurn(t *testing.T) {
-	h := newTestHost(t, hosttest.Tireless, func(o *plugin.Options) { o.Limits.ProgramFuel = 1 << 45 })
+	h := newTestHost(t, hosttest.Tireless, func(o *plugin.HostOptions) { o.Limits.ProgramFuel = 1 << 45 })
 	h.turns = make(turns, 1)
 	g := asm.New(`{"name":"waits","branches":1}`)
 	g.On(abi.ExportRun, asm.Each(1, i32c(20_000_000), []byte{0x01}), // some milliseconds: it needs a turn
 		i32c(0), i32c(0), i32c(0), i32c(0), g.Call(abi.ImportBranchesWait), drop, i32c(0))
-	u := begin(t, mustLoad(t, h, g), plugin.Request{}, 1)
+	u := begin(t, mustLoad(t, h, g), plugin.RequestInfo{}, 1)
 	ended := make(chan error, 1)
 	p := &program.Program{Branches: 1, Main: func(r *program.Run) error {
 		err := u.RunProgram(r)

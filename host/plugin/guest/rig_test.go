@@ -39,7 +39,7 @@ var (
 // atMask is where guests of tests bind their masks: 4 words.
 const atMask = hosttest.AtBuffer
 
-func newTestHost(_ testing.TB, change ...func(*plugin.Options)) *Host {
+func newTestHost(_ testing.TB, change ...func(*plugin.HostOptions)) *Host {
 	return NewHost(hosttest.Options(change...))
 }
 
@@ -72,10 +72,10 @@ type user struct {
 // use opens an instance of a new guest after a prompt.
 func use(t testing.TB, g *asm.Guest, prompt ...int32) *user {
 	t.Helper()
-	return useOf(t, mustLoad(t, newTestHost(t), g), plugin.Request{Seed: 7, MaxTokens: 50, ContextSize: 1000}, prompt...)
+	return useOf(t, mustLoad(t, newTestHost(t), g), plugin.RequestInfo{Seed: 7, MaxTokens: 50, ContextSize: 1000}, prompt...)
 }
 
-func useOf(t testing.TB, m *Module, r plugin.Request, prompt ...int32) *user {
+func useOf(t testing.TB, m *Module, r plugin.RequestInfo, prompt ...int32) *user {
 	t.Helper()
 	u := begin(t, m, r, prompt...)
 	if err := u.open(); err != nil {
@@ -85,7 +85,7 @@ func useOf(t testing.TB, m *Module, r plugin.Request, prompt ...int32) *user {
 }
 
 // begin makes an instance that is not open yet.
-func begin(t testing.TB, m *Module, r plugin.Request, prompt ...int32) *user {
+func begin(t testing.TB, m *Module, r plugin.RequestInfo, prompt ...int32) *user {
 	t.Helper()
 	u := &user{over: make(chan struct{})}
 	s := m.NewSession(&r)
@@ -117,7 +117,7 @@ func (u *user) open() error {
 // openLater opens an instance in a goroutine.
 func openLater(t *testing.T, m *Module) (*user, <-chan error) {
 	t.Helper()
-	u := begin(t, m, plugin.Request{}, 1)
+	u := begin(t, m, plugin.RequestInfo{}, 1)
 	opened := make(chan error, 1)
 	go func() { opened <- u.open() }()
 	return u, opened

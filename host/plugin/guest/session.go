@@ -24,8 +24,8 @@ type Session struct {
 	SetupDeadline time.Time       // every call must be over by then; zero: each has its own time
 	Watcher       Watcher         // nil: nobody watches
 
-	request *plugin.Request // nil: nobody's, to load the module
-	config  []byte          // JSON
+	request *plugin.RequestInfo // nil: nobody's, to load the module
+	config  []byte              // JSON
 	random  random
 	text    answerText
 	parts   answerParts
@@ -36,7 +36,7 @@ type Session struct {
 }
 
 // NewSession begins a session of a request.
-func (m *Module) NewSession(r *plugin.Request) *Session {
+func (m *Module) NewSession(r *plugin.RequestInfo) *Session {
 	s := &Session{request: r, config: r.Config, log: guestLog{left: m.Host.Limits.Log}}
 	if m.Host.LogLines {
 		s.log.to = m.Host.Log.With("plugin", m.Name)

@@ -84,7 +84,7 @@ func TestWASI_Random_IsTheSeeds(t *testing.T) {
 	m := mustLoad(t, newTestHost(t), g.On(abi.ExportPrepare, i32c(hosttest.AtBuffer), i32c(11), random, drop, i32c(0)))
 	var drawn [3][]byte
 	for i, seed := range []uint64{1, 1, 2} {
-		s := useOf(t, m, plugin.Request{Seed: seed}, 1)
+		s := useOf(t, m, plugin.RequestInfo{Seed: seed}, 1)
 		if _, err := s.prepare(); err != nil {
 			t.Fatal(err)
 		}

@@ -17,8 +17,8 @@ import (
 
 // Options are those of a host with Words and with time for machines under load, changed as a test
 // wants them.
-func Options(change ...func(*plugin.Options)) plugin.Options {
-	o := plugin.Options{ModelOptions: plugin.ModelOptions{Vocabulary: Words{}}, Limits: plugin.DefaultLimits()}
+func Options(change ...func(*plugin.HostOptions)) plugin.HostOptions {
+	o := plugin.HostOptions{ModelOptions: plugin.ModelOptions{Vocabulary: Words{}}, Limits: plugin.DefaultLimits()}
 	o.Limits.Compile, o.Limits.Upload = time.Minute, time.Minute
 	o.Limits.HookTime, o.Limits.SetupTime, o.Limits.LoadTime = time.Minute, time.Minute, time.Minute
 	for _, c := range change {
@@ -28,7 +28,7 @@ func Options(change ...func(*plugin.Options)) plugin.Options {
 }
 
 // Tireless gives guests fuel for hours.
-func Tireless(o *plugin.Options) { o.Limits.SetupFuel, o.Limits.HookFuel = 1<<45, 1<<45 }
+func Tireless(o *plugin.HostOptions) { o.Limits.SetupFuel, o.Limits.HookFuel = 1<<45, 1<<45 }
 
 // Words is a vocabulary of 100 tokens: token n is "n ", 0 is control and ends an answer.
 type Words struct{}

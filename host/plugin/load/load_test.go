@@ -90,7 +90,7 @@ func TestLoader_Load_Refuses(t *testing.T) {
 }
 
 func TestLoader_Load_FaultsOfSetUp(t *testing.T) {
-	sum := func(o *plugin.Options) { o.Limits.SetupFuel = 1 << 20 }
+	sum := func(o *plugin.HostOptions) { o.Limits.SetupFuel = 1 << 20 }
 	for name, tc := range map[string]struct {
 		guest  *asm.Guest
 		export string
@@ -129,7 +129,7 @@ func TestLoader_Load_WarmMayRefuse(t *testing.T) {
 }
 
 func TestLoader_Load_GivesUpOnTime(t *testing.T) {
-	l := loadtest.New(t, func(o *plugin.Options) { o.Limits.Compile = time.Nanosecond })
+	l := loadtest.New(t, func(o *plugin.HostOptions) { o.Limits.Compile = time.Nanosecond })
 	if _, err := l.Load(context.Background(), hosttest.Plain().Wasm()); !errors.Is(err, plugin.ErrLimit) {
 		t.Errorf("got %v", err)
 	}
@@ -140,7 +140,7 @@ func TestLoader_Cache_IsPrivateAndUsed(t *testing.T) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	inCache := func(o *plugin.Options) { o.CacheDir = dir }
+	inCache := func(o *plugin.HostOptions) { o.CacheDir = dir }
 	loadtest.Load(t, loadtest.New(t, inCache), hosttest.Plain())
 	info, err := os.Stat(dir)
 	if err != nil || info.Mode().Perm() != 0o700 {
@@ -155,7 +155,7 @@ func TestLoader_Cache_IsPrivateAndUsed(t *testing.T) {
 
 // Loading a module is nobody's request: it has more time, and no share to keep to.
 func TestLoader_Load_HasTimeOfItsOwn(t *testing.T) {
-	l := loadtest.New(t, hosttest.Tireless, func(o *plugin.Options) {
+	l := loadtest.New(t, hosttest.Tireless, func(o *plugin.HostOptions) {
 		o.Limits.SetupTime, o.Limits.LoadTime = time.Nanosecond, 50*time.Millisecond
 	})
 	if m, err := l.Load(t.Context(), hosttest.Plain().On(abi.ExportWarm, asm.I32(0)).Wasm()); err != nil {
@@ -210,7 +210,7 @@ func TestLoader_Load_RefusesWhatAChildCompiled(t *testing.T) {
 	g.Omit = abi.ExportDescribe
 	_, here := loadtest.New(t).Load(t.Context(), g.Wasm())
 	dir := t.TempDir()
-	_, child := loadtest.New(t, func(o *plugin.Options) { o.CacheDir = dir }).Load(t.Context(), g.Wasm())
+	_, child := loadtest.New(t, func(o *plugin.HostOptions) { o.CacheDir = dir }).Load(t.Context(), g.Wasm())
 	if !errors.Is(here, plugin.ErrExport) || !errors.Is(child, plugin.ErrExport) || here.Error() != child.Error() {
 		t.Errorf("in the process: %v\nin a child: %v", here, child)
 	}

@@ -24,7 +24,7 @@ type Loader struct {
 }
 
 // New makes a loader for plugins that are offered o.
-func New(o plugin.Options) *Loader {
+func New(o plugin.HostOptions) *Loader {
 	h := guest.NewHost(o)
 	l := &Loader{host: h, compiler: compile.New(h.CacheDir, h.Limits.Module, h.Limits.Compile, h.Log)}
 	l.own = newModel(l, h)

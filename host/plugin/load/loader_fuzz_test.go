@@ -39,10 +39,10 @@ func FuzzLoader_Load(f *testing.F) {
 	for _, g := range []*asm.Guest{hosttest.Plain(), hosttest.Warmed(), sample, asm.New(`{"name":"a","config_schema":{"type":"object","properties":{"x":{"$ref":"#"}}}}`)} {
 		f.Add(g.Wasm())
 	}
-	little := func(o *plugin.Options) { o.Limits.SetupFuel, o.Limits.Memory = 1<<20, 64<<20 }
+	little := func(o *plugin.HostOptions) { o.Limits.SetupFuel, o.Limits.Memory = 1<<20, 64<<20 }
 	plain := loadtest.New(f, little)
 	f.Fuzz(func(t *testing.T, wasm []byte) {
-		caching := loadtest.New(t, little, func(o *plugin.Options) { o.CacheDir = t.TempDir() })
+		caching := loadtest.New(t, little, func(o *plugin.HostOptions) { o.CacheDir = t.TempDir() })
 		want := loaded(t, plain, wasm)
 		for _, way := range []string{"into the cache", "from the cache"} {
 			if got := loaded(t, caching, wasm); got != want {

@@ -19,7 +19,7 @@ import (
 func TestLoader_Close_GivesUpWithItsContext(t *testing.T) {
 	l := loadtest.New(t)
 	m := loadtest.Load(t, l, asm.New(`{"name":"left"}`).On(abi.ExportAccept, asm.I32(0)))
-	s, err := stage.New(m, plugin.Request{})
+	s, err := stage.New(m, plugin.RequestInfo{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func TestLoader_Close_GivesUpWithItsContext(t *testing.T) {
 	if err := l.Close(ctx); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "1 requests") {
 		t.Errorf("closed with a stage open: %v", err)
 	}
-	if _, err := stage.New(m, plugin.Request{}); !errors.Is(err, plugin.ErrClosed) {
+	if _, err := stage.New(m, plugin.RequestInfo{}); !errors.Is(err, plugin.ErrClosed) {
 		t.Errorf("a stage of a closed loader: %v", err)
 	}
 	if _, err := s.Accept(2); err != nil { // the guest is as it was

@@ -29,9 +29,9 @@ func choosy() *asm.Guest {
 }
 
 // modelless is a loader for models that come later, and two of them, with 100 and 60 tokens.
-func modelless(t *testing.T, change ...func(*plugin.Options)) (l *Loader, large, small *Model) {
+func modelless(t *testing.T, change ...func(*plugin.HostOptions)) (l *Loader, large, small *Model) {
 	t.Helper()
-	o := hosttest.Options(append(change, func(o *plugin.Options) { o.Vocabulary = nil })...)
+	o := hosttest.Options(append(change, func(o *plugin.HostOptions) { o.Vocabulary = nil })...)
 	l = New(o)
 	large = l.Model(plugin.ModelOptions{Model: plugin.Model{Name: "large"}, Vocabulary: hosttest.Words{}})
 	small = l.Model(plugin.ModelOptions{Model: plugin.Model{Name: "small"}, Vocabulary: hosttest.FewWords{}})
@@ -57,7 +57,7 @@ func mustLoad(t *testing.T, l *Loader, g *asm.Guest) *Plugin {
 // use runs open in an instance of a plugin and returns what it leaves at hosttest.AtScratch.
 func use(t *testing.T, p *Plugin) int {
 	t.Helper()
-	s, err := p.Begin(&plugin.Request{Client: "me"})
+	s, err := p.Begin(&plugin.RequestInfo{Client: "me"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestPlugin_For_EachModelIsItsOwn(t *testing.T) {
 
 // All models share one budget. A plugin that finds no memory left to be warmed in is tried again.
 func TestPlugin_For_NoMemory_IsNotRemembered(t *testing.T) {
-	l, large, _ := modelless(t, func(o *plugin.Options) { o.Limits.Memory = 5 << 16 }) // for one guest of 4 pages
+	l, large, _ := modelless(t, func(o *plugin.HostOptions) { o.Limits.Memory = 5 << 16 }) // for one guest of 4 pages
 	other := l.Model(plugin.ModelOptions{Vocabulary: hosttest.Words{}})
 	t.Cleanup(func() { _ = other.Close(context.Background()) })
 	p := mustLoad(t, l, choosy())
@@ -113,7 +113,7 @@ func TestPlugin_For_NoMemory_IsNotRemembered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := used.Begin(&plugin.Request{})
+	s, err := used.Begin(&plugin.RequestInfo{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestModel_Close_WaitsForUsers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := used.Begin(&plugin.Request{}); err != nil {
+	if _, err := used.Begin(&plugin.RequestInfo{}); err != nil {
 		t.Fatal(err)
 	}
 	over, cancel := context.WithCancel(t.Context())
@@ -151,7 +151,7 @@ func TestModel_Close_WaitsForUsers(t *testing.T) {
 	if err := large.Close(over); !errors.Is(err, context.Canceled) {
 		t.Errorf("while one is used: %v", err)
 	}
-	if _, err := used.Begin(&plugin.Request{}); !errors.Is(err, plugin.ErrClosed) {
+	if _, err := used.Begin(&plugin.RequestInfo{}); !errors.Is(err, plugin.ErrClosed) {
 		t.Errorf("another use then: %v", err)
 	}
 	used.End()
@@ -230,7 +230,7 @@ func tryOnce(p *Plugin, m *Model) error {
 	if err != nil {
 		return err
 	}
-	s, err := used.Begin(&plugin.Request{})
+	s, err := used.Begin(&plugin.RequestInfo{})
 	if err != nil {
 		return err
 	}

@@ -94,7 +94,7 @@ func (p *Plugin) Release() {
 
 // Begin puts the plugin to work in a request, until End. The request's faults count towards
 // quarantine. The error wraps plugin.ErrQuarantined, ErrUnknown or ErrClosed.
-func (p *Plugin) Begin(r *plugin.Request) (*guest.Session, error) {
+func (p *Plugin) Begin(r *plugin.RequestInfo) (*guest.Session, error) {
 	if err := p.quarantine.Check(r); err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (p *Plugin) Begin(r *plugin.Request) (*guest.Session, error) {
 
 // Served tells that a request was served without a fault: earlier faults of its sender are
 // forgiven.
-func (p *Plugin) Served(r *plugin.Request) { p.quarantine.Served(r) }
+func (p *Plugin) Served(r *plugin.RequestInfo) { p.quarantine.Served(r) }
 
 // End ends what Begin began.
 func (p *Plugin) End() {

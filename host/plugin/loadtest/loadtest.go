@@ -15,7 +15,7 @@ import (
 
 // New is a loader of a host of package hosttest. It is closed when the test ends, and then nobody
 // may use a plugin any more.
-func New(t testing.TB, change ...func(*plugin.Options)) *load.Loader {
+func New(t testing.TB, change ...func(*plugin.HostOptions)) *load.Loader {
 	t.Helper()
 	l := load.New(hosttest.Options(change...))
 	t.Cleanup(func() {

@@ -84,7 +84,7 @@ func (q *Quarantine) Reset() {
 
 // senders are who a fault of a request is laid to: none where the client is not known, or is not
 // to wait.
-func senders(r *plugin.Request) []sender {
+func senders(r *plugin.RequestInfo) []sender {
 	if r.Client == "" {
 		return nil
 	}
@@ -92,7 +92,7 @@ func senders(r *plugin.Request) []sender {
 }
 
 // Check refuses a request whose sender has to wait. The error is a *plugin.QuarantineError.
-func (q *Quarantine) Check(r *plugin.Request) error {
+func (q *Quarantine) Check(r *plugin.RequestInfo) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.records) == 0 {
@@ -111,7 +111,7 @@ func (q *Quarantine) Check(r *plugin.Request) error {
 }
 
 // Served tells that a request was served without a fault, which forgives its sender.
-func (q *Quarantine) Served(r *plugin.Request) {
+func (q *Quarantine) Served(r *plugin.RequestInfo) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.records) > 0 {
@@ -123,7 +123,7 @@ func (q *Quarantine) Served(r *plugin.Request) {
 
 // Faulted counts a fault of a request. Each fault counts against the configuration it happened
 // with, and the first with each configuration against the client.
-func (q *Quarantine) Faulted(f *plugin.Fault, r *plugin.Request) {
+func (q *Quarantine) Faulted(f *plugin.Fault, r *plugin.RequestInfo) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.total++

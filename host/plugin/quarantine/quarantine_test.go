@@ -32,8 +32,8 @@ func inQuarantine(t *testing.T, test func(q clients)) {
 	})
 }
 
-func sent(client, config string) plugin.Request {
-	return plugin.Request{Client: client, Config: []byte(config)}
+func sent(client, config string) plugin.RequestInfo {
+	return plugin.RequestInfo{Client: client, Config: []byte(config)}
 }
 
 func (q clients) fault(client, config string) {

@@ -32,7 +32,7 @@ func needing(name, version string, n int) []byte {
 // openForModels opens a registry of no model.
 func openForModels(t *testing.T, dir string) *Registry {
 	t.Helper()
-	return openWith(t, loadtest.New(t, func(o *plugin.Options) { o.Vocabulary = nil }), dir, nil)
+	return openWith(t, loadtest.New(t, func(o *plugin.HostOptions) { o.Vocabulary = nil }), dir, nil)
 }
 
 // withModel has a registry know a model until the test ends.
@@ -224,7 +224,7 @@ func useOnce(t *testing.T, g *Registry, name string, m *load.Model) {
 		return
 	}
 	defer p.Release()
-	if s, err := stage.New(p, plugin.Request{}); err != nil {
+	if s, err := stage.New(p, plugin.RequestInfo{}); err != nil {
 		t.Error(err)
 	} else if err := errors.Join(s.Reset([]int32{1}, 1), s.Close()); err != nil {
 		t.Error(err)

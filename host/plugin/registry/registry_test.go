@@ -136,7 +136,7 @@ func TestRegistry_Find_KeepsThePlugin(t *testing.T) {
 	}
 	place(t, dir, "a.wasm", named("a", "2"))
 	scan(t, g)
-	if s, err := stage.New(old, plugin.Request{}); err != nil {
+	if s, err := stage.New(old, plugin.RequestInfo{}); err != nil {
 		t.Errorf("a plugin in use is gone: %v", err)
 	} else if err := errors.Join(s.Reset([]int32{1}, 1), s.Close()); err != nil {
 		t.Error(err)
@@ -253,7 +253,7 @@ func TestRegistry_Reset_EndsAQuarantine(t *testing.T) {
 	}
 	defer p.Release()
 	for range abi.LimitFaults {
-		p.Module.Faulted(&plugin.Fault{Plugin: "a", Export: abi.ExportSample, Cause: plugin.CauseTrap}, &plugin.Request{Client: "bob"})
+		p.Module.Faulted(&plugin.Fault{Plugin: "a", Export: abi.ExportSample, Cause: plugin.CauseTrap}, &plugin.RequestInfo{Client: "bob"})
 	}
 	if other, err := g.Find("a"); err != nil { // for those who did nothing
 		t.Error(err)
@@ -290,7 +290,7 @@ func TestRegistry_Hammer_UploadsAndUses(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if s, err := stage.New(m, plugin.Request{}); err != nil {
+				if s, err := stage.New(m, plugin.RequestInfo{}); err != nil {
 					t.Error(err)
 				} else if err := errors.Join(s.Reset([]int32{1}, 1), s.Close()); err != nil {
 					t.Error(err)

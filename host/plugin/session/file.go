@@ -26,13 +26,13 @@ type File struct {
 
 // Session is what one plugin was asked in one request, and what it answered.
 type Session struct {
-	Name    string  `json:"name,omitempty"`
-	Choice  int     `json:"choice,omitempty"` // of the recording, from 0
-	Plugin  Plugin  `json:"plugin"`
-	Request Request `json:"request"`
-	Warm    []Asked `json:"warm,omitempty"`
-	Calls   []Call  `json:"calls"`
-	Cut     string  `json:"cut,omitempty"` // why the calls end before the answer did
+	Name    string       `json:"name,omitempty"`
+	Choice  int          `json:"choice,omitempty"` // of the recording, from 0
+	Plugin  Plugin       `json:"plugin"`
+	Request RequestFacts `json:"request"`
+	Warm    []Asked      `json:"warm,omitempty"`
+	Calls   []Call       `json:"calls"`
+	Cut     string       `json:"cut,omitempty"` // why the calls end before the answer did
 }
 
 // Plugin is which module answered.
@@ -41,8 +41,8 @@ type Plugin struct {
 	SHA256 string `json:"sha256,omitempty"`
 }
 
-// Request is what the plugin can learn of the request.
-type Request struct {
+// RequestFacts is what the plugin can learn of the request.
+type RequestFacts struct {
 	Config      json.RawMessage `json:"config,omitempty"`
 	Messages    json.RawMessage `json:"messages,omitempty"`
 	Media       json.RawMessage `json:"media,omitempty"`

@@ -46,7 +46,7 @@ func FuzzRead(f *testing.F) {
 		if d := cmp.Diff(file, again, cmpopts.EquateNaNs(), cmpopts.EquateEmpty()); d != "" {
 			t.Error(d)
 		}
-		p, err := NewPlayer(t.Context(), wasm, file, plugin.Options{CacheDir: code})
+		p, err := NewPlayer(t.Context(), wasm, file, plugin.HostOptions{CacheDir: code})
 		if err != nil {
 			t.Fatal(err)
 		}

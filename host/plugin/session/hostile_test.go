@@ -35,7 +35,7 @@ func TestPlayer_Play_OddSessions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := file(t, `"request":{"prompt":[1,2]},"calls":[{"call":"open"},`+tc.calls+`]`)
-			p, err := NewPlayer(context.Background(), tc.guest.Wasm(), f, plugin.Options{})
+			p, err := NewPlayer(context.Background(), tc.guest.Wasm(), f, plugin.HostOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}

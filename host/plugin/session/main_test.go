@@ -32,7 +32,7 @@ func file(t testing.TB, session string) *File {
 // play plays the first session of a file on a module.
 func play(t testing.TB, f *File, wasm []byte) *Difference {
 	t.Helper()
-	p, err := NewPlayer(context.Background(), wasm, f, plugin.Options{})
+	p, err := NewPlayer(context.Background(), wasm, f, plugin.HostOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // Rewrite is stage.RewriteMessages, and what is written down of it.
-func Rewrite(ctx context.Context, p *load.Plugin, messages []byte, r plugin.Request, check func([]byte) error) (*Call, error) {
+func Rewrite(ctx context.Context, p *load.Plugin, messages []byte, r plugin.RequestInfo, check func([]byte) error) (*Call, error) {
 	var done *Call
 	n := &notes{vocabulary: p.Module.Host.Vocabulary.Size(), take: func(c Call) bool { done = &c; return true }}
 	n.begin(Call{Call: CallMessages})

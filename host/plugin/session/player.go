@@ -33,7 +33,7 @@ const forever = time.Hour
 // NewPlayer loads a module for the sessions of a file, until Close. Of the options, vocabulary,
 // model and grammars are the file's, and limits of time do not count. The error is one of
 // load.Loader.Load.
-func NewPlayer(ctx context.Context, wasm []byte, f *File, o plugin.Options) (*Player, error) {
+func NewPlayer(ctx context.Context, wasm []byte, f *File, o plugin.HostOptions) (*Player, error) {
 	p := &Player{file: f, answers: newAnswers(f)}
 	for i := range f.Sessions { // a module that asks about grammars when it is loaded gets the same answers for all
 		if warm := f.Sessions[i].Warm; len(warm) > 0 {
@@ -129,9 +129,9 @@ func (p *Player) play(ctx context.Context, s *Session, each func(i int, d *Diffe
 var machines = map[string]bool{"time": true, "busy": true, "budget": true, "cancelled": true}
 
 // request is a session's, as the host puts it.
-func (r *run) request() plugin.Request {
+func (r *run) request() plugin.RequestInfo {
 	q := r.session.Request
-	request := plugin.Request{Config: r.config, Seed: q.Seed, Index: q.Place, MaxTokens: q.MaxTokens, ContextSize: q.ContextSize, Media: q.Media,
+	request := plugin.RequestInfo{Config: r.config, Seed: q.Seed, Index: q.Place, MaxTokens: q.MaxTokens, ContextSize: q.ContextSize, Media: q.Media,
 		Choice: q.Choice, Choices: q.Choices, Parts: func() (plugin.Parts, error) { return r.player.answers, nil }, Sampling: func() []byte { return r.player.answers.sampling }, PromptText: r.player.answers.promptText}
 	if q.Time != 0 {
 		request.Time = time.UnixMilli(q.Time)

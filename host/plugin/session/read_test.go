@@ -68,7 +68,7 @@ func TestFile_Stream_ReadsBack(t *testing.T) {
 	pieces := make([]Text, readable+1)
 	pieces[0], pieces[1] = "\xe6\x97", "é"
 	f := &File{Version: Version, Note: "n", Vocabulary: Vocabulary{Pieces: pieces, Attributes: map[string][]Token{"byte": {0}}}, Sessions: []Session{{
-		Plugin: Plugin{Name: "p", SHA256: "00"}, Request: Request{Config: []byte(`{"a":1}`), Prompt: []Token{1}, Seed: math.MaxUint64, Place: 1},
+		Plugin: Plugin{Name: "p", SHA256: "00"}, Request: RequestFacts{Config: []byte(`{"a":1}`), Prompt: []Token{1}, Seed: math.MaxUint64, Place: 1},
 		Calls: []Call{
 			{Call: CallOpen},
 			{Call: CallSample, IDs: []Token{1, 0}, Logits: Logits{1.1, -3e-39}, Answer: &answer, Left: &Left{IDs: []Token{1, 0}, Logits: Logits{float32(math.NaN()), float32(math.Inf(-1))}}},

@@ -164,9 +164,9 @@ func (u *recordedRule) Rewind(tokens, bytes int) {
 
 // New begins the session of a plugin in a request. The prompt, or the messages, and the calls are
 // yet to come.
-func New(p *load.Plugin, q plugin.Request) Session {
+func New(p *load.Plugin, q plugin.RequestInfo) Session {
 	s := Session{Plugin: Plugin{Name: p.Name, SHA256: p.SHA256}, Warm: warmth(p),
-		Request: Request{Config: q.Config, MaxTokens: q.MaxTokens, ContextSize: q.ContextSize, Seed: q.Seed, Place: q.Index, Choice: q.Choice, Choices: q.Choices, Media: q.Media}}
+		Request: RequestFacts{Config: q.Config, MaxTokens: q.MaxTokens, ContextSize: q.ContextSize, Seed: q.Seed, Place: q.Index, Choice: q.Choice, Choices: q.Choices, Media: q.Media}}
 	if !q.Time.IsZero() {
 		s.Request.Time = q.Time.UnixMilli()
 	}
@@ -186,7 +186,7 @@ func warmth(p *load.Plugin) []Asked {
 }
 
 // Render is stage.Render, and what is written down of it.
-func Render(ctx context.Context, p *load.Plugin, messages []byte, r plugin.Request) (string, *Call, error) {
+func Render(ctx context.Context, p *load.Plugin, messages []byte, r plugin.RequestInfo) (string, *Call, error) {
 	var done *Call
 	n := &notes{vocabulary: p.Module.Host.Vocabulary.Size(), take: func(c Call) bool { done = &c; return true }}
 	n.begin(Call{Call: CallRender})

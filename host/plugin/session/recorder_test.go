@@ -17,7 +17,7 @@ import (
 // A chain calls a recorder and not the stage within it, also for what a stage's traits say.
 func TestRecorder_Chain_WritesDownWhatTheChainCalls(t *testing.T) {
 	g := example().On(abi.ExportPrepare, asm.I32(0)).On(abi.ExportSample, asm.I32(6))
-	s, err := stage.New(loadtest.Load(t, loadtest.New(t), g), plugin.Request{Skip: true})
+	s, err := stage.New(loadtest.Load(t, loadtest.New(t), g), plugin.RequestInfo{Skip: true})
 	if err != nil {
 		t.Fatal(err)
 	}

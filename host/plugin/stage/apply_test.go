@@ -184,7 +184,7 @@ func TestStage_Apply_Faults(t *testing.T) {
 
 func TestStage_Apply_SkipsAfterAFault(t *testing.T) {
 	m := loadtest.Load(t, loadtest.New(t), candidates(unreachable))
-	s := useOf(t, m, plugin.Request{Skip: true}, 1)
+	s := useOf(t, m, plugin.RequestInfo{Skip: true}, 1)
 	for range 3 {
 		v := raw(ramp())
 		if err := s.Apply(v); err != nil || v.N != -1 {

@@ -21,8 +21,8 @@ func (bigWords) Size() int          { return 128_256 }
 func (bigWords) Piece(int32) string { return "" }
 
 func benchStage(b *testing.B, g *asm.Guest) *Stage {
-	r := loadtest.New(b, func(o *plugin.Options) { o.Vocabulary = bigWords{} })
-	return useOf(b, loadtest.Load(b, r, g), plugin.Request{}, 1)
+	r := loadtest.New(b, func(o *plugin.HostOptions) { o.Vocabulary = bigWords{} })
+	return useOf(b, loadtest.Load(b, r, g), plugin.RequestInfo{}, 1)
 }
 
 // BenchmarkStage_Candidates is the host's work of a sample call over 256 candidates that earlier
@@ -64,7 +64,7 @@ func BenchmarkModule_Open(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			m := loadtest.Load(b, loadtest.New(b), g)
 			for b.Loop() {
-				s, err := New(m, plugin.Request{})
+				s, err := New(m, plugin.RequestInfo{})
 				if err != nil {
 					b.Fatal(err)
 				}

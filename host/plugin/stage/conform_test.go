@@ -33,8 +33,8 @@ type bench struct {
 	mu      sync.Mutex
 	plugins map[string]*load.Plugin
 
-	told func(*plugin.Request) // what else programs are told; nil: nothing
-	stop func()                // ends the scheduler, and waits for all that its requests had
+	told func(*plugin.RequestInfo) // what else programs are told; nil: nothing
+	stop func()                    // ends the scheduler, and waits for all that its requests had
 }
 
 const vocabulary = 256
@@ -107,7 +107,7 @@ func newBench(t testing.TB, changes ...func(*plugin.Limits)) *bench {
 	for _, change := range changes {
 		change(&limits)
 	}
-	loader := load.New(plugin.Options{ModelOptions: plugin.ModelOptions{Vocabulary: words{}, Grammars: odd{}}, Limits: limits})
+	loader := load.New(plugin.HostOptions{ModelOptions: plugin.ModelOptions{Vocabulary: words{}, Grammars: odd{}}, Limits: limits})
 	s, err := scheduler.New(schedulertest.New(scheduler.Limits{Vocabulary: vocabulary, Cells: 16384, Context: 2048, HiddenState: 8}), scheduler.Config{Slots: 8})
 	if err != nil {
 		t.Fatal(err)
@@ -172,7 +172,7 @@ func (b *bench) request(ctx context.Context, r tck.Request, names []string) (sch
 		b.mu.Lock()
 		p := b.plugins[name]
 		b.mu.Unlock()
-		use := plugin.Request{Seed: tck.Seed, Index: place, MaxTokens: tck.MaxTokens, ContextSize: 2048, Time: time.Now(), Skip: r.Skip}
+		use := plugin.RequestInfo{Seed: tck.Seed, Index: place, MaxTokens: tck.MaxTokens, ContextSize: 2048, Time: time.Now(), Skip: r.Skip}
 		if place == 0 && r.Config != "" {
 			use.Config = []byte(r.Config)
 		}
@@ -215,7 +215,7 @@ func (b *bench) request(ctx context.Context, r tck.Request, names []string) (sch
 
 // tellProgram gives a program what a host has besides: chains that take the most likely token, and
 // a template.
-func tellProgram(use *plugin.Request) {
+func tellProgram(use *plugin.RequestInfo) {
 	use.Chain = func(parameters []byte) (func(uint32) ([]chain.Stage, error), error) {
 		var p struct{ Temperature float64 }
 		if err := json.Unmarshal(parameters, &p); len(parameters) > 0 && err != nil || p.Temperature < 0 {
@@ -234,14 +234,14 @@ func tellProgram(use *plugin.Request) {
 
 // writes makes a plugin that is a program what writes the answer: of its stage, the last one so
 // far.
-func writes(p *load.Plugin, s *stage.Stage, use plugin.Request, request *scheduler.Request) {
+func writes(p *load.Plugin, s *stage.Stage, use plugin.RequestInfo, request *scheduler.Request) {
 	of := stage.Program{Stage: s}
 	request.Chain[len(request.Chain)-1] = of
 	request.Program, request.CachePrompt = &program.Program{Main: of.Main, Branches: p.Branches(use.Config)}, true
 }
 
 // rewrite has a plugin rewrite the conversation, if it does.
-func rewrite(ctx context.Context, p *load.Plugin, use plugin.Request, chat bool, messages []byte) ([]byte, error) {
+func rewrite(ctx context.Context, p *load.Plugin, use plugin.RequestInfo, chat bool, messages []byte) ([]byte, error) {
 	if !chat || !p.Rewrites() {
 		return messages, nil
 	}
@@ -266,7 +266,7 @@ func rewrite(ctx context.Context, p *load.Plugin, use plugin.Request, chat bool,
 }
 
 // put puts a plugin to work: as a stage, or as a template whose text it returns.
-func put(ctx context.Context, p *load.Plugin, use plugin.Request, chat bool, messages []byte) (*stage.Stage, string, error) {
+func put(ctx context.Context, p *load.Plugin, use plugin.RequestInfo, chat bool, messages []byte) (*stage.Stage, string, error) {
 	var err error
 	if use.Config, err = p.CheckConfig(use.Config); err != nil {
 		return nil, "", err

@@ -18,14 +18,14 @@ func FuzzNew(f *testing.F) {
 	for _, g := range []*asm.Guest{hosttest.Plain(), hosttest.Warmed(), candidates(), counting(true), echoing(), accepting(splice(1, 2), i32(2))} {
 		f.Add(g.Wasm())
 	}
-	r := loadtest.New(f, func(o *plugin.Options) { o.Limits.SetupFuel = 1 << 20 })
+	r := loadtest.New(f, func(o *plugin.HostOptions) { o.Limits.SetupFuel = 1 << 20 })
 	f.Fuzz(func(t *testing.T, wasm []byte) {
 		m, err := r.Load(context.Background(), wasm)
 		if err != nil {
 			return
 		}
 		defer m.Release()
-		s, err := New(m, plugin.Request{})
+		s, err := New(m, plugin.RequestInfo{})
 		if err != nil {
 			return
 		}

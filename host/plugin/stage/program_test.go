@@ -24,7 +24,7 @@ func (b *bench) runs(t testing.TB, g *asm.Guest, most int, skip bool) (text, rea
 		t.Fatal(err)
 	}
 	defer p.Release()
-	request := plugin.Request{Seed: 7, MaxTokens: most, ContextSize: 2048, Skip: skip}
+	request := plugin.RequestInfo{Seed: 7, MaxTokens: most, ContextSize: 2048, Skip: skip}
 	if b.told != nil {
 		b.told(&request)
 	}

@@ -67,7 +67,7 @@ func (b *bench) endedProgram(t *testing.T, g *asm.Guest, end func(r *scheduler.R
 		t.Fatal(err)
 	}
 	defer p.Release()
-	use := plugin.Request{Seed: 7, ContextSize: 2048}
+	use := plugin.RequestInfo{Seed: 7, ContextSize: 2048}
 	greedyChains(&use)
 	s, err := stage.New(p, use)
 	if err != nil {

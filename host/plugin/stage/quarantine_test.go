@@ -17,9 +17,9 @@ import (
 // plugins come, never.
 func TestStage_Quarantine_RefusesUntilReset(t *testing.T) {
 	p := loadtest.Load(t, loadtest.New(t), hosttest.Plain().On(abi.ExportPrepare, unreachable))
-	bob := plugin.Request{Client: "bob"}
+	bob := plugin.RequestInfo{Client: "bob"}
 	for range 2 * abi.LimitFaults {
-		for _, r := range []plugin.Request{bob, {}} {
+		for _, r := range []plugin.RequestInfo{bob, {}} {
 			s, err := New(p, r)
 			if errors.Is(err, plugin.ErrQuarantined) && r.Client != "" {
 				continue
@@ -57,7 +57,7 @@ func TestStage_Faults_AreItsRequests(t *testing.T) {
 	g.On(abi.ExportAccept, local(0), when(unreachable), i32(0))
 	m := loadtest.Load(t, loadtest.New(t), g)
 	use := func(token int32) error {
-		s, err := New(m, plugin.Request{Client: "bob", Config: []byte("{}")})
+		s, err := New(m, plugin.RequestInfo{Client: "bob", Config: []byte("{}")})
 		if err != nil {
 			return err
 		}

@@ -37,7 +37,7 @@ func TestStage_Refuse_IsAFault(t *testing.T) {
 
 func TestStage_Refuse_Skip(t *testing.T) {
 	calls := hosttest.Plain().On(abi.ExportPrepare, i32(hosttest.AtScratch), i32(1), store, i32(0))
-	s, err := New(loadtest.Load(t, loadtest.New(t), calls), plugin.Request{Skip: true})
+	s, err := New(loadtest.Load(t, loadtest.New(t), calls), plugin.RequestInfo{Skip: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,13 +62,13 @@ func TestStage_Refuse_Skip(t *testing.T) {
 func TestStage_Refuse_Conflicts_NoQuarantine(t *testing.T) {
 	m := loadtest.Load(t, loadtest.New(t), preparing(i32(0)))
 	for range 2 * abi.LimitFaults {
-		hosttest.MustFault(t, useOf(t, m, plugin.Request{Client: "bob"}, 1).Refuse(chain.ActMask, chain.ErrNotAllowed), abi.ExportPrepare, plugin.CauseConflict, "")
+		hosttest.MustFault(t, useOf(t, m, plugin.RequestInfo{Client: "bob"}, 1).Refuse(chain.ActMask, chain.ErrNotAllowed), abi.ExportPrepare, plugin.CauseConflict, "")
 	}
 	if h := m.Health(); h.Quarantined || h.Faults != 2*abi.LimitFaults {
 		t.Errorf("%+v", h)
 	}
 	for range abi.LimitFaults {
-		_ = useOf(t, m, plugin.Request{Client: "bob"}, 1).Refuse(chain.ActSplice, answer.ErrSpliceLimit)
+		_ = useOf(t, m, plugin.RequestInfo{Client: "bob"}, 1).Refuse(chain.ActSplice, answer.ErrSpliceLimit)
 	}
 	if !m.Health().Quarantined {
 		t.Error("faults of its own lead to no quarantine")

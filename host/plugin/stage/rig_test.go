@@ -45,10 +45,10 @@ var (
 // use opens a stage of a new guest after a prompt.
 func use(t testing.TB, g *asm.Guest, prompt ...scheduler.Token) *Stage {
 	t.Helper()
-	return useOf(t, loadtest.Load(t, loadtest.New(t), g), plugin.Request{Seed: 7, MaxTokens: 50, ContextSize: 1000}, prompt...)
+	return useOf(t, loadtest.Load(t, loadtest.New(t), g), plugin.RequestInfo{Seed: 7, MaxTokens: 50, ContextSize: 1000}, prompt...)
 }
 
-func useOf(t testing.TB, p *load.Plugin, r plugin.Request, prompt ...scheduler.Token) *Stage {
+func useOf(t testing.TB, p *load.Plugin, r plugin.RequestInfo, prompt ...scheduler.Token) *Stage {
 	t.Helper()
 	s, err := New(p, r)
 	if err != nil {

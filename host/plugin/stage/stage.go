@@ -20,7 +20,7 @@ import (
 type Stage struct {
 	plugin      *load.Plugin
 	module      *guest.Module // the plugin's
-	request     plugin.Request
+	request     plugin.RequestInfo
 	session     *guest.Session
 	interrupted chan struct{} // closed by Interrupt
 	interrupt   sync.Once
@@ -52,7 +52,7 @@ var (
 
 // New puts a plugin to work for a request, until Close. The error wraps plugin.ErrQuarantined,
 // ErrUnknown or ErrClosed.
-func New(p *load.Plugin, r plugin.Request) (*Stage, error) {
+func New(p *load.Plugin, r plugin.RequestInfo) (*Stage, error) {
 	s := &Stage{plugin: p, module: p.Module, request: r, interrupted: make(chan struct{})}
 	var err error
 	if s.session, err = p.Begin(&s.request); err != nil {
@@ -67,7 +67,7 @@ func New(p *load.Plugin, r plugin.Request) (*Stage, error) {
 func (s *Stage) Watch(w guest.Watcher) { s.session.Watcher = w }
 
 // Plugin is the one at work, and what it knows of the request.
-func (s *Stage) Plugin() (*load.Plugin, plugin.Request) { return s.plugin, s.request }
+func (s *Stage) Plugin() (*load.Plugin, plugin.RequestInfo) { return s.plugin, s.request }
 
 // Rule returns the plugin as a stop rule, on the same instance, or nil if it is none. The stage
 // must be in the request's chain too, since the chain opens the plugin.

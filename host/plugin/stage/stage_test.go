@@ -21,7 +21,7 @@ import (
 // openLater begins a stage and opens it in a goroutine.
 func openLater(t *testing.T, p *load.Plugin) (*Stage, <-chan error) {
 	t.Helper()
-	s, err := New(p, plugin.Request{})
+	s, err := New(p, plugin.RequestInfo{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestStage_Interrupt_EndsTheCall(t *testing.T) {
 }
 
 func TestStage_Reset_IsEndedByTheClock(t *testing.T) {
-	m := loadtest.Load(t, loadtest.New(t, hosttest.Tireless, func(o *plugin.Options) { o.Limits.SetupTime = 50 * time.Millisecond }), hosttest.Plain().On(abi.ExportOpen, forever))
+	m := loadtest.Load(t, loadtest.New(t, hosttest.Tireless, func(o *plugin.HostOptions) { o.Limits.SetupTime = 50 * time.Millisecond }), hosttest.Plain().On(abi.ExportOpen, forever))
 	_, opened := openLater(t, m)
 	if err := <-opened; !errors.Is(err, plugin.CauseTime) && !errors.Is(err, plugin.CauseBusy) { // by what else the machine does
 		t.Errorf("error %v", err)
@@ -57,7 +57,7 @@ func TestStage_Reset_TellingAnewIsEndedByTheClock(t *testing.T) {
 	slow := asm.Each(1, i32(1_000_000), []byte{0x01})
 	g := hosttest.Plain().On(abi.ExportOpen, i32(0))
 	g.Function(abi.Signature{Name: abi.ExportAccept, Params: []abi.Type{"i32"}, Results: []abi.Type{"i32"}}, 1, slow, i32(0))
-	s := useOf(t, loadtest.Load(t, loadtest.New(t, hosttest.Tireless), g), plugin.Request{}, 1)
+	s := useOf(t, loadtest.Load(t, loadtest.New(t, hosttest.Tireless), g), plugin.RequestInfo{}, 1)
 	s.module.Host.Limits.SetupTime = 20 * time.Millisecond
 	if err := s.Reset(make([]int32, 1<<20), 1); !errors.Is(err, plugin.CauseTime) {
 		t.Errorf("error %v", err)
@@ -70,7 +70,7 @@ func TestStage_Release_LastUserFrees(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(m, plugin.Request{})
+	s, err := New(m, plugin.RequestInfo{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestStage_Release_LastUserFrees(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := New(m, plugin.Request{}); !errors.Is(err, plugin.ErrUnknown) {
+	if _, err := New(m, plugin.RequestInfo{}); !errors.Is(err, plugin.ErrUnknown) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -91,7 +91,7 @@ func TestStage_Hammer_InstancesDoNotMeet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bad, err := loadtest.New(t, func(o *plugin.Options) { o.Limits.Faults = 1 << 30 }).Load(t.Context(), hosttest.Plain().On(abi.ExportAccept, unreachable).Wasm())
+	bad, err := loadtest.New(t, func(o *plugin.HostOptions) { o.Limits.Faults = 1 << 30 }).Load(t.Context(), hosttest.Plain().On(abi.ExportAccept, unreachable).Wasm())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestStage_Hammer_InstancesDoNotMeet(t *testing.T) {
 
 func hammer(t *testing.T, good, bad *load.Plugin) {
 	for _, m := range []*load.Plugin{good, bad} {
-		s, err := New(m, plugin.Request{})
+		s, err := New(m, plugin.RequestInfo{})
 		if err != nil {
 			t.Error(err)
 			return
@@ -142,19 +142,19 @@ func hammer(t *testing.T, good, bad *load.Plugin) {
 
 func TestStage_Memory_IsBounded(t *testing.T) {
 	const pages = 16
-	l := loadtest.New(t, func(o *plugin.Options) { o.Limits.Memory = 3 * pages << 16 })
+	l := loadtest.New(t, func(o *plugin.HostOptions) { o.Limits.Memory = 3 * pages << 16 })
 	g := hosttest.Plain()
 	g.Pages = pages
 	m := loadtest.Load(t, l, g.On(abi.ExportPrepare, i32(pages), grow, drop, unreachable))
-	first := useOf(t, m, plugin.Request{}, 1)
-	second := useOf(t, m, plugin.Request{}, 1)
+	first := useOf(t, m, plugin.RequestInfo{}, 1)
+	second := useOf(t, m, plugin.RequestInfo{}, 1)
 	if used, limit := l.MemoryUse(); used != 2*pages<<16 || limit != 3*pages<<16 {
 		t.Errorf("%d of %d bytes", used, limit)
 	}
 	if _, err := first.Prepare(); !errors.Is(err, plugin.CauseTrap) { // it could grow
 		t.Errorf("error %v", err)
 	}
-	third, fourth := useOf(t, m, plugin.Request{}, 1), openAnother(t, m)
+	third, fourth := useOf(t, m, plugin.RequestInfo{}, 1), openAnother(t, m)
 	if err := <-fourth; err != nil { // the first has faulted and is gone
 		t.Error(err)
 	}

@@ -15,12 +15,12 @@ import (
 // Render lets a template plugin turn a conversation, a JSON list of messages, into the text of a
 // prompt, in an instance of its own, unless the context ends first. The error is a
 // *plugin.Refusal, a *plugin.Fault, or one of New's.
-func Render(ctx context.Context, p *load.Plugin, messages []byte, r plugin.Request) (string, error) {
+func Render(ctx context.Context, p *load.Plugin, messages []byte, r plugin.RequestInfo) (string, error) {
 	return RenderWatched(ctx, p, messages, r, nil)
 }
 
 // RenderWatched is Render with a watcher of the calls; nil: nobody watches.
-func RenderWatched(ctx context.Context, p *load.Plugin, messages []byte, r plugin.Request, w guest.Watcher) (string, error) {
+func RenderWatched(ctx context.Context, p *load.Plugin, messages []byte, r plugin.RequestInfo, w guest.Watcher) (string, error) {
 	prompt, err := emitted(ctx, p, guest.Template, messages, &r, w, func(text string) error {
 		if text == "" {
 			return fmt.Errorf("no prompt was handed to %s", abi.ImportEmit)
@@ -33,7 +33,7 @@ func RenderWatched(ctx context.Context, p *load.Plugin, messages []byte, r plugi
 // RewriteMessages lets a plugin rewrite a conversation, a JSON list of messages, in an instance of
 // its own. Without a change it returns nil. check says what is wrong with what the plugin has
 // made, which is its fault. The error is as of Render. A nil watcher watches nothing.
-func RewriteMessages(ctx context.Context, p *load.Plugin, messages []byte, r plugin.Request, w guest.Watcher, check func([]byte) error) ([]byte, error) {
+func RewriteMessages(ctx context.Context, p *load.Plugin, messages []byte, r plugin.RequestInfo, w guest.Watcher, check func([]byte) error) ([]byte, error) {
 	text, err := emitted(ctx, p, guest.Messages, messages, &r, w, func(text string) error {
 		if text == "" {
 			return nil
@@ -47,7 +47,7 @@ func RewriteMessages(ctx context.Context, p *load.Plugin, messages []byte, r plu
 }
 
 // emitted is what an export hands to emit, in an instance of its own that is told the messages.
-func emitted(ctx context.Context, p *load.Plugin, export guest.Export, messages []byte, r *plugin.Request, w guest.Watcher, check func(string) error) (string, error) {
+func emitted(ctx context.Context, p *load.Plugin, export guest.Export, messages []byte, r *plugin.RequestInfo, w guest.Watcher, check func(string) error) (string, error) {
 	s, err := p.Begin(r)
 	if err != nil {
 		return "", err

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// The types of a message, of its answer's state and of its attachments.
 import type {
   EndReason,
   HostError,

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+// Follows a fence of code in Markdown while it grows.
+
 /** How a fence of code begins. */
 export interface Opener {
   indent: number;

@@ -21,8 +21,8 @@ type AnswerFormat struct {
 	SkipPrefill      bool   `json:"skip_prefill"`               // the part of the answer that the prompt ended with is not told
 }
 
-// Answer takes the text of an answer apart with llama.cpp's parsers while the text grows.
-type Answer struct{ object }
+// AnswerParser takes the text of an answer apart with llama.cpp's parsers while the text grows.
+type AnswerParser struct{ object }
 
 // AnswerPart is what an answer has gained: reasoning, content, or something of one tool call.
 type AnswerPart struct {
@@ -35,8 +35,8 @@ type AnswerPart struct {
 	Arguments string `json:"arguments"` // more of the JSON text
 }
 
-// NewAnswer begins an answer without text.
-func NewAnswer(f AnswerFormat) (*Answer, error) {
+// NewAnswerParser begins an answer without text.
+func NewAnswerParser(f AnswerFormat) (*AnswerParser, error) {
 	format, err := json.Marshal(f)
 	if err != nil {
 		return nil, fmt.Errorf("parser of answers: %w: %w", ErrInvalid, err)
@@ -46,7 +46,7 @@ func NewAnswer(f AnswerFormat) (*Answer, error) {
 	if err := failure(C.ps_answer_new(textPointer(string(format)), C.size_t(len(format)), &c, &e), &e); err != nil {
 		return nil, fmt.Errorf("parser of answers: %w", err)
 	}
-	a := &Answer{}
+	a := &AnswerParser{}
 	a.own(unsafe.Pointer(c), nil, func() { C.ps_answer_free(c) })
 	return a, nil
 }
@@ -56,7 +56,7 @@ func NewAnswer(f AnswerFormat) (*Answer, error) {
 // nothing of what was told before; until then it adds nothing.
 //
 // The time that it takes grows with the whole answer: about a millisecond for 40 KB.
-func (a *Answer) Add(text string, complete bool) ([]AnswerPart, error) {
+func (a *AnswerParser) Add(text string, complete bool) ([]AnswerPart, error) {
 	if err := a.enterAlone(); err != nil {
 		return nil, err
 	}

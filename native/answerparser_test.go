@@ -104,16 +104,16 @@ func formatOf(t testing.TB, m *Model, template string) AnswerFormat {
 	return AnswerFormat{Format: p.Format, Parser: p.Parser, GenerationPrompt: p.GenerationPrompt, ReasoningFormat: "auto"}
 }
 
-func newAnswer(t testing.TB, f AnswerFormat) *Answer {
+func newAnswer(t testing.TB, f AnswerFormat) *AnswerParser {
 	t.Helper()
-	a, err := NewAnswer(f)
+	a, err := NewAnswerParser(f)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return a
 }
 
-func TestAnswer_Add_Formats(t *testing.T) {
+func TestAnswerParser_Add_Formats(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
 	for _, c := range formats {
 		t.Run(c.template+"/"+c.name, func(t *testing.T) {
@@ -161,7 +161,7 @@ func inPieces(t testing.TB, f AnswerFormat, text string, seed uint64) (w whole) 
 
 // What breaks its format is an error at its end and not before, and one that nests without end is
 // one at once.
-func TestAnswer_Add_BrokenFormat(t *testing.T) {
+func TestAnswerParser_Add_BrokenFormat(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
 	a := newAnswer(t, formatOf(t, m, "Qwen-Qwen3-0.6B"))
 	defer closing(t, a)
@@ -189,10 +189,10 @@ func TestAnswer_Add_BrokenFormat(t *testing.T) {
 	}
 }
 
-func TestNewAnswer_BadFormat(t *testing.T) {
+func TestNewAnswerParser_BadFormat(t *testing.T) {
 	for _, f := range []AnswerFormat{{}, {Format: "nonsense"}, {Format: "peg-native", Parser: "{"}, {Format: "peg-native", Parser: "{}"},
 		{Format: "peg-native", ReasoningFormat: "nonsense"}} {
-		if a, err := NewAnswer(f); err == nil {
+		if a, err := NewAnswerParser(f); err == nil {
 			t.Errorf("%+v is taken", f)
 			closing(t, a)
 		}
@@ -200,7 +200,7 @@ func TestNewAnswer_BadFormat(t *testing.T) {
 }
 
 // A long answer is parsed again and again: that must not take long.
-func TestAnswer_Add_LongAnswer(t *testing.T) {
+func TestAnswerParser_Add_LongAnswer(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
 	a := newAnswer(t, formatOf(t, m, "Qwen-Qwen3-0.6B"))
 	defer closing(t, a)

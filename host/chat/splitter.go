@@ -38,9 +38,9 @@ type Parser interface {
 // ErrFormat is the kind of errors of a Parser that are the answer's fault.
 var ErrFormat = errors.New("the answer breaks its format")
 
-// Answer takes one answer apart while its text grows, and spends little time on it however long it
-// gets.
-type Answer struct {
+// Splitter takes one answer apart while its text grows, and spends little time on it however long
+// it gets.
+type Splitter struct {
 	parser Parser
 	broken bool   // the parser has given up: what comes is content
 	held   []byte // text that waits for the parser
@@ -51,20 +51,20 @@ type Answer struct {
 	making time.Duration // how long the parser took to make, if it has not rested for that
 }
 
-// NewAnswer begins the answer to a prompt that has a parser.
-func (p Prompt) NewAnswer() (*Answer, error) {
+// NewSplitter begins the answer to a prompt that has a parser.
+func (p Prompt) NewSplitter() (*Splitter, error) {
 	parser, err := p.NewParser()
 	if err != nil {
 		return nil, fmt.Errorf("parser of the answer: %w", err)
 	}
 	open.Add(1)
-	return &Answer{parser: parser}, nil
+	return &Splitter{parser: parser}, nil
 }
 
 // Restart starts again with a parser that has seen nothing, for an answer of which tokens were
 // taken back: text is what is left of it, which the next Take tells of. That is to wait for the
 // same time.
-func (a *Answer) Restart(p Prompt, text string) error {
+func (a *Splitter) Restart(p Prompt, text string) error {
 	begin := time.Now()
 	parser, err := p.NewParser()
 	if err != nil {
@@ -78,10 +78,10 @@ func (a *Answer) Restart(p Prompt, text string) error {
 }
 
 // Add appends text, which the next Take tells of.
-func (a *Answer) Add(text string) { a.held = append(a.held, text...) }
+func (a *Splitter) Add(text string) { a.held = append(a.held, text...) }
 
 // Waits reports whether there is text that no Take has told of.
-func (a *Answer) Waits() bool { return len(a.held) > 0 }
+func (a *Splitter) Waits() bool { return len(a.held) > 0 }
 
 // A Parser reads the whole answer again and again. Between two times it rests so many times as
 // long as the first took, or so many times for each answer that is open: it takes no more than
@@ -98,15 +98,15 @@ const (
 var open atomic.Int64
 
 // Rest is how long Take should not be called, so that parsing costs little.
-func (a *Answer) Rest() time.Duration { return max(0, time.Until(a.next)) }
+func (a *Splitter) Rest() time.Duration { return max(0, time.Until(a.next)) }
 
 // Take returns what the answer has gained since the last time.
-func (a *Answer) Take() ([]Delta, error) { return a.take(false) }
+func (a *Splitter) Take() ([]Delta, error) { return a.take(false) }
 
 // End is Take after the last text.
-func (a *Answer) End() ([]Delta, error) { return a.take(true) }
+func (a *Splitter) End() ([]Delta, error) { return a.take(true) }
 
-func (a *Answer) take(complete bool) ([]Delta, error) {
+func (a *Splitter) take(complete bool) ([]Delta, error) {
 	text := string(a.held)
 	a.held = a.held[:0]
 	switch {
@@ -138,7 +138,7 @@ func (a *Answer) take(complete bool) ([]Delta, error) {
 }
 
 // giveUp has what the parser cannot read be content: the client sees all that the model wrote.
-func (a *Answer) giveUp() []Delta {
+func (a *Splitter) giveUp() []Delta {
 	a.broken = true
 	if a.untold == "" {
 		return nil
@@ -164,7 +164,7 @@ func after(text string, d Delta) string {
 }
 
 // Close frees the parser.
-func (a *Answer) Close() error {
+func (a *Splitter) Close() error {
 	if !a.closed {
 		a.closed = true
 		open.Add(-1)

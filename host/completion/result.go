@@ -15,21 +15,21 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// Answer is what a request is answered with: its choices, prompt by prompt.
-type Answer struct{ Choices []*Choice }
+// Result is what a request is answered with: its choices, prompt by prompt.
+type Result struct{ Choices []*Choice }
 
 // Choice is one answer to one prompt as far as it has come.
 type Choice struct {
 	Index   int
-	Request *Request
+	Request *TextRequest
 	Start   scheduler.Started
 	End     scheduler.End
 	Tokens  []scheduler.Token
 	Outputs []chain.Output // values that plugins gave
 
 	stream serving.Stream
-	parts  *chat.Answer // takes the text apart; nil: it is content as it comes
-	calls  bool         // there are tool calls
+	parts  *chat.Splitter // takes the text apart; nil: it is content as it comes
+	calls  bool           // there are tool calls
 }
 
 // Delta is what one event adds to a choice, or what the text of several does. It may be empty: a
@@ -49,16 +49,16 @@ type CallDelta = chat.CallDelta
 func (d Delta) Empty() bool { return d.Content == "" && d.Reasoning == "" && len(d.Calls) == 0 }
 
 // Begin submits a request.
-func (s *Service) Begin(ctx context.Context, r *Request) (*Answer, error) {
+func (s *Service) Begin(ctx context.Context, r *TextRequest) (*Result, error) {
 	streams, err := s.Submit(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	a := &Answer{Choices: make([]*Choice, len(streams))}
+	a := &Result{Choices: make([]*Choice, len(streams))}
 	for i, st := range streams {
 		a.Choices[i] = &Choice{Index: i, Request: r, stream: st}
 		if r.Rendered.NewParser != nil && err == nil {
-			a.Choices[i].parts, err = r.Rendered.NewAnswer()
+			a.Choices[i].parts, err = r.Rendered.NewSplitter()
 		}
 	}
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *Service) Begin(ctx context.Context, r *Request) (*Answer, error) {
 }
 
 // Cancel ends what still runs.
-func (a *Answer) Cancel() {
+func (a *Result) Cancel() {
 	for _, c := range a.Choices {
 		c.stream.Cancel()
 		if c.parts != nil {
@@ -80,7 +80,7 @@ func (a *Answer) Cancel() {
 
 // Read reads all choices to their ends. take gets what each event adds; idle is called when no
 // other event is ready. The error is that of a choice which failed, of take or of idle, or ctx's.
-func (a *Answer) Read(ctx context.Context, take func(c *Choice, d Delta) error, idle func() error) error {
+func (a *Result) Read(ctx context.Context, take func(c *Choice, d Delta) error, idle func() error) error {
 	return readAll(ctx, a.Choices, take, idle)
 }
 

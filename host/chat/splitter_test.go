@@ -46,9 +46,9 @@ func (s *scripted) Add(text string, complete bool) (deltas []Delta, _ error) {
 
 func (s *scripted) Close() error { s.closed = true; return nil }
 
-func answering(t *testing.T, p Parser) *Answer {
+func answering(t *testing.T, p Parser) *Splitter {
 	t.Helper()
-	a, err := Prompt{NewParser: func() (Parser, error) { return p, nil }}.NewAnswer()
+	a, err := Prompt{NewParser: func() (Parser, error) { return p, nil }}.NewSplitter()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func answering(t *testing.T, p Parser) *Answer {
 	return a
 }
 
-func TestAnswer_TakesPartsAsTheyGrow(t *testing.T) {
+func TestSplitter_TakesPartsAsTheyGrow(t *testing.T) {
 	p := &scripted{}
 	a := answering(t, p)
 	var got [][]Delta
@@ -85,10 +85,10 @@ func TestAnswer_TakesPartsAsTheyGrow(t *testing.T) {
 }
 
 // Many answers share what parsers may take, but none waits long.
-func TestAnswer_Rest_OfManyAnswers(t *testing.T) {
+func TestSplitter_Rest_OfManyAnswers(t *testing.T) {
 	for takes, want := range map[time.Duration]time.Duration{100 * time.Microsecond: 40 * time.Millisecond, 5 * time.Millisecond: longestRest} {
 		synctest.Test(t, func(t *testing.T) {
-			var a *Answer
+			var a *Splitter
 			for range 100 {
 				a = answering(t, &scripted{takes: takes})
 			}
@@ -102,7 +102,7 @@ func TestAnswer_Rest_OfManyAnswers(t *testing.T) {
 
 // However many tokens there are, a slow parser runs one sixteenth of the time, and what it has not
 // seen waits no longer than that asks for.
-func TestAnswer_Rest_BoundsTheTime(t *testing.T) {
+func TestSplitter_Rest_BoundsTheTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &scripted{takes: 2 * time.Millisecond}
 		a := answering(t, p)
@@ -131,7 +131,7 @@ func TestAnswer_Rest_BoundsTheTime(t *testing.T) {
 }
 
 // What the parser cannot make sense of is content: a client sees all that the model wrote.
-func TestAnswer_BrokenFormat_IsContent(t *testing.T) {
+func TestSplitter_BrokenFormat_IsContent(t *testing.T) {
 	for text, want := range map[string][]Delta{
 		"hm|hello<call!": {{Content: "<call!"}}, // the rest was told
 		"<call!":         {{Content: "<call!"}},
@@ -156,7 +156,7 @@ func (*calling) Add(string, bool) ([]Delta, error) {
 	return []Delta{{Call: &CallDelta{Name: "f"}}, {Call: &CallDelta{Arguments: "{}"}}, {Call: &CallDelta{Index: 1, ID: "7", Name: "g"}}}, nil
 }
 
-func TestAnswer_Calls_HaveIDs(t *testing.T) {
+func TestSplitter_Calls_HaveIDs(t *testing.T) {
 	a := answering(t, &calling{})
 	a.Add("f g")
 	got, err := a.Take()
@@ -167,13 +167,13 @@ func TestAnswer_Calls_HaveIDs(t *testing.T) {
 
 func TestPrompt_NewAnswer_WithoutParser(t *testing.T) {
 	none := errors.New("no memory")
-	if _, err := (Prompt{NewParser: func() (Parser, error) { return nil, none }}).NewAnswer(); !errors.Is(err, none) {
+	if _, err := (Prompt{NewParser: func() (Parser, error) { return nil, none }}).NewSplitter(); !errors.Is(err, none) {
 		t.Errorf("got %v", err)
 	}
 }
 
 // A parser that is slow to make rests for that, too, however often tokens are taken back.
-func TestAnswer_Restart_RestsForTheNewParser(t *testing.T) {
+func TestSplitter_Restart_RestsForTheNewParser(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := Prompt{NewParser: func() (Parser, error) {
 			time.Sleep(2 * time.Millisecond)
