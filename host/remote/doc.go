@@ -33,15 +33,15 @@
 // # Why does a worker start a process for each connection?
 //
 // ggml's server asserts what it is sent, serves one connection at a time and frees a device's
-// memory only when it ends. In a process of its own an assertion ends one connection, its last words
-// reach the host, two models of one host are two processes, and what was allocated is free when
+// memory only when it ends. In a process of its own an assertion ends one connection, its last
+// words reach the host, two models of one host are two processes, and what was allocated is free when
 // it ends. A second host is refused while there are connections of the first: both would count the
 // same memory as free.
 //
 // # How is a worker that computes for long told from one that is gone?
 //
 // Both say nothing for a while. So each side sends a frame every two seconds, whatever its ggml
-// does, and ten seconds without any end the connection. Who does not take data is not gone for that:
+// does, and ten seconds without any end the connection. A side that does not take data is not gone:
 // while a device computes, the next graph waits in the connection. Only an answer that takes ten
 // minutes counts as a device that hangs. The worker's frames begin before its devices are found,
 // which may take a GPU's driver a minute.
