@@ -86,8 +86,8 @@ func (l *link) fail(err error) {
 }
 
 // end tells the peer why the connection ends, and fails; only the first reason counts. What the
-// peer still sends is read until it has closed the connection: closing it with bytes unread would make
-// the system throw away the reason too.
+// peer still sends is read until it has closed the connection: closing it with bytes unread would
+// make the system throw away the reason too.
 func (l *link) end(reason string) {
 	l.ending.Do(func() {
 		_ = l.conn.SetWriteDeadline(time.Now().Add(endLimit)) // which also frees a writer that waits
