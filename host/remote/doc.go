@@ -48,12 +48,12 @@
 //
 // # Why is a model served by workers loaded twice, once without weights?
 //
-// The requests that wait when a worker is lost have sampler chains, grammars and prompts made
-// with the model, and these keep it in memory. If it were the one with the weights, the weights
-// that lie on this machine could not be freed before they are loaded again. So texts are made
-// with a model of the vocabulary alone, which takes a few MB, and the one with the weights is
-// replaced under it (host/engine/replace.go). The queue knows nothing of it: the scheduler ends
-// the answers in slots, forgets the KV cache and goes on when it is told to (scheduler/lostbackend.go).
+// The requests that wait when a worker is lost have sampler chains, grammars and prompts made with
+// the model, and these keep it in memory. If it were the one with the weights, the weights that lie
+// on this machine could not be freed before they are loaded again. So texts are made with a model
+// of the vocabulary alone, which takes a few MB, and the one with the weights is replaced under it
+// (host/engine/replace.go). The queue knows nothing of it: the scheduler ends the answers in slots,
+// forgets the KV cache and goes on when it is told to (scheduler/lostbackend.go).
 //
 // # Why are cached weights checked, though ggml's server has their hash?
 //
