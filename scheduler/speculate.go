@@ -304,8 +304,8 @@ func (s *Scheduler) draft(j *job, n int) {
 	s.record.Drafts++
 }
 
-// followsDraft reports whether the next row is to be drawn from as well, since the token that a
-// native chain has drawn is what was guessed.
+// followsDraft reports whether a native chain has drawn the drafted token, so that the next row is
+// drawn from as well.
 func (d *drawer) followsDraft() bool {
 	g := &d.of.job.guess
 	if !d.of.drafting() || !d.tickDraws() {

@@ -17,8 +17,8 @@ import (
 	"github.com/penstock/penstock/scheduler/piece"
 )
 
-// TextRequest is a request for text: one or several answers to one or several prompts. Before anything
-// is checked, a dialect says who asks and for what; Service.New fills in the rest.
+// TextRequest is a request for text: one or several answers to one or several prompts. Before
+// anything is checked, a dialect says who asks and for what; Service.New fills in the rest.
 type TextRequest struct {
 	Caller      Caller
 	ModelName   string // "": the default model

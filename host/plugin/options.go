@@ -9,8 +9,8 @@ import (
 	"github.com/penstock/penstock/scheduler/program"
 )
 
-// HostOptions are what the host offers its plugins. Where they have no model, a plugin can be loaded
-// and inspected, and used with models that are named later.
+// HostOptions are what the host offers its plugins. Where they have no model, a plugin can be
+// loaded and inspected, and used with models that are named later.
 type HostOptions struct {
 	ModelOptions
 	TopK TopK // nil: a portable one

@@ -128,7 +128,7 @@ say "building for $backend (a first build takes some minutes; it goes on where i
 # shellcheck disable=SC2086  # the flags are words
 cmake -S "$here" -B "$work" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLLAMA_SOURCE="$source_dir" $flags >"$work.log" 2>&1 || {
   [ -n "${PENSTOCK_AUTO:-}" ] || tail -n 30 "$work.log" >&2
-  fail "cmake could not configure the build (whole log: $work.log); mend what it names and run the same command again"
+  fail "cmake could not configure the build (whole log: $work.log); fix what it names and run the same command again"
 }
 
 build() { cmake --build "$work" ${JOBS:+-j "$JOBS"} --target "$@" >&2 || fail "the build failed, see above; run the same command again to go on from there ($work)"; }

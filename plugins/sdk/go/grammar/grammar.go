@@ -105,8 +105,8 @@ func Completes() bool {
 	return penstock.Feature("grammar_mask_within") && penstock.Feature("grammar_rest")
 }
 
-// Rest is an upper bound of the number of tokens that complete the text; 0 if it may end. If ended is
-// true, only an end token may follow.
+// Rest is an upper bound of the number of tokens that complete the text; 0 if it may end. If ended
+// is true, only an end token may follow.
 //
 // # Errors
 //
