@@ -14,8 +14,8 @@ import (
 )
 
 // newTimed makes a scheduler on the clock of a synctest bubble, whose passes take so long.
-func newTimed(t *testing.T, took time.Duration, c scheduler.Config) (*scheduler.Scheduler, *schedulertest.Host) {
-	b := schedulertest.NewHost(schedulertest.New(scheduler.Limits{Cells: 4096, Batch: 512}), 2)
+func newTimed(t *testing.T, took time.Duration, c scheduler.Config) (*scheduler.Scheduler, *schedulertest.Machine) {
+	b := schedulertest.NewMachine(schedulertest.New(scheduler.Limits{Cells: 4096, Batch: 512}), 2)
 	b.Cost = func(int, int) time.Duration { return took }
 	s, err := scheduler.New(b, c)
 	if err != nil {
@@ -25,7 +25,7 @@ func newTimed(t *testing.T, took time.Duration, c scheduler.Config) (*scheduler.
 }
 
 // untilPass is Run up to the next pass.
-func untilPass(t *testing.T, s *scheduler.Scheduler, b *schedulertest.Host) {
+func untilPass(t *testing.T, s *scheduler.Scheduler, b *schedulertest.Machine) {
 	for passes := b.Passes; b.Passes == passes; {
 		if s.Tick(); b.Passes == passes {
 			scheduler.Sleep(t.Context(), s)

@@ -46,7 +46,7 @@ func (l idleLoad) run(t *testing.T) (use idleUse) {
 		n := l.native + l.plugins
 		b := schedulertest.New(scheduler.Limits{Cells: n * 4096, Context: 4096, Batch: 2048, Sequences: 256})
 		b.Device = &l.device
-		h := schedulertest.NewHost(b, hostProcessors)
+		h := schedulertest.NewMachine(b, hostProcessors)
 		h.Draw = rowDraw
 		s, err := scheduler.New(h, scheduler.Config{Slots: n, ITLTarget: time.Second})
 		if err != nil {

@@ -137,7 +137,7 @@ func tickUntil(s *scheduler.Scheduler, done <-chan struct{}) {
 
 // released is a backend that counts the passes after its owner has let it go.
 type released struct {
-	*schedulertest.Host
+	*schedulertest.Machine
 	gone  bool
 	after int
 }
@@ -146,14 +146,14 @@ func (b *released) Start(batch *scheduler.Batch) error {
 	if b.gone {
 		b.after++
 	}
-	return b.Host.Start(batch)
+	return b.Machine.Start(batch)
 }
 
 // When Lose has returned the backend is not used any more, also where a request is held back for
 // others just then. It stays in the queue.
 func TestScheduler_Lose_WhileARequestIsHeldBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &released{Host: schedulertest.NewHost(schedulertest.New(scheduler.Limits{}), 2)}
+		b := &released{Machine: schedulertest.NewMachine(schedulertest.New(scheduler.Limits{}), 2)}
 		s, err := scheduler.New(b, scheduler.Config{Slots: 2})
 		if err != nil {
 			t.Fatal(err)

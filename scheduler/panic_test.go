@@ -300,7 +300,7 @@ func (c *fragileClock) now() time.Time {
 // next command comes.
 func TestScheduler_Panic_BeforeThePlan_TheQueueGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := schedulertest.NewHost(schedulertest.New(scheduler.Limits{}), 2)
+		b := schedulertest.NewMachine(schedulertest.New(scheduler.Limits{}), 2)
 		b.Cost = func(int, int) time.Duration { return time.Second }
 		clock := new(fragileClock)
 		s, err := scheduler.New(b, scheduler.Config{Slots: 1, Log: slog.New(slog.DiscardHandler), Clock: clock.now})

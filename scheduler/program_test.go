@@ -21,7 +21,7 @@ import (
 type bubble struct {
 	*testing.T
 	*scheduler.Scheduler
-	host *schedulertest.Host
+	host *schedulertest.Machine
 }
 
 // inBubble runs a scheduler in a bubble until f returns. A pass takes 10 ms and 100 µs a token.
@@ -32,7 +32,7 @@ func inBubble(t *testing.T, l scheduler.Limits, c scheduler.Config, f func(b bub
 			change(backend)
 		}
 		backend.Cost = func(n, _ int) time.Duration { return 10*time.Millisecond + time.Duration(n)*100*time.Microsecond }
-		host := schedulertest.NewHost(backend, 2)
+		host := schedulertest.NewMachine(backend, 2)
 		s, err := scheduler.New(host, c)
 		if err != nil {
 			t.Fatal(err)

@@ -40,7 +40,7 @@ func (d *slowSeer) Draft(asks []*draft.Ask) {
 
 // exclusive is a backend whose passes are the only thing that computes.
 type exclusive struct {
-	*schedulertest.Host
+	*schedulertest.Machine
 	computing *sync.Mutex
 }
 
@@ -48,12 +48,12 @@ func (b *exclusive) Start(batch *scheduler.Batch) error {
 	if !b.computing.TryLock() {
 		panic("two passes at once")
 	}
-	return b.Host.Start(batch)
+	return b.Machine.Start(batch)
 }
 
 func (b *exclusive) Wait() error {
 	defer b.computing.Unlock()
-	return b.Host.Wait()
+	return b.Machine.Wait()
 }
 
 // TestScheduler_RandomRun_KeepsItsPromises: two schedulers run as they do in a host, with all that
@@ -79,7 +79,7 @@ func runWorld(t *testing.T, rng *rand.Rand) {
 			drafter = &slowSeer{seer{backend: b, rng: rand.New(rand.NewPCG(rng.Uint64(), 1)), errs: 0.2}, t, computing}
 		}
 		album := b.NewAlbum(rng, rng.IntN(2)*5, 40)
-		s, err := scheduler.New(&exclusive{schedulertest.NewHost(b, 2), computing}, scheduler.Config{Slots: 1 + rng.IntN(4), Drafter: drafter, Pieces: b.Pieces,
+		s, err := scheduler.New(&exclusive{schedulertest.NewMachine(b, 2), computing}, scheduler.Config{Slots: 1 + rng.IntN(4), Drafter: drafter, Pieces: b.Pieces,
 			ArchiveBytes: int64(rng.IntN(2)) << 13, Turns: turns})
 		if err != nil {
 			t.Fatal(err)

@@ -20,7 +20,7 @@ import (
 // computed it.
 func modelFindings(ctx context.Context, cfg config.Config) []finding {
 	begin := time.Now()
-	s, err := openSession(ctx, cfg, slog.New(slog.DiscardHandler), nil)
+	s, err := openLocalModel(ctx, cfg, slog.New(slog.DiscardHandler), nil)
 	if err != nil {
 		remedy := "name another file with --model, or none to use the built-in model"
 		if cfg.Model.MMProj != "" && strings.Contains(err.Error(), "model.mmproj") {
@@ -63,8 +63,8 @@ func kernelFindings(k serving.Kernels) []finding {
 	return findings
 }
 
-// answerFinding has a session, which was opened at begin, answer one token, and closes it.
-func answerFinding(ctx context.Context, s *session, begin time.Time) finding {
+// answerFinding has a model, which was opened at begin, answer one token, and closes it.
+func answerFinding(ctx context.Context, s *localModel, begin time.Time) finding {
 	loaded := time.Since(begin)
 	greedy := completion.DefaultCommonFields()
 	greedy.Temperature = 0

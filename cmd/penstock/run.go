@@ -79,7 +79,7 @@ func run(cmd *cobra.Command, args []string, flags runFlags) error {
 	}
 	ctx, stop := untilSignal(cmd.Context())
 	defer stop()
-	s, err := openSession(ctx, cfg, quietLogger(cmd.ErrOrStderr(), cfg), newProgress(cmd.ErrOrStderr(), modelName(cfg)).show)
+	s, err := openLocalModel(ctx, cfg, quietLogger(cmd.ErrOrStderr(), cfg), newProgress(cmd.ErrOrStderr(), modelName(cfg)).show)
 	if err != nil {
 		return err
 	}

@@ -56,9 +56,9 @@ A worker serves one host at a time. Weights that were sent once are kept in the 
 	return cmd
 }
 
-// startSession starts the process of a session, with what is sound of the cache. A cache that
+// startConnection starts the process of a connection, with what is sound of the cache. A cache that
 // cannot be used, as on a full disk, is done without.
-func startSession(o compute.Options, cache *compute.Cache, log *slog.Logger) (remote.Child, error) {
+func startConnection(o compute.Options, cache *compute.Cache, log *slog.Logger) (remote.Child, error) {
 	removed, err := cache.CheckNew()
 	if removed > 0 {
 		log.Warn("weights that were cut short are sent again", slog.Int("files", removed))
@@ -104,7 +104,7 @@ func work(cmd *cobra.Command, f workerFlags) error {
 	for _, d := range devices {
 		log.Info("device", slog.String("name", d.Name), slog.String("description", d.Description))
 	}
-	server := &remote.Server{Llama: native.Version(), Log: log, Start: func() (remote.Child, error) { return startSession(options, cache, log) }}
+	server := &remote.Server{Llama: native.Version(), Log: log, Start: func() (remote.Child, error) { return startConnection(options, cache, log) }}
 	if f.security.Encrypted() {
 		if server.TLS, err = remote.MutualTLS(f.security.TLSCert, f.security.TLSKey, f.security.TLSCA); err != nil {
 			return err

@@ -31,7 +31,7 @@ type Core struct {
 }
 
 // Run has the scheduler answer requests until ctx is done. Of a model that workers compute it keeps
-// up the sessions with them.
+// up the connections with them.
 func (c *Core) Run(ctx context.Context) error {
 	var keeper sync.WaitGroup
 	defer keeper.Wait()

@@ -152,7 +152,7 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, o Options) (_ 
 func (l *loader) openFile(ctx context.Context, o engine.Options) (*model.File, error) {
 	c := l.config
 	remote := len(c.Workers.RPC) > 0
-	if remote { // it is tried in a child, which has no sessions with workers
+	if remote { // it is tried in a child, which has no connections with workers
 		o.Model, o.GPULayers = withoutGPU(o.Model), 0
 	}
 	file, err := model.Open(ctx, c.Model.Path, model.CheckOptions{

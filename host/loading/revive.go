@@ -70,7 +70,7 @@ func (r *remoteModel) reload(ctx context.Context, e *engine.Engine, incomplete b
 	if incomplete {
 		addresses = reachable(ctx, r.config.Workers)
 	}
-	w, err := openSessions(ctx, r.config.Workers, addresses)
+	w, err := connectAll(ctx, r.config.Workers, addresses)
 	if err != nil {
 		return err
 	}

@@ -25,17 +25,17 @@ import (
 // hostID is what workers know this process by.
 var hostID = sync.OnceValue(rand.Text)
 
-// workers are sessions with the workers that compute one model.
+// workers are connections with the workers that compute one model.
 type workers struct {
-	sessions []*remote.Session
-	open     []*native.Remote // what ggml knows of them
-	names    []string         // of all their devices
-	room     []uint64         // bytes of memory that each had free when its session began; 0 where unknown
+	connections []*remote.Connection
+	open        []*native.Remote // what ggml knows of them
+	names       []string         // of all their devices
+	room        []uint64         // bytes of memory that each had free when its connection began; 0 where unknown
 }
 
-// hostFor is this process as workers see it.
-func hostFor(c config.Workers) (h remote.Host, err error) {
-	h = remote.Host{Llama: native.Version(), ID: hostID()}
+// dialerFor is this process as workers see it.
+func dialerFor(c config.Workers) (h remote.Dialer, err error) {
+	h = remote.Dialer{Llama: native.Version(), ID: hostID()}
 	h.Name, _ = os.Hostname() // for people
 	if c.Encrypted() {
 		h.TLS, err = remote.MutualTLS(c.TLSCert, c.TLSKey, c.TLSCA)
@@ -43,7 +43,7 @@ func hostFor(c config.Workers) (h remote.Host, err error) {
 	return h, err
 }
 
-func openSession(ctx context.Context, h remote.Host, c config.Workers, address string) (*remote.Session, error) {
+func connect(ctx context.Context, h remote.Dialer, c config.Workers, address string) (*remote.Connection, error) {
 	if err := c.Check(address); err != nil {
 		return nil, err
 	}
@@ -52,11 +52,11 @@ func openSession(ctx context.Context, h remote.Host, c config.Workers, address s
 
 // WorkerDevices asks a worker what it has.
 func WorkerDevices(ctx context.Context, c config.Workers, address string) ([]remote.Device, error) {
-	h, err := hostFor(c)
+	h, err := dialerFor(c)
 	if err != nil {
 		return nil, err
 	}
-	s, err := openSession(ctx, h, c, address)
+	s, err := connect(ctx, h, c, address)
 	if err != nil {
 		return nil, err
 	}
@@ -79,18 +79,18 @@ func (r *remoteModel) place(ctx context.Context, c config.Config, wished engine.
 	return r.workers.place(ctx, c, wished, memory)
 }
 
-// Close ends the sessions. The model must have been freed.
+// Close ends the connections. The model must have been freed.
 func (r *remoteModel) Close() error {
 	r.workers.Close()
 	return nil
 }
 
-// openWorkers begins sessions with the configured workers; nil: there are none.
+// openWorkers connects with the configured workers; nil: there are none.
 func (l *loader) openWorkers(ctx context.Context) (*remoteModel, error) {
 	if len(l.config.Workers.RPC) == 0 {
 		return nil, nil
 	}
-	w, err := openSessions(ctx, l.config.Workers, l.config.Workers.RPC)
+	w, err := connectAll(ctx, l.config.Workers, l.config.Workers.RPC)
 	if err != nil {
 		return nil, err
 	}
@@ -99,24 +99,24 @@ func (l *loader) openWorkers(ctx context.Context) (*remoteModel, error) {
 	return remote, nil
 }
 
-// openSessions begins sessions with workers. Their devices are RPC0, RPC1 and so on from then on.
-func openSessions(ctx context.Context, c config.Workers, addresses []string) (_ *workers, err error) {
+// connectAll connects with workers. Their devices are RPC0, RPC1 and so on from then on.
+func connectAll(ctx context.Context, c config.Workers, addresses []string) (_ *workers, err error) {
 	w := &workers{}
 	defer func() {
 		if err != nil {
 			w.Close()
 		}
 	}()
-	h, err := hostFor(c)
+	h, err := dialerFor(c)
 	if err != nil {
 		return nil, err
 	}
 	for _, address := range addresses {
-		s, err := openSession(ctx, h, c, address)
+		s, err := connect(ctx, h, c, address)
 		if err != nil {
 			return nil, err
 		}
-		w.sessions = append(w.sessions, s)
+		w.connections = append(w.connections, s)
 		var names []string
 		for _, d := range s.Devices() {
 			names = append(names, fmt.Sprintf("RPC%d", len(w.names)+len(names)))
@@ -134,7 +134,7 @@ func openSessions(ctx context.Context, c config.Workers, addresses []string) (_ 
 // reachable are those of the configured workers that can be reached.
 func reachable(ctx context.Context, c config.Workers) (addresses []string) {
 	for _, address := range c.RPC {
-		if w, err := openSessions(ctx, c, []string{address}); err == nil {
+		if w, err := connectAll(ctx, c, []string{address}); err == nil {
 			w.Close()
 			addresses = append(addresses, address)
 		}
@@ -142,19 +142,19 @@ func reachable(ctx context.Context, c config.Workers) (addresses []string) {
 	return addresses
 }
 
-// Close ends the sessions. What was loaded on the devices must have been freed.
+// Close ends the connections. What was loaded on the devices must have been freed.
 func (w *workers) Close() {
 	for _, r := range w.open {
 		r.Close()
 	}
-	for _, s := range w.sessions {
+	for _, s := range w.connections {
 		_ = s.Close()
 	}
 }
 
 // lost tells which worker was lost and why; nil: none was.
 func (w *workers) lost() error {
-	for _, s := range w.sessions {
+	for _, s := range w.connections {
 		if err := s.Err(); err != nil {
 			return err
 		}
@@ -166,7 +166,7 @@ func (w *workers) lost() error {
 func (w *workers) awaitLoss(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
-	for _, s := range w.sessions {
+	for _, s := range w.connections {
 		all.Go(func() {
 			select {
 			case <-s.Lost():
@@ -190,7 +190,7 @@ func (w *workers) log(log *slog.Logger) {
 
 // describe has a line for each device.
 func (w *workers) describe() (lines []string) {
-	for _, s := range w.sessions {
+	for _, s := range w.connections {
 		for _, d := range s.Devices() {
 			lines = append(lines, fmt.Sprintf("%s: %s of %s (%s), %.1f GiB free of %.1f GiB", w.names[len(lines)], d.Name, s.Worker(), d.Description,
 				float64(d.Free)/(1<<30), float64(d.Total)/(1<<30)))
@@ -222,7 +222,7 @@ func (w *workers) place(ctx context.Context, c config.Config, o engine.Options, 
 	local := o
 	local.Model, local.GPULayers, local.Lost = withoutGPU(o.Model), 0, nil
 	o.Lost = w.lost
-	if len(w.sessions) < len(c.Workers.RPC) { // what was said of the devices holds for all of them together
+	if len(w.connections) < len(c.Workers.RPC) { // what was said of the devices holds for all of them together
 		o.Model.Devices, o.Model.TensorSplit = nil, nil
 	}
 	names, room, err := w.devices()

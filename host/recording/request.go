@@ -69,7 +69,7 @@ func (r *request) grow(bytes int) bool {
 func (r *request) begin(p *load.Plugin, q plugin.RequestInfo, choice int) *session.Session {
 	s := session.New(p, q)
 	s.Choice = choice
-	r.keep(&s, p.Module.Host.Model)
+	r.keep(&s, p.Module.Env.Model)
 	return &s
 }
 

@@ -54,7 +54,7 @@ func serveScripted() (l *scriptedListener, end func() error) {
 // for another version refuses.
 func isServed(t *testing.T, conn net.Conn) bool {
 	t.Helper()
-	_, err := Host{Llama: "v2", ID: "1"}.begin(t.Context(), "a:1", conn)
+	_, err := Dialer{Llama: "v2", ID: "1"}.begin(t.Context(), "a:1", conn)
 	return errors.Is(err, ErrRefused)
 }
 

@@ -15,7 +15,7 @@ import (
 	"syscall"
 )
 
-// Errors of sessions; compare with errors.Is.
+// Errors of connections; compare with errors.Is.
 var (
 	// ErrLost: the worker was there and is gone.
 	ErrLost = errors.New("the worker was lost")
@@ -49,7 +49,7 @@ func (e *WorkerError) Unwrap() []error { return []error{e.Kind, e.Cause} }
 var (
 	errSilent       = fmt.Errorf("it gave no sign of life for %v", silence)
 	errSlow         = fmt.Errorf("it did not answer in %v", answerLimit)
-	errClosed       = errors.New("the session was closed")
+	errClosed       = errors.New("the connection was closed")
 	errNoFrame      = errors.New("it does not speak the protocol of Penstock's workers")
 	errShuttingDown = errors.New("it is shutting down")
 	errTLS          = errors.New("it speaks TLS; name a certificate with --tls-cert, --tls-key and --tls-ca")

@@ -11,7 +11,7 @@ import (
 )
 
 // guard relays between ggml and a worker. ggml ends the process when the connection fails in the
-// middle of a session, so for ggml it never does: once the worker is lost, the guard answers in
+// middle of a connection, so for ggml it never does: once the worker is lost, the guard answers in
 // its place.
 type guard struct {
 	ggml    net.Conn // whose other end ggml has
@@ -41,7 +41,7 @@ func (g *guard) relay() error {
 		return err
 	}
 	head := append([]byte(nil), request[requestHeader:]...)
-	if c == hello { // each of ggml's connections begins with it, the worker's session has
+	if c == hello { // each of ggml's connections begins with it, the worker's connection has
 		return g.answer(g.version[:])
 	}
 	_, _ = g.worker.Write(request)

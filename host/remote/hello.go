@@ -70,7 +70,7 @@ func (l *link) receiveHello(hello any, limit time.Duration) error {
 	return nil
 }
 
-// refused is what a peer said when it ended the session at its beginning.
+// refused is what a peer said when it ended the connection at its beginning.
 type refused struct{ reason string }
 
 func (r *refused) Error() string        { return r.reason }

@@ -26,7 +26,7 @@ const (
 	helloFrame frameKind = 0xd1 + iota // JSON: the first of each side
 	dataFrame                          // bytes of ggml's protocol
 	pingFrame                          // empty: a sign of life
-	endFrame                           // why the sender ends the session, as text
+	endFrame                           // why the sender ends the connection, as text
 )
 
 // tlsAlert and tlsHandshake are how TLS begins where a frame is expected.
@@ -85,9 +85,9 @@ func (l *link) fail(err error) {
 	})
 }
 
-// end tells the peer why the session ends, and fails; only the first reason counts. What the peer
-// still sends is read until it has closed the connection: closing it with bytes unread would make
-// the system throw away the reason too.
+// end tells the peer why the connection ends, and fails; only the first reason counts. What the
+// peer still sends is read until it has closed the connection: closing it with bytes unread would
+// make the system throw away the reason too.
 func (l *link) end(reason string) {
 	l.ending.Do(func() {
 		_ = l.conn.SetWriteDeadline(time.Now().Add(endLimit)) // which also frees a writer that waits
@@ -203,7 +203,7 @@ func (l *link) readAll() {
 		switch kind {
 		case pingFrame:
 		case dataFrame:
-			_, _ = l.arrive.Write(payload) // to nobody once the session ends
+			_, _ = l.arrive.Write(payload) // to nobody once the connection ends
 		case endFrame:
 			l.fail(errors.New(string(payload)))
 			return

@@ -10,7 +10,7 @@ type Device struct {
 	Description string `json:"description"`
 	Backend     string `json:"backend"`
 	Kind        string `json:"kind"`            // cpu, gpu, igpu or accelerator
-	Free        uint64 `json:"free,omitempty"`  // bytes of memory when the session began; 0 where unknown
+	Free        uint64 `json:"free,omitempty"`  // bytes of memory when the connection began; 0 where unknown
 	Total       uint64 `json:"total,omitempty"` // likewise
 }
 

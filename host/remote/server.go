@@ -16,13 +16,13 @@ import (
 	"time"
 )
 
-// Server serves a machine's devices to one host at a time. Each session has ggml's server in a
+// Server serves a machine's devices to one host at a time. Each connection has ggml's server in a
 // process of its own: ggml ends its process on a request that it does not understand, or when a
 // device fails, and what a process had of a device's memory is free when it ends.
 type Server struct {
 	Llama string // llama.cpp's version
 	TLS   *tls.Config
-	// Start starts ggml's server for a session.
+	// Start starts ggml's server for a connection.
 	Start func() (Child, error)
 	Log   *slog.Logger
 
@@ -44,11 +44,11 @@ type Child interface {
 type tenant struct {
 	id, name string
 	since    time.Time
-	sessions int
+	connections int
 	left     chan struct{} // closed once there are none
 }
 
-// Serve accepts sessions until ctx is done or the listener fails permanently.
+// Serve accepts connections until ctx is done or the listener fails permanently.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer s.work.Wait()
@@ -64,12 +64,12 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 			return fmt.Errorf("accept a host: %w", err)
 		}
 		s.pending.add(conn)
-		s.work.Go(func() { s.session(ctx, conn) })
+		s.work.Go(func() { s.serveConnection(ctx, conn) })
 	}
 }
 
-// session serves one connection to its end.
-func (s *Server) session(ctx context.Context, conn net.Conn) {
+// serveConnection serves one connection to its end.
+func (s *Server) serveConnection(ctx context.Context, conn net.Conn) {
 	accepted := conn
 	defer s.pending.remove(accepted)
 	log := s.Log.With(slog.String("host", conn.RemoteAddr().String()))
@@ -99,11 +99,11 @@ func (s *Server) session(ctx context.Context, conn net.Conn) {
 	}
 	defer release()
 	s.pending.remove(accepted)
-	log.Info("a host's session begins")
+	log.Info("a host's connection begins")
 	if err = s.compute(l); ctx.Err() != nil {
 		err = errShuttingDown
 	}
-	log.Info("a host's session has ended", slog.Any("because", err))
+	log.Info("a host's connection has ended", slog.Any("because", err))
 }
 
 // admit hears who a host is, and refuses it unless this worker can serve it.
@@ -149,20 +149,20 @@ func (s *Server) await(h hostHello) (reason string) {
 func (s *Server) rent(h hostHello) (reason string, left <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.host.sessions > 0 && s.host.id != h.Host {
+	if s.host.connections > 0 && s.host.id != h.Host {
 		return fmt.Sprintf("it serves the host %s since %s, and a worker serves one host at a time", s.host.name, s.host.since.Format(time.RFC3339)), s.host.left
 	}
-	if s.host.sessions == 0 {
+	if s.host.connections == 0 {
 		s.host = tenant{id: h.Host, name: h.Name, since: time.Now(), left: make(chan struct{})}
 	}
-	s.host.sessions++
+	s.host.connections++
 	return "", nil
 }
 
 func (s *Server) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.host.sessions--; s.host.sessions == 0 {
+	if s.host.connections--; s.host.connections == 0 {
 		close(s.host.left)
 	}
 }

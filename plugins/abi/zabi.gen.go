@@ -456,7 +456,8 @@ var Features = []string{
 }
 
 // Draw is the result of the import random: a function of the seed, the plugin's place in the chain,
-// the position and the number of earlier draws at that position. See "Random numbers" in docs/abi/v1.md.
+// the position and the number of earlier draws at that position. See "Random numbers" in
+// docs/abi/v1.md.
 func Draw(seed, place, position, before uint64) uint64 {
 	x := uint64(0)
 	for _, part := range [...]uint64{seed, place, position, before} {

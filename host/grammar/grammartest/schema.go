@@ -10,10 +10,12 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// memberNames are those of objects, some of which begin alike, so that a name is not told by its first letter.
+// memberNames are names of members. Some begin alike, so that the first letter does not tell them
+// apart.
 var memberNames = []string{"name", "na", "named", "age", "tags", "say \"é\"", "日本", "kind of"}
 
-// RandomSchema makes a JSON schema with members and items up to depth levels deep. Some refer to themselves.
+// RandomSchema makes a JSON schema with members and items up to depth levels deep. Some refer to
+// themselves.
 func RandomSchema(r *rand.Rand, depth int) map[string]any {
 	g := schemaMaker{Rand: r}
 	schema := g.schema(depth)

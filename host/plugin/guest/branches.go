@@ -36,11 +36,11 @@ const (
 // time, the model's of each branch and one that it has changed, count as memory of plugins. The
 // error is a *plugin.Fault or a *plugin.Refusal.
 func (i *Instance) RunProgram(r *program.Run) error {
-	rows := 2 * uint64(r.Branches()) * 4 * uint64(i.module.Host.Vocabulary.Size())
-	if !i.module.Host.budget.Take(rows) {
-		return i.Fail(Run, i.module.Host.budget.exceeded())
+	rows := 2 * uint64(r.Branches()) * 4 * uint64(i.module.Env.Vocabulary.Size())
+	if !i.module.Env.budget.Take(rows) {
+		return i.Fail(Run, i.module.Env.budget.exceeded())
 	}
-	defer i.module.Host.budget.Give(rows)
+	defer i.module.Env.budget.Give(rows)
 	return i.runProgram(&branches{run: r, open: map[uint32]*program.Branch{}})
 }
 
@@ -138,7 +138,7 @@ func (i *Instance) wait(k int, anyOf bool, list []*program.Branch) (ready []*pro
 		}
 	}
 	if brought > 0 {
-		limits := &i.module.Host.Limits
+		limits := &i.module.Env.Limits
 		most := min(int64(1+p.run.Branches())*limits.HookFuel, limits.ProgramFuel-i.fuelLimit+i.meter.Left())
 		i.fuelLimit += i.meter.Refuel(int64(brought)*limits.HookFuel, most)
 		i.beginStretch()
@@ -153,5 +153,5 @@ func (i *Instance) wait(k int, anyOf bool, list []*program.Branch) (ready []*pro
 // beginStretch begins the time of what a program does until its next wait.
 func (i *Instance) beginStretch() {
 	i.started, i.waited = now(), 0
-	i.yieldedAt, i.deadline = i.started, i.started.Add(i.module.Host.Limits.HookTime)
+	i.yieldedAt, i.deadline = i.started, i.started.Add(i.module.Env.Limits.HookTime)
 }

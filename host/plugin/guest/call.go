@@ -17,9 +17,9 @@ import (
 func (i *Instance) Call(e Export, a, b int32) (int32, error) {
 	h := &i.hooks[e]
 	if h.function == nil {
-		*h = hook{i.guest.ExportedFunction(exportNames[e]), i.module.Host.Observer.PluginCalls(i.module.Name, exportNames[e])}
+		*h = hook{i.guest.ExportedFunction(exportNames[e]), i.module.Env.Observer.PluginCalls(i.module.Name, exportNames[e])}
 	}
-	limits := &i.module.Host.Limits
+	limits := &i.module.Env.Limits
 	units := limits.HookFuel
 	switch {
 	case e.setup():
@@ -61,7 +61,7 @@ func (i *Instance) Call(e Export, a, b int32) (int32, error) {
 
 // begin starts the clock of a call, and waits for a turn if it is a set-up call.
 func (i *Instance) begin() *Violation {
-	limits := &i.module.Host.Limits
+	limits := &i.module.Env.Limits
 	i.started, i.waited = now(), 0
 	i.yieldedAt = i.started
 	most := limits.HookTime
@@ -102,7 +102,7 @@ func (i *Instance) Fail(e Export, v *Violation) *plugin.Fault {
 		w.Failed(f)
 	}
 	if !errors.Is(v.cause, plugin.CauseCancelled) {
-		i.module.Host.Observer.PluginFault(f.Plugin, f.Kind())
+		i.module.Env.Observer.PluginFault(f.Plugin, f.Kind())
 		if i.session.request != nil && i.module.Faulted != nil {
 			i.module.Faulted(f, i.session.request)
 		}

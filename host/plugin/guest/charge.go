@@ -30,7 +30,7 @@ func (i *Instance) pauseBefore() {
 
 // outOfFuel is the violation of a call that has used up its fuel somewhere.
 func (i *Instance) outOfFuel(where string) *Violation {
-	if all := i.module.Host.Limits.ProgramFuel; i.branches != nil && i.fuelLimit >= all {
+	if all := i.module.Env.Limits.ProgramFuel; i.branches != nil && i.fuelLimit >= all {
 		return Violationf(plugin.CauseFuel, "%s: a program has %d units for all of its work (programs.fuel)", where, all)
 	}
 	return Violationf(plugin.CauseFuel, "%s", where)

@@ -39,7 +39,7 @@ func (i *Instance) diagnose(err error) *Violation {
 		return i.outOfFuel(innermost(err))
 	}
 	if i.region.Refused() { // the guest trapped since it got no memory, which is not its fault
-		return i.module.Host.budget.exceeded()
+		return i.module.Env.budget.exceeded()
 	}
 	first, _, _ := strings.Cut(err.Error(), "\n")
 	return Violationf(plugin.CauseTrap, "%s, %s", strings.TrimPrefix(first, "wasm error: "), innermost(err))

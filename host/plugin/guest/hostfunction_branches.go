@@ -30,7 +30,7 @@ func (i *Instance) tokensAt(ptr, n uint64) []int32 {
 	for k := range tokens {
 		t := binary.LittleEndian.Uint32(bytes[4*k:])
 		if !i.known(uint64(t)) {
-			panic(Violationf(plugin.CauseCall, "token %d is not in the vocabulary of %d", t, i.module.Host.Vocabulary.Size()))
+			panic(Violationf(plugin.CauseCall, "token %d is not in the vocabulary of %d", t, i.module.Env.Vocabulary.Size()))
 		}
 		tokens[k] = int32(t)
 	}
@@ -114,7 +114,7 @@ func hostBranchesWait(i *Instance, s []uint64) {
 		handle := binary.LittleEndian.Uint32(at[4*j:])
 		p.list, p.handle = append(p.list, i.branch(uint64(handle))), append(p.handle, handle)
 	}
-	k = min(k, uint32(i.module.Host.Vocabulary.Size()))
+	k = min(k, uint32(i.module.Env.Vocabulary.Size()))
 	i.chargeSummaries(int(k), p.list)
 	ready, err := i.wait(int(k), flags&abi.WaitAny != 0, p.list)
 	if err != nil {
@@ -123,7 +123,7 @@ func hostBranchesWait(i *Instance, s []uint64) {
 	}
 	for _, b := range ready {
 		if _, follows := b.Follows(); follows {
-			i.charge(maskFuel * uint64(i.module.Host.Vocabulary.Size()))
+			i.charge(maskFuel * uint64(i.module.Env.Vocabulary.Size()))
 		}
 	}
 	slices.SortStableFunc(p.handle, func(a, b uint32) int { return rank(ready, p.open[b]) - rank(ready, p.open[a]) })
@@ -139,7 +139,7 @@ func hostBranchesWait(i *Instance, s []uint64) {
 func (i *Instance) chargeSummaries(k int, branches []*program.Branch) {
 	for _, b := range branches {
 		if b.Ready() && !b.Knows(k) {
-			i.charge(uint64(i.module.Host.Vocabulary.Size()))
+			i.charge(uint64(i.module.Env.Vocabulary.Size()))
 		}
 	}
 }
@@ -158,7 +158,7 @@ func hostBranchCandidates(i *Instance, s []uint64) {
 		panic(Violationf(plugin.CauseCall, "%d candidates; %d are the most", k, mostCandidates))
 	}
 	i.charge(candidateFuel * uint64(k))
-	most := min(int(k), i.module.Host.Vocabulary.Size())
+	most := min(int(k), i.module.Env.Vocabulary.Size())
 	i.chargeSummaries(most, []*program.Branch{b})
 	said, err := b.Best(most)
 	i.do(err)
@@ -174,7 +174,7 @@ func hostBranchCandidates(i *Instance, s []uint64) {
 }
 
 func hostBranchLogits(i *Instance, s []uint64) {
-	row := make([]float32, i.module.Host.Vocabulary.Size())
+	row := make([]float32, i.module.Env.Vocabulary.Size())
 	i.charge(uint64(len(row)) / 4)
 	b := i.branch(s[0])
 	_, err := b.Logits(row)

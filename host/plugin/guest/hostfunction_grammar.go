@@ -35,9 +35,9 @@ func hostGrammarOpen(i *Instance, s []uint64) {
 		i.session.log.add(abi.LogError, []byte("grammar_open: "+reason))
 		s[0] = i32(-1)
 	}
-	limits := &i.module.Host.Limits
+	limits := &i.module.Env.Limits
 	switch kind := uint32(s[0]); {
-	case i.module.Host.Grammars == nil:
+	case i.module.Env.Grammars == nil:
 		refuse("this host has no grammar engine")
 	case kind != abi.GrammarGBNF && kind != abi.GrammarJSONSchema:
 		refuse("the kind is neither 0 (GBNF) nor 1 (JSON schema)")
@@ -47,7 +47,7 @@ func hostGrammarOpen(i *Instance, s []uint64) {
 		refuse(fmt.Sprintf("the grammar has %d bytes, at most %d are taken", len(text), limits.Grammar))
 	default:
 		clean := cleanText(text)
-		g, err := i.module.Host.Grammars.Open(int32(kind), clean)
+		g, err := i.module.Env.Grammars.Open(int32(kind), clean)
 		i.asked(Question{Import: abi.ImportGrammarOpen, Kind: int32(kind), Text: clean, Err: err})
 		if err != nil {
 			refuse(err.Error())
@@ -83,7 +83,7 @@ func (i *Instance) fillMask(s []uint64, name string, fuel uint64, fill func(plug
 		panic(Violationf(plugin.CauseCall, "%s belongs to %s", name, abi.ExportPrepare))
 	}
 	i.pauseBefore()
-	n := i.module.Host.Vocabulary.Size()
+	n := i.module.Env.Vocabulary.Size()
 	if !i.meter.Charge(fuel * uint64(n)) {
 		panic(Violationf(plugin.CauseFuel, "in %s", name))
 	}

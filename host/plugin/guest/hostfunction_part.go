@@ -23,7 +23,7 @@ type answerParts struct {
 
 func hostPart(i *Instance, s []uint64) {
 	tokens := i.session.answer()
-	text := i.session.text.of(tokens, i.module.Host.Vocabulary)
+	text := i.session.text.of(tokens, i.module.Env.Vocabulary)
 	i.charge(partFuel + uint64(len(tokens)/tokensPerFuel) + partByteFuel*uint64(len(text)))
 	part := i.session.partOf(text)
 	i.asked(Question{Import: abi.ImportPart, Count: part})

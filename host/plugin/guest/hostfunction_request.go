@@ -53,7 +53,7 @@ func hostRequest(i *Instance, s []uint64) {
 	i.charge(requestFuel)
 	sampling := i.session.sampling()
 	i.asked(Question{Import: abi.ImportRequest, Text: string(sampling)})
-	i.write(s, s[0], s[1], 1, describe(i.module.Host.model, sampling))
+	i.write(s, s[0], s[1], 1, describe(i.module.Env.model, sampling))
 }
 
 // What checking a value costs.
@@ -76,7 +76,7 @@ func hostRandom(i *Instance, s []uint64) { s[0] = i.session.random.next() }
 
 func hostBind(i *Instance, s []uint64) {
 	ok := i.running == Open &&
-		i.Buffers.bind(uint32(s[0]), uint32(s[1]), uint32(s[2]), i.region.Bytes(), i.module.Host.Vocabulary.Size())
+		i.Buffers.bind(uint32(s[0]), uint32(s[1]), uint32(s[2]), i.region.Bytes(), i.module.Env.Vocabulary.Size())
 	s[0] = i32(abi.BindOk)
 	if !ok {
 		s[0] = i32(abi.BindRefused)
@@ -88,7 +88,7 @@ func hostEmit(i *Instance, s []uint64) {
 		panic(Violationf(plugin.CauseCall, "emit belongs to %s, %s and %s", abi.ExportDescribe, abi.ExportMessages, abi.ExportTemplate))
 	}
 	part := i.read(s[0], s[1])
-	if limit := i.module.Host.Limits.Emit; len(i.emitted)+len(part) > limit {
+	if limit := i.module.Env.Limits.Emit; len(i.emitted)+len(part) > limit {
 		panic(Violationf(plugin.CauseLimit, "more than %d bytes emitted", limit))
 	}
 	i.emitted = append(i.emitted, part...)
@@ -96,7 +96,7 @@ func hostEmit(i *Instance, s []uint64) {
 
 func hostFail(i *Instance, s []uint64) {
 	text := i.read(s[0], s[1])
-	if most := i.module.Host.Limits.Fail; len(text) > most {
+	if most := i.module.Env.Limits.Fail; len(text) > most {
 		text = dropCutCharacter(text[:most])
 	}
 	i.refusal = append(i.refusal[:0], text...)

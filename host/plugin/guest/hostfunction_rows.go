@@ -42,7 +42,7 @@ func hostBranchReason(i *Instance, s []uint64) {
 
 func hostBranchMask(i *Instance, s []uint64) {
 	b, n := i.branch(s[0]), uint64(uint32(s[2]))
-	i.charge(branchFuel + uint64(i.module.Host.Vocabulary.Size()))
+	i.charge(branchFuel + uint64(i.module.Env.Vocabulary.Size()))
 	bytes := i.bytesAt(uint64(uint32(s[1])), 4*n)
 	words := make([]uint32, n)
 	for k := range words {
@@ -57,7 +57,7 @@ func hostBranchMix(i *Instance, s []uint64) {
 	if n < 1 || n > abi.LimitBranches {
 		panic(Violationf(plugin.CauseCall, "a sum of %d rows; from 1 to %d may be", n, abi.LimitBranches))
 	}
-	i.charge(branchFuel + n*uint64(i.module.Host.Vocabulary.Size()))
+	i.charge(branchFuel + n*uint64(i.module.Env.Vocabulary.Size()))
 	bytes := i.bytesAt(uint64(uint32(s[1])), 8*n)
 	rows := make([]program.Weighted, n)
 	for k := range rows {
@@ -127,7 +127,7 @@ func (i *Instance) chain(handle uint64) *program.Chain {
 func hostBranchSample(i *Instance, s []uint64) {
 	b, c := i.branch(s[0]), i.chain(s[1])
 	i.pauseBefore()
-	i.charge(branchFuel + uint64(i.module.Host.Vocabulary.Size()))
+	i.charge(branchFuel + uint64(i.module.Env.Vocabulary.Size()))
 	t, err := b.Sample(c)
 	if err != nil {
 		s[0] = i.answerFor(err)
@@ -144,7 +144,7 @@ func hostBranchRun(i *Instance, s []uint64) {
 	i.pauseBefore()
 	i.charge(branchFuel)
 	if b.Ready() {
-		i.charge(uint64(i.module.Host.Vocabulary.Size()))
+		i.charge(uint64(i.module.Env.Vocabulary.Size()))
 	}
 	if err := b.Run(c, int(n), flags != 0); err != nil {
 		s[0] = i.answerFor(err)
@@ -214,7 +214,7 @@ func (i *Instance) aside(work func(context.Context)) {
 
 func hostBranchGrammar(i *Instance, s []uint64) {
 	b := i.branch(s[0])
-	i.charge(acceptFuel + maskFuel*uint64(i.module.Host.Vocabulary.Size()))
+	i.charge(acceptFuel + maskFuel*uint64(i.module.Env.Vocabulary.Size()))
 	if int32(uint32(s[1])) == -1 {
 		i.do(b.Follow(nil))
 		s[0] = 0

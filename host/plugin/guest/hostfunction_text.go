@@ -51,7 +51,7 @@ const tokensPerFuel = 4
 func hostText(i *Instance, s []uint64) {
 	tokens := i.session.answer()
 	i.charge(uint64(len(tokens) / tokensPerFuel))
-	text := i.session.text.of(tokens, i.module.Host.Vocabulary)
+	text := i.session.text.of(tokens, i.module.Env.Vocabulary)
 	i.write(s, s[1], s[2], 1, text[beginning(s[0], len(text)):])
 }
 

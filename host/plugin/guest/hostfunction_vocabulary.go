@@ -13,11 +13,11 @@ import (
 
 // This file has the host functions about the vocabulary. See docs/abi/v1.md.
 
-func hostVocabSize(i *Instance, s []uint64) { s[0] = uint64(i.module.Host.Vocabulary.Size()) }
+func hostVocabSize(i *Instance, s []uint64) { s[0] = uint64(i.module.Env.Vocabulary.Size()) }
 
 // known reports whether a parameter is a token.
 func (i *Instance) known(token uint64) bool {
-	return uint64(uint32(token)) < uint64(i.module.Host.Vocabulary.Size())
+	return uint64(uint32(token)) < uint64(i.module.Env.Vocabulary.Size())
 }
 
 func hostPiece(i *Instance, s []uint64) {
@@ -25,13 +25,13 @@ func hostPiece(i *Instance, s []uint64) {
 		s[0] = i32(-1)
 		return
 	}
-	piece := i.module.Host.Vocabulary.Piece(int32(uint32(s[0])))
+	piece := i.module.Env.Vocabulary.Piece(int32(uint32(s[0])))
 	i.write(s, s[1], s[2], 1, unsafe.Slice(unsafe.StringData(piece), len(piece)))
 }
 
 func hostVocab(i *Instance, s []uint64) {
 	i.pauseBefore()
-	i.write(s, s[0], s[1], 1, i.module.Host.vocab())
+	i.write(s, s[0], s[1], 1, i.module.Env.vocab())
 }
 
 func hostTokenAttr(i *Instance, s []uint64) {
@@ -39,11 +39,11 @@ func hostTokenAttr(i *Instance, s []uint64) {
 		s[0] = i32(-1)
 		return
 	}
-	s[0] = uint64(i.module.Host.Vocabulary.Attributes(int32(uint32(s[0]))))
+	s[0] = uint64(i.module.Env.Vocabulary.Attributes(int32(uint32(s[0]))))
 }
 
 func hostSpecial(i *Instance, s []uint64) {
-	s[0] = i32(i.module.Host.Vocabulary.Special(int32(uint32(s[0]))))
+	s[0] = i32(i.module.Env.Vocabulary.Special(int32(uint32(s[0]))))
 }
 
 // What tokenizing costs: a call, and each byte of text.
@@ -64,7 +64,7 @@ func hostTokenize(i *Instance, s []uint64) {
 		return
 	}
 	clean, flags := cleanText(text), uint32(s[2])
-	tokens, err := i.module.Host.Vocabulary.Tokenize(clean, flags&abi.TokenizeAddSpecial != 0, flags&abi.TokenizeParseSpecial != 0)
+	tokens, err := i.module.Env.Vocabulary.Tokenize(clean, flags&abi.TokenizeAddSpecial != 0, flags&abi.TokenizeParseSpecial != 0)
 	i.asked(Question{Import: abi.ImportTokenize, Text: clean, Flags: flags, Tokens: tokens, Err: err})
 	if err != nil {
 		i.session.log.add(abi.LogWarn, []byte("tokenize: "+err.Error()))
@@ -78,12 +78,12 @@ func hostTokenize(i *Instance, s []uint64) {
 func cleanText(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }
 
 // layVocab builds what vocab gives: offsets, then the bytes of all pieces.
-func (h *Host) layVocab() []byte {
-	n := h.Vocabulary.Size()
+func (e *Environment) layVocab() []byte {
+	n := e.Vocabulary.Size()
 	table := make([]byte, 4*(n+1))
 	var text []byte
 	for t := range n {
-		text = append(text, h.Vocabulary.Piece(int32(t))...)
+		text = append(text, e.Vocabulary.Piece(int32(t))...)
 		binary.LittleEndian.PutUint32(table[4*(t+1):], uint32(len(text)))
 	}
 	return append(table, text...)

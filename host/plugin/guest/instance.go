@@ -79,7 +79,7 @@ func (m *Module) NewInstance(ctx context.Context, s *Session) (*Instance, error)
 
 // instantiate makes an instance that has run nothing yet.
 func (m *Module) instantiate(ctx context.Context, s *Session) (_ *Instance, err error) {
-	region, err := memory.New(uint64(m.Host.Limits.Module.MemoryPages)<<16, m.Host.budget)
+	region, err := memory.New(uint64(m.Env.Limits.Module.MemoryPages)<<16, m.Env.budget)
 	if err != nil {
 		return nil, fmt.Errorf("plugin %s: %w", m.Name, err)
 	}
@@ -109,7 +109,7 @@ func (m *Module) instantiate(ctx context.Context, s *Session) (_ *Instance, err 
 // noMemory tells why there is none for an instance.
 func (i *Instance) noMemory(why any) error {
 	if i.region.Refused() {
-		return i.Fail(Open, i.module.Host.budget.exceeded())
+		return i.Fail(Open, i.module.Env.budget.exceeded())
 	}
 	return fmt.Errorf("%w: plugin %s: no memory for an instance: %v", plugin.ErrLimit, i.module.Name, why)
 }
@@ -119,7 +119,7 @@ func (i *Instance) ready() error {
 	if err := i.initialize(); err != nil {
 		return err
 	}
-	if !i.module.Has(Warm) || !i.module.Host.HasModel() {
+	if !i.module.Has(Warm) || !i.module.Env.HasModel() {
 		return nil
 	}
 	if answer, err := i.Call(Warm, 0, 0); err != nil {

@@ -20,7 +20,7 @@ import (
 type Module struct {
 	Name    string   // of the plugin; "unnamed" until its manifest is read
 	Exports []string // those of the ABI that it has
-	Host    *Host
+	Env     *Environment
 	Asked   []Question // what it asked when it was warmed for its image, up to 1 MiB
 
 	// Faulted hears of each fault in a request but that of a cancelled call. Nil: nobody does.
@@ -36,8 +36,8 @@ type Module struct {
 // New checks a module's exports and imports against the ABI, before any of its code runs, and
 // gives it the host functions. The error wraps plugin.ErrExport or ErrImport; the code is the
 // caller's to close then, and the module's from then on.
-func New(ctx context.Context, h *Host, code *compile.Code) (*Module, error) {
-	m := &Module{Name: "unnamed", Host: h, code: code}
+func New(ctx context.Context, h *Environment, code *compile.Code) (*Module, error) {
+	m := &Module{Name: "unnamed", Env: h, code: code}
 	if err := m.checkExports(); err != nil {
 		return nil, err
 	}
@@ -63,9 +63,9 @@ func (m *Module) Imports(name string) bool {
 
 // For is the module for the model of another host, with the same code, to be warmed for it. It is
 // of no use once m is closed.
-func (m *Module) For(h *Host) *Module {
+func (m *Module) For(h *Environment) *Module {
 	other := *m
-	other.Host, other.Asked, other.image, other.borrows = h, nil, nil, true
+	other.Env, other.Asked, other.image, other.borrows = h, nil, nil, true
 	return &other
 }
 

@@ -89,7 +89,7 @@ func TestModule_For_SharesTheCode(t *testing.T) {
 	h := newTestHost(t)
 	m := mustLoad(t, h, hosttest.Warmed())
 	other := m.For(h.For(plugin.ModelOptions{Vocabulary: hosttest.Words{}}))
-	if other.code != m.code || other.image != nil || other.Host == h || other.Host.budget != h.budget {
+	if other.code != m.code || other.image != nil || other.Env == h || other.Env.budget != h.budget {
 		t.Errorf("%+v of %+v", other, m)
 	}
 	if err := other.Warm(t.Context()); err != nil {

@@ -40,7 +40,7 @@ var givesOutput = [exports]bool{Open: true, Prepare: true, Sample: true, Accept:
 
 // output takes a value. The error says why it is refused.
 func (i *Instance) output(value []byte) error {
-	s, limits := i.session, i.module.Host.Limits
+	s, limits := i.session, i.module.Env.Limits
 	switch {
 	case !givesOutput[i.running]:
 		return fmt.Errorf("output refused: %s is no place for it", i.running)

@@ -139,9 +139,9 @@ func TestInstance_Close_IsNotInterrupted(t *testing.T) {
 
 func TestInstance_Call_IsEndedByTheClock(t *testing.T) {
 	s := use(t, hosttest.Plain(), 1)
-	s.module.Host.Limits.HookTime = time.Millisecond
-	s.module.Host.Limits.HookFuel = 1 << 45
-	g := useOf(t, mustLoad(t, s.module.Host, hosttest.Plain().On(abi.ExportPrepare, forever)), plugin.RequestInfo{}, 1)
+	s.module.Env.Limits.HookTime = time.Millisecond
+	s.module.Env.Limits.HookFuel = 1 << 45
+	g := useOf(t, mustLoad(t, s.module.Env, hosttest.Plain().On(abi.ExportPrepare, forever)), plugin.RequestInfo{}, 1)
 	if _, err := g.prepare(); !errors.Is(err, plugin.CauseTime) {
 		t.Errorf("error %v", err)
 	}

@@ -39,12 +39,12 @@ var (
 // atMask is where guests of tests bind their masks: 4 words.
 const atMask = hosttest.AtBuffer
 
-func newTestHost(_ testing.TB, change ...func(*plugin.HostOptions)) *Host {
-	return NewHost(hosttest.Options(change...))
+func newTestHost(_ testing.TB, change ...func(*plugin.HostOptions)) *Environment {
+	return NewEnvironment(hosttest.Options(change...))
 }
 
 // mustLoad makes a warmed module of a guest.
-func mustLoad(t testing.TB, h *Host, g *asm.Guest) *Module {
+func mustLoad(t testing.TB, h *Environment, g *asm.Guest) *Module {
 	t.Helper()
 	wasm := g.Wasm()
 	code, err := compile.New("", h.Limits.Module, time.Minute, slog.New(slog.DiscardHandler)).Compile(t.Context(), wasm, sha256.Sum256(wasm))

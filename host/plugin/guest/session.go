@@ -37,9 +37,9 @@ type Session struct {
 
 // NewSession begins a session of a request.
 func (m *Module) NewSession(r *plugin.RequestInfo) *Session {
-	s := &Session{request: r, config: r.Config, log: guestLog{left: m.Host.Limits.Log}}
-	if m.Host.LogLines {
-		s.log.to = m.Host.Log.With("plugin", m.Name)
+	s := &Session{request: r, config: r.Config, log: guestLog{left: m.Env.Limits.Log}}
+	if m.Env.LogLines {
+		s.log.to = m.Env.Log.With("plugin", m.Name)
 	}
 	if len(s.config) == 0 {
 		s.config = []byte("{}")
@@ -74,5 +74,5 @@ var unknown = float32(math.NaN())
 
 // loading is a session of nobody's request: describing and warming have none.
 func (m *Module) loading(ctx context.Context) *Session {
-	return &Session{Done: ctx.Done(), Logprob: unknown, log: guestLog{to: m.Host.Log, left: m.Host.Limits.Log}}
+	return &Session{Done: ctx.Done(), Logprob: unknown, log: guestLog{to: m.Env.Log, left: m.Env.Limits.Log}}
 }

@@ -26,7 +26,7 @@ const (
 // takeTurn waits for a turn. It returns a violation if the deadline passes or the request is over
 // before.
 func (i *Instance) takeTurn() *Violation {
-	turns := i.module.Host.turns
+	turns := i.module.Env.turns
 	select {
 	case turns <- struct{}{}:
 		i.turnSince = time.Now()
@@ -52,7 +52,7 @@ func (i *Instance) takeTurn() *Violation {
 // giveTurn ends a turn.
 func (i *Instance) giveTurn() {
 	if !i.turnSince.IsZero() {
-		<-i.module.Host.turns
+		<-i.module.Env.turns
 		i.turnSince = time.Time{}
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // Loader loads plugins, each of them once for all models. It is safe for concurrent use.
 type Loader struct {
-	host     *guest.Host
+	host     *guest.Environment
 	compiler *compile.Compiler
 	loading  sync.Mutex // one module is loaded at a time: compiling takes memory in proportion to the module
 	own      *Model     // that of its options; one without a vocabulary, where they have none
@@ -25,7 +25,7 @@ type Loader struct {
 
 // New makes a loader for plugins that are offered o.
 func New(o plugin.HostOptions) *Loader {
-	h := guest.NewHost(o)
+	h := guest.NewEnvironment(o)
 	l := &Loader{host: h, compiler: compile.New(h.CacheDir, h.Limits.Module, h.Limits.Compile, h.Log)}
 	l.own = newModel(l, h)
 	return l

@@ -16,7 +16,7 @@ import (
 // requests use one. It is safe for concurrent use.
 type Model struct {
 	loader *Loader
-	host   *guest.Host
+	host   *guest.Environment
 
 	mu      sync.Mutex // guards what follows
 	users   int        // stages and templates at work, and plugins that are being warmed
@@ -32,7 +32,7 @@ type warmed struct {
 	err    error      // why it cannot be
 }
 
-func newModel(l *Loader, h *guest.Host) *Model {
+func newModel(l *Loader, h *guest.Environment) *Model {
 	return &Model{loader: l, host: h, unused: make(chan struct{}), plugins: map[*loaded]*warmed{}}
 }
 

@@ -15,7 +15,7 @@ import (
 // Rewrite is stage.RewriteMessages, and what is written down of it.
 func Rewrite(ctx context.Context, p *load.Plugin, messages []byte, r plugin.RequestInfo, check func([]byte) error) (*Call, error) {
 	var done *Call
-	n := &notes{vocabulary: p.Module.Host.Vocabulary.Size(), take: func(c Call) bool { done = &c; return true }}
+	n := &notes{vocabulary: p.Module.Env.Vocabulary.Size(), take: func(c Call) bool { done = &c; return true }}
 	n.begin(Call{Call: CallMessages})
 	text, err := stage.RewriteMessages(ctx, p, messages, r, n, check)
 	var refusal *plugin.Refusal

@@ -28,7 +28,7 @@ var _ chain.Stage = (*ProgramRecorder)(nil)
 // program is opened and runs.
 func RecordProgram(s stage.Program, begin func(prompt []Token), take func(Call) bool) *ProgramRecorder {
 	p, q := s.Plugin()
-	r := &ProgramRecorder{Program: s, begin: begin, notes: notes{view: p.Manifest.View, vocabulary: p.Module.Host.Vocabulary.Size(), take: take}}
+	r := &ProgramRecorder{Program: s, begin: begin, notes: notes{view: p.Manifest.View, vocabulary: p.Module.Env.Vocabulary.Size(), take: take}}
 	if q.Sampling != nil {
 		r.notes.sampling = string(q.Sampling())
 	}

@@ -35,7 +35,7 @@ var (
 // turn, on the goroutines that the stage is called on.
 func Record(s *stage.Stage, begin func(prompt []Token), take func(Call) bool) *Recorder {
 	p, q := s.Plugin()
-	r := &Recorder{Stage: s, logprob: float32(math.NaN()), begin: begin, notes: notes{view: p.Manifest.View, vocabulary: p.Module.Host.Vocabulary.Size(), take: take}}
+	r := &Recorder{Stage: s, logprob: float32(math.NaN()), begin: begin, notes: notes{view: p.Manifest.View, vocabulary: p.Module.Env.Vocabulary.Size(), take: take}}
 	if q.Sampling != nil {
 		r.notes.sampling = string(q.Sampling())
 	}
@@ -180,7 +180,7 @@ func New(p *load.Plugin, q plugin.RequestInfo) Session {
 func warmth(p *load.Plugin) []Asked {
 	var list []Asked
 	for _, q := range p.Module.Asked {
-		list = append(list, askedOf(q, p.Module.Host.Vocabulary.Size()))
+		list = append(list, askedOf(q, p.Module.Env.Vocabulary.Size()))
 	}
 	return list
 }
@@ -188,7 +188,7 @@ func warmth(p *load.Plugin) []Asked {
 // Render is stage.Render, and what is written down of it.
 func Render(ctx context.Context, p *load.Plugin, messages []byte, r plugin.RequestInfo) (string, *Call, error) {
 	var done *Call
-	n := &notes{vocabulary: p.Module.Host.Vocabulary.Size(), take: func(c Call) bool { done = &c; return true }}
+	n := &notes{vocabulary: p.Module.Env.Vocabulary.Size(), take: func(c Call) bool { done = &c; return true }}
 	n.begin(Call{Call: CallRender})
 	text, err := stage.RenderWatched(ctx, p, messages, r, n)
 	var refusal *plugin.Refusal

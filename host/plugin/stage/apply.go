@@ -87,7 +87,7 @@ func (s *Stage) takeBias(v *chain.View) error {
 	return nil
 }
 
-func (s *Stage) vocabulary() int { return s.module.Host.Vocabulary.Size() }
+func (s *Stage) vocabulary() int { return s.module.Env.Vocabulary.Size() }
 
 // wrongReturn ends the use of the plugin after sample has returned a wrong value.
 func (s *Stage) wrongReturn(format string, args ...any) error {

@@ -87,7 +87,7 @@ func (s *Stage) rank(v *chain.View, k int) (ids []int32, logits []float32) {
 // takeBest finds the k best of a row, and keeps them in s.
 func (s *Stage) takeBest(row []float32, k int) {
 	s.makeScratch()
-	find := s.module.Host.TopK
+	find := s.module.Env.TopK
 	if find == nil {
 		find = s.selector.topK
 	}

@@ -25,7 +25,7 @@ func (s *Stage) applyLogits(v *chain.View) error {
 	if left, err := s.sample(len(row), 0, v); left == asIs {
 		return err
 	}
-	find := s.module.Host.FirstInvalid
+	find := s.module.Env.FirstInvalid
 	if find == nil {
 		find = firstInvalid
 	}

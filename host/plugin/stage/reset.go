@@ -27,7 +27,7 @@ func (s *Stage) Reset(history []scheduler.Token, prompt int) error {
 	s.session.Params[abi.ParamPromptTokens] = int64(prompt) // a program may have the answer go on from another
 	switch {
 	case s.instance == nil:
-		return s.endOnFault(s.open(history, s.request.Setup.Deadline(s.module.Host.Limits.SetupTime)))
+		return s.endOnFault(s.open(history, s.request.Setup.Deadline(s.module.Env.Limits.SetupTime)))
 	case s.module.Has(guest.Rewind):
 		s.session.History = append(s.session.History[:0], history...)
 		returned, err := s.instance.Call(guest.Rewind, int32(len(history)), 0)
@@ -41,7 +41,7 @@ func (s *Stage) Reset(history []scheduler.Token, prompt int) error {
 		}
 		s.session.Replaying = true
 		defer func() { s.session.Replaying = false }()
-		return s.endOnFault(s.open(history, time.Now().Add(s.module.Host.Limits.SetupTime)))
+		return s.endOnFault(s.open(history, time.Now().Add(s.module.Env.Limits.SetupTime)))
 	}
 	s.session.History = append(s.session.History[:0], history...)
 	return nil

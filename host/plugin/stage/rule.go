@@ -90,7 +90,7 @@ func (r *rule) Rewind(tokens, bytes int) {
 // interpret turns what the plugin returned into a verdict on all text since the last verdict
 // without Hold. What that released cannot be hidden any more.
 func (r *rule) interpret(returned int32) (answer.Verdict, *guest.Violation) {
-	limit := r.stage.module.Host.Limits.Held
+	limit := r.stage.module.Env.Limits.Held
 	endAt := func(position int) (answer.Verdict, *guest.Violation) {
 		return answer.Verdict{End: true, Show: max(position-r.released, 0)}, nil
 	}

@@ -144,7 +144,7 @@ func (s *Stage) endOnFault(err error) error {
 	if !s.request.Skip {
 		return f
 	}
-	s.module.Host.Log.Warn("a request goes on without a plugin", "fault", f)
+	s.module.Env.Log.Warn("a request goes on without a plugin", "fault", f)
 	return nil
 }
 

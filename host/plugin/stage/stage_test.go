@@ -57,7 +57,7 @@ func TestStage_Reset_TellingAnewIsEndedByTheClock(t *testing.T) {
 	g := hosttest.Plain().On(abi.ExportOpen, i32(0))
 	g.Function(abi.Signature{Name: abi.ExportAccept, Params: []abi.Type{"i32"}, Results: []abi.Type{"i32"}}, 1, slow, i32(0))
 	s := useOf(t, hosttest.Load(t, hosttest.Open(t, load.New, hosttest.Tireless), g), plugin.RequestInfo{}, 1)
-	s.module.Host.Limits.SetupTime = 20 * time.Millisecond
+	s.module.Env.Limits.SetupTime = 20 * time.Millisecond
 	if err := s.Reset(make([]int32, 1<<20), 1); !errors.Is(err, plugin.CauseTime) {
 		t.Errorf("error %v", err)
 	}

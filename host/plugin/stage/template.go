@@ -54,7 +54,7 @@ func emitted(ctx context.Context, p *load.Plugin, export guest.Export, messages 
 	}
 	defer p.End()
 	s.Messages, s.Done, s.Watcher = messages, ctx.Done(), w
-	s.SetupDeadline = r.Setup.Deadline(p.Module.Host.Limits.SetupTime)
+	s.SetupDeadline = r.Setup.Deadline(p.Module.Env.Limits.SetupTime)
 	i, err := p.Module.NewInstance(ctx, s)
 	if err != nil {
 		return "", err

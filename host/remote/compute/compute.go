@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Package compute is the process in which a worker's devices compute for one session of a host:
+// Package compute is the process in which a worker's devices compute for one connection of a host:
 // this program, started again, with ggml's server in it.
 package compute
 
@@ -23,10 +23,10 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// childEnv makes this program the process of a session: see Main. Its value is Options, as JSON.
+// childEnv makes this program the process of a connection: see Main. Its value is Options, as JSON.
 const childEnv = "PENSTOCK_WORKER_SESSION"
 
-// Options say what a session's process computes with.
+// Options say what a connection's process computes with.
 type Options struct {
 	Devices []string `json:"devices,omitempty"` // by name; none: all but the CPU, or if there is no other, the CPU
 	Threads int      `json:"threads,omitempty"` // of the CPU; 0: its physical cores
@@ -66,7 +66,7 @@ func (l *lines) Write(p []byte) (int, error) {
 	}
 }
 
-// Start starts a session's process, and logs what it prints.
+// Start starts a connection's process, and logs what it prints.
 func Start(o Options, log *slog.Logger) (remote.Child, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -82,7 +82,7 @@ func Start(o Options, log *slog.Logger) (remote.Child, error) {
 	}
 	defer func() { _ = socket.Close() }()
 	p := &process{cmd: exec.Command(program), conn: conn, stderr: excerpt.NewTail(64 << 10), ended: make(chan struct{})}
-	// A session must not wait for gdb, which ggml starts to print a stack when it aborts.
+	// A connection must not wait for gdb, which ggml starts to print a stack when it aborts.
 	p.cmd.Env = append(os.Environ(), childEnv+"="+string(options), "GGML_NO_BACKTRACE=1", "GOTRACEBACK=none")
 	p.cmd.Stdout, p.cmd.Stderr = &lines{log: log}, io.MultiWriter(&lines{log: log}, p.stderr)
 	p.cmd.ExtraFiles = []*os.File{socket}

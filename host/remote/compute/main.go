@@ -13,11 +13,11 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// socketFile is the number of the socket in the process of a session: the first after the three
+// socketFile is the number of the socket in the process of a connection: the first after the three
 // standard ones.
 const socketFile = 3
 
-// Main makes this process that of a session if it was started as one; it never returns then. The
+// Main makes this process that of a connection if it was started as one; it never returns then. The
 // main of a program that calls Start begins with it, its tests their TestMain.
 func Main() {
 	options, ok := os.LookupEnv(childEnv)

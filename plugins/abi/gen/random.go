@@ -9,11 +9,13 @@ import (
 	"github.com/penstock/penstock/plugins/abi/table"
 )
 
-// goDraw renders the function that computes random numbers, for the host and for the Go SDK's tests.
+// goDraw renders the function that computes random numbers, for the host and for the tests of the
+// Go SDK.
 func goDraw(b *bytes.Buffer) {
 	g := table.Generator
 	fmt.Fprintf(b, `// Draw is the result of the import random: a function of the seed, the plugin's place in the chain,
-// the position and the number of earlier draws at that position. See "Random numbers" in docs/abi/v1.md.
+// the position and the number of earlier draws at that position. See "Random numbers" in
+// docs/abi/v1.md.
 func Draw(seed, place, position, before uint64) uint64 {
 	x := uint64(0)
 	for _, part := range [...]uint64{seed, place, position, before} {

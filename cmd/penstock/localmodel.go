@@ -19,15 +19,15 @@ import (
 	"github.com/penstock/penstock/scheduler/answer"
 )
 
-// session is a model for one user in a terminal.
-type session struct {
+// localModel is a model for one user in a terminal.
+type localModel struct {
 	*loading.Core
 	stop    context.CancelFunc
 	stopped chan error // what the scheduler's Run returned
 }
 
-// openSession loads the model of cfg with one slot. It stops soon after ctx is done.
-func openSession(ctx context.Context, cfg config.Config, log *slog.Logger, progress func(done float32)) (*session, error) {
+// openLocalModel loads the model of cfg with one slot. It stops soon after ctx is done.
+func openLocalModel(ctx context.Context, cfg config.Config, log *slog.Logger, progress func(done float32)) (*localModel, error) {
 	cfg.Scheduler.Slots = 1
 	cfg.Embedding.Enabled, cfg.Embedding.Model, cfg.Rerank = false, "", config.Rerank{} // nobody asks for these in a terminal
 	native.SetLogger(log.With(slog.String("from", "llama.cpp")))
@@ -36,13 +36,13 @@ func openSession(ctx context.Context, cfg config.Config, log *slog.Logger, progr
 		return nil, err
 	}
 	running, stop := context.WithCancel(context.Background())
-	s := &session{core, stop, make(chan error, 1)}
+	s := &localModel{core, stop, make(chan error, 1)}
 	go func() { s.stopped <- core.Scheduler.Run(running) }()
 	return s, nil
 }
 
 // Close ends what runs and frees the model.
-func (s *session) Close() error {
+func (s *localModel) Close() error {
 	s.stop()
 	return errors.Join(<-s.stopped, s.Core.Close())
 }
@@ -68,7 +68,7 @@ func (a alone) Use(context.Context, string) (*serving.Model, func(), error) {
 }
 
 // answer is an answerer with the given options.
-func (s *session) answer(o answerOptions) answerer {
+func (s *localModel) answer(o answerOptions) answerer {
 	service := completion.NewService(alone{model: s.Model})
 	service.Media = media.NewLoader(o.limits)
 	asked := completion.TextRequest{Caller: completion.Caller{Administers: true, Files: o.files.file}, PromptField: "prompt", Common: &o.common}

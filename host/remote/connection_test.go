@@ -62,7 +62,7 @@ func (a authority) config(t *testing.T, trusts authority) *tls.Config {
 	return mutual(tls.Certificate{Certificate: [][]byte{text}, PrivateKey: key}, pool)
 }
 
-// startWorker serves with a new fake for each session, and returns its address.
+// startWorker serves with a new fake for each connection, and returns its address.
 func startWorker(t *testing.T, s *Server, fake func() *fakeGGML) (address string) {
 	if fake == nil {
 		fake = func() *fakeGGML { return &fakeGGML{} }
@@ -88,7 +88,7 @@ func startWorker(t *testing.T, s *Server, fake func() *fakeGGML) (address string
 	return listener.Addr().String()
 }
 
-func open(t *testing.T, h Host, address string) *Session {
+func open(t *testing.T, h Dialer, address string) *Connection {
 	s, err := h.Open(t.Context(), address)
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func open(t *testing.T, h Host, address string) *Session {
 	return s
 }
 
-func TestSession(t *testing.T) {
+func TestConnection(t *testing.T) {
 	a := newAuthority(t)
 	for _, c := range []struct {
 		name      string
@@ -105,7 +105,7 @@ func TestSession(t *testing.T) {
 	}{{"plain", nil, nil}, {"mutual TLS", a.config(t, a), a.config(t, a)}} {
 		t.Run(c.name, func(t *testing.T) {
 			address := startWorker(t, &Server{TLS: c.tls}, nil)
-			s := open(t, Host{Llama: "v1", ID: "1", TLS: c.from}, address)
+			s := open(t, Dialer{Llama: "v1", ID: "1", TLS: c.from}, address)
 			if len(s.Devices()) != 1 || s.Devices()[0] != testDevices[0] {
 				t.Errorf("devices %v, want %v", s.Devices(), testDevices)
 			}
@@ -132,15 +132,15 @@ func TestHost_Open_Refused(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		worker *Server // nil: none
-		host   Host
+		host   Dialer
 		want   string
 	}{
-		{"nobody", nil, Host{Llama: "v1"}, "cannot be reached: connect: connection refused"},
-		{"another llama.cpp", &Server{Llama: "v2"}, Host{Llama: "v1"}, "the host has llama.cpp v1 and this worker v2; run the same release"},
-		{"the host's authority", &Server{TLS: a.config(t, a)}, Host{Llama: "v1", TLS: b.config(t, a)}, "does not accept this host's certificate"},
-		{"the worker's authority", &Server{TLS: b.config(t, a)}, Host{Llama: "v1", TLS: a.config(t, a)}, "its certificate is of another authority than --tls-ca names"},
-		{"TLS at one end", &Server{TLS: a.config(t, a)}, Host{Llama: "v1"}, "it speaks TLS; name a certificate"},
-		{"TLS at the other", &Server{}, Host{Llama: "v1", TLS: a.config(t, a)}, "it does not speak TLS"},
+		{"nobody", nil, Dialer{Llama: "v1"}, "cannot be reached: connect: connection refused"},
+		{"another llama.cpp", &Server{Llama: "v2"}, Dialer{Llama: "v1"}, "the host has llama.cpp v1 and this worker v2; run the same release"},
+		{"the host's authority", &Server{TLS: a.config(t, a)}, Dialer{Llama: "v1", TLS: b.config(t, a)}, "does not accept this host's certificate"},
+		{"the worker's authority", &Server{TLS: b.config(t, a)}, Dialer{Llama: "v1", TLS: a.config(t, a)}, "its certificate is of another authority than --tls-ca names"},
+		{"TLS at one end", &Server{TLS: a.config(t, a)}, Dialer{Llama: "v1"}, "it speaks TLS; name a certificate"},
+		{"TLS at the other", &Server{}, Dialer{Llama: "v1", TLS: a.config(t, a)}, "it does not speak TLS"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			address := closed
@@ -175,7 +175,7 @@ func TestHost_Open_SlowOrHung(t *testing.T) {
 					time.AfterFunc(c.after, func() { _ = worker.sendHello(workerHello{Llama: "v1"}) })
 				}
 				begin := time.Now()
-				_, err := Host{Llama: "v1"}.begin(t.Context(), "a:1", near)
+				_, err := Dialer{Llama: "v1"}.begin(t.Context(), "a:1", near)
 				if err == nil || !strings.Contains(err.Error(), c.want) || time.Since(begin) != c.after {
 					t.Errorf("%v after %v, want %q after %v", err, time.Since(begin), c.want, c.after)
 				}
@@ -187,9 +187,9 @@ func TestHost_Open_SlowOrHung(t *testing.T) {
 
 func TestServer_OneHost(t *testing.T) {
 	address := startWorker(t, &Server{}, nil)
-	first := open(t, Host{Llama: "v1", ID: "1", Name: "one"}, address)
-	second := open(t, Host{Llama: "v1", ID: "1", Name: "one"}, address) // another model of the same host
-	other := Host{Llama: "v1", ID: "2", Name: "two"}
+	first := open(t, Dialer{Llama: "v1", ID: "1", Name: "one"}, address)
+	second := open(t, Dialer{Llama: "v1", ID: "1", Name: "one"}, address) // another model of the same host
+	other := Dialer{Llama: "v1", ID: "2", Name: "two"}
 	if _, err := other.Open(t.Context(), address); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "it serves the host one since") {
 		t.Errorf("a second host: %v", err)
 	}
@@ -197,8 +197,9 @@ func TestServer_OneHost(t *testing.T) {
 	_ = open(t, other, address).Close() // though the worker hears of it a little later
 }
 
-// A child that ends takes its session with it and nothing else, and its last words reach the host.
-func TestSession_ChildEnds(t *testing.T) {
+// A child that ends takes its connection with it and nothing else, and its last words reach the
+// host.
+func TestConnection_ChildEnds(t *testing.T) {
 	address := startWorker(t, &Server{}, func() *fakeGGML {
 		return &fakeGGML{words: errors.New("the device is on fire"), before: func(c command) {
 			if c == graphCompute {
@@ -207,7 +208,7 @@ func TestSession_ChildEnds(t *testing.T) {
 		}}
 	})
 	for range 3 {
-		s := open(t, Host{Llama: "v1", ID: "1"}, address)
+		s := open(t, Dialer{Llama: "v1", ID: "1"}, address)
 		for _, r := range conversation() {
 			if _, err := (ggmlClient{s.theirs}).ask(r.cmd, r.payload); err != nil {
 				t.Fatal(err)
@@ -224,7 +225,7 @@ func TestSession_ChildEnds(t *testing.T) {
 	}
 }
 
-func TestSession_WorkerEnds(t *testing.T) {
+func TestConnection_WorkerEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -233,7 +234,7 @@ func TestSession_WorkerEnds(t *testing.T) {
 	worker := &Server{Llama: "v1", Log: slog.New(slog.DiscardHandler), Start: func() (Child, error) { return startFake(&fakeGGML{}), nil }}
 	ended := make(chan error, 1)
 	go func() { ended <- worker.Serve(ctx, listener) }()
-	s := open(t, Host{Llama: "v1", ID: "1"}, listener.Addr().String())
+	s := open(t, Dialer{Llama: "v1", ID: "1"}, listener.Addr().String())
 	cancel()
 	<-s.Lost()
 	if !strings.HasSuffix(s.Err().Error(), "was lost: it is shutting down") {

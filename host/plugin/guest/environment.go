@@ -12,9 +12,10 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 )
 
-// Host is what all guests of one model share. It shares what does not depend on the model with the
-// hosts of other models: limits, budget and turns. It is safe for concurrent use.
-type Host struct {
+// Environment is what all guests of one model share. It shares what does not depend on the model
+// with the environments of other models: limits, budget and time slices. It is safe for concurrent
+// use.
+type Environment struct {
 	plugin.HostOptions // with its defaults filled in; nobody changes them
 
 	budget *budget
@@ -23,22 +24,22 @@ type Host struct {
 	model  []byte        // what the import request gives as model: JSON
 }
 
-// NewHost fills in the defaults of o.
-func NewHost(o plugin.HostOptions) *Host {
-	h := &Host{HostOptions: o, turns: newTurns(), budget: &budget{}}
-	if h.Limits == (plugin.Limits{}) {
-		h.Limits = plugin.DefaultLimits()
+// NewEnvironment fills in the defaults of o.
+func NewEnvironment(o plugin.HostOptions) *Environment {
+	e := &Environment{HostOptions: o, turns: newTurns(), budget: &budget{}}
+	if e.Limits == (plugin.Limits{}) {
+		e.Limits = plugin.DefaultLimits()
 	}
-	if h.Log == nil {
-		h.Log = slog.New(slog.DiscardHandler)
+	if e.Log == nil {
+		e.Log = slog.New(slog.DiscardHandler)
 	}
-	h.budget.limit = h.Limits.Memory
-	return h.For(o.ModelOptions)
+	e.budget.limit = e.Limits.Memory
+	return e.For(o.ModelOptions)
 }
 
-// For is the host of another model's guests.
-func (h *Host) For(o plugin.ModelOptions) *Host {
-	other := *h
+// For is the environment of another model's guests.
+func (e *Environment) For(o plugin.ModelOptions) *Environment {
+	other := *e
 	other.ModelOptions = o
 	if other.Vocabulary == nil {
 		other.Vocabulary = noVocabulary{}
@@ -52,10 +53,10 @@ func (h *Host) For(o plugin.ModelOptions) *Host {
 }
 
 // HasModel reports whether guests can ask about a vocabulary.
-func (h *Host) HasModel() bool { return h.Vocabulary.Size() > 0 }
+func (e *Environment) HasModel() bool { return e.Vocabulary.Size() > 0 }
 
 // MemoryUse tells how many bytes all instances have together, and how many they may have.
-func (h *Host) MemoryUse() (used, limit int64) { return h.budget.used.Load(), h.budget.limit }
+func (e *Environment) MemoryUse() (used, limit int64) { return e.budget.used.Load(), e.budget.limit }
 
 type noObserver struct{}
 

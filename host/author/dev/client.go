@@ -20,7 +20,7 @@ import (
 	"github.com/penstock/penstock/host/atomicfile"
 )
 
-// Client is a running host.
+// Client calls the API of a running host.
 type Client struct {
 	URL      string // of its API
 	APIKey   string // empty: it asks for none
@@ -43,20 +43,20 @@ type loaded struct {
 // put has the host use a module from its next request on. file is the module's name without .wasm.
 // The module is uploaded where the admin key is known, and put into the folder where it is not, or
 // where loading takes longer than an upload may.
-func (h *Client) put(ctx context.Context, wasm []byte, file string) (loaded, error) {
-	if h.Folder != "" && h.AdminKey == "" {
-		return h.putIntoFolder(ctx, wasm, file+".wasm")
+func (c *Client) put(ctx context.Context, wasm []byte, file string) (loaded, error) {
+	if c.Folder != "" && c.AdminKey == "" {
+		return c.putIntoFolder(ctx, wasm, file+".wasm")
 	}
 	var l loaded
-	err := h.call(ctx, http.MethodPost, "/v1/plugins", "application/wasm", wasm, h.AdminKey, &l)
+	err := c.call(ctx, http.MethodPost, "/v1/plugins", "application/wasm", wasm, c.AdminKey, &l)
 	var refused *statusError
 	switch {
 	case !errors.As(err, &refused):
 		return l, err
 	case refused.status == http.StatusForbidden || refused.status == http.StatusUnauthorized:
 		return l, fmt.Errorf("%w; give that key with --admin-key, or the host's plugin folder with --plugin-dir if it is on this machine", err)
-	case refused.code == lateUpload && h.Folder != "":
-		return h.putIntoFolder(ctx, wasm, file+".wasm")
+	case refused.code == lateUpload && c.Folder != "":
+		return c.putIntoFolder(ctx, wasm, file+".wasm")
 	case refused.status/100 == 4:
 		return l, fmt.Errorf("%w: %w", ErrPlugin, err)
 	}
@@ -74,16 +74,16 @@ const (
 	again = 50 * time.Millisecond
 )
 
-func (h *Client) putIntoFolder(ctx context.Context, wasm []byte, file string) (loaded, error) {
+func (c *Client) putIntoFolder(ctx context.Context, wasm []byte, file string) (loaded, error) {
 	sum := sha256.Sum256(wasm)
-	if _, err := atomicfile.WriteBytes(filepath.Join(h.Folder, file), 0o644, wasm); err != nil {
+	if _, err := atomicfile.WriteBytes(filepath.Join(c.Folder, file), 0o644, wasm); err != nil {
 		return loaded{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for ticker := time.NewTicker(again); ; {
 		var list struct{ Data []loaded }
-		err := h.call(ctx, http.MethodGet, "/v1/plugins", "", nil, h.APIKey, &list)
+		err := c.call(ctx, http.MethodGet, "/v1/plugins", "", nil, c.APIKey, &list)
 		if err != nil && ctx.Err() == nil {
 			return loaded{}, err
 		}
@@ -98,7 +98,7 @@ func (h *Client) putIntoFolder(ctx context.Context, wasm []byte, file string) (l
 		}
 		select {
 		case <-ctx.Done():
-			return loaded{}, fmt.Errorf("the host at %s has not loaded %s after %v; is %s the folder of its plugins?", h.URL, file, patience, h.Folder)
+			return loaded{}, fmt.Errorf("the host at %s has not loaded %s after %v; is %s the folder of its plugins?", c.URL, file, patience, c.Folder)
 		case <-ticker.C:
 		}
 	}
@@ -106,13 +106,13 @@ func (h *Client) putIntoFolder(ctx context.Context, wasm []byte, file string) (l
 
 // Ask asks a question, with a plugin unless its name is empty. The error wraps ErrPlugin where the
 // plugin ended the answer.
-func (h *Client) Ask(ctx context.Context, q Question, plugin string) (*TracedAnswer, error) {
+func (c *Client) Ask(ctx context.Context, q Question, plugin string) (*TracedAnswer, error) {
 	body, err := q.body(plugin)
 	if err != nil {
 		return nil, err
 	}
 	var got struct{ Choices []choice }
-	if err := h.call(ctx, http.MethodPost, "/v1/chat/completions", "application/json", body, h.APIKey, &got); err != nil {
+	if err := c.call(ctx, http.MethodPost, "/v1/chat/completions", "application/json", body, c.APIKey, &got); err != nil {
 		var refused *statusError
 		if plugin != "" && errors.As(err, &refused) {
 			return nil, fmt.Errorf("%w: %w", ErrPlugin, err)
@@ -120,7 +120,7 @@ func (h *Client) Ask(ctx context.Context, q Question, plugin string) (*TracedAns
 		return nil, err
 	}
 	if len(got.Choices) != 1 {
-		return nil, fmt.Errorf("%s answered with %d choices", h.URL, len(got.Choices))
+		return nil, fmt.Errorf("%s answered with %d choices", c.URL, len(got.Choices))
 	}
 	return got.Choices[0].answer(), nil
 }
@@ -134,14 +134,14 @@ type statusError struct {
 func (e *statusError) Error() string { return e.message }
 
 // call sends a request and decodes the answer.
-func (h *Client) call(ctx context.Context, method, path, kind string, body []byte, key string, to any) error {
-	where, err := url.JoinPath(h.URL, path)
+func (c *Client) call(ctx context.Context, method, path, kind string, body []byte, key string, to any) error {
+	where, err := url.JoinPath(c.URL, path)
 	if err != nil {
-		return fmt.Errorf("the host's address %q: %w", h.URL, err)
+		return fmt.Errorf("the host's address %q: %w", c.URL, err)
 	}
 	request, err := http.NewRequestWithContext(ctx, method, where, bytes.NewReader(body))
 	if err != nil {
-		return fmt.Errorf("the host's address %q: %w", h.URL, err)
+		return fmt.Errorf("the host's address %q: %w", c.URL, err)
 	}
 	if kind != "" {
 		request.Header.Set("Content-Type", kind)
