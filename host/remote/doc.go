@@ -35,8 +35,8 @@
 // ggml's server asserts what it is sent, serves one connection at a time and frees a device's
 // memory only when it ends. In a process of its own an assertion ends one connection, its last
 // words reach the host, two models of one host are two processes, and what was allocated is free
-// when it ends. A second host is refused while there are connections of the first: both would count the
-// same memory as free.
+// when it ends. A second host is refused while there are connections of the first: both would count
+// the same memory as free.
 //
 // # How is a worker that computes for long told from one that is gone?
 //

@@ -59,8 +59,8 @@ type Settings struct {
 
 // Vocabulary is what an answer asks about tokens.
 type Vocabulary interface {
-	// Piece returns the bytes of a token, which need not be whole UTF-8 characters. It does not
-	// allocate.
+	// Piece returns the bytes of a token (llama.cpp's word; pieces of pictures are others). They
+	// need not be whole UTF-8 characters. It does not allocate.
 	Piece(t chain.Token) string
 	// ControlText is Piece, but for control tokens: they have none there, and here their text.
 	ControlText(t chain.Token) string
