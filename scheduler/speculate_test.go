@@ -63,7 +63,7 @@ func shown(a received) (events []string) {
 			if e.End.EndToken != nil {
 				last = e.End.EndToken.Token
 			}
-			events = append(events, fmt.Sprintf("%v %q %q %d %d %v %v", e.End.Reason, e.Text, e.End.Stop, u.Generated, u.Context, last, e.End.Err))
+			events = append(events, fmt.Sprintf("%v %q %q %d %v %v", e.End.Reason, e.Text, e.End.Stop, u.Generated, last, e.End.Err))
 		}
 	}
 	return events
@@ -76,7 +76,7 @@ func TestSpeculate_AnyDrafter_SameEvents(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		limits := scheduler.Limits{Context: 256, SeparatePasses: seed%2 == 0}
 		slots := 1 + rng.IntN(8)
-		texts := func(d func(*schedulertest.Backend) draft.Drafter) (all [][]string, drafted, accepted int) {
+		texts := func(d func(*schedulertest.Backend) draft.Drafter) (all [][]string, contexts []int, drafted, accepted int) {
 			b := schedulertest.New(limits)
 			b.Cost, b.End = flat, 300*int(seed%3)/2
 			if seed%3 == 1 {
@@ -89,18 +89,24 @@ func TestSpeculate_AnyDrafter_SameEvents(t *testing.T) {
 				streams = append(streams, submit(t, s, r))
 			}
 			for _, a := range finish(t, s, streams...) {
-				all = append(all, shown(a))
+				all, contexts = append(all, shown(a)), append(contexts, a.end.Usage.Context)
 				drafted, accepted = drafted+a.end.Usage.Drafted, accepted+a.end.Usage.Accepted
 			}
 			if got, want := scheduler.Held(s), b.Used(); got != want {
 				t.Errorf("seed %d: the books have %d cells in use, the cache %d", seed, got, want)
 			}
-			return all, drafted, accepted
+			return all, contexts, drafted, accepted
 		}
-		want, _, _ := texts(func(*schedulertest.Backend) draft.Drafter { return nil })
-		got, drafted, accepted := texts(func(b *schedulertest.Backend) draft.Drafter { return anyDrafter(b, rng) })
+		want, wantContexts, _, _ := texts(func(*schedulertest.Backend) draft.Drafter { return nil })
+		got, gotContexts, drafted, accepted := texts(func(b *schedulertest.Backend) draft.Drafter { return anyDrafter(b, rng) })
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("seed %d, %d of %d guessed tokens accepted: -without +with\n%s", seed, accepted, drafted, diff)
+		}
+		for i, got := range gotContexts {
+			// One that was preempted while its worker was late may end without a sequence.
+			if want := wantContexts[i]; got != want && got != 0 && want != 0 {
+				t.Errorf("seed %d, answer %d: %d tokens in the KV cache at its end, %d without a drafter", seed, i, got, want)
+			}
 		}
 	}
 }
