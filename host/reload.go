@@ -26,15 +26,15 @@ type reloaded[T any] struct {
 	checked time.Time
 }
 
-// fileStamp tells whether a file has changed. Another file under the same name, as a renamed or linked
-// one, has another time.
+// fileStamp tells whether a file has changed. Another file under the same name, as a renamed or
+// linked one, has another time.
 type fileStamp struct {
 	modified time.Time
 	size     int64
 }
 
-// newReloaded reads the files with load. From then on Get calls load again when one of them has changed.
-// If that fails, it is logged, and the value stays.
+// newReloaded reads the files with load. From then on Get calls load again when one of them has
+// changed. If that fails, it is logged, and the value stays.
 func newReloaded[T any](log *slog.Logger, load func() (T, error), files ...string) (*reloaded[T], error) {
 	v := &reloaded[T]{load: load, files: files, log: log, stamps: stampsOf(files), checked: time.Now()}
 	var err error

@@ -101,7 +101,7 @@ func (h *Host) stillLoading(w http.ResponseWriter, r *http.Request) {
 		math.Float32frombits(h.loaded.Load()))
 }
 
-// noteProgress keeps how far the first model is, for those who ask meanwhile.
+// noteProgress keeps the progress of the first model's loading, for requests that ask meanwhile.
 func (h *Host) noteProgress(tell func(done float32)) func(done float32) {
 	return func(done float32) {
 		h.loaded.Store(math.Float32bits(done))

@@ -46,12 +46,12 @@
 //
 // # When does memory that llama.cpp has freed go back to the system?
 //
-// glibc gives each thread an arena, and keeps what is freed in the middle of one. Under the load
-// of `make soak` the server had 250 MiB of such free memory in 15 arenas, with 35 MiB in use; it
-// looked like a leak and stayed for good. One call of malloc_trim gives it back, but holds up all
-// who allocate for some milliseconds. So it is made once nobody has used a model for a second.
-// Fewer arenas (M_ARENA_MAX) would only have made the threads wait for one another. What is free
-// at the end of a thread's arena malloc_trim does not touch, and glibc lets that grow to 64 MiB
-// once a large block was freed, so the limits are set once, at the start: 1 MiB at the end, and
-// blocks of 4 MiB come from the system and go back to it at once.
+// glibc gives each thread an arena, and keeps what is freed in the middle of one. Under the load of
+// `make soak` the server had 250 MiB of such free memory in 15 arenas, with 35 MiB in use; it
+// looked like a leak and was never returned. One call of malloc_trim gives it back, but holds up
+// all who allocate for some milliseconds. So it is made once nobody has used a model for a second.
+// Fewer arenas (M_ARENA_MAX) would only have made the threads wait for one another. What is free at
+// the end of a thread's arena malloc_trim does not touch, and glibc lets that grow to 64 MiB once a
+// large block was freed, so the limits are set once, at the start: 1 MiB at the end, and blocks of
+// 4 MiB come from the system and go back to it at once.
 package native

@@ -108,8 +108,8 @@ func TestTemplate_Render_ExcessiveAnswerOfTool(t *testing.T) {
 	}
 }
 
-// TestNewAnswerParser_ManyTools: the parser of answers that llama.cpp writes for many tools is longer
-// than what a client may send.
+// TestNewAnswerParser_ManyTools: the parser of answers that llama.cpp writes for many tools is
+// longer than what a client may send.
 func TestNewAnswerParser_ManyTools(t *testing.T) {
 	var list []string
 	for i := range 100 {

@@ -166,7 +166,7 @@ func (p *Projector) Info() ProjectorInfo { return p.info }
 // # Errors
 //   - ErrCancelled, with the cause of ctx.
 //   - ErrInvalid: there is no such piece, or m was only counted.
-//   - ErrFailed: the encoder gave what is not a number.
+//   - ErrFailed: the encoder returned NaN or an infinity.
 func (p *Projector) Encode(ctx context.Context, m *Media, piece int) ([]float32, error) {
 	if piece < 0 || piece >= len(m.pieces) || m.pieces[piece].Tokens != nil {
 		return nil, fmt.Errorf("encode: %w: piece %d of %d has no embeddings", ErrInvalid, piece, len(m.pieces))

@@ -102,7 +102,7 @@ func TestContext_SaveState_IsCutShort(t *testing.T) {
 	closing(t, state)
 }
 
-// A state that is filled with the contents of another is that one; what is no state is refused.
+// A state that is filled with the contents of another equals it; other contents are refused.
 func TestNewState_OfContents(t *testing.T) {
 	const n = 100
 	c := prefilled(t, n)

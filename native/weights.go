@@ -37,8 +37,8 @@ func (m *Model) Weights() ([]Weights, error) {
 	return out, nil
 }
 
-// AttentionKernels tells who has computed attention on the CPU since UseKernels: "penstock",
-// "ggml", "penstock, ggml", or "" where nobody has yet.
+// AttentionKernels tells which kernels have computed attention on the CPU since UseKernels:
+// "penstock", "ggml", "penstock, ggml", or "" where nobody has yet.
 func AttentionKernels() string {
 	return [...]string{"", "penstock", "ggml", "penstock, ggml"}[C.ps_attention_computed_by()&3]
 }

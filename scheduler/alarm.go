@@ -24,8 +24,8 @@ func (s *Scheduler) lookAt(at time.Time) {
 	}
 }
 
-// goOn asks for another tick at a time for something that goes on from tick to tick, whoever calls
-// meanwhile.
+// goOn asks for another tick at a time for something that continues from tick to tick, even if
+// calls arrive meanwhile.
 func (s *Scheduler) goOn(at time.Time) {
 	s.again.busy = true
 	s.lookAt(at)
@@ -51,24 +51,31 @@ func (s *Scheduler) sleep(ctx context.Context) {
 }
 
 // expire ends the jobs whose deadline has passed, and asks for a tick at the next one, and when a
-// worker has rested. Those of the queue count, too: one that rests may have been preempted.
+// background has rested. Those of the queue count, too: one that rests may have been preempted.
 func (s *Scheduler) expire(now time.Time) {
-	late := false
 	for _, jobs := range [2][]*job{s.running, s.queue.jobs} {
 		for _, j := range jobs {
-			if d := j.req.Deadline; !d.IsZero() {
-				late = late || !now.Before(d)
-				s.lookAt(d)
-			}
-			if rest := max(j.worker.Rest(), j.run.Rest()); rest > 0 {
+			if rest := max(j.background.Rest(), j.run.Rest()); rest > 0 {
 				s.lookAt(now.Add(rest))
 			}
 		}
 	}
-	if !late {
+	due := s.queue.deadline
+	if due.IsZero() {
 		return
 	}
-	for _, j := range s.jobs() {
+	s.lookAt(due)
+	if now.Before(due) {
+		return
+	}
+	jobs := s.jobs()
+	s.queue.deadline = time.Time{}
+	for _, j := range jobs {
+		if d := j.req.Deadline; now.Before(d) {
+			s.queue.note(d)
+		}
+	}
+	for _, j := range jobs {
 		if d := j.req.Deadline; !d.IsZero() && !now.Before(d) {
 			s.end(j, End{Reason: answer.ReasonError, Err: ErrDeadline})
 		}

@@ -10,25 +10,27 @@ import (
 // branch is a list of tokens on its way into the KV cache: what a slot computes. Jobs wait, are
 // preempted and end as a whole; their branches are what a tick plans.
 //
-// seq holds the KV cells of the first part of the tokens. What is not in seq is pending: many
-// tokens while prefilling or after a preemption, exactly one while generating.
+// seq holds the KV cells of the first part of the tokens. Tokens that are not in seq are pending:
+// many tokens while prefilling or after a preemption, exactly one while generating.
 type branch struct {
 	job *job
 
-	slot      int               // -1 while its job is queued
+	// What each tick looks at comes first, in branch and job: with many slots the processor's
+	// caches have no room for all of a job.
 	seq       *kvcache.Sequence // nil while it has no cells
+	slot      int               // -1 while its job is queued
 	scheduled int               // tokens in this tick's batch
 	outputRow int               // output row of this tick's pass, -1 for none
 	with      Adapters          // that compute what is scheduled
+	alone     *drawer           // what a program's branch goes on with by itself; nil: it does not
 
 	prefilledAtEntry int // Scheduler.prefilled when it got the slot
 	lastChunkTick    int // Scheduler.ticks when it last got a part of a chunk, or else the slot
 
 	// Of a program's branch.
 	state    program.Kept
-	wanted   bool    // the program waits for its row, or did when one of several was enough
-	scoredTo int     // no score of a token before is yet to be computed
-	alone    *drawer // what the branch goes on with by itself; nil: it does not
+	wanted   bool // the program waits for its row, or did when one of several was enough
+	scoredTo int  // no score of a token before is yet to be computed
 }
 
 // owner is the job that the branch is of.
@@ -66,13 +68,13 @@ func (b *branch) sequence() int {
 
 // awake reports whether the branch is to be computed. An answer's always is, and a program's while
 // it is waited for.
-func (b *branch) awake() bool { return b.wanted || b.alone != nil || b.job.run == nil }
+func (b *branch) awake() bool { return b.job.run == nil || b.alone != nil || b.wanted }
 
-// busy reports whether a worker draws the branch's next token, which goes on by itself: its tokens
-// are the worker's.
-func (b *branch) busy() bool { return b.alone != nil && b.alone.worker.Busy() }
+// busy reports whether a background sampler draws the branch's next token, which goes on by itself:
+// its tokens are the background sampler's.
+func (b *branch) busy() bool { return b.alone != nil && b.alone.background.Busy() }
 
-// generates is generating for a branch whose tokens may be a worker's: then it is.
+// generates is generating for a branch whose tokens may be a background sampler's: then it is.
 func (b *branch) generates() bool { return b.busy() || b.generating() }
 
 // draws is what draws tokens from the branch's rows; nil: they are the program's.

@@ -5,10 +5,10 @@
 // A request waits in the queue until a slot is free, then its prompt is computed in chunks
 // (prefill), then one token a tick (decode). Both are the same thing here: its branch has tokens,
 // of which the KV cache holds the first part; what is missing is pending. A tick computes pending
-// tokens of slots that are ready: not parked, their worker neither busy nor resting. Every one
-// that generates computes its token; of the prompts the first ones compute a chunk. A slot with
-// none left pending samples its next token. Where tokens are guessed (speculate.go), a slot
-// computes some after its own, and samples from their rows too as long as the guess was right.
+// tokens of slots that are ready: not parked, their background sampler neither busy nor resting.
+// Every one that generates computes its token; of the prompts the first ones compute a chunk. A
+// slot with none left pending samples its next token. Where tokens are guessed (speculate.go), a
+// slot computes some after its own, and samples from their rows too as long as the guess was right.
 // Resuming a preempted job, injected text and a rewind need no code of their own.
 //
 // One goroutine owns all of it (Run); all others talk to it through commands (inbox.go) and
@@ -42,17 +42,17 @@
 // then waited 170 to 350 ms for a token. It is a time before which nobody is admitted, and the
 // tick sleeps as ever until then. Once it was a loop inside the tick that took commands itself:
 // it took wake-ups that were meant for the tick, used a backend that its owner had let go, and
-// read tokens that a worker was writing.
+// read tokens that a background sampler was writing.
 //
 // # Why does each part say when it wants the next tick?
 //
 // The tick sleeps until a command comes or something that waits for time is due: a deadline, a
 // plugin's rest, a copy, a first request that is held back. Flags told that before, one for each
 // case, and where two met, as a copy that ended in the same tick in which a slot was left, one of
-// them was missing and a request hung. Now whatever waits says so while it is looked at, in that
-// tick (Scheduler.lookAt and goOn in scheduler/alarm.go, Cache.Next in
-// scheduler/kvcache/wait.go). A property test runs two schedulers as a host does, in a bubble
-// where a lost wake-up is a deadlock.
+// them was missing and a request hung. Now a waiting job registers its wait while it is examined,
+// in that tick (Scheduler.lookAt and goOn in scheduler/alarm.go, Cache.Next in
+// scheduler/kvcache/wait.go). A property test runs two schedulers as a host does, in a bubble where
+// a lost wake-up is a deadlock.
 //
 // # Why do the prompts of a burst end together?
 //
@@ -73,9 +73,9 @@
 //
 // # Why is a branch not a job of its own?
 //
-// A job has a stream, a worker and a place in the queue, and is preempted alone. A program's
-// branches wait, are paused, preempted and ended together. So a job has branches, of which an
-// ordinary one has one, and slots and the plan of a tick list branches.
+// A job has a stream, a background sampler and a place in the queue, and is preempted alone. A
+// program's branches wait, are paused, preempted and ended together. So a job has branches, of
+// which an ordinary one has one, and slots and the plan of a tick list branches.
 //
 // # Why does a context shift compute what is left anew?
 //
@@ -143,10 +143,10 @@
 // # Why is the load looked up by the tick, at most every 50 ms?
 //
 // The books of the cache belong to the tick's goroutine, and a lock would make each tick pay for
-// it. So who asks posts a command, which runs between two ticks, as with live frames; all who ask
-// within 50 ms are told the same. While a long pass computes, the last look is told after 20 ms,
+// it. So a caller posts a command, which runs between two ticks, as with live frames; all callers
+// within 50 ms get the same result. While a long pass computes, the last look is told after 20 ms,
 // with its age: a router would rather have an old answer than wait. The digests of a conversation
-// are kept with it and grow with it, so a look computes only those of new blocks, 128 at most.
-// With 256 slots and 100,000 cells a look takes 0.3 ms (BenchmarkScheduler_Load); an answer with
-// 1,024 digests, 20 kB, takes 0.3 ms of another goroutine (BenchmarkAPI_Load).
+// are kept with it and grow with it, so a look computes only those of new blocks, 128 at most. With
+// 256 slots and 100,000 cells a look takes 0.3 ms (BenchmarkScheduler_Load); an answer with 1,024
+// digests, 20 kB, takes 0.3 ms of another goroutine (BenchmarkAPI_Load).
 package scheduler

@@ -38,8 +38,8 @@ type gathering struct {
 	quiet time.Time // since when no other came, and none is expected; zero: one is
 }
 
-// gather begins to hold requests back with one that finds nothing to compute, and whoever comes
-// makes the rest wait a moment more.
+// gather begins to hold requests back with one that finds nothing to compute, and each new request
+// makes the others wait a moment more.
 func (s *Scheduler) gather(now time.Time) {
 	if s.gathering.began.IsZero() && len(s.running) == 0 && s.next(now) == nil && s.inbox.told() {
 		s.gathering.began = now
@@ -79,7 +79,7 @@ func (s *Scheduler) heldBack(now time.Time) (until time.Time) {
 func (s *Scheduler) gatherTimes() (most, settle time.Duration) {
 	waiting := 0
 	for _, j := range s.queue.jobs {
-		if !j.started { // else it was not held back, and its worker may be writing its tokens
+		if !j.started { // else it was not held back, and its background sampler may be writing its tokens
 			waiting += len(j.answer.Expected())
 		}
 	}

@@ -20,13 +20,31 @@ import (
 // answer, the program has branches of its own.
 type job struct {
 	branch
-	drawer             // of that branch
-	branches []*branch // what has slots: that one, or those of the program
+	drawer // of that branch
 
-	req    Request      // without Prompt and Chain
-	pieces *piece.Table // of the rows in its prompt; nil: there are none
-	stream *Stream
-	scope  kvcache.Scope // of its cells
+	run      *program.Run // of the program that writes the answer; nil: none does
+	writer   *job         // whose program writes the answer, if that is another's
+	pieces   *piece.Table // of the rows in its prompt; nil: there are none
+	stream   *Stream
+	branches []*branch // what has slots: that one, or those of the program
+	choices  []*job    // of a program that writes several answers: all, its own first
+	started  bool      // the Started event was sent
+	paused   bool
+	stalled  bool // its reader does not keep up
+	done     bool
+	calls    calls
+	guess    guess
+
+	times     times
+	counted   int  // tokens generated and released, as of the last event
+	scored    int  // tokens of the prompt after which the row was told (Request.PromptLogprobs)
+	cached    int  // prompt tokens found in the cache at the start
+	continued bool // it went on with a conversation
+	drafted   int  // tokens computed because they were guessed
+	accepted  int  // of them, those that became part of the answer
+
+	req   Request       // without Prompt and Chain
+	scope kvcache.Scope // of its cells
 
 	lasting []string // names of the stages that stay, as plugins do
 
@@ -37,10 +55,6 @@ type job struct {
 	leader           *branch   // computes a prefix of this one's prompt, which waits for that
 	sharedLen        int       // how many tokens that prefix has
 
-	guess   guess
-	run     *program.Run   // of the program that writes the answer; nil: none does
-	choices []*job         // of a program that writes several answers: all, its own first
-	writer  *job           // whose program writes the answer, if that is another's
 	adopted bool           // a program has returned that the answer goes on without; what it has computed:
 	spent   int            // tokens
 	opened  int            // branches
@@ -49,19 +63,6 @@ type job struct {
 	over    chan struct{}  // of a program: closed at the end
 	placed  bool           // of a program: a branch has had cells
 	tellAt  time.Time      // of a program: its branches are not told of before
-	started bool           // the Started event was sent
-	paused  bool
-	stalled bool // its reader does not keep up
-	done    bool
-
-	scored    int  // tokens of the prompt after which the row was told (Request.PromptLogprobs)
-	cached    int  // prompt tokens found in the cache at the start
-	continued bool // it went on with a conversation
-	counted   int  // tokens generated and released, as of the last event
-	drafted   int  // tokens computed because they were guessed
-	accepted  int  // of them, those that became part of the answer
-	times     times
-	calls     calls
 }
 
 // owner is the job itself.
@@ -70,10 +71,10 @@ func (j *job) owner() *job { return j }
 // inSlot reports whether the job has its slots; else it is queued, or has ended.
 func (j *job) inSlot() bool { return j.branches[0].slot >= 0 }
 
-// generates reports whether a branch of the job computes one token a tick. What a busy worker has
-// is its own, and it is generating; so is a program at work.
+// generates reports whether a branch of the job computes one token a tick. What a busy background
+// sampler has is its own, and it is generating; so is a program at work.
 func (j *job) generates() bool {
-	return j.worker.Busy() || j.run != nil && j.run.AtWork() || slices.ContainsFunc(j.branches, (*branch).generates)
+	return j.background.Busy() || j.run != nil && j.run.AtWork() || slices.ContainsFunc(j.branches, (*branch).generates)
 }
 
 // lacks is how many tokens the KV cache still lacks of the job.
@@ -95,13 +96,13 @@ func (j *job) keepsUp() bool {
 	return j.req.Overflow == DropOldest || j.stream.ring.Reserve(tickEvents)
 }
 
-// ready reports whether the job may take part in this tick: not paused, worker neither busy nor
-// resting, reader keeping up, no control call waiting for the reader (those that wait for the
-// worker were tried before it is asked). If the reader does not keep up, the ring wakes the tick
-// once it does (Stream.nudge). While the job is paused or its worker is at work, the reader is not
-// looked at: stalled is as it was before.
+// ready reports whether the job may take part in this tick: not paused, background sampler neither
+// busy nor resting, reader keeping up, no control call waiting for the reader (those that wait for
+// the background sampler were tried before it is asked). If the reader does not keep up, the ring
+// wakes the tick once it does (Stream.nudge). While the job is paused or its background sampler is
+// at work, the reader is not looked at: stalled is as it was before.
 func (j *job) ready() bool {
-	if j.paused || j.worker.Busy() || j.worker.Resting() || j.run.Rest() > 0 {
+	if j.paused || j.background.Busy() || j.background.Resting() || j.run.Rest() > 0 {
 		return false
 	}
 	j.stalled = !j.choicesKeepUp()
@@ -112,9 +113,9 @@ func (j *job) ready() bool {
 // its reader does not keep up.
 func (j *job) parked() bool { return j.paused || j.stalled }
 
-// needsWorker reports whether an answer with these stages needs a goroutine of its own: for
+// needsBackground reports whether an answer with these stages needs a goroutine of its own: for
 // plugins and stop rules, or for log-probabilities and traces, which cost more than a draw.
-func (j *job) needsWorker(stages []chain.Stage) bool {
+func (j *job) needsBackground(stages []chain.Stage) bool {
 	return j.metered(stages) || !j.written() && (j.req.Trace > 0 || j.req.Logprobs >= 0)
 }
 
@@ -124,11 +125,11 @@ func (j *job) metered(stages []chain.Stage) bool {
 	return !chain.Native(stages) && !(j.written() && len(stages) == 0) || len(j.req.Rules) > 0
 }
 
-// open begins a job's answer: on the tick if that is quick, else with a worker.
+// open begins a job's answer: on the tick if that is quick, else with a background sampler.
 func (s *Scheduler) open(j *job) {
 	early := len(j.answer.Early()) > 0
-	if stages := j.chain.Stages(); j.needsWorker(stages) || early && chain.Guarded(stages) {
-		s.giveWorker(&j.drawer, j.metered(stages) || early)
+	if stages := j.chain.Stages(); j.needsBackground(stages) || early && chain.Guarded(stages) {
+		s.giveBackground(&j.drawer, j.metered(stages) || early)
 	} else if err := panics.Try(j.answer.Begin); err != nil {
 		j.answer.Fail(err)
 		s.emitAlone(j)
@@ -140,18 +141,19 @@ func (s *Scheduler) open(j *job) {
 }
 
 // fail ends a job whose stages could not begin, at once and not after its prompt was computed. A
-// busy worker does it itself.
+// busy background sampler does it itself.
 func (s *Scheduler) fail(j *job, err error) {
-	if !j.done && !j.worker.Busy() {
+	if !j.done && !j.background.Busy() {
 		j.answer.Fail(err)
 		s.emitAlone(j)
 	}
 }
 
-// close frees stages and rules. If there is a worker, it does that itself: they may be at work.
+// close frees stages and rules. If there is a background sampler, it does that itself: they may be
+// at work.
 func (j *job) close() {
-	if j.worker != nil {
-		j.worker.Close()
+	if j.background != nil {
+		j.background.Close()
 	} else {
 		j.answer.Close()
 	}

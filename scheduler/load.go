@@ -44,7 +44,7 @@ const (
 	mostDigests  = 1 << 14               // in a look
 )
 
-// loadLook is the last look at the load, which all who ask share: they cost the tick one look in
+// loadLook is the last look at the load, which all callers share: they cost the tick one look in
 // loadAge, however many they are.
 type loadLook struct {
 	mu   sync.Mutex
@@ -107,8 +107,8 @@ func (s *Scheduler) askForLoad() (last *Load, next <-chan struct{}, err error) {
 	return l.last, l.next, nil
 }
 
-// lookAtLoad makes the next look. The tick calls it. If it panics, the look before it is the last
-// one, and the next who asks has the tick try again.
+// lookAtLoad makes the next look. The tick calls it. If it panics, the previous look stays, and the
+// next call makes the tick try again.
 func (s *Scheduler) lookAtLoad() {
 	var load *Load
 	defer func() {

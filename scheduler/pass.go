@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/estimator"
 	"github.com/penstock/penstock/scheduler/panics"
 )
 
@@ -49,19 +50,20 @@ func (s *Scheduler) forward(branches []*branch) {
 	s.noteComputed(branches)
 	s.score()
 	s.sample(branches)
-	s.emitSampled(branches)
 }
 
 // fill puts the scheduled tokens of some branches into the batch, and what was guessed to follow
 // them. It fails for a piece whose numbers are gone.
 func (s *Scheduler) fill(branches []*branch) error {
 	s.batch.Reset()
+	s.cost, s.drafting = estimator.Pass{}, false
 	s.prompts.asks, s.prompts.branches = s.prompts.asks[:0], s.prompts.branches[:0] // of a pass that failed
 	s.batch.Adapters = branches[0].with
 	if branches[0].atPiece() {
 		return s.fillPiece(branches[0])
 	}
 	for _, b := range branches {
+		b.addTo(&s.cost)
 		at := b.seq.Len()
 		before := at - b.seq.Position() // positions fewer than tokens
 		tokens := b.context()
@@ -74,6 +76,7 @@ func (s *Scheduler) fill(branches []*branch) error {
 			}
 		}
 		for i, t := range b.job.guess.draft {
+			s.drafting = true
 			s.batch.Add(t, int32(last+1+i-before), b.seq.ID(), true)
 		}
 		if d := b.draws(); d != nil && b.outputRow >= 0 && d.chain.WantsHiddenStates() {
@@ -101,16 +104,16 @@ func (s *Scheduler) pass(branches []*branch) (took time.Duration, err error) {
 	return took, err
 }
 
-// learnCost tells the estimator how long a pass over what was scheduled took.
+// learnCost tells the estimator how long the pass over the batch took.
 func (s *Scheduler) learnCost(branches []*branch, took time.Duration) {
-	switch p := passOf(branches); {
+	switch {
 	case s.batch.PromptRows: // so many rows take longer than a prompt does
-	case slices.ContainsFunc(branches, (*branch).drafting):
-		s.estimator.ObserveVerify(p, took)
+	case s.drafting:
+		s.estimator.ObserveVerify(s.cost, took)
 	case branches[len(branches)-1].generating(): // those that generate come first
-		s.estimator.ObserveDecode(p, took)
+		s.estimator.ObserveDecode(s.cost, took)
 	default:
-		s.estimator.ObservePrefill(p, took)
+		s.estimator.ObservePrefill(s.cost, took)
 	}
 }
 
@@ -119,7 +122,9 @@ func (s *Scheduler) noteComputed(branches []*branch) {
 	for _, b := range branches {
 		j, at := b.job, b.seq.Len()
 		s.cache.Append(b.seq, b.context()[at:at+b.scheduled])
-		s.cache.Append(b.seq, j.guess.draft)
+		if s.drafting {
+			s.cache.Append(b.seq, j.guess.draft)
+		}
 		if j.req.Progress && j.answer.Generated() == 0 && j.run == nil {
 			j.stream.send(Event{Kind: KindProgress, Computed: b.seq.Len()})
 		}

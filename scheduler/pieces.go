@@ -118,13 +118,15 @@ func (b *branch) fitWhole() int {
 // sameKind is how many of the first branches one pass can compute: of those with the same adapters
 // one at a piece, or those before the next.
 func sameKind(branches []*branch) int {
-	n := sameAdapters(branches)
-	for i, b := range branches[:n] {
-		if b.atPiece() {
+	for i, b := range branches {
+		switch {
+		case b.withKey() != branches[0].withKey():
+			return i
+		case b.atPiece():
 			return max(i, 1)
 		}
 	}
-	return n
+	return len(branches)
 }
 
 // keepFirstKind leaves only the prompt that goes first to this tick if that is at a piece, else
@@ -153,6 +155,7 @@ func (s *Scheduler) fillPiece(b *branch) error {
 	if s.batch.Piece == nil {
 		return errNotHeld
 	}
+	b.addTo(&s.cost)
 	s.batch.FirstRow, b.outputRow = row, -1
 	position := int32(b.seq.Position())
 	for _, t := range tokens[at : at+b.scheduled] {

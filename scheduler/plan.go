@@ -197,11 +197,16 @@ func (s *Scheduler) chunkSize() int {
 func passOf(branches []*branch) estimator.Pass {
 	var p estimator.Pass
 	for _, b := range branches {
-		n := b.scheduled + len(b.job.guess.draft)
-		p.Tokens += n
-		p.Cells += n * (b.seq.Len() + n/2)
+		b.addTo(&p)
 	}
 	return p
+}
+
+// addTo adds the scheduled tokens of a branch to what a pass computes.
+func (b *branch) addTo(p *estimator.Pass) {
+	n := b.scheduled + len(b.job.guess.draft)
+	p.Tokens += n
+	p.Cells += n * (b.seq.Len() + n/2)
 }
 
 // secure finds KV cells for n tokens of a branch, evicting idle sequences, then its program's

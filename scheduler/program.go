@@ -64,7 +64,7 @@ func (s *Scheduler) newRun(j *job, r *Request, prompt []Token) error {
 // openProgram lets a program begin once the stages of its job have.
 func (s *Scheduler) openProgram(j *job) {
 	for _, c := range j.allChoices() {
-		if !c.done && c.worker != nil && !c.worker.Busy() {
+		if !c.done && c.background != nil && !c.background.Busy() {
 			s.perform(c, &pendingCall{call: call{work: func(*answer.Answer) error { return nil }}}) // collect goes on
 		}
 	}
@@ -79,7 +79,7 @@ func (s *Scheduler) goOnWithProgram(j *job) {
 		return
 	case !j.run.Started():
 		j.run.Start()
-		s.workers.Go(func() {
+		s.goroutines.Go(func() {
 			j.run.Main()
 			if <-j.over; !j.adopted {
 				j.close() // not before: the program's stages may be its own
@@ -122,8 +122,8 @@ func (s *Scheduler) deliver(j *job) {
 	}
 }
 
-// takeTurns takes over what programs have done that wait by now.
-func (s *Scheduler) takeTurns() {
+// takeOverPrograms takes over what programs have done that wait by now.
+func (s *Scheduler) takeOverPrograms() {
 	all := s.programs
 	s.programs, s.asked = s.asked[:0], all // those that go on come back
 	for i, j := range all {
@@ -133,7 +133,7 @@ func (s *Scheduler) takeTurns() {
 		case !s.collectProgram(j) || j.choicesBusy() || !j.ready():
 			s.programs = append(s.programs, j)
 		default:
-			s.takeTurn(j)
+			s.takeOverProgram(j)
 		}
 	}
 }
@@ -152,10 +152,10 @@ func (s *Scheduler) collectProgram(j *job) bool {
 	}
 }
 
-// takeTurn takes over what a program has done since it was answered.
-func (s *Scheduler) takeTurn(j *job) {
+// takeOverProgram takes over what a program has done since it was answered.
+func (s *Scheduler) takeOverProgram(j *job) {
 	defer s.blame(j)
-	j.run.TakeTurn()
+	j.run.MarkTaken()
 	for i, b := range j.branches {
 		if of := j.run.Branch(i); b.state.Number != 0 && !of.Is(b.state.Number) {
 			j.run.Charge(b.drawn())
@@ -300,7 +300,7 @@ func (s *Scheduler) resumePrograms(branches []*branch) {
 	}
 }
 
-// awaitProgram waits until a program waits again, but not long, as for a worker.
+// awaitProgram waits until a program waits again, but not long, as for a background sampler.
 func (s *Scheduler) awaitProgram(j *job, rang bool) bool {
 	if !rang && j.run.AtWork() && j.run.Awaited() {
 		select {

@@ -24,7 +24,7 @@ type bubble struct {
 	host *schedulertest.Machine
 }
 
-// inBubble runs a scheduler in a bubble until the test's part has returned. A pass takes 10 ms and 100 µs a token.
+// inBubble runs a scheduler in a bubble until f returns. A pass takes 10 ms and 100 µs a token.
 func inBubble(t *testing.T, l scheduler.Limits, c scheduler.Config, f func(b bubble), with ...func(*schedulertest.Backend)) {
 	synctest.Test(t, func(t *testing.T) {
 		backend := schedulertest.New(l)
@@ -106,7 +106,7 @@ func greedily(n int) func(*program.Run) error {
 	}
 }
 
-// A program that does what a greedy chain does writes the same, token by token, as one request among others.
+// A program that does what a greedy chain does writes the same tokens, beside other requests.
 func TestProgram_Greedy_WritesWhatAChainDoes(t *testing.T) {
 	inBubble(t, scheduler.Limits{}, scheduler.Config{Slots: 4}, func(b bubble) {
 		want := alone(t, request(100, 1, 40))
@@ -125,8 +125,8 @@ func TestProgram_Greedy_WritesWhatAChainDoes(t *testing.T) {
 	})
 }
 
-// The branches of a program are computed in one pass, beside everybody else's; what they have in common is computed once, also where all are
-// forked before any is computed; and each says what its own tokens say.
+// The branches of a program are computed in one pass, beside everybody else's. Their common prefix
+// is computed once, even if all are forked before any is computed; each has its own tokens' rows.
 func TestProgram_Forks_ComputeWhatTheyShareOnce(t *testing.T) {
 	for name, cuts := range map[string]bool{"a memory that can be cut": true, "recurrent states": false} {
 		t.Run(name, func(t *testing.T) {
@@ -150,8 +150,8 @@ func TestProgram_Forks_ComputeWhatTheyShareOnce(t *testing.T) {
 	}
 }
 
-// grow forks a branch before it is computed, and lets each child go on in its own way for some steps. In each it closes one and forks another in its
-// place, where it can from before its end.
+// grow forks a branch before it is computed, and lets each child go on in its own way for some
+// steps. In each it closes one and forks another in its place, where it can from before its end.
 func (b bubble) grow(r *program.Run, width, steps int, cuts bool) error {
 	root, err := r.Open(r.Prompt())
 	if err != nil {
@@ -203,8 +203,8 @@ func (b bubble) grow(r *program.Run, width, steps int, cuts bool) error {
 	return nil
 }
 
-// The scores of appended tokens are what the model says of each given those before it: in the prompt and after it, of tokens that were
-// appended to a row and to none, and after a cut.
+// The scores of appended tokens are what the model says of each given those before it: in the
+// prompt and after it, of tokens that were appended to a row and to none, and after a cut.
 func TestProgram_Scores_AreTheModels(t *testing.T) {
 	inBubble(t, scheduler.Limits{Rows: 8, Batch: 64}, scheduler.Config{Slots: 2}, func(b bubble) {
 		st := submit(t, b.Scheduler, written(40, 1, 2, func(r *program.Run) error {
@@ -253,7 +253,7 @@ func TestProgram_Scores_AreTheModels(t *testing.T) {
 	})
 }
 
-// checkScores compares all scores of a branch. Of the rows of this model one logit is 10 and all others are 0.
+// checkScores compares all scores of a branch. In each row one logit is 10 and all others are 0.
 func (b bubble) checkScores(of *program.Branch) {
 	scores, err := of.Scores(1)
 	if err != nil {
@@ -275,7 +275,8 @@ func (b bubble) checkScores(of *program.Branch) {
 	}
 }
 
-// Where any of several branches is enough, the program goes on with the first, and the others are computed meanwhile.
+// Where any of several branches is enough, the program goes on with the first, and the others are
+// computed meanwhile.
 func TestProgram_Wait_ForAny(t *testing.T) {
 	inBubble(t, scheduler.Limits{Batch: 32}, scheduler.Config{Slots: 2}, func(b bubble) {
 		st := submit(t, b.Scheduler, written(300, 1, 2, func(r *program.Run) error {
@@ -319,7 +320,8 @@ func TestProgram_Wait_ForAny(t *testing.T) {
 	})
 }
 
-// A program that has ended by itself, was cancelled or is too late leaves nothing at work, and its stages are closed once it has returned.
+// A program that has ended by itself, was cancelled or is too late leaves nothing at work, and its
+// stages are closed once it has returned.
 func TestProgram_End_InterruptsIt(t *testing.T) {
 	for name, end := range map[string]func(st *scheduler.Stream){
 		"cancelled": func(st *scheduler.Stream) { st.Cancel() },

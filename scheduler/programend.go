@@ -25,9 +25,8 @@ func (s *Scheduler) endProgram(j *job) {
 	}
 }
 
-// dropAllButOne drops the branches of a program that loses its slots, but for the one that a later
-// request is most likely to go on with: that which has most of the answer, and of those the
-// longest.
+// dropAllButOne drops the branches of a program that loses its slots, except the one that a later
+// request is most likely to continue: that which has most of the answer, and of those the longest.
 func (s *Scheduler) dropAllButOne(j *job) {
 	if j.run == nil {
 		return
@@ -39,7 +38,7 @@ func (s *Scheduler) dropAllButOne(j *job) {
 			continue
 		}
 		n := 0
-		if !j.worker.Busy() && !b.busy() {
+		if !j.background.Busy() && !b.busy() {
 			n = kvcache.CommonPrefix(b.context()[:b.seq.Len()], j.answer.Context())
 		}
 		if n > common || n == common && b.seq.Len() > best.seq.Len() {

@@ -130,7 +130,7 @@ func (s *Scheduler) addPromptRow(b *branch, i, row int) {
 	s.prompts.asks = append(s.prompts.asks, rowAsk{row: row, at: i + 1, top: top, token: b.context()[i+1]})
 }
 
-// score computes and sends what a pass says of prompts.
+// score computes and sends the log-probabilities of prompts from a pass.
 func (s *Scheduler) score() {
 	p := &s.prompts
 	if len(p.asks) == 0 {

@@ -10,7 +10,8 @@ import (
 // queue holds the jobs that wait for a slot in the order they are served. A preempted job keeps
 // its place in that order, and so comes back before all that came later.
 type queue struct {
-	jobs []*job
+	jobs     []*job
+	deadline time.Time // of all jobs, those that have left the queue included, none is earlier; zero: none has one
 }
 
 // aging is how much earlier a request counts as having arrived for each step of its priority. So
@@ -45,8 +46,16 @@ func compareJobs(a, b *job) int {
 }
 
 func (q *queue) push(j *job) {
+	q.note(j.req.Deadline)
 	i, _ := slices.BinarySearchFunc(q.jobs, j, compareJobs)
 	q.jobs = slices.Insert(q.jobs, i, j)
+}
+
+// note takes in the deadline of a job.
+func (q *queue) note(deadline time.Time) {
+	if !deadline.IsZero() && (q.deadline.IsZero() || deadline.Before(q.deadline)) {
+		q.deadline = deadline
+	}
 }
 
 func (q *queue) remove(j *job) {

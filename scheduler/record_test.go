@@ -53,7 +53,7 @@ func TestTickRecord_PlannedPromptPreempted_NotCounted(t *testing.T) {
 	}
 }
 
-// Whoever submits a request learns of its end before the reader does.
+// The submitter of a request learns of its end before the reader does.
 func TestRequest_Ended_IsToldFirst(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{Cells: 256}), scheduler.Config{})
 	var told []scheduler.RequestRecord

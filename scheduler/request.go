@@ -58,6 +58,9 @@ type Request struct {
 	// Logprobs is how many of the most likely tokens to report with each token, from the raw row;
 	// -1: none and no probability of the token itself either.
 	Logprobs int
+	// Trace is how many of the most likely tokens to report before and after each stage, with each
+	// token that the chain draws; 0: no trace.
+	Trace int
 
 	// PromptLogprobs asks for the log-probabilities of the prompt's tokens too, all but the
 	// first's, with as many others as Logprobs says. They come in KindPrompt events before the
@@ -67,12 +70,17 @@ type Request struct {
 	// NoAnswer ends the request, as one that has reached its length, before a token is drawn.
 	NoAnswer bool
 
-	// Trace is how many of the most likely tokens to report before and after each stage, with each
-	// token that the chain draws; 0: no trace.
-	Trace int
-
 	// Progress asks for an event after each part of the prompt.
 	Progress bool
+
+	Overflow OverflowPolicy
+	Buffer   int  // events the stream holds for a slow reader before Overflow counts; 0: the default
+	Keep     bool // the stream keeps what was read, so that another reader can begin anywhere (Stream.Attach)
+
+	// Adapters compute the request's tokens besides the model, from token AdaptersFrom on, or from
+	// the beginning of the piece that this is in; nil: the model alone does.
+	Adapters     Adapters
+	AdaptersFrom int
 
 	// MostDrafted is how many tokens may be drafted of the answer at once; 0: as many as the
 	// scheduler does; negative: none.
@@ -86,14 +94,6 @@ type Request struct {
 	Deadline    time.Time // the answer ends as an error then; zero: never
 	CachePrompt bool      // begin from cached cells with the same prefix
 	CacheSalt   string    // CachePrompt finds only cells computed under the same salt; else a fast answer would reveal what others sent
-	// Adapters compute the request's tokens besides the model, from token AdaptersFrom on, or from
-	// the beginning of the piece that this is in; nil: the model alone does.
-	Adapters     Adapters
-	AdaptersFrom int
-
-	Overflow OverflowPolicy
-	Buffer   int  // events the stream holds for a slow reader before Overflow counts; 0: the default
-	Keep     bool // the stream keeps what was read, so that another reader can begin anywhere (Stream.Attach)
 
 	// Ended, if set, is told of the end, before the stream's reader is. As an Observer's methods
 	// it must be quick and must not call back.

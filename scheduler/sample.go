@@ -4,7 +4,6 @@ package scheduler
 
 import (
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -13,10 +12,10 @@ import (
 	"github.com/penstock/penstock/scheduler/panics"
 )
 
-// The tick waits for workers, after the native stages are done, for an eighth of the time that the
-// tick's passes have taken so far, and at least for minWait. Waiting costs all other answers that
-// time. Not waiting costs the late answer a whole pass, and the others the processor that its
-// worker uses beside the next pass.
+// The tick waits for background samplers, after the native stages are done, for an eighth of the
+// time that the tick's passes have taken so far, and at least for minWait. Waiting costs all other
+// answers that time. Not waiting costs the late answer a whole pass, and the others the processor
+// that its background uses beside the next pass.
 const (
 	minWait  = time.Millisecond
 	waitPart = 8
@@ -26,28 +25,27 @@ const (
 type sampling struct {
 	draws    []Draw         // for native chains
 	native   []*drawer      // whose tokens the backend draws
-	drawing  []*drawer      // whose workers draw
+	drawing  []*drawer      // whose background samplers draw
 	programs []*job         // whose programs go on
-	loans    sync.WaitGroup // rows lent to workers
+	loans    sync.WaitGroup // rows lent to background samplers
 	lent     bool           // rows of the last pass are lent to programs
-	alarm    *time.Timer    // ends the wait for workers
+	alarm    *time.Timer    // ends the wait for background samplers
 }
 
 // prepareWorkers lets the stages of the jobs that will get a row compute beside the forward pass.
 func (s *Scheduler) prepareWorkers(branches []*branch) {
 	for _, b := range branches {
-		if d := b.draws(); b.outputRow >= 0 && d != nil && !d.tickDraws() && d.worker != nil {
-			d.worker.Prepare()
+		if d := b.draws(); b.outputRow >= 0 && d != nil && d.background != nil && !d.tickDraws() {
+			d.background.Prepare()
 		}
 	}
 }
 
-// sample draws the next token of every job whose last pending token was computed, and takes it
-// into the answer; where that is what was guessed, then the one after it. Tokens of native stages
-// are drawn in one call, one of each job; workers draw the others meanwhile, and what turns out to
-// take long.
+// sample draws the next token of every job whose last pending token was computed, takes it into the
+// answer and sends it; where that is what was guessed, then the one after it. Tokens of native
+// stages are drawn in one call, one of each job; background samplers draw the others meanwhile, and
+// what turns out to take long.
 func (s *Scheduler) sample(branches []*branch) {
-	start := s.config.Clock()
 	sampling := &s.sampling
 	sampling.native, sampling.drawing, sampling.programs = sampling.native[:0], sampling.drawing[:0], sampling.programs[:0]
 	for _, b := range branches {
@@ -58,30 +56,30 @@ func (s *Scheduler) sample(branches []*branch) {
 		case d.tickDraws():
 			sampling.native = append(sampling.native, d)
 		default:
-			s.giveWorker(d, !d.isAlone()) // its stage has turned out to be slow, or is another now
+			s.giveBackground(d, !d.isAlone()) // its stage has turned out to be slow, or is another now
 			s.lend(d)
 		}
 	}
 	s.resumePrograms(branches)
-	for going := sampling.native; len(going) > 0; going = slices.DeleteFunc(going, (*drawer).leavesDraft) {
-		s.drawNative(going)
+	for going := sampling.native; len(going) > 0; {
+		going = s.drawNative(going)
 	}
-	s.settleDrawn(branches)
-	s.record.Sample += s.config.Clock().Sub(start)
 	if len(sampling.drawing)+len(sampling.programs) > 0 {
-		s.awaitWorkers()
+		s.awaitBackground()
 	}
 }
 
-// lend has a worker draw from its rows.
+// lend has a background sampler draw from its rows.
 func (s *Scheduler) lend(d *drawer) {
-	d.worker.Draw(s.rows(d))
+	d.background.Draw(s.rows(d))
 	s.sampling.drawing = append(s.sampling.drawing, d)
 }
 
 // drawNative has the backend draw a token for each of some native chains, and takes it into the
-// answer.
-func (s *Scheduler) drawNative(drawers []*drawer) {
+// answer. Those are left that go on with the next row of their draft; for the others it is the last
+// token of this tick, and is sent.
+func (s *Scheduler) drawNative(drawers []*drawer) (going []*drawer) {
+	start := s.config.Clock()
 	draws := append(s.sampling.draws[:0], make([]Draw, len(drawers))...)
 	for i, d := range drawers {
 		draws[i].Row, draws[i].Stage = d.of.outputRow+d.of.job.guess.row, d.chain.Stages()[0]
@@ -92,29 +90,43 @@ func (s *Scheduler) drawNative(drawers []*drawer) {
 			draws[i].Err = err
 		}
 	}
+	now := s.config.Clock()
+	s.record.Sample += now.Sub(start)
+	going = drawers[:0]
 	each(s, drawers, func(i int, d *drawer) {
 		switch drawn := &draws[i]; {
-		case errors.Is(drawn.Err, chain.ErrSlow):
-			s.giveWorker(d, !d.isAlone())
-			s.lend(d)
-		case drawn.Err != nil:
-			d.answer.Fail(drawn.Err)
-		default:
+		case drawn.Err == nil:
 			d.answer.Advance(drawn.Token, answer.Details{})
+		case errors.Is(drawn.Err, chain.ErrSlow):
+			s.giveBackground(d, !d.isAlone())
+			s.lend(d)
+			return
+		default:
+			d.answer.Fail(drawn.Err)
+		}
+		switch {
+		case d.followsDraft():
+			going = append(going, d)
+		case d.isAlone():
+			s.settleAlone(d)
+		default:
+			s.emit(d.of.job, now)
 		}
 	})
+	return going
 }
 
-// awaitWorkers waits for the workers that draw, but not long, and mostly not for those that are
-// late again and again. Those that are late copy their rows, which the next pass overwrites.
-func (s *Scheduler) awaitWorkers() {
+// awaitBackground waits for the background samplers that draw, but not long, and mostly not for
+// those that are late again and again. Those that are late copy their rows, which the next pass
+// overwrites.
+func (s *Scheduler) awaitBackground() {
 	start := s.config.Clock()
 	s.sampling.alarm.Reset(max(minWait, s.record.Forward/waitPart))
 	rang := false
 	for _, d := range s.sampling.drawing {
-		for !rang && d.worker.Busy() && d.worker.Awaited() {
+		for !rang && d.background.Busy() && d.background.Awaited() {
 			select {
-			case <-d.worker.Done():
+			case <-d.background.Done():
 				s.collect(d)
 			case <-s.sampling.alarm.C:
 				rang = true
@@ -128,13 +140,13 @@ func (s *Scheduler) awaitWorkers() {
 	var copies sync.WaitGroup // beside each other: each may be of half a megabyte
 	for _, d := range s.sampling.drawing {
 		s.collectIfDone(d)
-		d.worker.Settle()
-		if d.worker.Busy() {
-			copies.Go(d.worker.RecallRows)
-			s.awaited = append(s.awaited, d) // it skips ticks until its worker is done, which wakes the tick
+		d.background.Settle()
+		if d.background.Busy() {
+			copies.Go(d.background.RecallRows)
+			s.awaited = append(s.awaited, d) // it skips ticks until its background sampler is done, which wakes the tick
 		}
 	}
 	copies.Wait()
 	s.sampling.loans.Wait()
-	s.record.Workers += s.config.Clock().Sub(start)
+	s.record.Background += s.config.Clock().Sub(start)
 }

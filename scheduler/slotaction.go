@@ -57,7 +57,7 @@ func (s *Scheduler) SaveSlot(ctx context.Context, slot int, salt string) (*kvcac
 
 // RestoreSlot makes a conversation that was saved the slot's, once the slot is idle. Requests in
 // its scope find it, whichever slot they get. The caller may close the state when this returns.
-// Errors: ErrBadRequest for what is no conversation of this model, ErrClosed, and the context's.
+// Errors: ErrBadRequest if it is no conversation of this model, ErrClosed, and the context's.
 func (s *Scheduler) RestoreSlot(ctx context.Context, slot int, saved *kvcache.Saved) error {
 	if err := s.checkSaved(saved); err != nil {
 		return err

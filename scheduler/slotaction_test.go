@@ -307,7 +307,7 @@ func TestScheduler_RestoreSlot_WhatIsNoneOfItsIsRefused(t *testing.T) {
 	}
 }
 
-// Whoever waits when the scheduler ends is told.
+// Callers that wait when the scheduler ends get an error.
 func TestScheduler_SlotActions_EndWithIt(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	var slow slowness // in the slot

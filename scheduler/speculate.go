@@ -7,11 +7,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/penstock/penstock/scheduler/background"
 	"github.com/penstock/penstock/scheduler/draft"
 	"github.com/penstock/penstock/scheduler/estimator"
 	"github.com/penstock/penstock/scheduler/kvcache"
 	"github.com/penstock/penstock/scheduler/panics"
-	"github.com/penstock/penstock/scheduler/worker"
 )
 
 // This file computes several tokens of an answer in one pass. The drafter guesses some, and the pass computes them after the answer's own,
@@ -38,24 +38,24 @@ type speculation struct {
 
 // guess is what a job has to do with the drafter.
 type guess struct {
+	draft                []Token // the part of ask.Draft that is computed; empty: none
+	row                  int     // the row that was drawn from last, counted from the job's first
 	ask                  draft.Ask
 	chances              draft.Chances
 	budget               draft.Budget
-	draft                []Token // the part of ask.Draft that is computed; empty: none
 	foreseen             []Token // what the stages leave no choice of
 	text                 []Token // see textContext; of the context up to the last row of a piece it has so many:
 	textBefore, textUpTo int
 	looks                draft.Budget  // of looking for that
 	looked               bool          // it has its share for the beginning
 	at                   int           // tokens of the context before it
-	row                  int           // the row that was drawn from last, counted from the job's first
 	rows                 int           // of guessed tokens in this tick
 	worth                time.Duration // what one that is right saves
 	allowed              bool          // the request does not refuse the draft
 	chosen               bool          // it promises something
 	trial                bool          // it was asked for although it does not seem to pay
-	logits               [][]float32   // for a worker
-	states               []float32     // for a worker, where it wants them: a copy of those of the rows
+	logits               [][]float32   // for a background sampler
+	states               []float32     // for a background sampler, where it wants them: a copy of those of the rows
 }
 
 // sameDrafting is how many of the first branches are alike in that.
@@ -293,11 +293,11 @@ func (s *Scheduler) draft(j *job, n int) {
 	s.record.Drafts++
 }
 
-// rows are those that the pass has for a worker, from the one on that is to be drawn from. What a program writes has no draft.
-func (s *Scheduler) rows(d *drawer) worker.Rows {
+// rows are those that the pass has for a background sampler, from the one on that is to be drawn from. What a program writes has no draft.
+func (s *Scheduler) rows(d *drawer) background.Rows {
 	at, wanted := d.of.outputRow, d.chain.WantsHiddenStates()
 	if d.isAlone() {
-		rows := worker.Rows{Logits: [][]float32{s.backend.Row(at)}}
+		rows := background.Rows{Logits: [][]float32{s.backend.Row(at)}}
 		if wanted {
 			rows.States = append(rows.States, s.backend.HiddenState(at)...)
 		}
@@ -311,22 +311,21 @@ func (s *Scheduler) rows(d *drawer) worker.Rows {
 			g.states = append(g.states, s.backend.HiddenState(at+i)...)
 		}
 	}
-	return worker.Rows{Logits: g.logits, States: g.states, First: g.row, Context: g.at, Draft: g.draft}
+	return background.Rows{Logits: g.logits, States: g.states, First: g.row, Context: g.at, Draft: g.draft}
 }
 
-// leavesDraft reports whether the token that a native chain has drawn is the answer's last of this tick; else the next row is to be drawn from.
-func (d *drawer) leavesDraft() bool {
-	j := d.of.job
-	g := &j.guess
-	if j.done || !j.drafting() || !d.tickDraws() {
-		return true
+// followsDraft reports whether the next row is to be drawn from as well, since the token that a native chain has drawn is what was guessed.
+func (d *drawer) followsDraft() bool {
+	g := &d.of.job.guess
+	if !d.of.drafting() || !d.tickDraws() {
+		return false
 	}
 	n := d.answer.Along(g.at, g.draft)
 	if n <= g.row {
-		return true
+		return false
 	}
 	g.row = n
-	return false
+	return true
 }
 
 // settleDraft notes how much of its draft a job has taken, and takes the rest out of the KV cache.

@@ -6,8 +6,8 @@ import "time"
 
 // Tick does one round: it listens to others, schedules (admit.go, plan.go), and runs what was
 // scheduled in forward passes (pass.go), each of which ends with sampling (sample.go) and sending
-// (emit.go). busy says that there is more to do in the next one, whether or not somebody calls: a
-// pass ran, or something goes on from tick to tick (alarm.go).
+// (emit.go). busy means that there is more to do in the next tick, even without a call: a pass ran,
+// or something goes on from tick to tick (alarm.go).
 //
 // Run calls it in a loop; tests call it themselves, from one goroutine.
 func (s *Scheduler) Tick() (busy bool) {
@@ -35,12 +35,12 @@ func (s *Scheduler) publish() {
 	s.stats = Stats{Running: len(s.running), Waiting: len(s.queue.jobs), CellsUsed: s.limits.Cells - s.cache.Free(), Cells: s.limits.Cells}
 }
 
-// listen takes in what workers have done and what other goroutines ask for, and ends what is too
-// late. It returns the time of this tick: nobody was submitted after it who is known.
+// listen takes in what background samplers have done and what other goroutines ask for, and ends
+// what is too late. It returns the time of this tick: nobody was submitted after it who is known.
 func (s *Scheduler) listen() (now time.Time) {
 	s.collectAwaited()
 	s.takeCommands()
-	s.takeTurns()
+	s.takeOverPrograms()
 	now = s.config.Clock()
 	s.record.Start = now
 	s.tellBranches(now)
@@ -66,7 +66,7 @@ func (s *Scheduler) run(now time.Time) {
 	if len(s.planned) > 0 {
 		s.goOn(now)
 		s.computeAlone()
-		s.takeTurns()
+		s.takeOverPrograms()
 		s.observe()
 	} else if at, due := s.cache.Next(); due {
 		s.goOn(at)

@@ -6,9 +6,9 @@ import "time"
 
 // times are the moments a request has reached; the others are zero.
 type times struct {
+	first, last time.Time // tokens
 	submitted   time.Time
 	admitted    time.Time // to a slot, for the first time
-	first, last time.Time // tokens
 	row         time.Time // the first one that a program got: it may show its first token when all is computed
 }
 

@@ -12,15 +12,15 @@ type Wait string
 
 // What a request may wait for.
 const (
-	WaitPaused  Wait = "paused"  // its client to resume it
-	WaitReader  Wait = "reader"  // its client to read
-	WaitWorker  Wait = "worker"  // plugins, stop rules, log-probabilities or a trace, which are not ready yet
-	WaitQuota   Wait = "quota"   // its plugins have used up their processor time for now
-	WaitTurn    Wait = "turn"    // the prompts of other slots are computed first
-	WaitCells   Wait = "cells"   // KV cells
-	WaitProgram Wait = "program" // a program, which has not asked for the slot's branch now, or has not opened it
-	WaitSlot    Wait = "slot"    // in the queue: a slot
-	WaitPrefix  Wait = "prefix"  // in the queue: another request computes the beginning of the same prompt
+	WaitPaused     Wait = "paused"  // its client to resume it
+	WaitReader     Wait = "reader"  // its client to read
+	WaitBackground Wait = "worker"  // plugins, stop rules, log-probabilities or a trace, which are not ready yet
+	WaitQuota      Wait = "quota"   // its plugins have used up their processor time for now
+	WaitPrompts    Wait = "turn"    // the prompts of other slots are computed first
+	WaitCells      Wait = "cells"   // KV cells
+	WaitProgram    Wait = "program" // a program, which has not asked for the slot's branch now, or has not opened it
+	WaitSlot       Wait = "slot"    // in the queue: a slot
+	WaitPrefix     Wait = "prefix"  // in the queue: another request computes the beginning of the same prompt
 )
 
 // slotWait is what a branch in a slot waited for in the last tick; empty: it took part.
@@ -29,9 +29,9 @@ func (s *Scheduler) slotWait(b *branch) Wait {
 	switch {
 	case j.paused:
 		return WaitPaused
-	case j.worker.Busy() || b.busy():
-		return WaitWorker
-	case j.worker.Resting() || j.run.Rest() > 0:
+	case j.background.Busy() || b.busy():
+		return WaitBackground
+	case j.background.Resting() || j.run.Rest() > 0:
 		return WaitQuota
 	case j.stalled:
 		return WaitReader
@@ -42,7 +42,7 @@ func (s *Scheduler) slotWait(b *branch) Wait {
 	case s.awaitsCopy || s.cache.Free() == 0:
 		return WaitCells
 	case !b.generating():
-		return WaitTurn
+		return WaitPrompts
 	}
 	return "" // it has just come, or come back
 }
@@ -64,7 +64,7 @@ func (s *Scheduler) inspectQueue(now time.Time) []QueueInfo {
 // lacksCells reports whether slots are free that queued jobs cannot have, since the first of them
 // has no cells yet: none overtakes it.
 func (s *Scheduler) lacksCells() bool {
-	first := slices.IndexFunc(s.queue.jobs, func(j *job) bool { return !j.paused && !j.stalled && !j.worker.Busy() })
+	first := slices.IndexFunc(s.queue.jobs, func(j *job) bool { return !j.paused && !j.stalled && !j.background.Busy() })
 	return first >= 0 && slices.Contains(s.slots, nil) && !s.fits(s.queue.jobs[first])
 }
 

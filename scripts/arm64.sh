@@ -4,7 +4,8 @@
 # built-in model's golden answers and the program itself. What `make build` has built stays as it
 # is. It installs what it needs.
 #
-#   arm64.sh [ARCH CPU]    one of GCC's architectures and a CPU of QEMU that has it; without them, those of the two lines below
+#   arm64.sh [ARCH CPU]    one of GCC's architectures and a CPU of QEMU that has it; without them,
+#   those of the two lines below
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

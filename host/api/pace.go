@@ -13,9 +13,9 @@ import (
 // paceSize is how many bytes a client must take within the write timeout.
 const paceSize = 16 << 10
 
-// pace ends every answer of which its client takes nothing for WriteTimeout, whoever writes it:
-// one that nobody reads would hold its handler, its model and its memory forever. An answer that
-// is read slowly takes as long as it takes, and so does one of which nothing is written yet.
+// pace ends every answer of which its client reads nothing for WriteTimeout: one that nobody reads
+// would hold its handler, its model and its memory forever. An answer that is read slowly takes as
+// long as it takes, and so does one of which nothing is written yet.
 func (s *service) pace(next echo.HandlerFunc) echo.HandlerFunc {
 	if s.WriteTimeout <= 0 {
 		return next

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Only the keys that the operator names may go before others; whoever likes may go behind them.
+// Only the keys that the operator names may go before others; anyone may go behind them.
 func TestAPI_Priority_OnlyListedKeysRaiseIt(t *testing.T) {
 	open := newRig(t, nil)
 	closed := newRig(t, func(s *setup) { s.Keys = keys("", []string{"first"}, "plain", "first") })

@@ -38,7 +38,8 @@ func (s *service) authorizeOrAdmin(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// withRecordings refuses requests if the server keeps no recordings. Else it finds out who asks.
+// withRecordings refuses requests if the server keeps no recordings. Else it finds out which client
+// asks.
 func (s *service) withRecordings(next func(echo.Context, Recordings, serving.RecordingReader) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if s.Recordings == nil {

@@ -4,9 +4,9 @@
 // a file's name there are the old contents or the new ones. Several processes may write to the
 // same folder.
 //
-// Contents are first written to a temporary file beside the one that it then replaces. Whoever
-// writes to it holds a lock on it, which ends with the process, so that RemoveLeftovers tells what
-// was abandoned from what is being written.
+// Contents are first written to a temporary file beside the one that it then replaces. The writer
+// holds a lock on it, which ends with the process, so that RemoveLeftovers tells what was abandoned
+// from what is being written.
 package atomicfile
 
 import (

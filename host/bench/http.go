@@ -34,7 +34,7 @@ func NewHTTP(url string) *HTTP {
 	return &HTTP{URL: strings.TrimSuffix(url, "/"), client: &http.Client{Transport: transport}}
 }
 
-// Close lets go of idle connections.
+// Close closes idle connections.
 func (h *HTTP) Close() { h.client.CloseIdleConnections() }
 
 // Stream implements Streamer.

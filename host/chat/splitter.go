@@ -38,8 +38,8 @@ type Parser interface {
 // ErrFormat is the kind of errors of a Parser that are the answer's fault.
 var ErrFormat = errors.New("the answer breaks its format")
 
-// Splitter takes one answer apart while its text grows, and spends little time on it however long it
-// gets.
+// Splitter takes one answer apart while its text grows, and spends little time on it however long
+// it gets.
 type Splitter struct {
 	parser Parser
 	broken bool   // the parser has given up: what comes is content

@@ -13,8 +13,8 @@
 // set builds a sampler chain, inject and rewind have some tokens computed, attach sends an answer
 // again. Each is far less than an answer and far more than nothing. A client that limits its own
 // pace never notices; one that sends them without end gets 16 for each request that it could have
-// had. pause, resume and cancel lower what is computed, and who has used up its requests must be
-// able to.
+// had. pause, resume and cancel reduce the load, and a client that has used up its requests must be
+// able to send them.
 //
 // # Why is a picture encoded once there is room in the queue, and not before?
 //

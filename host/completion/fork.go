@@ -11,9 +11,9 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// Fork makes a request that goes on where a running answer of another is, with the same prompt,
-// plugins and limits, and with its sampling parameters but for the seed, which is random, and what
-// change changes. The caller submits it, and releases it as any other.
+// Fork makes a request that continues from where a running answer of another is, with the same
+// prompt, plugins and limits, and with its sampling parameters except the seed, which is random,
+// and those that change changes. The caller submits it, and releases it as any other.
 func (s *Service) Fork(ctx context.Context, r *TextRequest, st serving.Stream, change func(*sampling.ParamFields) error) (_ *TextRequest, err error) {
 	fork := *r
 	fork.asked, fork.Params.Seed = time.Now(), sampling.RandomSeed()

@@ -135,9 +135,9 @@ func (r *TextRequest) place(taken []int, tokens [][]scheduler.Token) {
 	}
 }
 
-// encodeMedia has the pictures and sounds of a request encoded, one after another and each once,
-// and lets go of their pixels and samples. It waits for its turn among clients, and ends with ctx
-// or the request's deadline.
+// encodeMedia encodes the pictures and sounds of a request, one after another and each once, and
+// frees their pixels and samples. It waits for its turn among clients, and ends with ctx or the
+// request's deadline.
 func (r *TextRequest) encodeMedia(ctx context.Context) error {
 	if len(r.Media) == 0 || r.encoded {
 		return nil

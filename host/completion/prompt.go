@@ -75,7 +75,7 @@ func (r PromptReader) Prompts(ctx context.Context, raw json.RawMessage, field st
 	return prompts, nil
 }
 
-// TextError says of a text that cannot be tokenised which field it came from.
+// TextError adds to the error of a text that cannot be tokenised the field that it came from.
 func TextError(err error, field string) error {
 	var tooLong *chat.TooLong
 	switch {

@@ -17,8 +17,8 @@ import (
 	"github.com/penstock/penstock/scheduler/piece"
 )
 
-// TextRequest is a request for text: one or several answers to one or several prompts. Before anything
-// is checked, a dialect says who asks and for what; Service.New fills in the rest.
+// TextRequest is a request for text: one or several answers to one or several prompts. Before
+// anything is checked, a dialect says who asks and for what; Service.New fills in the rest.
 type TextRequest struct {
 	Caller      Caller
 	ModelName   string // "": the default model
@@ -78,7 +78,7 @@ type TextRequest struct {
 	release      func()
 }
 
-// Release lets go of the request's model. It is called once, when the answers have ended or nobody
+// Release releases the request's model. It is called once, when the answers have ended or nobody
 // waits for them.
 func (r *TextRequest) Release() {
 	r.hasArrived()

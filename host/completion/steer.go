@@ -14,8 +14,8 @@ import (
 )
 
 // Renew builds the sampler chain of a submitted request anew, whose parameters are replaced by
-// fields, which were read over them. It changes nothing of the request. Who gets the stages has to
-// close them.
+// fields, which were read over them. It changes nothing of the request. The caller has to close the
+// stages.
 func (s *Service) Renew(ctx context.Context, r *TextRequest, fields sampling.ParamFields, size int) (params sampling.Params, _ []chain.Stage, err error) {
 	made, err := inPool(ctx, s.pool, time.Time{}, size, func(ctx context.Context) (made serving.Policy, err error) {
 		if params, err = fields.Params(r.Params, tokens{ctx, r.Model}); err != nil {

@@ -35,7 +35,7 @@ func oneOf(names ...string) func(any) bool {
 	return func(v any) bool { return slices.Contains(names, v.(string)) }
 }
 
-// areDrafters knows llama-server's types of speculative decoding, but for those that need a model
+// areDrafters knows llama-server's types of speculative decoding, except those that need a model
 // made for it.
 func areDrafters(v any) bool {
 	return !slices.ContainsFunc(v.([]string), func(s string) bool {

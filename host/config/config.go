@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 // Package config reads the configuration: defaults, then a file, the environment and flags, later
-// ones winning. Every key stands once, in the table of keys.go; what reads, checks, prints and
-// documents keys goes by that table.
+// ones winning. Every key stands once, in the table of keys.go; the code that reads, checks, prints
+// and documents keys uses that table.
 package config
 
 import (

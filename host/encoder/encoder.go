@@ -5,10 +5,13 @@
 // # Notes
 //
 //   - A model has one encoder goroutine, so that pictures wait for pictures and not for texts.
-//   - Clients take turns by what was encoded for them, so that one with a hundred pictures delays nobody who has one.
-//   - Embeddings are kept by the content of a file, up to a bound in bytes, and shared by all requests with the same cache scope, wherever
-//     the picture stands in a prompt. Those who ask for it while it is encoded wait for that.
-//   - What nobody waits for any more is not encoded: it leaves the queue, or stops within a layer of the encoder.
+//   - Clients take turns by what was encoded for them, so that one with a hundred pictures delays
+//     nobody who has one.
+//   - Embeddings are kept by the content of a file, up to a bound in bytes, and shared by all
+//     requests with the same cache scope, wherever the picture stands in a prompt. Those who ask
+//     for it while it is encoded wait for that.
+//   - What nobody waits for any more is not encoded: it leaves the queue, or stops within a layer
+//     of the encoder.
 package encoder
 
 import (
@@ -19,7 +22,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/penstock/penstock/host/turns"
+	"github.com/penstock/penstock/host/pausing"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler/panics"
 )
@@ -43,8 +46,8 @@ type Source struct {
 	Scope  string            // requests of one scope share embeddings
 	Client string            // who takes turns with others
 	// Decode is called on the encoder's goroutine when the request's turn has come, and once for
-	// all that wait for the same. Its context is done when nobody waits any more. All who wait get
-	// its error.
+	// all that wait for the same. Its context is done when nobody waits any more. All waiting
+	// requests get its error.
 	Decode func(ctx context.Context) (Media, error)
 }
 
@@ -59,9 +62,9 @@ type Piece struct {
 type QueueOptions struct {
 	CacheBytes int64 // of embeddings that are kept; 0: none
 	Queue      int   // pictures and sounds that may wait; what is asked for already counts once
-	// Turns are shared with all that computes on the same processors, whose ticks have them for
+	// Gate are shared with all that computes on the same processors, whose ticks have them for
 	// themselves; nil: the projector computes elsewhere, or all else does.
-	Turns *turns.Turns
+	Gate *pausing.Gate
 }
 
 // Encoder encodes for one model. Its methods may be called from any goroutine.
@@ -219,7 +222,7 @@ func (e *Encoder) next() *job {
 	return e.queue.next()
 }
 
-// finish tells those who wait, and keeps what was encoded. The lock is held.
+// finish notifies the waiting requests, and caches the embeddings. The lock is held.
 func (e *Encoder) finish(j *job, pieces []Piece, err error) {
 	defer j.cancel()
 	if e.jobs[j.key] == j { // else another took its place after nobody waited for it
@@ -265,9 +268,9 @@ func (e *Encoder) encode(j *job) (_ []Piece, err error) {
 
 // compute computes embeddings, in turns with others.
 func (e *Encoder) compute(ctx context.Context, m *native.Media, piece int) ([]float32, error) {
-	if e.options.Turns != nil {
-		e.options.Turns.Begin(e.projector)
-		defer e.options.Turns.End()
+	if e.options.Gate != nil {
+		e.options.Gate.Begin(e.projector)
+		defer e.options.Gate.End()
 	}
 	return e.projector.Encode(ctx, m, piece)
 }
@@ -288,7 +291,7 @@ func (e *Encoder) Stats() Stats {
 	return s
 }
 
-// Close stops what is being encoded and waits for that. Those who wait get ErrClosed.
+// Close stops what is being encoded and waits for that. Waiting requests get ErrClosed.
 func (e *Encoder) Close() {
 	e.stop()
 	e.signal()

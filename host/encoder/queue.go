@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// job is a picture or a sound that is encoded for all who wait for it.
+// job is a picture or a sound that is encoded for all requests that wait for it.
 type job struct {
 	key     key
 	client  string // who asked first

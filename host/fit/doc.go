@@ -17,9 +17,10 @@
 //
 // # Why is a model's memory not measured once it is loaded?
 //
-// Weights are pages of a file. The kernel counts them as available, whoever uses them, so what it
-// says is left hardly changes when a model is loaded. host/residency adds up what models take and
-// compares the sum with a budget. What the system says counts, too: it knows of other programs.
+// Weights are pages of a file. The kernel counts them as available even while they are used, so the
+// memory that it reports as available hardly changes when a model is loaded. host/residency adds up
+// what models take and compares the sum with a budget. What the system says counts, too: it knows
+// of other programs.
 //
 // # Why does the context shrink before the slots do, and why is no configured value changed?
 //

@@ -162,7 +162,7 @@ func TestGrammar_Forced(t *testing.T) {
 	}
 }
 
-// What is not whole, or beyond a bound, is refused with a sentence.
+// An incomplete grammar, or one beyond a limit, is refused with a message.
 func TestBuilder_Build_Refuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		says  string

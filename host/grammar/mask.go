@@ -36,7 +36,8 @@ func (m *maskOf) write(mask []uint32) {
 //
 // # Errors
 //
-//   - ErrAmbiguous: the mask takes more than a bounded number of steps. Token may still tell of single tokens.
+//   - ErrAmbiguous: the mask takes more than a bounded number of steps. Token may still tell of
+//     single tokens.
 func (g *Grammar) Mask(s State, v *Vocabulary, mask []uint32) error {
 	return g.mask(s, v, mask, unhurried())
 }

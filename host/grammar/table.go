@@ -45,7 +45,7 @@ type memoryKey struct {
 }
 
 // table interns what states are made of: within one, equal frames, memories and nodes are one.
-// Whoever uses it holds the grammar's lock.
+// Callers hold the grammar's lock.
 type table struct {
 	frames   map[frameKey]*frame
 	memories map[memoryKey]*memory
@@ -218,7 +218,7 @@ func (g *Grammar) withRoom(w *work, f func() error) error {
 	return err
 }
 
-// settle is home, in new automata where those that there are have no room.
+// settle is home, in new automata if the existing ones have no room.
 func (g *Grammar) settle(w *work, n *node) (home *node, err error) {
 	err = g.withRoom(w, func() (err error) {
 		home, err = g.home(n)

@@ -87,8 +87,8 @@ const (
 	lockTries  = 200  // of whoever cannot wait
 )
 
-// lock takes the grammar's lock. Whoever cannot wait does not get it from an operation that takes
-// long.
+// lock takes the grammar's lock. A caller that cannot wait does not get it from an operation that
+// takes long.
 func (g *Grammar) lock(w *work) error {
 	w.held = 0
 	if !w.brief {
@@ -146,7 +146,7 @@ func (g *Grammar) lexemes(w *work, f func() error) error {
 	return err
 }
 
-// prepared sees to it that there is room for what an operation makes.
+// prepared makes sure that there is room for what an operation makes.
 func (g *Grammar) prepared(w *work, n *node) error {
 	if !w.brief {
 		return g.bound()

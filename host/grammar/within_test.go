@@ -149,7 +149,7 @@ func TestGrammar_Within_Hostile_TakesFewSteps(t *testing.T) {
 	}
 }
 
-// Whoever cannot wait does not wait for an operation that takes long.
+// A caller that cannot wait does not wait for an operation that takes long.
 func TestGrammar_Within_DoesNotWait(t *testing.T) {
 	g := nested(t)
 	v := all()

@@ -30,8 +30,8 @@ type File struct {
 	ranges bool   // the server gives parts of it
 }
 
-// plan finds out which files a reference means, what they are called in the folder, and what the
-// servers say of them.
+// plan finds out which files a reference means, their names in the folder, and what the servers
+// report about them.
 func (c Client) plan(ctx context.Context, r Reference, o Options) (files []File, err error) {
 	if r.URL != nil {
 		files = filesAt(r.URL)

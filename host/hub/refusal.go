@@ -92,7 +92,7 @@ func retryAfter(h http.Header) time.Duration {
 	return 0
 }
 
-// retry calls do until it succeeds, fails for good, or fails Client.Attempts times in a row. do
+// retry calls do until it succeeds, fails permanently, or fails Client.Attempts times in a row. do
 // returns the bytes that it brought: after some, the count of failures starts again.
 func (c Client) retry(ctx context.Context, what string, do func() (int64, error)) error {
 	const worthwhile = 1 << 20 // bytes; a server that cuts each connection after fewer would be asked forever

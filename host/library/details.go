@@ -11,7 +11,7 @@ import (
 	"github.com/penstock/penstock/native/gguf"
 )
 
-// Details are what the headers of a model's files say of it.
+// Details are what the headers of a model's files say about it.
 type Details struct {
 	Architecture string // such as llama, also called its family
 	Title        string // what its authors call it

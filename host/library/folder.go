@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package library keeps a folder of models: which there are, what their files say of them, and
-// where they came from.
+// Package library keeps a folder of models: which models it has, what their files say about them,
+// and where they came from.
 package library
 
 import (

@@ -21,8 +21,7 @@ const (
 	denseFF = `\.ffn_(up|down|gate)\.`
 )
 
-// engineOptions are what a configuration says of how large a model is served and where it is
-// computed.
+// engineOptions are the configured sizes and devices of a model.
 func engineOptions(c config.Config) (engine.Options, error) {
 	loading, err := modelOptions(c.Model)
 	slots := c.Scheduler.Slots
@@ -145,7 +144,7 @@ func controlVectors(m config.Model) (v engine.ControlVectors) {
 	return v
 }
 
-// templateOptions are what the configuration says of chat templates.
+// templateOptions are the configuration of chat templates.
 func templateOptions(c config.Chat, template model.Template) engine.TemplateOptions {
 	o := engine.TemplateOptions{Source: template.Source, ReasoningFormat: c.ReasoningFormat, NoThinking: c.Reasoning == "off",
 		NoPrefill: !c.PrefillAssistant, Args: map[string]json.RawMessage{}}

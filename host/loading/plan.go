@@ -54,7 +54,7 @@ func planSize(ctx context.Context, c config.Config, o engine.Options, memory uin
 }
 
 // planLayers finds the layers that are on GPUs: all that fit, unless the configuration says how
-// many. Where they are not all, a line says so.
+// many. If it is not all of them, a line reports it.
 func planLayers(ctx context.Context, c config.Config, o engine.Options, memory uint64) (layers int, text string, err error) {
 	if !choosesLayers(c, o) {
 		return o.GPULayers, "", nil
@@ -239,7 +239,7 @@ func draftOptions(c config.Config, path string, cells int) engine.Options {
 		Threads: c.Model.Threads, GPULayers: c.Speculation.DraftGPULayers, KVLayout: c.Model.KVLayout}
 }
 
-// embedderOptions are what the configuration says of a model for embeddings or scores.
+// embedderOptions are the configuration of a model for embeddings or scores.
 func embedderOptions(c config.Config) engine.EmbedderOptions {
 	return engine.EmbedderOptions{Batch: c.Scheduler.BatchSize, UBatch: c.Scheduler.UBatchSize, Threads: c.Model.Threads, GPULayers: c.Model.GPULayers}
 }

@@ -66,8 +66,8 @@ type opened struct {
 	memory  int64
 }
 
-// Load reads the parts for a model: all of them or none. release lets go of their memory; it is
-// called once, when nobody needs the items any more.
+// Load reads the parts for a model: all of them or none. release returns their memory; it is called
+// once, when nobody needs the items any more.
 //
 // # Errors
 //

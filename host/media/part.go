@@ -5,10 +5,12 @@
 //
 // # Notes
 //
-//   - A dialect puts a [Part] for each into the conversation's list, and [Marker] where it stands in the text.
-//   - What a file is, its bytes say; what a client says of it counts only for which kind it means. What follows a picture in
-//     a file that is something else as well is not read.
-//   - A [Loader] reads all headers of a request before it decodes any file, so that the memory for all is known, and waits for it.
+//   - A dialect puts a [Part] for each into the conversation's list, and [Marker] where it stands
+//     in the text.
+//   - What a file is, its bytes say; what a client says of it counts only for which kind it means.
+//     What follows a picture in a file that is something else as well is not read.
+//   - A [Loader] reads all headers of a request before it decodes any file, so that the memory for
+//     all is known, and waits for it.
 //
 // # Why does a request claim memory for all of its pictures at once?
 //

@@ -293,7 +293,7 @@ func (t *modelTrial) compare(p piece, at int, row []float32) error {
 	return nil
 }
 
-// damaged reports whether a row has what is no number.
+// damaged reports whether a row contains NaN or infinity; −∞ is a logit that a model may give.
 func damaged(row []float32) bool {
 	return slices.ContainsFunc(row, func(x float32) bool { return x != x || math.IsInf(float64(x), 1) })
 }

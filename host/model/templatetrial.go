@@ -14,7 +14,7 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// templateLimits is what a template may take. A chat template is a program of whoever made the
+// templateLimits is what a template may take. A chat template is a program by the author of the
 // file. It may loop, recurse or fill the memory, and nothing ends it from inside, so the child runs
 // it once before the host does.
 type templateLimits struct {

@@ -79,7 +79,7 @@ func (r *Record) Last() time.Time {
 	return last
 }
 
-// Client is who has sent the request, as far as that is known.
+// Client is the sender of the request, as far as it is known.
 type Client struct {
 	Key    string       // the name of its key
 	Admit  func() error // counts one more request of the client, or refuses it; may be nil
@@ -118,7 +118,7 @@ func From(ctx context.Context) *Operation {
 	return o
 }
 
-// SetClient notes who has sent the request.
+// SetClient notes the sender of the request.
 func (o *Operation) SetClient(client Client) {
 	if o == nil {
 		return

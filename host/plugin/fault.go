@@ -31,8 +31,8 @@ func (f *Fault) Error() string {
 // are for its own client.
 func (f *Fault) Told() string { return f.Error() + logEnds(f.Log) }
 
-// Told is an error's text with what a guest has said besides, if it is or wraps a Fault or a
-// Refusal. See Fault.Told.
+// Told is an error's text with the guest's own message, if it is or wraps a Fault or a Refusal. See
+// Fault.Told.
 func Told(err error) string {
 	var fault *Fault
 	var refusal *Refusal

@@ -9,8 +9,8 @@ import (
 	"github.com/penstock/penstock/scheduler/program"
 )
 
-// HostOptions are what the host offers its plugins. Where they have no model, a plugin can be loaded
-// and inspected, and used with models that are named later.
+// HostOptions are what the host offers its plugins. Where they have no model, a plugin can be
+// loaded and inspected, and used with models that are named later.
 type HostOptions struct {
 	ModelOptions
 	TopK TopK // nil: a portable one
@@ -32,7 +32,7 @@ type ModelOptions struct {
 	Alone      bool     // no other model is ever used: a plugin that fails with it is of no use
 }
 
-// Model is what plugins learn about the model, under these names. What is not known is zero.
+// Model is what plugins learn about the model, under these names. Unknown fields are zero.
 type Model struct {
 	Name           string `json:"name,omitempty"`         // as the API knows it
 	Architecture   string `json:"architecture,omitempty"` // as its file says

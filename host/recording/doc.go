@@ -14,10 +14,10 @@
 //
 // # Why do recordings lie on the disk, and are written after the answer?
 //
-// Those who want one want it later, often after they have changed the plugin and started the
-// server again. In memory a hundred recordings would take gigabytes. While the answer is computed
-// the calls are kept as they are, on the worker's goroutine; packing them takes longer than
-// computing them, so a goroutine of its own does it at the end, one recording at a time. No tick
-// and no worker waits for a file. Who owns a file stands in its header, as a hash that differs
-// from file to file, so that no list of owners has to agree with the folder after a crash.
+// People need a recording later, often after they have changed the plugin and restarted the server.
+// In memory a hundred recordings would take gigabytes. While the answer is computed the calls are
+// kept as they are, on the worker's goroutine; packing them takes longer than computing them, so a
+// goroutine of its own does it at the end, one recording at a time. No tick and no worker waits for
+// a file. The header of a file names its owner, as a hash that differs from file to file, so that
+// no list of owners has to agree with the folder after a crash.
 package recording

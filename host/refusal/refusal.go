@@ -4,9 +4,11 @@
 //
 // # Notes
 //
-//   - host/api/wire knows which status of HTTP each [Kind] has, and which type in the body of an error.
-//   - A package below host/api returns an [Error] for what a client can fix or should know. Any other error means a fault of ours.
-//   - Code is what programs go by, so it never changes; the message is for people, and may.
+//   - host/api/wire knows which status of HTTP each [Kind] has, and which type in the body of an
+//     error.
+//   - A package below host/api returns an [Error] for what a client can fix or should know. Any
+//     other error means a fault of ours.
+//   - Programs rely on Code, so it never changes; the message is for people, and may.
 package refusal
 
 import (

@@ -197,7 +197,8 @@ func TestServer_OneHost(t *testing.T) {
 	_ = open(t, other, address).Close() // though the worker hears of it a little later
 }
 
-// A child that ends takes its connection with it and nothing else, and its last words reach the host.
+// A child that ends takes its connection with it and nothing else, and its last words reach the
+// host.
 func TestConnection_ChildEnds(t *testing.T) {
 	address := startWorker(t, &Server{}, func() *fakeGGML {
 		return &fakeGGML{words: errors.New("the device is on fire"), before: func(c command) {

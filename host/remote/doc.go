@@ -19,10 +19,10 @@
 //
 // transport.h in llama.cpp is a small interface between its RPC backend and sockets. Its own
 // implementation connects over TCP and listens on a port, both plain: on a machine with several
-// users, whoever connects to the guard's port first would have the worker. Ours
-// (native/llama.cpp/rpc/transport.cpp) has an address mean a socket that Go has made.
-// ggml-rpc.cpp beside it is compiled as it is. Nothing listens but `penstock worker`, which asks
-// for a certificate.
+// users, any of them could connect to the guard's port first and take the worker. Ours
+// (native/llama.cpp/rpc/transport.cpp) has an address mean a socket that Go has made. ggml-rpc.cpp
+// beside it is compiled as it is. Nothing listens but `penstock worker`, which asks for a
+// certificate.
 //
 // # Why does each connection have an endpoint of its own?
 //
@@ -33,18 +33,18 @@
 // # Why does a worker start a process for each connection?
 //
 // ggml's server asserts what it is sent, serves one connection at a time and frees a device's
-// memory only when it ends. In a process of its own an assertion ends one connection, its last words
-// reach the host, two models of one host are two processes, and what was allocated is free when
-// it ends. A second host is refused while there are connections of the first: both would count the
-// same memory as free.
+// memory only when it ends. In a process of its own an assertion ends one connection, its last
+// words reach the host, two models of one host are two processes, and what was allocated is free
+// when it ends. A second host is refused while there are connections of the first: both would count
+// the same memory as free.
 //
 // # How is a worker that computes for long told from one that is gone?
 //
 // Both say nothing for a while. So each side sends a frame every two seconds, whatever its ggml
-// does, and ten seconds without any end the connection. Who does not take data is not gone for that:
-// while a device computes, the next graph waits in the connection. Only an answer that takes ten
-// minutes counts as a device that hangs. The worker's frames begin before its devices are found,
-// which may take a GPU's driver a minute.
+// does, and ten seconds without any end the connection. Who does not take data is not gone for
+// that: while a device computes, the next graph waits in the connection. Only an answer that takes
+// ten minutes counts as a device that hangs. The worker's frames begin before its devices are
+// found, which may take a GPU's driver a minute.
 //
 // # Why is a model served by workers loaded twice, once without weights?
 //

@@ -69,8 +69,8 @@ func (l *link) begin() {
 // live starts to send signs of life, without expecting any.
 func (l *link) live() { l.living.Do(func() { l.work.Go(l.ping) }) }
 
-// fail ends the link for a reason; only the first counts. Of TLS the connection below is closed,
-// since TLS would first say so to a peer that may not listen.
+// fail ends the link for a reason; only the first counts. With TLS, the connection below it is
+// closed, since TLS would first send a message to a peer that may not be reading.
 func (l *link) fail(err error) {
 	l.once.Do(func() {
 		l.cause = err
@@ -85,9 +85,9 @@ func (l *link) fail(err error) {
 	})
 }
 
-// end tells the peer why the connection ends, and fails; only the first reason counts. What the peer
-// still sends is read until it has closed the connection: closing it with bytes unread would make
-// the system throw away the reason too.
+// end tells the peer why the connection ends, and fails; only the first reason counts. What the
+// peer still sends is read until it has closed the connection: closing it with bytes unread would
+// make the system throw away the reason too.
 func (l *link) end(reason string) {
 	l.ending.Do(func() {
 		_ = l.conn.SetWriteDeadline(time.Now().Add(endLimit)) // which also frees a writer that waits

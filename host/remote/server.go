@@ -42,13 +42,13 @@ type Child interface {
 
 // tenant is the host that a worker serves.
 type tenant struct {
-	id, name string
-	since    time.Time
+	id, name    string
+	since       time.Time
 	connections int
-	left     chan struct{} // closed once there are none
+	left        chan struct{} // closed once there are none
 }
 
-// Serve accepts connections until ctx is done or the listener fails for good.
+// Serve accepts connections until ctx is done or the listener fails permanently.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer s.work.Wait()

@@ -60,8 +60,8 @@ func (s *Set[M]) loadNow(m *model[M], need uint64) (loaded M, err error) {
 	return loaded, err
 }
 
-// makeRoom unloads models until another has room, and waits for those that are in use. A model
-// that would be alone always has room: if it is too large, its loader says so.
+// makeRoom unloads models until another has room, and waits for those that are in use. A model that
+// would be alone always has room: if it is too large, its loader returns an error.
 func (s *Set[M]) makeRoom(need uint64) error {
 	ctx, cancel := context.WithTimeout(s.ctx, s.Wait)
 	defer cancel()

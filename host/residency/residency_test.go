@@ -119,7 +119,7 @@ func expect(t *testing.T, f *fakes, want ...string) {
 	}
 }
 
-// Whoever asks what is present sees models that load, too, and changes nothing.
+// A list of the present models includes those that are loading, and reading it changes nothing.
 func TestSet_Present_LoadedAndLoading(t *testing.T) {
 	with(t, Options[*fake]{Idle: time.Minute}, func(t *testing.T, s *Set[*fake], f *fakes) {
 		use(t, s, "b")()

@@ -9,9 +9,9 @@ import (
 	"reflect"
 )
 
-// ParamFields are Params as they stand in a JSON object. What the object leaves out, or gives as null,
-// keeps its value: decode into UnsetFields, and it is what Params has then, or into FieldsOf what
-// it is to be.
+// ParamFields are Params as they stand in a JSON object. What the object leaves out, or gives as
+// null, keeps its value: decode into UnsetFields, and it is what Params has then, or into FieldsOf
+// what it is to be.
 type ParamFields struct {
 	Seed *int64 `json:"seed"` // absent or negative: random
 	Plain

@@ -5,8 +5,8 @@
 //
 // # Notes
 //
-//   - host/loading puts a [Model] together of llama.cpp, a scheduler and plugins. They are behind interfaces, so that the API is tested
-//     without them: servingtest has a model for that.
+//   - host/loading puts a [Model] together of llama.cpp, a scheduler and plugins. They are behind
+//     interfaces, so that the API is tested without them: servingtest has a model for that.
 //   - Errors that the client can fix are refusals (*refusal.Error).
 package serving
 

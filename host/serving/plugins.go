@@ -13,8 +13,8 @@ import (
 
 // PluginFinder finds the plugins of requests. Errors that the client can fix are *refusal.Error.
 type PluginFinder interface {
-	// Resolve finds the plugins of a request, once: those that it uses, those that its chain
-	// names, and the operator's. Their configuration is checked. client tells who asks. The caller
+	// Resolve finds the plugins of a request, once: those that it uses, those that its chain names,
+	// and the operator's. Their configuration is checked. client is the client that asks. The caller
 	// releases them.
 	Resolve(client string, uses []PluginUse, chain []string) (Plugins, error)
 }

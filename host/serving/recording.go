@@ -41,7 +41,7 @@ type RecordingInfo struct {
 	Cut     string   `json:"cut,omitempty"` // why it ends before the answers did
 }
 
-// RecordingReader is who asks for recordings.
+// RecordingReader is a client that asks for recordings.
 type RecordingReader struct {
 	Caller string // Caller.ID; the recordings of others do not exist for it
 	Admin  bool   // all exist

@@ -83,7 +83,7 @@ func write(w io.Writer, tokens []kvcache.Token, contents []byte, o origin) (int6
 	return int64(4*(len(head)+len(tokens)+1)+len(contents)+len(about)) + int64(tailSize), nil
 }
 
-// reader reads a file of a known size from its end, which says what it is, and then the rest.
+// reader reads a file of a known size: first its end, which identifies it, then the rest.
 type reader struct {
 	file   io.ReaderAt
 	size   int64

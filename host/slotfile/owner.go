@@ -26,8 +26,8 @@ func ownerOf(salt string) string {
 // asked for no keys, is everybody's.
 func (o origin) isOpenTo(owner string) bool { return o.Owner == "" || o.Owner == owner }
 
-// refuseOther refuses to replace a file of another owner. What is no whole file of this server may
-// be replaced.
+// refuseOther refuses to replace a file of another owner. A file that is not a complete one of this
+// server may be replaced.
 func (f *Folder) refuseOther(name, owner string) error {
 	file, err := f.root.Open(name)
 	if err != nil {

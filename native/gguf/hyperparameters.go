@@ -77,7 +77,7 @@ func (p *params) uint(key string, lo, hi int64) int64 {
 	return n
 }
 
-// float is an f32 between lo and hi; the comparison also refuses what is not a number.
+// float is an f32 between lo and hi; the comparison also refuses NaN.
 func (p *params) float(key string, lo, hi float64) {
 	if v, ok := p.scalar(key, Float32); ok {
 		if f := v.Float(0); !(f >= lo && f <= hi) {

@@ -4,7 +4,8 @@
 
 package abi
 
-// Module is the module name of the imports, Optional that of imports a plugin can do without, Version the ABI's version.
+// Module is the module name of the imports, Optional that of imports a plugin can do without,
+// Version the ABI's version.
 const (
 	Module   = "penstock"
 	Optional = "penstock-optional"
@@ -99,23 +100,26 @@ const (
 const (
 	PrepareMask  = 1 // the mask buffer
 	PrepareBias  = 2 // the bias buffer
-	PrepareForce = 4 // the splice buffer: token[0] with n = 1 and backtrack 0 is the next token; no sample runs, every accept does. With n > 1 (feature prepare_force_many) the n tokens come next, one after the other
+	PrepareForce = 4 // the splice buffer: token[0] with n = 1 and backtrack 0 is the next token; no sample runs, every accept does. With n > 1 (feature prepare_force_many) the n tokens follow one after another
 )
 
-// Sample answers: Any answer ≥ 0 is the id of the chosen token. With the feature sample_keep an answer −1 − k, k ≥ 1, keeps the first k candidates of the view as they were shown, and the chain goes on; the view is not read back.
+// Sample answers: Any answer ≥ 0 is the id of the chosen token. With the feature sample_keep an
+// answer −1 − k, k ≥ 1, keeps the first k candidates of the view as they were shown, and the chain
+// continues; the view is not read back.
 const (
-	SampleEdited = -1          // the view was edited, or left as it is; the chain goes on
-	SampleBiased = -2147483648 // the entries of the bias buffer are added to the logits as the stages before left them, and the chain goes on; the view is not read back, and nothing is truncated (feature sample_bias). An entry for a token that those stages dropped does nothing. No logit becomes larger than the largest number. It is a fault where no token is left above −inf
+	SampleEdited = -1          // the view was edited, or left as it is; the chain continues
+	SampleBiased = -2147483648 // the entries of the bias buffer are added to the logits as the earlier stages left them, and the chain continues; the view is not read back, and nothing is truncated (feature sample_bias). An entry for a token that those stages dropped has no effect. Logits are limited to the largest finite number. It is a fault if no token is left above −inf
 )
 
 // Accept codes: Answers of penstock_accept; any other is a fault.
 const (
 	AcceptContinue = 0 // go on
 	AcceptStop     = 1 // end the answer after this token
-	AcceptSplice   = 2 // take back and insert what the splice buffer says
+	AcceptSplice   = 2 // take back and insert the tokens that the splice buffer says
 )
 
-// Stop codes: Answers of penstock_stop; r < 0 ends and shows the first −r−1 bytes since the plugin's last 0. Any other is a fault.
+// Stop codes: Answers of penstock_stop; r < 0 ends and shows the first −r−1 bytes since the
+// plugin's last 0. Any other is a fault.
 const (
 	StopShow = 0 // all text so far may be shown
 	StopEnd  = 1 // end and show it
@@ -126,12 +130,12 @@ const (
 // Param kinds: First argument of param.
 const (
 	ParamPromptTokens = 0 // tokens of the prompt
-	ParamMaxTokens    = 1 // tokens to generate at most
+	ParamMaxTokens    = 1 // the maximum number of tokens to generate
 	ParamContextSize  = 2 // tokens that fit the slot
-	ParamSeed         = 3 // seed of the choice this instance serves
-	ParamTime         = 4 // when the request came, in milliseconds since 1970 (UTC). It stays the same in a replay. −1 where it is not known (feature param_time)
-	ParamChoice       = 5 // which of the answers to its prompt this one is, from 0 (feature param_choice)
-	ParamChoices      = 6 // how many answers there are to its prompt: a request's n (feature param_choice)
+	ParamSeed         = 3 // seed of this instance's choice
+	ParamTime         = 4 // when the request arrived, in milliseconds since 1970 (UTC). A replay returns the same. −1 if it is not known (feature param_time)
+	ParamChoice       = 5 // the number of this answer among those to its prompt, from 0 (feature param_choice)
+	ParamChoices      = 6 // the number of answers to its prompt: the request's n (feature param_choice)
 )
 
 // Reserved token: An id that no vocabulary has, see pictures and sounds. As u32 it is 0xFFFFFFFF.
@@ -141,10 +145,10 @@ const (
 
 // Parts: Result of part.
 const (
-	PartContent   = 0  // what the model says
-	PartReasoning = 1  // what it thinks before
+	PartContent   = 0  // the answer itself
+	PartReasoning = 1  // the model's reasoning before the answer
 	PartToolCall  = 2  // a call of a tool, with its arguments
-	PartUnknown   = -1 // the host cannot tell, or there is no request
+	PartUnknown   = -1 // the host does not know, or there is no request
 )
 
 // Special kinds: First argument of special.
@@ -165,11 +169,11 @@ const (
 
 // Tokenize bits: Flags of tokenize.
 const (
-	TokenizeAddSpecial   = 1 // add the tokens that the model wants at the beginning and end
+	TokenizeAddSpecial   = 1 // add the tokens that the model expects at the beginning and end
 	TokenizeParseSpecial = 2 // read the text of control tokens as control tokens
 )
 
-// Log levels: First argument of log; a value outside is taken as the nearest.
+// Log levels: First argument of log; any other value means the nearest level.
 const (
 	LogDebug = 0
 	LogInfo  = 1
@@ -187,13 +191,13 @@ const (
 const (
 	WithinFilled  = 0  // the mask is filled
 	WithinRefused = -1 // as with grammar_mask
-	WithinTooFew  = -2 // so few tokens do not complete the text; the mask is empty
+	WithinTooFew  = -2 // the text cannot be completed with so few tokens; the mask is empty
 )
 
-// Rest answers: Result of grammar_rest, where it is no number of tokens.
+// Rest answers: Result of grammar_rest, if it is not a number of tokens.
 const (
-	RestEnded   = -1 // the text is complete, and nothing but an end token may follow
-	RestUnknown = -2 // there is no such handle, the model has no tokens to complete the text with, or it takes too long to tell
+	RestEnded   = -1 // the text is complete, and only an end token may follow
+	RestUnknown = -2 // there is no such handle, the model has no tokens that complete the text, or computing it takes too long
 )
 
 // Bind answers: Result of bind.
@@ -208,11 +212,12 @@ const (
 	OutputRefused = -1 // see output
 )
 
-// Branch answers: What a correct program may meet. Whatever else is wrong, as a closed branch, a token that there is not or a row that was not waited for, is a fault.
+// Branch answers: Errors that a correct program may get. Anything else that is wrong, such as a
+// closed branch, a token that does not exist or a row that was not waited for, is a fault.
 const (
 	BranchNoneFree    = -1 // as many are open as the program may have, or 65,536 were
-	BranchContextFull = -2 // a branch has no room for so many tokens
-	BranchBudget      = -3 // the program has put as many tokens into branches as it may, rows without a new token counted: the prompt once, and for each branch another, max_tokens and 256
+	BranchContextFull = -2 // the branch has no room for so many tokens
+	BranchBudget      = -3 // the program has put as many tokens into branches as it may, counting rows without a new token: the prompt once, and for each branch the prompt once more, max_tokens and 256
 	BranchCannot      = -4 // the model, or this host, cannot do it: see branch_reason
 	BranchRefused     = -5 // the JSON, the messages or the grammar cannot be used: see branch_reason
 	BranchNoToken     = -6 // no token is possible after the branch
@@ -223,14 +228,15 @@ const (
 	AppendScored = 1 // keep the tokens' log-probabilities for branch_scores
 )
 
-// Branch states: What branch_state answers. After the end of a run the branch can be waited for again, which computes its row.
+// Branch states: Results of branch_state. After the end of a run the branch can be waited for
+// again, which computes its row.
 const (
 	StatePending = 0 // it has no row: wait for it
 	StateReady   = 1 // it has its row
-	StateRunning = 2 // it goes on by itself, as branch_run said: wait for it
-	StateRan     = 3 // a run has come to its number of tokens, or there was no room for more; the branch has no row
-	StateEnded   = 4 // a run has come to an end token, or a stop token, which was not appended; the branch has its row, from which it was drawn
-	StateStuck   = 5 // a run has come to where no token is possible; the branch has its row
+	StateRunning = 2 // the host continues it after branch_run: wait for it
+	StateRan     = 3 // a run has reached its number of tokens, or there was no room for more; the branch has no row
+	StateEnded   = 4 // a run has drawn an end token or a stop token, which was not appended; the branch has the row from which it was drawn
+	StateStuck   = 5 // a run has reached a point where no token is possible; the branch has its row
 )
 
 // Wait bit: Flags of branches_wait.
@@ -240,16 +246,16 @@ const (
 
 // Features: what a host of v1 may lack; ask with the import feature.
 const (
-	FeatureBranches         = "branches"           // a plugin may export penstock_run, a program that owns the request; its host functions are imports of their own, from penstock-optional
-	FeatureSampleKeep       = "sample_keep"        // penstock_sample may answer −1 − k: the first k candidates stay
+	FeatureBranches         = "branches"           // a plugin may export penstock_run, a program that owns the request; its host functions are separate imports from penstock-optional
+	FeatureSampleKeep       = "sample_keep"        // penstock_sample may return −1 − k: the first k candidates stay
 	FeaturePrepareForceMany = "prepare_force_many" // penstock_prepare may force several tokens with one bit 4: n from 1 to cap, see prepare bits; without it n must be 1
-	FeatureStopReplay       = "stop_replay"        // a plugin with penstock_stop and without penstock_rewind begins anew where text that it was shown was taken back, and is shown again what stands; see penstock_rewind
-	FeatureSampleBias       = "sample_bias"        // penstock_sample may answer that the bias buffer is to be added to the logits: some are changed after seeing them, without the whole row, and without dropping what the view does not show. Worked: the bias buffer has n = 1 and the entry (7, −2.5), and the answer is −2147483648: the next stage sees the logit of token 7 lowered by 2.5, whether the view had shown it or not
-	FeatureTakeBack         = "take_back"          // the manifest's take_back is heeded
-	FeatureStrictMask       = "strict_mask"        // the manifest's strict_mask is heeded
-	FeatureParamTime        = "param_time"         // param tells the request's time; without it the answer is −1, as for any unknown kind
-	FeatureParamChoice      = "param_choice"       // param tells which of how many choices this is; without it the answers are −1
-	FeatureConfigDefaults   = "config_defaults"    // config has the values that the manifest's schema gives a default for, where the request gave none; without it the plugin fills them in. A host looks for defaults in properties, items and prefixItems, and follows $ref and allOf. What is required must still be given. Where a configuration fits the schema only without the defaults, it gets none
+	FeatureStopReplay       = "stop_replay"        // a plugin with penstock_stop and without penstock_rewind starts again if text that it was shown was taken back, and is shown the remaining text again; see penstock_rewind
+	FeatureSampleBias       = "sample_bias"        // penstock_sample may return that the bias buffer is to be added to the logits: it can then change some logits after seeing them, without the whole row, and without dropping tokens outside the view. Worked: the bias buffer has n = 1 and the entry (7, −2.5), and the answer is −2147483648: the next stage sees the logit of token 7 lowered by 2.5, whether the view had shown it or not
+	FeatureTakeBack         = "take_back"          // the manifest's take_back has an effect
+	FeatureStrictMask       = "strict_mask"        // the manifest's strict_mask has an effect
+	FeatureParamTime        = "param_time"         // param returns the request's time; without this feature it returns −1, as for any unknown kind
+	FeatureParamChoice      = "param_choice"       // param returns the number of this choice and how many there are; without this feature it returns −1
+	FeatureConfigDefaults   = "config_defaults"    // config includes the default values of the manifest's schema where the request gave none; without this feature the plugin fills them in itself. A host looks for defaults in properties, items and prefixItems, and follows $ref and allOf. Required properties must still be given. If a configuration only fits the schema without the defaults, it gets none
 )
 
 // Limits and their defaults; units as in docs/abi/v1.md.
@@ -286,9 +292,9 @@ const (
 	LimitHeldBytes           = 4096       // bytes of text held back by stop plugins
 	LimitTextBytes           = 256        // bytes
 	LimitGrammarBytes        = 262144     // bytes of a grammar
-	LimitGrammars            = 4          // handles an instance
+	LimitGrammars            = 4          // handles per instance
 	LimitBranches            = 64         // branches of a program at once
-	LimitChains              = 64         // sampler chains of a program, besides the request's
+	LimitChains              = 64         // sampler chains of a program, in addition to the request's
 	LimitChainBytes          = 65536      // bytes of the parameters of a chain
 	LimitBranchMessagesBytes = 1048576    // bytes of messages
 	LimitFaults              = 5          // faults a minute
@@ -455,8 +461,9 @@ var Features = []string{
 	"config_defaults",
 }
 
-// Draw is what the import random gives: a function of the seed, the plugin's place in the chain, the position and how many
-// draws there were at that position before. See "Random numbers" in docs/abi/v1.md.
+// Draw is what the import random gives: a function of the seed, the plugin's place in the chain,
+// the position and how many draws there were at that position before. See "Random numbers" in
+// docs/abi/v1.md.
 func Draw(seed, place, position, before uint64) uint64 {
 	x := uint64(0)
 	for _, part := range [...]uint64{seed, place, position, before} {

@@ -10,8 +10,8 @@ import (
 //go:embed rust/Cargo.toml rust/src rust/export
 var sources embed.FS
 
-// Rust is the folder of the crate penstock, and within it of its macros: what cargo needs of them,
-// without their tests.
+// Rust is the folder of the crate penstock with the crate of its macros: the files that cargo
+// needs, without their tests.
 func Rust() fs.FS {
 	crate, err := fs.Sub(sources, "rust")
 	if err != nil {

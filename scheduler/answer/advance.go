@@ -143,7 +143,9 @@ func (a *Answer) grow(t chain.Token, d Details, spliced bool) {
 // accept tells the stages of the last token. Done: one has put others in its place, or failed.
 func (a *Answer) accept(t chain.Token, d Details, spliced bool) (stop, done bool) {
 	for i := range a.chain.Stages() {
-		a.chain.TellLogprob(i, d.Logprob)
+		if a.chain.WantsLogprobs() {
+			a.chain.TellLogprob(i, d.Logprob)
+		}
 		effect, err := a.chain.Accept(i, t, d.Trace)
 		if err == nil && effect.Splice && spliced {
 			err = a.chain.Refuse(i, chain.ActSplice, errAnswerSplice)

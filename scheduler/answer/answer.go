@@ -15,28 +15,30 @@ import (
 
 // Answer is one answer so far, and the prompt before it.
 type Answer struct {
-	settings Settings
-	chain    *chain.Chain
-
+	// What each token has to do with comes first: with many answers the processor's caches have no
+	// room for all of each.
+	settings  Settings
+	chain     *chain.Chain
 	tokens    []chain.Token // prompt first
-	prompt    int           // how many of tokens are prompt
+	left      int           // tokens that have left the context
 	generated int           // tokens drawn, injected ones included and taken-back ones not
 	computed  int           // tokens drawn or spliced, taken-back ones included
-	early     []chain.Token // tokens that the answer takes in as it begins
-	expected  []chain.Token // if there are any: the prompt with them
+	text      text
+	output    Output
+
+	windowSize int         // at most
+	window     []heldToken // the hold window: the last tokens, which a stage may still take back and which are not shown
+	changed    bool        // a splice has answered the last token that Advance took
+
+	prompt   int           // how many of tokens are prompt
+	early    []chain.Token // tokens that the answer takes in as it begins
+	expected []chain.Token // if there are any: the prompt with them
+	context  []chain.Token // if any have left it: those that have not
 
 	logprobs, earlyLogprobs []*chain.Logprobs // of the first tokens of the answer and of early, where they were asked for
 
-	left    int           // tokens that have left the context
-	context []chain.Token // if any has: those that have not
-
-	window     []heldToken       // the hold window: the last tokens, which a stage may still take back and which are not shown
-	windowSize int               // at most
-	spliced    []chain.Token     // of the splice that is being done
-	changed    bool              // a splice has answered the last token that Advance took
-	takenBack  []chain.TakenBack // for the trace of the next token; empty if none is wanted
-	text       text
-	output     Output
+	spliced   []chain.Token     // of the splice that is being done
+	takenBack []chain.TakenBack // for the trace of the next token; empty if none is wanted
 }
 
 // Settings are what an answer is to be like.

@@ -15,15 +15,23 @@ type Characters struct {
 // Add takes the bytes of a token and returns the whole characters that they complete. Bytes that
 // can never become a character come out as U+FFFD.
 func (c *Characters) Add(piece string) string {
-	if len(c.partial) == 0 {
-		if tail := incomplete(piece); tail == 0 && utf8.ValidString(piece) {
-			return piece
-		}
+	if len(c.partial) == 0 && (isASCII(piece) || incomplete(piece) == 0 && utf8.ValidString(piece)) {
+		return piece
 	}
 	all := string(c.partial) + piece
 	n := len(all) - incomplete(all)
 	c.partial = append(c.partial[:0], all[n:]...)
 	return strings.ToValidUTF8(all[:n], "\uFFFD")
+}
+
+// isASCII is true of most pieces, and quicker to tell than what else they may be.
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // Partial is the beginning of a character that is not whole yet, and SetPartial goes back to one.

@@ -37,11 +37,11 @@
 //
 // # Why do no stages run between the tokens of a forced run?
 //
-// They could decide nothing: the next token is known (those whose masks bind others prepare
-// these, and nothing else). All of a run is tested against the grammar before any of it is
-// accepted, every plugin accepts each token, and one forward pass computes them together: 20
-// tokens take one pass, not 20. A splice ends the run, since its rest was meant to follow what is
-// not there any more.
+// They could decide nothing: the next token is known (those whose masks bind others prepare these,
+// and nothing else). All of a run is tested against the grammar before any of it is accepted, every
+// plugin accepts each token, and one forward pass computes them together: 20 tokens take one pass,
+// not 20. A splice ends the run, since the rest was meant to follow tokens that the splice has
+// removed.
 //
 // # Why is a stop rule started again where text was taken back?
 //

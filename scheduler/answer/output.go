@@ -93,6 +93,12 @@ func (o *Output) Reset() {
 
 // takeOutputs adds what the stages have given for the client.
 func (a *Answer) takeOutputs() {
+	if a.chain.GivesOutputs() {
+		a.showOutputs()
+	}
+}
+
+func (a *Answer) showOutputs() {
 	for _, o := range a.chain.Outputs() {
 		a.output.Shown = append(a.output.Shown, Shown{More: &More{Output: &o}})
 	}

@@ -26,14 +26,17 @@ import (
 
 // Chain is the sampler chain of one answer.
 type Chain struct {
-	links      []link
-	stages     []Stage // of the links
-	guard      Guard   // the first stage that is one; nil if none is
-	guardAt    int     // its place, or -1
-	vocabulary int     // tokens in the vocabulary
-	begun      bool    // the stages know the conversation
+	stages        []Stage           // of the links
+	tellsLogprobs bool              // a stage wants to know the log-probabilities of tokens
+	tellsStates   bool              // a stage wants to know the hidden states that rows are computed from
+	outputs       []func() []Output // of the stages that have them
 
-	outputs    []func() []Output // of the stages that have them
+	links      []link
+	guard      Guard // the first stage that is one; nil if none is
+	guardAt    int   // its place, or -1
+	vocabulary int   // tokens in the vocabulary
+	begun      bool  // the stages know the conversation
+
 	interrupts []func()
 
 	view        View
@@ -117,6 +120,9 @@ func (c *Chain) Lasting() (names []string) {
 	return names
 }
 
+// GivesOutputs reports whether a stage may have any.
+func (c *Chain) GivesOutputs() bool { return len(c.outputs) > 0 }
+
 // Outputs are what the stages have given since the last call, in the order of the chain.
 func (c *Chain) Outputs() (all []Output) {
 	for _, outputs := range c.outputs {
@@ -168,14 +174,7 @@ func (c *Chain) rewind(stages []Stage, except int, history []Token, prompt int) 
 }
 
 // WantsLogprobs reports whether a stage wants to know the log-probabilities of tokens.
-func (c *Chain) WantsLogprobs() bool {
-	for i := range c.links {
-		if c.links[i].traits.Logprob != nil {
-			return true
-		}
-	}
-	return false
-}
+func (c *Chain) WantsLogprobs() bool { return c.tellsLogprobs }
 
 // TellLogprob tells one stage the log-probability of the token that it is told of next, if it
 // wants to know; nil: there is none.
@@ -191,14 +190,7 @@ func (c *Chain) TellLogprob(i int, logprob *float32) {
 
 // WantsHiddenStates reports whether a stage wants to know the hidden states that rows are computed
 // from.
-func (c *Chain) WantsHiddenStates() bool {
-	for i := range c.links {
-		if c.links[i].traits.HiddenState != nil {
-			return true
-		}
-	}
-	return false
-}
+func (c *Chain) WantsHiddenStates() bool { return c.tellsStates }
 
 // TellHiddenState tells the stages that want to know the hidden state of the row that the next
 // token is drawn from, and is taken in with; empty: there is none.

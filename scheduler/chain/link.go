@@ -41,7 +41,10 @@ func linksOf(stages []Stage) []link {
 func (c *Chain) set(links []link) {
 	c.links, c.stages = links, make([]Stage, len(links))
 	c.guard, c.guardAt = nil, -1
+	c.tellsLogprobs, c.tellsStates = false, false
 	for i := range links {
+		c.tellsLogprobs = c.tellsLogprobs || links[i].traits.Logprob != nil
+		c.tellsStates = c.tellsStates || links[i].traits.HiddenState != nil
 		c.stages[i] = links[i].stage
 		if c.guard == nil && links[i].traits.Guards {
 			c.guard, c.guardAt = links[i].stage.(Guard), i

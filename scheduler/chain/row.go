@@ -37,7 +37,7 @@ func (r *Row) Skip(n int) bool {
 }
 
 // Copy copies the row if it is lent, and returns the copy, to which stages may write. When it
-// returns, the row is copied, whoever did it.
+// returns, the row is copied, by this call or another.
 func (r *Row) Copy() []float32 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

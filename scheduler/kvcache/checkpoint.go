@@ -72,7 +72,7 @@ type checkpoints struct {
 // the system many times longer than a copy.
 const maxSpare = 2
 
-// release lets go of a checkpoint.
+// release frees a checkpoint.
 func (k *checkpoints) release(p *checkpoint) {
 	if p.holders--; p.holders > 0 {
 		return

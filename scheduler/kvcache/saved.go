@@ -18,7 +18,7 @@ var (
 	errCopy          = errors.New("the copy of the conversation failed")
 )
 
-// Saved is a conversation outside the cache and its archive. Who has it closes its State.
+// Saved is a conversation outside the cache and its archive. Its holder closes the State.
 type Saved struct {
 	Tokens []Token        // whose cells the state holds; nobody changes them
 	Pieces []piece.Placed // what the tokens below 0 are, which another process has other numbers for

@@ -6,25 +6,25 @@ import "github.com/penstock/penstock/scheduler/piece"
 
 // Sequence is what the KV cache holds under one sequence number.
 type Sequence struct {
-	id int32
+	id    int32
+	cells []int32 // by token
 	conversation
-	cells    []int32 // by token
-	running  bool    // a request has it; else it is idle
-	dropped  bool    // nobody is to go on with it
-	unsure   bool    // the memory panicked while it changed the sequence: nobody knows what it holds until it was emptied
-	prefill  int     // RunningSequence.Prefill
-	lastUse  uint64  // Cache.uses at that time
-	archived *entry  // a copy of it in the archive; nil: there is none
-	wanted   []int   // where its request wants checkpoints, ascending
+	running  bool   // a request has it; else it is idle
+	dropped  bool   // nobody is to go on with it
+	unsure   bool   // the memory panicked while it changed the sequence: nobody knows what it holds until it was emptied
+	prefill  int    // RunningSequence.Prefill
+	lastUse  uint64 // Cache.uses at that time
+	archived *entry // a copy of it in the archive; nil: there is none
+	wanted   []int  // where its request wants checkpoints, ascending
 }
 
 // conversation is what a sequence and an entry of the archive hold alike.
 type conversation struct {
-	name        uint64 // by Cache.uses when its last request ended; 0: while a request has it
-	scope       Scope  // of the request that computed it
 	tokens      []Token
 	pieces      *piece.Table  // of the rows among them
 	grids       []grid        // ascending
+	name        uint64        // by Cache.uses when its last request ended; 0: while a request has it
+	scope       Scope         // of the request that computed it
 	prompt      int           // how many of tokens were the last request's prompt
 	checkpoints []*checkpoint // ascending
 	continued   bool          // that request had all of the prompt before it; the archive keeps such a conversation longer

@@ -15,7 +15,7 @@ const (
 	WaitRoom             // for cells, or a sequence, that requests have now
 )
 
-// waits tells whoever asked to wait, and remembers that somebody does.
+// waits tells the caller to wait, and remembers that somebody waits.
 func (c *Cache) waits(w Wait) Wait {
 	c.copyAwaited = c.copyAwaited || w == WaitCopy
 	c.roomAwaited = c.roomAwaited || w == WaitRoom
@@ -31,8 +31,8 @@ func (c *Cache) came(awaited *bool) {
 // copyCheck is how long a copy is left alone if nothing else asks for a tick.
 const copyCheck = time.Millisecond
 
-// Next is when the cache needs the next tick: at once if whoever was told to wait is to ask again,
-// or if there may be something to save ahead; a moment later while a copy is in progress.
+// Next is when the cache needs the next tick: at once if a caller that was told to wait should ask
+// again, or if there may be something to save ahead; a moment later while a copy is in progress.
 // Otherwise ok is false: only requests change anything.
 func (c *Cache) Next() (at time.Time, ok bool) {
 	switch {

@@ -58,7 +58,7 @@ func TestCache_Next(t *testing.T) {
 	check("when nobody waits", -1)
 }
 
-// Whoever needs cells that a request has is told so, and asks again when it has ended.
+// A request that needs cells of another is told to wait, and asks again when the other has ended.
 func TestCache_Import_WaitsForRoom(t *testing.T) {
 	w := newWorld(t, scheduler.Limits{Cells: 1000, Context: 1000, Sequences: 3}, 0)
 	var saved *kvcache.Saved

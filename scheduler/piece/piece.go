@@ -8,11 +8,13 @@
 //
 // # Notes
 //
-//   - A piece is a run of embeddings that belong together: a picture has one or several. Each embedding, a row, takes a KV cell as a token does.
-//   - A [Table] gives each row of a piece a token below 0. The same content has the same tokens as long as somebody holds them, and other
-//     content has others, so lists of tokens are equal where what was computed is equal.
-//   - A piece may take fewer positions than rows (M-RoPE counts a picture by its longer side), and is never cut: what was computed of a list of
-//     tokens ends before a piece or after it.
+//   - A piece is a run of embeddings that belong together: a picture has one or several. Each
+//     embedding, a row, takes a KV cell as a token does.
+//   - A [Table] gives each row of a piece a token below 0. The same content has the same tokens as
+//     long as somebody holds them, and other content has others, so lists of tokens are equal where
+//     what was computed is equal.
+//   - A piece may take fewer positions than rows (M-RoPE counts a picture by its longer side), and
+//     is never cut: what was computed of a list of tokens ends before a piece or after it.
 package piece
 
 import (

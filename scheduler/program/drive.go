@@ -21,7 +21,7 @@ func (r *Run) Drive(row func([]Token) []float32, waits func(shown []Shown) bool)
 	for {
 		<-r.Done()
 		r.Collect()
-		r.TakeTurn()
+		r.MarkTaken()
 		more := waits(r.TakeShown())
 		if returned, err := r.Returned(); returned {
 			return err

@@ -32,7 +32,7 @@ func (r *Row) Recall() {
 	}
 }
 
-// Revoke takes the row away from whoever has it.
+// Revoke takes the row away from its holder.
 func (r *Row) Revoke() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -81,7 +81,8 @@ func TestDocs_Media(t *testing.T) {
 	}
 }
 
-// transcriptIsDescribed compares an answer with docs/openapi.yaml. That of the other tests comes from a model that does not hear.
+// transcriptIsDescribed compares an answer with docs/openapi.yaml. That of the other tests comes
+// from a model that does not hear.
 func transcriptIsDescribed(t *testing.T, h *host.Host) {
 	t.Helper()
 	var body bytes.Buffer

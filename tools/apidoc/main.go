@@ -50,8 +50,8 @@ func sections() string {
 	return b.String()
 }
 
-// commonFields are the fields of completion.CommonFields that every body with such fields has, sorted by
-// name.
+// commonFields are the fields of completion.CommonFields that every body with such fields has,
+// sorted by name.
 func commonFields(dialects []api.Dialect) []wire.Field {
 	common := wire.Fields(completion.CommonFields{})
 	for _, d := range dialects {

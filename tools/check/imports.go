@@ -18,8 +18,8 @@ type limits struct {
 
 var quoted = regexp.MustCompile("`([^`]+)`")
 
-// parseLimits reads the third column of the table of packages: "all" or the patterns in backticks; † at the end means that
-// the limit also holds for indirect imports.
+// parseLimits reads the third column of the table of packages: "all" or the patterns in backticks;
+// † at the end means that the limit also holds for indirect imports.
 func parseLimits(cell string) limits {
 	l := limits{all: cell == "all", indirect: strings.HasSuffix(cell, "†")}
 	for _, pattern := range quoted.FindAllStringSubmatch(cell, -1) {
@@ -52,8 +52,8 @@ func (l limits) allow(path string) bool {
 	return slices.ContainsFunc(l.patterns, func(pattern string) bool { return !isStandard(pattern) && within(pattern+"/...", path) })
 }
 
-// isStandard tells the standard library from modules by the first part of a path, which has no dot. Patterns for our own packages look
-// standard too.
+// isStandard tells the standard library from modules by the first part of a path, which has no dot.
+// Patterns for our own packages look standard too.
 func isStandard(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
 	return !strings.Contains(first, ".")

@@ -27,8 +27,9 @@ var (
 	rawRustAt  = regexp.MustCompile(`^r(?:"[^"]*"|#"(?s:.*?)"#)`)
 )
 
-// plainText is a program without comments, strings and, in languages that have them, directives and regular expressions. A blank takes
-// the place of what means nothing, and a quote that of a value. A template string is removed with the expressions in it.
+// plainText is a program without comments, strings and, in languages that have them, directives and
+// regular expressions. A blank takes the place of what means nothing, and a quote that of a value.
+// A template string is removed with the expressions in it.
 func plainText(f file) []char {
 	text, line := string(f.text), 1
 	skippers := skippersFor(filepath.Ext(f.path))

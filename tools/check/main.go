@@ -2,10 +2,11 @@
 
 // Command check checks the rules of this repository that no linter knows.
 //
-// It looks at the sizes of files and functions, at what each package says it is for and may import
-// (the table in docs/architecture.md), for exported names and modules that only tests use, for
-// files and headings that documents mention and that do not exist, for paths of one machine, and
-// for licence lines. It prints one finding a line and exits 1 if there is any.
+// It looks at the sizes of files and functions, at the width of prose and comments, at what each
+// package says it is for and may import (the table in docs/architecture.md), for exported names and
+// modules that only tests use, for files and headings that documents mention and that do not exist,
+// for paths of one machine, and for licence lines. It prints one finding a line and exits 1 if
+// there is any.
 package main
 
 import (
@@ -22,6 +23,7 @@ var rules = []struct {
 	check func() ([]string, error)
 }{
 	{"size", overFiles(checkSize)},
+	{"columns", overFiles(checkColumns)},
 	{"licence", overFiles(checkLicence)},
 	{"machine path", overFiles(checkLines)},
 	{"mention", overFiles(checkMentions)},

@@ -136,7 +136,8 @@ func compareRooms(rooms []room, packages []goPackage) []string {
 	return findings
 }
 
-// checkSentence finds package comments that do not begin with one short sentence, "Package x ..." or "Command x ...".
+// checkSentence finds package comments that do not begin with one short sentence, "Package x ..."
+// or "Command x ...".
 func checkSentence(p goPackage) []string {
 	switch {
 	case p.Doc == "":

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// Keeps the browser's address and the app in step.
 import { effect, signal } from "@preact/signals";
 import type { App, View } from "./app.ts";
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
+
+// App joins the stores: it is the only place that knows all of them.
 import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { Answers } from "./chats/answers.ts";
 import { Chats } from "./chats/chats.ts";
-import type { Store } from "./chats/chatstore.ts";
+import type { ChatStore } from "./chats/chatstore.ts";
 import type { Drafts } from "./chats/drafts.ts";
 import { type Message, mediaOf } from "./chats/message.ts";
-import { Queue } from "./chats/questionqueue.ts";
+import { QuestionQueue } from "./chats/questionqueue.ts";
 import type { Tabs } from "./chats/tabs.ts";
 import type { KeyKeeper } from "./host/apikeys.ts";
 import { Connection } from "./host/connection.ts";
@@ -15,10 +17,10 @@ import type { GenerateRequest, HostError } from "./host/protocol.ts";
 import { type Model, type Plugin, type Props, Rest } from "./host/rest.ts";
 import { Streams } from "./host/streams.ts";
 import type { Layout } from "./layout.ts";
-import { Watching } from "./live/livesubscription.ts";
+import { LiveSubscription } from "./live/livesubscription.ts";
 import { Progresses } from "./live/progress.ts";
-import { type Abilities, anything, isPicture, mostOf } from "./media/medialimits.ts";
-import { request } from "./settings/request.ts";
+import { type Abilities, allAbilities, isPicture, mostFileBytes } from "./media/medialimits.ts";
+import { requestFor } from "./settings/request.ts";
 import type { Settings } from "./settings/settings.ts";
 import type { StartingSettings } from "./settings/startingsettings.ts";
 import { sentence, withoutPaths } from "./text/sentence.ts";
@@ -56,8 +58,8 @@ export class App {
   readonly answers: Answers;
   readonly chats: Chats;
   readonly traces: Traces;
-  readonly queue: Queue;
-  readonly watching: Watching;
+  readonly queue: QuestionQueue;
+  readonly watching: LiveSubscription;
   readonly progresses: Progresses;
 
   constructor(
@@ -65,7 +67,7 @@ export class App {
     readonly keeper: KeyKeeper,
     readonly starting: StartingSettings,
     readonly layout: Layout,
-    readonly store: Store,
+    readonly store: ChatStore,
     readonly drafts: Drafts,
     tabs?: Tabs,
   ) {
@@ -85,7 +87,7 @@ export class App {
     const streams = new Streams(this.connection, refused, files);
     const online = computed(() => this.connection.status.value.kind === "online");
     this.answers = new Answers(streams, online, tabs);
-    this.watching = new Watching(this.connection);
+    this.watching = new LiveSubscription(this.connection);
     const waits = computed(() =>
       [...this.answers.running.value.values()].some((run) => run.message.value.answer?.phase === "waiting"),
     );
@@ -95,7 +97,7 @@ export class App {
       request: (settings: Settings, messages: readonly Message[]) => this.request(settings, messages),
     };
     this.chats = new Chats(store, around, starting, tabs);
-    this.queue = new Queue(drafts, this.chats);
+    this.queue = new QuestionQueue(drafts, this.chats);
     this.traces = new Traces(this.answers.running, openTraces);
     this.traces.follow(this.chats.list);
   }
@@ -108,7 +110,7 @@ export class App {
     const [first, ...others] = this.served.value;
     if (model !== undefined) return { model };
     if (first === undefined || others.length === 0) return {};
-    const reads = first.abilities ?? anything;
+    const reads = first.abilities ?? allAbilities;
     const sees = pictures && !reads.sees && !reads.hears && others.find(({ abilities }) => abilities?.sees);
     return { model: (sees || first).name };
   }
@@ -134,12 +136,12 @@ export class App {
     const told = served.value.find(({ name }) => name === model)?.abilities;
     if (told !== undefined) return told;
     const known = served.value.length < 2 || props.value.model === model;
-    return (known ? props.value.abilities : undefined) ?? anything;
+    return (known ? props.value.abilities : undefined) ?? allAbilities;
   }
 
   /** How many bytes of pictures and sounds the host takes for an answer. */
   get mostBytes(): number {
-    return mostOf(this.props.value.bodyLimit);
+    return mostFileBytes(this.props.value.bodyLimit);
   }
 
   /** Asks the host anew which models it has, and which are loaded. */
@@ -152,7 +154,7 @@ export class App {
     const offered = new Set(this.plugins.value.map((plugin) => plugin.name));
     const pictures = mediaOf(messages).some(isPicture);
     const abilities = this.abilitiesOf(this.answering(settings, pictures));
-    return request({ ...settings, ...this.modelOf(settings, pictures) }, offered, messages, abilities);
+    return requestFor({ ...settings, ...this.modelOf(settings, pictures) }, offered, messages, abilities);
   }
 
   /** Asks the host what it has. */

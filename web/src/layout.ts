@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// Whether there is room beside the chat, and whether the sidebar is open.
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import type { Preferences } from "./settings/preferences.ts";
 

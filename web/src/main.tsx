@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
+
+// Makes the app and draws the page.
 import { effect, signal } from "@preact/signals";
 import { render } from "preact";
 import { followAddress } from "./address.ts";
 import { App } from "./app.ts";
-import { openStore } from "./chats/chatstore.ts";
+import { openChatStore } from "./chats/chatstore.ts";
 import { Drafts } from "./chats/drafts.ts";
 import { Tabs } from "./chats/tabs.ts";
 import { KeyKeeper } from "./host/apikeys.ts";
@@ -22,7 +24,7 @@ const unkept = signal("");
 const preferences = new Preferences(storage);
 followTheme(preferences.theme);
 keepPresses(document);
-const store = await openStore((problem) => {
+const store = await openChatStore((problem) => {
   unkept.value = problem;
 });
 const app = new App(

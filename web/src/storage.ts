@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+// The browser's small storage, which may be full, switched off or forbidden.
+
 export type SmallStorage = Pick<Storage, "getItem" | "setItem" | "removeItem">;
 
 /**

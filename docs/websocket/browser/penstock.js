@@ -36,7 +36,10 @@ class Connection {
     };
   }
 
-  /** Starts an answer to the body of a chat or text completion. Options are fields of the frame, such as detach_ms. */
+  /**
+   * Starts an answer to the body of a chat or text completion. Options are fields of the frame,
+   * such as detach_ms.
+   */
   generate(request, options = {}) {
     const answer = this.add();
     this.send({ type: "generate", id: answer.id, request, ...options });
@@ -58,7 +61,10 @@ class Connection {
   }
 }
 
-/** An answer is an asynchronous iterable of its frames; end, or lost if the connection is, is the last. */
+/**
+ * An answer is an asynchronous iterable of its frames; end, or lost if the connection is, is the
+ * last.
+ */
 class Answer {
   #frames = [];
   #wake = () => {};
@@ -82,7 +88,10 @@ class Answer {
     }
   }
 
-  /** Reads to the end and returns the text. A frame that was refused, a failed answer or a lost connection is an error. */
+  /**
+   * Reads to the end and returns the text. A frame that was refused, a failed answer or a lost
+   * connection is an error.
+   */
   async text() {
     let text = "";
     for await (const frame of this) {
@@ -93,12 +102,18 @@ class Answer {
     return text;
   }
 
-  /** Steers the answer: steer("pause"), steer("inject", {text: "…"}), steer("rewind", {tokens: 3}), steer("set", {sampling: {…}}). */
+  /**
+   * Steers the answer: steer("pause"), steer("inject", {text: "…"}), steer("rewind", {tokens: 3}),
+   * steer("set", {sampling: {…}}).
+   */
   steer(type, fields = {}) {
     this.connection.send({ type, id: this.id, ...fields });
   }
 
-  /** Starts another answer that goes on from where this one is, with other sampling parameters if wanted. */
+  /**
+   * Starts another answer that goes on from where this one is, with other sampling parameters if
+   * wanted.
+   */
   fork(sampling = {}) {
     const fork = this.connection.add();
     this.steer("fork", { as: fork.id, sampling });

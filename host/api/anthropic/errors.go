@@ -20,7 +20,7 @@ type errorObject struct {
 	Type    string `json:"type"`
 	Message string `json:"message"`
 
-	// Additions of ours: what OpenAI's shape says of an error.
+	// Additions of ours: what OpenAI's format contains about an error.
 	Code  string `json:"code,omitempty"`
 	Param string `json:"param,omitempty"`
 }

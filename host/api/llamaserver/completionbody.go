@@ -127,8 +127,8 @@ const (
 	mostCandidates = 100
 )
 
-// fit moves sampling parameters into their ranges where llama-server does so. What is not said
-// stays so: it is no number.
+// fit moves sampling parameters into their ranges where llama-server does so. Fields that are not
+// given stay unset: it is no number.
 func (b *completionBody) fit() {
 	unit := func(v float32) float32 { return max(0, min(v, 1)) }
 	if b.TopK != sampling.Unset {

@@ -187,8 +187,8 @@ func list(raw json.RawMessage) (items []json.RawMessage, ok bool) {
 	return items, len(raw) > 0 && raw[0] == '[' && json.Unmarshal(raw, &items) == nil
 }
 
-// pieces joins the texts of tokens, with the names of control tokens. What is no character becomes
-// one that stands for it, once for the beginning of a character, as in llama-server's JSON.
+// pieces joins the texts of tokens, with the names of control tokens. Bytes that are no character
+// become a replacement character, one for the beginning of a character, as in llama-server's JSON.
 func pieces(m *serving.Model, tokens []scheduler.Token) string {
 	var joined, valid strings.Builder
 	for _, t := range tokens {

@@ -56,7 +56,7 @@ func (b *AnswerFields) Check() error {
 	return nil
 }
 
-// Fill completes a request by what the body says of its answers.
+// Fill completes a request with the body's fields for its answers.
 func (b *AnswerFields) Fill(r *completion.TextRequest) (err error) {
 	r.Choices = b.Choices()
 	if err := b.takeFormat(r); err != nil {

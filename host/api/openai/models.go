@@ -43,7 +43,7 @@ func modalitiesOf(can media.Abilities) modalities {
 	return m
 }
 
-// modelStatus is what the router of llama-server says of a model.
+// modelStatus is what the router of llama-server reports about a model.
 type modelStatus struct {
 	Value  string `json:"value"` // unloaded, loading or loaded
 	Failed bool   `json:"failed,omitempty"`

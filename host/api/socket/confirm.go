@@ -56,8 +56,8 @@ func settle(told []*detachable) {
 	}
 }
 
-// isDeliberate reports whether a connection ended as by a client who has what it wanted. A page
-// that is left closes it with another status, and may come back.
+// isDeliberate reports whether the client closed the connection on purpose. A page that is left
+// closes it with another status, and may come back.
 func isDeliberate(err error) bool {
 	status := websocket.CloseStatus(err)
 	return status == websocket.StatusNormalClosure || status == websocket.StatusNoStatusRcvd

@@ -38,9 +38,9 @@
 //
 // # Why do live frames carry so little of other clients?
 //
-// Whoever may use the server may see how busy it is, as with `/slots`. A text, or the name of a
-// stream, would let one client read another's answer. So a connection is told the names of its
-// own answers only.
+// Every client may see how busy the server is, as with `/slots`. A text, or the name of a stream,
+// would let one client read another's answer. So a connection is told the names of its own answers
+// only.
 //
 // # Why may live frames be lost?
 //
@@ -54,8 +54,8 @@
 //
 // # Why does started tell the seed?
 //
-// A request without a seed gets one that nobody knows, and its answer is gone for good. With the
-// seed the page can have the same answer again, traced or with another chain.
+// A request without a seed gets a random one that nobody knows, so its answer cannot be repeated.
+// With the seed the page can have the same answer again, traced or with another chain.
 //
 // # Why does a rewound frame carry the text that goes?
 //
@@ -65,6 +65,6 @@
 //
 // # Why is paused no event of the answer?
 //
-// Events are kept for attach, and a client that pauses and resumes forever would make them grow.
-// Whoever attaches to an answer that is paused is told so first.
+// Events are kept for attach, and a client that pauses and resumes forever would make them grow. A
+// client that attaches to a paused answer is told first that it is paused.
 package socket

@@ -24,8 +24,8 @@ type file struct {
 // maxFiles is how many files of a connection are kept.
 const maxFiles = 128
 
-// put keeps a file in the place of one with its id, and lets go of the oldest while there are too
-// many, or too many bytes.
+// put keeps a file, replaces one with the same id, and drops the oldest while there are too many
+// files or bytes.
 func (f *files) put(added file, most int64) {
 	for i, old := range f.kept {
 		if old.id == added.id {
@@ -74,7 +74,7 @@ func (k *connection) file(id string) []byte {
 	return nil
 }
 
-// forget lets go of all files.
+// forget drops all files.
 func (k *connection) forget() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

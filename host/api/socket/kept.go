@@ -46,8 +46,8 @@ func (s keptStream) ID() string { return s.name }
 // Cancel implements serving.Stream.
 func (keptStream) Cancel() {}
 
-// keep has only the frames stay of an answer that has ended, and lets go of its model. Who still
-// reads it has that done at its end.
+// keep keeps only the frames of an answer that has ended, and releases its model. Who still reads
+// it has that done at its end.
 func (d *detachable) keep() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

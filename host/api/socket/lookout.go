@@ -11,8 +11,8 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// lookout looks at what the models do, for all watchers together: whoever asks shortly after
-// another is told the same. So watchers cost a scheduler one look at a time, however many there
+// lookout looks at what the models do, for all watchers together: a watcher that asks shortly after
+// another gets the same result. So watchers cost a scheduler one look at a time, however many there
 // are.
 type lookout struct {
 	once sync.Once

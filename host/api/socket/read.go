@@ -138,8 +138,8 @@ func (k *connection) refuse(f clientFrame, err error) {
 	k.send(k.ctx, refused)
 }
 
-// handle acts on one frame, or has it acted on beside the reader. Whatever is wrong with it is
-// told to the client, and ends nothing. release lets go of its memory.
+// handle acts on one frame, or has it acted on beside the reader. Whatever is wrong with it is told
+// to the client, and ends nothing. release frees its memory.
 func (k *connection) handle(body []byte, release func()) {
 	var f clientFrame
 	err := wire.Decode(body, &f)
@@ -153,7 +153,7 @@ func (k *connection) handle(body []byte, release func()) {
 	}
 }
 
-// conclude lets go of a frame that was acted on, or refused with err.
+// conclude releases a frame that was acted on, or refused with err.
 func (k *connection) conclude(f clientFrame, err error) {
 	f.release()
 	if err != nil {

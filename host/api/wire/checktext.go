@@ -19,9 +19,9 @@ const maxDepth = 256
 
 // checkText refuses JSON that different programs read differently, which RFC 8259 leaves open: a
 // key that stands twice in an object, of which some take the first and some the last, so that a
-// gateway would check another value than the one that counts; and text that is no UTF-8, or half
-// of a surrogate pair, which some replace. It also refuses what is nested too deep. What is no
-// JSON is left to the decoder, whose errors are known.
+// gateway would check another value than the one that counts; and text that is no UTF-8, or half of
+// a surrogate pair, which some replace. It also refuses what is nested too deep. Invalid JSON is
+// left to the decoder, whose errors are known.
 func checkText(body []byte) error {
 	d := jsontext.NewDecoder(bytes.NewBuffer(body))
 	for {

@@ -12,9 +12,9 @@
 //
 // # Why has each write a deadline, and not each answer?
 //
-// An answer takes as long as the model needs and as its reader is slow, so no time fits all.
-// Whoever takes none of 16 KB for server.write_timeout does not read. Between two writes there is
-// no deadline: HTTP/2 would end a stream at it.
+// An answer takes as long as the model needs and as its reader is slow, so no time fits all. A
+// client that reads nothing of 16 KB for server.write_timeout counts as not reading. Between two
+// writes there is no deadline: HTTP/2 would end a stream at it.
 //
 // # When are the headers of a stream sent?
 //

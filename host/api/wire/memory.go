@@ -70,7 +70,7 @@ func (c *Claim) take(n int64) error {
 	return nil
 }
 
-// give lets go of n bytes.
+// give returns n bytes.
 func (c *Claim) give(n int64) {
 	m := c.memory
 	m.mu.Lock()
@@ -127,14 +127,14 @@ func (b *Body) Decode(text []byte) error {
 	return nil
 }
 
-// Decoded lets go of what the values have taken: what is needed of them is a request by now, and
-// the rest is garbage.
+// Decoded returns what the values have taken: what is needed of them is a request by now, and the
+// rest is garbage.
 func (b *Body) Decoded() {
 	b.claim.give(b.values)
 	b.values = 0
 }
 
-// Release lets go of the body. It may be called more than once.
+// Release frees the body. It may be called more than once.
 func (b *Body) Release() {
 	b.claim.give(b.bytes + b.values)
 	b.bytes, b.values = 0, 0

@@ -121,7 +121,7 @@ func manyRules(n int) string {
 	return b.String()
 }
 
-// What is no grammar is refused, and that takes no longer than to read a large one.
+// An invalid grammar is refused, which takes no longer than reading a large one.
 func TestParse_Invalid(t *testing.T) {
 	large := steadytest.Cost(t, func() {
 		if _, err := Parse(manyRules(90000), "", tokens()); err != nil {

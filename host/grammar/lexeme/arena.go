@@ -98,7 +98,7 @@ func (a *Arena) Bounded(steps int, work func()) error {
 	return err
 }
 
-// bounded is Bounded for what is no part of making an arena.
+// bounded is Bounded for work that is not part of making an arena.
 func (a *Arena) bounded(steps int, work func()) error {
 	if a.err != nil {
 		return a.err

@@ -19,10 +19,11 @@ const Dead State = 0
 // have the same number.
 //
 // # Notes
-//   - Peek and Accepts may be called at any time, also while another goroutine is in one of the other methods. Start, Next, Shortest
-//     and Room change the table: callers hold one lock around them.
-//   - The arena must not be changed any more. Any number of Automata may share it; each keeps what it derives for itself, and gives it
-//     back as a whole, when nobody has it any more.
+//   - Peek and Accepts may be called at any time, also while another goroutine is in one of the
+//     other methods. Start, Next, Shortest and Room change the table: callers hold one lock around
+//     them.
+//   - The arena must not be changed any more. Any number of Automata may share it; each keeps what
+//     it derives for itself, and gives it back as a whole, when nobody has it any more.
 type Automata struct {
 	arena  *Arena
 	memory int // in bytes
@@ -99,8 +100,10 @@ func (t *Automata) Size() int {
 // Start returns the state before the first byte of an expression's texts.
 //
 // # Errors
-//   - ErrTooMuch: to find out whether the expression has a text takes more than a fixed amount of work.
-//   - ErrFull: the table has as many states as its memory allows. Those that it has can still be read.
+//   - ErrTooMuch: to find out whether the expression has a text takes more than a fixed amount of
+//     work.
+//   - ErrFull: the table has as many states as its memory allows. Those that it has can still be
+//     read.
 func (t *Automata) Start(x Expr, d Decoder) (State, error) {
 	if x >= t.arena.base {
 		return Dead, fmt.Errorf("expression %d was made after the table of states", x)
@@ -153,8 +156,9 @@ func (t *Automata) Peek(s State, b byte) (State, bool) {
 // no character to where no text ends.
 //
 // # Errors
-//   - ErrTooMuch: the derivatives, or to find out which of them have a text, take more than a fixed amount of work. The byte is neither
-//     allowed nor forbidden then. A later call goes on with what this one has found.
+//   - ErrTooMuch: the derivatives, or to find out which of them have a text, take more than a fixed
+//     amount of work. The byte is neither allowed nor forbidden then. A later call goes on with
+//     what this one has found.
 //   - ErrFull: see Start. A table that is full at its beginning never has enough.
 func (t *Automata) Next(s State, b byte) (State, error) {
 	if next, known := t.Peek(s, b); known {

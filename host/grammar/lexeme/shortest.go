@@ -13,7 +13,8 @@ import (
 // Dead.
 //
 // # Errors
-//   - ErrTooMuch: the state is one of intersections and complements, and finding out takes more than a fixed amount of work.
+//   - ErrTooMuch: the state is one of intersections and complements, and finding out takes more
+//     than a fixed amount of work.
 //   - ErrFull: see Start.
 func (t *Automata) Shortest(s State) (int, error) {
 	if s == Dead {

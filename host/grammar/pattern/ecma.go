@@ -17,13 +17,16 @@ var ecmaLines = []lexeme.Range{{Low: '\n', High: '\n'}, {Low: '\r', High: '\r'},
 // has them.
 //
 // # Notes
-//   - Beyond the standard, (?i), (?s) and (?m) may stand anywhere, a name may follow (?P, and braces and - may stand for themselves where
-//     they cannot be anything else.
-//   - Look-ahead within a repetition is taken where it stands before one character and one length follows, as in ^((?!x).)*$.
+//   - Beyond the standard, (?i), (?s) and (?m) may stand anywhere, a name may follow (?P, and
+//     braces and - may stand for themselves where they cannot be anything else.
+//   - Look-ahead within a repetition is taken where it stands before one character and one length
+//     follows, as in ^((?!x).)*$.
 //
 // # Errors
-//   - An *Error for what is no pattern, and for look-behind and references to groups, which no expression can be made of.
-//   - lexeme.ErrTooMuch for what takes too much work. Only if the arena is full is it the arena's, too.
+//   - An *Error for an invalid pattern, and for look-behind and references to groups, which cannot
+//     become an expression.
+//   - lexeme.ErrTooMuch for what takes too much work. Only if the arena is full is it the arena's,
+//     too.
 func ECMA(a *lexeme.Arena, source string) (lexeme.Expr, error) {
 	if len(source) > MaxLength {
 		return lexeme.Nothing, &Error{-1, fmt.Sprintf("it has %d bytes; at most %d are taken", len(source), MaxLength)}

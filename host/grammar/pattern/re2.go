@@ -15,7 +15,7 @@ import (
 // RE2's: Perl's without look-around and references to groups.
 //
 // # Errors
-//   - An *Error for what is no regular expression.
+//   - An *Error for an invalid regular expression.
 //   - lexeme.ErrTooMuch, see ECMA.
 func Go(a *lexeme.Arena, source string) (lexeme.Expr, error) {
 	if len(source) > MaxLength {

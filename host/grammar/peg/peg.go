@@ -68,7 +68,8 @@ func (f *Format) Size() int {
 // Add adds the rules of a format to a builder, and returns the one that a whole answer fits.
 //
 // # Errors
-//   - *Error: a schema cannot be enforced, or no arguments that fit it can be written in the format.
+//   - *Error: a schema cannot be enforced, or no arguments that fit it can be written in the
+//     format.
 //   - What is beyond a bound, as a sentence.
 func Add(b *grammar.Builder, f *Format) (grammar.Rule, []Relaxed, error) {
 	w := &writer{b: b, f: f, named: map[string]int{}, rules: map[place]grammar.Rule{}, bodies: map[place]grammar.Body{}}

@@ -89,7 +89,7 @@ func (r *reader) plainContains(q *sequences) *sequences {
 	return &to
 }
 
-// itemPart says of one item what it must be.
+// itemPart is the schema of one item.
 func (r *reader) itemPart(i int, l literal) *listPart {
 	r.partCount++
 	p := &listPart{id: r.partCount, prefix: make([]literal, i+1)}

@@ -21,7 +21,7 @@ func wrong(at *value, why string, args ...any) error {
 	return &Error{Place: at.pointer(), Why: fmt.Sprintf(why, args...)}
 }
 
-// tooHard is an error at a place where the schema means what is not enforced.
+// tooHard is an error for a part of a schema that cannot be enforced.
 func tooHard(at *value, why string, args ...any) *Error {
 	return &Error{Place: at.pointer(), Why: fmt.Sprintf(why, args...), Unenforceable: true}
 }

@@ -5,9 +5,11 @@
 //
 // # Notes
 //
-//   - A host's addresses are looked up, those that are not public are left out, and the connection goes to one that was looked at. So a
-//     name that means another address a moment later gains nothing. Each redirect is looked at like the first URL.
-//   - The time is that of the whole, from the lookup to the last byte. Nothing is unpacked on the way.
+//   - A host's addresses are looked up, those that are not public are left out, and the connection
+//     goes to one that was looked at. So a name that means another address a moment later gains
+//     nothing. Each redirect is looked at like the first URL.
+//   - The time is that of the whole, from the lookup to the last byte. Nothing is unpacked on the
+//     way.
 //   - No proxy, no cookie, no key and no setting of the environment counts.
 //
 // # Errors

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// format is what a WAV says of its samples.
+// format is how a WAV describes its samples.
 type format struct {
 	kind, channels  uint16
 	rate, bytesEach uint32

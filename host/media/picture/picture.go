@@ -5,10 +5,11 @@
 //
 // # Notes
 //
-//   - JPEG, PNG, GIF, WebP and BMP are decoded by the standard library and golang.org/x/image, in Go alone. Of an animated GIF or PNG it
-//     is the first picture.
-//   - [Open] reads headers only. It refuses what has too many pixels, what would be decoded again and again (a JPEG of thousands of
-//     scans), and what is too short for its size. Its work is in proportion to the file.
+//   - JPEG, PNG, GIF, WebP and BMP are decoded by the standard library and golang.org/x/image, in
+//     Go alone. Of an animated GIF or PNG it is the first picture.
+//   - [Open] reads headers only. It refuses what has too many pixels, what would be decoded again
+//     and again (a JPEG of thousands of scans), and what is too short for its size. Its work is in
+//     proportion to the file.
 //   - Transparency is shown over white, and the orientation that EXIF tells is applied.
 //
 // # Errors

@@ -5,10 +5,10 @@
 //
 // # Notes
 //
-//   - WAV is read here: whole numbers of 8, 16, 24 and 32 bits, and floats of 32 and 64. MP3 (MPEG 1 and 2, layer III) is decoded by
-//     github.com/hajimehoshi/go-mp3, in Go alone.
-//   - Channels are mixed by their mean. Another rate is reached through a low-pass, so that what the new rate cannot have is not heard
-//     as something else.
+//   - WAV is read here: whole numbers of 8, 16, 24 and 32 bits, and floats of 32 and 64. MP3 (MPEG
+//     1 and 2, layer III) is decoded by github.com/hajimehoshi/go-mp3, in Go alone.
+//   - Channels are mixed by their mean. Another rate is reached through a low-pass, so that what
+//     the new rate cannot have is not heard as something else.
 //   - No more than the result and some blocks are in memory, however long the source is.
 //
 // # Errors

@@ -12,7 +12,7 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 )
 
-// Check refuses at once what is no plugin of this version.
+// Check refuses at once a module that is no plugin of this version.
 func Check(wasm []byte, limits fuel.Limits) error {
 	if err := checkHeader(wasm, limits.ModuleBytes); err != nil {
 		return err

@@ -94,13 +94,13 @@
 //
 // # Why does the code cache have its own checksums?
 //
-// wazero checks the machine code in an entry, but not the table of where functions begin. A
-// plugin whose entry is cut short would fail to load instead of being compiled. So an entry has
-// two checksums: of its head with the skeleton, and of the file that wazero reads. They are
-// compared before wazero gets anything. They are no signature: whoever may write to the folder
-// could write the checksums too. That is why they are xxHash and not SHA-256. The folder must
-// therefore belong to the user alone, in a place where nobody else can replace it. Otherwise
-// Penstock says so and compiles at each start.
+// wazero checks the machine code in an entry, but not the table of where functions begin. A plugin
+// whose entry is cut short would fail to load instead of being compiled. So an entry has two
+// checksums: of its head with the skeleton, and of the file that wazero reads. They are compared
+// before wazero gets anything. They are no signature: anybody who can write to the folder could
+// write the checksums too. That is why they are xxHash and not SHA-256. The folder must therefore
+// belong to the user alone, in a place where nobody else can replace it. Otherwise Penstock reports
+// it and compiles at each start.
 //
 // # Why is a plugin not described from the cache, without running it?
 //

@@ -74,7 +74,7 @@ func hostTokenize(i *Instance, s []uint64) {
 	i.write(s, s[3], s[4], 4, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(tokens))), 4*len(tokens)))
 }
 
-// cleanText copies text out of guest memory and replaces what is not UTF-8.
+// cleanText copies text out of guest memory and replaces invalid UTF-8.
 func cleanText(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }
 
 // layVocab builds what vocab gives: offsets, then the bytes of all pieces.

@@ -77,7 +77,7 @@ func compactJSON(value []byte) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// depth is how deep a JSON value is nested. What is no JSON has any depth.
+// depth is how deep a JSON value is nested. For invalid JSON the result is arbitrary.
 func depth(value []byte) int {
 	now, most, quoted := 0, 0, false
 	for i := 0; i < len(value); i++ {

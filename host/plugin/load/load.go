@@ -14,7 +14,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/quarantine"
 )
 
-// Check refuses at once what is no plugin of this version. Load begins with it.
+// Check refuses at once a module that is no plugin of this version. Load begins with it.
 func (l *Loader) Check(wasm []byte) error { return compile.Check(wasm, l.host.Limits.Module) }
 
 // Load turns a module into a plugin: it checks and meters it, compiles it, asks for its manifest

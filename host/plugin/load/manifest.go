@@ -37,8 +37,8 @@ const (
 	PlaceLast  Place = "last"  // after them
 )
 
-// Manifest is what a plugin says of itself. The zero values of the optional fields are filled in
-// when it is read.
+// Manifest is a plugin's description of itself. The zero values of the optional fields are filled
+// in when it is read.
 type Manifest struct {
 	Name         string          `json:"name"`
 	Version      string          `json:"version,omitempty"`

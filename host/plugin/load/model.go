@@ -42,9 +42,8 @@ func (m *Model) Name() string { return m.host.Model.Name }
 // Alone reports whether the plugins are used with no other model.
 func (m *Model) Alone() bool { return m.host.Alone }
 
-// For is the plugin for use with a model. Who asks first has it warmed for the model's vocabulary;
-// that it failed is remembered. It shares p's users: it is p's to Release, and usable until m is
-// closed.
+// For is the plugin for use with a model. The first call warms it for the model's vocabulary; that
+// it failed is remembered. It shares p's users: it is p's to Release, and usable until m is closed.
 //
 // # Errors
 //

@@ -30,7 +30,7 @@ func (p *Plugin) Branches(config json.RawMessage) int {
 	return max(1, min(asked, m.Branches))
 }
 
-// checkProgram checks what the manifest says of a program, and that no other export wants what it
+// checkProgram checks the manifest of a program, and that no other export uses what the program
 // owns.
 func (p *Plugin) checkProgram() error {
 	m := &p.Manifest

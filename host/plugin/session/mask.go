@@ -70,7 +70,7 @@ func (m *Mask) Words(n int) []uint32 {
 	return words
 }
 
-// check looks for what is no mask over n tokens.
+// check refuses a mask that is invalid for n tokens.
 func (m *Mask) check(n int) error {
 	switch {
 	case m == nil:

@@ -33,8 +33,9 @@ func Draw(seed, place, position, before uint64) uint64 {
 func rustDraw(b *bytes.Buffer) {
 	g := table.Generator
 	fmt.Fprintf(b, `
-/// What the import random gives: a function of the seed, the plugin's place in the chain, the position and how many draws
-/// there were at that position before. See "Random numbers" in docs/abi/v1.md.
+/// What the import random gives: a function of the seed, the plugin's place in the chain, the
+/// position and how many draws there were at that position before. See "Random numbers" in
+/// docs/abi/v1.md.
 pub fn draw(seed: u64, place: u64, position: u64, before: u64) -> u64 {
     [seed, place, position, before].iter().fold(0u64, |x, part| {
         let x = (x ^ part).wrapping_add(%#x);

@@ -9,17 +9,17 @@ func buffers() []Buffer {
 			Name: "candidates", Kind: 1, Worked: llama,
 			Fields: []Field{{"id", "u32", "cap"}, {"logit", "f32", "cap"}},
 			Doc: "The default view: the host's exact top k, best first, k ≤ cap. cap = len / 8. " +
-				"Both arrays keep their place when fewer than cap candidates are there: logits always start at 4 × cap.",
+				"Both arrays keep their place when there are fewer than cap candidates: logits always start at 4 × cap.",
 		},
 		{
 			Name: "logits", Kind: 2, Worked: llama,
 			Fields: []Field{{"logit", "f32", "n_vocab"}},
-			Doc:    "The whole row. It must be declared in the manifest, since it costs a copy and a pass. len = 4 × n_vocab.",
+			Doc:    "The whole row. It must be declared in the manifest, since it costs a copy of the row and a pass over it. len = 4 × n_vocab.",
 		},
 		{
 			Name: "mask", Kind: 3, Worked: llama,
 			Fields: []Field{{"word", "u32", "words"}},
-			Doc: "Bit i mod 32 of word i / 32 set = token i is allowed. words = (n_vocab + 31) / 32, rounded down. " +
+			Doc: "If bit i mod 32 of word i / 32 is set, token i is allowed. words = (n_vocab + 31) / 32, rounded down. " +
 				"Filled by `penstock_prepare` and applied natively with SIMD; bits beyond n_vocab are ignored.",
 		},
 		{
@@ -32,12 +32,12 @@ func buffers() []Buffer {
 			Name: "splice", Kind: 5, Worked: map[string]int64{"cap": 8, "n_vocab": 128256},
 			Fields: []Field{{"backtrack", "u32", "1"}, {"n", "u32", "1"}, {"token", "u32", "cap"}},
 			Doc: "Read when `penstock_accept` answers 2, and by bit 4 of `penstock_prepare` (then backtrack = 0 and n = 1, or more with the feature `prepare_force_many`). " +
-				"cap = (len − 8) / 4; n > cap is a fault. Where an answer goes on when the context is full, so are more tokens at once than the context has.",
+				"cap = (len − 8) / 4; n > cap is a fault. If answers go on when the context is full, more tokens at once than the context has are a fault too.",
 		},
 		{
 			Name: "text", Kind: 6, Worked: map[string]int64{"cap": 4096, "n_vocab": 128256},
 			Fields: []Field{{"byte", "u8", "cap"}},
-			Doc: "New text for `penstock_stop`. cap = len, at least 256. More text than cap comes in several calls, " +
+			Doc: "New text for `penstock_stop`. cap = len, at least 256. Text longer than cap is passed in several calls, " +
 				"each with whole characters.",
 		},
 	}

@@ -6,7 +6,7 @@ func groups() []Group {
 	return append(append(answerGroups(), argumentGroups()...), branchGroups()...)
 }
 
-// answerGroups are what exports answer.
+// answerGroups are the codes that exports return.
 func answerGroups() []Group {
 	return []Group{
 		{
@@ -14,17 +14,17 @@ func answerGroups() []Group {
 			Constants: []Constant{
 				{"mask", 1, "the mask buffer"},
 				{"bias", 2, "the bias buffer"},
-				{"force", 4, "the splice buffer: token[0] with n = 1 and backtrack 0 is the next token; no `sample` runs, every `accept` does. With n > 1 (feature `prepare_force_many`) the n tokens come next, one after the other"},
+				{"force", 4, "the splice buffer: token[0] with n = 1 and backtrack 0 is the next token; no `sample` runs, every `accept` does. With n > 1 (feature `prepare_force_many`) the n tokens follow one after another"},
 			},
 		},
 		{
 			Prefix: "sample", Title: "sample answers",
 			Doc: "Any answer ≥ 0 is the id of the chosen token. With the feature `sample_keep` an answer −1 − k, k ≥ 1, keeps the first k candidates " +
-				"of the view as they were shown, and the chain goes on; the view is not read back.",
+				"of the view as they were shown, and the chain continues; the view is not read back.",
 			Constants: []Constant{
-				{"edited", -1, "the view was edited, or left as it is; the chain goes on"},
-				{"biased", -2147483648, "the entries of the bias buffer are added to the logits as the stages before left them, and the chain goes on; the view is not read back, and nothing is truncated (feature `sample_bias`). " +
-					"An entry for a token that those stages dropped does nothing. No logit becomes larger than the largest number. It is a fault where no token is left above −inf"},
+				{"edited", -1, "the view was edited, or left as it is; the chain continues"},
+				{"biased", -2147483648, "the entries of the bias buffer are added to the logits as the earlier stages left them, and the chain continues; the view is not read back, and nothing is truncated (feature `sample_bias`). " +
+					"An entry for a token that those stages dropped has no effect. Logits are limited to the largest finite number. It is a fault if no token is left above −inf"},
 			},
 		},
 		{
@@ -32,7 +32,7 @@ func answerGroups() []Group {
 			Constants: []Constant{
 				{"continue", 0, "go on"},
 				{"stop", 1, "end the answer after this token"},
-				{"splice", 2, "take back and insert what the splice buffer says"},
+				{"splice", 2, "take back and insert the tokens that the splice buffer says"},
 			},
 		},
 		{
@@ -47,19 +47,19 @@ func answerGroups() []Group {
 	}
 }
 
-// argumentGroups are what imports take and tell.
+// argumentGroups are the codes that imports take and return.
 func argumentGroups() []Group {
 	return []Group{
 		{
 			Prefix: "param", Title: "param kinds", Doc: "First argument of `param`.",
 			Constants: []Constant{
 				{"prompt_tokens", 0, "tokens of the prompt"},
-				{"max_tokens", 1, "tokens to generate at most"},
+				{"max_tokens", 1, "the maximum number of tokens to generate"},
 				{"context_size", 2, "tokens that fit the slot"},
-				{"seed", 3, "seed of the choice this instance serves"},
-				{"time", 4, "when the request came, in milliseconds since 1970 (UTC). It stays the same in a replay. −1 where it is not known (feature `param_time`)"},
-				{"choice", 5, "which of the answers to its prompt this one is, from 0 (feature `param_choice`)"},
-				{"choices", 6, "how many answers there are to its prompt: a request's `n` (feature `param_choice`)"},
+				{"seed", 3, "seed of this instance's choice"},
+				{"time", 4, "when the request arrived, in milliseconds since 1970 (UTC). A replay returns the same. −1 if it is not known (feature `param_time`)"},
+				{"choice", 5, "the number of this answer among those to its prompt, from 0 (feature `param_choice`)"},
+				{"choices", 6, "the number of answers to its prompt: the request's `n` (feature `param_choice`)"},
 			},
 		},
 		{
@@ -69,10 +69,10 @@ func argumentGroups() []Group {
 		{
 			Prefix: "part", Title: "parts", Doc: "Result of `part`.",
 			Constants: []Constant{
-				{"content", 0, "what the model says"},
-				{"reasoning", 1, "what it thinks before"},
+				{"content", 0, "the answer itself"},
+				{"reasoning", 1, "the model's reasoning before the answer"},
 				{"tool_call", 2, "a call of a tool, with its arguments"},
-				{"unknown", -1, "the host cannot tell, or there is no request"},
+				{"unknown", -1, "the host does not know, or there is no request"},
 			},
 		},
 		{
@@ -96,12 +96,12 @@ func argumentGroups() []Group {
 		{
 			Prefix: "tokenize", Title: "tokenize bits", Doc: "Flags of `tokenize`.",
 			Constants: []Constant{
-				{"add_special", 1, "add the tokens that the model wants at the beginning and end"},
+				{"add_special", 1, "add the tokens that the model expects at the beginning and end"},
 				{"parse_special", 2, "read the text of control tokens as control tokens"},
 			},
 		},
 		{
-			Prefix: "log", Title: "log levels", Doc: "First argument of `log`; a value outside is taken as the nearest.",
+			Prefix: "log", Title: "log levels", Doc: "First argument of `log`; any other value means the nearest level.",
 			Constants: []Constant{{"debug", 0, ""}, {"info", 1, ""}, {"warn", 2, ""}, {"error", 3, ""}},
 		},
 		{
@@ -110,12 +110,12 @@ func argumentGroups() []Group {
 		},
 		{
 			Prefix: "within", Title: "within answers", Doc: "Result of `grammar_mask_within`.",
-			Constants: []Constant{{"filled", 0, "the mask is filled"}, {"refused", -1, "as with `grammar_mask`"}, {"too_few", -2, "so few tokens do not complete the text; the mask is empty"}},
+			Constants: []Constant{{"filled", 0, "the mask is filled"}, {"refused", -1, "as with `grammar_mask`"}, {"too_few", -2, "the text cannot be completed with so few tokens; the mask is empty"}},
 		},
 		{
-			Prefix: "rest", Title: "rest answers", Doc: "Result of `grammar_rest`, where it is no number of tokens.",
-			Constants: []Constant{{"ended", -1, "the text is complete, and nothing but an end token may follow"},
-				{"unknown", -2, "there is no such handle, the model has no tokens to complete the text with, or it takes too long to tell"}},
+			Prefix: "rest", Title: "rest answers", Doc: "Result of `grammar_rest`, if it is not a number of tokens.",
+			Constants: []Constant{{"ended", -1, "the text is complete, and only an end token may follow"},
+				{"unknown", -2, "there is no such handle, the model has no tokens that complete the text, or computing it takes too long"}},
 		},
 		{
 			Prefix: "bind", Title: "bind answers", Doc: "Result of `bind`.",

@@ -21,44 +21,44 @@ func imports() []Func {
 	return append(all, branchImports()...)
 }
 
-// requestImports tell the plugin what it was asked to do.
+// requestImports return what the plugin was asked to do.
 func requestImports() []Func {
 	return []Func{
 		{
 			Name: "config", Params: []Value{outPtr, limit}, Result: I32, Fuel: perByte,
 			Doc: "The request's configuration for this plugin: JSON that fits the manifest's schema, `{}` if the request gave none. " +
-				"A property that the request leaves out has the schema's `default`, if there is one (feature `config_defaults`); so have those of objects within that the request or a default gives. Returns its length in bytes.",
+				"A property that the request leaves out has the schema's `default`, if there is one (feature `config_defaults`); so do properties of nested objects that the request or a default gives. Returns its length in bytes.",
 			Worked: "The configuration has 300 bytes. `config(ptr, 256)` returns 300 and writes nothing; `config(ptr, 512)` returns 300 and writes 300 bytes.",
 		},
 		{
 			Name: "messages", Params: []Value{outPtr, limit}, Result: I32, Fuel: perByte,
-			Doc: "The conversation as JSON, for `penstock_template` and `penstock_messages`; empty elsewhere. Returns its length in bytes. The content of a message with pictures or sounds is a list of parts, see *pictures and sounds*.",
+			Doc: "The conversation as JSON, for `penstock_template` and `penstock_messages`; empty in other exports. Returns its length in bytes. The content of a message with pictures or sounds is a list of parts, see *pictures and sounds*.",
 		},
 		{
 			Name: "prompt", Added: true, Params: []Value{{Name: "messages", Type: I32, Access: Read}, length, outPtr, limit}, Result: I32, Fuel: "100,000, 16 × bytes of the messages, and bytes / 16 of the text",
-			Doc: "In `penstock_messages` and `penstock_template` the prompt's text as the model's own template would make it of messages, a JSON list as `messages` gives it, with the request's tools and answer format; " +
-				"with `len` = 0 of the messages that the plugin got. Returns its length in bytes; −1, with the reason in the log, where the template refuses them, where they are no list of messages or more than `branch_messages_bytes`, and in other exports. " +
-				"Two calls in a row with the same messages make the text once.",
+			Doc: "In `penstock_messages` and `penstock_template`, the prompt's text that the model's own template would make from messages, a JSON list like that of `messages`, with the request's tools and answer format; " +
+				"with `len` = 0 from the messages that the plugin got. Returns its length in bytes. Returns −1, with the reason in the log, if the template refuses them, if they are not a list of messages or larger than `branch_messages_bytes`, and in other exports. " +
+				"Two calls in a row with the same messages render the text once.",
 			Worked: "The built-in model, and the messages `[{\"role\":\"user\",\"content\":\"Hi\"}]`: `prompt(0, 0, ptr, 0)` returns 52 and writes nothing, `prompt(0, 0, ptr, 52)` returns 52 and writes `<|im_start|>user`, a line break, `Hi<|im_end|>`, a line break, `<|im_start|>assistant` and a line break.",
 		},
 		{
 			Name: "history", Params: []Value{{Name: "from", Type: I32}, outPtr, limit}, Result: I32, Fuel: perByte,
 			Doc: "Token ids so far, prompt first, as `u32`, from index `from` on; a negative `from` counts back from the end. `limit` and the result count tokens, not bytes. " +
 				"In `prepare` and `sample` the history holds all tokens accepted so far; in `accept` and `stop` it includes the token. A row of a picture or a sound is the *reserved token*.",
-			Worked: "A prompt of 12 tokens and 3 generated: `history(0, ptr, 64)` returns 15 and writes 60 bytes; `history(12, ptr, 64)` returns 3; `history(-1, ptr, 1)` returns 1 and writes the last; " +
+			Worked: "After a prompt of 12 tokens and 3 generated ones, `history(0, ptr, 64)` returns 15 and writes 60 bytes; `history(12, ptr, 64)` returns 3; `history(-1, ptr, 1)` returns 1 and writes the last; " +
 				"`history(15, ptr, 64)` returns 0, as any later index does; `history(0, 0, 0)` only counts.",
 		},
 		{
 			Name: "text", Added: true, Params: []Value{{Name: "from", Type: I32}, outPtr, limit}, Result: I32, Fuel: "1 for each 4 tokens of the answer, and bytes / 16",
-			Doc: "The answer's text so far, in UTF-8, from byte `from` on; a negative `from` counts back from the end. It is what the tokens of `history` after the prompt show, as `piece` gives them, " +
-				"so it is right whatever was taken back, injected or spliced. A character that is not whole yet is not in it, and what can be no character is U+FFFD. " +
-				"In `stop` it may be ahead of what `stop` was shown, where another plugin's `hold` keeps that back. Returns its length in bytes, from `from` on.",
-			Worked: "The tokens of the answer show \"na\", the first byte of \"ï\", its second byte and \"ve\". `text(0, ptr, 64)` returns 2 after the second token, 4 after the third and 6 in the end; `text(-2, ptr, 64)` then returns 2 and writes \"ve\".",
+			Doc: "The answer's text so far, in UTF-8, from byte `from` on; a negative `from` counts back from the end. It is the text of the tokens of `history` after the prompt, as `piece` returns it, " +
+				"so it is correct whatever was taken back, injected or spliced. An incomplete character is not in it, and bytes that cannot be a character are U+FFFD. " +
+				"In `stop` it may be ahead of the text that `stop` was shown, if another plugin's `hold` keeps that back. Returns its length in bytes, from `from` on.",
+			Worked: "The tokens of the answer are \"na\", the first byte of \"ï\", its second byte and \"ve\". `text(0, ptr, 64)` returns 2 after the second token, 4 after the third and 6 at the end; `text(-2, ptr, 64)` then returns 2 and writes \"ve\".",
 		},
 		{
 			Name: "feature", Params: []Value{inPtr, length}, Result: I32, Fuel: perByte,
-			Doc: "1 where the host knows what the text names, else 0: an import, an export or a feature of this document, or what a later one adds. " +
-				"A plugin that wants more than v1 had at first asks before it calls; see *growth*.",
+			Doc: "1 if the host has what the text names, else 0: an import, an export or a feature of this document, or of a later one. " +
+				"A plugin asks before it uses anything that was added to v1 later; see *growth*.",
 			Worked: "`feature(\"history\")` and `feature(\"penstock_rewind\")` are 1, so is `feature(\"sample_keep\")`; `feature(\"telepathy\")` is 0.",
 		},
 		{
@@ -67,26 +67,26 @@ func requestImports() []Func {
 		},
 		{
 			Name: "logprob", Added: true, Result: F32,
-			Doc: "In `penstock_accept` the natural logarithm of the probability that the model gave the accepted token: of the raw row, before masks, biases and samplers, as a client's `logprobs` has it. " +
-				"NaN where there is no row of its own: for tokens that a client injected, that came by a splice, or that follow the first of a forced run; and outside `penstock_accept`. " +
+			Doc: "In `penstock_accept`, the natural logarithm of the probability that the model gave the accepted token: from the raw row, before masks, biases and samplers, as in a client's `logprobs`. " +
+				"NaN if the token has no row of its own, because a client injected it, it came from a splice, or it follows the first of a forced run; and outside `penstock_accept`. " +
 				"A plugin that imports it costs a copy of the row and a pass over it for each token of its answers.",
 			Worked: "Of two tokens, with the logits 1 and 0, the second is accepted: −ln(1 + e), which is −1.3132617.",
 		},
 		{
 			Name: "state", Added: true, Params: []Value{outPtr, limit}, Result: I32, Fuel: perByte,
-			Doc: "In `penstock_sample`, `penstock_accept` and `penstock_stop` the hidden state behind the logits, as `f32`: what the model's last layer gave for the last token before, after the norm and before the vocabulary. " +
-				"In `sample` that is the state of the row that is shown; in `accept` and `stop` of the row that the accepted token was drawn from, so after the first token it is that of the prompt's last. " +
-				"`limit` and the result count numbers, which are as many as `embedding_size` of `request` says with nearly all models. " +
-				"0 where there is no row of its own, as with `logprob`: for tokens that a client injected, that came by a splice, or that follow the first of a forced run; and in other exports. " +
-				"Models whose architecture gives no hidden states beside logits refuse requests with a plugin that imports it, with a 400 on `plugins`. It is computed only in passes with a row for such a plugin.",
+			Doc: "In `penstock_sample`, `penstock_accept` and `penstock_stop`, the hidden state behind the logits, as `f32`: the output of the model's last layer for the previous token, after the norm and before the projection to the vocabulary. " +
+				"In `sample` it is the state of the row that is shown. In `accept` and `stop` it is the state of the row that the accepted token was drawn from, so after the first token it is that of the prompt's last. " +
+				"`limit` and the result count numbers; for nearly all models there are `embedding_size` of `request`. " +
+				"The result is 0 for tokens without a row of their own, as with `logprob`, and in other exports. " +
+				"If a model's architecture returns no hidden states beside logits, a request with a plugin that imports this is refused with a 400 on `plugins`. It is computed only in passes with a row for such a plugin.",
 			Worked: "A model with 192 numbers: `state(ptr, 64)` returns 192 and writes nothing; `state(ptr, 192)` returns 192 and writes 768 bytes; in `penstock_prepare` it returns 0. " +
-				"The last layer's norm has no bias, and the vocabulary's row for token 5 is w: then the sum of state[i] × w[i] is the raw logit of token 5.",
+				"If the output projection has no bias and its row for token 5 is w, the sum of state[i] × w[i] is the raw logit of token 5.",
 		},
 		{
 			Name: "part", Added: true, Result: I32, Fuel: "5,000, 1 for each 4 tokens of the answer, and 16 × bytes of its text",
-			Doc: "Which part of an answer to a conversation its text ends in, see *parts*: as the API takes answers apart. In `accept` and `stop` that is the part of the token, in `prepare` and `sample` that of what came last; " +
-				"a tag between two parts belongs to the one before it, until there is text after it. An answer to a prompt without messages is content.",
-			Worked: "The text so far is `<think>Hm`: 1. After `<think>Hm</think>` it is 1 still, and after `<think>Hm</think>Hello` it is 0.",
+			Doc: "The part of an answer to a conversation in which its text ends, see *parts*. The API splits answers in the same way. In `accept` and `stop` it is the part of the token, in `prepare` and `sample` the part of the last text; " +
+				"a tag between two parts belongs to the part before it, until there is text after it. An answer to a prompt without messages is content.",
+			Worked: "After the text `<think>Hm` it is 1, after `<think>Hm</think>` still 1, and after `<think>Hm</think>Hello` it is 0.",
 		},
 		{
 			Name: "request", Added: true, Params: []Value{outPtr, limit}, Result: I32, Fuel: "2,000, and bytes / 16",
@@ -94,25 +94,25 @@ func requestImports() []Func {
 		},
 		{
 			Name: "random", Result: I64,
-			Doc: "64 random bits: a counter-based function of the seed, the plugin's place in the chain, the position and the number of the call at that position. A replay draws the same.",
+			Doc: "64 random bits: a counter-based function of the seed, the plugin's place in the chain, the position and the number of the call at that position, see *random numbers*. A replay draws the same bits.",
 		},
 	}
 }
 
-const requestDoc = "What is asked of which model: a JSON object with the objects `model` and `sampling`. Returns its length in bytes.\n\n" +
-	"`model` has `name` (as the API knows the model), `architecture` and `description` (as the model's file says), `digest` (differs between models, and is the same for the same files in another process), `parameters` (their number), `size_bytes` (of the weights), " +
-	"`vocabulary_size`, `context_train` (the longest context it was trained for), `embedding_size` and `layers`. What is not known is left out, and a host without a model has `{}`.\n\n" +
+const requestDoc = "The model and the request's sampling parameters: a JSON object with the objects `model` and `sampling`. Returns its length in bytes.\n\n" +
+	"`model` has `name` (as in the API), `architecture` and `description` (from the model's file), `digest` (differs between models, and is the same for the same files in another process), `parameters` (their number), `size_bytes` (of the weights), " +
+	"`vocabulary_size`, `context_train` (the longest context it was trained for), `embedding_size` and `layers`. Unknown members are left out, and a host without a model returns `{}`.\n\n" +
 	"`sampling` has the request's effective sampling parameters under the names of a request's body, with the defaults filled in: `temperature`, `top_k`, `max_tokens`, `stop`, `logit_bias` and so on; " +
-	"`samplers` is the chain in its order, plugins as `plugin:NAME`, and `grammar` tells whether there is one (true or false). " +
-	"A client may change them in the middle of an answer; the next call gives the new values. It is `{}` in `penstock_describe` and `penstock_warm`, where there is no request. A plugin must allow for members that it does not know."
+	"`samplers` is the chain in its order, plugins as `plugin:NAME`, and `grammar` says whether there is one (true or false). " +
+	"A client may change them in the middle of an answer; the next call returns the new values. It is `{}` in `penstock_describe` and `penstock_warm`, where there is no request. A plugin must accept members that it does not know."
 
-// vocabularyImports tell the plugin about the model's tokens.
+// vocabularyImports describe the model's tokens.
 func vocabularyImports() []Func {
 	return []Func{
 		{Name: "vocab_size", Result: I32, Doc: "The number of tokens, n_vocab."},
 		{
 			Name: "piece", Params: []Value{token, outPtr, limit}, Result: I32, Fuel: perByte,
-			Doc: "The bytes of a token, which need not be valid UTF-8 alone. Returns their number; −1 if there is no such token.",
+			Doc: "The bytes of a token, which need not be valid UTF-8 by themselves. Returns their number; −1 if there is no such token.",
 		},
 		{
 			Name: "vocab", Params: []Value{outPtr, limit}, Result: I32, Fuel: perByte,
@@ -121,7 +121,7 @@ func vocabularyImports() []Func {
 		},
 		{
 			Name: "token_attr", Params: []Value{token}, Result: I32,
-			Doc: "What kind of token it is, see *attribute bits*; −1 if there is no such token.",
+			Doc: "The kind of a token, see *attribute bits*; −1 if there is no such token.",
 		},
 		{
 			Name: "special", Params: []Value{kind}, Result: I32,
@@ -130,26 +130,26 @@ func vocabularyImports() []Func {
 		{
 			Name: "tokenize", Result: I32, Fuel: "10,000, 256 × bytes of text, and bytes / 16 of the result",
 			Params: []Value{{Name: "text", Type: I32, Access: Read}, length, {Name: "flags", Type: I32}, outPtr, limit},
-			Doc:    "Token ids of a UTF-8 text, as `u32`. `limit` and the result count tokens. Flags are the *tokenize bits*; an unknown bit is answered with −1, and so is a text of more than 64 KiB.",
+			Doc:    "Token ids of a UTF-8 text, as `u32`. `limit` and the result count tokens. Flags are the *tokenize bits*; the result is −1 for an unknown bit and for a text of more than 64 KiB.",
 		},
 	}
 }
 
-// resultImports carry what the plugin has to say.
+// resultImports pass on what the plugin returns.
 func resultImports() []Func {
 	return []Func{
 		{
 			Name: "output", Added: true, Params: []Value{inPtr, length}, Result: I32, Fuel: "1,000, and 16 × bytes",
-			Doc: "Gives the client a JSON value, in UTF-8 and at most 64 levels deep: it comes with the answer, under the plugin's name and with the number of tokens that the answer had then. " +
-				"0, or −1 where it is refused, with the reason in the log: what is no JSON value, what exceeds `output_bytes` or `outputs`, and a call outside `penstock_open`, " +
+			Doc: "Gives the client a JSON value, in UTF-8 and at most 64 levels deep. It is sent with the answer, under the plugin's name and with the number of tokens that the answer had then. " +
+				"0, or −1 if it is refused, with the reason in the log: if it is not a JSON value, exceeds `output_bytes` or `outputs`, or if the call is outside `penstock_open`, " +
 				"`penstock_prepare`, `penstock_sample`, `penstock_accept`, `penstock_stop` and `penstock_rewind`. A value stays when tokens are taken back. " +
-				"While a fresh instance is told the answer again (see `penstock_rewind`), values are dropped: the client has them.",
-			Worked: "A plugin \"count\" that gives `{\"seen\":3}` (10 bytes) when it accepts the third token: the client gets `{\"plugin\":\"count\",\"tokens\":3,\"value\":{\"seen\":3}}`.",
+				"While the answer is replayed to a new instance (see `penstock_rewind`), values are dropped: the client has them already.",
+			Worked: "A plugin \"count\" outputs `{\"seen\":3}` (10 bytes) when it accepts the third token: the client gets `{\"plugin\":\"count\",\"tokens\":3,\"value\":{\"seen\":3}}`.",
 		},
 		{
 			Name: "bind", Params: []Value{kind, inPtr, length}, Result: I32,
-			Doc: "Gives the host a buffer (see *buffers*); `len` in bytes. 0, or −1 where it is refused: outside `penstock_open`, an unknown kind, not 4-byte aligned, out of memory bounds, " +
-				"too small, overlapping another, or bound before. The buffer must stay in place for the instance's life.",
+			Doc: "Gives the host a buffer (see *buffers*); `len` is in bytes. 0, or −1 if it is refused: outside `penstock_open`, an unknown kind, not 4-byte aligned, out of memory bounds, " +
+				"too small, overlapping another, or already bound. The buffer must stay in place for the instance's life.",
 		},
 		{
 			Name: "emit", Params: []Value{inPtr, length}, Fuel: perByte,
@@ -157,11 +157,11 @@ func resultImports() []Func {
 		},
 		{
 			Name: "fail", Params: []Value{inPtr, length}, Fuel: perByte,
-			Doc: "Sets the text of the error that a following non-zero answer means; the client sees it. The last call counts; at most 4 KiB are kept.",
+			Doc: "Sets the text of the error for a non-zero answer that follows; the client sees it. The last call counts; at most 4 KiB are kept.",
 		},
 		{
 			Name: "log", Params: []Value{{Name: "level", Type: I32}, inPtr, length}, Fuel: perByte,
-			Doc: "A line for whoever sends the request, see *log levels*: the last ones are attached to a fault. The operator's log has it where the operator wants that. What exceeds the request's log limit is cut.",
+			Doc: "A log line for the sender of the request, see *log levels*: the last lines are attached to a fault. The operator's log also has it if the operator enables that. Text beyond the request's log limit is cut.",
 		},
 	}
 }
@@ -171,36 +171,36 @@ func grammarImports() []Func {
 	return append([]Func{
 		{
 			Name: "grammar_open", Params: []Value{kind, inPtr, length}, Result: I32, Fuel: "100,000, and 256 × bytes",
-			Doc: "Compiles a grammar of at most 256 KiB, see *grammar kinds*. A handle ≥ 0, at most four an instance, or negative with the reason in the log. A grammar goes with its instance.",
+			Doc: "Compiles a grammar of at most 256 KiB, see *grammar kinds*. Returns a handle ≥ 0, at most four per instance, or a negative number with the reason in the log. A grammar ends with its instance.",
 		},
 		{
 			Name: "grammar_mask", Params: []Value{handle}, Result: I32, Fuel: "16 × n_vocab",
-			Doc: "Fills the bound mask with the tokens that the grammar allows next; an end token where it may end. 0, or −1 for an unknown handle, an unbound mask, or a grammar that has become too ambiguous to follow. Allowed only in `penstock_prepare`; elsewhere a fault.",
+			Doc: "Fills the bound mask with the tokens that the grammar allows next, including an end token if the text may end. 0, or −1 for an unknown handle, an unbound mask, or a grammar that has become too ambiguous to follow. Allowed only in `penstock_prepare`; elsewhere a fault.",
 		},
 		{
 			Name: "grammar_accept", Params: []Value{handle, token}, Result: I32, Fuel: "2,000",
-			Doc: "Moves the grammar on by a token. 0, or −1 for a refused token or an unknown handle, and nothing changes. It does not go back: where tokens may be taken back, leave out `penstock_rewind`, and a fresh instance is told all tokens again.",
+			Doc: "Advances the grammar by a token. 0, or −1 for a refused token or an unknown handle, and nothing changes. It cannot go back: if tokens may be taken back, do not export `penstock_rewind`, and all tokens are replayed to a new instance.",
 		},
 	}, addedGrammarImports()...)
 }
 
-// addedGrammarImports tell how a text can be completed, and why a grammar is refused.
+// addedGrammarImports say how a text can be completed, and why a grammar is refused.
 func addedGrammarImports() []Func {
 	return []Func{
 		{
 			Name: "grammar_mask_within", Added: true, Params: []Value{handle, {Name: "tokens", Type: I32}}, Result: I32, Fuel: "32 × n_vocab",
 			Doc: "Fills the bound mask as `grammar_mask` does, without the tokens after which the text cannot be completed with `tokens` tokens in all, the next one included. " +
-				"So an answer is complete in time if each of its tokens is one of such a mask and `tokens` is each time one less. Where it would take too long to tell, it may leave out more, but never all. " +
+				"An answer is therefore complete in time if each of its tokens is in such a mask and `tokens` is one less each time. If computing this would take too long, the mask may have fewer tokens, but never none. " +
 				"Answers are the *within answers*. Allowed only in `penstock_prepare`; elsewhere a fault.",
-			Worked: "With 5 tokens left after `{\"a\": ` a mask has `1` and `\"`, and not `[[[[`, which takes 5 more.",
+			Worked: "With 5 tokens left after `{\"a\": `, a mask has `1` and `\"`, but not `[[[[`, which needs 5 more.",
 		},
 		{
 			Name: "grammar_rest", Added: true, Params: []Value{handle}, Result: I32, Fuel: "10,000",
-			Doc: "How many tokens complete the text at most: as many as spell its shortest rest, and 0 where it may end. Below 0 are the *rest answers*.",
+			Doc: "An upper bound of the number of tokens that complete the text: the number that spell its shortest rest, and 0 if the text may end. Results below 0 are the *rest answers*.",
 		},
 		{
 			Name: "grammar_reason", Added: true, Params: []Value{outPtr, limit}, Result: I32, Fuel: perByte,
-			Doc: "Why the instance's last `grammar_open` was refused, in a sentence for whoever wrote the grammar; of a JSON schema with the place as a JSON pointer. Empty where it was not. Returns its length in bytes.",
+			Doc: "Why the instance's last `grammar_open` was refused, as a sentence for the author of the grammar; for a JSON schema with the place as a JSON pointer. Empty if it was not refused. Returns its length in bytes.",
 		},
 	}
 }

@@ -24,12 +24,16 @@ var WorkedDraw = struct {
 
 func randomNumbers() string {
 	g, w := Generator, WorkedDraw
-	return fmt.Sprintf(`What `+"`random`"+` draws is a function of four numbers: the seed of the choice, the plugin's place among the request's plugins (from 0), the position, which is the
-length of the history, and how many draws there were at that position before. x begins at 0. For each of the four in this order x becomes a step of splitmix64 (Steele, Lea and
-Flood, 2014) of x XOR the number, in unsigned 64-bit arithmetic that wraps: add %#x; XOR with itself shifted right by %d, times %#x; XOR with
-itself shifted right by %d, times %#x; XOR with itself shifted right by %d.
+	return fmt.Sprintf(`The result of `+"`random`"+` is a function of four numbers: the seed of the choice, the plugin's place
+among the request's plugins (from 0), the position, which is the length of the history, and the
+number of earlier draws at that position. x begins at 0. For each of the four numbers in this order,
+x becomes a step of splitmix64 (Steele, Lea and Flood, 2014) of x XOR the number, in unsigned 64-bit
+arithmetic that wraps: add %#x; XOR with itself shifted right by %d, times
+%#x; XOR with itself shifted right by %d, times %#x; XOR with itself
+shifted right by %d.
 
-*Worked:* seed %d, place %d, position %d: the first draw is %#x, the second %#x.`,
+*Worked:* seed %d, place %d, position %d: the first draw is %#x, the second
+%#x.`,
 		g.Increment, g.Shifts[0], g.Multipliers[0], g.Shifts[1], g.Multipliers[1], g.Shifts[2],
 		w.Seed, w.Place, w.Position, w.Draws[0], w.Draws[1])
 }

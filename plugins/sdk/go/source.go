@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package sdk carries the sources of the Go SDK, so that a program can lay them down where there
-// is no network to fetch them from.
+// Package sdk embeds the sources of the Go SDK, so that a program can write them where there is no
+// network to fetch them from.
 package sdk
 
 import (
@@ -19,7 +19,7 @@ var files embed.FS
 // packages, without their tests.
 func Files() iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
-		// Neither walking nor reading what is in the program can fail.
+		// Neither walking nor reading the embedded files can fail.
 		_ = fs.WalkDir(files, ".", func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || strings.HasSuffix(path, "_test.go") {
 				return err

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { canGoOn, contextUsed, facts } from "./answerfacts.ts";
+import { answerFacts, canGoOn, contextUsed } from "./answerfacts.ts";
 import type { Answering } from "./message.ts";
 
 const base: Answering = { phase: "done", model: "m", seq: 3, tokens: 3, asked: 1000 };
@@ -32,7 +32,7 @@ for (const [answer, want] of [
   [{ tokens: 0, edited: true, outcome: { reason: "stop" } }, "written by you"],
   [{ edited: true, outcome: { reason: "stop" } }, "3 tokens · begun by you"],
 ] as [Partial<Answering>, string][]) {
-  test(`facts: ${want}`, () => assert.equal(facts({ ...base, ...answer }), want));
+  test(`answerFacts: ${want}`, () => assert.equal(answerFacts({ ...base, ...answer }), want));
 }
 
 test("contextUsed: what the host says, or what has come so far", () => {

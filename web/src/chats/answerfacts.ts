@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// The line below an answer: tokens, speed, and why it ended.
 import { duration, rate, tokens } from "../text/numberformat.ts";
 import type { Answering, Outcome } from "./message.ts";
 
@@ -13,7 +15,7 @@ const endings: Record<Outcome["reason"], string> = {
 };
 
 /** What is known of an answer besides itself. */
-export interface Now {
+export interface Circumstances {
   waits?: string; // what for, in words
   speed?: number; // tokens a second
   model?: string; // which wrote it, where there are several
@@ -22,9 +24,9 @@ export interface Now {
 /**
  * One line about an answer: how many tokens, how fast, how long to the first, why it ended early.
  */
-export function facts(
+export function answerFacts(
   answer: Answering,
-  { waits = "Waiting for the server…", speed = 0, model = "" }: Now = {},
+  { waits = "Waiting for the server…", speed = 0, model = "" }: Circumstances = {},
 ): string {
   const { outcome, phase, first, asked } = answer;
   if (phase === "waiting") return waits;
@@ -48,7 +50,7 @@ export function facts(
  * The one figure of an answer that has ended: how fast it was, and what a reader must know
  * besides. Empty while it runs.
  */
-export function figure(answer: Answering, several: boolean): string {
+export function answerFigure(answer: Answering, several: boolean): string {
   const { outcome, phase } = answer;
   if (phase !== "done" || outcome === undefined) return "";
   const { predicted_per_second: perSecond = 0 } = outcome.timings ?? {};

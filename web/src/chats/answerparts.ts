@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// Adds what the host's parser found to an answer: text, reasoning and tool calls.
 import type { CallDelta, ToolCall } from "../host/protocol.ts";
 import type { Parts } from "../host/streams.ts";
 import type { Message } from "./message.ts";

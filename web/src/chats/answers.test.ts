@@ -3,26 +3,26 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { signal } from "@preact/signals";
 import type { ClientFrame } from "../host/protocol.ts";
-import { type Listener, Stream } from "../host/streams.ts";
+import { Stream, type StreamListener } from "../host/streams.ts";
 import { Answers } from "./answers.ts";
 import type { Message } from "./message.ts";
-import type { Place } from "./runninganswer.ts";
-import type { Sharing } from "./tabs.ts";
+import type { MessageHandle } from "./runninganswer.ts";
+import type { AnswerSharing } from "./tabs.ts";
 
 /** A host that the test plays, and one answer. */
-function setUp(message: Partial<Message["answer"]> = {}, sharing?: Sharing) {
+function setUp(message: Partial<Message["answer"]> = {}, sharing?: AnswerSharing) {
   const asked: unknown[] = [];
   const sent: ClientFrame[] = [];
-  const listeners: Listener[] = [];
-  const open = (what: unknown, listener: Listener) => {
+  const listeners: StreamListener[] = [];
+  const open = (what: unknown, listener: StreamListener) => {
     asked.push(what);
     listeners.push(listener);
     return new Stream("s", (frame) => sent.push(frame) > 0);
   };
   const streams = {
-    generate: (request: unknown, listener: Listener) => open(request, listener),
-    attach: (stream: string, seq: number, listener: Listener) => open([stream, seq], listener),
-    fork: (of: Stream, sampling: unknown, listener: Listener) => open([of.id, sampling], listener),
+    generate: (request: unknown, listener: StreamListener) => open(request, listener),
+    attach: (stream: string, seq: number, listener: StreamListener) => open([stream, seq], listener),
+    fork: (of: Stream, sampling: unknown, listener: StreamListener) => open([of.id, sampling], listener),
   };
   const online = signal(true);
   const answers = new Answers(streams, online, sharing);
@@ -41,7 +41,7 @@ function setUp(message: Partial<Message["answer"]> = {}, sharing?: Sharing) {
     },
     written: 0,
   };
-  const place: Place = {
+  const place: MessageHandle = {
     message: state.node,
     change: async (change, soon) => {
       state.node.value = change(state.message);
@@ -50,7 +50,7 @@ function setUp(message: Partial<Message["answer"]> = {}, sharing?: Sharing) {
     read: async () => {},
   };
   const started = { stream: "name", model: "tiny", seed: 7, prompt_tokens: 5, cached_tokens: 2 };
-  const speaker = () => listeners.at(-1) as Listener;
+  const speaker = () => listeners.at(-1) as StreamListener;
   return { answers, online, place, state, asked, sent, started, speaker };
 }
 
@@ -283,7 +283,7 @@ test("Answers: one that was being stopped when the page was left is stopped", as
 
 test("Answers: another tab takes an answer over as it is in the store, where it may have ended", async () => {
   const grants: (() => void)[] = [];
-  const sharing: Sharing = {
+  const sharing: AnswerSharing = {
     hold: () => () => {},
     claim(_answer, granted) {
       grants.push(granted);
@@ -307,7 +307,7 @@ test("Answers: another tab takes an answer over as it is in the store, where it 
 
 test("Answers: other tabs may have an answer only once its end is in the store", async () => {
   const order: string[] = [];
-  const sharing: Sharing = {
+  const sharing: AnswerSharing = {
     hold: () => () => order.push("given up"),
     claim: () => () => {},
     steer() {},

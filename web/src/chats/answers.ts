@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT
+
+// The answers that run, of all chats: each is begun, or taken over from another tab, here.
 import { effect, type ReadonlySignal, signal } from "@preact/signals";
 import type { ClientFrame, GenerateRequest, Sampling } from "../host/protocol.ts";
 import type { Streams } from "../host/streams.ts";
-import { type Begin, type Place, Run } from "./runninganswer.ts";
-import { alone, type Sharing } from "./tabs.ts";
+import { type BeginAnswer, type MessageHandle, RunningAnswer } from "./runninganswer.ts";
+import { type AnswerSharing, onlyTab } from "./tabs.ts";
 
 /** The answers that run, of all chats. */
 export class Answers {
-  private readonly runs = signal<ReadonlyMap<string, Run>>(new Map());
-  private readonly claims = new Map<Run, () => void>(); // gives an answer up to other tabs
+  private readonly runs = signal<ReadonlyMap<string, RunningAnswer>>(new Map());
+  private readonly claims = new Map<RunningAnswer, () => void>(); // gives an answer up to other tabs
 
   constructor(
     private readonly streams: Pick<Streams, "generate" | "attach" | "fork">,
     online: ReadonlySignal<boolean>,
-    private readonly sharing: Sharing = alone,
+    private readonly sharing: AnswerSharing = onlyTab,
   ) {
     effect(() => {
       if (!online.value) return;
@@ -22,7 +24,7 @@ export class Answers {
   }
 
   /** By the id of their messages. */
-  get running(): ReadonlySignal<ReadonlyMap<string, Run>> {
+  get running(): ReadonlySignal<ReadonlyMap<string, RunningAnswer>> {
     return this.runs;
   }
 
@@ -36,12 +38,12 @@ export class Answers {
   }
 
   /** Has the host write the message. */
-  start(place: Place, request: GenerateRequest): Run {
+  start(place: MessageHandle, request: GenerateRequest): RunningAnswer {
     return this.lead(place, this.asking(request));
   }
 
   /** Has the host write the message as another answer goes on from where that is. */
-  fork(of: Run, place: Place, sampling: Sampling): Run {
+  fork(of: RunningAnswer, place: MessageHandle, sampling: Sampling): RunningAnswer {
     return this.lead(place, (listener) => of.fork(sampling, listener));
   }
 
@@ -49,7 +51,7 @@ export class Answers {
    * Goes on with an answer that ran when the page was left, or has another tab do so. request is
    * for one that the host had not begun.
    */
-  resume(place: Place, request?: GenerateRequest): Run {
+  resume(place: MessageHandle, request?: GenerateRequest): RunningAnswer {
     const run = this.add(place, request && this.asking(request));
     run.watch((frame) => this.sharing.steer(run.id, frame));
     const giveUp = this.sharing.claim(run.id, () => void place.read().then(() => run.lead()));
@@ -77,19 +79,19 @@ export class Answers {
     if (run !== undefined && !run.watching) run.obey(frame);
   }
 
-  private asking(request: GenerateRequest): Begin {
+  private asking(request: GenerateRequest): BeginAnswer {
     return (listener) => this.streams.generate(request, listener);
   }
 
-  private lead(place: Place, begin: Begin): Run {
+  private lead(place: MessageHandle, begin: BeginAnswer): RunningAnswer {
     const run = this.add(place, begin);
     this.claims.set(run, this.sharing.hold(run.id));
     run.goOn();
     return run;
   }
 
-  private add(place: Place, begin: Begin | undefined): Run {
-    const run = new Run(place, this.streams, begin, (ended, kept) => this.remove(ended, kept));
+  private add(place: MessageHandle, begin: BeginAnswer | undefined): RunningAnswer {
+    const run = new RunningAnswer(place, this.streams, begin, (ended, kept) => this.remove(ended, kept));
     this.runs.value = new Map(this.runs.peek()).set(run.id, run);
     return run;
   }
@@ -98,7 +100,7 @@ export class Answers {
    * Forgets a run. Another tab may have it once its end is kept: else that would go on with what
    * has ended.
    */
-  private remove(run: Run, kept: Promise<void> = Promise.resolve()): void {
+  private remove(run: RunningAnswer, kept: Promise<void> = Promise.resolve()): void {
     const giveUp = this.claims.get(run);
     this.claims.delete(run);
     if (giveUp !== undefined) void kept.then(giveUp);

@@ -2,14 +2,21 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
-import { defaults } from "../settings/settings.ts";
+import { defaultSettings } from "../settings/settings.ts";
 import { readArchive, renamed, writeArchive } from "./archive.ts";
 import type { WholeChat } from "./chats.ts";
 import type { Attachment } from "./message.ts";
 import { transcript } from "./transcript.ts";
 
 const whole: WholeChat = {
-  info: { id: "c1", title: "Frogs", created: 1, changed: 2, settings: defaults, branches: { "": "m1" } },
+  info: {
+    id: "c1",
+    title: "Frogs",
+    created: 1,
+    changed: 2,
+    settings: defaultSettings,
+    branches: { "": "m1" },
+  },
   messages: [
     { id: "m1", chat: "c1", parent: null, role: "user", created: 1, content: "Hello <b>" },
     {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// The files that chats are exported to and imported from.
 import { dataURL, fromDataURL } from "../media/dataurl.ts";
 import { typeOf } from "../media/mediatype.ts";
 import { sha256 } from "../media/sha256.ts";

@@ -2,17 +2,17 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
-import { mostOf } from "../media/medialimits.ts";
-import { attach, type Taking } from "./attachments.ts";
+import { mostFileBytes } from "../media/medialimits.ts";
+import { type AttachContext, attach } from "./attachments.ts";
 import type { Medium } from "./message.ts";
 
 const file = (name: string, content: string | Uint8Array, type = "") =>
   Object.assign(new Blob([content as BlobPart], { type }), { name });
 
-const mostBytes = mostOf();
+const mostBytes = mostFileBytes();
 
 const held = new Map<string, Blob>();
-const taking: Taking = {
+const taking: AttachContext = {
   model: "tiny",
   abilities: { sees: true, hears: true },
   sent: [],

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-import { type Abilities, mostFiles, once, sizeOf, takes } from "../media/medialimits.ts";
+// Turns files that a person picked into attachments of a question.
+import { type Abilities, eachOnce, mostFiles, takesMedium, totalSize } from "../media/medialimits.ts";
 import { headLength, type MediaType, typeOf } from "../media/mediatype.ts";
 import { readPicture } from "../media/picture.ts";
 import { sha256 } from "../media/sha256.ts";
@@ -23,7 +24,7 @@ export interface Attached {
 }
 
 /** What decides whether pictures and sounds are taken. */
-export interface Taking {
+export interface AttachContext {
   model: string;
   abilities: Abilities;
   sent: readonly Medium[]; // what the chat sends besides
@@ -32,14 +33,14 @@ export interface Taking {
 }
 
 /** How a browser reads pictures and sounds. */
-export const readers = { picture: readPicture, sound: readSound };
+export const mediaReaders = { picture: readPicture, sound: readSound };
 
 /** Reads files to be added to those that a question has. */
 export async function attach(
   picked: readonly PickedFile[],
   present: readonly Attachment[],
-  taking: Taking,
-  by = readers,
+  taking: AttachContext,
+  by = mediaReaders,
 ): Promise<Attached> {
   const files: Attachment[] = [];
   const problems: string[] = [];
@@ -56,8 +57,8 @@ export async function attach(
 async function readAny(
   file: PickedFile,
   present: readonly Attachment[],
-  taking: Taking,
-  by: typeof readers,
+  taking: AttachContext,
+  by: typeof mediaReaders,
 ): Promise<Attachment | string> {
   const start = await file
     .slice(0, headLength)
@@ -84,11 +85,11 @@ async function readMedium(
   type: MediaType | undefined,
   general: string,
   present: readonly Attachment[],
-  { model, abilities, sent, most, hold }: Taking,
-  by: typeof readers,
+  { model, abilities, sent, most, hold }: AttachContext,
+  by: typeof mediaReaders,
 ): Promise<Medium | string> {
   const picture = general.startsWith("image/");
-  if (!takes(abilities, { type: general }))
+  if (!takesMedium(abilities, { type: general }))
     return `${model} cannot ${picture ? "see pictures" : "hear sounds"}. Choose a model that can.`;
   if (file.size > largestMedium)
     return `it has ${megabytes(file.size)}, and a ${picture ? "picture" : "sound"} can have ${megabytes(largestMedium)}.`;
@@ -100,10 +101,10 @@ async function readMedium(
   const { bytes: ready, ...facts } = read;
   const name = sha256(new Uint8Array(await ready.arrayBuffer()));
   const medium: Medium = { name: file.name, file: name, size: ready.size, ...facts };
-  const all = once([...sent, ...present.filter(isMedium), medium]);
+  const all = eachOnce([...sent, ...present.filter(isMedium), medium]);
   if (all.length > mostFiles) return `a chat can have ${mostFiles} pictures and sounds.`;
-  if (sizeOf(all) > most)
-    return `the pictures and sounds of a chat can have ${megabytes(most)} together, and with it they have ${megabytes(sizeOf(all))}.`;
+  if (totalSize(all) > most)
+    return `the pictures and sounds of a chat can have ${megabytes(most)} together, and with it they have ${megabytes(totalSize(all))}.`;
   hold(name, ready);
   return medium;
 }

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { signal } from "@preact/signals";
 import type { GenerateRequest } from "../host/protocol.ts";
-import { type Listener, Stream } from "../host/streams.ts";
-import { request } from "../settings/request.ts";
-import { defaults } from "../settings/settings.ts";
+import { Stream, type StreamListener } from "../host/streams.ts";
+import { requestFor } from "../settings/request.ts";
+import { defaultSettings } from "../settings/settings.ts";
 import { Answers } from "./answers.ts";
 import { Chat } from "./chat.ts";
 import type { Message } from "./message.ts";
@@ -13,19 +13,19 @@ import type { Message } from "./message.ts";
 /** A chat with a question and a stopped answer, on a host that the test plays. */
 function setUp() {
   const asked: GenerateRequest[] = [];
-  const listeners: Listener[] = [];
+  const listeners: StreamListener[] = [];
   const stopped: string[] = [];
-  const open = (listener: Listener) => {
+  const open = (listener: StreamListener) => {
     listeners.push(listener);
     return new Stream(`s${listeners.length}`, (frame) => stopped.push(frame.type) > 0);
   };
   const streams = {
-    generate: (body: GenerateRequest, listener: Listener) => {
+    generate: (body: GenerateRequest, listener: StreamListener) => {
       asked.push(body);
       return open(listener);
     },
-    attach: (_stream: string, _seq: number, listener: Listener) => open(listener),
-    fork: (_of: Stream, _sampling: unknown, listener: Listener) => open(listener),
+    attach: (_stream: string, _seq: number, listener: StreamListener) => open(listener),
+    fork: (_of: Stream, _sampling: unknown, listener: StreamListener) => open(listener),
   };
   const kept = new Map<string, Message>();
   const store = {
@@ -37,10 +37,10 @@ function setUp() {
     store,
     answers: new Answers(streams as never, signal(true)),
     keep() {},
-    request: (settings: typeof defaults, messages: readonly Message[]) =>
-      request(settings, new Set(), messages),
+    request: (settings: typeof defaultSettings, messages: readonly Message[]) =>
+      requestFor(settings, new Set(), messages),
   };
-  const info = { id: "c", title: "", created: 0, changed: 0, settings: defaults, branches: {} };
+  const info = { id: "c", title: "", created: 0, changed: 0, settings: defaultSettings, branches: {} };
   const messages: Message[] = [
     { id: "q", chat: "c", parent: null, role: "user", created: 1, content: "Hi?" },
     {
@@ -54,7 +54,7 @@ function setUp() {
     },
   ];
   const chat = new Chat(info, messages, around);
-  return { chat, asked, kept, stopped, speaker: () => listeners.at(-1) as Listener };
+  return { chat, asked, kept, stopped, speaker: () => listeners.at(-1) as StreamListener };
 }
 
 test("Chat.goOn: has the host go on with the text that is there, as the same message", () => {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
+
+// One chat: its questions, its answers, and its settings.
 import { batch, effect, type Signal, signal, untracked } from "@preact/signals";
 import type { GenerateRequest, RequestMessage, Sampling } from "../host/protocol.ts";
 import { detachFor } from "../host/streams.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Answers } from "./answers.ts";
 import type { ChatInfo } from "./chatinfo.ts";
-import type { Store } from "./chatstore.ts";
+import type { ChatStore } from "./chatstore.ts";
 import {
   type Answering,
   type Attachment,
@@ -15,12 +17,12 @@ import {
   type Outcome,
   stopped,
 } from "./message.ts";
-import { Tree } from "./messagetree.ts";
-import type { Place, Run } from "./runninganswer.ts";
+import { MessageTree } from "./messagetree.ts";
+import type { MessageHandle, RunningAnswer } from "./runninganswer.ts";
 
 /** What the chats of the page share. */
-export interface Surroundings {
-  store: Pick<Store, "message" | "keepMessage" | "removeMessages">;
+export interface ChatServices {
+  store: Pick<ChatStore, "message" | "keepMessage" | "removeMessages">;
   answers: Answers;
   keep(chat: Chat): void; // what info tells, which has changed
   request(settings: Settings, messages: readonly Message[]): GenerateRequest;
@@ -36,7 +38,7 @@ export class Chat {
   readonly id: string;
   readonly title: Signal<string>;
   readonly settings: Signal<Settings>;
-  readonly tree: Tree;
+  readonly tree: MessageTree;
   private readonly created: number;
   private changed: number;
   private closed = false;
@@ -47,14 +49,14 @@ export class Chat {
   constructor(
     info: ChatInfo,
     messages: readonly Message[],
-    private readonly around: Surroundings,
+    private readonly around: ChatServices,
   ) {
     this.id = info.id;
     this.created = info.created;
     this.changed = info.changed;
     this.title = signal(info.title);
     this.settings = signal(info.settings);
-    this.tree = new Tree(messages, signal(info.branches));
+    this.tree = new MessageTree(messages, signal(info.branches));
     this.stopKeeping = effect(() => {
       this.info();
       const empty = this.tree.path.value.length === 0; // not worth keeping
@@ -126,12 +128,12 @@ export class Chat {
   }
 
   /** Asks below the last message that is shown. */
-  ask(text: string, files: Attachment[] = []): Run {
+  ask(text: string, files: Attachment[] = []): RunningAnswer {
     return this.question(this.tree.leaf?.id ?? null, text, files);
   }
 
   /** Asks otherwise than in this question, beside it. */
-  edit(id: string, text: string, files: Attachment[] = []): Run {
+  edit(id: string, text: string, files: Attachment[] = []): RunningAnswer {
     return this.question(this.tree.node(id).peek().parent, text, files);
   }
 
@@ -149,7 +151,7 @@ export class Chat {
   }
 
   /** Has the host go on with an answer where it ended. */
-  goOn(id: string): Run {
+  goOn(id: string): RunningAnswer {
     const { content, reasoning = "", answer } = this.tree.node(id).peek();
     const { tokens = 0, model = "", edited } = answer ?? {};
     const request = continuation(this.requestFor(id), this.tree.node(id).peek());
@@ -174,7 +176,7 @@ export class Chat {
   }
 
   /** Another answer beside this one, or a first one to a question. */
-  answerAgain(id: string, settings = this.settings.peek()): Run {
+  answerAgain(id: string, settings = this.settings.peek()): RunningAnswer {
     const message = this.tree.node(id).peek();
     return this.answer(message.role === "user" ? id : message.parent, settings);
   }
@@ -183,7 +185,7 @@ export class Chat {
    * Another answer beside this one, to the question and the share of what came before it that is
    * newest.
    */
-  answerShorter(id: string, share: number): Run {
+  answerShorter(id: string, share: number): RunningAnswer {
     const { parent } = this.tree.node(id).peek();
     return this.answer(parent, this.settings.peek(), newest(this.tree.upTo(parent), share));
   }
@@ -192,7 +194,7 @@ export class Chat {
    * Another answer that goes on from where this one is now, beside it, with other sampling
    * parameters if wanted. Both go on.
    */
-  fork(id: string, sampling: Sampling = {}): Run | undefined {
+  fork(id: string, sampling: Sampling = {}): RunningAnswer | undefined {
     const { answers } = this.around;
     const of = answers.running.peek().get(id);
     const { parent, answer } = this.tree.node(id).peek();
@@ -208,12 +210,12 @@ export class Chat {
   }
 
   /** The run of the last answer that is shown, while it runs. */
-  get run(): Run | undefined {
+  get run(): RunningAnswer | undefined {
     const { leaf } = this.tree;
     return leaf && this.around.answers.running.value.get(leaf.id);
   }
 
-  private question(parent: string | null, text: string, files: Attachment[]): Run {
+  private question(parent: string | null, text: string, files: Attachment[]): RunningAnswer {
     const message = this.fresh(parent, "user", text);
     if (this.title.peek() === "") this.title.value = titleOf(text || (files[0]?.name ?? ""));
     this.changed = message.created;
@@ -225,7 +227,7 @@ export class Chat {
     parent: string | null,
     settings: Settings,
     messages: readonly Message[] = this.tree.upTo(parent),
-  ): Run {
+  ): RunningAnswer {
     const request = this.around.request(settings, messages);
     const message = this.fresh(parent, "assistant", "");
     const asked = message.created;
@@ -266,7 +268,7 @@ export class Chat {
     void this.save(message.id);
   }
 
-  private place(id: string): Place {
+  private place(id: string): MessageHandle {
     const { tree } = this;
     let node = tree.node(id);
     return {

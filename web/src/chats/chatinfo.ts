@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
+
+// What the list knows of a chat: its title, times and settings.
 import type { Settings } from "../settings/settings.ts";
-import type { Branches } from "./messagetree.ts";
+import type { ShownBranches } from "./messagetree.ts";
 
 /** A chat without its messages. */
 export interface ChatInfo {
@@ -9,5 +11,5 @@ export interface ChatInfo {
   created: number; // milliseconds, as Date.now()
   changed: number; // when its last question was asked
   settings: Settings;
-  branches: Branches;
+  branches: ShownBranches;
 }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { signal } from "@preact/signals";
-import { defaults } from "../settings/settings.ts";
+import { defaultSettings } from "../settings/settings.ts";
 import { Answers } from "./answers.ts";
 import { Chats } from "./chats.ts";
 import { MemoryStore } from "./chatstore.ts";
@@ -12,7 +12,7 @@ import type { Message } from "./message.ts";
 async function setUp() {
   const store = new MemoryStore();
   for (const id of ["a", "b"]) {
-    const info = { id, title: id, created: 0, changed: 0, settings: defaults, branches: {} };
+    const info = { id, title: id, created: 0, changed: 0, settings: defaultSettings, branches: {} };
     const message: Message = { id: `${id}1`, chat: id, parent: null, role: "user", created: 0, content: id };
     await store.add(info, [message]);
   }
@@ -23,7 +23,7 @@ async function setUp() {
     return messages.call(store, chat);
   };
   const around = { answers: new Answers({} as never, signal(true)), request: () => ({ messages: [] }) };
-  const chats = new Chats(store, around, { get: () => defaults });
+  const chats = new Chats(store, around, { get: () => defaultSettings });
   await chats.load();
   return { chats, read: (chat: string) => reading.get(chat)?.() };
 }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
+
+// All chats: the list, the one that is shown, and what other tabs change.
 import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { Settings } from "../settings/settings.ts";
 import type { StartingSettings } from "../settings/startingsettings.ts";
-import { Chat, type Surroundings } from "./chat.ts";
+import { Chat, type ChatServices } from "./chat.ts";
 import type { ChatInfo } from "./chatinfo.ts";
-import type { Store } from "./chatstore.ts";
+import type { ChatStore } from "./chatstore.ts";
 import { cleanChat, cleanMessage } from "./cleanchat.ts";
 import { type Message, newID, stopped } from "./message.ts";
-import type { News, Tabs } from "./tabs.ts";
+import type { TabNews, Tabs } from "./tabs.ts";
 
 /** A chat with all of its messages. */
 export interface WholeChat {
@@ -28,8 +30,8 @@ export class Chats {
 
   /** Begins with an empty chat. */
   constructor(
-    private readonly store: Store,
-    private readonly around: Omit<Surroundings, "store" | "keep">,
+    private readonly store: ChatStore,
+    private readonly around: Omit<ChatServices, "store" | "keep">,
     private readonly starting: Pick<StartingSettings, "get">,
     private readonly tabs?: Pick<Tabs, "tell" | "listen">,
   ) {
@@ -175,7 +177,7 @@ export class Chats {
    * Takes over what another tab has done. What it has written is in the store, which all tabs
    * share.
    */
-  private async hear(news: News): Promise<void> {
+  private async hear(news: TabNews): Promise<void> {
     if (news.kind === "steer") this.around.answers.steer(news.answer, news.frame);
     if (news.kind === "removed") this.forget(news.chat);
     if (news.kind === "cut") this.open.get(news.chat)?.takeCut(news.messages);

@@ -2,7 +2,7 @@
 import "fake-indexeddb/auto";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { defaults } from "../settings/settings.ts";
+import { defaultSettings } from "../settings/settings.ts";
 import type { ChatInfo } from "./chatinfo.ts";
 import { BrowserStore } from "./chatstore.ts";
 import type { Message } from "./message.ts";
@@ -12,7 +12,7 @@ const chat = (id: string): ChatInfo => ({
   title: id,
   created: 1,
   changed: 2,
-  settings: defaults,
+  settings: defaultSettings,
   branches: {},
 });
 const message = (id: string, of: string): Message => ({

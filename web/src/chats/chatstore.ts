@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// Keeps chats in IndexedDB, or in memory where the browser has none.
 import { type DBSchema, type IDBPDatabase, type IDBPTransaction, openDB } from "idb";
 import type { ChatInfo } from "./chatinfo.ts";
 import { cleanChat, cleanMessage, cleanTree } from "./cleanchat.ts";
@@ -8,7 +10,7 @@ import { type Message, mediaOf } from "./message.ts";
  * Where chats are kept. What is read is clean, whatever was written. Writing never throws: the
  * chat goes on without.
  */
-export interface Store {
+export interface ChatStore {
   /** It lasts: what it was given is there at the next visit. */
   readonly lasts: boolean;
   chats(): Promise<ChatInfo[]>;
@@ -51,7 +53,7 @@ const stores = ["chats", "messages", "files"] as const;
 type Write = (change: IDBPTransaction<Schema, typeof stores, "readwrite">) => Promise<unknown>;
 
 /** The chats of this browser, in its IndexedDB. */
-export class BrowserStore implements Store {
+export class BrowserStore implements ChatStore {
   private failing = false;
   private turn: { writes: Write[]; written: Promise<void> } | undefined;
   private readonly held = new Map<string, Blob>(); // files that are not written yet
@@ -201,7 +203,7 @@ export class BrowserStore implements Store {
 }
 
 /** Chats that are gone with the page, where the browser keeps nothing. */
-export class MemoryStore implements Store {
+export class MemoryStore implements ChatStore {
   readonly lasts = false;
   private readonly infos = new Map<string, ChatInfo>();
   private readonly texts = new Map<string, Message>();
@@ -259,7 +261,7 @@ export class MemoryStore implements Store {
 /**
  * The best store that this browser has. tell gets a sentence for the reader if chats are not kept.
  */
-export async function openStore(tell: (problem: string) => void): Promise<Store> {
+export async function openChatStore(tell: (problem: string) => void): Promise<ChatStore> {
   try {
     return await BrowserStore.open((error) => tell(unkept(error)));
   } catch {

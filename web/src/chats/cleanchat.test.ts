@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { defaults } from "../settings/settings.ts";
+import { defaultSettings } from "../settings/settings.ts";
 import { cleanChat, cleanMessage, cleanTree } from "./cleanchat.ts";
 import type { Answering, Message } from "./message.ts";
 
@@ -99,7 +99,7 @@ test("cleanMessage: wrong fields go, the rest stays", () => {
 test("cleanChat: wrong fields go, the rest stays", () => {
   const odd = { id: "c", title: 3, created: 1e99, changed: null, settings: 7, branches: { "": "m", m: 3 } };
   const { created, changed, ...rest } = cleanChat(odd) ?? assert.fail();
-  assert.deepEqual(rest, { id: "c", title: "", settings: defaults, branches: { "": "m" } });
+  assert.deepEqual(rest, { id: "c", title: "", settings: defaultSettings, branches: { "": "m" } });
   assert.ok(!Number.isNaN(new Date(created).getTime()) && changed === created);
   assert.equal(cleanChat({ title: "no id" }), undefined);
 });

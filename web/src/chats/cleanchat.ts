@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
+
+// Makes valid chats and messages of what was stored or imported.
 import type { HostError, PluginOutput, Timings, ToolCall, Usage } from "../host/protocol.ts";
-import { clean as cleanSettings } from "../settings/settings.ts";
+import { cleanSettings } from "../settings/settings.ts";
 import type { ChatInfo } from "./chatinfo.ts";
 import type { Answering, Attachment, Medium, Message, Outcome } from "./message.ts";
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 
+// Groups chats by day, week and month for the sidebar.
+
 /** Things of one time, such as "Yesterday" or "October 2026". */
-export interface Group<T> {
+export interface DayGroup<T> {
   name: string;
   items: T[];
 }
@@ -9,8 +11,8 @@ export interface Group<T> {
 const day = 86_400_000; // milliseconds
 
 /** Groups what is sorted, newest first, by when it changed. */
-export function byDay<T extends { changed: number }>(sorted: readonly T[], now: number): Group<T>[] {
-  const groups: Group<T>[] = [];
+export function byDay<T extends { changed: number }>(sorted: readonly T[], now: number): DayGroup<T>[] {
+  const groups: DayGroup<T>[] = [];
   for (const item of sorted) {
     const name = dayName(item.changed, now);
     const last = groups.at(-1);

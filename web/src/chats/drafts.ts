@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// What was typed and not sent yet, for each chat.
 import { type Signal, signal } from "@preact/signals";
 import type { SmallStorage } from "../storage.ts";
 import type { Attachment } from "./message.ts";

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// Imports an archive of chats, which a worker reads.
 import { renamed } from "./archive.ts";
 import type { Report } from "./archive.worker.ts";
 import type { Chats, WholeChat } from "./chats.ts";

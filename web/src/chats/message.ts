@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// The types of a message, of its answer's state and of its attachments.
 import type {
   EndReason,
   HostError,
@@ -42,8 +44,8 @@ export function mediaOf(messages: readonly { files?: readonly Attachment[] }[]):
 }
 
 /**
- * One message of a chat; cleanchat.ts knows each field. A chat is a tree of them: an edited question
- * or a second answer is a sibling of the first.
+ * One message of a chat; cleanchat.ts knows each field. A chat is a tree of them: an edited
+ * question or a second answer is a sibling of the first.
  */
 export interface Message {
   readonly id: string;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// The messages of a chat as a tree, of which one path is shown.
 import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { Message } from "./message.ts";
 
@@ -6,16 +8,16 @@ import type { Message } from "./message.ts";
  * Which child of a message is shown, where that is not its last one. By parent; "" stands for the
  * chat's beginning.
  */
-export type Branches = Readonly<Record<string, string>>;
+export type ShownBranches = Readonly<Record<string, string>>;
 
 /** The messages of a chat as a tree, of which one path is shown. */
-export class Tree {
+export class MessageTree {
   private readonly nodes = new Map<string, Signal<Message>>();
   private readonly children = signal<ReadonlyMap<string, readonly string[]>>(new Map()); // by parent, oldest first
 
   constructor(
     messages: readonly Message[],
-    readonly branches: Signal<Branches> = signal({}),
+    readonly branches: Signal<ShownBranches> = signal({}),
   ) {
     const children = new Map<string, string[]>();
     for (const message of [...messages].sort((a, b) => a.created - b.created)) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// Questions that wait until the answer before them has ended.
 import { effect, signal, untracked } from "@preact/signals";
 import type { Chat } from "./chat.ts";
 import type { Chats } from "./chats.ts";
@@ -8,7 +10,7 @@ import type { Draft, Drafts } from "./drafts.ts";
  * Questions that were asked while an answer is written. Each is sent once that has ended; one
  * behind a failed answer waits for a person.
  */
-export class Queue {
+export class QuestionQueue {
   private readonly waiting = signal<ReadonlySet<string>>(new Set()); // ids of chats
 
   constructor(

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
+
+// One answer while it runs: what the host sends, and how it is steered.
 import type { ReadonlySignal } from "@preact/signals";
 import type { BranchChange, ClientFrame, HostError, Sampling } from "../host/protocol.ts";
 import {
   type Branches,
   type End,
-  type Listener,
   type Output,
   type Parts,
   type Rewound,
   type Started,
   Stream,
+  type StreamListener,
   type Streams,
   type Token,
 } from "../host/streams.ts";
@@ -22,7 +24,7 @@ import type { Answering, Message, Outcome } from "./message.ts";
 const mostChanges = 1 << 17;
 
 /** Where the message of an answer is. */
-export interface Place {
+export interface MessageHandle {
   readonly message: ReadonlySignal<Message>;
   /**
    * soon: the change should be in the store at once, and the result waits for that; else it may
@@ -34,13 +36,13 @@ export interface Place {
 }
 
 /** Asks the host for an answer; undefined where it cannot be asked any more. */
-export type Begin = (listener: Listener) => Stream | undefined;
+export type BeginAnswer = (listener: StreamListener) => Stream | undefined;
 
 /**
  * One answer while it runs. A lost connection is no end: the host goes on, and so does the run
  * once there is a new one.
  */
-export class Run implements Listener {
+export class RunningAnswer implements StreamListener {
   readonly id: string;
   readonly chat: string;
   watching = false; // another tab follows the answer, and tells of it
@@ -55,10 +57,10 @@ export class Run implements Listener {
 
   /** Without begin it can only go on with what runs on the host. */
   constructor(
-    private readonly place: Place,
+    private readonly place: MessageHandle,
     private readonly streams: Pick<Streams, "attach" | "fork">,
-    private readonly begin: Begin | undefined,
-    private readonly ended: (run: Run, kept?: Promise<void>) => void, // kept: its end is in the store
+    private readonly begin: BeginAnswer | undefined,
+    private readonly ended: (run: RunningAnswer, kept?: Promise<void>) => void, // kept: its end is in the store
     private readonly now: () => number = Date.now,
   ) {
     const { id, chat } = place.message.peek();
@@ -183,7 +185,7 @@ export class Run implements Listener {
   }
 
   /** Asks for another answer that goes on from here. Only who follows this one can. */
-  fork(sampling: Sampling, listener: Listener): Stream | undefined {
+  fork(sampling: Sampling, listener: StreamListener): Stream | undefined {
     if (this.stream === undefined || this.watching) return undefined;
     return this.streams.fork(this.stream, sampling, listener);
   }

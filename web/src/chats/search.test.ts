@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { defaults } from "../settings/settings.ts";
+import { defaultSettings } from "../settings/settings.ts";
 import type { ChatInfo } from "./chatinfo.ts";
 import type { Message } from "./message.ts";
-import { type Hit, passage, search } from "./search.ts";
+import { type Hit, passageAround, searchChats } from "./search.ts";
 
 const chat = (id: string, title: string): ChatInfo => ({
   id,
   title,
   created: 0,
   changed: 0,
-  settings: defaults,
+  settings: defaultSettings,
   branches: {},
 });
 const texts: Record<string, string[]> = {
@@ -32,7 +32,7 @@ const chats = [chat("a", "Plans"), chat("b", "Walks"), chat("c", "Café evenings
 
 async function found(query: string, signal = new AbortController().signal): Promise<Hit[]> {
   const hits: Hit[] = [];
-  for await (const hit of search(query, chats, messages, signal)) hits.push(hit);
+  for await (const hit of searchChats(query, chats, messages, signal)) hits.push(hit);
   return hits;
 }
 
@@ -44,7 +44,7 @@ for (const [query, want] of [
   ["  ", []],
   ["nowhere", []],
 ] as const) {
-  test(`search for ${JSON.stringify(query)}`, async () => {
+  test(`searchChats for ${JSON.stringify(query)}`, async () => {
     const hits = await found(query);
     assert.deepEqual(
       hits.map((hit) => `${hit.chat.id}/${hit.message ?? "title"}`),
@@ -53,19 +53,19 @@ for (const [query, want] of [
   });
 }
 
-test("search: stops when a newer one begins", async () => {
+test("searchChats: stops when a newer one begins", async () => {
   const stop = new AbortController();
   stop.abort();
   assert.deepEqual(await found("evening", stop.signal), []);
 });
 
-test("passage: around the word, on one line", () => {
-  assert.deepEqual(passage("A café\nin the Evening", "cafe"), {
+test("passageAround: around the word, on one line", () => {
+  assert.deepEqual(passageAround("A café\nin the Evening", "cafe"), {
     before: "A ",
     match: "café",
     after: " in the Evening",
   });
-  const long = passage(`${"é".repeat(100)} word ${"x".repeat(500)}`, "word");
+  const long = passageAround(`${"é".repeat(100)} word ${"x".repeat(500)}`, "word");
   assert.equal(long.match, "word");
   assert.equal(long.before, `…${"é".repeat(29)} `);
   assert.equal(long.after.length, 90);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// Finds the chats that contain all words of a query.
 import type { ChatInfo } from "./chatinfo.ts";
 import type { Message } from "./message.ts";
 
@@ -23,7 +25,7 @@ export interface Hit {
  * Looks for all words of a query in titles and messages, whatever their case and accents. Stops
  * when the signal says so.
  */
-export async function* search(
+export async function* searchChats(
   query: string,
   chats: readonly ChatInfo[],
   messages: (chat: string) => Promise<readonly Message[]>,
@@ -46,7 +48,7 @@ async function within(
 ): Promise<Hit | undefined> {
   const all = await messages(chat.id);
   const message = all.find(({ content }) => matches(content, words));
-  return message && { chat, message: message.id, passage: passage(message.content, words[0] ?? "") };
+  return message && { chat, message: message.id, passage: passageAround(message.content, words[0] ?? "") };
 }
 
 function matches(text: string, words: readonly string[]): boolean {
@@ -68,7 +70,7 @@ const around = { before: 30, after: 90 }; // characters that are shown
  * Where a folded word stands in a text. Folding may change lengths, so the place is found
  * character by character.
  */
-export function passage(text: string, word: string): Passage {
+export function passageAround(text: string, word: string): Passage {
   const start = fold(text).indexOf(word);
   const from = unfolded(text, Math.max(0, start));
   const to = unfolded(text, Math.max(0, start) + word.length);

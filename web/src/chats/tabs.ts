@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
+
+// Talks with the other tabs of this browser: who follows an answer, and what has changed.
 import type { ClientFrame } from "../host/protocol.ts";
 import type { ChatInfo } from "./chatinfo.ts";
 import type { Message } from "./message.ts";
 
 /** What a tab of this browser tells the others. */
-export type News =
+export type TabNews =
   | { kind: "chat"; chat: ChatInfo } // was written
   | { kind: "message"; message: Message } // was written
   | { kind: "removed"; chat: string }
@@ -15,7 +17,7 @@ export type News =
  * What the answers of a tab need of the others: only one of them may follow an answer, for the
  * host sends it to one reader only.
  */
-export interface Sharing {
+export interface AnswerSharing {
   /** Takes an answer that begins here. The result gives it up. */
   hold(answer: string): () => void;
   /**
@@ -28,7 +30,7 @@ export interface Sharing {
 }
 
 /** A page without others. */
-export const alone: Sharing = {
+export const onlyTab: AnswerSharing = {
   hold: () => () => {},
   claim(_answer, granted) {
     granted();
@@ -38,9 +40,9 @@ export const alone: Sharing = {
 };
 
 /** The other tabs of this browser that show this page. */
-export class Tabs implements Sharing {
+export class Tabs implements AnswerSharing {
   private readonly channel: BroadcastChannel;
-  private readonly claims: Pick<Sharing, "claim" | "hold">;
+  private readonly claims: Pick<AnswerSharing, "claim" | "hold">;
 
   /** Locks exist only on https and localhost; elsewhere the tabs settle it among themselves. */
   constructor(locks: LockManager | undefined = navigator.locks, name = "penstock") {
@@ -48,11 +50,11 @@ export class Tabs implements Sharing {
     this.claims = locks === undefined ? new ChannelClaims(`${name}.claims`) : new LockClaims(locks);
   }
 
-  tell(news: News): void {
+  tell(news: TabNews): void {
     this.channel.postMessage(news);
   }
 
-  listen(listener: (news: News) => void): void {
+  listen(listener: (news: TabNews) => void): void {
     this.channel.addEventListener("message", (event) => listener(event.data));
   }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-import { isPicture, once } from "../media/medialimits.ts";
+
+// A chat as Markdown, to be saved or read elsewhere.
+import { eachOnce, isPicture } from "../media/medialimits.ts";
 import { isMedium, type Medium, type Message, mediaOf } from "./message.ts";
 
 /**
@@ -11,7 +13,7 @@ export function transcript(
   messages: readonly Message[],
   urls: ReadonlyMap<string, string> = new Map(),
 ): string {
-  const pictures = once(mediaOf(messages).filter((medium) => isPicture(medium) && urls.has(medium.file)));
+  const pictures = eachOnce(mediaOf(messages).filter((medium) => isPicture(medium) && urls.has(medium.file)));
   const numbers = new Map(pictures.map(({ file }, at) => [file, at + 1]));
   const ends = pictures.map(({ file }) => `[picture ${numbers.get(file)}]: ${urls.get(file)}`);
   const sections = messages.map((message) => section(message, numbers));

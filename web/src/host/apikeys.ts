@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// Keeps the API key and the admin key in the browser.
 import type { SmallStorage } from "../storage.ts";
 
 const item = "penstock.key";

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+// How long to wait before the next try to connect.
+
 const first = 500; // milliseconds
 const longest = 15_000;
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { effect } from "@preact/signals";
-import { Connection, type Status } from "./connection.ts";
+import { Connection, type ConnectionStatus } from "./connection.ts";
 import type { Loaded } from "./fileframes.ts";
 import type { HostFrame } from "./protocol.ts";
 import { KeyNeeded } from "./rest.ts";
@@ -36,7 +36,7 @@ function setUp(t: TestContext) {
       return socket as unknown as WebSocket;
     },
   });
-  const seen: Status["kind"][] = [];
+  const seen: ConnectionStatus["kind"][] = [];
   effect(() => void seen.push(connection.status.value.kind));
   const online = async () => {
     await connection.connect();

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
+
+// The WebSocket to the host, which reconnects by itself.
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { backoff } from "./backoff.ts";
 import { type ClientFrame, type HostFrame, parseFrame } from "./protocol.ts";
 import { KeyNeeded, Loading } from "./rest.ts";
 
-export type Status =
+export type ConnectionStatus =
   | { kind: "connecting" }
   | { kind: "online" }
   | { kind: "loading"; done: number } // the first model; done is from 0 to 1
@@ -25,7 +27,7 @@ const whileLoading = 500; // milliseconds between two questions for how far the 
  * there.
  */
 export class Connection {
-  private readonly state = signal<Status>({ kind: "connecting" });
+  private readonly state = signal<ConnectionStatus>({ kind: "connecting" });
   private readonly listeners = new Set<(frame: HostFrame) => void>();
   private socket: WebSocket | undefined;
   private failures = 0;
@@ -35,7 +37,7 @@ export class Connection {
 
   constructor(private readonly transport: Transport) {}
 
-  get status(): ReadonlySignal<Status> {
+  get status(): ReadonlySignal<ConnectionStatus> {
     return this.state;
   }
 
@@ -116,7 +118,7 @@ export class Connection {
     this.become({ kind: "waiting", retryAt: Date.now() + delay, why });
   }
 
-  private become(status: Status): void {
+  private become(status: ConnectionStatus): void {
     this.state.value = status;
   }
 }

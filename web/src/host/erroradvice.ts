@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
+
+// What a person is told of an error, and which button helps.
 import { parameterNamed } from "../settings/parameters.ts";
 import { duration } from "../text/numberformat.ts";
 import { sentence, withoutPaths } from "../text/sentence.ts";
 import type { HostError } from "./protocol.ts";
 
 /** The button that helps. */
-export type Help = "again" | "goOn" | "shorter" | "settings" | "plugins" | "reload" | "none";
+export type HelpfulButton = "again" | "goOn" | "shorter" | "settings" | "plugins" | "reload" | "none";
 
 /** What a person is told of an error, and what helps. */
 export interface Advice {
   said: string; // one sentence
-  help: Help;
+  help: HelpfulButton;
   details: string; // what the host said, where that is more
 }
 
@@ -48,7 +50,7 @@ export function remedy(error: HostError): string {
 const busy = "The server has more requests than it can take; wait a moment, then try again.";
 
 // An empty sentence: the host's own words, which name what is wrong.
-const problems: readonly [RegExp, string, Help][] = [
+const problems: readonly [RegExp, string, HelpfulButton][] = [
   [/connection_lost/, "The connection was lost; the page reconnects by itself.", "again"],
   [/answer_gone/, "The server no longer has the rest of this answer; what had arrived is kept.", "goOn"],
   [/file_gone/, "", "none"],

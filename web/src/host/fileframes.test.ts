@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { signal } from "@preact/signals";
-import type { Status } from "./connection.ts";
+import type { ConnectionStatus } from "./connection.ts";
 import { FileFrames, filesOf } from "./fileframes.ts";
 
 /** Frames whose bytes are kept as the host keeps them: the newest, as many as most. */
 function setUp(most: number) {
-  const status = signal<Status>({ kind: "online" });
+  const status = signal<ConnectionStatus>({ kind: "online" });
   const frames: Uint8Array[] = [];
   const sendBytes = (frame: Uint8Array) => frames.push(frame) > 0;
   const read = async (file: string) => (file === "gone" ? undefined : new Blob(["x".repeat(4)]));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
+
+// Sends pictures and sounds in binary frames of the WebSocket, each once.
 import { effect } from "@preact/signals";
-import { mostFiles, mostOf } from "../media/medialimits.ts";
+import { mostFileBytes, mostFiles } from "../media/medialimits.ts";
 import type { Connection } from "./connection.ts";
 import type { GenerateRequest } from "./protocol.ts";
 
@@ -42,7 +44,7 @@ export class FileFrames {
   constructor(
     private readonly connection: Pick<Connection, "status" | "sendBytes">,
     private readonly read: (file: string) => Promise<Blob | undefined>,
-    private readonly most = () => mostOf(),
+    private readonly most = () => mostFileBytes(),
   ) {
     effect(() => {
       if (connection.status.value.kind !== "online") this.sent.clear();

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
+
+// The HTTP routes of the plugin folder: list, upload, remove, preview.
 import { type PluginFile, pluginFile } from "../plugins/pluginfile.ts";
 import { type Prompt, readPrompt } from "../plugins/prompt.ts";
 import type { GenerateRequest } from "./protocol.ts";
-import { entries, KeyNeeded, type Rest } from "./rest.ts";
-import { upload } from "./uploadfile.ts";
+import { KeyNeeded, listEntries, type Rest } from "./rest.ts";
+import { uploadFile } from "./uploadfile.ts";
 
 export interface UploadOptions {
   key: string; // the admin key
@@ -21,7 +23,7 @@ export class PluginRoutes {
 
   /** All files of the folder, also those that could not be loaded. */
   async list(): Promise<PluginFile[]> {
-    return entries(await this.rest.call("v1/plugins"), "name").map(pluginFile);
+    return listEntries(await this.rest.call("v1/plugins"), "name").map(pluginFile);
   }
 
   /** Puts a module into the folder, or says what that would do. created: no plugin had its name. */
@@ -30,8 +32,8 @@ export class PluginRoutes {
     { dryRun, ...options }: UploadOptions,
   ): Promise<{ plugin: PluginFile; created: boolean }> {
     const url = this.rest.address(dryRun ? "v1/plugins?dry_run=true" : "v1/plugins");
-    const { status, body } = await upload(url, file, options);
-    const [plugin] = entries([body], "name").map(pluginFile);
+    const { status, body } = await uploadFile(url, file, options);
+    const [plugin] = listEntries([body], "name").map(pluginFile);
     if (plugin === undefined) throw new Error("the server's answer describes no plugin");
     return { plugin, created: status === 201 };
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-import type { LiveFrame } from "../live/liveframe.ts";
 
 // The frames of the WebSocket /v1/ws, as docs/websocket.md describes them: text frames, one JSON
 // object each. fileframes.ts has the binary ones.
+import type { LiveFrame } from "../live/liveframe.ts";
 
 export interface ToolCall {
   id: string;
@@ -199,7 +199,7 @@ export interface StageTrace extends Timed {
 export interface Survey {
   n: number;
   best: Candidate[];
-  chosen?: Place; // of the token that was chosen in the end; absent: it is no candidate
+  chosen?: TokenRank; // of the token that was chosen in the end; absent: it is no candidate
 }
 
 export interface Candidate extends TokenName {
@@ -207,7 +207,7 @@ export interface Candidate extends TokenName {
   p: number;
 }
 
-export interface Place {
+export interface TokenRank {
   rank: number; // 1 is the most likely
   logit: number;
   p: number;

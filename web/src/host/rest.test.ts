@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { base64url, KeyNeeded, parsed, Rest } from "./rest.ts";
+import { base64url, KeyNeeded, parsedJSON, Rest } from "./rest.ts";
 
 /** A host whose one answer is given, and the requests it got. */
 function answering(t: TestContext, status: number, body: unknown, key = "") {
@@ -128,7 +128,7 @@ for (const [key, want] of [
   test(`base64url of ${key}`, () => assert.equal(base64url(key), want));
 }
 
-test("parsed: an answer that is no JSON is told in words", () => {
-  assert.deepEqual(parsed('{"a":1}'), { a: 1 });
-  assert.throws(() => parsed("<html>"), /not Penstock/);
+test("parsedJSON: an answer that is no JSON is told in words", () => {
+  assert.deepEqual(parsedJSON('{"a":1}'), { a: 1 });
+  assert.throws(() => parsedJSON("<html>"), /not Penstock/);
 });

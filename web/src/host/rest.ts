@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// The HTTP routes that the page reads: models, plugins and properties of the host.
 import type { Abilities } from "../media/medialimits.ts";
 import type { HostError } from "./protocol.ts";
 
@@ -70,16 +72,16 @@ export class Rest {
 
   /** The models it serves. Throws KeyNeeded, or an Error with the host's words. */
   async models(): Promise<Model[]> {
-    const list = entries(await this.get("v1/models"), "id");
+    const list = listEntries(await this.get("v1/models"), "id");
     return list.map(model);
   }
 
   /** Plugins that a request may name; none where the host has no such route. */
   async plugins(): Promise<Plugin[]> {
     try {
-      return entries(await this.get("v1/plugins"), "name")
+      return listEntries(await this.get("v1/plugins"), "name")
         .filter(usable)
-        .map(plugin);
+        .map(readPlugin);
     } catch {
       return []; // 404: no plugins here; and without a list there is nothing to pick
     }
@@ -108,7 +110,7 @@ export class Rest {
    * undefined if it holds nothing. Throws KeyNeeded where the page's own key is not enough,
    * Loading, Refused, or an Error if nobody answers.
    */
-  async call(path: string, { method = "GET", body, key, signal }: Call = {}): Promise<unknown> {
+  async call(path: string, { method = "GET", body, key, signal }: CallOptions = {}): Promise<unknown> {
     const response = await fetch(this.address(path), {
       ...(method !== "GET" && { method }),
       headers: { ...authorization(key ?? this.key()), ...(body !== undefined && json) },
@@ -116,12 +118,12 @@ export class Rest {
       signal: signal ?? AbortSignal.timeout(probeTimeout),
     }).catch((error) => {
       if (signal?.aborted) throw error;
-      throw new Error(silence); // the browser's own words differ and help nobody
+      throw new Error(noAnswer); // the browser's own words differ and help nobody
     });
     if (response.status === 401 && key === undefined) throw new KeyNeeded();
     const text = await response.text();
-    if (!response.ok) throw refused(response.status, text);
-    return text === "" ? undefined : parsed(text);
+    if (!response.ok) throw refusalOf(response.status, text);
+    return text === "" ? undefined : parsedJSON(text);
   }
 
   /** Where a route lies. */
@@ -134,7 +136,7 @@ export class Rest {
   }
 }
 
-export interface Call {
+export interface CallOptions {
   method?: "GET" | "POST" | "DELETE";
   body?: unknown;
   key?: string; // in place of the page's own
@@ -144,13 +146,13 @@ export interface Call {
 const json = { "Content-Type": "application/json" };
 
 /** What is said where nobody answers. */
-export const silence = "the server does not answer";
+export const noAnswer = "the server does not answer";
 
 /**
  * The JSON of an answer. Throws an Error in words where it is none, as where something else
  * listens at this address.
  */
-export function parsed(text: string): unknown {
+export function parsedJSON(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -164,7 +166,7 @@ export function authorization(key: string): Record<string, string> {
 }
 
 /** What an answer of this status says of why it is none. */
-export function refused(status: number, text: string): Refused | Loading {
+export function refusalOf(status: number, text: string): Refused | Loading {
   let error: (HostError & { progress?: unknown }) | undefined;
   try {
     error = JSON.parse(text)?.error;
@@ -179,7 +181,7 @@ export function refused(status: number, text: string): Refused | Loading {
 }
 
 // What the host sends has these fields, or is none of ours: then they are undefined.
-export type Entry = {
+export type ListEntry = {
   id?: unknown;
   name?: unknown;
   state?: unknown;
@@ -196,13 +198,13 @@ export type Entry = {
 };
 
 /** Reads OpenAI's list shape, {"data": [{…}]}, or a bare array, skipping entries without a name. */
-export function entries(body: unknown, field: "id" | "name"): Entry[] {
+export function listEntries(body: unknown, field: "id" | "name"): ListEntry[] {
   const list = Array.isArray(body) ? body : (body as { data?: unknown })?.data;
   if (!Array.isArray(list)) return [];
   return list.filter((entry) => typeof entry?.[field] === "string");
 }
 
-function model({ id, meta, status, architecture }: Entry): Model {
+function model({ id, meta, status, architecture }: ListEntry): Model {
   const number = (value: unknown) => (typeof value === "number" && value > 0 ? value : 0);
   const state = status?.value ?? "loaded";
   const context = number(meta?.n_ctx);
@@ -225,11 +227,11 @@ function model({ id, meta, status, architecture }: Entry): Model {
  * Files that could not be loaded are listed too. A quarantine is for those whose requests made a
  * plugin fault.
  */
-function usable(entry: Entry): boolean {
+function usable(entry: ListEntry): boolean {
   return entry.state !== "failed";
 }
 
-export function plugin({ name, manifest, exports }: Entry): Plugin {
+export function readPlugin({ name, manifest, exports }: ListEntry): Plugin {
   const view = manifest?.view;
   return {
     name: String(name),

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// Shares one WebSocket among the answers that are streamed over it.
 import { effect } from "@preact/signals";
 import type { Connection } from "./connection.ts";
 import { type FileFrames, filesOf } from "./fileframes.ts";
@@ -30,7 +32,7 @@ export type End = Omit<EndFrame, "type" | "id">;
  * What a stream tells: at most one start, any number of tokens, what they are parts of, and what
  * is taken back, then exactly one end, or that its connection is lost.
  */
-export interface Listener {
+export interface StreamListener {
   started(started: Started): void;
   token(token: Token): void;
   parts(parts: Parts): void;
@@ -91,7 +93,7 @@ export class Stream {
 
 /** Many answers over one connection, told apart by their ids. */
 export class Streams {
-  private readonly listeners = new Map<string, Listener>();
+  private readonly listeners = new Map<string, StreamListener>();
   private count = 0;
 
   /**
@@ -110,7 +112,7 @@ export class Streams {
   }
 
   /** Starts an answer that outlives its connection by detachFor. */
-  generate(request: GenerateRequest, listener: Listener): Stream {
+  generate(request: GenerateRequest, listener: StreamListener): Stream {
     const options = { detach_ms: detachFor, parts: true };
     const frame = (id: string): ClientFrame => ({ type: "generate", id, request, ...options });
     const files = filesOf(request);
@@ -118,7 +120,7 @@ export class Streams {
   }
 
   /** Starts an answer that goes on where another is, with a new seed and what sampling changes. */
-  fork(of: Stream, sampling: Sampling, listener: Listener): Stream {
+  fork(of: Stream, sampling: Sampling, listener: StreamListener): Stream {
     const options = { sampling, detach_ms: detachFor, parts: true };
     return this.open(listener, (as) => ({ type: "fork", id: of.id, as, ...options }));
   }
@@ -127,11 +129,11 @@ export class Streams {
    * Goes on with an answer by the name that the host gave it, after event number seq; -1: from its
    * beginning.
    */
-  attach(stream: string, seq: number, listener: Listener): Stream {
+  attach(stream: string, seq: number, listener: StreamListener): Stream {
     return this.open(listener, (id) => ({ type: "attach", id, stream, after: seq }));
   }
 
-  private open(listener: Listener, frame: (id: string) => ClientFrame): Stream {
+  private open(listener: StreamListener, frame: (id: string) => ClientFrame): Stream {
     const id = `s${++this.count}`;
     this.listeners.set(id, listener);
     if (!this.connection.send(frame(id))) {
@@ -142,7 +144,11 @@ export class Streams {
   }
 
   /** Begins a stream once its files are read and sent. Until then the host knows nothing of it. */
-  private openWith(files: readonly string[], listener: Listener, frame: (id: string) => ClientFrame): Stream {
+  private openWith(
+    files: readonly string[],
+    listener: StreamListener,
+    frame: (id: string) => ClientFrame,
+  ): Stream {
     const id = `s${++this.count}`;
     let begun = false;
     const end = (end: End) => this.listeners.delete(id) && listener.end(end);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-import { authorization, parsed, refused } from "./rest.ts";
+
+// Uploads a file and tells how much of it is sent.
+import { authorization, parsedJSON, refusalOf } from "./rest.ts";
 
 /**
  * Sends a file as it is and returns what the answer holds, with its status. sent gets the share
  * that is sent, 0 to 1.
  */
-export function upload(
+export function uploadFile(
   url: URL,
   file: Blob,
   { key, sent, signal }: { key: string; sent(share: number): void; signal: AbortSignal },
@@ -20,9 +22,9 @@ export function upload(
     });
     request.addEventListener("load", () => {
       const { status, responseText } = request;
-      if (status < 200 || status >= 300) return reject(refused(status, responseText));
+      if (status < 200 || status >= 300) return reject(refusalOf(status, responseText));
       try {
-        resolve({ status, body: parsed(responseText) });
+        resolve({ status, body: parsedJSON(responseText) });
       } catch (error) {
         reject(error);
       }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { inWords, percentile, totalOf } from "./histogram.ts";
+import { histogramWords, percentile, totalOf } from "./histogram.ts";
 
 const bounds = [1, 2, 4, 8];
 
@@ -22,10 +22,10 @@ test("percentile: beyond the last bound only that is known", () => {
   assert.deepEqual(percentile({ bounds: [], counts: [3] }, 0.5), { ms: 0, above: true });
 });
 
-test("inWords: a sentence, or nothing", () => {
+test("histogramWords: a sentence, or nothing", () => {
   assert.equal(
-    inWords({ bounds, counts: [0, 90, 0, 0, 10] }),
+    histogramWords({ bounds, counts: [0, 90, 0, 0, 10] }),
     "Half of all tokens came within 1.56 ms of the one before, 95 % within more than 8 ms, 99 % within more than 8 ms.",
   );
-  assert.equal(inWords({ bounds, counts: [] }), "");
+  assert.equal(histogramWords({ bounds, counts: [] }), "");
 });

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// Percentiles of durations that were counted in buckets.
 import { duration } from "../text/numberformat.ts";
 
 /**
@@ -35,7 +37,7 @@ export function percentile(h: Histogram, part: number): { ms: number; above: boo
 }
 
 /** The percentiles in a sentence; empty where nothing was counted. */
-export function inWords(h: Histogram): string {
+export function histogramWords(h: Histogram): string {
   const [half, most, nearlyAll] = [0.5, 0.95, 0.99].map((part) => {
     const at = percentile(h, part);
     return at === undefined ? "" : `${at.above ? "more than " : ""}${duration(at.ms)}`;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// Asks the host for live frames while any part of the page wants them.
 import { computed, effect, signal } from "@preact/signals";
 import type { Connection } from "../host/connection.ts";
 
@@ -8,7 +10,7 @@ const every = 250; // milliseconds between two frames
  * The one watch of a connection, shared by all parts of the page that want live frames. It ends
  * with the last of them.
  */
-export class Watching {
+export class LiveSubscription {
   private readonly wants = signal(0);
 
   constructor(connection: Pick<Connection, "status" | "send">) {

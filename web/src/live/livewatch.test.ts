@@ -2,16 +2,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { signal } from "@preact/signals";
-import type { Status } from "../host/connection.ts";
+import type { ConnectionStatus } from "../host/connection.ts";
 import type { ClientFrame, HostFrame } from "../host/protocol.ts";
 import type { LiveFrame } from "./liveframe.ts";
-import { Watching } from "./livesubscription.ts";
-import { Watch } from "./livewatch.ts";
+import { LiveSubscription } from "./livesubscription.ts";
+import { LiveWatch } from "./livewatch.ts";
 
 function setUp() {
   const sent: ClientFrame[] = [];
   const listeners = new Set<(frame: HostFrame) => void>();
-  const status = signal<Status>({ kind: "online" });
+  const status = signal<ConnectionStatus>({ kind: "online" });
   const visible = signal(true);
   const clock = { now: 1000 };
   const connection = {
@@ -26,7 +26,7 @@ function setUp() {
       return () => listeners.delete(listener);
     },
   };
-  const watch = new Watch(connection, new Watching(connection), visible, () => clock.now);
+  const watch = new LiveWatch(connection, new LiveSubscription(connection), visible, () => clock.now);
   const told = (frame: HostFrame) => {
     for (const listener of listeners) listener(frame);
   };
@@ -37,7 +37,7 @@ const live = (time_ms: number): LiveFrame => ({ type: "live", time_ms, models: [
 const begin = { type: "watch", every_ms: 250 };
 const end = { type: "watch", every_ms: 0 };
 
-test("Watch: only while the page can be seen, and until it is stopped", () => {
+test("LiveWatch: only while the page can be seen, and until it is stopped", () => {
   const { sent, visible, watch, listeners } = setUp();
   assert.deepEqual(sent, [begin]);
   visible.value = false;
@@ -51,7 +51,7 @@ test("Watch: only while the page can be seen, and until it is stopped", () => {
   assert.equal(sent.length, 4);
 });
 
-test("Watch: goes on after a lost connection", () => {
+test("LiveWatch: goes on after a lost connection", () => {
   const { sent, status } = setUp();
   status.value = { kind: "waiting", retryAt: 0, why: "gone" };
   assert.deepEqual(sent, [begin], "there is nobody to tell");
@@ -59,7 +59,7 @@ test("Watch: goes on after a lost connection", () => {
   assert.deepEqual(sent, [begin, begin]);
 });
 
-test("Watch: what the host refuses is told, until it is asked again", () => {
+test("LiveWatch: what the host refuses is told, until it is asked again", () => {
   const { watch, told, status } = setUp();
   told({ type: "error", frame: "pause", error: { message: "not ours" } });
   assert.equal(watch.problem.value, "");
@@ -70,7 +70,7 @@ test("Watch: what the host refuses is told, until it is asked again", () => {
   assert.equal(watch.problem.value, "");
 });
 
-test("Watch: knows the host's clock by the frame that came fastest", () => {
+test("LiveWatch: knows the host's clock by the frame that came fastest", () => {
   const { watch, told, clock } = setUp();
   told(live(500_000)); // at 1000
   clock.now = 1250;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
+
+// What the live view knows: the last frame, and the ticks and rates of each model.
 import { effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { Connection } from "../host/connection.ts";
 import type { LiveFrame, LiveModel } from "./liveframe.ts";
-import type { Watching } from "./livesubscription.ts";
+import type { LiveSubscription } from "./livesubscription.ts";
 import { Rates } from "./rates.ts";
 import { Ticks } from "./ticks.ts";
 
 /** What is known of one model besides its last frame. */
-export class Watched {
+export class WatchedModel {
   readonly ticks = new Ticks();
   readonly rates = new Rates();
 }
@@ -16,18 +18,18 @@ export class Watched {
  * Watches the host from its making until stop, while the page can be seen, and goes on after a
  * lost connection.
  */
-export class Watch {
+export class LiveWatch {
   /** The last frame. */
   readonly frame: Signal<LiveFrame | undefined> = signal(undefined);
   /** Why there are no frames; empty: nothing is wrong. */
   readonly problem: Signal<string> = signal("");
-  private readonly models = new Map<string, Watched>();
+  private readonly models = new Map<string, WatchedModel>();
   private ahead = Number.NEGATIVE_INFINITY; // of the host's clock before this page's
   private readonly stops: (() => void)[] = [];
 
   constructor(
     connection: Pick<Connection, "status" | "listen">,
-    watching: Watching,
+    watching: LiveSubscription,
     visible: ReadonlySignal<boolean>,
     private readonly now: () => number = () => performance.now(),
   ) {
@@ -49,10 +51,10 @@ export class Watch {
   }
 
   /** What is known of a model, by its name. */
-  of(name: string): Watched {
+  of(name: string): WatchedModel {
     let found = this.models.get(name);
     if (found === undefined) {
-      found = new Watched();
+      found = new WatchedModel();
       this.models.set(name, found);
     }
     return found;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { list, queueWords, reason, standing, state, tickWords } from "./livewords.ts";
+import { joinWords, queueWords, standing, stateWords, tickWords, waitWords } from "./livewords.ts";
 
-test("state: what a slot does", () => {
+test("stateWords: what a slot does", () => {
   for (const [slot, stands, words] of [
     [{ slot: 0, state: "idle" }, "idle", "Free"],
     [{ slot: 0, state: "prefilling" }, "reading", "Reads its prompt"],
@@ -13,19 +13,19 @@ test("state: what a slot does", () => {
     [{ slot: 0, state: "parked", waits_for: "reader" }, "waiting", "Waits"],
   ] as const) {
     assert.equal(standing(slot), stands);
-    assert.equal(state(slot), words);
+    assert.equal(stateWords(slot), words);
   }
 });
 
-test("reason: every one of the host's has words, and a new one is not lost", () => {
+test("waitWords: every one of the host's has words, and a new one is not lost", () => {
   for (const what of ["paused", "reader", "worker", "quota", "turn", "cells", "slot", "prefix"]) {
-    assert.match(reason(what), /^[A-Z].*\.$/, what);
-    assert.doesNotMatch(reason(what), new RegExp(`for ${what}\\.`), what);
+    assert.match(waitWords(what), /^[A-Z].*\.$/, what);
+    assert.doesNotMatch(waitWords(what), new RegExp(`for ${what}\\.`), what);
   }
-  assert.equal(reason("worker", ["a", "b"]), "a and b have not decided on the next token yet.");
-  assert.equal(reason("worker", ["a"]), "a has not decided on the next token yet.");
-  assert.equal(reason("tea"), "It waits for tea.");
-  assert.equal(reason(undefined), "");
+  assert.equal(waitWords("worker", ["a", "b"]), "a and b have not decided on the next token yet.");
+  assert.equal(waitWords("worker", ["a"]), "a has not decided on the next token yet.");
+  assert.equal(waitWords("tea"), "It waits for tea.");
+  assert.equal(waitWords(undefined), "");
 });
 
 test("queueWords: who waits, and for what", () => {
@@ -56,6 +56,11 @@ test("tickWords: all numbers of a tick", () => {
   assert.match(tickWords({ ...tick, decode: 0, prefill: 0, plugin: 3 }), /tokens none;.*plugins 3 ms/);
 });
 
-test("list: as people write them", () => {
-  assert.deepEqual([[], ["a"], ["a", "b"], ["a", "b", "c"]].map(list), ["", "a", "a and b", "a, b and c"]);
+test("joinWords: as people write them", () => {
+  assert.deepEqual([[], ["a"], ["a", "b"], ["a", "b", "c"]].map(joinWords), [
+    "",
+    "a",
+    "a and b",
+    "a, b and c",
+  ]);
 });

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT
+
+// Slots, queues and ticks in words.
 import { count, duration } from "../text/numberformat.ts";
 import type { LiveQueue, LiveSlot } from "./liveframe.ts";
 import type { Tick, Ticks } from "./ticks.ts";
 
 /** How a slot stands, for its colour. */
-export type Standing = "idle" | "reading" | "writing" | "waiting";
+export type SlotStanding = "idle" | "reading" | "writing" | "waiting";
 
-export function standing(slot: LiveSlot): Standing {
+export function standing(slot: LiveSlot): SlotStanding {
   if (slot.state === "idle") return "idle";
   if (slot.waits_for !== undefined) return "waiting";
   return slot.state === "prefilling" ? "reading" : "writing";
 }
 
 /** How a slot stands, in a word or two. */
-export function state(slot: LiveSlot): string {
+export function stateWords(slot: LiveSlot): string {
   switch (standing(slot)) {
     case "idle":
       return "Free";
@@ -38,11 +40,11 @@ const reasons: Record<string, string> = {
 };
 
 /** Why an answer does not go on; empty where it does. */
-export function reason(waitsFor: string | undefined, plugins: readonly string[] = []): string {
+export function waitWords(waitsFor: string | undefined, plugins: readonly string[] = []): string {
   if (waitsFor === undefined) return "";
   if (waitsFor !== "worker") return reasons[waitsFor] ?? `It waits for ${waitsFor}.`;
   if (plugins.length === 0) return "Its next token is still being chosen.";
-  return `${list(plugins)} ${plugins.length === 1 ? "has" : "have"} not decided on the next token yet.`;
+  return `${joinWords(plugins)} ${plugins.length === 1 ? "has" : "have"} not decided on the next token yet.`;
 }
 
 const waits: Record<string, string> = {
@@ -61,7 +63,7 @@ export function queueWords(queue: Pick<LiveQueue, "waiting" | "for">): string {
     .sort(([, a], [, b]) => b - a)
     .map(([what, n]) => `${n} ${waits[what] ?? `for ${what}`}`);
   const verb = queue.waiting === 1 ? "answer waits" : "answers wait";
-  return `${queue.waiting} ${verb}: ${list(parts)}.`;
+  return `${queue.waiting} ${verb}: ${joinWords(parts)}.`;
 }
 
 /** One tick in words. */
@@ -77,13 +79,13 @@ export function tickWords(tick: Tick): string {
     `in all ${duration(tick.total)}`,
   ];
   const passes = tick.passes === 1 ? "1 pass" : `${tick.passes} passes`;
-  return `Step ${tick.number}: tokens ${list(tokens) || "none"}; ${passes}; ${times.join(", ")}.`;
+  return `Step ${tick.number}: tokens ${joinWords(tokens) || "none"}; ${passes}; ${times.join(", ")}.`;
 }
 
 /**
  * What the ticks of the last second before the newest one did, in a sentence; empty without ticks.
  */
-export function summary(ticks: Ticks): string {
+export function ticksSummary(ticks: Ticks): string {
   const last = ticks.last;
   if (last === undefined) return "";
   const from = ticks.from(last.at - 1000);
@@ -100,7 +102,7 @@ export function summary(ticks: Ticks): string {
 }
 
 /** "a", "a and b", "a, b and c" */
-export function list(parts: readonly string[]): string {
+export function joinWords(parts: readonly string[]): string {
   if (parts.length < 2) return parts.join("");
   return `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`;
 }

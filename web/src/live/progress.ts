@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
+
+// What an answer waits for before its first token: the queue, a model, or its prompt.
 import { effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { Connection } from "../host/connection.ts";
 import { count, duration } from "../text/numberformat.ts";
 import type { LiveFrame, LiveModel } from "./liveframe.ts";
-import type { Watching } from "./livesubscription.ts";
+import type { LiveSubscription } from "./livesubscription.ts";
 
 /** What an answer waits for that has no token yet. */
 export type Progress =
@@ -23,7 +25,11 @@ export class Progresses {
   private readonly begun = new Map<string, { time: number; done: number }>(); // when their prompts were first seen
 
   /** waits tells whether any answer of this page has no token yet. */
-  constructor(connection: Pick<Connection, "listen">, watching: Watching, waits: ReadonlySignal<boolean>) {
+  constructor(
+    connection: Pick<Connection, "listen">,
+    watching: LiveSubscription,
+    waits: ReadonlySignal<boolean>,
+  ) {
     connection.listen((frame) => {
       if (frame.type === "live") this.take(frame);
     });

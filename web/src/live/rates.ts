@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// Tokens a second of a model, and of each of its slots.
 import type { LiveModel, LiveSlot, LiveTicks } from "./liveframe.ts";
 
 /** Tokens a second now, smoothed over about a second. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { layOut, niceCeiling } from "./stripbars.ts";
+import { layOutBars, niceCeiling } from "./stripbars.ts";
 import { Ticks } from "./ticks.ts";
 
 function ticksEvery(ms: number, n: number, total: number, decode: (i: number) => number): Ticks {
@@ -23,8 +23,8 @@ function ticksEvery(ms: number, n: number, total: number, decode: (i: number) =>
   return ticks;
 }
 
-test("layOut: a bar is where its tick was and as wide as it took", () => {
-  const bars = layOut(
+test("layOutBars: a bar is where its tick was and as wide as it took", () => {
+  const bars = layOutBars(
     ticksEvery(100, 10, 50, () => 1),
     1000,
     100,
@@ -36,27 +36,27 @@ test("layOut: a bar is where its tick was and as wide as it took", () => {
   );
 });
 
-test("layOut: of the ticks of one pixel the largest stands for all", () => {
+test("layOutBars: of the ticks of one pixel the largest stands for all", () => {
   const ticks = ticksEvery(1, 5000, 0.5, (i) => (i % 10 === 3 ? 9 : 1));
-  const bars = layOut(ticks, 4000, 100, 10);
+  const bars = layOutBars(ticks, 4000, 100, 10);
   assert.ok(bars.length <= 101, `${bars.length} bars`);
   assert.ok(bars.every((bar) => bar.tick.decode === 9 || bar.x === 100));
   assert.deepEqual(bars[0]?.tick.number, 3003);
 });
 
-test("layOut: bars keep their places while time goes on by less than a pixel", () => {
+test("layOutBars: bars keep their places while time goes on by less than a pixel", () => {
   const ticks = ticksEvery(7, 400, 5, (i) => i);
-  const numbers = (end: number) => layOut(ticks, end, 100, 10).map((bar) => [bar.x, bar.tick.number]);
+  const numbers = (end: number) => layOutBars(ticks, end, 100, 10).map((bar) => [bar.x, bar.tick.number]);
   assert.deepEqual(numbers(2001).slice(0, 90), numbers(2009).slice(0, 90));
   const later = new Map(numbers(2011).map(([x, number]) => [number, x]));
   for (const [x = 0, number] of numbers(2001).slice(1))
     assert.equal(later.get(number), x - 1, `tick ${number}`);
 });
 
-test("layOut: nothing after the end, nothing without ticks", () => {
-  assert.deepEqual(layOut(new Ticks(), 1000, 100, 10), []);
+test("layOutBars: nothing after the end, nothing without ticks", () => {
+  assert.deepEqual(layOutBars(new Ticks(), 1000, 100, 10), []);
   assert.ok(
-    layOut(
+    layOutBars(
       ticksEvery(10, 100, 5, () => 1),
       500,
       100,

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// Lays ticks out along time as the bars of the strip chart.
 import type { Tick, Ticks } from "./ticks.ts";
 
 /**
@@ -18,7 +20,7 @@ export interface Bar {
  * their pixel while end moves. The result is bars, whose memory is used again: this runs sixty
  * times a second.
  */
-export function layOut(
+export function layOutBars(
   ticks: Ticks,
   end: number,
   width: number,

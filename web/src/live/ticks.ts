@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// The newest ticks of a model.
 import type { LiveTicks } from "./liveframe.ts";
 
 /** What one tick of the scheduler did. Times are milliseconds. */

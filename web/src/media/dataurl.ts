@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+// data: URLs of files, and back.
+
 const step = 0x6000; // bytes that are made letters at a time: a multiple of 3, so that base64 needs no padding between
 
 /** The bytes of a file as a data: URL. */

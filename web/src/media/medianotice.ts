@@ -1,9 +1,19 @@
 // SPDX-License-Identifier: MIT
+
+// What a person should know of the pictures and sounds before a question is sent.
 import type { Medium } from "../chats/message.ts";
-import { type Abilities, isPicture, mostFiles, mostOf, once, sizeOf, takes } from "./medialimits.ts";
+import {
+  type Abilities,
+  eachOnce,
+  isPicture,
+  mostFileBytes,
+  mostFiles,
+  takesMedium,
+  totalSize,
+} from "./medialimits.ts";
 
 /** What a person should know before a question is sent. */
-export interface Notice {
+export interface MediaNotice {
   text: string;
   blocks: boolean; // it cannot be sent so
 }
@@ -12,7 +22,7 @@ export interface Notice {
  * What a model cannot do with files, in words: "cannot see pictures". Empty: it takes all of them.
  */
 export function cannot(abilities: Abilities, media: readonly Pick<Medium, "type">[]): string {
-  const lost = media.filter((medium) => !takes(abilities, medium));
+  const lost = media.filter((medium) => !takesMedium(abilities, medium));
   const words = [lost.some(isPicture) && "see pictures", !lost.every(isPicture) && "hear sounds"];
   const said = words.filter(Boolean).join(" and ");
   return said && `cannot ${said}`;
@@ -24,16 +34,16 @@ export function noticeOf(
   abilities: Abilities,
   draft: readonly Medium[],
   before: readonly Medium[],
-  most = mostOf(),
-): Notice | undefined {
+  most = mostFileBytes(),
+): MediaNotice | undefined {
   const now = cannot(abilities, draft);
   if (now !== "")
     return {
       blocks: true,
       text: `${model} ${now}. Remove what it cannot take, or choose another model in Settings.`,
     };
-  const sent = once([...before, ...draft]).filter((medium) => takes(abilities, medium));
-  if (sizeOf(sent) > most || sent.length > mostFiles)
+  const sent = eachOnce([...before, ...draft]).filter((medium) => takesMedium(abilities, medium));
+  if (totalSize(sent) > most || sent.length > mostFiles)
     return {
       blocks: true,
       text: "This chat has more pictures and sounds than the server takes. Begin a new chat.",

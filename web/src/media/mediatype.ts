@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+// Tells the type of a picture or a sound by its first bytes.
+
 /** The types of files that the host reads. */
 export type MediaType =
   | "image/jpeg"

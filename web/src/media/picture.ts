@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+// Reads a picture, and makes it small enough to be sent.
 import { isAnimatedWebP, type MediaType } from "./mediatype.ts";
-import { fitted, mostKept, mostLossless } from "./picturesize.ts";
+import { fittedSize, mostKept, mostLossless } from "./picturesize.ts";
 
 /** A picture as it is sent, with its size as it is shown. */
 export interface Picture {
@@ -26,7 +27,7 @@ export async function readPicture(
   const bitmap = await createImageBitmap(file);
   try {
     const { width, height } = bitmap;
-    const size = fitted(width, height);
+    const size = fittedSize(width, height);
     const small = size.width === width && size.height === height && file.size <= mostKept;
     if (small && type !== undefined && !isAnimatedWebP(head))
       return { bytes: new Blob([file], { type }), type, width, height };

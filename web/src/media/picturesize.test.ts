@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fitted, mostPixels } from "./picturesize.ts";
+import { fittedSize, mostPixels } from "./picturesize.ts";
 
 for (const [size, want] of [
   [
@@ -25,8 +25,8 @@ for (const [size, want] of [
     [3_577_708, 1],
   ],
 ] as const) {
-  test(`fitted: ${size.join(" by ")}`, () => {
-    const { width, height } = fitted(size[0], size[1]);
+  test(`fittedSize: ${size.join(" by ")}`, () => {
+    const { width, height } = fittedSize(size[0], size[1]);
     assert.deepEqual([width, height], want);
     assert.ok(width * height <= mostPixels || height === 1);
   });

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+// How large a picture is when it is sent.
+
 /**
  * Pixels that a picture has at most when it is sent. The towers that llama.cpp knows use 4096
  * pieces of 28 by 28 pixels at most, which is about as much; most use far fewer.
@@ -13,7 +15,11 @@ export const mostKept = 2 << 20;
 export const mostLossless = 1 << 20;
 
 /** The size of a picture of these pixels when it is sent. */
-export function fitted(width: number, height: number, most = mostPixels): { width: number; height: number } {
+export function fittedSize(
+  width: number,
+  height: number,
+  most = mostPixels,
+): { width: number; height: number } {
   const scale = Math.min(1, Math.sqrt(most / (width * height)));
   return {
     width: Math.max(1, Math.floor(width * scale)),

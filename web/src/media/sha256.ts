@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+// SHA-256, for pages that have no crypto.subtle.
+
 const { round, start } = constants();
 
 /**

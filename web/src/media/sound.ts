@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// Reads a sound, and makes it small enough to be sent.
 import type { MediaType } from "./mediatype.ts";
 import { encodeWAV, mixed } from "./wav.ts";
 
@@ -10,10 +12,10 @@ export interface Sound {
 }
 
 /** Samples a second of what the page encodes: what models hear with. */
-export const rate = 16_000;
+export const soundRate = 16_000;
 
 /** Bytes that a second of what the page encodes has. */
-export const perSecond = 2 * rate;
+export const soundBytesPerSecond = 2 * soundRate;
 
 const mostKept = 1 << 20; // bytes of a WAV that is sent as it is
 
@@ -23,12 +25,12 @@ const mostKept = 1 << 20; // bytes of a WAV that is sent as it is
  * browser can. Rejects where the browser cannot read it.
  */
 export async function readSound(file: Blob, type: MediaType | undefined): Promise<Sound> {
-  const context = new OfflineAudioContext(1, 1, rate);
+  const context = new OfflineAudioContext(1, 1, soundRate);
   const decoded = await context.decodeAudioData(await file.arrayBuffer()); // at the context's rate
   const seconds = decoded.duration;
   if (type === "audio/mpeg" || (type === "audio/wav" && file.size <= mostKept))
     return { bytes: new Blob([file], { type }), type, seconds };
   const channels = Array.from({ length: decoded.numberOfChannels }, (_, at) => decoded.getChannelData(at));
-  const bytes = new Blob([encodeWAV(mixed(channels), rate)], { type: "audio/wav" });
+  const bytes = new Blob([encodeWAV(mixed(channels), soundRate)], { type: "audio/wav" });
   return { bytes, type: "audio/wav", seconds };
 }

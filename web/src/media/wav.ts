@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+// Writes WAV files.
+
 const headerLength = 44; // bytes
 
 /** A sound of one channel as a WAV file with 16 bits a sample. Samples beyond -1 to 1 are cut. */

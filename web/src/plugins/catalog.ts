@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// The plugins of the host, their uploads, and what is asked about them.
 import { type Signal, signal } from "@preact/signals";
 import type { AdminKey } from "../host/apikeys.ts";
 import type { PluginRoutes } from "../host/pluginroutes.ts";

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Plugin } from "../host/rest.ts";
-import { defaults, type Settings } from "../settings/settings.ts";
-import { choiceOf, hasRoom, notUsing, using } from "./pluginchoice.ts";
+import { defaultSettings, type Settings } from "../settings/settings.ts";
+import { choiceOf, hasRoom, withoutPlugin, withPlugin } from "./pluginchoice.ts";
 
 const plugin: Plugin = {
   name: "a",
@@ -15,39 +15,42 @@ const plugin: Plugin = {
 };
 const host = { samplers: ["top_k", "temperature"], plugins: [plugin] };
 
-test("using: adds a plugin with its configuration, once", () => {
-  const once = using(defaults, "a", { n: 1 }, host);
+test("withPlugin: adds a plugin with its configuration, once", () => {
+  const once = withPlugin(defaultSettings, "a", { n: 1 }, host);
   assert.deepEqual(once.plugins, [{ name: "a", config: { n: 1 } }]);
-  assert.deepEqual(using(once, "a", { n: 2 }, host).plugins, [{ name: "a", config: { n: 2 } }]);
-  assert.deepEqual(using(once, "a", {}, host).plugins, [{ name: "a" }]);
+  assert.deepEqual(withPlugin(once, "a", { n: 2 }, host).plugins, [{ name: "a", config: { n: 2 } }]);
+  assert.deepEqual(withPlugin(once, "a", {}, host).plugins, [{ name: "a" }]);
 });
 
-test("using: keeps the plugin's place and what a fault does, and switches it on", () => {
+test("withPlugin: keeps the plugin's place and what a fault does, and switches it on", () => {
   const settings: Settings = {
-    ...defaults,
+    ...defaultSettings,
     chain: ["plugin:a", "top_k"],
     off: ["plugin:a", "top_k"],
     plugins: [{ name: "a", on_error: "skip" }],
   };
   assert.equal(choiceOf(settings, "a"), undefined, "it is switched off");
-  const on = using(settings, "a", { n: 1 }, host);
+  const on = withPlugin(settings, "a", { n: 1 }, host);
   assert.deepEqual(choiceOf(on, "a"), { name: "a", on_error: "skip", config: { n: 1 } });
   assert.deepEqual([on.chain, on.off], [["plugin:a", "top_k"], ["top_k"]]);
 });
 
-test("using: a chain of one's own gets the plugin where its manifest says", () => {
-  assert.deepEqual(using({ ...defaults, chain: ["top_k"] }, "a", {}, host).chain, ["top_k", "plugin:a"]);
+test("withPlugin: a chain of one's own gets the plugin where its manifest says", () => {
+  assert.deepEqual(withPlugin({ ...defaultSettings, chain: ["top_k"] }, "a", {}, host).chain, [
+    "top_k",
+    "plugin:a",
+  ]);
 });
 
-test("notUsing: takes it out of the chain too", () => {
-  const settings = using({ ...defaults, chain: ["top_k"] }, "a", {}, host);
-  const without = notUsing(settings, "a", host);
+test("withoutPlugin: takes it out of the chain too", () => {
+  const settings = withPlugin({ ...defaultSettings, chain: ["top_k"] }, "a", {}, host);
+  const without = withoutPlugin(settings, "a", host);
   assert.deepEqual([without.plugins, without.chain], [[], ["top_k"]]);
   assert.equal(choiceOf(without, "a"), undefined);
 });
 
 test("hasRoom: the host takes sixteen", () => {
   const many = Array.from({ length: 16 }, (_, at) => ({ name: `p${at}` }));
-  assert.equal(hasRoom({ ...defaults, plugins: many }), false);
-  assert.equal(hasRoom({ ...defaults, plugins: many.slice(1) }), true);
+  assert.equal(hasRoom({ ...defaultSettings, plugins: many }), false);
+  assert.equal(hasRoom({ ...defaultSettings, plugins: many.slice(1) }), true);
 });

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
+
+// Adds a plugin to the settings of a chat, and takes it out.
 import { withStage } from "../settings/addstage.ts";
 import { entryOf, type HostChain, withoutStage } from "../settings/chain.ts";
-import { most, type PluginChoice, type Settings } from "../settings/settings.ts";
+import { mostInSettings, type PluginChoice, type Settings } from "../settings/settings.ts";
 
 /** How settings use a plugin; undefined: they do not, or it is switched off. */
 export function choiceOf(settings: Settings, name: string): PluginChoice | undefined {
@@ -12,7 +14,7 @@ export function choiceOf(settings: Settings, name: string): PluginChoice | undef
 /**
  * The settings with a plugin and its configuration. Where it has a place in the chain it keeps it.
  */
-export function using(
+export function withPlugin(
   settings: Settings,
   name: string,
   config: Record<string, unknown>,
@@ -32,11 +34,11 @@ function configured({ config: _, ...choice }: PluginChoice, config: Record<strin
 }
 
 /** The settings without a plugin. */
-export function notUsing(settings: Settings, name: string, host: HostChain): Settings {
+export function withoutPlugin(settings: Settings, name: string, host: HostChain): Settings {
   return withoutStage(settings, entryOf(name), host);
 }
 
 /** Whether settings have room for one more plugin. */
 export function hasRoom(settings: Settings): boolean {
-  return settings.plugins.length < most.plugins;
+  return settings.plugins.length < mostInSettings.plugins;
 }

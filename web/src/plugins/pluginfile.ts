@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-import { type Entry, type Plugin, plugin } from "../host/rest.ts";
+
+// A file of the plugin folder, as the host describes it.
+import { type ListEntry, type Plugin, readPlugin } from "../host/rest.ts";
 import { isRecord } from "./schema.ts";
 
 /** A file of the plugin folder, with all that the host tells of it. */
@@ -27,12 +29,12 @@ export interface ModelError {
 }
 
 /** Reads one entry of GET /v1/plugins. */
-export function pluginFile(entry: Entry): PluginFile {
+export function pluginFile(entry: ListEntry): PluginFile {
   const raw: Record<string, unknown> = entry;
   const manifest: Record<string, unknown> = isRecord(raw.manifest) ? raw.manifest : {};
   const state = raw.state === "failed" || raw.state === "quarantined" ? raw.state : "ready";
   return {
-    ...plugin(entry),
+    ...readPlugin(entry),
     state,
     version: text(manifest.version),
     by: [text(manifest.author), text(manifest.license) || text(manifest.licence)].filter(Boolean).join(", "),
@@ -64,12 +66,12 @@ function count(value: unknown): number {
 }
 
 /** A place in a request where a plugin takes part. */
-export interface Kind {
+export interface PluginKind {
   name: string;
   title: string; // what it does there
 }
 
-const kinds: Record<string, Kind> = {
+const kinds: Record<string, PluginKind> = {
   penstock_messages: {
     name: "Messages",
     title: "It rewrites the conversation before the prompt is made of it.",
@@ -87,7 +89,7 @@ const kinds: Record<string, Kind> = {
 };
 
 /** Where a plugin takes part, in the order of a request. */
-export function kindsOf({ exports }: Pick<Plugin, "exports">): Kind[] {
+export function kindsOf({ exports }: Pick<Plugin, "exports">): PluginKind[] {
   return Object.entries(kinds).flatMap(([name, kind]) => (exports.includes(name) ? [kind] : []));
 }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// A prompt as the model gets it, token by token.
 import { isRecord } from "./schema.ts";
 
 /** A prompt as the model gets it. */
@@ -12,7 +14,7 @@ export interface PromptToken {
 }
 
 /** Consecutive tokens that are drawn as one text, or one control token. */
-export type Run = PromptToken;
+export type PromptRun = PromptToken;
 
 /**
  * Reads the answer of /apply-template with return_tokens. A character that several tokens make is
@@ -37,8 +39,8 @@ function bytesOf(piece: unknown): Uint8Array<ArrayBuffer> {
 }
 
 /** Joins the tokens that are plain text, so that a long prompt is drawn with few elements. */
-export function runsOf(tokens: readonly PromptToken[]): Run[] {
-  const runs: Run[] = [];
+export function runsOf(tokens: readonly PromptToken[]): PromptRun[] {
+  const runs: PromptRun[] = [];
   let texts: string[] = [];
   const end = () => {
     if (texts.length > 0) runs.push({ text: texts.join(""), special: false });
@@ -57,7 +59,7 @@ export function runsOf(tokens: readonly PromptToken[]): Run[] {
 }
 
 /** How many tokens two prompts begin with alike. */
-export function shared(a: readonly PromptToken[], b: readonly PromptToken[]): number {
+export function sharedTokens(a: readonly PromptToken[], b: readonly PromptToken[]): number {
   const differs = a.findIndex((token, at) => token.text !== b[at]?.text || token.special !== b[at]?.special);
   return differs < 0 ? a.length : differs;
 }

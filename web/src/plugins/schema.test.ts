@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fieldOf, label, limits, resolve, type Schema, startingConfig } from "./schema.ts";
+import { fieldLabel, fieldOf, limitWords, resolve, type Schema, startingConfig } from "./schema.ts";
 
 const kinds: [string, Schema, string][] = [
   ["a text", { type: "string" }, "text"],
@@ -55,13 +55,13 @@ const told: [Schema, string][] = [
   [{ minimum: "low" }, ""],
 ];
 for (const [schema, want] of told) {
-  test(`limits of ${JSON.stringify(schema)}`, () => assert.equal(limits(schema), want));
+  test(`limitWords of ${JSON.stringify(schema)}`, () => assert.equal(limitWords(schema), want));
 }
 
-test("label: the title, or the name in words", () => {
-  assert.equal(label("ignore_case", {}), "Ignore case");
-  assert.equal(label("x", { title: "Weight" }), "Weight");
-  assert.equal(label("_", {}), "_");
+test("fieldLabel: the title, or the name in words", () => {
+  assert.equal(fieldLabel("ignore_case", {}), "Ignore case");
+  assert.equal(fieldLabel("x", { title: "Weight" }), "Weight");
+  assert.equal(fieldLabel("_", {}), "_");
 });
 
 test("startingConfig: defaults of what is needed, and nothing else", () => {

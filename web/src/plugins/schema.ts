@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+// Turns a JSON schema into the fields of a form, and into a first value.
+
 /** A JSON schema, or a part of one. Anybody can write one, so each keyword may have any value. */
 export type Schema = Record<string, unknown>;
 
@@ -116,14 +118,14 @@ export function number(value: unknown): number {
 }
 
 /** What a person reads as the name of a field: its title, or "ignore_case" as "Ignore case". */
-export function label(name: string, schema: Schema): string {
+export function fieldLabel(name: string, schema: Schema): string {
   if (typeof schema.title === "string" && schema.title !== "") return schema.title;
   const words = name.replace(/[_-]+/g, " ").trim();
   return words === "" ? name : words[0]?.toUpperCase() + words.slice(1);
 }
 
 /** What a schema tells of a value besides its description: its limits and its default. */
-export function limits(schema: Schema): string {
+export function limitWords(schema: Schema): string {
   const parts = [range(schema), sizes(schema)];
   const { default: usual } = schema;
   if (usual !== undefined && usual !== "" && typeof usual !== "boolean")

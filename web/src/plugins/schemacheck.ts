@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 
+// Checks a value against a JSON schema.
 import { isRecord, number, resolve, type Schema } from "./schema.ts";
 import { patternProblem } from "./schemapattern.ts";
 
 /** What is wrong with a part of a value. */
-export interface Problem {
+export interface SchemaProblem {
   path: string; // as in "phrases[0].text"; empty: the value itself
   message: string; // a sentence
   lacks?: true; // nothing is there, and something must be
@@ -17,14 +18,14 @@ const mostSteps = 50_000; // a schema that refers to itself in many places would
  * Checks a value against a schema with the usual keywords. The host has the last word: what this
  * does not know, it lets pass.
  */
-export function check(schema: unknown, value: unknown): Problem[] {
+export function checkValue(schema: unknown, value: unknown): SchemaProblem[] {
   if (!isRecord(schema)) return [];
   return new Checker(schema).part(schema, value, "", 0);
 }
 
 /** The same as sentences, each with the name of its field. */
 export function problemsOf(schema: unknown, value: unknown): string[] {
-  return check(schema, value).map(({ path, message, lacks }) =>
+  return checkValue(schema, value).map(({ path, message, lacks }) =>
     lacks ? message : path === "" ? message : `${path}: ${message}`,
   );
 }
@@ -45,7 +46,7 @@ class Checker {
 
   constructor(private readonly root: Schema) {}
 
-  part(part: unknown, value: unknown, path: string, depth: number): Problem[] {
+  part(part: unknown, value: unknown, path: string, depth: number): SchemaProblem[] {
     if (part === false) return [{ path, message: "Nothing may stand here." }];
     if (!isRecord(part) || depth > deepest || this.steps++ > mostSteps) return [];
     const schema = resolve(part, this.root);
@@ -54,14 +55,14 @@ class Checker {
     return [...this.inside(schema, value, path, depth), ...this.joined(schema, value, path, depth)];
   }
 
-  private inside(schema: Schema, value: unknown, path: string, depth: number): Problem[] {
+  private inside(schema: Schema, value: unknown, path: string, depth: number): SchemaProblem[] {
     if (typeof value === "string") return one(path, textProblem(schema, value));
     if (typeof value === "number") return one(path, numberProblem(schema, value));
     if (Array.isArray(value)) return this.list(schema, value, path, depth);
     return isRecord(value) ? this.group(schema, value, path, depth) : [];
   }
 
-  private list(schema: Schema, value: readonly unknown[], path: string, depth: number): Problem[] {
+  private list(schema: Schema, value: readonly unknown[], path: string, depth: number): SchemaProblem[] {
     const problems = one(path, listProblem(schema, value));
     const first = Array.isArray(schema.prefixItems) ? schema.prefixItems : [];
     value.forEach((item, at) => {
@@ -71,8 +72,13 @@ class Checker {
     return problems;
   }
 
-  private group(schema: Schema, value: Record<string, unknown>, path: string, depth: number): Problem[] {
-    const problems: Problem[] = [];
+  private group(
+    schema: Schema,
+    value: Record<string, unknown>,
+    path: string,
+    depth: number,
+  ): SchemaProblem[] {
+    const problems: SchemaProblem[] = [];
     const properties = isRecord(schema.properties) ? schema.properties : {};
     for (const name of Array.isArray(schema.required) ? schema.required : [])
       if (!Object.hasOwn(value, name) || value[name] === undefined)
@@ -96,7 +102,7 @@ class Checker {
   }
 
   /** Schemas that are joined: all of them, any, or exactly one must fit. */
-  private joined(schema: Schema, value: unknown, path: string, depth: number): Problem[] {
+  private joined(schema: Schema, value: unknown, path: string, depth: number): SchemaProblem[] {
     const parts = (keyword: string) => (Array.isArray(schema[keyword]) ? schema[keyword] : []) as unknown[];
     const fits = (part: unknown) => this.part(part, value, path, depth + 1).length === 0;
     const problems = parts("allOf").flatMap((part) => this.part(part, value, path, depth + 1));
@@ -110,7 +116,7 @@ class Checker {
   }
 }
 
-function one(path: string, message: string | undefined): Problem[] {
+function one(path: string, message: string | undefined): SchemaProblem[] {
   return message === undefined ? [] : [{ path, message }];
 }
 

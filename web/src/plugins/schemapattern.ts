@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+// Tries a schema's pattern on a text, if that cannot take long.
+
 const longestText = 1000; // characters
 const mostRepeats = 3;
 const mostSteps = 1e7; // that the browser's engine may need: each repeat can try every length, from every place

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
+
+// Adds a stage to the sampler chain, and configures its plugin.
 import { problemsOf } from "../plugins/schemacheck.ts";
-import { entryOf, type HostChain, pluginOf, stagesOf, switched } from "./chain.ts";
+import { entryOf, type HostChain, pluginOf, stagesOf, withStageSwitched } from "./chain.ts";
 import type { PluginChoice, Settings } from "./settings.ts";
 
 /**
@@ -31,7 +33,7 @@ export function needsConfig(plugin: string, config: unknown, host: HostChain): b
  * The settings with a plugin told otherwise. It is on once it has all that it requires, and off
  * while it lacks some: the server would refuse the next question.
  */
-export function configured(settings: Settings, choice: PluginChoice, host: HostChain): Settings {
+export function withPluginConfig(settings: Settings, choice: PluginChoice, host: HostChain): Settings {
   const before = settings.plugins.find(({ name }) => name === choice.name);
   const plugins =
     before === undefined
@@ -40,5 +42,5 @@ export function configured(settings: Settings, choice: PluginChoice, host: HostC
   const lacked = needsConfig(choice.name, before?.config ?? {}, host);
   const lacks = needsConfig(choice.name, choice.config ?? {}, host);
   const changed = { ...settings, plugins };
-  return lacked === lacks ? changed : switched(changed, entryOf(choice.name), !lacks, host);
+  return lacked === lacks ? changed : withStageSwitched(changed, entryOf(choice.name), !lacks, host);
 }

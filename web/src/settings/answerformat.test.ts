@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { examples, problemOf, type Written } from "./answerformat.ts";
+import { formatExamples, problemOf, type Written } from "./answerformat.ts";
 import type { Format } from "./settings.ts";
 
 for (const [format, want] of [
@@ -18,7 +18,7 @@ for (const [format, want] of [
   test(`problemOf: ${JSON.stringify(format)}`, () => assert.match(problemOf(format), want));
 }
 
-test("examples: each is one that the page takes", () => {
-  for (const [kind, list] of Object.entries(examples))
+test("formatExamples: each is one that the page takes", () => {
+  for (const [kind, list] of Object.entries(formatExamples))
     for (const { text, name } of list) assert.equal(problemOf({ kind: kind as Written, text }), "", name);
 });

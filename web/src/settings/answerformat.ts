@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
+
+// The formats an answer can be bound to: JSON, a schema, a grammar, an expression.
 import type { Format } from "./settings.ts";
 
 /** What an answer can be bound to. */
-export const formats: readonly { kind: Format["kind"]; label: string; help: string }[] = [
+export const answerFormats: readonly { kind: Format["kind"]; label: string; help: string }[] = [
   { kind: "text", label: "Text", help: "The answer is free." },
   { kind: "json", label: "JSON", help: "The answer is a JSON object." },
   {
@@ -34,7 +36,7 @@ function schema(name: string, value: unknown): Example {
 }
 
 /** Something to begin with. */
-export const examples: Readonly<Record<Written, readonly Example[]>> = {
+export const formatExamples: Readonly<Record<Written, readonly Example[]>> = {
   schema: [
     schema("A person", {
       type: "object",

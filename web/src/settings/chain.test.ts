@@ -8,13 +8,13 @@ import {
   type HostChain,
   hostChain,
   misplaced,
-  moved,
   rolesOf,
   stagesOf,
-  switched,
   withoutStage,
+  withStageMoved,
+  withStageSwitched,
 } from "./chain.ts";
-import { defaults, type Settings } from "./settings.ts";
+import { defaultSettings, type Settings } from "./settings.ts";
 
 function plugin(name: string, more: Partial<Plugin> = {}): Plugin {
   return {
@@ -41,7 +41,7 @@ const host: HostChain = {
 };
 
 function having(...names: string[]): Settings {
-  return { ...defaults, plugins: names.map((name) => ({ name })) };
+  return { ...defaultSettings, plugins: names.map((name) => ({ name })) };
 }
 
 test("rolesOf: what a plugin does", () => {
@@ -58,7 +58,7 @@ test("rolesOf: what a plugin does", () => {
 });
 
 test("stagesOf: the host's chain, with plugins where their manifests say", () => {
-  assert.deepEqual(stagesOf(defaults, host), host.samplers);
+  assert.deepEqual(stagesOf(defaultSettings, host), host.samplers);
   const chosen = having("late", "early", "stop", "chatml", "gone");
   assert.deepEqual(stagesOf(chosen, host), ["plugin:early", ...host.samplers, "plugin:late"]);
   const chain = ["top_k", "plugin:late", "plugin:gone"];
@@ -71,34 +71,40 @@ for (const [from, to, want] of [
   [1, 1, "abc"],
   [7, 0, "abc"],
 ] as const) {
-  test(`moved: from ${from} to ${to}`, () => assert.equal(moved(["a", "b", "c"], from, to).join(""), want));
+  test(`withStageMoved: from ${from} to ${to}`, () =>
+    assert.equal(withStageMoved(["a", "b", "c"], from, to).join(""), want));
 }
 
 test("withStage: natives come before the temperature, plugins to their places", () => {
-  assert.deepEqual(withStage(defaults, "xtc", host).chain, ["penalties", "top_k", "xtc", "temperature"]);
-  assert.deepEqual(withStage(defaults, "adaptive_p", host).chain, [...host.samplers, "adaptive_p"]);
-  const added = withStage({ ...defaults, off: ["plugin:late"] }, "plugin:late", host);
+  assert.deepEqual(withStage(defaultSettings, "xtc", host).chain, [
+    "penalties",
+    "top_k",
+    "xtc",
+    "temperature",
+  ]);
+  assert.deepEqual(withStage(defaultSettings, "adaptive_p", host).chain, [...host.samplers, "adaptive_p"]);
+  const added = withStage({ ...defaultSettings, off: ["plugin:late"] }, "plugin:late", host);
   assert.deepEqual([added.chain, added.plugins, added.off], [undefined, [{ name: "late" }], []]);
-  const named = withStage({ ...defaults, chain: ["top_k"] }, "plugin:early", host);
+  const named = withStage({ ...defaultSettings, chain: ["top_k"] }, "plugin:early", host);
   assert.deepEqual(named.chain, ["plugin:early", "top_k"]);
 });
 
 test("withoutStage: a plugin goes with its configuration, a native makes the chain one's own", () => {
   const chosen: Settings = {
-    ...defaults,
+    ...defaultSettings,
     plugins: [{ name: "late", config: { a: 1 } }],
     off: ["plugin:late"],
   };
-  assert.deepEqual(withoutStage(chosen, "plugin:late", host), defaults);
+  assert.deepEqual(withoutStage(chosen, "plugin:late", host), defaultSettings);
   assert.deepEqual(withoutStage(chosen, "top_k", host).chain, ["penalties", "temperature", "plugin:late"]);
 });
 
-test("switched: a stage keeps its place, and a plugin its configuration", () => {
-  const off = switched(having("late"), "top_k", false, host);
+test("withStageSwitched: a stage keeps its place, and a plugin its configuration", () => {
+  const off = withStageSwitched(having("late"), "top_k", false, host);
   assert.deepEqual([off.chain, off.off], [[...host.samplers, "plugin:late"], ["top_k"]]);
-  const back = switched(off, "top_k", true, host);
+  const back = withStageSwitched(off, "top_k", true, host);
   assert.deepEqual(back.off, []);
-  const silent = switched(having("late"), "plugin:late", false, host);
+  const silent = withStageSwitched(having("late"), "plugin:late", false, host);
   assert.deepEqual([silent.chain, silent.off], [undefined, ["plugin:late"]]);
   assert.deepEqual(silent.plugins, [{ name: "late" }]);
 });

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
+
+// The sampler chain: which stages it has, in which order, and which are on.
 import type { Plugin } from "../host/rest.ts";
-import { nativeNamed, natives } from "./nativestages.ts";
-import { most, type Settings } from "./settings.ts";
+import { nativeNamed, nativeStages } from "./nativestages.ts";
+import { mostInSettings, type Settings } from "./settings.ts";
 
 const prefix = "plugin:";
 
@@ -51,7 +53,7 @@ export function stagesOf({ chain, plugins }: Settings, host: HostChain): string[
 }
 
 /** The stages with one moved to another place. */
-export function moved(stages: readonly string[], from: number, to: number): string[] {
+export function withStageMoved(stages: readonly string[], from: number, to: number): string[] {
   const rest = stages.filter((_, at) => at !== from);
   const stage = stages[from];
   return stage === undefined ? [...stages] : [...rest.slice(0, to), stage, ...rest.slice(to)];
@@ -68,7 +70,7 @@ export function withoutStage(settings: Settings, stage: string, host: HostChain)
 }
 
 /** The settings with a stage or a plugin switched on or off. It keeps its place. */
-export function switched(settings: Settings, stage: string, on: boolean, host: HostChain): Settings {
+export function withStageSwitched(settings: Settings, stage: string, on: boolean, host: HostChain): Settings {
   const off = settings.off.filter((name) => name !== stage);
   const native = pluginOf(stage) === undefined;
   const chain = native && !on ? { chain: stagesOf(settings, host) } : {}; // without a chain the host's own counts
@@ -78,9 +80,9 @@ export function switched(settings: Settings, stage: string, on: boolean, host: H
 /** The stages that can still be added. */
 export function addable(settings: Settings, host: HostChain): { natives: string[]; plugins: Plugin[] } {
   const present = new Set(stagesOf(settings, host));
-  const room = settings.plugins.length < most.plugins;
+  const room = settings.plugins.length < mostInSettings.plugins;
   return {
-    natives: natives.map(({ name }) => name).filter((name) => !present.has(name)),
+    natives: nativeStages.map(({ name }) => name).filter((name) => !present.has(name)),
     plugins: host.plugins.filter(
       (plugin) => room && rolesOf(plugin).stage && !present.has(entryOf(plugin.name)),
     ),
@@ -118,4 +120,6 @@ export function hostChain(
   return { samplers: told.length > 0 ? told : usual, plugins };
 }
 
-const usual = natives.map(({ name }) => name).filter((name) => name !== "adaptive_p" && name !== "infill");
+const usual = nativeStages
+  .map(({ name }) => name)
+  .filter((name) => name !== "adaptive_p" && name !== "infill");

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import type { Message } from "../chats/message.ts";
-import { curl, frame, upToQuestion } from "./curl.ts";
+import { curlCommand, upToQuestion, webSocketFrame } from "./curl.ts";
 
 const base = new URL("http://127.0.0.1:8080/below/");
 
@@ -24,8 +24,8 @@ const request = {
   temperature: 0,
 };
 
-test("curl: a shell hands over what would be sent, letter by letter", () => {
-  const { words } = run(curl(base, request, false));
+test("curlCommand: a shell hands over what would be sent, letter by letter", () => {
+  const { words } = run(curlCommand(base, request, false));
   assert.deepEqual(words.slice(0, 4), [
     "-N",
     "http://127.0.0.1:8080/below/v1/chat/completions",
@@ -37,21 +37,21 @@ test("curl: a shell hands over what would be sent, letter by letter", () => {
   assert.equal(words.length, 6);
 });
 
-test("curl: a key comes from the environment", () => {
-  const command = curl(base, request, true);
+test("curlCommand: a key comes from the environment", () => {
+  const command = curlCommand(base, request, true);
   assert.match(command, /"Authorization: Bearer \$PENSTOCK_API_KEY"/);
   assert.ok(run(command).words.includes("Authorization: Bearer the key"));
 });
 
-test("curl: a long request does not stand in an argument", () => {
+test("curlCommand: a long request does not stand in an argument", () => {
   const long = { messages: [{ role: "user" as const, content: `${hostile}\nEND\n${"ü".repeat(60_000)}` }] };
-  const { words, input } = run(curl(base, long, false));
+  const { words, input } = run(curlCommand(base, long, false));
   assert.deepEqual(words.slice(4), ["--data-binary", "@-"]);
   assert.deepEqual(JSON.parse(input), { ...long, stream: true });
 });
 
-test("frame: the same request for the WebSocket", () => {
-  assert.deepEqual(JSON.parse(frame(request)), { type: "generate", id: "a", request });
+test("webSocketFrame: the same request for the WebSocket", () => {
+  assert.deepEqual(JSON.parse(webSocketFrame(request)), { type: "generate", id: "a", request });
 });
 
 test("upToQuestion: what answering the last question again sends", () => {
@@ -72,10 +72,10 @@ test("upToQuestion: what answering the last question again sends", () => {
   );
 });
 
-test("curl: files of binary frames have a place for their base64", () => {
+test("curlCommand: files of binary frames have a place for their base64", () => {
   const url = `frame:${"0a1b2c3d".repeat(8)}`;
   const content = [{ type: "image_url" as const, image_url: { url } }];
-  const text = curl(new URL("http://h/"), { messages: [{ role: "user", content }] }, false);
+  const text = curlCommand(new URL("http://h/"), { messages: [{ role: "user", content }] }, false);
   assert.match(text, /"url": "data:;base64,BASE64_OF_0a1b2c3d"/);
   assert.doesNotMatch(text, /frame:/);
 });

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// The request of a chat as a curl command, and as a frame of the WebSocket.
 import type { Message } from "../chats/message.ts";
 import type { GenerateRequest } from "../host/protocol.ts";
 
@@ -9,7 +11,7 @@ const end = "END";
  * The command that sends a request with curl. A key is taken from the environment, and never
  * written out.
  */
-export function curl(base: URL, request: GenerateRequest, withKey: boolean): string {
+export function curlCommand(base: URL, request: GenerateRequest, withKey: boolean): string {
   const body = JSON.stringify({ ...request, stream: true }, undefined, 2).replace(
     /"frame:(\w{8})\w*"/g,
     (_, file) => `"data:;base64,BASE64_OF_${file}"`, // to be put in: it may be long
@@ -26,7 +28,7 @@ export function curl(base: URL, request: GenerateRequest, withKey: boolean): str
 }
 
 /** The frame that sends a request over the WebSocket. */
-export function frame(request: GenerateRequest): string {
+export function webSocketFrame(request: GenerateRequest): string {
   return JSON.stringify({ type: "generate", id: "a", request }, undefined, 2);
 }
 

@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { differences } from "./differences.ts";
-import { defaults } from "./settings.ts";
+import { defaultSettings } from "./settings.ts";
 
-test("differences: none by default", () => assert.deepEqual(differences(defaults), []));
+test("differences: none by default", () => assert.deepEqual(differences(defaultSettings), []));
 
 test("differences: what is set, in a few words each", () => {
   const words = differences({
-    ...defaults,
+    ...defaultSettings,
     system: "Be short.",
     sampling: { temperature: 0.5, ignore_eos: true },
     format: { kind: "json" },

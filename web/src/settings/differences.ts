@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-import { formats } from "./answerformat.ts";
+// Which settings of a chat differ from the server's.
+import { answerFormats } from "./answerformat.ts";
 import { pluginOf } from "./chain.ts";
-import { parameterNamed, spell } from "./parameters.ts";
+import { parameterNamed, valueWords } from "./parameters.ts";
 import type { Settings } from "./settings.ts";
 
 /**
@@ -23,11 +24,11 @@ export function differences({
   const words: string[] = [];
   if (system.trim() !== "") words.push("Instructions");
   if (format.kind !== "text")
-    words.push(formats.find(({ kind }) => kind === format.kind)?.label ?? format.kind);
+    words.push(answerFormats.find(({ kind }) => kind === format.kind)?.label ?? format.kind);
   for (const { name } of plugins) if (!off.includes(`plugin:${name}`)) words.push(name);
   for (const [name, value] of Object.entries(sampling)) {
     const parameter = parameterNamed(name);
-    if (parameter !== undefined) words.push(`${parameter.label} ${spell(parameter, value)}`.trim());
+    if (parameter !== undefined) words.push(`${parameter.label} ${valueWords(parameter, value)}`.trim());
   }
   if (stop.length > 0) words.push(stop.length === 1 ? "1 stop string" : `${stop.length} stop strings`);
   if (chain !== undefined || off.some((stage) => pluginOf(stage) === undefined)) words.push("Sampler chain");

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+// Line breaks and tabs as they are typed: \n, \t, \u0041.
+
 const escapes: Record<string, string> = { n: "\n", t: "\t", r: "\r", "\\": "\\" };
 const signs = new Map(Object.entries(escapes).map(([letter, sign]) => [sign, `\\${letter}`]));
 

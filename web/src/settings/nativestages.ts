@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+// The native stages of the sampler chain, with their labels and parameters.
+
 /**
  * A native stage of the sampler chain, by llama.cpp's name. Its first parameter is the one that
  * matters most.
@@ -14,7 +16,7 @@ export interface NativeStage {
 }
 
 /** The stages that a chain may have, in the order in which they are offered. */
-export const natives: readonly NativeStage[] = [
+export const nativeStages: readonly NativeStage[] = [
   {
     name: "penalties",
     label: "Penalties",
@@ -105,7 +107,7 @@ export const natives: readonly NativeStage[] = [
   },
 ];
 
-const byName = new Map(natives.map((stage) => [stage.name, stage]));
+const byName = new Map(nativeStages.map((stage) => [stage.name, stage]));
 
 export function nativeNamed(name: string): NativeStage | undefined {
   return byName.get(name);

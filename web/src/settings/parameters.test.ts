@@ -2,8 +2,15 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { natives } from "./nativestages.ts";
-import { allowed, numberNamed, parameterNamed, parameters, parseNumber, spell } from "./parameters.ts";
+import { nativeStages } from "./nativestages.ts";
+import {
+  numberNamed,
+  parameterNamed,
+  parameters,
+  parseNumber,
+  rangeWords,
+  valueWords,
+} from "./parameters.ts";
 
 const sampling = (file: string) =>
   readFileSync(new URL(`../../../host/sampling/${file}.go`, import.meta.url), "utf8");
@@ -24,8 +31,8 @@ test("parameters: each is a field of a request, and each stage is one of the hos
   const fields = readFileSync(new URL("../../../docs/api.md", import.meta.url), "utf8");
   for (const { name } of parameters) assert.match(fields, new RegExp(`\`${name}\``), name);
   const host = [...sampling("chain").matchAll(/^\t\{Name: "(\w+)"/gm)].map(([, name]) => name);
-  assert.deepEqual(natives.map((stage) => stage.name).sort(), host.sort());
-  for (const name of natives.flatMap((stage) => stage.parameters))
+  assert.deepEqual(nativeStages.map((stage) => stage.name).sort(), host.sort());
+  for (const name of nativeStages.flatMap((stage) => stage.parameters))
     assert.notEqual(parameterNamed(name), undefined, name);
 });
 
@@ -49,13 +56,13 @@ for (const [name, typed, want] of [
     assert.deepEqual(parseNumber(numberNamed(name), typed), want));
 }
 
-test("spell: what a special value means", () => {
+test("valueWords: what a special value means", () => {
   const [temperature, topK] = [numberNamed("temperature"), numberNamed("top_k")];
-  assert.equal(spell(temperature, 0), "0");
-  assert.equal(spell(topK, 0), "off");
-  assert.equal(spell(topK, 40), "40");
-  assert.equal(spell(topK, undefined), "");
-  assert.match(allowed(temperature), /0 to 100/);
+  assert.equal(valueWords(temperature, 0), "0");
+  assert.equal(valueWords(topK, 0), "off");
+  assert.equal(valueWords(topK, 40), "40");
+  assert.equal(valueWords(topK, undefined), "");
+  assert.match(rangeWords(temperature), /0 to 100/);
 });
 
 test("NativeStage.idle: which stages change nothing with the host's defaults", () => {
@@ -78,7 +85,7 @@ test("NativeStage.idle: which stages change nothing with the host's defaults", (
     dynatemp_range: 0,
     adaptive_target: -1,
   };
-  const idle = natives.filter((stage) => stage.idle?.((name) => defaults[name] ?? Number.NaN));
+  const idle = nativeStages.filter((stage) => stage.idle?.((name) => defaults[name] ?? Number.NaN));
   assert.deepEqual(
     idle.map((stage) => stage.name),
     ["penalties", "dry", "top_n_sigma", "typ_p", "xtc", "adaptive_p"],

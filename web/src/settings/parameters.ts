@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+// The sampling parameters, with their labels, ranges and explanations.
+
 /**
  * A number of a request. The ranges are the host's: host/sampling/params.go, which a test
  * compares.
@@ -355,23 +357,23 @@ export function parseNumber(parameter: NumberParameter, typed: string): { value?
   const text = typed.trim().replace(",", ".").replace("−", "-");
   if (text === "") return {};
   const value = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text) ? Number(text) : Number.NaN;
-  return fits(parameter, value) ? { value } : { problem: allowed(parameter) };
+  return inRange(parameter, value) ? { value } : { problem: rangeWords(parameter) };
 }
 
 /** Whether the host would take the value. */
-export function fits({ kind, low, high }: NumberParameter, value: number): boolean {
+export function inRange({ kind, low, high }: NumberParameter, value: number): boolean {
   return value >= low && value <= high && (kind === "number" || Number.isInteger(value));
 }
 
 /** What the host would take, in words. */
-export function allowed({ kind, low, high, unit }: NumberParameter): string {
+export function rangeWords({ kind, low, high, unit }: NumberParameter): string {
   const what = kind === "integer" ? "a whole number" : "a number";
   const range = high >= largest && high !== 2 ** 32 - 2 ? `of at least ${low}` : `from ${low} to ${high}`;
   return `It must be ${what} ${range}${unit === undefined ? "" : ` (${unit})`}.`;
 }
 
 /** The value as the page shows it: "40", "0.05", "off". */
-export function spell(parameter: Parameter, value: unknown): string {
+export function valueWords(parameter: Parameter, value: unknown): string {
   if (typeof value === "boolean") return value ? "on" : "off";
   if (typeof value === "number") {
     const words = "words" in parameter ? parameter.words?.[value] : undefined;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// How a person wants the page to be: theme, sidebar and shortcuts.
 import { effect, type Signal, signal } from "@preact/signals";
 import type { SmallStorage } from "../storage.ts";
 

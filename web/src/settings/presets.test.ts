@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fits, numberNamed } from "./parameters.ts";
+import { inRange, numberNamed } from "./parameters.ts";
 import { type BuiltIn, builtIn, Presets, presetOf, withBuiltIn } from "./presets.ts";
-import { defaults, type Settings } from "./settings.ts";
+import { defaultSettings, type Settings } from "./settings.ts";
 
 function memory(kept?: string) {
   let text = kept ?? null;
@@ -21,12 +21,12 @@ function named(name: string): BuiltIn {
   return preset;
 }
 
-const mine: Settings = { ...defaults, system: "Be brief.", stop: ["x"] };
+const mine: Settings = { ...defaultSettings, system: "Be brief.", stop: ["x"] };
 
 test("builtIn: values that the host takes", () => {
   for (const { sampling } of builtIn)
     for (const [name, value] of Object.entries(sampling))
-      assert.ok(fits(numberNamed(name), Number(value)), name);
+      assert.ok(inRange(numberNamed(name), Number(value)), name);
 });
 
 test("withBuiltIn: decides about the native stages and leaves the rest", () => {
@@ -46,9 +46,9 @@ test("withBuiltIn: decides about the native stages and leaves the rest", () => {
 });
 
 test("presetOf: which preset the settings are, in whatever order their values are", () => {
-  assert.equal(presetOf(defaults, []), "Balanced");
+  assert.equal(presetOf(defaultSettings, []), "Balanced");
   assert.equal(presetOf(withBuiltIn(mine, named("Creative")), []), "Creative");
-  assert.equal(presetOf({ ...defaults, sampling: { temperature: 0.33 } }, []), undefined);
+  assert.equal(presetOf({ ...defaultSettings, sampling: { temperature: 0.33 } }, []), undefined);
   const a = { ...mine, sampling: { temperature: 1, top_k: 2 } };
   const b = { ...mine, sampling: { top_k: 2, temperature: 1 } };
   assert.equal(presetOf(a, [{ name: "Mine", settings: b }]), "Mine");
@@ -58,11 +58,11 @@ test("Presets: save, overwrite, rename, remove; another tab's are not lost", () 
   const storage = memory();
   const [here, there] = [new Presets(storage), new Presets(storage)];
   assert.ok(here.save(" Brief ", mine));
-  assert.ok(there.save("Other", defaults));
+  assert.ok(there.save("Other", defaultSettings));
   assert.ok(here.save("Brief", { ...mine, stop: [] }));
   assert.deepEqual(here.list.value, [
     { name: "Brief", settings: { ...mine, stop: [] } },
-    { name: "Other", settings: defaults },
+    { name: "Other", settings: defaultSettings },
   ]);
   for (const name of ["", " ", "Balanced"]) assert.equal(here.save(name, mine), false, name);
   assert.equal(here.rename("Brief", "Other"), false);
@@ -101,6 +101,6 @@ test("Presets: a file goes out and comes in, and one of any shape is cleaned", (
     to.import('{"presets": [{"name": "Odd", "settings": {"sampling": {"messages": 1}, "stop": 7}}]}'),
     1,
   );
-  assert.deepEqual(to.list.value.find(({ name }) => name === "Odd")?.settings, defaults);
+  assert.deepEqual(to.list.value.find(({ name }) => name === "Odd")?.settings, defaultSettings);
   assert.deepEqual(new Presets(memory("{")).list.value, []);
 });

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
+
+// Settings under a name: those that the page brings, and a person's own.
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { pluginOf } from "./chain.ts";
-import { natives } from "./nativestages.ts";
+import { nativeStages } from "./nativestages.ts";
 import type { Value } from "./parameters.ts";
-import { clean, type Settings } from "./settings.ts";
+import { cleanSettings, type Settings } from "./settings.ts";
 
 /** Parameters of the chain that fit a purpose. */
 export interface BuiltIn {
@@ -38,7 +40,7 @@ export const builtIn: readonly BuiltIn[] = [
 ];
 
 const ofStages = new Set([
-  ...natives.flatMap((stage) => stage.parameters),
+  ...nativeStages.flatMap((stage) => stage.parameters),
   "mirostat",
   "mirostat_tau",
   "mirostat_eta",
@@ -177,7 +179,7 @@ function presetsIn(body: unknown): Preset[] {
   const named = new Map<string, Preset>();
   for (const entry of Array.isArray(list) ? list : []) {
     const name = typeof entry?.name === "string" ? entry.name.trim().slice(0, longestName) : "";
-    if (isOwnName(name)) named.set(name, { name, settings: clean(entry.settings) });
+    if (isOwnName(name)) named.set(name, { name, settings: cleanSettings(entry.settings) });
   }
   return [...named.values()];
 }

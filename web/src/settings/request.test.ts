@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Message } from "../chats/message.ts";
-import { request } from "./request.ts";
-import { clean, defaults, type Settings } from "./settings.ts";
+import { requestFor } from "./request.ts";
+import { cleanSettings, defaultSettings, type Settings } from "./settings.ts";
 
 const none = new Set<string>();
 
@@ -12,14 +12,14 @@ function message(role: Message["role"], content: string, more: Partial<Message> 
 }
 
 function body(settings: Partial<Settings>, offered: readonly string[] = []) {
-  return request({ ...defaults, ...settings }, new Set(offered), []);
+  return requestFor({ ...defaultSettings, ...settings }, new Set(offered), []);
 }
 
-test("request: the defaults leave every choice to the host", () => {
-  assert.deepEqual(request(defaults, none, []), { messages: [] });
+test("requestFor: the defaults leave every choice to the host", () => {
+  assert.deepEqual(requestFor(defaultSettings, none, []), { messages: [] });
 });
 
-test("request: all choices, zero and false included", () => {
+test("requestFor: all choices, zero and false included", () => {
   const sampling = { temperature: 0, max_tokens: 9, seed: 0, ignore_eos: false, reasoning_effort: "low" };
   assert.deepEqual(body({ model: "tiny", sampling, stop: ["\n"], templateArgs: { a: 1 }, trace: true }), {
     messages: [],
@@ -31,7 +31,7 @@ test("request: all choices, zero and false included", () => {
   });
 });
 
-test("request: only plugins that the host has and that are switched on", () => {
+test("requestFor: only plugins that the host has and that are switched on", () => {
   const plugins: Settings["plugins"] = [
     { name: "a" },
     { name: "gone", config: {} },
@@ -60,16 +60,16 @@ for (const [format, want] of [
   [{ kind: "regex", text: "a+" }, { regex: "a+" }],
   [{ kind: "regex", text: "" }, {}],
 ] as const) {
-  test(`request: the format ${JSON.stringify(format)}`, () =>
+  test(`requestFor: the format ${JSON.stringify(format)}`, () =>
     assert.deepEqual(body({ format }), { messages: [], ...want }));
 }
 
-test("request: imported settings cannot put other fields into it", () => {
+test("requestFor: imported settings cannot put other fields into it", () => {
   const sampling = { messages: "x", stream: true, plugins: ["a"], n: 5, temperature: 1 };
-  assert.deepEqual(request(clean({ sampling }), none, []), { messages: [], temperature: 1 });
+  assert.deepEqual(requestFor(cleanSettings({ sampling }), none, []), { messages: [], temperature: 1 });
 });
 
-test("request: messages as templates take them, with the files of a question", () => {
+test("requestFor: messages as templates take them, with the files of a question", () => {
   const files = [{ name: "a.md", text: "```\nx\n```\n" }];
   const asked = [
     message("user", "unanswered"),
@@ -78,7 +78,7 @@ test("request: messages as templates take them, with the files of a question", (
     message("assistant", "Yes."),
     message("user", "And?"),
   ];
-  assert.deepEqual(request({ ...defaults, system: "Be brief." }, none, asked).messages, [
+  assert.deepEqual(requestFor({ ...defaultSettings, system: "Be brief." }, none, asked).messages, [
     { role: "system", content: "Be brief." },
     { role: "user", content: "a.md:\n````\n```\nx\n```\n````\n\nRead this." },
     { role: "assistant", content: "Yes." },
@@ -93,25 +93,25 @@ const parts = [
   { type: "input_audio", input_audio: { data: "frame:0b" } },
 ];
 
-test("request: pictures and sounds are parts before the text, by the names of their frames", () => {
+test("requestFor: pictures and sounds are parts before the text, by the names of their frames", () => {
   const files = [picture, { name: "t", text: "x" }, sound];
   const asked = [
     message("user", "What?", { files }),
     message("assistant", "A frog."),
     message("user", "Why?"),
   ];
-  const { messages } = request(defaults, none, asked);
+  const { messages } = requestFor(defaultSettings, none, asked);
   assert.deepEqual(messages[0]?.content, [...parts, { type: "text", text: "t:\n```\nx\n```\n\nWhat?" }]);
   assert.equal(messages[2]?.content, "Why?");
-  const alone = request(defaults, none, [message("user", "", { files: [picture] })]);
+  const alone = requestFor(defaultSettings, none, [message("user", "", { files: [picture] })]);
   assert.deepEqual(alone.messages[0]?.content, [parts[0]], "no part without a text");
 });
 
-test("request: a model is told of what it cannot see or hear, and not sent it", () => {
+test("requestFor: a model is told of what it cannot see or hear, and not sent it", () => {
   const asked = [message("user", "What?", { files: [picture, sound] })];
-  const deaf = request(defaults, none, asked, { sees: true, hears: false });
+  const deaf = requestFor(defaultSettings, none, asked, { sees: true, hears: false });
   const told = "(s.wav: a sound that you cannot perceive)\n\nWhat?";
   assert.deepEqual(deaf.messages[0]?.content, [parts[0], { type: "text", text: told }]);
-  const plain = request(defaults, none, asked, { sees: false, hears: false });
+  const plain = requestFor(defaultSettings, none, asked, { sees: false, hears: false });
   assert.equal(plain.messages[0]?.content, `(p.png: a picture that you cannot perceive)\n\n${told}`);
 });

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
+
+// Makes the request for an answer from a chat's settings and messages.
 import { isMedium, type Message, type TextFile } from "../chats/message.ts";
 import { frameURL } from "../host/fileframes.ts";
 import type { ContentPart, GenerateRequest, RequestMessage } from "../host/protocol.ts";
-import { type Abilities, anything, isPicture, takes } from "../media/medialimits.ts";
+import { type Abilities, allAbilities, isPicture, takesMedium } from "../media/medialimits.ts";
 import { entryOf, pluginOf } from "./chain.ts";
 import type { Format, PluginChoice, Settings } from "./settings.ts";
 
@@ -10,11 +12,11 @@ import type { Format, PluginChoice, Settings } from "./settings.ts";
  * The request for an answer to messages. Only plugins that the host offers are named, and of
  * pictures and sounds those that the model takes.
  */
-export function request(
+export function requestFor(
   settings: Settings,
   offered: ReadonlySet<string>,
   messages: readonly Message[],
-  abilities: Abilities = anything,
+  abilities: Abilities = allAbilities,
 ): GenerateRequest {
   const body: GenerateRequest = {
     messages: requestMessages(settings.system, messages, abilities),
@@ -71,7 +73,7 @@ function question({ content, files = [] }: Message, abilities: Abilities): strin
   const parts: ContentPart[] = [];
   for (const file of files) {
     if (!isMedium(file)) texts.push(fenced(file));
-    else if (!takes(abilities, file))
+    else if (!takesMedium(abilities, file))
       texts.push(`(${file.name}: a ${isPicture(file) ? "picture" : "sound"} that you cannot perceive)\n`);
     else if (isPicture(file)) parts.push({ type: "image_url", image_url: { url: frameURL(file.file) } });
     else parts.push({ type: "input_audio", input_audio: { data: frameURL(file.file) } });

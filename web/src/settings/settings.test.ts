@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { clean, defaults, type Settings } from "./settings.ts";
+import { cleanSettings, defaultSettings, type Settings } from "./settings.ts";
 import { StartingSettings } from "./startingsettings.ts";
 
 for (const stored of [
@@ -30,7 +30,8 @@ for (const stored of [
     trace: 1,
   },
 ]) {
-  test(`clean: ${JSON.stringify(stored)} is the defaults`, () => assert.deepEqual(clean(stored), defaults));
+  test(`cleanSettings: ${JSON.stringify(stored)} is the defaults`, () =>
+    assert.deepEqual(cleanSettings(stored), defaultSettings));
 }
 
 const all: Settings = {
@@ -46,10 +47,10 @@ const all: Settings = {
   trace: true,
 };
 
-test("clean: what is valid stays, and what stands twice or is too much goes", () => {
-  assert.deepEqual(clean(structuredClone(all)), all);
+test("cleanSettings: what is valid stays, and what stands twice or is too much goes", () => {
+  assert.deepEqual(cleanSettings(structuredClone(all)), all);
   const many = (n: number) => Array.from({ length: n }, (_, at) => `n${at}`);
-  const cleaned = clean({
+  const cleaned = cleanSettings({
     stop: ["a", "a"],
     chain: ["top_k", ...many(40), "top_k"],
     plugins: [{ name: "a" }, ...many(40).map((name) => ({ name })), { name: "a", config: 7, on_error: "x" }],
@@ -67,11 +68,11 @@ test("StartingSettings: they come back, and a broken entry or a full storage is 
     setItem: (name: string, value: string) => void items.set(name, value),
   };
   const starting = new StartingSettings(storage);
-  assert.deepEqual(starting.get(), defaults);
+  assert.deepEqual(starting.get(), defaultSettings);
   starting.keep(all);
   assert.deepEqual(starting.get(), all);
   items.set("penstock.settings", "{");
-  assert.deepEqual(starting.get(), defaults);
+  assert.deepEqual(starting.get(), defaultSettings);
   const full = new StartingSettings({
     ...storage,
     setItem: () => {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// The settings of a chat, their defaults, and how stored ones are made valid.
 import { parameterNamed, type Value } from "./parameters.ts";
 
 /** A plugin that a chat uses, and its configuration. */
@@ -28,7 +30,7 @@ export interface Settings {
   trace: boolean; // keep how each token was chosen
 }
 
-export const defaults: Settings = {
+export const defaultSettings: Settings = {
   system: "",
   sampling: {},
   stop: [],
@@ -39,22 +41,22 @@ export const defaults: Settings = {
 };
 
 /** What the host takes at most. */
-export const most = { stages: 32, plugins: 16, stops: 64 };
+export const mostInSettings = { stages: 32, plugins: 16, stops: 64 };
 
 /** Takes what is valid of stored or imported settings, which can be of any age and any shape. */
-export function clean(stored: unknown): Settings {
+export function cleanSettings(stored: unknown): Settings {
   const raw = record(stored);
   const settings: Settings = {
     system: typeof raw.system === "string" ? raw.system : "",
     sampling: Object.fromEntries(Object.entries(record(raw.sampling)).filter(isParameter)),
-    stop: texts(raw.stop).slice(0, most.stops),
+    stop: texts(raw.stop).slice(0, mostInSettings.stops),
     off: texts(raw.off),
     plugins: plugins(raw.plugins),
     format: format(raw.format),
     trace: raw.trace === true,
   };
   if (typeof raw.model === "string" && raw.model !== "") settings.model = raw.model;
-  if (Array.isArray(raw.chain)) settings.chain = texts(raw.chain).slice(0, most.stages);
+  if (Array.isArray(raw.chain)) settings.chain = texts(raw.chain).slice(0, mostInSettings.stages);
   if (Object.keys(record(raw.templateArgs)).length > 0) settings.templateArgs = record(raw.templateArgs);
   return settings;
 }
@@ -98,7 +100,7 @@ function plugins(value: unknown): PluginChoice[] {
     if (on_error === "skip") choice.on_error = on_error;
     named.set(name, choice);
   }
-  return [...named.values()].slice(0, most.plugins);
+  return [...named.values()].slice(0, mostInSettings.plugins);
 }
 
 function format(value: unknown): Format {

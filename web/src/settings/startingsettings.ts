@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-import { clean, type Settings } from "./settings.ts";
+
+// The settings that a new chat begins with.
+import { cleanSettings, type Settings } from "./settings.ts";
 
 const item = "penstock.settings";
 
@@ -9,9 +11,9 @@ export class StartingSettings {
 
   get(): Settings {
     try {
-      return clean(JSON.parse(this.storage.getItem(item) ?? "{}"));
+      return cleanSettings(JSON.parse(this.storage.getItem(item) ?? "{}"));
     } catch {
-      return clean({}); // not written by this page
+      return cleanSettings({}); // not written by this page
     }
   }
 

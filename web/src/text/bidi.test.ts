@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { visible, visibleHTML, withoutControls } from "./bidi.ts";
+import { splitControls, visibleHTML, withoutControls } from "./bidi.ts";
 
-test("visible: names the controls and keeps all else", () => {
-  assert.deepEqual(visible("a\u202Eb"), [{ text: "a" }, { text: "", control: "U+202E" }, { text: "b" }]);
-  assert.deepEqual(visible("שלום"), [{ text: "שלום" }]);
-  assert.deepEqual(visible(""), []);
+test("splitControls: names the controls and keeps all else", () => {
+  assert.deepEqual(splitControls("a\u202Eb"), [
+    { text: "a" },
+    { text: "", control: "U+202E" },
+    { text: "b" },
+  ]);
+  assert.deepEqual(splitControls("שלום"), [{ text: "שלום" }]);
+  assert.deepEqual(splitControls(""), []);
 });
 
 test("visibleHTML and withoutControls: none is left", () => {

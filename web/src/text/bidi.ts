@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT
 
+// Shows the control characters that change the direction of a text.
+
 // Embeddings, overrides and isolates of the bidirectional algorithm. They can make a text read
 // otherwise than it is: "gpj.exe" as "exe.jpg". Letters of right-to-left scripts need none of
 // them.
 const controls = /[\u202A-\u202E\u2066-\u2069]/g;
 
 /** A piece of a text: what can be shown as it is, or a control by its name. */
-export interface Visible {
+export interface VisiblePart {
   text: string;
   control?: string; // "U+202E", instead of text
 }
 
 /** Cuts the controls of direction out of a text. */
-export function visible(text: string): Visible[] {
-  const parts: Visible[] = [];
+export function splitControls(text: string): VisiblePart[] {
+  const parts: VisiblePart[] = [];
   let at = 0;
   for (const { 0: sign, index } of text.matchAll(controls)) {
     if (index > at) parts.push({ text: text.slice(at, index) });

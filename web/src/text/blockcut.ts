@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+// Where a block that is too long for one drawing is cut.
+
 /**
  * Where to cut a paragraph of more than limit characters: before a word, so that no sign begins a
  * new kind of block.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+// Follows a fence of code in Markdown while it grows.
+
 /** How a fence of code begins. */
 export interface Opener {
   indent: number;
@@ -14,8 +16,8 @@ export function opener(line: string): Opener | undefined {
 }
 
 /**
- * A fence of code that is open. Its text is final as it comes, so that none of it is ever parsed again: only
- * the beginning of a line that may yet end the fence is held back.
+ * A fence of code that is open. Its text is final as it comes, so that none of it is ever parsed
+ * again: only the beginning of a line that may yet end the fence is held back.
  */
 export class OpenFence {
   private within = false; // of a line whose beginning was taken

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// Markdown rules for footnotes.
 import type MarkdownIt from "markdown-it";
 import type { StateBlock, StateInline } from "markdown-it";
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { GrowingMarkdown, type Links, type Part } from "./growingmarkdown.ts";
-import { markdown, render } from "./markdown.ts";
+import { type FinalPart, GrowingMarkdown, type Links } from "./growingmarkdown.ts";
+import { markdown, renderMarkdown } from "./markdown.ts";
 
 const every = `# Title
 
@@ -39,7 +39,7 @@ class Assembly {
   html = "";
   private code: string | undefined;
 
-  add(part: Part): void {
+  add(part: FinalPart): void {
     if (part.kind === "block") this.html += part.html;
     else if (part.kind === "code") this.code = (this.code ?? "") + part.text;
     else if (part.kind === "end") this.into("</code>", markdown.utils.escapeHtml(this.code ?? ""));
@@ -79,15 +79,15 @@ const words = (html: string) => html.replace(/<div class="head">.*?<\/div>|<[^>]
 for (const step of [1, 3, 7, 50]) {
   test(`GrowingMarkdown.grow: ${step} letters at a time end as the whole text at once`, () => {
     const { html, longest } = grown(every, step);
-    assert.equal(html, render(every));
+    assert.equal(html, renderMarkdown(every));
     assert.ok(longest < 400, "settled blocks were drawn again");
   });
 }
 
 test("GrowingMarkdown.grow: line ends of Windows, the same text twice, and the end twice", () => {
   const text = "one\r\n\r\ntwo\r\n\r\nthree\r\n";
-  assert.equal(grown(text, 4).html, render(text));
-  assert.equal(grown(text, text.length).html, render(text));
+  assert.equal(grown(text, 4).html, renderMarkdown(text));
+  assert.equal(grown(text, text.length).html, renderMarkdown(text));
   const { growing } = grown(text, 4);
   assert.deepEqual(growing.grow(text, true), { settled: [], tail: "", joins: false });
 });
@@ -100,7 +100,7 @@ for (const [name, text] of [
   ["without its first line's end", "```js"],
 ] as const) {
   test(`GrowingMarkdown.grow: a fence ${name} is settled line by line`, () => {
-    for (const step of [1, 2, 5, 100]) assert.equal(grown(text, step).html, render(text));
+    for (const step of [1, 2, 5, 100]) assert.equal(grown(text, step).html, renderMarkdown(text));
   });
 }
 
@@ -118,7 +118,7 @@ for (const [name, text, bound] of [
   test(`GrowingMarkdown.grow: of ${name} without an end only the end is drawn again`, () => {
     const { html, longest } = grown(text, 997);
     assert.ok(longest <= bound, `the tail grew to ${longest} letters`);
-    if (name !== "a table") assert.equal(html, render(text));
+    if (name !== "a table") assert.equal(html, renderMarkdown(text));
     else assert.equal(html.match(/<td>cell/g)?.length, 2000);
   });
 }
@@ -151,5 +151,5 @@ test("GrowingMarkdown.grow: links that are defined later are known to a second r
   const text = "See [the manual][m].\n\nMore.\n\n[m]: https://example.org/manual\n";
   const first = grown(text, 3);
   assert.doesNotMatch(first.html, /<a/);
-  assert.equal(grown(text, 3, first.growing.links).html, render(text));
+  assert.equal(grown(text, 3, first.growing.links).html, renderMarkdown(text));
 });

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
+
+// Draws Markdown while it grows: which part is final, and which may still change.
 import type { Token } from "markdown-it";
 import { largeCut, paragraphCut } from "./blockcut.ts";
 import { OpenFence, opener } from "./codefence.ts";
 import { codeHTML, languageOf, markdown } from "./markdown.ts";
 
 /** What becomes final of a text. */
-export type Part =
+export type FinalPart =
   | { kind: "block"; html: string } // one or more blocks
   | { kind: "more"; html: string } // a list or a table whose items or rows go on with the last one
   | { kind: "code"; text: string } // goes on with the code of the last block
@@ -16,7 +18,7 @@ export type Part =
  * may.
  */
 export interface Growth {
-  settled: Part[];
+  settled: FinalPart[];
   tail: string; // HTML
   joins: boolean; // the tail goes on with the last list or table, as Part's "more" does
 }
@@ -61,7 +63,7 @@ export class GrowingMarkdown {
    */
   grow(text: string, done = false): Growth {
     const all = text.replaceAll("\r", "");
-    const settled: Part[] = [];
+    const settled: FinalPart[] = [];
     for (;;) {
       if (this.fence !== undefined && !this.growCode(this.fence, all, done, settled)) {
         return { settled, tail: "", joins: false };
@@ -72,7 +74,7 @@ export class GrowingMarkdown {
   }
 
   /** Whether the code has ended, and something else may follow. */
-  private growCode(fence: OpenFence, all: string, done: boolean, settled: Part[]): boolean {
+  private growCode(fence: OpenFence, all: string, done: boolean, settled: FinalPart[]): boolean {
     const { code, offset, ended } = fence.take(all, this.offset, done);
     this.offset = offset;
     if (code !== "") settled.push({ kind: "code", text: code });
@@ -83,7 +85,7 @@ export class GrowingMarkdown {
   }
 
   /** The tail; undefined if there is more to be settled. */
-  private growBlocks(all: string, done: boolean, settled: Part[]): Omit<Growth, "settled"> | undefined {
+  private growBlocks(all: string, done: boolean, settled: FinalPart[]): Omit<Growth, "settled"> | undefined {
     const step = new Step(all.slice(this.offset), done, this.known, this.container);
     const last = step.lastOf(step.blocks, done);
     if (last > 0) {
@@ -99,7 +101,7 @@ export class GrowingMarkdown {
     return { tail: "", joins: false };
   }
 
-  private openFence(step: Step, settled: Part[]): boolean {
+  private openFence(step: Step, settled: FinalPart[]): boolean {
     const end = step.source.indexOf("\n", step.begin(0));
     if (step.tokens[0]?.type !== "fence" || end < 0) return false;
     const begin = opener(step.source.slice(step.begin(0), end));
@@ -111,7 +113,7 @@ export class GrowingMarkdown {
   }
 
   /** Settles a part of a large block. */
-  private split(step: Step, settled: Part[]): boolean {
+  private split(step: Step, settled: FinalPart[]): boolean {
     const first = step.tokens[0];
     if (first?.type === "table_open" && this.splitTable(step, first, settled)) return true;
     if (/^(bullet|ordered)_list_open$/.test(first?.type ?? "") && this.splitList(step, settled)) return true;
@@ -126,7 +128,7 @@ export class GrowingMarkdown {
     return true;
   }
 
-  private splitList(step: Step, settled: Part[]): boolean {
+  private splitList(step: Step, settled: FinalPart[]): boolean {
     const [list] = step.tokens;
     const items = step.indexes("list_item_open", 1);
     const last = step.lastOf(items);
@@ -137,7 +139,7 @@ export class GrowingMarkdown {
     return true;
   }
 
-  private splitTable(step: Step, table: Token, settled: Part[]): boolean {
+  private splitTable(step: Step, table: Token, settled: FinalPart[]): boolean {
     const rows = step.indexes("tr_open", 2);
     const last = step.lastOf(rows);
     if (last <= (rows[0] ?? 0)) return false;
@@ -207,12 +209,12 @@ class Step {
   }
 
   /** The tokens from one to another, and those that close what is open then. */
-  parts(from: number, to: number, closing: Token[] = []): Part[] {
+  parts(from: number, to: number, closing: Token[] = []): FinalPart[] {
     const tokens = [...this.tokens.slice(from, to), ...closing];
     if (!this.joins || from > 0) return [{ kind: "block", html: this.render(tokens) }];
     const second = tokens.findIndex((token, at) => at > 0 && isBlock(token));
     const end = second < 0 ? tokens.length : second;
-    const parts: Part[] = [{ kind: "more", html: this.render(tokens.slice(0, end)) }];
+    const parts: FinalPart[] = [{ kind: "more", html: this.render(tokens.slice(0, end)) }];
     if (end < tokens.length) parts.push({ kind: "block", html: this.render(tokens.slice(end)) });
     return parts;
   }

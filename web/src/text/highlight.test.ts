@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { highlight } from "./highlight.ts";
-import { known } from "./languages.ts";
+import { knownLanguage } from "./languages.ts";
 
 for (const name of ["python", "JS", "c++", "html", "shell", "golang", "yml"]) {
   test(`highlight: ${name}`, () => {
-    const language = known(name);
+    const language = knownLanguage(name);
     assert.ok(language !== undefined);
     const html = highlight('x = "<b>" # 1\n', language);
     assert.match(html, /&lt;/);
@@ -20,6 +20,7 @@ test("highlight: kinds of words have classes, and controls of direction their na
   assert.match(html, /data-name="U\+202E"/);
 });
 
-test("known: no other language, nor what objects inherit", () => {
-  for (const name of ["", "brainfuck", "constructor", "__proto__"]) assert.equal(known(name), undefined);
+test("knownLanguage: no other language, nor what objects inherit", () => {
+  for (const name of ["", "brainfuck", "constructor", "__proto__"])
+    assert.equal(knownLanguage(name), undefined);
 });

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// The colours of code.
 import hljs from "highlight.js/lib/core";
 import bash from "highlight.js/lib/languages/bash";
 import c from "highlight.js/lib/languages/c";

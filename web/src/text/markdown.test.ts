@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { render } from "./markdown.ts";
+import { renderMarkdown } from "./markdown.ts";
 
 for (const [name, text] of [
   ["a tag", '<script>alert(1)</script><img src=x onerror="alert(2)">'],
@@ -14,41 +14,44 @@ for (const [name, text] of [
   ["an attribute in a fence", '```"onload="alert(1)\nx\n```'],
   ["an entity", "&lt;script&gt;alert(1)&lt;/script&gt;"],
 ] as const) {
-  test(`render: ${name} is inert`, () => {
-    const html = render(text);
+  test(`renderMarkdown: ${name} is inert`, () => {
+    const html = renderMarkdown(text);
     assert.doesNotMatch(html, /<(script|img|iframe|b)\b/i);
     assert.doesNotMatch(html.replace(/"[^"]*"/g, '""'), /<[^>]*\son\w+/i);
     assert.doesNotMatch(html, /href="(?!https?:)/i);
   });
 }
 
-test("render: a link opens elsewhere and tells nothing of this page", () => {
-  assert.match(render("[x](https://example.org)"), /target="_blank" rel="noopener noreferrer nofollow"/);
+test("renderMarkdown: a link opens elsewhere and tells nothing of this page", () => {
+  assert.match(
+    renderMarkdown("[x](https://example.org)"),
+    /target="_blank" rel="noopener noreferrer nofollow"/,
+  );
 });
 
-test("render: a table scrolls in itself, and is aligned without a style attribute", () => {
-  const html = render("| a | b |\n|--:|---|\n| 1 | 2 |");
+test("renderMarkdown: a table scrolls in itself, and is aligned without a style attribute", () => {
+  const html = renderMarkdown("| a | b |\n|--:|---|\n| 1 | 2 |");
   assert.match(html, /<div class="table"[^>]* tabindex="0"><table dir="auto">[\s\S]*<td class="right">1/);
   assert.doesNotMatch(html, /style=/);
 });
 
-test("render: code has its language and a button", () => {
-  const html = render("```Python title\nx < 1\n```");
+test("renderMarkdown: code has its language and a button", () => {
+  const html = renderMarkdown("```Python title\nx < 1\n```");
   assert.match(
     html,
     /data-language="python".*<span>Python<\/span><button[^>]*>Copy<.*<code>x &lt; 1\n<\/code>/,
   );
-  assert.match(render("    plain"), /<span>text<\/span>.*<code>plain/);
+  assert.match(renderMarkdown("    plain"), /<span>text<\/span>.*<code>plain/);
 });
 
-test("render: tasks", () => {
-  const html = render("- [ ] one\n- [x] two\n- [y] three\n\n[x] four");
+test("renderMarkdown: tasks", () => {
+  const html = renderMarkdown("- [ ] one\n- [x] two\n- [y] three\n\n[x] four");
   assert.equal(html.match(/<input type="checkbox" disabled/g)?.length, 2);
   assert.match(html, /checked aria-label="Done"> two/);
 });
 
-test("render: controls of direction are shown by their names, in text and in code", () => {
-  const html = render("a\u202Eb `c\u2066d`\n\n```\ne\u2069\n```");
+test("renderMarkdown: controls of direction are shown by their names, in text and in code", () => {
+  const html = renderMarkdown("a\u202Eb `c\u2066d`\n\n```\ne\u2069\n```");
   assert.doesNotMatch(html, /[\u202A-\u202E\u2066-\u2069]/);
   assert.equal(html.match(/data-name="U\+(202E|2066|2069)"/g)?.length, 3);
 });

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// Markdown to HTML that is safe to insert.
 import MarkdownIt, { type Token } from "markdown-it";
 import { visibleHTML, withoutControls } from "./bidi.ts";
 import { footnotes } from "./footnotes.ts";
@@ -75,6 +77,6 @@ export function codeHTML(language: string, code: string): string {
   );
 }
 
-export function render(text: string): string {
+export function renderMarkdown(text: string): string {
   return markdown.render(text);
 }

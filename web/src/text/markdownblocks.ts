@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// Markdown rules: the direction of lists and quotes, and <br> in tables.
 import type MarkdownIt from "markdown-it";
 import type { Token } from "markdown-it";
 

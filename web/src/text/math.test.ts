@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { markdown, render } from "./markdown.ts";
+import { markdown, renderMarkdown } from "./markdown.ts";
 
 for (const { text, formulas } of [
   { text: "Let $x^2$ and $y$.", formulas: ["inline x^2", "inline y"] },
@@ -25,7 +25,7 @@ for (const { text, formulas } of [
   test(`math: ${JSON.stringify(text.slice(0, 40))}`, () => {
     const found: string[] = [];
     const spans = /<(?:span|p) class="math" data-kind="(\w+)">([^<]*)</g;
-    for (const [, kind, source] of render(text).matchAll(spans)) found.push(`${kind} ${source}`);
+    for (const [, kind, source] of renderMarkdown(text).matchAll(spans)) found.push(`${kind} ${source}`);
     assert.deepEqual(found, formulas);
   });
 }
@@ -34,5 +34,5 @@ test("math: a formula that has not ended is one block while the text grows, and 
   const text = "$$\na\n- b\n\nc";
   assert.equal(markdown.parse(text, { open: true }).length, 1);
   assert.match(markdown.render(text, { open: true }), /^<p>\$\$\na/);
-  assert.match(render(text), /<li>b/);
+  assert.match(renderMarkdown(text), /<li>b/);
 });

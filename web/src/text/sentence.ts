@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+// Messages of the host as sentences.
+
 /**
  * A message of the host or of a plugin as a sentence. A name that it begins with, such as
  * max_tokens, stays as it is.

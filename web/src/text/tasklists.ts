@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// Markdown rules for lists of tasks: [ ] and [x].
 import type MarkdownIt from "markdown-it";
 
 /** Draws list items that begin with [ ] or [x] as tasks. */

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+// Finds a token of the source in the text that Markdown made of it.
+
 const ahead = 40; // characters that one of the texts may have alone, such as the marks of Markdown
 
 /**

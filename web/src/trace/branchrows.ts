@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// Lays the branches of a program out in rows.
 import type { BranchToken } from "../host/protocol.ts";
 import type { Branch, BranchTree } from "./branchtree.ts";
 
@@ -6,16 +8,16 @@ import type { Branch, BranchTree } from "./branchtree.ts";
  * How the tokens of a row stand: the answer goes through them, a branch with them lives, or all
  * were dropped.
  */
-export type Standing = "chosen" | "alive" | "dropped";
+export type BranchStanding = "chosen" | "alive" | "dropped";
 
 /** Tokens in a row, up to where branches part: a node of the tree, as it is drawn. */
-export interface Row {
+export interface BranchRow {
   key: string;
   level: number; // from 1 on: the most promising way stays on the level of what it goes on from
   branch: number; // that the last of the tokens belongs to
   tokens: readonly BranchToken[];
   score: number | undefined; // the sum of the log-probabilities from the prompt to the last token; undefined: none is known
-  standing: Standing;
+  standing: BranchStanding;
   ends: readonly number[]; // choices whose answer ends with it
   leaf: boolean; // nothing goes on from it
 }
@@ -37,9 +39,9 @@ interface Span {
  * The tree as rows from top to bottom: what parts from a row comes below it, the most promising
  * last.
  */
-export function rowsOf(tree: BranchTree): Row[] {
+export function rowsOf(tree: BranchTree): BranchRow[] {
   const starts = spansOf(tree);
-  const rows: Row[] = [];
+  const rows: BranchRow[] = [];
   const open: { span: Span; level: number }[] = [];
   const push = (kids: readonly Span[], level: number) => {
     const [main, ...sides] = [...kids].sort(promising);
@@ -80,7 +82,7 @@ function only({ kids, ends }: Span): Span | undefined {
   return kids.length === 1 && ends.length === 0 ? kids[0] : undefined;
 }
 
-function standing({ chosen, alive }: Span): Standing {
+function standing({ chosen, alive }: Span): BranchStanding {
   if (chosen) return "chosen";
   return alive ? "alive" : "dropped";
 }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// The branches of a program's answer, built from the changes that the host sends.
 import type { BranchChange, BranchToken } from "../host/protocol.ts";
 
 // No host tells more of one answer.

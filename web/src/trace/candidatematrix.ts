@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// The table of candidates: a row for each of them, a column for each stage.
 import type { Survey, TokenTrace } from "../host/protocol.ts";
 
 /** A point at which candidates were counted: the model, or a stage. */
@@ -18,7 +20,7 @@ export interface Cell {
   moved?: number; // ranks up since the column before, or down where negative
 }
 
-export interface Row {
+export interface CandidateRow {
   id: number;
   token: string;
   chosen: boolean;
@@ -27,7 +29,7 @@ export interface Row {
 
 export interface Matrix {
   columns: Column[];
-  rows: Row[];
+  rows: CandidateRow[];
 }
 
 const mostRows = 12;
@@ -50,7 +52,7 @@ export function matrixOf(trace: TokenTrace): Matrix {
     };
     return ms === undefined ? column : { ...column, ms, share: total > 0 ? ms / total : 0 };
   });
-  const rows = candidates(trace).map(({ id, token }): Row => {
+  const rows = candidates(trace).map(({ id, token }): CandidateRow => {
     const cells: Cell[] = [];
     points.forEach(({ survey }, i) => {
       const found = points[i - 1];

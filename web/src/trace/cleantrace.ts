@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
+
+// Makes a valid trace of what the host sent or the browser stored.
 import type {
   Candidate,
-  Place,
   Prepared,
   StageTrace,
   Survey,
   TakenBack,
   Timed,
   TokenName,
+  TokenRank,
   TokenTrace,
 } from "../host/protocol.ts";
 
@@ -55,7 +57,7 @@ function cleanCandidate(value: unknown): Candidate | undefined {
   return name && { ...name, logit: number(logit), p: number(p) };
 }
 
-function cleanPlace(value: unknown): Place {
+function cleanPlace(value: unknown): TokenRank {
   const { rank, logit, p } = record(value);
   return { rank: Math.max(1, count(rank)), logit: number(logit), p: number(p) };
 }

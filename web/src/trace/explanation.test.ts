@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { storyOf } from "./explanation.ts";
-import { headlineOf } from "./interventions.ts";
+import { explanationOf } from "./explanation.ts";
+import { interventionsOf } from "./interventions.ts";
 import { drawnCat, idOf, insteadOfFrog, left, stage } from "./sampletraces.ts";
 import { itemsOf } from "./tokenitems.ts";
 
-const said = (item: Parameters<typeof storyOf>[0]) => storyOf(item).map(({ text }) => text);
+const said = (item: Parameters<typeof explanationOf>[0]) => explanationOf(item).map(({ text }) => text);
 
-test("storyOf: a token that was drawn although another was likelier", () => {
+test("explanationOf: a token that was drawn although another was likelier", () => {
   const trace = drawnCat();
   assert.deepEqual(said({ text: " cat", place: 0, trace }), [
     "The model’s first choice was ␣dog (42 %). ␣cat was 2nd (31 %).",
@@ -17,7 +17,7 @@ test("storyOf: a token that was drawn although another was likelier", () => {
   ]);
 });
 
-test("storyOf: why a word changed under banned-phrases", () => {
+test("explanationOf: why a word changed under banned-phrases", () => {
   const [frog, toad] = itemsOf([{ text: " toad", trace: insteadOfFrog() }]);
   assert.ok(frog && toad);
   assert.deepEqual(said(toad), [
@@ -33,7 +33,7 @@ test("storyOf: why a word changed under banned-phrases", () => {
   ]);
 });
 
-test("storyOf: tokens that were not drawn", () => {
+test("explanationOf: tokens that were not drawn", () => {
   const model = left(9, { " a": 0.9, " b": 0.1 }, [2, 0.1]);
   const none = left(0, {});
   const trace = { id: idOf(" b"), token: " b", stages: [] };
@@ -48,7 +48,7 @@ test("storyOf: tokens that were not drawn", () => {
   assert.deepEqual(said({ text: " b", place: 0 }), ["No record was kept of this token."]);
 });
 
-test("storyOf: ranks that move, and the same step many times", () => {
+test("explanationOf: ranks that move, and the same step many times", () => {
   const trace = drawnCat();
   trace.stages[0] = stage("plugin:taste", 1, left(1000, { " cat": 0.9, " dog": 0.1 }, [1, 0.9]));
   const back = { by: "client", text: " x", tokens: [{ id: 1, token: " x" }] };
@@ -62,10 +62,10 @@ test("storyOf: ranks that move, and the same step many times", () => {
   ]);
 });
 
-test("headlineOf: what was done to an answer, in a sentence", () => {
+test("interventionsOf: what was done to an answer, in a sentence", () => {
   const toad = { text: " toad", trace: insteadOfFrog() };
-  assert.deepEqual(headlineOf([toad]), ["plugin:banned-phrases took back ␣frog."]);
-  assert.deepEqual(headlineOf([toad, toad]), ["plugin:banned-phrases took back ␣frog twice."]);
+  assert.deepEqual(interventionsOf([toad]), ["plugin:banned-phrases took back ␣frog."]);
+  assert.deepEqual(interventionsOf([toad, toad]), ["plugin:banned-phrases took back ␣frog twice."]);
   const back = (text: string) => ({ by: "client", text, tokens: [] });
   const many = {
     ...drawnCat(),
@@ -73,9 +73,9 @@ test("headlineOf: what was done to an answer, in a sentence", () => {
     by: "client",
     taken_back: ["a", "b", "c", "d", "e"].map(back),
   };
-  assert.deepEqual(headlineOf([{ text: "", trace: many }]), [
+  assert.deepEqual(interventionsOf([{ text: "", trace: many }]), [
     "You took back a, b, c and 2 more.",
     "You put in 1 token.",
   ]);
-  assert.deepEqual(headlineOf([{ text: " cat", trace: drawnCat() }]), []);
+  assert.deepEqual(interventionsOf([{ text: " cat", trace: drawnCat() }]), []);
 });

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT
+
+// Explains in sentences how one token was chosen.
 import type { TokenTrace } from "../host/protocol.ts";
 import { count, tokens } from "../text/numberformat.ts";
 import { isCut } from "./candidatematrix.ts";
-import type { Item } from "./tokenitems.ts";
+import type { TokenItem } from "./tokenitems.ts";
 import { asksForSomething, drawnP, passedOver } from "./tokentrace.ts";
-import { actor, ordinal, percent, stageSubject, visible } from "./tokenwords.ts";
+import { actor, ordinal, percent, stageSubject, visibleToken } from "./tokenwords.ts";
 
 /** One thing that happened to a token, in words. */
-export interface Line {
+export interface ExplanationLine {
   text: string;
   kind: "model" | "stage" | "plugin" | "client" | "choice" | "none"; // whose doing it was, or that it was chosen in the end
 }
 
 /** How a token was chosen, in sentences, in the order in which it happened. */
-export function storyOf(item: Item): Line[] {
+export function explanationOf(item: TokenItem): ExplanationLine[] {
   const { trace, takenBy } = item;
   if (trace === undefined)
     return takenBy === undefined
@@ -29,21 +31,21 @@ export function storyOf(item: Item): Line[] {
   ];
 }
 
-function fateOf({ takenBy, text }: Item): Line[] {
+function fateOf({ takenBy, text }: TokenItem): ExplanationLine[] {
   if (takenBy === undefined) return [];
   const seen = takenBy === "client" ? "" : " Nobody saw it.";
-  return [{ text: `${actor(takenBy)} took ${visible(text)} back.${seen}`, kind: kindOf(takenBy) }];
+  return [{ text: `${actor(takenBy)} took ${visibleToken(text)} back.${seen}`, kind: kindOf(takenBy) }];
 }
 
-function kindOf(by: string): Line["kind"] {
+function kindOf(by: string): ExplanationLine["kind"] {
   if (by === "client") return "client";
   return by.startsWith("plugin:") ? "plugin" : "stage";
 }
 
-function takenBackLines(trace: TokenTrace): Line[] {
-  const lines: (Line & { times: number })[] = [];
+function takenBackLines(trace: TokenTrace): ExplanationLine[] {
+  const lines: (ExplanationLine & { times: number })[] = [];
   for (const { by, tokens: taken, text } of trace.taken_back ?? []) {
-    const said = `${actor(by)} took back ${tokens(taken.length)}: ${visible(text)}`;
+    const said = `${actor(by)} took back ${tokens(taken.length)}: ${visibleToken(text)}`;
     const last = lines.at(-1);
     if (last?.text === said) last.times++;
     else lines.push({ text: said, kind: kindOf(by), times: 1 });
@@ -54,31 +56,31 @@ function takenBackLines(trace: TokenTrace): Line[] {
   }));
 }
 
-function modelLines(trace: TokenTrace): Line[] {
+function modelLines(trace: TokenTrace): ExplanationLine[] {
   const { n, chosen } = trace.before;
   if (n === 0) return [];
   const first = passedOver(trace);
-  const own = visible(trace.token);
+  const own = visibleToken(trace.token);
   if (first === undefined) {
     return [{ text: `The model’s first choice was ${own} (${percent(chosen?.p ?? 0)}).`, kind: "model" }];
   }
   const rank = chosen === undefined ? "" : ` ${own} was ${ordinal(chosen.rank)} (${percent(chosen.p)}).`;
   return [
     {
-      text: `The model’s first choice was ${visible(first.token)} (${percent(first.p)}).${rank}`,
+      text: `The model’s first choice was ${visibleToken(first.token)} (${percent(first.p)}).${rank}`,
       kind: "model",
     },
   ];
 }
 
-function preparedLines(trace: TokenTrace): Line[] {
+function preparedLines(trace: TokenTrace): ExplanationLine[] {
   const gone = prepareCut(trace);
   return (trace.prepared ?? []).filter(asksForSomething).map((asked) => {
     const { name, allowed, banned = 0, biased = 0 } = asked;
     const parts: string[] = [];
     if (allowed !== undefined) parts.push(`allowed ${tokens(allowed)} of ${count(trace.before.n)}`);
     if (banned > 0)
-      parts.push(`banned ${gone.length === banned ? gone.map(visible).join(", ") : tokens(banned)}`);
+      parts.push(`banned ${gone.length === banned ? gone.map(visibleToken).join(", ") : tokens(banned)}`);
     if (biased > 0) parts.push(`made ${tokens(biased)} more or less likely`);
     return { text: `${name} ${parts.join(" and ")}.`, kind: kindOf(name) };
   });
@@ -92,8 +94,8 @@ function prepareCut(trace: TokenTrace): string[] {
   return gone.map(({ token }) => token);
 }
 
-function stageLines(trace: TokenTrace): Line[] {
-  const lines: Line[] = [];
+function stageLines(trace: TokenTrace): ExplanationLine[] {
+  const lines: ExplanationLine[] = [];
   trace.stages.slice(0, -1).forEach(({ name, after }, i) => {
     const found = trace.stages[i - 1]?.after ?? trace.before;
     if (after === found || name === "prepare") return;
@@ -111,15 +113,15 @@ function stageLines(trace: TokenTrace): Line[] {
 
 function rankMoved(from: number | undefined, to: number | undefined, token: string): string {
   if (from === undefined || to === undefined || from === to) return "";
-  return ` ${visible(token)} rose from ${ordinal(from)} to ${ordinal(to)}.`.replace(
+  return ` ${visibleToken(token)} rose from ${ordinal(from)} to ${ordinal(to)}.`.replace(
     "rose",
     to < from ? "rose" : "fell",
   );
 }
 
-function endLines(trace: TokenTrace): Line[] {
+function endLines(trace: TokenTrace): ExplanationLine[] {
   const { how, by } = trace;
-  const own = visible(trace.token);
+  const own = visibleToken(trace.token);
   switch (how) {
     case "forced":
       return [{ text: `${by} forced ${own}: no stage was asked.`, kind: kindOf(by) }];

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
+
+// What plugins and the client did to an answer, in sentences.
 import { count, tokens } from "../text/numberformat.ts";
 import type { Piece } from "./tokenitems.ts";
-import { actor, visible } from "./tokenwords.ts";
+import { actor, visibleToken } from "./tokenwords.ts";
 
 const mostTexts = 3; // that are told by name
 
@@ -9,7 +11,7 @@ const mostTexts = 3; // that are told by name
  * What plugins and the client did to an answer, a sentence each: what they took back, and how much
  * they put in.
  */
-export function headlineOf(pieces: readonly Piece[]): string[] {
+export function interventionsOf(pieces: readonly Piece[]): string[] {
   const taken = new Map<string, Map<string, number>>(); // by whom, and how often each text
   const put = new Map<string, number>();
   for (const { trace } of pieces) {
@@ -30,7 +32,9 @@ export function headlineOf(pieces: readonly Piece[]): string[] {
 function listed(texts: ReadonlyMap<string, number>): string {
   const named = [...texts].slice(0, mostTexts).map(([text, n]) => {
     const shown = text.length > 40 ? `${text.slice(0, 40)}…` : text;
-    return n === 1 ? visible(shown) : `${visible(shown)} ${n === 2 ? "twice" : `${count(n)} times`}`;
+    return n === 1
+      ? visibleToken(shown)
+      : `${visibleToken(shown)} ${n === 2 ? "twice" : `${count(n)} times`}`;
   });
   const more = texts.size - named.length;
   if (more > 0) return `${named.join(", ")} and ${count(more)} more`;

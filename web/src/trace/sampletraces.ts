@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-import type { Place, StageTrace, Survey, TokenTrace } from "../host/protocol.ts";
 
 // Traces for tests, written as a person would tell them.
+import type { StageTrace, Survey, TokenRank, TokenTrace } from "../host/protocol.ts";
 
 /**
  * What is left: the tokens with their probabilities, most likely first. Its id is a token's place
@@ -9,7 +9,11 @@ import type { Place, StageTrace, Survey, TokenTrace } from "../host/protocol.ts"
  */
 export function left(n: number, best: Record<string, number>, chosen?: [rank: number, p: number]): Survey {
   const list = Object.entries(best).map(([token, p]) => ({ id: idOf(token), token, logit: Math.log(p), p }));
-  const place: Place | undefined = chosen && { rank: chosen[0], logit: Math.log(chosen[1]), p: chosen[1] };
+  const place: TokenRank | undefined = chosen && {
+    rank: chosen[0],
+    logit: Math.log(chosen[1]),
+    p: chosen[1],
+  };
   return place === undefined ? { n, best: list } : { n, best: list, chosen: place };
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { defaults } from "../settings/settings.ts";
-import { parting } from "./firstdifference.ts";
+import { defaultSettings } from "../settings/settings.ts";
+import { firstDifference } from "./firstdifference.ts";
 import { drawnCat, insteadOfFrog, left, stage } from "./sampletraces.ts";
-import { factsOf } from "./statistics.ts";
+import { statisticsOf } from "./statistics.ts";
 import { Palette } from "./tokencolours.ts";
 import { GrowingItems, itemAt, itemsOf, nextOf } from "./tokenitems.ts";
-import { decider, meddlers, times } from "./tokentrace.ts";
+import { decider, meddlers, stageTimes } from "./tokentrace.ts";
 import { variations } from "./variations.ts";
 
 const cat = { text: " cat", trace: drawnCat() };
@@ -19,7 +19,7 @@ test("reading: who decided, who had a hand in it, and what took the time", () =>
   assert.equal(decider(toad.trace), "prepare");
   assert.deepEqual(meddlers(cat.trace), []);
   assert.deepEqual(meddlers(toad.trace), ["plugin:banned-phrases"]);
-  const taken = Object.fromEntries([...times(toad.trace)].map(([name, ms]) => [name, ms.toFixed(2)]));
+  const taken = Object.fromEntries([...stageTimes(toad.trace)].map(([name, ms]) => [name, ms.toFixed(2)]));
   assert.deepEqual(taken, { "plugin:banned-phrases": "0.20", prepare: "0.05", greedy: "0.02" });
 });
 
@@ -69,26 +69,26 @@ test("Palette: colours by probability, by stage and by plugin, each with its sig
   assert.deepEqual(plugins.legend, [{ name: "hue0", sign: "1", label: "plugin:banned-phrases", count: 2 }]);
 });
 
-test("factsOf: an answer in numbers", () => {
-  const facts = factsOf([cat, toad, plain]);
+test("statisticsOf: an answer in numbers", () => {
+  const facts = statisticsOf([cat, toad, plain]);
   assert.deepEqual([facts.tokens, facts.traced, facts.changed, facts.takenBack], [3, 2, 1, 1]);
   assert.equal(facts.meanP?.toFixed(3), "0.305");
   assert.deepEqual(facts.chain, ["logit_bias", "top_k", "dist", "plugin:banned-phrases", "greedy"]);
   assert.equal(facts.times[0]?.name, "plugin:banned-phrases");
   assert.ok(Math.abs(facts.times.reduce((sum, { share }) => sum + share, 0) - 1) < 1e-9);
-  assert.deepEqual(factsOf([]).times, []);
+  assert.deepEqual(statisticsOf([]).times, []);
 });
 
-test("parting: the first token that is not the same", () => {
-  assert.equal(parting([cat, toad], [cat, cat]), 1);
-  assert.equal(parting([cat, toad], [cat]), 1);
-  assert.equal(parting([cat], [cat]), undefined);
-  assert.equal(parting([plain], [{ text: " y" }]), 0);
+test("firstDifference: the first token that is not the same", () => {
+  assert.equal(firstDifference([cat, toad], [cat, cat]), 1);
+  assert.equal(firstDifference([cat, toad], [cat]), 1);
+  assert.equal(firstDifference([cat], [cat]), undefined);
+  assert.equal(firstDifference([plain], [{ text: " y" }]), 0);
 });
 
 test("variations: the same seed, one thing changed, always with a trace", () => {
   const settings = {
-    ...defaults,
+    ...defaultSettings,
     plugins: [{ name: "banned-phrases" }, { name: "min-p" }],
     sampling: { temperature: 0 },
   };

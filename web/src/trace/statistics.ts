@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
+
+// Numbers about all tokens of an answer.
 import type { Piece } from "./tokenitems.ts";
-import { meddlers, modelP, times } from "./tokentrace.ts";
+import { meddlers, modelP, stageTimes } from "./tokentrace.ts";
 
 /** What can be said of the tokens of an answer together. */
-export interface Facts {
+export interface AnswerStatistics {
   tokens: number;
   traced: number;
   meanP?: number; // geometric mean of the model's probabilities: that of a typical token
@@ -14,10 +16,10 @@ export interface Facts {
   ms: number; // all of them together
 }
 
-export function factsOf(pieces: readonly Piece[]): Facts {
+export function statisticsOf(pieces: readonly Piece[]): AnswerStatistics {
   const sums = new Map<string, number>();
   const chain = new Set<string>();
-  const facts: Facts = {
+  const facts: AnswerStatistics = {
     tokens: pieces.length,
     traced: 0,
     changed: 0,
@@ -31,7 +33,7 @@ export function factsOf(pieces: readonly Piece[]): Facts {
   for (const { trace } of pieces) {
     if (trace === undefined) continue;
     facts.traced++;
-    for (const [name, ms] of times(trace)) sums.set(name, (sums.get(name) ?? 0) + ms);
+    for (const [name, ms] of stageTimes(trace)) sums.set(name, (sums.get(name) ?? 0) + ms);
     for (const { name } of [...(trace.prepared ?? []), ...trace.stages])
       if (name !== "prepare") chain.add(name);
     for (const back of trace.taken_back ?? []) facts.takenBack += back.tokens.length;

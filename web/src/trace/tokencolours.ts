@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-import type { Item } from "./tokenitems.ts";
+
+// The colours of tokens in the inspector: by probability, stage or plugin.
+import type { TokenItem } from "./tokenitems.ts";
 import { decider, meddlers, modelP } from "./tokentrace.ts";
 import { actor } from "./tokenwords.ts";
 
 /** What colours tell about tokens. */
-export type Mode = "probability" | "stage" | "plugin";
+export type ColourMode = "probability" | "stage" | "plugin";
 
 /** A colour of the legend. It comes with a sign, for eyes that do not see it. */
 export interface Shade {
@@ -30,16 +32,16 @@ const hues = 8; // of the style sheet; the ninth is the first again, with its ow
  */
 export class Palette {
   private readonly shades = new Map<string, Shade>();
-  private readonly known = new WeakMap<Item, Shade>();
+  private readonly known = new WeakMap<TokenItem, Shade>();
 
-  constructor(readonly mode: Mode) {
+  constructor(readonly mode: ColourMode) {
     if (mode !== "probability") return;
     bounds.forEach(({ label }, i) => {
       this.shades.set(label, { name: `p${i}`, sign: "", label, count: 0 });
     });
   }
 
-  shade(item: Item): Shade {
+  shade(item: TokenItem): Shade {
     let shade = this.known.get(item);
     if (shade === undefined) {
       shade = this.find(item);
@@ -54,7 +56,7 @@ export class Palette {
     return [...this.shades.values()].filter(({ count }) => count > 0);
   }
 
-  private find(item: Item): Shade {
+  private find(item: TokenItem): Shade {
     const { trace, takenBy } = item;
     if (this.mode === "probability") {
       const p = trace && modelP(trace);

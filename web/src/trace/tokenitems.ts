@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// The list that the inspector shows: the tokens of an answer, and those that were taken back.
 import type { TokenTrace } from "../host/protocol.ts";
 
 /** One token of an answer, as it came. */
@@ -14,7 +16,7 @@ export const mostTraced = 5000;
  * What the inspector shows in a row: the tokens of an answer, and before them those that were
  * taken back in their place.
  */
-export interface Item {
+export interface TokenItem {
   text: string; // of the token
   place: number; // of the token among those of the answer, from 0
   trace?: TokenTrace;
@@ -22,8 +24,8 @@ export interface Item {
 }
 
 /** The items of pieces from the given one on. */
-export function itemsOf(pieces: readonly Piece[], from = 0): Item[] {
-  const items: Item[] = [];
+export function itemsOf(pieces: readonly Piece[], from = 0): TokenItem[] {
+  const items: TokenItem[] = [];
   for (let place = from; place < pieces.length; place++) {
     const piece = pieces[place];
     if (piece === undefined) continue;
@@ -42,9 +44,9 @@ export function itemsOf(pieces: readonly Piece[], from = 0): Item[] {
  */
 export class GrowingItems {
   private pieces: readonly Piece[] = [];
-  private items: readonly Item[] = [];
+  private items: readonly TokenItem[] = [];
 
-  update(pieces: readonly Piece[]): readonly Item[] {
+  update(pieces: readonly Piece[]): readonly TokenItem[] {
     const known = this.pieces;
     let same = 0;
     while (same < known.length && known[same] === pieces[same]) same++;
@@ -57,7 +59,7 @@ export class GrowingItems {
 }
 
 /** Where the token of a place stands among items; -1 if it is not there. */
-export function itemAt(items: readonly Item[], place: number): number {
+export function itemAt(items: readonly TokenItem[], place: number): number {
   return items.findIndex((item) => item.place === place && item.takenBy === undefined);
 }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// Answers questions about one trace: how likely the token was, and who decided.
 import type { Candidate, TokenTrace } from "../host/protocol.ts";
 
 /** The model's probability of the token, before any stage; undefined where it took no row. */
@@ -59,7 +61,7 @@ function isMeddler(name: string): boolean {
  * All time that a trace knows of, in milliseconds, by who took it. Preparing is part of the stage
  * "prepare", where there is one.
  */
-export function times(trace: TokenTrace): Map<string, number> {
+export function stageTimes(trace: TokenTrace): Map<string, number> {
   const sum = new Map<string, number>();
   const add = (name: string, ms: number) => sum.set(name, (sum.get(name) ?? 0) + ms);
   const prepared = trace.prepared ?? [];

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { inText, ordinal, percent, visible } from "./tokenwords.ts";
+import { inText, ordinal, percent, visibleToken } from "./tokenwords.ts";
 
-test("visible: what cannot be seen gets a sign", () => {
-  assert.equal(visible(" a\n\tb"), "␣a↵⇥b");
-  assert.equal(visible(""), "∅");
-  assert.equal(visible("\u202e\u0000\u2028"), "⟨202E⟩⟨0000⟩⟨2028⟩");
-  assert.equal(visible("é 👍"), "é␣👍");
+test("visibleToken: what cannot be seen gets a sign", () => {
+  assert.equal(visibleToken(" a\n\tb"), "␣a↵⇥b");
+  assert.equal(visibleToken(""), "∅");
+  assert.equal(visibleToken("\u202e\u0000\u2028"), "⟨202E⟩⟨0000⟩⟨2028⟩");
+  assert.equal(visibleToken("é 👍"), "é␣👍");
 });
 
 test("inText: spaces stay, a line break breaks the line, and nothing is too long", () => {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// Tokens, probabilities, stages and plugins in words.
 import { nativeNamed } from "../settings/nativestages.ts";
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
@@ -10,7 +12,7 @@ const signs: Record<string, string> = { " ": "␣", "\n": "↵", "\r": "␍", "\
  * A token with its invisible characters shown: spaces, line breaks, and what would reorder or hide
  * text.
  */
-export function visible(token: string): string {
+export function visibleToken(token: string): string {
   if (token === "") return "∅";
   return token.replace(
     /[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
@@ -25,8 +27,8 @@ const longest = 200; // characters of a token in the text
  */
 export function inText(token: string): string {
   const cut = token.length > longest ? `${token.slice(0, longest)}…` : token;
-  if (cut.trim() === "" || cut === "") return visible(cut).replaceAll("↵", "↵\n");
-  return visible(cut).replaceAll("␣", " ").replaceAll("↵", "↵\n");
+  if (cut.trim() === "" || cut === "") return visibleToken(cut).replaceAll("↵", "↵\n");
+  return visibleToken(cut).replaceAll("␣", " ").replaceAll("↵", "↵\n");
 }
 
 /** A probability in percent, as precise as a reader needs it. */

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { signal } from "@preact/signals";
 import { drawnCat, insteadOfFrog } from "./sampletraces.ts";
 import type { Piece } from "./tokenitems.ts";
-import { fit, type Recorded, Traces } from "./traces.ts";
+import { type Recorded, Traces, withoutTraces } from "./traces.ts";
 import { TraceStore } from "./tracestore.ts";
 
 const cat: Piece = { text: " cat", trace: drawnCat() };
@@ -97,7 +97,7 @@ test("Traces: a chat that goes from the list takes its traces along", async () =
   store.close();
 });
 
-test("fit: tokens of which nothing is known have a place, and those too many have none", () => {
-  assert.deepEqual(fit([cat], 2), [cat, { text: "" }]);
-  assert.deepEqual(fit([cat, toad, cat], 2), [cat, toad]);
+test("withoutTraces: tokens of which nothing is known have a place, and those too many have none", () => {
+  assert.deepEqual(withoutTraces([cat], 2), [cat, { text: "" }]);
+  assert.deepEqual(withoutTraces([cat, toad, cat], 2), [cat, toad]);
 });

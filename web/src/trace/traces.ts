@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: MIT
+
+// The traces of all answers: recorded while they run, and read from the store later.
 import { effect, type ReadonlySignal } from "@preact/signals";
-import type { Run } from "../chats/runninganswer.ts";
+import type { RunningAnswer } from "../chats/runninganswer.ts";
 import type { BranchChange } from "../host/protocol.ts";
 import type { Piece } from "./tokenitems.ts";
 import type { TraceStore } from "./tracestore.ts";
 
 /** What of a run this page needs. */
-export type Recorded = Pick<Run, "id" | "chat" | "before" | "pieces" | "changes" | "resumed" | "watching">;
+export type Recorded = Pick<
+  RunningAnswer,
+  "id" | "chat" | "before" | "pieces" | "changes" | "resumed" | "watching"
+>;
 
 const writeEvery = 2000; // milliseconds
 const mostFinished = 3; // answers that stay in memory after their end
@@ -117,7 +122,7 @@ class Recording {
     this.earlier ??= this.open()
       .then((store) => store.read(this.run.id))
       .catch(() => []);
-    return [...fit(await this.earlier, before), ...pieces];
+    return [...withoutTraces(await this.earlier, before), ...pieces];
   }
 
   async allChanges(): Promise<readonly BranchChange[]> {
@@ -165,7 +170,7 @@ class Recording {
 }
 
 /** As many pieces as the answer had: some may have been written after it, or not any more. */
-export function fit(pieces: readonly Piece[], wanted: number): Piece[] {
+export function withoutTraces(pieces: readonly Piece[], wanted: number): Piece[] {
   const missing = Math.max(0, wanted - pieces.length);
   return [...pieces.slice(0, wanted), ...Array.from({ length: missing }, () => ({ text: "" }))];
 }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// Keeps traces in IndexedDB, up to a budget.
 import { type DBSchema, type IDBPDatabase, openDB } from "idb";
 import type { BranchChange } from "../host/protocol.ts";
 import { cleanTrace } from "./cleantrace.ts";
@@ -19,13 +21,13 @@ interface Schema extends DBSchema {
 }
 
 /** Tokens in one record: what is written anew as an answer grows. */
-export const chunk = 64;
+export const chunkTokens = 64;
 
 /**
  * Tokens of all answers together of which traces are kept, about 3 KB each. The oldest answers' go
  * first.
  */
-export const budget = 20_000;
+export const mostStoredTokens = 20_000;
 
 /**
  * Traces of answers in the browser's IndexedDB: in a database of their own, which may be emptied
@@ -37,7 +39,7 @@ export class TraceStore {
     private readonly budget: number,
   ) {}
 
-  static async open(name = "penstock-traces", most = budget): Promise<TraceStore> {
+  static async open(name = "penstock-traces", most = mostStoredTokens): Promise<TraceStore> {
     const db = await openDB<Schema>(name, 2, {
       upgrade(fresh, version) {
         fresh.createObjectStore("branches"); // since version 2
@@ -56,10 +58,10 @@ export class TraceStore {
   async write(message: string, chat: string, pieces: readonly Piece[], from: number): Promise<void> {
     const change = this.db.transaction(["answers", "chunks"], "readwrite");
     const chunks = change.objectStore("chunks");
-    const first = Math.floor(from / chunk);
+    const first = Math.floor(from / chunkTokens);
     void chunks.delete(range(message, first));
-    for (let n = first; n * chunk < pieces.length; n++)
-      void chunks.put(pieces.slice(n * chunk, (n + 1) * chunk), [message, n]);
+    for (let n = first; n * chunkTokens < pieces.length; n++)
+      void chunks.put(pieces.slice(n * chunkTokens, (n + 1) * chunkTokens), [message, n]);
     const tokens = pieces.length;
     void change.objectStore("answers").put({ message, chat, at: Date.now(), tokens });
     await change.done;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// Settings for another answer to the same question, to compare it with.
 import type { Settings } from "../settings/settings.ts";
 
 /** Another way to the same answer, to compare it with. */
@@ -8,7 +10,7 @@ export interface Variation {
 }
 
 /** The settings with which an answer is written again as it was, for the inspector to look into. */
-export function again(settings: Settings, seed: number | undefined): Settings {
+export function tracedAgain(settings: Settings, seed: number | undefined): Settings {
   const sampling = seed === undefined ? settings.sampling : { ...settings.sampling, seed };
   return { ...settings, sampling, trace: true };
 }
@@ -17,7 +19,7 @@ export function again(settings: Settings, seed: number | undefined): Settings {
  * What could be changed in a chat's settings to see what it does, everything else being the same.
  */
 export function variations(settings: Settings, seed: number | undefined): Variation[] {
-  const base = again(settings, seed);
+  const base = tracedAgain(settings, seed);
   const without = base.plugins.map(({ name }) => ({
     label: `without plugin ${name}`,
     settings: { ...base, plugins: base.plugins.filter((plugin) => plugin.name !== name) },

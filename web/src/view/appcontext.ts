@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// useApp gives a component the app.
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { App } from "../app.ts";

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+// Copies text, also where the browser has no clipboard API.
+
 /**
  * Browsers have navigator.clipboard only on https and localhost; a host in the local network has
  * neither. Throws where nothing may be copied.

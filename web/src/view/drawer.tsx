@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// The drawer beside the chat, which holds the settings or the inspector.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useApp } from "./appcontext.ts";

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// Gives the page the colours of the theme that is chosen.
 import { effect, type ReadonlySignal } from "@preact/signals";
 import type { Theme } from "../settings/preferences.ts";
 

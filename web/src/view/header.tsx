@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// The head of the page: title, model and state of the connection.
 import type { View } from "../app.ts";
 import { useApp } from "./appcontext.ts";
 import { Icon } from "./icon.tsx";
@@ -9,7 +11,7 @@ const titles: Record<Exclude<View, "chat">, string> = { models: "Models", plugin
 /**
  * The head of the page: what is shown, the model, and whether there is a server at the other end.
  */
-export function Bar() {
+export function Header() {
   const { chats, drawer, layout, view } = useApp();
   const inChat = view.value === "chat";
   const title = view.value === "chat" ? chats.current.value.title.value || "New chat" : titles[view.value];

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+// All icons.
+
 const paths = {
   up: "M10 16V4M5 9l5-5 5 5",
   down: "M10 4v12M5 11l5 5 5-5",

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// The dialog that asks for the API key.
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { useApp } from "./appcontext.ts";

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// The field for a key, in both key dialogs.
 import type { Signal } from "@preact/signals";
 
 interface Props {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// Loads a part of the page when it is first shown.
 import { useSignal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useCallback, useEffect } from "preact/hooks";

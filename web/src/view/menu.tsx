@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// A button with a menu.
 import type { ComponentChildren } from "preact";
 import { useId, useRef } from "preact/hooks";
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+// Clicks on buttons that move away while they are pressed.
+
 const still = 8; // pixels that a hand may move while it presses
 
 /**

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 
+// The whole page, and which view it shows.
 import { useApp } from "./appcontext.ts";
 import { ChatView } from "./chat/chatview.tsx";
 import { DrawerView } from "./drawer.tsx";
-import { Bar } from "./header.tsx";
+import { Header } from "./header.tsx";
 import { KeyDialog } from "./keydialog.tsx";
 import { Lazy } from "./lazy.tsx";
 import { Outage } from "./serverstatus.tsx";
@@ -25,7 +26,7 @@ export function Page() {
         Skip to the message field
       </button>
       <Sidebar />
-      <Bar />
+      <Header />
       <Outage />
       {view.value === "chat" && <ChatView />}
       {view.value === "models" && <Lazy key="models" load={models} />}

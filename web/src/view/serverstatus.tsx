@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
+
+// The state of the connection, and what is shown while there is none.
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { Status } from "../host/connection.ts";
+import type { ConnectionStatus } from "../host/connection.ts";
 import { useApp } from "./appcontext.ts";
 
 /** Whether there is a server at the other end. */
@@ -52,7 +54,7 @@ export function StatusLine() {
   );
 }
 
-function words(status: Status): string {
+function words(status: ConnectionStatus): string {
   switch (status.kind) {
     case "connecting":
       return "Connecting…";

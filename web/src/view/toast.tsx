@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// Messages that belong to no answer, with an offer to undo.
 import { useEffect } from "preact/hooks";
 import { useApp } from "./appcontext.ts";
 import { Icon } from "./icon.tsx";

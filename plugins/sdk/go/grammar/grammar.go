@@ -21,19 +21,19 @@ const (
 	JSONSchema Kind = abi.GrammarJSONSchema
 )
 
-// Grammar is a compiled grammar with its place in it.
+// Grammar is a compiled grammar with its current state.
 type Grammar struct{ handle int32 }
 
 var (
-	// ErrGrammar means that the host could not compile a grammar. The error of Open tells the
-	// reason where the host does; else the operator's log has it.
+	// ErrGrammar means that the host could not compile a grammar. The error of Open has the reason
+	// if the host returns it; else it is in the operator's log.
 	ErrGrammar = errors.New("the grammar is not valid, or the request has four already")
 	// ErrMask means that the mask could not be filled.
 	ErrMask = errors.New("the mask cannot be filled: the grammar was not opened for this request, or has become too ambiguous")
 	// ErrTooFew means that the text cannot be completed with so few tokens.
 	ErrTooFew = errors.New("so few tokens do not complete the text")
-	// ErrRest means that nobody can tell how many tokens complete the text, or that the host is
-	// too old to.
+	// ErrRest means that the host cannot determine how many tokens complete the text, or is too old
+	// for that.
 	ErrRest = errors.New("this host cannot tell how many tokens complete the text")
 )
 
@@ -60,7 +60,7 @@ func reason() error {
 	return refusal(text)
 }
 
-// Open compiles a grammar, at most four for a request.
+// Open compiles a grammar. A request may have up to four.
 func Open(k Kind, text string) (Grammar, error) {
 	handle := abi.GrammarOpen(int32(k), unsafe.Pointer(unsafe.StringData(text)), int32(len(text)))
 	if handle < 0 {
@@ -69,8 +69,8 @@ func Open(k Kind, text string) (Grammar, error) {
 	return Grammar{handle}, nil
 }
 
-// Fill fills the mask of what comes next with the tokens that the grammar allows, and no others.
-// It may be called in Prepare only.
+// Fill sets the mask of the next token to the tokens that the grammar allows. It may only be called
+// in Prepare.
 func (g Grammar) Fill(*penstock.Mask) error {
 	if abi.GrammarMask(g.handle) != 0 {
 		return ErrMask
@@ -78,15 +78,15 @@ func (g Grammar) Fill(*penstock.Mask) error {
 	return nil
 }
 
-// FillWithin is Fill without the tokens after which the text cannot be completed with so many
-// tokens in all, the next one included. An answer is complete in time if each of its tokens comes
-// from such a mask, and tokens is each time one less.
+// FillWithin is Fill without the tokens after which the text cannot be completed with this many
+// tokens in all, the next one included. An answer is complete in time if each of its tokens is in
+// such a mask, and tokens is one less each time.
 //
 // # Errors
 //
-//   - ErrTooFew: so many do not complete it; the mask is empty.
+//   - ErrTooFew: so few tokens do not complete it; the mask is empty.
 //   - ErrMask: as with Fill.
-//   - ErrRest: the host does not know this; ask before with Completes.
+//   - ErrRest: the host does not support this; call Completes first.
 func (g Grammar) FillWithin(_ *penstock.Mask, tokens int) error {
 	if !Completes() {
 		return ErrRest
@@ -100,17 +100,17 @@ func (g Grammar) FillWithin(_ *penstock.Mask, tokens int) error {
 	return ErrMask
 }
 
-// Completes reports whether the host knows what FillWithin and Rest need.
+// Completes reports whether the host supports FillWithin and Rest.
 func Completes() bool {
 	return penstock.Feature("grammar_mask_within") && penstock.Feature("grammar_rest")
 }
 
-// Rest is how many tokens complete the text at most, 0 where it may end. Ended: nothing but an end
-// token may follow.
+// Rest is an upper bound of the number of tokens that complete the text; 0 if it may end. If ended
+// is true, only an end token may follow.
 //
 // # Errors
 //
-//   - ErrRest: nobody can tell.
+//   - ErrRest: the number cannot be determined.
 func (g Grammar) Rest() (tokens int, ended bool, err error) {
 	n := int32(abi.RestUnknown)
 	if Completes() {
@@ -125,10 +125,10 @@ func (g Grammar) Rest() (tokens int, ended bool, err error) {
 	return int(n), false, nil
 }
 
-// Accept moves on by a token. It returns false, and stays where it is, if the grammar does not
-// allow the token.
+// Accept advances the grammar by a token. If the grammar does not allow the token, it returns false
+// and the state does not change.
 func (g Grammar) Accept(t penstock.Token) bool { return abi.GrammarAccept(g.handle, int32(t)) == 0 }
 
-// Branch has a program's branch follow the grammar from its beginning: candidates, logits, draws
-// and runs of the branch have only tokens that it allows, and so have those of its forks.
+// Branch constrains a program's branch to the grammar from its beginning: candidates, logits, draws
+// and runs of the branch and of its forks only have tokens that it allows.
 func (g Grammar) Branch(b *penstock.Branch) { b.SetGrammar(g.handle) }

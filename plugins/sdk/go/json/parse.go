@@ -10,14 +10,14 @@ import (
 // Deepest is how deep lists and objects may be nested; a plugin's stack is small.
 const Deepest = 200
 
-// What is wrong with a text.
+// Errors of Parse.
 var (
 	ErrSyntax = errors.New("not valid JSON")
 	ErrDepth  = errors.New("JSON is nested too deep")
 	ErrNumber = errors.New("a number in JSON is too large")
 )
 
-// Parse reads one value, with nothing but white space around it.
+// Parse reads one value. Only white space may surround it.
 func Parse(text []byte) (Value, error) {
 	p := parser{text: text}
 	v, err := p.value(0)

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// quoted reads a text from its opening quote to its closing one. What is not valid UTF-8 or half a
-// surrogate pair becomes U+FFFD, as in the standard library.
+// quoted reads a text from its opening quote to its closing one. Invalid UTF-8 and half a surrogate
+// pair become U+FFFD, as in the standard library.
 func (p *parser) quoted() (string, error) {
 	p.at++
 	var b []byte

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 
-// Package json reads the JSON that a plugin gets: its configuration and conversations. The
-// standard library's encoding/json would be most of a plugin's size; this package is small, and
-// agrees with it on what is valid and what it means.
+// Package json reads the JSON that a plugin gets: its configuration and conversations. The standard
+// library's encoding/json would make up most of a plugin's size; this package is small, and agrees
+// with it on what is valid and what it means.
 package json
 
 import "math"
 
-// Kind is what a value is.
+// Kind is the kind of a value.
 type Kind uint8
 
-// The kinds. Null is also what is not there.
+// The kinds. Null also stands for a missing value.
 const (
 	Null Kind = iota
 	Bool
@@ -20,7 +20,7 @@ const (
 	Object
 )
 
-// Value is a JSON value. Its methods give a zero value if it is of another kind, so optional
+// Value is a JSON value. Its methods return a zero value if it is of another kind, so optional
 // fields need no checks.
 type Value struct {
 	kind   Kind

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// What cannot be written.
+// Errors of Append.
 var (
 	ErrType   = errors.New("not a kind of value that JSON is written of: nil, bool, string, int, uint32, uint64, float32, float64, Value, or a list or map of these")
 	ErrFinite = errors.New("JSON has no infinite numbers and no NaN")
@@ -119,7 +119,7 @@ func appendValue(b []byte, v Value) (_ []byte, err error) {
 	return append(b, "null"...), nil
 }
 
-// AppendText appends a text as a JSON string. What is not valid UTF-8 becomes U+FFFD.
+// AppendText appends a text as a JSON string. Invalid UTF-8 becomes U+FFFD.
 func AppendText(b []byte, text string) []byte {
 	b = append(b, '"')
 	for _, r := range text {

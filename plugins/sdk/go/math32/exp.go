@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-// Package math32 has the exponential function and the logarithm, so that a plugin computes the
-// same bits whatever compiled it: TinyGo, Go for WebAssembly, or Go for the machine the tests run
-// on.
+// Package math32 has the exponential function and the logarithm. A plugin computes the same bits
+// whatever compiled it: TinyGo, Go for WebAssembly, or Go for the machine that runs the tests.
 //
-// Both work in float64 and round once at the end. Every product is converted explicitly, which
-// forbids the compiler to fuse it with the addition that follows; processors differ in whether
-// they could.
+// Both compute in float64 and round once at the end. Every product is converted explicitly, so that
+// the compiler does not fuse it with the following addition; processors differ in whether they can.
 package math32
 
 import "math"

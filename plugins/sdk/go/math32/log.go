@@ -5,7 +5,7 @@ package math32
 import "math"
 
 // Log is the natural logarithm, off by less than 0.51 units in the last place. Log(0) is −Inf,
-// Log(+Inf) is +Inf, and that of a number below 0, or of NaN, is NaN.
+// Log(+Inf) is +Inf, and Log of a negative number or of NaN is NaN.
 func Log(x float32) float32 {
 	switch {
 	case x != x || x < 0:

@@ -7,7 +7,7 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/internal/guest"
 )
 
-// Accepted says how to go on after a token; Continue, Stop, or what Splice gives.
+// Accepted says how the answer continues after a token: Continue, Stop, or a result of Splice.
 type Accepted int32
 
 // How to go on.
@@ -16,16 +16,16 @@ const (
 	Stop     Accepted = abi.AcceptStop // end the answer after this token
 )
 
-// Splice takes tokens back and puts others in their place. backtrack counts from the token just
-// accepted and includes it: 0 appends after it, 1 replaces it. The manifest's Hold says how many
-// may be taken back, its Splice how many may be put in; more end the request. Return what Splice
-// gives from Accept, at once.
+// Splice takes tokens back and inserts others in their place. backtrack counts from the token just
+// accepted and includes it: 0 appends after it, 1 replaces it. The manifest's Hold limits how many
+// may be taken back, and its Splice how many may be inserted; more end the request. Return the
+// result of Splice from Accept at once.
 func Splice(backtrack int, tokens ...Token) Accepted {
 	setSplice(backtrack, tokens)
 	return abi.AcceptSplice
 }
 
-// splice is the buffer: how many tokens are taken back, how many come instead, and these.
+// splice is the buffer: how many tokens are taken back, how many are inserted, and these tokens.
 var splice []uint32
 
 // setSplice fills the buffer. More tokens than there is room for are a fault, which the host finds
@@ -37,7 +37,7 @@ func setSplice(backtrack int, tokens []Token) {
 	}
 }
 
-// draft writes a guess into the buffer, as much as there is room for.
+// draft writes a draft into the buffer, as far as there is room.
 func draft(d Drafter, most int32) int32 {
 	tokens := d.Draft(int(most))
 	return int32(copy(splice[2:2+most], tokens))

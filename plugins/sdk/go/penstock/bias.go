@@ -9,21 +9,20 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/internal/guest"
 )
 
-// Biased is an answer of Sample and SampleRow: what Bias was called with is added to the logits as
-// the stages before left them. What was edited does not count, and no token is dropped, not even
-// those that the candidates do not show. On a host that does not know the answer, candidates are
-// edited instead, and those that are not shown are dropped as ever.
+// Biased is an answer of Sample and SampleRow: the amounts of Bias are added to the logits as the
+// earlier stages left them. Edits of the view are ignored, and no token is dropped, not even those
+// outside the candidates. On a host without this answer, the candidates are edited instead, and
+// tokens outside them are dropped as usual.
 const Biased Choice = abi.SampleBiased
 
-// Bias adds an amount to a token's logit, if Sample answers Biased; −Inf bans the token. It
-// returns false where there is no room for another: the manifest's Biases says for how many there
-// is.
+// Bias adds an amount to a token's logit, if Sample answers Biased; −Inf bans the token. It returns
+// false if there is no room for another entry: the manifest's Biases sets how many there are.
 func (c *Candidates) Bias(t Token, amount float32) bool { return addBias(t, amount) }
 
-// Bias is that of Candidates.
+// Bias is like Candidates.Bias.
 func (r *Row) Bias(t Token, amount float32) bool { return addBias(t, amount) }
 
-// biases is the buffer: how many, then token and amount of each.
+// biases is the buffer: the number of entries, then the token and the amount of each.
 var biases []uint32
 
 func addBias(t Token, amount float32) bool {

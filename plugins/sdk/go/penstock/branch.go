@@ -9,8 +9,7 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
 )
 
-// Branch is a list of tokens that the model may go on from. Branches share what they have in
-// common.
+// Branch is a list of tokens that the model can continue. Branches share their common beginning.
 type Branch struct {
 	run    *Run
 	handle int32
@@ -20,13 +19,13 @@ type Branch struct {
 // fails reports whether something went wrong before.
 func (b *Branch) fails() bool { return b.run.err != nil }
 
-// Fork opens another branch with the same tokens, which are computed once. A fork is cheapest
+// Fork opens another branch with the same tokens, which are computed only once. A fork is cheapest
 // after the branch that it replaces is closed.
 func (b *Branch) Fork() *Branch {
 	return b.run.branch(func() int32 { return abi.BranchFork(b.handle) })
 }
 
-// Close ends the branch.
+// Close closes the branch.
 func (b *Branch) Close() {
 	if !b.fails() {
 		abi.BranchClose(b.handle)
@@ -40,10 +39,10 @@ func (b *Branch) Cut(n int) {
 	}
 }
 
-// Append adds tokens.
+// Append appends tokens.
 func (b *Branch) Append(tokens ...Token) { b.grow(tokens, 0) }
 
-// AppendScored adds tokens whose log-probabilities Scores is to give.
+// AppendScored appends tokens and keeps their log-probabilities for Scores.
 func (b *Branch) AppendScored(tokens ...Token) { b.grow(tokens, abi.AppendScored) }
 
 func (b *Branch) grow(tokens []Token, flags int32) {
@@ -60,7 +59,7 @@ func (b *Branch) Len() int {
 	return int(abi.BranchTokens(b.handle, 0, nil, 0))
 }
 
-// Tokens are those of the branch from index from on, the prompt included.
+// Tokens are the branch's tokens from index from on, prompt included.
 func (b *Branch) Tokens(from int) []Token {
 	n := b.Len() - from
 	if n <= 0 {
@@ -71,8 +70,8 @@ func (b *Branch) Tokens(from int) []Token {
 	return tokens
 }
 
-// Best are the k most likely next tokens, best first, with their log-probabilities; fewer where
-// fewer are possible. They stay until the next call.
+// Best are the k most likely next tokens, best first, with their log-probabilities; there are fewer
+// if fewer are possible. They are valid until the next call.
 func (b *Branch) Best(k int) (ids []Token, logs []float32) {
 	n := b.candidates(k)
 	sum := math.Float32frombits(b.said[0])
@@ -89,7 +88,7 @@ func (b *Branch) LogSum() float32 {
 	return math.Float32frombits(b.said[0])
 }
 
-// Entropy is how unsure the model is of the next token, in nats.
+// Entropy is the entropy of the model's distribution of the next token, in nats.
 func (b *Branch) Entropy() float32 {
 	b.candidates(0)
 	return math.Float32frombits(b.said[1])
@@ -116,7 +115,7 @@ func (b *Branch) Logits(row []float32) int {
 }
 
 // Scores are the log-probabilities of the tokens from index from on, each given those before it;
-// NaN of those that were not appended scored.
+// NaN for tokens that were not appended with AppendScored or RunScored.
 func (b *Branch) Scores(from int) []float32 {
 	n := b.Len() - from
 	if n <= 0 {

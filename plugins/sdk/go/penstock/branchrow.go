@@ -8,7 +8,7 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
 )
 
-// State is what became of a branch.
+// State is the state of a branch.
 type State int32
 
 // The states.
@@ -21,8 +21,8 @@ const (
 	Stuck   State = abi.StateStuck   // a run has come to where no token is possible
 )
 
-// Sample draws a token from what the model says after the branch, which it does not append. The
-// request has an error afterwards, ErrNoToken, where none is possible.
+// Sample draws a token from the row after the branch and does not append it. If no token is
+// possible, the request has the error ErrNoToken afterwards.
 func (b *Branch) Sample(c *Chain) Token {
 	if b.fails() {
 		return 0
@@ -30,12 +30,12 @@ func (b *Branch) Sample(c *Chain) Token {
 	return Token(max(0, b.run.check(abi.BranchSample(b.handle, c.number()))))
 }
 
-// Run has the branch go on by itself with the next wait, until it has n tokens more, or an end
-// token is drawn. A wait for it waits for that. Meanwhile it may only be closed; afterwards State
-// tells how it ended.
+// Run lets the host continue the branch: from the next wait on it draws n tokens, or fewer if an
+// end token is drawn. A wait for the branch waits for the end of the run. Until then the branch may
+// only be closed; afterwards State says how the run ended.
 func (b *Branch) Run(c *Chain, n int) { b.start(c, n, 0) }
 
-// RunScored is Run with tokens whose log-probabilities Scores is to give.
+// RunScored is Run, and keeps the tokens' log-probabilities for Scores.
 func (b *Branch) RunScored(c *Chain, n int) { b.start(c, n, abi.AppendScored) }
 
 func (b *Branch) start(c *Chain, n int, flags int32) {
@@ -44,7 +44,7 @@ func (b *Branch) start(c *Chain, n int, flags int32) {
 	}
 }
 
-// State tells what became of the branch.
+// State returns the state of the branch.
 func (b *Branch) State() State {
 	if b.fails() {
 		return Pending
@@ -52,25 +52,25 @@ func (b *Branch) State() State {
 	return State(abi.BranchState(b.handle))
 }
 
-// NewMask is a set of tokens, at first without any, for Branch.Mask.
+// NewMask returns an empty set of tokens for Branch.Mask.
 func NewMask() *Mask { return &Mask{make([]uint32, (VocabSize()+31)/32)} }
 
-// Mask makes all other tokens impossible after the branch, until tokens are appended: Best,
-// Logits, LogSum and Sample are without them.
+// Mask makes all other tokens impossible after the branch, until tokens are appended: Best, Logits,
+// LogSum and Sample leave them out.
 func (b *Branch) Mask(m *Mask) {
 	if !b.fails() {
 		abi.BranchMask(b.handle, unsafe.Pointer(unsafe.SliceData(m.words)), int32(len(m.words)))
 	}
 }
 
-// Weighted is a row of a sum.
+// Weighted is a branch's row with its weight in a sum.
 type Weighted struct {
 	Branch *Branch
 	Weight float32
 }
 
-// Mix makes what the model says after the branch a sum of rows with weights, which are finite,
-// until tokens are appended. All branches were waited for.
+// Mix replaces the row after the branch by a weighted sum of rows, until tokens are appended.
+// Weights are finite, and all branches have been waited for.
 func (b *Branch) Mix(rows ...Weighted) {
 	if b.fails() || len(rows) == 0 {
 		return
@@ -86,8 +86,8 @@ func (b *Branch) Mix(rows ...Weighted) {
 	abi.BranchMix(b.handle, unsafe.Pointer(&list[0]), int32(len(list)))
 }
 
-// SetGrammar has the branch follow a grammar from here on, by its handle in package grammar; −1:
-// none.
+// SetGrammar constrains the branch to a grammar from here on, given by its handle in package
+// grammar; −1 removes it.
 func (b *Branch) SetGrammar(handle int32) {
 	if !b.fails() {
 		b.run.check(abi.BranchGrammar(b.handle, handle))

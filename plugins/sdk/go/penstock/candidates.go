@@ -4,8 +4,8 @@ package penstock
 
 import "github.com/penstock/penstock/plugins/sdk/go/math32"
 
-// Candidates are the tokens that may come next, best first, with their logits, as the stages
-// before left them. Of a plugin whose view is None there are none.
+// Candidates are the tokens that may come next, best first, with their logits as the earlier stages
+// left them. If the plugin's view is None, there are none.
 type Candidates struct {
 	ids    []Token
 	logits []float32
@@ -20,14 +20,15 @@ func (c *Candidates) IDs() []Token { return c.ids }
 // Logits are the logits, to be read and edited; −Inf bans a candidate.
 func (c *Candidates) Logits() []float32 { return c.logits }
 
-// Ban takes candidate i out.
+// Ban removes candidate i.
 func (c *Candidates) Ban(i int) { c.logits[i] = banned }
 
-// First are the first k of them, in the same memory: for a sampler that drops the others, to draw
-// from those that stay. The host learns of it by Keep(k), or by the token that is taken.
+// First are the first k of them, in the same memory: for a sampler that drops the others and draws
+// from the rest. The sampler reports this to the host with Keep(k), or with the token that it
+// takes.
 func (c *Candidates) First(k int) Candidates { return Candidates{c.ids[:k], c.logits[:k]} }
 
-// Highest is the highest logit; −Inf where there is none.
+// Highest is the highest logit; −Inf if there is none.
 func (c *Candidates) Highest() float32 { return highest(c.logits) }
 
 // Softmax writes to buffer[:0] a weight for each logit, exp(logit − highest), and returns the
@@ -52,7 +53,7 @@ func (r *Row) Logits() []float32 { return r.logits }
 // Ban takes a token out.
 func (r *Row) Ban(t Token) { r.logits[t] = banned }
 
-// Highest is the highest logit; −Inf where there is none.
+// Highest is the highest logit; −Inf if there is none.
 func (r *Row) Highest() float32 { return highest(r.logits) }
 
 // Softmax is that of Candidates, over the whole row.

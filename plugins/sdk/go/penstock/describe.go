@@ -4,8 +4,7 @@ package penstock
 
 import "github.com/penstock/penstock/plugins/sdk/go/internal/guest"
 
-// A plugin that would seem to work, and would not, is not described: the host does not load it,
-// and logs why.
+// A plugin that would load but not work is not described: the host does not load it, and logs why.
 //
 //go:wasmexport penstock_describe
 func exportDescribe() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package penstock is what every plugin needs: its registration, the types that its methods get
-// and give, and what it may ask the host for.
+// Package penstock is what every plugin needs: its registration, the types that its methods take
+// and return, and the functions of the host.
 //
 // A plugin is one type with the methods that it needs, registered once:
 //
@@ -19,11 +19,11 @@
 //		return penstock.Keep(1)
 //	}
 //
-// Which methods there are say the interfaces of this package: Opener, Warmer, Renderer, Preparer,
-// Sampler or RowSampler, Accepter, Stopper, Rewinder and Closer. The file penstock_exports.go,
-// which penstock plugin build and penstock plugin exports write, exports what the type has to the
-// host. What it does not have is never called and costs nothing.
+// The interfaces of this package list the methods: Opener, Warmer, Renderer, Preparer, Sampler or
+// RowSampler, Accepter, Stopper, Rewinder and Closer. The file penstock_exports.go, which penstock
+// plugin build and penstock plugin exports write, exports the methods that the type has. A method
+// that it does not have is never called and costs nothing.
 //
-// Each request gets a fresh value of the type, so its fields belong to that request alone. Calls
+// Each request gets a new value of the type, so its fields belong to that request alone. Calls
 // never overlap.
 package penstock

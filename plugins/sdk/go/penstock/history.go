@@ -12,13 +12,13 @@ import (
 type Token = uint32
 
 // History appends to buffer[:0] all tokens so far, prompt first. In Prepare and Sample these are
-// the tokens accepted before, in Accept and Stop the token in question is the last. Pass the last
+// the tokens accepted before; in Accept and Stop the current token is the last. Pass the last
 // result to reuse its memory.
 func History(buffer []Token) []Token { return HistoryFrom(0, buffer) }
 
-// HistoryFrom is History from a token on, 0 being the prompt's first; a negative number counts
-// back from the end, so that HistoryFrom(-3, buffer) is the last three tokens. It costs what it
-// copies and not the whole history.
+// HistoryFrom is History from a token on, where 0 is the prompt's first; a negative number counts
+// back from the end, so HistoryFrom(-3, buffer) is the last three tokens. Its cost depends on the
+// tokens that are copied, not on the whole history.
 func HistoryFrom(from int, buffer []Token) []Token {
 	if cap(buffer) == 0 {
 		buffer = make([]Token, 0, 256)

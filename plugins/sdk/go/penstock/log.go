@@ -8,7 +8,7 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
 )
 
-// Level tells how much a line of the log matters.
+// Level is the severity of a log line.
 type Level int32
 
 // The levels.

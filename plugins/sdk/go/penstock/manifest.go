@@ -7,24 +7,24 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/json"
 )
 
-// View is what a sampler gets to see. It follows from the plugin's method: Sample sees candidates,
+// View is what a sampler sees. It follows from the plugin's method: Sample sees candidates,
 // SampleRow the whole row.
 type View string
 
-// None shows the sampler nothing: it looks at the history only, and takes a token or leaves it.
+// None shows the sampler nothing: it uses only the history, and takes a token or none.
 const None View = "none"
 
-// Place is where a plugin stands in a chain that does not name it.
+// Place is where a plugin is placed in a chain that does not name it.
 type Place string
 
-// The places: before or after the chain's own stages. Left out, a plugin that sees candidates
-// stands last, any other first.
+// The places: before or after the chain's own stages. The default is last for a plugin that sees
+// candidates, and first for others.
 const (
 	First Place = "first"
 	Last  Place = "last"
 )
 
-// Manifest is what a plugin says of itself.
+// Manifest describes a plugin.
 type Manifest struct {
 	Name         string // [a-z0-9][a-z0-9._-]{0,63}
 	Version      string
@@ -44,7 +44,7 @@ type Manifest struct {
 	Splice int // how many tokens a Force or a Splice has at most; 0 means 256
 }
 
-// json writes what penstock_describe hands over. Fields with their zero value are left to the host.
+// json writes what penstock_describe emits. Fields with their zero value are left to the host.
 func (m *Manifest) json(rows bool, has guest.Points) []byte {
 	view := m.View
 	if rows && view == "" {
@@ -69,7 +69,7 @@ func (m *Manifest) json(rows bool, has guest.Points) []byte {
 	return append(append(b, optional[has/guest.HasRewrite&3]...), '}')
 }
 
-// optional names the exports that a host may be too old for: it loads the plugin all the same.
+// optional names the exports that an older host may not know: it still loads the plugin.
 var optional = [...]string{"", `,"optional":["penstock_messages"]`, `,"optional":["penstock_draft"]`, `,"optional":["penstock_messages","penstock_draft"]`}
 
 //go:noinline

@@ -9,8 +9,8 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/json"
 )
 
-// MediaToken stands for each row of a picture or a sound in History and Branch.Tokens. It is in no
-// vocabulary, shows nothing and cannot be said.
+// MediaToken represents each row of a picture or a sound in History and Branch.Tokens. It is in no
+// vocabulary, has no text and cannot be generated.
 const MediaToken Token = 1<<32 - 1
 
 // Types of Media.
@@ -19,7 +19,7 @@ const (
 	Audio = "audio"
 )
 
-// Media is a picture or a sound. A plugin learns nothing of what is seen or heard.
+// Media describes a picture or a sound. A plugin does not get its content.
 type Media struct {
 	Type          string  // Image or Audio
 	Marker        string  // stands for it in the texts of a conversation; empty outside of Rewrite and Render
@@ -31,9 +31,8 @@ type Media struct {
 	At            int     // index in History of the first of these; -1 in Rewrite and Render
 }
 
-// RequestMedia are the pictures and sounds of the prompt, in their order there. In Rewrite and
-// Render they are those of the conversation, each once. There are none on a host that does not
-// know pictures.
+// RequestMedia are the pictures and sounds of the prompt, in their order. In Rewrite and Render
+// they are those of the conversation, each once. There are none on a host without pictures.
 func RequestMedia() []Media {
 	if !Feature("media") {
 		return nil
@@ -45,8 +44,8 @@ func RequestMedia() []Media {
 	return mediaIn(list)
 }
 
-// Media are the pictures and sounds of a message, in their order, as the plugin was given it. They
-// stand in Content by their markers: take a marker out, and the model does not see that picture.
+// Media are the pictures and sounds of a message, in their order, as the plugin got it. Content
+// contains their markers: if a marker is removed, the model does not see that picture.
 func (m *Message) Media() []Media { return mediaIn(m.Value.Get("content")) }
 
 // mediaIn are the pictures and sounds among parts of a content.

@@ -62,13 +62,13 @@ func list(conversation []Message) (text []byte, err error) {
 	return append(text, ']'), nil
 }
 
-// ErrPromptText means that there is no prompt's text: the model's template refuses the messages,
-// and the log has the reason, or the host is too old to tell.
+// ErrPromptText means that there is no prompt text: either the model's template refuses the
+// messages, and the log has the reason, or the host is too old.
 var ErrPromptText = errors.New("the model's template makes no prompt of these messages, or the host does not tell")
 
-// PromptText is, in Rewrite and Render, the text that the model's own template would make of a
-// conversation, with what else the request has, as its tools. Nil is the conversation that the
-// plugin was given.
+// PromptText is, in Rewrite and Render, the text that the model's own template would make from a
+// conversation, with the request's other parts such as its tools. Nil is the conversation that the
+// plugin got.
 func PromptText(conversation []Message) (string, error) {
 	if !Feature("prompt") {
 		return "", ErrPromptText
@@ -92,10 +92,11 @@ func PromptText(conversation []Message) (string, error) {
 	return string(text), nil
 }
 
-// others are what a message may have besides role and content.
+// others are the members of a message besides role and content.
 var others = [...]string{"reasoning_content", "name", "tool_calls", "tool_call_id"}
 
-// append writes the message as JSON: role and content as they are now, and the rest as it was.
+// append writes the message as JSON: role and content as they are now, and the other members
+// unchanged.
 func (m *Message) append(b []byte) (_ []byte, err error) {
 	b = json.AppendText(append(b, `{"role":`...), m.Role)
 	b = json.AppendText(append(b, `,"content":`...), m.Content)
@@ -110,8 +111,8 @@ func (m *Message) append(b []byte) (_ []byte, err error) {
 	return append(b, '}'), nil
 }
 
-// parse reads the messages; content may be a text or a list of parts, of which those with a text
-// count.
+// parse reads the messages. Content may be a text or a list of parts; parts without a text are
+// skipped.
 func parse(text []byte) ([]Message, error) {
 	list, err := json.Parse(text)
 	if err != nil {

@@ -9,21 +9,21 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/internal/guest"
 )
 
-// Next is what is to hold for the next token. What is not touched does not apply.
+// Next has the constraints for the next token. Those that are not set do not apply.
 type Next struct {
 	mask   Mask
 	filled int32
 }
 
-// Mask is which tokens may come. It is as the last call left it, at first without any token; if
-// none is left, the plugin fails.
+// Mask is the set of tokens that may come next. It is as the last call left it, and empty at first;
+// if it stays empty, the plugin fails.
 func (n *Next) Mask() *Mask {
 	n.filled |= abi.PrepareMask
 	return &n.mask
 }
 
-// Bias adds an amount to a token's logit; −Inf bans the token. It returns false where there is no
-// room for another: a manifest's Biases says for how many there is.
+// Bias adds an amount to a token's logit; −Inf bans the token. It returns false if there is no room
+// for another entry: the manifest's Biases sets how many there are.
 func (n *Next) Bias(t Token, amount float32) bool {
 	if !addBias(t, amount) {
 		return false
@@ -33,7 +33,8 @@ func (n *Next) Bias(t Token, amount float32) bool {
 }
 
 // Force makes these tokens come next, one after another and whatever the logits are. Each is
-// accepted as any other. A manifest's Splice says how many there may be; more end the request.
+// accepted like any other. The manifest's Splice limits how many there may be; more end the
+// request.
 func (n *Next) Force(tokens ...Token) {
 	if len(tokens) == 0 {
 		return
@@ -46,7 +47,7 @@ func (n *Next) Force(tokens ...Token) {
 	setSplice(0, tokens)
 }
 
-// Mask is a set of tokens, a bit each. Tokens that do not exist are in none.
+// Mask is a set of tokens, with one bit for each. Tokens that do not exist are never in it.
 type Mask struct{ words []uint32 }
 
 // Allow adds a token.
@@ -97,8 +98,7 @@ func beginNext(value any) {
 	}
 }
 
-// defaultRoom is how many biases, or tokens of a splice, there is room for where the manifest does
-// not say.
+// defaultRoom is the room for biases, or for tokens of a splice, if the manifest does not set it.
 const defaultRoom = 256
 
 func bindNext() bool {
@@ -117,11 +117,11 @@ func prepare() int32 {
 	return next.filled
 }
 
-// later, which is nil on hosts that take several forced tokens at a time, forces the next of those
-// that are left. It returns false where none is, or where something else happened in between.
+// later forces the next of the tokens that are left; it is nil on hosts that take several forced
+// tokens at a time. It returns false if none is left, or if something else happened in between.
 var later func(*Next) bool
 
-// forceLater keeps tokens, of which the first is forced now, for the next calls of prepare.
+// forceLater keeps tokens for the next calls of prepare; the first of them is forced now.
 func forceLater(tokens []Token) {
 	tokens = append([]Token(nil), tokens...)
 	at, forced := HistoryLen()+1, 0 // tokens[forced] was forced last, and is to be the last of so many

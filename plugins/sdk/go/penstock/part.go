@@ -15,9 +15,9 @@ const (
 	UnknownPart Part = abi.PartUnknown   // the host cannot tell
 )
 
-// AnswerPart is the part that the answer's text ends in: in Accept and Stop that of the token, in
-// Prepare and Sample that of what came last. A tag between two parts belongs to the one before it,
-// until there is text after it. Asking costs fuel for each byte of the answer.
+// AnswerPart is the part in which the answer's text ends: in Accept and Stop that of the token, in
+// Prepare and Sample that of the last text. A tag between two parts belongs to the part before it,
+// until there is text after it. The call costs fuel for each byte of the answer.
 func AnswerPart() Part {
 	if !Feature("part") {
 		return UnknownPart

@@ -9,7 +9,7 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/internal/guest"
 )
 
-// Registration is what Register gives, so that it can stand at package level.
+// Registration is the result of Register, so that the call can be made at package level.
 type Registration struct{}
 
 // Register makes T the plugin: a type with some of the methods that this package has interfaces
@@ -31,7 +31,7 @@ var (
 	opener   Opener // nil where the type has no such method; so are the others
 )
 
-// begin makes a value the plugin at work.
+// begin makes a value the current plugin.
 func begin(m *Manifest, value any) {
 	manifest = m
 	opener, _ = value.(Opener)
@@ -67,8 +67,8 @@ func beginLife(value any) {
 	}
 }
 
-// open begins a request: it makes the buffers that the plugin's methods need, and hands over the
-// request.
+// open begins a request: it allocates the buffers that the plugin's methods need, and passes the
+// request on.
 func open() int32 {
 	for _, bind := range [...]func() bool{bindNext, bindSplice, bindText, bindView} {
 		if !bind() {
@@ -85,7 +85,7 @@ func open() int32 {
 	return refuse(opener.Open(r))
 }
 
-// refuse tells the host the text of an error and returns the answer that means it; 0 without an
+// refuse passes the text of an error to the host and returns the answer that means it; 0 without an
 // error.
 func refuse(err error) int32 {
 	if err == nil {

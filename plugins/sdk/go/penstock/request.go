@@ -10,10 +10,10 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/json"
 )
 
-// Request is what is asked of the plugin.
+// Request is the request that the plugin serves.
 type Request struct {
-	// Config is the request's configuration for this plugin. The host has checked it against the
-	// manifest's schema, and what the request left out has the schema's default. It is an object.
+	// Config is the request's configuration for this plugin, an object. The host has checked it
+	// against the manifest's schema, and filled in the schema's defaults.
 	Config       json.Value
 	PromptTokens int    // tokens of the prompt
 	MaxTokens    int    // tokens to generate at most; 0: the request sets no limit, and the answer may go on until the context is full
@@ -24,14 +24,14 @@ type Request struct {
 	Choices      int    // how many there are: a request's n; 1 on a host that does not tell
 }
 
-// Sampling is the request's sampling parameters, an object with the names of a request's body,
-// such as temperature and top_k. A client may change them while it reads the answer; each call
-// gives those of the moment. It is Null on a host that does not tell.
+// Sampling is the request's sampling parameters, an object with the names of a request's body, such
+// as temperature and top_k. A client may change them while it reads the answer; each call returns
+// the current ones. It is Null on a host without this function.
 func (r *Request) Sampling() json.Value { return asked("sampling") }
 
-// Model tells about the model: an object with name, architecture, description, digest, parameters,
-// size_bytes, vocabulary_size, context_train, embedding_size and layers, of which those that are
-// not known are missing. It is Null on a host that does not tell.
+// Model describes the model: an object with name, architecture, description, digest, parameters,
+// size_bytes, vocabulary_size, context_train, embedding_size and layers. Unknown members are
+// missing. It is Null on a host without this function.
 func (r *Request) Model() json.Value { return asked("model") }
 
 func asked(what string) json.Value {
@@ -88,9 +88,9 @@ func read(from func(unsafe.Pointer, int32) int32) []byte {
 	}
 }
 
-// Feature reports whether the host knows an import, an export or a feature of the ABI by its name.
-// What this package has works everywhere; ask before calling an import of your own, and declare
-// that under "//go:wasmimport penstock-optional NAME".
+// Feature reports whether the host has an import, an export or a feature of the ABI with this name.
+// The functions of this package work on every host; ask before calling an import of your own, and
+// declare that under "//go:wasmimport penstock-optional NAME".
 func Feature(name string) bool {
 	return abi.Feature(unsafe.Pointer(unsafe.StringData(name)), int32(len(name))) == 1
 }

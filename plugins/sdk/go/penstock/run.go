@@ -10,12 +10,12 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/internal/guest"
 )
 
-// Runner writes the answer itself, as a program: it opens branches, lists of tokens that the model
-// may go on from, waits for what the model says after them, and shows tokens to the client. It has
-// none of the methods that are called for a token. A manifest's Branches says how many it has at
-// once.
+// Runner writes the answer itself, as a program: it opens branches, which are lists of tokens that
+// the model can continue, waits for the model's rows after them, and shows tokens to the client. It
+// has none of the methods that are called for a token. The manifest's Branches says how many
+// branches it has at once.
 type Runner interface {
-	// Run is called once. What was shown is the answer when it returns; an error refuses the
+	// Run is called once. When it returns, the answer is what was shown; an error refuses the
 	// request.
 	Run(r *Run) error
 }
@@ -30,17 +30,17 @@ var (
 )
 
 // Run is the request of a program. The first error stays: from then on branches are empty, waits
-// bring nothing, and Err gives it.
+// return nothing, and Err returns it.
 type Run struct {
 	err  error
 	list []int32
 }
 
-// Err is the first error; nil: there was none.
+// Err is the first error, or nil.
 func (r *Run) Err() error { return r.err }
 
-// MaxTokens is how many tokens the answer may have: as many as the client wants, and no more than
-// there is room for.
+// MaxTokens is the maximum number of tokens in the answer: the client's limit, or the room that
+// there is if that is less.
 func (r *Run) MaxTokens() int {
 	room := int(abi.Param(abi.ParamContextSize) - abi.Param(abi.ParamPromptTokens))
 	if most := int(abi.Param(abi.ParamMaxTokens)); most > 0 && most < room {
@@ -63,7 +63,7 @@ func (r *Run) Open(tokens ...Token) *Branch {
 	return r.branch(func() int32 { return abi.BranchOpen(unsafe.Pointer(&tokens[0]), int32(len(tokens))) })
 }
 
-// OpenMessages opens a branch with the prompt that the model's template makes of messages, a JSON
+// OpenMessages opens a branch with the prompt that the model's template makes from messages, a JSON
 // list, after which the assistant answers.
 func (r *Run) OpenMessages(messages string) *Branch {
 	return r.branch(func() int32 {
@@ -79,7 +79,7 @@ func (r *Run) branch(open func() int32) *Branch {
 	return b
 }
 
-// check notes an answer that is an error.
+// check records an answer that is an error.
 func (r *Run) check(answer int32) int32 {
 	switch answer {
 	case abi.BranchNoneFree:
@@ -105,14 +105,15 @@ func (r refusal) Error() string { return string(r) }
 // Is makes it an ErrRefused.
 func (r refusal) Is(target error) bool { return target == ErrRefused }
 
-// Wait waits until the model has computed all of some branches; Best will be asked for k
-// candidates of each. What was shown is sent. It reports whether there was no error so far.
+// Wait waits until the model has computed all of some branches; k is how many candidates Best will
+// be asked for. What was shown is sent. It reports whether there was no error so far.
 func (r *Run) Wait(k int, branches ...*Branch) bool {
 	r.wait(k, 0, branches)
 	return r.err == nil
 }
 
-// WaitAny waits until the model has computed any of some branches, and returns those that it has.
+// WaitAny waits until the model has computed any of some branches, and returns those that are
+// ready.
 func (r *Run) WaitAny(k int, branches ...*Branch) (ready []*Branch) {
 	n := r.wait(k, abi.WaitAny, branches)
 	for _, handle := range r.list[:n] {
@@ -137,19 +138,19 @@ func (r *Run) wait(k int, flags int32, branches []*Branch) int32 {
 	return max(0, r.check(abi.BranchesWait(unsafe.Pointer(unsafe.SliceData(r.list)), int32(len(r.list)), int32(k), flags)))
 }
 
-// Choices is how many answers the client wants: a request's n. Show is for the first, ShowChoice
-// for any.
+// Choices is how many answers the client asked for: the request's n. Show is for the first,
+// ShowChoice for any.
 func (r *Run) Choices() int { return max(1, int(abi.Param(abi.ParamChoices))) }
 
-// Show shows tokens to the client. Stop strings, limits and end tokens end the answer, and with it
-// the program.
+// Show shows tokens to the client. Stop strings, limits and end tokens end the answer and the
+// program with it.
 func (r *Run) Show(tokens ...Token) { r.ShowChoice(0, tokens, nil) }
 
-// ShowScored is Show with the tokens' log-probabilities, which a client gets that asks for them.
+// ShowScored is Show with the tokens' log-probabilities, for clients that ask for them.
 func (r *Run) ShowScored(tokens []Token, logs []float32) { r.ShowChoice(0, tokens, logs) }
 
 // ShowChoice shows tokens of one of the choices, with their log-probabilities or nil. It returns
-// false where the choice has ended already.
+// false if the choice has already ended.
 func (r *Run) ShowChoice(choice int, tokens []Token, logs []float32) bool {
 	if r.err != nil || len(tokens) == 0 {
 		return r.err == nil
@@ -161,10 +162,10 @@ func (r *Run) ShowChoice(choice int, tokens []Token, logs []float32) bool {
 	return abi.Show(int32(choice), unsafe.Pointer(&tokens[0]), scores, int32(len(tokens))) == 0
 }
 
-// Adopt has a choice go on from a branch, as it is now, once Run has returned: as an answer
+// Adopt lets a choice continue from a branch, as it is now, once Run has returned: as an answer
 // without a program, with the request's samplers and other plugins. The first from tokens are its
-// prompt, the others are shown. Where something was shown of the choice, the branch begins with
-// the request's prompt, which has from tokens, and what was shown.
+// prompt, and the others are shown. If something of the choice was already shown, the branch must
+// begin with the request's prompt, of length from, followed by what was shown.
 func (r *Run) Adopt(choice int, b *Branch, from int) {
 	if r.err == nil {
 		abi.Adopt(int32(choice), b.handle, int32(from))
@@ -174,8 +175,8 @@ func (r *Run) Adopt(choice int, b *Branch, from int) {
 // Chain is a sampler chain. Nil is the request's own.
 type Chain struct{ handle int32 }
 
-// Chain makes a sampler chain of the request's parameters, changed by those of a JSON object such
-// as {"temperature": 1.2, "top_k": 40}. There may be 64.
+// Chain opens a sampler chain with the request's parameters, changed by those of a JSON object such
+// as {"temperature": 1.2, "top_k": 40}. There may be up to 64.
 func (r *Run) Chain(parameters string) *Chain {
 	c := &Chain{}
 	if r.err == nil {

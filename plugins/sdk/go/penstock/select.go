@@ -9,9 +9,9 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/json"
 )
 
-// Select keeps of some branches those that indices name, in that order. A branch that is named
-// several times is forked, and one that is not named is closed, before others are forked: a fork
-// takes its place and its cells. This is what a search does between two steps.
+// Select keeps the branches that indices name, in that order. A branch that is named several times
+// is forked. Branches that are not named are closed first, so that forks take over their places and
+// their cells. This is what a search does between two steps.
 func (r *Run) Select(branches []*Branch, indices ...int) (selected []*Branch) {
 	left := make([]int, len(branches))
 	for _, i := range indices {
@@ -32,7 +32,7 @@ func (r *Run) Select(branches []*Branch, indices ...int) (selected []*Branch) {
 	return selected
 }
 
-// Config is the request's configuration for the plugin, as Request.Config.
+// Config is the request's configuration for the plugin, like Request.Config.
 func (r *Run) Config() json.Value {
 	config, _ := json.Parse(read(func(p unsafe.Pointer, limit int32) int32 { return abi.Config(p, limit) })) // the host has checked it
 	return config

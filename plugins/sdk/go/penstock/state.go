@@ -8,16 +8,16 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
 )
 
-// HiddenState is, in Sample, Accept and Stop, what the model's last layer gave behind the logits
-// that the token is drawn from, after the norm and before the vocabulary: a probe's input. It is
-// as long as "embedding_size" of Model says with nearly all models. It is put into the memory of
-// into where that is large enough, so hand over the last one again:
+// HiddenState is, in Sample, Accept and Stop, the output of the model's last layer behind the
+// logits from which the token is drawn, after the norm and before the projection to the vocabulary:
+// the input of a probe. For nearly all models its length is "embedding_size" of Model. It is
+// written to the memory of into if that is large enough, so pass the last result again:
 //
 //	p.state = penstock.HiddenState(p.state)
 //
-// It is empty for tokens that a client injected, that came by a Splice, or that follow the first
-// of several that were forced; and on a host that does not tell. A host refuses requests with a
-// plugin that calls it where the model has none.
+// It is empty for tokens that a client injected, that came from a Splice, or that follow the first
+// of several forced tokens; and on a host without this function. If the model has no hidden states,
+// the host refuses requests with a plugin that calls it.
 func HiddenState(into []float32) []float32 {
 	if !Feature("state") {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/internal/guest"
 )
 
-// Verdict says what is to become of the text so far; one of these, or what EndAfter gives.
+// Verdict decides what happens to the text so far: one of these, or a result of EndAfter.
 type Verdict int32
 
 // The verdicts.

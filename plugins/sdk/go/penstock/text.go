@@ -9,11 +9,11 @@ import (
 )
 
 // AnswerText appends to buffer[:0] the answer's text from a byte on, in whole characters; a
-// negative number counts back from the end, so that AnswerText(-100, buffer) is the last 100
-// bytes, which may begin within a character. It is the text as it stands, whatever was taken back
-// before. Pass the last result to reuse its memory. In Stop it may be ahead of the text that was
-// shown, where another plugin holds tokens back. On a host that does not give it, it is put
-// together from the tokens' pieces.
+// negative number counts back from the end, so AnswerText(-100, buffer) is the last 100 bytes,
+// which may begin inside a character. It is the current text, whatever was taken back before. Pass
+// the last result to reuse its memory. In Stop it may be ahead of the text that was shown, if
+// another plugin holds tokens back. On a host without this function the text is joined from the
+// tokens' pieces.
 func AnswerText(from int, buffer []byte) []byte {
 	if !Feature("text") {
 		return answerPieces(from, buffer[:0])
@@ -31,7 +31,7 @@ func AnswerText(from int, buffer []byte) []byte {
 	}
 }
 
-// answerPieces is AnswerText for an older host: a character that is not whole may be at its end.
+// answerPieces is AnswerText for an older host: it may end with an incomplete character.
 func answerPieces(from int, buffer []byte) []byte {
 	var piece []byte
 	for _, t := range HistoryFrom(int(abi.Param(abi.ParamPromptTokens)), nil) {

@@ -11,15 +11,15 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/internal/guest"
 )
 
-// Choice is what a sampler decided; Edited, Biased, or what Keep or Take gives.
+// Choice is a sampler's decision: Edited, Biased, or a result of Keep or Take.
 type Choice int32
 
-// Edited leaves the choice to later stages: the view was edited, or left as it is.
+// Edited leaves the choice to later stages: the view was edited, or left as it was.
 const Edited Choice = abi.SampleEdited
 
-// Keep leaves the choice to later stages, which see the first k candidates only, as they were
-// shown: what was edited does not count. It costs less than Edited, since nothing is read back. A
-// k below 1 counts as 1; with a whole row there is nothing to keep.
+// Keep leaves the choice to later stages, which only see the first k candidates as they were shown:
+// edits are ignored. It costs less than Edited, since nothing is read back. A k below 1 counts as
+// 1; with a whole row it has no effect.
 func Keep(k int) Choice { return Choice(-1 - max(k, 1)) }
 
 // Take takes a token and ends the chain.
@@ -30,8 +30,8 @@ func (c Choice) Token() (Token, bool) { return Token(c), c >= 0 }
 
 var errBind = errors.New("the host refused a buffer that the plugin's methods need")
 
-// words makes a buffer and hands it to the host. It is made at run time since a large static array
-// would be written out in the module.
+// words allocates a buffer and passes it to the host. It is allocated at run time, since a large
+// static array would be written out in the module.
 func words(kind int32, n int) []uint32 {
 	w := make([]uint32, n)
 	if abi.Bind(kind, unsafe.Pointer(&w[0]), int32(4*n)) != abi.BindOk {
@@ -40,7 +40,7 @@ func words(kind int32, n int) []uint32 {
 	return w
 }
 
-// view is what the sampler sees, in memory that is made when a request is opened.
+// view is what the sampler sees, in memory that is allocated when a request is opened.
 var view struct {
 	sampler    Sampler
 	row        RowSampler
@@ -61,7 +61,7 @@ func beginSample(value any) {
 	}
 }
 
-// bindView makes the view's memory.
+// bindView allocates the view's memory.
 func bindView() bool {
 	view.ids, view.logits = nil, nil
 	switch {

@@ -11,8 +11,8 @@ import (
 // VocabSize is the number of tokens.
 func VocabSize() int { return int(abi.VocabSize()) }
 
-// Piece appends to buffer[:0] the bytes that a token shows: none for a control token or one that
-// does not exist. They need not be valid UTF-8 alone.
+// Piece appends to buffer[:0] the bytes of a token: none for a control token or one that does not
+// exist. They need not be valid UTF-8 by themselves.
 func Piece(t Token, buffer []byte) []byte {
 	if cap(buffer) == 0 {
 		buffer = make([]byte, 0, 64)
@@ -27,7 +27,7 @@ func Piece(t Token, buffer []byte) []byte {
 	}
 }
 
-// TextOf is the pieces of tokens put together. It may begin and end within a character.
+// TextOf is the joined pieces of tokens. It may begin and end inside a character.
 func TextOf(tokens []Token) string {
 	var text, piece []byte
 	for _, t := range tokens {
@@ -38,7 +38,7 @@ func TextOf(tokens []Token) string {
 }
 
 // Vocabulary is the bytes of all tokens. Reading it takes memory and time in proportion to the
-// vocabulary, so it is meant for Warm, which gets it, once for all requests.
+// vocabulary, so it is meant for Warm, which runs once for all requests.
 type Vocabulary struct {
 	offsets []uint32 // one more than there are tokens
 	bytes   []byte
@@ -60,8 +60,8 @@ func ReadVocabulary() *Vocabulary {
 // Len is the number of tokens.
 func (v *Vocabulary) Len() int { return max(len(v.offsets)-1, 0) }
 
-// Piece is the bytes of a token, as the function Piece gives them: none for one that does not
-// exist, as MediaToken. They must not be changed.
+// Piece is the bytes of a token, like the function Piece: none for one that does not exist, such as
+// MediaToken. They must not be changed.
 func (v *Vocabulary) Piece(t Token) []byte {
 	if uint64(t) >= uint64(v.Len()) {
 		return nil
@@ -69,16 +69,16 @@ func (v *Vocabulary) Piece(t Token) []byte {
 	return v.bytes[v.offsets[t]:v.offsets[t+1]]
 }
 
-// Fits are the tokens that a text, which is not empty, may begin with: those that it begins with,
-// and those that begin with it.
+// Fits are the tokens with which a text that is not empty may begin: those that are a beginning of
+// it, and those that it is a beginning of.
 func (v *Vocabulary) Fits(text string) *Mask {
 	mask := NewMask()
 	v.fitting(text, func(t Token, _ int) { mask.Allow(t) })
 	return mask
 }
 
-// Spell gives tokens that show a text, whatever the tokenizer would make of it: the longest that
-// fits, again and again. It ends where none fits.
+// Spell returns tokens whose text is the given one, whatever the tokenizer would return: the
+// longest that fits, again and again. It ends where none fits.
 func (v *Vocabulary) Spell(text string) (tokens []Token) {
 	for text != "" {
 		best, length := Token(0), 0
@@ -116,7 +116,7 @@ func (v *Vocabulary) fitting(text string, f func(t Token, size int)) {
 	}
 }
 
-// Attributes are bits that tell what kind of token it is.
+// Attributes are bits for the kind of a token.
 type Attributes int32
 
 // The attributes.
@@ -127,7 +127,7 @@ const (
 	AttrUnused  Attributes = abi.AttrUnused  // never trained
 )
 
-// AttributesOf gives the attributes of a token, none if it does not exist.
+// AttributesOf returns the attributes of a token, none if it does not exist.
 func AttributesOf(t Token) Attributes { return Attributes(max(abi.TokenAttr(int32(t)), 0)) }
 
 // Special names a token with a role.
@@ -147,7 +147,7 @@ func SpecialToken(s Special) (Token, bool) {
 	return Token(t), t >= 0
 }
 
-// Tokenizing says how to read a text; bits may be joined.
+// Tokenizing says how to read a text; bits may be combined.
 type Tokenizing int32
 
 // How to read a text. Without any, control tokens in it are plain text.

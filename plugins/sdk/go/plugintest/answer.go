@@ -10,7 +10,7 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 )
 
-// Accepted is what the plugin wants after a token.
+// Accepted is the plugin's answer to a token.
 type Accepted struct {
 	Stop      bool             // the answer ends after this token
 	Splice    bool             // tokens are taken back, or others put in their place:
@@ -18,8 +18,9 @@ type Accepted struct {
 	Tokens    []penstock.Token // what comes instead
 }
 
-// Accept appends a token to the history and tells the plugin, if it accepts. A splice that the
-// plugin asks for is made; the inserted tokens are accepted as well. History is what came of it.
+// Accept appends a token to the history and calls the plugin's Accept, if it has one. If the plugin
+// asks for a splice, the splice is made, and the inserted tokens are accepted as well. History has
+// the result.
 func (s *Session) Accept(t penstock.Token) Accepted {
 	s.t.Helper()
 	a := s.accept(t, true)
@@ -33,8 +34,8 @@ func (s *Session) Accept(t penstock.Token) Accepted {
 	return a
 }
 
-// accept is Accept of one token. Told again, after the plugin was started again, a token is not
-// written down.
+// accept is Accept of one token. If the token is replayed after the plugin was started again, the
+// call is not recorded.
 func (s *Session) accept(t penstock.Token, first bool) (a Accepted) {
 	s.t.Helper()
 	s.History = append(s.History, t)
@@ -67,7 +68,7 @@ func (s *Session) accept(t penstock.Token, first bool) (a Accepted) {
 	return a
 }
 
-// splice reads what the plugin wants taken back and inserted.
+// splice reads which tokens the plugin takes back and inserts.
 func (s *Session) splice() (backtrack int, tokens []penstock.Token) {
 	s.t.Helper()
 	w := numbers[uint32](s.bound(abi.BufferSplice))
@@ -80,8 +81,8 @@ func (s *Session) splice() (backtrack int, tokens []penstock.Token) {
 }
 
 // Rewind takes tokens back, as another plugin or a user would: n are left, prompt included. A
-// plugin that has no method for it is begun anew where it was told what does not stand any more,
-// and is told the tokens and shown the text again.
+// plugin without a method for it is started again if it was told something that no longer holds;
+// then the tokens and the text are replayed to it.
 func (s *Session) Rewind(n int) {
 	s.t.Helper()
 	s.History = s.History[:n]
@@ -106,7 +107,7 @@ func (s *Session) Stop(t penstock.Token, text string) penstock.Verdict {
 	return penstock.Verdict(answer)
 }
 
-// show is Stop without a note.
+// show is Stop without a record.
 func (s *Session) show(t penstock.Token, text string) int32 {
 	s.t.Helper()
 	buffer := s.bound(abi.BufferText)

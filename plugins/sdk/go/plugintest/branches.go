@@ -44,7 +44,7 @@ type Shown struct {
 	Choice  int     // of which it is, from 0
 }
 
-// Adopted is a choice that goes on from a branch after the program has returned.
+// Adopted is a choice that continues from a branch after the program has returned.
 type Adopted struct {
 	Choice int
 	Tokens []penstock.Token // of the branch
@@ -69,7 +69,7 @@ func (s *Session) Run() ([]Shown, error) {
 	return s.answer, nil
 }
 
-// Adopted are the choices that go on without the program, as it wanted.
+// Adopted are the choices that continue without the program, as it asked.
 func (s *Session) Adopted() []Adopted { return s.adopted }
 
 // Computed is how many rows the program that runs, or ran last, has waited for.

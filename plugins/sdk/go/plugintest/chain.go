@@ -17,9 +17,9 @@ func numbers[T uint32 | float32](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4)
 }
 
-// Sample shows the plugin candidates, best first, or none where its view is None. It returns what
-// the plugin chose, and writes back what became of ids and logits: of candidates that the plugin
-// did not keep the logit is −Inf. Those with a logit of −Inf come last, and are not shown.
+// Sample shows the plugin candidates, best first, or none if its view is None. It returns the
+// plugin's choice, and writes the result to ids and logits: candidates that the plugin did not keep
+// have the logit −Inf. Candidates with a logit of −Inf come last and are not shown.
 func (s *Session) Sample(ids []penstock.Token, logits []float32) penstock.Choice {
 	s.t.Helper()
 	n := len(logits)
@@ -63,8 +63,8 @@ func (s *Session) Sample(ids []penstock.Token, logits []float32) penstock.Choice
 	return choice
 }
 
-// SampleRow shows the plugin a whole row. It returns what the plugin chose, and writes back what
-// became of the logits.
+// SampleRow shows the plugin a whole row. It returns the plugin's choice, and writes the result to
+// the logits.
 func (s *Session) SampleRow(row []float32) penstock.Choice {
 	s.t.Helper()
 	view := numbers[float32](s.buffers[abi.BufferLogits])
@@ -149,14 +149,14 @@ func (s *Session) finite(what string, logits []float32) {
 	}
 }
 
-// Prepared is what the plugin wants of the next token.
+// Prepared has the plugin's constraints for the next token.
 type Prepared struct {
 	Mask   []uint32 // a bit for each token that may come; nil: any may
 	Bias   map[penstock.Token]float32
 	Forced []penstock.Token // what comes next, whatever the logits
 }
 
-// Prepare lets the plugin look ahead.
+// Prepare calls the plugin's Prepare.
 func (s *Session) Prepare() (p Prepared) {
 	s.t.Helper()
 	filled := s.call(guest.Prepare)

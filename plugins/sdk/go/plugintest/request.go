@@ -3,18 +3,19 @@
 // Package plugintest stands in for the host in go test: it runs the plugin that the test program
 // registers, natively and call by call.
 //
-// It gives the answers that the host gives, and ends the test where the host would end the
-// request. Fuel, memory limits and the build for WebAssembly are the host's alone: penstock plugin
-// test tries a built plugin.
+// It gives the same answers as the host, and ends the test where the host would end the request.
+// Fuel, memory limits and the build for WebAssembly are not covered: penstock plugin test tries a
+// built plugin.
 //
 // With PENSTOCK_RECORD=FOLDER in the environment each session is written to a session file in that
-// folder, whose calls penstock plugin test makes once more under the host: in the folder cases of
-// a plugin they are its golden cases.
+// folder. penstock plugin test repeats its calls under the host; files in a plugin's folder cases
+// are its golden cases.
 package plugintest
 
 import "github.com/penstock/penstock/plugins/sdk/go/penstock"
 
-// Request is what the plugin is told. The zero value is an empty request without a vocabulary.
+// Request is the request that the plugin gets. The zero value is an empty request without a
+// vocabulary.
 type Request struct {
 	Config      string // JSON; empty: {}. What it leaves out has the default of the manifest's schema
 	Messages    string // JSON
@@ -32,10 +33,11 @@ type Request struct {
 	Choice      int
 	Choices     int // 0 counts as 1
 
-	// PromptText is what the model's template makes of messages, a JSON list.
+	// PromptText returns the text that the model's template makes from messages, a JSON list.
 	PromptText func(messages string) (string, error) `json:"-"`
-	// Says is the model for Session.Run: the logits after some tokens, one for each of Pieces.
+	// Says is the model for Session.Run: it returns the logits after some tokens, one for each of
+	// Pieces.
 	Says func(tokens []penstock.Token) []float32 `json:"-"`
-	// Template makes the prompt of messages, a JSON list, for Run.OpenMessages.
+	// Template makes the prompt from messages, a JSON list, for Run.OpenMessages.
 	Template func(messages string) ([]penstock.Token, error) `json:"-"`
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 )
 
-// Session is a plugin at work in one request. Its methods end the test where the plugin breaks the
+// Session is a plugin that serves one request. Its methods end the test if the plugin breaks the
 // ABI.
 //
-// Natively one plugin is at work at a time: once a session is open, the one before is over.
+// Natively only one plugin is active at a time: opening a session ends the one before.
 type Session struct {
 	Request
 	History []penstock.Token // prompt first; Accept and Rewind change it
@@ -51,7 +51,7 @@ type Session struct {
 	recording
 }
 
-// manifest is what a session wants to know of the plugin's.
+// manifest is the part of the plugin's manifest that a session needs.
 type manifest struct {
 	Name     string `json:"name"`
 	Hold     int    `json:"hold"`
@@ -65,10 +65,10 @@ type manifest struct {
 // ErrRefused wraps the reason why a plugin refused something.
 var ErrRefused = errors.New("refused")
 
-// current is the session whose plugin is at work.
+// current is the session whose plugin is active.
 var current *Session
 
-// Open begins a request with a fresh T, which must be registered, and fails the test if the plugin
+// Open begins a request with a new T, which must be registered, and fails the test if the plugin
 // refuses it.
 func Open[T any](t testing.TB, r Request) *Session {
 	t.Helper()
@@ -79,7 +79,7 @@ func Open[T any](t testing.TB, r Request) *Session {
 	return s
 }
 
-// TryOpen is Open, with an error that wraps ErrRefused where the plugin refuses the request.
+// TryOpen is Open with an error that wraps ErrRefused if the plugin refuses the request.
 func TryOpen[T any](t testing.TB, r Request) (*Session, error) {
 	t.Helper()
 	for p := guest.Registered; p != nil; p = p.Before {
@@ -113,7 +113,7 @@ func open(t testing.TB, p *guest.Plugin, r Request) (*Session, error) {
 	return s, nil
 }
 
-// begin puts a fresh plugin to work.
+// begin makes a new plugin the active one.
 func (s *Session) begin() error {
 	s.t.Helper()
 	current, s.begun = s, false
@@ -166,7 +166,7 @@ func (s *Session) call(f func() int32) int32 {
 	return f()
 }
 
-// callWithState is call where the hidden state of a token is there.
+// callWithState is call with the hidden state of a token.
 func (s *Session) callWithState(f func() int32) int32 {
 	s.t.Helper()
 	s.stateful = !s.replaying
@@ -174,7 +174,7 @@ func (s *Session) callWithState(f func() int32) int32 {
 	return s.call(f)
 }
 
-// with is f with an argument; nil where f is nil.
+// with is f with an argument; nil if f is nil.
 func with(f func(int32) int32, argument int32) func() int32 {
 	if f == nil {
 		return nil
@@ -182,13 +182,13 @@ func with(f func(int32) int32, argument int32) func() int32 {
 	return func() int32 { return f(argument) }
 }
 
-// Manifest is the JSON that the plugin describes itself with.
+// Manifest is the plugin's manifest as JSON.
 func (s *Session) Manifest() string {
 	text, _ := s.plugin.Manifest()
 	return string(text)
 }
 
-// Render gives the prompt's text.
+// Render returns the prompt's text.
 func (s *Session) Render() (string, error) {
 	s.t.Helper()
 	s.rendering = true
@@ -202,7 +202,7 @@ func (s *Session) Render() (string, error) {
 	return s.emitted, nil
 }
 
-// Rewrite gives the conversation as the plugin has made it, JSON.
+// Rewrite returns the conversation that the plugin made, as JSON.
 func (s *Session) Rewrite() (string, error) {
 	s.t.Helper()
 	s.rendering = true
@@ -216,10 +216,10 @@ func (s *Session) Rewrite() (string, error) {
 	return s.emitted, nil
 }
 
-// draftMost is how many tokens a guess has at most.
+// draftMost is the maximum number of tokens in a draft.
 const draftMost = abi.LimitDraft
 
-// Draft gives what the plugin guesses to come next.
+// Draft returns the plugin's draft of the next tokens.
 func (s *Session) Draft() []penstock.Token {
 	s.t.Helper()
 	buffer := numbers[uint32](s.bound(abi.BufferSplice))[2:]

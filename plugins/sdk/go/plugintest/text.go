@@ -53,8 +53,7 @@ type shown struct {
 	after int // tokens of the history then
 }
 
-// takeTextBack forgets what was shown of tokens that are no more, and reports whether that was
-// something.
+// takeTextBack forgets the text of tokens that were taken back, and reports whether there was any.
 func (s *Session) takeTextBack(n int) bool {
 	left := len(s.stopTexts)
 	for left > 0 && s.stopTexts[left-1].after > n {
@@ -65,8 +64,8 @@ func (s *Session) takeTextBack(n int) bool {
 	return taken
 }
 
-// beginAnew has a fresh plugin take the place of one that cannot go back, and tells it the tokens
-// and the text that still stand.
+// beginAnew replaces a plugin that cannot go back by a new one, and replays the remaining tokens
+// and text to it.
 func (s *Session) beginAnew() {
 	s.t.Helper()
 	generated := append([]penstock.Token(nil), s.History[len(s.Prompt):]...)

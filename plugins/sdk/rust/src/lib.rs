@@ -13,7 +13,8 @@
 //!
 //! #[penstock::export]
 //! impl Plugin for Greedy {
-//!     const MANIFEST: Manifest = Manifest { name: "greedy", summary: "takes the likeliest token", ..Manifest::DEFAULT };
+//!     const MANIFEST: Manifest = Manifest { name: "greedy", summary: "takes the likeliest token",
+//!     ..Manifest::DEFAULT };
 //!
 //!     fn open(_: &Request) -> Result<Self, String> {
 //!         Ok(Greedy)

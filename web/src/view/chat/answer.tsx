@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// An answer in the chat: text, reasoning, tool calls, and the buttons below.
 import { type ReadonlySignal, useComputed } from "@preact/signals";
 import { canGoOn } from "../../chats/answerfacts.ts";
 import { type Message, mediaOf } from "../../chats/message.ts";
@@ -6,18 +8,18 @@ import { cannot } from "../../media/medianotice.ts";
 import { useApp } from "../appcontext.ts";
 import { Icon } from "../icon.tsx";
 import { Menu } from "../menu.tsx";
-import { Problem, problemOf } from "./answerproblem.tsx";
-import { Facts } from "./factsline.tsx";
+import { AnswerProblem, problemOf } from "./answerproblem.tsx";
+import { FactsLine } from "./factsline.tsx";
 import { focusField } from "./focus.ts";
-import { Action, CopyAction } from "./messageaction.tsx";
-import { Editor } from "./messageeditor.tsx";
+import { CopyAction, MessageAction } from "./messageaction.tsx";
+import { MessageEditor } from "./messageeditor.tsx";
 import type { MessageProps } from "./messageprops.ts";
-import { Outputs } from "./pluginoutputs.tsx";
+import { PluginOutputs } from "./pluginoutputs.tsx";
 import { Prose } from "./prose.tsx";
 import { Reasoning } from "./reasoning.tsx";
 import { useRemove } from "./removemessage.ts";
-import { Calls } from "./toolcalls.tsx";
-import { Branches, stepOnArrow } from "./versions.tsx";
+import { ToolCalls } from "./toolcalls.tsx";
+import { stepOnArrow, Versions } from "./versions.tsx";
 
 /**
  * What the model answered. It is not drawn anew with each token: what changes then are the signals
@@ -43,12 +45,12 @@ export function Answer(props: MessageProps) {
     >
       <Reasoning node={node} done={done} />
       {editing.value === id ? <AnswerEditor {...props} /> : <Prose text={text} done={done} />}
-      <Calls node={node} done={done} />
-      <Outputs node={node} />
-      {error.value !== undefined && <Problem chat={chat} id={id} error={error.value} />}
+      <ToolCalls node={node} done={done} />
+      <PluginOutputs node={node} />
+      {error.value !== undefined && <AnswerProblem chat={chat} id={id} error={error.value} />}
       <div class="tools">
-        <Facts node={node} />
-        <Branches chat={chat} id={id} />
+        <FactsLine node={node} />
+        <Versions chat={chat} id={id} />
         {done.value && editing.value !== id && <AnswerTools {...props} />}
         {!done.value && <Watch id={id} node={node} />}
       </div>
@@ -67,7 +69,9 @@ function Watch({ id, node }: { id: string; node: ReadonlySignal<Message> }) {
     drawer.value = { kind: "inspector", message: id, token: 0 };
   };
   if (!branches.value) return null;
-  return <Action icon="inspect" name="Inspect" words title="How its branches grow" onClick={inspect} />;
+  return (
+    <MessageAction icon="inspect" name="Inspect" words title="How its branches grow" onClick={inspect} />
+  );
 }
 
 function AnswerTools({ chat, id, editing }: MessageProps) {
@@ -97,9 +101,9 @@ function AnswerTools({ chat, id, editing }: MessageProps) {
   return (
     <span class="actions">
       {!failed && answer !== undefined && calls.length === 0 && canGoOn(answer, content + reasoning) && (
-        <Action icon="goOn" name="Continue" words onClick={goOn} />
+        <MessageAction icon="goOn" name="Continue" words onClick={goOn} />
       )}
-      {!failed && <Action icon="again" name="Regenerate" onClick={again} />}
+      {!failed && <MessageAction icon="again" name="Regenerate" onClick={again} />}
       {others.length > 0 && (
         <Menu
           class="action"
@@ -113,11 +117,17 @@ function AnswerTools({ chat, id, editing }: MessageProps) {
         </Menu>
       )}
       {content !== "" && <CopyAction text={() => content} />}
-      <Action icon="edit" name="Edit" onClick={edit} />
+      <MessageAction icon="edit" name="Edit" onClick={edit} />
       {content + reasoning !== "" && (
-        <Action icon="inspect" name="Inspect" words title="How each token was chosen" onClick={inspect} />
+        <MessageAction
+          icon="inspect"
+          name="Inspect"
+          words
+          title="How each token was chosen"
+          onClick={inspect}
+        />
       )}
-      <Action icon="trash" name="Delete" apart onClick={remove} />
+      <MessageAction icon="trash" name="Delete" apart onClick={remove} />
     </span>
   );
 }
@@ -128,7 +138,7 @@ function AnswerEditor({ chat, id, editing }: MessageProps) {
     focusField();
   };
   return (
-    <Editor
+    <MessageEditor
       label="Edit the answer"
       action="Keep"
       text={chat.tree.node(id).peek().content}

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
+
+// The error of an answer, with the button that helps.
 import type { App } from "../../app.ts";
 import { contextUsed } from "../../chats/answerfacts.ts";
 import type { Chat } from "../../chats/chat.ts";
 import type { Message } from "../../chats/message.ts";
-import { advice, type Help } from "../../host/erroradvice.ts";
+import { advice, type HelpfulButton } from "../../host/erroradvice.ts";
 import type { HostError } from "../../host/protocol.ts";
 import { useApp } from "../appcontext.ts";
 import { focusField } from "./focus.ts";
@@ -23,7 +25,7 @@ export function problemOf(app: App, { answer }: Message): HostError | undefined 
 const never = { phase: "done", model: "", seq: -1, tokens: 0, asked: 0 } as const;
 
 /** What went wrong, in a sentence, and the button that helps. */
-export function Problem({ chat, id, error }: { chat: Chat; id: string; error: HostError }) {
+export function AnswerProblem({ chat, id, error }: { chat: Chat; id: string; error: HostError }) {
   const app = useApp();
   const { timeout_ms: limit } = chat.settings.value.sampling;
   const { said, help, details } = advice(error, typeof limit === "number" ? limit : undefined);
@@ -53,7 +55,7 @@ interface Offered {
 }
 
 /** The buttons that help with an answer. */
-function helps(app: App, chat: Chat, id: string, help: Help, error: HostError): Offered[] {
+function helps(app: App, chat: Chat, id: string, help: HelpfulButton, error: HostError): Offered[] {
   const { content, reasoning = "" } = chat.tree.node(id).value;
   const does = (name: string, act: () => void): Offered => ({
     name,

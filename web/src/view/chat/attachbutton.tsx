@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
+
+// The button that adds files to the next message, and its menu.
 import { useRef } from "preact/hooks";
 import { cannot } from "../../media/medianotice.ts";
 import { useApp } from "../appcontext.ts";
 import { Icon } from "../icon.tsx";
 import { Menu, type MenuItem } from "../menu.tsx";
-import type { Attaching } from "./draftfiles.ts";
+import type { DraftFiles } from "./draftfiles.ts";
 
 /**
  * The ways to add files to the next message. What the model cannot take says so instead of asking
  * for a file.
  */
-export function AttachButton({ attaching }: { attaching: Attaching }) {
+export function AttachButton({ attaching }: { attaching: DraftFiles }) {
   const app = useApp();
   const input = useRef<HTMLInputElement>(null);
   const choose = (accept = "", camera = false) => {

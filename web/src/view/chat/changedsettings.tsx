@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// Names the settings of a chat that differ from the server's.
 import { useComputed } from "@preact/signals";
 import type { Chat } from "../../chats/chat.ts";
 import { differences } from "../../settings/differences.ts";
@@ -11,7 +13,7 @@ const most = 4; // that are told by name
  * What of the chat's settings is not as the server has it by itself, so that nobody is surprised
  * by it, and the way to change it.
  */
-export function Differs({ chat }: { chat: Chat }) {
+export function ChangedSettings({ chat }: { chat: Chat }) {
   const { drawer } = useApp();
   const words = useComputed(() => differences(chat.settings.value)).value;
   if (words.length === 0) return null;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// The chat view: its messages, and the field for the next one.
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect } from "preact/hooks";

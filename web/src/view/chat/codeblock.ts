@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
+
+// Draws a block of code, with colours, while it grows.
 import { visibleHTML } from "../../text/bidi.ts";
-import { known } from "../../text/languages.ts";
+import { knownLanguage } from "../../text/languages.ts";
 import { nodesOf } from "./htmlnodes.ts";
 
 type Highlighter = typeof import("../../text/highlight.ts");
@@ -19,7 +21,7 @@ async function load(): Promise<Highlighter> {
 }
 
 /** A block of code on the page, which may still grow. */
-export class Code {
+export class CodeBlock {
   private readonly code: Element;
   private readonly language: string | undefined;
   private text: string;
@@ -30,7 +32,7 @@ export class Code {
   constructor(element: HTMLElement) {
     this.code = element.querySelector("code") ?? element;
     this.text = this.code.textContent ?? "";
-    this.language = known(element.dataset.language ?? "");
+    this.language = knownLanguage(element.dataset.language ?? "");
     if (this.language !== undefined) load().catch(() => {}); // without colours it can be read as well
   }
 
@@ -77,5 +79,5 @@ function escapeHTML(text: string): string {
 
 /** Colours the blocks of code that are whole. */
 export function colourCode(root: ParentNode): void {
-  for (const element of root.querySelectorAll<HTMLElement>(".code")) new Code(element).end();
+  for (const element of root.querySelectorAll<HTMLElement>(".code")) new CodeBlock(element).end();
 }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// The field for the next message, with its files and buttons.
 import { type ReadonlySignal, type Signal, useComputed } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -6,14 +8,14 @@ import type { Chat } from "../../chats/chat.ts";
 import { useApp } from "../appcontext.ts";
 import { Icon } from "../icon.tsx";
 import { Lazy } from "../lazy.tsx";
-import { Steer } from "../steering/steerbutton.tsx";
+import { SteerButton } from "../steering/steerbutton.tsx";
 import { AttachButton } from "./attachbutton.tsx";
-import { Differs } from "./changedsettings.tsx";
-import { type Attaching, useAttaching } from "./draftfiles.ts";
+import { ChangedSettings } from "./changedsettings.tsx";
+import { type DraftFiles, useDraftFiles } from "./draftfiles.ts";
 import { DropZone } from "./dropzone.tsx";
 import { focusField } from "./focus.ts";
-import { Files } from "./questionfiles.tsx";
-import { Queued } from "./queuedquestion.tsx";
+import { QuestionFiles } from "./questionfiles.tsx";
+import { QueuedQuestion } from "./queuedquestion.tsx";
 
 interface Props {
   chat: Chat;
@@ -27,7 +29,7 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
   const { connection, drafts, layout, queue } = useApp();
   const place = useComputed(() => (chat.tree.path.value.length === 0 ? "" : chat.id));
   const draft = drafts.of(place.value).value;
-  const attaching = useAttaching(chat, place);
+  const attaching = useDraftFiles(chat, place);
   const field = useRef<HTMLTextAreaElement>(null);
   const dock = useHeight("--dock");
   const { run } = chat;
@@ -69,12 +71,12 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
         </button>
       )}
       <Problems attaching={attaching} />
-      <Differs chat={chat} />
-      {run !== undefined && <Steer id={run.id} />}
-      <Queued chat={chat} place={place.value} />
+      <ChangedSettings chat={chat} />
+      {run !== undefined && <SteerButton id={run.id} />}
+      <QueuedQuestion chat={chat} place={place.value} />
       {attaching.recording.value && <Recording attaching={attaching} />}
       <form class="composer" onSubmit={submit}>
-        <Files files={draft.files} onRemove={attaching.remove} />
+        <QuestionFiles files={draft.files} onRemove={attaching.remove} />
         <AttachButton attaching={attaching} />
         <label for="question" class="hidden">
           Your message
@@ -111,7 +113,7 @@ function Keys({ running }: { running: boolean }) {
 }
 
 /** Why files were not added, and what is to be known of those of the chat. */
-function Problems({ attaching: { problems, notice, reading } }: { attaching: Attaching }) {
+function Problems({ attaching: { problems, notice, reading } }: { attaching: DraftFiles }) {
   const { text = "", blocks = false } = notice.value ?? {};
   const wrong = blocks ? [...problems.value, text] : problems.value;
   return (
@@ -132,7 +134,7 @@ function Problems({ attaching: { problems, notice, reading } }: { attaching: Att
 
 const recorder = async () => ({ default: (await import("../files/filescode.ts")).Recorder });
 
-function Recording({ attaching }: { attaching: Attaching }) {
+function Recording({ attaching }: { attaching: DraftFiles }) {
   const props = {
     done(sound: File) {
       attaching.recording.value = false;

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: MIT
+
+// The files of a draft: adding, pasting and removing them.
 import { type ReadonlySignal, type Signal, useComputed, useSignal } from "@preact/signals";
 import type { App } from "../../app.ts";
-import type { Taking } from "../../chats/attachments.ts";
+import type { AttachContext } from "../../chats/attachments.ts";
 import type { Chat } from "../../chats/chat.ts";
 import { type Attachment, isMedium, type Medium, mediaOf } from "../../chats/message.ts";
-import { type Notice, noticeOf } from "../../media/medianotice.ts";
+import { type MediaNotice, noticeOf } from "../../media/medianotice.ts";
 import { useApp } from "../appcontext.ts";
 import { focusField } from "./focus.ts";
 
-export interface Attaching {
+export interface DraftFiles {
   problems: Signal<readonly string[]>; // why files were not added
   reading: Signal<number>; // files that are being read
   recording: Signal<boolean>;
-  notice: ReadonlySignal<Notice | undefined>; // about the pictures and sounds of the draft and the chat
+  notice: ReadonlySignal<MediaNotice | undefined>; // about the pictures and sounds of the draft and the chat
   model: ReadonlySignal<string>; // that would answer
   add(files: readonly File[]): Promise<void>;
   paste(event: ClipboardEvent): void; // adds the files that it has
@@ -20,7 +22,7 @@ export interface Attaching {
 }
 
 /** The files of the draft at a place. */
-export function useAttaching(chat: Chat, place: ReadonlySignal<string>): Attaching {
+export function useDraftFiles(chat: Chat, place: ReadonlySignal<string>): DraftFiles {
   const app = useApp();
   const { drafts } = app;
   const problems = useSignal<readonly string[]>([]);
@@ -32,7 +34,7 @@ export function useAttaching(chat: Chat, place: ReadonlySignal<string>): Attachi
     return noticeOf(model.value, app.abilitiesOf(model.value), draft, sentBefore(chat), app.mostBytes);
   });
   const of = (at: string) => drafts.of(at).peek().files;
-  const attaching: Attaching = {
+  const attaching: DraftFiles = {
     problems,
     reading,
     recording,
@@ -49,7 +51,7 @@ export function useAttaching(chat: Chat, place: ReadonlySignal<string>): Attachi
       reading.value += picked.length;
       try {
         const { attach } = await import("../files/filescode.ts");
-        const { files, problems: refused } = await attach(picked, of(at), takingOf(app, chat));
+        const { files, problems: refused } = await attach(picked, of(at), attachContextOf(app, chat));
         drafts.change(at, { files: [...of(at), ...files] });
         problems.value = refused;
       } catch {
@@ -70,7 +72,7 @@ export function useAttaching(chat: Chat, place: ReadonlySignal<string>): Attachi
 }
 
 /** What decides whether a chat takes pictures and sounds now. */
-export function takingOf(app: App, chat: Chat): Taking {
+export function attachContextOf(app: App, chat: Chat): AttachContext {
   const model = app.answering(chat.settings.peek(), true);
   return {
     model,

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// Takes files that are dropped on the page.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 

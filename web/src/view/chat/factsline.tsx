@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
+
+// The line of facts below an answer.
 import { type ReadonlySignal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
-import { contextUsed, facts, figure } from "../../chats/answerfacts.ts";
+import { answerFacts, answerFigure, contextUsed } from "../../chats/answerfacts.ts";
 import type { Message } from "../../chats/message.ts";
 import { progressWords } from "../../live/progress.ts";
 import { useApp } from "../appcontext.ts";
@@ -9,7 +11,7 @@ const every = 500; // milliseconds between two looks at how fast an answer grows
 const looks = 6; // of which the speed is the mean
 
 /** What there is to know of an answer, in a line. */
-export function Facts({ node }: { node: ReadonlySignal<Message> }) {
+export function FactsLine({ node }: { node: ReadonlySignal<Message> }) {
   const { answers, progresses, models } = useApp();
   const speed = useSpeed(node);
   const progress = useComputed(() => {
@@ -25,7 +27,7 @@ export function Facts({ node }: { node: ReadonlySignal<Message> }) {
     const { answer } = node.value;
     return (
       answer &&
-      facts(answer, {
+      answerFacts(answer, {
         waits: branching.value ? "A program works on this answer…" : progressWords(progress.value),
         speed: speed.value,
         model: models.value.length > 1 ? answer.model : "",
@@ -34,7 +36,7 @@ export function Facts({ node }: { node: ReadonlySignal<Message> }) {
   });
   const quiet = useComputed(() => {
     const { answer } = node.value;
-    return answer === undefined ? "" : figure(answer, models.value.length > 1);
+    return answer === undefined ? "" : answerFigure(answer, models.value.length > 1);
   });
   const shown = progress.value;
   return (

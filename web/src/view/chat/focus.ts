@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+// Puts the focus into the message field, or on a button of a message.
+
 /** Puts the cursor into the field for the next message, once what is to be drawn is drawn. */
 export function focusField(): void {
   requestAnimationFrame(() => document.getElementById("question")?.focus());

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// Keeps the end of the chat in sight while an answer grows.
 import { type ReadonlySignal, useSignal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useCallback, useLayoutEffect, useRef } from "preact/hooks";

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+// Draws the formulas of a message with KaTeX, a few at a time.
+
 type Typesetter = typeof import("./katex.ts");
 
 const kept = 300; // formulas that need not be made anew with the paragraph that grows around them

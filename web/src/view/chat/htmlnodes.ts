@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+// Makes nodes of safe HTML.
+
 /** Nodes of HTML that is known to be safe: that of text/markdown.ts and text/highlight.ts. */
 export function nodesOf(html: string): DocumentFragment {
   const template = document.createElement("template");

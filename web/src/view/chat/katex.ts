@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// One formula, drawn by KaTeX.
 import katex from "katex";
 import "katex/dist/katex.min.css";
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-import { GrowingMarkdown, type Growth, type Links, type Part } from "../../text/growingmarkdown.ts";
-import { endlessWord, isEndless } from "../../text/longwords.ts";
-import { Code, colourCode } from "./codeblock.ts";
+// Draws Markdown on the page bit by bit, and only what has changed.
+import { type FinalPart, GrowingMarkdown, type Growth, type Links } from "../../text/growingmarkdown.ts";
+import { endlessWord, hasEndlessWord } from "../../text/longwords.ts";
+import { CodeBlock, colourCode } from "./codeblock.ts";
 import { typesetFormulas } from "./formulas.ts";
 import { nodesOf } from "./htmlnodes.ts";
 
@@ -10,13 +11,13 @@ const slice = 4_096; // characters between two looks at the clock
 const budget = 8; // milliseconds of one call
 
 /** What of a text in Markdown is on the page. A long one is drawn bit by bit. */
-export class Drawing {
+export class MarkdownDrawing {
   private markdown = new GrowingMarkdown();
   private drawn = ""; // what of the text was read
   private ended = false;
   private again = false; // the text is read a second time, with the links that it defines
   private tail: ChildNode[] = [];
-  private code: Code | undefined; // that grows
+  private code: CodeBlock | undefined; // that grows
   private page: HTMLElement; // where the text is drawn: element, or one that takes its place once it is whole
 
   constructor(private readonly element: HTMLElement) {
@@ -32,7 +33,7 @@ export class Drawing {
     while ((this.drawn.length < text.length || (done && !this.ended)) && performance.now() < end) {
       const from = Math.max(0, this.drawn.length - endlessWord);
       this.drawn = text.slice(0, this.drawn.length + slice);
-      if (isEndless(this.drawn.slice(from))) this.element.dataset.endless = "";
+      if (hasEndlessWord(this.drawn.slice(from))) this.element.dataset.endless = "";
       this.ended = done && this.drawn.length === text.length;
       growth = this.markdown.grow(this.drawn, this.ended);
       if (growth.settled.length > 0) this.erase();
@@ -45,7 +46,7 @@ export class Drawing {
     return whole && !this.readAgain();
   }
 
-  private settle(part: Part): void {
+  private settle(part: FinalPart): void {
     switch (part.kind) {
       case "block": {
         const nodes = nodesOf(part.html);
@@ -58,7 +59,7 @@ export class Drawing {
         this.goOn(part.html);
         break;
       case "code":
-        this.code ??= new Code(this.page.lastElementChild as HTMLElement);
+        this.code ??= new CodeBlock(this.page.lastElementChild as HTMLElement);
         this.code.append(part.text);
         break;
       case "end":

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// A button below a message.
 import { useSignal } from "@preact/signals";
 import { useApp } from "../appcontext.ts";
 import { copyText } from "../clipboard.ts";
@@ -14,7 +16,7 @@ interface Props {
 }
 
 /** A button below a message. */
-export function Action({ icon, name, title = name, words = false, apart = false, onClick }: Props) {
+export function MessageAction({ icon, name, title = name, words = false, apart = false, onClick }: Props) {
   return (
     <button type="button" class={apart ? "action apart" : "action"} title={title} onClick={onClick}>
       <Icon name={icon} />
@@ -40,5 +42,5 @@ export function CopyAction({ text }: { text(): string }) {
     }, 2000);
   };
   const [icon, name] = copied.value ? (["check", "Copied"] as const) : (["copy", "Copy"] as const);
-  return <Action icon={icon} name={name} onClick={() => void copy()} />;
+  return <MessageAction icon={icon} name={name} onClick={() => void copy()} />;
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
+
+// The editor of a message that was sent.
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Attachment } from "../../chats/message.ts";
-import { Files } from "./questionfiles.tsx";
+import { QuestionFiles } from "./questionfiles.tsx";
 
 interface Props {
   label: string;
@@ -17,7 +19,7 @@ interface Props {
 /**
  * Changes the text of a message. The message stays as it is: a new one beside it has the new text.
  */
-export function Editor({ label, action, text, files, lines = false, onCancel, onDone }: Props) {
+export function MessageEditor({ label, action, text, files, lines = false, onCancel, onDone }: Props) {
   const field = useRef<HTMLTextAreaElement>(null);
   const draft = useSignal(text);
   const kept = useSignal([...files]);
@@ -39,7 +41,7 @@ export function Editor({ label, action, text, files, lines = false, onCancel, on
   };
   return (
     <form class="editor" onSubmit={done}>
-      <Files
+      <QuestionFiles
         files={kept.value}
         onRemove={(file) => {
           kept.value = kept.peek().filter((other) => other !== file);

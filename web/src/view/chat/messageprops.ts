@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// The properties that a question and an answer share.
 import type { Signal } from "@preact/signals";
 import type { Chat } from "../../chats/chat.ts";
 

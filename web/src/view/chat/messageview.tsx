@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// A message: a question or an answer.
 import { Answer } from "./answer.tsx";
 import type { MessageProps } from "./messageprops.ts";
 import { Question } from "./question.tsx";

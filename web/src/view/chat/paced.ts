@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+// Limits how often, and for how long, the page draws.
+
 const cheap = 4; // milliseconds of work that a frame has room for
 const rest = 3; // times as long as the work before it
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
+
+// What plugins reported about an answer.
 import { type ReadonlySignal, useComputed } from "@preact/signals";
 import type { Message } from "../../chats/message.ts";
-import { visible } from "../../text/bidi.ts";
+import { splitControls } from "../../text/bidi.ts";
 
 const none: NonNullable<Message["outputs"]> = [];
 const most = 100; // lines: more would make the page slow
 
 /** What plugins told of an answer, as JSON. */
-export function Outputs({ node }: { node: ReadonlySignal<Message> }) {
+export function PluginOutputs({ node }: { node: ReadonlySignal<Message> }) {
   const outputs = useComputed(() => node.value.outputs ?? none);
   const { length } = outputs.value;
   if (length === 0) return null;
@@ -19,7 +21,7 @@ export function Outputs({ node }: { node: ReadonlySignal<Message> }) {
         </summary>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keys */}
         <pre tabIndex={0}>
-          {visible(lines(outputs.value)).map(({ text, control }) =>
+          {splitControls(lines(outputs.value)).map(({ text, control }) =>
             control ? <span class="control" data-name={control} /> : text,
           )}
         </pre>

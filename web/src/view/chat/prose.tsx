@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
+
+// A text in Markdown that may still grow.
 import { effect, type ReadonlySignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { copyText } from "../clipboard.ts";
-import { Drawing } from "./markdowndrawing.ts";
+import { MarkdownDrawing } from "./markdowndrawing.ts";
 import { paced } from "./paced.ts";
 
 interface Props {
@@ -19,7 +21,7 @@ export function Prose({ text, done }: Props) {
   useLayoutEffect(() => {
     if (element.current === null) return;
     const { current: page } = element;
-    const drawing = new Drawing(page);
+    const drawing = new MarkdownDrawing(page);
     let shown = true;
     const work = () => {
       if (!shown) return true;

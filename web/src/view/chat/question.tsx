@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
+
+// A question in the chat, and the buttons below it.
 import { useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
-import { visible } from "../../text/bidi.ts";
-import { isEndless } from "../../text/longwords.ts";
+import { splitControls } from "../../text/bidi.ts";
+import { hasEndlessWord } from "../../text/longwords.ts";
 import { focusField } from "./focus.ts";
-import { Action, CopyAction } from "./messageaction.tsx";
-import { Editor } from "./messageeditor.tsx";
+import { CopyAction, MessageAction } from "./messageaction.tsx";
+import { MessageEditor } from "./messageeditor.tsx";
 import type { MessageProps } from "./messageprops.ts";
-import { Files } from "./questionfiles.tsx";
+import { QuestionFiles } from "./questionfiles.tsx";
 import { useRemove } from "./removemessage.ts";
-import { Branches, stepOnArrow } from "./versions.tsx";
+import { stepOnArrow, Versions } from "./versions.tsx";
 
 /** What a person asked. */
 export function Question({ chat, id, editing }: MessageProps) {
@@ -28,7 +30,7 @@ export function Question({ chat, id, editing }: MessageProps) {
     };
     return (
       <section class="message">
-        <Editor
+        <MessageEditor
           label="Edit your message"
           action="Send"
           text={content}
@@ -45,13 +47,15 @@ export function Question({ chat, id, editing }: MessageProps) {
   return (
     <section class="message" aria-label="Your message" data-message={id} onKeyDown={stepOnArrow(chat, id)}>
       <div class="question">
-        <Files files={files} />
+        <QuestionFiles files={files} />
         {content !== "" && <Words text={content} />}
       </div>
       <div class="tools asked">
-        <Branches chat={chat} id={id} />
-        {childless && run === undefined && <Action icon="again" name="Answer" words onClick={answer} />}
-        <Action
+        <Versions chat={chat} id={id} />
+        {childless && run === undefined && (
+          <MessageAction icon="again" name="Answer" words onClick={answer} />
+        )}
+        <MessageAction
           icon="edit"
           name="Edit"
           onClick={() => {
@@ -59,7 +63,7 @@ export function Question({ chat, id, editing }: MessageProps) {
           }}
         />
         <CopyAction text={() => content} />
-        <Action icon="trash" name="Delete" apart onClick={remove} />
+        <MessageAction icon="trash" name="Delete" apart onClick={remove} />
       </div>
     </section>
   );
@@ -75,8 +79,8 @@ function Words({ text }: { text: string }) {
   const folded = folds && !open.value;
   return (
     <>
-      <p id={id} dir="auto" data-folded={folded} data-endless={isEndless(text) ? "" : undefined}>
-        {visible(text).map(({ text: piece, control }) =>
+      <p id={id} dir="auto" data-folded={folded} data-endless={hasEndlessWord(text) ? "" : undefined}>
+        {splitControls(text).map(({ text: piece, control }) =>
           control ? <span class="control" data-name={control} /> : piece,
         )}
       </p>

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
+
+// The question that waits for the answer before it.
 import type { Chat } from "../../chats/chat.ts";
 import { useApp } from "../appcontext.ts";
 import { focusField } from "./focus.ts";
 
 /** The question that is sent once the answer before it has ended. */
-export function Queued({ chat, place }: { chat: Chat; place: string }) {
+export function QueuedQuestion({ chat, place }: { chat: Chat; place: string }) {
   const { queue, drafts } = useApp();
   const draft = queue.of(chat.id);
   if (draft === undefined) return null;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// The reasoning of an answer, which can be folded.
 import { type ReadonlySignal, useComputed, useSignal } from "@preact/signals";
 import type { Message } from "../../chats/message.ts";
 import { duration } from "../../text/numberformat.ts";

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// Deletes a message, and offers to restore it.
 import type { Chat } from "../../chats/chat.ts";
 import { useApp } from "../appcontext.ts";
 import { focusField } from "./focus.ts";

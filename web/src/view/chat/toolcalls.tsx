@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
+
+// The tool calls of an answer.
 import { type ReadonlySignal, useComputed } from "@preact/signals";
 import type { Message } from "../../chats/message.ts";
-import { readable } from "../../chats/toolarguments.ts";
-import { visible } from "../../text/bidi.ts";
+import { readableArguments } from "../../chats/toolarguments.ts";
+import { splitControls } from "../../text/bidi.ts";
 
 interface Props {
   node: ReadonlySignal<Message>;
@@ -12,7 +14,7 @@ interface Props {
 const none: NonNullable<Message["calls"]> = [];
 
 /** The tools that the model wants to be called, each with its arguments. */
-export function Calls({ node, done }: Props) {
+export function ToolCalls({ node, done }: Props) {
   const calls = useComputed(() => node.value.calls ?? none);
   if (calls.value.length === 0) return null;
   return (
@@ -25,7 +27,7 @@ export function Calls({ node, done }: Props) {
             </summary>
             {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keys */}
             <pre tabIndex={0}>
-              {visible(done.value ? readable(given) : given).map(({ text, control }) =>
+              {splitControls(done.value ? readableArguments(given) : given).map(({ text, control }) =>
                 control ? <span class="control" data-name={control} /> : text,
               )}
             </pre>

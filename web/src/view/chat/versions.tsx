@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
+
+// The way between the versions of a message: "2 of 3".
 import type { Chat } from "../../chats/chat.ts";
 import { Icon } from "../icon.tsx";
 import { focusMessage } from "./focus.ts";
 
 /** Which of several messages in one place this is, and the way to the others. */
-export function Branches({ chat, id }: { chat: Chat; id: string }) {
+export function Versions({ chat, id }: { chat: Chat; id: string }) {
   const siblings = chat.tree.siblings(id);
   if (siblings.length < 2) return null;
   const at = siblings.indexOf(id);

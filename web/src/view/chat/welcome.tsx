@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
+
+// What an empty chat shows: suggestions, and how to begin.
 import { useSignal } from "@preact/signals";
 import type { Chat } from "../../chats/chat.ts";
 import { parameterWords, tokens } from "../../text/numberformat.ts";
 import { useApp } from "../appcontext.ts";
 import { copyText } from "../clipboard.ts";
 import { withFiles } from "../files/withfiles.ts";
-import { takingOf } from "./draftfiles.ts";
+import { attachContextOf } from "./draftfiles.ts";
 
 const tasks = [
   "Explain how a plugin can change the tokens of an answer, with an example.",
@@ -69,7 +71,7 @@ function PictureQuestion({ chat }: { chat: Chat }) {
   const ask = () =>
     withFiles(app, async ({ attach }) => {
       const drawing = new File([await (await fetch(picture)).blob()], picture, { type: "image/png" });
-      const { files, problems } = await attach([drawing], [], takingOf(app, chat));
+      const { files, problems } = await attach([drawing], [], attachContextOf(app, chat));
       if (problems.length > 0) app.notice.value = problems.join(" ");
       else if (chat.tree.leaf === undefined) chat.ask(seen, files); // nothing else was asked meanwhile
     });

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// The dialog in which a picture or a text is opened.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Icon } from "../icon.tsx";

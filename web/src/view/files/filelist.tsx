@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// A list of files: thumbnails, sounds and texts.
 import "../../style/files.css";
 import { useSignal } from "@preact/signals";
 import { type Attachment, isMedium } from "../../chats/message.ts";
@@ -6,7 +8,7 @@ import { isPicture } from "../../media/medialimits.ts";
 import { withoutControls } from "../../text/bidi.ts";
 import { Icon } from "../icon.tsx";
 import { Gallery } from "./gallery.tsx";
-import { Sound } from "./soundplayer.tsx";
+import { SoundPlayer } from "./soundplayer.tsx";
 import { TextDialog } from "./textdialog.tsx";
 import { Thumbnail } from "./thumbnail.tsx";
 
@@ -58,7 +60,7 @@ function Entry({ file, open, onRemove }: EntryProps) {
         </button>
       )}
       {isMedium(file) && kind === "picture" && <Thumbnail medium={file} open={() => open(file)} />}
-      {isMedium(file) && kind === "sound" && <Sound medium={file} />}
+      {isMedium(file) && kind === "sound" && <SoundPlayer medium={file} />}
       {onRemove !== undefined && (
         <button
           type="button"

@@ -4,6 +4,6 @@
 // part, as several would share much of it with each other.
 export { attach } from "../../chats/attachments.ts";
 export { FileList } from "./filelist.tsx";
-export { takeFiles } from "./importarchives.ts";
+export { importArchives } from "./importarchives.ts";
 export { Recorder } from "./recorder.tsx";
 export { saveArchive, saveTranscript } from "./savechats.ts";

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// A URL for the bytes of a file while a component shows it.
 import { useEffect, useState } from "preact/hooks";
 import { useApp } from "../appcontext.ts";
 

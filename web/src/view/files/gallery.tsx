@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
+
+// A picture in full size, and the way to the others of its message.
 import { useSignal } from "@preact/signals";
 import type { Medium } from "../../chats/message.ts";
 import { withoutControls } from "../../text/bidi.ts";
 import { Icon } from "../icon.tsx";
 import { FileDialog } from "./filedialog.tsx";
 import { useFileURL } from "./fileurl.ts";
-import { Gone } from "./missingfile.tsx";
+import { MissingFile } from "./missingfile.tsx";
 
 interface Props {
   pictures: readonly Medium[];
@@ -54,7 +56,7 @@ export function Gallery({ pictures, first, close }: Props) {
 function Large({ medium }: { medium: Medium }) {
   const url = useFileURL(medium.file);
   const name = withoutControls(medium.name);
-  if (url === undefined) return <Gone name={name} />;
+  if (url === undefined) return <MissingFile name={name} />;
   return url === "" ? null : (
     <img class="large" src={url} alt={name} width={medium.width} height={medium.height} />
   );

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
+
+// Imports archives of chats, and tells how that went.
 import type { App } from "../../app.ts";
 import { importChats } from "../../chats/importchats.ts";
 
 /** Imports archives, and tells how that went. */
-export async function takeFiles(app: App, files: readonly File[]): Promise<void> {
+export async function importArchives(app: App, files: readonly File[]): Promise<void> {
   let count = 0;
   const problems: string[] = [];
   for (const file of files) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
+
+// Stands for a file whose bytes are no longer in this browser.
 import { Icon } from "../icon.tsx";
 
 /** Stands for a file whose bytes are lost. */
-export function Gone({ name }: { name: string }) {
+export function MissingFile({ name }: { name: string }) {
   return (
     <span class="gone">
       <Icon name="file" />

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// Records the microphone.
 import "../../style/files.css";
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
+
+// Saves chats as an archive, or one as a transcript.
 import type { App } from "../../app.ts";
 import { writeArchive } from "../../chats/archive.ts";
 import type { WholeChat } from "../../chats/chats.ts";
 import { mediaOf } from "../../chats/message.ts";
-import { Tree } from "../../chats/messagetree.ts";
+import { MessageTree } from "../../chats/messagetree.ts";
 import { transcript } from "../../chats/transcript.ts";
 import { dataURL } from "../../media/dataurl.ts";
 import { isPicture } from "../../media/medialimits.ts";
@@ -25,7 +27,7 @@ export async function saveArchive(app: App, ids: readonly string[], name: string
 export async function saveTranscript(app: App, id: string): Promise<void> {
   const chat = await app.chats.whole(id);
   if (chat === undefined) return;
-  const tree = new Tree(chat.messages);
+  const tree = new MessageTree(chat.messages);
   tree.branches.value = chat.info.branches;
   const shown = tree.path.value.map((message) => tree.node(message).value);
   const urls = new Map<string, string>();

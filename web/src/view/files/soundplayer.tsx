@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
+
+// A sound that can be played.
 import type { Medium } from "../../chats/message.ts";
 import { withoutControls } from "../../text/bidi.ts";
 import { duration } from "../../text/numberformat.ts";
 import { useFileURL } from "./fileurl.ts";
-import { Gone } from "./missingfile.tsx";
+import { MissingFile } from "./missingfile.tsx";
 
 /** A sound, which can be played. */
-export function Sound({ medium }: { medium: Medium }) {
+export function SoundPlayer({ medium }: { medium: Medium }) {
   const url = useFileURL(medium.file);
   const name = withoutControls(medium.name);
-  if (url === undefined) return <Gone name={name} />;
+  if (url === undefined) return <MissingFile name={name} />;
   return (
     <figure>
       <figcaption>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
+
+// The text of a file, in a dialog.
 import type { TextFile } from "../../chats/message.ts";
-import { visible, withoutControls } from "../../text/bidi.ts";
+import { splitControls, withoutControls } from "../../text/bidi.ts";
 import { FileDialog } from "./filedialog.tsx";
 
 /** The text of a file. */
@@ -9,7 +11,7 @@ export function TextDialog({ file, close }: { file: TextFile; close(): void }) {
     <FileDialog name={withoutControls(file.name)} close={close}>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and keys are to reach it */}
       <pre tabIndex={0}>
-        {visible(file.text).map(({ text, control }) =>
+        {splitControls(file.text).map(({ text, control }) =>
           control ? <span class="control" data-name={control} /> : text,
         )}
       </pre>

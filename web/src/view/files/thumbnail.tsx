@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
+
+// A small picture that can be opened.
 import type { Medium } from "../../chats/message.ts";
 import { withoutControls } from "../../text/bidi.ts";
 import { useFileURL } from "./fileurl.ts";
-import { Gone } from "./missingfile.tsx";
+import { MissingFile } from "./missingfile.tsx";
 
 /** A picture in small, which can be opened. */
 export function Thumbnail({ medium, open }: { medium: Medium; open(): void }) {
   const url = useFileURL(medium.file);
   const name = withoutControls(medium.name);
-  if (url === undefined) return <Gone name={name} />;
+  if (url === undefined) return <MissingFile name={name} />;
   return (
     <button type="button" class="thumbnail" title={`Open ${name}`} onClick={open}>
       {url === "" ? (

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// Loads filescode.ts and does something with it.
 import type { App } from "../../app.ts";
 
 type Files = typeof import("./filescode.ts");

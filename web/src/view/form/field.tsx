@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
+
+// One field of a form, by the kind that its schema asks for.
 import { useSignal } from "@preact/signals";
 import { fieldOf } from "../../plugins/schema.ts";
-import { Help, Needed } from "./fieldhelp.tsx";
+import { FieldHelp, Needed } from "./fieldhelp.tsx";
 import { type FieldProps, useForm } from "./formcontext.ts";
-import { Group } from "./groupfield.tsx";
+import { GroupField } from "./groupfield.tsx";
 import { ChoiceInput, NumberInput, SwitchInput, TextInput } from "./inputs.tsx";
 import { JsonField } from "./jsonfield.tsx";
-import { List } from "./listfield.tsx";
+import { ListField } from "./listfield.tsx";
 
 const deepest = 6; // levels of groups and lists in one another; what lies deeper is JSON
 
@@ -17,9 +19,9 @@ export function Field(props: FieldProps) {
     return <JsonField {...props} />;
   switch (kind) {
     case "group":
-      return <Group {...props} Field={Field} />;
+      return <GroupField {...props} Field={Field} />;
     case "list":
-      return <List {...props} Field={Field} />;
+      return <ListField {...props} Field={Field} />;
     case "json":
       return <JsonField {...props} />;
     default:
@@ -51,7 +53,7 @@ function Simple(props: FieldProps) {
     return (
       <div class="field">
         <SwitchInput {...input} />
-        <Help {...help} />
+        <FieldHelp {...help} />
       </div>
     );
   }
@@ -66,7 +68,7 @@ function Simple(props: FieldProps) {
       {field.kind === "choice" && <ChoiceInput {...input} values={field.values} />}
       {field.kind === "number" && <NumberInput {...input} whole={field.whole} />}
       {field.kind === "text" && <TextInput {...input} long={field.long} />}
-      <Help {...help} />
+      <FieldHelp {...help} />
     </div>
   );
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-import { limits } from "../../plugins/schema.ts";
+
+// The text below a field: what it is for, its limits, and what is wrong.
+import { limitWords } from "../../plugins/schema.ts";
 import { sentence } from "../../text/sentence.ts";
 import type { FieldProps } from "./formcontext.ts";
 
@@ -16,9 +18,9 @@ interface HelpProps {
 }
 
 /** What a field is for, its limits, and what is wrong with it. */
-export function Help({ id, schema, more = "", problem }: HelpProps) {
+export function FieldHelp({ id, schema, more = "", problem }: HelpProps) {
   const about = typeof schema.description === "string" ? schema.description : "";
-  const bounds = [limits(schema), more].filter(Boolean).join("; ");
+  const bounds = [limitWords(schema), more].filter(Boolean).join("; ");
   return (
     <>
       {about + bounds !== "" && (

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
+
+// What the fields of one form share.
 import { type ComponentType, createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { Schema } from "../../plugins/schema.ts";
-import type { Problem } from "../../plugins/schemacheck.ts";
+import type { SchemaProblem } from "../../plugins/schemacheck.ts";
 
 /** What the fields of a form share. */
 export interface FormParts {
   id: string; // begins the ids of its elements
   root: Schema; // what references lead into
-  problems: readonly Problem[];
+  problems: readonly SchemaProblem[];
   /** Tells what is wrong with a text that cannot be read as a value yet; undefined once it can. */
   draft(path: string, message: string | undefined): void;
 }

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: MIT
 
-import { fieldOf, isRecord, label as labelOf, resolve, startingValue } from "../../plugins/schema.ts";
+// The fields of an object.
+import { fieldOf, isRecord, fieldLabel as labelOf, resolve, startingValue } from "../../plugins/schema.ts";
 import { pathTo } from "../../plugins/schemacheck.ts";
 import { Icon } from "../icon.tsx";
-import { Help } from "./fieldhelp.tsx";
+import { FieldHelp } from "./fieldhelp.tsx";
 import { type CompoundProps, useForm } from "./formcontext.ts";
 
 /**
  * An object: its fields one below the other. One within another that is not needed can be added
  * and removed.
  */
-export function Group(props: CompoundProps) {
+export function GroupField(props: CompoundProps) {
   const { path, name, label, schema, required, value, change } = props;
   const { id, root } = useForm();
   if (path === "" || name === "") return <Fields {...props} />;
   return (
     <fieldset aria-label={label}>
       <legend>{name}</legend>
-      <Help id={`${id}-${path}`} schema={schema} problem={undefined} />
+      <FieldHelp id={`${id}-${path}`} schema={schema} problem={undefined} />
       {value === undefined ? (
         <button type="button" class="quiet" onClick={() => change(startingValue(schema, root))}>
           <Icon name="plus" />

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// The inputs of a form: text, number, switch and choice.
 import { useSignal } from "@preact/signals";
 import { number } from "../../plugins/schema.ts";
 import type { FieldProps } from "./formcontext.ts";

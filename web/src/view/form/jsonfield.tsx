@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
+
+// A field for any value, as JSON.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { isRecord } from "../../plugins/schema.ts";
-import { Help, Needed } from "./fieldhelp.tsx";
+import { FieldHelp, Needed } from "./fieldhelp.tsx";
 import { type FieldProps, useForm } from "./formcontext.ts";
 
 /** A value of any shape as JSON, checked while it is typed. Its last valid text counts. */
@@ -44,7 +46,7 @@ export function JsonField(props: FieldProps & { object?: boolean }) {
           if (problem.peek() === "") typed.value = undefined;
         }}
       />
-      <Help
+      <FieldHelp
         id={id}
         schema={path === "" ? {} : schema}
         problem={

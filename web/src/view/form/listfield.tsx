@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
+
+// The entries of a list.
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { fieldOf, limits, number, resolve, startingValue } from "../../plugins/schema.ts";
+import { fieldOf, limitWords, number, resolve, startingValue } from "../../plugins/schema.ts";
 import { pathTo } from "../../plugins/schemacheck.ts";
 import { Icon } from "../icon.tsx";
-import { Help, Needed } from "./fieldhelp.tsx";
+import { FieldHelp, Needed } from "./fieldhelp.tsx";
 import { type CompoundProps, useForm } from "./formcontext.ts";
 
 const mostShown = 200; // entries; more would make the page slow, and can be edited as JSON
 
 /** A list: its entries can be changed, moved, removed, and new ones added. */
-export function List(props: CompoundProps) {
+export function ListField(props: CompoundProps) {
   const { Field, path, schema, name, label, required, value, change } = props;
   const form = useForm();
   const box = useRef<HTMLFieldSetElement>(null);
@@ -35,10 +37,10 @@ export function List(props: CompoundProps) {
         {name}
         {required && <Needed />}
       </legend>
-      <Help
+      <FieldHelp
         id={id}
         schema={schema}
-        more={limits(part) === "" ? "" : `each ${limits(part)}`}
+        more={limitWords(part) === "" ? "" : `each ${limitWords(part)}`}
         problem={undefined}
       />
       <ol class="entries">

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
+
+// A form made from a JSON schema.
 import { useSignal } from "@preact/signals";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { fieldOf, isRecord, resolve } from "../../plugins/schema.ts";
-import { check, problemsOf } from "../../plugins/schemacheck.ts";
+import { checkValue, problemsOf } from "../../plugins/schemacheck.ts";
 import { Field } from "./field.tsx";
 import { type FormParts, FormProvider } from "./formcontext.ts";
 import { JsonField } from "./jsonfield.tsx";
@@ -45,7 +47,7 @@ export function SchemaForm({ schema, value, onChange }: Props) {
   const parts: FormParts = {
     id,
     root,
-    problems: check(root, value),
+    problems: checkValue(root, value),
     draft: (path, message) => {
       if (drafts.current.get(path) === message) return;
       if (message === undefined) drafts.current.delete(path);

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
+
+// The tokens of the answer that is inspected, and the one in focus.
 import { computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import type { App } from "../../app.ts";
 import type { BranchChange } from "../../host/protocol.ts";
-import { GrowingItems, type Item, itemAt, nextOf, type Piece } from "../../trace/tokenitems.ts";
+import { GrowingItems, itemAt, nextOf, type Piece, type TokenItem } from "../../trace/tokenitems.ts";
 import { meddlers, modelP } from "../../trace/tokentrace.ts";
 import { useApp } from "../appcontext.ts";
 
 /** The tokens of an answer as the inspector reads them, and the one in focus. */
-export class Reader {
+export class AnswerReader {
   readonly pieces: Signal<readonly Piece[]> = signal([]);
   readonly changes: Signal<readonly BranchChange[]> = signal([]); // of a program's branches
   readonly state: Signal<"loading" | "none" | "ready"> = signal("loading");
@@ -18,9 +20,11 @@ export class Reader {
 
   constructor(readonly id: string) {}
 
-  readonly items: ReadonlySignal<readonly Item[]> = computed(() => this.growing.update(this.pieces.value));
+  readonly items: ReadonlySignal<readonly TokenItem[]> = computed(() =>
+    this.growing.update(this.pieces.value),
+  );
 
-  readonly item: ReadonlySignal<Item | undefined> = computed(() => this.items.value[this.at.value]);
+  readonly item: ReadonlySignal<TokenItem | undefined> = computed(() => this.items.value[this.at.value]);
 
   /** The items that a plugin or the reader had a hand in. */
   readonly touched: ReadonlySignal<readonly number[]> = computed(() =>
@@ -65,7 +69,7 @@ export class Reader {
 }
 
 /** The token that the model found least likely. */
-function surprising(items: readonly Item[]): number {
+function surprising(items: readonly TokenItem[]): number {
   let [at, least] = [0, 1];
   items.forEach(({ trace, takenBy }, i) => {
     const p = takenBy === undefined && trace !== undefined ? modelP(trace) : undefined;
@@ -74,20 +78,20 @@ function surprising(items: readonly Item[]): number {
   return at;
 }
 
-function isChange({ takenBy, trace }: Item): boolean {
+function isChange({ takenBy, trace }: TokenItem): boolean {
   return takenBy !== undefined || (trace !== undefined && meddlers(trace).length > 0);
 }
 
 /** Reads an answer: what is kept of it, and what comes while it runs, at most once a frame. */
-export function useReader(id: string, first = 0): Reader {
+export function useReader(id: string, first = 0): AnswerReader {
   const app = useApp();
-  const reader = useMemo(() => new Reader(id), [id]);
+  const reader = useMemo(() => new AnswerReader(id), [id]);
   const running = app.answers.running.value.has(id);
   useEffect(() => follow(app, reader, running, first), [app, reader, running, first]);
   return reader;
 }
 
-function follow(app: App, reader: Reader, running: boolean, first: number): () => void {
+function follow(app: App, reader: AnswerReader, running: boolean, first: number): () => void {
   let gone = false;
   let asked = false;
   const read = async () => {

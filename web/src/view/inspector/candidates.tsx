@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
+
+// The table of candidates before and after each stage.
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { TokenTrace } from "../../host/protocol.ts";
 import { count, duration } from "../../text/numberformat.ts";
-import { type Cell, type Column, matrixOf, type Row } from "../../trace/candidatematrix.ts";
-import { ordinal, percent, stageName, visible } from "../../trace/tokenwords.ts";
+import { type CandidateRow, type Cell, type Column, matrixOf } from "../../trace/candidatematrix.ts";
+import { ordinal, percent, stageName, visibleToken } from "../../trace/tokenwords.ts";
 
 /**
  * The candidates before and after every stage: a row each, a column for each stage that changed
  * something.
  */
-export function Candidates({ trace }: { trace: TokenTrace }) {
+export function CandidateTable({ trace }: { trace: TokenTrace }) {
   const { columns, rows } = useMemo(() => matrixOf(trace), [trace]);
   const all = useSignal(false);
   const idle = columns.filter(({ same }) => same);
@@ -35,7 +37,7 @@ export function Candidates({ trace }: { trace: TokenTrace }) {
           </thead>
           <tbody>
             {rows.map((row) => (
-              <CandidateRow key={row.id} row={row} at={shown.map(({ i }) => i)} />
+              <TableRow key={row.id} row={row} at={shown.map(({ i }) => i)} />
             ))}
           </tbody>
         </table>
@@ -78,11 +80,11 @@ function Head({ column: { name, left, ms, share } }: { column: Column }) {
   );
 }
 
-function CandidateRow({ row, at }: { row: Row; at: number[] }) {
+function TableRow({ row, at }: { row: CandidateRow; at: number[] }) {
   return (
     <tr class={row.chosen ? "chosen" : undefined}>
       <th scope="row">
-        <code>{visible(row.token)}</code>
+        <code>{visibleToken(row.token)}</code>
         {row.chosen && <span class="hidden"> (chosen)</span>}
       </th>
       {at.map((i) => (

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
+
+// Chooses the answer to compare with, or has one written.
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import type { Chat } from "../../chats/chat.ts";
 import type { Palette } from "../../trace/tokencolours.ts";
 import { variations } from "../../trace/variations.ts";
 import { useApp } from "../appcontext.ts";
-import type { Reader } from "./answerreader.ts";
+import type { AnswerReader } from "./answerreader.ts";
 import { Comparison } from "./comparison.tsx";
 
 interface Props {
   chat: Chat;
   id: string;
-  reader: Reader;
+  reader: AnswerReader;
   palette: Palette;
   compared: string | undefined; // the answer to compare with
   other: Signal<string | undefined>; // chooses it

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: MIT
+
+// Two answers side by side.
 import { useLayoutEffect, useMemo } from "preact/hooks";
 import type { Chat } from "../../chats/chat.ts";
 import type { Message } from "../../chats/message.ts";
 import { count, rate } from "../../text/numberformat.ts";
-import { parting } from "../../trace/firstdifference.ts";
-import { factsOf } from "../../trace/statistics.ts";
+import { firstDifference } from "../../trace/firstdifference.ts";
+import { statisticsOf } from "../../trace/statistics.ts";
 import type { Palette } from "../../trace/tokencolours.ts";
 import type { Piece } from "../../trace/tokenitems.ts";
-import { visible } from "../../trace/tokenwords.ts";
-import { type Reader, useReader } from "./answerreader.ts";
-import { factEntries } from "./statisticspanel.tsx";
-import { Detail } from "./tokendetail.tsx";
+import { visibleToken } from "../../trace/tokenwords.ts";
+import { type AnswerReader, useReader } from "./answerreader.ts";
+import { statisticEntries } from "./statisticspanel.tsx";
+import { TokenDetail } from "./tokendetail.tsx";
 import { TokenList } from "./tokenlist.tsx";
 
 interface Props {
   chat: Chat;
-  a: Reader;
+  a: AnswerReader;
   other: string;
   palette: Palette;
 }
@@ -24,7 +26,7 @@ interface Props {
 export function Comparison({ chat, a, other, palette }: Props) {
   const b = useReader(other);
   const [mine, its] = [a.pieces.value, b.pieces.value];
-  const parted = useMemo(() => parting(mine, its), [mine, its]);
+  const parted = useMemo(() => firstDifference(mine, its), [mine, its]);
   useLayoutEffect(() => {
     // before it is painted: what is said and what is in focus come together
     if (parted === undefined) return;
@@ -33,7 +35,7 @@ export function Comparison({ chat, a, other, palette }: Props) {
   }, [a, b, parted]);
   const siblings = chat.tree.siblings(a.id);
   const version = (id: string) => `Version ${siblings.indexOf(id) + 1}`;
-  const sides: [string, Reader, Reader][] = [
+  const sides: [string, AnswerReader, AnswerReader][] = [
     [version(a.id), a, b],
     [version(other), b, a],
   ];
@@ -55,7 +57,7 @@ export function Comparison({ chat, a, other, palette }: Props) {
               parted={parted ?? mine.length}
               moved={() => twin.focusPlace(reader.item.peek()?.place ?? 0)}
             />
-            <Detail reader={reader} label={`The token in focus of ${name.toLowerCase()}`} />
+            <TokenDetail reader={reader} label={`The token in focus of ${name.toLowerCase()}`} />
           </div>
         ))}
       </div>
@@ -68,14 +70,14 @@ function verdict(a: readonly Piece[], b: readonly Piece[], parted: number | unde
   if (parted === undefined) return `All ${count(a.length)} tokens are the same.`;
   const [one, other] = [a[parted], b[parted]];
   const name = (piece: Piece | undefined) =>
-    piece === undefined ? "the end" : visible(piece.trace?.token ?? piece.text);
+    piece === undefined ? "the end" : visibleToken(piece.trace?.token ?? piece.text);
   return `They part at token ${count(parted + 1)}: ${name(one)} on one side, ${name(other)} on the other.`;
 }
 
-function FactsBeside({ names, chat, readers }: { names: string[]; chat: Chat; readers: Reader[] }) {
+function FactsBeside({ names, chat, readers }: { names: string[]; chat: Chat; readers: AnswerReader[] }) {
   const columns = readers.map((reader) => [
     ...speedOf(chat.tree.node(reader.id).value),
-    ...factEntries(factsOf(reader.pieces.value)),
+    ...statisticEntries(statisticsOf(reader.pieces.value)),
   ]);
   return (
     <table class="beside">

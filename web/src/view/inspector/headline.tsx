@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
+
+// What plugins changed, and the buttons to the next change.
 import { useMemo } from "preact/hooks";
-import { headlineOf } from "../../trace/interventions.ts";
+import { interventionsOf } from "../../trace/interventions.ts";
 import { Icon } from "../icon.tsx";
-import type { Reader } from "./answerreader.ts";
+import type { AnswerReader } from "./answerreader.ts";
 
 /** What happened to the answer in a sentence, and the way from one such place to the next. */
-export function Headline({ reader }: { reader: Reader }) {
+export function Headline({ reader }: { reader: AnswerReader }) {
   const pieces = reader.pieces.value;
-  const said = useMemo(() => headlineOf(pieces), [pieces]);
+  const said = useMemo(() => interventionsOf(pieces), [pieces]);
   if (said.length === 0) return null;
   return (
     <div class="headline">
@@ -18,7 +20,7 @@ export function Headline({ reader }: { reader: Reader }) {
   );
 }
 
-function ChangeButton({ reader, step, label }: { reader: Reader; step: 1 | -1; label: string }) {
+function ChangeButton({ reader, step, label }: { reader: AnswerReader; step: 1 | -1; label: string }) {
   const at = reader.toChange(step);
   return (
     <button

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: MIT
+
+// The inspector: how each token of an answer was chosen.
 import "../../style/tree.css";
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { Chat } from "../../chats/chat.ts";
-import { type Mode, Palette } from "../../trace/tokencolours.ts";
+import { type ColourMode, Palette } from "../../trace/tokencolours.ts";
 import { useApp } from "../appcontext.ts";
 import { useReader } from "./answerreader.ts";
 import { ComparePanel } from "./comparepanel.tsx";
 import { Headline } from "./headline.tsx";
-import { Legend, Modes } from "./legend.tsx";
-import { useMark } from "./marktoken.ts";
+import { ColourModes, Legend } from "./legend.tsx";
+import { useTokenMark } from "./marktoken.ts";
 import { ProgramTree } from "./programtree.tsx";
-import { FactsPanel } from "./statisticspanel.tsx";
-import { Detail } from "./tokendetail.tsx";
+import { StatisticsPanel } from "./statisticspanel.tsx";
+import { TokenDetail } from "./tokendetail.tsx";
 import { TokenList } from "./tokenlist.tsx";
 import { Untraced } from "./untraced.tsx";
 
@@ -40,32 +42,32 @@ interface Props {
 function Answer({ chat, id, first }: Props) {
   const running = useApp().answers.running.value.has(id);
   const reader = useReader(id, first);
-  const mode = useSignal<Mode | undefined>(undefined);
+  const mode = useSignal<ColourMode | undefined>(undefined);
   const other = useSignal<string | undefined>(undefined);
   const compared = chat.tree.siblings(id).find((sibling) => sibling === other.value); // one may be deleted
   const items = reader.items.value;
   const chosen = mode.value ?? (reader.touched.value.length > 0 ? "plugin" : "probability");
   const palette = useMemo(() => new Palette(chosen), [chosen]);
-  useMark(id, reader);
+  useTokenMark(id, reader);
   if (reader.changes.value.length > 0)
     return <ProgramTree changes={reader.changes.value} running={running} />;
   if (reader.state.value === "loading") return <p role="status">Looking for the token record…</p>;
   if (reader.state.value === "none") return <Untraced chat={chat} id={id} />;
-  const pick = (next: Mode) => {
+  const pick = (next: ColourMode) => {
     mode.value = next;
   };
   return (
     <div class={compared === undefined ? "inspector" : "inspector comparing"}>
       <Headline reader={reader} />
       <div class="colours">
-        <Modes mode={chosen} pick={pick} />
+        <ColourModes mode={chosen} pick={pick} />
         <Legend palette={palette} items={items} />
       </div>
       {compared === undefined && (
         <>
           <TokenList reader={reader} palette={palette} label="Tokens of the answer" />
-          <Detail reader={reader} />
-          <FactsPanel pieces={reader.pieces.value} />
+          <TokenDetail reader={reader} />
+          <StatisticsPanel pieces={reader.pieces.value} />
         </>
       )}
       <ComparePanel chat={chat} id={id} reader={reader} palette={palette} compared={compared} other={other} />

@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: MIT
+
+// The legend of the token colours, and the choice of what they mean.
 import { count } from "../../text/numberformat.ts";
-import type { Mode, Palette } from "../../trace/tokencolours.ts";
-import type { Item } from "../../trace/tokenitems.ts";
+import type { ColourMode, Palette } from "../../trace/tokencolours.ts";
+import type { TokenItem } from "../../trace/tokenitems.ts";
 import { stageName } from "../../trace/tokenwords.ts";
 
-const modes: Record<Mode, string> = {
+const modes: Record<ColourMode, string> = {
   probability: "Probability",
   stage: "Stage",
   plugin: "Plugin",
 };
 
-const meanings: Record<Mode, string> = {
+const meanings: Record<ColourMode, string> = {
   probability: "How likely the model found each token.",
   stage: "The stage that decided against the model’s first choice. Plain tokens are that first choice.",
   plugin: "Who chose, changed or took back tokens. In plain ones no plugin had a hand.",
 };
 
 /** What colours tell. */
-export function Modes({ mode, pick }: { mode: Mode; pick(mode: Mode): void }) {
+export function ColourModes({ mode, pick }: { mode: ColourMode; pick(mode: ColourMode): void }) {
   return (
     <fieldset class="modes">
       <legend>Colour by</legend>
-      {(Object.keys(modes) as Mode[]).map((one) => (
+      {(Object.keys(modes) as ColourMode[]).map((one) => (
         <label key={one}>
           <input type="radio" name="token-colour" checked={one === mode} onChange={() => pick(one)} />
           <span>{modes[one]}</span>
@@ -32,7 +34,7 @@ export function Modes({ mode, pick }: { mode: Mode; pick(mode: Mode): void }) {
 }
 
 /** The colours that occur, with how many tokens have each. */
-export function Legend({ palette, items }: { palette: Palette; items: readonly Item[] }) {
+export function Legend({ palette, items }: { palette: Palette; items: readonly TokenItem[] }) {
   for (const item of items) palette.shade(item); // also those that are not drawn yet
   return (
     <ul class="legend" aria-label="Legend" title={meanings[palette.mode]}>

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
+
+// Marks the token in focus in the text of the chat.
 import { useSignalEffect } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { aligned } from "../../trace/align.ts";
 import type { Piece } from "../../trace/tokenitems.ts";
-import type { Reader } from "./answerreader.ts";
+import type { AnswerReader } from "./answerreader.ts";
 
 const name = "inspected-token"; // of the highlight, for the style sheet
 
@@ -11,7 +13,7 @@ const name = "inspected-token"; // of the highlight, for the style sheet
  * Marks the token in focus in the text of the chat, where the browser can mark without changing
  * the page.
  */
-export function useMark(id: string, reader: Reader): void {
+export function useTokenMark(id: string, reader: AnswerReader): void {
   useSignalEffect(() => {
     const item = reader.item.value;
     if (!("highlights" in CSS)) return;

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
+
+// The branches of a program as a tree.
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { BranchChange, BranchToken } from "../../host/protocol.ts";
 import { count, tokens as tokenWords } from "../../text/numberformat.ts";
-import { type Row, rowsOf, type Standing } from "../../trace/branchrows.ts";
+import { type BranchRow, type BranchStanding, rowsOf } from "../../trace/branchrows.ts";
 import { BranchTree } from "../../trace/branchtree.ts";
-import { inText, percent, visible } from "../../trace/tokenwords.ts";
+import { inText, percent, visibleToken } from "../../trace/tokenwords.ts";
 
 const atOnce = 200; // rows that are drawn without being asked for
 
 /** How a row stands, in words. A program that has ended has none that live. */
-function standingWords(standing: Standing, running: boolean): string {
+function standingWords(standing: BranchStanding, running: boolean): string {
   if (standing === "alive") return running ? "alive" : "kept to the end";
   return standing === "chosen" ? "the answer" : "dropped";
 }
@@ -50,7 +52,7 @@ export function ProgramTree({ changes, running }: { changes: readonly BranchChan
 
 interface SummaryProps {
   tree: BranchTree;
-  rows: readonly Row[];
+  rows: readonly BranchRow[];
   running: boolean;
 }
 
@@ -75,7 +77,7 @@ function Summary({ tree, rows, running }: SummaryProps) {
 }
 
 interface RowsProps {
-  rows: readonly Row[];
+  rows: readonly BranchRow[];
   focus: Signal<string | undefined>;
   inFocus: string | undefined;
   running: boolean;
@@ -150,7 +152,7 @@ function Rows({ rows, focus, inFocus, running }: RowsProps) {
 }
 
 /** Where a key leads: up and down, and left to the row that this one parts from. */
-function target(key: string, rows: readonly Row[], at: number, first: number): Row | undefined {
+function target(key: string, rows: readonly BranchRow[], at: number, first: number): BranchRow | undefined {
   const level = rows[at]?.level ?? 1;
   switch (key) {
     case "ArrowDown":
@@ -172,7 +174,7 @@ function target(key: string, rows: readonly Row[], at: number, first: number): R
 const deepest = 8; // levels that are told apart by their indent
 
 interface RowProps {
-  row: Row;
+  row: BranchRow;
   running: boolean;
 }
 
@@ -225,7 +227,8 @@ function RowDetail({ row, running }: RowProps) {
 function TokenEntry({ token: { token, logprob } }: { token: BranchToken }) {
   return (
     <li>
-      <code>{visible(token)}</code> <small>{logprob === undefined ? "–" : percent(Math.exp(logprob))}</small>
+      <code>{visibleToken(token)}</code>{" "}
+      <small>{logprob === undefined ? "–" : percent(Math.exp(logprob))}</small>
     </li>
   );
 }
@@ -233,7 +236,7 @@ function TokenEntry({ token: { token, logprob } }: { token: BranchToken }) {
 /** Tokens as a text. The space that a word begins with is seen in its tokens. */
 function textOf(tokens: readonly BranchToken[]): string {
   const text = tokens.map(({ token }) => inText(token)).join("");
-  return text.trim() === "" ? visible(text) : text.trim();
+  return text.trim() === "" ? visibleToken(text) : text.trim();
 }
 
 function endWords(ends: readonly number[]): string {

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
+
+// Numbers about the whole answer.
 import { useMemo } from "preact/hooks";
 import { count, duration } from "../../text/numberformat.ts";
-import { type Facts, factsOf } from "../../trace/statistics.ts";
+import { type AnswerStatistics, statisticsOf } from "../../trace/statistics.ts";
 import { mostTraced, type Piece } from "../../trace/tokenitems.ts";
 import { percent, stageName } from "../../trace/tokenwords.ts";
-import { budget } from "../../trace/tracestore.ts";
+import { mostStoredTokens } from "../../trace/tracestore.ts";
 
 /** The answer in numbers. */
-export function FactsPanel({ pieces }: { pieces: readonly Piece[] }) {
-  const facts = useMemo(() => factsOf(pieces), [pieces]);
+export function StatisticsPanel({ pieces }: { pieces: readonly Piece[] }) {
+  const facts = useMemo(() => statisticsOf(pieces), [pieces]);
   return (
     <details class="numbers">
       <summary>The answer in numbers</summary>
@@ -16,16 +18,16 @@ export function FactsPanel({ pieces }: { pieces: readonly Piece[] }) {
       <StageTimes facts={facts} />
       <p class="hint">
         Token records stay in this browser: those of the first {count(mostTraced)} tokens of an answer, and of
-        the newest answers up to {count(budget)} tokens. They go with their chat.
+        the newest answers up to {count(mostStoredTokens)} tokens. They go with their chat.
       </p>
     </details>
   );
 }
 
-function FactList({ facts }: { facts: Facts }) {
+function FactList({ facts }: { facts: AnswerStatistics }) {
   return (
     <dl>
-      {factEntries(facts).map(([name, value]) => (
+      {statisticEntries(facts).map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
           <dd>{value}</dd>
@@ -36,7 +38,7 @@ function FactList({ facts }: { facts: Facts }) {
 }
 
 /** What is told of an answer, name by name. */
-export function factEntries(facts: Facts): [name: string, value: string][] {
+export function statisticEntries(facts: AnswerStatistics): [name: string, value: string][] {
   const { tokens, traced, meanP, changed, takenBack, chain, ms } = facts;
   return [
     ["Tokens", traced < tokens ? `${count(tokens)}, ${count(traced)} with a record` : count(tokens)],
@@ -48,7 +50,7 @@ export function factEntries(facts: Facts): [name: string, value: string][] {
   ];
 }
 
-function StageTimes({ facts: { times } }: { facts: Facts }) {
+function StageTimes({ facts: { times } }: { facts: AnswerStatistics }) {
   return (
     <table class="stage-times">
       <caption>Time for a token, on average</caption>

@@ -1,24 +1,32 @@
 // SPDX-License-Identifier: MIT
+
+// The token in focus: how it was chosen.
 import { useMemo } from "preact/hooks";
 import type { TokenTrace } from "../../host/protocol.ts";
 import { count, duration } from "../../text/numberformat.ts";
-import { type Line, storyOf } from "../../trace/explanation.ts";
-import type { Item } from "../../trace/tokenitems.ts";
-import { times } from "../../trace/tokentrace.ts";
-import { percent, stageName, visible } from "../../trace/tokenwords.ts";
+import { type ExplanationLine, explanationOf } from "../../trace/explanation.ts";
+import type { TokenItem } from "../../trace/tokenitems.ts";
+import { stageTimes } from "../../trace/tokentrace.ts";
+import { percent, stageName, visibleToken } from "../../trace/tokenwords.ts";
 import { Icon } from "../icon.tsx";
-import type { Reader } from "./answerreader.ts";
-import { Candidates } from "./candidates.tsx";
+import type { AnswerReader } from "./answerreader.ts";
+import { CandidateTable } from "./candidates.tsx";
 
 /** The token in focus: how it was chosen, in words, in a table and in time. */
-export function Detail({ reader, label = "The token in focus" }: { reader: Reader; label?: string }) {
+export function TokenDetail({
+  reader,
+  label = "The token in focus",
+}: {
+  reader: AnswerReader;
+  label?: string;
+}) {
   const item = reader.item.value;
   if (item === undefined) return null;
   return (
     <section class="detail" aria-label={label}>
       <header>
         <h3>
-          <code class={item.takenBy === undefined ? "" : "taken"}>{visible(item.text)}</code>
+          <code class={item.takenBy === undefined ? "" : "taken"}>{visibleToken(item.text)}</code>
           <small>
             {item.takenBy === undefined ? "token " : "taken back before token "}
             {count(item.place + 1)} of {count(reader.pieces.value.length)}
@@ -28,13 +36,13 @@ export function Detail({ reader, label = "The token in focus" }: { reader: Reade
         <StepButton reader={reader} step={1} label="Next token" />
       </header>
       <Story item={item} />
-      {item.trace && item.trace.before.n > 0 && <Candidates trace={item.trace} />}
+      {item.trace && item.trace.before.n > 0 && <CandidateTable trace={item.trace} />}
       {item.trace && <Times trace={item.trace} />}
     </section>
   );
 }
 
-function StepButton({ reader, step, label }: { reader: Reader; step: 1 | -1; label: string }) {
+function StepButton({ reader, step, label }: { reader: AnswerReader; step: 1 | -1; label: string }) {
   const to = reader.at.value + step;
   return (
     <button
@@ -50,8 +58,8 @@ function StepButton({ reader, step, label }: { reader: Reader; step: 1 | -1; lab
   );
 }
 
-function Story({ item }: { item: Item }) {
-  const parts = useMemo(() => grouped(storyOf(item)), [item]);
+function Story({ item }: { item: TokenItem }) {
+  const parts = useMemo(() => grouped(explanationOf(item)), [item]);
   return (
     <ol class="story">
       {parts.map(({ kind, text }) => (
@@ -64,7 +72,7 @@ function Story({ item }: { item: Item }) {
 }
 
 /** The lines, those of the native stages as one: the table has the rest. */
-function grouped(lines: readonly Line[]): { kind: string; text: string }[] {
+function grouped(lines: readonly ExplanationLine[]): { kind: string; text: string }[] {
   const parts: { kind: string; text: string }[] = [];
   for (const { kind, text } of lines) {
     const last = parts.at(-1);
@@ -76,7 +84,7 @@ function grouped(lines: readonly Line[]): { kind: string; text: string }[] {
 
 /** Who took how much of the time of a token. */
 function Times({ trace }: { trace: TokenTrace }) {
-  const list = useMemo(() => [...times(trace)].sort((a, b) => b[1] - a[1]), [trace]);
+  const list = useMemo(() => [...stageTimes(trace)].sort((a, b) => b[1] - a[1]), [trace]);
   const total = list.reduce((sum, [, ms]) => sum + ms, 0);
   if (total === 0) return null;
   const most = list.slice(0, 4);

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
+
+// The tokens of an answer, each of which can have the focus.
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Palette } from "../../trace/tokencolours.ts";
-import type { Item } from "../../trace/tokenitems.ts";
+import type { TokenItem } from "../../trace/tokenitems.ts";
 import { modelP } from "../../trace/tokentrace.ts";
-import { actor, inText, percent, visible } from "../../trace/tokenwords.ts";
-import type { Reader } from "./answerreader.ts";
+import { actor, inText, percent, visibleToken } from "../../trace/tokenwords.ts";
+import type { AnswerReader } from "./answerreader.ts";
 
 interface Props {
-  reader: Reader;
+  reader: AnswerReader;
   palette: Palette;
   label: string;
   parted?: number | undefined; // the place from which on it differs from another answer
@@ -68,7 +70,7 @@ export function TokenList({ reader, palette, label, parted, moved }: Props) {
 }
 
 interface ChunkProps {
-  items: readonly Item[];
+  items: readonly TokenItem[];
   from: number;
   focus: number;
   palette: Palette;
@@ -98,7 +100,7 @@ function Chunk({ items, from, focus, palette, parted }: ChunkProps) {
 }
 
 interface TokenProps {
-  item: Item;
+  item: TokenItem;
   at: number;
   focused: boolean;
   palette: Palette;
@@ -129,8 +131,8 @@ function Token({ item, at, focused, palette, parted }: TokenProps) {
   );
 }
 
-function spoken({ text, takenBy, trace }: Item, label: string): string {
-  const word = text.trim() === "" ? visible(text) : text.trim();
+function spoken({ text, takenBy, trace }: TokenItem, label: string): string {
+  const word = text.trim() === "" ? visibleToken(text) : text.trim();
   if (takenBy !== undefined) return `${word}, taken back by ${actor(takenBy)}`;
   const p = trace && modelP(trace);
   return [word, p === undefined ? "" : percent(p), label].filter((part) => part !== "").join(", ");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
+
+// What the inspector says of an answer without a trace.
 import type { Chat } from "../../chats/chat.ts";
-import { again } from "../../trace/variations.ts";
+import { tracedAgain } from "../../trace/variations.ts";
 import { useApp } from "../appcontext.ts";
 
 /** What the inspector says of an answer without a trace, and the way to one with it. */
@@ -11,7 +13,7 @@ export function Untraced({ chat, id }: { chat: Chat; id: string }) {
   const answerAgain = () => {
     const settings = chat.settings.peek();
     chat.settings.value = { ...settings, trace: true };
-    const run = chat.answerAgain(id, again(settings, seed));
+    const run = chat.answerAgain(id, tracedAgain(settings, seed));
     drawer.value = { kind: "inspector", message: run.id, token: 0 };
   };
   return (

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: MIT
-import type { Run } from "../../chats/runninganswer.ts";
+
+// The way from a slot or a queue entry to its chat, if this page asked for the answer.
+import type { RunningAnswer } from "../../chats/runninganswer.ts";
 import { useApp } from "../appcontext.ts";
 
 /**
  * The running answer that the host knows by this name; undefined where it is none of this tab's.
  */
-export function runNamed(runs: ReadonlyMap<string, Run>, name: string | undefined): Run | undefined {
+export function runNamed(
+  runs: ReadonlyMap<string, RunningAnswer>,
+  name: string | undefined,
+): RunningAnswer | undefined {
   if (name === undefined) return undefined;
   return [...runs.values()].find((run) => run.name === name);
 }
 
 /** The title of an answer's chat, which leads there. */
-export function ChatLink({ run }: { run: Run | undefined }) {
+export function ChatLink({ run }: { run: RunningAnswer | undefined }) {
   const { chats } = useApp();
   if (run === undefined) return <span>Another answer of this page</span>;
   if (run.chat === "") return <a href="#/plugins">A plugin being tried</a>;

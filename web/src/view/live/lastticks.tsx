@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
+
+// The last ticks as a table.
 import { useSignal } from "@preact/signals";
 import type { Tick, Ticks } from "../../live/ticks.ts";
 import { duration } from "../../text/numberformat.ts";
-import { Scroll } from "./sidescroll.tsx";
+import { SideScroll } from "./sidescroll.tsx";
 
 const most = 12;
 
@@ -20,7 +22,7 @@ export function LastTicks({ ticks }: { ticks: Ticks }) {
   return (
     <details onToggle={(event) => event.currentTarget.open && read()}>
       <summary>The last steps as a table</summary>
-      <Scroll label="The last steps">
+      <SideScroll label="The last steps">
         <table>
           <thead>
             <tr>
@@ -36,7 +38,7 @@ export function LastTicks({ ticks }: { ticks: Ticks }) {
           </thead>
           <tbody>{rows.value.map(row)}</tbody>
         </table>
-      </Scroll>
+      </SideScroll>
       <button type="button" class="link" onClick={read}>
         Read again
       </button>

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 
-import { type Histogram, inWords, percentile, totalOf } from "../../live/histogram.ts";
+// The time between two tokens, as a histogram.
+import { type Histogram, histogramWords, percentile, totalOf } from "../../live/histogram.ts";
 import type { LiveModel } from "../../live/liveframe.ts";
 import { count, duration } from "../../text/numberformat.ts";
 
 const [width, height, gap] = [420, 96, 4]; // of the drawing, without its numbers
 
 /** The time between two tokens of an answer, since the model was loaded. */
-export function Latency({ itl }: { itl: LiveModel["itl"] }) {
+export function LatencyPanel({ itl }: { itl: LiveModel["itl"] }) {
   const histogram = { bounds: itl.up_to_ms, counts: itl.counts };
   const total = totalOf(histogram);
   return (
@@ -26,7 +27,7 @@ export function Latency({ itl }: { itl: LiveModel["itl"] }) {
               </div>
             ))}
           </dl>
-          <p class="hidden">{inWords(histogram)}</p>
+          <p class="hidden">{histogramWords(histogram)}</p>
           <p class="note">Of {count(total)} tokens since the model was loaded, estimated from the bars.</p>
         </>
       )}

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
+
+// The live view: what the host is doing.
 import "../../style/live.css";
 import "../../style/slots.css";
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import type { LiveFrame, LiveModel } from "../../live/liveframe.ts";
-import { Watch } from "../../live/livewatch.ts";
+import { LiveWatch } from "../../live/livewatch.ts";
 import { useApp } from "../appcontext.ts";
-import { Latency } from "./latencypanel.tsx";
-import { Cells } from "./memorypanel.tsx";
-import { Plugins } from "./pluginpanel.tsx";
-import { Queue } from "./queuepanel.tsx";
-import { Slots } from "./slotpanel.tsx";
-import { Strip } from "./strippanel.tsx";
+import { LatencyPanel } from "./latencypanel.tsx";
+import { MemoryPanel } from "./memorypanel.tsx";
+import { PluginPanel } from "./pluginpanel.tsx";
+import { QueuePanel } from "./queuepanel.tsx";
+import { SlotPanel } from "./slotpanel.tsx";
+import { StripPanel } from "./strippanel.tsx";
 import { Throughput } from "./throughput.tsx";
 
 /** What the host is doing, as it does it. */
@@ -40,26 +42,26 @@ export default function LiveView() {
   );
 }
 
-function ModelView({ model, watch }: { model: LiveModel; watch: Watch }) {
+function ModelView({ model, watch }: { model: LiveModel; watch: LiveWatch }) {
   const { ticks, rates } = watch.of(model.name);
   return (
     <>
-      <Strip ticks={ticks} watch={watch} />
-      <Slots model={model} rates={rates} />
+      <StripPanel ticks={ticks} watch={watch} />
+      <SlotPanel model={model} rates={rates} />
       <div class="panels">
-        <Queue queue={model.queue} />
-        <Cells cells={model.cells} />
-        <Latency itl={model.itl} />
-        <Plugins plugins={model.plugins} />
+        <QueuePanel queue={model.queue} />
+        <MemoryPanel cells={model.cells} />
+        <LatencyPanel itl={model.itl} />
+        <PluginPanel plugins={model.plugins} />
       </div>
     </>
   );
 }
 
-function useWatch(): Watch {
+function useWatch(): LiveWatch {
   const { connection, watching } = useApp();
   const visible = useSignal(document.visibilityState === "visible");
-  const watch = useMemo(() => new Watch(connection, watching, visible), [connection, watching, visible]);
+  const watch = useMemo(() => new LiveWatch(connection, watching, visible), [connection, watching, visible]);
   useEffect(() => {
     const seen = () => {
       visible.value = document.visibilityState === "visible";

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
+
+// How full the KV cache is.
 import type { LiveModel } from "../../live/liveframe.ts";
 import { count } from "../../text/numberformat.ts";
 import { Meter } from "./meter.tsx";
 
 /** How full the KV cache is. */
-export function Cells({ cells }: { cells: LiveModel["cells"] }) {
+export function MemoryPanel({ cells }: { cells: LiveModel["cells"] }) {
   const { total, used, cached } = cells;
   const running = used - cached;
   const part = (n: number) => (total > 0 ? n / total : 0);

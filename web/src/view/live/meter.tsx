@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+// A bar that is filled by parts.
+
 interface Props {
   label: string;
   parts: readonly { kind: string; part: number }[]; // of 1, one after the other

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
+
+// What the plugins of a model do.
 import type { LivePlugin } from "../../live/liveframe.ts";
-import { list } from "../../live/livewords.ts";
+import { joinWords } from "../../live/livewords.ts";
 import { count, duration } from "../../text/numberformat.ts";
-import { Scroll } from "./sidescroll.tsx";
+import { SideScroll } from "./sidescroll.tsx";
 
 const states: Record<string, string> = {
   ready: "Ready",
@@ -11,7 +13,7 @@ const states: Record<string, string> = {
 };
 
 /** What plugins do, since the model was loaded. */
-export function Plugins({ plugins }: { plugins: readonly LivePlugin[] }) {
+export function PluginPanel({ plugins }: { plugins: readonly LivePlugin[] }) {
   const idle = plugins.filter(({ calls, faults, state }) => calls + faults === 0 && state === "ready");
   const others = plugins.filter((plugin) => !idle.includes(plugin)).sort((a, b) => b.calls - a.calls);
   return (
@@ -23,7 +25,7 @@ export function Plugins({ plugins }: { plugins: readonly LivePlugin[] }) {
         </p>
       ) : (
         <>
-          <Scroll label="What plugins do">
+          <SideScroll label="What plugins do">
             <table>
               <thead>
                 <tr>
@@ -37,8 +39,8 @@ export function Plugins({ plugins }: { plugins: readonly LivePlugin[] }) {
               </thead>
               <tbody>{others.map(row)}</tbody>
             </table>
-          </Scroll>
-          {idle.length > 0 && <p class="note">Not called yet: {list(idle.map(({ name }) => name))}.</p>}
+          </SideScroll>
+          {idle.length > 0 && <p class="note">Not called yet: {joinWords(idle.map(({ name }) => name))}.</p>}
         </>
       )}
     </section>

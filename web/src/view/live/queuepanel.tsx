@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
+
+// Who waits for a slot.
 import type { LiveQueue } from "../../live/liveframe.ts";
-import { queueWords, reason } from "../../live/livewords.ts";
+import { queueWords, waitWords } from "../../live/livewords.ts";
 import { duration } from "../../text/numberformat.ts";
 import { useApp } from "../appcontext.ts";
 import { ChatLink, runNamed } from "./chatlink.tsx";
 
 /** Who waits for a slot. */
-export function Queue({ queue }: { queue: LiveQueue }) {
+export function QueuePanel({ queue }: { queue: LiveQueue }) {
   const { answers } = useApp();
   return (
     <section class="panel" aria-label="Queue">
@@ -18,7 +20,7 @@ export function Queue({ queue }: { queue: LiveQueue }) {
             <li key={entry.id} value={entry.place}>
               <ChatLink run={runNamed(answers.running.value, entry.id)} />
               <small>
-                Place {entry.place}, for {duration(entry.age_ms)}. {reason(entry.waits_for)}
+                Place {entry.place}, for {duration(entry.age_ms)}. {waitWords(entry.waits_for)}
               </small>
             </li>
           ))}

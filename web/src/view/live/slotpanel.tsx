@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
+
+// The slots, and what each is doing.
 import type { LiveModel, LiveSlot } from "../../live/liveframe.ts";
-import { reason, standing, state } from "../../live/livewords.ts";
+import { standing, stateWords, waitWords } from "../../live/livewords.ts";
 import type { Rates } from "../../live/rates.ts";
 import { count, duration } from "../../text/numberformat.ts";
 import { useApp } from "../appcontext.ts";
-import { Steering } from "../steering/steeringpanel.tsx";
+import { SteeringPanel } from "../steering/steeringpanel.tsx";
 import { ChatLink, runNamed } from "./chatlink.tsx";
 import { Meter } from "./meter.tsx";
 
@@ -14,7 +16,7 @@ interface Props {
 }
 
 /** The slots: those at work one by one, the free ones in a line. */
-export function Slots({ model, rates }: Props) {
+export function SlotPanel({ model, rates }: Props) {
   const busy = model.slots.filter((slot) => slot.state !== "idle");
   const free = model.slots.length - busy.length;
   return (
@@ -47,13 +49,13 @@ export function Slots({ model, rates }: Props) {
 function Slot({ slot, rate }: { slot: LiveSlot; rate: number | undefined }) {
   const { answers } = useApp();
   const run = runNamed(answers.running.value, slot.id);
-  const why = reason(slot.waits_for, slot.plugins);
+  const why = waitWords(slot.waits_for, slot.plugins);
   return (
     <li class="slot" data-standing={standing(slot)} data-own={slot.id !== undefined}>
       <header>
         <b title={`Place ${slot.slot}`}>{slot.slot}</b>
         {slot.id === undefined ? <span>Another client</span> : <ChatLink run={run} />}
-        <span class="state">{state(slot)}</span>
+        <span class="state">{stateWords(slot)}</span>
       </header>
       <Progress slot={slot} />
       <p class="counts">
@@ -77,7 +79,7 @@ function Slot({ slot, rate }: { slot: LiveSlot; rate: number | undefined }) {
       {run !== undefined && (
         <details class="steer">
           <summary>Steer</summary>
-          <Steering run={run} />
+          <SteeringPanel run={run} />
         </details>
       )}
     </li>

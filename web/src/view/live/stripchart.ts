@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-import { type Bar, layOut } from "../../live/stripbars.ts";
+
+// Draws the strip chart on a canvas.
+import { type Bar, layOutBars } from "../../live/stripbars.ts";
 import type { Tick, Ticks } from "../../live/ticks.ts";
 import {
   type Colours,
@@ -134,7 +136,7 @@ export class StripChart {
     c.clearRect(0, 0, gutter + width, this.height);
     c.font = "11px system-ui, sans-serif";
     const end = Number.isFinite(this.end) ? this.end : 0;
-    const bars = layOut(this.source.ticks, end, width, msPerPixel, this.bars);
+    const bars = layOutBars(this.source.ticks, end, width, msPerPixel, this.bars);
     this.empty = bars.length === 0;
     const box = { left: gutter, width };
     c.save();

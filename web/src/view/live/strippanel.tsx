@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
+
+// The strip chart with its legend and its buttons.
 import { type Signal, useComputed, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { Watch } from "../../live/livewatch.ts";
-import { summary, tickWords } from "../../live/livewords.ts";
+import type { LiveWatch } from "../../live/livewatch.ts";
+import { ticksSummary, tickWords } from "../../live/livewords.ts";
 import type { Tick, Ticks } from "../../live/ticks.ts";
 import { Icon } from "../icon.tsx";
 import { LastTicks } from "./lastticks.tsx";
@@ -10,11 +12,11 @@ import { coloursOf, StripChart } from "./stripchart.ts";
 
 interface Props {
   ticks: Ticks;
-  watch: Watch;
+  watch: LiveWatch;
 }
 
 /** The batch of each tick, and where its time went. */
-export function Strip({ ticks, watch }: Props) {
+export function StripPanel({ ticks, watch }: Props) {
   useSeconds(watch);
   const chosen: Signal<Tick | undefined> = useSignal(undefined);
   const paused = useSignal(false);
@@ -45,7 +47,7 @@ export function Strip({ ticks, watch }: Props) {
           Nothing has been computed yet: <a href="#/">ask something in a chat</a> to see it.
         </p>
       ) : (
-        <p class="reading">{chosen.value === undefined ? summary(ticks) : tickWords(chosen.value)}</p>
+        <p class="reading">{chosen.value === undefined ? ticksSummary(ticks) : tickWords(chosen.value)}</p>
       )}
       {!empty && <LastTicks ticks={ticks} />}
     </section>
@@ -53,7 +55,7 @@ export function Strip({ ticks, watch }: Props) {
 }
 
 /** Has a component read the ticks again once a second: more often nobody can read what it says. */
-function useSeconds(watch: Watch): void {
+function useSeconds(watch: LiveWatch): void {
   const second = useComputed(() => Math.floor((watch.frame.value?.time_ms ?? 0) / 1000));
   void second.value;
 }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// Paints the two plots of the strip chart: tokens and times.
 import { type Bar, niceCeiling } from "../../live/stripbars.ts";
 import type { Tick } from "../../live/ticks.ts";
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// Four numbers: how much is done now.
 import type { LiveModel } from "../../live/liveframe.ts";
 import type { Rates } from "../../live/rates.ts";
 import { count } from "../../text/numberformat.ts";

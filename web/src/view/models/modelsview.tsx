@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// The models view: what is loaded, and how large each model is.
 import "../../style/models.css";
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";

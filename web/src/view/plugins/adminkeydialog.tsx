@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// The dialog that asks for the admin key.
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { KeyField } from "../keyfield.tsx";

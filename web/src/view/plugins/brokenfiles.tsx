@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// The files of the plugin folder that could not be loaded.
 import { fileRemedy, type PluginFile, sizeWords } from "../../plugins/pluginfile.ts";
 import { sentence } from "../../text/sentence.ts";
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// useCatalog gives a component the plugins of the view.
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { Catalog } from "../../plugins/catalog.ts";

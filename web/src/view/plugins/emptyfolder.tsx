@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+// What the plugins view shows where there are none.
+
 /** What is shown where there are no plugins yet. */
 export function EmptyFolder() {
   return (

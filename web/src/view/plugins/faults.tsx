@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+// How often a plugin failed, and the way out of quarantine.
 import type { PluginFile } from "../../plugins/pluginfile.ts";
 import { count } from "../../text/numberformat.ts";
 import { useCatalog } from "./catalogcontext.ts";

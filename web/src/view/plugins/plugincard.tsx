@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// One plugin in the list.
 import { useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
 import { kindsOf, limitsOf, type PluginFile, sizeWords } from "../../plugins/pluginfile.ts";

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// The plugins view: list, uploads and workbench.
 import "../../style/plugins.css";
 import "../../style/workbench.css";
 import { useSignal } from "@preact/signals";

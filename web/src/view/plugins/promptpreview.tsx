@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
+
+// The prompt as a template plugin writes it, beside the usual one.
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { PluginRoutes } from "../../host/pluginroutes.ts";
 import type { GenerateRequest } from "../../host/protocol.ts";
 import { type Prompt, runsOf } from "../../plugins/prompt.ts";
-import { request } from "../../settings/request.ts";
+import { requestFor } from "../../settings/request.ts";
 import { count, tokens as many } from "../../text/numberformat.ts";
 import { useApp } from "../appcontext.ts";
 
@@ -38,7 +40,7 @@ export function PromptPreview({ name, sha256, config, ready }: Props) {
   const chat = app.chats.current.value;
   const path = chat.tree.path.value;
   const settings = { ...chat.settings.value, ...app.modelOf(chat.settings.value) };
-  const base = request(settings, new Set(), chat.tree.upTo(path.at(-1) ?? null));
+  const base = requestFor(settings, new Set(), chat.tree.upTo(path.at(-1) ?? null));
   const own = path.length > 0;
   const body = { ...base, messages: own ? upToQuestion(base.messages) : sample };
   const asked = JSON.stringify([body, name, sha256, config]);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// The button that removes a plugin.
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { PluginFile } from "../../plugins/pluginfile.ts";

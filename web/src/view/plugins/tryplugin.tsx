@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
+
+// Answers one question with and without a plugin.
 import { type Signal, signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { App } from "../../app.ts";
 import { type Message, newID } from "../../chats/message.ts";
-import type { Run } from "../../chats/runninganswer.ts";
+import type { RunningAnswer } from "../../chats/runninganswer.ts";
 import { advice, remedy } from "../../host/erroradvice.ts";
-import { choiceOf, notUsing, using } from "../../plugins/pluginchoice.ts";
+import { choiceOf, withoutPlugin, withPlugin } from "../../plugins/pluginchoice.ts";
 import { hostChain } from "../../settings/chain.ts";
-import { request } from "../../settings/request.ts";
+import { requestFor } from "../../settings/request.ts";
 import type { Settings } from "../../settings/settings.ts";
 import { useApp } from "../appcontext.ts";
 
@@ -30,7 +32,7 @@ export function TryIt({ name, config, ready }: Props) {
     useSignal<Message | undefined>(undefined),
     useSignal<Message | undefined>(undefined),
   ];
-  const runs = useRef<Run[]>([]);
+  const runs = useRef<RunningAnswer[]>([]);
   const stop = () => {
     const running = app.answers.running.peek();
     for (const run of runs.current.splice(0)) if (running.has(run.id)) run.stop();
@@ -40,10 +42,10 @@ export function TryIt({ name, config, ready }: Props) {
     stop();
     const seed = Math.floor(Math.random() * 2 ** 31);
     const host = hostChain(app.props.peek().defaults, app.plugins.peek());
-    const plain = notUsing(app.chats.current.peek().settings.peek(), name, host);
+    const plain = withoutPlugin(app.chats.current.peek().settings.peek(), name, host);
     const ask = (settings: Settings, into: Signal<Message | undefined>) =>
       begin(app, settings, question.peek(), seed, into);
-    runs.current = [ask(plain, without), ask(using(plain, name, config, host), with_)];
+    runs.current = [ask(plain, without), ask(withPlugin(plain, name, config, host), with_)];
   };
   const [a, b] = [without.value, with_.value];
   const running = a?.answer?.phase !== "done" || b?.answer?.phase !== "done";
@@ -98,13 +100,13 @@ function begin(
   question: string,
   seed: number,
   into: Signal<Message | undefined>,
-): Run {
+): RunningAnswer {
   const fresh = (role: Message["role"], content: string): Message => {
     return { id: newID(), chat: "", parent: null, role, created: Date.now(), content };
   };
   const sampling = { ...settings.sampling, seed, max_tokens: length };
   const offered = new Set(app.plugins.peek().map((plugin) => plugin.name));
-  const body = request({ ...settings, ...app.modelOf(settings), sampling, trace: false }, offered, [
+  const body = requestFor({ ...settings, ...app.modelOf(settings), sampling, trace: false }, offered, [
     fresh("user", question),
   ]);
   const answering = { phase: "waiting", model: "", seq: -1, tokens: 0, asked: Date.now() } as const;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// The upload button, and the uploads that are on their way.
 import { useRef } from "preact/hooks";
 import { titleOf, type Upload } from "../../plugins/catalog.ts";
 import { type PluginFile, sizeWords } from "../../plugins/pluginfile.ts";

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
+
+// Where a plugin is configured, switched on and tried.
 import { useSignal } from "@preact/signals";
 import { addressOf } from "../../address.ts";
-import { choiceOf, hasRoom, notUsing, using } from "../../plugins/pluginchoice.ts";
+import { choiceOf, hasRoom, withoutPlugin, withPlugin } from "../../plugins/pluginchoice.ts";
 import type { PluginFile } from "../../plugins/pluginfile.ts";
 import { startingConfig } from "../../plugins/schema.ts";
 import { problemsOf } from "../../plugins/schemacheck.ts";
@@ -50,10 +52,10 @@ export function Workbench({ plugin }: { plugin: PluginFile }) {
     problems.value = wrong;
     if (wrong.length > 0) return;
     for (const { settings, keep } of places)
-      if (choiceOf(settings, name) !== undefined) keep(using(settings, name, value, host()));
+      if (choiceOf(settings, name) !== undefined) keep(withPlugin(settings, name, value, host()));
   };
   const turn = ({ settings, keep }: Place, on: boolean) =>
-    keep(on ? using(settings, name, config.peek(), host()) : notUsing(settings, name, host()));
+    keep(on ? withPlugin(settings, name, config.peek(), host()) : withoutPlugin(settings, name, host()));
   return (
     <div class="workbench">
       <div class="set">

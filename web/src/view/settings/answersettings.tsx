@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
+
+// The parts of the settings about the answer: length, format, reasoning and others.
 import { useComputed, useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
-import { examples, formats, problemOf } from "../../settings/answerformat.ts";
-import { type Format, most } from "../../settings/settings.ts";
+import { answerFormats, formatExamples, problemOf } from "../../settings/answerformat.ts";
+import { type Format, mostInSettings } from "../../settings/settings.ts";
 import { Chips } from "./chips.tsx";
-import { Part } from "./foldingpart.tsx";
-import { Field } from "./parameterfield.tsx";
+import { FoldingPart } from "./foldingpart.tsx";
+import { ParameterField } from "./parameterfield.tsx";
 import { useEdit, useSetting } from "./settingsedit.ts";
 
 /** How long an answer may be. */
 export function LimitField() {
-  return <Field name="max_tokens" />;
+  return <ParameterField name="max_tokens" />;
 }
 
 /** Where an answer ends. */
@@ -21,17 +23,17 @@ export function LengthPart() {
     stop.length > 0 ? `${stop.length} stop ${stop.length === 1 ? "string" : "strings"}` : "",
   );
   return (
-    <Part title="End of the answer" now={now}>
+    <FoldingPart title="End of the answer" now={now}>
       <Chips
         label="Stop strings"
         help="The answer ends before the first of them. Enter adds one; \n is a line break."
         placeholder="none"
         texts={stop}
-        most={most.stops}
+        most={mostInSettings.stops}
         change={(texts) => edit.change((settings) => ({ ...settings, stop: texts }))}
       />
-      <Field name="ignore_eos" />
-    </Part>
+      <ParameterField name="ignore_eos" />
+    </FoldingPart>
   );
 }
 
@@ -41,17 +43,17 @@ export function FormatPart() {
   const name = useId();
   const format = useSetting((settings) => settings.format);
   const kept = useSignal<Partial<Record<Format["kind"], string>>>({}); // what was written for the other kinds
-  const shown = formats.find(({ kind }) => kind === format.kind);
+  const shown = answerFormats.find(({ kind }) => kind === format.kind);
   const change = (next: Format) => edit.change((settings) => ({ ...settings, format: next }));
   const choose = (kind: Format["kind"]) => {
     if ("text" in format) kept.value = { ...kept.peek(), [format.kind]: format.text };
     change(kind === "text" || kind === "json" ? { kind } : { kind, text: kept.peek()[kind] ?? "" });
   };
   return (
-    <Part title="Format" now={shown?.label ?? ""}>
+    <FoldingPart title="Format" now={shown?.label ?? ""}>
       <fieldset class="pills">
         <legend class="hidden">What the answer is bound to</legend>
-        {formats.map(({ kind, label }) => (
+        {answerFormats.map(({ kind, label }) => (
           <label key={kind} class="pill">
             <input type="radio" name={name} checked={format.kind === kind} onChange={() => choose(kind)} />
             {label}
@@ -60,7 +62,7 @@ export function FormatPart() {
       </fieldset>
       <p class="hint">{shown?.help}</p>
       {"text" in format && <Written format={format} change={change} />}
-    </Part>
+    </FoldingPart>
   );
 }
 
@@ -72,7 +74,7 @@ interface WrittenProps {
 function Written({ format, change }: WrittenProps) {
   const id = useId();
   const problem = problemOf(format);
-  const label = formats.find(({ kind }) => kind === format.kind)?.label;
+  const label = answerFormats.find(({ kind }) => kind === format.kind)?.label;
   return (
     <div class="setting stacked">
       <label for={id} class="hidden">
@@ -93,7 +95,7 @@ function Written({ format, change }: WrittenProps) {
       </p>
       <div class="links">
         <span>Examples:</span>
-        {examples[format.kind].map(({ name, text }) => (
+        {formatExamples[format.kind].map(({ name, text }) => (
           <button key={name} type="button" class="link" onClick={() => change({ ...format, text })}>
             {name}
           </button>
@@ -114,13 +116,13 @@ export function ReasoningPart() {
       .join(", ");
   });
   return (
-    <Part title="Reasoning" now={now.value} begin="closed">
+    <FoldingPart title="Reasoning" now={now.value} begin="closed">
       {!knows && <p class="hint">The template of this model knows no levels of reasoning.</p>}
-      <Field name="reasoning_effort" />
-      <Field name="reasoning_budget_tokens" />
-      <Field name="reasoning_budget_message" />
+      <ParameterField name="reasoning_effort" />
+      <ParameterField name="reasoning_budget_tokens" />
+      <ParameterField name="reasoning_budget_message" />
       <TemplateArgs />
-    </Part>
+    </FoldingPart>
   );
 }
 
@@ -179,10 +181,10 @@ function object(text: string): Record<string, unknown> | undefined {
 /** What seldom matters. */
 export function OtherPart() {
   return (
-    <Part title="Time and priority" begin="closed">
-      <Field name="timeout_ms" />
-      <Field name="priority" />
-      <Field name="cache_prompt" />
-    </Part>
+    <FoldingPart title="Time and priority" begin="closed">
+      <ParameterField name="timeout_ms" />
+      <ParameterField name="priority" />
+      <ParameterField name="cache_prompt" />
+    </FoldingPart>
   );
 }

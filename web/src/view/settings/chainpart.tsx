@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
+
+// The sampler chain in the settings: stages that can be dragged and switched.
 import { type Signal, useComputed, useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { moved, pluginOf, stagesOf } from "../../settings/chain.ts";
+import { pluginOf, stagesOf, withStageMoved } from "../../settings/chain.ts";
 import { nativeNamed } from "../../settings/nativestages.ts";
 import { Icon } from "../icon.tsx";
 import { shiftOf, useDrag } from "./drag.ts";
-import { Draw } from "./drawtoken.tsx";
-import { Part } from "./foldingpart.tsx";
+import { DrawToken } from "./drawtoken.tsx";
+import { FoldingPart } from "./foldingpart.tsx";
 import { useEdit } from "./settingsedit.ts";
-import { AddStage } from "./stagemenu.tsx";
-import { Stage } from "./stagerow.tsx";
+import { StageMenu } from "./stagemenu.tsx";
+import { StageRow } from "./stagerow.tsx";
 
 /** The sampler chain: stages that can be dragged, switched, added and taken out. */
 export function ChainPart() {
@@ -19,14 +21,14 @@ export function ChainPart() {
   );
   const stages = useComputed(() => stagesOf(chat.settings.value, host.value).join("\n"));
   return (
-    <Part title="Sampler chain" now={now.value}>
+    <FoldingPart title="Sampler chain" now={now.value}>
       <p class="lead" id="chain-help">
         For each token the model rates every word piece. The stages change and thin out these candidates, from
         top to bottom, until one is drawn. Drag a stage by its handle, or press the arrow keys on it.
       </p>
       <Stages stages={stages.value === "" ? [] : stages.value.split("\n")} />
-      <Draw />
-    </Part>
+      <DrawToken />
+    </FoldingPart>
   );
 }
 
@@ -42,7 +44,7 @@ function Stages({ stages }: { stages: readonly string[] }) {
     if (name === undefined || to < 0 || to >= stages.length || from === to) return;
     refocus.current = name; // what is moved in the document loses the focus
     said.value = `${labelOf(name)} is now stage ${to + 1} of ${stages.length}`;
-    edit.change((settings) => ({ ...settings, chain: moved(stages, from, to) }));
+    edit.change((settings) => ({ ...settings, chain: withStageMoved(stages, from, to) }));
   };
   useLayoutEffect(() => {
     const at = stages.indexOf(refocus.current);
@@ -73,7 +75,7 @@ function Stages({ stages }: { stages: readonly string[] }) {
             style={drag.value && { transform: `translateY(${shiftOf(at, drag.value)}px)` }}
             onKeyDown={(event) => keys(event, at)}
           >
-            <Stage
+            <StageRow
               name={name}
               place={`stage ${at + 1} of ${stages.length}`}
               open={opened.value.has(name)}
@@ -97,7 +99,7 @@ function Stages({ stages }: { stages: readonly string[] }) {
       <p class="hidden" role="status">
         {said}
       </p>
-      <AddStage
+      <StageMenu
         added={(name) => {
           said.value = `${labelOf(name)} was added`;
           opened.value = new Set(opened.peek()).add(name);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// A list of short texts, each as a chip.
 import { useSignal } from "@preact/signals";
 import { useId, useRef } from "preact/hooks";
 import { withEscapes, withoutEscapes } from "../../settings/escapes.ts";

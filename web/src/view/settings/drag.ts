@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// Dragging the items of a list, with the pointer or with keys.
 import { type ReadonlySignal, useSignal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";

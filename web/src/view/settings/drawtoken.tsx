@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
+
+// The end of the chain: seed, Mirostat and the token record.
 import { useComputed } from "@preact/signals";
 import { useId } from "preact/hooks";
 import { numberNamed } from "../../settings/parameters.ts";
 import { Icon } from "../icon.tsx";
-import { helpOf, NumberField, NumberInput, Reset } from "./numberfield.tsx";
+import { helpOf, NumberField, NumberInput, ResetButton } from "./numberfield.tsx";
 import { Switch } from "./parameterfield.tsx";
 import { useEdit, useParameter, useSetting } from "./settingsedit.ts";
 
 /** The end of every chain: one of the tokens that are left is drawn. */
-export function Draw() {
+export function DrawToken() {
   const edit = useEdit();
   const trace = useSetting((settings) => settings.trace);
   return (
@@ -49,7 +51,7 @@ function Seed() {
       >
         <Icon name="dice" />
       </button>
-      <Reset name="seed" />
+      <ResetButton name="seed" />
       <NumberInput name="seed" id={id} />
       <small id={`${id}-help`}>
         {helpOf(parameter)}{" "}

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// A part of the settings that can be folded.
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { Icon } from "../icon.tsx";
@@ -13,7 +15,7 @@ interface Props {
 const shown = new Map<string, boolean>(); // as a person left it, until the page is reloaded
 
 /** A part of the settings that can be folded away. */
-export function Part({ title, now = "", begin = "open", children }: Props) {
+export function FoldingPart({ title, now = "", begin = "open", children }: Props) {
   const open = useSignal(shown.get(title) ?? begin === "open");
   return (
     <details

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// The model of a chat, and its system prompt.
 import { useId } from "preact/hooks";
 import { useEdit, useSetting } from "./settingsedit.ts";
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
+
+// The fields and sliders of parameters that are numbers.
 import { useSignal } from "@preact/signals";
 import { useEffect, useId } from "preact/hooks";
 import {
-  allowed,
-  fits,
+  inRange,
   type NumberParameter,
   numberNamed,
   parseNumber,
-  spell,
+  rangeWords,
+  valueWords,
 } from "../../settings/parameters.ts";
 import { Icon } from "../icon.tsx";
 import { useEdit, useParameter } from "./settingsedit.ts";
@@ -28,7 +30,7 @@ function useTyped(parameter: NumberParameter, value: number | undefined) {
   useEffect(() => {
     draft.value = undefined;
   }, [replaced]);
-  const stored = value === undefined || fits(parameter, value) ? undefined : allowed(parameter);
+  const stored = value === undefined || inRange(parameter, value) ? undefined : rangeWords(parameter);
   return {
     text: typing && draft.value !== undefined ? draft.value : (value?.toString() ?? ""),
     problem: typing ? parsed.problem : stored,
@@ -103,7 +105,7 @@ function placeholder(parameter: NumberParameter, usual: number | undefined): str
   const isLimit = parameter.name === "max_tokens" || parameter.name === "seed"; // the host's number for "none"
   if (usual === undefined || isLimit)
     return { max_tokens: "no limit", seed: "random" }[parameter.name] ?? "default";
-  return spell(parameter, usual);
+  return valueWords(parameter, usual);
 }
 
 /** A slider is for the pointer: the text field beside it is for everybody. */
@@ -147,7 +149,7 @@ export function NumberField({ name }: { name: string }) {
         {parameter.unit !== undefined && <span class="unit">{parameter.unit}</span>}
       </label>
       <Slider name={name} />
-      <Reset name={name} />
+      <ResetButton name={name} />
       <NumberInput name={name} id={id} />
       <small id={`${id}-help`}>{helpOf(parameter)}</small>
     </div>
@@ -155,7 +157,7 @@ export function NumberField({ name }: { name: string }) {
 }
 
 /** Leaves a parameter to the host. */
-export function Reset({ name }: { name: string }) {
+export function ResetButton({ name }: { name: string }) {
   const edit = useEdit();
   const { value } = useParameter(name);
   if (value === undefined) return null;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
+
+// The plugins of a chat that are no stages of its chain.
 import { useComputed, useSignal } from "@preact/signals";
 import type { Plugin } from "../../host/rest.ts";
 import { needsConfig } from "../../settings/addstage.ts";
-import { entryOf, rolesOf, stagesOf, switched } from "../../settings/chain.ts";
+import { entryOf, rolesOf, stagesOf, withStageSwitched } from "../../settings/chain.ts";
 import { sentence } from "../../text/sentence.ts";
-import { Part } from "./foldingpart.tsx";
+import { FoldingPart } from "./foldingpart.tsx";
 import { PluginConfig } from "./pluginconfig.tsx";
 import { useEdit } from "./settingsedit.ts";
 
@@ -12,7 +14,7 @@ import { useEdit } from "./settingsedit.ts";
  * The plugins that are no stages: chat templates and stop rules. And those that the server no
  * longer has.
  */
-export function BesidePart() {
+export function OtherPluginsPart() {
   const { app, chat, host } = useEdit();
   const plugins = useComputed(() => app.plugins.value.filter((plugin) => !rolesOf(plugin).stage)).value;
   const gone = useComputed(() => {
@@ -30,7 +32,7 @@ export function BesidePart() {
   if (plugins.length === 0 && gone.length === 0) return null;
   const now = used.map(({ name }) => name).join(", ");
   return (
-    <Part title="Templates and stop rules" now={now} begin={gone.length > 0 ? "open" : "closed"}>
+    <FoldingPart title="Templates and stop rules" now={now} begin={gone.length > 0 ? "open" : "closed"}>
       <p class="lead">Plugins that write the prompt or end the answer. They have no place in the chain.</p>
       {plugins.map((plugin) => (
         <Beside key={plugin.name} plugin={plugin} used={used.includes(plugin)} />
@@ -38,7 +40,7 @@ export function BesidePart() {
       {gone.map((name) => (
         <Gone key={name} name={name} />
       ))}
-    </Part>
+    </FoldingPart>
   );
 }
 
@@ -54,7 +56,7 @@ function Beside({ plugin, used }: { plugin: Plugin; used: boolean }) {
       const { config = {} } = plugins.find((choice) => choice.name === name) ?? {};
       const lacks = needsConfig(name, config, edit.host.peek());
       asked.value = on && lacks;
-      return switched({ ...settings, plugins }, entryOf(name), on && !lacks, edit.host.peek());
+      return withStageSwitched({ ...settings, plugins }, entryOf(name), on && !lacks, edit.host.peek());
     });
   const shown = used || asked.value;
   return (

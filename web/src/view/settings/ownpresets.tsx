@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// Saves, renames, deletes, exports and imports a person's presets.
 import { useSignal } from "@preact/signals";
 import { useId, useRef } from "preact/hooks";
 import { Presets } from "../../settings/presets.ts";
@@ -15,7 +17,7 @@ interface ManageProps {
 }
 
 /** Saves, renames, deletes, exports and imports one's own presets. */
-export function Manage({ now, last, said }: ManageProps) {
+export function OwnPresets({ now, last, said }: ManageProps) {
   const edit = useEdit();
   const naming = useSignal<"" | "save" | "rename">("");
   const own = presets.list.value;

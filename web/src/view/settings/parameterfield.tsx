@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
+
+// The field of any parameter: number, switch, text or texts.
 import { useId } from "preact/hooks";
 import { parameterNamed } from "../../settings/parameters.ts";
 import { Chips } from "./chips.tsx";
-import { NumberField, Reset } from "./numberfield.tsx";
+import { NumberField, ResetButton } from "./numberfield.tsx";
 import { useEdit, useParameter } from "./settingsedit.ts";
 
 /** Any parameter, as its kind wants it. */
-export function Field({ name }: { name: string }) {
+export function ParameterField({ name }: { name: string }) {
   switch (parameterNamed(name)?.kind) {
     case "switch":
       return <SwitchField name={name} />;
@@ -72,7 +74,7 @@ function TextField({ name }: { name: string }) {
   return (
     <div class="setting" data-set={value !== undefined}>
       <label for={id}>{parameter?.label}</label>
-      <Reset name={name} />
+      <ResetButton name={name} />
       <input
         id={id}
         type="text"

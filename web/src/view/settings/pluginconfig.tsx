@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
+
+// The configuration of a plugin in a chat, and what its fault does.
 import { useId } from "preact/hooks";
-import { configured } from "../../settings/addstage.ts";
+import { withPluginConfig } from "../../settings/addstage.ts";
 import { rolesOf } from "../../settings/chain.ts";
 import type { PluginChoice } from "../../settings/settings.ts";
 import { sentence } from "../../text/sentence.ts";
@@ -14,7 +16,7 @@ export function PluginConfig({ name }: { name: string }) {
   const plugin = edit.app.plugins.value.find((offered) => offered.name === name);
   const choice = useSetting(({ plugins }) => plugins.find((chosen) => chosen.name === name)) ?? { name };
   const change = (next: PluginChoice) =>
-    edit.change((settings) => configured(settings, next, edit.host.peek()));
+    edit.change((settings) => withPluginConfig(settings, next, edit.host.peek()));
   if (plugin === undefined) return <p>This server has no such plugin. It is not sent.</p>;
   const { stage } = rolesOf(plugin);
   return (

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
+
+// The choice of a preset.
 import { useComputed, useSignal } from "@preact/signals";
 import { builtIn, presetOf, withBuiltIn } from "../../settings/presets.ts";
 import { NumberField } from "./numberfield.tsx";
-import { Manage, presets } from "./ownpresets.tsx";
+import { OwnPresets, presets } from "./ownpresets.tsx";
 import { useEdit } from "./settingsedit.ts";
 
 /** Settings under a name: built-in ones, and one's own. */
@@ -44,7 +46,7 @@ export function PresetsPart() {
       </fieldset>
       <p class="hint">{hint(now.value)}</p>
       <NumberField name="temperature" />
-      <Manage
+      <OwnPresets
         now={own.some(({ name }) => name === now.value) ? now.value : undefined}
         last={last.value}
         said={said}

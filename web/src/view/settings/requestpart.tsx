@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
+
+// The request of a chat, to be sent from elsewhere.
 import { useComputed, useSignal } from "@preact/signals";
-import { curl, frame, upToQuestion } from "../../settings/curl.ts";
+import { curlCommand, upToQuestion, webSocketFrame } from "../../settings/curl.ts";
 import { copyText } from "../clipboard.ts";
-import { Part } from "./foldingpart.tsx";
+import { FoldingPart } from "./foldingpart.tsx";
 import { useEdit } from "./settingsedit.ts";
 
 /** The request that these settings make, to be sent from elsewhere. */
 export function RequestPart() {
   return (
-    <Part title="Use it in a program" now="curl, WebSocket" begin="closed">
+    <FoldingPart title="Use it in a program" now="curl, WebSocket" begin="closed">
       <Request />
-    </Part>
+    </FoldingPart>
   );
 }
 
@@ -24,7 +26,9 @@ function Request() {
   const text = useComputed(() => {
     const path = chat.tree.path.value.map((id) => chat.tree.node(id).peek());
     const request = app.request(chat.settings.value, upToQuestion(path));
-    return kind.value === "curl" ? curl(app.base, request, app.keeper.key !== "") : frame(request);
+    return kind.value === "curl"
+      ? curlCommand(app.base, request, app.keeper.key !== "")
+      : webSocketFrame(request);
   });
   return (
     <>

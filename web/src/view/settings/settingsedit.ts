@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// useEdit and useSetting: how the settings view reads and changes a chat's settings.
 import { computed, type ReadonlySignal, signal, useComputed } from "@preact/signals";
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
+
+// The settings of the chat that is shown.
 import { useMemo } from "preact/hooks";
-import { defaults } from "../../settings/settings.ts";
+import { defaultSettings } from "../../settings/settings.ts";
 import { useApp } from "../appcontext.ts";
 import { FormatPart, LengthPart, LimitField, OtherPart, ReasoningPart } from "./answersettings.tsx";
 import { ChainPart } from "./chainpart.tsx";
-import { Part } from "./foldingpart.tsx";
+import { FoldingPart } from "./foldingpart.tsx";
 import { ModelField, SystemField } from "./modelandsystem.tsx";
-import { BesidePart } from "./otherplugins.tsx";
+import { OtherPluginsPart } from "./otherplugins.tsx";
 import { PresetsPart } from "./presetspart.tsx";
 import { RequestPart } from "./requestpart.tsx";
 import { Edit, EditProvider } from "./settingsedit.ts";
@@ -33,7 +35,7 @@ export default function SettingsView() {
           <button
             type="button"
             class="link"
-            onClick={() => edit.replace(defaults, "All settings are back at the defaults.")}
+            onClick={() => edit.replace(defaultSettings, "All settings are back at the defaults.")}
           >
             Back to defaults
           </button>
@@ -46,13 +48,13 @@ export default function SettingsView() {
 /** What most chats never need. */
 function Advanced() {
   return (
-    <Part title="Advanced" now="sampler chain, end, reasoning, request" begin="closed">
+    <FoldingPart title="Advanced" now="sampler chain, end, reasoning, request" begin="closed">
       <ChainPart />
-      <BesidePart />
+      <OtherPluginsPart />
       <LengthPart />
       <ReasoningPart />
       <OtherPart />
       <RequestPart />
-    </Part>
+    </FoldingPart>
   );
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
+
+// The menu of stages that can be added to the chain.
 import { useComputed, useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
 import { withStage } from "../../settings/addstage.ts";
 import { addable, entryOf } from "../../settings/chain.ts";
 import { nativeNamed } from "../../settings/nativestages.ts";
-import { most } from "../../settings/settings.ts";
+import { mostInSettings } from "../../settings/settings.ts";
 import { sentence } from "../../text/sentence.ts";
 import { Icon } from "../icon.tsx";
 import { useEdit } from "./settingsedit.ts";
@@ -17,12 +19,12 @@ interface Choice {
 }
 
 /** The stages that are not in the chain yet, each with what it does. */
-export function AddStage({ added }: { added(name: string): void }) {
+export function StageMenu({ added }: { added(name: string): void }) {
   const edit = useEdit();
   const id = useId();
   const open = useSignal(false);
   const choices = useComputed(() => choicesOf(addable(edit.chat.settings.value, edit.host.value)));
-  const full = useComputed(() => (edit.chat.settings.value.chain?.length ?? 0) >= most.stages);
+  const full = useComputed(() => (edit.chat.settings.value.chain?.length ?? 0) >= mostInSettings.stages);
   if (choices.value.length === 0 || full.value) return null;
   const add = (name: string) => {
     edit.change((settings) => withStage(settings, name, edit.host.peek()));

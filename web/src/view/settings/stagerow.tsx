@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
+
+// One stage of the chain, and its parameters.
 import { useComputed } from "@preact/signals";
 import { useId } from "preact/hooks";
 import { problemsOf } from "../../plugins/schemacheck.ts";
-import { misplaced, pluginOf, stagesOf, switched, withoutStage } from "../../settings/chain.ts";
+import { misplaced, pluginOf, stagesOf, withoutStage, withStageSwitched } from "../../settings/chain.ts";
 import { type NativeStage, nativeNamed } from "../../settings/nativestages.ts";
 import { numberNamed } from "../../settings/parameters.ts";
-import { helpOf, NumberInput, Reset, Slider } from "./numberfield.tsx";
-import { Field } from "./parameterfield.tsx";
+import { helpOf, NumberInput, ResetButton, Slider } from "./numberfield.tsx";
+import { ParameterField } from "./parameterfield.tsx";
 import { PluginConfig } from "./pluginconfig.tsx";
 import { useEdit, useSetting } from "./settingsedit.ts";
 
@@ -22,7 +24,7 @@ interface Props {
  * One stage of the chain: its most important value in its row, and all else below where it is
  * open.
  */
-export function Stage({ name, place, open, toggle, grip }: Props) {
+export function StageRow({ name, place, open, toggle, grip }: Props) {
   const edit = useEdit();
   const id = useId();
   const off = useSetting((settings) => settings.off.includes(name));
@@ -31,7 +33,7 @@ export function Stage({ name, place, open, toggle, grip }: Props) {
   const label = native?.label ?? plugin ?? name;
   const main = native?.parameters[0];
   const note = useNote(name, native);
-  const change = (on: boolean) => edit.change((s) => switched(s, name, on, edit.host.peek()));
+  const change = (on: boolean) => edit.change((s) => withStageSwitched(s, name, on, edit.host.peek()));
   return (
     <div class="stage" data-off={off} data-quiet={note.quiet}>
       <div class="stage-row">
@@ -83,7 +85,7 @@ function MainValue({ parameter, stage }: { parameter: string; stage: string }) {
   const { label } = numberNamed(parameter);
   return (
     <span class="main-value">
-      <Reset name={parameter} />
+      <ResetButton name={parameter} />
       <NumberInput
         name={parameter}
         id={id}
@@ -108,7 +110,7 @@ function NativeBody({ stage }: { stage: NativeStage }) {
         </div>
       )}
       {rest.map((parameter) => (
-        <Field key={parameter} name={parameter} />
+        <ParameterField key={parameter} name={parameter} />
       ))}
     </>
   );

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// The list of shortcuts, and what each does.
 import type { App } from "../../app.ts";
 import { copyText } from "../clipboard.ts";
 import type { Shortcut } from "./shortcutof.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { find, type Pressed } from "./shortcutof.ts";
+import { type Pressed, shortcutOf } from "./shortcutof.ts";
 
 const shortcuts = [
   { key: "n", name: "letter", run() {} },
@@ -33,5 +33,5 @@ for (const [name, pressed, where, want] of [
   ["a part of a character", { isComposing: true }, free, undefined],
   ["an unknown key", { key: "x" }, free, undefined],
 ] as const) {
-  test(`find: ${name}`, () => assert.equal(find(shortcuts, key(pressed), where)?.name, want));
+  test(`shortcutOf: ${name}`, () => assert.equal(shortcutOf(shortcuts, key(pressed), where)?.name, want));
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+// Which shortcut a key press means, if any.
+
 export interface Shortcut {
   key: string; // as KeyboardEvent.key has it
   ctrl?: boolean; // with Ctrl, or ⌘; then also while typing
@@ -17,7 +19,7 @@ export type Pressed = Pick<
  * the reader wants so: speech input types letters, too. Keys with Alt belong to the browser and to
  * screen readers.
  */
-export function find(
+export function shortcutOf(
   shortcuts: readonly Shortcut[],
   pressed: Pressed,
   { typing, letters }: { typing: boolean; letters: boolean },

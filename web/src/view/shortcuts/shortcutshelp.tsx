@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
+
+// Listens for shortcuts, and shows the list of them.
 import { signal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { App } from "../../app.ts";
 import { useApp } from "../appcontext.ts";
 import { Icon } from "../icon.tsx";
 import { shortcutsOf } from "./shortcutlist.ts";
-import { find, type Shortcut, takesKeys } from "./shortcutof.ts";
+import { type Shortcut, shortcutOf, takesKeys } from "./shortcutof.ts";
 
 export const helpShown = signal(false);
 
@@ -31,7 +33,7 @@ export function Shortcuts() {
 function pressed(event: KeyboardEvent, shortcuts: readonly Shortcut[], letters: boolean): void {
   const at = document.activeElement;
   const dialog = document.querySelector("dialog[open]") !== null;
-  const shortcut = find(shortcuts, event, { typing: takesKeys(at), letters });
+  const shortcut = shortcutOf(shortcuts, event, { typing: takesKeys(at), letters });
   if (shortcut === undefined || (dialog && !helpShown.peek())) return;
   if (helpShown.peek() && shortcut.key !== "?" && !shortcut.ctrl) return;
   event.preventDefault();

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// What can be done with all chats: import and export.
 import { useRef } from "preact/hooks";
 import type { App } from "../../app.ts";
 import { useApp } from "../appcontext.ts";
@@ -32,7 +34,7 @@ export function AllChats() {
         aria-label="Import chats"
         onChange={async ({ currentTarget: input }) => {
           const picked = [...(input.files ?? [])];
-          await withFiles(app, ({ takeFiles }) => takeFiles(app, picked));
+          await withFiles(app, ({ importArchives }) => importArchives(app, picked));
           input.value = "";
         }}
       />
@@ -60,7 +62,7 @@ export function useDrop() {
       if (!event.dataTransfer?.types.includes("Files")) return;
       event.preventDefault();
       const dropped = [...event.dataTransfer.files];
-      void withFiles(app, ({ takeFiles }) => takeFiles(app, dropped));
+      void withFiles(app, ({ importArchives }) => importArchives(app, dropped));
     },
   };
 }

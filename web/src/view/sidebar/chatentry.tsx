@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// One chat of the sidebar's list.
 import { useComputed, useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { App } from "../../app.ts";

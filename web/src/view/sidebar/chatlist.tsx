@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// The list of chats, by day.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { byDay } from "../../chats/daygroups.ts";

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
+
+// The chats that a search has found.
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { type Hit, search } from "../../chats/search.ts";
+import { type Hit, searchChats } from "../../chats/search.ts";
 import { useApp } from "../appcontext.ts";
 
 const pause = 150; // milliseconds without a key until the search begins
@@ -78,7 +80,12 @@ function useSearch(query: string): Signal<Found> {
     found.value = { ...found.peek(), done: false };
     const timer = setTimeout(async () => {
       const hits: Hit[] = [];
-      for await (const hit of search(query, chats.list.peek(), (id) => store.messages(id), stop.signal)) {
+      for await (const hit of searchChats(
+        query,
+        chats.list.peek(),
+        (id) => store.messages(id),
+        stop.signal,
+      )) {
         hits.push(hit);
         if (hits.length === most) break;
       }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// The sidebar: views, search and chats.
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { View } from "../../app.ts";

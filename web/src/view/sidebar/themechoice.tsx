@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+
+// The choice of light, dark or the system's colours.
 import { type Theme, themes } from "../../settings/preferences.ts";
 import { useApp } from "../appcontext.ts";
 import { Icon } from "../icon.tsx";

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
+
+// The field whose text is put into a running answer.
 import { useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
-import type { Run } from "../../chats/runninganswer.ts";
-import { joined } from "./injectspacing.ts";
+import type { RunningAnswer } from "../../chats/runninganswer.ts";
+import { withSpace } from "./injectspacing.ts";
 
 /** A field whose text becomes a part of the answer. */
-export function Inject({ run }: { run: Run }) {
+export function InjectField({ run }: { run: RunningAnswer }) {
   const id = useId();
   const draft = useSignal("");
   const submit = (event: Event) => {
     event.preventDefault();
     if (draft.peek() === "") return;
-    run.inject(joined(run.message.peek().content, draft.peek()));
+    run.inject(withSpace(run.message.peek().content, draft.peek()));
     draft.value = "";
   };
   return (

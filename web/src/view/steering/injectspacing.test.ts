@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { joined } from "./injectspacing.ts";
+import { withSpace } from "./injectspacing.ts";
 
 for (const [before, text, want] of [
   ["Once upon", "a time", " a time"],
@@ -13,6 +13,6 @@ for (const [before, text, want] of [
   ["line\n", "next", "next"],
   ["你好", "世界", "世界"],
 ] as const) {
-  test(`joined: ${JSON.stringify(before)} and ${JSON.stringify(text)}`, () =>
-    assert.equal(joined(before, text), want));
+  test(`withSpace: ${JSON.stringify(before)} and ${JSON.stringify(text)}`, () =>
+    assert.equal(withSpace(before, text), want));
 }

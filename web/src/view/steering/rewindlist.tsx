@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
+
+// The last tokens of a paused answer, to choose where it is rewound to.
 import { useSignal } from "@preact/signals";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
-import type { Run } from "../../chats/runninganswer.ts";
+import type { RunningAnswer } from "../../chats/runninganswer.ts";
 
 const most = 120; // tokens to choose from
 
@@ -9,7 +11,7 @@ const most = 120; // tokens to choose from
  * The last tokens of a paused answer. The one that is chosen is taken back with all that follow
  * it.
  */
-export function Place({ run }: { run: Run }) {
+export function RewindList({ run }: { run: RunningAnswer }) {
   const id = useId();
   const list = useRef<HTMLDivElement>(null);
   const focused = useSignal(-1); // as an index into pieces; −1: the last one

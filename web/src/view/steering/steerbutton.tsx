@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
+
+// The button that opens the controls of a running answer.
 import { signal, useComputed } from "@preact/signals";
 import { useCallback, useId } from "preact/hooks";
-import type { Run } from "../../chats/runninganswer.ts";
+import type { RunningAnswer } from "../../chats/runninganswer.ts";
 import { useApp } from "../appcontext.ts";
 import { Icon } from "../icon.tsx";
 import { Lazy } from "../lazy.tsx";
@@ -12,7 +14,7 @@ const open = signal(false); // who steers one answer may steer the next
  * The way to the controls of an answer that runs. They stand above the message field, where no
  * text that grows moves them. A paused answer shows them: nothing happens there otherwise.
  */
-export function Steer({ id }: { id: string }) {
+export function SteerButton({ id }: { id: string }) {
   const { answers } = useApp();
   const panel = useId();
   const run = useComputed(() => answers.running.value.get(id)).value;
@@ -39,10 +41,10 @@ export function Steer({ id }: { id: string }) {
   );
 }
 
-function Controls({ run }: { run: Run }) {
+function Controls({ run }: { run: RunningAnswer }) {
   const load = useCallback(async () => {
-    const { Steering } = await import("./steeringpanel.tsx");
-    return { default: () => <Steering run={run} /> };
+    const { SteeringPanel } = await import("./steeringpanel.tsx");
+    return { default: () => <SteeringPanel run={run} /> };
   }, [run]);
   return <Lazy load={load} />;
 }

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
+
+// The controls of a running answer: pause, rewind, inject, fork.
 import { type ReadonlySignal, useComputed } from "@preact/signals";
 import type { Phase } from "../../chats/message.ts";
-import type { Run } from "../../chats/runninganswer.ts";
+import type { RunningAnswer } from "../../chats/runninganswer.ts";
 import { tokens } from "../../text/numberformat.ts";
 import { useApp } from "../appcontext.ts";
 import { Icon } from "../icon.tsx";
-import { Inject } from "./injectfield.tsx";
-import { Place } from "./rewindlist.tsx";
+import { InjectField } from "./injectfield.tsx";
+import { RewindList } from "./rewindlist.tsx";
 import { Tuning } from "./tuning.tsx";
 
 /** The controls of an answer that runs, wherever it is shown. */
-export function Steering({ run }: { run: Run }) {
+export function SteeringPanel({ run }: { run: RunningAnswer }) {
   const phase = useComputed(() => run.message.value.answer?.phase ?? "done");
   const connected = useComputed(() => ["waiting", "streaming", "paused"].includes(phase.value));
   const stay = (event: KeyboardEvent) => {
@@ -31,8 +33,8 @@ export function Steering({ run }: { run: Run }) {
           <TakeBack run={run} />
         </div>
         <Standing run={run} phase={phase} />
-        {phase.value === "paused" && <Place run={run} />}
-        <Inject run={run} />
+        {phase.value === "paused" && <RewindList run={run} />}
+        <InjectField run={run} />
         <Tuning run={run} />
       </fieldset>
     </section>
@@ -40,7 +42,7 @@ export function Steering({ run }: { run: Run }) {
 }
 
 interface Props {
-  run: Run;
+  run: RunningAnswer;
   phase: ReadonlySignal<Phase>;
 }
 
@@ -75,7 +77,7 @@ const standing: Partial<Record<Phase, string>> = {
 
 const steps = [1, 5, 20];
 
-function TakeBack({ run }: { run: Run }) {
+function TakeBack({ run }: { run: RunningAnswer }) {
   const none = useComputed(() => (run.message.value.answer?.tokens ?? 0) === 0).value;
   return (
     <fieldset class="take-back" disabled={none}>
@@ -103,7 +105,7 @@ function TakeBack({ run }: { run: Run }) {
   );
 }
 
-function Fork({ run }: { run: Run }) {
+function Fork({ run }: { run: RunningAnswer }) {
   const { chats, beside } = useApp();
   const elsewhere = run.watching;
   return (

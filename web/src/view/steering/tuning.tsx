@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
+
+// The sampling parameters of a running answer.
 import { useComputed, useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
-import type { Run } from "../../chats/runninganswer.ts";
-import { numberNamed, parseNumber, spell } from "../../settings/parameters.ts";
+import type { RunningAnswer } from "../../chats/runninganswer.ts";
+import { numberNamed, parseNumber, valueWords } from "../../settings/parameters.ts";
 import { useApp } from "../appcontext.ts";
 
 const more = ["top_k", "top_p", "min_p", "repeat_penalty", "presence_penalty", "frequency_penalty"];
 
 /** The sampling parameters of an answer. What is changed counts from the next token on. */
-export function Tuning({ run }: { run: Run }) {
+export function Tuning({ run }: { run: RunningAnswer }) {
   return (
     <div class="tuning">
       <Temperature run={run} />
@@ -28,7 +30,7 @@ export function Tuning({ run }: { run: Run }) {
  * What a parameter of the answer is now: as it was set, else as its chat has it, else the host's
  * default.
  */
-function useNow(run: Run, name: string): number | undefined {
+function useNow(run: RunningAnswer, name: string): number | undefined {
   const { chats, props } = useApp();
   return useComputed(() => {
     const set = run.message.value.answer?.set?.[name];
@@ -37,7 +39,7 @@ function useNow(run: Run, name: string): number | undefined {
   }).value;
 }
 
-function Temperature({ run }: { run: Run }) {
+function Temperature({ run }: { run: RunningAnswer }) {
   const id = useId();
   const parameter = numberNamed("temperature");
   const now = useNow(run, "temperature") ?? 0.8;
@@ -53,7 +55,7 @@ function Temperature({ run }: { run: Run }) {
         max={2}
         step={0.05}
         value={Math.min(2, shown)}
-        aria-valuetext={spell(parameter, shown)}
+        aria-valuetext={valueWords(parameter, shown)}
         onInput={(event) => {
           moving.value = event.currentTarget.valueAsNumber;
         }}
@@ -67,7 +69,7 @@ function Temperature({ run }: { run: Run }) {
   );
 }
 
-function NumberField({ run, name }: { run: Run; name: string }) {
+function NumberField({ run, name }: { run: RunningAnswer; name: string }) {
   const id = useId();
   const parameter = numberNamed(name);
   const now = useNow(run, name);

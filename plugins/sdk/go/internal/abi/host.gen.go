@@ -303,8 +303,9 @@ var Features = []string{
 	"config_defaults",
 }
 
-// Draw is what the import random gives: a function of the seed, the plugin's place in the chain, the position and how many
-// draws there were at that position before. See "Random numbers" in docs/abi/v1.md.
+// Draw is what the import random gives: a function of the seed, the plugin's place in the chain,
+// the position and how many draws there were at that position before. See "Random numbers" in
+// docs/abi/v1.md.
 func Draw(seed, place, position, before uint64) uint64 {
 	x := uint64(0)
 	for _, part := range [...]uint64{seed, place, position, before} {

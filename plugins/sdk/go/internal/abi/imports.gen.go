@@ -10,27 +10,27 @@ import "unsafe"
 
 // Config: The request's configuration for this plugin: JSON that fits the manifest's schema, {} if
 // the request gave none. A property that the request leaves out has the schema's default, if there
-// is one (feature config_defaults); so have those of objects within that the request or a default
-// gives. Returns its length in bytes.
+// is one (feature config_defaults); so do properties of nested objects that the request or a
+// default gives. Returns its length in bytes.
 //
 //go:wasmimport penstock config
 //go:noescape
 func Config(ptr unsafe.Pointer, limit int32) int32
 
-// Messages: The conversation as JSON, for penstock_template and penstock_messages; empty elsewhere.
-// Returns its length in bytes. The content of a message with pictures or sounds is a list of parts,
-// see pictures and sounds.
+// Messages: The conversation as JSON, for penstock_template and penstock_messages; empty in other
+// exports. Returns its length in bytes. The content of a message with pictures or sounds is a list
+// of parts, see pictures and sounds.
 //
 //go:wasmimport penstock messages
 //go:noescape
 func Messages(ptr unsafe.Pointer, limit int32) int32
 
-// Prompt: In penstock_messages and penstock_template the prompt's text as the model's own template
-// would make it of messages, a JSON list as messages gives it, with the request's tools and answer
-// format; with len = 0 of the messages that the plugin got. Returns its length in bytes; −1, with
-// the reason in the log, where the template refuses them, where they are no list of messages or
-// more than branch_messages_bytes, and in other exports. Two calls in a row with the same messages
-// make the text once.
+// Prompt: In penstock_messages and penstock_template, the prompt's text that the model's own
+// template would make from messages, a JSON list like that of messages, with the request's tools
+// and answer format; with len = 0 from the messages that the plugin got. Returns its length in
+// bytes. Returns −1, with the reason in the log, if the template refuses them, if they are not a
+// list of messages or larger than branch_messages_bytes, and in other exports. Two calls in a row
+// with the same messages render the text once.
 //
 //go:wasmimport penstock-optional prompt
 //go:noescape
@@ -46,18 +46,18 @@ func Prompt(messages unsafe.Pointer, len int32, ptr unsafe.Pointer, limit int32)
 func History(from int32, ptr unsafe.Pointer, limit int32) int32
 
 // Text: The answer's text so far, in UTF-8, from byte from on; a negative from counts back from the
-// end. It is what the tokens of history after the prompt show, as piece gives them, so it is right
-// whatever was taken back, injected or spliced. A character that is not whole yet is not in it, and
-// what can be no character is U+FFFD. In stop it may be ahead of what stop was shown, where another
-// plugin's hold keeps that back. Returns its length in bytes, from from on.
+// end. It is the text of the tokens of history after the prompt, as piece returns it, so it is
+// correct whatever was taken back, injected or spliced. An incomplete character is not in it, and
+// bytes that cannot be a character are U+FFFD. In stop it may be ahead of the text that stop was
+// shown, if another plugin's hold keeps that back. Returns its length in bytes, from from on.
 //
 //go:wasmimport penstock-optional text
 //go:noescape
 func Text(from int32, ptr unsafe.Pointer, limit int32) int32
 
-// Feature: 1 where the host knows what the text names, else 0: an import, an export or a feature of
-// this document, or what a later one adds. A plugin that wants more than v1 had at first asks
-// before it calls; see growth.
+// Feature: 1 if the host has what the text names, else 0: an import, an export or a feature of this
+// document, or of a later one. A plugin asks before it uses anything that was added to v1 later;
+// see growth.
 //
 //go:wasmimport penstock feature
 //go:noescape
@@ -69,50 +69,50 @@ func Feature(ptr unsafe.Pointer, len int32) int32
 //go:noescape
 func Param(kind int32) int64
 
-// Logprob: In penstock_accept the natural logarithm of the probability that the model gave the
-// accepted token: of the raw row, before masks, biases and samplers, as a client's logprobs has it.
-// NaN where there is no row of its own: for tokens that a client injected, that came by a splice,
-// or that follow the first of a forced run; and outside penstock_accept. A plugin that imports it
-// costs a copy of the row and a pass over it for each token of its answers.
+// Logprob: In penstock_accept, the natural logarithm of the probability that the model gave the
+// accepted token: from the raw row, before masks, biases and samplers, as in a client's logprobs.
+// NaN if the token has no row of its own, because a client injected it, it came from a splice, or
+// it follows the first of a forced run; and outside penstock_accept. A plugin that imports it costs
+// a copy of the row and a pass over it for each token of its answers.
 //
 //go:wasmimport penstock-optional logprob
 //go:noescape
 func Logprob() float32
 
-// State: In penstock_sample, penstock_accept and penstock_stop the hidden state behind the logits,
-// as f32: what the model's last layer gave for the last token before, after the norm and before the
-// vocabulary. In sample that is the state of the row that is shown; in accept and stop of the row
-// that the accepted token was drawn from, so after the first token it is that of the prompt's last.
-// limit and the result count numbers, which are as many as embedding_size of request says with
-// nearly all models. 0 where there is no row of its own, as with logprob: for tokens that a client
-// injected, that came by a splice, or that follow the first of a forced run; and in other exports.
-// Models whose architecture gives no hidden states beside logits refuse requests with a plugin that
-// imports it, with a 400 on plugins. It is computed only in passes with a row for such a plugin.
+// State: In penstock_sample, penstock_accept and penstock_stop, the hidden state behind the logits,
+// as f32: the output of the model's last layer for the previous token, after the norm and before
+// the projection to the vocabulary. In sample it is the state of the row that is shown. In accept
+// and stop it is the state of the row that the accepted token was drawn from, so after the first
+// token it is that of the prompt's last. limit and the result count numbers; for nearly all models
+// there are embedding_size of request. The result is 0 for tokens without a row of their own, as
+// with logprob, and in other exports. If a model's architecture returns no hidden states beside
+// logits, a request with a plugin that imports this is refused with a 400 on plugins. It is
+// computed only in passes with a row for such a plugin.
 //
 //go:wasmimport penstock-optional state
 //go:noescape
 func State(ptr unsafe.Pointer, limit int32) int32
 
-// Part: Which part of an answer to a conversation its text ends in, see parts: as the API takes
-// answers apart. In accept and stop that is the part of the token, in prepare and sample that of
-// what came last; a tag between two parts belongs to the one before it, until there is text after
-// it. An answer to a prompt without messages is content.
+// Part: The part of an answer to a conversation in which its text ends, see parts. The API splits
+// answers in the same way. In accept and stop it is the part of the token, in prepare and sample
+// the part of the last text; a tag between two parts belongs to the part before it, until there is
+// text after it. An answer to a prompt without messages is content.
 //
 //go:wasmimport penstock-optional part
 //go:noescape
 func Part() int32
 
-// Request: What is asked of which model: a JSON object with the objects model and sampling. Returns
-// its length in bytes. model has name (as the API knows the model), architecture and description
-// (as the model's file says), digest (differs between models, and is the same for the same files in
-// another process), parameters (their number), size_bytes (of the weights), vocabulary_size,
-// context_train (the longest context it was trained for), embedding_size and layers. What is not
-// known is left out, and a host without a model has {}. sampling has the request's effective
-// sampling parameters under the names of a request's body, with the defaults filled in:
-// temperature, top_k, max_tokens, stop, logit_bias and so on; samplers is the chain in its order,
-// plugins as plugin:NAME, and grammar tells whether there is one (true or false). A client may
-// change them in the middle of an answer; the next call gives the new values. It is {} in
-// penstock_describe and penstock_warm, where there is no request. A plugin must allow for members
+// Request: The model and the request's sampling parameters: a JSON object with the objects model
+// and sampling. Returns its length in bytes. model has name (as in the API), architecture and
+// description (from the model's file), digest (differs between models, and is the same for the same
+// files in another process), parameters (their number), size_bytes (of the weights),
+// vocabulary_size, context_train (the longest context it was trained for), embedding_size and
+// layers. Unknown members are left out, and a host without a model returns {}. sampling has the
+// request's effective sampling parameters under the names of a request's body, with the defaults
+// filled in: temperature, top_k, max_tokens, stop, logit_bias and so on; samplers is the chain in
+// its order, plugins as plugin:NAME, and grammar says whether there is one (true or false). A
+// client may change them in the middle of an answer; the next call returns the new values. It is {}
+// in penstock_describe and penstock_warm, where there is no request. A plugin must accept members
 // that it does not know.
 //
 //go:wasmimport penstock-optional request
@@ -120,21 +120,21 @@ func Part() int32
 func Request(ptr unsafe.Pointer, limit int32) int32
 
 // Random: 64 random bits: a counter-based function of the seed, the plugin's place in the chain,
-// the position and the number of the call at that position. A replay draws the same.
+// the position and the number of the call at that position, see random numbers. A replay draws the
+// same bits.
 //
 //go:wasmimport penstock random
 //go:noescape
 func Random() int64
 
-// Media: The pictures and sounds of the prompt, in their order there, as a JSON list; [] where
-// there are none, and where there is no request. Each is an object with type (image or audio), hash
-// (the SHA-256 of the file, in hexadecimal digits), bytes (of the file), tokens (how many of the
-// prompt's stand for it, with those that the model expects around it), width and height in pixels
-// or seconds, and detail where the client has asked for one. at is the index in history of the
-// first of its tokens, when the answer begins. In penstock_messages and penstock_template they are
-// those of the conversation, each once, and have their marker as text in the place of at. A plugin
-// must allow for members that it does not know. Returns its length in bytes. See pictures and
-// sounds.
+// Media: The pictures and sounds of the prompt, in their order there, as a JSON list; [] if there
+// are none, or no request. Each is an object with type (image or audio), hash (the SHA-256 of the
+// file, in hexadecimal digits), bytes (of the file), tokens (how many tokens of the prompt it
+// takes, with those that the model expects around it), width and height in pixels or seconds, and
+// detail if the client has set it. at is the index in history of the first of its tokens, when the
+// answer begins. In penstock_messages and penstock_template the list has those of the conversation,
+// each once, with their marker as text instead of at. A plugin must accept members that it does not
+// know. Returns its length in bytes. See pictures and sounds.
 //
 //go:wasmimport penstock-optional media
 //go:noescape
@@ -146,8 +146,8 @@ func Media(ptr unsafe.Pointer, limit int32) int32
 //go:noescape
 func VocabSize() int32
 
-// Piece: The bytes of a token, which need not be valid UTF-8 alone. Returns their number; −1 if
-// there is no such token.
+// Piece: The bytes of a token, which need not be valid UTF-8 by themselves. Returns their number;
+// −1 if there is no such token.
 //
 //go:wasmimport penstock piece
 //go:noescape
@@ -161,7 +161,7 @@ func Piece(token int32, ptr unsafe.Pointer, limit int32) int32
 //go:noescape
 func Vocab(ptr unsafe.Pointer, limit int32) int32
 
-// TokenAttr: What kind of token it is, see attribute bits; −1 if there is no such token.
+// TokenAttr: The kind of a token, see attribute bits; −1 if there is no such token.
 //
 //go:wasmimport penstock token_attr
 //go:noescape
@@ -174,27 +174,27 @@ func TokenAttr(token int32) int32
 func Special(kind int32) int32
 
 // Tokenize: Token ids of a UTF-8 text, as u32. limit and the result count tokens. Flags are the
-// tokenize bits; an unknown bit is answered with −1, and so is a text of more than 64 KiB.
+// tokenize bits; the result is −1 for an unknown bit and for a text of more than 64 KiB.
 //
 //go:wasmimport penstock tokenize
 //go:noescape
 func Tokenize(text unsafe.Pointer, len int32, flags int32, ptr unsafe.Pointer, limit int32) int32
 
-// Output: Gives the client a JSON value, in UTF-8 and at most 64 levels deep: it comes with the
+// Output: Gives the client a JSON value, in UTF-8 and at most 64 levels deep. It is sent with the
 // answer, under the plugin's name and with the number of tokens that the answer had then. 0, or
-// −1 where it is refused, with the reason in the log: what is no JSON value, what exceeds
-// output_bytes or outputs, and a call outside penstock_open, penstock_prepare, penstock_sample,
-// penstock_accept, penstock_stop and penstock_rewind. A value stays when tokens are taken back.
-// While a fresh instance is told the answer again (see penstock_rewind), values are dropped: the
-// client has them.
+// −1 if it is refused, with the reason in the log: if it is not a JSON value, exceeds
+// output_bytes or outputs, or if the call is outside penstock_open, penstock_prepare,
+// penstock_sample, penstock_accept, penstock_stop and penstock_rewind. A value stays when tokens
+// are taken back. While the answer is replayed to a new instance (see penstock_rewind), values are
+// dropped: the client has them already.
 //
 //go:wasmimport penstock-optional output
 //go:noescape
 func Output(ptr unsafe.Pointer, len int32) int32
 
-// Bind: Gives the host a buffer (see buffers); len in bytes. 0, or −1 where it is refused:
+// Bind: Gives the host a buffer (see buffers); len is in bytes. 0, or −1 if it is refused:
 // outside penstock_open, an unknown kind, not 4-byte aligned, out of memory bounds, too small,
-// overlapping another, or bound before. The buffer must stay in place for the instance's life.
+// overlapping another, or already bound. The buffer must stay in place for the instance's life.
 //
 //go:wasmimport penstock bind
 //go:noescape
@@ -207,106 +207,107 @@ func Bind(kind int32, ptr unsafe.Pointer, len int32) int32
 //go:noescape
 func Emit(ptr unsafe.Pointer, len int32)
 
-// Fail: Sets the text of the error that a following non-zero answer means; the client sees it. The
-// last call counts; at most 4 KiB are kept.
+// Fail: Sets the text of the error for a non-zero answer that follows; the client sees it. The last
+// call counts; at most 4 KiB are kept.
 //
 //go:wasmimport penstock fail
 //go:noescape
 func Fail(ptr unsafe.Pointer, len int32)
 
-// Log: A line for whoever sends the request, see log levels: the last ones are attached to a fault.
-// The operator's log has it where the operator wants that. What exceeds the request's log limit is
-// cut.
+// Log: A log line for the sender of the request, see log levels: the last lines are attached to a
+// fault. The operator's log also has it if the operator enables that. Text beyond the request's log
+// limit is cut.
 //
 //go:wasmimport penstock log
 //go:noescape
 func Log(level int32, ptr unsafe.Pointer, len int32)
 
-// GrammarOpen: Compiles a grammar of at most 256 KiB, see grammar kinds. A handle ≥ 0, at most
-// four an instance, or negative with the reason in the log. A grammar goes with its instance.
+// GrammarOpen: Compiles a grammar of at most 256 KiB, see grammar kinds. Returns a handle ≥ 0, at
+// most four per instance, or a negative number with the reason in the log. A grammar ends with its
+// instance.
 //
 //go:wasmimport penstock grammar_open
 //go:noescape
 func GrammarOpen(kind int32, ptr unsafe.Pointer, len int32) int32
 
-// GrammarMask: Fills the bound mask with the tokens that the grammar allows next; an end token
-// where it may end. 0, or −1 for an unknown handle, an unbound mask, or a grammar that has become
-// too ambiguous to follow. Allowed only in penstock_prepare; elsewhere a fault.
+// GrammarMask: Fills the bound mask with the tokens that the grammar allows next, including an end
+// token if the text may end. 0, or −1 for an unknown handle, an unbound mask, or a grammar that
+// has become too ambiguous to follow. Allowed only in penstock_prepare; elsewhere a fault.
 //
 //go:wasmimport penstock grammar_mask
 //go:noescape
 func GrammarMask(handle int32) int32
 
-// GrammarAccept: Moves the grammar on by a token. 0, or −1 for a refused token or an unknown
-// handle, and nothing changes. It does not go back: where tokens may be taken back, leave out
-// penstock_rewind, and a fresh instance is told all tokens again.
+// GrammarAccept: Advances the grammar by a token. 0, or −1 for a refused token or an unknown
+// handle, and nothing changes. It cannot go back: if tokens may be taken back, do not export
+// penstock_rewind, and all tokens are replayed to a new instance.
 //
 //go:wasmimport penstock grammar_accept
 //go:noescape
 func GrammarAccept(handle int32, token int32) int32
 
 // GrammarMaskWithin: Fills the bound mask as grammar_mask does, without the tokens after which the
-// text cannot be completed with tokens tokens in all, the next one included. So an answer is
-// complete in time if each of its tokens is one of such a mask and tokens is each time one less.
-// Where it would take too long to tell, it may leave out more, but never all. Answers are the
-// within answers. Allowed only in penstock_prepare; elsewhere a fault.
+// text cannot be completed with tokens tokens in all, the next one included. An answer is therefore
+// complete in time if each of its tokens is in such a mask and tokens is one less each time. If
+// computing this would take too long, the mask may have fewer tokens, but never none. Answers are
+// the within answers. Allowed only in penstock_prepare; elsewhere a fault.
 //
 //go:wasmimport penstock-optional grammar_mask_within
 //go:noescape
 func GrammarMaskWithin(handle int32, tokens int32) int32
 
-// GrammarRest: How many tokens complete the text at most: as many as spell its shortest rest, and 0
-// where it may end. Below 0 are the rest answers.
+// GrammarRest: An upper bound of the number of tokens that complete the text: the number that spell
+// its shortest rest, and 0 if the text may end. Results below 0 are the rest answers.
 //
 //go:wasmimport penstock-optional grammar_rest
 //go:noescape
 func GrammarRest(handle int32) int32
 
-// GrammarReason: Why the instance's last grammar_open was refused, in a sentence for whoever wrote
-// the grammar; of a JSON schema with the place as a JSON pointer. Empty where it was not. Returns
-// its length in bytes.
+// GrammarReason: Why the instance's last grammar_open was refused, as a sentence for the author of
+// the grammar; for a JSON schema with the place as a JSON pointer. Empty if it was not refused.
+// Returns its length in bytes.
 //
 //go:wasmimport penstock-optional grammar_reason
 //go:noescape
 func GrammarReason(ptr unsafe.Pointer, limit int32) int32
 
-// BranchOpen: Begins a branch with n tokens, as u32; with n = 0 it is the request's prompt. A
+// BranchOpen: Opens a branch with n tokens, as u32; with n = 0 with the request's prompt. Returns a
 // handle ≥ 0, or one of the branch answers.
 //
 //go:wasmimport penstock-optional branch_open
 //go:noescape
 func BranchOpen(tokens unsafe.Pointer, n int32) int32
 
-// BranchFork: Begins a branch with the tokens of another, its scores and its row. A handle ≥ 0,
-// or one of the branch answers. Nothing is computed twice, whether or not the other was computed
-// yet.
+// BranchFork: Opens a branch with the tokens, the scores and the row of another. Returns a handle
+// ≥ 0, or one of the branch answers. Nothing is computed twice, whether or not the other branch
+// has been computed.
 //
 //go:wasmimport penstock-optional branch_fork
 //go:noescape
 func BranchFork(branch int32) int32
 
-// BranchClose: Ends a branch: 0. Another may have its place at once. A fork after it is cheapest,
-// as it takes the closed one's cells.
+// BranchClose: Closes a branch and returns 0. Its place is free at once. A fork right after it is
+// cheapest, because it takes over the closed branch's cells.
 //
 //go:wasmimport penstock-optional branch_close
 //go:noescape
 func BranchClose(branch int32) int32
 
-// BranchCut: Keeps the first len tokens of a branch, at least one: 0. It is a fault where that
-// would cut a picture or a sound.
+// BranchCut: Keeps the first len tokens of a branch, at least one, and returns 0. Cutting inside a
+// picture or a sound is a fault.
 //
 //go:wasmimport penstock-optional branch_cut
 //go:noescape
 func BranchCut(branch int32, len int32) int32
 
-// BranchAppend: Adds n tokens, as u32, and returns how many the branch has then, or one of the
+// BranchAppend: Appends n tokens, as u32, and returns how many the branch has then, or one of the
 // branch answers. Flags are the append bits.
 //
 //go:wasmimport penstock-optional branch_append
 //go:noescape
 func BranchAppend(branch int32, tokens unsafe.Pointer, n int32, flags int32) int32
 
-// BranchTokens: The tokens of a branch, its prompt included, from index from on, as history gives
+// BranchTokens: The tokens of a branch, its prompt included, from index from on, as history returns
 // them.
 //
 //go:wasmimport penstock-optional branch_tokens
@@ -314,143 +315,146 @@ func BranchAppend(branch int32, tokens unsafe.Pointer, n int32, flags int32) int
 func BranchTokens(branch int32, from int32, ptr unsafe.Pointer, limit int32) int32
 
 // BranchesWait: Waits until the model has computed n branches, whose handles are at list as u32:
-// all of them or, with the wait bit, any. Returns how many have their row, and lists those first,
-// in the order given. k is of how many candidates branch_candidates will be asked, at most 4,096.
-// What was shown until now is sent. With n = 0 it only does that. The row of a branch to which no
-// token was added since it was forked or cut counts as a token that is put into it: where that is
-// one too many, the answer is −3.
+// all of them or, with the wait bit, any. Returns how many have their row, and moves those to the
+// beginning of the list, in the order given. k is how many candidates branch_candidates will be
+// asked for, at most 4,096. What was shown until now is sent. With n = 0 it only does that. If no
+// token was appended to a branch since it was forked or cut, its row counts as a token that is put
+// into it: if that is one too many, the result is −3.
 //
 //go:wasmimport penstock-optional branches_wait
 //go:noescape
 func BranchesWait(list unsafe.Pointer, n int32, k int32, flags int32) int32
 
-// BranchCandidates: What the model says after a branch: f32 log-sum-exp of the logits, f32 entropy
-// in nats, u32 id[k], f32 logit[k], best first. The result is how many of the k there are, as some
-// may be impossible. A log-probability is a logit less the log-sum-exp. k may be 0. The logits are
-// the model's own, before any sampler.
+// BranchCandidates: The model's prediction after a branch: f32 log-sum-exp of the logits, f32
+// entropy in nats, u32 id[k], f32 logit[k], best first. The result is how many of the k there are,
+// since some may be impossible. A log-probability is a logit minus the log-sum-exp. k may be 0. The
+// logits are the model's own, before any sampler.
 //
 //go:wasmimport penstock-optional branch_candidates
 //go:noescape
 func BranchCandidates(branch int32, k int32, ptr unsafe.Pointer) int32
 
 // BranchLogits: The whole row after a branch, an f32 for each token. limit and the result count
-// tokens; nothing is written where it does not fit.
+// tokens; nothing is written if the row does not fit.
 //
 //go:wasmimport penstock-optional branch_logits
 //go:noescape
 func BranchLogits(branch int32, ptr unsafe.Pointer, limit int32) int32
 
 // BranchScores: The log-probabilities of a branch's tokens from index from on, an f32 each, given
-// all before them: NaN of those that were not appended with the append bit. limit and the result
-// count tokens.
+// all tokens before them; NaN for those that were not appended with the append bit. limit and the
+// result count tokens.
 //
 //go:wasmimport penstock-optional branch_scores
 //go:noescape
 func BranchScores(branch int32, from int32, ptr unsafe.Pointer, limit int32) int32
 
-// BranchOpenMessages: Begins a branch with the prompt that the model's template makes of messages:
-// a JSON list as messages gives it, after which the assistant answers. Pictures and sounds of the
-// request are named by their hashes. Tools of the request and plugins that make prompts do not take
-// part. It may take long; the plugin's time stands still meanwhile. A handle ≥ 0, or one of the
-// branch answers: −5 where the template refuses the messages.
+// BranchOpenMessages: Opens a branch with the prompt that the model's template makes from messages:
+// a JSON list like that of messages, after which the assistant answers. Pictures and sounds of the
+// request are named by their hashes. The request's tools and template plugins are not used. It may
+// take long; this does not count as the plugin's time. Returns a handle ≥ 0, or one of the branch
+// answers: −5 if the template refuses the messages.
 //
 //go:wasmimport penstock-optional branch_open_messages
 //go:noescape
 func BranchOpenMessages(text unsafe.Pointer, len int32) int32
 
-// BranchMask: Makes tokens impossible in the row after a branch, as the mask buffer has them: bit i
-// mod 32 of word i / 32 set = token i stays. n is (n_vocab + 31) / 32, rounded down. From then on
-// the branch's candidates, logits, log-sum-exp and draws are those of the row without these tokens;
-// a second mask takes away more. It holds for this row, and for those of forks that are made
-// afterwards: the next row is the model's own. 0.
+// BranchMask: Makes tokens impossible in the row after a branch. The words are like those of the
+// mask buffer: if bit i mod 32 of word i / 32 is set, token i stays. n is (n_vocab + 31) / 32,
+// rounded down. From then on the branch's candidates, logits, log-sum-exp and draws are those of
+// the row without these tokens; a second mask removes more. It applies to this row, and to the rows
+// of forks that are made afterwards: the next row is the model's own. Returns 0.
 //
 //go:wasmimport penstock-optional branch_mask
 //go:noescape
 func BranchMask(branch int32, words unsafe.Pointer, n int32) int32
 
-// BranchMix: Makes the row after a branch the sum of rows, each times a weight: n entries, each a
-// u32 branch, which has a row, and an f32 weight, which is finite. n is from 1 to 64; the branch
-// itself may be among them. A token that is impossible in a row whose weight is not 0 is impossible
-// in the sum. It holds as long as a mask does. 0.
+// BranchMix: Replaces the row after a branch by a weighted sum of rows: n entries, each a u32
+// branch, which has a row, and an f32 weight, which is finite. n is from 1 to 64; the branch itself
+// may be among them. A token that is impossible in a row whose weight is not 0 is impossible in the
+// sum. It applies as long as a mask does. Returns 0.
 //
 //go:wasmimport penstock-optional branch_mix
 //go:noescape
 func BranchMix(branch int32, list unsafe.Pointer, n int32) int32
 
-// BranchGrammar: Has a branch follow a grammar of grammar_open from here on: from its beginning,
-// whatever grammar_accept did to it. −1 in its place ends that. Candidates, logits, draws and
-// runs have only tokens that it allows, an end token where it may end. A fork follows it from where
-// the branch is; a cut goes back in it, and behind the place where it began it begins with the next
-// token. Tokens that are appended must fit. What the row after the branch has lost already stays
-// lost. 0, or −4 where the host has no grammars for branches. Where the grammar becomes too
+// BranchGrammar: Constrains a branch to a grammar of grammar_open from here on. The grammar starts
+// at its beginning, whatever grammar_accept did to it. −1 in its place ends that. Candidates,
+// logits, draws and runs only have tokens that it allows, including an end token if the text may
+// end. A fork continues the grammar from where the branch is. A cut goes back in the grammar; if it
+// goes back to before the place where the grammar began, the grammar begins with the next token.
+// Tokens that are appended must fit. Tokens that the row after the branch has already lost stay
+// lost. Returns 0, or −4 if the host has no grammars for branches. If the grammar becomes too
 // ambiguous to follow, that is a fault.
 //
 //go:wasmimport penstock-optional branch_grammar
 //go:noescape
 func BranchGrammar(branch int32, grammar int32) int32
 
-// ChainOpen: Makes a sampler chain of the request's sampling parameters, with those changed that a
-// JSON object of at most 64 KiB names as a request's body does: temperature, top_k, top_p, min_p,
-// samplers, logit_bias, penalties and so on. What constrains the answer's form, plugins and a seed
-// are not among them. A handle from 1 on, at most 64; 0 is the request's own chain, with its
-// grammar, without its plugins. Or −5, for which branch_reason tells which parameter is wrong.
+// ChainOpen: Opens a sampler chain with the request's sampling parameters. A JSON object of at most
+// 64 KiB changes some of them, under their names in a request's body: temperature, top_k, top_p,
+// min_p, samplers, logit_bias, penalties and so on, but not fields that constrain the answer's
+// form, plugins and the seed. Returns a handle from 1 on, at most 64; 0 is the request's own chain,
+// with its grammar, without its plugins. Returns −5 if a parameter is wrong; branch_reason says
+// which.
 //
 //go:wasmimport penstock-optional chain_open
 //go:noescape
 func ChainOpen(text unsafe.Pointer, len int32) int32
 
-// BranchSample: Draws a token from the row after a branch with a chain: the token, which is not
-// appended, or one of the branch answers: −6 where none is possible. Chains that count tokens, as
-// penalties do, count those of the branch. Each branch draws with a generator of its own for each
-// chain, whose seed is the lower 32 bits of what random draws first at position 2³³ + 2¹⁶ ×
-// chain + the branch's handle. So what a branch draws does not depend on how others go on; two
-// draws from one row differ.
+// BranchSample: Draws a token from the row after a branch with a chain. Returns the token, which is
+// not appended, or one of the branch answers: −6 if none is possible. Samplers that count tokens,
+// such as penalties, count those of the branch. Each branch has its own generator for each chain,
+// whose seed is the lower 32 bits of the first draw of random at position 2³³ + 2¹⁶ × chain +
+// the branch's handle. A branch's draws therefore do not depend on other branches; two draws from
+// one row differ.
 //
 //go:wasmimport penstock-optional branch_sample
 //go:noescape
 func BranchSample(branch int32, chain int32) int32
 
-// BranchRun: Has a branch go on without the plugin: from the next wait on, n tokens are drawn with
-// the chain and appended, fewer where an end token or a stop token of the request is drawn, which
-// is not appended, or where the branch's room or the program's tokens are used up. branches_wait
-// waits for its end, and counts it as a row that was brought; branch_state tells how it ended.
-// Meanwhile the branch may only be waited for and closed: what else is done to it is a fault. Flags
-// are the append bits. 0, or one of the branch answers where there is no room for one token.
+// BranchRun: Lets the host continue a branch without the plugin: from the next wait on, n tokens
+// are drawn with the chain and appended. There are fewer if an end token or a stop token of the
+// request is drawn, which is not appended, or if the branch's room or the program's budget of
+// tokens is used up. branches_wait waits for the end of the run, and counts it as a row that was
+// brought; branch_state says how it ended. Until then the branch may only be waited for and closed:
+// any other call with it is a fault. Flags are the append bits. Returns 0, or one of the branch
+// answers if there is no room for one token.
 //
 //go:wasmimport penstock-optional branch_run
 //go:noescape
 func BranchRun(branch int32, chain int32, n int32, flags int32) int32
 
-// BranchState: What became of a branch, as of the last wait and of what was done since: one of the
-// branch states.
+// BranchState: The state of a branch after the last wait and the calls since: one of the branch
+// states.
 //
 //go:wasmimport penstock-optional branch_state
 //go:noescape
 func BranchState(branch int32) int32
 
-// BranchReason: Why the last call was answered with −4 or −5, in a sentence in UTF-8; empty
-// where none was. Returns its length in bytes.
+// BranchReason: Why the last call returned −4 or −5, as a sentence in UTF-8; empty if no call
+// did. Returns its length in bytes.
 //
 //go:wasmimport penstock-optional branch_reason
 //go:noescape
 func BranchReason(ptr unsafe.Pointer, limit int32) int32
 
-// Show: Shows the client n tokens, as u32, of a choice, from 0 up to the request's n: param tells
-// how many there are. logs is 0, or where the tokens' log-probabilities are, an f32 each. They
-// count as chosen: stop strings, limits and end tokens apply to them, and other plugins are told of
-// them. 0, or 1 where the choice had ended already by the last wait: then they are dropped. When
-// all choices have ended, so does the program.
+// Show: Shows the client n tokens, as u32, of a choice. Choices are numbered from 0; param returns
+// how many there are, the request's n. logs is 0, or the address of the tokens' log-probabilities,
+// an f32 each. The tokens count as chosen: stop strings, limits and end tokens apply to them, and
+// other plugins are told about them. Returns 0, or 1 if the choice had already ended at the last
+// wait: then the tokens are dropped. When all choices have ended, so does the program.
 //
 //go:wasmimport penstock-optional show
 //go:noescape
 func Show(choice int32, tokens unsafe.Pointer, logs unsafe.Pointer, n int32) int32
 
-// Adopt: Has a choice go on from a branch, as it is now, when the program has returned 0: as an
+// Adopt: Lets a choice continue from a branch, as it is now, when the program has returned 0: as an
 // ordinary answer with the request's own chain and all of its other plugins. The branch's first
-// from tokens, at least one, are the prompt, and the others are shown as injected ones. Where
-// something was shown of the choice, the branch must begin with the request's prompt, which is as
-// long as from, and what was shown; else nothing of the prompt need be the request's. 0. A choice
-// is adopted once. Closing the branch changes nothing.
+// from tokens, at least one, are the prompt, and the others are shown as injected tokens. If
+// something of the choice was already shown, the branch must begin with the request's prompt, of
+// length from, followed by what was shown. Otherwise the prompt may be any. Returns 0. A choice is
+// adopted once. Closing the branch afterwards changes nothing.
 //
 //go:wasmimport penstock-optional adopt
 //go:noescape

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// Package guest stands between the exports of a plugin and its type. Package penstock fills it in
-// when the plugin registers and when a request is opened; the packages below export make
-// WebAssembly exports of it; package plugintest calls it where there is no WebAssembly.
+// Package guest connects the exports of a plugin with its type. Package penstock fills it in when
+// the plugin registers and when a request is opened; the packages below export turn it into
+// WebAssembly exports; package plugintest calls it in native tests.
 package guest
 
 // Plugin is a registered plugin.
@@ -10,12 +10,12 @@ type Plugin struct {
 	Name string
 	New  func() any // a fresh value of its type
 
-	// Begin makes a fresh value the plugin at work: the functions below are those of its methods
-	// then, nil where it has none.
+	// Begin makes a new value the active plugin: the functions below are then its methods, nil
+	// where it has none.
 	Begin func()
 
 	Before *Plugin // that was registered before this one
-	// Manifest is what the plugin says of itself, or what is wrong with its methods and exports.
+	// Manifest is the plugin's manifest, or an error about its methods and exports.
 	Manifest func() (text []byte, wrong string)
 }
 

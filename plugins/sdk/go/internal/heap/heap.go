@@ -67,7 +67,7 @@ type span struct{ begin, size uintptr }
 // nothing is where objects without a size are.
 var nothing uint8
 
-// alloc gives zeroed memory, or nil where there is no more.
+// alloc returns zeroed memory, or nil if there is no more.
 func (h *heap) alloc(size uintptr, atomic bool) unsafe.Pointer {
 	if size == 0 {
 		return unsafe.Pointer(&nothing)
@@ -172,8 +172,8 @@ func (h *heap) allocLarge(size uintptr, atomic bool) unsafe.Pointer {
 	return p
 }
 
-// find finds so many free pages in a row: the first there are, or new ones. It gives −1 where
-// there is no memory.
+// find finds so many free pages in a row: the first there are, or new ones. It returns −1 if there
+// is no memory.
 func (h *heap) find(n int) int {
 	for again := false; ; again = true {
 		run, first := 0, true

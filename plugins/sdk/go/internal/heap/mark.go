@@ -88,7 +88,7 @@ func (h *heap) drain() {
 	}
 }
 
-// again looks at all marked objects once more, since some were left out.
+// again scans all marked objects once more, since some were left out.
 func (h *heap) again() {
 	for at := 0; at < h.total; at++ {
 		switch p := &h.pages[at]; {
@@ -109,7 +109,7 @@ func (h *heap) again() {
 	}
 }
 
-// sweep makes what is not marked free.
+// sweep frees what is not marked.
 func (h *heap) sweep() {
 	h.room, h.lowest, h.inUse = [2 * classes]uint32{}, h.total, 0
 	for at := h.total - 1; at >= 0; at-- {

@@ -16,13 +16,13 @@ pub const BUFFER_TEXT: i32 = 6;
 pub const PREPARE_MASK: i32 = 1;
 /// the bias buffer
 pub const PREPARE_BIAS: i32 = 2;
-/// the splice buffer: token[0] with n = 1 and backtrack 0 is the next token; no `sample` runs, every `accept` does. With n > 1 (feature `prepare_force_many`) the n tokens come next, one after the other
+/// the splice buffer: token[0] with n = 1 and backtrack 0 is the next token; no `sample` runs, every `accept` does. With n > 1 (feature `prepare_force_many`) the n tokens follow one after another
 pub const PREPARE_FORCE: i32 = 4;
 
-// sample answers: Any answer ≥ 0 is the id of the chosen token. With the feature sample_keep an answer −1 − k, k ≥ 1, keeps the first k candidates of the view as they were shown, and the chain goes on; the view is not read back.
-/// the view was edited, or left as it is; the chain goes on
+// sample answers: Any answer ≥ 0 is the id of the chosen token. With the feature sample_keep an answer −1 − k, k ≥ 1, keeps the first k candidates of the view as they were shown, and the chain continues; the view is not read back.
+/// the view was edited, or left as it is; the chain continues
 pub const SAMPLE_EDITED: i32 = -1;
-/// the entries of the bias buffer are added to the logits as the stages before left them, and the chain goes on; the view is not read back, and nothing is truncated (feature `sample_bias`). An entry for a token that those stages dropped does nothing. No logit becomes larger than the largest number. It is a fault where no token is left above −inf
+/// the entries of the bias buffer are added to the logits as the earlier stages left them, and the chain continues; the view is not read back, and nothing is truncated (feature `sample_bias`). An entry for a token that those stages dropped has no effect. Logits are limited to the largest finite number. It is a fault if no token is left above −inf
 pub const SAMPLE_BIASED: i32 = -2147483648;
 
 // accept codes: Answers of penstock_accept; any other is a fault.
@@ -30,7 +30,7 @@ pub const SAMPLE_BIASED: i32 = -2147483648;
 pub const ACCEPT_CONTINUE: i32 = 0;
 /// end the answer after this token
 pub const ACCEPT_STOP: i32 = 1;
-/// take back and insert what the splice buffer says
+/// take back and insert the tokens that the splice buffer says
 pub const ACCEPT_SPLICE: i32 = 2;
 
 // stop codes: Answers of penstock_stop; r < 0 ends and shows the first −r−1 bytes since the plugin's last 0. Any other is a fault.
@@ -46,17 +46,17 @@ pub const STOP_HOLD: i32 = 3;
 // param kinds: First argument of param.
 /// tokens of the prompt
 pub const PARAM_PROMPT_TOKENS: i32 = 0;
-/// tokens to generate at most
+/// the maximum number of tokens to generate
 pub const PARAM_MAX_TOKENS: i32 = 1;
 /// tokens that fit the slot
 pub const PARAM_CONTEXT_SIZE: i32 = 2;
-/// seed of the choice this instance serves
+/// seed of this instance's choice
 pub const PARAM_SEED: i32 = 3;
-/// when the request came, in milliseconds since 1970 (UTC). It stays the same in a replay. −1 where it is not known (feature `param_time`)
+/// when the request arrived, in milliseconds since 1970 (UTC). A replay returns the same. −1 if it is not known (feature `param_time`)
 pub const PARAM_TIME: i32 = 4;
-/// which of the answers to its prompt this one is, from 0 (feature `param_choice`)
+/// the number of this answer among those to its prompt, from 0 (feature `param_choice`)
 pub const PARAM_CHOICE: i32 = 5;
-/// how many answers there are to its prompt: a request's `n` (feature `param_choice`)
+/// the number of answers to its prompt: the request's `n` (feature `param_choice`)
 pub const PARAM_CHOICES: i32 = 6;
 
 // reserved token: An id that no vocabulary has, see pictures and sounds. As u32 it is 0xFFFFFFFF.
@@ -64,13 +64,13 @@ pub const PARAM_CHOICES: i32 = 6;
 pub const TOKEN_MEDIA: i32 = -1;
 
 // parts: Result of part.
-/// what the model says
+/// the answer itself
 pub const PART_CONTENT: i32 = 0;
-/// what it thinks before
+/// the model's reasoning before the answer
 pub const PART_REASONING: i32 = 1;
 /// a call of a tool, with its arguments
 pub const PART_TOOL_CALL: i32 = 2;
-/// the host cannot tell, or there is no request
+/// the host does not know, or there is no request
 pub const PART_UNKNOWN: i32 = -1;
 
 // special kinds: First argument of special.
@@ -94,12 +94,12 @@ pub const ATTR_BYTE: i32 = 4;
 pub const ATTR_UNUSED: i32 = 8;
 
 // tokenize bits: Flags of tokenize.
-/// add the tokens that the model wants at the beginning and end
+/// add the tokens that the model expects at the beginning and end
 pub const TOKENIZE_ADD_SPECIAL: i32 = 1;
 /// read the text of control tokens as control tokens
 pub const TOKENIZE_PARSE_SPECIAL: i32 = 2;
 
-// log levels: First argument of log; a value outside is taken as the nearest.
+// log levels: First argument of log; any other value means the nearest level.
 pub const LOG_DEBUG: i32 = 0;
 pub const LOG_INFO: i32 = 1;
 pub const LOG_WARN: i32 = 2;
@@ -116,13 +116,13 @@ pub const GRAMMAR_JSON_SCHEMA: i32 = 1;
 pub const WITHIN_FILLED: i32 = 0;
 /// as with `grammar_mask`
 pub const WITHIN_REFUSED: i32 = -1;
-/// so few tokens do not complete the text; the mask is empty
+/// the text cannot be completed with so few tokens; the mask is empty
 pub const WITHIN_TOO_FEW: i32 = -2;
 
-// rest answers: Result of grammar_rest, where it is no number of tokens.
-/// the text is complete, and nothing but an end token may follow
+// rest answers: Result of grammar_rest, if it is not a number of tokens.
+/// the text is complete, and only an end token may follow
 pub const REST_ENDED: i32 = -1;
-/// there is no such handle, the model has no tokens to complete the text with, or it takes too long to tell
+/// there is no such handle, the model has no tokens that complete the text, or computing it takes too long
 pub const REST_UNKNOWN: i32 = -2;
 
 // bind answers: Result of bind.
@@ -137,12 +137,12 @@ pub const OUTPUT_OK: i32 = 0;
 /// see `output`
 pub const OUTPUT_REFUSED: i32 = -1;
 
-// branch answers: What a correct program may meet. Whatever else is wrong, as a closed branch, a token that there is not or a row that was not waited for, is a fault.
+// branch answers: Errors that a correct program may get. Anything else that is wrong, such as a closed branch, a token that does not exist or a row that was not waited for, is a fault.
 /// as many are open as the program may have, or 65,536 were
 pub const BRANCH_NONE_FREE: i32 = -1;
-/// a branch has no room for so many tokens
+/// the branch has no room for so many tokens
 pub const BRANCH_CONTEXT_FULL: i32 = -2;
-/// the program has put as many tokens into branches as it may, rows without a new token counted: the prompt once, and for each branch another, max_tokens and 256
+/// the program has put as many tokens into branches as it may, counting rows without a new token: the prompt once, and for each branch the prompt once more, max_tokens and 256
 pub const BRANCH_BUDGET: i32 = -3;
 /// the model, or this host, cannot do it: see `branch_reason`
 pub const BRANCH_CANNOT: i32 = -4;
@@ -155,18 +155,18 @@ pub const BRANCH_NO_TOKEN: i32 = -6;
 /// keep the tokens' log-probabilities for `branch_scores`
 pub const APPEND_SCORED: i32 = 1;
 
-// branch states: What branch_state answers. After the end of a run the branch can be waited for again, which computes its row.
+// branch states: Results of branch_state. After the end of a run the branch can be waited for again, which computes its row.
 /// it has no row: wait for it
 pub const STATE_PENDING: i32 = 0;
 /// it has its row
 pub const STATE_READY: i32 = 1;
-/// it goes on by itself, as `branch_run` said: wait for it
+/// the host continues it after `branch_run`: wait for it
 pub const STATE_RUNNING: i32 = 2;
-/// a run has come to its number of tokens, or there was no room for more; the branch has no row
+/// a run has reached its number of tokens, or there was no room for more; the branch has no row
 pub const STATE_RAN: i32 = 3;
-/// a run has come to an end token, or a stop token, which was not appended; the branch has its row, from which it was drawn
+/// a run has drawn an end token or a stop token, which was not appended; the branch has the row from which it was drawn
 pub const STATE_ENDED: i32 = 4;
-/// a run has come to where no token is possible; the branch has its row
+/// a run has reached a point where no token is possible; the branch has its row
 pub const STATE_STUCK: i32 = 5;
 
 // wait bit: Flags of branches_wait.
@@ -174,25 +174,25 @@ pub const STATE_STUCK: i32 = 5;
 pub const WAIT_ANY: i32 = 1;
 
 // Features: what a host of v1 may lack; ask with the import feature.
-/// a plugin may export `penstock_run`, a program that owns the request; its host functions are imports of their own, from `penstock-optional`
+/// a plugin may export `penstock_run`, a program that owns the request; its host functions are separate imports from `penstock-optional`
 pub const FEATURE_BRANCHES: &str = "branches";
-/// `penstock_sample` may answer −1 − k: the first k candidates stay
+/// `penstock_sample` may return −1 − k: the first k candidates stay
 pub const FEATURE_SAMPLE_KEEP: &str = "sample_keep";
 /// `penstock_prepare` may force several tokens with one bit 4: n from 1 to cap, see *prepare bits*; without it n must be 1
 pub const FEATURE_PREPARE_FORCE_MANY: &str = "prepare_force_many";
-/// a plugin with `penstock_stop` and without `penstock_rewind` begins anew where text that it was shown was taken back, and is shown again what stands; see `penstock_rewind`
+/// a plugin with `penstock_stop` and without `penstock_rewind` starts again if text that it was shown was taken back, and is shown the remaining text again; see `penstock_rewind`
 pub const FEATURE_STOP_REPLAY: &str = "stop_replay";
-/// `penstock_sample` may answer that the bias buffer is to be added to the logits: some are changed after seeing them, without the whole row, and without dropping what the view does not show. Worked: the bias buffer has n = 1 and the entry (7, −2.5), and the answer is −2147483648: the next stage sees the logit of token 7 lowered by 2.5, whether the view had shown it or not
+/// `penstock_sample` may return that the bias buffer is to be added to the logits: it can then change some logits after seeing them, without the whole row, and without dropping tokens outside the view. Worked: the bias buffer has n = 1 and the entry (7, −2.5), and the answer is −2147483648: the next stage sees the logit of token 7 lowered by 2.5, whether the view had shown it or not
 pub const FEATURE_SAMPLE_BIAS: &str = "sample_bias";
-/// the manifest's `take_back` is heeded
+/// the manifest's `take_back` has an effect
 pub const FEATURE_TAKE_BACK: &str = "take_back";
-/// the manifest's `strict_mask` is heeded
+/// the manifest's `strict_mask` has an effect
 pub const FEATURE_STRICT_MASK: &str = "strict_mask";
-/// `param` tells the request's time; without it the answer is −1, as for any unknown kind
+/// `param` returns the request's time; without this feature it returns −1, as for any unknown kind
 pub const FEATURE_PARAM_TIME: &str = "param_time";
-/// `param` tells which of how many choices this is; without it the answers are −1
+/// `param` returns the number of this choice and how many there are; without this feature it returns −1
 pub const FEATURE_PARAM_CHOICE: &str = "param_choice";
-/// `config` has the values that the manifest's schema gives a `default` for, where the request gave none; without it the plugin fills them in. A host looks for defaults in `properties`, `items` and `prefixItems`, and follows `$ref` and `allOf`. What is required must still be given. Where a configuration fits the schema only without the defaults, it gets none
+/// `config` includes the `default` values of the manifest's schema where the request gave none; without this feature the plugin fills them in itself. A host looks for defaults in `properties`, `items` and `prefixItems`, and follows `$ref` and `allOf`. Required properties must still be given. If a configuration only fits the schema without the defaults, it gets none
 pub const FEATURE_CONFIG_DEFAULTS: &str = "config_defaults";
 
 // Limits that a plugin can plan with.
@@ -260,11 +260,11 @@ pub const LIMIT_HELD_BYTES: i64 = 4096;
 pub const LIMIT_TEXT_BYTES: i64 = 256;
 /// bytes of a grammar
 pub const LIMIT_GRAMMAR_BYTES: i64 = 262144;
-/// handles an instance
+/// handles per instance
 pub const LIMIT_GRAMMARS: i64 = 4;
 /// branches of a program at once
 pub const LIMIT_BRANCHES: i64 = 64;
-/// sampler chains of a program, besides the request's
+/// sampler chains of a program, in addition to the request's
 pub const LIMIT_CHAINS: i64 = 64;
 /// bytes of the parameters of a chain
 pub const LIMIT_CHAIN_BYTES: i64 = 65536;

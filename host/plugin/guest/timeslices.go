@@ -9,27 +9,27 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 )
 
-// turns limits how many guests compute at a time in set-up calls and in long ones; they take
+// timeSlices limits how many guests compute at a time in set-up calls and in long ones; they take
 // turns. At most half of the processors are theirs, since the tick may need one at any moment.
-type turns chan struct{}
+type timeSlices chan struct{}
 
-func newTurns() turns { return make(turns, max(1, runtime.GOMAXPROCS(0)/2)) }
+func newTimeSlices() timeSlices { return make(timeSlices, max(1, runtime.GOMAXPROCS(0)/2)) }
 
 // A turn is turnTime long. A set-up call that has computed for more than freeTime also rests three
 // times as long as each turn was: a request's share is a quarter of a processor. Of other calls
 // the worker counts the time when they are over.
 const (
-	turnTime = 5 * time.Millisecond
-	freeTime = 100 * time.Millisecond
+	sliceTime = 5 * time.Millisecond
+	freeTime  = 100 * time.Millisecond
 )
 
-// takeTurn waits for a turn. It returns a violation if the deadline passes or the request is over
+// takeSlice waits for a turn. It returns a violation if the deadline passes or the request is over
 // before.
-func (i *Instance) takeTurn() *Violation {
-	turns := i.module.Env.turns
+func (i *Instance) takeSlice() *Violation {
+	turns := i.module.Env.timeSlices
 	select {
 	case turns <- struct{}{}:
-		i.turnSince = time.Now()
+		i.sliceSince = time.Now()
 		return nil
 	default:
 	}
@@ -38,8 +38,8 @@ func (i *Instance) takeTurn() *Violation {
 	defer late.Stop()
 	select {
 	case turns <- struct{}{}:
-		i.turnSince = time.Now()
-		i.waited += i.turnSince.Sub(began)
+		i.sliceSince = time.Now()
+		i.waited += i.sliceSince.Sub(began)
 		return nil
 	case <-late.C:
 		i.waited += time.Since(began)
@@ -49,28 +49,28 @@ func (i *Instance) takeTurn() *Violation {
 	}
 }
 
-// giveTurn ends a turn.
-func (i *Instance) giveTurn() {
-	if !i.turnSince.IsZero() {
-		<-i.module.Env.turns
-		i.turnSince = time.Time{}
+// giveSlice ends a turn.
+func (i *Instance) giveSlice() {
+	if !i.sliceSince.IsZero() {
+		<-i.module.Env.timeSlices
+		i.sliceSince = time.Time{}
 	}
 }
 
-// shareTurn ends a turn that was long enough and waits for the next. A call that began without a
+// shareSlice ends a turn that was long enough and waits for the next. A call that began without a
 // turn needs one after turnTime.
-func (i *Instance) shareTurn() *Violation {
-	if i.turnSince.IsZero() {
-		if time.Since(i.started) < turnTime {
+func (i *Instance) shareSlice() *Violation {
+	if i.sliceSince.IsZero() {
+		if time.Since(i.started) < sliceTime {
 			return nil
 		}
-		return i.takeTurn()
+		return i.takeSlice()
 	}
-	had := time.Since(i.turnSince)
-	if had < turnTime {
+	had := time.Since(i.sliceSince)
+	if had < sliceTime {
 		return nil
 	}
-	i.giveTurn()
+	i.giveSlice()
 	if worked := time.Since(i.started) - i.waited; worked > freeTime && i.running.setup() && i.session.request != nil {
 		rest := time.NewTimer(3 * had)
 		defer rest.Stop()
@@ -80,5 +80,5 @@ func (i *Instance) shareTurn() *Violation {
 			return Violationf(plugin.CauseCancelled, "while it rested")
 		}
 	}
-	return i.takeTurn()
+	return i.takeSlice()
 }
