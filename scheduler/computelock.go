@@ -13,24 +13,24 @@ type ComputeLock struct {
 	generating atomic.Int32  // schedulers of which a slot generates
 }
 
-// NewComputeLock makes turns for schedulers whose Config names them.
+// NewComputeLock makes a lock for schedulers whose Config names them.
 func NewComputeLock() *ComputeLock { return &ComputeLock{held: make(chan struct{}, 1)} }
 
-// share is a scheduler's part in the turns; the zero value is that of one that has the machine for
+// share is a scheduler's part in the lock; the zero value is that of one that has the machine for
 // itself.
 type share struct {
 	lock       *ComputeLock
 	generating bool
 }
 
-// take waits until it is this scheduler's turn.
+// take waits until no other scheduler computes.
 func (s *share) take() {
 	if s.lock != nil {
 		s.lock.held <- struct{}{}
 	}
 }
 
-// give ends this scheduler's turn.
+// give lets the next scheduler compute.
 func (s *share) give() {
 	if s.lock != nil {
 		<-s.lock.held

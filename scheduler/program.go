@@ -14,10 +14,10 @@ import (
 
 // This file computes what programs ask for (package program). A program has a job like any other,
 // with a slot for each branch that it may have. It works on a goroutine of its own until it waits;
-// then the tick takes its turn: it does to the job's branches what the program has done to its
-// own, sends what it has shown, and plans the branches that are waited for beside all others. When
-// their rows are there, the program goes on. What else happens to answers, happens to it as a
-// whole: it waits for all its slots, is paused, preempted and ended.
+// then the tick takes over what it has done: it does to the job's branches what the program has
+// done to its own, sends what it has shown, and plans the branches that are waited for beside all
+// others. When their rows are there, the program goes on. What else happens to answers, happens to
+// it as a whole: it waits for all its slots, is paused, preempted and ended.
 //
 // Only what is waited for is computed, so a branch gets cells late: a fork then shares all that
 // others have computed of it, and of several that lack the same, one computes it first. When cells
@@ -102,7 +102,7 @@ func (s *Scheduler) goOnWithProgram(j *job) {
 // answered reports whether the rows that a program waits for are there.
 func (j *job) answered() bool {
 	branches, anyOf := j.run.Waiting()
-	lacking := func(b *program.Branch) bool { return j.branches[b.Place()].lacks() }
+	lacking := func(b *program.Branch) bool { return j.branches[b.Index()].lacks() }
 	if anyOf && len(branches) > 0 {
 		return slices.ContainsFunc(branches, func(b *program.Branch) bool { return !lacking(b) })
 	}
@@ -113,7 +113,7 @@ func (j *job) answered() bool {
 func (s *Scheduler) deliver(j *job) {
 	branches, _ := j.run.Waiting()
 	for _, b := range branches {
-		if of := j.branches[b.Place()]; !of.lacks() {
+		if of := j.branches[b.Index()]; !of.lacks() {
 			b.Deliver(&of.state)
 			if j.times.row.IsZero() {
 				j.times.row = s.config.Clock()
@@ -122,7 +122,7 @@ func (s *Scheduler) deliver(j *job) {
 	}
 }
 
-// takeOverPrograms takes over what programs have done that wait by now.
+// takeOverPrograms takes over what programs that wait by now have done.
 func (s *Scheduler) takeOverPrograms() {
 	all := s.programs
 	s.programs, s.asked = s.asked[:0], all // those that go on come back
@@ -171,7 +171,7 @@ func (s *Scheduler) takeOverProgram(j *job) {
 	}
 	branches, _ := j.run.Waiting()
 	for _, of := range branches {
-		b := j.branches[of.Place()]
+		b := j.branches[of.Index()]
 		if b.wanted = b.lacks() && b.alone == nil; b.wanted {
 			s.computeLast(b)
 		}

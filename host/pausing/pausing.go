@@ -4,8 +4,9 @@
 //
 // A pass of embeddings and a tick of the scheduler want the same processors. Threads that compute
 // beside each other cost both far more than half their speed, since those of one pass wait for each
-// other all the time. So they take turns: a pass pauses while a tick computes, within its graph.
-// After a tick it gets a part of the time that the tick took, so that it always makes progress.
+// other all the time. So only one of them computes: a pass pauses while a tick computes, within its
+// graph. After a tick it gets a part of the time that the tick took, so that it always makes
+// progress.
 package pausing
 
 import (
@@ -41,8 +42,8 @@ type Gate struct {
 	share  time.Duration // that a pass gets after this pause
 }
 
-// Begin marks that a pass computes, when its turn has come; End must follow. If a tick computes,
-// the pass waits as soon as it has begun.
+// Begin marks that a pass computes, once none of the same kind does; End must follow. If a tick
+// computes, the pass waits as soon as it has begun.
 func (t *Gate) Begin(p Pauser) {
 	t.passing.Lock()
 	if t.behind != nil {
@@ -128,7 +129,7 @@ type Passes struct {
 	Encoders   Gate // of pictures and sounds; they wait for embeddings, of which a pass is much shorter
 }
 
-// NewPasses makes turns for all models.
+// NewPasses makes gates for all models.
 func NewPasses() *Passes {
 	p := &Passes{}
 	p.Embeddings.behind = &p.Encoders

@@ -9,26 +9,27 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 )
 
-// timeSlices limits how many guests compute at a time in set-up calls and in long ones; they take
-// turns. At most half of the processors are theirs, since the tick may need one at any moment.
+// timeSlices limit how many guests compute at a time in set-up calls and in long ones, which share
+// the processors by time slices. At most half of the processors are theirs, since the tick may
+// need one at any moment.
 type timeSlices chan struct{}
 
 func newTimeSlices() timeSlices { return make(timeSlices, max(1, runtime.GOMAXPROCS(0)/2)) }
 
-// A turn is turnTime long. A set-up call that has computed for more than freeTime also rests three
-// times as long as each turn was: a request's share is a quarter of a processor. Of other calls
-// the worker counts the time when they are over.
+// A time slice is sliceTime long. A set-up call that has computed for more than freeTime also rests
+// three times as long as each slice was: a request's share is a quarter of a processor. Of other
+// calls the background sampler counts the time when they are over.
 const (
 	sliceTime = 5 * time.Millisecond
 	freeTime  = 100 * time.Millisecond
 )
 
-// takeSlice waits for a turn. It returns a violation if the deadline passes or the request is over
-// before.
+// takeSlice waits for a time slice. It returns a violation if the deadline passes or the request is
+// over before.
 func (i *Instance) takeSlice() *Violation {
-	turns := i.module.Env.timeSlices
+	free := i.module.Env.timeSlices
 	select {
-	case turns <- struct{}{}:
+	case free <- struct{}{}:
 		i.sliceSince = time.Now()
 		return nil
 	default:
@@ -37,7 +38,7 @@ func (i *Instance) takeSlice() *Violation {
 	late := time.NewTimer(time.Until(i.deadline))
 	defer late.Stop()
 	select {
-	case turns <- struct{}{}:
+	case free <- struct{}{}:
 		i.sliceSince = time.Now()
 		i.waited += i.sliceSince.Sub(began)
 		return nil
@@ -49,7 +50,7 @@ func (i *Instance) takeSlice() *Violation {
 	}
 }
 
-// giveSlice ends a turn.
+// giveSlice ends a time slice.
 func (i *Instance) giveSlice() {
 	if !i.sliceSince.IsZero() {
 		<-i.module.Env.timeSlices
@@ -57,8 +58,8 @@ func (i *Instance) giveSlice() {
 	}
 }
 
-// shareSlice ends a turn that was long enough and waits for the next. A call that began without a
-// turn needs one after turnTime.
+// shareSlice ends a slice that was long enough and waits for the next. A call that began without a
+// slice needs one after sliceTime.
 func (i *Instance) shareSlice() *Violation {
 	if i.sliceSince.IsZero() {
 		if time.Since(i.started) < sliceTime {
