@@ -46,7 +46,8 @@ func checkConversation(c Conversation) error {
 
 // checkJSON refuses a text that has more than llama.cpp is given to parse: what nests deep, has
 // many keys, or many values. llama.cpp itself refuses invalid JSON. All that it parses passes this
-// check, also what stands as JSON within a text of the JSON that it is given.
+// check, also what stands as JSON within a text of the JSON that it is given: see parse.h in
+// native/llama.cpp; the bounds are in shim/json_limits.cpp there.
 func checkJSON(what, text string) error {
 	var e C.ps_error
 	if code := C.ps_json_check(textPointer(text), C.size_t(len(text)), &e); code != C.PS_OK {

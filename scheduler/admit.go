@@ -14,14 +14,14 @@ import (
 // next tick.
 func (s *Scheduler) admit(now time.Time) {
 	if s.awaitsCopy {
-		s.goOn(now)
+		s.keepTicking(now)
 		return // the cells that become free are for running jobs; the next tick admits
 	}
 	if until := s.heldBack(now); !until.IsZero() {
-		s.lookAt(until)
+		s.tickAt(until)
 		return
 	}
-	for j := s.next(now); j != nil; j = s.next(now) {
+	for j := s.nextToAdmit(now); j != nil; j = s.nextToAdmit(now) {
 		if s.config.Clock().Sub(now) > longestAdmission && s.generates() {
 			return
 		}
@@ -33,6 +33,18 @@ func (s *Scheduler) admit(now time.Time) {
 			return // none overtakes: the cells the first one waits for would never come
 		}
 	}
+}
+
+// nextToAdmit is the queued job to admit now: the first that can go on, does not follow a running
+// one and can have the slots that it waits for. A job that follows loses nothing by waiting, nor
+// when others go before it.
+func (s *Scheduler) nextToAdmit(now time.Time) *job {
+	for _, j := range s.queue.jobs {
+		if j.checkReady() && s.canHaveSlots(j, now) && !s.follows(j) {
+			return j
+		}
+	}
+	return nil
 }
 
 // longestAdmission is after how long a tick stops admitting if slots generate: they all wait for
@@ -101,7 +113,7 @@ func (s *Scheduler) fits(j *job) bool {
 	for _, r := range s.running {
 		need += headroom * len(r.branches)
 		if !r.background.Busy() {
-			need += r.lacks()
+			need += r.lackedTokens()
 		}
 	}
 	return s.cache.HasRoom(need)
@@ -115,7 +127,7 @@ const headroom = 16
 // reports false while that waits for a copy.
 func (s *Scheduler) start(j *job, now time.Time) bool {
 	defer s.blame(j)
-	if j.run != nil {
+	if j.program != nil {
 		s.queue.remove(j)
 		s.enter(j, now)
 		return true
@@ -154,7 +166,7 @@ func (s *Scheduler) enter(j *job, now time.Time) {
 	}
 	j.stream.send(Event{Kind: KindStarted, Started: &Started{Slot: j.branches[0].slot, PromptTokens: j.answer.PromptLen(), CachedTokens: j.cached}})
 	s.open(j)
-	if j.run != nil {
+	if j.program != nil {
 		s.startChoices(j)
 		s.openProgram(j)
 	}

@@ -10,25 +10,26 @@ import (
 )
 
 // again is when the next tick is due though no command comes. Whatever waits for time, or goes on
-// from tick to tick, says so in each tick.
+// from tick to tick, says so in each tick. The second sets busy too, which tells those who call
+// Tick themselves to call it again; Run sleeps until the time either way.
 type again struct {
 	due  bool      // else a command wakes the tick
 	at   time.Time // if it is due
-	busy bool      // for what goes on from tick to tick
+	busy bool      // something goes on from tick to tick
 }
 
-// lookAt asks for a tick at a time: that alone will change something.
-func (s *Scheduler) lookAt(at time.Time) {
+// tickAt asks for a tick at a time: that alone will change something.
+func (s *Scheduler) tickAt(at time.Time) {
 	if !s.again.due || at.Before(s.again.at) {
 		s.again.due, s.again.at = true, at
 	}
 }
 
-// goOn asks for another tick at a time for something that continues from tick to tick, even if
-// calls arrive meanwhile.
-func (s *Scheduler) goOn(at time.Time) {
+// keepTicking asks for another tick at a time for something that continues from tick to tick, even
+// if calls arrive meanwhile.
+func (s *Scheduler) keepTicking(at time.Time) {
 	s.again.busy = true
-	s.lookAt(at)
+	s.tickAt(at)
 }
 
 // sleep waits for a command, for the time at which the last tick asked for another, or for the end.
@@ -51,12 +52,13 @@ func (s *Scheduler) sleep(ctx context.Context) {
 }
 
 // expire ends the jobs whose deadline has passed, and asks for a tick at the next one, and when a
-// background has rested. Those of the queue count, too: one that rests may have been preempted.
+// background sampler has rested. Those of the queue count, too: one that rests may have been
+// preempted.
 func (s *Scheduler) expire(now time.Time) {
 	for _, jobs := range [2][]*job{s.running, s.queue.jobs} {
 		for _, j := range jobs {
-			if rest := max(j.background.Rest(), j.run.Rest()); rest > 0 {
-				s.lookAt(now.Add(rest))
+			if rest := max(j.background.Rest(), j.program.Rest()); rest > 0 {
+				s.tickAt(now.Add(rest))
 			}
 		}
 	}
@@ -64,7 +66,7 @@ func (s *Scheduler) expire(now time.Time) {
 	if due.IsZero() {
 		return
 	}
-	s.lookAt(due)
+	s.tickAt(due)
 	if now.Before(due) {
 		return
 	}

@@ -42,7 +42,8 @@ type Limits struct {
 func (l Limits) longest() int { return min(l.Context, l.Cells) }
 
 // Backend is the model as the scheduler needs it. Its methods are called from the tick only, one
-// at a time; Row and Piece may be called from several goroutines between Wait and the next Start.
+// at a time; Row, and Piece of its Vocabulary, may be called from several goroutines between Wait
+// and the next Start.
 type Backend interface {
 	Limits() Limits
 

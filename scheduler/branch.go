@@ -22,7 +22,7 @@ type branch struct {
 	scheduled int               // tokens in this tick's batch
 	outputRow int               // output row of this tick's pass, -1 for none
 	with      Adapters          // that compute what is scheduled
-	alone     *drawer           // what a program's branch goes on with by itself; nil: it does not
+	selfRun   *drawer           // draws its tokens while it goes on by itself; nil: it does not
 
 	prefilledAtEntry int // Scheduler.prefilled when it got the slot
 	lastChunkTick    int // Scheduler.ticks when it last got a part of a chunk, or else the slot
@@ -36,12 +36,12 @@ type branch struct {
 // owner is the job that the branch is of.
 func (b *branch) owner() *job { return b.job }
 
-// context is the tokens that the branch is to hold.
-func (b *branch) context() []Token {
+// tokens are those that the branch is to hold.
+func (b *branch) tokens() []Token {
 	switch {
-	case b.alone != nil:
-		return b.alone.answer.Tokens()
-	case b.job.run != nil:
+	case b.selfRun != nil:
+		return b.selfRun.answer.Tokens()
+	case b.job.program != nil:
 		return b.state.Tokens
 	}
 	return b.job.answer.Context()
@@ -56,7 +56,7 @@ func (b *branch) computed() int {
 }
 
 // pending is how many tokens the KV cache still lacks.
-func (b *branch) pending() int { return len(b.context()) - b.computed() }
+func (b *branch) pending() int { return len(b.tokens()) - b.computed() }
 
 // sequence is the number of its sequence in the KV cache, or -1.
 func (b *branch) sequence() int {
@@ -68,26 +68,27 @@ func (b *branch) sequence() int {
 
 // awake reports whether the branch is to be computed. An answer's always is, and a program's while
 // it is waited for.
-func (b *branch) awake() bool { return b.job.run == nil || b.alone != nil || b.wanted }
+func (b *branch) awake() bool { return b.job.program == nil || b.selfRun != nil || b.wanted }
 
 // busy reports whether a background sampler draws the branch's next token, which goes on by itself:
 // its tokens are the background sampler's.
-func (b *branch) busy() bool { return b.alone != nil && b.alone.background.Busy() }
+func (b *branch) busy() bool { return b.selfRun != nil && b.selfRun.background.Busy() }
 
-// generates is generating for a branch whose tokens may be a background sampler's: then it is.
+// generates is generating, but also true while a background sampler draws the branch's next token,
+// when its tokens cannot be looked at.
 func (b *branch) generates() bool { return b.busy() || b.generating() }
 
-// draws is what draws tokens from the branch's rows; nil: they are the program's.
-func (b *branch) draws() *drawer {
-	if b.job.run != nil {
-		return b.alone
+// rowDrawer draws tokens from the branch's rows; nil: they are the program's.
+func (b *branch) rowDrawer() *drawer {
+	if b.job.program != nil {
+		return b.selfRun
 	}
 	return &b.job.drawer
 }
 
 // generating reports whether the branch computes one token a tick; one that does not is prefilling.
 func (b *branch) generating() bool {
-	if b.job.run != nil {
+	if b.job.program != nil {
 		return b.awake() && b.pending() == 1
 	}
 	return b.job.answer.Generated() > 0 && b.pending() == 1

@@ -142,7 +142,7 @@ func (s *Scheduler) perform(j *job, p *pendingCall) {
 		if p := (*panics.Error)(nil); errors.As(err, &p) {
 			j.answer.Fail(err)
 		}
-		s.emitAlone(j)
+		s.emitOne(j)
 		p.tell(err)
 	default:
 		j.calls.atWork = p

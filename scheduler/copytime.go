@@ -3,7 +3,6 @@
 package scheduler
 
 import (
-	"slices"
 	"time"
 
 	"github.com/penstock/penstock/scheduler/kvcache"
@@ -29,28 +28,4 @@ func (s *Scheduler) copyTime(lastPasses time.Duration) kvcache.CopyTime {
 		t.Archive, t.Prefix, t.Here = longestCopy, max(longestCopy, lastPasses), false
 	}
 	return t
-}
-
-// generates reports whether any slot generates.
-func (s *Scheduler) generates() bool { return slices.ContainsFunc(s.running, (*job).generates) }
-
-const (
-	checkpointShare   = 8                     // taking checkpoints takes at most one of so many parts of the time,
-	longestCheckpoint = 10 * time.Millisecond // and at once at most so long,
-	checkpointPasses  = 4                     // or, if that is more, one of so many parts of a tick's passes
-)
-
-// takeCheckpoints takes those checkpoints that are due, as far as there is time.
-func (s *Scheduler) takeCheckpoints() {
-	if !s.cache.TakesCheckpoints() {
-		return
-	}
-	s.checkpointing = min(s.checkpointing+s.record.Forward/checkpointShare, max(longestCheckpoint, s.record.Forward/checkpointPasses))
-	each(s, s.order, func(_ int, j *job) {
-		for _, b := range j.branches {
-			if b.seq != nil { // else it has left its slot
-				s.checkpointing -= s.cache.Checkpoint(b.seq, s.checkpointing)
-			}
-		}
-	})
 }

@@ -14,9 +14,10 @@
 // One goroutine owns all of it (Run); all others talk to it through commands (inbox.go) and
 // streams (stream.go).
 //
-// Begin to read with tick.go. Each step of a tick has its file: admit.go, plan.go, pass.go,
-// sample.go, emit.go and observe.go. A request comes in through submit.go and ends in end.go;
-// control.go steers it meanwhile.
+// Begin to read with tick.go. It listens (program.go, alarm.go), schedules (slotaction.go,
+// admit.go, plan.go), and runs what was scheduled: speculate.go adds guessed tokens, pass.go
+// computes, sample.go draws, emit.go sends and observe.go records. A request comes in through
+// submit.go and ends in end.go; control.go steers it meanwhile.
 //
 // # Which prompt goes first?
 //
@@ -25,7 +26,8 @@
 // all need side by side. A prompt is not overtaken by more than eight times its own tokens, and
 // every eighth tick goes to the prompt that has waited longest for a chunk, so none starves.
 // Prompts of up to 64 tokens also get every other tick (never the eighth) for themselves, in
-// which they may exceed the target: by their number they get up to 92% of the tick's time.
+// which they may exceed the target: the more of them wait, the larger their share of its time, up
+// to 92% (shortShare in scheduler/estimator/demand.go).
 // Otherwise the first answers of a burst would generate with the machine half empty while the
 // others wait.
 //
@@ -40,36 +42,35 @@
 // (scheduler/gather.go). Of 84 bursts of 8 and 16 to a 135M model, from a client in Python, all
 // prompts ended together; with 4 ms alone, those of about one in ten did not, and its streams
 // then waited 170 to 350 ms for a token. It is a time before which nobody is admitted, and the
-// tick sleeps as ever until then. Once it was a loop inside the tick that took commands itself:
-// it took wake-ups that were meant for the tick, used a backend that its owner had let go, and
-// read tokens that a background sampler was writing.
+// tick sleeps as ever until then. A loop inside the tick, which took commands itself, would take
+// wake-ups that are meant for the tick, could use a backend that its owner has let go, and could
+// read tokens that a background sampler is writing.
 //
 // # Why does each part say when it wants the next tick?
 //
 // The tick sleeps until a command comes or something that waits for time is due: a deadline, a
-// plugin's rest, a copy, a first request that is held back. Flags told that before, one for each
-// case, and where two met, as a copy that ended in the same tick in which a slot was left, one of
-// them was missing and a request hung. Now a waiting job registers its wait while it is examined,
-// in that tick (Scheduler.lookAt and goOn in scheduler/alarm.go, Cache.Next in
-// scheduler/kvcache/wait.go). A property test runs two schedulers as a host does, in a bubble where
-// a lost wake-up is a deadlock.
+// plugin's rest, a copy, a first request that is held back. Whatever waits registers that while it
+// is examined, in that tick (Scheduler.tickAt and keepTicking in scheduler/alarm.go, Cache.Next in
+// scheduler/kvcache/wait.go). With flags, one for each case, a request hangs where two cases meet
+// and one flag is missing: a copy that ends in the same tick in which a slot is left. A property
+// test runs two schedulers as a host does, in a bubble where a lost wake-up is a deadlock.
 //
 // # Why do the prompts of a burst end together?
 //
 // Sixteen prompts of 55 tokens are more than one pass takes. If some ended in the first, their
 // answers would begin at once, and then wait for the rest of the prompts at the second or third
 // token. So while no slot generates and all prompts have up to 128 tokens, 1,536 together, each
-// keeps its last token for the last of these passes; none does so once 1,536 tokens of prompts
-// were computed since it got its slot. (A bound of eight ticks was too few where a chunk has 80
-// tokens, as with a model of 1B on two cores.) The first answers begin later, the last earlier,
-// and none stutters. Simulated (machine cpu, 16 at once): median TTFT 369 ms and 233 without,
-// largest TTFT 369 ms and 500, longest gap in an answer 15 ms and 168. Longer prompts do not wait
-// for each other: the wait would be seconds.
+// keeps its last token for the last of these passes; none does so once 1,536 tokens of prompts were
+// computed since it got its slot. (Ticks would be the wrong measure: a chunk has 80 tokens with a
+// model of 1B on two cores, and many more with smaller ones.) The first answers begin later, the
+// last earlier, and none stutters. Simulated (machine cpu, 16 at once): median TTFT 369 ms and 233
+// without, largest TTFT 369 ms and 500, longest gap in an answer 15 ms and 168. Longer prompts do
+// not wait for each other: the wait would be seconds.
 //
 // A burst that follows another finds the old conversations in its slots. They are saved first, on
 // a thread beside the passes, which is right while answers are generated: nobody waits for the
-// copy. While none is, the tick copies itself, up to 30 ms. The thread had one more slot ready in
-// each tick, so 16 prompts were computed in 11 passes of one.
+// copy. While none is, the tick copies itself, up to 30 ms (longestIdleCopy): the thread would
+// have one more slot ready in each tick, and 16 prompts would take 11 passes.
 //
 // # Why is a branch not a job of its own?
 //

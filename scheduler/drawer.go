@@ -23,14 +23,14 @@ type drawer struct {
 // owner is the job that the tokens are of.
 func (d *drawer) owner() *job { return d.of.job }
 
-// isAlone reports whether the tokens are those of a branch that goes on by itself.
-func (d *drawer) isAlone() bool { return d.release != nil }
+// isSelfRun reports whether the tokens are those of a branch that goes on by itself.
+func (d *drawer) isSelfRun() bool { return d.release != nil }
 
 // logprobs is how many of the most likely tokens are to be told with each token; -1: no
 // log-probabilities.
 func (d *drawer) logprobs() int {
 	switch {
-	case !d.isAlone():
+	case !d.isSelfRun():
 		return d.of.job.req.Logprobs
 	case d.scored:
 		return 0
@@ -45,7 +45,7 @@ func (d *drawer) tickDraws() bool {
 		return false
 	}
 	stages := d.chain.Stages()
-	if d.isAlone() {
+	if d.isSelfRun() {
 		return chain.Native(stages) && !d.scored
 	}
 	return !d.of.job.needsBackground(stages)
@@ -60,4 +60,26 @@ func (s *Scheduler) giveBackground(d *drawer, metered bool) {
 	d.background = background.New(d.chain, d.answer, background.Options{Logprobs: d.logprobs(), Metered: metered, Close: d.release,
 		Wake: s.inbox.signal, Failed: func(err error) { s.inbox.post(func(s *Scheduler) { s.fail(j, err) }) }, Loans: &s.sampling.loans})
 	s.goroutines.Go(d.background.Run)
+}
+
+// backgroundRows are those that the pass has for a background sampler, from the one on that is to
+// be drawn from. What a program writes has no draft.
+func (s *Scheduler) backgroundRows(d *drawer) background.Rows {
+	at, wanted := d.of.outputRow, d.chain.WantsHiddenStates()
+	if d.isSelfRun() {
+		rows := background.Rows{Logits: [][]float32{s.backend.Row(at)}}
+		if wanted {
+			rows.States = append(rows.States, s.backend.HiddenState(at)...)
+		}
+		return rows
+	}
+	g := &d.of.job.guess
+	g.logits, g.states = g.logits[:0], g.states[:0]
+	for i := g.row; i <= len(g.draft); i++ {
+		g.logits = append(g.logits, s.backend.Row(at+i))
+		if wanted { // they are small, and the next pass may come before the background sampler does
+			g.states = append(g.states, s.backend.HiddenState(at+i)...)
+		}
+	}
+	return background.Rows{Logits: g.logits, States: g.states, First: g.row, Context: g.at, Draft: g.draft}
 }

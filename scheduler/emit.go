@@ -35,8 +35,8 @@ func (s *Scheduler) emit(j *job, now time.Time) {
 	}
 }
 
-// emitAlone is emit for one job, now. A panic ends that one.
-func (s *Scheduler) emitAlone(j *job) {
+// emitOne is emit for one job, now. A panic ends that one.
+func (s *Scheduler) emitOne(j *job) {
 	defer s.blame(j)
 	s.emit(j, s.config.Clock())
 }
@@ -46,8 +46,8 @@ func (s *Scheduler) emitAlone(j *job) {
 func (s *Scheduler) collect(d *drawer) {
 	err := d.background.Collect()
 	j := d.of.job
-	if d.isAlone() {
-		s.settleAlone(d)
+	if d.isSelfRun() {
+		s.settleSelfRun(d)
 		return
 	}
 	if j.drafting() {
@@ -55,11 +55,11 @@ func (s *Scheduler) collect(d *drawer) {
 	}
 	p := j.calls.atWork
 	j.calls.atWork = nil
-	s.emitAlone(j)
+	s.emitOne(j)
 	if p != nil {
 		p.tell(err)
 	}
-	if j.written() {
+	if j.byProgram() {
 		s.goOnWithProgram(j.main())
 	}
 }

@@ -17,11 +17,11 @@ func (s *Scheduler) end(j *job, e End) {
 	}
 	e.Usage = Usage{Prompt: j.answer.PromptLen(), Cached: j.cached, Generated: j.counted, Drafted: j.drafted, Accepted: j.accepted}
 	e.Usage.Branches, e.Usage.Opened = j.spent, j.opened
-	if j.run != nil {
+	if j.program != nil {
 		for _, b := range j.branches {
-			j.run.Spend(b.drawn())
+			j.program.Spend(b.drawn())
 		}
-		e.Usage.Branches, e.Usage.Opened = j.run.Used()
+		e.Usage.Branches, e.Usage.Opened = j.program.Used()
 		e.Usage.Branches = max(0, e.Usage.Branches-j.othersShown())
 	}
 	if j.seq != nil {
@@ -47,7 +47,7 @@ func (s *Scheduler) end(j *job, e End) {
 		s.queue.remove(j)
 	}
 	j.background.Interrupt()
-	if j.run != nil {
+	if j.program != nil {
 		s.endProgram(j)
 	} else {
 		j.close()

@@ -2,29 +2,13 @@
 
 package scheduler
 
-import (
-	"time"
-
-	"github.com/penstock/penstock/scheduler/kvcache"
-)
-
-// next is the queued job to admit now: the first that can go on, does not follow a running one and
-// can have the slots that it waits for. A job that follows loses nothing by waiting, nor when
-// others go before it.
-func (s *Scheduler) next(now time.Time) *job {
-	for _, j := range s.queue.jobs {
-		if j.ready() && s.canHaveSlots(j, now) && !s.follows(j) {
-			return j
-		}
-	}
-	return nil
-}
+import "github.com/penstock/penstock/scheduler/kvcache"
 
 // follows reports whether a running job is computing a prefix that a queued one has in common with
 // it: the queued one waits and then shares those cells. If the leader ends or stalls, the follower
 // computes the prefix itself.
 func (s *Scheduler) follows(j *job) bool {
-	if !j.reuses() || j.run != nil || j.scoring() || !s.cache.Shares() {
+	if !j.reuses() || j.program != nil || j.scoring() || !s.cache.Shares() {
 		return false
 	}
 	if j.leader != nil && j.leader.leads(j.sharedLen) {
@@ -46,7 +30,7 @@ func (s *Scheduler) leader(b *branch, tokens []Token, n int) (found *branch, com
 			if l.seq == nil || l.busy() { // what has no cells computes nothing, and a program may have many such with as long a beginning
 				continue
 			}
-			common := s.config.Pieces.Border(tokens, r.scope.Common(j.scope, kvcache.CommonPrefix(l.context(), tokens[:len(tokens)-1])))
+			common := s.config.Pieces.Border(tokens, r.scope.Common(j.scope, kvcache.CommonPrefix(l.tokens(), tokens[:len(tokens)-1])))
 			near := common > cached && l.computed() >= cached // it already has all that was found and gains more with each chunk
 			if common >= kvcache.MinShared && (near || common-cached >= kvcache.MinShared) && l.leads(common) {
 				s.cache.Want(l.seq, common)
@@ -59,5 +43,5 @@ func (s *Scheduler) leader(b *branch, tokens []Token, n int) (found *branch, com
 
 // leads reports whether a branch is about to have n tokens in the cache.
 func (b *branch) leads(n int) bool {
-	return b.seq != nil && b.awake() && b.job.ready() && b.seq.Len() < n && len(b.context()) >= n
+	return b.seq != nil && b.awake() && b.job.checkReady() && b.seq.Len() < n && len(b.tokens()) >= n
 }

@@ -41,7 +41,7 @@ type gathering struct {
 // gather begins to hold requests back with one that finds nothing to compute, and each new request
 // makes the others wait a moment more.
 func (s *Scheduler) gather(now time.Time) {
-	if s.gathering.began.IsZero() && len(s.running) == 0 && s.next(now) == nil && s.inbox.told() {
+	if s.gathering.began.IsZero() && len(s.running) == 0 && s.nextToAdmit(now) == nil && s.inbox.told() {
 		s.gathering.began = now
 	}
 	s.gathering.quiet = time.Time{}

@@ -25,16 +25,16 @@ func (s *Scheduler) Stats() Stats {
 // SlotInfo is the state of one slot.
 type SlotInfo struct {
 	Slot      int
-	Branch    uint64 // of a program: which of its branches the slot computes, from 1; 0: none, or the answer is no program's
-	Tokens    int    // of the branch
-	Stream    string // empty: the slot is free
-	Request   uint64 // counts the requests
-	Limit     int    // most tokens to generate; 0: until the context is full
-	State     string // idle, prefilling, generating, parked: see activity
-	Wait      Wait   // why it takes no part in the ticks now; empty: it does
-	Prompt    int    // tokens
-	Cached    int    // of Prompt, found in the cache
-	Computed  int    // tokens in the KV cache
+	Branch    uint64     // of a program: which of its branches the slot computes, from 1; 0: none, or the answer is no program's
+	Tokens    int        // of the branch
+	Stream    string     // empty: the slot is free
+	Request   uint64     // counts the requests
+	Limit     int        // most tokens to generate; 0: until the context is full
+	State     string     // idle, prefilling, generating, parked: see activity
+	Wait      WaitReason // why it takes no part in the ticks now; empty: it does
+	Prompt    int        // tokens
+	Cached    int        // of Prompt, found in the cache
+	Computed  int        // tokens in the KV cache
 	Generated int
 	Drafted   int // tokens that were guessed of it and computed
 	Accepted  int // of Drafted, those that are part of the answer
@@ -48,7 +48,7 @@ type SlotInfo struct {
 // QueueInfo is the state of a request that waits for a slot.
 type QueueInfo struct {
 	Stream    string
-	Wait      Wait
+	Wait      WaitReason
 	Prompt    int // tokens
 	Generated int // before it lost its slot
 	Priority  int
@@ -102,8 +102,8 @@ func (s *Scheduler) snapshot(ticks int) Snapshot {
 }
 
 // activity is a branch's state as Inspect reports it. "parked" covers those of all jobs that take
-// no part in the ticks now: those that are parked, those whose background sampler is busy or rests,
-// and those that their program has not asked for.
+// no part in the ticks now, more than job.parked does: those that are parked, those whose
+// background sampler is busy or rests, and those that their program has not asked for.
 func (b *branch) activity() string {
 	j := b.job
 	switch {

@@ -53,7 +53,7 @@ func TestScheduler_Inspect_WhatSlotsWaitFor(t *testing.T) {
 	for range 20 {
 		s.Tick()
 	}
-	for want, st := range map[scheduler.Wait]*scheduler.Stream{
+	for want, st := range map[scheduler.WaitReason]*scheduler.Stream{
 		scheduler.WaitPaused: paused, scheduler.WaitReader: unread, scheduler.WaitBackground: stuck, scheduler.WaitQuota: rests, "": runs,
 	} {
 		if got := inspectedSlot(t, s, st); got.Wait != want || (got.State == "parked") != (want != "") {

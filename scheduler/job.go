@@ -18,11 +18,13 @@ import (
 //
 // answer has the tokens, prompt first. The branch computes them, or where a program writes the
 // answer, the program has branches of its own.
+//
+// What a job waits for, in the queue or in its slots, is a WaitReason.
 type job struct {
 	branch
 	drawer // of that branch
 
-	run      *program.Run // of the program that writes the answer; nil: none does
+	program  *program.Run // of the program that writes the answer; nil: none does
 	writer   *job         // whose program writes the answer, if that is another's
 	pieces   *piece.Table // of the rows in its prompt; nil: there are none
 	stream   *Stream
@@ -55,9 +57,9 @@ type job struct {
 	leader           *branch   // computes a prefix of this one's prompt, which waits for that
 	sharedLen        int       // how many tokens that prefix has
 
-	adopted bool           // a program has returned that the answer goes on without; what it has computed:
-	spent   int            // tokens
-	opened  int            // branches
+	adopted bool           // a program has returned that the answer goes on without
+	spent   int            // tokens that it had computed
+	opened  int            // branches that it had opened
 	held    *End           // of a program's own answer, which has ended before others
 	lent    []*program.Row // to the program or its branches, from the last pass
 	over    chan struct{}  // of a program: closed at the end
@@ -74,11 +76,11 @@ func (j *job) inSlot() bool { return j.branches[0].slot >= 0 }
 // generates reports whether a branch of the job computes one token a tick. What a busy background
 // sampler has is its own, and it is generating; so is a program at work.
 func (j *job) generates() bool {
-	return j.background.Busy() || j.run != nil && j.run.AtWork() || slices.ContainsFunc(j.branches, (*branch).generates)
+	return j.background.Busy() || j.program != nil && j.program.AtWork() || slices.ContainsFunc(j.branches, (*branch).generates)
 }
 
-// lacks is how many tokens the KV cache still lacks of the job.
-func (j *job) lacks() (n int) {
+// lackedTokens is how many tokens of the job the KV cache still lacks.
+func (j *job) lackedTokens() (n int) {
 	for _, b := range j.branches {
 		if b.awake() && !b.busy() {
 			n += b.pending()
@@ -96,13 +98,13 @@ func (j *job) keepsUp() bool {
 	return j.req.Overflow == DropOldest || j.stream.ring.Reserve(tickEvents)
 }
 
-// ready reports whether the job may take part in this tick: not paused, background sampler neither
-// busy nor resting, reader keeping up, no control call waiting for the reader (those that wait for
-// the background sampler were tried before it is asked). If the reader does not keep up, the ring
-// wakes the tick once it does (Stream.nudge). While the job is paused or its background sampler is
-// at work, the reader is not looked at: stalled is as it was before.
-func (j *job) ready() bool {
-	if j.paused || j.background.Busy() || j.background.Resting() || j.run.Rest() > 0 {
+// checkReady reports whether the job may take part in this tick: not paused, background sampler
+// neither busy nor resting, reader keeping up, no control call waiting for the reader (those that
+// wait for the background sampler were tried before it is asked). If the reader does not keep up,
+// the ring wakes the tick once it does (Stream.nudge). While the job is paused or its background
+// sampler is at work, the reader is not looked at: stalled is as it was before.
+func (j *job) checkReady() bool {
+	if j.paused || j.background.Busy() || j.background.Resting() || j.program.Rest() > 0 {
 		return false
 	}
 	j.stalled = !j.choicesKeepUp()
@@ -116,13 +118,13 @@ func (j *job) parked() bool { return j.paused || j.stalled }
 // needsBackground reports whether an answer with these stages needs a goroutine of its own: for
 // plugins and stop rules, or for log-probabilities and traces, which cost more than a draw.
 func (j *job) needsBackground(stages []chain.Stage) bool {
-	return j.metered(stages) || !j.written() && (j.req.Trace > 0 || j.req.Logprobs >= 0)
+	return j.metered(stages) || !j.byProgram() && (j.req.Trace > 0 || j.req.Logprobs >= 0)
 }
 
 // metered reports whether an answer with these stages has code in it that may take any time:
 // plugins, or stop rules.
 func (j *job) metered(stages []chain.Stage) bool {
-	return !chain.Native(stages) && !(j.written() && len(stages) == 0) || len(j.req.Rules) > 0
+	return !chain.Native(stages) && !(j.byProgram() && len(stages) == 0) || len(j.req.Rules) > 0
 }
 
 // open begins a job's answer: on the tick if that is quick, else with a background sampler.
@@ -132,7 +134,7 @@ func (s *Scheduler) open(j *job) {
 		s.giveBackground(&j.drawer, j.metered(stages) || early)
 	} else if err := panics.Try(j.answer.Begin); err != nil {
 		j.answer.Fail(err)
-		s.emitAlone(j)
+		s.emitOne(j)
 		return
 	}
 	if early {
@@ -145,7 +147,7 @@ func (s *Scheduler) open(j *job) {
 func (s *Scheduler) fail(j *job, err error) {
 	if !j.done && !j.background.Busy() {
 		j.answer.Fail(err)
-		s.emitAlone(j)
+		s.emitOne(j)
 	}
 }
 

@@ -23,7 +23,7 @@ type TickRecord struct {
 	Sample     time.Duration // in sampler chains
 	Background time.Duration // waiting for background samplers, after the native chains
 	Total      time.Duration // all of the tick
-	Passes     int           // forward passes: one, or two with Limits.SeparatePasses; more for several sets of adapters, or after a failure
+	Passes     int           // forward passes; compute says what has one of its own
 	Decode     int           // tokens of generating slots
 	Drafted    int           // tokens that were guessed for them
 	Drafts     int           // slots that had some

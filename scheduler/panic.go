@@ -72,7 +72,7 @@ func (s *Scheduler) survive(busy *bool) {
 		s.abandon(j, &panics.Error{Value: v})
 	}
 	if *busy = len(jobs) > 0; *busy {
-		s.goOn(s.record.Start)
+		s.keepTicking(s.record.Start)
 	}
 }
 

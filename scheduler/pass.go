@@ -15,7 +15,8 @@ import (
 
 // compute runs the planned branches: in one forward pass, or if the backend is faster that way,
 // first the decode tokens, then the prompt tokens. Those with other adapters have passes of their
-// own, and so has a picture. What a pass gave is sampled and sent before the next begins.
+// own, and so has each piece of a picture, and slots with drafts, where draftsApart says so. A pass
+// that fails is repeated in halves. What a pass gave is sampled and sent before the next begins.
 func (s *Scheduler) compute() {
 	s.passing = append(s.passing[:0], s.planned...) // preempting changes s.planned
 	for rest, decoding := s.passing, s.decoding; len(rest) > 0; {
@@ -66,7 +67,7 @@ func (s *Scheduler) fill(branches []*branch) error {
 		b.addTo(&s.cost)
 		at := b.seq.Len()
 		before := at - b.seq.Position() // positions fewer than tokens
-		tokens := b.context()
+		tokens := b.tokens()
 		last, prompt := len(tokens)-1, b.scoring()
 		for i := at; i < at+b.scheduled; i++ {
 			row := s.batch.Add(tokens[i], int32(i-before), b.seq.ID(), i == last || prompt && b.wantsRow(i))
@@ -79,7 +80,7 @@ func (s *Scheduler) fill(branches []*branch) error {
 			s.drafting = true
 			s.batch.Add(t, int32(last+1+i-before), b.seq.ID(), true)
 		}
-		if d := b.draws(); d != nil && b.outputRow >= 0 && d.chain.WantsHiddenStates() {
+		if d := b.rowDrawer(); d != nil && b.outputRow >= 0 && d.chain.WantsHiddenStates() {
 			s.batch.HiddenStates = true
 		}
 	}
@@ -121,11 +122,11 @@ func (s *Scheduler) learnCost(branches []*branch, took time.Duration) {
 func (s *Scheduler) noteComputed(branches []*branch) {
 	for _, b := range branches {
 		j, at := b.job, b.seq.Len()
-		s.cache.Append(b.seq, b.context()[at:at+b.scheduled])
+		s.cache.Append(b.seq, b.tokens()[at:at+b.scheduled])
 		if s.drafting {
 			s.cache.Append(b.seq, j.guess.draft)
 		}
-		if j.req.Progress && j.answer.Generated() == 0 && j.run == nil {
+		if j.req.Progress && j.answer.Generated() == 0 && j.program == nil {
 			j.stream.send(Event{Kind: KindProgress, Computed: b.seq.Len()})
 		}
 	}

@@ -76,7 +76,7 @@ func findPiece(pieces []*piece.Piece, shape *piece.Shape) *piece.Piece {
 
 // atPiece reports whether a row of a piece is what is computed next of the branch.
 func (b *branch) atPiece() bool {
-	return b.job.pieces != nil && b.seq != nil && b.pending() > 0 && b.context()[b.computed()] < 0
+	return b.job.pieces != nil && b.seq != nil && b.pending() > 0 && b.tokens()[b.computed()] < 0
 }
 
 // untilPiece is how many of the next n tokens one pass can compute: those before a piece, or the
@@ -85,7 +85,7 @@ func (b *branch) untilPiece(n int) int {
 	if b.job.pieces == nil || n == 0 {
 		return n
 	}
-	next := b.context()[b.computed():][:n]
+	next := b.tokens()[b.computed():][:n]
 	if shape, row, ok := b.job.pieces.Shape(next[0]); ok {
 		return min(shape.Rows-row, n)
 	}
@@ -100,7 +100,7 @@ func (b *branch) whole() int {
 	if !b.atPiece() {
 		return 0
 	}
-	if shape, _, ok := b.job.pieces.Shape(b.context()[b.computed()]); ok && shape.Whole {
+	if shape, _, ok := b.job.pieces.Shape(b.tokens()[b.computed()]); ok && shape.Whole {
 		return shape.Rows
 	}
 	return 0
@@ -147,7 +147,7 @@ func (s *Scheduler) keepFirstKind() (others []*branch) {
 
 // fillPiece puts the scheduled rows of a branch into the batch.
 func (s *Scheduler) fillPiece(b *branch) error {
-	at, tokens := b.seq.Len(), b.context()
+	at, tokens := b.seq.Len(), b.tokens()
 	shape, row, ok := b.job.pieces.Shape(tokens[at])
 	if ok {
 		s.batch.Piece = findPiece(b.job.req.Pieces, &shape)

@@ -12,9 +12,11 @@ import (
 )
 
 // plan chooses the branches of this tick and how many tokens each computes: a decode token for
-// every generating slot first, then chunks of prompts.
+// every generating slot first, then chunks of prompts. It ends the jobs that are not to go on:
+// those whose reader is too slow where the request says so, and those that wanted only their prompt
+// computed. For want of cells it preempts others.
 func (s *Scheduler) plan() {
-	s.planned, s.prefilling, s.reserved, s.awaitsCopy = s.planned[:0], s.prefilling[:0], 0, false
+	s.awaitsCopy = false
 	s.order = append(s.order[:0], s.running...) // preempting changes s.running
 	for _, j := range s.order {
 		for _, b := range j.branches {
@@ -23,7 +25,7 @@ func (s *Scheduler) plan() {
 		}
 		switch {
 		case !j.inSlot(): // preempted for one before it
-		case !j.ready():
+		case !j.checkReady():
 			if j.stalled && j.req.Overflow == CancelSlow {
 				s.end(j, End{Reason: answer.ReasonCancelled, Err: ErrSlowReader})
 			}
@@ -94,10 +96,10 @@ func (s *Scheduler) prefill() {
 	slices.SortStableFunc(s.prefilling, order)
 	s.keepFirstAdapters()
 	others := s.keepFirstKind()
-	s.takeChunk(together)
+	s.planChunk(together)
 	if len(s.planned) == s.decoding && len(others) > 0 { // the picture has no cells yet, though some have made room for it
 		s.prefilling = slices.DeleteFunc(others, func(b *branch) bool { return b.seq == nil })
-		s.takeChunk(together)
+		s.planChunk(together)
 	}
 	for _, b := range s.planned[s.decoding:] { // not those that were preempted after they were planned
 		s.record.Prefill += b.scheduled
@@ -105,21 +107,21 @@ func (s *Scheduler) prefill() {
 	s.prefilled += s.record.Prefill
 }
 
-// takeChunk plans the tick's chunk of the prefilling branches, which are alike.
-func (s *Scheduler) takeChunk(together bool) {
+// planChunk plans the tick's chunk of the prefilling branches, which are alike.
+func (s *Scheduler) planChunk(together bool) {
 	s.prompts.rows = s.rowsForPrompts()
 	chunk := s.chunkSize()
 	if together && pendingOf(s.prefilling) > chunk {
-		s.take(chunk, 1)
+		s.planPrompts(chunk, 1)
 	}
 	if len(s.planned) == s.decoding {
-		s.take(chunk, 0)
+		s.planPrompts(chunk, 0)
 	}
 }
 
-// take plans the next tokens of the prefilling branches, in their order, so many in all. Of each
-// prompt it leaves so many as are kept for a later tick.
-func (s *Scheduler) take(left, kept int) {
+// planPrompts plans the next tokens of the prefilling branches, in their order, so many in all. Of
+// each prompt it leaves so many as are kept for a later tick.
+func (s *Scheduler) planPrompts(left, kept int) {
 	for _, b := range s.prefilling {
 		if b.seq == nil { // preempted for one before it
 			continue

@@ -4,6 +4,7 @@ package scheduler
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -14,10 +15,10 @@ import (
 
 // This file computes what programs ask for (package program). A program has a job like any other,
 // with a slot for each branch that it may have. It works on a goroutine of its own until it waits;
-// then the tick takes over what it has done: it does to the job's branches what the program has
-// done to its own, sends what it has shown, and plans the branches that are waited for beside all
-// others. When their rows are there, the program goes on. What else happens to answers, happens to
-// it as a whole: it waits for all its slots, is paused, preempted and ended.
+// then the tick takes its turn: it does to the job's branches what the program has done to its
+// own, sends what it has shown, and plans the branches that are waited for beside all others. When
+// their rows are there, the program goes on. What else happens to answers, happens to it as a
+// whole: it waits for all its slots, is paused, preempted and ended.
 //
 // Only what is waited for is computed, so a branch gets cells late: a fork then shares all that
 // others have computed of it, and of several that lack the same, one computes it first. When cells
@@ -49,7 +50,7 @@ func (s *Scheduler) newRun(j *job, r *Request, prompt []Token) error {
 	if !ok {
 		summarizer = program.Portable{}
 	}
-	j.run = program.New(p, program.Options{Prompt: slices.Clone(prompt), Pieces: j.heldPieces(), Vocabulary: s.limits.Vocabulary, Longest: longest - 1, Tokens: tokens,
+	j.program = program.New(p, program.Options{Prompt: slices.Clone(prompt), Pieces: j.heldPieces(), Vocabulary: s.limits.Vocabulary, Longest: longest - 1, Tokens: tokens,
 		Traced: r.Trace > 0, Summarizer: summarizer, Masker: s.backend, Ends: func(t Token) bool { return ends(s.backend, r, t) }, Wake: s.inbox.signal})
 	j.branches = make([]*branch, p.Branches)
 	for i := range j.branches {
@@ -77,23 +78,23 @@ func (s *Scheduler) goOnWithProgram(j *job) {
 	switch {
 	case j.done || j.choicesBusy():
 		return
-	case !j.run.Started():
-		j.run.Start()
+	case !j.program.Started():
+		j.program.Start()
 		s.goroutines.Go(func() {
-			j.run.Main()
+			j.program.Main()
 			if <-j.over; !j.adopted {
 				j.close() // not before: the program's stages may be its own
 			}
 		})
-	case !j.run.Waits() || !j.answered():
+	case !j.program.Waits() || !j.answered():
 		return
-	case j.run.HasReturned():
+	case j.program.HasReturned():
 		s.leaveProgram(j)
 		return
 	default:
 		s.deliver(j)
 		j.tellEnded()
-		j.run.Answer()
+		j.program.Answer()
 	}
 	s.programs = append(s.programs, j)
 	s.sampling.programs = append(s.sampling.programs, j)
@@ -101,8 +102,8 @@ func (s *Scheduler) goOnWithProgram(j *job) {
 
 // answered reports whether the rows that a program waits for are there.
 func (j *job) answered() bool {
-	branches, anyOf := j.run.Waiting()
-	lacking := func(b *program.Branch) bool { return j.branches[b.Index()].lacks() }
+	branches, anyOf := j.program.Waiting()
+	lacking := func(b *program.Branch) bool { return j.branches[b.Index()].awaitsResult() }
 	if anyOf && len(branches) > 0 {
 		return slices.ContainsFunc(branches, func(b *program.Branch) bool { return !lacking(b) })
 	}
@@ -111,9 +112,9 @@ func (j *job) answered() bool {
 
 // deliver gives a program what it has waited for.
 func (s *Scheduler) deliver(j *job) {
-	branches, _ := j.run.Waiting()
+	branches, _ := j.program.Waiting()
 	for _, b := range branches {
-		if of := j.branches[b.Index()]; !of.lacks() {
+		if of := j.branches[b.Index()]; !of.awaitsResult() {
 			b.Deliver(&of.state)
 			if j.times.row.IsZero() {
 				j.times.row = s.config.Clock()
@@ -122,15 +123,15 @@ func (s *Scheduler) deliver(j *job) {
 	}
 }
 
-// takeOverPrograms takes over what programs that wait by now have done.
+// takeOverPrograms takes over what programs have done that wait by now.
 func (s *Scheduler) takeOverPrograms() {
 	all := s.programs
-	s.programs, s.asked = s.asked[:0], all // those that go on come back
+	s.programs, s.programsSpare = s.programsSpare[:0], all // those that go on come back
 	for i, j := range all {
 		all[i] = nil
 		switch {
 		case j.done:
-		case !s.collectProgram(j) || j.choicesBusy() || !j.ready():
+		case !s.collectProgram(j) || j.choicesBusy() || !j.checkReady():
 			s.programs = append(s.programs, j)
 		default:
 			s.takeOverProgram(j)
@@ -140,12 +141,12 @@ func (s *Scheduler) takeOverPrograms() {
 
 // collectProgram collects from a program that was at work, and reports whether it waits.
 func (s *Scheduler) collectProgram(j *job) bool {
-	if !j.run.AtWork() {
+	if !j.program.AtWork() {
 		return true
 	}
 	select {
-	case <-j.run.Done():
-		j.run.Collect()
+	case <-j.program.Done():
+		j.program.Collect()
 		return true
 	default:
 		return false
@@ -155,29 +156,29 @@ func (s *Scheduler) collectProgram(j *job) bool {
 // takeOverProgram takes over what a program has done since it was answered.
 func (s *Scheduler) takeOverProgram(j *job) {
 	defer s.blame(j)
-	j.run.MarkTaken()
+	j.program.MarkTaken()
 	for i, b := range j.branches {
-		if of := j.run.Branch(i); b.state.Number != 0 && !of.Is(b.state.Number) {
-			j.run.Charge(b.drawn())
-			s.stopAlone(b)
+		if of := j.program.Branch(i); b.state.Number != 0 && !of.Is(b.state.Number) {
+			j.program.Charge(b.drawn())
+			s.stopSelfRun(b)
 			s.drop(b)
 			b.state, b.wanted, b.scoredTo = program.Kept{}, false, 0
 		}
 	}
 	for i, b := range j.branches { // after all that make room
-		if of := j.run.Branch(i); of != nil {
+		if of := j.program.Branch(i); of != nil {
 			s.update(b, of)
 		}
 	}
-	branches, _ := j.run.Waiting()
+	branches, _ := j.program.Waiting()
 	for _, of := range branches {
 		b := j.branches[of.Index()]
-		if b.wanted = b.lacks() && b.alone == nil; b.wanted {
+		if b.wanted = b.awaitsResult() && b.selfRun == nil; b.wanted {
 			s.computeLast(b)
 		}
 	}
-	shown := j.run.TakeShown()
-	returned, err := j.run.Returned()
+	shown := j.program.TakeShown()
+	returned, err := j.program.Returned()
 	if len(shown) == 0 && !returned {
 		s.goOnWithProgram(j)
 		return
@@ -188,7 +189,7 @@ func (s *Scheduler) takeOverProgram(j *job) {
 
 // update does to a branch what the program has done to its own.
 func (s *Scheduler) update(b *branch, of *program.Branch) {
-	if b.alone != nil {
+	if b.selfRun != nil {
 		return // it is as the tick has it
 	}
 	same := of.Update(&b.state)
@@ -199,17 +200,19 @@ func (s *Scheduler) update(b *branch, of *program.Branch) {
 		}
 		s.dropUnscored(b)
 	}
-	s.goAlone(b, of)
+	s.runBranch(b, of)
 }
 
-// lacks reports whether what is waited for of a branch has not come: its row, or the end of its
-// run.
-func (b *branch) lacks() bool { return b.state.Row == nil && b.state.Finished == program.Pending }
+// awaitsResult reports whether what is waited for of a branch has not come: its row, or the end of
+// its run.
+func (b *branch) awaitsResult() bool {
+	return b.state.Row == nil && b.state.Finished == program.Pending
+}
 
 // computeLast has the last token of a branch computed again, for the row, if all are.
 func (s *Scheduler) computeLast(b *branch) {
 	if b.seq != nil && b.pending() == 0 {
-		s.cache.Truncate(b.seq, len(b.context())-1)
+		s.cache.Truncate(b.seq, len(b.tokens())-1)
 	}
 }
 
@@ -225,7 +228,7 @@ func (s *Scheduler) drop(b *branch) {
 // all get them while what they share is at its end.
 func (s *Scheduler) placeBranches() {
 	for _, j := range s.running {
-		if j.run == nil || !j.ready() {
+		if j.program == nil || !j.checkReady() {
 			continue
 		}
 		for _, b := range j.branches {
@@ -239,7 +242,7 @@ func (s *Scheduler) placeBranches() {
 // place gets a branch its sequence, unless another is computing what it lacks or a copy has to be
 // waited for.
 func (s *Scheduler) place(b *branch) {
-	j, tokens := b.job, b.context()
+	j, tokens := b.job, b.tokens()
 	if b.state.Row != nil {
 		tokens = append(slices.Clone(tokens), 0) // nothing of it is to be computed: all of it can be shared
 	}
@@ -248,7 +251,7 @@ func (s *Scheduler) place(b *branch) {
 			return
 		}
 	}
-	prompt := min(j.answer.PromptLen(), len(b.context()))
+	prompt := min(j.answer.PromptLen(), len(b.tokens()))
 	seq, _ := s.cache.Acquire(kvcache.Claim{Tokens: tokens, PromptLen: prompt, Scope: j.scope, Reuse: true})
 	if seq == nil {
 		return
@@ -264,7 +267,7 @@ func (s *Scheduler) place(b *branch) {
 // shelve takes the cells of a program's branch, b excepted, that this tick does not compute: it is
 // computed again when it is wanted. It reports whether there was one.
 func (s *Scheduler) shelve(j *job, b *branch) bool {
-	if j.run == nil {
+	if j.program == nil {
 		return false
 	}
 	for _, other := range slices.Backward(j.branches) {
@@ -276,11 +279,14 @@ func (s *Scheduler) shelve(j *job, b *branch) bool {
 	return false
 }
 
+// errNoBranchRow ends an answer whose program waits for a row that the backend did not give.
+var errNoBranchRow = errors.New("the backend gave no row for a branch of a program")
+
 // lendRow lends a branch the row that a pass has for it.
 func (s *Scheduler) lendRow(b *branch) {
 	logits := s.backend.Row(b.outputRow)
 	if logits == nil {
-		s.end(b.job, End{Reason: answer.ReasonError, Err: errNoRow})
+		s.end(b.job, End{Reason: answer.ReasonError, Err: errNoBranchRow})
 		return
 	}
 	b.state.Row, b.wanted = program.Lend(logits), false
@@ -294,7 +300,7 @@ func (s *Scheduler) resumePrograms(branches []*branch) {
 		return
 	}
 	for _, b := range branches {
-		if j := b.job; j.run != nil && !j.done {
+		if j := b.job; j.program != nil && !j.done {
 			s.goOnWithProgram(j)
 		}
 	}
@@ -302,15 +308,15 @@ func (s *Scheduler) resumePrograms(branches []*branch) {
 
 // awaitProgram waits until a program waits again, but not long, as for a background sampler.
 func (s *Scheduler) awaitProgram(j *job, rang bool) bool {
-	if !rang && j.run.AtWork() && j.run.Awaited() {
+	if !rang && j.program.AtWork() && j.program.Awaited() {
 		select {
-		case <-j.run.Done():
-			j.run.Collect()
+		case <-j.program.Done():
+			j.program.Collect()
 		case <-s.sampling.alarm.C:
 			rang = true
 		}
 	}
-	j.run.Settle()
+	j.program.Settle()
 	return rang
 }
 
@@ -331,7 +337,7 @@ func (s *Scheduler) recallRows() {
 
 func (s *Scheduler) recallRowsOf(j *job) {
 	for _, row := range j.lent {
-		if j.run.AtWork() || slices.ContainsFunc(j.branches, func(b *branch) bool { return b.state.Row == row }) {
+		if j.program.AtWork() || slices.ContainsFunc(j.branches, func(b *branch) bool { return b.state.Row == row }) {
 			row.Recall()
 		} else {
 			row.Revoke()

@@ -17,10 +17,10 @@ func (s *Scheduler) endProgram(j *job) {
 	}
 	j.lent = nil
 	for _, b := range j.branches {
-		s.stopAlone(b)
+		s.stopSelfRun(b)
 	}
-	j.run.Interrupt()
-	if close(j.over); !j.run.Started() {
+	j.program.Interrupt()
+	if close(j.over); !j.program.Started() {
 		j.close()
 	}
 }
@@ -28,7 +28,7 @@ func (s *Scheduler) endProgram(j *job) {
 // dropAllButOne drops the branches of a program that loses its slots, except the one that a later
 // request is most likely to continue: that which has most of the answer, and of those the longest.
 func (s *Scheduler) dropAllButOne(j *job) {
-	if j.run == nil {
+	if j.program == nil {
 		return
 	}
 	var best *branch
@@ -39,7 +39,7 @@ func (s *Scheduler) dropAllButOne(j *job) {
 		}
 		n := 0
 		if !j.background.Busy() && !b.busy() {
-			n = kvcache.CommonPrefix(b.context()[:b.seq.Len()], j.answer.Context())
+			n = kvcache.CommonPrefix(b.tokens()[:b.seq.Len()], j.answer.Context())
 		}
 		if n > common || n == common && b.seq.Len() > best.seq.Len() {
 			best, common = b, n
@@ -54,7 +54,7 @@ func (s *Scheduler) dropAllButOne(j *job) {
 
 // errProgram refuses what would change an answer that a program writes.
 func (j *job) errProgram(what string) error {
-	if !j.written() {
+	if !j.byProgram() {
 		return nil
 	}
 	return fmt.Errorf("%w: %s an answer that a program writes", ErrBadRequest, what)

@@ -27,14 +27,14 @@ func (s *Scheduler) tellBranches(now time.Time) {
 	for _, jobs := range [2][]*job{s.running, s.queue.jobs} {
 		for _, j := range jobs {
 			switch {
-			case j.run == nil || j.run.Grown() == 0 || j.stalled:
+			case j.program == nil || j.program.Grown() == 0 || j.stalled:
 			case now.Before(j.tellAt):
-				s.lookAt(j.tellAt)
+				s.tickAt(j.tellAt)
 			default:
 				j.tellGrown()
 				j.tellAt = now.Add(growthTime)
-				if j.run.Grown() > 0 {
-					s.lookAt(j.tellAt)
+				if j.program.Grown() > 0 {
+					s.tickAt(j.tellAt)
 				}
 			}
 		}
@@ -43,18 +43,18 @@ func (s *Scheduler) tellBranches(now time.Time) {
 
 // tellGrown tells a job's reader of as much as is told at a time.
 func (j *job) tellGrown() {
-	j.stream.send(Event{Kind: KindBranches, Branches: &Branches{Grown: j.run.TakeGrown(mostEntries, mostGrownTold)}})
+	j.stream.send(Event{Kind: KindBranches, Branches: &Branches{Grown: j.program.TakeGrown(mostEntries, mostGrownTold)}})
 }
 
 // tellAllGrown tells the reader of a job that ends all that is left, and how much was left out.
 func (j *job) tellAllGrown() {
-	if j.run == nil {
+	if j.program == nil {
 		return
 	}
-	for j.run.Grown() > 0 {
+	for j.program.Grown() > 0 {
 		j.tellGrown()
 	}
-	if n := j.run.LeftOut(); n > 0 {
+	if n := j.program.LeftOut(); n > 0 {
 		j.stream.send(Event{Kind: KindBranches, Branches: &Branches{LeftOut: n}})
 	}
 }

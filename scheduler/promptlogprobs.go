@@ -20,7 +20,7 @@ import (
 // the time that other streams wait. The prompt's last token, whose row the answer is drawn from,
 // comes in a later pass: the reader has all of the prompt before the first token.
 
-// errNoRow is the error of an answer for which the backend has no logits.
+// errNoRow ends an answer to whose prompt the backend gave too few rows.
 var errNoRow = errors.New("the backend gave no row for a token of the prompt")
 
 // prompts is what the log-probabilities of a pass's prompts need; its memory is used again.
@@ -42,7 +42,7 @@ type rowAsk struct {
 // context before they were computed, their rows are no more to be had.
 func (b *branch) scoring() bool {
 	j := b.job
-	if j.run != nil {
+	if j.program != nil {
 		return b.nextScore() > 0
 	}
 	return j.req.PromptLogprobs && j.scored < j.answer.PromptLen()-1 && len(j.answer.Context()) == len(j.answer.Tokens())
@@ -54,7 +54,7 @@ func (j *job) finished() bool { return j.req.NoAnswer && !j.scoring() }
 // scorable is how many of n pending tokens a branch that is scoring may compute in a pass with so
 // many free rows. Tokens whose rows were told before it lost its cells need none.
 func (b *branch) scorable(n, rows int) int {
-	if b.job.run != nil {
+	if b.job.program != nil {
 		for n > 0 && b.rowsOf(n) > rows {
 			n--
 		}
@@ -70,7 +70,7 @@ func (b *branch) scorable(n, rows int) int {
 func (b *branch) rowsOf(n int) (rows int) {
 	at := b.seq.Len()
 	for i := at; i < at+n; i++ {
-		if b.wantsRow(i) || i == len(b.context())-1 {
+		if b.wantsRow(i) || i == len(b.tokens())-1 {
 			rows++
 		}
 	}
@@ -104,7 +104,7 @@ func (s *Scheduler) rowsForPrompts() int {
 func (s *Scheduler) dropUnscored(b *branch) {
 	if next := b.nextScore(); next > 0 && b.computed() >= next {
 		s.cache.Truncate(b.seq, next-1)
-	} else if b.job.run == nil && b.scoring() && b.seq.Len() > b.job.scored {
+	} else if b.job.program == nil && b.scoring() && b.seq.Len() > b.job.scored {
 		s.cache.Truncate(b.seq, b.job.scored)
 	}
 }
@@ -112,7 +112,7 @@ func (s *Scheduler) dropUnscored(b *branch) {
 // wantsRow reports whether the row after position i of its context is one of the prompt's that the
 // branch wants.
 func (b *branch) wantsRow(i int) bool {
-	if b.job.run != nil {
+	if b.job.program != nil {
 		return i+1 < len(b.state.Scores) && program.Awaited(b.state.Scores[i+1])
 	}
 	return i >= b.job.scored && i < b.job.answer.PromptLen()-1 && b.scoring()
@@ -123,11 +123,11 @@ func (b *branch) wantsRow(i int) bool {
 func (s *Scheduler) addPromptRow(b *branch, i, row int) {
 	s.batch.PromptRows = true
 	top := max(b.job.req.Logprobs, 0)
-	if b.job.run != nil {
+	if b.job.program != nil {
 		top = 0
 	}
 	s.prompts.branches = append(s.prompts.branches, b)
-	s.prompts.asks = append(s.prompts.asks, rowAsk{row: row, at: i + 1, top: top, token: b.context()[i+1]})
+	s.prompts.asks = append(s.prompts.asks, rowAsk{row: row, at: i + 1, top: top, token: b.tokens()[i+1]})
 }
 
 // score computes and sends the log-probabilities of prompts from a pass.
@@ -185,11 +185,11 @@ func (s *Scheduler) tellPrompt(b *branch, asks []rowAsk) {
 			return
 		}
 		told[i] = PromptToken{Token: a.token, Logprobs: a.logprobs}
-		if j.run != nil {
+		if j.program != nil {
 			b.state.Scores[a.at] = a.logprobs.Token
 		}
 	}
-	if j.run != nil {
+	if j.program != nil {
 		return
 	}
 	j.scored += len(told)

@@ -15,7 +15,7 @@ import (
 // The tick waits for background samplers, after the native stages are done, for an eighth of the
 // time that the tick's passes have taken so far, and at least for minWait. Waiting costs all other
 // answers that time. Not waiting costs the late answer a whole pass, and the others the processor
-// that its background uses beside the next pass.
+// that its background sampler uses beside the next pass.
 const (
 	minWait  = time.Millisecond
 	waitPart = 8
@@ -35,7 +35,7 @@ type sampling struct {
 // prepareWorkers lets the stages of the jobs that will get a row compute beside the forward pass.
 func (s *Scheduler) prepareWorkers(branches []*branch) {
 	for _, b := range branches {
-		if d := b.draws(); b.outputRow >= 0 && d != nil && d.background != nil && !d.tickDraws() {
+		if d := b.rowDrawer(); b.outputRow >= 0 && d != nil && d.background != nil && !d.tickDraws() {
 			d.background.Prepare()
 		}
 	}
@@ -49,14 +49,14 @@ func (s *Scheduler) sample(branches []*branch) {
 	sampling := &s.sampling
 	sampling.native, sampling.drawing, sampling.programs = sampling.native[:0], sampling.drawing[:0], sampling.programs[:0]
 	for _, b := range branches {
-		switch d := b.draws(); {
+		switch d := b.rowDrawer(); {
 		case b.outputRow < 0:
 		case d == nil:
 			s.lendRow(b)
 		case d.tickDraws():
 			sampling.native = append(sampling.native, d)
 		default:
-			s.giveBackground(d, !d.isAlone()) // its stage has turned out to be slow, or is another now
+			s.giveBackground(d, !d.isSelfRun()) // its stage has turned out to be slow, or is another now
 			s.lend(d)
 		}
 	}
@@ -71,7 +71,7 @@ func (s *Scheduler) sample(branches []*branch) {
 
 // lend has a background sampler draw from its rows.
 func (s *Scheduler) lend(d *drawer) {
-	d.background.Draw(s.rows(d))
+	d.background.Draw(s.backgroundRows(d))
 	s.sampling.drawing = append(s.sampling.drawing, d)
 }
 
@@ -98,7 +98,7 @@ func (s *Scheduler) drawNative(drawers []*drawer) (going []*drawer) {
 		case drawn.Err == nil:
 			d.answer.Advance(drawn.Token, answer.Details{})
 		case errors.Is(drawn.Err, chain.ErrSlow):
-			s.giveBackground(d, !d.isAlone())
+			s.giveBackground(d, !d.isSelfRun())
 			s.lend(d)
 			return
 		default:
@@ -107,8 +107,8 @@ func (s *Scheduler) drawNative(drawers []*drawer) (going []*drawer) {
 		switch {
 		case d.followsDraft():
 			going = append(going, d)
-		case d.isAlone():
-			s.settleAlone(d)
+		case d.isSelfRun():
+			s.settleSelfRun(d)
 		default:
 			s.emit(d.of.job, now)
 		}

@@ -81,14 +81,14 @@ type Scheduler struct {
 	shortTick     bool           // the last tick had short prompts only, though longer ones waited
 	prefilled     int            // prompt tokens that were planned so far
 	ticks         int            // ticks that were planned so far
-	asked         []*job         // memory for another list of programs
+	programsSpare []*job         // memory for another list of programs
 	calling       []*job         // control calls of theirs wait
 	slotActions   []*slotAction  // not begun yet, in the order they came
 	conversations []uint64       // by slot: the name of what its last answer left in the cache; 0: nothing
 	awaited       []*drawer      // their background samplers are collected by a later tick
 	programs      []*job         // in slots, or queued again, whose programs are at work or are to be asked what they have done
 	checkpointing time.Duration  // that taking checkpoints may take
-	lost          bool           // see lose.go
+	lost          bool           // see lostbackend.go
 	gathering     gathering
 	again         again // as of this tick
 	awaitsCopy    bool  // as of the last plan: a running job waits for cells whose sequence is being saved

@@ -140,6 +140,6 @@ func TestScheduler_Sample_SlowDraw_BackToTheTick(t *testing.T) {
 		t.Errorf("its tokens are %v, else %v", got.tokens, want.tokens)
 	}
 	if stage.late != 5 {
-		t.Errorf("a worker has drawn %d tokens of 50, of which 5 take long", stage.late)
+		t.Errorf("a background sampler has drawn %d tokens of 50, of which 5 take long", stage.late)
 	}
 }

@@ -7,33 +7,39 @@ import (
 	"slices"
 	"time"
 
-	"github.com/penstock/penstock/scheduler/background"
 	"github.com/penstock/penstock/scheduler/draft"
 	"github.com/penstock/penstock/scheduler/estimator"
 	"github.com/penstock/penstock/scheduler/kvcache"
 	"github.com/penstock/penstock/scheduler/panics"
 )
 
-// This file computes several tokens of an answer in one pass. The drafter guesses some, and the pass computes them after the answer's own,
-// each with a row. The answer draws its tokens as ever: from the first row, then from the second if the first token is the one that was
-// guessed, and so on. What it does not take leaves the KV cache. So the text is what it would be without a drafter, token by token.
+// This file computes several tokens of an answer in one pass. The drafter guesses some, and the
+// pass computes them after the answer's own, each with a row. The answer draws its tokens as ever:
+// from the first row, then from the second if the first token is the one that was guessed, and so
+// on. What it does not take leaves the KV cache. So the text is what it would be without a drafter,
+// token by token.
+//
+// Drafts may lose little time. Each answer has a budget for its drafts (guess.budget), and one for
+// asking its stages what they leave no choice of (guess.looks). All together have another, which
+// pays for an answer's first draft. What does not seem to pay is tried now and then, as long as the
+// answer's budget lasts: its text may have come to a part that repeats (a trial).
 
 // speculation is what the ticks need for that; its memory is used again.
 type speculation struct {
-	drafter  draft.Drafter // nil: none, or it has panicked
-	chances  draft.Chances // of the drafts of all answers
-	asks     []*draft.Ask
-	asked    []*job
-	foreseen []*job // their stages know how they go on
-	trials   []*job
-	offers   estimator.Drafts
-	costs    time.Duration // of a token in a call of the drafter
-	budget   draft.Budget  // of all answers
-	spent    time.Duration // by the drafter in this tick
-	look     time.Duration // what stages take to tell what they leave no choice of, as of late
-	alone    time.Duration // what the tick would take without drafts
-	chosen   time.Duration // and with those that promise something
-	with     time.Duration // the longest pass with drafts that is believed
+	drafter       draft.Drafter // nil: none, or it has panicked
+	chances       draft.Chances // of the drafts of all answers
+	asks          []*draft.Ask
+	asked         []*job
+	foreseen      []*job // their stages know how they go on
+	trials        []*job
+	offers        estimator.Drafts
+	costs         time.Duration // of a token in a call of the drafter
+	budget        draft.Budget  // of all answers
+	spent         time.Duration // by the drafter in this tick
+	look          time.Duration // what stages take to tell what they leave no choice of, as of late
+	withoutDrafts time.Duration // what the tick would take without drafts
+	chosen        time.Duration // and with those that promise something
+	with          time.Duration // the longest pass with drafts that is believed
 }
 
 // guess is what a job has to do with the drafter.
@@ -46,7 +52,7 @@ type guess struct {
 	foreseen             []Token // what the stages leave no choice of
 	text                 []Token // see textContext; of the context up to the last row of a piece it has so many:
 	textBefore, textUpTo int
-	looks                draft.Budget  // of looking for that
+	looks                draft.Budget  // of asking the stages for foreseen tokens
 	looked               bool          // it has its share for the beginning
 	at                   int           // tokens of the context before it
 	rows                 int           // of guessed tokens in this tick
@@ -66,8 +72,9 @@ func sameDrafting(branches []*branch) int {
 	return len(branches)
 }
 
-// speculate adds guessed tokens to the plan, as many as promise the most tokens a second. It adds none while prompts wait, whose time that
-// would be, nor where sets of adapters have passes of their own.
+// speculate adds guessed tokens to the plan, as many as promise the most tokens a second. It adds
+// none while prompts wait, whose time that would be, nor where sets of adapters have passes of
+// their own.
 func (s *Scheduler) speculate() {
 	p := &s.speculation
 	p.asked, p.foreseen, p.spent = p.asked[:0], p.foreseen[:0], 0
@@ -127,8 +134,8 @@ func (s *Scheduler) alike(length int) int {
 	return min(length, (s.cache.Free()-s.reserved)/drafts, s.speculation.offers.Room/drafts)
 }
 
-// choose chooses which of the asked jobs are to have drafts of which length. tokens is how long that of each can be; costs what the drafter
-// needs for a token.
+// choose chooses which of the asked jobs are to have drafts of which length. tokens is how long
+// that of each can be; costs what the drafter needs for a token.
 func (s *Scheduler) choose(costs time.Duration, tokens func(*draft.Ask) int) (length int) {
 	p := &s.speculation
 	slices.SortStableFunc(p.asked, func(a, b *job) int { return cmp.Compare(s.chance(b), s.chance(a)) })
@@ -146,7 +153,8 @@ func (s *Scheduler) choose(costs time.Duration, tokens func(*draft.Ask) int) (le
 	return length
 }
 
-// offer is the draft that a job could have. The first one of an answer may be at the expense of all, if it is likely.
+// offer is the draft that a job could have. The first one of an answer may be at the expense of
+// all, if it is likely.
 func (s *Scheduler) offer(j *job, tokens int) estimator.Offer {
 	g, budget := &j.guess, j.guess.budget.Left()
 	if j.drafted == 0 && g.ask.Grade >= draft.Likely {
@@ -160,14 +168,15 @@ func (s *Scheduler) offer(j *job, tokens int) estimator.Offer {
 }
 
 // costly reports whether the drafter takes so long that it is asked only for what is likely to pay.
-func (s *Scheduler) costly() bool { return s.speculation.costs > s.speculation.alone/50 }
+func (s *Scheduler) costly() bool { return s.speculation.costs > s.speculation.withoutDrafts/50 }
 
-// chooseAsked chooses for which of the planned branches the drafter is asked, and for how many tokens.
+// chooseAsked chooses for which of the planned branches the drafter is asked, and for how many
+// tokens.
 func (s *Scheduler) chooseAsked() {
 	p := &s.speculation
 	for _, b := range s.planned {
 		j := b.job
-		if j.run != nil {
+		if j.program != nil {
 			continue // nobody knows what a program is about to do
 		}
 		j.guess.ask.Most, j.guess.trial, j.guess.rows = s.mostDrafted(j), false, 0
@@ -194,8 +203,9 @@ func (s *Scheduler) chooseAsked() {
 	})
 }
 
-// chooseTrials chooses which of the asked jobs are to have a draft although it does not seem to pay, since the text may have come to a part
-// that repeats: those that can bear that it is wrong. Where trials would need a pass that there is not otherwise, all jobs have it together.
+// chooseTrials chooses which of the asked jobs are to have a draft although it does not seem to
+// pay, since the text may have come to a part that repeats: those that can bear that it is wrong.
+// Where trials would need a pass that there is not otherwise, all jobs have it together.
 func (s *Scheduler) chooseTrials() {
 	p := &s.speculation
 	others, none := p.trials[:0], true
@@ -235,7 +245,7 @@ func (s *Scheduler) askDrafter() {
 	for _, j := range p.asked {
 		a := &j.guess.ask
 		a.Slot, a.Request, a.Context, a.Draft = j.slot, j.arrival, j.textContext(), a.Draft[:0]
-		a.Within = s.config.ITLTarget - p.alone
+		a.Within = s.config.ITLTarget - p.withoutDrafts
 		p.asks, longest = append(p.asks, a), max(longest, a.Most)
 	}
 	if len(p.asks) == 0 {
@@ -269,7 +279,8 @@ func (s *Scheduler) chance(j *job) float64 {
 	return j.guess.chances.Of(j.guess.ask.Grade, &s.speculation.chances)
 }
 
-// firstDrafts is how many tokens drafts of an answer have at most before any was right. After that they have up to twice as many as were.
+// firstDrafts is how many tokens drafts of an answer have at most before any was right. After that
+// they have up to twice as many as were.
 const firstDrafts = 2
 
 // mostDrafted is how many tokens a drafter may guess of a job's answer now, at first few.
@@ -286,35 +297,15 @@ func (s *Scheduler) draft(j *job, n int) {
 	}
 	g := &j.guess
 	g.draft, g.at, g.row = g.ask.Draft[:n], len(j.answer.Context()), 0
-	g.rows, g.worth = n, s.speculation.alone/time.Duration(s.decoding)
+	g.rows, g.worth = n, s.speculation.withoutDrafts/time.Duration(s.decoding)
 	*room -= n
 	s.reserved += n
 	s.record.Drafted += n
 	s.record.Drafts++
 }
 
-// rows are those that the pass has for a background sampler, from the one on that is to be drawn from. What a program writes has no draft.
-func (s *Scheduler) rows(d *drawer) background.Rows {
-	at, wanted := d.of.outputRow, d.chain.WantsHiddenStates()
-	if d.isAlone() {
-		rows := background.Rows{Logits: [][]float32{s.backend.Row(at)}}
-		if wanted {
-			rows.States = append(rows.States, s.backend.HiddenState(at)...)
-		}
-		return rows
-	}
-	g := &d.of.job.guess
-	g.logits, g.states = g.logits[:0], g.states[:0]
-	for i := g.row; i <= len(g.draft); i++ {
-		g.logits = append(g.logits, s.backend.Row(at+i))
-		if wanted { // they are small, and the next pass may come before the worker does
-			g.states = append(g.states, s.backend.HiddenState(at+i)...)
-		}
-	}
-	return background.Rows{Logits: g.logits, States: g.states, First: g.row, Context: g.at, Draft: g.draft}
-}
-
-// followsDraft reports whether the next row is to be drawn from as well, since the token that a native chain has drawn is what was guessed.
+// followsDraft reports whether a native chain has drawn the drafted token, so that the next row is
+// drawn from as well.
 func (d *drawer) followsDraft() bool {
 	g := &d.of.job.guess
 	if !d.of.drafting() || !d.tickDraws() {
@@ -351,7 +342,8 @@ func (s *Scheduler) settleDraft(j *job) {
 	s.dropDraft(j)
 }
 
-// dropDraft takes the guessed tokens out of the KV cache but for those before the row that was drawn from last.
+// dropDraft takes the guessed tokens out of the KV cache but for those before the row that was
+// drawn from last.
 func (s *Scheduler) dropDraft(j *job) {
 	if j.drafting() && j.seq != nil {
 		s.cache.Truncate(j.seq, j.guess.at+j.guess.row)
@@ -362,18 +354,19 @@ func (s *Scheduler) dropDraft(j *job) {
 // earn lets the budgets grow by what the tick takes without drafts.
 func (s *Scheduler) earn() {
 	p := &s.speculation
-	p.alone = s.estimator.Decode(p.offers.Decode)
-	p.budget.Earn(p.alone)
+	p.withoutDrafts = s.estimator.Decode(p.offers.Decode)
+	p.budget.Earn(p.withoutDrafts)
 	p.look -= p.look / 128 // it may have become less, which only another look can tell
 	for _, b := range s.planned {
-		share := p.alone / time.Duration(s.decoding)
+		share := p.withoutDrafts / time.Duration(s.decoding)
 		b.job.guess.budget.Earn(share)
 		b.job.guess.looks.Earn(share)
 	}
 }
 
-// chargeDrafts takes from the budgets what drafts have cost in this tick, whether or not they were right. A tick that was disturbed does not
-// count as longer than its pass with drafts was expected to take.
+// chargeDrafts takes from the budgets what drafts have cost in this tick, whether or not they were
+// right. A tick that was disturbed does not count as longer than its pass with drafts was expected
+// to take.
 func (s *Scheduler) chargeDrafts() {
 	p := &s.speculation
 	if p.spent == 0 && s.record.Drafted == 0 {
@@ -381,14 +374,14 @@ func (s *Scheduler) chargeDrafts() {
 	}
 	extra, spent := time.Duration(0), p.spent/time.Duration(s.decoding)
 	if s.record.Drafted > 0 {
-		extra = min(max(s.record.Forward-p.alone, 0), p.with) / time.Duration(s.record.Drafted)
+		extra = min(max(s.record.Forward-p.withoutDrafts, 0), p.with) / time.Duration(s.record.Drafted)
 	}
 	for _, b := range s.planned {
 		costs := spent + extra*time.Duration(b.job.guess.rows)
 		b.job.guess.budget.Settle(-costs)
 		p.budget.Settle(-costs)
 	}
-	if s.record.Drafted > 0 && s.record.Forward < p.alone { // without drafts it would not have taken longer
+	if s.record.Drafted > 0 && s.record.Forward < p.withoutDrafts { // without drafts it would not have taken longer
 		s.estimator.ObserveDecode(p.offers.Decode, s.record.Forward)
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/penstock/penstock/scheduler/ring"
 )
 
-// Stream is the answer to one request, as its reader sees it: a Started event unless it ended in
-// the queue, Token events, one End. One goroutine reads at a time; the other methods may be called
-// from anywhere.
+// Stream is the answer to one request, as its reader sees it: events, of which Kind tells the order
+// and the last is End. One goroutine reads at a time; the other methods may be called from
+// anywhere.
 //
 // A reader that goes away calls Cancel; the slot is free within one tick.
 type Stream struct {

@@ -11,7 +11,7 @@ import "time"
 //
 // Run calls it in a loop; tests call it themselves, from one goroutine.
 func (s *Scheduler) Tick() (busy bool) {
-	s.planned, s.prefilling, s.again = s.planned[:0], s.prefilling[:0], again{}
+	s.planned, s.prefilling, s.reserved, s.again = s.planned[:0], s.prefilling[:0], 0, again{} // before survive asks for the plan
 	defer s.survive(&busy)
 	lastPasses := s.record.Forward
 	s.record = TickRecord{}
@@ -23,7 +23,7 @@ func (s *Scheduler) Tick() (busy bool) {
 	}
 	s.sweepPieces()
 	s.schedule(now, lastPasses)
-	s.run(now)
+	s.runPlan(now)
 	s.publish()
 	return s.again.busy
 }
@@ -61,21 +61,23 @@ func (s *Scheduler) schedule(now time.Time, lastPasses time.Duration) {
 	s.plan()
 }
 
-// run computes what was scheduled.
-func (s *Scheduler) run(now time.Time) {
+// runPlan computes what was scheduled. Programs that the pass has answered have mostly gone on
+// meanwhile: what they show is sent now and not only after the next tick's sleep, and their
+// branches count in this tick's record.
+func (s *Scheduler) runPlan(now time.Time) {
 	if len(s.planned) > 0 {
-		s.goOn(now)
-		s.computeAlone()
+		s.keepTicking(now)
+		s.computeInTurn()
 		s.takeOverPrograms()
 		s.observe()
 	} else if at, due := s.cache.Next(); due {
-		s.goOn(at)
+		s.keepTicking(at)
 	}
 }
 
-// computeAlone computes when it is this scheduler's turn, while others on the same processors
+// computeInTurn computes when it is this scheduler's turn, while others on the same processors
 // pause. A drafter may be a model, too.
-func (s *Scheduler) computeAlone() {
+func (s *Scheduler) computeInTurn() {
 	s.share.take()
 	defer s.share.give()
 	if s.config.Others != nil {

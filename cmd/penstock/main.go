@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/model"
@@ -67,4 +69,12 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Wr
 		return exitWrongUse
 	}
 	return exitFailed
+}
+
+// untilSignal returns a context that the first SIGINT or SIGTERM ends. The second ends the process
+// at once.
+func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
 }

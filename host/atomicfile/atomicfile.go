@@ -25,6 +25,9 @@ import (
 // begin with one.
 const prefix = ".writing.."
 
+// ErrInUse is the error of a file that another process has for itself.
+var ErrInUse = errors.New("in use by another process")
+
 // Write has fill write a file of a folder, in the place of the one that has its name. When Write
 // returns the file is on the disk. If there is an error, the old file is as it was, unless only
 // telling the disk of the new one has failed. The result describes the file as it was written,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 // Package chat turns conversations and texts into prompts, which are tokens, and takes the answers
-// to conversations apart.
+// to conversations apart. Its messages and tools have OpenAI's JSON, which parse.go, part.go and
+// tool.go read: other dialects are translated into it.
 package chat
 
 // Message is one turn of a conversation, in OpenAI's shape with its content flattened to text.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -78,4 +79,16 @@ func WithTimeout(ctx context.Context, ms *int64) (context.Context, context.Cance
 // IsSet reports whether a field asks for something: not absent, null, false, or empty.
 func IsSet(raw json.RawMessage) bool {
 	return !slices.Contains([]string{"", "null", "false", "[]", "{}", `""`}, string(bytes.TrimSpace(raw)))
+}
+
+// tokens shows a model's tokens to package sampling.
+type tokens struct {
+	ctx context.Context
+	*serving.Model
+}
+
+func (t tokens) Size() int { return t.Vocabulary }
+func (t tokens) Tokenize(text string) ([]int32, error) {
+	tokens, err := t.Encoder().Plain(t.ctx, text)
+	return tokens, TextError(err, "logit_bias")
 }

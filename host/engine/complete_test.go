@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/penstock/penstock/host/plugin/schematest"
+	"github.com/penstock/penstock/host/grammar/grammartest"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
@@ -105,7 +105,7 @@ func TestStage_Complete_RandomSchemas(t *testing.T) {
 	r := steadytest.Rand(t)
 	tried := 0
 	for range 40 {
-		schema, err := json.Marshal(schematest.Random(r, 2))
+		schema, err := json.Marshal(grammartest.RandomSchema(r, 2))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +122,7 @@ func TestStage_Complete_RandomSchemas(t *testing.T) {
 			if !ended {
 				t.Fatalf("%s: %q has no end", schema, text)
 			}
-			if err := schematest.Fits(schema, text); err != nil {
+			if err := grammartest.Fits(schema, text); err != nil {
 				t.Fatalf("%s: %q, in %d tokens, least %d: %v", schema, text, least+more, least, err)
 			}
 			tried++
@@ -237,7 +237,7 @@ func TestScheduler_Speculate_Complete(t *testing.T) {
 			t.Errorf("%d tokens: nothing was guessed", limit)
 		}
 		for i := range prompts {
-			if text := e.textOf(got[i]); text != e.textOf(want[i]) || schematest.Fits([]byte(schema), text) != nil {
+			if text := e.textOf(got[i]); text != e.textOf(want[i]) || grammartest.Fits([]byte(schema), text) != nil {
 				t.Errorf("%d tokens: %q, without guesses %q", limit, text, e.textOf(want[i]))
 			}
 		}

@@ -249,3 +249,13 @@ func size(n uint64) string {
 	}
 	return fmt.Sprintf("%.1f GiB", float64(n)/gib)
 }
+
+// DefaultCache is the cache folder unless configured: penstock in the user's cache folder. It is
+// empty where the system names none.
+func DefaultCache() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "penstock")
+}

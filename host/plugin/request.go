@@ -4,9 +4,11 @@ package plugin
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
@@ -64,4 +66,18 @@ type Parts interface {
 	// Part is one of the ABI's parts for a text, which is mostly the one before and some more.
 	Part(text string) int32
 	Close()
+}
+
+// SeenTokens are tokens as plugins see them. A row of a picture or a sound, whose number is the
+// scheduler's own, is abi.TokenMedia.
+func SeenTokens(tokens []int32) []int32 {
+	first := slices.IndexFunc(tokens, func(t int32) bool { return t < abi.TokenMedia })
+	if first < 0 {
+		return tokens
+	}
+	seen := slices.Clone(tokens)
+	for i, t := range seen[first:] {
+		seen[first+i] = max(t, abi.TokenMedia)
+	}
+	return seen
 }

@@ -9,7 +9,8 @@ import (
 
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/plugin"
-	"github.com/penstock/penstock/host/plugin/loadtest"
+	"github.com/penstock/penstock/host/plugin/hosttest"
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/registry"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/serving"
@@ -32,7 +33,7 @@ func withLacks(t *testing.T, lacks engine.Lacks) (*Builder, *registry.Registry) 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.Close() })
-	loader := loadtest.New(t)
+	loader := hosttest.Open(t, load.New)
 	r, err := registry.Open(t.Context(), loader, t.TempDir(), nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

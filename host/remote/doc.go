@@ -41,10 +41,10 @@
 // # How is a worker that computes for long told from one that is gone?
 //
 // Both say nothing for a while. So each side sends a frame every two seconds, whatever its ggml
-// does, and ten seconds without any end the connection. Who does not take data is not gone for
-// that: while a device computes, the next graph waits in the connection. Only an answer that takes
-// ten minutes counts as a device that hangs. The worker's frames begin before its devices are
-// found, which may take a GPU's driver a minute.
+// does, and ten seconds without any end the connection. A side that does not take data is not gone:
+// while a device computes, the next graph waits in the connection. Only an answer that takes ten
+// minutes counts as a device that hangs. The worker's frames begin before its devices are found,
+// which may take a GPU's driver a minute.
 //
 // # Why is a model served by workers loaded twice, once without weights?
 //
@@ -53,7 +53,8 @@
 // that lie on this machine could not be freed before they are loaded again. So texts are made
 // with a model of the vocabulary alone, which takes a few MB, and the one with the weights is
 // replaced under it (host/engine/replace.go). The queue knows nothing of it: the scheduler ends
-// the answers in slots, forgets the KV cache and goes on when it is told to (scheduler/lose.go).
+// the answers in slots, forgets the KV cache and goes on when it is told to
+// (scheduler/lostbackend.go).
 //
 // # Why are cached weights checked, though ggml's server has their hash?
 //

@@ -196,3 +196,39 @@ type Stream interface {
 func (m *Model) Encoder() chat.Encoder {
 	return chat.Encoder{Model: m.Engine, Context: m.Context, AddBOS: m.AddBOS}
 }
+
+// FIM are the tokens for filling in the middle; -1 where the model has none. They stand before the
+// text that precedes the gap, before the text that follows it, before what fills it, before the
+// name of a repository, and before the name of a file.
+type FIM struct{ Prefix, Suffix, Middle, Repository, Separator int32 }
+
+// Missing are the names of the tokens that a model lacks to fill in: of prefix, suffix and middle.
+func (f FIM) Missing() (names []string) {
+	for _, t := range []struct {
+		name  string
+		token int32
+	}{{"prefix", f.Prefix}, {"suffix", f.Suffix}, {"middle", f.Middle}} {
+		if t.token < 0 {
+			names = append(names, t.name)
+		}
+	}
+	return names
+}
+
+// Programs bounds what a program among the plugins of a request may use.
+type Programs struct {
+	Branches int // at once; 0: as many as usual
+	Tokens   int // that it puts into branches; 0: as many as the scheduler lets it
+}
+
+// mostUsually is how many branches a program has at most where nobody says.
+const mostUsually = 8
+
+// MostBranches is how many branches a program may have at once: each takes a slot, and where
+// nobody says, half of them stay for others.
+func (i *Info) MostBranches() int {
+	if i.Programs.Branches > 0 {
+		return min(i.Programs.Branches, i.Slots)
+	}
+	return max(1, min(mostUsually, i.Slots/2))
+}

@@ -2,7 +2,14 @@
 
 package serving
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/penstock/penstock/host/refusal"
+)
 
 // Models finds the models that are served.
 type Models interface {
@@ -40,4 +47,27 @@ type Resident struct {
 	Name    string
 	Model   *Model // nil: it is being loaded. It may be unloaded at any time: only Info, Scheduler.Inspect and Load, Adapters.List and Named, and Measures may be used
 	Waiting int    // requests that wait until it is loaded
+}
+
+// NotLoaded refuses to tell of a model what is known only while it is in memory, as llama-server
+// does.
+func NotLoaded(name string) *refusal.Error {
+	return &refusal.Error{Kind: refusal.KindInvalid, Code: "model_not_loaded", Field: "model",
+		Message: fmt.Sprintf("the model %q is not loaded, and this route loads none; the first request for an answer does, or POST /models/load with the admin key", name)}
+}
+
+// NotLoadable refuses a model that does not load.
+func NotLoadable(name string, because error) *refusal.Error {
+	return &refusal.Error{Kind: refusal.KindImpossible, Code: "model_not_loadable", Field: "model",
+		Message: "the model " + name + " cannot be loaded: " + because.Error()}
+}
+
+// UnknownModel refuses a name that no model has, and tells which there are.
+func UnknownModel(name string, known ...string) *refusal.Error {
+	quoted := make([]string, len(known))
+	for i, k := range known {
+		quoted[i] = strconv.Quote(k)
+	}
+	return &refusal.Error{Kind: refusal.KindNotFound, Code: "model_not_found", Field: "model",
+		Message: fmt.Sprintf("there is no model %q here; this server has %s", name, strings.Join(quoted, ", "))}
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Included before chat.cpp. llama.cpp finds out what a template does, unless it has code for that very template, by rendering it dozens
-// of times for every conversation. What it finds depends on the template alone, so here it is kept, by whoever renders.
+// Included before chat.cpp. llama.cpp finds out what a template does, unless it has code for that
+// very template, by rendering it dozens of times for every conversation. What it finds depends on
+// the template alone, so here it is kept, by whoever renders.
 #ifndef PENSTOCK_ANALYSIS_H
 #define PENSTOCK_ANALYSIS_H
 
@@ -30,7 +31,8 @@ class analyses {
     std::map<const common_chat_template *, autoparser::autoparser> known;
 };
 
-// Where this thread keeps analyses; none: nowhere. After an analysis was looked up or made, used is that.
+// Where this thread keeps analyses; none: nowhere. After an analysis was looked up or made, used is
+// that.
 struct keeper {
     analyses *                     kept;
     const autoparser::autoparser * used;

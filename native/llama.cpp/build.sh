@@ -2,19 +2,25 @@
 # SPDX-License-Identifier: MIT
 # Builds llama.cpp and what Penstock adds to it. A stamp makes a second run instant.
 #
-#   build.sh DEST              the library Go links, in DEST/out: headers, one static library, what Go must know of it
-#   build.sh DEST levels       the same in DEST/levels, with the CPU's kernels for each level of levels.txt, one of which is chosen at start
-#   build.sh DEST tools        llama-bench, llama-batched-bench, llama-quantize, llama-server of the same configuration
+#   build.sh DEST              the library Go links, in DEST/out: headers, one static library,
+#                              what Go must know of it
+#   build.sh DEST levels       the same in DEST/levels, with the CPU's kernels for each level of
+#                              levels.txt, one of which is chosen at start
+#   build.sh DEST tools        llama-bench, llama-batched-bench, llama-quantize, llama-server of
+#                              the same configuration
 #   build.sh DEST server       of these llama-server alone, with which tests compare answers
-#   build.sh DEST archs        llama.cpp's test-llama-archs, which writes a random model of each architecture
+#   build.sh DEST archs        llama.cpp's test-llama-archs, which writes a random model of each
+#                              architecture
 #
-# Each configuration (backend, flags, compilers, the CPU where it is built for this one) has a folder of its own in DEST.
-# So no build uses leftovers of another, and going back to one is quick. DEST/out is a link to the one asked for last.
+# Each configuration (backend, flags, compilers, the CPU where it is built for this one) has a
+# folder of its own in DEST. So no build uses leftovers of another, and going back to one is quick.
+# DEST/out is a link to the one asked for last.
 #
-# Environment: BACKEND=cpu|cuda|vulkan|metal|auto (auto), NATIVE=ON|OFF (ON: use all this CPU offers), OPENMP=ON|OFF
-# (OFF: see docs/rationale.md), PENSTOCK_KERNELS=ON|OFF (ON: our kernels for the CPU), CMAKE_ARGS (more, passed on),
-# PENSTOCK_SANITIZED=ON|OFF (OFF: our part with the sanitizers, for `go test -asan`), LLAMA_CPP_DIR (a source tree of
-# your own), CC, CXX, AR, JOBS. PENSTOCK_AUTO is set by this script for itself.
+# Environment: BACKEND=cpu|cuda|vulkan|metal|auto (auto), NATIVE=ON|OFF (ON: use all this CPU
+# offers), OPENMP=ON|OFF (OFF: see docs/rationale.md), PENSTOCK_KERNELS=ON|OFF (ON: our kernels for
+# the CPU), CMAKE_ARGS (more, passed on), PENSTOCK_SANITIZED=ON|OFF (OFF: our part with the
+# sanitizers, for `go test -asan`), LLAMA_CPP_DIR (a source tree of your own), CC, CXX, AR, JOBS.
+# PENSTOCK_AUTO is set by this script for itself.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -93,7 +99,8 @@ name=$backend-$id
 work=$dest/$name
 out=$work/out
 
-# What the library is made of: its configuration, the pin (or the head of the user's own tree) and our part.
+# What the library is made of: its configuration, the pin (or the head of the user's own tree) and
+# our part.
 stamp=$({
   printf '%s\n' "$name"
   if [ -n "${LLAMA_CPP_DIR:-}" ]; then
@@ -105,8 +112,9 @@ stamp=$({
 
 if [ -n "${PENSTOCK_AUTO:-}" ] && [ "$(cat "$work.failed" 2>/dev/null)" = "$stamp" ]; then exit 1; fi
 
-# Points DEST/out to this configuration; DEST/levels is a link of its own, so that `make dist` leaves alone what `make build` has built.
-# Go does not notice changed archives: a changed file of package native makes it link and test again.
+# Points DEST/out to this configuration; DEST/levels is a link of its own, so that `make dist`
+# leaves alone what `make build` has built. Go does not notice changed archives: a changed file of
+# package native makes it link and test again.
 choose() {
   if [ "$goal" = levels ]; then
     ln -sfn "$name/out" "$dest/levels"
@@ -128,7 +136,7 @@ say "building for $backend (a first build takes some minutes; it goes on where i
 # shellcheck disable=SC2086  # the flags are words
 cmake -S "$here" -B "$work" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLLAMA_SOURCE="$source_dir" $flags >"$work.log" 2>&1 || {
   [ -n "${PENSTOCK_AUTO:-}" ] || tail -n 30 "$work.log" >&2
-  fail "cmake could not configure the build (whole log: $work.log); mend what it names and run the same command again"
+  fail "cmake could not configure the build (whole log: $work.log); fix what it names and run the same command again"
 }
 
 build() { cmake --build "$work" ${JOBS:+-j "$JOBS"} --target "$@" >&2 || fail "the build failed, see above; run the same command again to go on from there ($work)"; }
@@ -153,7 +161,8 @@ if [ -n "${PENSTOCK_AUTO:-}" ]; then
   "$work/penstock_probe" >>"$work.log" 2>&1 || fail "what was built for $backend does not start (log: $work.log); a driver may be missing"
 fi
 
-# The words of CMake's own command for linking a program with the shim: our archives, and what else the backend needs.
+# The words of CMake's own command for linking a program with the shim: our archives, and what else
+# the backend needs.
 link_words() {
   ninja -C "$work" -t commands penstock_probe | tail -n 1 | sed 's/ && :$//' | xargs -n 1 printf '%s\n' |
     awk 'after > 1 { print } after { after++ } $0 == "-o" { after = 1 }'

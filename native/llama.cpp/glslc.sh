@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# glslc, except that the shaders named in vulkan.cmake become empty ones where glslc does not know cooperative matrices.
+# glslc, except that the shaders named in vulkan.cmake become empty ones where glslc does not know
+# cooperative matrices.
 set -euo pipefail
 PATH=${VULKAN_SDK:+$VULKAN_SDK/bin:}$PATH
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Included before ggml-vulkan.cpp. It tells Vulkan's validation layer, where that is switched on, what to validate, in types that
-// headers before 1.3.274 do not have; those of Debian 12 are older. They are here as the specification of VK_EXT_layer_settings has them.
+// Included before ggml-vulkan.cpp. It tells Vulkan's validation layer, where that is switched on,
+// what to validate, in types that headers before 1.3.274 do not have; those of Debian 12 are older.
+// They are here as the specification of VK_EXT_layer_settings has them.
 #ifndef PENSTOCK_LAYERSETTINGS_H
 #define PENSTOCK_LAYERSETTINGS_H
 

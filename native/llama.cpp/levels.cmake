@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# A library penstock_cpu_LEVEL for each level of levels.txt but the first: ggml-cpu once more, with more of the CPU's features. ggml-cpu
-# itself is compiled for the first.
+# A library penstock_cpu_LEVEL for each level of levels.txt but the first: ggml-cpu once more, with
+# more of the CPU's features. ggml-cpu itself is compiled for the first.
 function(add_levels)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS levels.txt)
   file(STRINGS levels.txt levels REGEX "^[^#]")

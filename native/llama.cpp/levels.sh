@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: MIT
 # Makes objects that have the CPU's kernels of all levels and can be linked into one program.
 #
-#   levels.sh WORK ARCHIVE...    into WORK/levels, from WORK/libpenstock_cpu_LEVEL.a and what is linked otherwise
+#   levels.sh WORK ARCHIVE...    into WORK/levels, from WORK/libpenstock_cpu_LEVEL.a and what is
+#                                linked otherwise
 #
-# Each level defines the same names. So its library becomes one object in which all names are local, but for those that the rest of the
-# program calls: they get the level's name in front. Under the plain name stands a jump to the level that ps_level_use has chosen.
+# Each level defines the same names. So its library becomes one object in which all names are local,
+# but for those that the rest of the program calls: they get the level's name in front. Under the
+# plain name stands a jump to the level that ps_level_use has chosen.
 set -euo pipefail
 export LC_ALL=C
 here=$(cd "$(dirname "$0")" && pwd)
@@ -63,7 +65,8 @@ for level in "${levels[@]}"; do
   objcopy --keep-global-symbols="$out/calls" "$out/joined"
   objcopy --redefine-syms="$out/renamed" "$out/joined" "$out/$level.o"
 done
-# One object, since the shim's reference to the table is weak, which brings nothing out of a library. That to the jumps does.
+# One object, since the shim's reference to the table is weak, which brings nothing out of a
+# library. That to the jumps does.
 $CC -c "$out/jumps.s" -o "$out/jumps"
 $CC -O2 -fPIC -I "$here/shim" -c "$out/table.c" -o "$out/table"
 ld -r "$out/jumps" "$out/table" -o "$out/start.o"

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Lists what llama.cpp can compute on. build.sh runs it to see whether a program with this library starts.
+// Lists what llama.cpp can compute on. build.sh runs it to see whether a program with this library
+// starts.
 #include "shim/penstock.h"
 
 #include <cstdio>
 
-// Never called: with them the linker looks here for all that the shim needs of common.cmake's list, and not first when Go links.
+// Never called: with them the linker looks here for all that the shim needs of common.cmake's list,
+// and not first when Go links.
 void * volatile texts[] = { reinterpret_cast<void *>(ps_template_new), reinterpret_cast<void *>(ps_answer_new),
                             reinterpret_cast<void *>(ps_detokenize) };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Stands for llama.cpp's json-schema.cpp and json-schema-to-grammar.cpp. Parsers of tool calls ask of an argument's schema which kinds
-// of values it takes, since text between tags is a string or JSON; that is all that is read here, from any JSON and within bounds. What
-// fits the rest of it is the grammar's business, which Go makes from the parser itself (host/grammar/peg).
+// Stands for llama.cpp's json-schema.cpp and json-schema-to-grammar.cpp. Parsers of tool calls ask
+// of an argument's schema which kinds of values it takes, since text between tags is a string or
+// JSON; that is all that is read here, from any JSON and within bounds. What fits the rest of it is
+// the grammar's business, which Go makes from the parser itself (host/grammar/peg).
 #include "json-schema.h"
 
 #include "json-schema-to-grammar.h"
@@ -23,8 +24,8 @@ constexpr int max_depth = 64, max_work = 100000, max_nodes = 5000;
 // How a prompt says that its answer has a grammar: native/template.go.
 const char * const of_the_parser = "of the parser";
 
-// For the arguments of a tool, parsers make lists of one, of two and so on: work by the square, which all tools of a prompt share. A
-// thread renders one prompt.
+// For the arguments of a tool, parsers make lists of one, of two and so on: work by the square,
+// which all tools of a prompt share. A thread renders one prompt.
 constexpr size_t    max_squares = 8000000;
 thread_local size_t squares     = 0;
 
@@ -191,7 +192,8 @@ class reader {
         return at;
     }
 
-    // The kinds of values that a schema takes. While they are looked for they are all: what leads to itself says nothing.
+    // The kinds of values that a schema takes. While they are looked for they are all: what leads
+    // to itself says nothing.
     types takes(const common_json & v, int depth) {
         if (v.is_boolean()) {
             return v.get<bool>() ? types::all() : types();

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Included before ggml-cpu.c. The threads of a forward pass wait for each other after each operation, and in ggml they spin until the last
-// has arrived. Where another program runs on the core of one of them, the others burn their time slices, and the kernel takes them for
-// busy: it leaves the thread that all wait for behind the other program. So a thread that waits longer than threads do on a quiet machine
-// yields, and then naps: its core is free for the thread that has lost its own. native/governor wants to know how long threads napped.
+// Included before ggml-cpu.c. The threads of a forward pass wait for each other after each
+// operation, and in ggml they spin until the last has arrived. Where another program runs on the
+// core of one of them, the others burn their time slices, and the kernel takes them for busy: it
+// leaves the thread that all wait for behind the other program. So a thread that waits longer than
+// threads do on a quiet machine yields, and then naps: its core is free for the thread that has
+// lost its own. native/governor wants to know how long threads napped.
 #ifndef PENSTOCK_STALL_H
 #define PENSTOCK_STALL_H
 
@@ -16,14 +18,16 @@ void     penstock_naps(int on);
 #include <stdatomic.h>
 #include <time.h>
 
-// ggml-cpu.c defines ggml_thread_cpu_relax(void), the first of these two, and calls ggml_thread_cpu_relax(), the second.
+// ggml-cpu.c defines ggml_thread_cpu_relax(void), the first of these two, and calls
+// ggml_thread_cpu_relax(), the second.
 #define ggml_thread_cpu_relax(x) penstock_relax_##x(x)
 static inline void penstock_relax_void(void);
 
 static _Atomic uint64_t penstock_napped; // by all threads, in ns
 static _Atomic int      penstock_may_nap;
 
-// Off at first: llama.cpp's own tools, which are compared with Penstock, contain this file, too, and wait as they do everywhere.
+// Off at first: llama.cpp's own tools, which are compared with Penstock, contain this file, too,
+// and wait as they do everywhere.
 void penstock_naps(int on) { atomic_store_explicit(&penstock_may_nap, on, memory_order_relaxed); }
 
 uint64_t penstock_stalled(void) { return atomic_load_explicit(&penstock_napped, memory_order_relaxed); }
@@ -34,7 +38,8 @@ static uint64_t penstock_now(void) {
     return (uint64_t) t.tv_sec * 1000000000 + (uint64_t) t.tv_nsec;
 }
 
-// Called after a round of pauses. Rounds that follow each other without a gap are one wait: the shortest that was ever seen had none.
+// Called after a round of pauses. Rounds that follow each other without a gap are one wait: the
+// shortest that was ever seen had none.
 static void penstock_wait_on(void) {
     enum { yield_after = 20000, nap_after = 150000, nap = 20000 }; // ns
     static __thread uint64_t since, last, shortest = UINT64_MAX;

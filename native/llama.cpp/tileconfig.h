@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Included before amx/mmq.cpp. GCC's _tile_loadconfig (before 11.5, 12.4, 13.3 and 14) tells the compiler that ldtilecfg reads 8 of
-// the 64 bytes of a tile configuration, so the others are dropped as dead stores and the processor faults on what it finds instead.
-// Its _tile_loadd does not say that it reads memory at all. Here both do. Other compilers know the instructions themselves.
+// Included before amx/mmq.cpp. GCC's _tile_loadconfig (before 11.5, 12.4, 13.3 and 14) tells the
+// compiler that ldtilecfg reads 8 of the 64 bytes of a tile configuration, so the others are
+// dropped as dead stores and the processor faults on what it finds instead. Its _tile_loadd does
+// not say that it reads memory at all. Here both do. Other compilers know the instructions
+// themselves.
 #ifndef PENSTOCK_TILECONFIG_H
 #define PENSTOCK_TILECONFIG_H
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# llama.cpp's own common, and what it does with pictures and sounds: only the tools have them. Most of
-# what compiling these takes is reading the same headers, so they are unity files. If an update of
-# llama.cpp has one name twice in a unity file, take one of the files out of its group.
+# llama.cpp's own common, and what it does with pictures and sounds: only the tools have them. Most
+# of what compiling these takes is reading the same headers, so they are unity files. If an update
+# of llama.cpp has one name twice in a unity file, take one of the files out of its group.
 foreach(group parsers chat jinja)
   string(TOUPPER ${group} sources)
   set_property(SOURCE ${${sources}} TARGET_DIRECTORY llama-common PROPERTY UNITY_GROUP ${group})

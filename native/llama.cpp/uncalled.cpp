@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What llama.cpp's common.cpp calls to load models for command line tools. The shim wants its functions for texts only and calls none of
-// those, so this stands for the files that have it (see common.cmake). Should one be called after all, the program ends and says which.
+// What llama.cpp's common.cpp calls to load models for command line tools. The shim wants its
+// functions for texts only and calls none of those, so this stands for the files that have it (see
+// common.cmake). Should one be called after all, the program ends and says which.
 #include "build-info.h"
 #include "fit.h"
 #include "ggml.h"

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-# What llama.cpp 0.5.0 needs to build with the Vulkan tools of Debian 12 and Ubuntu 22.04, which are older than those it is written with.
+# What llama.cpp 0.5.0 needs to build with the Vulkan tools of Debian 12 and Ubuntu 22.04, which are
+# older than those it is written with.
 #
-# It compiles two shaders with cooperative matrices even if glslc does not know these. Only decoding on Intel's Xe2 uses them. With such a
-# glslc they become empty shaders (glslc.sh), and the one place that would choose them is switched off in a copy of its source. For a
-# llama.cpp without that place none of this is done.
+# It compiles two shaders with cooperative matrices even if glslc does not know these. Only decoding
+# on Intel's Xe2 uses them. With such a glslc they become empty shaders (glslc.sh), and the one
+# place that would choose them is switched off in a copy of its source. For a llama.cpp without that
+# place none of this is done.
 
 set(VULKAN_SOURCE ${LLAMA_SOURCE}/ggml/src/ggml-vulkan/ggml-vulkan.cpp)
 set(XE2_CHOICE "xe_fa_opt = xe_fa_supported_platform &&")

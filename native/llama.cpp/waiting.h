@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Included before the interpreter of Jinja. A template may loop for long over a conversation, and who asked for the prompt may be gone.
-// The interpreter asks at each place where it would print what it does, were it told to.
+// Included before the interpreter of Jinja. A template may loop for long over a conversation, and
+// who asked for the prompt may be gone. The interpreter asks at each place where it would print
+// what it does, were it told to.
 #ifndef PENSTOCK_WAITING_H
 #define PENSTOCK_WAITING_H
 

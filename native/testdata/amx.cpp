@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A process that looks to the choice of kernels as on a CPU with AMX: a buffer type called AMX takes weights in Q8_0 before all others, keeps
-// them in memory that no other may read, and multiplies in plain steps. For each choice of kernels it prints who computes the model's
-// weights, whether the type computed any product, and the most likely token after two.
+// A process that looks to the choice of kernels as on a CPU with AMX: a buffer type called AMX
+// takes weights in Q8_0 before all others, keeps them in memory that no other may read, and
+// multiplies in plain steps. For each choice of kernels it prints who computes the model's weights,
+// whether the type computed any product, and the most likely token after two.
 #include "penstock.h"
 
 #include "ggml-backend-impl.h"

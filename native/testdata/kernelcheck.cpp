@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Checks each of Penstock's kernels that it is linked with: scripts/compilers.sh links those of other compilers.
+// Checks each of Penstock's kernels that it is linked with: scripts/compilers.sh links those of
+// other compilers.
 #include "kernels/kernels.h"
 #include "penstock.h"
 

@@ -4,8 +4,7 @@
 
 package abi
 
-// Module is the module name of the imports, Optional that of imports a plugin can do without,
-// Version the ABI's version.
+// Module is the module name of the imports, Optional that of imports a plugin can do without, Version the ABI's version.
 const (
 	Module   = "penstock"
 	Optional = "penstock-optional"
@@ -103,9 +102,7 @@ const (
 	PrepareForce = 4 // the splice buffer: token[0] with n = 1 and backtrack 0 is the next token; no sample runs, every accept does. With n > 1 (feature prepare_force_many) the n tokens follow one after another
 )
 
-// Sample answers: Any answer ≥ 0 is the id of the chosen token. With the feature sample_keep an
-// answer −1 − k, k ≥ 1, keeps the first k candidates of the view as they were shown, and the chain
-// continues; the view is not read back.
+// Sample answers: Any answer ≥ 0 is the id of the chosen token. With the feature sample_keep an answer −1 − k, k ≥ 1, keeps the first k candidates of the view as they were shown, and the chain continues; the view is not read back.
 const (
 	SampleEdited = -1          // the view was edited, or left as it is; the chain continues
 	SampleBiased = -2147483648 // the entries of the bias buffer are added to the logits as the earlier stages left them, and the chain continues; the view is not read back, and nothing is truncated (feature sample_bias). An entry for a token that those stages dropped has no effect. Logits are limited to the largest finite number. It is a fault if no token is left above −inf
@@ -118,8 +115,7 @@ const (
 	AcceptSplice   = 2 // take back and insert the tokens that the splice buffer says
 )
 
-// Stop codes: Answers of penstock_stop; r < 0 ends and shows the first −r−1 bytes since the
-// plugin's last 0. Any other is a fault.
+// Stop codes: Answers of penstock_stop; r < 0 ends and shows the first −r−1 bytes since the plugin's last 0. Any other is a fault.
 const (
 	StopShow = 0 // all text so far may be shown
 	StopEnd  = 1 // end and show it
@@ -212,8 +208,7 @@ const (
 	OutputRefused = -1 // see output
 )
 
-// Branch answers: Errors that a correct program may get. Anything else that is wrong, such as a
-// closed branch, a token that does not exist or a row that was not waited for, is a fault.
+// Branch answers: Errors that a correct program may get. Anything else that is wrong, such as a closed branch, a token that does not exist or a row that was not waited for, is a fault.
 const (
 	BranchNoneFree    = -1 // as many are open as the program may have, or 65,536 were
 	BranchContextFull = -2 // the branch has no room for so many tokens
@@ -228,8 +223,7 @@ const (
 	AppendScored = 1 // keep the tokens' log-probabilities for branch_scores
 )
 
-// Branch states: Results of branch_state. After the end of a run the branch can be waited for
-// again, which computes its row.
+// Branch states: Results of branch_state. After the end of a run the branch can be waited for again, which computes its row.
 const (
 	StatePending = 0 // it has no row: wait for it
 	StateReady   = 1 // it has its row
@@ -461,8 +455,8 @@ var Features = []string{
 	"config_defaults",
 }
 
-// Draw is what the import random gives: a function of the seed, the plugin's place in the chain,
-// the position and how many draws there were at that position before. See "Random numbers" in
+// Draw is the result of the import random: a function of the seed, the plugin's place in the chain,
+// the position and the number of earlier draws at that position. See "Random numbers" in
 // docs/abi/v1.md.
 func Draw(seed, place, position, before uint64) uint64 {
 	x := uint64(0)

@@ -59,8 +59,8 @@ type Settings struct {
 
 // Vocabulary is what an answer asks about tokens.
 type Vocabulary interface {
-	// Piece returns the bytes of a token, which need not be whole UTF-8 characters. It does not
-	// allocate.
+	// Piece returns the bytes of a token (llama.cpp's word; pieces of pictures are others). They
+	// need not be whole UTF-8 characters. It does not allocate.
 	Piece(t chain.Token) string
 	// ControlText is Piece, but for control tokens: they have none there, and here their text.
 	ControlText(t chain.Token) string
@@ -220,4 +220,18 @@ func Close(stages []chain.Stage, rules []StopRule) {
 	for _, r := range rules {
 		_ = panics.Try(r.Close)
 	}
+}
+
+// preserving is a vocabulary in which some control tokens show their text.
+type preserving struct {
+	Vocabulary
+	tokens []chain.Token
+}
+
+// Piece implements Vocabulary.
+func (p preserving) Piece(t chain.Token) string {
+	if slices.Contains(p.tokens, t) {
+		return p.ControlText(t)
+	}
+	return p.Vocabulary.Piece(t)
 }

@@ -36,21 +36,13 @@
 // small model; a prompt token needs none. With one estimate for both, 16 streams and a chunk of
 // 16 tokens would spoil each other's numbers.
 //
-// # How is the prefill chunk size chosen?
+// # Why is the chunk chosen by n^s/t · e?
 //
-// A larger chunk gives prompts more tokens a second, and the slots that generate wait longer for
-// their next token. The estimator predicts the duration `t` of a tick with `n` prompt tokens and
-// takes the `n` with the largest `n^s/t · e` within the target. Where `t` is a fixed cost plus a
-// cost for each token, prompts with the largest `n^s/t` get the part `s` of the tick's time. `e`
-// is the tick's efficiency: how long its tokens would take at the lowest cost a token of all
-// sizes, divided by `t`. It keeps away from sizes whose kernels are slow. While any slot
-// generates, `s` is 0.5, or 0.45 where one pass computes both, and `e` counts only where prompts
-// have a pass of their own: in one pass larger chunks always seem the more efficient ones, and
-// the target was missed. While none does there is no target and the strategy is not asked: `s` is
-// 0.95, which is a twentieth below the best rate, and the chunk has at most 512 tokens, or more
-// that take at most 100 ms, since new requests wait for the end of the tick. A fixed part of the
-// measured time instead of the formula would stop prompts where the smallest pass takes longer
-// than that.
+// A fixed part of the measured time would stop prompts where the smallest pass takes longer than
+// that. e keeps away from sizes whose kernels are slow. It counts only where prompts have a pass of
+// their own: in one pass larger chunks always seem the more efficient ones, and the target was
+// missed. While no slot generates, s of 0.95 gives a twentieth less than the best rate, and the
+// chunk is bounded, since new requests wait for the end of the tick.
 //
 // # Why is a size next to the best one tried now and then?
 //

@@ -45,8 +45,8 @@
 // operating system spends on new pages (46 MB took 25 to 140 ms, of which the copy itself took
 // 5). This is safe where the cells lie in the computer's own memory and no pass moves them, so
 // not on a GPU and not for recurrent layers. There, and when copying back from the archive, a
-// tick copies for one millisecond, or ten while no slot generates. A request whose place is being
-// prepared waits in the queue.
+// tick copies for one millisecond, or 30 while no slot generates (longestIdleCopy in
+// scheduler/copytime.go). A request whose place is being prepared waits in the queue.
 //
 // A prefix that another sequence has is copied in each tick for as long as the tick before took
 // to compute. The request waits for the copy and has so much less to compute, and for the others

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/penstock/penstock/host/plugin/schematest"
+	"github.com/penstock/penstock/host/grammar/grammartest"
 	"github.com/penstock/penstock/tests/hosts"
 )
 
@@ -104,7 +104,7 @@ func TestHost_Complete_EveryDialect(t *testing.T) {
 				t.Errorf("%s, %d tokens: %d %s", path, tokens, status, text)
 				continue
 			}
-			if err := schematest.Fits([]byte(completeSchema), asked.answer(t, text)); err != nil {
+			if err := grammartest.Fits([]byte(completeSchema), asked.answer(t, text)); err != nil {
 				t.Errorf("%s, %d tokens: %v", path, tokens, err)
 			}
 		}
@@ -140,7 +140,7 @@ func TestSocket_Complete(t *testing.T) {
 				ended = true
 			}
 		}
-		if err := schematest.Fits([]byte(completeSchema), text.String()); err != nil {
+		if err := grammartest.Fits([]byte(completeSchema), text.String()); err != nil {
 			t.Errorf("%s: %v", id, err)
 		}
 	}
@@ -153,7 +153,7 @@ func TestSocket_Complete(t *testing.T) {
 		t.Fatalf("%d %s", status, body)
 	}
 	for _, choice := range a.Choices {
-		if err := schematest.Fits([]byte(completeSchema), choice.Message.Content); err != nil {
+		if err := grammartest.Fits([]byte(completeSchema), choice.Message.Content); err != nil {
 			t.Error(err)
 		}
 	}

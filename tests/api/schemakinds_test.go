@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/penstock/penstock/host"
-	"github.com/penstock/penstock/host/plugin/schematest"
+	"github.com/penstock/penstock/host/grammar/grammartest"
 	"github.com/penstock/penstock/tests/hosts"
 )
 
@@ -71,7 +71,7 @@ func TestHost_Schemas_HoldForWhatIsMeant(t *testing.T) {
 			if finish == "length" { // what has no bound may go on
 				continue
 			}
-			if err := schematest.Fits([]byte(schema), text); status != 200 || err != nil {
+			if err := grammartest.Fits([]byte(schema), text); status != 200 || err != nil {
 				t.Errorf("%s, seed %d: %d %s: %v", name, seed, status, text, err)
 			}
 		}

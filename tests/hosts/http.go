@@ -5,6 +5,8 @@ package hosts
 import (
 	"bytes"
 	"encoding/json"
+	"image"
+	"image/png"
 	"io"
 	"net/http"
 	"regexp"
@@ -138,4 +140,18 @@ func Complete(t *testing.T, h *host.Host, fields string) (int, string, string) {
 		return status, answer.Choices[0].Text, ""
 	}
 	return status, answer.Error.Message, answer.Error.Code + " " + answer.Error.Param
+}
+
+// StripedPNG is a small picture whose colours depend on a seed.
+func StripedPNG(t *testing.T, seed int) []byte {
+	t.Helper()
+	picture := image.NewGray(image.Rect(0, 0, 90, 60))
+	for i := range picture.Pix {
+		picture.Pix[i] = byte(i * (seed + 3))
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, picture); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host"
-	"github.com/penstock/penstock/host/plugin/schematest"
+	"github.com/penstock/penstock/host/grammar/grammartest"
 	"github.com/penstock/penstock/tests/hosts"
 	"github.com/penstock/penstock/tools/steadytest"
 )
@@ -54,14 +54,14 @@ func TestJSONSchema_BuiltInModel_FitsAndCloses(t *testing.T) {
 	hosts.EightAtOnce(hosts.InLongTest(200, 20), func(i int) {
 		seed := uint64(i)
 		r := rand.New(rand.NewPCG(seed, 1))
-		schema, err := json.Marshal(schematest.Random(r, 3))
+		schema, err := json.Marshal(grammartest.RandomSchema(r, 3))
 		if err != nil {
 			t.Error(err)
 		}
 		least := leastTokens(t, h, schema)
 		for _, extra := range []int{0, r.IntN(20), 100} {
 			status, text := askForJSON(t, h, schema, least+extra, seed)
-			if err := schematest.Fits(schema, text); status != 200 || err != nil {
+			if err := grammartest.Fits(schema, text); status != 200 || err != nil {
 				t.Errorf("seed %d, %d tokens, %d more than needed: %d %v", seed, least+extra, extra, status, err)
 			}
 		}
@@ -90,7 +90,7 @@ func TestJSONSchema_ThousandsOfTexts_FitAndClose(t *testing.T) {
 		}
 		for seed := range uint64(3) {
 			status, answer := askForJSON(t, h, text, 120, seed)
-			if err := schematest.Fits(text, answer); status != 200 || err != nil {
+			if err := grammartest.Fits(text, answer); status != 200 || err != nil {
 				t.Errorf("%s, seed %d: %d %.200s: %v", name, seed, status, answer, err)
 			}
 			t.Logf("%s: %.200s", name, answer)

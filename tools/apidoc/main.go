@@ -123,7 +123,7 @@ func matrix(d api.Dialect, common []wire.Field) string {
 	for i, c := range columns {
 		note := ""
 		if c.asksForText() {
-			note = " (besides the fields of all routes for text)"
+			note = " (in addition to the fields of all text routes)"
 		}
 		if c.form {
 			note += ", as a form"

@@ -17,8 +17,9 @@ const maxColumns = 100
 // of code with a comment at their end are not checked.
 var comments = map[string]*regexp.Regexp{
 	".go": slashes, ".rs": slashes,
+	".c": slashes, ".cc": slashes, ".cpp": slashes, ".h": slashes, ".hpp": slashes,
 	".ts": starred, ".tsx": starred, ".mts": starred, ".js": starred, ".mjs": starred, ".css": starred,
-	".sh": hashed, ".py": hashed, ".yaml": hashed, ".yml": hashed,
+	".sh": hashed, ".py": hashed, ".yaml": hashed, ".yml": hashed, ".cmake": hashed,
 }
 
 var (
@@ -45,11 +46,9 @@ var (
 func checkColumns(f file) ([]string, error) {
 	ext := filepath.Ext(f.path)
 	comment := comments[ext]
-	if strings.HasPrefix(filepath.Base(f.path), "Containerfile") || filepath.Base(f.path) == "Makefile" {
+	switch filepath.Base(f.path) {
+	case "Containerfile", "Makefile", "CMakeLists.txt":
 		comment = hashed
-	}
-	if strings.HasPrefix(f.path, "native/llama.cpp/") {
-		return nil, nil // a change of these builds llama.cpp anew
 	}
 	if comment == nil && ext != ".md" || isGenerated(f.path) || generatedBy.Match(f.text) {
 		return nil, nil

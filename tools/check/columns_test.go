@@ -48,6 +48,9 @@ func TestCheckColumns(t *testing.T) {
 		"jsx for a linter":   {"a.tsx", "{/* biome-ignore lint/a: " + fits + " */}", ""},
 		"shell":              {"a.sh", "# " + fits, "a.sh:1:"},
 		"shell code":         {"a.sh", "echo " + long, ""},
+		"c++":                {"a.cpp", "    // " + fits, "a.cpp:1:"},
+		"c++ directive":      {"a.h", "#define A " + long, ""},
+		"cmake":              {"native/CMakeLists.txt", "# " + fits, "native/CMakeLists.txt:1:"},
 		"container file":     {"deploy/Containerfile", "# " + fits, "deploy/Containerfile:1:"},
 		"other":              {"a.txt", long, ""},
 	} {

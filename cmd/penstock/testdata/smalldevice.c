@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Preloaded, it makes Vulkan's devices say that they have DEVICE_BYTES of memory, all of it free: a device in software has what the machine
-// has, which is never less than a model that the machine can serve.
+// Preloaded, it makes Vulkan's devices say that they have DEVICE_BYTES of memory, all of it free: a
+// device in software has what the machine has, which is never less than a model that the machine
+// can serve.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -200,3 +200,17 @@ func (*completionShape) Closing([]*completion.Choice) []any { return nil }
 
 // Framing implements wire.Shape.
 func (*completionShape) Framing() wire.Framing { return wire.Events }
+
+// Verbose is the shape of a completion for a request that came by another API, which shows it
+// beside its own.
+func Verbose(r *completion.TextRequest, stream bool) wire.Detailed {
+	b := defaultBody()
+	b.CommonFields, b.Stream = *r.Common, stream
+	if r.MaxTokens > 0 {
+		b.NPredict = &r.MaxTokens
+	}
+	if r.Logprobs > 0 {
+		b.NProbs = &r.Logprobs
+	}
+	return newCompletionShape(r, &b)
+}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Package grammartest has what tests and benchmarks of grammars share: the vocabulary of a model
-// file, and its tokens for a text.
+// file, random JSON schemas, and a check of answers to them.
 package grammartest
 
 import (

@@ -10,7 +10,8 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/plugin"
-	"github.com/penstock/penstock/host/plugin/loadtest"
+	"github.com/penstock/penstock/host/plugin/hosttest"
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/scheduler/chain"
 )
@@ -18,7 +19,7 @@ import (
 // A plugin of TinyGo with a table of up to 16 MiB collects its garbage within the fuel of a hook,
 // however much it makes for a token.
 func TestTinyGo_Garbage_IsCollectedWithinTheFuel(t *testing.T) {
-	l := loadtest.New(t, func(o *plugin.HostOptions) { o.Vocabulary = newWords() })
+	l := hosttest.Open(t, load.New, func(o *plugin.HostOptions) { o.Vocabulary = newWords() })
 	p, err := l.Load(t.Context(), buildGarbage(t))
 	if err != nil {
 		t.Fatal(err)

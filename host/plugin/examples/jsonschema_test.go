@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/penstock/penstock/host/grammar/grammartest"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
-	"github.com/penstock/penstock/host/plugin/schematest"
 	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/scheduler"
 )
@@ -78,7 +78,7 @@ func draw(mask []uint32, r *rand.Rand) scheduler.Token {
 
 func mustFit(t *testing.T, schema []byte, text string) {
 	t.Helper()
-	if err := schematest.Fits(schema, text); err != nil {
+	if err := grammartest.Fits(schema, text); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -92,7 +92,7 @@ func TestJSONSchema_RandomSchemas_FitAndClose(t *testing.T) {
 	m := loaded(t, "json-schema", w)
 	for seed := range n {
 		r := rand.New(rand.NewPCG(uint64(seed), 1))
-		schema := mustJSON(t, schematest.Random(r, 4))
+		schema := mustJSON(t, grammartest.RandomSchema(r, 4))
 		for _, extra := range []int{0, 1, 5, 400} {
 			least := leastTokens(t, m, w, schema)
 			text, err := generate(t, m, w, schema, least+extra, r)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/penstock/penstock/host/plugin"
@@ -70,3 +71,26 @@ func (noVocabulary) Piece(int32) string                           { return "" }
 func (noVocabulary) Attributes(int32) uint32                      { return 0 }
 func (noVocabulary) Special(int32) int32                          { return -1 }
 func (noVocabulary) Tokenize(string, bool, bool) ([]int32, error) { return nil, nil }
+
+// budget is the memory that all instances may have together. It is a memory.Account.
+type budget struct {
+	limit int64
+	used  atomic.Int64
+}
+
+// Take implements memory.Account.
+func (b *budget) Take(bytes uint64) bool {
+	if b.used.Add(int64(bytes)) <= b.limit {
+		return true
+	}
+	b.Give(bytes)
+	return false
+}
+
+// Give implements memory.Account.
+func (b *budget) Give(bytes uint64) { b.used.Add(-int64(bytes)) }
+
+// exceeded is what ends a call or a request that needs more.
+func (b *budget) exceeded() *Violation {
+	return Violationf(plugin.CauseBudget, "all plugins together have %d of at most %d MiB (plugins.memory); try again in a moment", b.used.Load()>>20, b.limit>>20)
+}

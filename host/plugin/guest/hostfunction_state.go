@@ -3,6 +3,7 @@
 package guest
 
 import (
+	"math"
 	"unsafe"
 
 	"github.com/penstock/penstock/plugins/abi"
@@ -27,4 +28,12 @@ func hostState(i *Instance, s []uint64) {
 // floatBytes are the floats as they lie in memory, which is little-endian as a guest's is.
 func floatBytes(f []float32) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(f))), 4*len(f))
+}
+
+func hostLogprob(i *Instance, s []uint64) {
+	l := unknown
+	if i.running == Accept {
+		l = i.session.Logprob
+	}
+	s[0] = uint64(math.Float32bits(l))
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 
 // Package hosttest has what tests need to run guests: a vocabulary, limits that hold on a busy
-// machine too, and guests.
+// machine too, guests, and the loading of them.
 package hosttest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -29,6 +30,22 @@ func Options(change ...func(*plugin.HostOptions)) plugin.HostOptions {
 
 // Tireless gives guests fuel for hours.
 func Tireless(o *plugin.HostOptions) { o.Limits.SetupFuel, o.Limits.HookFuel = 1<<45, 1<<45 }
+
+// Open opens a loader with Options; open is load.New. It is closed when the test ends, and then
+// nobody may use a plugin any more. Package load is not imported here, since it imports package
+// guest, whose tests use this package, too.
+func Open[Loader interface{ Close(context.Context) error }](
+	t testing.TB, open func(plugin.HostOptions) Loader, change ...func(*plugin.HostOptions),
+) Loader {
+	t.Helper()
+	l := open(Options(change...))
+	t.Cleanup(func() {
+		if err := l.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
 
 // Words is a vocabulary of 100 tokens: token n is "n ", 0 is control and ends an answer.
 type Words struct{}

@@ -10,7 +10,8 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/plugin"
-	"github.com/penstock/penstock/host/plugin/loadtest"
+	"github.com/penstock/penstock/host/plugin/hosttest"
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/plugins/asm"
 )
 
@@ -36,7 +37,7 @@ func TestPlugin_CheckConfig_FillsInDefaults(t *testing.T) {
 		`{"p":1.0e-2,"text":"","inner":{},"named":8,"whole":{}}`: `{` + all + `"inner":{"x":null,"y":[1,{"z":2}]},"named":8,"p":1.0e-2,"text":"","whole":{"q":"deep"}}`,
 		`{"list":[{},{},3],"either":{},"whole":{"q":null}}`:      `{` + all + `"either":{},"list":[{"first":1},{"other":2},3],"named":7,"p":0.05,"text":"<a & b>","whole":{"q":null}}`,
 	} {
-		m := loadtest.Load(t, loadtest.New(t), withSchema(nested))
+		m := hosttest.Load(t, hosttest.Open(t, load.New), withSchema(nested))
 		for range 2 { // the schema's own values are not written to
 			if got, err := m.CheckConfig([]byte(config)); err != nil || string(got) != want {
 				t.Errorf("%s: got %s, want %s: %v", config, got, want, err)
@@ -46,23 +47,23 @@ func TestPlugin_CheckConfig_FillsInDefaults(t *testing.T) {
 }
 
 func TestPlugin_CheckConfig_AcceptsNoMoreAndNoLess(t *testing.T) {
-	m := loadtest.Load(t, loadtest.New(t), withSchema(`{"required":["p"],"properties":{"p":{"default":1}},"maxProperties":2}`))
+	m := hosttest.Load(t, hosttest.Open(t, load.New), withSchema(`{"required":["p"],"properties":{"p":{"default":1}},"maxProperties":2}`))
 	if _, err := m.CheckConfig(nil); !errors.Is(err, plugin.ErrConfig) {
 		t.Errorf("a default stood in for what is required: %v", err)
 	}
-	m = loadtest.Load(t, loadtest.New(t), withSchema(`{"properties":{"a":{"default":1},"b":{"default":2}},"maxProperties":2}`))
+	m = hosttest.Load(t, hosttest.Open(t, load.New), withSchema(`{"properties":{"a":{"default":1},"b":{"default":2}},"maxProperties":2}`))
 	given := `{"c": 3, "d": 4}`
 	if got, err := m.CheckConfig([]byte(given)); err != nil || string(got) != given {
 		t.Errorf("where defaults do not fit: got %s: %v", got, err)
 	}
-	plain := loadtest.Load(t, loadtest.New(t), withSchema(`{"properties":{"a":{}}}`))
+	plain := hosttest.Load(t, hosttest.Open(t, load.New), withSchema(`{"properties":{"a":{}}}`))
 	if got, err := plain.CheckConfig([]byte(`{ "a": 1 }`)); err != nil || string(got) != `{ "a": 1 }` {
 		t.Errorf("without a default: got %s: %v", got, err)
 	}
 }
 
 func TestLoader_RefusesDefaultsThatDoNotFit(t *testing.T) {
-	l := loadtest.New(t)
+	l := hosttest.Open(t, load.New)
 	grows := `{"properties":{"a":{"$ref":"#/$defs/x0"}},"$defs":{`
 	for i := range 40 {
 		next := strconv.Itoa(i + 1)
@@ -103,7 +104,7 @@ func TestLoader_RefusesDefaultsThatDoNotFit(t *testing.T) {
 
 // Large defaults in many objects would be more than the process can hold.
 func TestPlugin_CheckConfig_BoundsWhatItFillsIn(t *testing.T) {
-	m := loadtest.Load(t, loadtest.New(t),
+	m := hosttest.Load(t, hosttest.Open(t, load.New),
 		withSchema(`{"properties":{"l":{"items":{"properties":{"a":{"default":"`+strings.Repeat("x", 60_000)+`"}}}}}}`))
 	if _, err := m.CheckConfig([]byte(`{"l":[{}]}`)); err != nil {
 		t.Error(err)

@@ -10,7 +10,8 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/plugin"
-	"github.com/penstock/penstock/host/plugin/loadtest"
+	"github.com/penstock/penstock/host/plugin/hosttest"
+	"github.com/penstock/penstock/host/plugin/load"
 )
 
 // What would take minutes to compile, or gigabytes, is refused when the module is loaded.
@@ -20,7 +21,7 @@ func TestLoader_BoundsTheSizeOfSchemas(t *testing.T) {
 		fmt.Fprintf(&patterns, `{"pattern":"^(.?){1000}%d$"},`, i)
 		fmt.Fprintf(&names, `"^(.?){1000}%d$":true,`, i)
 	}
-	l := loadtest.New(t)
+	l := hosttest.Open(t, load.New)
 	for name, tc := range map[string]struct{ schema, want string }{
 		"subschemas":        {`{"anyOf":[` + strings.Repeat("{},", 9_999) + `{}]}`, "10002 values"},
 		"patterns":          {`{"allOf":[` + patterns.String() + `true]}`, "100000 instructions"},
@@ -41,7 +42,7 @@ func TestLoader_BoundsTheSizeOfSchemas(t *testing.T) {
 }
 
 func TestPlugin_CheckConfig_BoundsMatches(t *testing.T) {
-	l := loadtest.New(t)
+	l := hosttest.Open(t, load.New)
 	const old = `{"$schema":"http://json-schema.org/draft-07/schema#",`
 	many := strings.Repeat(`{"$ref":"#/definitions/a"},`, 40)
 	for name, tc := range map[string]struct{ schema, value, want string }{
@@ -54,7 +55,7 @@ func TestPlugin_CheckConfig_BoundsMatches(t *testing.T) {
 		"a long number":     {`{"properties":{"p":{"minimum":1}}}`, "1." + strings.Repeat("1", 500), "one JSON object"},
 		"what is usual":     {`{"properties":{"p":{"pattern":"^[a-z0-9-]{1,63}$"}}}`, `"a-name"`, ""},
 	} {
-		p := loadtest.Load(t, l, withSchema(tc.schema))
+		p := hosttest.Load(t, l, withSchema(tc.schema))
 		_, err := p.CheckConfig([]byte(`{"p":` + tc.value + `}`))
 		if tc.want == "" && err != nil || tc.want != "" && (!errors.Is(err, plugin.ErrConfig) || !strings.Contains(err.Error(), tc.want)) {
 			t.Errorf("%s: %.300v", name, err)

@@ -17,7 +17,6 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/hosttest"
 	"github.com/penstock/penstock/host/plugin/load"
-	"github.com/penstock/penstock/host/plugin/loadtest"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 )
@@ -25,7 +24,7 @@ import (
 func TestLoader_Load_ReadsWhatTheModuleIs(t *testing.T) {
 	g := asm.New(`{"name":"my-plugin","version":"1.2","summary":"s","hold":3,"candidates":9,"config_schema":{"type":"object"}}`)
 	g.On(abi.ExportSample, asm.I32(-1)).On(abi.ExportStop, asm.I32(0))
-	m := loadtest.Load(t, loadtest.New(t), g)
+	m := hosttest.Load(t, hosttest.Open(t, load.New), g)
 	if m.Name != "my-plugin" || m.Manifest.Version != "1.2" || m.Manifest.Hold != 3 || m.Manifest.Candidates != 9 || m.Manifest.View != load.ViewCandidates {
 		t.Errorf("manifest %+v", m.Manifest)
 	}
@@ -81,7 +80,7 @@ func TestLoader_Load_Refuses(t *testing.T) {
 		"a file schema":     {manifest(`{"name":"a","config_schema":{"$ref":"file:///etc/passwd"}}`), plugin.ErrManifest, "complete in itself"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, err := loadtest.New(t).Load(context.Background(), tc.wasm)
+			m, err := hosttest.Open(t, load.New).Load(context.Background(), tc.wasm)
 			if m != nil || !errors.Is(err, tc.want) || !strings.Contains(err.Error(), tc.text) {
 				t.Errorf("got %v, want %v with %q", err, tc.want, tc.text)
 			}
@@ -108,7 +107,7 @@ func TestLoader_Load_FaultsOfSetUp(t *testing.T) {
 			if name == "start" {
 				tc.guest.Start = "begin"
 			}
-			_, err := loadtest.New(t, sum).Load(context.Background(), tc.guest.Wasm())
+			_, err := hosttest.Open(t, load.New, sum).Load(context.Background(), tc.guest.Wasm())
 			var f *plugin.Fault
 			if !errors.As(err, &f) || f.Export != tc.export || !errors.Is(f.Cause, tc.cause) {
 				t.Errorf("got %v, want %v in %s", err, tc.cause, tc.export)
@@ -121,7 +120,7 @@ func TestLoader_Load_WarmMayRefuse(t *testing.T) {
 	g := hosttest.Plain()
 	g.Put(hosttest.AtScratch, "no such model")
 	g.On(abi.ExportWarm, asm.I32(hosttest.AtScratch), asm.I32(13), g.Call("fail"), asm.I32(1))
-	_, err := loadtest.New(t).Load(context.Background(), g.Wasm())
+	_, err := hosttest.Open(t, load.New).Load(context.Background(), g.Wasm())
 	var refusal *plugin.Refusal
 	if !errors.As(err, &refusal) || refusal.Message != "no such model" {
 		t.Errorf("got %v", err)
@@ -129,7 +128,7 @@ func TestLoader_Load_WarmMayRefuse(t *testing.T) {
 }
 
 func TestLoader_Load_GivesUpOnTime(t *testing.T) {
-	l := loadtest.New(t, func(o *plugin.HostOptions) { o.Limits.Compile = time.Nanosecond })
+	l := hosttest.Open(t, load.New, func(o *plugin.HostOptions) { o.Limits.Compile = time.Nanosecond })
 	if _, err := l.Load(context.Background(), hosttest.Plain().Wasm()); !errors.Is(err, plugin.ErrLimit) {
 		t.Errorf("got %v", err)
 	}
@@ -141,7 +140,7 @@ func TestLoader_Cache_IsPrivateAndUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	inCache := func(o *plugin.HostOptions) { o.CacheDir = dir }
-	loadtest.Load(t, loadtest.New(t, inCache), hosttest.Plain())
+	hosttest.Load(t, hosttest.Open(t, load.New, inCache), hosttest.Plain())
 	info, err := os.Stat(dir)
 	if err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("%v, %v", info.Mode(), err)
@@ -150,12 +149,12 @@ func TestLoader_Cache_IsPrivateAndUsed(t *testing.T) {
 	if err != nil || len(entries) == 0 {
 		t.Errorf("nothing is cached: %v", err)
 	}
-	loadtest.Load(t, loadtest.New(t, inCache), hosttest.Plain())
+	hosttest.Load(t, hosttest.Open(t, load.New, inCache), hosttest.Plain())
 }
 
 // Loading a module is nobody's request: it has more time, and no share to keep to.
 func TestLoader_Load_HasTimeOfItsOwn(t *testing.T) {
-	l := loadtest.New(t, hosttest.Tireless, func(o *plugin.HostOptions) {
+	l := hosttest.Open(t, load.New, hosttest.Tireless, func(o *plugin.HostOptions) {
 		o.Limits.SetupTime, o.Limits.LoadTime = time.Nanosecond, 50*time.Millisecond
 	})
 	if m, err := l.Load(t.Context(), hosttest.Plain().On(abi.ExportWarm, asm.I32(0)).Wasm()); err != nil {
@@ -169,7 +168,7 @@ func TestLoader_Load_HasTimeOfItsOwn(t *testing.T) {
 }
 
 func TestManifest_UnknownFields_AreKept(t *testing.T) {
-	m := loadtest.Load(t, loadtest.New(t), asm.New(`{"name":"guest","Hold":3,"telepathy":{"range":[1,2]}}`))
+	m := hosttest.Load(t, hosttest.Open(t, load.New), asm.New(`{"name":"guest","Hold":3,"telepathy":{"range":[1,2]}}`))
 	if m.Manifest.Hold != 0 {
 		t.Errorf("Hold was taken for hold: %d", m.Manifest.Hold)
 	}
@@ -196,7 +195,7 @@ func TestLoader_Load_NamesMisspeltExports(t *testing.T) {
 		"penstock_sampel": abi.ExportSample, "penstock_acept": abi.ExportAccept, "penstock_Stop": abi.ExportStop, "penstock_rewinds": abi.ExportRewind,
 	} {
 		g := hosttest.Plain().Function(abi.Signature{Name: wrong}, 0)
-		_, err := loadtest.New(t).Load(context.Background(), g.Wasm())
+		_, err := hosttest.Open(t, load.New).Load(context.Background(), g.Wasm())
 		if !errors.Is(err, plugin.ErrExport) || !strings.Contains(err.Error(), wrong+" ") || !strings.Contains(err.Error(), right+" ") {
 			t.Errorf("%s: got %v, want it to name %s", wrong, err, right)
 		}
@@ -208,9 +207,9 @@ func TestLoader_Load_RefusesWhatAChildCompiled(t *testing.T) {
 	const large = 64 << 10                                                                           // bytes of a module that is left to a child
 	g := asm.New(`{"name":"guest"}`).Function(abi.Signature{}, 0, bytes.Repeat([]byte{0x01}, large)) // nop
 	g.Omit = abi.ExportDescribe
-	_, here := loadtest.New(t).Load(t.Context(), g.Wasm())
+	_, here := hosttest.Open(t, load.New).Load(t.Context(), g.Wasm())
 	dir := t.TempDir()
-	_, child := loadtest.New(t, func(o *plugin.HostOptions) { o.CacheDir = dir }).Load(t.Context(), g.Wasm())
+	_, child := hosttest.Open(t, load.New, func(o *plugin.HostOptions) { o.CacheDir = dir }).Load(t.Context(), g.Wasm())
 	if !errors.Is(here, plugin.ErrExport) || !errors.Is(child, plugin.ErrExport) || here.Error() != child.Error() {
 		t.Errorf("in the process: %v\nin a child: %v", here, child)
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/hosttest"
 	"github.com/penstock/penstock/host/plugin/load"
-	"github.com/penstock/penstock/host/plugin/loadtest"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 )
@@ -40,9 +39,9 @@ func FuzzLoader_Load(f *testing.F) {
 		f.Add(g.Wasm())
 	}
 	little := func(o *plugin.HostOptions) { o.Limits.SetupFuel, o.Limits.Memory = 1<<20, 64<<20 }
-	plain := loadtest.New(f, little)
+	plain := hosttest.Open(f, load.New, little)
 	f.Fuzz(func(t *testing.T, wasm []byte) {
-		caching := loadtest.New(t, little, func(o *plugin.HostOptions) { o.CacheDir = t.TempDir() })
+		caching := hosttest.Open(t, load.New, little, func(o *plugin.HostOptions) { o.CacheDir = t.TempDir() })
 		want := loaded(t, plain, wasm)
 		for _, way := range []string{"into the cache", "from the cache"} {
 			if got := loaded(t, caching, wasm); got != want {

@@ -9,7 +9,8 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/plugin"
-	"github.com/penstock/penstock/host/plugin/loadtest"
+	"github.com/penstock/penstock/host/plugin/hosttest"
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
@@ -17,8 +18,8 @@ import (
 
 // A stage that nobody closes does not hold up a shutdown for longer than that may take.
 func TestLoader_Close_GivesUpWithItsContext(t *testing.T) {
-	l := loadtest.New(t)
-	m := loadtest.Load(t, l, asm.New(`{"name":"left"}`).On(abi.ExportAccept, asm.I32(0)))
+	l := hosttest.Open(t, load.New)
+	m := hosttest.Load(t, l, asm.New(`{"name":"left"}`).On(abi.ExportAccept, asm.I32(0)))
 	s, err := stage.New(m, plugin.RequestInfo{})
 	if err != nil {
 		t.Fatal(err)

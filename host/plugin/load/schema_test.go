@@ -9,14 +9,14 @@ import (
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/hosttest"
-	"github.com/penstock/penstock/host/plugin/loadtest"
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/plugins/asm"
 )
 
 func TestPlugin_CheckConfig_NamesTheField(t *testing.T) {
 	schema := `{"type":"object","required":["p"],"additionalProperties":false,"properties":{
 		"p":{"type":"number","minimum":0,"maximum":1},"list":{"type":"array","items":{"type":"string"}}}}`
-	m := loadtest.Load(t, loadtest.New(t), asm.New(`{"name":"guest","config_schema":`+schema+`}`))
+	m := hosttest.Load(t, hosttest.Open(t, load.New), asm.New(`{"name":"guest","config_schema":`+schema+`}`))
 	for config, want := range map[string]string{
 		`{"p":0.5}`:                       "",
 		`{"p":1,"list":["a"]}`:            "",
@@ -38,7 +38,7 @@ func TestPlugin_CheckConfig_NamesTheField(t *testing.T) {
 }
 
 func TestPlugin_CheckConfig_AssertsFormats(t *testing.T) {
-	m := loadtest.Load(t, loadtest.New(t), asm.New(`{"name":"guest","config_schema":{"properties":{"from":{"format":"date"},"x":{"format":"heard-of-nowhere"}}}}`))
+	m := hosttest.Load(t, hosttest.Open(t, load.New), asm.New(`{"name":"guest","config_schema":{"properties":{"from":{"format":"date"},"x":{"format":"heard-of-nowhere"}}}}`))
 	for config, want := range map[string]string{
 		`{"from":"2024-02-29","x":"y"}`: "",
 		`{"from":"2023-02-29"}`:         "config.from: '2023-02-29' is not valid date",
@@ -52,7 +52,7 @@ func TestPlugin_CheckConfig_AssertsFormats(t *testing.T) {
 }
 
 func TestPlugin_CheckConfig_AnythingWithoutASchema(t *testing.T) {
-	m := loadtest.Load(t, loadtest.New(t), hosttest.Plain())
+	m := hosttest.Load(t, hosttest.Open(t, load.New), hosttest.Plain())
 	if got, err := m.CheckConfig([]byte(`{"x":[1,{}]}`)); err != nil || string(got) != `{"x":[1,{}]}` {
 		t.Error(string(got), err)
 	}

@@ -10,7 +10,8 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/plugin"
-	"github.com/penstock/penstock/host/plugin/loadtest"
+	"github.com/penstock/penstock/host/plugin/hosttest"
+	"github.com/penstock/penstock/host/plugin/load"
 )
 
 // doubling is a schema of which each part applies the next twice, with what keyword says; its last
@@ -46,7 +47,7 @@ func hostile(property string) map[string]string {
 var deepest = strings.Repeat("[", 40) + `{"a":1,"b":2}` + strings.Repeat("]", 40)
 
 func TestLoader_BoundsTheWorkOfSchemas(t *testing.T) {
-	l := loadtest.New(t)
+	l := hosttest.Open(t, load.New)
 	for _, value := range []string{`{"a":1,"b":2}`, deepest} {
 		for name, schema := range hostile(`"default":` + value + `,`) {
 			if (name == "through a value") != (value == deepest) {
@@ -67,9 +68,9 @@ func TestLoader_BoundsTheWorkOfSchemas(t *testing.T) {
 }
 
 func TestPlugin_CheckConfig_BoundsItsWork(t *testing.T) {
-	l := loadtest.New(t)
+	l := hosttest.Open(t, load.New)
 	for name, schema := range hostile("") {
-		m := loadtest.Load(t, l, withSchema(schema))
+		m := hosttest.Load(t, l, withSchema(schema))
 		value := `{"a":1,"b":2}`
 		if name == "through a value" {
 			value = deepest
@@ -85,7 +86,7 @@ func TestPlugin_CheckConfig_BoundsItsWork(t *testing.T) {
 
 // What plugins have in earnest is far below the bounds.
 func TestPlugin_CheckConfig_TakesLargeConfigurations(t *testing.T) {
-	m := loadtest.Load(t, loadtest.New(t), withSchema(`{"properties":{
+	m := hosttest.Load(t, hosttest.Open(t, load.New), withSchema(`{"properties":{
 		"list":{"type":"array","uniqueItems":true,"items":{"anyOf":[{"type":"string","maxLength":9},{"type":"integer","minimum":0}]}},
 		"tree":{"$ref":"#/$defs/tree"},"p":{"default":1}},
 		"$defs":{"tree":{"oneOf":[{"type":"integer"},{"type":"array","items":{"$ref":"#/$defs/tree"}}]}}}`))
@@ -101,8 +102,8 @@ func TestPlugin_CheckConfig_TakesLargeConfigurations(t *testing.T) {
 
 // A number of a million digits takes as long to compare as a million numbers.
 func TestPlugin_CheckConfig_RefusesNumbersWithoutBounds(t *testing.T) {
-	l := loadtest.New(t)
-	m := loadtest.Load(t, l, withSchema(`{"additionalProperties":{"type":"number","minimum":-1}}`))
+	l := hosttest.Open(t, load.New)
+	m := hosttest.Load(t, l, withSchema(`{"additionalProperties":{"type":"number","minimum":-1}}`))
 	for number, fits := range map[string]bool{"1e-999999": false, "1E-400": false, "-0.1e-999999": false, "1e999999": false, "1e-300": true, "0e-999999": true, "0.0": true, "1e308": true} {
 		if _, err := m.CheckConfig([]byte(`{"p":` + number + `}`)); (err == nil) != fits {
 			t.Errorf("%s: %v", number, err)

@@ -17,7 +17,8 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/plugin"
-	"github.com/penstock/penstock/host/plugin/loadtest"
+	"github.com/penstock/penstock/host/plugin/hosttest"
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -193,7 +194,7 @@ func TestRegistry_Upload_Bombs_CostLittle(t *testing.T) {
 	steadytest.SkipRaced(t, "children compile for minutes, one upload at a time; TestRegistry_Hammer_UploadsAndUses uploads at once")
 	const ownBound = 3 * time.Second // ten times what the worst takes, with the race detector too
 	bound := plugin.DefaultLimits().Compile + time.Second
-	l := loadtest.New(t, func(o *plugin.HostOptions) {
+	l := hosttest.Open(t, load.New, func(o *plugin.HostOptions) {
 		o.Limits.Compile, o.CacheDir = plugin.DefaultLimits().Compile, t.TempDir()
 	})
 	for name, c := range bombs() {

@@ -17,7 +17,6 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/hosttest"
 	"github.com/penstock/penstock/host/plugin/load"
-	"github.com/penstock/penstock/host/plugin/loadtest"
 	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
@@ -32,7 +31,7 @@ func needing(name, version string, n int) []byte {
 // openForModels opens a registry of no model.
 func openForModels(t *testing.T, dir string) *Registry {
 	t.Helper()
-	return openWith(t, loadtest.New(t, func(o *plugin.HostOptions) { o.Vocabulary = nil }), dir, nil)
+	return openWith(t, hosttest.Open(t, load.New, func(o *plugin.HostOptions) { o.Vocabulary = nil }), dir, nil)
 }
 
 // withModel has a registry know a model until the test ends.

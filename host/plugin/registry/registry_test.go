@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/hosttest"
 	"github.com/penstock/penstock/host/plugin/load"
-	"github.com/penstock/penstock/host/plugin/loadtest"
 	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
@@ -29,7 +29,7 @@ func openRegistry(t *testing.T, dir string) *Registry {
 
 func openLocked(t *testing.T, dir string, lock plugin.Lock) *Registry {
 	t.Helper()
-	return openWith(t, loadtest.New(t), dir, lock)
+	return openWith(t, hosttest.Open(t, load.New), dir, lock)
 }
 
 func openWith(t *testing.T, l *load.Loader, dir string, lock plugin.Lock) *Registry {
@@ -315,7 +315,7 @@ func TestRegistry_Watch_SeesAChange(t *testing.T) {
 		place(t, dir, "a.wasm", named("a", "1"))
 		synctest.Wait()
 		expect(t, g, "")
-		time.Sleep(interval)
+		time.Sleep(watchInterval)
 		synctest.Wait()
 		expect(t, g, "a 1 ready")
 		stop()

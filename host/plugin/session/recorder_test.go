@@ -7,7 +7,8 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/plugin"
-	"github.com/penstock/penstock/host/plugin/loadtest"
+	"github.com/penstock/penstock/host/plugin/hosttest"
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
@@ -17,7 +18,7 @@ import (
 // A chain calls a recorder and not the stage within it, also for what a stage's traits say.
 func TestRecorder_Chain_WritesDownWhatTheChainCalls(t *testing.T) {
 	g := example().On(abi.ExportPrepare, asm.I32(0)).On(abi.ExportSample, asm.I32(6))
-	s, err := stage.New(loadtest.Load(t, loadtest.New(t), g), plugin.RequestInfo{Skip: true})
+	s, err := stage.New(hosttest.Load(t, hosttest.Open(t, load.New), g), plugin.RequestInfo{Skip: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/hosttest"
-	"github.com/penstock/penstock/host/plugin/loadtest"
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/scheduler/chain"
@@ -136,7 +136,7 @@ func TestStage_Reset_IsTold(t *testing.T) {
 }
 
 func TestStage_Reset_ForkedConversationIsReplayed(t *testing.T) {
-	m := loadtest.Load(t, loadtest.New(t), counting(true))
+	m := hosttest.Load(t, hosttest.Open(t, load.New), counting(true))
 	s, err := New(m, plugin.RequestInfo{})
 	if err != nil {
 		t.Fatal(err)
@@ -159,7 +159,7 @@ func TestStage_Reset_OpenRefuses(t *testing.T) {
 	g := hosttest.Plain()
 	g.Put(hosttest.AtScratch, "threshold is too high")
 	g.On(abi.ExportOpen, i32(hosttest.AtScratch), i32(21), g.Call("fail"), i32(9))
-	s, err := New(loadtest.Load(t, loadtest.New(t), g), plugin.RequestInfo{Skip: true})
+	s, err := New(hosttest.Load(t, hosttest.Open(t, load.New), g), plugin.RequestInfo{Skip: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestStage_Reset_ViewMustBeBound(t *testing.T) {
 		"logits":     asm.New(`{"name":"guest","view":"logits"}`).On(abi.ExportSample, i32(-1)),
 		"text":       hosttest.Plain().On(abi.ExportStop, i32(0)),
 	} {
-		s, err := New(loadtest.Load(t, loadtest.New(t), g), plugin.RequestInfo{})
+		s, err := New(hosttest.Load(t, hosttest.Open(t, load.New), g), plugin.RequestInfo{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +193,7 @@ func TestStage_Close_TellsOnceAndReleases(t *testing.T) {
 	g.Put(hosttest.AtScratch, "bye")
 	g.On(abi.ExportClose, i32(1), i32(hosttest.AtScratch), i32(3), g.Call("log"))
 	var log bytes.Buffer
-	p, err := loadtest.New(t, func(o *plugin.HostOptions) { o.Log, o.LogLines = slog.New(slog.NewTextHandler(&log, nil)), true }).Load(t.Context(), g.Wasm())
+	p, err := hosttest.Open(t, load.New, func(o *plugin.HostOptions) { o.Log, o.LogLines = slog.New(slog.NewTextHandler(&log, nil)), true }).Load(t.Context(), g.Wasm())
 	if err != nil {
 		t.Fatal(err)
 	}

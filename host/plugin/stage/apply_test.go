@@ -11,7 +11,7 @@ import (
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/hosttest"
-	"github.com/penstock/penstock/host/plugin/loadtest"
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/scheduler/chain"
@@ -183,7 +183,7 @@ func TestStage_Apply_Faults(t *testing.T) {
 }
 
 func TestStage_Apply_SkipsAfterAFault(t *testing.T) {
-	m := loadtest.Load(t, loadtest.New(t), candidates(unreachable))
+	m := hosttest.Load(t, hosttest.Open(t, load.New), candidates(unreachable))
 	s := useOf(t, m, plugin.RequestInfo{Skip: true}, 1)
 	for range 3 {
 		v := raw(ramp())

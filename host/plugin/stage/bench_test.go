@@ -8,7 +8,7 @@ import (
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/hosttest"
-	"github.com/penstock/penstock/host/plugin/loadtest"
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/scheduler/chain"
@@ -21,8 +21,8 @@ func (bigWords) Size() int          { return 128_256 }
 func (bigWords) Piece(int32) string { return "" }
 
 func benchStage(b *testing.B, g *asm.Guest) *Stage {
-	r := loadtest.New(b, func(o *plugin.HostOptions) { o.Vocabulary = bigWords{} })
-	return useOf(b, loadtest.Load(b, r, g), plugin.RequestInfo{}, 1)
+	r := hosttest.Open(b, load.New, func(o *plugin.HostOptions) { o.Vocabulary = bigWords{} })
+	return useOf(b, hosttest.Load(b, r, g), plugin.RequestInfo{}, 1)
 }
 
 // BenchmarkStage_Candidates is the host's work of a sample call over 256 candidates that earlier
@@ -62,7 +62,7 @@ func BenchmarkStage_Token(b *testing.B) {
 func BenchmarkModule_Open(b *testing.B) {
 	for name, g := range map[string]*asm.Guest{"plain": hosttest.Plain(), "warm": hosttest.Warmed()} {
 		b.Run(name, func(b *testing.B) {
-			m := loadtest.Load(b, loadtest.New(b), g)
+			m := hosttest.Load(b, hosttest.Open(b, load.New), g)
 			for b.Loop() {
 				s, err := New(m, plugin.RequestInfo{})
 				if err != nil {
@@ -80,7 +80,7 @@ func BenchmarkModule_Open(b *testing.B) {
 }
 
 func BenchmarkLoader_Load(b *testing.B) {
-	r := loadtest.New(b)
+	r := hosttest.Open(b, load.New)
 	wasm := candidates().Wasm()
 	for b.Loop() {
 		m, err := r.Load(context.Background(), wasm)

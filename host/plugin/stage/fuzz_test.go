@@ -8,7 +8,7 @@ import (
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/hosttest"
-	"github.com/penstock/penstock/host/plugin/loadtest"
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/plugins/asm"
 )
 
@@ -18,7 +18,7 @@ func FuzzNew(f *testing.F) {
 	for _, g := range []*asm.Guest{hosttest.Plain(), hosttest.Warmed(), candidates(), counting(true), echoing(), accepting(splice(1, 2), i32(2))} {
 		f.Add(g.Wasm())
 	}
-	r := loadtest.New(f, func(o *plugin.HostOptions) { o.Limits.SetupFuel = 1 << 20 })
+	r := hosttest.Open(f, load.New, func(o *plugin.HostOptions) { o.Limits.SetupFuel = 1 << 20 })
 	f.Fuzz(func(t *testing.T, wasm []byte) {
 		m, err := r.Load(context.Background(), wasm)
 		if err != nil {

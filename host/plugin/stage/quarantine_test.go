@@ -8,7 +8,7 @@ import (
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/hosttest"
-	"github.com/penstock/penstock/host/plugin/loadtest"
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/quarantine"
 	"github.com/penstock/penstock/plugins/abi"
 )
@@ -16,7 +16,7 @@ import (
 // Stages and templates are refused alike; without a client, which is how the operator's own
 // plugins come, never.
 func TestStage_Quarantine_RefusesUntilReset(t *testing.T) {
-	p := loadtest.Load(t, loadtest.New(t), hosttest.Plain().On(abi.ExportPrepare, unreachable))
+	p := hosttest.Load(t, hosttest.Open(t, load.New), hosttest.Plain().On(abi.ExportPrepare, unreachable))
 	bob := plugin.RequestInfo{Client: "bob"}
 	for range 2 * abi.LimitFaults {
 		for _, r := range []plugin.RequestInfo{bob, {}} {
@@ -55,7 +55,7 @@ func TestStage_Quarantine_RefusesUntilReset(t *testing.T) {
 func TestStage_Faults_AreItsRequests(t *testing.T) {
 	g := hosttest.Plain()
 	g.On(abi.ExportAccept, local(0), when(unreachable), i32(0))
-	m := loadtest.Load(t, loadtest.New(t), g)
+	m := hosttest.Load(t, hosttest.Open(t, load.New), g)
 	use := func(token int32) error {
 		s, err := New(m, plugin.RequestInfo{Client: "bob", Config: []byte("{}")})
 		if err != nil {

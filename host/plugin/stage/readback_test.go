@@ -11,7 +11,7 @@ import (
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/hosttest"
-	"github.com/penstock/penstock/host/plugin/loadtest"
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler/chain"
 )
@@ -86,8 +86,8 @@ func TestSorted_SeesEveryPair(t *testing.T) {
 // Token i has the logit −i.
 func showWide(t *testing.T, sample []byte) (*chain.View, error) {
 	t.Helper()
-	loader := loadtest.New(t, func(o *plugin.HostOptions) { o.Vocabulary = bigWords{} })
-	s := useOf(t, loadtest.Load(t, loader, viewed(`{"name":"guest"}`, abi.BufferCandidates, 2048, sample, i32(-1))), plugin.RequestInfo{}, 1)
+	loader := hosttest.Open(t, load.New, func(o *plugin.HostOptions) { o.Vocabulary = bigWords{} })
+	s := useOf(t, hosttest.Load(t, loader, viewed(`{"name":"guest"}`, abi.BufferCandidates, 2048, sample, i32(-1))), plugin.RequestInfo{}, 1)
 	v := &chain.View{N: 256, Chosen: -1}
 	for i := range 256 {
 		v.ID, v.Logit = append(v.ID, int32(i)), append(v.Logit, -float32(i))

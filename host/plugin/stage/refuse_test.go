@@ -8,7 +8,7 @@ import (
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/hosttest"
-	"github.com/penstock/penstock/host/plugin/loadtest"
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
@@ -37,7 +37,7 @@ func TestStage_Refuse_IsAFault(t *testing.T) {
 
 func TestStage_Refuse_Skip(t *testing.T) {
 	calls := hosttest.Plain().On(abi.ExportPrepare, i32(hosttest.AtScratch), i32(1), store, i32(0))
-	s, err := New(loadtest.Load(t, loadtest.New(t), calls), plugin.RequestInfo{Skip: true})
+	s, err := New(hosttest.Load(t, hosttest.Open(t, load.New), calls), plugin.RequestInfo{Skip: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestStage_Refuse_Skip(t *testing.T) {
 // TestStage_Refuse_Conflicts_NoQuarantine: a client that asks for what a plugin does not do cannot
 // take it from others.
 func TestStage_Refuse_Conflicts_NoQuarantine(t *testing.T) {
-	m := loadtest.Load(t, loadtest.New(t), preparing(i32(0)))
+	m := hosttest.Load(t, hosttest.Open(t, load.New), preparing(i32(0)))
 	for range 2 * abi.LimitFaults {
 		hosttest.MustFault(t, useOf(t, m, plugin.RequestInfo{Client: "bob"}, 1).Refuse(chain.ActMask, chain.ErrNotAllowed), abi.ExportPrepare, plugin.CauseConflict, "")
 	}

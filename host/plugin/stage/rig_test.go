@@ -10,8 +10,8 @@ import (
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/compile"
+	"github.com/penstock/penstock/host/plugin/hosttest"
 	"github.com/penstock/penstock/host/plugin/load"
-	"github.com/penstock/penstock/host/plugin/loadtest"
 	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/scheduler"
 )
@@ -45,7 +45,7 @@ var (
 // use opens a stage of a new guest after a prompt.
 func use(t testing.TB, g *asm.Guest, prompt ...scheduler.Token) *Stage {
 	t.Helper()
-	return useOf(t, loadtest.Load(t, loadtest.New(t), g), plugin.RequestInfo{Seed: 7, MaxTokens: 50, ContextSize: 1000}, prompt...)
+	return useOf(t, hosttest.Load(t, hosttest.Open(t, load.New), g), plugin.RequestInfo{Seed: 7, MaxTokens: 50, ContextSize: 1000}, prompt...)
 }
 
 func useOf(t testing.TB, p *load.Plugin, r plugin.RequestInfo, prompt ...scheduler.Token) *Stage {

@@ -12,7 +12,6 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/hosttest"
 	"github.com/penstock/penstock/host/plugin/load"
-	"github.com/penstock/penstock/host/plugin/loadtest"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/scheduler"
@@ -32,7 +31,7 @@ func openLater(t *testing.T, p *load.Plugin) (*Stage, <-chan error) {
 }
 
 func TestStage_Interrupt_EndsTheCall(t *testing.T) {
-	m := loadtest.Load(t, loadtest.New(t, hosttest.Tireless), hosttest.Plain().On(abi.ExportOpen, forever))
+	m := hosttest.Load(t, hosttest.Open(t, load.New, hosttest.Tireless), hosttest.Plain().On(abi.ExportOpen, forever))
 	s, opened := openLater(t, m)
 	s.Interrupt()
 	s.Interrupt() // twice does no harm
@@ -45,7 +44,7 @@ func TestStage_Interrupt_EndsTheCall(t *testing.T) {
 }
 
 func TestStage_Reset_IsEndedByTheClock(t *testing.T) {
-	m := loadtest.Load(t, loadtest.New(t, hosttest.Tireless, func(o *plugin.HostOptions) { o.Limits.SetupTime = 50 * time.Millisecond }), hosttest.Plain().On(abi.ExportOpen, forever))
+	m := hosttest.Load(t, hosttest.Open(t, load.New, hosttest.Tireless, func(o *plugin.HostOptions) { o.Limits.SetupTime = 50 * time.Millisecond }), hosttest.Plain().On(abi.ExportOpen, forever))
 	_, opened := openLater(t, m)
 	if err := <-opened; !errors.Is(err, plugin.CauseTime) && !errors.Is(err, plugin.CauseBusy) { // by what else the machine does
 		t.Errorf("error %v", err)
@@ -57,7 +56,7 @@ func TestStage_Reset_TellingAnewIsEndedByTheClock(t *testing.T) {
 	slow := asm.Each(1, i32(1_000_000), []byte{0x01})
 	g := hosttest.Plain().On(abi.ExportOpen, i32(0))
 	g.Function(abi.Signature{Name: abi.ExportAccept, Params: []abi.Type{"i32"}, Results: []abi.Type{"i32"}}, 1, slow, i32(0))
-	s := useOf(t, loadtest.Load(t, loadtest.New(t, hosttest.Tireless), g), plugin.RequestInfo{}, 1)
+	s := useOf(t, hosttest.Load(t, hosttest.Open(t, load.New, hosttest.Tireless), g), plugin.RequestInfo{}, 1)
 	s.module.Env.Limits.SetupTime = 20 * time.Millisecond
 	if err := s.Reset(make([]int32, 1<<20), 1); !errors.Is(err, plugin.CauseTime) {
 		t.Errorf("error %v", err)
@@ -65,7 +64,7 @@ func TestStage_Reset_TellingAnewIsEndedByTheClock(t *testing.T) {
 }
 
 func TestStage_Release_LastUserFrees(t *testing.T) {
-	l := loadtest.New(t)
+	l := hosttest.Open(t, load.New)
 	m, err := l.Load(context.Background(), hosttest.Plain().Wasm())
 	if err != nil {
 		t.Fatal(err)
@@ -87,11 +86,11 @@ func TestStage_Release_LastUserFrees(t *testing.T) {
 }
 
 func TestStage_Hammer_InstancesDoNotMeet(t *testing.T) {
-	m, err := loadtest.New(t).Load(t.Context(), counting(false).Wasm())
+	m, err := hosttest.Open(t, load.New).Load(t.Context(), counting(false).Wasm())
 	if err != nil {
 		t.Fatal(err)
 	}
-	bad, err := loadtest.New(t, func(o *plugin.HostOptions) { o.Limits.Faults = 1 << 30 }).Load(t.Context(), hosttest.Plain().On(abi.ExportAccept, unreachable).Wasm())
+	bad, err := hosttest.Open(t, load.New, func(o *plugin.HostOptions) { o.Limits.Faults = 1 << 30 }).Load(t.Context(), hosttest.Plain().On(abi.ExportAccept, unreachable).Wasm())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,10 +141,10 @@ func hammer(t *testing.T, good, bad *load.Plugin) {
 
 func TestStage_Memory_IsBounded(t *testing.T) {
 	const pages = 16
-	l := loadtest.New(t, func(o *plugin.HostOptions) { o.Limits.Memory = 3 * pages << 16 })
+	l := hosttest.Open(t, load.New, func(o *plugin.HostOptions) { o.Limits.Memory = 3 * pages << 16 })
 	g := hosttest.Plain()
 	g.Pages = pages
-	m := loadtest.Load(t, l, g.On(abi.ExportPrepare, i32(pages), grow, drop, unreachable))
+	m := hosttest.Load(t, l, g.On(abi.ExportPrepare, i32(pages), grow, drop, unreachable))
 	first := useOf(t, m, plugin.RequestInfo{}, 1)
 	second := useOf(t, m, plugin.RequestInfo{}, 1)
 	if used, limit := l.MemoryUse(); used != 2*pages<<16 || limit != 3*pages<<16 {

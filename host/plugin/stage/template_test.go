@@ -10,7 +10,7 @@ import (
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/hosttest"
-	"github.com/penstock/penstock/host/plugin/loadtest"
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 )
@@ -25,7 +25,7 @@ func echoing() *asm.Guest {
 }
 
 func TestRender_EmitsThePrompt(t *testing.T) {
-	m := loadtest.Load(t, loadtest.New(t), echoing())
+	m := hosttest.Load(t, hosttest.Open(t, load.New), echoing())
 	got, err := Render(context.Background(), m, []byte(`[{"role":"user"}]`), plugin.RequestInfo{Config: []byte(`{"a":1}`)})
 	if err != nil || got != `[{"role":"user"}]{"a":1}` {
 		t.Errorf("got %q, %v", got, err)
@@ -48,11 +48,11 @@ func TestRender_Fails(t *testing.T) {
 		"trapping": {hosttest.Plain().On(abi.ExportTemplate, unreachable), abi.ExportTemplate, plugin.CauseTrap},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Render(context.Background(), loadtest.Load(t, loadtest.New(t), tc.guest), nil, plugin.RequestInfo{})
+			_, err := Render(context.Background(), hosttest.Load(t, hosttest.Open(t, load.New), tc.guest), nil, plugin.RequestInfo{})
 			hosttest.MustFault(t, err, tc.export, tc.cause, "")
 		})
 	}
-	refusing := loadtest.Load(t, loadtest.New(t), hosttest.Plain().On(abi.ExportTemplate, i32(1)))
+	refusing := hosttest.Load(t, hosttest.Open(t, load.New), hosttest.Plain().On(abi.ExportTemplate, i32(1)))
 	var refusal *plugin.Refusal
 	if _, err := Render(context.Background(), refusing, nil, plugin.RequestInfo{}); !errors.As(err, &refusal) {
 		t.Errorf("got %v", err)
@@ -60,7 +60,7 @@ func TestRender_Fails(t *testing.T) {
 }
 
 func TestRender_EndsWithItsContext(t *testing.T) {
-	m := loadtest.Load(t, loadtest.New(t, hosttest.Tireless), hosttest.Plain().On(abi.ExportTemplate, forever))
+	m := hosttest.Load(t, hosttest.Open(t, load.New, hosttest.Tireless), hosttest.Plain().On(abi.ExportTemplate, forever))
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	if _, err := Render(ctx, m, nil, plugin.RequestInfo{}); !errors.Is(err, context.DeadlineExceeded) {

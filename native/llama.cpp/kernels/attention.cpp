@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Attention for the batches of a host. ggml's CPU kernels compute 64 rows and more of one head in tiles, but fewer row by row and cell by
-// cell, at three times the cost. A scheduler that keeps streams smooth has mostly the second case: chunks of 8 to 48 tokens, and one
-// token of each of many streams. Here the query rows of a tile are all that read the same keys, which are the tokens of a chunk times
-// the query heads that share a KV head, so that keys and values are read and converted once for all of them.
+// Attention for the batches of a host. ggml's CPU kernels compute 64 rows and more of one head in
+// tiles, but fewer row by row and cell by cell, at three times the cost. A scheduler that keeps
+// streams smooth has mostly the second case: chunks of 8 to 48 tokens, and one token of each of
+// many streams. Here the query rows of a tile are all that read the same keys, which are the tokens
+// of a chunk times the query heads that share a KV head, so that keys and values are read and
+// converted once for all of them.
 //
-// Only the cells that the mask lets a token see are read, wherever they are: sequences may share a buffer, with the cells of one between
-// those of others. While the cells of a sequence lie in the order of its positions, and without a sliding window, its sums are the same
-// to the bit whatever else is in the batch, and however many threads there are. Rows of a size that fills no vectors (72 in SigLIP, which
-// most models that see have) are copied with zeros behind them. What this file does not handle (a mask for each head) is left to ggml.
+// Only the cells that the mask lets a token see are read, wherever they are: sequences may share a
+// buffer, with the cells of one between those of others. While the cells of a sequence lie in the
+// order of its positions, and without a sliding window, its sums are the same to the bit whatever
+// else is in the batch, and however many threads there are. Rows of a size that fills no vectors
+// (72 in SigLIP, which most models that see have) are copied with zeros behind them. What this file
+// does not handle (a mask for each head) is left to ggml.
 #include "attention_unit.h"
 #include "operation.h"
 

@@ -19,8 +19,9 @@ constexpr float   log2_e     = 1.44269504f;
 // How long a row of so many numbers is where it fills whole vectors on every CPU.
 inline int64_t padded(int64_t width) { return GGML_PAD(width, 16); }
 
-// One operation. Shapes (innermost first): q [head_dim_k, tokens, n_heads, streams], k [head_dim_k, cells, n_kv_heads, streams],
-// v [head_dim_v, cells, n_kv_heads, streams], mask [cells, tokens, 1, streams], sinks [n_heads], out [head_dim_v, n_heads, tokens, streams].
+// One operation. Shapes (innermost first): q [head_dim_k, tokens, n_heads, streams], k [head_dim_k,
+// cells, n_kv_heads, streams], v [head_dim_v, cells, n_kv_heads, streams], mask [cells, tokens, 1,
+// streams], sinks [n_heads], out [head_dim_v, n_heads, tokens, streams].
 struct attention {
     const ggml_tensor *q, *k, *v, *mask, *sinks;
     ggml_tensor *      out;
@@ -42,8 +43,8 @@ struct attention {
     int64_t k_width() const { return padded(head_dim_k); }
     int64_t v_width() const { return v_panels * panel_width; }
 
-    // What a head's mask is multiplied with (ALiBi): powers of one number for as many heads as the largest power of two among them, and of
-    // its root, those that lie between, for the rest.
+    // What a head's mask is multiplied with (ALiBi): powers of one number for as many heads as the
+    // largest power of two among them, and of its root, those that lie between, for the rest.
     float slope(int64_t head) const {
         const auto regular = static_cast<int64_t>(1) << static_cast<int>(std::log2(static_cast<double>(n_heads)));
         if (max_bias <= 0) {
@@ -112,8 +113,9 @@ struct visibility {
         return std::all_of(of(t), of(t) + a.words, [](uint64_t word) { return word == 0; });
     }
 
-    // Whether a token is of the same sequence as the one before it: it sees all that that one does. With a sliding window it has lost one
-    // cell, the oldest. Sequences with a common prefix differ by one cell too, but that is the newest, which the token before has added.
+    // Whether a token is of the same sequence as the one before it: it sees all that that one does.
+    // With a sliding window it has lost one cell, the oldest. Sequences with a common prefix differ
+    // by one cell too, but that is the newest, which the token before has added.
     bool continues(int64_t t) const {
         const int64_t in_stream = t % a.tokens;
         if (in_stream == 0 || sees_nothing(t - 1)) {

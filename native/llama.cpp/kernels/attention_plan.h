@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How an attention operation is divided into units of work, and those into pieces where there are few.
+// How an attention operation is divided into units of work, and those into pieces where there are
+// few.
 #ifndef PENSTOCK_ATTENTION_PLAN_H
 #define PENSTOCK_ATTENTION_PLAN_H
 
@@ -7,8 +8,9 @@
 
 namespace penstock {
 
-// The cells of a token are summed by chunks: each by itself, and then these sums one after the other. So the chunks of a long sequence may
-// be computed by several threads, and the result is the same to the bit whether they are.
+// The cells of a token are summed by chunks: each by itself, and then these sums one after the
+// other. So the chunks of a long sequence may be computed by several threads, and the result is the
+// same to the bit whether they are.
 constexpr int64_t chunk_cells = 512;
 static_assert(chunk_cells % tile_cells == 0, "all tiles of a chunk but the last are full");
 
@@ -58,7 +60,8 @@ struct row_sums {
     }
 };
 
-// The units of work: tokens [first[i], first[i+1]) of one sequence, for each KV head. Each thread computes the same plan for itself.
+// The units of work: tokens [first[i], first[i+1]) of one sequence, for each KV head. Each thread
+// computes the same plan for itself.
 struct work_plan {
     int32_t * first;
     int32_t * pieces; // of all units before, for one KV head. A unit is one piece, or has a piece for each chunk of its cells

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A unit of work of attention, and how it is computed: cells are gathered into tiles, scores of a tile become weights, and these are
-// multiplied with the tile's values.
+// A unit of work of attention, and how it is computed: cells are gathered into tiles, scores of a
+// tile become weights, and these are multiplied with the tile's values.
 #ifndef PENSTOCK_ATTENTION_UNIT_H
 #define PENSTOCK_ATTENTION_UNIT_H
 
@@ -22,13 +22,15 @@ inline void to_floats(ggml_type type, const char * from, float * to, int64_t n) 
     }
 }
 
-// Whether rows are converted before they are computed with: those of other types, and those that do not fill their vectors.
+// Whether rows are converted before they are computed with: those of other types, and those that do
+// not fill their vectors.
 inline bool is_staged(const ggml_tensor * t) {
     const bool loaded = t->type == GGML_TYPE_F32 || t->type == GGML_TYPE_BF16 || (t->type == GGML_TYPE_F16 && loads_f16);
     return !loaded || t->ne[0] != padded(t->ne[0]);
 }
 
-// One thread's memory for a unit of up to `tokens` tokens. A query row is a token for one query head.
+// One thread's memory for a unit of up to `tokens` tokens. A query row is a token for one query
+// head.
 struct scratch {
     float *      query;              // [query row][k_width], scaled
     float *      slope;              // [query row]: of its head
@@ -67,8 +69,8 @@ struct scratch {
     size_t size;
 };
 
-// A unit of work: tokens [first, first+tokens), for the query heads that share one KV head. Query row r is token first + r%tokens for
-// head r/tokens of those.
+// A unit of work: tokens [first, first+tokens), for the query heads that share one KV head. Query
+// row r is token first + r%tokens for head r/tokens of those.
 struct unit {
     const attention &  a;
     const visibility & visible;
@@ -124,7 +126,8 @@ struct unit {
         }
     }
 
-    // Sums the next chunk of the cells that any of the tokens sees: gathers them into tiles, and computes each tile.
+    // Sums the next chunk of the cells that any of the tokens sees: gathers them into tiles, and
+    // computes each tile.
     void sum_chunk(const row_sums & to) {
         sums = to;
         sums.clear(rows(), a.v_width());
@@ -217,8 +220,9 @@ struct unit {
         }
     }
 
-    // Turns scores into weights 2^(score - base). The base is about the row's highest score so far; it changes only when a score is far
-    // above it, and then what was summed with the lower base is scaled down.
+    // Turns scores into weights 2^(score - base). The base is about the row's highest score so far;
+    // it changes only when a score is far above it, and then what was summed with the lower base is
+    // scaled down.
     void scores_to_weights(int64_t r) {
         constexpr float far     = 32;
         auto *          score   = reinterpret_cast<floats *>(s.score + r * tile_cells);

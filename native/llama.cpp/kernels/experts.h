@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Products of a mixture of experts: each row of inputs with some of many matrices. The rows of an expert are multiplied together, and the
-// threads share the work of all experts, so that all have some where there are few rows.
+// Products of a mixture of experts: each row of inputs with some of many matrices. The rows of an
+// expert are multiplied together, and the threads share the work of all experts, so that all have
+// some where there are few rows.
 #ifndef PENSTOCK_EXPERTS_H
 #define PENSTOCK_EXPERTS_H
 
@@ -10,8 +11,8 @@
 
 namespace penstock {
 
-// One operation. Shapes (innermost first): weights [width, results, experts], inputs [width, 1 or used, rows], ids [used, rows],
-// out [results, used, rows]. A pair is a row and one of its experts.
+// One operation. Shapes (innermost first): weights [width, results, experts], inputs [width, 1 or
+// used, rows], ids [used, rows], out [results, used, rows]. A pair is a row and one of its experts.
 struct experts_product {
     const ggml_tensor *weights, *inputs, *ids;
     ggml_tensor *      out;
@@ -74,7 +75,8 @@ struct expert_order {
         first[0] = 0;
     }
 
-    // Rows that are multiplied together form a group, with their blocks interleaved: where block number i of a pair's input is.
+    // Rows that are multiplied together form a group, with their blocks interleaved: where block
+    // number i of a pair's input is.
     input_block * input(input_block * all, int64_t p, int64_t i) const {
         const int64_t e = a.expert(p), begin = place[p] - (place[p] - first[e]) % group_rows, n = std::min<int64_t>(group_rows, first[e + 1] - begin);
         return all + begin * a.blocks() + i * n + place[p] - begin;
@@ -90,7 +92,8 @@ template <typename Format> struct experts_kernel : ggml::cpu::tensor_traits {
         return true;
     }
 
-    // A thread's share of the inputs: each is quantised once, and copied to all experts that have it.
+    // A thread's share of the inputs: each is quantised once, and copied to all experts that have
+    // it.
     static void quantise(const expert_order & order, int64_t thread, int64_t threads, input_block * to) {
         const experts_product & a = order.a;
         const int64_t each = a.inputs->ne[1], all = a.rows * each * a.blocks();
@@ -116,7 +119,8 @@ template <typename Format> struct experts_kernel : ggml::cpu::tensor_traits {
         }
     }
 
-    // Also where ggml's kernel is to be the reference (use_ref): it would need more memory, which only ggml knows the size of.
+    // Also where ggml's kernel is to be the reference (use_ref): it would need more memory, which
+    // only ggml knows the size of.
     bool compute_forward(ggml_compute_params * params, ggml_tensor * op) override {
         const experts_product a(op);
         auto * const ranges = reinterpret_cast<work_range *>(aligned_memory(params));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What products need of a CPU: registers with one row of weights in each lane, and sums of products of bytes in them. Products are
-// computed where this header defines PENSTOCK_PRODUCTS.
+// What products need of a CPU: registers with one row of weights in each lane, and sums of products
+// of bytes in them. Products are computed where this header defines PENSTOCK_PRODUCTS.
 #ifndef PENSTOCK_LANES_H
 #define PENSTOCK_LANES_H
 
@@ -66,9 +66,12 @@ inline int32_t word_at(const int8_t * from) {
 //   halves(from)                floats of 16 bits in memory
 //   columns(rows, at, to)       16 bytes of each row, `at` bytes from its beginning, as four words
 //   lookup(table, indices)      table[i] for each byte i < 16
-//   dot<largest, n>(sum, w, x)  sum + the products of n words of each row with those of x, byte by byte. Weights are unsigned and at most
-//                               `largest`; or, if that is signed_bytes, signed. Those of x are signed, and not -128.
-// and signed_bytes, for weights of all eight bits: whether dot takes them as signed, or as unsigned with 128 added.
+//   dot<largest, n>(sum, w, x)  sum + the products of n words of each row with those of x, byte by
+//   byte. Weights are unsigned and at most
+//                               `largest`; or, if that is signed_bytes, signed. Those of x are
+//                               signed, and not -128.
+// and signed_bytes, for weights of all eight bits: whether dot takes them as signed, or as unsigned
+// with 128 added.
 constexpr int signed_bytes = -1;
 
 #if PENSTOCK_LANES == 16

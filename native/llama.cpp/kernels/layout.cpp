@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The memory of weights that are laid out for Penstock's products: a buffer type that takes them as they are in the file.
+// The memory of weights that are laid out for Penstock's products: a buffer type that takes them as
+// they are in the file.
 #include "operation.h"
 
 #include "ggml-backend-impl.h"
@@ -57,7 +58,8 @@ void get_tensor(ggml_backend_buffer_t, const ggml_tensor * weights, void * to, s
     }
 }
 
-// In large pages if the system has them: with small ones a core waits for the places of pages, a tenth of the time that it reads weights.
+// In large pages if the system has them: with small ones a core waits for the places of pages, a
+// tenth of the time that it reads weights.
 void * allocate_pages(size_t size) {
     constexpr size_t large = 2 << 20;
     const size_t     page  = size >= large ? large : 64;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// How weights lie in memory while they are multiplied: rows side by side, as many as a register has lanes, element by element. So the
-// kernels read memory from its beginning to its end, and each load is a whole register with one element of each row.
+// How weights lie in memory while they are multiplied: rows side by side, as many as a register has
+// lanes, element by element. So the kernels read memory from its beginning to its end, and each
+// load is a whole register with one element of each row.
 //
-// A format lists the pieces of the file's block, in the order in which its unpacker reads them, and the size of their elements. A layout takes
-// as much memory as the file. Rows that fill no group stay as in the file.
+// A format lists the pieces of the file's block, in the order in which its unpacker reads them, and
+// the size of their elements. A layout takes as much memory as the file. Rows that fill no group
+// stay as in the file.
 #ifndef PENSTOCK_LAYOUT_H
 #define PENSTOCK_LAYOUT_H
 
@@ -42,7 +44,8 @@ template <typename Format> void lay_out(const char * const * rows, int64_t at, c
     }
 }
 
-// A block of each row of a group, laid out, which is read from its beginning to its end: an element of each row, then the next.
+// A block of each row of a group, laid out, which is read from its beginning to its end: an element
+// of each row, then the next.
 struct group_block {
     const char * next;
 

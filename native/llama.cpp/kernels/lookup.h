@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rows of weights as numbers, such as the embeddings of tokens, where the weights are laid out for products. So the weights of a model whose
-// embedding is its output layer, too, are in memory once.
+// Rows of weights as numbers, such as the embeddings of tokens, where the weights are laid out for
+// products. So the weights of a model whose embedding is its output layer, too, are in memory once.
 #ifndef PENSTOCK_LOOKUP_H
 #define PENSTOCK_LOOKUP_H
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the kernels have in common: how ggml calls them, and how the threads of a pass divide the work.
+// What the kernels have in common: how ggml calls them, and how the threads of a pass divide the
+// work.
 #ifndef PENSTOCK_OPERATION_H
 #define PENSTOCK_OPERATION_H
 
@@ -32,20 +33,23 @@ inline ggml_backend_buffer_type * layout() { return nullptr; }
 
 inline bool is_laid_out(const ggml_tensor * weights) { return weights->buffer && weights->buffer->buft == layout(); }
 
-// How the model is laid out that this thread loads. Of a model that is there without its numbers, for a dry run, the embedding may be looked up.
+// How the model is laid out that this thread loads. Of a model that is there without its numbers,
+// for a dry run, the embedding may be looked up.
 struct load_choice {
     int  threads   = 1;
     bool embedding = true; // too
 };
 load_choice & loading();
 
-// Laying out goes by groups of rows; place is where a byte of the file's tensor stands then. A type without products stays as it is.
+// Laying out goes by groups of rows; place is where a byte of the file's tensor stands then. A type
+// without products stays as it is.
 int64_t groups(const ggml_tensor * weights);
 void    lay_out_group(const ggml_tensor * weights, const char * from, int64_t group);
 size_t  place(const ggml_tensor * weights, size_t byte);
 
-// Calls work with each of the numbers [0, units). The threads of a pass take them one by one, so that one whose core is busy with
-// something else takes fewer. All threads of the pass call it; none begins before all have reached it.
+// Calls work with each of the numbers [0, units). The threads of a pass take them one by one, so
+// that one whose core is busy with something else takes fewer. All threads of the pass call it;
+// none begins before all have reached it.
 template <typename F> void share_work(const ggml_compute_params * params, int64_t units, F work) {
     if (params->ith == 0) {
         ggml_threadpool_chunk_set(params->threadpool, params->nth);
@@ -56,7 +60,8 @@ template <typename F> void share_work(const ggml_compute_params * params, int64_
     }
 }
 
-// The work memory of a pass, from its first whole cache line on. Kernels ask for 64 bytes more than they need.
+// The work memory of a pass, from its first whole cache line on. Kernels ask for 64 bytes more than
+// they need.
 inline char * aligned_memory(const ggml_compute_params * params) {
     return reinterpret_cast<char *>(GGML_PAD(reinterpret_cast<uintptr_t>(params->wdata), 64));
 }
@@ -67,9 +72,10 @@ struct alignas(64) work_range {
     int64_t              end;
 };
 
-// The same for work whose neighbours read neighbouring memory: a thread takes a range of its own in order, then what the others have left of
-// theirs. A core fetches ahead what is read in order; with every other unit taken by another core it fetched in vain, and two cores read
-// weights hardly faster than one. ranges has one for each thread, and an operation shares work once.
+// The same for work whose neighbours read neighbouring memory: a thread takes a range of its own in
+// order, then what the others have left of theirs. A core fetches ahead what is read in order; with
+// every other unit taken by another core it fetched in vain, and two cores read weights hardly
+// faster than one. ranges has one for each thread, and an operation shares work once.
 template <typename F> void share_ranges(const ggml_compute_params * params, work_range * ranges, int64_t units, F work) {
     const int64_t n = params->nth, i = params->ith;
     ranges[i].next = units * i / n;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Operations that can pause. A pass of the encoder of pictures may take a minute, and a single operation of it longer than a tick of the
-// scheduler: so the threads that compute it are asked to rest between parts of operations, as long as a tick has the processors.
+// Operations that can pause. A pass of the encoder of pictures may take a minute, and a single
+// operation of it longer than a tick of the scheduler: so the threads that compute it are asked to
+// rest between parts of operations, as long as a tick has the processors.
 #ifndef PENSTOCK_PAUSE_H
 #define PENSTOCK_PAUSE_H
 
@@ -18,7 +19,8 @@ class penstock_pause {
     // Has the threads rest from now on, or go on. It waits until they do rest, at most for a time.
     void set(bool on, std::chrono::milliseconds most);
 
-    // Called by all threads of a pass before they compute something together: they rest there if they are to.
+    // Called by all threads of a pass before they compute something together: they rest there if
+    // they are to.
     void rest(const ggml_compute_params * params);
     // The same where no other thread of the pass computes.
     void rest_alone();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Computes operations that can pause in parts, between which they do. An operation's results are the same to the bit: parts are whole rows and
-// columns of what is computed, and large enough that the same kernel computes them.
+// Computes operations that can pause in parts, between which they do. An operation's results are
+// the same to the bit: parts are whole rows and columns of what is computed, and large enough that
+// the same kernel computes them.
 #ifndef PENSTOCK_PAUSING_H
 #define PENSTOCK_PAUSING_H
 
@@ -25,7 +26,8 @@ inline int64_t part_of(int64_t n, int64_t most, int64_t unit) {
     return std::min(n, GGML_PAD((n + parts - 1) / parts, unit));
 }
 
-// Calls work with the begin and the length of each part of n. What is left for the last one, if less than the unit, belongs to the one before.
+// Calls work with the begin and the length of each part of n. What is left for the last one, if
+// less than the unit, belongs to the one before.
 template <typename F> void each_part(int64_t n, int64_t length, int64_t unit, F work) {
     for (int64_t at = 0, size; at < n; at += size) {
         size = n - at < length + unit ? n - at : length;
@@ -47,8 +49,9 @@ inline void take_one(ggml_tensor & t, int64_t i) {
     t.ne[2] = 1;
 }
 
-// A product of matrices in parts of both. ggml's kernels need multiples of 16 rows of weights, and more than one of the others, which they
-// convert: few of those and many weights, for all of them before the next weights, so that these stay in the cache.
+// A product of matrices in parts of both. ggml's kernels need multiples of 16 rows of weights, and
+// more than one of the others, which they convert: few of those and many weights, for all of them
+// before the next weights, so that these stay in the cache.
 template <typename F> void each_product(const ggml_tensor * op, int threads, bool whole_weights, F work) {
     constexpr int64_t unit = 16, most_rows = 32;
     const ggml_tensor *weights = op->src[0], *rows = op->src[1];
@@ -75,7 +78,8 @@ template <typename F> void each_product(const ggml_tensor * op, int threads, boo
     }
 }
 
-// Whether ggml's attention takes 64 queries at a time. Otherwise it goes row by row, at a small part of the speed.
+// Whether ggml's attention takes 64 queries at a time. Otherwise it goes row by row, at a small
+// part of the speed.
 inline bool is_tiled(const ggml_tensor * op) {
 #if defined(GGML_SIMD) && !defined(__ARM_FEATURE_SVE)
     return op->src[2]->ne[0] % GGML_F32_EPR == 0;
@@ -84,8 +88,8 @@ inline bool is_tiled(const ggml_tensor * op) {
 #endif
 }
 
-// Attention in parts of its queries, and for ggml's kernel of its heads where each has keys of its own. Tiles are given to each thread several
-// at a time.
+// Attention in parts of its queries, and for ggml's kernel of its heads where each has keys of its
+// own. Tiles are given to each thread several at a time.
 template <typename F> void each_attention(const ggml_tensor * op, int threads, bool whole_heads, F work) {
     constexpr double   slowly = 16; // times as long, row by row
     const ggml_tensor *q = op->src[0], *k = op->src[1], *mask = op->src[3];
@@ -119,7 +123,8 @@ template <typename F> void each_attention(const ggml_tensor * op, int threads, b
     }
 }
 
-// What computes operations that can pause. Those of which a part takes long are computed in parts, all others at once.
+// What computes operations that can pause. Those of which a part takes long are computed in parts,
+// all others at once.
 struct pausing_kernel : ggml::cpu::tensor_traits {
     ggml::cpu::tensor_traits * (*kernel)(const ggml_tensor * op); // that computes an operation; null: ggml's own does
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Products of quantised weights and rows of inputs. As many rows of weights are computed side by side as a register has lanes. Inputs are
-// quantised to blocks of 32 bytes with a scale, finer than ggml's for most types. A row's result is the same to the bit however many other
-// rows there are.
+// Products of quantised weights and rows of inputs. As many rows of weights are computed side by
+// side as a register has lanes. Inputs are quantised to blocks of 32 bytes with a scale, finer than
+// ggml's for most types. A row's result is the same to the bit however many other rows there are.
 //
-// A format says how its weights become blocks of 32 bytes; a CPU how registers of them are multiplied (lanes.h). The rest is here.
+// A format says how its weights become blocks of 32 bytes; a CPU how registers of them are
+// multiplied (lanes.h). The rest is here.
 #ifndef PENSTOCK_PRODUCT_H
 #define PENSTOCK_PRODUCT_H
 
@@ -58,7 +59,8 @@ struct input_block {
     }
 };
 
-// A block of as many rows of weights as there are lanes: values without the offset, times the scale, plus the minimum.
+// A block of as many rows of weights as there are lanes: values without the offset, times the
+// scale, plus the minimum.
 struct weight_block {
     words  values[8];
     floats scale[2]; // of each half, or of all
@@ -87,8 +89,8 @@ struct weight_block {
 //   has_minimum
 //   unpack(in, take)           calls take(block, i) for each block i of a group_block, in any order
 
-// Fetches what will be read some blocks later, which the core does not do by itself while it computes many rows with each block. It is inlined,
-// or GCC takes it for a call without effect.
+// Fetches what will be read some blocks later, which the core does not do by itself while it
+// computes many rows with each block. It is inlined, or GCC takes it for a call without effect.
 template <typename Format> PENSTOCK_INLINE void prefetch(const char * weights, int64_t block) {
     constexpr int64_t bytes = lanes * Format::size / Format::blocks;
     const char * next = weights + block * bytes + 2048;
@@ -97,8 +99,9 @@ template <typename Format> PENSTOCK_INLINE void prefetch(const char * weights, i
     }
 }
 
-// Adds to sums the products of rows of weights with n rows of inputs, whose blocks are interleaved: the first of each row, then the second of
-// each. Where N is not 0, it is n: then sums stay in registers.
+// Adds to sums the products of rows of weights with n rows of inputs, whose blocks are interleaved:
+// the first of each row, then the second of each. Where N is not 0, it is n: then sums stay in
+// registers.
 template <typename Format, int N> __attribute__((noinline)) void multiply(const weight_rows & weights, int64_t width, const input_block * x, int64_t n, floats * sums) {
     constexpr int64_t values = Format::blocks * block_values;
     alignas(64) char  memory[lanes * Format::size];
@@ -114,8 +117,8 @@ template <typename Format, int N> __attribute__((noinline)) void multiply(const 
     }
 }
 
-// The results [first, last) of a matrix of weights with n rows of inputs, at most group_rows; those of row r go to to[r]. The first is a
-// multiple of the lanes.
+// The results [first, last) of a matrix of weights with n rows of inputs, at most group_rows; those
+// of row r go to to[r]. The first is a multiple of the lanes.
 template <typename Format>
 void multiply(const weight_matrix & matrix, int64_t width, int64_t first, int64_t last, const input_block * x, int64_t n, float * const * to) {
     for (int64_t m = first; m < last; m += lanes) {
@@ -135,8 +138,9 @@ void multiply(const weight_matrix & matrix, int64_t width, int64_t first, int64_
     }
 }
 
-// One matrix by one matrix, as in the layers of a dense model. Shapes (innermost first): weights [width, results], inputs [width, rows],
-// out [results, rows]; rows may be those of several matrices.
+// One matrix by one matrix, as in the layers of a dense model. Shapes (innermost first): weights
+// [width, results], inputs [width, rows], out [results, rows]; rows may be those of several
+// matrices.
 struct product {
     const ggml_tensor *weights, *inputs;
     ggml_tensor *      out;

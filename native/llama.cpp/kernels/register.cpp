@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// How kernels enter ggml. ggml-cpu asks its extra buffer types for each operation before it takes its own kernel, and asks them which
-// weights they want to lay out. Penstock's kernels are one more such type; ggml's own types are wrapped, so that they are offered only
-// what they are allowed. llama.cpp's source stays as it is.
+// How kernels enter ggml. ggml-cpu asks its extra buffer types for each operation before it takes
+// its own kernel, and asks them which weights they want to lay out. Penstock's kernels are one more
+// such type; ggml's own types are wrapped, so that they are offered only what they are allowed.
+// llama.cpp's source stays as it is.
 #include "kernels.h"
 
 #include "operation.h"
@@ -119,7 +120,8 @@ struct own_provider : provider {
     }
 };
 
-// A type of ggml's. Weights that it has laid out can be computed by no other, so it is kept only from those that are still to be laid out.
+// A type of ggml's. Weights that it has laid out can be computed by no other, so it is kept only
+// from those that are still to be laid out.
 struct ggml_provider : provider {
     ggml::cpu::extra_buffer_type * wrapped;
 

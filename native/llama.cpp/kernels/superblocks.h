@@ -12,8 +12,8 @@ namespace penstock {
 // Byte i of each word.
 inline floats byte(words x, int i) { return to_floats(reinterpret_cast<ints>(x >> 8 * i & 0xff)); }
 
-// The first 16 bytes of Q4_K and Q5_K: two scales, then eight scales and eight minimums in six bits each. The latter's bits are spread over
-// 12 bytes so that four at a time come together.
+// The first 16 bytes of Q4_K and Q5_K: two scales, then eight scales and eight minimums in six bits
+// each. The latter's bits are spread over 12 bytes so that four at a time come together.
 struct k_scales {
     floats d, dmin;
     words  scales[2], minimums[2]; // four each
@@ -98,7 +98,8 @@ struct q6_k {
         }
     }
 
-    // Blocks i+k and i+k+2, whose lower four bits share bytes. Of bytes of `high` each block has two bits.
+    // Blocks i+k and i+k+2, whose lower four bits share bytes. Of bytes of `high` each block has
+    // two bits.
     template <int k, typename F> PENSTOCK_INLINE static void pair(group_block & in, int i, const words * high, const floats * scale, F && take) {
         weight_block a{ {}, { scale[2 * k], scale[2 * k + 1] }, {} }, b{ {}, { scale[2 * k + 4], scale[2 * k + 5] }, {} };
         in.get(a.values);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Vectors of floats for the attention kernel, in the compiler's own notation, so that they are there on every CPU.
+// Vectors of floats for the attention kernel, in the compiler's own notation, so that they are
+// there on every CPU.
 #ifndef PENSTOCK_VECTOR_H
 #define PENSTOCK_VECTOR_H
 
@@ -24,14 +25,16 @@ constexpr int lanes = 8, most_rows_at_once = 2;
 constexpr int lanes = 4, most_rows_at_once = 2;
 #endif
 
-// Matrices that are multiplied from the right are stored by panels: four vectors of each row, panel after panel.
+// Matrices that are multiplied from the right are stored by panels: four vectors of each row, panel
+// after panel.
 constexpr int panel_vectors = 4;
 constexpr int panel_width   = panel_vectors * lanes;
 
 typedef float   floats __attribute__((vector_size(4 * lanes), aligned(4), may_alias));
 typedef int32_t ints __attribute__((vector_size(4 * lanes), aligned(4), may_alias));
 
-// Elements of a row as floats. Of 16 bits only where the CPU converts them; elsewhere a row is converted before.
+// Elements of a row as floats. Of 16 bits only where the CPU converts them; elsewhere a row is
+// converted before.
 #if defined(__F16C__) || defined(__aarch64__)
 constexpr bool loads_f16 = true;
 #else
@@ -67,7 +70,8 @@ template <typename F> void with_type(ggml_type type, const char * const * rows, 
     }
 }
 
-// Elements of a followed by b, picked by their indices. GCC 11 has only the first of these, clang only the second.
+// Elements of a followed by b, picked by their indices. GCC 11 has only the first of these, clang
+// only the second.
 template <int... I> floats pick(floats a, floats b) {
 #ifdef __clang__
     return __builtin_shufflevector(a, b, I...);
@@ -84,8 +88,9 @@ template <int... I> floats second_half(floats a, floats b, std::integer_sequence
     return pick<(lanes / 2 + I / 2 + I % 2 * lanes)...>(a, b);
 }
 
-// Transposes n rows into panels, for the right side of multiply, and as many more as fill the last vector; these have to exist too. It goes
-// by squares of vectors: a square is transposed by interleaving the rows of its upper half with those of its lower half, log2(lanes) times.
+// Transposes n rows into panels, for the right side of multiply, and as many more as fill the last
+// vector; these have to exist too. It goes by squares of vectors: a square is transposed by
+// interleaving the rows of its upper half with those of its lower half, log2(lanes) times.
 template <typename T> void transpose_to_panels(const T * const * from, float * panels, int64_t n, int64_t width) {
     constexpr auto order = std::make_integer_sequence<int, lanes>{};
     for (int64_t r = 0; r < n; r += lanes) {
@@ -110,7 +115,8 @@ template <typename T> void transpose_to_panels(const T * const * from, float * p
     }
 }
 
-// A bit for each of up to 64 values of a mask in 16 bits: whether it is not -Inf. other is set where a value is neither -Inf nor 0.
+// A bit for each of up to 64 values of a mask in 16 bits: whether it is not -Inf. other is set
+// where a value is neither -Inf nor 0.
 inline uint64_t visible(const uint16_t * mask, int64_t n, uint64_t & other) {
     constexpr uint16_t minus_inf = 0xfc00;
     uint64_t bits = 0;
@@ -137,8 +143,9 @@ inline floats rounded(floats x) {
     return (x + magic) - magic;
 }
 
-// 2^(x-base) for a whole base that x is not far above. The part computed from x's fraction does not depend on the base, so results for two
-// bases differ by a power of two, exactly, unless the smaller is below 2^-126. NaN stays NaN.
+// 2^(x-base) for a whole base that x is not far above. The part computed from x's fraction does not
+// depend on the base, so results for two bases differ by a power of two, exactly, unless the
+// smaller is below 2^-126. NaN stays NaN.
 inline floats power_of_two(floats x, float base) {
     x = x < base - 160 ? base - 160 + floats{} : x; // -Inf has no fraction
     const floats n = rounded(x), y = (x - n) * 0.69314718f; // |y| <= ln(2)/2
@@ -152,7 +159,8 @@ inline floats power_of_two(floats x, float base) {
     return p * (floats)((__builtin_convertvector(exponent, ints) + 127) << 23);
 }
 
-// Scores that a soft cap limits, times log2(e): of x, which is twice the score by the cap, times log2(e).
+// Scores that a soft cap limits, times log2(e): of x, which is twice the score by the cap, times
+// log2(e).
 inline floats capped(floats x, float cap) {
     const floats tanh = 1 - 2 / (power_of_two(x, 0) + 1);
     return cap * 1.44269504f * tanh;
@@ -186,8 +194,9 @@ template <typename T> struct single_rows {
     floats operator()(int64_t k, int i) const { return load(rows[k] + first + i * lanes); }
 };
 
-// out = left * right, or added to out, for R rows and V vectors. Rows of left and out are left_width and out_width apart; of a row of left
-// `depth` elements are used, and as many rows of right.
+// out = left * right, or added to out, for R rows and V vectors. Rows of left and out are
+// left_width and out_width apart; of a row of left `depth` elements are used, and as many rows of
+// right.
 template <bool add, int R, int V, typename Rows>
 void multiply(const float * left, int64_t left_width, int64_t depth, const Rows & right, float * out, int64_t out_width) {
     floats sums[R][V] = {};

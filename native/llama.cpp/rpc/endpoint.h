@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Sockets that ggml's RPC backend speaks over. ggml would make its own, which are plain TCP and open to all users of the machine; these are
-// one end of a socket pair whose other end Go has.
+// Sockets that ggml's RPC backend speaks over. ggml would make its own, which are plain TCP and
+// open to all users of the machine; these are one end of a socket pair whose other end Go has.
 #pragma once
 
 #include <condition_variable>

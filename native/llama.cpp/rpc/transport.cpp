@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What stands in for llama.cpp's transport.cpp: its transport.h over the sockets of endpoint.h. ggml's addresses are HOST:PORT; here the
-// port is an endpoint's number.
+// What stands in for llama.cpp's transport.cpp: its transport.h over the sockets of endpoint.h.
+// ggml's addresses are HOST:PORT; here the port is an endpoint's number.
 #include "transport.h"
 
 #include "endpoint.h"

@@ -15,7 +15,8 @@ struct range {
     float        value, least, most;
 };
 
-// llama.cpp takes any number; outside these ranges its arithmetic overflows, or its buffers do not fit in memory.
+// llama.cpp takes any number; outside these ranges its arithmetic overflows, or its buffers do not
+// fit in memory.
 void check(const ps_sampler_params & p) {
     const range ranges[] = {
         { "temperature", p.temperature, -1e6f, 1e6f },
@@ -57,7 +58,8 @@ uint32_t seed_of(const ps_sampler_params & p) {
     return p.seed == LLAMA_DEFAULT_SEED ? LLAMA_DEFAULT_SEED - 1 : p.seed;
 }
 
-// Below this, logits divided by it leave the range llama.cpp sorts in, and the most likely token wins anyway.
+// Below this, logits divided by it leave the range llama.cpp sorts in, and the most likely token
+// wins anyway.
 float temperature_of(const ps_sampler_params & p) { return p.temperature < 1e-4f ? 0 : p.temperature; }
 
 llama_sampler * make_dry(const llama_vocab * vocab, const ps_sampler_params & p, const ps_sampler_lists & l) {

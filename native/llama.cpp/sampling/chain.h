@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Sampling: a chain of llama.cpp's samplers chooses a token from a row of logits. Filters narrow or reweight the candidates, the selector
-// chooses one of them.
+// Sampling: a chain of llama.cpp's samplers chooses a token from a row of logits. Filters narrow or
+// reweight the candidates, the selector chooses one of them.
 #pragma once
 
 #include "shortlist.h"
@@ -21,13 +21,16 @@ public:
     // The token chosen from a row of logits, which is left as it was.
     llama_token sample(const float * row, size_t size);
 
-    // Runs the chain on a row, or on n candidates of it. Returns the chosen token, or -1 where the chain has no selector.
+    // Runs the chain on a row, or on n candidates of it. Returns the chosen token, or -1 where the
+    // chain has no selector.
     llama_token apply(const float * row, size_t size);
     llama_token apply(const int32_t * ids, const float * logits, size_t n);
-    // Takes what the filters need of a row, which apply_taken then runs on. Returns false where they have to see the whole row.
+    // Takes what the filters need of a row, which apply_taken then runs on. Returns false where
+    // they have to see the whole row.
     bool        take(const float * row, size_t size);
     llama_token apply_taken();
-    // What apply left: how many candidates, whether they are the whole row in token order, and the candidates themselves.
+    // What apply left: how many candidates, whether they are the whole row in token order, and the
+    // candidates themselves.
     size_t n_candidates() const { return view.size; }
     bool   is_whole_row() const;
     void   copy_candidates(int32_t * ids, float * logits, size_t n) const;

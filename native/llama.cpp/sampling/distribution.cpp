@@ -15,7 +15,8 @@ constexpr size_t block  = 64;   // logits, whose sums need no more than 32 bits
 constexpr size_t lanes  = 16;   // that are summed side by side
 constexpr float  lowest = -87;  // a logit that far below the highest adds nothing
 
-// exp(x) for lowest <= x <= 0, to two parts in ten million: 2 to a whole power times the Taylor series of what is left.
+// exp(x) for lowest <= x <= 0, to two parts in ten million: 2 to a whole power times the Taylor
+// series of what is left.
 inline float exp_of(float x) {
     const float k  = x * 1.44269504f + 12582912.0f;  // rounds to a whole number, which the low bits then hold
     const float n  = k - 12582912.0f;
@@ -29,7 +30,8 @@ inline float exp_of(float x) {
     return p * scale;
 }
 
-// Adds to sum the exponentials of the logits less the highest, and to weighted each times that difference.
+// Adds to sum the exponentials of the logits less the highest, and to weighted each times that
+// difference.
 PS_CLONES void add_blocks(const float * row, size_t n_blocks, float highest, double * sum, double * weighted) {
     for (size_t b = 0; b < n_blocks; b++) {
         float sums[lanes] = {}, products[lanes] = {};
@@ -51,7 +53,8 @@ PS_CLONES void add_blocks(const float * row, size_t n_blocks, float highest, dou
     }
 }
 
-// A vector that every processor has: of a loop over floats that looks for the highest the compiler makes scalar code.
+// A vector that every processor has: of a loop over floats that looks for the highest the compiler
+// makes scalar code.
 typedef float floats __attribute__((vector_size(16), aligned(4), may_alias));
 
 PS_CLONES float highest_of(const float * row, size_t n) {

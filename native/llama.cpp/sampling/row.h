@@ -7,7 +7,8 @@
 
 namespace ps {
 
-// Writes a row's logits where the mask has a bit and -infinity elsewhere; to has room for n, mask for (n + 31) / 32 words.
+// Writes a row's logits where the mask has a bit and -infinity elsewhere; to has room for n, mask
+// for (n + 31) / 32 words.
 void mask_row(float * to, const float * row, size_t n, const uint32_t * mask);
 
 // The first logit that is NaN or +infinity, or n.

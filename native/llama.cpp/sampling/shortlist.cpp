@@ -65,7 +65,8 @@ void ps::shortlist::accept(int32_t token) {
     }
 }
 
-// Whatever happens to the adjusted tokens, the k best afterwards are among them and the k + adjusted best before.
+// Whatever happens to the adjusted tokens, the k best afterwards are among them and the k +
+// adjusted best before.
 bool ps::shortlist::fill(const float * row, size_t n, std::vector<llama_token_data> & out) {
     if (!possible()) {
         return false;
@@ -93,7 +94,8 @@ void ps::shortlist::find_adjusted() {
     adjusted.erase(std::unique(adjusted.begin(), adjusted.end()), adjusted.end());
 }
 
-// For min-p: all that can be near enough to the best, which after penalties may be as low as the best of the other tokens.
+// For min-p: all that can be near enough to the best, which after penalties may be as low as the
+// best of the other tokens.
 bool ps::shortlist::fill_min_p(const float * row, size_t n, std::vector<llama_token_data> & out) {
     float best = highest_logit(out);
     if (!adjusted.empty()) {

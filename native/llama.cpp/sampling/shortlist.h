@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The candidates of a row that a chain can choose from, where the chain begins by keeping few: top-k or min-p. llama.cpp's samplers then
-// run on some dozens of candidates instead of the whole vocabulary, with the same result.
+// The candidates of a row that a chain can choose from, where the chain begins by keeping few:
+// top-k or min-p. llama.cpp's samplers then run on some dozens of candidates instead of the whole
+// vocabulary, with the same result.
 #pragma once
 
 #include "shim/penstock.h"
@@ -23,7 +24,8 @@ public:
     shortlist() = default; // the whole row for every chain
     shortlist(const std::vector<sampler_ptr> & filters, const llama_vocab * vocab, const ps_sampler_params & p, const ps_sampler_lists & l);
 
-    // Writes the candidates of a row in token order; returns false where the chain has to see the whole row.
+    // Writes the candidates of a row in token order; returns false where the chain has to see the
+    // whole row.
     bool fill(const float * row, size_t n, std::vector<llama_token_data> & out);
 
     void accept(int32_t token);

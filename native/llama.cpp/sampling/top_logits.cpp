@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// An exact selection in two passes. The k-th highest of the blocks' maxima is a lower bound of the k-th highest logit, so the second pass
-// reads only the blocks that reach it: about 2% of them for 128,256 logits and k = 40.
+// An exact selection in two passes. The k-th highest of the blocks' maxima is a lower bound of the
+// k-th highest logit, so the second pass reads only the blocks that reach it: about 2% of them for
+// 128,256 logits and k = 40.
 #include "top_logits.h"
 
 #include "clones.h"
@@ -14,7 +15,8 @@ namespace {
 constexpr size_t block = 64;  // logits
 constexpr size_t lanes = 4;
 
-// A vector that every processor has. Of a loop over an array of floats the compiler makes scalar code here, which takes six times as long.
+// A vector that every processor has. Of a loop over an array of floats the compiler makes scalar
+// code here, which takes six times as long.
 typedef float floats __attribute__((vector_size(4 * lanes), aligned(4), may_alias));
 
 // `a < b ? b : a` keeps a where b is NaN.

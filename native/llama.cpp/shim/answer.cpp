@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Answers to conversations: llama.cpp's parsers take reasoning, content and tool calls out of their text.
+// Answers to conversations: llama.cpp's parsers take reasoning, content and tool calls out of their
+// text.
 #include "shim.h"
 
 #include "chat-peg-parser.h"
@@ -19,7 +20,8 @@ struct ps_answer {
 
 namespace {
 
-// A parser recurses with the nesting of JSON in the text, and takes some KiB of stack for each level. This is address space and not memory.
+// A parser recurses with the nesting of JSON in the text, and takes some KiB of stack for each
+// level. This is address space and not memory.
 constexpr size_t stack     = size_t(1) << 30;
 constexpr int    max_depth = 10000;
 
@@ -73,7 +75,8 @@ common_json json_of(const common_chat_msg_diff & d) {
     return out;
 }
 
-// Parses the text again and returns what the message has gained. A call is told of from its id on, if it is to have one.
+// Parses the text again and returns what the message has gained. A call is told of from its id on,
+// if it is to have one.
 common_json parse(ps_answer * answer, bool complete) {
     auto message = common_chat_parse(answer->text, !complete, answer->params);
     auto gained  = common_json::array();

@@ -5,8 +5,9 @@
 
 #include "operation_trial.h"
 
-// Numbers depend on the sequence, the position and the head alone, so that a row is the same in every operation that has it. The cells of
-// the sequences alternate. A row sees those of its sequence up to its own position, except some that are empty.
+// Numbers depend on the sequence, the position and the head alone, so that a row is the same in
+// every operation that has it. The cells of the sequences alternate. A row sees those of its
+// sequence up to its own position, except some that are empty.
 struct ps_attention {
     const ps_attention_case c;
 

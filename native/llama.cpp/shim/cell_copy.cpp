@@ -40,7 +40,8 @@ pages::pages(size_t bytes) : n_used(bytes) {
 pages::~pages() { munmap(memory, n_allocated); }
 #endif
 
-// The copying thread leaves the cores to the threads of a pass. Only on Linux does a single thread have a priority.
+// The copying thread leaves the cores to the threads of a pass. Only on Linux does a single thread
+// have a priority.
 static void lower_priority() {
 #ifdef __linux__
     setpriority(PRIO_PROCESS, 0, 10);

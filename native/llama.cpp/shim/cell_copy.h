@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Copies the cells of a sequence to main memory, back from it, or into another sequence. What is copied is settled at once; the bytes
-// follow piece by piece between passes, so that no pass waits for all of them. Copies to main memory run during passes, on a thread.
+// Copies the cells of a sequence to main memory, back from it, or into another sequence. What is
+// copied is settled at once; the bytes follow piece by piece between passes, so that no pass waits
+// for all of them. Copies to main memory run during passes, on a thread.
 #pragma once
 
 #include "shim.h"
@@ -48,7 +49,8 @@ class cell_copy {
     ~cell_copy() { stop_thread(); }
     // With a thread, copying goes on while passes run.
     void begin(int32_t from, int32_t to, int32_t n, std::shared_ptr<pages> memory, std::vector<extent> what, bool on_thread = false);
-    // Reports whether nothing is left to copy. At a copy that has a thread it only looks, unless it is to copy here instead.
+    // Reports whether nothing is left to copy. At a copy that has a thread it only looks, unless it
+    // is to copy here instead.
     bool advance(std::chrono::steady_clock::time_point until, bool here);
     void finish() { advance(std::chrono::steady_clock::time_point::max(), true); }
     // Finishes if positions of a sequence from p0 on are part of the copy.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Checkpoints: copies of the part of a sequence that cannot be cut, so that the sequence can be cut where one was taken.
+// Checkpoints: copies of the part of a sequence that cannot be cut, so that the sequence can be cut
+// where one was taken.
 #include "context.h"
 #include "state_layout.h"
 
@@ -34,7 +35,8 @@ class checkpoint_reader : public llama_io_read_i {
     }
 };
 
-// Of other memories, llama.cpp's partial states are whole ones, or it is not known what they leave out.
+// Of other memories, llama.cpp's partial states are whole ones, or it is not known what they leave
+// out.
 llama_memory_t partial_memory_of(const ps_context * c) {
     auto * memory = ps::memory_of(c);
     if (!dynamic_cast<llama_memory_recurrent *>(memory) && !dynamic_cast<llama_memory_hybrid *>(memory) &&

@@ -72,7 +72,8 @@ void check(const ps_context_params & p) {
     }
 }
 
-// A head's keys and values begin with a block of a quantised type; llama.cpp asserts that for some models, and for K without flash attention.
+// A head's keys and values begin with a block of a quantised type; llama.cpp asserts that for some
+// models, and for K without flash attention.
 void check_blocks(const ps_model * m, const ps_context_params & p) {
     const auto & h = m->model->hparams;
     for (uint32_t layer = 0; layer < h.n_layer(); layer++) {
@@ -91,8 +92,9 @@ bool has_dense_layers(const ps_model * m) {
     return m->model->dense_2_out_layers || m->model->dense_2_out_layers_b || m->model->dense_3_out_layers;
 }
 
-// Ends a pass with the embeddings: logits are not wanted, and for all tokens they cost as much as many layers. Without pooling,
-// llama.cpp gives the embeddings themselves the name of what pooling yields.
+// Ends a pass with the embeddings: logits are not wanted, and for all tokens they cost as much as
+// many layers. Without pooling, llama.cpp gives the embeddings themselves the name of what pooling
+// yields.
 bool stops_at_embeddings(ggml_tensor * node, bool ask, void *) noexcept {
     return ask ? std::strcmp(node->name, "result_embd_pooled") == 0 : false;
 }
@@ -126,7 +128,8 @@ llama_context_params params_of(const ps_context_params & p, ps_context * self) {
     out.abort_callback      = should_abort;
     out.abort_callback_data = self;
     if (p.output != PS_LOGITS) {
-        // Each token is an output. Pooling is left to the caller, since several passes may compute one sequence.
+        // Each token is an output. Pooling is left to the caller, since several passes may compute
+        // one sequence.
         out.embeddings    = true;
         out.pooling_type  = p.output == PS_SCORES ? LLAMA_POOLING_TYPE_RANK : LLAMA_POOLING_TYPE_NONE;
         out.n_outputs_max = p.batch;
@@ -145,7 +148,8 @@ bool is_non_causal(const ps_model * m, const llama_context * context) {
     return !llama_get_memory(context) || llama_model_is_diffusion(m->model) || std::strcmp(causal, "false") == 0;
 }
 
-// llama.cpp itself raises the length it was trained for where YaRN extends it, and not where positions are interpolated.
+// llama.cpp itself raises the length it was trained for where YaRN extends it, and not where
+// positions are interpolated.
 int32_t trained(const ps_model * m, const ps_context_params & p) {
     const int32_t length  = llama_model_n_ctx_train(m->model);
     const auto &  h       = m->model->hparams;
@@ -263,8 +267,8 @@ int32_t ps_context_scores(ps_context * c, int32_t seq, const float ** scores, ps
     });
 }
 
-// llama.cpp checks tokens and positions itself, but asserts on the sizes, and with a unified KV cache it does not bound the sequence.
-// Returns the number of output rows.
+// llama.cpp checks tokens and positions itself, but asserts on the sizes, and with a unified KV
+// cache it does not bound the sequence. Returns the number of output rows.
 static size_t check_batch(const ps_context * c, size_t n, const int32_t * tokens, const int32_t * positions,
                           const int32_t * sequences, const bool * outputs) {
     if (n == 0 || n > static_cast<size_t>(c->limits.batch)) {

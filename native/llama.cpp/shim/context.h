@@ -30,7 +30,8 @@ struct ps_context {
     std::mutex              pause_mutex;
     std::condition_variable pause_changed;
 
-    // By token of a batch: its number of sequences, which is always one, and a pointer to that sequence.
+    // By token of a batch: its number of sequences, which is always one, and a pointer to that
+    // sequence.
     std::vector<int32_t>        seq_counts;
     std::vector<llama_seq_id *> seq_ids;
 

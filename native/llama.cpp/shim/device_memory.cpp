@@ -12,8 +12,8 @@ namespace {
 
 ggml_backend_dev_t cpu() { return ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU); }
 
-// Main memory is the CPU's, and so is what a GPU's driver gives of it. Weights in an order of the CPU's kernels lie there too, though
-// llama.cpp does not call their buffers the host's.
+// Main memory is the CPU's, and so is what a GPU's driver gives of it. Weights in an order of the
+// CPU's kernels lie there too, though llama.cpp does not call their buffers the host's.
 ggml_backend_dev_t device_of(ggml_backend_buffer_type_t type) {
     auto * device = ggml_backend_buft_is_host(type) ? nullptr : ggml_backend_buft_get_device(type);
     return device ? device : cpu();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How C++ reports what went wrong: a fault is thrown, and the guard around every function of penstock.h turns it into a code and a reason.
+// How C++ reports what went wrong: a fault is thrown, and the guard around every function of
+// penstock.h turns it into a code and a reason.
 #pragma once
 
 #include "penstock.h"

@@ -9,8 +9,9 @@
 
 namespace {
 
-// llama.cpp tells nobody which graph it computes, nor that it has yet to put the rows of a pass in order. An explicit instantiation may
-// name what is private; where llama.cpp gives it another name, this does not compile.
+// llama.cpp tells nobody which graph it computes, nor that it has yet to put the rows of a pass in
+// order. An explicit instantiation may name what is private; where llama.cpp gives it another name,
+// this does not compile.
 template <typename Tag, auto Member> struct reveal {
     friend constexpr auto member(Tag) { return Member; }
 };

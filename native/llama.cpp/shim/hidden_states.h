@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The hidden states of a pass's output rows: what the last layer gives, after the norm and before the vocabulary. llama.cpp gives them
-// beside logits only for every token of a pass, which would compute every token's logits. Its graphs keep them until the next one, so
-// they are copied from there, and a pass in which nobody asks for them is as it was.
+// The hidden states of a pass's output rows: what the last layer gives, after the norm and before
+// the vocabulary. llama.cpp gives them beside logits only for every token of a pass, which would
+// compute every token's logits. Its graphs keep them until the next one, so they are copied from
+// there, and a pass in which nobody asks for them is as it was.
 #pragma once
 
 #include "llama.h"
@@ -16,7 +17,8 @@ namespace ps {
 
 class hidden_states {
   public:
-    // How wide the states of a context's model are; 0 if its graphs have none, or not of the output rows alone.
+    // How wide the states of a context's model are; 0 if its graphs have none, or not of the output
+    // rows alone.
     static int32_t width_of(const llama_context * context);
 
     // Collects those of the next passes, of so many rows each, until the collector is gone.
@@ -27,7 +29,8 @@ class hidden_states {
         collector(const collector &)             = delete;
         collector & operator=(const collector &) = delete;
 
-        // The first of the pass's rows, in batch order; null if a graph did not have them. It comes before the pass's logits are looked at.
+        // The first of the pass's rows, in batch order; null if a graph did not have them. It comes
+        // before the pass's logits are looked at.
         float * rows();
 
       private:

@@ -4,7 +4,8 @@
 
 namespace ps {
 
-// Has llama.cpp parse no JSON that exceeds them from now on: such a text is to it one that is no JSON.
+// Has llama.cpp parse no JSON that exceeds them from now on: such a text is to it one that is no
+// JSON.
 void limit_json();
 
 }  // namespace ps

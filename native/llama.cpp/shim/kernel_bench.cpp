@@ -56,8 +56,9 @@ std::vector<uint8_t> random_weights(ggml_type type, int64_t width, int64_t resul
     return bytes;
 }
 
-// The threads of all that take turns. Each with its own would wait for work on the cores that the next one computes with: ggml's threads
-// spin for a tenth of a second, and those that sleep wake up where others run.
+// The threads of all that take turns. Each with its own would wait for work on the cores that the
+// next one computes with: ggml's threads spin for a tenth of a second, and those that sleep wake up
+// where others run.
 threads_ptr threads_of(int32_t n) {
     static std::weak_ptr<ggml_threadpool> last;
     static int32_t last_n;

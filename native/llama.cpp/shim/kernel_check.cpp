@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Checks kernels before they are used: each computes a small operation, and the result is compared with the same in plain steps. This
-// file is compiled for any CPU, so that it cannot share a fault with what it checks.
+// Checks kernels before they are used: each computes a small operation, and the result is compared
+// with the same in plain steps. This file is compiled for any CPU, so that it cannot share a fault
+// with what it checks.
 #include "kernel_check.h"
 
 #include "attention_case.h"
@@ -44,7 +45,8 @@ void check_rows(ps_product & p) {
     }
 }
 
-// A matrix's product, and that of a mixture of experts where the family has it: of few experts, so that each has several rows.
+// A matrix's product, and that of a mixture of experts where the family has it: of few experts, so
+// that each has several rows.
 void check_product(penstock_family family, ggml_type type, bool as_in_file) {
     ps_product_case c{};
     c.family     = family;
@@ -74,7 +76,8 @@ void check_product(penstock_family family, ggml_type type, bool as_in_file) {
     }
 }
 
-// Heads that are no power of two, which is where ALiBi is not simple, and all that a model may ask of attention, each once.
+// Heads that are no power of two, which is where ALiBi is not simple, and all that a model may ask
+// of attention, each once.
 void check_attention(penstock_family family) {
     ps_attention_case plain{};
     plain.head_dim_k = plain.head_dim_v = 64;

@@ -19,8 +19,9 @@ namespace {
 
 std::shared_mutex choice_mutex;
 
-// Whether the output layer has weights of its own. Then those of the embedding are no factor of a product; only rows of them are looked up.
-// The output's may be a copy of the embedding's in another layout, under the same name.
+// Whether the output layer has weights of its own. Then those of the embedding are no factor of a
+// product; only rows of them are looked up. The output's may be a copy of the embedding's in
+// another layout, under the same name.
 bool has_output_weights(const std::vector<std::pair<std::string, ggml_tensor *>> & tensors) {
     int found = 0;
     for (const auto & [name, tensor] : tensors) {
@@ -107,8 +108,8 @@ int32_t ps_model_weights(const ps_model * m, ps_weights * out, size_t capacity, 
     });
 }
 
-// ggml's kernels compute groups of four tokens, and the rest one by one. Ours compute all one by one; those for AMX compute up to 16 in
-// the time of two, so that adding some gains nothing.
+// ggml's kernels compute groups of four tokens, and the rest one by one. Ours compute all one by
+// one; those for AMX compute up to 16 in the time of two, so that adding some gains nothing.
 int32_t ps_model_tokens_at_once(const ps_model * m) noexcept {
     try {
         uint64_t grouped = 0, others = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which families of kernels may compute on the CPU. What loads a model or computes a pass keeps the choice from changing meanwhile.
+// Which families of kernels may compute on the CPU. What loads a model or computes a pass keeps the
+// choice from changing meanwhile.
 #pragma once
 
 #include <shared_mutex>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which level of the CPU the kernels are of, where the build has several, and whether a level works. See ../levels.sh.
+// Which level of the CPU the kernels are of, where the build has several, and whether a level
+// works. See ../levels.sh.
 #include "level.h"
 
 #include "kernel_check.h"

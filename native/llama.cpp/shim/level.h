@@ -16,7 +16,8 @@ struct penstock_level {
     void *const *calls;        // the level's functions, in the order of penstock_level_calls
 };
 
-// The levels, lowest first, and where a call from elsewhere goes: levels.sh writes both. At first it is the lowest level.
+// The levels, lowest first, and where a call from elsewhere goes: levels.sh writes both. At first
+// it is the lowest level.
 extern const struct penstock_level penstock_levels[];
 extern void *penstock_level_calls[];
 extern const uint64_t penstock_level_calls_size; // bytes

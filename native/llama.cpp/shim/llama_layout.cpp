@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the shim relies on in llama.h. A test of native compares it with recorded values, so that a new llama.cpp that changes one of them
-// fails there and not somewhere else.
+// What the shim relies on in llama.h. A test of native compares it with recorded values, so that a
+// new llama.cpp that changes one of them fails there and not somewhere else.
 #include "context.h"
 
 #define SIZE(type) { "sizeof " #type, static_cast<int64_t>(sizeof(type)) }

@@ -62,7 +62,8 @@ static void flush_line() {
     pending.clear();
 }
 
-// ggml logs in pieces: a line ends at its newline, and a piece of level CONT continues the line before it.
+// ggml logs in pieces: a line ends at its newline, and a piece of level CONT continues the line
+// before it.
 static void on_log(ggml_log_level level, const char * text, void *) noexcept {
     try {
         if (level != GGML_LOG_LEVEL_CONT) {

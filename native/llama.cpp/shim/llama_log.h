@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What llama.cpp logs: lines for native's logger, and the reason of a failure for the error that reports it.
+// What llama.cpp logs: lines for native's logger, and the reason of a failure for the error that
+// reports it.
 #pragma once
 
 #include "penstock.h"
@@ -11,8 +12,8 @@ namespace ps {
 // Sends what llama.cpp and ggml log to a callback.
 void start_log(ps_log_fn log) noexcept;
 
-// Collects the errors that llama.cpp logs on this thread during its lifetime, or the warnings if there is no error: llama.cpp returns no
-// reason for a failure, it only logs one.
+// Collects the errors that llama.cpp logs on this thread during its lifetime, or the warnings if
+// there is no error: llama.cpp returns no reason for a failure, it only logs one.
 class log_capture {
   public:
     log_capture();

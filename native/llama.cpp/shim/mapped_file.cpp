@@ -20,8 +20,9 @@ namespace ps {
 
 #if defined(MAP_ANONYMOUS) && defined(_SC_PAGESIZE)
 
-// The whole pages between two addresses. It is not enough to have the system forget that they were read: a page beside them that is in use
-// can bring them back, since the system maps the pages of a file in pieces of up to two megabytes.
+// The whole pages between two addresses. It is not enough to have the system forget that they were
+// read: a page beside them that is in use can bring them back, since the system maps the pages of a
+// file in pieces of up to two megabytes.
 static void give_back(uintptr_t first, uintptr_t end) {
     const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
     first           = (first + page - 1) / page * page;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Pictures and sounds as pieces of a prompt. libmtmd splits and scales them; what it would assert is checked before.
+// Pictures and sounds as pieces of a prompt. libmtmd splits and scales them; what it would assert
+// is checked before.
 #include "media.h"
 
 #include <algorithm>
@@ -36,8 +37,8 @@ void check_sound(const ps_projector * p, const float * samples, size_t n) {
     }
 }
 
-// The columns of a picture's grid, or 0 where its positions count up like those of tokens. ps_decode_embeddings makes positions of
-// that, so any other arrangement is refused.
+// The columns of a picture's grid, or 0 where its positions count up like those of tokens.
+// ps_decode_embeddings makes positions of that, so any other arrangement is refused.
 int32_t columns_of(const ps_projector * p, const mtmd_input_chunk * chunk) {
     if (!p->info.mrope || mtmd_input_chunk_get_type(chunk) != MTMD_INPUT_CHUNK_TYPE_IMAGE) {
         return 0;

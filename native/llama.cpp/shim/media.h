@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What media.cpp, which makes pieces of pictures and sounds, and projector.cpp, which encodes them, share.
+// What media.cpp, which makes pieces of pictures and sounds, and projector.cpp, which encodes them,
+// share.
 #pragma once
 
 #include "shim.h"

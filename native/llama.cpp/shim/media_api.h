@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The part of penstock.h about pictures and sounds, which libmtmd turns into embeddings. They come decoded: no file reaches this code.
+// The part of penstock.h about pictures and sounds, which libmtmd turns into embeddings. They come
+// decoded: no file reaches this code.
 
 typedef struct ps_projector ps_projector; // the weights of an encoder for one model, and the buffers of a pass
 
@@ -27,7 +28,8 @@ typedef struct ps_media ps_media;
 
 enum { PS_MEDIA_SIDE = 16384, PS_MEDIA_ASPECT = 100, PS_MEDIA_PIXELS = 1 << 26, PS_MEDIA_SAMPLES = 1 << 26 };
 
-// Scales a picture to what the projector sees, from any thread. rgb has width * height * 3 bytes; null: it is only counted.
+// Scales a picture to what the projector sees, from any thread. rgb has width * height * 3 bytes;
+// null: it is only counted.
 int32_t ps_projector_picture(const ps_projector *projector, uint32_t width, uint32_t height, const uint8_t *rgb, ps_media **out,
                              ps_error *err) PS_NOEXCEPT;
 // Samples are mono, at the projector's rate.
@@ -45,13 +47,13 @@ typedef struct ps_media_piece {
 size_t ps_media_size(const ps_media *media) PS_NOEXCEPT;
 int32_t ps_media_piece_at(const ps_media *media, size_t index, ps_media_piece *out, ps_error *err) PS_NOEXCEPT;
 
-// Computes the embeddings of a piece. One call at a time. go_on is asked about every layer, with their count; where it says no, the call
-// ends with PS_CANCELLED.
+// Computes the embeddings of a piece. One call at a time. go_on is asked about every layer, with
+// their count; where it says no, the call ends with PS_CANCELLED.
 int32_t ps_projector_encode(ps_projector *projector, const ps_media *media, size_t index, ps_progress_fn go_on, uintptr_t user,
                             float *out, size_t size, ps_error *err) PS_NOEXCEPT;
 
-// Has a running encode, and later ones, rest from now on, or go on: within an operation, where the CPU alone computes. Called from any
-// thread; it returns once the encode rests, or soon.
+// Has a running encode, and later ones, rest from now on, or go on: within an operation, where the
+// CPU alone computes. Called from any thread; it returns once the encode rests, or soon.
 void ps_projector_pause(ps_projector *projector, bool on) PS_NOEXCEPT;
 
 typedef struct ps_embedding_batch {

@@ -49,7 +49,8 @@ const char * buffer_name(ggml_backend_dev_t device) {
     return buffer ? ggml_backend_buft_name(buffer) : "";
 }
 
-// The longest pattern for names of tensors, which have at most 63 characters: std::regex goes deeper with each of both.
+// The longest pattern for names of tensors, which have at most 63 characters: std::regex goes
+// deeper with each of both.
 constexpr size_t max_pattern = 1024;
 
 void check_pattern(const char * pattern) {
@@ -92,13 +93,14 @@ model_params::model_params(const ps_model_params & p) : params(llama_model_defau
     split_tensors(p);
 }
 
-// llama.cpp never unlocks what it locked, and memory that goes back to the heap stays locked then. So memory is locked by who loads the
-// model, and here only chosen.
+// llama.cpp never unlocks what it locked, and memory that goes back to the heap stays locked then.
+// So memory is locked by who loads the model, and here only chosen.
 void model_params::choose_load_mode(const ps_model_params & p) {
     params.load_mode = static_cast<llama_load_mode>(p.load_mode);
     lock             = params.load_mode == LLAMA_LOAD_MODE_MLOCK || params.load_mode == LLAMA_LOAD_MODE_MMAP_MLOCK;
     if (lock) {
-        // The file is only mapped where all weights stay as they are in it: those that are laid out anew would be in RAM twice.
+        // The file is only mapped where all weights stay as they are in it: those that are laid out
+        // anew would be in RAM twice.
         const bool map   = params.load_mode == LLAMA_LOAD_MODE_MMAP_MLOCK && p.no_repack;
         params.load_mode = map ? LLAMA_LOAD_MODE_MMAP : LLAMA_LOAD_MODE_NONE;
     }
@@ -108,7 +110,8 @@ void model_params::choose_load_mode(const ps_model_params & p) {
     }
 }
 
-// Even with no layer on a GPU, llama.cpp has it compute large passes and hold buffers; so it is told of no device then.
+// Even with no layer on a GPU, llama.cpp has it compute large passes and hold buffers; so it is
+// told of no device then.
 void model_params::choose_devices(const ps_model_params & p) {
     if (!p.devices && p.gpu_layers != 0) {
         for (auto * device : all_devices(true)) {

@@ -9,8 +9,9 @@
 
 namespace ps {
 
-// llama_model_params with what their pointers point to. They hold until it is gone; the constructor checks what llama.cpp would assert, or
-// crash on later, and throws a fault that lists what there is instead.
+// llama_model_params with what their pointers point to. They hold until it is gone; the constructor
+// checks what llama.cpp would assert, or crash on later, and throws a fault that lists what there
+// is instead.
 struct model_params {
     llama_model_params params;
     bool               lock = false;  // weights in main memory are to stay there
@@ -18,8 +19,9 @@ struct model_params {
     explicit model_params(const ps_model_params & p);
     model_params(const model_params &) = delete;
 
-    // For a dry run, most of whose time a vocabulary would take: of a large one, seconds. What llama.cpp is told instead is the number of
-    // tokens, for the sizes of tensors. A file that does not say it is left as it is.
+    // For a dry run, most of whose time a vocabulary would take: of a large one, seconds. What
+    // llama.cpp is told instead is the number of tokens, for the sizes of tensors. A file that does
+    // not say it is left as it is.
     void leave_out_vocabulary(const char * path);
 
     bool computes_on_cpu() const;  // alone
@@ -38,7 +40,8 @@ struct model_params {
     bool computes(ggml_backend_dev_t device) const;
 };
 
-// Whether a model's embedding is its output layer, too. Of a model in several files it is not known, and so false.
+// Whether a model's embedding is its output layer, too. Of a model in several files it is not
+// known, and so false.
 bool has_tied_embedding(const char * path);
 
 }  // namespace ps

@@ -49,8 +49,8 @@ struct random_numbers {
     }
 };
 
-// Writes rows of bytes, which may lie apart in a tensor of up to three dimensions. Between them come bytes that are NaN as numbers of any
-// type, and -1 as whole ones.
+// Writes rows of bytes, which may lie apart in a tensor of up to three dimensions. Between them
+// come bytes that are NaN as numbers of any type, and -1 as whole ones.
 inline void put_rows(ggml_tensor * t, const void * rows) {
     const size_t row = ggml_row_size(t->type, t->ne[0]);
     if (ggml_is_contiguous(t)) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How a model is loaded and how a context computes: what penstock.h hands on to llama.cpp, and what came of it. Package native knows the defaults.
+// How a model is loaded and how a context computes: what penstock.h hands on to llama.cpp, and what
+// came of it. Package native knows the defaults.
 #ifndef PENSTOCK_PARAMS_H
 #define PENSTOCK_PARAMS_H
 
@@ -7,12 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Where tensors are kept whose names match a regular expression (ECMAScript, found anywhere in the name).
+// Where tensors are kept whose names match a regular expression (ECMAScript, found anywhere in the
+// name).
 typedef struct ps_tensor_override {
     const char *pattern, *buffer; // the name of a buffer type, see ps_device
 } ps_tensor_override;
 
-// An entry of the model's metadata that is read as another value. Types are those of llama_model_kv_override_type.
+// An entry of the model's metadata that is read as another value. Types are those of
+// llama_model_kv_override_type.
 typedef struct ps_metadata_override {
     const char *key, *text;
     int32_t type; // 0 integer, 1 number, 2 integer as a flag, 3 text
@@ -20,7 +23,8 @@ typedef struct ps_metadata_override {
     double number;
 } ps_metadata_override;
 
-// The fields of llama_model_params, in its order and with its numbers; pointers may be null where their count is 0.
+// The fields of llama_model_params, in its order and with its numbers; pointers may be null where
+// their count is 0.
 typedef struct ps_model_params {
     const char *const *devices; // names of those that compute besides the CPU; null: all GPUs, if gpu_layers is not 0
     size_t n_devices;
@@ -38,8 +42,8 @@ typedef struct ps_model_params {
     int32_t threads; // that lay weights out
 } ps_model_params;
 
-// What a pass gives: logits of the tokens that are to have any, an embedding of each token, or scores of each sequence by the
-// model's classifier.
+// What a pass gives: logits of the tokens that are to have any, an embedding of each token, or
+// scores of each sequence by the model's classifier.
 enum { PS_LOGITS, PS_EMBEDDINGS, PS_SCORES };
 
 typedef struct ps_context_params {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The C face of llama.cpp that package native calls.
 //
-// No function throws, aborts or asserts on what a request can contain: each checks what llama.cpp would assert, catches what it throws,
-// and returns a ps_code with the reason in *err. Handles are not locked: package native lets no two calls on one context or sampler
-// overlap, and frees a model only after everything that was built on it.
+// No function throws, aborts or asserts on what a request can contain: each checks what llama.cpp
+// would assert, catches what it throws, and returns a ps_code with the reason in *err. Handles are
+// not locked: package native lets no two calls on one context or sampler overlap, and frees a model
+// only after everything that was built on it.
 #ifndef PENSTOCK_H
 #define PENSTOCK_H
 
@@ -45,9 +46,10 @@ typedef struct ps_text {
 
 void ps_text_free(ps_text *text) PS_NOEXCEPT;
 
-// ---- process ---------------------------------------------------------------------------------------------------
+// ---- process ------------------------------------------------------------------------------------
 
-// Receives whole lines without their newline, from any thread. Levels: 1 debug, 2 info, 3 warn, 4 error.
+// Receives whole lines without their newline, from any thread. Levels: 1 debug, 2 info, 3 warn, 4
+// error.
 typedef void (*ps_log_fn)(int32_t level, char *line, size_t size);
 
 void ps_start(ps_log_fn log) PS_NOEXCEPT;
@@ -55,7 +57,8 @@ void ps_log_level(int32_t lowest) PS_NOEXCEPT; // lower lines are dropped before
 
 const char *ps_version(void) PS_NOEXCEPT;
 
-// Gives memory that was freed back to the system, where the C library (glibc) keeps it for later. Threads that allocate meanwhile wait.
+// Gives memory that was freed back to the system, where the C library (glibc) keeps it for later.
+// Threads that allocate meanwhile wait.
 void ps_return_memory(void) PS_NOEXCEPT;
 int32_t ps_system_info(ps_text *out, ps_error *err) PS_NOEXCEPT;
 
@@ -67,16 +70,19 @@ typedef struct ps_device {
 } ps_device;
 
 int32_t ps_device_count(void) PS_NOEXCEPT;
-// Binds threads to the memory of a machine with several nodes, for the rest of the process: a ggml_numa_strategy. Only the first counts.
+// Binds threads to the memory of a machine with several nodes, for the rest of the process: a
+// ggml_numa_strategy. Only the first counts.
 void ps_numa(int32_t strategy) PS_NOEXCEPT;
 int32_t ps_device_at(int32_t index, ps_device *out, ps_error *err) PS_NOEXCEPT;
 
-// Makes the n devices at the other end of a socket known by these names, until ps_remote_close. What answers there must do so to the end:
-// ggml ends the process when it does not. Nothing may use the devices any more when they are closed; the socket stays the caller's.
+// Makes the n devices at the other end of a socket known by these names, until ps_remote_close.
+// What answers there must do so to the end: ggml ends the process when it does not. Nothing may use
+// the devices any more when they are closed; the socket stays the caller's.
 int32_t ps_remote_open(int32_t socket, const char *const *names, size_t n, int32_t *endpoint, ps_error *err) PS_NOEXCEPT;
 void ps_remote_close(int32_t endpoint) PS_NOEXCEPT;
-// Computes with devices of this machine what comes over a socket, until its other end is closed. Weights that were sent once are kept in
-// the folder cache, unless that is empty. ggml ends the process on a request that it does not understand.
+// Computes with devices of this machine what comes over a socket, until its other end is closed.
+// Weights that were sent once are kept in the folder cache, unless that is empty. ggml ends the
+// process on a request that it does not understand.
 int32_t ps_serve_devices(int32_t socket, const char *const *names, size_t n, size_t threads, const char *cache, ps_error *err) PS_NOEXCEPT;
 
 // How many objects of each kind exist; tests look for leaks with it.
@@ -91,25 +97,28 @@ typedef struct ps_named_number {
     int64_t value;
 } ps_named_number;
 
-// Struct sizes, field offsets and enum values of llama.h that the shim relies on, as it was compiled with them.
+// Struct sizes, field offsets and enum values of llama.h that the shim relies on, as it was
+// compiled with them.
 const ps_named_number *ps_llama_layout(size_t *count) PS_NOEXCEPT;
 
-// ---- levels of the CPU -----------------------------------------------------------------------------------------
+// ---- levels of the CPU --------------------------------------------------------------------------
 
-// A build with levels (`build.sh DEST levels`) has the kernels several times, each for CPUs of one level; any other build has none of these levels. They are
-// numbered from the lowest, which is in use at first. One is chosen before anything else is called.
+// A build with levels (`build.sh DEST levels`) has the kernels several times, each for CPUs of one
+// level; any other build has none of these levels. They are numbered from the lowest, which is in
+// use at first. One is chosen before anything else is called.
 int32_t ps_level_count(void) PS_NOEXCEPT;
 const char *ps_level_name(int32_t level) PS_NOEXCEPT;
 bool ps_level_offered(int32_t level) PS_NOEXCEPT; // whether the CPU says that it has what the level needs
 void ps_level_use(int32_t level) PS_NOEXCEPT;
-// Computes in a forked child with a level (-1: with what is in use), and reports whether that works. For tests crash ends the child.
+// Computes in a forked child with a level (-1: with what is in use), and reports whether that
+// works. For tests crash ends the child.
 bool ps_level_try(int32_t level, bool crash) PS_NOEXCEPT;
 
-// ---- kernels of the CPU ----------------------------------------------------------------------------------------
+// ---- kernels of the CPU -------------------------------------------------------------------------
 
 #include "kernel_api.h"
 
-// ---- model -----------------------------------------------------------------------------------------------------
+// ---- model --------------------------------------------------------------------------------------
 
 typedef struct ps_model ps_model;
 
@@ -130,7 +139,8 @@ typedef struct ps_weights {
 // Writes at most capacity of them, most bytes first, and sets *count to how many there are.
 int32_t ps_model_weights(const ps_model *model, ps_weights *out, size_t capacity, size_t *count, ps_error *err) PS_NOEXCEPT;
 
-// How many tokens of a pass the CPU's kernels for this model's weights compute at once: a pass of fewer takes as long.
+// How many tokens of a pass the CPU's kernels for this model's weights compute at once: a pass of
+// fewer takes as long.
 int32_t ps_model_tokens_at_once(const ps_model *model) PS_NOEXCEPT;
 int32_t ps_model_describe(ps_model *model, ps_model_info *out, ps_error *err) PS_NOEXCEPT;
 int32_t ps_model_metadata(ps_model *model, int32_t index, ps_text *key, ps_text *value, ps_error *err) PS_NOEXCEPT;
@@ -139,25 +149,27 @@ int32_t ps_model_template(ps_model *model, const char *name, ps_text *out, ps_er
 // What the classifier's score at index means; empty where the model does not say.
 int32_t ps_model_class(ps_model *model, int32_t index, ps_text *out, ps_error *err) PS_NOEXCEPT;
 
-// ---- vocabulary ------------------------------------------------------------------------------------------------
+// ---- vocabulary ---------------------------------------------------------------------------------
 
 enum { PS_END_OF_GENERATION = 1 << 30 }; // in addition to the bits of llama_token_attr
 
-// The bytes of all tokens end to end; token t is text[offsets[t]:offsets[t+1]]. offsets has vocabulary+1 entries. With
-// special, control tokens have their text, else they are empty.
+// The bytes of all tokens end to end; token t is text[offsets[t]:offsets[t+1]]. offsets has
+// vocabulary+1 entries. With special, control tokens have their text, else they are empty.
 int32_t ps_vocabulary_pieces(ps_model *model, bool special, ps_text *text, uint32_t *offsets, ps_error *err) PS_NOEXCEPT;
 int32_t ps_vocabulary_attributes(ps_model *model, int32_t *attributes, ps_error *err) PS_NOEXCEPT;
-// The special tokens, which are found in a text before all others, in the order in which llama.cpp looks for them: the first of two
-// that overlap in a text wins. tokens and offsets have vocabulary+1 entries; the text of tokens[i] is text[offsets[i]:offsets[i+1]].
+// The special tokens, which are found in a text before all others, in the order in which llama.cpp
+// looks for them: the first of two that overlap in a text wins. tokens and offsets have
+// vocabulary+1 entries; the text of tokens[i] is text[offsets[i]:offsets[i+1]].
 int32_t ps_vocabulary_specials(ps_model *model, int32_t *tokens, size_t *count, ps_text *text, uint32_t *offsets, ps_error *err) PS_NOEXCEPT;
 
-// Both write at most capacity and set *count to what there is, so a second call with room enough completes a first.
+// Both write at most capacity and set *count to what there is, so a second call with room enough
+// completes a first.
 int32_t ps_tokenize(ps_model *model, const char *text, size_t size, bool add_special, bool parse_special,
                     int32_t *tokens, size_t capacity, size_t *count, ps_error *err) PS_NOEXCEPT;
 int32_t ps_detokenize(ps_model *model, const int32_t *tokens, size_t n, bool unparse_special,
                       char *text, size_t capacity, size_t *count, ps_error *err) PS_NOEXCEPT;
 
-// ---- context ---------------------------------------------------------------------------------------------------
+// ---- context ------------------------------------------------------------------------------------
 
 typedef struct ps_context ps_context;
 
@@ -165,16 +177,18 @@ int32_t ps_context_new(ps_model *model, const ps_context_params *params, ps_cont
 void ps_context_free(ps_context *context) PS_NOEXCEPT;
 void ps_context_limits_of(const ps_context *context, ps_context_limits *out) PS_NOEXCEPT;
 
-// Runs one forward pass over n tokens and waits for it. *rows is set to the first of the output rows, in batch
-// order; it stays valid until the next decode. Where the output is not logits, every token must be an output; where it is scores, *rows is
-// null. With want_states *states is set to the first of the hidden states of these rows, each limits.state wide, for as long as *rows;
+// Runs one forward pass over n tokens and waits for it. *rows is set to the first of the output
+// rows, in batch order; it stays valid until the next decode. Where the output is not logits, every
+// token must be an output; where it is scores, *rows is null. With want_states *states is set to
+// the first of the hidden states of these rows, each limits.state wide, for as long as *rows;
 // without, or if there are none, to null.
 int32_t ps_decode(ps_context *context, size_t n, const int32_t *tokens, const int32_t *positions,
                   const int32_t *sequences, const bool *outputs, bool want_states, float **rows, float **states, ps_error *err) PS_NOEXCEPT;
-// Lets that many threads compute the passes from now on, and no more than the context was made with. What is computed stays the same to the
-// bit; where it would not, nothing changes.
+// Lets that many threads compute the passes from now on, and no more than the context was made
+// with. What is computed stays the same to the bit; where it would not, nothing changes.
 void ps_context_use_threads(ps_context *context, int32_t most) PS_NOEXCEPT;
-// How long threads waited for others in the last pass that lost their processor to another program: all together, in ns.
+// How long threads waited for others in the last pass that lost their processor to another program:
+// all together, in ns.
 uint64_t ps_context_stalled(const ps_context *context) PS_NOEXCEPT;
 // The scores of a sequence of the last pass; they stay valid until the next.
 int32_t ps_context_scores(ps_context *context, int32_t seq, const float **scores, ps_error *err) PS_NOEXCEPT;
@@ -195,62 +209,73 @@ typedef struct ps_device_memory {
 // Writes at most capacity of them, main memory first, and sets *count to how many there are.
 int32_t ps_context_memory(const ps_context *context, ps_device_memory *out, size_t capacity, size_t *count, ps_error *err) PS_NOEXCEPT;
 
-// ---- pictures and sounds ---------------------------------------------------------------------------------------
+// ---- pictures and sounds ------------------------------------------------------------------------
 
 #include "media_api.h"
 
-// ---- adapters --------------------------------------------------------------------------------------------------
+// ---- adapters -----------------------------------------------------------------------------------
 
 typedef struct ps_adapter ps_adapter; // a LoRA adapter of one model
 
-// Loads a file. llama.cpp trusts it: check it first. Passes that follow a change of adapters wait meanwhile.
+// Loads a file. llama.cpp trusts it: check it first. Passes that follow a change of adapters wait
+// meanwhile.
 int32_t ps_adapter_load(ps_model *model, const char *path, ps_adapter **out, ps_error *err) PS_NOEXCEPT;
 // No context may use it any more.
 void ps_adapter_free(ps_adapter *adapter) PS_NOEXCEPT;
-// Sets with what passes compute from the next one on: n adapters, each with its scale. They must live until others are set.
+// Sets with what passes compute from the next one on: n adapters, each with its scale. They must
+// live until others are set.
 int32_t ps_context_set_adapters(ps_context *context, const ps_adapter *const *adapters, const float *scales, size_t n,
                                 ps_error *err) PS_NOEXCEPT;
-// Has each layer from first to last add its row of values to what it gives on; row 0 is layer 1's. None where n is 0.
+// Has each layer from first to last add its row of values to what it gives on; row 0 is layer 1's.
+// None where n is 0.
 int32_t ps_context_set_control_vector(ps_context *context, const float *values, size_t n, int32_t first, int32_t last,
                                       ps_error *err) PS_NOEXCEPT;
 
-// ---- KV memory -------------------------------------------------------------------------------------------------
+// ---- KV memory ----------------------------------------------------------------------------------
 
 // Positions are [p0, p1); negative bounds are open.
 int32_t ps_memory_remove(ps_context *context, int32_t seq, int32_t p0, int32_t p1, ps_error *err) PS_NOEXCEPT;
 // The first and last position of seq in memory; both -1 where it is empty.
 int32_t ps_memory_range(ps_context *context, int32_t seq, int32_t *first, int32_t *last, ps_error *err) PS_NOEXCEPT;
 
-// Sharing, saving and restoring copy cells. The call that begins a copy settles what is copied; the bytes follow with ps_copy_continue.
-// There is one copy at a time, and whatever would change what it reads or writes finishes it first. A pass does not: see ps_copy_target.
+// Sharing, saving and restoring copy cells. The call that begins a copy settles what is copied; the
+// bytes follow with ps_copy_continue. There is one copy at a time, and whatever would change what
+// it reads or writes finishes it first. A pass does not: see ps_copy_target.
 
-// Makes dst, which must be empty or begin with fewer positions of the same, begin with the first n positions of src. Only what it has not
-// got is copied, and after an error it is empty.
+// Makes dst, which must be empty or begin with fewer positions of the same, begin with the first n
+// positions of src. Only what it has not got is copied, and after an error it is empty.
 int32_t ps_memory_share(ps_context *context, int32_t src, int32_t dst, int32_t n, ps_error *err) PS_NOEXCEPT;
 // The cells of one sequence in main memory; *bytes is how much memory they take.
 typedef struct ps_state ps_state;
 int32_t ps_state_save(ps_context *context, int32_t seq, ps_state **out, size_t *bytes, ps_error *err) PS_NOEXCEPT;
-// Replaces seq by the first n positions of a state that was saved from a context with the same parameters.
+// Replaces seq by the first n positions of a state that was saved from a context with the same
+// parameters.
 int32_t ps_state_restore(ps_context *context, int32_t seq, const ps_state *state, int32_t n, ps_error *err) PS_NOEXCEPT;
-// A checkpoint: the part of a sequence that cannot be cut, as it is now, which are the states of recurrent layers and the cells of sliding
-// windows. It is copied at once, into the memory of a spent one if that is given and fits; that is not freed. PS_UNSUPPORTED where the
-// memory has no such part.
+// A checkpoint: the part of a sequence that cannot be cut, as it is now, which are the states of
+// recurrent layers and the cells of sliding windows. It is copied at once, into the memory of a
+// spent one if that is given and fits; that is not freed. PS_UNSUPPORTED where the memory has no
+// such part.
 int32_t ps_checkpoint_save(ps_context *context, int32_t seq, ps_state *spent, ps_state **out, size_t *bytes, ps_error *err) PS_NOEXCEPT;
-// Cuts seq, which has n positions or more, to the n that it had when the checkpoint was taken. After an error seq is empty.
+// Cuts seq, which has n positions or more, to the n that it had when the checkpoint was taken.
+// After an error seq is empty.
 int32_t ps_checkpoint_restore(ps_context *context, int32_t seq, const ps_state *checkpoint, int32_t n, ps_error *err) PS_NOEXCEPT;
-// A state without contents, for what was saved to a file; ps_state_restore refuses it unless they are those of a state.
+// A state without contents, for what was saved to a file; ps_state_restore refuses it unless they
+// are those of a state.
 int32_t ps_state_new(size_t size, int32_t n_positions, ps_state **out, size_t *bytes, ps_error *err) PS_NOEXCEPT;
-// The contents of a state, which live as long as it. They are complete once nothing is left to copy.
+// The contents of a state, which live as long as it. They are complete once nothing is left to
+// copy.
 uint8_t *ps_state_data(const ps_state *state, size_t *size) PS_NOEXCEPT;
 // A state may be freed while it is copied.
 void ps_state_free(ps_state *state) PS_NOEXCEPT;
-// Goes on with the copy for about so long, to its end where that is negative; *done tells whether nothing is left to copy. A copy that a
-// thread makes beside passes is only looked at, unless it is to be made here.
+// Goes on with the copy for about so long, to its end where that is negative; *done tells whether
+// nothing is left to copy. A copy that a thread makes beside passes is only looked at, unless it is
+// to be made here.
 int32_t ps_copy_continue(ps_context *context, int64_t nanoseconds, bool here, bool *done, ps_error *err) PS_NOEXCEPT;
-// The sequence that is being filled by the copy, or -1. A pass over it computes from what is there so far.
+// The sequence that is being filled by the copy, or -1. A pass over it computes from what is there
+// so far.
 int32_t ps_copy_target(const ps_context *context) PS_NOEXCEPT;
 
-// ---- sampler ---------------------------------------------------------------------------------------------------
+// ---- sampler ------------------------------------------------------------------------------------
 
 typedef struct ps_sampler ps_sampler;
 
@@ -274,7 +299,8 @@ typedef struct ps_sampler_params {
     float adaptive_target, adaptive_decay;
 } ps_sampler_params;
 
-// Every pointer may be null where its count or size is 0. breakers holds zero-terminated strings end to end.
+// Every pointer may be null where its count or size is 0. breakers holds zero-terminated strings
+// end to end.
 typedef struct ps_sampler_lists {
     const int32_t *kinds;
     size_t n_kinds;
@@ -292,45 +318,51 @@ void ps_sampler_free(ps_sampler *sampler) PS_NOEXCEPT;
 // Chooses a token from a row of logits, which is left as it was.
 int32_t ps_sampler_sample(ps_sampler *sampler, const float *row, size_t size, int32_t *token, ps_error *err) PS_NOEXCEPT;
 
-// Takes what the chain needs of a row, which is not looked at after that. *taken is false where the chain has to see the whole row.
+// Takes what the chain needs of a row, which is not looked at after that. *taken is false where the
+// chain has to see the whole row.
 int32_t ps_sampler_take(ps_sampler *sampler, const float *row, size_t size, bool *taken, ps_error *err) PS_NOEXCEPT;
-// Runs the chain on candidates: ids[:n] with logits[:n], or the whole row where n is negative; what was taken of it where row is null
-// too. *chosen is the token or
-// -1; *count is how many candidates are left, or -1 where the whole row is left, in order. ps_sampler_candidates copies them.
+// Runs the chain on candidates: ids[:n] with logits[:n], or the whole row where n is negative; what
+// was taken of it where row is null too. *chosen is the token or -1; *count is how many candidates
+// are left, or -1 where the whole row is left, in order. ps_sampler_candidates copies them.
 int32_t ps_sampler_apply(ps_sampler *sampler, const float *row, size_t size, const int32_t *ids, const float *logits,
                          int64_t n, int64_t *count, int32_t *chosen, ps_error *err) PS_NOEXCEPT;
 // Copies n of the candidates that ps_sampler_apply left; ids may be null.
 void ps_sampler_candidates(const ps_sampler *sampler, int32_t *ids, float *logits, size_t n) PS_NOEXCEPT;
 
-// Has the chain look at whole rows from now on, instead of a shortlist of candidates. The tokens are the same; tests compare the two.
+// Has the chain look at whole rows from now on, instead of a shortlist of candidates. The tokens
+// are the same; tests compare the two.
 void ps_sampler_use_whole_rows(ps_sampler *sampler) PS_NOEXCEPT;
 
 // Tells the chain which token was chosen.
 int32_t ps_sampler_accept(ps_sampler *sampler, int32_t token, ps_error *err) PS_NOEXCEPT;
-// Makes history the accepted tokens, whose first n_prompt are the prompt. Random numbers go on from where they are.
+// Makes history the accepted tokens, whose first n_prompt are the prompt. Random numbers go on from
+// where they are.
 int32_t ps_sampler_rewind(ps_sampler *sampler, const int32_t *history, size_t n, size_t n_prompt, ps_error *err) PS_NOEXCEPT;
 
-// The k highest logits of a row, best first, lower ids first among equals; fewer where fewer are above -infinity.
-// Returns how many.
+// The k highest logits of a row, best first, lower ids first among equals; fewer where fewer are
+// above -infinity. Returns how many.
 int32_t ps_top_k(const float *row, size_t n, int32_t k, int32_t *ids, float *logits) PS_NOEXCEPT;
 
-// What a row says as a whole: the natural logarithm of the sum of exp(logit), less which a logit is a log-probability, and the entropy in
-// nats. NaN counts as -infinity; where all are that, so is *log_sum.
+// What a row says as a whole: the natural logarithm of the sum of exp(logit), less which a logit is
+// a log-probability, and the entropy in nats. NaN counts as -infinity; where all are that, so is
+// *log_sum.
 void ps_distribution(const float *row, size_t n, float *log_sum, float *entropy) PS_NOEXCEPT;
 
-// Writes a row's n logits where the mask has a bit and -infinity elsewhere. The mask has (n + 31) / 32 words.
+// Writes a row's n logits where the mask has a bit and -infinity elsewhere. The mask has (n + 31) /
+// 32 words.
 void ps_mask_row(float *to, const float *row, size_t n, const uint32_t *mask) PS_NOEXCEPT;
 // The index of the first logit of a row that is NaN or +infinity; n where there is none.
 size_t ps_first_invalid(const float *row, size_t n) PS_NOEXCEPT;
 
-// ---- chat template ---------------------------------------------------------------------------------------------
+// ---- chat template ------------------------------------------------------------------------------
 
 typedef struct ps_template ps_template;
 
 #define PS_TEMPLATE_STACK (1ull << 30) /* bytes of address space */
 
-// source overrides the model's own template; empty takes the model's, or ChatML where it has none. It may also be the name of a template
-// that llama.cpp has code for. A template is a program: one that recurses or loops without end is not stopped.
+// source overrides the model's own template; empty takes the model's, or ChatML where it has none.
+// It may also be the name of a template that llama.cpp has code for. A template is a program: one
+// that recurses or loops without end is not stopped.
 int32_t ps_template_new(ps_model *model, const char *source, size_t size, ps_template **out, ps_error *err) PS_NOEXCEPT;
 // The names of templates that llama.cpp has code for, a line each.
 int32_t ps_template_names(ps_text *out, ps_error *err) PS_NOEXCEPT;
@@ -342,17 +374,20 @@ int32_t ps_template_render(const ps_template *tmpl, const char *request, size_t 
                            ps_error *err) PS_NOEXCEPT;
 
 enum { PS_JSON_NESTING = 100 };
-// PS_INVALID says what of a text of JSON, which is to become part of what these take, exceeds the bounds of all JSON that is parsed here.
+// PS_INVALID says what of a text of JSON, which is to become part of what these take, exceeds the
+// bounds of all JSON that is parsed here.
 int32_t ps_json_check(const char *text, size_t size, ps_error *err) PS_NOEXCEPT;
 
-// ---- answers ---------------------------------------------------------------------------------------------------
+// ---- answers ------------------------------------------------------------------------------------
 
-// Takes the answer to a rendered conversation apart. What these take and give is JSON; native/answer.go has the shapes.
+// Takes the answer to a rendered conversation apart. What these take and give is JSON;
+// native/answer.go has the shapes.
 typedef struct ps_answer ps_answer;
 
 int32_t ps_answer_new(const char *format, size_t size, ps_answer **out, ps_error *err) PS_NOEXCEPT;
 void ps_answer_free(ps_answer *answer) PS_NOEXCEPT;
-// Reads the answer with what follows it at its end, and gives what that adds to its parts. complete says that nothing more follows.
+// Reads the answer with what follows it at its end, and gives what that adds to its parts. complete
+// says that nothing more follows.
 int32_t ps_answer_add(ps_answer *answer, const char *text, size_t size, bool complete, ps_text *out, ps_error *err) PS_NOEXCEPT;
 
 #ifdef __cplusplus

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What belongs to the whole process: its start, its devices, its count of objects, and memory handed to C.
+// What belongs to the whole process: its start, its devices, its count of objects, and memory
+// handed to C.
 #include "shim.h"
 
 #include "json_limits.h"
@@ -37,8 +38,8 @@ void ps_text_free(ps_text * text) noexcept {
     text->size = 0;
 }
 
-// glibc raises both limits, up to 32 and 64 MiB, as large blocks are freed. Each thread's arena then keeps that much free memory at its end,
-// from where malloc_trim takes nothing.
+// glibc raises both limits, up to 32 and 64 MiB, as large blocks are freed. Each thread's arena
+// then keeps that much free memory at its end, from where malloc_trim takes nothing.
 static void limit_kept_memory() {
 #ifdef __GLIBC__
     mallopt(M_MMAP_THRESHOLD, 4 << 20);

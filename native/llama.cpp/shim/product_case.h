@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// One product on random numbers, of one matrix or of a mixture of experts, computed by a kernel and in plain steps.
+// One product on random numbers, of one matrix or of a mixture of experts, computed by a kernel and
+// in plain steps.
 #ifndef PENSTOCK_PRODUCT_CASE_H
 #define PENSTOCK_PRODUCT_CASE_H
 
 #include "kernels/kernels.h"
 #include "operation_trial.h"
 
-// Row r of the inputs, and the weights, are the same in every case with the same type, width, results and experts.
+// Row r of the inputs, and the weights, are the same in every case with the same type, width,
+// results and experts.
 struct ps_product {
     ps_product_case c;
 

@@ -11,8 +11,9 @@
 
 namespace {
 
-// Who encodes is asked after each layer, by the name that libmtmd gives to what leaves it. Some encoders have none, so it is
-// asked after so many operations too, which are more than a layer of others has.
+// Who encodes is asked after each layer, by the name that libmtmd gives to what leaves it. Some
+// encoders have none, so it is asked after so many operations too, which are more than a layer of
+// others has.
 constexpr int most_nodes = 64;
 
 bool after_node(ggml_tensor * node, bool ask, void * user) noexcept {

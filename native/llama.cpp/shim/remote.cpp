@@ -14,7 +14,8 @@ namespace ps {
 
 namespace {
 
-// They are not in ggml's register: there they would have to stay, and each listing of it would ask workers that are gone.
+// They are not in ggml's register: there they would have to stay, and each listing of it would ask
+// workers that are gone.
 struct remote_device {
     std::string        name;
     int                endpoint;

@@ -39,9 +39,10 @@ uint32_t number_at(const std::vector<uint8_t> & header, size_t at) {
     return n;
 }
 
-// The header of a sequence as if it had only its first n positions. A header begins with the number of streams; then come, for each, the
-// number of cells, a record for each cell that begins with its position, and 20 bytes about the first tensor. The cells of a picture may
-// have one position together, and what follows it one that is several further on.
+// The header of a sequence as if it had only its first n positions. A header begins with the number
+// of streams; then come, for each, the number of cells, a record for each cell that begins with its
+// position, and 20 bytes about the first tensor. The cells of a picture may have one position
+// together, and what follows it one that is several further on.
 std::vector<uint8_t> truncated_header(const ps::state_layout & layout, uint32_t n) {
     const auto & header = layout.header;
     size_t       at     = sizeof(uint32_t);
@@ -73,7 +74,8 @@ std::vector<uint8_t> truncated_header(const ps::state_layout & layout, uint32_t 
     return out;
 }
 
-// Where the values of a sequence lie: so many runs for each row of each tensor, which together have the sequence's cells in their order.
+// Where the values of a sequence lie: so many runs for each row of each tensor, which together have
+// the sequence's cells in their order.
 struct cell_rows {
     std::vector<ps::state_part> runs;
     size_t                      per_row = 0;
@@ -96,7 +98,8 @@ struct cell_rows {
     }
 };
 
-// Pairs each row of the target with the source's, which has at least as many cells. Of the target's n cells the first n_skipped are left out.
+// Pairs each row of the target with the source's, which has at least as many cells. Of the target's
+// n cells the first n_skipped are left out.
 std::vector<ps::extent> pair_rows(const cell_rows & source, const cell_rows & target, size_t n = 1, size_t n_skipped = 0) {
     std::vector<ps::extent> out;
     for (size_t row = 0; row * target.per_row < target.runs.size(); row++) {
@@ -131,9 +134,10 @@ bool lie_where_they_lay(const cell_rows & before, const cell_rows & now) {
     return std::all_of(pairs.begin(), pairs.end(), [](const auto & e) { return e.from == e.to && e.from_offset == e.to_offset; });
 }
 
-// Gives dst, in a stream of its own, the first n cells of src, and begins to copy those that it has not got. seq_cp would update its
-// records of all cells of the source at once, and copy all their buffers with the next pass, whatever either sequence is then. So dst is
-// restored from the state of the wanted cells, of which only the header is ever written.
+// Gives dst, in a stream of its own, the first n cells of src, and begins to copy those that it has
+// not got. seq_cp would update its records of all cells of the source at once, and copy all their
+// buffers with the next pass, whatever either sequence is then. So dst is restored from the state
+// of the wanted cells, of which only the header is ever written.
 void copy_cells(ps_context * c, llama_memory_t memory, int32_t src, int32_t dst, int32_t n, int32_t n_has) {
     ps::state_layout source(memory, src);
     const cell_rows  before(ps::state_layout(memory, dst));

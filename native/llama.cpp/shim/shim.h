@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The shim is a thin C face over llama.cpp: it checks what llama.cpp would assert, and turns what it throws into codes. penstock.h is
-// what package native sees; this header is what the files of the shim share.
+// The shim is a thin C face over llama.cpp: it checks what llama.cpp would assert, and turns what
+// it throws into codes. penstock.h is what package native sees; this header is what the files of
+// the shim share.
 #pragma once
 
 #include "fault.h"

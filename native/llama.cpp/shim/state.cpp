@@ -36,8 +36,8 @@ class state_reader : public llama_io_read_i {
     }
 };
 
-// Whether the cells of a sequence may be read while a pass works on others: they lie in main memory, and a pass does not move them, as it
-// moves the states of recurrent layers.
+// Whether the cells of a sequence may be read while a pass works on others: they lie in main
+// memory, and a pass does not move them, as it moves the states of recurrent layers.
 bool readable_during_passes(llama_memory_t memory, const ps::state_layout & layout) {
     if (!dynamic_cast<llama_kv_cache *>(memory) && !dynamic_cast<llama_kv_cache_iswa *>(memory)) {
         return false;
@@ -46,8 +46,9 @@ bool readable_during_passes(llama_memory_t memory, const ps::state_layout & layo
                        [](const ps::state_part & p) { return !p.tensor || ggml_backend_buffer_is_host(p.tensor->buffer); });
 }
 
-// Restricts what a restored sequence is filled with to the cells that are left of it. Both lists go through the tensors in the same
-// order; where they do not match, all is copied, which is only more than needed.
+// Restricts what a restored sequence is filled with to the cells that are left of it. Both lists go
+// through the tensors in the same order; where they do not match, all is copied, which is only more
+// than needed.
 std::vector<ps::extent> restrict_to(const std::vector<ps::state_part> & left, const std::vector<ps::extent> & all) {
     std::vector<ps::extent> out;
     size_t                  i = 0;

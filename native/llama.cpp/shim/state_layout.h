@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which bytes the cells of a sequence are: llama.cpp's own way to write and read a state tells it, without copying them.
+// Which bytes the cells of a sequence are: llama.cpp's own way to write and read a state tells it,
+// without copying them.
 #pragma once
 
 #include "shim.h"
@@ -13,7 +14,8 @@ struct ps_context;
 
 namespace ps {
 
-// A part of a state: of the values in a tensor, or of the header, which is what llama.cpp writes besides.
+// A part of a state: of the values in a tensor, or of the header, which is what llama.cpp writes
+// besides.
 struct state_part {
     ggml_tensor * tensor;  // null: of the header
     size_t        offset, size;

@@ -21,9 +21,10 @@ struct ps_template {
 
 namespace {
 
-// The Jinja parser, interpreter and destructor recurse with the nesting of the template. The shortest level of nesting is four bytes
-// ("not "), check_template_size bounds brackets, and a level takes at most some KiB of stack: so a source of this size cannot use up this
-// stack, which is address space and not memory.
+// The Jinja parser, interpreter and destructor recurse with the nesting of the template. The
+// shortest level of nesting is four bytes ("not "), check_template_size bounds brackets, and a
+// level takes at most some KiB of stack: so a source of this size cannot use up this stack, which
+// is address space and not memory.
 constexpr size_t stack = PS_TEMPLATE_STACK;
 
 std::vector<const char *> names() {
@@ -32,7 +33,8 @@ std::vector<const char *> names() {
     return all;
 }
 
-// Whether source is the name of a template that llama.cpp has code for. The one called chatml it has in Jinja too.
+// Whether source is the name of a template that llama.cpp has code for. The one called chatml it
+// has in Jinja too.
 bool is_name(const std::string & source) {
     const auto all = names();
     return source != "chatml" && std::find(all.begin(), all.end(), source) != all.end();
@@ -91,7 +93,8 @@ common_json json_of(const common_chat_params & p) {
     return out;
 }
 
-// Whether an answer to the conversation can be nothing but text. analysis is that of its template, if llama.cpp went by one.
+// Whether an answer to the conversation can be nothing but text. analysis is that of its template,
+// if llama.cpp went by one.
 bool is_free_text(const ps_template * tmpl, const common_chat_templates_inputs & in, const autoparser::autoparser * analysis) {
     const bool asks = !in.tools.empty() || !in.json_schema.empty() || in.continue_final_message != COMMON_CHAT_CONTINUATION_NONE;
     return tmpl->by_name || (!asks && analysis && analysis->reasoning.mode == autoparser::reasoning_mode::NONE &&

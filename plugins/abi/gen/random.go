@@ -9,12 +9,13 @@ import (
 	"github.com/penstock/penstock/plugins/abi/table"
 )
 
-// goDraw renders the function that random numbers come from, alike for the host and for the Go
-// SDK's tests.
+// goDraw renders the function that computes random numbers, for the host and for the tests of the
+// Go SDK.
 func goDraw(b *bytes.Buffer) {
 	g := table.Generator
-	fmt.Fprintf(b, `// Draw is what the import random gives: a function of the seed, the plugin's place in the chain, the position and how many
-// draws there were at that position before. See "Random numbers" in docs/abi/v1.md.
+	fmt.Fprintf(b, `// Draw is the result of the import random: a function of the seed, the plugin's place in the chain,
+// the position and the number of earlier draws at that position. See "Random numbers" in
+// docs/abi/v1.md.
 func Draw(seed, place, position, before uint64) uint64 {
 	x := uint64(0)
 	for _, part := range [...]uint64{seed, place, position, before} {
@@ -33,8 +34,8 @@ func Draw(seed, place, position, before uint64) uint64 {
 func rustDraw(b *bytes.Buffer) {
 	g := table.Generator
 	fmt.Fprintf(b, `
-/// What the import random gives: a function of the seed, the plugin's place in the chain, the
-/// position and how many draws there were at that position before. See "Random numbers" in
+/// The result of the import random: a function of the seed, the plugin's place in the chain, the
+/// position and the number of earlier draws at that position. See "Random numbers" in
 /// docs/abi/v1.md.
 pub fn draw(seed: u64, place: u64, position: u64, before: u64) -> u64 {
     [seed, place, position, before].iter().fold(0u64, |x, part| {

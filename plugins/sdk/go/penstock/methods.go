@@ -28,7 +28,7 @@ type Rewriter interface {
 
 // Drafter drafts the next tokens of the answer.
 type Drafter interface {
-	// Draft returns at most n tokens that are likely to come next, or none. The model computes them
+	// Draft returns tokens that are likely to come next, no more than most. The model computes them
 	// together, and the answer takes those that it would have drawn anyway, so a wrong draft only
 	// changes the speed.
 	Draft(most int) []Token

@@ -31,3 +31,15 @@ func HiddenState(into []float32) []float32 {
 		into = make([]float32, n)
 	}
 }
+
+// Logprob is, in Accept, the natural logarithm of the probability that the model gave the accepted
+// token, before masks, biases and samplers. It is not known for tokens that a client injected, that
+// came from a Splice, or that follow the first of several forced tokens; nor on a host without this
+// function. A plugin that calls it costs a pass over all logits for each token.
+func Logprob() (logprob float32, known bool) {
+	if !Feature("logprob") {
+		return 0, false
+	}
+	l := abi.Logprob()
+	return l, l == l
+}

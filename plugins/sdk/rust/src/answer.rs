@@ -3,25 +3,25 @@
 use crate::{abi, Token};
 use alloc::vec::Vec;
 
-/// What a sampler decided.
+/// A sampler's decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// The view was edited, or left as it is; the chain goes on.
+    /// The view was edited, or left as it is; the chain continues.
     Edited,
-    /// The first so many candidates stay, as they were shown; what was edited does not count.
-    /// Cheaper than editing, since nothing is read back. One stays at least. It is an answer about
-    /// candidates: [`crate::Plugin::sample_row`] edits.
+    /// The first candidates stay, this many, as they were shown; edits are ignored. It costs less
+    /// than editing, since nothing is read back. At least one stays. It only applies to candidates:
+    /// [`crate::Plugin::sample_row`] edits.
     Keep(usize),
-    /// What [`crate::Candidates::bias`] was called with is added to the logits as the stages
-    /// before left them. What was edited does not count, and no token is dropped, not even those
-    /// that the candidates do not show. On a host that does not know the answer, candidates are
-    /// edited instead, and those that are not shown are dropped as ever.
+    /// The amounts of [`crate::Candidates::bias`] are added to the logits as the earlier stages
+    /// left them. Edits are ignored, and no token is dropped, not even those outside the
+    /// candidates. On a host without this answer, the candidates are edited instead, and tokens
+    /// outside them are dropped as usual.
     Biased,
     /// This token is taken, and the chain ends.
     Take(Token),
 }
 
-/// What a plugin wants after a token was accepted.
+/// A plugin's answer to an accepted token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Accepted {
     /// Go on.
@@ -33,7 +33,7 @@ pub enum Accepted {
         /// How many to take back, counted from and including the token just accepted: 0 appends, 1
         /// replaces it.
         backtrack: usize,
-        /// What comes instead.
+        /// The tokens that replace them.
         tokens: Vec<Token>,
     },
 }
@@ -43,7 +43,7 @@ pub enum Accepted {
 pub enum Verdict {
     /// All of it may be shown.
     Show,
-    /// Hold back what came since the last `Show`, for now.
+    /// Hold back the text since the last `Show`, for now.
     Hold,
     /// End the answer and show everything.
     End,

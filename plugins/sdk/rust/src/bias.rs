@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-//! The bias buffer: how many entries, then token and amount of each.
+//! The bias buffer: the number of entries, then the token and the amount of each.
 
 use crate::Token;
 
-/// Adds an entry; false where there is no room.
+/// Adds an entry; false if there is no room.
 pub(crate) fn add(buffer: &mut [u32], token: Token, amount: f32) -> bool {
     let at = 1 + 2 * buffer.first().copied().unwrap_or(0) as usize;
     if at >= buffer.len() {

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::marker::PhantomData;
 
 /// A sampler chain of a program. [`Chain::REQUEST`] is the request's own, with its grammar and
-/// without its plugins; [`Run::chain`] makes others.
+/// without its plugins; [`Run::chain`] opens others.
 #[derive(Debug)]
 pub struct Chain(pub(crate) i32);
 
@@ -16,26 +16,26 @@ impl Chain {
     pub const REQUEST: Chain = Chain(0);
 }
 
-/// What became of a branch.
+/// The state of a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// It has no row: wait for it.
     Pending,
     /// It has its row.
     Ready,
-    /// It goes on by itself, as [`Branch::run`] said.
+    /// The host continues it after [`Branch::run`].
     Running,
-    /// A run has its tokens, or there was no room for more.
+    /// A run has all its tokens, or there was no room for more.
     Ran,
-    /// A run has come to an end token, which was not appended.
+    /// A run has drawn an end token, which was not appended.
     Ended,
-    /// A run has come to where no token is possible.
+    /// A run has reached a point where no token is possible.
     Stuck,
 }
 
-/// A list of tokens that the model may go on from, at least one. Branches share what they have in
-/// common. One that is dropped has ended, and another may have its place: drop what is not to go
-/// on before you fork, since a fork is cheapest where it takes a place that has just become free.
+/// A list of tokens that the model can continue, at least one. Branches share their common
+/// beginning. Dropping a branch closes it and frees its place: drop branches that are not needed
+/// before you fork, since a fork is cheapest if it takes a place that has just become free.
 #[derive(Debug)]
 pub struct Branch<'r> {
     handle: i32,
@@ -53,7 +53,7 @@ impl<'r> Branch<'r> {
         self.handle
     }
 
-    /// Opens another branch with the same tokens, which are computed once.
+    /// Opens another branch with the same tokens, which are computed only once.
     pub fn fork(&self) -> Result<Branch<'r>, BranchError> {
         Branch::opened(unsafe { abi::branch_fork(self.handle) })
     }
@@ -63,12 +63,12 @@ impl<'r> Branch<'r> {
         unsafe { abi::branch_cut(self.handle, n as i32) };
     }
 
-    /// Adds tokens. After an error none is added.
+    /// Appends tokens. After an error none is appended.
     pub fn append(&mut self, tokens: &[Token]) -> Result<(), BranchError> {
         self.grow(tokens, 0)
     }
 
-    /// Adds tokens whose log-probabilities [`Branch::scores`] is to give.
+    /// Appends tokens and keeps their log-probabilities for [`Branch::scores`].
     pub fn append_scored(&mut self, tokens: &[Token]) -> Result<(), BranchError> {
         self.grow(tokens, abi::APPEND_SCORED)
     }
@@ -84,26 +84,26 @@ impl<'r> Branch<'r> {
         unsafe { abi::branch_tokens(self.handle, 0, nowhere, 0) }.max(0) as usize
     }
 
-    /// The tokens of the branch from index `from` on, the prompt included.
+    /// The branch's tokens from index `from` on, prompt included.
     pub fn tokens(&self, from: usize) -> Vec<Token> {
         host::filled(64, |p, n| unsafe { abi::branch_tokens(self.handle, from as i32, p, n) })
     }
 
-    /// The `k` most likely next tokens with their log-probabilities, best first; fewer where fewer
-    /// are possible. The branch must have been waited for, as for everything that the model says.
+    /// The `k` most likely next tokens with their log-probabilities, best first; fewer if fewer are
+    /// possible. This and all other readings of the row need a wait for the branch before.
     pub fn best(&self, k: usize) -> Vec<(Token, f32)> {
         let (said, n) = self.candidates(k);
         let sum = f32::from_bits(said[0]);
         (0..n).map(|i| (said[2 + i], f32::from_bits(said[2 + k + i]) - sum)).collect()
     }
 
-    /// How unsure the model is of the next token, in nats.
+    /// The entropy of the model's distribution of the next token, in nats.
     pub fn entropy(&self) -> f32 {
         f32::from_bits(self.candidates(0).0[1])
     }
 
     /// The natural logarithm of the sum of the logits' exponentials: a log-probability is a logit
-    /// less this.
+    /// minus this.
     pub fn log_sum(&self) -> f32 {
         f32::from_bits(self.candidates(0).0[0])
     }
@@ -121,32 +121,32 @@ impl<'r> Branch<'r> {
     }
 
     /// The log-probabilities of the tokens from index `from` on, each given those before it; NaN
-    /// of those that were not appended scored.
+    /// for tokens that were not appended scored.
     pub fn scores(&self, from: usize) -> Vec<f32> {
         host::filled(64, |p, n| unsafe { abi::branch_scores(self.handle, from as i32, p, n) })
     }
 }
 
-/// What a program does to rows, and without them.
+/// Operations on rows, and runs, which need none.
 impl<'r> Branch<'r> {
-    /// Draws a token from what the model says after the branch. It is not appended.
+    /// Draws a token from the row after the branch. It is not appended.
     pub fn sample(&self, chain: &Chain) -> Result<Token, BranchError> {
         checked(unsafe { abi::branch_sample(self.handle, chain.0) }).map(|t| t as Token)
     }
 
-    /// Has the branch go on by itself with the next wait, until it has `n` tokens more, or an end
-    /// token is drawn. A wait for it waits for that. Meanwhile it may only be dropped; afterwards
-    /// [`Branch::state`] tells how it ended.
+    /// Lets the host continue the branch: from the next wait on it draws `n` tokens, or fewer if an
+    /// end token is drawn. A wait for the branch waits for the end of the run. Until then the
+    /// branch may only be dropped; afterwards [`Branch::state`] says how the run ended.
     pub fn run(&mut self, chain: &Chain, n: usize) -> Result<(), BranchError> {
         checked(unsafe { abi::branch_run(self.handle, chain.0, n as i32, 0) }).map(|_| ())
     }
 
-    /// Is [`Branch::run`] with tokens whose log-probabilities [`Branch::scores`] is to give.
+    /// Is [`Branch::run`], and keeps the tokens' log-probabilities for [`Branch::scores`].
     pub fn run_scored(&mut self, chain: &Chain, n: usize) -> Result<(), BranchError> {
         checked(unsafe { abi::branch_run(self.handle, chain.0, n as i32, abi::APPEND_SCORED) }).map(|_| ())
     }
 
-    /// What became of the branch.
+    /// The state of the branch.
     pub fn state(&self) -> State {
         match unsafe { abi::branch_state(self.handle) } {
             abi::STATE_READY => State::Ready,
@@ -158,8 +158,8 @@ impl<'r> Branch<'r> {
         }
     }
 
-    /// Makes tokens impossible after the branch, until tokens are appended: `fill` gets a mask
-    /// that allows none, and what it does not allow is in neither candidates nor logits, sums and
+    /// Makes tokens impossible after the branch, until tokens are appended: `fill` gets a mask that
+    /// allows none, and tokens that it does not allow are left out of candidates, logits, sums and
     /// draws.
     pub fn mask(&self, fill: impl FnOnce(&mut Mask)) {
         let mut words = alloc::vec![0u32; (host::vocab_size() + 31) / 32];
@@ -167,14 +167,15 @@ impl<'r> Branch<'r> {
         unsafe { abi::branch_mask(self.handle, words.as_ptr() as *const u8, words.len() as i32) };
     }
 
-    /// Makes what the model says after the branch a sum of rows with weights, which are finite,
-    /// until tokens are appended. All branches were waited for; this one may be among them.
+    /// Replaces the row after the branch by a weighted sum of rows, until tokens are appended.
+    /// Weights are finite. All branches have been waited for; this one may be among them.
     pub fn mix(&self, rows: &[(&Branch<'r>, f32)]) {
         let entries: Vec<[u32; 2]> = rows.iter().map(|(b, weight)| [b.handle as u32, weight.to_bits()]).collect();
         unsafe { abi::branch_mix(self.handle, entries.as_ptr() as *const u8, entries.len() as i32) };
     }
 
-    /// Has the branch follow a grammar from here on, from its beginning; none ends that.
+    /// Constrains the branch to a grammar from here on, which starts at its beginning; none removes
+    /// it.
     pub fn set_grammar(&mut self, grammar: Option<&Grammar>) -> Result<(), BranchError> {
         checked(unsafe { abi::branch_grammar(self.handle, grammar.map_or(-1, Grammar::handle)) }).map(|_| ())
     }

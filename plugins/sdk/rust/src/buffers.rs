@@ -5,10 +5,11 @@ use crate::{abi, host, Candidates, Manifest, Row, View};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// Bytes of text that a stop rule sees at a time; more comes in several calls.
+/// Bytes of text that a stop rule sees at a time; longer text is passed in several calls.
 const TEXT: usize = 4096;
 
-/// The buffers that a plugin's methods need. Words are 4 bytes; what no method needs is empty.
+/// The buffers that a plugin's methods need, in words of 4 bytes; those that no method needs are
+/// empty.
 pub(crate) struct Buffers {
     pub candidates: Vec<u32>,
     pub logits: Vec<u32>,
@@ -23,8 +24,8 @@ impl Buffers {
         Buffers { candidates: Vec::new(), logits: Vec::new(), mask: Vec::new(), bias: Vec::new(), splice: Vec::new(), text: Vec::new() }
     }
 
-    /// Makes the buffers and hands them to the host, which takes them while a request is opened
-    /// and at no other time.
+    /// Allocates the buffers and passes them to the host, which accepts them only while a request
+    /// is opened.
     pub fn bound(methods: &Methods, manifest: &Manifest) -> Result<Buffers, String> {
         let n = if methods.sample_row || methods.prepare { host::vocab_size() } else { 0 };
         let shown = methods.sample && manifest.view == View::ByMethod;
@@ -56,8 +57,7 @@ impl Buffers {
         &bytes[..len]
     }
 
-    /// Writes a splice. Panics where the tokens do not fit: a larger `splice` in the manifest is
-    /// the remedy.
+    /// Writes a splice. Panics if the tokens do not fit: set a larger `splice` in the manifest.
     pub fn set_splice(splice: &mut [u32], backtrack: u32, tokens: &[u32]) {
         let room = splice.len() - 2;
         assert!(tokens.len() <= room, "{} tokens at once; the manifest's splice has room for {}", tokens.len(), room);

@@ -3,8 +3,8 @@
 use crate::{bias, draw, Token};
 use alloc::vec::Vec;
 
-/// The best tokens of a row with their logits, best first as the host hands them over. It is the
-/// host's own buffer: what is written here is what the next stage sees.
+/// The best tokens of a row with their logits, best first, as the host passes them. It is the
+/// host's own buffer: the next stage sees what is written here.
 pub struct Candidates<'a> {
     ids: &'a mut [Token],
     logits: &'a mut [f32],
@@ -27,13 +27,13 @@ impl<'a> Candidates<'a> {
     }
 
     /// Adds an amount to the logit of a token, shown or not, if `sample` answers
-    /// [`Choice::Biased`](crate::Choice::Biased); −∞ bans it. False where there is no room for
-    /// more: the manifest's `biases` makes it.
+    /// [`Choice::Biased`](crate::Choice::Biased); −∞ bans it. False if there is no room for
+    /// another: the manifest's `biases` sets how many there are.
     pub fn bias(&mut self, token: Token, amount: f32) -> bool {
         bias::add(self.biases, token, amount)
     }
 
-    /// Does to the candidates what biases would.
+    /// Applies the biases to the candidates.
     pub(crate) fn apply_biases(&mut self) {
         for (token, amount) in bias::entries(self.biases) {
             add(self.ids, self.logits, token, amount);
@@ -65,12 +65,13 @@ impl<'a> Candidates<'a> {
         self.ids
     }
 
-    /// The logits; −∞ for a candidate that is out.
+    /// The logits; −∞ for a banned candidate.
     pub fn logits(&self) -> &[f32] {
         self.logits
     }
 
-    /// The logits, to edit. −∞ bans a candidate; at least one must stay, and NaN and +∞ are faults.
+    /// The logits, to edit. −∞ bans a candidate; at least one must be left, and NaN and +∞ are
+    /// faults.
     pub fn logits_mut(&mut self) -> &mut [f32] {
         self.logits
     }
@@ -80,20 +81,20 @@ impl<'a> Candidates<'a> {
         self.logits[index] = f32::NEG_INFINITY;
     }
 
-    /// The first `k` of them, in the same memory: for a sampler that drops the others, to draw
-    /// from those that stay. The host learns of it by [`Choice::Keep`](crate::Choice::Keep), or by
-    /// the token that is taken.
+    /// The first `k` of them, in the same memory: for a sampler that drops the others and draws
+    /// from the rest. The sampler reports this to the host with
+    /// [`Choice::Keep`](crate::Choice::Keep), or with the token that it takes.
     pub fn first(&mut self, k: usize) -> Candidates<'_> {
         Candidates { ids: &mut self.ids[..k], logits: &mut self.logits[..k], biases: self.biases }
     }
 
-    /// The highest logit; −∞ where there is none.
+    /// The highest logit; −∞ if there is none.
     pub fn highest(&self) -> f32 {
         draw::highest(self.logits)
     }
 
     /// A weight for each candidate, exp(logit − highest), and their sum; a probability is weight /
-    /// sum. The weights lie in `buffer`; keep it in the plugin, and its memory is reused.
+    /// sum. The weights are in `buffer`; keep it in the plugin to reuse its memory.
     pub fn softmax<'b>(&self, buffer: &'b mut Vec<f32>) -> (&'b mut [f32], f32) {
         draw::softmax(self.logits, buffer)
     }

@@ -5,22 +5,22 @@ use alloc::format;
 use alloc::string::String;
 use core::cell::Cell;
 
-/// Defaults may lie within each other, even without end: what is deeper is left out, and what
-/// comes after so many schemas.
+/// Defaults may be nested, even without end: those that are deeper than this are left out, and so
+/// are those after this many schemas.
 const DEPTH: usize = 64;
 const SCHEMAS: usize = 20_000;
 
-/// Puts the defaults of a JSON schema into a config that lacks them, as hosts do that have
-/// `config_defaults`: those of objects that are there, by the request or by a default, and of
-/// items; `$ref` within the schema and `allOf` are followed.
+/// Adds the defaults of a JSON schema to a config that lacks them, as hosts with `config_defaults`
+/// do: in objects that the request or a default gives, and in items; `$ref` within the schema and
+/// `allOf` are followed.
 pub(crate) fn fill(schema: &str, config: &mut Value) -> Result<(), String> {
     let schema = json::parse(schema).map_err(|e| format!("config_schema: {}", e))?;
     Filler { root: &schema, left: Cell::new(SCHEMAS) }.fill(&schema, config, DEPTH);
     Ok(())
 }
 
-/// Whether a schema may have a default. Of a constant the compiler knows it, and leaves the rest
-/// out of the module.
+/// Whether a schema may have a default. For a constant the compiler knows the result, and leaves
+/// the rest out of the module.
 pub(crate) const fn may_be_in(schema: &str) -> bool {
     const WORD: &[u8] = b"\"default\"";
     let schema = schema.as_bytes();

@@ -14,7 +14,7 @@ impl Forced {
         Forced { tokens: Vec::new(), at: 0 }
     }
 
-    /// Cuts the splice to its first token and remembers the others, if the host would not take
+    /// Cuts the splice to its first token and remembers the others, if the host would not accept
     /// them.
     pub fn begin(&mut self, splice: &mut [u32]) {
         let n = splice[1] as usize;
@@ -25,7 +25,7 @@ impl Forced {
         }
     }
 
-    /// The token to force now; none where nothing is left, or where the answer went another way.
+    /// The token to force now; none if nothing is left, or if the answer took another course.
     pub fn next(&mut self) -> Option<Token> {
         if self.tokens.is_empty() {
             return None;

@@ -52,7 +52,7 @@ pub trait Exported: Plugin {
     const METHODS: Methods;
 }
 
-/// A plugin at work in one request, with its buffers.
+/// A plugin that serves one request, with its buffers.
 pub struct Instance<P> {
     pub(crate) plugin: Option<P>,
     pub(crate) buffers: Buffers,
@@ -188,7 +188,7 @@ impl<P: Exported> Instance<P> {
         }))
     }
 
-    /// Writes a guess into the splice buffer, as much as there is room for.
+    /// Writes a draft into the splice buffer, as far as there is room.
     pub fn draft(&mut self, most: i32) -> i32 {
         let mut tokens = self.plugin().draft(most as usize);
         tokens.truncate(most as usize);

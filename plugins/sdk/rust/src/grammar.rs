@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-//! The host's own grammar engine, for a plugin that would rather not write one.
+//! The host's own grammar engine, for plugins.
 
 use crate::{abi, host, Next, Token};
 use alloc::string::String;
@@ -14,16 +14,17 @@ pub enum Kind {
     JsonSchema,
 }
 
-/// A compiled grammar with its place in it. A plugin with one should not have a method `rewind`:
-/// without, it is begun anew and told all tokens again, and the grammar with it.
+/// A compiled grammar with its current state. A plugin that has one should not have a method
+/// `rewind`: without it, the plugin is started again when tokens are taken back, and all tokens are
+/// replayed to it and so to the grammar.
 #[derive(Debug)]
 pub struct Grammar {
     handle: i32,
 }
 
 impl Grammar {
-    /// Compiles a grammar, at most four for a request. The error tells what is wrong with one that
-    /// is refused, of a JSON schema with the place; on an old host only the operator's log has it.
+    /// Compiles a grammar; a request may have up to four. The error says why a grammar is refused,
+    /// and for a JSON schema the place; on an old host only the operator's log has it.
     pub fn open(kind: Kind, text: &str) -> Result<Grammar, String> {
         let kind = match kind {
             Kind::Gbnf => abi::GRAMMAR_GBNF,
@@ -40,8 +41,8 @@ impl Grammar {
         self.handle
     }
 
-    /// Lets only those tokens come next that the grammar allows; what the mask held is gone. False
-    /// where the grammar has become too ambiguous to follow: then the mask is left out.
+    /// Sets the mask of the next token to the tokens that the grammar allows. False if the grammar
+    /// has become too ambiguous to follow: then there is no mask.
     pub fn fill(&self, next: &mut Next) -> bool {
         // Safety: the host writes the mask that was bound, which is the one of `next`.
         let filled = unsafe { abi::grammar_mask(self.handle) } == 0;
@@ -51,9 +52,9 @@ impl Grammar {
         filled
     }
 
-    /// Lets only those tokens come next that the grammar allows and after which its text can be
-    /// completed with so many tokens in all, the next one included. An answer is complete in time
-    /// if each of its tokens is one of these, and `tokens` is each time one less.
+    /// Sets the mask to the tokens that the grammar allows and after which its text can be
+    /// completed with `tokens` tokens in all, the next one included. An answer is complete in time
+    /// if each of its tokens is one of these, and `tokens` is one less each time.
     pub fn fill_within(&self, next: &mut Next, tokens: usize) -> Within {
         if !completes() {
             return Within::Refused;
@@ -82,7 +83,7 @@ impl Grammar {
         }
     }
 
-    /// Moves on by a token. False, and it stays where it is, if the grammar does not allow the
+    /// Advances the grammar by a token. False, with no change, if the grammar does not allow the
     /// token.
     pub fn accept(&mut self, token: Token) -> bool {
         // Safety: there are no pointers.
@@ -90,31 +91,30 @@ impl Grammar {
     }
 }
 
-/// What `fill_within` did.
+/// The result of `fill_within`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Within {
     /// The mask is filled.
     Filled,
-    /// So few tokens do not complete the text; the mask is left out.
+    /// So few tokens do not complete the text; there is no mask.
     TooFew,
-    /// The grammar has become too ambiguous to follow, or the host is too old; the mask is left
-    /// out.
+    /// The grammar has become too ambiguous to follow, or the host is too old; there is no mask.
     Refused,
 }
 
 /// How a grammar's text can be completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rest {
-    /// With so many tokens at most; with 0 it may end.
+    /// With at most this many tokens; with 0 it may end.
     Tokens(usize),
-    /// It is complete, and nothing but an end token may follow.
+    /// It is complete, and only an end token may follow.
     Ended,
-    /// Nobody can tell: the model has no tokens for it, it takes too long to find out, or the host
-    /// is too old.
+    /// It cannot be determined: the model has no tokens for it, it takes too long, or the host is
+    /// too old.
     Unknown,
 }
 
-/// Whether the host knows what `fill_within` and `rest` need.
+/// Whether the host supports `fill_within` and `rest`.
 pub fn completes() -> bool {
     host::feature("grammar_mask_within") && host::feature("grammar_rest")
 }

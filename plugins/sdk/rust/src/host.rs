@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-//! What a plugin can ask the host.
+//! The functions of the host.
 
 use crate::json::{self, Value};
 use crate::{abi, Media, Message, Part, Token};
@@ -34,18 +34,18 @@ pub fn messages() -> String {
     text(filled(1024, |p, n| unsafe { abi::messages(p, n) }))
 }
 
-/// The pictures and sounds of the prompt, in their order there. In `rewrite` and `render` they are
-/// those of the conversation, each once. There are none on a host that does not know pictures.
+/// The pictures and sounds of the prompt, in their order. In `rewrite` and `render` they are those
+/// of the conversation, each once. There are none on a host without pictures.
 pub fn media() -> Vec<Media> {
     let told = feature("media").then(|| text(filled(256, |p, n| unsafe { abi::media(p, n) })));
     let list = told.and_then(|text| json::parse(&text).ok());
     list.map(|list| Media::list(&list)).unwrap_or_default()
 }
 
-/// In `rewrite` and `render`, the text that the model's own template would make of a conversation,
-/// with what else the request has, as its tools. None is the conversation that the plugin was
-/// given. An error means that the template refuses it, of which the log has the reason, or that
-/// the host does not tell.
+/// In `rewrite` and `render`, the text that the model's own template would make from a
+/// conversation, with the request's other parts such as its tools. None is the conversation that
+/// the plugin got. An error means that the template refuses it, and the log has the reason, or that
+/// the host is too old.
 pub fn prompt_text(conversation: Option<&[Message]>) -> Result<String, &'static str> {
     if !feature("prompt") {
         return Err("the host is too old to tell what the model's template makes of a conversation");
@@ -73,8 +73,8 @@ pub fn history() -> Vec<Token> {
     history_from(0)
 }
 
-/// The tokens from index `from` on; a negative one counts back from the end. It costs what it
-/// copies and not the whole history.
+/// The tokens from index `from` on; a negative one counts back from the end. The cost depends on
+/// the tokens that are copied, not on the whole history.
 pub fn history_from(from: i32) -> Vec<Token> {
     filled(64, |p, n| unsafe { abi::history(from, p, n) })
 }
@@ -90,8 +90,8 @@ pub fn last_token() -> Option<Token> {
     }
 }
 
-/// Whether the host knows an import or export of the ABI by its name. Ask before calling what the
-/// host may be too old for; such an import is declared in a block under
+/// Whether the host has an import or export of the ABI with this name. Ask before calling one that
+/// an older host may lack; such an import is declared in a block under
 /// `#[link(wasm_import_module = "penstock-optional")]`.
 pub fn feature(name: &str) -> bool {
     unsafe { abi::feature(name.as_ptr(), name.len() as i32) == 1 }
@@ -109,13 +109,13 @@ pub fn param(kind: i32) -> i64 {
 
 /// The request's sampling parameters under the names of a request's body: an object with
 /// `temperature`, `top_k`, `samplers` and so on. A client may change them in the middle of an
-/// answer. It is null on a host that does not tell, and empty where there is no request.
+/// answer. It is null on a host without this function, and empty if there is no request.
 pub fn sampling() -> Value {
     described("sampling")
 }
 
-/// What the host says about the model: an object with `name`, `architecture`, `vocabulary_size`
-/// and so on, as far as that is known; null on a host that does not tell.
+/// The model: an object with `name`, `architecture`, `vocabulary_size` and so on, as far as they
+/// are known; null on a host without this function.
 pub fn model() -> Value {
     described("model")
 }
@@ -126,9 +126,9 @@ fn described(part: &str) -> Value {
     value.and_then(|value| value.get(part).cloned()).unwrap_or_default()
 }
 
-/// Gives the client a JSON value: it comes with the answer, under the plugin's name. An error
-/// tells that the host has no such function or refuses the value, as one that is no JSON or too
-/// much; the log then has the reason.
+/// Gives the client a JSON value, which is sent with the answer, under the plugin's name. An error
+/// means that the host has no such function or refuses the value, because it is not JSON or too
+/// large; the log then has the reason.
 pub fn output(value: impl Display) -> Result<(), &'static str> {
     if !feature("output") {
         return Err("the host is too old to give the client a plugin's output");
@@ -141,10 +141,10 @@ pub fn output(value: impl Display) -> Result<(), &'static str> {
 }
 
 /// The answer's text from a byte on, in whole characters; a negative number counts back from the
-/// end, so that `answer_text(-100)` is the last 100 bytes, which may begin within a character. It
-/// is the text as it stands, whatever was taken back before. In `stop` it may be ahead of the text
-/// that was shown, where another plugin holds tokens back. On a host that does not give it, it is
-/// put together from the tokens' pieces.
+/// end, so `answer_text(-100)` is the last 100 bytes, which may begin inside a character. It is the
+/// current text, whatever was taken back before. In `stop` it may be ahead of the text that was
+/// shown, if another plugin holds tokens back. On a host without this function the text is joined
+/// from the tokens' pieces.
 pub fn answer_text(from: i32) -> Vec<u8> {
     if feature("text") {
         return filled(512, |p, n| unsafe { abi::text(from, p, n) });
@@ -155,9 +155,9 @@ pub fn answer_text(from: i32) -> Vec<u8> {
     all[begin..].to_vec()
 }
 
-/// The part that the answer's text ends in: in `accept` and `stop` that of the token, in `prepare`
-/// and `sample` that of what came last. A tag between two parts belongs to the one before it,
-/// until there is text after it. Asking costs fuel for each byte of the answer.
+/// The part in which the answer's text ends: in `accept` and `stop` that of the token, in `prepare`
+/// and `sample` that of the last text. A tag between two parts belongs to the part before it, until
+/// there is text after it. The call costs fuel for each byte of the answer.
 pub fn part() -> Part {
     if !feature("part") {
         return Part::Unknown;
@@ -165,12 +165,13 @@ pub fn part() -> Part {
     Part::of(unsafe { abi::part() })
 }
 
-/// In `sample`, `accept` and `stop`, what the model's last layer gave behind the logits that the
-/// token is drawn from, after the norm and before the vocabulary: a probe's input. It is written
-/// to `state`, whose memory is used again, and is as long as `embedding_size` of [`model`] says
-/// with nearly all models. It is empty, and the answer false, for tokens that a client injected,
-/// that came by a splice, or that follow the first of several that were forced; and on a host that
-/// does not tell. A host refuses requests with a plugin that calls it where the model has none.
+/// In `sample`, `accept` and `stop`, the output of the model's last layer behind the logits from
+/// which the token is drawn, after the norm and before the projection to the vocabulary: the input
+/// of a probe. It is written to `state`, whose memory is reused; for nearly all models its length
+/// is `embedding_size` of [`model`]. It is empty, and the result false, for tokens that a client
+/// injected, that came from a splice, or that follow the first of several forced tokens; and on a
+/// host without this function. If the model has no hidden states, the host refuses requests with a
+/// plugin that calls it.
 pub fn hidden_state(state: &mut Vec<f32>) -> bool {
     state.clear();
     if feature("state") {
@@ -187,9 +188,9 @@ pub fn hidden_state(state: &mut Vec<f32>) -> bool {
     !state.is_empty()
 }
 
-/// In `accept` the natural logarithm of the probability that the model gave the accepted token,
-/// before masks, biases and samplers. None for tokens that a client injected, that came by a
-/// splice, or that follow the first of several that were forced; nor on a host that does not tell.
+/// In `accept`, the natural logarithm of the probability that the model gave the accepted token,
+/// before masks, biases and samplers. None for tokens that a client injected, that came from a
+/// splice, or that follow the first of several forced tokens; and on a host without this function.
 /// A plugin that calls it costs a pass over all logits for each token.
 pub fn logprob() -> Option<f32> {
     if !feature("logprob") {
@@ -202,7 +203,7 @@ pub(crate) fn grammar_reason() -> String {
     text(filled(256, |p, n| unsafe { abi::grammar_reason(p, n) }))
 }
 
-/// 64 random bits, the same again whenever this position of this request is computed again.
+/// 64 random bits, the same whenever this position of this request is computed again.
 pub fn random() -> u64 {
     unsafe { abi::random() as u64 }
 }
@@ -217,12 +218,12 @@ pub fn vocab_size() -> usize {
     unsafe { abi::vocab_size() }.max(0) as usize
 }
 
-/// The bytes of a token; none for control tokens and for what is no token.
+/// The bytes of a token; none for control tokens and for ids that are no token.
 pub fn piece(token: Token) -> Vec<u8> {
     filled(32, |p, n| unsafe { abi::piece(token as i32, p, n) })
 }
 
-/// The pieces of tokens put together. The text may begin and end within a character, which is then
+/// The joined pieces of tokens. The text may begin and end inside a character, which is then
 /// U+FFFD.
 pub fn text_of(tokens: &[Token]) -> String {
     let bytes: Vec<u8> = tokens.iter().flat_map(|t| piece(*t)).collect();
@@ -267,12 +268,12 @@ pub fn tokenize(text: &str, flags: i32) -> Vec<Token> {
     filled(text.len() + 2, |p, n| unsafe { abi::tokenize(text.as_ptr(), len, flags, p, n) })
 }
 
-/// How much a line of the log matters.
+/// The severity of a log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// For the author.
+    /// For the plugin's author.
     Debug = abi::LOG_DEBUG as isize,
-    /// For who wonders what happens.
+    /// What happens in normal operation.
     Info = abi::LOG_INFO as isize,
     /// Something may be wrong.
     Warn = abi::LOG_WARN as isize,

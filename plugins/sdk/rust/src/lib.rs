@@ -3,8 +3,8 @@
 //! Plugins for Penstock in Rust: samplers, masks, stop rules and templates that run inside the
 //! host as WebAssembly.
 //!
-//! A plugin is a type with the methods of the trait [`Plugin`] that it needs. The attribute
-//! [`export`] writes the exports, and what has no method is not exported and costs nothing:
+//! A plugin is a type with those methods of the trait [`Plugin`] that it needs. The attribute
+//! [`export`] writes the exports. A method that is not written is not exported and costs nothing:
 //!
 //! ```
 //! use penstock::{Candidates, Choice, Manifest, Plugin, Request};
@@ -87,9 +87,8 @@ pub use vocabulary::Vocabulary;
 /// A token's id.
 pub type Token = u32;
 
-/// Writes a line to the host's log, with the place in the source that it comes from:
-/// `penstock::log!("{} left", n)`. It is the `println!` of plugins, whose own goes nowhere in
-/// WebAssembly.
+/// Writes a line to the host's log, with its place in the source: `penstock::log!("{} left", n)`.
+/// It is the `println!` of plugins, since `println!` itself has no effect in WebAssembly.
 #[macro_export]
 macro_rules! log {
     ($($format:tt)+) => {

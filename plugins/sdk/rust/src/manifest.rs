@@ -4,7 +4,7 @@ use crate::glue::Methods;
 use crate::json::quote;
 use alloc::string::String;
 
-/// What a plugin says about itself.
+/// The description of a plugin.
 ///
 /// ```
 /// use penstock::Manifest;
@@ -14,7 +14,7 @@ use alloc::string::String;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Manifest {
-    /// `[a-z0-9][a-z0-9._-]{0,63}`: what requests call it by.
+    /// `[a-z0-9][a-z0-9._-]{0,63}`: the name that requests use.
     pub name: &'static str,
     /// Any text.
     pub version: &'static str,
@@ -22,17 +22,17 @@ pub struct Manifest {
     pub summary: &'static str,
     /// What a sampler sees.
     pub view: View,
-    /// How many candidates [`crate::Plugin::sample`] sees at most, 1–4096.
+    /// The maximum number of candidates that [`crate::Plugin::sample`] sees, 1–4096.
     pub candidates: u32,
     /// How many tokens the plugin may take back, 0–256; the stream runs that far behind.
     pub hold: u32,
-    /// How many tokens more than usual an answer may compute, 0–1,000,000: for a plugin that takes
-    /// many back for each that stays.
+    /// How many tokens an answer may compute beyond the usual limit, 0–1,000,000: for a plugin that
+    /// takes many back for each that stays.
     pub take_back: u32,
-    /// What other plugins force, choose or splice must be allowed by the mask of
-    /// [`crate::Plugin::prepare`]; else they are at fault.
+    /// Tokens that other plugins force, choose or splice must be allowed by the mask of
+    /// [`crate::Plugin::prepare`]; else those plugins are at fault.
     pub strict_mask: bool,
-    /// Where the plugin stands in chains that do not name it.
+    /// Where the plugin is placed in chains that do not name it.
     pub place: Place,
     /// How many entries [`crate::Next::bias`] and [`crate::Candidates::bias`] have room for.
     pub biases: u32,
@@ -40,7 +40,7 @@ pub struct Manifest {
     pub splice: u32,
     /// How many branches [`crate::Plugin::run`] has at once, 1–64; each takes a slot.
     pub branches: u32,
-    /// The property of the config, a number, by which a request asks for fewer of them; empty:
+    /// The name of a number in the config with which a request asks for fewer branches; empty:
     /// none.
     pub branches_config: &'static str,
     /// A JSON schema that requests' `config` must fit. Its defaults are filled in before the
@@ -53,14 +53,14 @@ pub struct Manifest {
 pub enum View {
     /// Candidates in [`crate::Plugin::sample`], the whole row in [`crate::Plugin::sample_row`].
     ByMethod,
-    /// Nothing: for a sampler that looks at the history only. Its `sample` gets no candidates.
+    /// Nothing: for a sampler that uses only the history. Its `sample` gets no candidates.
     None,
 }
 
-/// Where a plugin stands in a chain that does not name it.
+/// Where a plugin is placed in a chain that does not name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Last where it sees candidates, else first.
+    /// Last if it sees candidates, else first.
     ByView,
     /// Before the chain's own stages.
     First,

@@ -2,7 +2,7 @@
 
 use crate::Token;
 
-/// Which tokens may come next: a bit each, set = allowed.
+/// Which tokens may come next: one bit for each; if it is set, the token is allowed.
 #[derive(Debug)]
 pub struct Mask<'a> {
     words: &'a mut [u32],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-//! exp and log that give the same bits from every toolchain.
+//! exp and log with the same bits from every toolchain.
 //!
 //! Both compute in float64, with the operations in the order written here and none of them fused,
 //! and round to float32 once at the end. The Go SDK's math32 takes the same steps, and the tests

@@ -5,16 +5,16 @@ use crate::{abi, Token};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-/// Stands for each row of a picture or a sound in the history and in branches. It is in no
-/// vocabulary, shows nothing and cannot be said.
+/// Represents each row of a picture or a sound in the history and in branches. It is in no
+/// vocabulary, has no text and cannot be generated.
 pub const MEDIA_TOKEN: Token = abi::TOKEN_MEDIA as Token;
 
-/// A picture or a sound. A plugin learns nothing of what is seen or heard.
+/// A picture or a sound. A plugin does not get its content.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Media {
     /// image or audio.
     pub kind: String,
-    /// Stands for it in the texts of a conversation; empty outside of `rewrite` and `render`.
+    /// Its marker in the texts of a conversation; empty outside of `rewrite` and `render`.
     pub marker: String,
     /// SHA-256 of the file, in hexadecimal digits.
     pub hash: String,
@@ -26,7 +26,7 @@ pub struct Media {
     pub seconds: f64,
     /// Of the file.
     pub bytes: usize,
-    /// Of the prompt that stand for it, with those that the model expects around it.
+    /// How many tokens of the prompt it takes, with those that the model expects around it.
     pub tokens: usize,
     /// Index in the history of the first of these; none in `rewrite` and `render`.
     pub at: Option<usize>,

@@ -12,25 +12,24 @@ pub struct Message {
     pub role: String,
     /// Its text.
     pub content: String,
-    /// The whole message, for what else it has (name, tool_calls, tool_call_id).
+    /// The whole message, for its other members (name, tool_calls, tool_call_id).
     pub value: Value,
 }
 
 impl Message {
-    /// Reads the host's list of messages. An error says what is not as it should be.
+    /// Reads the host's list of messages. An error says what is wrong with it.
     pub fn list(value: &Value) -> Result<Vec<Message>, String> {
         let list = value.items().ok_or("messages must be a list")?;
         list.iter().map(Message::read).collect()
     }
 
-    /// The pictures and sounds of the message, in their order, as the plugin was given it. They
-    /// stand in `content` by their markers: take a marker out, and the model does not see that
-    /// picture.
+    /// The pictures and sounds of the message, in their order, as the plugin got it. `content`
+    /// contains their markers: if a marker is removed, the model does not see that picture.
     pub fn media(&self) -> Vec<Media> {
         self.value.get("content").map(Media::list).unwrap_or_default()
     }
 
-    /// The message as JSON: role and content as they are now, and the rest as it was.
+    /// The message as JSON: role and content as they are now, and the other members unchanged.
     pub(crate) fn into_value(self) -> Value {
         let mut members = alloc::vec![("role".to_string(), Value::String(self.role)), ("content".to_string(), Value::String(self.content))];
         if let Some(all) = self.value.members() {

@@ -2,7 +2,7 @@
 
 use crate::{abi, bias, buffers::Buffers, Mask, Token};
 
-/// What is to hold for the next token; what is not touched does not apply.
+/// The constraints for the next token; those that are not set do not apply.
 pub struct Next<'a> {
     pub(crate) mask: &'a mut [u32],
     pub(crate) bias: &'a mut [u32],
@@ -18,8 +18,8 @@ impl<'a> Next<'a> {
         Mask::new(self.mask)
     }
 
-    /// Adds an amount to the logit of a token; −∞ bans it. False where there is no room for more:
-    /// the manifest's `biases` makes it.
+    /// Adds an amount to the logit of a token; −∞ bans it. False if there is no room for another:
+    /// the manifest's `biases` sets how many there are.
     pub fn bias(&mut self, token: Token, amount: f32) -> bool {
         if self.filled & abi::PREPARE_BIAS == 0 {
             self.bias[0] = 0;
@@ -32,8 +32,8 @@ impl<'a> Next<'a> {
     }
 
     /// These tokens come next, one after another, whatever the logits are;
-    /// [`crate::Plugin::prepare`] is not called between them. Panics where there is no room for so
-    /// many: the manifest's `splice` makes it.
+    /// [`crate::Plugin::prepare`] is not called between them. Panics if there is no room for so
+    /// many: the manifest's `splice` sets how many there may be.
     pub fn force(&mut self, tokens: &[Token]) {
         if !tokens.is_empty() {
             self.filled |= abi::PREPARE_FORCE;

@@ -5,13 +5,13 @@ use crate::abi;
 /// A part of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// What the model says.
+    /// The answer itself.
     Content,
-    /// What it thinks before.
+    /// The model's reasoning before the answer.
     Reasoning,
     /// A call of a tool, with its arguments.
     ToolCall,
-    /// The host cannot tell.
+    /// The host does not know.
     Unknown,
 }
 

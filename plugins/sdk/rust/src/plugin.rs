@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 
 /// A plugin: one value of the type serves one request.
 ///
-/// Write those methods that the plugin needs, and the attribute [`crate::export`] exports them; a
-/// method that is not written is never called, and costs nothing.
+/// Write the methods that the plugin needs, and the attribute [`crate::export`] exports them. A
+/// method that is not written is never called and costs nothing.
 pub trait Plugin: Sized + 'static {
-    /// What the plugin says about itself.
+    /// The description of the plugin.
     const MANIFEST: Manifest;
 
     /// Begins a request. An error refuses it; the client reads the text, so it should name the
@@ -23,52 +23,52 @@ pub trait Plugin: Sized + 'static {
         Choice::Edited
     }
 
-    /// Sees the whole row. It edits the logits, or takes a token. It must stand before any stage
+    /// Sees the whole row. It edits the logits, or takes a token. It must come before any stage
     /// that truncates, and costs a copy of the row.
     fn sample_row(&mut self, row: &mut Row) -> Choice {
         let _ = row;
         Choice::Edited
     }
 
-    /// Says what may come next, while the model computes.
+    /// Sets the constraints for the next token, while the model computes.
     fn prepare(&mut self, next: &mut Next) {
         let _ = next;
     }
 
-    /// Learns which token was chosen, by whomever. The tokens of the plugin's own splice are
-    /// accepted too; another splice is no answer to those.
+    /// Is told which token was chosen, by any stage. The tokens of the plugin's own splice are
+    /// accepted too; these calls may not return another splice.
     fn accept(&mut self, token: Token) -> Accepted {
         let _ = token;
         Accepted::Continue
     }
 
-    /// Learns that tokens were taken back: the history is now `len` tokens long, prompt included,
-    /// and [`crate::host::history`] has it. Leave this out unless going back is cheaper than
-    /// beginning anew: a plugin with `accept` or `stop` and without this is begun anew, told all
-    /// tokens and shown all text again, so that what it keeps is always that of the answer as it
-    /// stands. With it the plugin has to undo all that it has kept, of tokens and of text.
+    /// Is called when tokens were taken back: the history is now `len` tokens long, prompt
+    /// included, and [`crate::host::history`] has it. Leave this out unless going back is cheaper
+    /// than starting again: a plugin with `accept` or `stop` and without this is started again, and
+    /// all tokens and all text are replayed to it, so that its state always matches the answer as
+    /// it is now. With it the plugin has to undo all that it has kept about tokens and text.
     fn rewind(&mut self, len: usize) -> Result<(), String> {
         let _ = len;
         Ok(())
     }
 
-    /// Sees new text, in whole characters and each once, and decides when the answer ends. The
-    /// text may be empty; a long one comes in several calls.
+    /// Sees new text, in whole characters and each once, and decides when the answer ends. The text
+    /// may be empty; a long one is passed in several calls.
     fn stop(&mut self, token: Token, text: &str) -> Verdict {
         let _ = (token, text);
         Verdict::Show
     }
 
-    /// Gives the messages that the model is to read instead: those it was given, changed, with
-    /// others between or without some. The model's own template makes the prompt of them. An error
-    /// refuses the request; the client reads it.
+    /// Returns the messages that the model is to read instead of those it got. It may change, add
+    /// and drop messages. The model's own template makes the prompt from them. An error refuses the
+    /// request; the client reads it.
     fn rewrite(&mut self, messages: Vec<Message>) -> Result<Vec<Message>, String> {
         Ok(messages)
     }
 
-    /// Guesses at most so many tokens that are likely to come next; none is a guess, too. The
-    /// model computes them together, and the answer takes those that it would have had anyway, so
-    /// a wrong guess changes nothing but the speed.
+    /// Drafts up to `most` tokens that are likely to come next. The model computes them
+    /// together, and the answer takes those that it would have drawn anyway, so a wrong draft only
+    /// changes the speed.
     fn draft(&mut self, most: usize) -> Vec<Token> {
         let _ = most;
         Vec::new()
@@ -81,18 +81,18 @@ pub trait Plugin: Sized + 'static {
         Err(String::from("the plugin writes no prompts"))
     }
 
-    /// Builds, once for a module and a model, what every request needs; [`crate::table()`] gives
-    /// it back. An error means that the plugin cannot work with this model.
+    /// Builds, once for a module and a model, what every request needs; [`crate::table()`] returns
+    /// it. An error means that the plugin cannot work with this model.
     fn warm(vocabulary: &Vocabulary) -> Result<Table, String> {
         let _ = vocabulary;
         Err(String::from("the plugin builds no table"))
     }
 
-    /// Writes the answer itself, as a program: it opens branches, lists of tokens that the model
-    /// may go on from, waits for what the model says after them, and shows the client tokens. What
-    /// was shown is the answer when it returns; an error refuses the request. A plugin with this
-    /// has no method that is called for a token or a prompt. [`Manifest::branches`] says how many
-    /// branches it has at once.
+    /// Writes the answer itself, as a program: it opens branches, which are lists of tokens that
+    /// the model can continue, waits for the model's rows after them, and shows tokens to the
+    /// client. When it returns, the answer is what was shown; an error refuses the request. A
+    /// plugin with this has no method that is called for a token or a prompt.
+    /// [`Manifest::branches`] says how many branches it has at once.
     ///
     /// ```
     /// # use penstock::Run;

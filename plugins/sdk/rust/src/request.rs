@@ -3,13 +3,13 @@
 use crate::{abi, host, json, json::Value};
 use alloc::string::String;
 
-/// What a plugin learns of the request that it is to serve.
+/// The request that a plugin serves.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// The config. It fits the manifest's schema already, whose defaults are in it.
+    /// The config. It fits the manifest's schema, and the schema's defaults are filled in.
     pub config: Value,
-    /// Tokens to generate at most; 0 where the request sets no limit, and the answer may go on
-    /// until the context is full.
+    /// The maximum number of tokens to generate; 0 if the request sets no limit, and the answer may
+    /// go on until the context is full.
     pub max_tokens: usize,
     /// Tokens of the prompt.
     pub prompt_tokens: usize,
@@ -17,11 +17,12 @@ pub struct Request {
     pub context_size: usize,
     /// The seed of this choice.
     pub seed: u64,
-    /// When the request came, in milliseconds since 1970 (UTC); none on a host that does not tell.
+    /// When the request arrived, in milliseconds since 1970 (UTC); none on a host without this
+    /// function.
     pub time: Option<u64>,
-    /// Which of the answers to its prompt this one is, from 0.
+    /// The number of this answer among those to its prompt, from 0.
     pub choice: usize,
-    /// How many there are, a request's `n`; 1 on a host that does not tell.
+    /// How many there are, the request's `n`; 1 on a host without this function.
     pub choices: usize,
 }
 
@@ -31,7 +32,7 @@ impl Request {
         host::sampling()
     }
 
-    /// What the host says about the model, see [`host::model`].
+    /// The model, see [`host::model`].
     pub fn model(&self) -> Value {
         host::model()
     }

@@ -3,8 +3,8 @@
 use crate::{draw, Token};
 use alloc::vec::Vec;
 
-/// The logits of all tokens; the index is the token. It is the host's own buffer: what is written
-/// here is what the next stage sees.
+/// The logits of all tokens; the index is the token. It is the host's own buffer: the next stage
+/// sees what is written here.
 pub struct Row<'a> {
     logits: &'a mut [f32],
 }
@@ -25,12 +25,12 @@ impl<'a> Row<'a> {
         self.logits.is_empty()
     }
 
-    /// The logits; −∞ for a token that is out.
+    /// The logits; −∞ for a banned token.
     pub fn logits(&self) -> &[f32] {
         self.logits
     }
 
-    /// The logits, to edit. −∞ bans a token; at least one must stay, and NaN and +∞ are faults.
+    /// The logits, to edit. −∞ bans a token; at least one must be left, and NaN and +∞ are faults.
     pub fn logits_mut(&mut self) -> &mut [f32] {
         self.logits
     }
@@ -40,13 +40,13 @@ impl<'a> Row<'a> {
         self.logits[token as usize] = f32::NEG_INFINITY;
     }
 
-    /// The highest logit; −∞ where there is none.
+    /// The highest logit; −∞ if there is none.
     pub fn highest(&self) -> f32 {
         draw::highest(self.logits)
     }
 
-    /// A weight for each token, exp(logit − highest), and their sum; a probability is weight /
-    /// sum. The weights lie in `buffer`; keep it in the plugin, and its memory is reused.
+    /// A weight for each token, exp(logit − highest), and their sum; a probability is weight / sum.
+    /// The weights are in `buffer`; keep it in the plugin to reuse its memory.
     pub fn softmax<'b>(&self, buffer: &'b mut Vec<f32>) -> (&'b mut [f32], f32) {
         draw::softmax(self.logits, buffer)
     }

@@ -30,7 +30,7 @@ mod place {
     }
 }
 
-/// Natively each thread, and so each test, has a table of its own.
+/// Natively each thread, and so each test, has its own table.
 #[cfg(not(target_arch = "wasm32"))]
 mod place {
     use super::Kept;
@@ -53,7 +53,7 @@ pub(crate) use place::keep;
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use place::kept;
 
-/// What [`crate::Plugin::warm`] built. Panics where that was nothing, or something of another type.
+/// What [`crate::Plugin::warm`] built. Panics if it built nothing, or a value of another type.
 pub fn table<T: 'static>() -> &'static T {
     place::kept().and_then(|t| t.downcast_ref()).expect("the plugin has no method warm that builds a table of this type")
 }

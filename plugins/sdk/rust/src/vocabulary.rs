@@ -29,8 +29,8 @@ impl Vocabulary {
         self.attributes.is_empty()
     }
 
-    /// The bytes of a token, which need not be UTF-8 alone; empty for control tokens, and for what
-    /// is no token, as [`crate::MEDIA_TOKEN`].
+    /// The bytes of a token, which need not be valid UTF-8 by themselves; empty for control tokens,
+    /// and for ids that are no token, such as [`crate::MEDIA_TOKEN`].
     pub fn piece(&self, token: Token) -> &[u8] {
         if token as usize >= self.len() {
             return &[];
@@ -44,8 +44,8 @@ impl Vocabulary {
         u32::from_le_bytes([b[0], b[1], b[2], b[3]]) as usize
     }
 
-    /// Tokens that show a text, whatever the tokenizer would make of it: the longest that fits,
-    /// again and again. They end where none fits.
+    /// Tokens whose text is the given one, whatever the tokenizer would return: the longest that
+    /// fits, again and again. They end where none fits.
     pub fn spell(&self, mut text: &[u8]) -> Vec<Token> {
         let mut tokens = Vec::new();
         while !text.is_empty() {

@@ -303,8 +303,8 @@ var Features = []string{
 	"config_defaults",
 }
 
-// Draw is what the import random gives: a function of the seed, the plugin's place in the chain,
-// the position and how many draws there were at that position before. See "Random numbers" in
+// Draw is the result of the import random: a function of the seed, the plugin's place in the chain,
+// the position and the number of earlier draws at that position. See "Random numbers" in
 // docs/abi/v1.md.
 func Draw(seed, place, position, before uint64) uint64 {
 	x := uint64(0)

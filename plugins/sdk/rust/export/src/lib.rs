@@ -16,8 +16,8 @@ use proc_macro::{Span, TokenStream, TokenTree};
 ///
 /// The host sees the methods that the `impl` has, and nothing else of the trait. A panic becomes a
 /// fault with the panic's text and place. A crate with `#![no_std]` writes
-/// `#[penstock::export(no_std)]` and brings its own allocator and panic handler, which wants Rust
-/// 1.68 or newer; the handler may call `penstock::host::panicked`.
+/// `#[penstock::export(no_std)]` and has its own allocator and panic handler, which needs Rust 1.68
+/// or newer; the handler may call `penstock::host::panicked`.
 #[proc_macro_attribute]
 pub fn export(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let written = has_std(arguments).and_then(|std| Ok(write::exports(&read::plugin(item.clone())?, std)));
@@ -48,7 +48,7 @@ impl Wrong {
         Wrong { at, what: what.into() }
     }
 
-    /// Code that makes the compiler say it.
+    /// Code that makes the compiler report it.
     fn told(self) -> TokenStream {
         let code: TokenStream = format!("::core::compile_error!{{{:?}}}", self.what).parse().expect("it is Rust");
         code.into_iter().map(|token| placed(token, self.at)).collect()

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 
-//! Reads an `impl Plugin for TYPE { … }` as far as the exports need it. What is wrong beyond that,
-//! the compiler says.
+//! Reads an `impl Plugin for TYPE { … }` as far as the exports need it. The compiler reports other
+//! mistakes.
 
 use crate::Wrong;
 use proc_macro::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use std::iter::Peekable;
 
-/// What the exports follow from.
+/// What the exports depend on.
 pub(crate) struct Plugin {
     /// The type, as it was written.
     pub name: TokenStream,
@@ -17,7 +17,7 @@ pub(crate) struct Plugin {
 
 type Tokens = Peekable<proc_macro::token_stream::IntoIter>;
 
-/// Reads the item that the attribute stands on.
+/// Reads the item that has the attribute.
 pub(crate) fn plugin(item: TokenStream) -> Result<Plugin, Wrong> {
     let elsewhere = |at| Wrong::at(at, "#[penstock::export] stands on `impl Plugin for …`");
     let mut tokens = item.into_iter().peekable();
@@ -77,7 +77,7 @@ fn methods(body: TokenStream) -> Result<Vec<Ident>, Wrong> {
     }
 }
 
-/// Skips what stands before an item, and says where a #[cfg] is among it.
+/// Skips what comes before an item, and says where a #[cfg] is in it.
 fn skip_attributes(tokens: &mut Tokens) -> Result<Option<Span>, Wrong> {
     let mut condition = None;
     while let Some(hash) = tokens.next_if(|t| is_sign(t, '#')) {

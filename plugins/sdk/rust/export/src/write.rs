@@ -59,7 +59,7 @@ pub(crate) fn exports(plugin: &Plugin, std: bool) -> TokenStream {
     let fields: String = exported().map(|e| format!("{}: true, ", e.method)).collect();
     let functions: String = exported().map(function).collect();
     let hook = if std {
-        // What std says about a panic goes to the host; then std traps.
+        // The message of std about a panic goes to the host; then std traps.
         "::std::panic::set_hook(::std::boxed::Box::new(|info| ::penstock::host::panicked(info)));"
     } else {
         ""

@@ -84,8 +84,9 @@ pub const FEATURES: &[&str] = &[
     "config_defaults",
 ];
 
-/// What the import random gives: a function of the seed, the plugin's place in the chain, the position and how many draws
-/// there were at that position before. See "Random numbers" in docs/abi/v1.md.
+/// The result of the import random: a function of the seed, the plugin's place in the chain, the
+/// position and the number of earlier draws at that position. See "Random numbers" in
+/// docs/abi/v1.md.
 pub fn draw(seed: u64, place: u64, position: u64, before: u64) -> u64 {
     [seed, place, position, before].iter().fold(0u64, |x, part| {
         let x = (x ^ part).wrapping_add(0x9e3779b97f4a7c15);

@@ -8,7 +8,7 @@ use core::fmt;
 /// Deeper values are refused, so that none can exhaust a guest's stack.
 const DEPTH: usize = 128;
 
-/// Why a text is no JSON, and at which byte.
+/// Why a text is not JSON, and at which byte.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     /// Byte offset.

@@ -7,20 +7,20 @@ use alloc::vec::Vec;
 
 /// A type that JSON values can be read as.
 pub trait Read: Sized {
-    /// What such a value is, for an error.
+    /// The name of the type in an error.
     const WHAT: &'static str;
 
     /// The value, if it is one.
     fn read(value: &Value) -> Option<Self>;
 
-    /// What stands for a member that is missing, if anything does.
+    /// The value of a missing member, if the type has one.
     fn missing() -> Option<Self> {
         None
     }
 }
 
 impl Value {
-    /// A member of an object, as the type that is wanted: `config.read::<f32>("min_p")?`. The
+    /// A member of an object, as the type that is asked for: `config.read::<f32>("min_p")?`. The
     /// error says what is missing or wrong. An `Option` is `None` for a member that is missing or
     /// null.
     pub fn read<T: Read>(&self, name: &str) -> Result<T, String> {

@@ -22,7 +22,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// The member of an object, if there is one; the last where there are several.
+    /// The member of an object, if there is one; the last if there are several of that name.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.members()?.iter().rev().find(|(n, _)| n == name).map(|(_, v)| v)
     }

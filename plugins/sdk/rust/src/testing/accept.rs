@@ -11,7 +11,7 @@ use std::format;
 use std::string::String;
 use std::vec::Vec;
 
-/// What a plugin said about the next token.
+/// A plugin's constraints for the next token.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prepared {
     /// The mask, a bit for each token, if there is one.
@@ -23,14 +23,14 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Whether the mask lets a token come next; without a mask each may.
+    /// Whether the mask allows a token; without a mask every token is allowed.
     pub fn allowed(&self, token: Token) -> bool {
         self.mask.as_ref().map_or(true, |m| m.get(token as usize / 32).map_or(false, |w| w >> (token % 32) & 1 == 1))
     }
 }
 
 impl<P: Exported> Session<P> {
-    /// Lets the plugin look ahead.
+    /// Calls the plugin's `prepare`.
     #[track_caller]
     pub fn prepare(&mut self) -> Prepared {
         assert!(P::METHODS.prepare, "the plugin has no method prepare");
@@ -59,24 +59,25 @@ impl<P: Exported> Session<P> {
         prepared
     }
 
-    /// Says what the log-probability of the next accepted token is, and of no other.
+    /// Sets the log-probability of the next accepted token only.
     pub fn logprob(&mut self, logprob: f32) {
         self.state.logprob = Some(logprob);
     }
 
-    /// Says what the hidden state is that `sample`, `accept` and `stop` have from now on; empty:
-    /// it is not known. Tokens of a splice have none.
+    /// Sets the hidden state that `sample`, `accept` and `stop` get from now on; empty: it is not
+    /// known. Tokens of a splice have none.
     pub fn hidden_state(&mut self, state: &[f32]) {
         self.state.hidden_state = state.to_vec();
     }
 
-    /// Says which part the answer is in from now on. A new session does not know.
+    /// Sets the part that the answer is in from now on. It is unknown in a new session.
     pub fn part(&mut self, part: Part) {
         self.state.part = Some(part);
     }
 
-    /// Appends a token to the history and tells the plugin, if it accepts. Where it splices,
-    /// tokens are taken back and inserted as it asks; those inserted are accepted as well.
+    /// Appends a token to the history and calls the plugin's `accept`, if it has one. If the plugin
+    /// asks for a splice, tokens are taken back and inserted; the inserted tokens are accepted as
+    /// well.
     #[track_caller]
     pub fn accept(&mut self, token: Token) -> Accepted {
         self.state.must_know("accept", &[token]);
@@ -94,8 +95,8 @@ impl<P: Exported> Session<P> {
         accepted
     }
 
-    /// Accepts one token, and takes back what a splice says. Told again, after the plugin was
-    /// begun anew, it is not written down.
+    /// Accepts one token, and takes back what a splice says. If the token is replayed after the
+    /// plugin was started again, the call is not recorded.
     #[track_caller]
     fn accept_one(&mut self, token: Token, first: bool) -> Accepted {
         self.state.history.push(token);
@@ -138,8 +139,8 @@ impl<P: Exported> Session<P> {
     }
 
     /// Takes tokens back, as another plugin or a user would: `len` are left, prompt included. A
-    /// plugin that has no method for it is begun anew where it was told what does not stand any
-    /// more, and is told the tokens and shown the text again.
+    /// plugin without a method for it is started again if it was told something that no longer
+    /// holds; then the tokens and the text are replayed to it.
     #[track_caller]
     pub fn rewind(&mut self, len: usize) {
         let prompt = self.state.prompt_len();
@@ -157,8 +158,8 @@ impl<P: Exported> Session<P> {
         self.note(Call::new("rewind").with("keep", len));
     }
 
-    /// Has a fresh plugin take the place of one that cannot go back, and tells it the tokens and
-    /// the text that still stand.
+    /// Replaces a plugin that cannot go back by a new one, and replays the remaining tokens and
+    /// text to it.
     #[track_caller]
     fn begin_anew(&mut self) {
         let tokens = self.state.history.split_off(self.state.prompt_len());
@@ -196,7 +197,7 @@ impl<P: Exported> Session<P> {
         }
     }
 
-    /// Is `stop` without a note.
+    /// Is `stop` without a record.
     #[track_caller]
     fn show(&mut self, token: Token, text: &str) -> i32 {
         let words = &mut self.instance.buffers.text;

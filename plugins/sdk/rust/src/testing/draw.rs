@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-//! Draws tokens for a program. They are not those that the host draws, but as likely.
+//! Draws tokens for a program. They are not the tokens that the host draws, but equally likely.
 
 use super::host::{ask, State};
 use super::program::compute;
@@ -101,7 +101,7 @@ impl State {
         chain.unwrap_or_else(|| panic!("no chain has the handle {}", handle))
     }
 
-    /// Each branch has a generator of its own for each chain.
+    /// Each branch has its own generator for each chain.
     fn draw(&mut self, handle: i32, chain: i32) -> Option<Token> {
         let (row, parameters, seed) = (self.row(handle), self.chain(chain), self.request.seed);
         let draws = self.branch(handle).draws.entry(chain).or_insert(0);

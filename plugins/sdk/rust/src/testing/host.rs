@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-//! Answers what the plugin of a session asks. `plugins/abi/testdata/hostcalls.json` has calls that
+//! Answers the calls of a session's plugin. `plugins/abi/testdata/hostcalls.json` has calls that
 //! the real host must answer in the same way.
 
 use super::program::{Adopted, Program};
@@ -158,7 +158,7 @@ impl State {
         self.request.prompt.len()
     }
 
-    /// Ends the test where `what` names a token that is none.
+    /// Ends the test if `what` contains an id that is no token.
     #[track_caller]
     pub fn must_know(&self, what: &str, tokens: &[Token]) {
         let n = self.vocab_size();

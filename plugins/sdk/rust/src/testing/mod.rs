@@ -3,11 +3,11 @@
 //! Takes the host's place in native tests: a [`Session`] runs a plugin in one request, call by
 //! call.
 //!
-//! It gives the answers that the host gives, and ends the test where the host would end the
-//! request. A panic of the plugin is the test's own, with its file and line. Fuel, memory limits
-//! and the build for WebAssembly are the host's alone: `penstock plugin check` tries a built
-//! plugin. With `PENSTOCK_RECORD=FOLDER` in the environment each session is written to a file in
-//! that folder, and `penstock plugin test --replay FILE` makes its calls under the host.
+//! It gives the same answers as the host, and ends the test where the host would end the request. A
+//! panic of the plugin is the test's own, with its file and line. Fuel, memory limits and the build
+//! for WebAssembly are not covered: `penstock plugin check` tries a built plugin. With
+//! `PENSTOCK_RECORD=FOLDER` in the environment each session is written to a file in that folder,
+//! and `penstock plugin test --replay FILE` repeats its calls under the host.
 //!
 //! ```
 //! # use penstock::{Candidates, Choice, Manifest, Plugin};
@@ -30,7 +30,7 @@
 //! ```
 
 //!
-//! [`Session::run`] runs a program. Its model is a function of the test, which says the logits
+//! [`Session::run`] runs a program. Its model is a function of the test, which returns the logits
 //! after some tokens.
 //!
 //! ```

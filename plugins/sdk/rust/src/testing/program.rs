@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-//! Answers what a program asks. The test's own function stands in for the model.
+//! Answers the calls of a program. A function of the test stands in for the model.
 
 use super::draw::{self, Going, Parameters};
 use super::host::{ask, beginning, give, State};
@@ -25,20 +25,20 @@ pub(super) struct Model(pub Rc<dyn Fn(&[Token]) -> Vec<f32>>);
 pub struct Shown {
     /// The token.
     pub token: Token,
-    /// Its log-probability, where the program has told it.
+    /// Its log-probability, if the program has passed it.
     pub logprob: Option<f32>,
-    /// Of which choice it is, from 0.
+    /// The choice that it belongs to, from 0.
     pub choice: usize,
 }
 
-/// A choice that goes on from a branch after the program has returned.
+/// A choice that continues from a branch after the program has returned.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Adopted {
     /// The choice, from 0.
     pub choice: usize,
     /// The branch's tokens.
     pub tokens: Vec<Token>,
-    /// So many are the prompt.
+    /// How many of them are the prompt.
     pub from: usize,
 }
 
@@ -64,7 +64,7 @@ impl<T> fmt::Debug for Template<T> {
     }
 }
 
-/// A program at work.
+/// A running program.
 #[derive(Default)]
 pub(super) struct Program {
     open: BTreeMap<i32, Branch>,
@@ -115,9 +115,9 @@ impl Branch {
 }
 
 impl<P: Exported> Session<P> {
-    /// Runs the plugin, which is a program, and returns what it has shown, or the reason why it
-    /// refuses the request. [`super::Request::says`] is the model that it asks. Panics where the
-    /// host would end the request: where the program reads what it has not waited for, say.
+    /// Runs the plugin, which is a program, and returns what it has shown, or the reason for which
+    /// it refuses the request. [`super::Request::says`] is the model. Panics where the host would
+    /// end the request, for example if the program reads a row that it has not waited for.
     #[track_caller]
     pub fn run(&mut self) -> Result<Vec<Shown>, String> {
         assert!(P::METHODS.run, "the plugin has no method run");
@@ -141,7 +141,7 @@ impl<P: Exported> Session<P> {
         }
     }
 
-    /// The choices that go on without the program that ran last, as it wanted.
+    /// The choices that continue without the program that ran last, as it asked.
     pub fn adopted(&self) -> &[Adopted] {
         &self.state.adopted
     }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::string::String;
 use std::vec::Vec;
 
-/// What a plugin is told of its request. A new one is empty and has no vocabulary.
+/// The request that a plugin gets. A new one is empty and has no vocabulary.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     pub(super) config: String,
@@ -37,7 +37,7 @@ impl Request {
         Request::default()
     }
 
-    /// The plugin's configuration, JSON. What the manifest's schema has a default for is filled in.
+    /// The plugin's configuration, JSON. The defaults of the manifest's schema are filled in.
     pub fn config(mut self, json: &str) -> Request {
         self.config = String::from(json);
         self
@@ -85,7 +85,7 @@ impl Request {
         self
     }
 
-    /// How many tokens are generated at most.
+    /// The maximum number of tokens to generate.
     pub fn max_tokens(mut self, n: usize) -> Request {
         self.max_tokens = n;
         self
@@ -103,20 +103,21 @@ impl Request {
         self
     }
 
-    /// When the request came, in milliseconds since 1970. A new one does not tell.
+    /// When the request arrived, in milliseconds since 1970. It is not known in a new one.
     pub fn time(mut self, milliseconds: u64) -> Request {
         self.time = Some(milliseconds);
         self
     }
 
-    /// Which of how many answers to its prompt it is. A new one is the only one.
+    /// The number of this answer among those to its prompt, and how many there are. A new one is
+    /// the only one.
     pub fn choice(mut self, choice: usize, choices: usize) -> Request {
         self.choice = choice;
         self.choices = choices;
         self
     }
 
-    /// What the host says about the model, a JSON object.
+    /// The model, a JSON object.
     pub fn model(mut self, json: &str) -> Request {
         self.model = String::from(json);
         self
@@ -134,26 +135,26 @@ impl Request {
         self
     }
 
-    /// The model that a program asks: the logits after some tokens, one for each token of the
+    /// The model of a program: it returns the logits after some tokens, one for each token of the
     /// vocabulary.
     pub fn says(mut self, model: impl Fn(&[Token]) -> Vec<f32> + 'static) -> Request {
         self.says = Some(Model(Rc::new(model)));
         self
     }
 
-    /// The model's template: the prompt that it makes of messages, JSON, or why it refuses them.
+    /// The model's template: it returns the prompt for messages, JSON, or why it refuses them.
     pub fn template(mut self, template: impl Fn(&str) -> Result<Vec<Token>, String> + 'static) -> Request {
         self.template = Some(Template(Rc::new(template)));
         self
     }
 
-    /// What the model's template makes of messages, JSON, as text, or why it refuses them.
+    /// The text that the model's template makes from messages, JSON, or why it refuses them.
     pub fn prompt_text(mut self, template: impl Fn(&str) -> Result<String, String> + 'static) -> Request {
         self.prompt_text = Some(Template(Rc::new(template)));
         self
     }
 
-    /// Runs `f`, and answers what it asks the host, as while a plugin without settings is opened.
+    /// Runs `f` and answers its calls of the host, as while a plugin without settings is opened.
     /// For tests of a plugin's parts.
     pub fn within<R>(self, f: impl FnOnce() -> R) -> R {
         let mut state = State::new(self);

@@ -9,9 +9,9 @@ use std::string::String;
 use std::vec::Vec;
 
 impl<P: Exported> Session<P> {
-    /// Shows the plugin candidates, best first, and returns what it decided. `ids` and `logits`
-    /// are then as it left them; what it did not keep has the logit −∞. Candidates with that logit
-    /// come last, and are not shown.
+    /// Shows the plugin candidates, best first, and returns its decision. `ids` and `logits` then
+    /// have the result: candidates that it did not keep have the logit −∞. Candidates with that
+    /// logit come last and are not shown.
     #[track_caller]
     pub fn sample(&mut self, ids: &mut [Token], logits: &mut [f32]) -> Choice {
         assert!(P::METHODS.sample, "the plugin has no method sample");
@@ -66,8 +66,7 @@ impl<P: Exported> Session<P> {
         choice
     }
 
-    /// Shows the plugin a whole row, and returns what it decided. `logits` are then as it left
-    /// them.
+    /// Shows the plugin a whole row, and returns its decision. `logits` then has the result.
     #[track_caller]
     pub fn sample_row(&mut self, logits: &mut [f32]) -> Choice {
         assert!(P::METHODS.sample_row, "the plugin has no method sample_row");

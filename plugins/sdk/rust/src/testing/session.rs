@@ -8,7 +8,7 @@ use crate::{abi, defaults, json, Token};
 use std::string::{String, ToString};
 use std::vec::Vec;
 
-/// A plugin at work in one request. Its methods end the test where the plugin breaks the ABI.
+/// A plugin that serves one request. Its methods end the test if the plugin breaks the ABI.
 pub struct Session<P: Exported> {
     pub(super) state: State,
     pub(super) instance: Instance<P>,
@@ -25,7 +25,7 @@ impl<P: Exported> Session<P> {
         }
     }
 
-    /// Begins a request. The error is the reason that the plugin refuses it with.
+    /// Begins a request. The error is the plugin's reason for refusing it.
     #[track_caller]
     pub fn try_open(request: Request) -> Result<Session<P>, String> {
         let mut session = Session { state: State::new(request), instance: Instance::new(), record: Record::default() };
@@ -43,7 +43,7 @@ impl<P: Exported> Session<P> {
         begun.map(|_| session)
     }
 
-    /// The config that the host hands over.
+    /// The config that the host passes.
     #[track_caller]
     fn configured(&self) -> String {
         let given = &self.state.request.config;
@@ -86,7 +86,7 @@ impl<P: Exported> Session<P> {
         self.state.enter(|| f(instance))
     }
 
-    /// Is `call` where the hidden state of a token is there.
+    /// Is `call` with the hidden state of a token.
     pub(super) fn call_with_state<R>(&mut self, f: impl FnOnce(&mut Instance<P>) -> R) -> R {
         self.state.stateful = true;
         let answer = self.call(f);
@@ -117,7 +117,7 @@ impl<P: Exported> Session<P> {
         Err(failed)
     }
 
-    /// The conversation as the plugin has made it, JSON, or the reason why it is refused.
+    /// The conversation that the plugin made, JSON, or the reason why it is refused.
     #[track_caller]
     pub fn rewrite(&mut self) -> Result<String, String> {
         assert!(P::METHODS.rewrite, "the plugin has no method rewrite");
@@ -134,7 +134,7 @@ impl<P: Exported> Session<P> {
         Err(failed)
     }
 
-    /// What the plugin guesses to come next.
+    /// The plugin's draft of the next tokens.
     #[track_caller]
     pub fn draft(&mut self) -> Vec<Token> {
         assert!(P::METHODS.draft, "the plugin has no method draft");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-//! SHA-256 (FIPS 180-4), by which a session's file tells masks apart.
+//! SHA-256 (FIPS 180-4). Session files identify masks by it.
 
 use std::format;
 use std::string::String;

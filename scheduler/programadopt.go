@@ -39,7 +39,7 @@ func goOnFrom(a *answer.Answer, from *program.Adopted) error {
 // freeChoices takes the choices from a program that go on without it.
 func (s *Scheduler) freeChoices(j *job) (free []*job) {
 	for i, c := range j.allChoices() {
-		if !c.done && c.held == nil && j.run.Adopted(i) != nil {
+		if !c.done && c.held == nil && j.program.Adopted(i) != nil {
 			free = append(free, c)
 		}
 	}
@@ -72,16 +72,16 @@ func (s *Scheduler) leaveProgram(j *job) {
 func (s *Scheduler) becomeOrdinary(j *job) {
 	for _, b := range j.branches {
 		s.unplan(b)
-		s.stopAlone(b)
+		s.stopSelfRun(b)
 	}
 	s.leave(j) // all branches stay in the cache: other choices may go on from them
 	s.inbox.ended(len(j.branches) - 1)
 	for _, row := range j.lent {
 		row.Revoke()
 	}
-	j.spent, j.opened = j.run.Used()
+	j.spent, j.opened = j.program.Used()
 	j.tellAllGrown()
-	j.adopted, j.lent, j.run, j.choices = true, nil, nil, nil
+	j.adopted, j.lent, j.program, j.choices = true, nil, nil, nil
 	close(j.over)
 	j.branches = []*branch{&j.branch}
 	j.branch.state = program.Kept{}

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: MIT
 
-// Package schematest makes random JSON schemas for tests of answers that fit one, and checks
-// answers with another implementation.
-package schematest
+package grammartest
 
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Names of members, some of which begin alike, so that a name is not told by its first letter.
-var names = []string{"name", "na", "named", "age", "tags", "say \"é\"", "日本", "kind of"}
+// memberNames are names of members. Some begin alike, so that the first letter does not tell them
+// apart.
+var memberNames = []string{"name", "na", "named", "age", "tags", "say \"é\"", "日本", "kind of"}
 
-// Random makes a schema with members and items up to depth levels deep. Some refer to themselves.
-func Random(r *rand.Rand, depth int) map[string]any {
-	g := generator{Rand: r}
+// RandomSchema makes a JSON schema with members and items up to depth levels deep. Some refer to
+// themselves.
+func RandomSchema(r *rand.Rand, depth int) map[string]any {
+	g := schemaMaker{Rand: r}
 	schema := g.schema(depth)
 	if g.refers {
 		node := map[string]any{"type": "object", "additionalProperties": false, "required": []any{"id"}, "properties": map[string]any{
@@ -25,12 +28,12 @@ func Random(r *rand.Rand, depth int) map[string]any {
 	return schema
 }
 
-type generator struct {
+type schemaMaker struct {
 	*rand.Rand
 	refers bool
 }
 
-func (g *generator) schema(depth int) map[string]any {
+func (g *schemaMaker) schema(depth int) map[string]any {
 	kinds := []func(int) map[string]any{g.text, g.pattern, g.format, g.number, g.choice, g.constant, g.types}
 	if depth > 0 {
 		kinds = append(kinds, g.object, g.object, g.object, g.array, g.array, g.alternatives, g.reference, g.alike, g.all, g.open, g.tuple)
@@ -42,7 +45,7 @@ func (g *generator) schema(depth int) map[string]any {
 	return schema
 }
 
-func (g *generator) text(int) map[string]any {
+func (g *schemaMaker) text(int) map[string]any {
 	schema := map[string]any{"type": "string"}
 	least := 0
 	if g.IntN(2) == 0 {
@@ -56,7 +59,7 @@ func (g *generator) text(int) map[string]any {
 }
 
 // pattern is an expression that the other implementation, which is no ECMA-262, reads alike.
-func (g *generator) pattern(int) map[string]any {
+func (g *schemaMaker) pattern(int) map[string]any {
 	all := []string{`^[a-z]{2,8}(-[0-9]+)?$`, `^(red|green|"x"|\\\\|é)+$`, `[0-9]$`, `^[^a-y"]*z`, `^.{0,40}$`, `\bx\b`, `^(a|b)*a(a|b){3}$`, `^日?[日-本]{0,3}$`}
 	schema := map[string]any{"type": "string", "pattern": all[g.IntN(len(all))]}
 	switch g.IntN(4) {
@@ -74,12 +77,12 @@ func (g *generator) pattern(int) map[string]any {
 	return schema
 }
 
-func (g *generator) format(int) map[string]any {
+func (g *schemaMaker) format(int) map[string]any {
 	all := []string{"date", "time", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uri-reference", "uuid", "json-pointer"}
 	return map[string]any{"type": "string", "format": all[g.IntN(len(all))]}
 }
 
-func (g *generator) number(int) map[string]any {
+func (g *schemaMaker) number(int) map[string]any {
 	schema := map[string]any{"type": []string{"number", "integer"}[g.IntN(2)]}
 	least := float64(g.IntN(4000)-2000) / 4
 	if g.IntN(2) == 0 {
@@ -92,26 +95,26 @@ func (g *generator) number(int) map[string]any {
 }
 
 // choice is among values of which some are beginnings of others.
-func (g *generator) choice(int) map[string]any {
+func (g *schemaMaker) choice(int) map[string]any {
 	values := []any{"red", "reddish", "green", "", "say \"hi\"\n", "é日", 1, 12, -0.5, nil, true, []any{}, []any{1, "a"}, map[string]any{"a": 1}}
 	g.Shuffle(len(values), func(i, k int) { values[i], values[k] = values[k], values[i] })
 	return map[string]any{"enum": values[:1+g.IntN(len(values)-1)]}
 }
 
-func (g *generator) constant(int) map[string]any {
+func (g *schemaMaker) constant(int) map[string]any {
 	values := []any{"a b", 42, 1.25, nil, false, []any{1, []any{}}, map[string]any{"a": 1, "b": []any{nil}}}
 	return map[string]any{"const": values[g.IntN(len(values))]}
 }
 
-func (g *generator) types(int) map[string]any {
+func (g *schemaMaker) types(int) map[string]any {
 	types := []any{"string", "null", "boolean", []any{"integer", "number"}[g.IntN(2)]}
 	g.Shuffle(len(types), func(i, k int) { types[i], types[k] = types[k], types[i] })
 	return map[string]any{"type": types[:1+g.IntN(len(types))]}
 }
 
-func (g *generator) object(depth int) map[string]any {
+func (g *schemaMaker) object(depth int) map[string]any {
 	properties, required := map[string]any{}, []any{}
-	for _, name := range names {
+	for _, name := range memberNames {
 		if g.IntN(2) == 0 {
 			continue
 		}
@@ -131,7 +134,7 @@ func (g *generator) object(depth int) map[string]any {
 	return schema
 }
 
-func (g *generator) array(depth int) map[string]any {
+func (g *schemaMaker) array(depth int) map[string]any {
 	schema := map[string]any{"type": "array", "items": g.schema(depth)}
 	least := g.IntN(3)
 	if least > 0 {
@@ -144,19 +147,19 @@ func (g *generator) array(depth int) map[string]any {
 }
 
 // alternatives are told apart by how they begin.
-func (g *generator) alternatives(depth int) map[string]any {
+func (g *schemaMaker) alternatives(depth int) map[string]any {
 	all := []any{g.text(0), g.number(0), g.array(depth), map[string]any{"type": "null"}, map[string]any{"const": true}, g.member(depth)}
 	g.Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
 	return map[string]any{[]string{"anyOf", "oneOf"}[g.IntN(2)]: all[:1+g.IntN(len(all))]}
 }
 
-func (g *generator) member(depth int) map[string]any {
+func (g *schemaMaker) member(depth int) map[string]any {
 	name := fmt.Sprintf("a%d", g.IntN(3))
 	return map[string]any{"type": "object", "properties": map[string]any{name: g.schema(depth)}, "required": []any{name}}
 }
 
 // alike are objects that have their first member in common: only the values tell them apart.
-func (g *generator) alike(depth int) map[string]any {
+func (g *schemaMaker) alike(depth int) map[string]any {
 	all := []any{}
 	for i := range 2 + g.IntN(3) {
 		all = append(all, map[string]any{"type": "object", "required": []any{"kind"}, "additionalProperties": false, "properties": map[string]any{
@@ -167,7 +170,7 @@ func (g *generator) alike(depth int) map[string]any {
 }
 
 // all is an object that several schemas describe.
-func (g *generator) all(depth int) map[string]any {
+func (g *schemaMaker) all(depth int) map[string]any {
 	bounds := map[string]any{"properties": map[string]any{"size": map[string]any{"maximum": 90 + g.IntN(20)}}}
 	own := map[string]any{"type": "object", "required": []any{"size"}, "properties": map[string]any{
 		"size": map[string]any{"type": []string{"integer", "number"}[g.IntN(2)], "minimum": 5, "multipleOf": []float64{0.25, 3, 7}[g.IntN(3)]}, "to": g.schema(depth),
@@ -176,20 +179,46 @@ func (g *generator) all(depth int) map[string]any {
 }
 
 // open has other members than it names.
-func (g *generator) open(depth int) map[string]any {
+func (g *schemaMaker) open(depth int) map[string]any {
 	schema := g.member(depth)
 	schema["additionalProperties"] = []any{true, g.number(0)}[g.IntN(2)]
 	return schema
 }
 
 // tuple has items that are listed.
-func (g *generator) tuple(depth int) map[string]any {
+func (g *schemaMaker) tuple(depth int) map[string]any {
 	schema := map[string]any{"type": "array", "prefixItems": []any{g.schema(depth), g.text(0)}, "maxItems": 4}
 	schema["items"] = []any{true, false, g.number(0)}[g.IntN(3)]
 	return schema
 }
 
-func (g *generator) reference(int) map[string]any {
+func (g *schemaMaker) reference(int) map[string]any {
 	g.refers = true
 	return map[string]any{"$ref": "#/$defs/node"}
+}
+
+// Fits tells what is wrong with a text that should be one JSON value that fits a schema, by another
+// implementation than ours.
+func Fits(schema []byte, text string) error {
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(string(schema)))
+	if err != nil {
+		return fmt.Errorf("the schema is no JSON: %w", err)
+	}
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	if err := c.AddResource("schema.json", doc); err != nil {
+		return err
+	}
+	compiled, err := c.Compile("schema.json")
+	if err != nil {
+		return err
+	}
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err != nil {
+		return fmt.Errorf("%q is no JSON: %w\nschema %s", text, err, schema)
+	}
+	if err := compiled.Validate(value); err != nil {
+		return fmt.Errorf("%q does not fit %s: %w", text, schema, err)
+	}
+	return nil
 }

@@ -41,7 +41,7 @@ func (b bubble) ran(of *program.Branch, from []program.Token, n int, end program
 // A branch that goes on by itself writes what an answer would, drawn by the backend or by a
 // background sampler, beside others, with the scores of its tokens, and says how it ended.
 func TestProgram_Run_WritesWhatAnAnswerDoes(t *testing.T) {
-	for name, slow := range map[string]bool{"the backend draws": false, "workers draw": true} {
+	for name, slow := range map[string]bool{"the backend draws": false, "background samplers draw": true} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, scheduler.Limits{}, scheduler.Config{Slots: 5}, func(b bubble) {
 				neighbour := submit(t, b.Scheduler, request(50, 2, 60))
@@ -123,7 +123,7 @@ func (b bubble) runSome(r *program.Run, c *program.Chain) error {
 // One of several runs may be enough; those that are closed stop, and give back what they have not
 // used.
 func TestProgram_Run_AnyAndClosed(t *testing.T) {
-	for name, slow := range map[string]bool{"the backend draws": false, "workers draw": true} {
+	for name, slow := range map[string]bool{"the backend draws": false, "background samplers draw": true} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, scheduler.Limits{}, scheduler.Config{Slots: 3}, func(b bubble) {
 				r := written(20, 1, 3, func(r *program.Run) error {

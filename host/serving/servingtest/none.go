@@ -8,6 +8,7 @@ import (
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/scheduler"
 )
 
 // NoPlugins are those of a request that uses none.
@@ -42,3 +43,24 @@ func (n NoPlugins) Again(string, []string) (serving.Plugins, error) { return n, 
 
 // Release implements serving.Plugins.
 func (NoPlugins) Release() {}
+
+// NoScheduler takes no request.
+type NoScheduler struct{}
+
+// Expect implements serving.Scheduler.
+func (NoScheduler) Expect() (arrived func()) { return func() {} }
+
+// SubmitBuilt implements serving.Scheduler.
+func (NoScheduler) SubmitBuilt(int, func() ([]scheduler.Request, error)) ([]serving.Stream, error) {
+	return nil, scheduler.ErrQueueFull
+}
+
+// Inspect implements serving.Scheduler.
+func (NoScheduler) Inspect(context.Context, int) (scheduler.Snapshot, error) {
+	return scheduler.Snapshot{}, scheduler.ErrClosed
+}
+
+// Load implements serving.Scheduler.
+func (NoScheduler) Load(context.Context) (scheduler.Load, error) {
+	return scheduler.Load{}, scheduler.ErrClosed
+}

@@ -21,8 +21,8 @@ func ends(v answer.Vocabulary, r *Request, t Token) bool {
 	return !r.IgnoreEOG && v.EndOfGeneration(t) || slices.Contains(r.StopTokens, t)
 }
 
-// goAlone has a branch go on by itself if its program wants that.
-func (s *Scheduler) goAlone(b *branch, of *program.Branch) {
+// runBranch has a branch go on by itself if its program wants that.
+func (s *Scheduler) runBranch(b *branch, of *program.Branch) {
 	going := of.TakeRun()
 	if going == nil {
 		return
@@ -33,24 +33,24 @@ func (s *Scheduler) goAlone(b *branch, of *program.Branch) {
 	tokens := slices.Grow(slices.Clip(b.state.Tokens), going.Most)
 	a := answer.New(going.Chain, tokens, answer.Settings{MaxTokens: going.Most, StopTokens: r.StopTokens, IgnoreEOG: r.IgnoreEOG,
 		Longest: s.limits.longest(), VocabularySize: s.limits.Vocabulary, Vocabulary: s.backend})
-	b.alone = &drawer{of: b, chain: going.Chain, answer: a, scored: going.Scored, release: going.Release}
-	if !b.alone.tickDraws() {
-		s.giveBackground(b.alone, false) // at once: it has something to prepare beside the first pass
+	b.selfRun = &drawer{of: b, chain: going.Chain, answer: a, scored: going.Scored, release: going.Release}
+	if !b.selfRun.tickDraws() {
+		s.giveBackground(b.selfRun, false) // at once: it has something to prepare beside the first pass
 	}
 }
 
 // drawn is how many tokens a branch has drawn by itself of which its program was not told. What a
-// background is at does not count.
+// background sampler is at does not count.
 func (b *branch) drawn() int {
-	if b.alone != nil && !b.busy() {
-		return b.alone.answer.Generated()
+	if b.selfRun != nil && !b.busy() {
+		return b.selfRun.answer.Generated()
 	}
 	return b.state.Drawn
 }
 
-// stopAlone ends that a branch goes on by itself.
-func (s *Scheduler) stopAlone(b *branch) {
-	switch d := b.alone; {
+// stopSelfRun ends that a branch goes on by itself.
+func (s *Scheduler) stopSelfRun(b *branch) {
+	switch d := b.selfRun; {
 	case d == nil:
 		return
 	case d.background != nil:
@@ -58,14 +58,14 @@ func (s *Scheduler) stopAlone(b *branch) {
 	default:
 		d.release()
 	}
-	b.alone = nil
+	b.selfRun = nil
 }
 
-// settleAlone notes what a branch has drawn that goes on by itself.
-func (s *Scheduler) settleAlone(d *drawer) {
+// settleSelfRun notes what a branch has drawn that goes on by itself.
+func (s *Scheduler) settleSelfRun(d *drawer) {
 	b := d.of
 	defer s.blame(b.job)
-	if b.alone != d || b.job.done {
+	if b.selfRun != d || b.job.done {
 		return // its program has closed it
 	}
 	out := d.answer.Output()
@@ -90,6 +90,6 @@ func (s *Scheduler) settleAlone(d *drawer) {
 		state.Score(d.answer.PromptLen(), d.answer.Answered().Logprobs)
 	}
 	state.Drawn = d.answer.Generated()
-	s.stopAlone(b)
+	s.stopSelfRun(b)
 	s.goOnWithProgram(b.job)
 }

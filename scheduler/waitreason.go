@@ -7,31 +7,31 @@ import (
 	"time"
 )
 
-// Wait is why a request does not go on now.
-type Wait string
+// WaitReason is why a request does not go on now.
+type WaitReason string
 
 // What a request may wait for.
 const (
-	WaitPaused     Wait = "paused"  // its client to resume it
-	WaitReader     Wait = "reader"  // its client to read
-	WaitBackground Wait = "worker"  // plugins, stop rules, log-probabilities or a trace, which are not ready yet
-	WaitQuota      Wait = "quota"   // its plugins have used up their processor time for now
-	WaitPrompts    Wait = "turn"    // the prompts of other slots are computed first
-	WaitCells      Wait = "cells"   // KV cells
-	WaitProgram    Wait = "program" // a program, which has not asked for the slot's branch now, or has not opened it
-	WaitSlot       Wait = "slot"    // in the queue: a slot
-	WaitPrefix     Wait = "prefix"  // in the queue: another request computes the beginning of the same prompt
+	WaitPaused     WaitReason = "paused"  // its client to resume it
+	WaitReader     WaitReason = "reader"  // its client to read
+	WaitBackground WaitReason = "worker"  // plugins, stop rules, log-probabilities or a trace, which are not ready yet
+	WaitQuota      WaitReason = "quota"   // its plugins have used up their processor time for now
+	WaitPrompts    WaitReason = "turn"    // the prompts of other slots are computed first
+	WaitCells      WaitReason = "cells"   // KV cells
+	WaitProgram    WaitReason = "program" // a program, which has not asked for the slot's branch now, or has not opened it
+	WaitSlot       WaitReason = "slot"    // in the queue: a slot
+	WaitPrefix     WaitReason = "prefix"  // in the queue: another request computes the beginning of the same prompt
 )
 
 // slotWait is what a branch in a slot waited for in the last tick; empty: it took part.
-func (s *Scheduler) slotWait(b *branch) Wait {
+func (s *Scheduler) slotWait(b *branch) WaitReason {
 	j := b.job
 	switch {
 	case j.paused:
 		return WaitPaused
 	case j.background.Busy() || b.busy():
 		return WaitBackground
-	case j.background.Resting() || j.run.Rest() > 0:
+	case j.background.Resting() || j.program.Rest() > 0:
 		return WaitQuota
 	case j.stalled:
 		return WaitReader
@@ -69,7 +69,7 @@ func (s *Scheduler) lacksCells() bool {
 }
 
 // queueWait is what a queued job waits for.
-func (j *job) queueWait(noCells bool) Wait {
+func (j *job) queueWait(noCells bool) WaitReason {
 	switch {
 	case j.paused:
 		return WaitPaused

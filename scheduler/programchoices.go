@@ -23,8 +23,8 @@ func (j *job) main() *job {
 	return j
 }
 
-// written reports whether a program writes the answer.
-func (j *job) written() bool { return j.main().run != nil }
+// byProgram reports whether a program writes the answer.
+func (j *job) byProgram() bool { return j.main().program != nil }
 
 // addChoice makes a job another choice of a program's.
 func (j *job) addChoice(other *job) {
@@ -33,7 +33,7 @@ func (j *job) addChoice(other *job) {
 	}
 	j.choices = append(j.choices, other)
 	other.writer = j
-	j.run.AddChoice()
+	j.program.AddChoice()
 }
 
 // allChoices are those of a program's job.
@@ -93,7 +93,7 @@ func (s *Scheduler) showChoices(j *job, shown []program.Shown, returned bool, er
 		}
 		var from *program.Adopted
 		if returned {
-			from = j.run.Adopted(i)
+			from = j.program.Adopted(i)
 		}
 		if (len(mine) > 0 || returned) && !c.done {
 			s.perform(c, &pendingCall{call: call{work: func(a *answer.Answer) error { show(a, mine, returned, from, err); return nil }}})
@@ -121,7 +121,7 @@ func show(a *answer.Answer, shown []program.Shown, returned bool, from *program.
 
 // endAnswer ends a job whose answer has ended. That of a program goes on for its other choices.
 func (s *Scheduler) endAnswer(j *job, e End) {
-	if j.run != nil && j.othersGoOn() {
+	if j.program != nil && j.othersGoOn() {
 		j.held = &e
 		return
 	}
@@ -145,7 +145,7 @@ func (s *Scheduler) choiceEnded(j *job, e End) {
 func (j *job) tellEnded() {
 	for i, c := range j.allChoices() {
 		if c.done || c.held != nil {
-			j.run.EndChoice(i)
+			j.program.EndChoice(i)
 		}
 	}
 }
