@@ -17,29 +17,29 @@ import (
 	"github.com/penstock/penstock/host/library"
 	"github.com/penstock/penstock/host/loading"
 	"github.com/penstock/penstock/host/model"
+	"github.com/penstock/penstock/host/pausing"
 	"github.com/penstock/penstock/host/recording"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/residency"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/telemetry"
-	"github.com/penstock/penstock/host/turns"
 	"github.com/penstock/penstock/scheduler"
 )
 
 // models are those that a host serves: the one of the section model, those that the section models
 // names, and if models.dir is set, all of that folder. It is a serving.Models.
 type models struct {
-	config     config.Config
-	log        *slog.Logger
-	library    *library.Library
-	turns      *scheduler.Turns // nil: one model has the machine for itself
-	passes     *turns.Passes    // of all models, beside the ticks of their schedulers
-	plugins    *loading.Plugins // of the server
-	recordings *recording.Store // nil: no request is recorded
-	first      string           // name of the one of the section model; empty: there is none
-	set        *residency.Set[*resident]
-	progress   func(done float32)         // of the first model's first load
-	remembered atomic.Pointer[firstModel] // nil: it was never loaded
+	config      config.Config
+	log         *slog.Logger
+	library     *library.Library
+	computeLock *scheduler.ComputeLock // nil: one model has the machine for itself
+	passes      *pausing.Passes        // of all models, beside the ticks of their schedulers
+	plugins     *loading.Plugins       // of the server
+	recordings  *recording.Store       // nil: no request is recorded
+	first       string                 // name of the one of the section model; empty: there is none
+	set         *residency.Set[*resident]
+	progress    func(done float32)         // of the first model's first load
+	remembered  atomic.Pointer[firstModel] // nil: it was never loaded
 
 	broken []model.BrokenKernel // that models have come across; used while one is loaded, which is one at a time
 }
@@ -53,12 +53,12 @@ type firstModel struct {
 }
 
 func newModels(c config.Config, log *slog.Logger, plugins *loading.Plugins, progress func(done float32)) *models {
-	m := &models{config: c, log: log, passes: turns.NewPasses(), plugins: plugins, library: library.Open(c.Models.Dir), progress: progress, recordings: openRecordings(c.Recordings, log)}
+	m := &models{config: c, log: log, passes: pausing.NewPasses(), plugins: plugins, library: library.Open(c.Models.Dir), progress: progress, recordings: openRecordings(c.Recordings, log)}
 	if !m.several() || c.Model.Path != "" || c.Embedding.Model != "" || c.Rerank.Model != "" { // which the first model has beside it
 		m.first = loading.NameOf(c.Model)
 	}
 	if m.several() || m.pair() {
-		m.turns = scheduler.NewTurns()
+		m.computeLock = scheduler.NewComputeLock()
 	}
 	if err := hub.RemoveLeftovers(m.library.Folder); err != nil {
 		log.Warn("what pulls that were killed left in the model folder stays there", slog.Any("error", err))

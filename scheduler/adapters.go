@@ -33,7 +33,7 @@ func (s *Scheduler) placeAdapters(j *job) {
 	if j.req.Shift == nil || j.req.Adapters == nil {
 		return
 	}
-	from := j.answer.Place(j.req.AdaptersFrom)
+	from := j.answer.ContextIndex(j.req.AdaptersFrom)
 	if from == j.scope.From {
 		return
 	}

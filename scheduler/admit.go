@@ -112,7 +112,7 @@ func (s *Scheduler) fits(j *job) bool {
 	}
 	for _, r := range s.running {
 		need += headroom * len(r.branches)
-		if !r.worker.Busy() {
+		if !r.background.Busy() {
 			need += r.lackedTokens()
 		}
 	}

@@ -52,11 +52,12 @@ func (s *Scheduler) sleep(ctx context.Context) {
 }
 
 // expire ends the jobs whose deadline has passed, and asks for a tick at the next one, and when a
-// worker has rested. Those of the queue count, too: one that rests may have been preempted.
+// background sampler has rested. Those of the queue count, too: one that rests may have been
+// preempted.
 func (s *Scheduler) expire(now time.Time) {
 	for _, jobs := range [2][]*job{s.running, s.queue.jobs} {
 		for _, j := range jobs {
-			if rest := max(j.worker.Rest(), j.program.Rest()); rest > 0 {
+			if rest := max(j.background.Rest(), j.program.Rest()); rest > 0 {
 				s.tickAt(now.Add(rest))
 			}
 		}

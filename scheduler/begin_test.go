@@ -98,7 +98,7 @@ func TestStream_SetChain_WhosePluginCannotBegin(t *testing.T) {
 		stage, result := &closer{closed: make(chan struct{}, 2)}, make(chan error, 1)
 		go func() { result <- st.SetChain(t.Context(), []chain.Stage{chain.Keep("stage", nil), stage}) }()
 		if a.end == nil {
-			for !scheduler.AtWork(st) { // the worker has the call
+			for !scheduler.AtWork(st) { // the background sampler has the call
 				scheduler.TakeCommands(s)
 			}
 			close(gate)

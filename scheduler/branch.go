@@ -70,12 +70,12 @@ func (b *branch) sequence() int {
 // it is waited for.
 func (b *branch) awake() bool { return b.job.program == nil || b.selfRun != nil || b.wanted }
 
-// busy reports whether a worker draws the branch's next token, which goes on by itself: its tokens
-// are the worker's.
-func (b *branch) busy() bool { return b.selfRun != nil && b.selfRun.worker.Busy() }
+// busy reports whether a background sampler draws the branch's next token, which goes on by itself:
+// its tokens are the background sampler's.
+func (b *branch) busy() bool { return b.selfRun != nil && b.selfRun.background.Busy() }
 
-// generates is generating, but also true while a worker draws the branch's next token, when its
-// tokens cannot be looked at.
+// generates is generating, but also true while a background sampler draws the branch's next token,
+// when its tokens cannot be looked at.
 func (b *branch) generates() bool { return b.busy() || b.generating() }
 
 // rowDrawer draws tokens from the branch's rows; nil: they are the program's.

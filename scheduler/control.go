@@ -38,7 +38,7 @@ func (st *Stream) SetChain(ctx context.Context, stages []chain.Stage) error {
 				return fmt.Errorf("%w: %w", ErrBadRequest, err)
 			}
 			if j.started && chain.Guarded(stages) {
-				s.giveWorker(&j.drawer, true) // a grammar reads the whole answer first
+				s.giveBackground(&j.drawer, true) // a grammar reads the whole answer first
 			}
 			return nil
 		},

@@ -16,7 +16,7 @@ import (
 // after the other.
 type call struct {
 	check func(*Scheduler, *job) error // on the tick: whether it may be done; errNotYet: not until the reader has made room
-	work  func(*answer.Answer) error   // on the worker if there is one: it may call slow stages; nil: nothing is left to do
+	work  func(*answer.Answer) error   // on the background sampler if there is one: it may call slow stages; nil: nothing is left to do
 	drop  func()                       // instead of work, if that will not be done; may be nil
 }
 
@@ -33,12 +33,12 @@ type pendingCall struct {
 
 // calls are the control calls of one answer that are not done yet.
 type calls struct {
-	waiting []*pendingCall // for the worker or the reader, in the order they came
-	atWork  *pendingCall   // whose work the worker does; nil: none
+	waiting []*pendingCall // for the background sampler or the reader, in the order they came
+	atWork  *pendingCall   // whose work the background sampler does; nil: none
 }
 
 // control has a call done and returns its error, ErrEnded for an ended stream, or the context's.
-// While the worker is busy it waits for that.
+// While the background sampler is busy it waits for that.
 func (st *Stream) control(ctx context.Context, c call) error {
 	p := &pendingCall{call: c, ctx: ctx, result: make(chan error, 1)}
 	if !st.scheduler.inbox.post(func(s *Scheduler) { s.enlist(st.job, p) }) {
@@ -72,8 +72,8 @@ func (s *Scheduler) tryCalls() {
 	})
 }
 
-// tryCallsOf tries those of one job: each that can be done now is, until one gives the worker
-// something to do.
+// tryCallsOf tries those of one job: each that can be done now is, until one gives the background
+// sampler something to do.
 func (s *Scheduler) tryCallsOf(j *job) {
 	waiting := j.calls.waiting
 	j.calls.waiting = waiting[:0]
@@ -81,7 +81,7 @@ func (s *Scheduler) tryCallsOf(j *job) {
 		switch {
 		case j.done:
 			p.refuse(ErrEnded) // one before it has ended the answer
-		case j.worker.Busy() || s.try(j, p):
+		case j.background.Busy() || s.try(j, p):
 			j.calls.waiting = append(j.calls.waiting, p)
 		}
 	}
@@ -127,17 +127,17 @@ func (p *pendingCall) refuse(err error) {
 	p.tell(err)
 }
 
-// perform has the work of a control call done: at once if that is quick, else by the worker, which
-// an answer with a grammar gets now if it has none: a grammar may take long for many tokens. The
-// job skips ticks meanwhile, like one whose token is late.
+// perform has the work of a control call done: at once if that is quick, else by the background
+// sampler, which an answer with a grammar gets now if it has none: a grammar may take long for many
+// tokens. The job skips ticks meanwhile, like one whose token is late.
 func (s *Scheduler) perform(j *job, p *pendingCall) {
 	if p.work != nil && j.started && chain.Guarded(j.chain.Stages()) {
-		s.giveWorker(&j.drawer, true)
+		s.giveBackground(&j.drawer, true)
 	}
 	switch {
 	case p.work == nil:
 		p.tell(nil)
-	case j.worker == nil:
+	case j.background == nil:
 		err := panics.Try(func() error { return p.work(j.answer) })
 		if p := (*panics.Error)(nil); errors.As(err, &p) {
 			j.answer.Fail(err)
@@ -147,12 +147,12 @@ func (s *Scheduler) perform(j *job, p *pendingCall) {
 	default:
 		j.calls.atWork = p
 		s.awaited = append(s.awaited, &j.drawer)
-		j.worker.Do(func() error { return p.work(j.answer) }, p.drop)
+		j.background.Do(func() error { return p.work(j.answer) }, p.drop)
 	}
 }
 
-// refuseCalls tells the callers of all calls of a job that has ended. What the worker is at comes
-// too late; it ends or drops it.
+// refuseCalls tells the callers of all calls of a job that has ended. What the background sampler
+// is at comes too late; it ends or drops it.
 func (j *job) refuseCalls() {
 	waiting, atWork := j.calls.waiting, j.calls.atWork
 	j.calls = calls{}

@@ -5,10 +5,10 @@
 // A request waits in the queue until a slot is free, then its prompt is computed in chunks
 // (prefill), then one token a tick (decode). Both are the same thing here: its branch has tokens,
 // of which the KV cache holds the first part; what is missing is pending. A tick computes pending
-// tokens of slots that are ready: not parked, their worker neither busy nor resting. Every one
-// that generates computes its token; of the prompts the first ones compute a chunk. A slot with
-// none left pending samples its next token. Where tokens are guessed (speculate.go), a slot
-// computes some after its own, and samples from their rows too as long as the guess was right.
+// tokens of slots that are ready: not parked, their background sampler neither busy nor resting.
+// Every one that generates computes its token; of the prompts the first ones compute a chunk. A
+// slot with none left pending samples its next token. Where tokens are guessed (speculate.go), a
+// slot computes some after its own, and samples from their rows too as long as the guess was right.
 // Resuming a preempted job, injected text and a rewind need no code of their own.
 //
 // One goroutine owns all of it (Run); all others talk to it through commands (inbox.go) and
@@ -44,7 +44,7 @@
 // then waited 170 to 350 ms for a token. It is a time before which nobody is admitted, and the
 // tick sleeps as ever until then. A loop inside the tick, which took commands itself, would take
 // wake-ups that are meant for the tick, could use a backend that its owner has let go, and could
-// read tokens that a worker is writing.
+// read tokens that a background sampler is writing.
 //
 // # Why does each part say when it wants the next tick?
 //
@@ -74,9 +74,9 @@
 //
 // # Why is a branch not a job of its own?
 //
-// A job has a stream, a worker and a place in the queue, and is preempted alone. A program's
-// branches wait, are paused, preempted and ended together. So a job has branches, of which an
-// ordinary one has one, and slots and the plan of a tick list branches.
+// A job has a stream, a background sampler and a place in the queue, and is preempted alone. A
+// program's branches wait, are paused, preempted and ended together. So a job has branches, of
+// which an ordinary one has one, and slots and the plan of a tick list branches.
 //
 // # Why does a context shift compute what is left anew?
 //

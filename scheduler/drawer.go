@@ -4,16 +4,16 @@ package scheduler
 
 import (
 	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/background"
 	"github.com/penstock/penstock/scheduler/chain"
-	"github.com/penstock/penstock/scheduler/worker"
 )
 
 // drawer draws the tokens of an answer, or those of a program's branch that goes on by itself.
 type drawer struct {
-	of     *branch // that the rows are of
-	chain  *chain.Chain
-	answer *answer.Answer
-	worker *worker.Worker // nil: nothing has taken long yet. While it is not idle, chain and answer are its own
+	of         *branch // that the rows are of
+	chain      *chain.Chain
+	answer     *answer.Answer
+	background *background.Sampler // nil: nothing has taken long yet. While it is not idle, chain and answer are its own
 
 	// Of a branch that goes on by itself.
 	scored  bool   // the log-probabilities of its tokens are to be kept
@@ -38,36 +38,36 @@ func (d *drawer) logprobs() int {
 	return -1
 }
 
-// tickDraws reports whether the tick draws the next token itself: there is no need of a worker. If
-// there is one, that is for what took long, and is at rest.
+// tickDraws reports whether the tick draws the next token itself: there is no need of a background
+// sampler. If there is one, that is for what took long, and is at rest.
 func (d *drawer) tickDraws() bool {
-	if !d.worker.Idle() {
+	if !d.background.Idle() {
 		return false
 	}
 	stages := d.chain.Stages()
 	if d.isSelfRun() {
 		return chain.Native(stages) && !d.scored
 	}
-	return !d.of.job.needsWorker(stages)
+	return !d.of.job.needsBackground(stages)
 }
 
-// giveWorker gives a drawer a worker for what takes long, unless it has one.
-func (s *Scheduler) giveWorker(d *drawer, metered bool) {
-	if d.worker != nil {
+// giveBackground gives a drawer a background sampler for what takes long, unless it has one.
+func (s *Scheduler) giveBackground(d *drawer, metered bool) {
+	if d.background != nil {
 		return
 	}
 	j := d.of.job
-	d.worker = worker.New(d.chain, d.answer, worker.Options{Logprobs: d.logprobs(), Metered: metered, Close: d.release,
+	d.background = background.New(d.chain, d.answer, background.Options{Logprobs: d.logprobs(), Metered: metered, Close: d.release,
 		Wake: s.inbox.signal, Failed: func(err error) { s.inbox.post(func(s *Scheduler) { s.fail(j, err) }) }, Loans: &s.sampling.loans})
-	s.workers.Go(d.worker.Run)
+	s.goroutines.Go(d.background.Run)
 }
 
-// workerRows are those that the pass has for a worker, from the one on that is to be drawn from.
-// What a program writes has no draft.
-func (s *Scheduler) workerRows(d *drawer) worker.Rows {
+// backgroundRows are those that the pass has for a background sampler, from the one on that is to
+// be drawn from. What a program writes has no draft.
+func (s *Scheduler) backgroundRows(d *drawer) background.Rows {
 	at, wanted := d.of.outputRow, d.chain.WantsHiddenStates()
 	if d.isSelfRun() {
-		rows := worker.Rows{Logits: [][]float32{s.backend.Row(at)}}
+		rows := background.Rows{Logits: [][]float32{s.backend.Row(at)}}
 		if wanted {
 			rows.States = append(rows.States, s.backend.HiddenState(at)...)
 		}
@@ -77,9 +77,9 @@ func (s *Scheduler) workerRows(d *drawer) worker.Rows {
 	g.logits, g.states = g.logits[:0], g.states[:0]
 	for i := g.row; i <= len(g.draft); i++ {
 		g.logits = append(g.logits, s.backend.Row(at+i))
-		if wanted { // they are small, and the next pass may come before the worker does
+		if wanted { // they are small, and the next pass may come before the background sampler does
 			g.states = append(g.states, s.backend.HiddenState(at+i)...)
 		}
 	}
-	return worker.Rows{Logits: g.logits, States: g.states, First: g.row, Context: g.at, Draft: g.draft}
+	return background.Rows{Logits: g.logits, States: g.states, First: g.row, Context: g.at, Draft: g.draft}
 }

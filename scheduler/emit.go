@@ -41,17 +41,17 @@ func (s *Scheduler) emitOne(j *job) {
 	s.emit(j, s.config.Clock())
 }
 
-// collect takes over what a worker has done. Control calls that waited for it are tried with the
-// next commands.
+// collect takes over what a background sampler has done. Control calls that waited for it are tried
+// with the next commands.
 func (s *Scheduler) collect(d *drawer) {
-	err := d.worker.Collect()
+	err := d.background.Collect()
 	j := d.of.job
 	if d.isSelfRun() {
 		s.settleSelfRun(d)
 		return
 	}
 	if j.drafting() {
-		j.guess.row = j.worker.Row()
+		j.guess.row = j.background.Row()
 	}
 	p := j.calls.atWork
 	j.calls.atWork = nil
@@ -64,16 +64,16 @@ func (s *Scheduler) collect(d *drawer) {
 	}
 }
 
-// collectAwaited collects from the workers that an earlier tick has left at work and that are done
-// now.
+// collectAwaited collects from the background samplers that an earlier tick has left at work and
+// that are done now.
 func (s *Scheduler) collectAwaited() {
 	s.awaited = slices.DeleteFunc(s.awaited, s.collectIfDone)
 }
 
-// collectIfDone collects from a worker if that is done now.
+// collectIfDone collects from a background sampler if that is done now.
 func (s *Scheduler) collectIfDone(d *drawer) (done bool) {
 	select {
-	case <-d.worker.Done():
+	case <-d.background.Done():
 		s.collect(d)
 		return true
 	default:

@@ -10,7 +10,7 @@ func (s *Scheduler) end(j *job, e End) {
 	j.done = true
 	defer s.inbox.ended(len(j.branches))
 	now := s.config.Clock()
-	busy := j.worker.Busy()
+	busy := j.background.Busy()
 	if !busy {
 		j.counted = j.answer.Released()
 		e.Truncated = j.answer.Truncated()
@@ -46,7 +46,7 @@ func (s *Scheduler) end(j *job, e End) {
 	} else {
 		s.queue.remove(j)
 	}
-	j.worker.Interrupt()
+	j.background.Interrupt()
 	if j.program != nil {
 		s.endProgram(j)
 	} else {

@@ -23,7 +23,7 @@ func SnapshotOf(s *Scheduler) Snapshot { return s.snapshot(0) }
 // SnapshotWithTicks is the same with ticks.
 func SnapshotWithTicks(s *Scheduler, ticks int) Snapshot { return s.snapshot(ticks) }
 
-// Calling is how many control calls wait for a reader or a worker.
+// Calling is how many control calls wait for a reader or a background sampler.
 func Calling(s *Scheduler) (n int) {
 	for _, j := range s.calling {
 		n += len(j.calls.waiting)
@@ -31,14 +31,14 @@ func Calling(s *Scheduler) (n int) {
 	return n
 }
 
-// AtWork reports whether the worker of a request is at the work of a control call.
+// AtWork reports whether the background sampler of a request is at the work of a control call.
 func AtWork(st *Stream) bool { return st.job.calls.atWork != nil }
 
-// Awaited is how many workers and programs a later tick collects.
+// Awaited is how many background samplers and programs a later tick collects.
 func Awaited(s *Scheduler) int { return len(s.awaited) + len(s.programs) }
 
 // Rest makes a stream's stages rest for a while, as if they had used up their quota.
-func Rest(st *Stream, d time.Duration) { st.job.worker.RestUntil = time.Now().Add(d) }
+func Rest(st *Stream, d time.Duration) { st.job.background.RestUntil = time.Now().Add(d) }
 
 // Preempt takes the slot of the job that is served first.
 func Preempt(s *Scheduler) { s.preempt(s.running[0]) }

@@ -23,7 +23,7 @@ func (s *Scheduler) follows(j *job) bool {
 func (s *Scheduler) leader(b *branch, tokens []Token, n int) (found *branch, common int) {
 	j, cached := b.job, s.cache.LongestPrefix(tokens, b.job.scope)
 	for _, r := range s.running {
-		if r.worker.Busy() || r.scope.Salt != j.scope.Salt || r.req.Priority < j.req.Priority { // the worker of a busy one writes its tokens now
+		if r.background.Busy() || r.scope.Salt != j.scope.Salt || r.req.Priority < j.req.Priority { // the background sampler of a busy one writes its tokens now
 			continue
 		}
 		for _, l := range r.branches {

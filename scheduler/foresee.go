@@ -25,7 +25,7 @@ const savedForLooks = 4
 func (s *Scheduler) foresee(j *job) bool {
 	p, g, most := &s.speculation, &j.guess, s.roomAhead(j)
 	g.foreseen, g.ask.Grade = g.foreseen[:0], min(g.ask.Grade, draft.Grades-1)
-	if most < 1 || !j.worker.Idle() || !j.chain.Foresees() || p.withoutDrafts == 0 {
+	if most < 1 || !j.background.Idle() || !j.chain.Foresees() || p.withoutDrafts == 0 {
 		return false
 	}
 	if !g.looked {

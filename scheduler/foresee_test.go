@@ -79,7 +79,7 @@ func TestForesee_AnyForesight_SameEvents(t *testing.T) {
 				r := request(5+rng.IntN(100), i, 1+rng.IntN(120))
 				o := &prophet{backend: b, rng: rand.New(rand.NewPCG(seed, uint64(i))), often: often, errs: 0.1 * float64(i)}
 				if r.Chain = []chain.Stage{o}; i == 3 {
-					r.Logprobs = 1 // a worker draws
+					r.Logprobs = 1 // a background sampler draws
 				}
 				streams = append(streams, submit(t, s, r))
 			}

@@ -33,7 +33,7 @@ func forked(t *testing.T, s *scheduler.Scheduler, st *scheduler.Stream, most int
 // A fork begins with all tokens of the answer and goes on as that would. It computes one token for
 // all those.
 func TestScheduler_Fork_SharesWhatIsComputed(t *testing.T) {
-	for _, kind := range []string{"native", "with a worker", "ended meanwhile"} {
+	for _, kind := range []string{"native", "in the background", "ended meanwhile"} {
 		t.Run(kind, func(t *testing.T) {
 			b := schedulertest.New(scheduler.Limits{})
 			s := newScheduler(t, b, scheduler.Config{})
@@ -42,7 +42,7 @@ func TestScheduler_Fork_SharesWhatIsComputed(t *testing.T) {
 			switch n := len(r.Begun.Tokens); {
 			case n < 20:
 				t.Fatalf("the answer has %d tokens, its reader has seen 20", n)
-			case kind == "with a worker":
+			case kind == "in the background":
 				r.Logprobs = 1
 			case kind == "ended meanwhile":
 				st.Cancel()

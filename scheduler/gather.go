@@ -79,7 +79,7 @@ func (s *Scheduler) heldBack(now time.Time) (until time.Time) {
 func (s *Scheduler) gatherTimes() (most, settle time.Duration) {
 	waiting := 0
 	for _, j := range s.queue.jobs {
-		if !j.started { // else it was not held back, and its worker may be writing its tokens
+		if !j.started { // else it was not held back, and its background sampler may be writing its tokens
 			waiting += len(j.answer.Expected())
 		}
 	}

@@ -120,7 +120,8 @@ func TestScheduler_Gather_OnlyTheFirstAfterARest(t *testing.T) {
 }
 
 // What wakes the tick is never lost while requests are held back, nor does anything but the tick
-// look at answers then: one that has lost its slot is injected into while its worker is at work.
+// look at answers then: one that has lost its slot is injected into while its background sampler is
+// at work.
 func TestScheduler_Gather_LosesNoWakeUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := newTimed(t, time.Second, scheduler.Config{Slots: 1})
@@ -129,7 +130,7 @@ func TestScheduler_Gather_LosesNoWakeUp(t *testing.T) {
 		go func() { done <- s.Run(ctx) }()
 		s.Expect()()
 		r := request(100, 1, 3000)
-		r.Logprobs, r.Buffer = 1, 5000 // so that it has a worker
+		r.Logprobs, r.Buffer = 1, 5000 // so that it has a background sampler
 		paused, err := s.Submit(r)
 		if err != nil {
 			t.Fatal(err)

@@ -64,7 +64,7 @@ func (l idleLoad) run(t *testing.T) (use idleUse) {
 		counts := make([]int, n)
 		step := func() {
 			if !s.Tick() {
-				time.Sleep(10 * time.Microsecond) // only workers are busy
+				time.Sleep(10 * time.Microsecond) // only background samplers are busy
 			}
 			for i, st := range streams {
 				for e, ok := st.TryNext(); ok; e, ok = st.TryNext() {

@@ -54,7 +54,7 @@ func TestScheduler_Inspect_WhatSlotsWaitFor(t *testing.T) {
 		s.Tick()
 	}
 	for want, st := range map[scheduler.WaitReason]*scheduler.Stream{
-		scheduler.WaitPaused: paused, scheduler.WaitReader: unread, scheduler.WaitWorker: stuck, scheduler.WaitQuota: rests, "": runs,
+		scheduler.WaitPaused: paused, scheduler.WaitReader: unread, scheduler.WaitBackground: stuck, scheduler.WaitQuota: rests, "": runs,
 	} {
 		if got := inspectedSlot(t, s, st); got.Wait != want || (got.State == "parked") != (want != "") {
 			t.Errorf("%q: %+v", want, got)
@@ -92,7 +92,7 @@ func TestScheduler_Inspect_PromptsWait(t *testing.T) {
 	first, second := submit(t, s, request(500, 1, 3)), submit(t, s, request(600, 2, 3))
 	s.Tick()
 	a, b := inspectedSlot(t, s, first), inspectedSlot(t, s, second)
-	if a.Wait != "" || a.State != "prefilling" || a.Computed != 64 || b.Wait != scheduler.WaitTurn || b.Computed != 0 {
+	if a.Wait != "" || a.State != "prefilling" || a.Computed != 64 || b.Wait != scheduler.WaitPrompts || b.Computed != 0 {
 		t.Errorf("the first %+v, the second %+v", a, b)
 	}
 	finish(t, s, first, second)

@@ -73,10 +73,10 @@ func (j *job) owner() *job { return j }
 // inSlot reports whether the job has its slots; else it is queued, or has ended.
 func (j *job) inSlot() bool { return j.branches[0].slot >= 0 }
 
-// generates reports whether a branch of the job computes one token a tick. What a busy worker has
-// is its own, and it is generating; so is a program at work.
+// generates reports whether a branch of the job computes one token a tick. What a busy background
+// sampler has is its own, and it is generating; so is a program at work.
 func (j *job) generates() bool {
-	return j.worker.Busy() || j.program != nil && j.program.AtWork() || slices.ContainsFunc(j.branches, (*branch).generates)
+	return j.background.Busy() || j.program != nil && j.program.AtWork() || slices.ContainsFunc(j.branches, (*branch).generates)
 }
 
 // lackedTokens is how many tokens of the job the KV cache still lacks.
@@ -98,13 +98,13 @@ func (j *job) keepsUp() bool {
 	return j.req.Overflow == DropOldest || j.stream.ring.Reserve(tickEvents)
 }
 
-// checkReady reports whether the job may take part in this tick: not paused, worker neither busy
-// nor resting, reader keeping up, no control call waiting for the reader (those that wait for the
-// worker were tried before it is asked). If the reader does not keep up, the ring wakes the tick
-// once it does (Stream.nudge). While the job is paused or its worker is at work, the reader is not
-// looked at: stalled is as it was before.
+// checkReady reports whether the job may take part in this tick: not paused, background sampler
+// neither busy nor resting, reader keeping up, no control call waiting for the reader (those that
+// wait for the background sampler were tried before it is asked). If the reader does not keep up,
+// the ring wakes the tick once it does (Stream.nudge). While the job is paused or its background
+// sampler is at work, the reader is not looked at: stalled is as it was before.
 func (j *job) checkReady() bool {
-	if j.paused || j.worker.Busy() || j.worker.Resting() || j.program.Rest() > 0 {
+	if j.paused || j.background.Busy() || j.background.Resting() || j.program.Rest() > 0 {
 		return false
 	}
 	j.stalled = !j.choicesKeepUp()
@@ -115,9 +115,9 @@ func (j *job) checkReady() bool {
 // its reader does not keep up.
 func (j *job) parked() bool { return j.paused || j.stalled }
 
-// needsWorker reports whether an answer with these stages needs a goroutine of its own: for
+// needsBackground reports whether an answer with these stages needs a goroutine of its own: for
 // plugins and stop rules, or for log-probabilities and traces, which cost more than a draw.
-func (j *job) needsWorker(stages []chain.Stage) bool {
+func (j *job) needsBackground(stages []chain.Stage) bool {
 	return j.metered(stages) || !j.byProgram() && (j.req.Trace > 0 || j.req.Logprobs >= 0)
 }
 
@@ -127,11 +127,11 @@ func (j *job) metered(stages []chain.Stage) bool {
 	return !chain.Native(stages) && !(j.byProgram() && len(stages) == 0) || len(j.req.Rules) > 0
 }
 
-// open begins a job's answer: on the tick if that is quick, else with a worker.
+// open begins a job's answer: on the tick if that is quick, else with a background sampler.
 func (s *Scheduler) open(j *job) {
 	early := len(j.answer.Early()) > 0
-	if stages := j.chain.Stages(); j.needsWorker(stages) || early && chain.Guarded(stages) {
-		s.giveWorker(&j.drawer, j.metered(stages) || early)
+	if stages := j.chain.Stages(); j.needsBackground(stages) || early && chain.Guarded(stages) {
+		s.giveBackground(&j.drawer, j.metered(stages) || early)
 	} else if err := panics.Try(j.answer.Begin); err != nil {
 		j.answer.Fail(err)
 		s.emitOne(j)
@@ -143,18 +143,19 @@ func (s *Scheduler) open(j *job) {
 }
 
 // fail ends a job whose stages could not begin, at once and not after its prompt was computed. A
-// busy worker does it itself.
+// busy background sampler does it itself.
 func (s *Scheduler) fail(j *job, err error) {
-	if !j.done && !j.worker.Busy() {
+	if !j.done && !j.background.Busy() {
 		j.answer.Fail(err)
 		s.emitOne(j)
 	}
 }
 
-// close frees stages and rules. If there is a worker, it does that itself: they may be at work.
+// close frees stages and rules. If there is a background sampler, it does that itself: they may be
+// at work.
 func (j *job) close() {
-	if j.worker != nil {
-		j.worker.Close()
+	if j.background != nil {
+		j.background.Close()
 	} else {
 		j.answer.Close()
 	}

@@ -18,23 +18,23 @@ type Observer interface {
 
 // TickRecord is what one tick did.
 type TickRecord struct {
-	Start     time.Time
-	Forward   time.Duration // in the backend's passes
-	Sample    time.Duration // in sampler chains
-	Workers   time.Duration // waiting for workers, after the native chains
-	Total     time.Duration // all of the tick
-	Passes    int           // forward passes; compute says what has one of its own
-	Decode    int           // tokens of generating slots
-	Drafted   int           // tokens that were guessed for them
-	Drafts    int           // slots that had some
-	Accepted  int           // of Drafted, those that became part of answers; of a worker that was late, in the tick that collects it
-	Prefill   int           // tokens of prompts
-	Preempted int           // jobs that lost their slot
-	Running   int
-	Waiting   int
-	Parked    int // running, but paused or with a reader that does not keep up
-	CellsUsed int // KV cells that hold something
-	Cells     int
+	Start      time.Time
+	Forward    time.Duration // in the backend's passes
+	Sample     time.Duration // in sampler chains
+	Background time.Duration // waiting for background samplers, after the native chains
+	Total      time.Duration // all of the tick
+	Passes     int           // forward passes; compute says what has one of its own
+	Decode     int           // tokens of generating slots
+	Drafted    int           // tokens that were guessed for them
+	Drafts     int           // slots that had some
+	Accepted   int           // of Drafted, those that became part of answers; of a background sampler that was late, in the tick that collects it
+	Prefill    int           // tokens of prompts
+	Preempted  int           // jobs that lost their slot
+	Running    int
+	Waiting    int
+	Parked     int // running, but paused or with a reader that does not keep up
+	CellsUsed  int // KV cells that hold something
+	Cells      int
 }
 
 // RequestRecord is what became of one request.

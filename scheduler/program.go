@@ -65,7 +65,7 @@ func (s *Scheduler) newRun(j *job, r *Request, prompt []Token) error {
 // openProgram lets a program begin once the stages of its job have.
 func (s *Scheduler) openProgram(j *job) {
 	for _, c := range j.allChoices() {
-		if !c.done && c.worker != nil && !c.worker.Busy() {
+		if !c.done && c.background != nil && !c.background.Busy() {
 			s.perform(c, &pendingCall{call: call{work: func(*answer.Answer) error { return nil }}}) // collect goes on
 		}
 	}
@@ -80,7 +80,7 @@ func (s *Scheduler) goOnWithProgram(j *job) {
 		return
 	case !j.program.Started():
 		j.program.Start()
-		s.workers.Go(func() {
+		s.goroutines.Go(func() {
 			j.program.Main()
 			if <-j.over; !j.adopted {
 				j.close() // not before: the program's stages may be its own
@@ -103,7 +103,7 @@ func (s *Scheduler) goOnWithProgram(j *job) {
 // answered reports whether the rows that a program waits for are there.
 func (j *job) answered() bool {
 	branches, anyOf := j.program.Waiting()
-	lacking := func(b *program.Branch) bool { return j.branches[b.Place()].awaitsResult() }
+	lacking := func(b *program.Branch) bool { return j.branches[b.Index()].awaitsResult() }
 	if anyOf && len(branches) > 0 {
 		return slices.ContainsFunc(branches, func(b *program.Branch) bool { return !lacking(b) })
 	}
@@ -114,7 +114,7 @@ func (j *job) answered() bool {
 func (s *Scheduler) deliver(j *job) {
 	branches, _ := j.program.Waiting()
 	for _, b := range branches {
-		if of := j.branches[b.Place()]; !of.awaitsResult() {
+		if of := j.branches[b.Index()]; !of.awaitsResult() {
 			b.Deliver(&of.state)
 			if j.times.row.IsZero() {
 				j.times.row = s.config.Clock()
@@ -123,8 +123,8 @@ func (s *Scheduler) deliver(j *job) {
 	}
 }
 
-// takeTurns takes over what programs have done that wait by now.
-func (s *Scheduler) takeTurns() {
+// takeOverPrograms takes over what programs have done that wait by now.
+func (s *Scheduler) takeOverPrograms() {
 	all := s.programs
 	s.programs, s.programsSpare = s.programsSpare[:0], all // those that go on come back
 	for i, j := range all {
@@ -134,7 +134,7 @@ func (s *Scheduler) takeTurns() {
 		case !s.collectProgram(j) || j.choicesBusy() || !j.checkReady():
 			s.programs = append(s.programs, j)
 		default:
-			s.takeTurn(j)
+			s.takeOverProgram(j)
 		}
 	}
 }
@@ -153,10 +153,10 @@ func (s *Scheduler) collectProgram(j *job) bool {
 	}
 }
 
-// takeTurn takes over what a program has done since it was answered.
-func (s *Scheduler) takeTurn(j *job) {
+// takeOverProgram takes over what a program has done since it was answered.
+func (s *Scheduler) takeOverProgram(j *job) {
 	defer s.blame(j)
-	j.program.TakeTurn()
+	j.program.MarkTaken()
 	for i, b := range j.branches {
 		if of := j.program.Branch(i); b.state.Number != 0 && !of.Is(b.state.Number) {
 			j.program.Charge(b.drawn())
@@ -172,7 +172,7 @@ func (s *Scheduler) takeTurn(j *job) {
 	}
 	branches, _ := j.program.Waiting()
 	for _, of := range branches {
-		b := j.branches[of.Place()]
+		b := j.branches[of.Index()]
 		if b.wanted = b.awaitsResult() && b.selfRun == nil; b.wanted {
 			s.computeLast(b)
 		}
@@ -306,7 +306,7 @@ func (s *Scheduler) resumePrograms(branches []*branch) {
 	}
 }
 
-// awaitProgram waits until a program waits again, but not long, as for a worker.
+// awaitProgram waits until a program waits again, but not long, as for a background sampler.
 func (s *Scheduler) awaitProgram(j *job, rang bool) bool {
 	if !rang && j.program.AtWork() && j.program.Awaited() {
 		select {

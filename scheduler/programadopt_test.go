@@ -46,7 +46,7 @@ func TestProgram_Adopt_GoesOnAsAnAnswer(t *testing.T) {
 	like.Prompt[0].Tokens = like.Prompt[0].Tokens[:18]
 	like.Begun.Tokens = []scheduler.Token{5, 6}
 	want := alone(t, like)
-	for name, watched := range map[string]bool{"the backend draws": false, "a worker draws": true} {
+	for name, watched := range map[string]bool{"the backend draws": false, "a background sampler draws": true} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, scheduler.Limits{}, scheduler.Config{Slots: 2}, func(b bubble) {
 				neighbour := submit(t, b.Scheduler, request(50, 2, 60))

@@ -44,9 +44,9 @@ func (j *job) allChoices() []*job {
 	return []*job{j}
 }
 
-// choicesBusy reports whether a worker of a program's choices is busy.
+// choicesBusy reports whether a background sampler of a program's choices is busy.
 func (j *job) choicesBusy() bool {
-	return j.worker.Busy() || slices.ContainsFunc(j.choices, func(c *job) bool { return !c.done && c.worker.Busy() })
+	return j.background.Busy() || slices.ContainsFunc(j.choices, func(c *job) bool { return !c.done && c.background.Busy() })
 }
 
 // choicesKeepUp reports whether the readers of all choices do.

@@ -38,7 +38,7 @@ func (s *Scheduler) dropAllButOne(j *job) {
 			continue
 		}
 		n := 0
-		if !j.worker.Busy() && !b.busy() {
+		if !j.background.Busy() && !b.busy() {
 			n = kvcache.CommonPrefix(b.tokens()[:b.seq.Len()], j.answer.Context())
 		}
 		if n > common || n == common && b.seq.Len() > best.seq.Len() {

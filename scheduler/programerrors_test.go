@@ -192,7 +192,7 @@ func (p leisurely) Mask(mask []uint32) error {
 	return nil
 }
 
-func (p leisurely) After(program.Token) (program.Place, bool) { return p, true }
+func (p leisurely) After(program.Token) (program.GrammarState, bool) { return p, true }
 
 // A branch that is waited for several times at once is one branch: one goroutine finds what its
 // row says, and changes it.

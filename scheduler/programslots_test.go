@@ -9,9 +9,9 @@ import (
 
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/background"
 	"github.com/penstock/penstock/scheduler/program"
 	"github.com/penstock/penstock/scheduler/schedulertest"
-	"github.com/penstock/penstock/scheduler/worker"
 )
 
 // A program gets its slots all at once or waits. Others may overtake it for ten seconds, then
@@ -239,7 +239,7 @@ func TestProgram_Returned_RestsNoMore(t *testing.T) {
 	inBubble(t, scheduler.Limits{}, scheduler.Config{Slots: 2}, func(b bubble) {
 		began := time.Now()
 		a := b.read(submit(t, b.Scheduler, written(10, 1, 2, func(r *program.Run) error {
-			for until := worker.ThreadTime() + 500*time.Millisecond; worker.ThreadTime() < until; { // time stands still meanwhile
+			for until := background.ThreadTime() + 500*time.Millisecond; background.ThreadTime() < until; { // time stands still meanwhile
 			}
 			return showTokens(r, []program.Token{7})
 		})))

@@ -176,7 +176,7 @@ func TestScheduler_PromptLogprobs_NeighboursGoOn(t *testing.T) {
 	if got := len(promptTold(t, j)); got != 399 || b.Largest > 16 {
 		t.Errorf("%d told, the largest pass had %d tokens", got, b.Largest)
 	}
-	if a.end == nil { // the workers of the other may have been slow
+	if a.end == nil { // the background samplers of the other may have been slow
 		finish(t, s, beside)
 	}
 }

@@ -69,7 +69,7 @@ func TestScheduler_RandomRun_KeepsItsPromises(t *testing.T) {
 
 func runWorld(t *testing.T, rng *rand.Rand) {
 	ctx, stop := context.WithCancel(t.Context())
-	turns, computing := scheduler.NewTurns(), new(sync.Mutex)
+	turns, computing := scheduler.NewComputeLock(), new(sync.Mutex)
 	var running, clients sync.WaitGroup
 	for range 2 {
 		b := schedulertest.New(scheduler.Limits{Cells: 2048, Context: 512, Batch: 128})
@@ -80,7 +80,7 @@ func runWorld(t *testing.T, rng *rand.Rand) {
 		}
 		album := b.NewAlbum(rng, rng.IntN(2)*5, 40)
 		s, err := scheduler.New(&exclusive{schedulertest.NewMachine(b, 2), computing}, scheduler.Config{Slots: 1 + rng.IntN(4), Drafter: drafter, Pieces: b.Pieces,
-			ArchiveBytes: int64(rng.IntN(2)) << 13, Turns: turns})
+			ArchiveBytes: int64(rng.IntN(2)) << 13, ComputeLock: turns})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +168,7 @@ func (c *runClient) read(ctx context.Context, st *scheduler.Stream, r scheduler.
 
 func (c *runClient) verify(st *scheduler.Stream, r scheduler.Request, a received) {
 	if a.end.Reason != answer.ReasonLength {
-		return // its worker may be at work
+		return // its background sampler may be at work
 	}
 	tokens, prompt := scheduler.Conversation(st)
 	for i, want := range c.b.After(tokens, prompt, r) {

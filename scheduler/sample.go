@@ -12,10 +12,10 @@ import (
 	"github.com/penstock/penstock/scheduler/panics"
 )
 
-// The tick waits for workers, after the native stages are done, for an eighth of the time that the
-// tick's passes have taken so far, and at least for minWait. Waiting costs all other answers that
-// time. Not waiting costs the late answer a whole pass, and the others the processor that its
-// worker uses beside the next pass.
+// The tick waits for background samplers, after the native stages are done, for an eighth of the
+// time that the tick's passes have taken so far, and at least for minWait. Waiting costs all other
+// answers that time. Not waiting costs the late answer a whole pass, and the others the processor
+// that its background sampler uses beside the next pass.
 const (
 	minWait  = time.Millisecond
 	waitPart = 8
@@ -25,26 +25,26 @@ const (
 type sampling struct {
 	draws    []Draw         // for native chains
 	native   []*drawer      // whose tokens the backend draws
-	drawing  []*drawer      // whose workers draw
+	drawing  []*drawer      // whose background samplers draw
 	programs []*job         // whose programs go on
-	loans    sync.WaitGroup // rows lent to workers
+	loans    sync.WaitGroup // rows lent to background samplers
 	lent     bool           // rows of the last pass are lent to programs
-	alarm    *time.Timer    // ends the wait for workers
+	alarm    *time.Timer    // ends the wait for background samplers
 }
 
 // prepareWorkers lets the stages of the jobs that will get a row compute beside the forward pass.
 func (s *Scheduler) prepareWorkers(branches []*branch) {
 	for _, b := range branches {
-		if d := b.rowDrawer(); b.outputRow >= 0 && d != nil && d.worker != nil && !d.tickDraws() {
-			d.worker.Prepare()
+		if d := b.rowDrawer(); b.outputRow >= 0 && d != nil && d.background != nil && !d.tickDraws() {
+			d.background.Prepare()
 		}
 	}
 }
 
-// sample draws the next token of every job whose last pending token was computed, takes it into
-// the answer and sends it; where that is what was guessed, then the one after it. Tokens of native
-// stages are drawn in one call, one of each job; workers draw the others meanwhile, and what turns
-// out to take long.
+// sample draws the next token of every job whose last pending token was computed, takes it into the
+// answer and sends it; where that is what was guessed, then the one after it. Tokens of native
+// stages are drawn in one call, one of each job; background samplers draw the others meanwhile, and
+// what turns out to take long.
 func (s *Scheduler) sample(branches []*branch) {
 	sampling := &s.sampling
 	sampling.native, sampling.drawing, sampling.programs = sampling.native[:0], sampling.drawing[:0], sampling.programs[:0]
@@ -56,7 +56,7 @@ func (s *Scheduler) sample(branches []*branch) {
 		case d.tickDraws():
 			sampling.native = append(sampling.native, d)
 		default:
-			s.giveWorker(d, !d.isSelfRun()) // its stage has turned out to be slow, or is another now
+			s.giveBackground(d, !d.isSelfRun()) // its stage has turned out to be slow, or is another now
 			s.lend(d)
 		}
 	}
@@ -65,13 +65,13 @@ func (s *Scheduler) sample(branches []*branch) {
 		going = s.drawNative(going)
 	}
 	if len(sampling.drawing)+len(sampling.programs) > 0 {
-		s.awaitWorkers()
+		s.awaitBackground()
 	}
 }
 
-// lend has a worker draw from its rows.
+// lend has a background sampler draw from its rows.
 func (s *Scheduler) lend(d *drawer) {
-	d.worker.Draw(s.workerRows(d))
+	d.background.Draw(s.backgroundRows(d))
 	s.sampling.drawing = append(s.sampling.drawing, d)
 }
 
@@ -98,7 +98,7 @@ func (s *Scheduler) drawNative(drawers []*drawer) (going []*drawer) {
 		case drawn.Err == nil:
 			d.answer.Advance(drawn.Token, answer.Details{})
 		case errors.Is(drawn.Err, chain.ErrSlow):
-			s.giveWorker(d, !d.isSelfRun())
+			s.giveBackground(d, !d.isSelfRun())
 			s.lend(d)
 			return
 		default:
@@ -116,16 +116,17 @@ func (s *Scheduler) drawNative(drawers []*drawer) (going []*drawer) {
 	return going
 }
 
-// awaitWorkers waits for the workers that draw, but not long, and mostly not for those that are
-// late again and again. Those that are late copy their rows, which the next pass overwrites.
-func (s *Scheduler) awaitWorkers() {
+// awaitBackground waits for the background samplers that draw, but not long, and mostly not for
+// those that are late again and again. Those that are late copy their rows, which the next pass
+// overwrites.
+func (s *Scheduler) awaitBackground() {
 	start := s.config.Clock()
 	s.sampling.alarm.Reset(max(minWait, s.record.Forward/waitPart))
 	rang := false
 	for _, d := range s.sampling.drawing {
-		for !rang && d.worker.Busy() && d.worker.Awaited() {
+		for !rang && d.background.Busy() && d.background.Awaited() {
 			select {
-			case <-d.worker.Done():
+			case <-d.background.Done():
 				s.collect(d)
 			case <-s.sampling.alarm.C:
 				rang = true
@@ -139,13 +140,13 @@ func (s *Scheduler) awaitWorkers() {
 	var copies sync.WaitGroup // beside each other: each may be of half a megabyte
 	for _, d := range s.sampling.drawing {
 		s.collectIfDone(d)
-		d.worker.Settle()
-		if d.worker.Busy() {
-			copies.Go(d.worker.RecallRows)
-			s.awaited = append(s.awaited, d) // it skips ticks until its worker is done, which wakes the tick
+		d.background.Settle()
+		if d.background.Busy() {
+			copies.Go(d.background.RecallRows)
+			s.awaited = append(s.awaited, d) // it skips ticks until its background sampler is done, which wakes the tick
 		}
 	}
 	copies.Wait()
 	s.sampling.loans.Wait()
-	s.record.Workers += s.config.Clock().Sub(start)
+	s.record.Background += s.config.Clock().Sub(start)
 }

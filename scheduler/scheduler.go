@@ -26,7 +26,7 @@ type Config struct {
 	ArchiveBytes int64                     // RAM for conversations whose cells others needed; default none
 	Checkpoints  kvcache.CheckpointOptions // of models that cannot take back single tokens; default none
 	Strategy     estimator.Strategy        // default DecodeMaximal
-	Turns        *Turns                    // shared with other schedulers of this machine; default none
+	ComputeLock  *ComputeLock              // shared with other schedulers of this machine; default none
 	Observer     Observer                  // default none
 	Drafter      draft.Drafter             // guesses tokens of answers, where the backend can make use of that; default none
 	MostDrafted  int                       // tokens it guesses of an answer at once; default DefaultMostDrafted
@@ -76,7 +76,7 @@ type Scheduler struct {
 	cache         *kvcache.Cache
 	estimator     *estimator.Estimator
 	share         share
-	workers       sync.WaitGroup // goroutines
+	goroutines    sync.WaitGroup // goroutines
 	arrivals      uint64         // requests so far
 	shortTick     bool           // the last tick had short prompts only, though longer ones waited
 	prefilled     int            // prompt tokens that were planned so far
@@ -85,7 +85,7 @@ type Scheduler struct {
 	calling       []*job         // control calls of theirs wait
 	slotActions   []*slotAction  // not begun yet, in the order they came
 	conversations []uint64       // by slot: the name of what its last answer left in the cache; 0: nothing
-	awaited       []*drawer      // their workers are collected by a later tick
+	awaited       []*drawer      // their background samplers are collected by a later tick
 	programs      []*job         // in slots, or queued again, whose programs are at work or are to be asked what they have done
 	checkpointing time.Duration  // that taking checkpoints may take
 	lost          bool           // see lostbackend.go
@@ -150,7 +150,7 @@ func New(b Backend, c Config) (*Scheduler, error) {
 		slots:         make([]*branch, c.Slots),
 		conversations: make([]uint64, c.Slots),
 		estimator:     estimator.New(limits.SeparatePasses),
-		share:         share{turns: c.Turns},
+		share:         share{lock: c.ComputeLock},
 		sampling:      sampling{alarm: time.NewTimer(time.Hour)},
 	}
 	s.cache = s.newCache()
@@ -184,7 +184,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	}
 	s.refuseSlotActions()
 	s.attempt(s.cache.Close)
-	s.workers.Wait() // their stages are the backend's and the plugins', which may be closed after this
+	s.goroutines.Wait() // their stages are the backend's and the plugins', which may be closed after this
 	return nil
 }
 

@@ -13,7 +13,8 @@ import (
 
 // This file has a program's branches go on by themselves (program.Branch.Run). Such a branch is
 // like an answer that nobody reads: its tokens are drawn beside those of all answers, by the
-// backend or by a worker, until it has as many as were asked for, or comes to an end token.
+// backend or by a background sampler, until it has as many as were asked for, or comes to an end
+// token.
 
 // ends reports whether a token ends the answer to a request.
 func ends(v answer.Vocabulary, r *Request, t Token) bool {
@@ -34,12 +35,12 @@ func (s *Scheduler) runBranch(b *branch, of *program.Branch) {
 		Longest: s.limits.longest(), VocabularySize: s.limits.Vocabulary, Vocabulary: s.backend})
 	b.selfRun = &drawer{of: b, chain: going.Chain, answer: a, scored: going.Scored, release: going.Release}
 	if !b.selfRun.tickDraws() {
-		s.giveWorker(b.selfRun, false) // at once: it has something to prepare beside the first pass
+		s.giveBackground(b.selfRun, false) // at once: it has something to prepare beside the first pass
 	}
 }
 
 // drawn is how many tokens a branch has drawn by itself of which its program was not told. What a
-// worker is at does not count.
+// background sampler is at does not count.
 func (b *branch) drawn() int {
 	if b.selfRun != nil && !b.busy() {
 		return b.selfRun.answer.Generated()
@@ -52,8 +53,8 @@ func (s *Scheduler) stopSelfRun(b *branch) {
 	switch d := b.selfRun; {
 	case d == nil:
 		return
-	case d.worker != nil:
-		d.worker.Close()
+	case d.background != nil:
+		d.background.Close()
 	default:
 		d.release()
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
-// greedy is a chain that takes the most likely token; a slow one needs a worker.
+// greedy is a chain that takes the most likely token; a slow one needs a background sampler.
 func greedy(slow bool) *program.Chain {
 	return program.NewChain(func(uint64, int) ([]chain.Stage, error) {
 		if slow {
@@ -39,9 +39,9 @@ func (b bubble) ran(of *program.Branch, from []program.Token, n int, end program
 }
 
 // A branch that goes on by itself writes what an answer would, drawn by the backend or by a
-// worker, beside others, with the scores of its tokens, and says how it ended.
+// background sampler, beside others, with the scores of its tokens, and says how it ended.
 func TestProgram_Run_WritesWhatAnAnswerDoes(t *testing.T) {
-	for name, slow := range map[string]bool{"the backend draws": false, "workers draw": true} {
+	for name, slow := range map[string]bool{"the backend draws": false, "background samplers draw": true} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, scheduler.Limits{}, scheduler.Config{Slots: 5}, func(b bubble) {
 				neighbour := submit(t, b.Scheduler, request(50, 2, 60))
@@ -123,7 +123,7 @@ func (b bubble) runSome(r *program.Run, c *program.Chain) error {
 // One of several runs may be enough; those that are closed stop, and give back what they have not
 // used.
 func TestProgram_Run_AnyAndClosed(t *testing.T) {
-	for name, slow := range map[string]bool{"the backend draws": false, "workers draw": true} {
+	for name, slow := range map[string]bool{"the backend draws": false, "background samplers draw": true} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, scheduler.Limits{}, scheduler.Config{Slots: 3}, func(b bubble) {
 				r := written(20, 1, 3, func(r *program.Run) error {

@@ -23,7 +23,7 @@ type tardy struct {
 	gate  chan struct{} // they wait for it; nil: they do not
 	slow  bool
 	seen  int
-	late  int // tokens that a worker has drawn
+	late  int // tokens that a background sampler has drawn
 }
 
 func (s *tardy) tarries() bool {
@@ -61,8 +61,8 @@ func (p patient) SampleRows(draws []scheduler.Draw) {
 	}
 }
 
-// A token that would take long to draw is drawn by a worker: from the row that it was to be drawn
-// from, also within a draft.
+// A token that would take long to draw is drawn by a background sampler: from the row that it was
+// to be drawn from, also within a draft.
 func TestScheduler_Sample_SlowDraw_SameEvents(t *testing.T) {
 	for seed := range uint64(60) {
 		answers := func(quick, every func(i int) int) (all [][]string) {
@@ -140,6 +140,6 @@ func TestScheduler_Sample_SlowDraw_BackToTheTick(t *testing.T) {
 		t.Errorf("its tokens are %v, else %v", got.tokens, want.tokens)
 	}
 	if stage.late != 5 {
-		t.Errorf("a worker has drawn %d tokens of 50, of which 5 take long", stage.late)
+		t.Errorf("a background sampler has drawn %d tokens of 50, of which 5 take long", stage.late)
 	}
 }

@@ -60,8 +60,8 @@ type guess struct {
 	allowed              bool          // the request does not refuse the draft
 	chosen               bool          // it promises something
 	trial                bool          // it was asked for although it does not seem to pay
-	logits               [][]float32   // for a worker
-	states               []float32     // for a worker, where it wants them: a copy of those of the rows
+	logits               [][]float32   // for a background sampler
+	states               []float32     // for a background sampler, where it wants them: a copy of those of the rows
 }
 
 // sameDrafting is how many of the first branches are alike in that.

@@ -249,8 +249,8 @@ func (s *turning) Reset(history []scheduler.Token, prompt int) error {
 	return nil
 }
 
-// A native stage that turns out to be slow goes on in a worker, with the same tokens, and is not
-// begun twice.
+// A native stage that turns out to be slow goes on in a background sampler, with the same tokens,
+// and is not begun twice.
 func TestScheduler_Sample_StageTurnsSlow(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	answer := func(native int) (tokens []scheduler.Token, resets int) {
@@ -277,8 +277,8 @@ type guarding struct{ *turning }
 func (guarding) Traits() chain.Traits                       { return chain.Traits{Guards: true} }
 func (guarding) Fits(tokens []scheduler.Token) (int, error) { return len(tokens), nil }
 
-// A grammar that a client sets for a running answer reads all of it, so a worker does that;
-// another chain may follow.
+// A grammar that a client sets for a running answer reads all of it, so a background sampler does
+// that; another chain may follow.
 func TestStream_SetChain_GrammarInAWorker(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	running := submit(t, s, request(10, 1, 40))

@@ -35,12 +35,12 @@ func (s *Scheduler) publish() {
 	s.stats = Stats{Running: len(s.running), Waiting: len(s.queue.jobs), CellsUsed: s.limits.Cells - s.cache.Free(), Cells: s.limits.Cells}
 }
 
-// listen takes in what workers have done and what other goroutines ask for, and ends what is too
-// late. It returns the time of this tick: nobody was submitted after it who is known.
+// listen takes in what background samplers have done and what other goroutines ask for, and ends
+// what is too late. It returns the time of this tick: nobody was submitted after it who is known.
 func (s *Scheduler) listen() (now time.Time) {
 	s.collectAwaited()
 	s.takeCommands()
-	s.takeTurns()
+	s.takeOverPrograms()
 	now = s.config.Clock()
 	s.record.Start = now
 	s.tellBranches(now)
@@ -68,7 +68,7 @@ func (s *Scheduler) runPlan(now time.Time) {
 	if len(s.planned) > 0 {
 		s.keepTicking(now)
 		s.computeInTurn()
-		s.takeTurns()
+		s.takeOverPrograms()
 		s.observe()
 	} else if at, due := s.cache.Next(); due {
 		s.keepTicking(at)

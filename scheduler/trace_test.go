@@ -168,7 +168,7 @@ func TestTrace_ChosenToken_ItsPlaceAtEachStage(t *testing.T) {
 		if tr.How != chain.Chosen || tr.By != "last" || tr.Before.Chosen.Rank < 2 || tr.Before.Chosen.P <= 0 {
 			t.Errorf("by %v %s, before: %+v", tr.How, tr.By, tr.Before.Chosen)
 		}
-		if len(tr.Stages) != 4 || tr.Stages[1].After.Chosen.Rank < 2 || tr.Stages[3].After.Chosen != (chain.Place{Rank: 1, Logit: tr.Stages[3].After.Best[0].Logit, P: 1}) {
+		if len(tr.Stages) != 4 || tr.Stages[1].After.Chosen.Rank < 2 || tr.Stages[3].After.Chosen != (chain.Ranked{Rank: 1, Logit: tr.Stages[3].After.Best[0].Logit, P: 1}) {
 			t.Errorf("stages: %+v", tr.Stages)
 		}
 		if want := (chain.PreparedTrace{Timed: chain.Timed{Name: "banning", Took: tr.Prepared[0].Took}, Allowed: -1, Banned: 1, Biased: 1}); tr.Prepared[0] != want {

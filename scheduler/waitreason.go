@@ -12,15 +12,15 @@ type WaitReason string
 
 // What a request may wait for.
 const (
-	WaitPaused  WaitReason = "paused"  // its client to resume it
-	WaitReader  WaitReason = "reader"  // its client to read
-	WaitWorker  WaitReason = "worker"  // plugins, stop rules, log-probabilities or a trace, which are not ready yet
-	WaitQuota   WaitReason = "quota"   // its plugins have used up their processor time for now
-	WaitTurn    WaitReason = "turn"    // the prompts of other slots are computed first
-	WaitCells   WaitReason = "cells"   // KV cells
-	WaitProgram WaitReason = "program" // a program, which has not asked for the slot's branch now, or has not opened it
-	WaitSlot    WaitReason = "slot"    // in the queue: a slot
-	WaitPrefix  WaitReason = "prefix"  // in the queue: another request computes the beginning of the same prompt
+	WaitPaused     WaitReason = "paused"  // its client to resume it
+	WaitReader     WaitReason = "reader"  // its client to read
+	WaitBackground WaitReason = "worker"  // plugins, stop rules, log-probabilities or a trace, which are not ready yet
+	WaitQuota      WaitReason = "quota"   // its plugins have used up their processor time for now
+	WaitPrompts    WaitReason = "turn"    // the prompts of other slots are computed first
+	WaitCells      WaitReason = "cells"   // KV cells
+	WaitProgram    WaitReason = "program" // a program, which has not asked for the slot's branch now, or has not opened it
+	WaitSlot       WaitReason = "slot"    // in the queue: a slot
+	WaitPrefix     WaitReason = "prefix"  // in the queue: another request computes the beginning of the same prompt
 )
 
 // slotWait is what a branch in a slot waited for in the last tick; empty: it took part.
@@ -29,9 +29,9 @@ func (s *Scheduler) slotWait(b *branch) WaitReason {
 	switch {
 	case j.paused:
 		return WaitPaused
-	case j.worker.Busy() || b.busy():
-		return WaitWorker
-	case j.worker.Resting() || j.program.Rest() > 0:
+	case j.background.Busy() || b.busy():
+		return WaitBackground
+	case j.background.Resting() || j.program.Rest() > 0:
 		return WaitQuota
 	case j.stalled:
 		return WaitReader
@@ -42,7 +42,7 @@ func (s *Scheduler) slotWait(b *branch) WaitReason {
 	case s.awaitsCopy || s.cache.Free() == 0:
 		return WaitCells
 	case !b.generating():
-		return WaitTurn
+		return WaitPrompts
 	}
 	return "" // it has just come, or come back
 }
@@ -64,7 +64,7 @@ func (s *Scheduler) inspectQueue(now time.Time) []QueueInfo {
 // lacksCells reports whether slots are free that queued jobs cannot have, since the first of them
 // has no cells yet: none overtakes it.
 func (s *Scheduler) lacksCells() bool {
-	first := slices.IndexFunc(s.queue.jobs, func(j *job) bool { return !j.paused && !j.stalled && !j.worker.Busy() })
+	first := slices.IndexFunc(s.queue.jobs, func(j *job) bool { return !j.paused && !j.stalled && !j.background.Busy() })
 	return first >= 0 && slices.Contains(s.slots, nil) && !s.fits(s.queue.jobs[first])
 }
 

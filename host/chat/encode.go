@@ -42,9 +42,9 @@ type Encoder struct {
 	AddBOS  bool // the model wants a token at the beginning of a prompt
 }
 
-// MediaPlace stands for a picture or a sound among the tokens of a prompt, until it is known how
-// many it takes, and which. It is no token of any vocabulary.
-const MediaPlace int32 = -1
+// MediaPlaceholder stands for a picture or a sound among the tokens of a prompt, until it is known
+// how many it takes, and which. It is no token of any vocabulary.
+const MediaPlaceholder int32 = -1
 
 // Conversation turns a conversation into a prompt: its text is what a template plugin has written,
 // or else what the model's own template turns the messages into. A template of either kind writes
@@ -114,7 +114,7 @@ func (e Encoder) Text(ctx context.Context, text string) ([]int32, error) {
 	return e.Tokenize(ctx, text, true, true)
 }
 
-// WithMedia tokenises the text of a whole prompt with a MediaPlace for each media.Marker. The
+// WithMedia tokenises the text of a whole prompt with a MediaPlaceholder for each media.Marker. The
 // texts between them are tokenised each by itself, as llama.cpp does, and what the model wants
 // around a prompt stands around all of them.
 func (e Encoder) WithMedia(ctx context.Context, text string) ([]int32, error) {
@@ -132,7 +132,7 @@ func (e Encoder) WithMedia(ctx context.Context, text string) ([]int32, error) {
 	tokens := slices.Clone(around[:begins])
 	for i, part := range strings.Split(text, media.Marker) {
 		if i > 0 {
-			tokens = append(tokens, MediaPlace)
+			tokens = append(tokens, MediaPlaceholder)
 		}
 		if part == "" {
 			continue // llama.cpp may put a space before a text

@@ -90,10 +90,10 @@ func TestEncoder_WithMedia(t *testing.T) {
 	const begin, end = 1000, 2000
 	m := media.Marker
 	for text, want := range map[string][]int32{
-		"ab" + m + "c":       {2, MediaPlace, 1},
-		m:                    {MediaPlace},
-		m + m + "abc" + m:    {MediaPlace, MediaPlace, 3, MediaPlace},
-		"a" + m[:5] + m + "": {6, MediaPlace},
+		"ab" + m + "c":       {2, MediaPlaceholder, 1},
+		m:                    {MediaPlaceholder},
+		m + m + "abc" + m:    {MediaPlaceholder, MediaPlaceholder, 3, MediaPlaceholder},
+		"a" + m[:5] + m + "": {6, MediaPlaceholder},
 	} {
 		for _, model := range []struct {
 			of     around

@@ -104,7 +104,7 @@ func (s *Service) loadMedia(ctx context.Context, r *TextRequest) error {
 	places := make([][]scheduler.Token, len(r.Media))
 	taken := make([]int, len(r.Media))
 	for i := range r.Media {
-		taken[i], places[i] = 1, slices.Repeat([]scheduler.Token{chat.MediaPlace}, r.told[i].Tokens)
+		taken[i], places[i] = 1, slices.Repeat([]scheduler.Token{chat.MediaPlaceholder}, r.told[i].Tokens)
 	}
 	r.place(taken, places)
 	return nil
@@ -124,7 +124,7 @@ func (r *TextRequest) place(taken []int, tokens [][]scheduler.Token) {
 	for p, rest := range r.Prompts {
 		var prompt []scheduler.Token
 		for {
-			at := slices.Index(rest, chat.MediaPlace)
+			at := slices.Index(rest, chat.MediaPlaceholder)
 			if at < 0 {
 				break
 			}
@@ -177,13 +177,13 @@ func (r *TextRequest) encodeMedia(ctx context.Context) error {
 }
 
 // tellPlaces notes where in its prompt each picture and sound begins, and which prompt that is.
-// Each still has a run of chat.MediaPlace there.
+// Each still has a run of chat.MediaPlaceholder there.
 func (r *TextRequest) tellPlaces() {
 	next := 0
 	r.mediaOf = make([][]int, len(r.Prompts))
 	for p, prompt := range r.Prompts {
 		for at := 0; at < len(prompt); at++ {
-			if prompt[at] != chat.MediaPlace {
+			if prompt[at] != chat.MediaPlaceholder {
 				continue
 			}
 			begin := at

@@ -64,7 +64,7 @@ func (r *TextRequest) promptOf() func(context.Context, []byte) ([]int32, error) 
 // of a prompt.
 func withRows(tokens []int32, rows [][]int32, numbers []int) (all []int32) {
 	for _, t := range tokens {
-		if t != chat.MediaPlace {
+		if t != chat.MediaPlaceholder {
 			all = append(all, t)
 			continue
 		}

@@ -72,7 +72,7 @@ type TextRequest struct {
 	told         []media.Told                                 // what plugins learn about each of Media
 	mediaOf      [][]int                                      // the numbers of those in each prompt, once they are encoded
 	rows         [][]scheduler.Token                          // the tokens of each, likewise
-	encoded      bool                                         // the prompts have the true tokens of Media; before, chat.MediaPlace in their places
+	encoded      bool                                         // the prompts have the true tokens of Media; before, chat.MediaPlaceholder in their places
 	pieces       []*piece.Piece                               // that these stand for
 	encoding     int                                          // tokens of Media whose encoding was begun
 	release      func()

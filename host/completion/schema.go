@@ -29,7 +29,7 @@ func (r *TextRequest) relax() error {
 	all, err := r.Model.Engine.Relaxed(r.Params.Constraint)
 	r.Relaxed = nil
 	for _, part := range all {
-		place := part.Place
+		place := part.Pointer
 		if strings.HasPrefix(place, "#") { // it does not name its field
 			place = cmp.Or(r.SchemaField, "json_schema") + place
 		}

@@ -29,7 +29,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/penstock/penstock/host/turns"
+	"github.com/penstock/penstock/host/pausing"
 	"github.com/penstock/penstock/scheduler/panics"
 )
 
@@ -60,7 +60,7 @@ type Limits struct {
 type Options struct {
 	Open       func() (Backend, error) // called with the first request, and again with later ones until it succeeds
 	QueueLimit int                     // requests that may wait
-	Turns      *turns.Turns            // shared with all that computes on the same processors; nil: nothing else does
+	Gate       *pausing.Gate           // shared with all that computes on the same processors; nil: nothing else does
 	Observer   Observer                // nil: none
 }
 
@@ -104,8 +104,8 @@ func New(o Options) *Service {
 	if o.Observer == nil {
 		o.Observer = nobody{}
 	}
-	if o.Turns == nil {
-		o.Turns = &turns.Turns{}
+	if o.Gate == nil {
+		o.Gate = &pausing.Gate{}
 	}
 	return &Service{options: o, wake: make(chan struct{}, 1), ended: make(chan struct{})}
 }
@@ -237,12 +237,12 @@ func (s *Service) try(b Backend, pass []item) error {
 		tokens += len(inputs[i])
 		pools[i] = it.job.pool()
 	}
-	s.options.Turns.Begin(b)
+	s.options.Gate.Begin(b)
 	begun := time.Now()
 	err := panics.Try(func() error {
 		return b.Compute(inputs, func(input int, vector []float32) { pools[input].add(vector) })
 	})
-	s.options.Turns.End()
+	s.options.Gate.End()
 	s.options.Observer.Pass(len(pass), tokens, time.Since(begun))
 	switch {
 	case err != nil && s.isClosed():

@@ -17,8 +17,8 @@ import (
 
 	"github.com/penstock/penstock/host/encoder"
 	"github.com/penstock/penstock/host/engine"
+	"github.com/penstock/penstock/host/pausing"
 	"github.com/penstock/penstock/host/sampling"
-	"github.com/penstock/penstock/host/turns"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/piece"
@@ -50,11 +50,11 @@ func open(b *testing.B, alternate bool) *beside {
 	if s.projector, _, err = s.engine.OpenProjector(projector, native.ProjectorOptions{Threads: threads, FlashAttention: os.Getenv("PENSTOCK_BENCH_FLASH")}); err != nil {
 		b.Fatal(err)
 	}
-	passes := turns.NewPasses()
+	passes := pausing.NewPasses()
 	o := encoder.QueueOptions{Queue: 16}
 	config := scheduler.Config{Slots: 6, Pieces: s.table}
 	if alternate {
-		o.Turns, config.Others = &passes.Encoders, passes
+		o.Gate, config.Others = &passes.Encoders, passes
 	}
 	s.encoder = encoder.New(s.projector, o)
 	if s.scheduler, err = scheduler.New(s.engine.Backend(), config); err != nil {

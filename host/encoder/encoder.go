@@ -22,7 +22,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/penstock/penstock/host/turns"
+	"github.com/penstock/penstock/host/pausing"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler/panics"
 )
@@ -45,9 +45,9 @@ type Source struct {
 	Hash   [sha256.Size]byte // of the file, and of whatever else decides what Decode gives
 	Scope  string            // requests of one scope share embeddings
 	Client string            // who takes turns with others
-	// Decode is called on the encoder's goroutine when the request's turn has come, and once for all
-	// that wait for the same. Its context is done when nobody waits any more. All waiting requests get
-	// its error.
+	// Decode is called on the encoder's goroutine when the request's turn has come, and once for
+	// all that wait for the same. Its context is done when nobody waits any more. All waiting
+	// requests get its error.
 	Decode func(ctx context.Context) (Media, error)
 }
 
@@ -62,9 +62,9 @@ type Piece struct {
 type QueueOptions struct {
 	CacheBytes int64 // of embeddings that are kept; 0: none
 	Queue      int   // pictures and sounds that may wait; what is asked for already counts once
-	// Turns are shared with all that computes on the same processors, whose ticks have them for
+	// Gate are shared with all that computes on the same processors, whose ticks have them for
 	// themselves; nil: the projector computes elsewhere, or all else does.
-	Turns *turns.Turns
+	Gate *pausing.Gate
 }
 
 // Encoder encodes for one model. Its methods may be called from any goroutine.
@@ -268,9 +268,9 @@ func (e *Encoder) encode(j *job) (_ []Piece, err error) {
 
 // compute computes embeddings, in turns with others.
 func (e *Encoder) compute(ctx context.Context, m *native.Media, piece int) ([]float32, error) {
-	if e.options.Turns != nil {
-		e.options.Turns.Begin(e.projector)
-		defer e.options.Turns.End()
+	if e.options.Gate != nil {
+		e.options.Gate.Begin(e.projector)
+		defer e.options.Gate.End()
 	}
 	return e.projector.Encode(ctx, m, piece)
 }

@@ -40,21 +40,21 @@
 // # What does a grammar cost other answers?
 //
 // Under a grammar most tokens are drawn as without one, and the drawn token is then tested, which
-// takes about a microsecond: over 128,256 tokens and a schema of 200 properties, 27 µs in place
-// of 23. If the token does not fit, the samplers choose again among those that the grammar's mask
+// takes about a microsecond: over 128,256 tokens and a schema of 200 properties, 27 µs in place of
+// 23. If the token does not fit, the samplers choose again among those that the grammar's mask
 // leaves. Masks are kept by state, so most often that is a copy: 33 µs at the median for a model
-// that never writes what the schema wants. The rows of a pass are drawn in parallel. A grammar
-// can still be so ambiguous that a token takes tens of milliseconds, and the first mask of a
-// large schema may take some. So the tick gives a test or a mask a thousand steps, which is a
-// quarter of a millisecond at most, and where those do not suffice the answer gets a worker, like
+// that never writes what the schema wants. The rows of a pass are drawn in parallel. A grammar can
+// still be so ambiguous that a token takes tens of milliseconds, and the first mask of a large
+// schema may take some. So the tick gives a test or a mask a thousand steps, which is a quarter of
+// a millisecond at most, and where those do not suffice the answer gets a background sampler, like
 // one with plugins. It draws that token from the same row, with the choice that the samplers have
-// made already, so the text does not depend on it. A schema that is new to the server is slow
-// once in most answers, where a free string begins, and its other tokens are quick. To leave
-// those to a worker, too, would cost a copy of each row and a mask beside each pass, whose
-// threads would wait for that processor. So the tick draws them again at once, and only an answer
-// that is slow again and again stays with its worker for longer, which then makes its masks
+// made already, so the text does not depend on it. A schema that is new to the server is slow once
+// in most answers, where a free string begins, and its other tokens are quick. To leave those to a
+// background sampler, too, would cost a copy of each row and a mask beside each pass, whose threads
+// would wait for that processor. So the tick draws them again at once, and only an answer that is
+// slow again and again stays with its background sampler for longer, which then makes its masks
 // beside the forward pass. Steps are counted, not measured: a busy machine would move answers
-// about. Nor does the tick wait for a lock that a worker holds while it takes long.
+// about. Nor does the tick wait for a lock that a background sampler holds while it takes long.
 //
 // # Why are forced runs drafts?
 //
@@ -83,9 +83,9 @@
 // llama.cpp searches the whole answer with `std::regex` after each token. That recurses at each
 // character, so a long answer can overflow the stack, and a bad pattern takes exponential time.
 // Words, which is what templates use, are searched for in the new text alone. Patterns are Go's,
-// which take linear time and have a bound on their size; an answer with one has a worker. What
-// wakes the grammar, and with which part of the text it begins, is as in llama.cpp. A test
-// compares random requests with llama-server, token by token.
+// which take linear time and have a bound on their size; an answer with one has a background
+// sampler. What wakes the grammar, and with which part of the text it begins, is as in llama.cpp. A
+// test compares random requests with llama-server, token by token.
 //
 // # Why is the budget for reasoning not a llama.cpp sampler?
 //

@@ -18,9 +18,9 @@ import (
 // following is how far an answer has come in its grammar. A nil one follows none. Errors are an
 // unsatisfied, as the scheduler knows it.
 //
-// On the tick it takes only few steps. Where those do not suffice it is slow, and the answer gets
-// a worker, which takes as many as it needs: beside the next forward passes if need be. When
-// tokens are quick again, the tick draws them.
+// On the tick it takes only few steps. Where those do not suffice it is slow, and the answer gets a
+// background sampler, which takes as many as it needs: beside the next forward passes if need be.
+// When tokens are quick again, the tick draws them.
 type following struct {
 	grammar     *grammar.Grammar
 	tokens      *grammar.Vocabulary
@@ -30,7 +30,7 @@ type following struct {
 	behind      []told // tokens that here does not know yet
 	rests       bool   // it restricts nothing, and is told no token
 	hurried     bool   // it is asked on the tick
-	slow        bool   // the tick leaves the tokens to a worker
+	slow        bool   // the tick leaves the tokens to a background sampler
 	late        bool   // few steps did not suffice for the present token
 	trial       trial  // of a slow one
 	hopeless    bool   // the masks take too long even with as many as there may be
@@ -67,8 +67,8 @@ func (e *Engine) newFollowing(g *grammar.Grammar, prefix []scheduler.Token) (*fo
 
 func (f *following) guards() bool { return f != nil && !f.rests }
 
-// isSlow reports whether the answer wants a worker. What is left of one that is to be complete may
-// take long to find out, at each token.
+// isSlow reports whether the answer wants a background sampler. What is left of one that is to be
+// complete may take long to find out, at each token.
 func (f *following) isSlow() bool { return f != nil && (f.slow || f.budget.limit > 0) }
 
 // trial is how many tokens of a slow answer must be quick, one after another, before the tick
@@ -87,7 +87,7 @@ func (f *following) turnSlow() {
 	f.slow, f.late = true, true
 }
 
-// drawn notes that a worker has drawn a token.
+// drawn notes that a background sampler has drawn a token.
 func (f *following) drawn() {
 	if f == nil || !f.slow {
 		return

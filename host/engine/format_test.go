@@ -172,7 +172,7 @@ func TestEngine_Render_Unenforceable(t *testing.T) {
 			continue
 		}
 		g, err := e.ofFormat(p.Rules)
-		if err != nil || len(g.relaxed) != 1 || !strings.HasPrefix(g.relaxed[0].Place, "tools[2].input#/properties/a") {
+		if err != nil || len(g.relaxed) != 1 || !strings.HasPrefix(g.relaxed[0].Pointer, "tools[2].input#/properties/a") {
 			t.Errorf("%s: %v, %v", template, g, err)
 		}
 	}

@@ -80,26 +80,26 @@ func (g *Grammar) Accept(token int32) bool {
 }
 
 // Beginning is where the grammar begins; nil: it was closed.
-func (g *Grammar) Beginning() program.Place {
+func (g *Grammar) Beginning() program.GrammarState {
 	if g.is == nil {
 		return nil
 	}
-	return grammarPlace{g.is, g.tokens, g.is.Start()}
+	return grammarState{g.is, g.tokens, g.is.Start()}
 }
 
-// grammarPlace is a place in a grammar that a program's branch follows.
-type grammarPlace struct {
+// grammarState is how far a text has come in a grammar that a program's branch follows.
+type grammarState struct {
 	is     *grammar.Grammar
 	tokens *grammar.Vocabulary
 	here   grammar.State
 }
 
-// Mask implements program.Place.
-func (p grammarPlace) Mask(mask []uint32) error { return p.is.Mask(p.here, p.tokens, mask) }
+// Mask implements program.GrammarState.
+func (p grammarState) Mask(mask []uint32) error { return p.is.Mask(p.here, p.tokens, mask) }
 
-// After implements program.Place. A grammar that has become too ambiguous to follow has no token
-// that fits.
-func (p grammarPlace) After(t int32) (program.Place, bool) {
+// After implements program.GrammarState. A grammar that has become too ambiguous to follow has no
+// token that fits.
+func (p grammarState) After(t int32) (program.GrammarState, bool) {
 	to, fits, err := p.is.Token(p.here, p.tokens, t)
 	if !fits || err != nil {
 		return nil, false

@@ -234,7 +234,7 @@ func (e *Engine) ofFormat(f *peg.Format) (*keptGrammar, error) {
 		var relaxed []schema.Relaxed
 		for _, part := range all {
 			if part.Field != answerField {
-				part.Place = part.Field + part.Place
+				part.Pointer = part.Field + part.Pointer
 			}
 			relaxed = append(relaxed, part.Relaxed)
 		}

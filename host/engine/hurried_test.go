@@ -34,8 +34,8 @@ func lengthy() map[string]sampling.Constraint {
 	}
 }
 
-// On the tick an answer whose tokens take long is left to a worker, which draws what would have
-// been drawn without hurry.
+// On the tick an answer whose tokens take long is left to a background sampler, which draws what
+// would have been drawn without hurry.
 func TestStage_SampleSoon_SameTokens(t *testing.T) {
 	e := opened(t, Options{})
 	slow := map[string]int{}
@@ -158,7 +158,7 @@ func TestFollowing_Drawn_BackToTheTick(t *testing.T) {
 		if f.isSlow() {
 			t.Fatalf("a worker still draws after %d quick tokens", want)
 		}
-		f.drawn() // by a worker that the answer has for another reason
+		f.drawn() // by a background sampler that the answer has for another reason
 	}
 }
 

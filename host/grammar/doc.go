@@ -49,5 +49,5 @@
 // tokens after which the rest fits. So the promise costs little until the end is near, and it
 // does not change which tokens come before. Where a state is so large that the search exceeds its
 // bound, the longest token of the shortest text is all that may come. How long a search takes is
-// not known before, so such an answer has a worker from its beginning.
+// not known before, so such an answer has a background sampler from its beginning.
 package grammar

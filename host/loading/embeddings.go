@@ -14,8 +14,8 @@ import (
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/fit"
 	"github.com/penstock/penstock/host/model"
+	"github.com/penstock/penstock/host/pausing"
 	"github.com/penstock/penstock/host/telemetry"
-	"github.com/penstock/penstock/host/turns"
 	"github.com/penstock/penstock/native"
 )
 
@@ -35,7 +35,7 @@ type Embedder struct {
 // else that of model.path. progress is called with 0 to 1 while the weights load; nil is fine. It
 // stops soon after ctx is done.
 func OpenEmbedder(ctx context.Context, c config.Config, log *slog.Logger, progress func(done float32)) (*Embedder, error) {
-	o := embeddingOpener{loader: &loader{Options: Options{Passes: turns.NewPasses()}, config: c, log: log, metrics: telemetry.NewMetrics("")}, progress: progress}
+	o := embeddingOpener{loader: &loader{Options: Options{Passes: pausing.NewPasses()}, config: c, log: log, metrics: telemetry.NewMetrics("")}, progress: progress}
 	m, err := o.own(ctx, forVectors, cmp.Or(c.Embedding.Model, c.Model.Path))
 	if err != nil {
 		return nil, errors.Join(err, o.opened.Close())
@@ -205,7 +205,7 @@ var poolings = map[native.Pooling]embedding.Pooling{
 
 func (o embeddingOpener) model(kind, name string, info native.ModelInfo, text embedding.Text, open func() (embedding.Backend, error)) *embedding.Model {
 	m := &embedding.Model{
-		Service: embedding.New(embedding.Options{Open: open, QueueLimit: o.config.Scheduler.MaxQueue, Turns: &o.Passes.Embeddings, Observer: o.metrics.Embeddings(kind)}),
+		Service: embedding.New(embedding.Options{Open: open, QueueLimit: o.config.Scheduler.MaxQueue, Gate: &o.Passes.Embeddings, Observer: o.metrics.Embeddings(kind)}),
 		Text:    text, Name: name, Vocabulary: info.Vocabulary, Pooling: poolings[info.Pooling], Normalize: o.config.Embedding.Normalize,
 	}
 	if asked := o.config.Embedding.Pooling; asked != "auto" && asked != "rank" {

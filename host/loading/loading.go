@@ -21,11 +21,11 @@ import (
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/model"
+	"github.com/penstock/penstock/host/pausing"
 	"github.com/penstock/penstock/host/policy"
 	"github.com/penstock/penstock/host/recording"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/telemetry"
-	"github.com/penstock/penstock/host/turns"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/estimator"
@@ -34,15 +34,15 @@ import (
 
 // Options are what a model needs besides its configuration.
 type Options struct {
-	Name       string               // in the API; empty: by the configuration
-	Progress   func(done float32)   // called with 0 to 1 while the weights load; may be nil
-	Turns      *scheduler.Turns     // with other models; nil: it is alone
-	Passes     *turns.Passes        // of all models, beside the ticks of their schedulers; nil: its own
-	Beside     bool                 // others answer requests meanwhile
-	Broken     []model.BrokenKernel // kernels that other models have come across
-	Recordings *recording.Store     // of all models; nil: no request is recorded
-	Plugins    *Plugins             // of the server; nil: its own, of the configured folder
-	memory     uint64               // bytes of main memory that the model may take; 0: what is available
+	Name        string                 // in the API; empty: by the configuration
+	Progress    func(done float32)     // called with 0 to 1 while the weights load; may be nil
+	ComputeLock *scheduler.ComputeLock // with other models; nil: it is alone
+	Passes      *pausing.Passes        // of all models, beside the ticks of their schedulers; nil: its own
+	Beside      bool                   // others answer requests meanwhile
+	Broken      []model.BrokenKernel   // kernels that other models have come across
+	Recordings  *recording.Store       // of all models; nil: no request is recorded
+	Plugins     *Plugins               // of the server; nil: its own, of the configured folder
+	memory      uint64                 // bytes of main memory that the model may take; 0: what is available
 }
 
 // loader has what the steps share.
@@ -59,7 +59,7 @@ type loader struct {
 func newLoader(c config.Config, log *slog.Logger, o Options) *loader {
 	o.Name = cmp.Or(o.Name, NameOf(c.Model))
 	if o.Passes == nil {
-		o.Passes = turns.NewPasses()
+		o.Passes = pausing.NewPasses()
 	}
 	return &loader{Options: o, config: c, log: log, metrics: telemetry.NewMetrics(o.Name)}
 }
@@ -237,7 +237,7 @@ func (l *loader) newScheduler(e *engine.Engine, adapters *adapter.Registry, d dr
 		Checkpoints: kvcache.CheckpointOptions{Most: c.CtxCheckpoints, MinStep: c.CheckpointMinStep, Bytes: c.CacheRAM},
 		Slots:       c.Slots, QueueLimit: c.MaxQueue, ITLTarget: c.ITLTarget, ArchiveBytes: c.CacheRAM,
 		PrefillShare: c.PrefillShare, Strategy: strategies[c.Strategy], Observer: l.metrics,
-		Log: l.log, Others: l.Passes, Turns: l.Turns, Drafter: d.Drafter, MostDrafted: l.config.Speculation.DraftNMax, Pieces: m.table(),
+		Log: l.log, Others: l.Passes, ComputeLock: l.ComputeLock, Drafter: d.Drafter, MostDrafted: l.config.Speculation.DraftNMax, Pieces: m.table(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set up the scheduler: %w", err)

@@ -86,7 +86,7 @@ func (l *loader) usePlugins(ctx context.Context, e *engine.Engine) (*modelPlugin
 	p := &modelPlugins{Plugins: l.Plugins, metrics: l.metrics.Plugins()}
 	var err error
 	p.model, err = p.Model(ctx, plugin.ModelOptions{Model: identityOf(e, l.log), Vocabulary: e.Vocabulary(), Grammars: grammars{e}, Observer: p.metrics,
-		Alone: l.Turns == nil})
+		Alone: l.ComputeLock == nil})
 	if err != nil {
 		return nil, err
 	}

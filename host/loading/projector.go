@@ -142,7 +142,7 @@ func (l *loader) openProjector(e *engine.Engine, p *projector) (*mediaEncoder, e
 	}
 	o := encoder.QueueOptions{CacheBytes: c.Cache, Queue: c.MaxQueue}
 	if p.options.Device == "" && !e.OnDevice() { // else they do not want the same processors
-		o.Turns = &l.Passes.Encoders
+		o.Gate = &l.Passes.Encoders
 	}
 	m := &mediaEncoder{digest: digest, projector: open, encoder: encoder.New(open, o), pieces: piece.NewTable()}
 	l.opened = append(l.opened, func() error {

@@ -80,7 +80,7 @@ type Grammar interface {
 	Accept(token int32) bool
 	// Beginning is where the grammar begins, for a branch of a program; nil: branches cannot
 	// follow it.
-	Beginning() program.Place
+	Beginning() program.GrammarState
 	Close() error
 }
 

@@ -25,9 +25,9 @@ func (a *Answer) Context() []chain.Token {
 	return a.context
 }
 
-// Place is where in the context a token of the prompt and the answer is, counted from 0, or would
-// be if it had not left.
-func (a *Answer) Place(i int) int {
+// ContextIndex is where in the context a token of the prompt and the answer is, counted from 0, or
+// would be if it had not left.
+func (a *Answer) ContextIndex(i int) int {
 	if a.left == 0 || i <= a.keep() {
 		return i
 	}

@@ -56,10 +56,10 @@ type Stage interface {
 	Traits() Traits
 	// Native tells that the backend can run this stage itself, and soon. It may become false, once
 	// the stage has turned out to be slow: its draw then fails with ErrSlow, and Apply, on a
-	// worker, draws the same token from the same row. After any Apply it may be true again. Chains
-	// of exactly one native stage take the fast path: the backend draws all their tokens in one
-	// call. Any other chain runs on a goroutine of its own (package worker), and so does that of a
-	// request with stop rules, log-probabilities or a trace.
+	// background sampler, draws the same token from the same row. After any Apply it may be true
+	// again. Chains of exactly one native stage take the fast path: the backend draws all their
+	// tokens in one call. Any other chain runs on a goroutine of its own (package background), and
+	// so does that of a request with stop rules, log-probabilities or a trace.
 	Native() bool
 	// Apply edits the view, or sets v.Chosen: then no later stage is asked. An error ends the
 	// request; ErrNoToken means that there is no token to choose from. Apply is called again for
@@ -188,6 +188,7 @@ type Guard interface {
 var (
 	ErrNoToken    = errors.New("no token is left to choose from")
 	ErrNotAllowed = errors.New("the request does not allow it") // or another of its stages does not
-	// ErrSlow is of the draw of a native stage that would take long: it is to be drawn on a worker.
+	// ErrSlow is of the draw of a native stage that would take long: it is to be drawn on a
+	// background sampler.
 	ErrSlow = errors.New("the draw takes too long for the others to wait for it")
 )

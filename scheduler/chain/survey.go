@@ -53,10 +53,10 @@ func (s *snapshot) take(v *View, most int) {
 }
 
 // place is where a token stands.
-func (s *snapshot) place(t Token) (p Place) {
+func (s *snapshot) place(t Token) (p Ranked) {
 	s.each(func(token Token, logit float32) {
 		if token == t {
-			p = Place{Rank: 1, Logit: logit, P: s.p(logit)}
+			p = Ranked{Rank: 1, Logit: logit, P: s.p(logit)}
 		}
 	})
 	if p.Rank == 0 {

@@ -160,8 +160,8 @@ func TestChain_Draw_TakersTakeAgain(t *testing.T) {
 	}
 }
 
-// The tick copies the row of a late worker, whose stage may just be taking it, and then overwrites
-// it.
+// The tick copies the row of a late background sampler, whose stage may just be taking it, and then
+// overwrites it.
 func TestRow_LendTo_WhileItIsCopied(t *testing.T) {
 	var loans sync.WaitGroup
 	var r Row

@@ -69,7 +69,7 @@ type TakenToken struct {
 type Survey struct {
 	Count  int     // tokens with a finite logit
 	Best   []Score // the most likely of them, most likely first, as many as Request.Trace asks for
-	Chosen Place   // of the token that the answer got in the end
+	Chosen Ranked  // of the token that the answer got in the end
 }
 
 // Score is a token with its logit and its probability among all that are left.
@@ -79,8 +79,8 @@ type Score struct {
 	P     float32
 }
 
-// Place is where a token stands among the candidates.
-type Place struct {
+// Ranked is where a token stands among the candidates.
+type Ranked struct {
 	Rank  int // 1 is the most likely; 0: it is no candidate
 	Logit float32
 	P     float32

@@ -105,7 +105,7 @@ func (t *tracer) finish(token Token) *Trace {
 	}
 	trace := t.trace
 	t.trace = nil
-	places := make([]Place, t.used)
+	places := make([]Ranked, t.used)
 	for i := range places {
 		places[i] = t.snapshots[i].place(token)
 	}
@@ -118,7 +118,7 @@ func (t *tracer) finish(token Token) *Trace {
 	}
 	if last := len(trace.Stages) - 1; last >= 0 {
 		chosen := &trace.Stages[last].After
-		chosen.Chosen = Place{Rank: 1, Logit: chosen.Best[0].Logit, P: 1}
+		chosen.Chosen = Ranked{Rank: 1, Logit: chosen.Best[0].Logit, P: 1}
 		trace.By = trace.Stages[last].Name
 	}
 	return trace

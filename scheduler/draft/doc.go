@@ -10,9 +10,9 @@
 //
 // # How are several rows of one slot drawn, when each depends on the one before?
 //
-// The backend draws one row of each slot in a call, then the next row of those that go on. So
-// slots are drawn in parallel, and a tick without drafts does what it did. A worker gets all rows
-// and goes on by itself. If the tick cannot wait for it, it keeps a copy of the row that it is
+// The backend draws one row of each slot in a call, then the next row of those that go on. So slots
+// are drawn in parallel, and a tick without drafts does what it did. A background sampler gets all
+// rows and goes on by itself. If the tick cannot wait for it, it keeps a copy of the row that it is
 // at; the rows after that are computed again. That costs time and nothing else, and since they
 // count as wrong, such an answer is soon drafted no more.
 //
@@ -90,6 +90,6 @@
 //
 // # Why is a plugin's guess asked for right after a token, and not when it is wanted?
 //
-// It is wanted by the tick, which waits for nobody. The plugin is called on its answer's worker,
-// and the tick takes what lies there.
+// It is wanted by the tick, which waits for nobody. The plugin is called on its answer's background
+// sampler, and the tick takes what lies there.
 package draft

@@ -38,7 +38,7 @@ func (c *Cache) Export(name uint64, salt string, done func(*Saved, error)) Wait 
 	case c.states == nil:
 		done(nil, ErrNoStates)
 	case e != nil:
-		done(&Saved{Tokens: e.tokens, Pieces: e.pieces.Places(e.tokens), Scope: e.scope, State: e.state.Keep()}, nil)
+		done(&Saved{Tokens: e.tokens, Pieces: e.pieces.Locate(e.tokens), Scope: e.scope, State: e.state.Keep()}, nil)
 	case s == nil || s.unsure:
 		done(nil, ErrNothingCached)
 	case c.copy.kind != savingAhead && !c.continueCopy():
@@ -61,7 +61,7 @@ func (c *Cache) export(s *Sequence, done func(*Saved, error)) {
 		return
 	}
 	tokens := append([]Token(nil), s.tokens...)
-	saved := &Saved{Tokens: tokens, Pieces: s.pieces.Places(tokens), Scope: s.scope, State: state}
+	saved := &Saved{Tokens: tokens, Pieces: s.pieces.Locate(tokens), Scope: s.scope, State: state}
 	c.copy = copyInProgress{kind: exporting, sequence: s, exported: func(err error) {
 		if err != nil {
 			_ = state.Close()

@@ -95,8 +95,8 @@ type Placed struct {
 	Shape
 }
 
-// Places are the pieces in a list of tokens and whole pieces.
-func (t *Table) Places(tokens []Token) (placed []Placed) {
+// Locate are the pieces in a list of tokens and whole pieces.
+func (t *Table) Locate(tokens []Token) (placed []Placed) {
 	for i := 0; i < len(tokens); i++ {
 		if tokens[i] >= 0 {
 			continue

@@ -217,7 +217,7 @@ func TestTable_Put_WhatPlacesTell(t *testing.T) {
 	a, b := picture("a", 3), grid("b", 4, 2)
 	x, y := add(t, here, a), add(t, here, b)
 	tokens := slices.Concat(x, []piece.Token{1}, y, y, []piece.Token{2})
-	places := here.Places(tokens)
+	places := here.Locate(tokens)
 	moved := make([]piece.Token, len(tokens))
 	moved[3], moved[12] = 1, 2
 	if err := there.Put(moved, places); err != nil {
@@ -228,7 +228,7 @@ func TestTable_Put_WhatPlacesTell(t *testing.T) {
 			t.Errorf("token %d stands for %#x there, for %#x here", i, got, want)
 		}
 	}
-	if slices.Equal(tokens, moved) || !slices.Equal(there.Places(moved), places) {
+	if slices.Equal(tokens, moved) || !slices.Equal(there.Locate(moved), places) {
 		t.Errorf("%v has become %v", tokens, moved)
 	}
 	for name, bad := range map[string][]piece.Placed{"before": {{At: -1, Shape: a.Shape}}, "behind": {{At: 12, Shape: a.Shape}},

@@ -4,11 +4,11 @@
 // branches, which are lists of tokens in the KV cache, has the model compute what comes after
 // them, and says which tokens the client is shown.
 //
-// It has a goroutine of its own. What it does to its branches changes its own view of them; when
-// it waits for the model, the tick takes over all that has changed, computes, and lends the rows
-// of logits back. So a program never sees the KV cache, and no lock is held while it thinks.
-// Between two waits it is at work, and the tick waits for it only a moment, as for the workers of
-// answers.
+// It has a goroutine of its own. What it does to its branches changes its own view of them; when it
+// waits for the model, the tick takes over all that has changed, computes, and lends the rows of
+// logits back. So a program never sees the KV cache, and no lock is held while it thinks. Between
+// two waits it is at work, and the tick waits for it only a moment, as for the background samplers
+// of answers.
 //
 // run.go has what a program calls and the tick's side of a wait, branch.go the branches, row.go
 // the rows, summary.go what they say.
@@ -63,10 +63,10 @@
 // # How does a branch go on without its program?
 //
 // As an answer does: it has an answer of the same kind, which nobody reads, with a chain of its
-// own, so its tokens are drawn with those of all others in one native call, or by a worker where
-// log-probabilities or a grammar are wanted. The program is asked nothing until the last token; a
-// plugin that draws each token itself would have the tick wait for it as often. Where the branch
-// has its row already, the first token is drawn from that, so nothing is computed twice.
+// own, so its tokens are drawn with those of all others in one native call, or by a background
+// sampler where log-probabilities or a grammar are wanted. The program is asked nothing until the
+// last token; a plugin that draws each token itself would have the tick wait for it as often. Where
+// the branch has its row already, the first token is drawn from that, so nothing is computed twice.
 //
 // # How does a program write several choices?
 //

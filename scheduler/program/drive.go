@@ -21,7 +21,7 @@ func (r *Run) Drive(row func([]Token) []float32, waits func(shown []Shown) bool)
 	for {
 		<-r.Done()
 		r.Collect()
-		r.TakeTurn()
+		r.MarkTaken()
 		more := waits(r.TakeShown())
 		if returned, err := r.Returned(); returned {
 			return err
@@ -40,7 +40,7 @@ func (r *Run) Drive(row func([]Token) []float32, waits func(shown []Shown) bool)
 		}
 		branches, _ := r.Waiting()
 		for _, b := range branches {
-			k := &kept[b.Place()]
+			k := &kept[b.Index()]
 			if err := b.drive(k, row); err != nil {
 				r.Interrupt()
 				return err

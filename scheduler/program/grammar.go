@@ -10,32 +10,33 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// Place is a place in a grammar. It does not change, and may be asked by several goroutines.
-type Place interface {
+// GrammarState is how far a text has come in a grammar. It does not change, and may be asked by
+// several goroutines.
+type GrammarState interface {
 	// Mask writes which tokens may come next: bit i of word i/32 for token i. An error says why
 	// nobody can tell.
 	Mask(mask []uint32) error
 	// After is the place after a token; false: it may not come next.
-	After(t Token) (Place, bool)
+	After(t Token) (GrammarState, bool)
 }
 
 // following is a branch's way through a grammar.
 type following struct {
-	from   int     // where in the branch it began
-	places []Place // after so many tokens since then
+	from   int            // where in the branch it began
+	states []GrammarState // after so many tokens since then
 }
 
 // Follow has the branch follow a grammar from here on, from a place in it; nil: none any more.
 // What is read of its rows, and what is drawn, are only tokens that the grammar allows. Errors:
 // ErrMisuse.
-func (b *Branch) Follow(p Place) error {
+func (b *Branch) Follow(p GrammarState) error {
 	if err := b.usable(); err != nil {
 		return err
 	}
 	b.closeSamplers() // they know none, or another
 	b.follows, b.masked = nil, false
 	if p != nil {
-		b.follows = &following{len(b.tokens), []Place{p}}
+		b.follows = &following{len(b.tokens), []GrammarState{p}}
 	}
 	return nil
 }
@@ -53,14 +54,14 @@ func (f *following) fork() *following {
 	if f == nil {
 		return nil
 	}
-	return &following{f.from, slices.Clone(f.places)}
+	return &following{f.from, slices.Clone(f.states)}
 }
 
 // cut notes that the branch has only n tokens.
 func (f *following) cut(n int) {
 	if f != nil {
 		f.from = min(f.from, n)
-		f.places = f.places[:min(len(f.places), n-f.from+1)]
+		f.states = f.states[:min(len(f.states), n-f.from+1)]
 	}
 }
 
@@ -73,19 +74,19 @@ func (b *Branch) fits(tokens []Token) error {
 	if err != nil {
 		return err
 	}
-	at := len(b.follows.places)
+	at := len(b.follows.states)
 	for _, t := range tokens {
-		var next Place
+		var next GrammarState
 		fits := t >= 0 // no grammar has pictures
 		if fits {
 			next, fits = place.After(t)
 		}
 		if !fits {
-			b.follows.places = b.follows.places[:at]
+			b.follows.states = b.follows.states[:at]
 			return fmt.Errorf("%w: token %d does not fit the branch's grammar", ErrMisuse, t)
 		}
 		place = next
-		b.follows.places = append(b.follows.places, place)
+		b.follows.states = append(b.follows.states, place)
 	}
 	return nil
 }
@@ -93,16 +94,16 @@ func (b *Branch) fits(tokens []Token) error {
 var errLeft = errors.New("the branch's tokens have left its grammar")
 
 // here is where in its grammar the branch is. What it has drawn by itself is followed now.
-func (b *Branch) here() (Place, error) {
+func (b *Branch) here() (GrammarState, error) {
 	f := b.follows
-	for len(f.places) <= len(b.tokens)-f.from {
-		next, fits := f.places[len(f.places)-1].After(b.tokens[f.from+len(f.places)-1])
+	for len(f.states) <= len(b.tokens)-f.from {
+		next, fits := f.states[len(f.states)-1].After(b.tokens[f.from+len(f.states)-1])
 		if !fits {
 			return nil, errLeft
 		}
-		f.places = append(f.places, next)
+		f.states = append(f.states, next)
 	}
-	return f.places[len(f.places)-1], nil
+	return f.states[len(f.states)-1], nil
 }
 
 // narrow takes the tokens out of the branch's row that its grammar does not allow, once for each
@@ -128,7 +129,7 @@ func (b *Branch) narrow() error {
 
 // grammarStage has a chain draw only what a branch's grammar allows.
 type grammarStage struct {
-	at    Place
+	at    GrammarState
 	words []uint32
 }
 

@@ -10,9 +10,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/penstock/penstock/scheduler/background"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/panics"
-	"github.com/penstock/penstock/scheduler/worker"
 )
 
 // Run is a program at work, which calls Prompt, Open, Wait and Show from its goroutine. The other
@@ -44,10 +44,10 @@ type Run struct {
 	// The tick's.
 	started, atWork bool
 	spent           struct{ tokens, branches int } // as of the last Collect
-	turn            bool                           // what it has done is not taken over yet
+	untaken         bool                           // what it has done is not taken over yet
 	restUntil       time.Time
-	quota           worker.Quota
-	patience        worker.Patience
+	quota           background.Quota
+	patience        background.Patience
 }
 
 // Options are what a program has to do with.
@@ -74,7 +74,7 @@ type Shown struct {
 // New makes a run of a program, which Start begins.
 func New(p *Program, o Options) *Run {
 	r := &Run{program: p, options: o, done: make(chan struct{}, 1), resume: make(chan struct{}, 1), over: make(chan struct{}),
-		branches: make([]*Branch, p.Branches), ended: make([]bool, 1), quota: worker.NewQuota(time.Now())}
+		branches: make([]*Branch, p.Branches), ended: make([]bool, 1), quota: background.NewQuota(time.Now())}
 	if o.Traced {
 		r.tree = &tree{prompt: o.Prompt}
 	}
@@ -265,10 +265,10 @@ func (r *Run) Main() {
 // work and rest enclose what the processor time of the program is: the time of its thread.
 func (r *Run) work() {
 	runtime.LockOSThread()
-	r.worked.Add(-int64(worker.ThreadTime()))
+	r.worked.Add(-int64(background.ThreadTime()))
 }
 
 func (r *Run) rest() {
-	r.worked.Add(int64(worker.ThreadTime()))
+	r.worked.Add(int64(background.ThreadTime()))
 	runtime.UnlockOSThread()
 }

@@ -81,7 +81,7 @@ func (b *Branch) tell(s *sampler) (err error) {
 	}
 	err = asNoToken(s.tell(slices.Clip(b.tokens), b.base))
 	if s.grammar != nil {
-		s.grammar.at = b.follows.places[len(b.follows.places)-1] // whatever it has accepted meanwhile
+		s.grammar.at = b.follows.states[len(b.follows.states)-1] // whatever it has accepted meanwhile
 	}
 	return err
 }

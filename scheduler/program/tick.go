@@ -19,9 +19,9 @@ func (r *Run) AtWork() bool { return r.atWork }
 // Done has a message when a program that is at work waits or has returned. Collect follows.
 func (r *Run) Done() <-chan struct{} { return r.done }
 
-// Collect notes that the program waits, and charges it for its work. TakeTurn follows.
+// Collect notes that the program waits, and charges it for its work. MarkTaken follows.
 func (r *Run) Collect() {
-	r.atWork, r.turn = false, true
+	r.atWork, r.untaken = false, true
 	r.spent.tokens, r.spent.branches = r.used, int(r.opened)
 	r.restUntil = r.quota.Spend(time.Duration(r.worked.Swap(0)), time.Now())
 }
@@ -42,11 +42,11 @@ func (r *Run) Awaited() bool { return r.patience.Awaited() }
 // Settle notes, once for each Answer, whether the program waited again before the tick went on.
 func (r *Run) Settle() { r.patience.After(!r.atWork) }
 
-// Waits reports whether the program waits, or has returned, and TakeTurn was called since.
-func (r *Run) Waits() bool { return r.started && !r.atWork && !r.turn }
+// Waits reports whether the program waits, or has returned, and MarkTaken was called since.
+func (r *Run) Waits() bool { return r.started && !r.atWork && !r.untaken }
 
-// TakeTurn notes that what the program has done is taken over.
-func (r *Run) TakeTurn() { r.turn = false }
+// MarkTaken notes that what the program has done is taken over.
+func (r *Run) MarkTaken() { r.untaken = false }
 
 // Branch is the branch in a place; nil: there is none.
 func (r *Run) Branch(place int) *Branch { return r.branches[place] }

@@ -31,8 +31,8 @@ func FuzzRead(f *testing.F) {
 		g, err := read(json.RawMessage(document), schema.Options{})
 		var refused *schema.Error
 		if errors.As(err, &refused) {
-			if !strings.HasPrefix(refused.Place, "#") {
-				t.Errorf("%q: the place is %q", document, refused.Place)
+			if !strings.HasPrefix(refused.Pointer, "#") {
+				t.Errorf("%q: the place is %q", document, refused.Pointer)
 			}
 			return
 		}

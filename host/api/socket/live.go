@@ -196,7 +196,7 @@ func ticksOf(ticks []scheduler.TickRecord, count, before int, known bool) liveTi
 	}
 	for i, r := range ticks[len(ticks)-n:] {
 		l.AtMS[i], l.Decode[i], l.Prefill[i], l.Passes[i] = float64(r.Start.UnixMicro())/1000, r.Decode, r.Prefill, r.Passes
-		l.Forward[i], l.Sample[i], l.Plugin[i], l.Total[i] = ms(r.Forward), ms(r.Sample), ms(r.Workers), ms(r.Total)
+		l.Forward[i], l.Sample[i], l.Plugin[i], l.Total[i] = ms(r.Forward), ms(r.Sample), ms(r.Background), ms(r.Total)
 	}
 	return l
 }

@@ -60,7 +60,7 @@ func (g *grammar) Accept(token int32) bool {
 }
 
 // Beginning implements plugin.Grammar: there are no branches.
-func (*grammar) Beginning() program.Place { return nil }
+func (*grammar) Beginning() program.GrammarState { return nil }
 
 // Close implements plugin.Grammar.
 func (*grammar) Close() error { return nil }

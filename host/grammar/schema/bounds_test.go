@@ -53,7 +53,7 @@ func TestRead_Hostile(t *testing.T) {
 			continue
 		}
 		var e *Error
-		if errors.As(err, &e) && !strings.HasPrefix(e.Place, "#") || len(err.Error()) > 400 {
+		if errors.As(err, &e) && !strings.HasPrefix(e.Pointer, "#") || len(err.Error()) > 400 {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -80,7 +80,7 @@ func TestRead_Refuses(t *testing.T) {
 
 func TestRead_Loose(t *testing.T) {
 	g, relaxed := compiled(t, `{"type":"object","properties":{"a":{"type":"array","uniqueItems":true,"items":{"type":"object"}},"b":{"$ref":"https://example.com/x"}},"additionalProperties":false}`, Options{Loose: true})
-	if len(relaxed) != 2 || relaxed[0].Place != "#/properties/a/uniqueItems" && relaxed[1].Place != "#/properties/a/uniqueItems" {
+	if len(relaxed) != 2 || relaxed[0].Pointer != "#/properties/a/uniqueItems" && relaxed[1].Pointer != "#/properties/a/uniqueItems" {
 		t.Errorf("relaxed: %v", relaxed)
 	}
 	if !allows(t, g, `{"a":[{},{}],"b":"x"}`) || allows(t, g, `{"a":["x"]}`) {
@@ -94,7 +94,7 @@ func TestRead_LooseAlternatives(t *testing.T) {
 			return fmt.Sprintf(`{"properties":{"a%d":{"type":"integer"},"b%d":{"type":"string"}}}`, i, i)
 		}) + `]}`
 	g, relaxed := compiled(t, `{"properties":{"p":`+overlapping+`}}`, Options{Loose: true})
-	if len(relaxed) == 0 || !strings.HasPrefix(relaxed[0].Place, "#/properties/p/oneOf") && relaxed[0].Place != "#/properties/p" {
+	if len(relaxed) == 0 || !strings.HasPrefix(relaxed[0].Pointer, "#/properties/p/oneOf") && relaxed[0].Pointer != "#/properties/p" {
 		t.Errorf("relaxed: %v", relaxed)
 	}
 	if !allows(t, g, `{"p":{"a1":1,"b2":"","x":3}}`) || allows(t, g, `{"p":{"a1":1,"x":"y"}}`) {

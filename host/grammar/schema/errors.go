@@ -6,24 +6,24 @@ import "fmt"
 
 // Error says what is wrong with a schema, and where.
 type Error struct {
-	Place string // a JSON pointer, as #/properties/name
-	Why   string
+	Pointer string // a JSON pointer, as #/properties/name
+	Why     string
 
 	// Unenforceable tells that the schema means something, which a grammar cannot hold.
 	// Options.Loose leaves it out, but for what takes too much.
 	Unenforceable bool
 }
 
-func (e *Error) Error() string { return e.Place + ": " + e.Why }
+func (e *Error) Error() string { return e.Pointer + ": " + e.Why }
 
 // wrong is an error at a place.
 func wrong(at *value, why string, args ...any) error {
-	return &Error{Place: at.pointer(), Why: fmt.Sprintf(why, args...)}
+	return &Error{Pointer: at.pointer(), Why: fmt.Sprintf(why, args...)}
 }
 
 // tooHard is an error for a part of a schema that cannot be enforced.
 func tooHard(at *value, why string, args ...any) *Error {
-	return &Error{Place: at.pointer(), Why: fmt.Sprintf(why, args...), Unenforceable: true}
+	return &Error{Pointer: at.pointer(), Why: fmt.Sprintf(why, args...), Unenforceable: true}
 }
 
 // cannot tells that a part of the schema is not enforceable: an error, or nil where it may be
@@ -39,8 +39,8 @@ func (r *reader) cannot(at *value, why string, args ...any) error {
 
 // relax lists what is dropped.
 func (r *reader) relax(e *Error) {
-	if !r.loosened[e.Place] {
-		r.loosened[e.Place] = true
-		r.relaxed = append(r.relaxed, Relaxed{Place: e.Place, Why: e.Why})
+	if !r.loosened[e.Pointer] {
+		r.loosened[e.Pointer] = true
+		r.relaxed = append(r.relaxed, Relaxed{Pointer: e.Pointer, Why: e.Why})
 	}
 }

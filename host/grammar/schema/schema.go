@@ -59,8 +59,8 @@ type Options struct {
 
 // Relaxed is a part of a schema that is not enforced.
 type Relaxed struct {
-	Place string // a JSON pointer, as #/properties/name
-	Why   string
+	Pointer string // a JSON pointer, as #/properties/name
+	Why     string
 }
 
 // maxSteps bounds the work of reading a schema: places visited, in whatever way. It takes some 15

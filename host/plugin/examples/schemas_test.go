@@ -76,6 +76,6 @@ func (p *place) Accept(token int32) bool {
 	return fits && err == nil
 }
 
-func (*place) Beginning() program.Place { return nil }
+func (*place) Beginning() program.GrammarState { return nil }
 
 func (p *place) Close() error { return nil }

@@ -124,7 +124,7 @@ func (i *Instance) wait(k int, anyOf bool, list []*program.Branch) (ready []*pro
 			p.lacking = append(p.lacking, b)
 		}
 	}
-	i.giveTurn()
+	i.giveSlice()
 	began := time.Now()
 	if ready, err = p.run.Wait(k, anyOf, list...); err != nil {
 		return nil, err

@@ -78,7 +78,7 @@ func (i *Instance) begin() *Violation {
 	if !i.running.setup() {
 		return nil
 	}
-	return i.takeTurn()
+	return i.takeSlice()
 }
 
 // epoch is any moment before the first call.
@@ -89,7 +89,7 @@ func now() time.Time { return epoch.Add(time.Since(epoch)) }
 
 // end gives the call's turn back.
 func (i *Instance) end() {
-	i.giveTurn()
+	i.giveSlice()
 	i.running = none
 }
 

@@ -18,15 +18,15 @@ import (
 type Environment struct {
 	plugin.HostOptions // with its defaults filled in; nobody changes them
 
-	budget *budget
-	turns  turns
-	vocab  func() []byte // what the host function of this name gives, built when first asked for
-	model  []byte        // what the import request gives as model: JSON
+	budget     *budget
+	timeSlices timeSlices
+	vocab      func() []byte // what the host function of this name gives, built when first asked for
+	model      []byte        // what the import request gives as model: JSON
 }
 
 // NewEnvironment fills in the defaults of o.
 func NewEnvironment(o plugin.HostOptions) *Environment {
-	e := &Environment{HostOptions: o, turns: newTurns(), budget: &budget{}}
+	e := &Environment{HostOptions: o, timeSlices: newTimeSlices(), budget: &budget{}}
 	if e.Limits == (plugin.Limits{}) {
 		e.Limits = plugin.DefaultLimits()
 	}

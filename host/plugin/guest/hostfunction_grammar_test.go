@@ -58,7 +58,7 @@ func (s *sentence) MaskWithin(tokens int, mask []uint32) (bool, error) {
 	return true, s.Mask(mask)
 }
 
-func (*sentence) Beginning() program.Place { return nil }
+func (*sentence) Beginning() program.GrammarState { return nil }
 
 func (s *sentence) Close() error { s.engine.open--; return nil }
 

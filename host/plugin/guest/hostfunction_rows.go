@@ -203,7 +203,7 @@ func (i *Instance) aside(work func(context.Context)) {
 		case <-ctx.Done():
 		}
 	}()
-	i.giveTurn()
+	i.giveSlice()
 	began := time.Now()
 	work(ctx)
 	if ctx.Err() != nil {

@@ -34,7 +34,7 @@ type Instance struct {
 	running       Export
 	started       time.Time
 	deadline      time.Time     // of the call
-	turnSince     time.Time     // since when it is this instance's turn; zero: it has none
+	sliceSince    time.Time     // since when it is this instance's turn; zero: it has none
 	yieldedAt     time.Time     // when others were last let run
 	waited        time.Duration // of the call
 	fuelLimit     int64         // fuel of the last call

@@ -28,7 +28,7 @@ func (i *Instance) pause() error {
 	if now.After(i.deadline) {
 		return i.tooLate()
 	}
-	if v := i.shareTurn(); v != nil {
+	if v := i.shareSlice(); v != nil {
 		return v
 	}
 	if now.Sub(i.yieldedAt) > yieldTime {

@@ -18,16 +18,16 @@ import (
 func TestInstance_Call_Over_EndsTheWait(t *testing.T) {
 	h := newTestHost(t, hosttest.Tireless)
 	m := mustLoad(t, h, hosttest.Plain().On(abi.ExportOpen, i32c(0)))
-	for range cap(h.turns) {
-		h.turns <- struct{}{}
+	for range cap(h.timeSlices) {
+		h.timeSlices <- struct{}{}
 	}
 	s, opened := openLater(t, m)
 	s.interrupt()
 	if err := <-opened; !errors.Is(err, plugin.CauseCancelled) {
 		t.Errorf("error %v", err)
 	}
-	for range cap(h.turns) {
-		<-h.turns
+	for range cap(h.timeSlices) {
+		<-h.timeSlices
 	}
 }
 
@@ -37,7 +37,7 @@ func TestInstance_Call_SetupTakesTurns(t *testing.T) {
 	long := mustLoad(t, h, hosttest.Plain().On(abi.ExportOpen, forever))
 	var users []*user
 	var ends []<-chan error
-	for range 2*cap(h.turns) + 1 {
+	for range 2*cap(h.timeSlices) + 1 {
 		s, opened := openLater(t, long)
 		users, ends = append(users, s), append(ends, opened)
 	}
@@ -51,7 +51,7 @@ func TestInstance_Call_SetupTakesTurns(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	}
-	if n := len(h.turns); n != 0 {
+	if n := len(h.timeSlices); n != 0 {
 		t.Errorf("%d turns were not given back", n)
 	}
 }
@@ -61,16 +61,16 @@ func TestInstance_Call_WaitingIsNoFault(t *testing.T) {
 	h := newTestHost(t, hosttest.Tireless)
 	m := mustLoad(t, h, hosttest.Plain().On(abi.ExportOpen, i32c(0)))
 	h.Limits.SetupTime = 20 * time.Millisecond
-	for range cap(h.turns) {
-		h.turns <- struct{}{}
+	for range cap(h.timeSlices) {
+		h.timeSlices <- struct{}{}
 	}
 	_, opened := openLater(t, m)
 	var fault *plugin.Fault
 	if err := <-opened; !errors.Is(err, plugin.CauseBusy) || !errors.As(err, &fault) || !fault.Blameless() {
 		t.Errorf("error %v", err)
 	}
-	for range cap(h.turns) {
-		<-h.turns
+	for range cap(h.timeSlices) {
+		<-h.timeSlices
 	}
 }
 
@@ -78,16 +78,16 @@ func TestInstance_Call_WaitingIsNoFault(t *testing.T) {
 func TestInstance_Call_LongOnesTakeTurns(t *testing.T) {
 	h := newTestHost(t, hosttest.Tireless, func(o *plugin.HostOptions) { o.Limits.HookTime = 10 * time.Second })
 	s := useOf(t, mustLoad(t, h, hosttest.Plain().On(abi.ExportPrepare, forever)), plugin.RequestInfo{}, 1)
-	for range cap(h.turns) {
-		h.turns <- struct{}{}
+	for range cap(h.timeSlices) {
+		h.timeSlices <- struct{}{}
 	}
 	ended := make(chan error, 1)
 	go func() {
 		_, err := s.prepare()
 		ended <- err
 	}()
-	<-h.turns // once it is given away again, it is the guest that has it
-	for len(h.turns) < cap(h.turns) {
+	<-h.timeSlices // once it is given away again, it is the guest that has it
+	for len(h.timeSlices) < cap(h.timeSlices) {
 		select {
 		case err := <-ended:
 			t.Fatalf("it ended without a turn: %v", err)
@@ -99,11 +99,11 @@ func TestInstance_Call_LongOnesTakeTurns(t *testing.T) {
 	if err := <-ended; !errors.Is(err, plugin.CauseCancelled) {
 		t.Errorf("error %v", err)
 	}
-	if n := len(h.turns); n != cap(h.turns)-1 {
-		t.Errorf("%d turns are taken, not %d", n, cap(h.turns)-1)
+	if n := len(h.timeSlices); n != cap(h.timeSlices)-1 {
+		t.Errorf("%d turns are taken, not %d", n, cap(h.timeSlices)-1)
 	}
-	for range cap(h.turns) - 1 {
-		<-h.turns
+	for range cap(h.timeSlices) - 1 {
+		<-h.timeSlices
 	}
 }
 
@@ -119,9 +119,9 @@ func TestInstance_Close_IsNotInterrupted(t *testing.T) {
 		if err := <-opened; err != nil {
 			t.Fatal(err)
 		}
-		for range cap(h.turns) {
+		for range cap(h.timeSlices) {
 			if taken {
-				h.turns <- struct{}{}
+				h.timeSlices <- struct{}{}
 			}
 		}
 		s.interrupt()
@@ -131,8 +131,8 @@ func TestInstance_Close_IsNotInterrupted(t *testing.T) {
 		if faults != 1 {
 			t.Errorf("it did not end by the clock: %d faults", faults)
 		}
-		for range len(h.turns) {
-			<-h.turns
+		for range len(h.timeSlices) {
+			<-h.timeSlices
 		}
 	}
 }

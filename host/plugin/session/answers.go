@@ -196,7 +196,7 @@ func (g *replayedGrammar) Accept(token Token) bool {
 
 // Beginning implements plugin.Grammar: a recorded program asks for what its branches were, not for
 // grammars.
-func (*replayedGrammar) Beginning() program.Place { return nil }
+func (*replayedGrammar) Beginning() program.GrammarState { return nil }
 
 // Close implements plugin.Grammar.
 func (g *replayedGrammar) Close() error {

@@ -93,9 +93,9 @@ func (odd) Rest() (int, bool, error) { return 1, false, nil }
 func (odd) Accept(token int32) bool { return token%2 == 1 }
 
 // Beginning is a place itself: each is like any other.
-func (o odd) Beginning() program.Place { return o }
+func (o odd) Beginning() program.GrammarState { return o }
 
-func (o odd) After(token int32) (program.Place, bool) { return o, o.Accept(token) }
+func (o odd) After(token int32) (program.GrammarState, bool) { return o, o.Accept(token) }
 
 func (odd) Close() error { return nil }
 

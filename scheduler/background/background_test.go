@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package worker_test
+package background_test
 
 import (
 	"errors"
@@ -12,9 +12,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/background"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/panics"
-	"github.com/penstock/penstock/scheduler/worker"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -63,14 +63,14 @@ func (numbers) ControlText(t chain.Token) string { return strconv.Itoa(int(t)) }
 func (numbers) EndOfGeneration(chain.Token) bool { return false }
 
 // one is a single row.
-func one(row []float32) worker.Rows { return worker.Rows{Logits: [][]float32{row}} }
+func one(row []float32) background.Rows { return background.Rows{Logits: [][]float32{row}} }
 
-// run starts the worker of an answer with one plugin. It ends with the test.
-func run(t *testing.T, p *plugin) (*worker.Worker, *answer.Answer, *sync.WaitGroup) {
+// run starts the background sampler of an answer with one plugin. It ends with the test.
+func run(t *testing.T, p *plugin) (*background.Sampler, *answer.Answer, *sync.WaitGroup) {
 	c := chain.New([]chain.Stage{p}, 4, 0)
 	a := answer.New(c, []chain.Token{1}, answer.Settings{Longest: 100, VocabularySize: 4, Vocabulary: numbers{}})
 	loans, running := new(sync.WaitGroup), new(sync.WaitGroup)
-	w := worker.New(c, a, worker.Options{Logprobs: 1, Wake: func() {}, Loans: loans})
+	w := background.New(c, a, background.Options{Logprobs: 1, Wake: func() {}, Loans: loans})
 	running.Go(w.Run)
 	t.Cleanup(func() {
 		w.Close()
@@ -100,7 +100,7 @@ func TestWorker_Draw_FromRowToText(t *testing.T) {
 	}
 }
 
-// The tick goes on without a late worker: the row may be overwritten when it is kept.
+// The tick goes on without a late background sampler: the row may be overwritten when it is kept.
 func TestWorker_RecallRows_LetsTheNextPassOverwriteIt(t *testing.T) {
 	p := &plugin{gate: make(chan struct{})}
 	w, a, loans := run(t, p)
@@ -147,7 +147,7 @@ func TestWorker_Draw_APanicEndsTheAnswerAndReturnsTheRow(t *testing.T) {
 }
 
 func TestWorker_Nil_IsFree(t *testing.T) {
-	var w *worker.Worker
+	var w *background.Sampler
 	if w.Interrupt(); w.Busy() || w.Resting() {
 		t.Error("it is busy or rests")
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package turns
+package pausing
 
 import (
 	"testing"
@@ -17,7 +17,7 @@ func (c *calls) Resume() { c.resumed++ }
 // A pass is paused while a tick computes, and gets a third of the last tick's time before the next.
 func TestTurns_Pause_AfterThePassHadItsShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var turns Turns
+		var turns Gate
 		var c calls
 		turns.Begin(&c)
 		turns.Pause() // no tick before: nothing is owed
@@ -52,7 +52,7 @@ func TestTurns_Pause_AfterThePassHadItsShare(t *testing.T) {
 // after it does not.
 func TestTurns_BeginAndEnd_DuringATick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var turns Turns
+		var turns Gate
 		var c calls
 		turns.Pause()
 		time.Sleep(time.Minute)

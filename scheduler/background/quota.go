@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package worker
+package background
 
 import "time"
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 
-// Package turns has passes of models beside the scheduler wait while a tick computes.
+// Package pausing has passes of models beside the scheduler wait while a tick computes.
 //
 // A pass of embeddings and a tick of the scheduler want the same processors. Threads that compute
 // beside each other cost both far more than half their speed, since those of one pass wait for each
-// other all the time. So they take turns: a pass pauses while a tick computes, within its graph.
-// After a tick it gets a part of the time that the tick took, so that it always makes progress.
-package turns
+// other all the time. So only one of them computes: a pass pauses while a tick computes, within its
+// graph. After a tick it gets a part of the time that the tick took, so that it always makes
+// progress.
+package pausing
 
 import (
 	"sync"
@@ -26,11 +27,11 @@ type Pauser interface {
 	Resume()
 }
 
-// Turns decides when passes of one kind compute: one at a time, and none while a tick does, or a
+// Gate decides when passes of one kind compute: one at a time, and none while a tick does, or a
 // pass of a kind for which they wait. The zero value is ready.
-type Turns struct {
+type Gate struct {
 	passing sync.Mutex // held during a pass
-	behind  *Turns     // whose passes wait for these as for a tick; nil: none do
+	behind  *Gate      // whose passes wait for these as for a tick; nil: none do
 
 	mu     sync.Mutex
 	pass   Pauser        // that computes the running pass
@@ -41,9 +42,9 @@ type Turns struct {
 	share  time.Duration // that a pass gets after this pause
 }
 
-// Begin marks that a pass computes, when its turn has come; End must follow. If a tick computes,
-// the pass waits as soon as it has begun.
-func (t *Turns) Begin(p Pauser) {
+// Begin marks that a pass computes, once none of the same kind does; End must follow. If a tick
+// computes, the pass waits as soon as it has begun.
+func (t *Gate) Begin(p Pauser) {
 	t.passing.Lock()
 	if t.behind != nil {
 		t.behind.Pause()
@@ -55,7 +56,7 @@ func (t *Turns) Begin(p Pauser) {
 }
 
 // End marks the end of a pass.
-func (t *Turns) End() {
+func (t *Gate) End() {
 	t.mu.Lock()
 	close(t.ended)
 	t.ended = nil
@@ -70,7 +71,7 @@ func (t *Turns) End() {
 // Pause has passes wait from now on, so that what the caller computes has the processors for
 // itself. It returns once the running pass has had its share of the time since Resume. Several
 // callers may pause them at once.
-func (t *Turns) Pause() {
+func (t *Gate) Pause() {
 	t.mu.Lock()
 	ended, left := t.ended, t.share-time.Since(t.since)
 	if t.pauses > 0 {
@@ -94,7 +95,7 @@ func (t *Turns) Pause() {
 }
 
 // halt tells the running pass to pause if it is to.
-func (t *Turns) halt() {
+func (t *Gate) halt() {
 	if t.pauses > 0 && t.ended != nil && !t.halted {
 		t.pass.Pause()
 		t.halted = true
@@ -102,7 +103,7 @@ func (t *Turns) halt() {
 }
 
 // goOn tells a pass that was told to pause to go on.
-func (t *Turns) goOn() {
+func (t *Gate) goOn() {
 	if t.halted {
 		t.pass.Resume()
 		t.halted = false
@@ -110,7 +111,7 @@ func (t *Turns) goOn() {
 }
 
 // Resume ends a Pause.
-func (t *Turns) Resume() {
+func (t *Gate) Resume() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.pauses--; t.pauses > 0 {
@@ -124,11 +125,11 @@ func (t *Turns) Resume() {
 
 // Passes are all that compute beside the schedulers of a machine.
 type Passes struct {
-	Embeddings Turns
-	Encoders   Turns // of pictures and sounds; they wait for embeddings, of which a pass is much shorter
+	Embeddings Gate
+	Encoders   Gate // of pictures and sounds; they wait for embeddings, of which a pass is much shorter
 }
 
-// NewPasses makes turns for all models.
+// NewPasses makes gates for all models.
 func NewPasses() *Passes {
 	p := &Passes{}
 	p.Embeddings.behind = &p.Encoders

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package worker
+package background
 
 import (
 	"errors"
@@ -9,12 +9,12 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// This file is the way of a token from the row of logits to its text, on the worker's goroutine
-// but for steps 2 and 6, which are the tick's:
+// This file is the way of a token from the row of logits to its text, on the background sampler's
+// goroutine but for steps 2 and 6, which are the tick's:
 //
 //  1. Beside the forward pass, prepareStages asks what the stages want masked, biased or forced
 //     (chain.Chain.Prepare).
-//  2. After the pass the tick lends the row (Worker.Draw), and drawToken begins.
+//  2. After the pass the tick lends the row (Sampler.Draw), and drawToken begins.
 //  3. Stages that want the hidden state behind the row are told it. The chain masks the row and
 //     runs the stages; the grammar checks what a plugin chose (chain.Chain.Draw).
 //  4. The log-probabilities are those of the row as it was.
@@ -24,10 +24,10 @@ import (
 //     has forced to follow are taken in the same way, at once: they need no row
 //     (answer.Answer.Follow). The next pass computes them together. If the token is the drafted
 //     one, the answer goes on with the row after it: prepareStages, then from step 3.
-//  6. The tick collects what is shown and sends it (Worker.Collect, answer.Answer.Output).
+//  6. The tick collects what is shown and sends it (Sampler.Collect, answer.Answer.Output).
 
 // prepareStages asks the stages what they want of the next row. An error is that of the row's draw.
-func (w *Worker) prepareStages() {
+func (w *Sampler) prepareStages() {
 	if w.beginErr == nil {
 		w.prepareErr = w.chain.Prepare()
 	}
@@ -35,7 +35,7 @@ func (w *Worker) prepareStages() {
 
 // drawTokens draws a token from the first row, and further ones from those after it as long as the
 // answer is what was drafted.
-func (w *Worker) drawTokens() {
+func (w *Sampler) drawTokens() {
 	for w.drawToken(); ; w.drawToken() {
 		n := w.answer.Along(w.rows.Context, w.rows.Draft)
 		if n <= w.drawn || !w.row.Skip(n-w.drawn) {
@@ -48,7 +48,7 @@ func (w *Worker) drawTokens() {
 }
 
 // drawToken draws a token from the row and takes it into the answer.
-func (w *Worker) drawToken() {
+func (w *Sampler) drawToken() {
 	if err := errors.Join(w.beginErr, w.prepareErr); err != nil {
 		w.answer.Fail(err)
 		return
@@ -80,7 +80,7 @@ func (w *Worker) drawToken() {
 }
 
 // hiddenState is that of the row that is drawn from; empty: it is not known.
-func (w *Worker) hiddenState() []float32 {
+func (w *Sampler) hiddenState() []float32 {
 	rows, at := len(w.rows.Logits), w.drawn-w.rows.First
 	width := len(w.rows.States) / rows
 	return w.rows.States[at*width : (at+1)*width]

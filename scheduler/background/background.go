@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 
-// Package worker draws the tokens of one answer on a goroutine of its own, so that slow plugins
+// Package background draws the tokens of one answer on a goroutine of its own, so that slow plugins
 // delay other answers by little.
 //
-// An answer has a worker if its chain may take long: with plugins, stop rules, log-probabilities
-// or a trace. While the forward pass computes the answer's row of logits, the worker asks the
-// stages for masks, biases and forced tokens. After the pass the tick lends it the row: it runs
-// the chain, takes the token into the answer and finds the text to show. The tick waits for it
-// only a moment. An answer whose worker is still busy then skips the next passes, and the worker
-// goes on with a copy of its row.
+// An answer has a background sampler if its chain may take long: with plugins, stop rules,
+// log-probabilities or a trace. While the forward pass computes the answer's row of logits, the
+// background sampler asks the stages for masks, biases and forced tokens. After the pass the tick
+// lends it the row: it runs the chain, takes the token into the answer and finds the text to show.
+// The tick waits for it only a moment. An answer whose background sampler is still busy then skips
+// the next passes, and the background sampler goes on with a copy of its row.
 //
-// worker.go is what the tick calls, run.go the goroutine; token.go has all that happens to a token.
+// background.go is what the tick calls, run.go the goroutine; token.go has all that happens to a
+// token.
 //
 // # Why is a request's quarter of a core measured in thread time, not by the wall clock or in fuel?
 //
@@ -19,7 +20,7 @@
 // stages and the host's own work use none. So each stage runs with its goroutine locked to a
 // thread, whose processor time is read before and after. This costs a microsecond a token, beside
 // the forward pass. Only Linux has such a clock here; elsewhere the wall clock is used.
-package worker
+package background
 
 import (
 	"sync"
@@ -30,9 +31,9 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// Worker is the worker of one answer. Its methods but Run belong to the tick. A nil Worker is that
-// of an answer that needs none: it is never busy and never rests.
-type Worker struct {
+// Sampler is the background sampler of one answer. Its methods but Run belong to the tick. A nil
+// Sampler is that of an answer that needs none: it is never busy and never rests.
+type Sampler struct {
 	RestUntil time.Time // its quota of processor time is used up until then
 
 	options Options
@@ -53,7 +54,7 @@ type Worker struct {
 	quota    Quota
 	patience Patience
 
-	// The goroutine's, and the tick's while the worker is not busy.
+	// The goroutine's, and the tick's while the background sampler is not busy.
 	task       func() error // of a control call
 	instead    func()       // of the task, if that cannot be done; may be nil
 	taskErr    error
@@ -62,7 +63,7 @@ type Worker struct {
 	raw        []float32 // the row as it was, for log-probabilities
 }
 
-// Options are what a worker is to do.
+// Options are what a background sampler is to do.
 type Options struct {
 	Logprobs int             // how many of the most likely tokens to report with each token; -1: no log-probabilities
 	Metered  bool            // its processor time has a quota
@@ -72,15 +73,16 @@ type Options struct {
 	Close    func()          // what Close does; nil: it closes the answer
 }
 
-// New makes a worker whose first work is to begin the answer. Its caller starts Run on a goroutine.
-func New(c *chain.Chain, a *answer.Answer, o Options) *Worker {
-	w := &Worker{options: o, chain: c, answer: a, orders: make(chan order, 4), done: make(chan struct{}, 1), quota: NewQuota(time.Now())}
+// New makes a background sampler whose first work is to begin the answer. Its caller starts Run on
+// a goroutine.
+func New(c *chain.Chain, a *answer.Answer, o Options) *Sampler {
+	w := &Sampler{options: o, chain: c, answer: a, orders: make(chan order, 4), done: make(chan struct{}, 1), quota: NewQuota(time.Now())}
 	w.orders <- orderBegin
 	return w
 }
 
 // Prepare has the stages prepare for the next row, once.
-func (w *Worker) Prepare() {
+func (w *Sampler) Prepare() {
 	if !w.prepared && w.chain.Prepares() {
 		w.prepared = true
 		w.orders <- orderPrepare
@@ -98,37 +100,38 @@ type Rows struct {
 	Draft   []chain.Token
 }
 
-// Draw lends the worker rows of logits, from which it draws the next tokens. It is busy until
-// Collect.
-func (w *Worker) Draw(r Rows) {
+// Draw lends the background sampler rows of logits, from which it draws the next tokens. It is busy
+// until Collect.
+func (w *Sampler) Draw(r Rows) {
 	w.busy, w.prepared = true, false
 	w.rows, w.drawn = r, r.First
 	w.row.Lend(r.Logits, w.options.Loans)
 	w.orders <- orderDraw
 }
 
-// Do has the worker do something with the answer. It is busy until Collect. If the stages could
-// not begin, the answer fails, and the worker does what is to be done instead, which may be nil:
-// stages that have not begun know nothing of the answer.
-func (w *Worker) Do(task func() error, instead func()) {
+// Do has the background sampler do something with the answer. It is busy until Collect. If the
+// stages could not begin, the answer fails, and the background sampler does what is to be done
+// instead, which may be nil: stages that have not begun know nothing of the answer.
+func (w *Sampler) Do(task func() error, instead func()) {
 	w.busy, w.prepared = true, false // what was prepared is of the answer as it was
 	w.task, w.instead = task, instead
 	w.orders <- orderTask
 }
 
-// Busy reports whether the worker has a row or a task. Chain and answer are its own until then.
-func (w *Worker) Busy() bool { return w != nil && w.busy }
+// Busy reports whether the background sampler has a row or a task. Chain and answer are its own
+// until then.
+func (w *Sampler) Busy() bool { return w != nil && w.busy }
 
-// Idle reports whether the worker does nothing with the answer and will do nothing before it is
-// told to.
-func (w *Worker) Idle() bool { return w == nil || w.begun && !w.busy && !w.prepared }
+// Idle reports whether the background sampler does nothing with the answer and will do nothing
+// before it is told to.
+func (w *Sampler) Idle() bool { return w == nil || w.begun && !w.busy && !w.prepared }
 
-// Done has a message when a busy worker is done. Collect follows.
-func (w *Worker) Done() <-chan struct{} { return w.done }
+// Done has a message when a busy background sampler is done. Collect follows.
+func (w *Sampler) Done() <-chan struct{} { return w.done }
 
-// Collect makes the worker free for another row or task, and charges its quota for this one. It
-// returns the task's error.
-func (w *Worker) Collect() error {
+// Collect makes the background sampler free for another row or task, and charges its quota for this
+// one. It returns the task's error.
+func (w *Sampler) Collect() error {
 	w.begun, w.busy = true, false
 	w.task, w.instead = nil, nil
 	if worked := time.Duration(w.worked.Swap(0)); w.options.Metered {
@@ -137,22 +140,22 @@ func (w *Worker) Collect() error {
 	return w.taskErr
 }
 
-// Awaited reports whether the tick waits for the worker's draw. If that is often late, it mostly
-// does not.
-func (w *Worker) Awaited() bool { return w.patience.Awaited() }
+// Awaited reports whether the tick waits for the background sampler's draw. If that is often late,
+// it mostly does not.
+func (w *Sampler) Awaited() bool { return w.patience.Awaited() }
 
 // Settle notes, once for each draw, whether it was done before the tick went on.
-func (w *Worker) Settle() { w.patience.After(!w.busy) }
+func (w *Sampler) Settle() { w.patience.After(!w.busy) }
 
 // Row is which of the rows was drawn from last, from 0.
-func (w *Worker) Row() int { return w.drawn }
+func (w *Sampler) Row() int { return w.drawn }
 
-// RecallRows copies the row that the worker still needs, and takes those after it back: the next
-// pass overwrites them.
-func (w *Worker) RecallRows() { w.row.Recall() }
+// RecallRows copies the row that the background sampler still needs, and takes those after it back:
+// the next pass overwrites them.
+func (w *Sampler) RecallRows() { w.row.Recall() }
 
 // Rest is how long its quota of processor time is used up from now on; 0 or less: it is not.
-func (w *Worker) Rest() time.Duration {
+func (w *Sampler) Rest() time.Duration {
 	if w == nil || w.RestUntil.IsZero() {
 		return 0
 	}
@@ -160,14 +163,14 @@ func (w *Worker) Rest() time.Duration {
 }
 
 // Resting reports whether its quota is used up for now.
-func (w *Worker) Resting() bool { return w.Rest() > 0 }
+func (w *Sampler) Resting() bool { return w.Rest() > 0 }
 
 // Interrupt makes the stages return soon, whatever they are doing: the answer has ended.
-func (w *Worker) Interrupt() {
+func (w *Sampler) Interrupt() {
 	if w != nil {
 		w.chain.Interrupt()
 	}
 }
 
-// Close has the worker close the answer, after what it is doing, and ends it.
-func (w *Worker) Close() { w.orders <- orderClose }
+// Close has the background sampler close the answer, after what it is doing, and ends it.
+func (w *Sampler) Close() { w.orders <- orderClose }

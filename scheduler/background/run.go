@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package worker
+package background
 
 import (
 	"runtime"
@@ -20,7 +20,7 @@ const (
 )
 
 // Run is the goroutine. It returns after Close.
-func (w *Worker) Run() {
+func (w *Sampler) Run() {
 	for o := range w.orders {
 		runtime.LockOSThread() // whose time is taken
 		start := ThreadTime()
@@ -43,10 +43,10 @@ func (w *Worker) Run() {
 	}
 }
 
-func (w *Worker) carryOut(o order) {
+func (w *Sampler) carryOut(o order) {
 	switch o {
 	case orderBegin:
-		if !w.chain.Begun() { // else it began before it had a worker
+		if !w.chain.Begun() { // else it began before it had a background sampler
 			w.beginErr = w.answer.Begin()
 		}
 	case orderPrepare:
@@ -65,7 +65,7 @@ func (w *Worker) carryOut(o order) {
 	}
 }
 
-func (w *Worker) doTask() {
+func (w *Sampler) doTask() {
 	if w.taskErr = w.beginErr; w.taskErr == nil {
 		w.taskErr = w.task()
 		return
@@ -77,7 +77,7 @@ func (w *Worker) doTask() {
 }
 
 // panicked makes a panic the error of the order that was carried out.
-func (w *Worker) panicked(o order, err error) {
+func (w *Sampler) panicked(o order, err error) {
 	switch o {
 	case orderBegin:
 		w.beginErr = err

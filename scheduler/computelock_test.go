@@ -46,13 +46,13 @@ type twoModels struct {
 
 // run starts the schedulers, with these turns, until the test ends. A token of a prompt takes a
 // millisecond.
-func (m *twoModels) run(t *testing.T, turns *scheduler.Turns) {
+func (m *twoModels) run(t *testing.T, turns *scheduler.ComputeLock) {
 	ctx, stop := context.WithCancel(t.Context())
 	t.Cleanup(stop)
 	for i := range m.schedulers {
 		b := schedulertest.New(scheduler.Limits{Cells: 1 << 14, Context: 1 << 14, Batch: 2048, Sequences: 8})
 		b.Cost = func(tokens, _ int) time.Duration { return 5*time.Millisecond + time.Duration(tokens)*time.Millisecond }
-		s, err := scheduler.New(sleeper{b, &m.computing, &m.together}, scheduler.Config{Slots: 4, ITLTarget: 80 * time.Millisecond, Turns: turns})
+		s, err := scheduler.New(sleeper{b, &m.computing, &m.together}, scheduler.Config{Slots: 4, ITLTarget: 80 * time.Millisecond, ComputeLock: turns})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,9 +88,9 @@ func TestTurns_TwoModels_ComputeInTurns(t *testing.T) {
 	gap := func(inTurns bool) (longest time.Duration, together int32) {
 		synctest.Test(t, func(t *testing.T) {
 			var m twoModels
-			var turns *scheduler.Turns
+			var turns *scheduler.ComputeLock
 			if inTurns {
-				turns = scheduler.NewTurns() // within the bubble
+				turns = scheduler.NewComputeLock() // within the bubble
 			}
 			m.run(t, turns)
 			answer := submit(t, m.schedulers[0], request(5, 1, 200))
@@ -134,12 +134,12 @@ func (d *counting) Draft([]*draft.Ask) { d.times.Add(1) }
 // A drafter may be a model. It computes in the turn of its scheduler only.
 func TestTurns_DraftsHaveTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns := scheduler.NewTurns()
+		turns := scheduler.NewComputeLock()
 		other := &gated{Backend: schedulertest.New(scheduler.Limits{})}
-		first := newScheduler(t, other, scheduler.Config{Turns: turns})
+		first := newScheduler(t, other, scheduler.Config{ComputeLock: turns})
 		b, drafter := schedulertest.New(scheduler.Limits{}), new(counting)
 		b.Cost = flat
-		second := newScheduler(t, b, scheduler.Config{Turns: turns, Drafter: drafter})
+		second := newScheduler(t, b, scheduler.Config{ComputeLock: turns, Drafter: drafter})
 		submit(t, second, request(20, 1, 200))
 		for range 5 {
 			second.Tick()

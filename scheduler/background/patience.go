@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-package worker
+package background
 
-// Patience is whether the tick waits for a worker that draws. Each wait in vain makes it give up
-// for more of the next draws: 1, 3, 7, and so on. A draw that is done in time, waited for or not,
-// ends that.
+// Patience is whether the tick waits for a background sampler that draws. Each wait in vain makes
+// it give up for more of the next draws: 1, 3, 7, and so on. A draw that is done in time, waited
+// for or not, ends that.
 type Patience struct {
 	vain int // waits in vain, one after another
 	none int // draws for which it does not wait now

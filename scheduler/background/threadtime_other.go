@@ -2,7 +2,7 @@
 
 //go:build !linux
 
-package worker
+package background
 
 import "time"
 

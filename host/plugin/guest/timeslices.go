@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+
+package guest
+
+import (
+	"runtime"
+	"time"
+
+	"github.com/penstock/penstock/host/plugin"
+)
+
+// timeSlices limit how many guests compute at a time in set-up calls and in long ones, which share
+// the processors by time slices. At most half of the processors are theirs, since the tick may
+// need one at any moment.
+type timeSlices chan struct{}
+
+func newTimeSlices() timeSlices { return make(timeSlices, max(1, runtime.GOMAXPROCS(0)/2)) }
+
+// A time slice is sliceTime long. A set-up call that has computed for more than freeTime also rests
+// three times as long as each slice was: a request's share is a quarter of a processor. Of other
+// calls the background sampler counts the time when they are over.
+const (
+	sliceTime = 5 * time.Millisecond
+	freeTime  = 100 * time.Millisecond
+)
+
+// takeSlice waits for a time slice. It returns a violation if the deadline passes or the request is
+// over before.
+func (i *Instance) takeSlice() *Violation {
+	free := i.module.Env.timeSlices
+	select {
+	case free <- struct{}{}:
+		i.sliceSince = time.Now()
+		return nil
+	default:
+	}
+	began := time.Now()
+	late := time.NewTimer(time.Until(i.deadline))
+	defer late.Stop()
+	select {
+	case free <- struct{}{}:
+		i.sliceSince = time.Now()
+		i.waited += i.sliceSince.Sub(began)
+		return nil
+	case <-late.C:
+		i.waited += time.Since(began)
+		return i.tooLate()
+	case <-i.requestOver():
+		return Violationf(plugin.CauseCancelled, "while it waited for its turn")
+	}
+}
+
+// giveSlice ends a time slice.
+func (i *Instance) giveSlice() {
+	if !i.sliceSince.IsZero() {
+		<-i.module.Env.timeSlices
+		i.sliceSince = time.Time{}
+	}
+}
+
+// shareSlice ends a slice that was long enough and waits for the next. A call that began without a
+// slice needs one after sliceTime.
+func (i *Instance) shareSlice() *Violation {
+	if i.sliceSince.IsZero() {
+		if time.Since(i.started) < sliceTime {
+			return nil
+		}
+		return i.takeSlice()
+	}
+	had := time.Since(i.sliceSince)
+	if had < sliceTime {
+		return nil
+	}
+	i.giveSlice()
+	if worked := time.Since(i.started) - i.waited; worked > freeTime && i.running.setup() && i.session.request != nil {
+		rest := time.NewTimer(3 * had)
+		defer rest.Stop()
+		select {
+		case <-rest.C:
+		case <-i.requestOver():
+			return Violationf(plugin.CauseCancelled, "while it rested")
+		}
+	}
+	return i.takeSlice()
+}
