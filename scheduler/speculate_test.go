@@ -103,7 +103,7 @@ func TestSpeculate_AnyDrafter_SameEvents(t *testing.T) {
 			t.Fatalf("seed %d, %d of %d guessed tokens accepted: -without +with\n%s", seed, accepted, drafted, diff)
 		}
 		for i, got := range gotContexts {
-			// One that was preempted while its worker was late may end without a sequence.
+			// One that was preempted while its sampler was late may end without a sequence.
 			if want := wantContexts[i]; got != want && got != 0 && want != 0 {
 				t.Errorf("seed %d, answer %d: %d tokens in the KV cache at its end, %d without a drafter", seed, i, got, want)
 			}

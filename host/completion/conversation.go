@@ -22,7 +22,7 @@ func (r *TextRequest) Converse(c chat.Conversation) {
 }
 
 // converse makes a conversation the prompt that a template plugin writes. The plugin waits for its
-// turn among the guests, so that is not done in the text pool, where it would keep a worker
+// turn among the guests, so that is not done in the text pool, where it would keep a permit
 // waiting too. It is told of pictures and sounds, so these are read first.
 func (s *Service) converse(ctx context.Context, r *TextRequest) (err error) {
 	if r.conversation == nil {

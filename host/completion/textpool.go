@@ -16,17 +16,17 @@ import (
 
 // textPool bounds how much work on the text of requests goes on at a time: on templates, tokens
 // and grammars. Such work runs in C or in a guest, where it cannot always be interrupted. Long
-// texts have workers of their own, so that short ones do not wait behind them.
-type textPool struct{ short, long chan struct{} } // one element for each busy worker
+// texts have permits of their own, so that short ones do not wait behind them.
+type textPool struct{ short, long chan struct{} } // one element for each permit in use
 
 // shortText is up to how many bytes a text keeps nobody waiting for more than some milliseconds.
 const shortText = 32 << 10
 
-// newTextPool has workers for a quarter of the cores each, so that half of the cores is left for
+// newTextPool has permits for a quarter of the cores each, so that half of the cores is left for
 // answers.
 func newTextPool() *textPool {
-	workers := max(1, runtime.GOMAXPROCS(0)/4)
-	return &textPool{short: make(chan struct{}, workers), long: make(chan struct{}, workers)}
+	permits := max(1, runtime.GOMAXPROCS(0)/4)
+	return &textPool{short: make(chan struct{}, permits), long: make(chan struct{}, permits)}
 }
 
 // result is what work in the pool came to.
@@ -46,21 +46,21 @@ func inPool[T any](ctx context.Context, p *textPool, deadline time.Time, size in
 		defer stop()
 	}
 	if ctx.Err() != nil {
-		return *new(T), causeOf(ctx) // before it takes a worker that is free
+		return *new(T), causeOf(ctx) // before it takes a permit that is free
 	}
-	workers := p.short
+	permits := p.short
 	if size > shortText {
-		workers = p.long
+		permits = p.long
 	}
 	select {
-	case workers <- struct{}{}:
+	case permits <- struct{}{}:
 	case <-ctx.Done():
 		return *new(T), causeOf(ctx)
 	}
 	done := make(chan result[T])
 	go func() {
 		r := recovered(ctx, work)
-		<-workers
+		<-permits
 		select {
 		case done <- r:
 		case <-ctx.Done():

@@ -14,7 +14,7 @@ import (
 	"github.com/penstock/penstock/scheduler/program"
 )
 
-// poll is how long llama.cpp's idle workers spin for the next graph, 0..100. One step is 131,072
+// poll is how long llama.cpp's idle threads spin for the next graph, 0..100. One step is 131,072
 // pauses, some milliseconds: between two passes that core is for sampling and plugins, so they
 // sleep at once.
 const poll = 0

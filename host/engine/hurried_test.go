@@ -156,7 +156,7 @@ func TestFollowing_Drawn_BackToTheTick(t *testing.T) {
 			f.drawn()
 		}
 		if f.isSlow() {
-			t.Fatalf("a worker still draws after %d quick tokens", want)
+			t.Fatalf("a background sampler still draws after %d quick tokens", want)
 		}
 		f.drawn() // by a background sampler that the answer has for another reason
 	}
@@ -186,6 +186,6 @@ func TestStage_Native_AfterASlowToken(t *testing.T) {
 	}
 	v := chain.View{Row: row, N: -1, Chosen: -1}
 	if err := s.Apply(&v); err != nil || !s.Native() {
-		t.Errorf("after the worker's draw: %v, native %t", err, s.Native())
+		t.Errorf("after the background sampler's draw: %v, native %t", err, s.Native())
 	}
 }

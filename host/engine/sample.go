@@ -22,11 +22,11 @@ var banned = float32(math.Inf(-1))
 
 // SampleRows implements scheduler.Backend.
 func (b *backend) SampleRows(draws []scheduler.Draw) {
-	workers := min(len(draws), runtime.GOMAXPROCS(0))
+	goroutines := min(len(draws), runtime.GOMAXPROCS(0))
 	if len(draws)*b.limits.Vocabulary < parallelLogits {
-		workers = 1
+		goroutines = 1
 	}
-	if workers <= 1 {
+	if goroutines <= 1 {
 		for i := range draws {
 			b.sample(&draws[i])
 		}
@@ -39,7 +39,7 @@ func (b *backend) SampleRows(draws []scheduler.Draw) {
 			b.sample(&draws[i])
 		}
 	}
-	for range workers - 1 {
+	for range goroutines - 1 {
 		wg.Go(work)
 	}
 	work()

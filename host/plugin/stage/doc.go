@@ -30,7 +30,7 @@
 // for a few dozen candidates. A stage that takes the row reads it in the memory of the forward
 // pass, and the guest's whole-row view and masked rows are written straight from there. The next
 // pass overwrites that memory. So the row is locked meanwhile, which is why a stage must be quick
-// about it, and no guest runs then. A tick that does not wait for a late worker copies the row
+// about it, and no guest runs then. A tick that does not wait for a late sampler copies the row
 // first, if it was not copied before.
 //
 // # Why may a sampler answer "keep the first k"?

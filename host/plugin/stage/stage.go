@@ -16,7 +16,7 @@ import (
 )
 
 // Stage is a plugin at work in one request. It begins with the first Reset, which the scheduler
-// calls on the answer's worker, not on the tick.
+// calls on the answer's background sampler, not on the tick.
 type Stage struct {
 	plugin      *load.Plugin
 	module      *guest.Module // the plugin's
