@@ -10,8 +10,8 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// This file has a plugin guess the next tokens. It is asked on the background sampler, right after it
-// was told of a token, since the tick, which wants the guess, does not wait.
+// This file has a plugin guess the next tokens. It is asked on the background sampler, right after
+// it was told of a token, since the tick, which wants the guess, does not wait.
 
 var _ chain.Foreseer = (*Stage)(nil)
 
