@@ -12,7 +12,7 @@ import (
 // goroutine.
 type Branch struct {
 	run    *Run
-	place  int    // among the places that the program has for branches
+	index  int    // in the program's list of branches
 	number uint64 // counts the branches of the run, from 1
 	tokens []Token
 	scores []float32 // by token, as far as any is to have one: see unscored
@@ -106,13 +106,13 @@ func (r *Run) newBranch() (*Branch, error) {
 	if r.isOver() {
 		return nil, ErrOver
 	}
-	place := slices.Index(r.branches, nil)
-	if place < 0 {
+	index := slices.Index(r.branches, nil)
+	if index < 0 {
 		return nil, fmt.Errorf("%w: the program has %d", ErrNoBranch, len(r.branches))
 	}
 	r.opened++
-	b := &Branch{run: r, place: place, number: r.opened}
-	r.branches[place] = b
+	b := &Branch{run: r, index: index, number: r.opened}
+	r.branches[index] = b
 	return b, nil
 }
 
@@ -137,7 +137,7 @@ var (
 	errRuns   = fmt.Errorf("%w: the branch goes on by itself; wait for it", ErrMisuse)
 )
 
-// Close ends a branch, whether or not it runs. Another may have its place at once.
+// Close ends a branch, whether or not it runs. Another may have its index at once.
 func (b *Branch) Close() {
 	if b.closed {
 		return
@@ -147,7 +147,7 @@ func (b *Branch) Close() {
 		b.run.reserved -= b.runs.most // the tick knows what was drawn
 	}
 	b.closed, b.row = true, nil
-	b.run.branches[b.place] = nil
+	b.run.branches[b.index] = nil
 	b.closeSamplers()
 }
 

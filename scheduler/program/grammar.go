@@ -16,7 +16,7 @@ type GrammarState interface {
 	// Mask writes which tokens may come next: bit i of word i/32 for token i. An error says why
 	// nobody can tell.
 	Mask(mask []uint32) error
-	// After is the place after a token; false: it may not come next.
+	// After is the state after a token; false: it may not come next.
 	After(t Token) (GrammarState, bool)
 }
 
@@ -26,7 +26,7 @@ type following struct {
 	states []GrammarState // after so many tokens since then
 }
 
-// Follow has the branch follow a grammar from here on, from a place in it; nil: none any more.
+// Follow has the branch follow a grammar from here on, from a state of it; nil: none any more.
 // What is read of its rows, and what is drawn, are only tokens that the grammar allows. Errors:
 // ErrMisuse.
 func (b *Branch) Follow(p GrammarState) error {
@@ -70,7 +70,7 @@ func (b *Branch) fits(tokens []Token) error {
 	if b.follows == nil {
 		return nil
 	}
-	place, err := b.here()
+	state, err := b.here()
 	if err != nil {
 		return err
 	}
@@ -79,14 +79,14 @@ func (b *Branch) fits(tokens []Token) error {
 		var next GrammarState
 		fits := t >= 0 // no grammar has pictures
 		if fits {
-			next, fits = place.After(t)
+			next, fits = state.After(t)
 		}
 		if !fits {
 			b.follows.states = b.follows.states[:at]
 			return fmt.Errorf("%w: token %d does not fit the branch's grammar", ErrMisuse, t)
 		}
-		place = next
-		b.follows.states = append(b.follows.states, place)
+		state = next
+		b.follows.states = append(b.follows.states, state)
 	}
 	return nil
 }
@@ -112,12 +112,12 @@ func (b *Branch) narrow() error {
 	if b.follows == nil || b.masked {
 		return nil
 	}
-	place, err := b.here()
+	state, err := b.here()
 	if err != nil {
 		return err
 	}
 	words := make([]uint32, (b.run.options.Vocabulary+31)/32)
-	if err := place.Mask(words); err != nil {
+	if err := state.Mask(words); err != nil {
 		return fmt.Errorf("the branch's grammar: %w", err)
 	}
 	row, err := b.row.masked(words, b.run.options)
@@ -150,7 +150,7 @@ func (g *grammarStage) Prepare() (chain.Prepared, error) {
 // Apply implements chain.Stage.
 func (*grammarStage) Apply(*chain.View) error { return nil }
 
-// Accept implements chain.Stage. What does not fit was not drawn: the branch sets the place anew.
+// Accept implements chain.Stage. What does not fit was not drawn: the branch sets the state anew.
 func (g *grammarStage) Accept(t Token) (chain.Effect, error) {
 	if next, fits := g.at.After(t); fits {
 		g.at = next
@@ -158,7 +158,7 @@ func (g *grammarStage) Accept(t Token) (chain.Effect, error) {
 	return chain.Effect{}, nil
 }
 
-// Reset implements chain.Stage: the branch knows the place.
+// Reset implements chain.Stage: the branch knows the state.
 func (*grammarStage) Reset([]Token, int) error { return nil }
 
 // Close implements chain.Stage.

@@ -9,8 +9,8 @@ import "github.com/penstock/penstock/scheduler/chain"
 // Is reports whether the branch has that number; nil has none.
 func (b *Branch) Is(number uint64) bool { return b != nil && b.number == number }
 
-// GrammarState is which of the program's places the branch has, from 0.
-func (b *Branch) Index() int { return b.place }
+// Index is the branch's index in the program's list of branches, from 0.
+func (b *Branch) Index() int { return b.index }
 
 // Kept is a branch as the tick keeps it between two waits.
 type Kept struct {
