@@ -32,7 +32,7 @@ func TestExecute_WrongUse(t *testing.T) {
 		"too many arguments":  {[]string{"version", "x"}, `unexpected argument "x"`},
 		"no prompt":           {[]string{"run"}, "there is no prompt"},
 		"wrong value":         {[]string{"serve", "--parallel", "0"}, "scheduler.slots"},
-		"llama-server's flag": {[]string{"serve", "--logit-bias", "5+1"}, "--logit-bias is a flag of llama-server that is absent here: requests say"},
+		"llama-server's flag": {[]string{"serve", "--logit-bias", "5+1"}, "--logit-bias is a flag of llama-server that is absent here: set them in the request"},
 		"quantised V":         {[]string{"serve", "-ctv", "q8_0", "-fa", "off"}, "model.cache_type_v = \"q8_0\" (flag --cache-type-v): must be f32"},
 		"no type of metadata": {[]string{"serve", "--override-kv", "a.b=i32:1"}, "KEY=TYPE:VALUE"},
 		"two scales":          {[]string{"serve", "--rope-scale", "2", "--rope-freq-scale", "0.5"}, "without model.rope_freq_scale"},
