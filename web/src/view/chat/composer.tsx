@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // The field for the next message, with its files and buttons.
-import { type ReadonlySignal, type Signal, useComputed } from "@preact/signals";
+import { type ReadonlySignal, type Signal, useComputed, useSignal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Chat } from "../../chats/chat.ts";
@@ -30,6 +30,7 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
   const place = useComputed(() => (chat.tree.path.value.length === 0 ? "" : chat.id));
   const draft = drafts.of(place.value).value;
   const attaching = useDraftFiles(chat, place);
+  const awaited = useSignal(false); // the message is to be sent once its files are read
   const field = useRef<HTMLTextAreaElement>(null);
   const dock = useHeight("--dock");
   const { run } = chat;
@@ -41,9 +42,7 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
   useEffect(() => field.current?.focus(), []);
   useGrowing(field, draft.text);
   useStopKey(chat);
-  const submit = (event: Event) => {
-    event.preventDefault();
-    if (!ready) return;
+  const send = () => {
     const question = { text: draft.text.trim(), files: [...draft.files] };
     drafts.clear(place.peek());
     attaching.problems.value = [];
@@ -51,6 +50,16 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
     else queue.add(chat.id, question);
     toEnd();
   };
+  const submit = (event: Event) => {
+    event.preventDefault();
+    if (ready) send();
+    else awaited.value = attaching.reading.value > 0;
+  };
+  useEffect(() => {
+    if (!awaited.value || attaching.reading.value > 0) return;
+    awaited.value = false;
+    if (ready && attaching.problems.value.length === 0) send();
+  });
   const keys = (event: KeyboardEvent) => {
     if (event.isComposing) return;
     if (event.key === "Enter" && !event.shiftKey && !touch) submit(event);
@@ -70,7 +79,7 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
           Latest
         </button>
       )}
-      <Problems attaching={attaching} />
+      <Problems attaching={attaching} awaited={awaited.value} />
       <ChangedSettings chat={chat} />
       {run !== undefined && <SteerButton id={run.id} />}
       <QueuedQuestion chat={chat} place={place.value} />
@@ -113,7 +122,8 @@ function Keys({ running }: { running: boolean }) {
 }
 
 /** Why files were not added, and what is to be known of those of the chat. */
-function Problems({ attaching: { problems, notice, reading } }: { attaching: DraftFiles }) {
+function Problems({ attaching, awaited }: { attaching: DraftFiles; awaited: boolean }) {
+  const { problems, notice, reading } = attaching;
   const { text = "", blocks = false } = notice.value ?? {};
   const wrong = blocks ? [...problems.value, text] : problems.value;
   return (
@@ -126,7 +136,7 @@ function Problems({ attaching: { problems, notice, reading } }: { attaching: Dra
         </div>
       )}
       <p class="noted" role="status">
-        {reading.value > 0 ? "Reading the files…" : blocks ? "" : text}
+        {reading.value > 0 ? `Reading the files${awaited ? ", then sending" : ""}…` : blocks ? "" : text}
       </p>
     </>
   );
