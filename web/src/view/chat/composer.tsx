@@ -30,7 +30,6 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
   const place = useComputed(() => (chat.tree.path.value.length === 0 ? "" : chat.id));
   const draft = drafts.of(place.value).value;
   const attaching = useDraftFiles(chat, place);
-  const awaited = useSignal(false); // the message is to be sent once its files are read
   const field = useRef<HTMLTextAreaElement>(null);
   const dock = useHeight("--dock");
   const { run } = chat;
@@ -50,16 +49,7 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
     else queue.add(chat.id, question);
     toEnd();
   };
-  const submit = (event: Event) => {
-    event.preventDefault();
-    if (ready) send();
-    else awaited.value = attaching.reading.value > 0;
-  };
-  useEffect(() => {
-    if (!awaited.value || attaching.reading.value > 0) return;
-    awaited.value = false;
-    if (ready && attaching.problems.value.length === 0) send();
-  });
+  const { submit, awaited } = useSubmit(ready, attaching, send);
   const keys = (event: KeyboardEvent) => {
     if (event.isComposing) return;
     if (event.key === "Enter" && !event.shiftKey && !touch) submit(event);
@@ -79,7 +69,7 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
           Latest
         </button>
       )}
-      <Problems attaching={attaching} awaited={awaited.value} />
+      <Problems attaching={attaching} awaited={awaited} />
       <ChangedSettings chat={chat} />
       {run !== undefined && <SteerButton id={run.id} />}
       <QueuedQuestion chat={chat} place={place.value} />
@@ -109,6 +99,22 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
       <Keys running={run !== undefined} />
     </footer>
   );
+}
+
+/** Sends a message at once, or once its files are read, which is awaited then. */
+function useSubmit(ready: boolean, { reading, problems }: DraftFiles, send: () => void) {
+  const awaited = useSignal(false);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    if (ready) send();
+    else awaited.value = reading.value > 0;
+  };
+  useEffect(() => {
+    if (!awaited.value || reading.value > 0) return;
+    awaited.value = false;
+    if (ready && problems.value.length === 0) send();
+  });
+  return { submit, awaited: awaited.value };
 }
 
 /** What the keys do in the field now. */
