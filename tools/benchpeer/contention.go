@@ -56,7 +56,7 @@ func (l *lab) contention() error {
 }
 
 func contentionName(programs, streams int) string {
-	return fmt.Sprintf("%s beside %d busy programs", plural(streams, "stream"), programs)
+	return fmt.Sprintf("%s beside %s", plural(streams, "stream"), plural(programs, "busy program"))
 }
 
 func plural(n int, what string) string {

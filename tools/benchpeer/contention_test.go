@@ -23,8 +23,8 @@ func TestBusy_EndsThem(t *testing.T) {
 }
 
 func TestContentionName(t *testing.T) {
-	got := []string{contentionName(0, 1), contentionName(4, 8)}
-	if diff := cmp.Diff([]string{"1 stream beside 0 busy programs", "8 streams beside 4 busy programs"}, got); diff != "" {
+	got := []string{contentionName(0, 1), contentionName(1, 8)}
+	if diff := cmp.Diff([]string{"1 stream beside 0 busy programs", "8 streams beside 1 busy program"}, got); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -43,8 +43,8 @@ func (l *lab) memory() error {
 				return err
 			}
 		}
-		l.noMoreMemory(fmt.Sprintf("memory with %d slots, loaded", slots), loaded)
-		l.noMoreMemory(fmt.Sprintf("memory with %d slots, after %d requests", slots, memoryLoad(slots).Load.Classes[0].Requests), used)
+		l.noMoreMemory(fmt.Sprintf("memory with %s, loaded", plural(slots, "slot")), loaded)
+		l.noMoreMemory(fmt.Sprintf("memory with %s, after %d requests", plural(slots, "slot"), memoryLoad(slots).Load.Classes[0].Requests), used)
 	}
 	return nil
 }
