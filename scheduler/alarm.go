@@ -73,12 +73,10 @@ func (s *Scheduler) expire(now time.Time) {
 	jobs := s.jobs()
 	s.queue.deadline = time.Time{}
 	for _, j := range jobs {
-		if d := j.req.Deadline; now.Before(d) {
+		switch d := j.req.Deadline; {
+		case now.Before(d):
 			s.queue.note(d)
-		}
-	}
-	for _, j := range jobs {
-		if d := j.req.Deadline; !d.IsZero() && !now.Before(d) {
+		case !d.IsZero():
 			s.end(j, End{Reason: answer.ReasonError, Err: ErrDeadline})
 		}
 	}

@@ -38,6 +38,10 @@ func (d *drawer) logprobs() int {
 	return -1
 }
 
+// isOver reports whether nobody wants its tokens any more: the answer has ended, or the branch no
+// longer goes on by itself.
+func (d *drawer) isOver() bool { return d.of.job.done || d.isSelfRun() && d.of.selfRun != d }
+
 // tickDraws reports whether the tick draws the next token itself: there is no need of a background
 // sampler. If there is one, that is for what took long, and is at rest.
 func (d *drawer) tickDraws() bool {

@@ -95,6 +95,8 @@ func (s *Scheduler) drawNative(drawers []*drawer) (going []*drawer) {
 	going = drawers[:0]
 	each(s, drawers, func(i int, d *drawer) {
 		switch drawn := &draws[i]; {
+		case d.isOver():
+			return // another branch of its program was drawn for before it, and has ended all
 		case drawn.Err == nil:
 			d.answer.Advance(drawn.Token, answer.Details{})
 		case errors.Is(drawn.Err, chain.ErrSlow):

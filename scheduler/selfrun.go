@@ -65,7 +65,7 @@ func (s *Scheduler) stopSelfRun(b *branch) {
 func (s *Scheduler) settleSelfRun(d *drawer) {
 	b := d.of
 	defer s.blame(b.job)
-	if b.selfRun != d || b.job.done {
+	if d.isOver() {
 		return // its program has closed it
 	}
 	out := d.answer.Output()

@@ -3,9 +3,11 @@
 package scheduler_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -232,3 +234,68 @@ type fails struct {
 
 // Apply implements chain.Stage.
 func (f fails) Apply(*chain.View) error { return f.err }
+
+// unsound is a backend whose native draws fail for one kind of stage, and take long for another.
+type unsound struct{ *schedulertest.Machine }
+
+type (
+	failing struct{ schedulertest.Greedy }
+	lengthy struct{ schedulertest.Greedy }
+)
+
+var errDraw = errors.New("the backend cannot draw")
+
+func (u unsound) SampleRows(draws []scheduler.Draw) {
+	u.Machine.SampleRows(draws)
+	for i := range draws {
+		switch draws[i].Stage.(type) {
+		case failing:
+			draws[i].Token, draws[i].Err = -1, errDraw
+		case lengthy:
+			draws[i].Token, draws[i].Err = -1, chain.ErrSlow
+		}
+	}
+}
+
+// A branch whose draw fails ends its program. Another of its branches whose token was drawn in the
+// same call, or takes long, is left alone then: nothing of it runs on when the scheduler ends.
+func TestProgram_Run_DrawFails_BesideOthers(t *testing.T) {
+	of := func(s chain.Stage) *program.Chain {
+		return program.NewChain(func(uint64, int) ([]chain.Stage, error) { return []chain.Stage{s}, nil })
+	}
+	for name, other := range map[string]chain.Stage{"drawn": schedulertest.Greedy{}, "slow": lengthy{}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				backend := schedulertest.New(scheduler.Limits{})
+				host := schedulertest.NewMachine(backend, 2)
+				s, err := scheduler.New(unsound{host}, scheduler.Config{Slots: 4})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, stop := context.WithCancel(t.Context())
+				var running sync.WaitGroup
+				running.Go(func() { _ = s.Run(ctx) })
+				st := submit(t, s, written(20, 1, 2, func(r *program.Run) error {
+					first, err := r.Open(r.Prompt())
+					if err != nil {
+						return err
+					}
+					second, err := r.Open(r.Prompt())
+					if err != nil {
+						return err
+					}
+					if err := errors.Join(first.Run(of(failing{}), 5, false), second.Run(of(other), 5, false)); err != nil {
+						return err
+					}
+					_, err = r.Wait(2, false, first, second)
+					return err
+				}))
+				if a := (bubble{t, s, host}).read(st); !errors.Is(a.end.Err, errDraw) {
+					t.Errorf("it ends with %v", a.end.Err)
+				}
+				stop()
+				running.Wait() // where something runs on, the bubble says so
+			})
+		})
+	}
+}
