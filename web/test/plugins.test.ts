@@ -172,6 +172,7 @@ test("Plugins: one's own is dropped in, set, switched on, and changes the answer
 }, async () => {
   const { chat, page } = await open();
   const name = "multiple-choice";
+  await card(page, name).waitFor(); // else it would count as gone below before it is drawn
   rmSync(join(folder.folder, `${name}.wasm`));
   await card(page, name).waitFor({ state: "detached" });
   await drop(page, [{ name: `${name}.wasm`, bytes: readFileSync(examplePlugin(name)) }]);
