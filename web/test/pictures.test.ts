@@ -62,29 +62,6 @@ for (const [way, add] of Object.entries(ways)) {
   });
 }
 
-test("Page: a question that is sent while its pictures are read goes out with them", {
-  timeout: 3 * patience,
-}, async () => {
-  const { chat, asked } = await open();
-  const { page } = chat;
-  let release = () => {};
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  await page.route(/filescode/, async (route) => {
-    await released;
-    await route.continue();
-  });
-  await choose(page, "Pictures", [red, blue]);
-  await chat.ask("What?");
-  await page.getByText("Reading the files, then sending…").waitFor();
-  release();
-  await chat.finished();
-  assert.deepEqual(asked, [[[url(red), url(blue), { type: "text", text: "What?" }]]]);
-  assert.deepEqual(chat.complaints, []);
-  await chat.close();
-});
-
 test("Page: a photo of a phone is scaled down, upright, and can be taken by its camera", {
   timeout: 3 * patience,
 }, async () => {

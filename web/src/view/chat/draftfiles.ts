@@ -48,16 +48,16 @@ export function useDraftFiles(chat: Chat, place: ReadonlySignal<string>): DraftF
     },
     async add(picked) {
       const at = place.peek();
+      if (reading.peek() === 0) problems.value = []; // else those of files that come with these stay
       reading.value += picked.length;
       try {
         const { attach } = await import("../files/filescode.ts");
         const { files, problems: refused } = await attach(picked, of(at), attachContextOf(app, chat));
         drafts.change(at, { files: [...of(at), ...files] });
-        problems.value = refused;
+        problems.value = [...problems.peek(), ...refused];
       } catch {
-        problems.value = [
-          "The files could not be read. If the server was updated meanwhile, reload the page.",
-        ];
+        const failed = "The files could not be read. If the server was updated meanwhile, reload the page.";
+        problems.value = [...problems.peek(), failed];
       }
       reading.value -= picked.length;
       focusField();

@@ -70,7 +70,9 @@ function PictureQuestion({ chat }: { chat: Chat }) {
   const app = useApp();
   const ask = () =>
     withFiles(app, async ({ attach }) => {
-      const drawing = new File([await (await fetch(picture)).blob()], picture, { type: "image/png" });
+      const response = await fetch(picture);
+      if (!response.ok) throw new Error(`${picture} is not there (HTTP ${response.status})`);
+      const drawing = new File([await response.blob()], picture, { type: "image/png" });
       const { files, problems } = await attach([drawing], [], attachContextOf(app, chat));
       if (problems.length > 0) app.notice.value = problems.join(" ");
       else if (chat.tree.leaf === undefined) chat.ask(seen, files); // nothing else was asked meanwhile
