@@ -20,7 +20,7 @@ type Observer interface {
 type TickRecord struct {
 	Start      time.Time
 	Forward    time.Duration // in the backend's passes
-	Sample     time.Duration // in sampler chains
+	Sample     time.Duration // drawing from native sampler chains; taking the tokens into answers is not in it
 	Background time.Duration // waiting for background samplers, after the native chains
 	Total      time.Duration // all of the tick
 	Passes     int           // forward passes; compute says what has one of its own

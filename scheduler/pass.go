@@ -96,7 +96,7 @@ func (s *Scheduler) pass(branches []*branch) (took time.Duration, err error) {
 		if err := s.backend.Start(&s.batch); err != nil {
 			return err
 		}
-		s.prepareWorkers(branches)
+		s.prepareBackground(branches)
 		return s.backend.Wait()
 	})
 	took = s.config.Clock().Sub(start)

@@ -11,7 +11,7 @@ import (
 // its place in that order, and so comes back before all that came later.
 type queue struct {
 	jobs     []*job
-	deadline time.Time // of all jobs, those that have left the queue included, none is earlier; zero: none has one
+	deadline time.Time // of all jobs, those in slots included, none is earlier; that of one that has ended costs a tick. Zero: none has one
 }
 
 // aging is how much earlier a request counts as having arrived for each step of its priority. So

@@ -32,8 +32,9 @@ type sampling struct {
 	alarm    *time.Timer    // ends the wait for background samplers
 }
 
-// prepareWorkers lets the stages of the jobs that will get a row compute beside the forward pass.
-func (s *Scheduler) prepareWorkers(branches []*branch) {
+// prepareBackground lets the stages of the jobs that will get a row compute beside the forward
+// pass.
+func (s *Scheduler) prepareBackground(branches []*branch) {
 	for _, b := range branches {
 		if d := b.rowDrawer(); b.outputRow >= 0 && d != nil && d.background != nil && !d.tickDraws() {
 			d.background.Prepare()

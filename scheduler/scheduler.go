@@ -76,7 +76,7 @@ type Scheduler struct {
 	cache         *kvcache.Cache
 	estimator     *estimator.Estimator
 	share         share
-	goroutines    sync.WaitGroup // goroutines
+	goroutines    sync.WaitGroup // of background samplers and programs
 	arrivals      uint64         // requests so far
 	shortTick     bool           // the last tick had short prompts only, though longer ones waited
 	prefilled     int            // prompt tokens that were planned so far

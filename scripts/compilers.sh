@@ -5,8 +5,8 @@
 # what they are linked with is what `make build` has built, which stays as it is.
 #
 #   compilers.sh [COMPILER...]     g++-11 clang++-14 ...; without any, GCC 11 to 14 and clang 14 to
-#   19 as far as apt offers them, which it
-#                                  installs, and what else of this kind lies in /usr/bin
+#                                  19 as far as apt offers them, which it installs, and what else
+#                                  of this kind lies in /usr/bin
 set -euo pipefail
 cd "$(dirname "$0")/.."
 shopt -s nullglob

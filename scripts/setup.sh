@@ -6,9 +6,10 @@
 #   setup.sh test     that and what `make test` and `make check` need
 #   setup.sh dist     what `make build` and `make dist-test` need
 #   setup.sh arm64    what `make build` and `make arm64-test` need
-#   setup.sh compilers   what `make build` needs, and for `make compilers` those of GCC 11 to 14 and
-#   clang 14 to 19 that apt offers setup.sh vulkan   what `make build` needs, and for
-#   BACKEND=vulkan, with a device in software where there is no driver
+#   setup.sh compilers  what `make build` needs, and for `make compilers` those of GCC 11 to 14 and
+#                       clang 14 to 19 that apt offers
+#   setup.sh vulkan   what `make build` needs, and for BACKEND=vulkan, with a device in software
+#                     where there is no driver
 #
 # Debian and Ubuntu: with apt, as root or through sudo. Elsewhere it lists what to install and
 # stops. It is instant, and touches no network, where nothing is missing.

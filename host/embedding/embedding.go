@@ -5,7 +5,7 @@
 //
 // A goroutine takes inputs from all requests that wait, in turns, until a pass is full (queue.go),
 // has the backend compute them, and makes one vector of each (pool.go, normalize.go). While the
-// scheduler computes answers, a pass waits (turns.go).
+// scheduler computes answers, a pass waits (host/pausing).
 //
 // # Why does Penstock pool embeddings itself?
 //

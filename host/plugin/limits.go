@@ -20,7 +20,7 @@ type Limits struct {
 	// HookFuel says.
 	ProgramFuel int64
 	SetupFuel   int64         // units for each call of describe, warm, open, template, _initialize
-	SetupTime   time.Duration // of all such calls of a request, with the wait for their turns
+	SetupTime   time.Duration // of all such calls of a request, with the wait for their time slices
 	LoadTime    time.Duration // of each such call when a module is loaded
 	Memory      int64         // bytes of all instances together
 	Stack       int64         // bytes of guest call stack

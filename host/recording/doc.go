@@ -4,7 +4,7 @@
 // the recordings in a folder.
 //
 // What is recorded stays in memory until the answers have ended. Then a goroutine of its own
-// writes the file, so that neither a tick nor a worker waits for it.
+// writes the file, so that neither a tick nor a background sampler waits for it.
 //
 // # Why does a recording have all candidates, and not a digest of the logits?
 //
@@ -16,8 +16,8 @@
 //
 // People need a recording later, often after they have changed the plugin and restarted the server.
 // In memory a hundred recordings would take gigabytes. While the answer is computed the calls are
-// kept as they are, on the worker's goroutine; packing them takes longer than computing them, so a
-// goroutine of its own does it at the end, one recording at a time. No tick and no worker waits for
-// a file. The header of a file names its owner, as a hash that differs from file to file, so that
-// no list of owners has to agree with the folder after a crash.
+// kept as they are, by the background sampler; packing them takes longer than computing them, so a
+// goroutine of its own does it at the end, one recording at a time. No tick and no background
+// sampler waits for a file. The header of a file names its owner, as a hash that differs from file
+// to file, so that no list of owners has to agree with the folder after a crash.
 package recording

@@ -11,8 +11,8 @@
 // # Why are traces not kept by default?
 //
 // Each is about 5 KB of JSON, the native samplers run one by one for it, and the answer needs a
-// worker. That is nothing for a look at one answer, and too much for all. The page asks for an
-// answer again, with the same seed, when somebody wants to look into one that has no trace.
+// background sampler. That is nothing for a look at one answer, and too much for all. The page asks
+// for an answer again, with the same seed, when somebody wants to look into one that has no trace.
 package telemetry
 
 import (

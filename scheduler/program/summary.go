@@ -19,7 +19,7 @@ type Summary struct {
 	asked int
 }
 
-// Summarizer is implemented by a backend that is faster at it than SummarizeRow.
+// Summarizer is implemented by a backend that is faster at it than Portable.
 type Summarizer interface {
 	// Summarize finds a row's highest logits, as many as there is room for in both lists, of which
 	// the summary has the used part. It may be called from several goroutines.

@@ -67,7 +67,8 @@ func missingPaths(line []byte) (missing []string) {
 func missingMethods(line []byte) (missing []string) {
 	for _, found := range mentionOfMethod.FindAllSubmatch(line, -1) {
 		text, _ := os.ReadFile(string(found[3])) // a missing file is one of the missing paths
-		if method := fmt.Sprintf("%s) %s(", found[1], found[2]); !bytes.Contains(text, []byte(method)) {
+		method := regexp.MustCompile(fmt.Sprintf(`\(\w+ \*?%s(\[\w+\])?\) %s[(\[]`, found[1], found[2]))
+		if !method.Match(text) {
 			missing = append(missing, fmt.Sprintf("%s.%s in %s", found[1], found[2], found[3]))
 		}
 	}

@@ -63,7 +63,7 @@ type noObserver struct{}
 func (noObserver) PluginCalls(string, string) func(time.Duration) { return func(time.Duration) {} }
 func (noObserver) PluginFault(string, string)                     {}
 
-// noVocabulary is the vocabulary of a Host without a model.
+// noVocabulary is the vocabulary of an Environment without a model.
 type noVocabulary struct{}
 
 func (noVocabulary) Size() int                                    { return 0 }
