@@ -5,11 +5,11 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"html"
 	"slices"
 	"strings"
 
 	"github.com/penstock/penstock/host/bench"
+	"github.com/penstock/penstock/tools/svg"
 )
 
 // bar is one bar of the chart, in milliseconds.
@@ -26,8 +26,7 @@ type group struct {
 
 // The geometry of the chart, in pixels.
 const (
-	chartWidth = 760
-	chartLeft  = 190 // where bars begin; their names stand before it
+	chartLeft  = 130 // where bars begin; their names stand before it
 	chartRight = 80  // room behind the longest bar for its value
 	chartTop   = 84
 	barHeight  = 15
@@ -50,29 +49,18 @@ func gaps(runs []bench.Measured) []group {
 			}
 		}
 		groups = append(groups, group{server, []bar{
-			{"half are shorter than", median(func(l bench.Latency) float64 { return l.P50 })},
-			{"99 of 100 are shorter than", median(func(l bench.Latency) float64 { return l.P99 })},
-			{"the longest", longest},
+			{"median", median(func(l bench.Latency) float64 { return l.P50 })},
+			{"99th percentile", median(func(l bench.Latency) float64 { return l.P99 })},
+			{"longest", longest},
 		}})
 	}
 	return groups
 }
 
-// chartStyle makes the chart readable on light and on dark pages.
-const chartStyle = `<style>
-text { font: 13px system-ui, sans-serif; fill: #1f2328 }
-.title { font-size: 17px; font-weight: 600 }
-.server { font-weight: 600 }
-.quiet { fill: #59636e }
-.ours { fill: #0f766e }
-.theirs { fill: #b45309 }
-@media (prefers-color-scheme: dark) {
-text { fill: #e6edf3 }
-.quiet { fill: #9198a1 }
-.ours { fill: #2dd4bf }
-.theirs { fill: #f59e0b }
+var chartPalette = []svg.Colour{
+	{Class: "ours", Light: "#0f766e", Dark: "#2dd4bf"},
+	{Class: "theirs", Light: "#b45309", Dark: "#f59e0b"},
 }
-</style>`
 
 // chart draws the gaps of the report's mixed work as an SVG image. It is empty if there was no
 // such work.
@@ -85,43 +73,37 @@ func (r report) chart() string {
 	if longest == 0 {
 		return ""
 	}
-	height := chartTop + len(groups)*groupStep
 	title := "Waiting for the next token while others send long prompts"
-	var b strings.Builder
-	fmt.Fprintf(&b, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %[1]d %[2]d\" role=\"img\" aria-labelledby=\"title words\">\n", chartWidth, height)
-	fmt.Fprintf(&b, "<title id=\"title\">%s</title>\n<desc id=\"words\">%s</desc>\n%s\n", title, html.EscapeString(inWords(groups)), chartStyle)
-	text := func(x, y int, class, words string) {
-		fmt.Fprintf(&b, "<text x=\"%d\" y=\"%d\" class=\"%s\">%s</text>\n", x, y, class, html.EscapeString(words))
-	}
-	text(0, 20, "title", title)
-	text(0, 42, "quiet", mixedWork+"; time between two tokens of a stream")
-	text(0, 61, "quiet", fmt.Sprintf("%v, same model and llama.cpp, %s", r.Machine, r.Time.Format("2006-01-02")))
+	to := &svg.Picture{Title: title, Palette: chartPalette, Style: ".server { font-weight: 600 }\nrect { rx: 2px }\n"}
+	to.Text(0, 20, "title", title)
+	to.Text(0, 42, "quiet", mixedWork+"; inter-token gaps of the streams")
+	to.Text(0, 61, "quiet", fmt.Sprintf("%v, same model and llama.cpp, %s", r.Machine, r.Time.Format("2006-01-02")))
 	for i, g := range groups {
 		y := chartTop + i*groupStep + barHeight
 		name, class := g.server, "theirs"
 		if g.server == penstock {
 			name, class = "Penstock", "ours"
 		}
-		text(0, y, "server", name)
+		to.Text(0, y, "server", name)
 		for j, each := range g.bars {
 			top := y + 7 + j*barStep
-			length := max(2, int(each.value/longest*(chartWidth-chartLeft-chartRight)))
-			text(12, top+12, "quiet", each.name)
-			fmt.Fprintf(&b, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"2\" class=\"%s\"/>\n", chartLeft, top, length, barHeight, class)
-			text(chartLeft+length+7, top+12, "value", fmt.Sprintf("%.0f ms", each.value))
+			length := max(2, int(each.value/longest*(svg.Width-chartLeft-chartRight)))
+			to.Text(12, top+12, "quiet", each.name)
+			to.Rectangle(chartLeft, top, length, barHeight, class)
+			to.Text(chartLeft+length+7, top+12, "value", fmt.Sprintf("%.0f ms", each.value))
 		}
 	}
-	b.WriteString("</svg>\n")
-	return b.String()
+	return to.SVG(chartTop+len(groups)*groupStep, inWords(groups))
 }
 
 // sentence says for the README what the chart shows, with the prompts that were read meanwhile.
 func (r report) sentence() string {
 	p99 := func(server string) float64 { return bench.MedianOf(r.Runs, "mixed", server, streamITL) }
 	prompts := func(server string) float64 { return bench.MedianOf(r.Runs, "mixed", server, promptTokensPerSecond) }
-	return fmt.Sprintf("%d answers stream while %d clients send prompts of %d words, one after another. 99%% of inter-token gaps\n"+
-		"are below **%.0f ms** with Penstock, %.0f ms with llama-server, and %.0f ms with llama-server's small batches (`-b 128 -ub 128`).\n"+
-		"Meanwhile Penstock reads %.0f prompt tokens a second, and llama-server %.0f and %.0f. ([All figures](docs/performance.md), %s.)\n",
+	return fmt.Sprintf("%d answers stream while %d clients send prompts of %d words, one after another. 99%% of the\n"+
+		"inter-token gaps are below **%.0f ms** with Penstock, %.0f ms with llama-server, and %.0f ms with\n"+
+		"llama-server's small batches (`-b 128 -ub 128`). Meanwhile Penstock reads %.0f prompt tokens a\n"+
+		"second, and llama-server %.0f and %.0f. ([All figures](docs/performance.md), %s.)\n",
 		streams, long, bench.LongWords, p99(penstock), p99(llama), p99(llama128), prompts(penstock), prompts(llama), prompts(llama128), r.Time.Format("2006-01-02"))
 }
 
@@ -135,5 +117,5 @@ func inWords(groups []group) string {
 		}
 		servers = append(servers, g.server+": "+strings.Join(parts, ", "))
 	}
-	return "Gaps between two tokens. " + strings.Join(servers, ". ") + "."
+	return "Inter-token gaps. " + strings.Join(servers, ". ") + "."
 }

@@ -4,9 +4,10 @@ package main
 
 import (
 	"fmt"
-	"html"
 	"strings"
 	"time"
+
+	"github.com/penstock/penstock/tools/svg"
 )
 
 // panel is a part of a trace with its title.
@@ -41,7 +42,6 @@ func inWords(lanes []lane) string {
 
 // The geometry, in pixels.
 const (
-	width      = 760
 	left       = 70 // where lanes begin
 	laneHeight = 22
 	laneStep   = 28
@@ -49,67 +49,51 @@ const (
 	panelGap   = 52
 )
 
-// style makes the picture readable on light and on dark pages.
-const style = `<style>
-text { font: 13px system-ui, sans-serif; fill: #1f2328 }
-.title { font-size: 17px; font-weight: 600 }
-.quiet { fill: #59636e }
-.computes { fill: #0f766e }
-.spins { fill: #f59e0b }
-.naps { fill: #cbd5e1 }
-.displaced { fill: #b91c1c }
-@media (prefers-color-scheme: dark) {
-text { fill: #e6edf3 }
-.quiet { fill: #9198a1 }
-.computes { fill: #2dd4bf }
-.naps { fill: #475569 }
-.displaced { fill: #f87171 }
+var palette = []svg.Colour{
+	{Class: "computes", Light: "#0f766e", Dark: "#2dd4bf"},
+	{Class: "spins", Light: "#f59e0b", Dark: "#f59e0b"},
+	{Class: "naps", Light: "#cbd5e1", Dark: "#475569"},
+	{Class: "displaced", Light: "#b91c1c", Dark: "#f87171"},
 }
-</style>`
 
 // picture draws the panels one above the other, each as long.
 func picture(title string, panels []panel, length time.Duration) string {
-	var body strings.Builder
-	text := func(x, y int, class, words string) {
-		fmt.Fprintf(&body, "<text x=\"%d\" y=\"%d\" class=\"%s\">%s</text>\n", x, y, class, html.EscapeString(words))
-	}
-	text(0, 20, "title", title)
+	to := &svg.Picture{Title: title, Palette: palette}
+	to.Text(0, 20, "title", title)
 	x := 0
 	for s := computing; s < states; s++ {
-		fmt.Fprintf(&body, "<rect x=\"%d\" y=\"33\" width=\"12\" height=\"12\" class=\"%s\"/>\n", x, classes[s])
-		text(x+17, 44, "quiet", names[s])
+		to.Rectangle(x, 33, 12, 12, classes[s])
+		to.Text(x+17, 44, "quiet", names[s])
 		x += 40 + 7*len(names[s])
 	}
 	y := top
 	var words []string
 	for _, p := range panels {
 		words = append(words, p.title+": "+inWords(p.lanes))
-		text(0, y+14, "", p.title)
+		to.Text(0, y+14, "", p.title)
 		y += 22
 		for i, l := range p.lanes {
-			text(0, y+15, "quiet", fmt.Sprintf("thread %d", i+1))
-			l.draw(&body, y, length)
+			to.Text(0, y+15, "quiet", fmt.Sprintf("thread %d", i+1))
+			l.draw(to, y, length)
 			y += laneStep
 		}
-		text(left, y+12, "quiet", "0")
-		text(width-46, y+12, "quiet", fmt.Sprintf("%d ms", length.Milliseconds()))
+		to.Text(left, y+12, "quiet", "0")
+		to.Text(svg.Width-46, y+12, "quiet", fmt.Sprintf("%d ms", length.Milliseconds()))
 		y += panelGap - 22
 	}
-	return fmt.Sprintf("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %[1]d %[2]d\" role=\"img\" aria-labelledby=\"title words\">\n"+
-		"<title id=\"title\">%s</title>\n<desc id=\"words\">%s.</desc>\n%s\n%s</svg>\n",
-		width, y, html.EscapeString(title), html.EscapeString(strings.Join(words, ". ")), style, body.String())
+	return to.SVG(y, strings.Join(words, ". ")+".")
 }
 
 // draw draws a thread's time: each pixel shows what it did for most of it.
-func (l lane) draw(to *strings.Builder, y int, length time.Duration) {
-	columns := l.columns(width-left, length)
+func (l lane) draw(to *svg.Picture, y int, length time.Duration) {
+	columns := l.columns(svg.Width-left, length)
 	for x := 0; x < len(columns); {
 		end := x + 1
 		for end < len(columns) && columns[end] == columns[x] {
 			end++
 		}
 		if s := columns[x]; s != unknown {
-			fmt.Fprintf(to, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" class=\"%s\"/>\n", left+x, y, end-x, laneHeight, classes[s])
+			to.Rectangle(left+x, y, end-x, laneHeight, classes[s])
 		}
 		x = end
 	}

@@ -13,7 +13,7 @@ import (
 func (r *Report) Print(to io.Writer) error {
 	fmt.Fprintf(to, "%s, %d tokens of a vocabulary of %d\n", r.Plugin, r.Tokens, r.Vocabulary)
 	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(table, "  for a token\ton\tmedian\t99 of 100\tmost fuel\tof the limit\n")
+	fmt.Fprintf(table, "  for a token\ton\tmedian\tp99\tmost fuel\tof the limit\n")
 	for _, list := range [][]Figure{r.Hooks, r.BuiltIn} {
 		for _, c := range list {
 			fmt.Fprintf(table, "  %s\t%s\t%s\t%s\t", c.Name, c.Input, short(c.Median), short(c.P99))
