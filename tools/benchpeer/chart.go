@@ -107,6 +107,18 @@ func (r report) sentence() string {
 		streams, long, bench.LongWords, p99(penstock), p99(llama), p99(llama128), prompts(penstock), prompts(llama), prompts(llama128), r.Time.Format("2006-01-02"))
 }
 
+// beside says for the README what the streams get beside a busy program.
+func (r report) beside() string {
+	rate := func(streams int, server string) float64 {
+		return bench.MedianOf(r.Runs, contentionName(1, streams), server, tokensPerSecond)
+	}
+	few, many := contended[0].streams, contended[1].streams
+	return fmt.Sprintf("**It stays fast on a busy machine.** Beside another program that keeps one of %d processors busy,\n"+
+		"a single answer gets %.0f tokens a second with Penstock and %.0f with llama-server; %d answers get\n"+
+		"%.0f and %.0f together.\n",
+		r.Machine.Cores, rate(few, penstock), rate(few, llama), many, rate(many, penstock), rate(many, llama))
+}
+
 // inWords says what the chart shows to those who cannot see it.
 func inWords(groups []group) string {
 	var servers []string

@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -122,6 +124,15 @@ func TestDocuments_SayTheSame(t *testing.T) {
 		rate := find(`\| the same: utilisation` + server + ` \| [\d.]+ \((\d+) prompt`)[0]
 		if !strings.Contains(section, " "+rate) {
 			t.Errorf("docs/performance.md has %s prompt tokens/s%s; the README has not", rate, server)
+		}
+	}
+	for _, c := range contended {
+		name := contentionName(1, c.streams)
+		for _, rate := range find(`\| ` + name + `, tokens/s \| ([\d.]+) \| llama-server: ([\d.]+) `) {
+			tokens, err := strconv.ParseFloat(rate, 64)
+			if err != nil || !slices.Contains(strings.Fields(section), fmt.Sprintf("%.0f", tokens)) {
+				t.Errorf("docs/performance.md has %s tokens/s of %s; the README has not (%v)", rate, name, err)
+			}
 		}
 	}
 	date := find(`(?m)^Measured on (\d{4}-\d\d-\d\d)`)[0]

@@ -137,7 +137,7 @@ func (o output) write(r report) error {
 		}
 	}
 	if o.readme != "" {
-		if err := ours.Replace(o.readme, "\n"+r.sentence()+"\n"); err != nil {
+		if err := ours.Replace(o.readme, "\n"+r.sentence()+"\n"+r.beside()+"\n"); err != nil {
 			return err
 		}
 	}
