@@ -2,8 +2,8 @@
 
 // The drawer beside the chat, which holds the settings or the inspector.
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
 import { useApp } from "./appcontext.ts";
+import { useCover } from "./cover.ts";
 import { Icon } from "./icon.tsx";
 import { Lazy } from "./lazy.tsx";
 
@@ -56,12 +56,7 @@ function Beside({ title, close, children }: FrameProps) {
 }
 
 function Cover({ title, close, children }: FrameProps) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    const before = document.activeElement;
-    dialog.current?.showModal();
-    return () => before instanceof HTMLElement && before.focus({ preventScroll: true });
-  }, []);
+  const dialog = useCover();
   return (
     <dialog class="drawer" aria-label={title} ref={dialog} onClose={close}>
       {children}

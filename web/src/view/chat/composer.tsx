@@ -3,7 +3,7 @@
 // The field for the next message, with its files and buttons.
 import { type ReadonlySignal, type Signal, useComputed, useSignal } from "@preact/signals";
 import type { RefObject } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Chat } from "../../chats/chat.ts";
 import { useApp } from "../appcontext.ts";
 import { Icon } from "../icon.tsx";
@@ -38,7 +38,7 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
   const ready = written && !held && (run !== undefined || connection.status.value.kind === "online");
   const touch = layout.touch.value;
 
-  useEffect(() => field.current?.focus(), []);
+  useEffect(() => field.current?.focus(), []); // once nothing covers the page any more
   useGrowing(field, draft.text);
   useStopKey(chat);
   const send = () => {
@@ -188,7 +188,7 @@ function SendButton({ run, ready }: { run: Chat["run"]; ready: boolean }) {
 }
 
 function useStopKey(chat: Chat): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const stop = (event: KeyboardEvent) => {
       if (event.key !== "Escape" || event.isComposing || event.defaultPrevented) return;
       if (document.querySelector("dialog[open]") === null) chat.run?.stop();

@@ -2,7 +2,7 @@
 
 // The dialog in which a picture or a text is opened.
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { Icon } from "../icon.tsx";
 
 interface Props {
@@ -16,7 +16,7 @@ interface Props {
 /** A file in large. Escape closes it. */
 export function FileDialog({ name, children, tools, onKeyDown, close }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   return (
     <dialog ref={dialog} class="file" aria-label={name} onClose={close} onKeyDown={onKeyDown}>
       <header>

@@ -3,7 +3,7 @@
 // Records the microphone.
 import "../../style/files.css";
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { clock } from "../../text/numberformat.ts";
 import { Icon } from "../icon.tsx";
 
@@ -52,7 +52,7 @@ export function Recorder({ done, close }: RecorderProps) {
       stop();
     };
   }, []); // begins once
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (running.value) stopButton.current?.focus(); // it was disabled before
   }, [running.value]);
   return (

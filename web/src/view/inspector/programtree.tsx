@@ -2,7 +2,7 @@
 
 // The branches of a program as a tree.
 import { type Signal, useSignal } from "@preact/signals";
-import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { BranchChange, BranchToken } from "../../host/protocol.ts";
 import { count, tokens as tokenWords } from "../../text/numberformat.ts";
 import { type BranchRow, type BranchStanding, rowsOf } from "../../trace/branchrows.ts";
@@ -95,7 +95,7 @@ function Rows({ rows, focus, inFocus, running }: RowsProps) {
   useLayoutEffect(() => {
     if (list.current !== null && atEnd.current) list.current.scrollTop = list.current.scrollHeight;
   }, [rows]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (focus.value === undefined) return;
     const element = list.current?.querySelector<HTMLElement>('[aria-selected="true"]');
     if (list.current?.contains(document.activeElement)) element?.focus({ preventScroll: true });

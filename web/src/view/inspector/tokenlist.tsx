@@ -2,7 +2,7 @@
 
 // The tokens of an answer, each of which can have the focus.
 import { useSignal } from "@preact/signals";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Palette } from "../../trace/tokencolours.ts";
 import type { TokenItem } from "../../trace/tokenitems.ts";
 import { modelP } from "../../trace/tokentrace.ts";
@@ -27,7 +27,7 @@ export function TokenList({ reader, palette, label, parted, moved }: Props) {
   const at = reader.at.value;
   const chunks = Math.ceil(items.length / inChunk);
   const drawn = useDrawn(chunks, Math.floor(at / inChunk) + 1);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = option(list.current, at);
     if (list.current?.contains(document.activeElement)) element?.focus({ preventScroll: true });
     if (element && list.current) reveal(list.current, element);

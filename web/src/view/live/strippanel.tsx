@@ -2,7 +2,7 @@
 
 // The strip chart with its legend and its buttons.
 import { type Signal, useComputed, useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { LiveWatch } from "../../live/livewatch.ts";
 import { ticksSummary, tickWords } from "../../live/livewords.ts";
 import type { Tick, Ticks } from "../../live/ticks.ts";
@@ -71,7 +71,7 @@ function Chart({ ticks, watch, chosen, paused }: ChartProps) {
   const legend = useRef<HTMLDivElement>(null);
   const chart = useRef<StripChart | undefined>(undefined);
   const pointed = useRef(false);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const [drawing, colours] = [canvas.current, legend.current];
     if (drawing === null || colours === null) return;
     const made = new StripChart(drawing, { ticks, hostTime: () => watch.hostTime() }, () =>
@@ -85,7 +85,7 @@ function Chart({ ticks, watch, chosen, paused }: ChartProps) {
     chart.current?.choose(tick);
     chart.current?.hold(paused || pointed.current || tick !== undefined);
   };
-  useEffect(() => choose(paused ? chosen.peek() : undefined), [paused]);
+  useLayoutEffect(() => choose(paused ? chosen.peek() : undefined), [paused]);
   const point = (event: PointerEvent) => {
     pointed.current = true;
     chart.current?.hold(true);

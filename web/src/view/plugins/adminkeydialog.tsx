@@ -2,7 +2,7 @@
 
 // The dialog that asks for the admin key.
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { KeyField } from "../keyfield.tsx";
 import { useCatalog } from "./catalogcontext.ts";
 
@@ -13,7 +13,7 @@ export function AdminDialog() {
   const key = useSignal("");
   const remember = useSignal(false);
   const question = keyQuestion.value;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (question === undefined) dialog.current?.close();
     else if (dialog.current?.open === false) dialog.current.showModal();
   }, [question]);

@@ -2,7 +2,7 @@
 
 // The button that removes a plugin.
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { PluginFile } from "../../plugins/pluginfile.ts";
 import { useCatalog } from "./catalogcontext.ts";
 
@@ -11,7 +11,7 @@ export function RemoveButton({ plugin: { name, file } }: { plugin: PluginFile })
   const catalog = useCatalog();
   const asking = useSignal(false);
   const sure = useRef<HTMLButtonElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (asking.value) sure.current?.focus();
   }, [asking.value]);
   if (!asking.value) {

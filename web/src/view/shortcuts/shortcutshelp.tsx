@@ -2,7 +2,7 @@
 
 // Listens for shortcuts, and shows the list of them.
 import { signal } from "@preact/signals";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { App } from "../../app.ts";
 import { useApp } from "../appcontext.ts";
 import { Icon } from "../icon.tsx";
@@ -19,7 +19,7 @@ function toggleHelp(): void {
 export function Shortcuts() {
   const app = useApp();
   const shortcuts = useMemo(() => shortcutsOf(app, toggleHelp), [app]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const press = (event: KeyboardEvent) => {
       pressed(event, shortcuts, app.layout.preferences.keys.peek());
       leave(event, app);
@@ -55,7 +55,7 @@ function leave(event: KeyboardEvent, app: App): void {
 function Help({ shortcuts }: { shortcuts: readonly Shortcut[] }) {
   const { keys } = useApp().layout.preferences;
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   const close = () => {
     helpShown.value = false;
   };

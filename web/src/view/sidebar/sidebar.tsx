@@ -2,9 +2,9 @@
 
 // The sidebar: views, search and chats.
 import { useSignal } from "@preact/signals";
-import { useLayoutEffect, useRef } from "preact/hooks";
 import type { View } from "../../app.ts";
 import { useApp } from "../appcontext.ts";
+import { useCover } from "../cover.ts";
 import { Icon } from "../icon.tsx";
 import { Toast } from "../toast.tsx";
 import { AllChats } from "./allchats.tsx";
@@ -29,13 +29,7 @@ export function Sidebar() {
 
 function Cover() {
   const { layout } = useApp();
-  const dialog = useRef<HTMLDialogElement>(null);
-  useLayoutEffect(() => {
-    // at once: a key that opens it may lead to a field of it
-    const before = document.activeElement;
-    dialog.current?.showModal();
-    return () => before instanceof HTMLElement && before.focus({ preventScroll: true });
-  }, []);
+  const dialog = useCover();
   const close = () => layout.show(false);
   return (
     <dialog
