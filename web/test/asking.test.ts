@@ -70,6 +70,7 @@ for (const [size, options] of Object.entries(sizes)) {
     ]);
     assert.equal(await queued.count(), 0);
     await submit("Three?", "Queue");
+    await queued.getByText("Three?").waitFor();
     streams[1]?.end({ reason: "error", error: { message: "no" } });
     await queued.getByText("Not sent").waitFor();
     assert.equal(streams.length, 2, "nothing is asked below an answer that failed");

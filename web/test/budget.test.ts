@@ -9,6 +9,7 @@ import type { Browser } from "playwright-core";
 import { ChatPage, launch, patience } from "./browser.ts";
 import { type PlayedStream, play } from "./play.ts";
 import { Server } from "./server.ts";
+import { sum, tasksOf } from "./tasks.ts";
 
 const firstLoad = 100 * 1024; // bytes, compressed
 const fonts = 30 * 1024; // bytes that come after the first paint
@@ -151,11 +152,11 @@ test("Page: a streaming answer leaves the browser time", { timeout: 3 * patience
   await chat.online();
   await chat.ask("Warm up."); // what is loaded once, such as the colours of code, is no work of streaming
   await chat.finished();
-  const tasks = await tasksOf(chat, async () => {
+  const tasks = await tasksOf(browser, chat.page, async () => {
     await chat.ask("Tell me a story.");
     await chat.finished();
   });
-  const drawing = sum(await tasksOf(chat, () => drawAgain(chat))) / drawings;
+  const drawing = sum(await tasksOf(browser, chat.page, () => drawAgain(chat))) / drawings;
   const busy = sum(tasks) / drawing;
   const long = tasks.filter((task) => task > longTask * drawing).map((task) => (task / drawing).toFixed(1));
   console.log(
@@ -184,42 +185,4 @@ async function drawAgain(chat: ChatPage): Promise<void> {
     }
     copy.remove();
   }, drawings);
-}
-
-const sum = (list: readonly number[]) => list.reduce((all, one) => all + one, 0);
-
-/**
- * Milliseconds of thread time of each task of the page's main thread while work is done: what
- * other programs take is not in it.
- */
-async function tasksOf(chat: ChatPage, work: () => Promise<void>): Promise<number[]> {
-  await browser.startTracing(chat.page, { categories: ["disabled-by-default-devtools.timeline"] });
-  await work();
-  const trace = JSON.parse((await browser.stopTracing()).toString()) as { traceEvents: TraceEvent[] };
-  return mainTasks(trace.traceEvents);
-}
-
-interface TraceEvent {
-  name: string;
-  ph: string;
-  pid: number;
-  tid: number;
-  tdur?: number; // microseconds that the thread ran
-  args: { name?: string };
-}
-
-/** Milliseconds of thread time of each task of the busiest page's main thread. */
-function mainTasks(events: readonly TraceEvent[]): number[] {
-  const main = new Set(
-    events
-      .filter((event) => event.name === "thread_name" && event.args.name === "CrRendererMain")
-      .map((event) => `${event.pid} ${event.tid}`),
-  );
-  const tasks = new Map<string, number[]>();
-  for (const { name, pid, tid, tdur } of events) {
-    const thread = `${pid} ${tid}`;
-    if (name !== "RunTask" || tdur === undefined || !main.has(thread)) continue; // each also runs as ThreadControllerImpl::RunTask
-    tasks.set(thread, [...(tasks.get(thread) ?? []), tdur / 1000]);
-  }
-  return [...tasks.values()].sort((a, b) => sum(b) - sum(a))[0] ?? [];
 }

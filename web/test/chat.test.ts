@@ -38,7 +38,7 @@ test("Page: an answer arrives token by token", { timeout: 3 * patience }, async 
     await words(answer),
     /900 tokens · [\d.,]+ tokens\/s · first after [\d.]+ m?s · cut at the token limit/,
   );
-  assert.match(await words(answer), /\d %/, "it does not say how full the context is");
+  await answer.getByText(/\d %/).waitFor(); // how full the context is
   assert.deepEqual(chat.complaints, []);
   await chat.close();
 });
@@ -152,6 +152,7 @@ test("Page: questions and answers have versions to walk between, and can be dele
   await page.locator('button[aria-label="Next version"]:focus').waitFor();
   await page.keyboard.press("ArrowLeft");
   await page.getByText("1 of 2").waitFor();
+  await page.locator('button[aria-label="Previous version"]:focus').waitFor();
 
   await chat.question.focus();
   await page.keyboard.press("ArrowUp");
@@ -229,6 +230,7 @@ test("Page: text files go with the question, others are refused in words", {
   await chat.question.press("Enter");
   await chat.finished();
   const question = page.getByRole("region", { name: "Your message" });
+  await question.getByText("dropped.txt").waitFor();
   assert.deepEqual(await question.getByRole("listitem").allInnerTexts(), [
     "notes.txt\n16 B",
     "dropped.txt\n13 B",

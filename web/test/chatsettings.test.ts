@@ -41,6 +41,7 @@ for (const [size, options] of Object.entries(sizes)) {
     await page.getByRole("button", { name: "Close Settings" }).click();
     const differs = page.getByRole("button", { name: /^Settings of this chat:/ });
     assert.match(await differs.innerText(), /Instructions · JSON · Length 4/);
+    if (size !== "desktop") await page.locator('button[title="Settings of the chat (S)"]:focus').waitFor();
     await chat.question.fill("Hello!");
     await chat.question.press(size === "desktop" ? "Enter" : "Shift+Tab");
     if (size !== "desktop") await chat.send.tap();

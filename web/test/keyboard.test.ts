@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import type { GenerateRequest } from "../src/host/protocol.ts";
-import { ChatPage, launch, long, patience, stored, withSettings } from "./browser.ts";
+import { ChatPage, ended, launch, long, patience, stored, withSettings } from "./browser.ts";
 import { looks, sizes } from "./looks.ts";
 import { Server } from "./server.ts";
 
@@ -100,13 +100,16 @@ for (const [look, device] of Object.entries(looks)) {
 
       await leave(chat);
       await page.keyboard.press("i");
+      await page.getByRole("button", { name: "Answer again with a token record" }).waitFor();
       await pressAt(page, /^Answer again with a token record$/);
       await page.getByRole("listbox", { name: "Tokens of the answer" }).waitFor();
       await page.getByRole("region", { name: "Candidates" }).waitFor();
+      await page.locator(ended).waitFor({ state: "attached" }); // else the button does nothing yet
       await pressAt(page, /^Write and compare$/);
       await page.locator(".verdict", { hasText: /part|same/ }).waitFor();
       await page.keyboard.press("Escape");
       await page.locator(".drawer").waitFor({ state: "detached" });
+      await chat.finished(); // else Escape stops it
 
       await leave(chat);
       await page.keyboard.press("s");
@@ -123,10 +126,12 @@ for (const [look, device] of Object.entries(looks)) {
       await leave(chat);
       await page.keyboard.press("n");
       await page.locator(".welcome").waitFor();
+      await page.locator("#question:focus").waitFor();
       await leave(chat);
       await page.keyboard.press("/");
       await page.locator("#search:focus").waitFor();
       await page.keyboard.type("planets");
+      await page.locator(".result").first().waitFor(); // else a suggestion has that name
       await pressAt(page, /planets/);
       await page.getByRole("region", { name: "Your message" }).getByText("Give me four planets.").waitFor();
       assert.deepEqual(chat.complaints, []);
@@ -141,6 +146,7 @@ for (const [size, device] of Object.entries(sizes)) {
     const { page } = chat;
     await ask(chat, "Tell me a story.");
     await pressAt(page, /^Steer$/);
+    await page.getByRole("button", { name: "Pause", exact: true }).waitFor();
     await pressAt(page, /^Pause$/);
     await page.locator('[data-phase="paused"]').waitFor();
     const { content } = await stored(page, (m) => m.answer?.phase === "paused");

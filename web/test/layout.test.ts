@@ -66,11 +66,11 @@ const views: Record<string, (chat: ChatPage) => Promise<unknown>> = {
   },
   plugins: async (chat) => {
     await chat.page.goto(`${server.url}/#/plugins`);
-    await chat.page.locator("main").waitFor();
+    await chat.page.locator("main.plugins").waitFor();
   },
   live: async (chat) => {
     await chat.page.goto(`${server.url}/#/live`);
-    await chat.page.locator("main").waitFor();
+    await chat.page.locator("main.live").waitFor();
   },
 };
 

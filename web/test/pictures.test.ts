@@ -78,6 +78,7 @@ test("Page: a photo of a phone is scaled down, upright, and can be taken by its 
   const img = page.getByRole("img", { name: "photo.jpg" });
   await img.waitFor();
   const corners = await img.evaluate(async (shown) => {
+    await (shown as HTMLImageElement).decode();
     const bitmap = await createImageBitmap(shown as HTMLImageElement);
     const canvas = new OffscreenCanvas(bitmap.width, bitmap.height);
     const context = canvas.getContext("2d");
@@ -127,6 +128,8 @@ test("Page: pictures are opened in large and removed, with the keyboard alone", 
   const { page } = chat;
   const { keyboard } = page;
   await choose(page, "Pictures", [red, blue]);
+  await page.getByRole("img", { name: "blue.png" }).waitFor();
+  await page.locator("#question:focus").waitFor(); // a frame after they are drawn
   await page.getByRole("button", { name: "red.png", exact: true }).focus();
   await keyboard.press("Enter");
   await page.getByRole("dialog", { name: "red.png" }).getByRole("img", { name: "red.png" }).waitFor();

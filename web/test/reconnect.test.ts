@@ -119,7 +119,8 @@ test("Page: an answer goes on after each of several lost connections", options, 
     const before = proxy.cuts;
     proxy.cut();
     assert.ok(proxy.cuts > before, "there was no connection to lose");
-    await chat.page.getByRole("alert").filter({ hasText: "Not connected" }).waitFor();
+    // It may stand there for less than the time between two looks of a locator.
+    await chat.page.waitForFunction(() => document.querySelector('[role="alert"].outage') !== null);
     await chat.online();
     await grows(chat.page);
   }
@@ -204,6 +205,7 @@ test("Page: two tabs show an answer, one of them follows it, and the other takes
   await grows(other);
   assert.deepEqual(frames, [], "both tabs follow the answer");
   await chat.page.close(); // in the middle of the answer
+  while (frames.length === 0) await other.waitForTimeout(20);
   await grows(other);
   assert.deepEqual(frames, ["attach"]);
   proxy.pace = Number.POSITIVE_INFINITY;
@@ -236,6 +238,7 @@ test("Page: two tabs see what is done in the other", options, async () => {
   await chat.finished();
   const entry = other.getByRole("link", { name: "Hello!" });
   await entry.click();
+  await done(other); // the chat is shown
   await other.bringToFront();
   await other.getByRole("textbox", { name: "Your message" }).fill("And then?");
   await other.keyboard.press("Enter");

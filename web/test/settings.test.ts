@@ -96,6 +96,7 @@ test("Settings: each chat has its own, and a new one begins with the defaults", 
   await ask(chat, "First chat");
   await page.getByRole("button", { name: "New chat" }).first().click();
   assert.equal(await limit.inputValue(), "4");
+  await page.locator("#question:focus").waitFor();
   await limit.fill("6");
   await ask(chat, "Second chat");
   await page.getByRole("link", { name: "First chat" }).click();

@@ -60,7 +60,9 @@ async function whyItChanged(chat: ChatPage): Promise<string> {
   await chat.answers.last().getByRole("button", { name: "Inspect" }).click();
   const drawer = drawerOf(chat.page);
   await drawer.getByRole("button", { name: /^Answer again with a token record/ }).click();
-  return frogSentence(chat.page);
+  const sentence = await frogSentence(chat.page);
+  await chat.finished(); // else it still has a slot in the live view
+  return sentence;
 }
 
 async function frogSentence(page: Page): Promise<string> {
@@ -129,6 +131,7 @@ async function ownPlugin(page: Page): Promise<void> {
 async function allIsThere(chat: ChatPage, ended: string, sentence: string): Promise<void> {
   const { page } = chat;
   await page.reload();
+  await chat.online();
   await page.getByText("Tell me about a cat.").first().waitFor();
   assert.equal(await finishedText(chat), ended);
   await page.getByRole("button", { name: "Settings", exact: true }).click();

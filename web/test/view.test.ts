@@ -178,8 +178,8 @@ test("Page: keys, copying, and messages that build on each other", { timeout: 2 
   await chat.question.pressSequentially("two");
   await chat.question.press("Enter");
   const answer = await chat.finished();
-  await answer.getByRole("button", { name: "Copy" }).click();
-  await answer.getByRole("button", { name: "Copied" }).waitFor();
+  const copied = answer.getByRole("button", { name: "Copied" }); // for two seconds
+  await Promise.all([copied.waitFor(), answer.getByRole("button", { name: "Copy" }).click()]);
   assert.equal(await chat.page.evaluate(() => navigator.clipboard.readText()), "**Hello**");
   await chat.ask("And?");
   await chat.finished();
@@ -239,8 +239,11 @@ def f(): return "x"
 
   await answer.locator(".hljs-keyword", { hasText: "def" }).waitFor();
   assert.equal(await answer.locator(".code .head span").innerText(), "python");
-  await answer.locator(".code").getByRole("button", { name: "Copy" }).click();
-  await answer.locator(".code").getByRole("button", { name: "Copied" }).waitFor();
+  const code = answer.locator(".code");
+  await Promise.all([
+    code.getByRole("button", { name: "Copied" }).waitFor(),
+    code.getByRole("button", { name: "Copy" }).click(),
+  ]);
   assert.equal(await chat.page.evaluate(() => navigator.clipboard.readText()), 'def f(): return "x"\n');
 
   const table = answer.getByRole("region", { name: "Table" });
@@ -358,7 +361,9 @@ test("Page: of a long answer only the end is drawn again", { timeout: 4 * patien
   });
   for (let at = 0; at < text.length; at += 200) {
     stream?.token(text.slice(at, at + 200));
-    if (at % 2000 === 0) await chat.page.evaluate(() => new Promise(requestAnimationFrame));
+    if (at % 2000 > 0) continue;
+    const draws = (n: number) => (window as unknown as { worst: { draws: number } }).worst.draws > n;
+    await chat.page.waitForFunction(draws, at / 2000);
   }
   stream?.end();
   await chat.finished();
