@@ -73,9 +73,7 @@ func (r report) chart() string {
 	if longest == 0 {
 		return ""
 	}
-	title := "Waiting for the next token while others send long prompts"
-	to := &svg.Picture{Title: title, Palette: chartPalette, Style: ".server { font-weight: 600 }\nrect { rx: 2px }\n"}
-	to.Text(0, 20, "title", title)
+	to := &svg.Picture{Title: "Waiting for the next token while others send long prompts", Palette: chartPalette, Style: ".server { font-weight: 600 }\nrect { rx: 2px }\n"}
 	to.Text(0, 42, "quiet", mixedWork+"; inter-token gaps of the streams")
 	to.Text(0, 61, "quiet", fmt.Sprintf("%v, same model and llama.cpp, %s", r.Machine, r.Time.Format("2006-01-02")))
 	for i, g := range groups {

@@ -59,7 +59,6 @@ var palette = []svg.Colour{
 // picture draws the panels one above the other, each as long.
 func picture(title string, panels []panel, length time.Duration) string {
 	to := &svg.Picture{Title: title, Palette: palette}
-	to.Text(0, 20, "title", title)
 	x := 0
 	for s := computing; s < states; s++ {
 		to.Rectangle(x, 33, 12, 12, classes[s])

@@ -13,8 +13,8 @@ import (
 // Width of all pictures, in pixels.
 const Width = 760
 
-// Picture is a picture that is being drawn. Classes of its words and rectangles are the palette's,
-// "title" and "quiet".
+// Picture is a picture that is being drawn, below its title. Classes of its words and rectangles
+// are the palette's and "quiet".
 type Picture struct {
 	Title   string
 	Palette []Colour
@@ -38,7 +38,7 @@ func (p *Picture) Rectangle(x, y, width, height int, class string) {
 // SVG is the picture with what says it to those who cannot see it.
 func (p *Picture) SVG(height int, description string) string {
 	return fmt.Sprintf("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %[1]d %[2]d\" role=\"img\" aria-labelledby=\"title words\">\n"+
-		"<title id=\"title\">%s</title>\n<desc id=\"words\">%s</desc>\n%s%s</svg>\n",
+		"<title id=\"title\">%s</title>\n<desc id=\"words\">%s</desc>\n%s<text x=\"0\" y=\"20\" class=\"title\">%[3]s</text>\n%[6]s</svg>\n",
 		Width, height, html.EscapeString(p.Title), html.EscapeString(description), p.style(), p.body.String())
 }
 
