@@ -49,7 +49,7 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
     else queue.add(chat.id, question);
     toEnd();
   };
-  const { submit, awaited, waits } = useSubmit(ready, attaching, send);
+  const { submit, awaited } = useSubmit(ready, attaching, send);
   const keys = (event: KeyboardEvent) => {
     if (event.isComposing) return;
     if (event.key === "Enter" && !event.shiftKey && !touch) submit(event);
@@ -94,7 +94,7 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
           onKeyDown={keys}
           onPaste={(event) => attaching.paste(event)}
         />
-        <SendButton run={run} ready={ready || waits} />
+        <SendButton run={run} ready={ready || attaching.reading.value > 0} />
       </form>
       <Keys running={run !== undefined} />
     </footer>
@@ -114,7 +114,7 @@ function useSubmit(ready: boolean, { reading, problems }: DraftFiles, send: () =
     awaited.value = false;
     if (ready && problems.value.length === 0) send();
   });
-  return { submit, awaited: awaited.value, waits: reading.value > 0 };
+  return { submit, awaited: awaited.value };
 }
 
 /** What the keys do in the field now. */
