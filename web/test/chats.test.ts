@@ -216,7 +216,10 @@ test("Page: importing 50 MB does not freeze it", options, async () => {
     await page.getByLabel("Import chats").dispatchEvent("change");
     await page.getByText("210 chats are imported.").waitFor();
   });
-  const longest = Math.max(...tasks);
+  const longest = Math.max(0, ...tasks);
+  console.log(
+    `${tasks.length} tasks of ${sum(tasks).toFixed(0)} ms, the longest of ${longest.toFixed(0)} ms`,
+  );
   assert.ok(longest < sum(tasks) / 4, `the longest task takes ${longest} of ${sum(tasks)} ms`);
   assert.deepEqual(chat.complaints, []);
   await chat.close();

@@ -257,14 +257,17 @@ test("Live: watches only while it is shown and can be seen", { timeout: 2 * pati
   await chat.page.goBack();
   await chat.page.getByRole("textbox", { name: "Your message" }).waitFor();
   await told(on, off, on, off);
-  await chat.ask("Hello!"); // its answer comes after all that was on its way
-  await chat.finished();
-  const before = live;
-  assert.ok(before > 0);
-  await chat.ask("Hello again!");
-  await chat.finished();
-  // An answer that waits long for a token is watched, too.
-  if (sent.length === 4) assert.equal(live, before, "live frames came after the view was left");
+  assert.ok(live > 0);
+  // An answer that waits long for a token is watched, too. Then others are asked for.
+  for (let watched = -1; watched !== sent.length; ) {
+    await chat.ask("Hello!"); // its answer comes after all that was on its way
+    await chat.finished();
+    const before = live;
+    watched = sent.length;
+    await chat.ask("Hello again!");
+    await chat.finished();
+    if (watched === sent.length) assert.equal(live, before, "live frames came after the view was left");
+  }
   assert.deepEqual(chat.complaints, []);
   await chat.close();
 });

@@ -120,7 +120,9 @@ test("Page: an answer goes on after each of several lost connections", options, 
     proxy.cut();
     assert.ok(proxy.cuts > before, "there was no connection to lose");
     // It may stand there for less than the time between two looks of a locator.
-    await chat.page.waitForFunction(() => document.querySelector('[role="alert"].outage') !== null);
+    await chat.page.waitForFunction(() =>
+      document.querySelector('[role="alert"].outage')?.textContent?.includes("Not connected"),
+    );
     await chat.online();
     await grows(chat.page);
   }
