@@ -8,7 +8,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-scripts/rust.sh
+scripts/setup.sh rust
 out=$PWD/build/plugins
 cd plugins # its .cargo/config.toml has the flags
 

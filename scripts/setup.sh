@@ -4,6 +4,10 @@
 #
 #   setup.sh          what `make build` and `make run` need
 #   setup.sh test     that and what `make test` and `make check` need
+#   setup.sh tinygo   what building TinyGo and plugins with it needs
+#   setup.sh rust     what building plugins in Rust needs: Debian's own packages (rustc 1.63 in
+#                     bookworm, with the standard library for wasm32 and the linker). Any other
+#                     rustc on PATH is left alone: the build asks for /usr/bin/rustc by name
 #   setup.sh dist     what `make build` and `make dist-test` need
 #   setup.sh arm64    what `make build` and `make arm64-test` need
 #   setup.sh compilers  what `make build` needs, and for `make compilers` those of GCC 11 to 14 and
@@ -48,6 +52,24 @@ need() { has "$1" || missing+=("$2"); }
 # Debian's lies where only root's PATH looks.
 need_haproxy() { has haproxy || [ -x /usr/sbin/haproxy ] || missing+=(haproxy); }
 
+# Libraries, of which no command tells whether they are there.
+need_packages() {
+  local package
+  if ! has dpkg-query; then missing+=("$@"); return; fi
+  for package in "$@"; do
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
+  done
+}
+
+rust_ok() {
+  [ -x /usr/bin/rustc ] && [ -x /usr/bin/cargo ] && { has rust-lld || has wasm-ld-14 || has wasm-ld; } &&
+    [ -d "$(/usr/bin/rustc --print target-libdir --target wasm32-unknown-unknown)" ]
+}
+
+# Version 19 of LLVM, as scripts/tinygo.sh links it.
+find_missing_tinygo() { need_packages llvm-19-dev libclang-19-dev clang-19 lld-19 binaryen wasi-libc libclang-rt-19-dev-wasm32; }
+find_missing_rust() { rust_ok || missing+=(rustc cargo libstd-rust-dev-wasm32 lld-14 gcc libc6-dev); }
+
 # By the whole name, since apt takes one that it does not know for a pattern.
 offered() { apt-cache policy "$1" 2>/dev/null | grep -A 2 -Fx "$1:" | grep -q 'Candidate: [0-9]'; }
 
@@ -62,6 +84,7 @@ need_versions() { # COMMAND PACKAGE VERSION...
 
 find_missing() {
   missing=()
+  case $1 in tinygo | rust) "find_missing_$1"; return ;; esac
   need make make
   need git git
   need gcc gcc
@@ -92,6 +115,8 @@ find_missing() {
   if [ "$1" = test ]; then
     browser_ok || missing+=(chromium)
     need shellcheck shellcheck
+    ! has dpkg-query || find_missing_tinygo # elsewhere TINYGO names one
+    find_missing_rust
     [ "$(uname)" != Linux ] || { need systemd-analyze systemd; need_haproxy; }
   fi
 }
@@ -122,6 +147,14 @@ install_with_apt() {
 goal=${1:-build}
 find_missing "$goal"
 [ "${#missing[@]}" -gt 0 ] || exit 0
+
+# Two goals of make may ask at once, and apt-get refuses a second run of itself.
+if has flock; then
+  exec 9>"${TMPDIR:-/tmp}/penstock-setup-$(id -u).lock"
+  flock 9
+  find_missing "$goal"
+  [ "${#missing[@]}" -gt 0 ] || exit 0
+fi
 
 has apt-get || fail "install these with this system's package manager (names are Debian's; Go $min_go, Node.js $min_node or newer): ${missing[*]}"
 install_with_apt

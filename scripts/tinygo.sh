@@ -11,9 +11,8 @@ cd "$(dirname "$0")/.."
 
 version=v0.41.1
 sum='h1:Hp1Frc4zQALL88t49XraSZEwkIYEjMOmmurlmsTigzE='
-llvm=19
+llvm=19 # setup.sh installs its packages
 prefix=$PWD/build/tools/tinygo
-packages=("llvm-$llvm-dev" "libclang-$llvm-dev" "clang-$llvm" "lld-$llvm" binaryen wasi-libc "libclang-rt-$llvm-dev-wasm32")
 
 say() { printf 'tinygo: %s\n' "$*" >&2; }
 fail() { say "$@"; exit 1; }
@@ -25,22 +24,6 @@ if [ "$(cat "$prefix/stamp" 2>/dev/null)" = "$stamp" ] && has "wasm-ld-$llvm"; t
   printf '%s\n' "$prefix/bin/tinygo"
   exit 0
 fi
-
-installed() { dpkg-query -W -f '${db:Status-Status}\n' "${packages[@]}" 2>/dev/null | grep -cx installed; }
-
-install_packages() {
-  has dpkg-query || fail "needs Debian or Ubuntu; elsewhere install TinyGo $version from its own site and build with TINYGO=tinygo"
-  [ "$(installed)" != "${#packages[@]}" ] || return 0
-  local as=()
-  if [ "$(id -u)" != 0 ]; then
-    has sudo || fail "run this as root, or install sudo, or install these yourself: ${packages[*]}"
-    as=(sudo)
-  fi
-  say "installing ${packages[*]}"
-  "${as[@]}" apt-get update -qq </dev/null >&2 || fail 'apt-get update failed; check the network and run the same command again'
-  "${as[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}" </dev/null >&2 ||
-    fail "apt-get could not install ${packages[*]}, see above"
-}
 
 # A module's sum is what Go itself would compare in a go.sum.
 fetch() {
@@ -60,7 +43,8 @@ link_libraries() {
   if [ ! -e "$1/lib/wasm32/builtins.a" ] || [ ! -e "$1/lib/wasm32/libc.a" ]; then fail 'the C libraries are not where Debian has them'; fi
 }
 
-install_packages
+has dpkg-query || fail "needs Debian or Ubuntu; elsewhere install TinyGo $version from its own site and build with TINYGO=tinygo"
+scripts/setup.sh tinygo
 source=$(fetch)
 mkdir -p "${prefix%/*}"
 work=$(mktemp -d "${prefix%/*}/tinygo.XXXXXX")

@@ -39,7 +39,7 @@ func TestGo_Sessions_AreTheSameNativelyAndInTheHost(t *testing.T) {
 func TestRust_Sessions_AreTheSameNativelyAndInTheHost(t *testing.T) {
 	const cargo = "/usr/bin/cargo"
 	if _, err := os.Stat(cargo); err != nil {
-		t.Skipf("%v: scripts/rust.sh installs it", err)
+		t.Skipf("%v: `scripts/setup.sh rust` installs it", err)
 	}
 	names := []string{"chatml", "confidence", "llama3", "min-p-rust", "multiple-choice", "watermark",
 		"beam-rust", "best-of-rust", "choice-rust", "form-rust", "guidance-rust", "heal-rust", "lookahead-rust", "smc-rust"}
