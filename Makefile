@@ -99,12 +99,12 @@ $(UI): $(UI_SOURCES) $(UI_MODULES)
 # the program.
 $(GO_MODULES): go.mod go.sum | setup
 	@mkdir -p $(@D)
-	@go list -e -deps -f '{{with .Module}}{{if not .Main}}{{$$.ImportPath}}{{end}}{{end}}' ./cmd/penstock | nice xargs go build -trimpath || true
+	@go list -e -deps -f '{{with .Module}}{{if not .Main}}{{$$.ImportPath}}{{end}}{{end}}' ./cmd/penstock | nice xargs go build || true
 	@touch $@
 
 VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 $(BINARY): go.mod go.sum $(GO_SOURCES) $(LLAMA_STAMP) $(UI) | $(GO_MODULES)
-	go build -trimpath -ldflags "-X main.version=$(VERSION)" -o $@ ./cmd/penstock && touch $@
+	go build -ldflags "-X main.version=$(VERSION)" -o $@ ./cmd/penstock && touch $@
 
 # One program for all x86-64 Linux systems. It has a build of its own: what `make build` has made
 # stays as it is.

@@ -55,7 +55,7 @@ chmod -R u+w "$work"
 mkdir -p "$work/src/net" # a git submodule; TinyGo wants the folder to exist
 link_libraries "$work"
 say "building $version (about two minutes of CPU time)"
-(cd "$work" && GOFLAGS='' GOWORK=off CGO_ENABLED=1 go build -tags "llvm$llvm" -trimpath -ldflags='-s -w' -o bin/tinygo .) >&2
+(cd "$work" && GOFLAGS='' GOWORK=off CGO_ENABLED=1 go build -tags "llvm$llvm" -ldflags='-s -w' -o bin/tinygo .) >&2
 printf '%s\n' "$stamp" >"$work/stamp"
 rm -rf "$prefix"
 mv "$work" "$prefix"
