@@ -17,6 +17,9 @@ import (
 // seedEnv has a test draw once more what it drew when it failed.
 const seedEnv = "PENSTOCK_TEST_SEED"
 
+// longEnv has tests try all that they can.
+const longEnv = "PENSTOCK_TEST_LONG"
+
 // raceAllEnv has the race detector look at all tests.
 const raceAllEnv = "PENSTOCK_TEST_RACE_ALL"
 
@@ -34,10 +37,24 @@ func SkipRaced(t testing.TB, why string) {
 	}
 }
 
-// Rand draws other numbers in each run. A test that fails says how to draw the same ones again.
-func Rand(t testing.TB) *rand.Rand {
+// Long reports whether tests shall try all that they can, as in `make test-long`. Otherwise they
+// take samples, which Seed chooses.
+func Long() bool { return os.Getenv(longEnv) != "" }
+
+// InLongTest is long if everything is to be tested, else short.
+func InLongTest(long, short int) int {
+	if Long() {
+		return long
+	}
+	return short
+}
+
+// Seed is another number each day, so that samples differ but runs of one day can be compared. A
+// test that fails says how to get the same number again.
+func Seed(t testing.TB) uint64 {
 	t.Helper()
-	seed := rand.Uint64()
+	year, month, day := time.Now().UTC().Date()
+	seed := uint64((year*100+int(month))*100 + day) //nolint:gosec // a date is positive
 	if text := os.Getenv(seedEnv); text != "" {
 		var err error
 		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
@@ -45,7 +62,13 @@ func Rand(t testing.TB) *rand.Rand {
 		}
 	}
 	t.Logf("%s=%d draws the same again", seedEnv, seed)
-	return rand.New(rand.NewPCG(seed, 0))
+	return seed
+}
+
+// Rand draws from Seed.
+func Rand(t testing.TB) *rand.Rand {
+	t.Helper()
+	return rand.New(rand.NewPCG(Seed(t), 0))
 }
 
 // Cost is the processor time that f takes of all cores, the least of three runs. Compare it with

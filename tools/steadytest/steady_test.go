@@ -3,6 +3,8 @@
 package steadytest
 
 import (
+	"math/rand/v2"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -15,9 +17,27 @@ func TestRand_DrawsAgain(t *testing.T) {
 			t.Fatalf("drew %d and %d from one seed", x, y)
 		}
 	}
+	t.Setenv(seedEnv, "8")
+	if Rand(t).Uint64() == rand.New(rand.NewPCG(7, 0)).Uint64() {
+		t.Error("two seeds draw the same number")
+	}
+}
+
+func TestSeed_IsTheDay(t *testing.T) {
 	t.Setenv(seedEnv, "")
-	if Rand(t).Uint64() == Rand(t).Uint64() {
-		t.Error("two runs draw the same number")
+	before := time.Now().UTC().Format("20060102")
+	got := strconv.FormatUint(Seed(t), 10)
+	if after := time.Now().UTC().Format("20060102"); got != before && got != after {
+		t.Errorf("got %s on %s", got, after)
+	}
+}
+
+func TestInLongTest(t *testing.T) {
+	for set, want := range map[string]int{"": 1, "1": 10} {
+		t.Setenv(longEnv, set)
+		if got := InLongTest(10, 1); got != want || Long() != (want == 10) {
+			t.Errorf("%s=%s: %d, long %v", longEnv, set, got, Long())
+		}
 	}
 }
 
