@@ -141,8 +141,8 @@ plugins-go: $(GO_PLUGINS)
 plugins-rust:
 	@scripts/rust-plugins.sh
 
-.PHONY: plugins-test
-plugins-test: plugins ## the SDKs' and the example plugins' tests, natively and under the real runtime
+.PHONY: test-plugins
+test-plugins: plugins ## the SDKs' and the example plugins' tests, natively and under the real runtime
 	cd plugins/sdk/go && go vet ./... && go test -count=1 ./... # go's test cache does not see files outside the module
 	cd plugins/examples && go vet ./... && go test ./...
 	scripts/rust-plugins.sh test
@@ -162,8 +162,8 @@ build/plugins/stdgo/%.wasm: $$(wildcard plugins/examples/%/*.go) $(GO_SDK)
 
 # The chart's tests are a module of their own: Helm and Kubernetes are far larger than Penstock.
 # go's test cache does not see the chart.
-.PHONY: chart-test
-chart-test: build plugins ## the Helm chart: rendered, decoded, validated, and agreeing with the program
+.PHONY: test-chart
+test-chart: build plugins ## the Helm chart: rendered, decoded, validated, and agreeing with the program
 	cd deploy/helm && go test -count=1 -vet=all .
 
 .PHONY: chart-apply
@@ -175,16 +175,12 @@ chart-apply: ## the same, and applied to a real API server, which takes minutes 
 test-built: setup-test
 	@+$(MAKE) --no-print-directory $(BESIDE) $(LLAMA_ARCHS) $(BINARY) plugins $(CLIENT_MODULES)
 
-# One step at a time: two that compute share the processors badly, since the threads of a forward
-# pass wait for each other. The race detector beside a browser takes 8 minutes here; CI once had
-# not seen its end after 30. HoldUpNobody measures how long streams wait.
 .PHONY: test
-test: test-built ## all tests that end within minutes: Go, Go with the race detector, the Helm chart, UI, UI in a browser, other APIs' clients
-	@+$(MAKE) --no-print-directory -j1 plugins-test chart-test test-plain test-race test-web test-clients test-author test-tutorials
-	go -C tests test -count 1 -timeout $(TEST_TIMEOUT) -v -run HoldUpNobody ./isolation # by itself, for what it prints, too
+test: test-built ## all tests that end within minutes, step by step (FROM=web: from this step on)
+	@scripts/test.sh $(FROM)
 
-.PHONY: test-plain test-race test-web test-clients test-author test-tutorials
-test-plain:
+.PHONY: test-go test-race test-web test-clients test-author test-gaps
+test-go:
 	go test -timeout $(TEST_TIMEOUT) -skip FromEmptyFolder ./...
 	go -C tests test -count 1 -timeout $(TEST_TIMEOUT) -skip HoldUpNobody ./... # go's test cache sees neither documents nor programs outside the module
 
@@ -207,10 +203,11 @@ test-clients:
 
 test-author:
 	go test -timeout $(TEST_TIMEOUT) -v -run FromEmptyFolder ./cmd/penstock # by itself, for what it prints
-
-test-tutorials:
 	TINYGO=$(abspath $(TINYGO)) scripts/tutorial.sh docs/plugins/go.md
 	scripts/tutorial.sh docs/plugins/rust.md
+
+test-gaps:
+	go -C tests test -count 1 -timeout $(TEST_TIMEOUT) -v -run HoldUpNobody ./isolation # by itself, since it measures how long streams wait
 
 # The tests that see the machine most: they start processes, count memory or compare costs.
 BUSY_PACKAGES := ./native ./host/plugin/fuel ./host/plugin/registry ./cmd/penstock

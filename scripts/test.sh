@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What `make test` runs once all is built: the tests, step by step.
+#
+#   test.sh            all steps
+#   test.sh FROM       this step and those after it, to go on after a failure
+#
+# Steps run one at a time: two that compute share the processors badly, since the threads of a
+# forward pass wait for each other. It stops at the first step that fails, and ends with a table
+# of the steps and their seconds.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# Each step is `make test-NAME`. The seconds are those of two quiet cores (docs/development.md).
+steps=(
+  'plugins 60 the SDKs and the example plugins'
+  'chart 60 the Helm chart'
+  'go 300 all Go packages, and whole hosts over HTTP'
+  'race 150 what goroutines share, with the race detector'
+  'web 200 the page, in a browser'
+  'clients 30 official clients of other APIs'
+  'author 60 from an empty folder to a plugin'
+  'gaps 60 how long streams wait for others'
+)
+
+name() { cut -d ' ' -f 1 <<<"$1"; }
+seconds() { cut -d ' ' -f 2 <<<"$1"; }
+what() { cut -d ' ' -f 3- <<<"$1"; }
+
+from=${1:-$(name "${steps[0]}")}
+chosen=() total=0
+for step in "${steps[@]}"; do
+  [ "${#chosen[@]}" -gt 0 ] || [ "$(name "$step")" = "$from" ] || continue
+  chosen+=("$step")
+  total=$((total + $(seconds "$step")))
+done
+if [ "${#chosen[@]}" -eq 0 ]; then
+  printf 'make test: there is no step %s; FROM is one of: %s\n' "$from" "$(for step in "${steps[@]}"; do name "$step"; done | xargs)" >&2
+  exit 1
+fi
+
+printf 'make test: %d steps, about %d minutes on two quiet cores:\n' "${#chosen[@]}" $(((total + 59) / 60))
+for step in "${chosen[@]}"; do printf '  %-10s %4d s  %s\n' "$(name "$step")" "$(seconds "$step")" "$(what "$step")"; done
+
+rows=() failed=0
+for step in "${chosen[@]}"; do
+  printf '\n== %s (%d of %d): %s\n' "$(name "$step")" $((${#rows[@]} + 1)) "${#chosen[@]}" "$(what "$step")"
+  start=$SECONDS result=passed
+  "${MAKE:-make}" --no-print-directory -j1 "test-$(name "$step")" || { result=FAILED failed=1; }
+  rows+=("$(printf '  %-10s %4d s  %s' "$(name "$step")" $((SECONDS - start)) "$result")")
+  [ "$failed" = 0 ] || break
+done
+
+printf '\nmake test: %d s\n' "$SECONDS"
+printf '%s\n' "${rows[@]}"
+[ "$failed" = 0 ] || printf 'after the mend, make test FROM=%s goes on from there\n' "$(name "$step")"
+printf 'steps: %d passed, %d failed\n' $((${#rows[@]} - failed)) "$failed"
+exit "$failed"
