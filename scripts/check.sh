@@ -44,17 +44,16 @@ compilers() {
 # others, by each that is installed.
 kernels_everywhere() {
   [ "$(uname -m)" = x86_64 ] || return 0
-  local ggml file cpu compiler wrong=0
+  local ggml
   ggml=$(native/llama.cpp/fetch.sh build/llama.cpp)/ggml || return 1
+  # shellcheck disable=SC2016 # $1 to $4 are the inner shell's
   for compiler in $(compilers); do
     for file in native/llama.cpp/kernels/*.cpp; do
-      for cpu in x86-64 x86-64-v3 x86-64-v4 cascadelake; do
-        "$compiler" -std=c++17 -S -o /dev/null -march="$cpu" -I"$ggml/include" -I"$ggml/src" -I"$ggml/src/ggml-cpu" -D_GNU_SOURCE "$file" ||
-          { printf '%s: %s does not compile for %s\n' "$compiler" "$file" "$cpu"; wrong=1; }
-      done
+      printf '%s\n' "$compiler $file "{x86-64,x86-64-v3,x86-64-v4,cascadelake}
     done
-  done
-  return "$wrong"
+  done | xargs -P "$(getconf _NPROCESSORS_ONLN)" -L 1 bash -c '
+    "$2" -std=c++17 -S -o /dev/null -march="$4" -I"$1/include" -I"$1/src" -I"$1/src/ggml-cpu" -D_GNU_SOURCE "$3" ||
+      { printf "%s: %s does not compile for %s\n" "$2" "$3" "$4"; exit 1; }' compile "$ggml"
 }
 
 # ggml's code for CPUs with AMX, as it is built there. The eight row counts of the tile
