@@ -8,6 +8,7 @@ package steadytest
 import (
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"syscall"
 	"testing"
@@ -69,6 +70,23 @@ func Seed(t testing.TB) uint64 {
 func Rand(t testing.TB) *rand.Rand {
 	t.Helper()
 	return rand.New(rand.NewPCG(Seed(t), 0))
+}
+
+// Some is a tenth of all, but at least least of them, in their order; in `make test-long` it is all
+// of them. Seed chooses.
+func Some[T any](t testing.TB, all []T, least int) []T {
+	t.Helper()
+	n := max(least, (len(all)+9)/10)
+	if Long() || n >= len(all) {
+		return all
+	}
+	chosen := Rand(t).Perm(len(all))[:n]
+	slices.Sort(chosen)
+	some := make([]T, 0, n)
+	for _, i := range chosen {
+		some = append(some, all[i])
+	}
+	return some
 }
 
 // Cost is the processor time that f takes of all cores, the least of three runs. Compare it with

@@ -4,6 +4,7 @@ package steadytest
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -38,6 +39,25 @@ func TestInLongTest(t *testing.T) {
 		if got := InLongTest(10, 1); got != want || Long() != (want == 10) {
 			t.Errorf("%s=%s: %d, long %v", longEnv, set, got, Long())
 		}
+	}
+}
+
+func TestSome_ATenthOrAll(t *testing.T) {
+	all := make([]int, 100)
+	for i := range all {
+		all[i] = i
+	}
+	t.Setenv(longEnv, "")
+	first := Some(t, all, 3)
+	if len(first) != 10 || !slices.IsSorted(first) || !slices.Equal(first, Some(t, all, 3)) {
+		t.Errorf("some are %v, then %v", first, Some(t, all, 3))
+	}
+	if n := len(Some(t, all[:20], 7)); n != 7 {
+		t.Errorf("%d instead of 7", n)
+	}
+	t.Setenv(longEnv, "1")
+	if n := len(Some(t, all, 3)); n != 100 {
+		t.Errorf("%d of 100 in a long test", n)
 	}
 }
 
