@@ -2,33 +2,16 @@
 
 // axe-core on every view of the page, in both colour schemes and three sizes.
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { after, before, test } from "node:test";
-import type { Browser } from "playwright-core";
+import { test } from "node:test";
 import { findings } from "./axe.ts";
-import { ChatPage, launch, patience, withSettings } from "./browser.ts";
-import { looks } from "./looks.ts";
+import { ChatPage, patience, useBrowser, withSettings } from "./browser.ts";
 import { hooks, pluginModule, told } from "./module.ts";
-import { Server } from "./server.ts";
-import { examplePlugins } from "./wasm.ts";
+import { useServer } from "./server.ts";
+import { sizes } from "./sizes.ts";
 
-let browser: Browser;
-let server: Server;
-let plugins: ReturnType<typeof examplePlugins>;
-
-before(async () => {
-  plugins = examplePlugins("banned-phrases", "multiple-choice", "llama3");
-  writeFileSync(join(plugins.folder, "teller.wasm"), pluginModule({ name: "teller" }, hooks.telling));
-  browser = await launch();
-  server = await Server.start({ flags: ["--plugin-dir", plugins.folder] });
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-  plugins?.remove();
-});
+const teller = { file: "teller.wasm", bytes: pluginModule({ name: "teller" }, hooks.telling) };
+useBrowser();
+const server = useServer({ plugins: ["banned-phrases", "multiple-choice", "llama3", teller] });
 
 /** The way to each view, one after the other in the same chat. */
 const views: Record<string, (chat: ChatPage) => Promise<unknown>> = {
@@ -47,6 +30,10 @@ const views: Record<string, (chat: ChatPage) => Promise<unknown>> = {
   inspector: async (chat) => {
     await chat.page.getByRole("button", { name: "Inspect" }).last().click();
     await chat.page.getByRole("region", { name: "Candidates" }).waitFor();
+    await chat.page.getByText("The answer in numbers").click();
+    const drawer = chat.page.locator(".drawer");
+    const wide = await drawer.evaluate((element) => element.scrollWidth - element.clientWidth);
+    assert.ok(wide <= 0, `the inspector is ${wide} pixels too wide`);
   },
   settings: async (chat) => {
     await chat.page.getByRole("button", { name: "Close Inspector" }).click();
@@ -71,24 +58,22 @@ const views: Record<string, (chat: ChatPage) => Promise<unknown>> = {
   },
 };
 
-for (const [look, options] of Object.entries(looks)) {
-  test(`Page: axe finds nothing in any view (${look})`, { timeout: 6 * patience }, async () => {
+for (const [size, options] of Object.entries(sizes)) {
+  test(`Page: axe finds nothing in any view (${size})`, { timeout: 6 * patience }, async () => {
     const chat = await ChatPage.open(
-      browser,
       server.url,
       options,
       withSettings({ trace: true, plugins: [{ name: "teller" }] }),
     );
     for (const [name, go] of Object.entries(views)) {
       await go(chat);
-      assert.deepEqual(await findings(chat.page), [], `${name}, ${look}`);
+      assert.deepEqual(await findings(chat.page), [], `${name}, ${size}`);
       const width = await chat.page.evaluate(() => document.documentElement.scrollWidth);
       assert.ok(
         width <= (options.viewport?.width ?? 0),
-        `${name}, ${look}: the page is ${width} pixels wide`,
+        `${name}, ${size}: the page is ${width} pixels wide`,
       );
     }
     assert.deepEqual(chat.complaints, []);
-    await chat.close();
   });
 }

@@ -2,30 +2,19 @@
 
 // Asking while an answer runs, asking again, and what was asked.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import type { Browser } from "playwright-core";
-import { ChatPage, launch, patience } from "./browser.ts";
-import { sizes } from "./looks.ts";
+import { test } from "node:test";
+import { ChatPage, patience, useBrowser } from "./browser.ts";
 import { type PlayedStream, play } from "./play.ts";
-import { Server } from "./server.ts";
+import { useServer } from "./server.ts";
+import { devices } from "./sizes.ts";
 
-let browser: Browser;
-let server: Server;
-
-before(async () => {
-  browser = await launch();
-  server = await Server.start();
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
+useBrowser();
+const server = useServer();
 
 /** A page whose answers the test plays, one after the other. */
 async function played(options = {}) {
   const streams: PlayedStream[] = [];
-  const chat = await ChatPage.open(browser, server.url, options, (page) =>
+  const chat = await ChatPage.open(server.url, options, (page) =>
     play(page, (stream) => streams.push(stream)),
   );
   await chat.online();
@@ -39,7 +28,7 @@ async function played(options = {}) {
   return { chat, streams, stream };
 }
 
-for (const [size, options] of Object.entries(sizes)) {
+for (const [size, options] of Object.entries(devices)) {
   test(`Page: a question that is asked while an answer runs is queued, visibly (${size})`, {
     timeout: 3 * patience,
   }, async () => {
@@ -77,7 +66,6 @@ for (const [size, options] of Object.entries(sizes)) {
     await queued.getByRole("button", { name: "Send now" }).click();
     (await stream(2)).end();
     assert.deepEqual(chat.complaints, []);
-    await chat.close();
   });
 }
 
@@ -93,7 +81,6 @@ test("Page: a question whose only answer was deleted can be answered again", {
   (await stream(1)).token("again");
   (await stream(1)).end();
   await chat.page.getByText("again", { exact: true }).waitFor();
-  await chat.close();
 });
 
 test("Page: a long question is folded, and its files can be opened", { timeout: 2 * patience }, async () => {
@@ -115,7 +102,6 @@ test("Page: a long question is folded, and its files can be opened", { timeout: 
   await dialog.getByText("What the notes say.").waitFor();
   await chat.page.keyboard.press("Escape");
   await dialog.waitFor({ state: "detached" });
-  await chat.close();
 });
 
 test("Page: environments of LaTeX and footnotes are drawn", { timeout: 2 * patience }, async () => {
@@ -146,5 +132,4 @@ c &= d
   assert.equal(await answer.locator(".footnote").count(), 2);
   await answer.getByRole("button", { name: "Footnote 1" }).press("Enter");
   await note.and(chat.page.locator(":focus")).waitFor();
-  await chat.close();
 });

@@ -6,8 +6,15 @@ import type { Page } from "playwright-core";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** What axe finds wrong on the page, as lines to read. */
+/** What axe finds wrong on the page, light and dark, as lines to read. */
 export async function findings(page: Page): Promise<string[]> {
+  await page.emulateMedia({ colorScheme: "light" });
+  const light = await violations(page, "axe.run()");
+  await page.emulateMedia({ colorScheme: "dark" }); // in which only colours differ
+  return [...light, ...(await violations(page, 'axe.run({ runOnly: ["color-contrast"] })'))];
+}
+
+async function violations(page: Page, run: string): Promise<string[]> {
   // What fades or slides is looked at where it ends. What pulses has no end.
   await page.evaluate(() => {
     const ending = document
@@ -16,7 +23,7 @@ export async function findings(page: Page): Promise<string[]> {
     return Promise.allSettled(ending.map((animation) => animation.finished));
   });
   await page.evaluate(axe); // as a text: the page's Content Security Policy allows no script from elsewhere
-  const results = (await page.evaluate("axe.run()")) as AxeResults;
+  const results = (await page.evaluate(run)) as AxeResults;
   return results.violations.flatMap(({ id, nodes }) =>
     nodes.map((node) => `${id}: ${node.html.slice(0, 150)}`),
   );

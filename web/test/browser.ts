@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 import { existsSync } from "node:fs";
+import { afterEach } from "node:test";
 import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from "playwright-core";
 import type { Message } from "../src/chats/message.ts";
 import type { Settings } from "../src/settings/settings.ts";
+import type { Server } from "./server.ts";
+import { Shared } from "./shared.ts";
 
 const candidates = [
   process.env.CHROMIUM,
@@ -15,6 +18,16 @@ const candidates = [
  * fail sooner.
  */
 export const patience = Number(process.env.TEST_PATIENCE ?? 120_000);
+
+// Features of Chromium that are off: those that Playwright switches off, since Chromium takes only
+// the last list, and the suggestions below the address field, two pages for each window, which
+// took most of the time that a new context needs.
+const off = [
+  ...["AvoidUnnecessaryBeforeUnloadCheckSync", "BoundaryEventDispatchTracksNodeRemoval"],
+  ...["DestroyProfileOnBrowserClose", "DialMediaRouteProvider", "GlobalMediaControls", "HttpsUpgrades"],
+  ...["LensOverlay", "MediaRouter", "OptimizationHints", "PaintHolding", "RenderDocument"],
+  ...["ThirdPartyStoragePartitioning", "Translate", "WebUIOmniboxAimPopup", "WebUIOmniboxPopup"],
+];
 
 /** Debian's Chromium; Playwright's own browsers are not downloaded. It gets a fresh profile. */
 export async function launch(): Promise<Browser> {
@@ -32,8 +45,19 @@ export async function launch(): Promise<Browser> {
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",
+      `--disable-features=${off.join()}`,
       "--use-fake-device-for-media-stream", // a microphone that beeps, where a page may use one
     ],
+  });
+}
+
+const shared = new Shared(launch, (browser) => browser.close());
+
+/** Gives a test file the shared browser. All of its pages are closed after each test. */
+export function useBrowser(): void {
+  shared.use();
+  afterEach(async () => {
+    for (const context of shared.it.contexts()) await context.close();
   });
 }
 
@@ -54,9 +78,19 @@ export function withSettings(settings: Partial<Settings>): (page: Page) => Promi
     page.addInitScript((kept) => localStorage.setItem("penstock.settings", kept), JSON.stringify(settings));
 }
 
-/** Settings for answers as long as maxTokens, whatever the model thinks. */
-export function long(maxTokens: number): (page: Page) => Promise<unknown> {
-  return withSettings({ sampling: { max_tokens: maxTokens, ignore_eos: true } });
+/**
+ * Settings for answers as long as maxTokens, whatever the model thinks. The server is slow while
+ * the page is open.
+ */
+export function long(
+  server: Pick<Server, "slow">,
+  maxTokens: number,
+  sampling: Settings["sampling"] = {},
+): (page: Page) => Promise<unknown> {
+  return (page) => {
+    page.once("close", server.slow());
+    return withSettings({ sampling: { max_tokens: maxTokens, ignore_eos: true, ...sampling } })(page);
+  };
 }
 
 /** The messages of the browser's store, once one of them is as it should be. */
@@ -110,10 +144,10 @@ export class ChatPage {
 
   /** Opens url in a context of its own; prepare may still change what the page gets to see. */
   static async open(
-    browser: Browser,
     url: string,
     options: BrowserContextOptions = {},
     prepare: (page: Page) => Promise<unknown> = async () => {},
+    browser = shared.it,
   ): Promise<ChatPage> {
     const context = await browser.newContext(options);
     const page = await context.newPage();

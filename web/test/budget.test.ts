@@ -3,12 +3,11 @@
 // What the page may cost: bytes of the first load, and work of the browser's main thread while an
 // answer streams.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { gzipSync } from "node:zlib";
-import type { Browser } from "playwright-core";
-import { ChatPage, launch, patience } from "./browser.ts";
+import { ChatPage, patience, useBrowser } from "./browser.ts";
 import { type PlayedStream, play } from "./play.ts";
-import { Server } from "./server.ts";
+import { useServer } from "./server.ts";
 import { sum, tasksOf } from "./tasks.ts";
 
 const firstLoad = 100 * 1024; // bytes, compressed
@@ -22,22 +21,12 @@ const mostLongTasks = 1; // the browser may collect garbage
 const most = 240; // at 60 frames a second it takes 100 to 150, and fewer where there are fewer frames
 const drawings = 40; // to measure one
 
-let browser: Browser;
-let server: Server;
-
-before(async () => {
-  browser = await launch();
-  server = await Server.start();
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
+useBrowser();
+const server = useServer();
 
 test("Page: the first load is small and comes from the host alone", { timeout: 2 * patience }, async () => {
   const urls: string[] = [];
-  const chat = await ChatPage.open(browser, server.url, {}, async (page) =>
+  const chat = await ChatPage.open(server.url, {}, async (page) =>
     page.on("request", (request) => urls.push(request.url())),
   );
   await chat.online();
@@ -69,7 +58,6 @@ test("Page: the first load is small and comes from the host alone", { timeout: 2
     });
   });
   assert.equal(widths[0], widths[1], "figures are as wide as each other");
-  await chat.close();
 });
 
 /**
@@ -111,7 +99,7 @@ async function open({ page }: ChatPage, view: string): Promise<void> {
 
 test("Page: each view loads little when it is opened", { timeout: 3 * patience }, async () => {
   const urls = new Set<string>();
-  const chat = await ChatPage.open(browser, server.url, {}, async (page) =>
+  const chat = await ChatPage.open(server.url, {}, async (page) =>
     page.on("request", (request) => urls.add(request.url())),
   );
   await chat.online();
@@ -124,7 +112,6 @@ test("Page: each view loads little when it is opened", { timeout: 3 * patience }
     console.log(`${name}: ${bytes} bytes`);
     assert.ok(bytes > 500 && bytes <= most, `${name} loads ${bytes} bytes, ${most} are allowed`);
   }
-  await chat.close();
 });
 
 const words = [
@@ -135,8 +122,8 @@ const words = [
   "Plain text goes on and on, as it does in stories about frogs and ponds.\n\n",
 ];
 
-/** Streams words at the rate, as a model would: a few letters at a time. */
-async function tell(stream: PlayedStream): Promise<void> {
+/** Streams words for so long at the rate, as a model would: a few letters at a time. */
+async function tell(stream: PlayedStream, seconds: number): Promise<void> {
   const pieces = words.join("").match(/[\s\S]{1,4}/g) ?? [];
   const begun = Date.now();
   for (let sent = 0; sent < rate * seconds; ) {
@@ -148,15 +135,17 @@ async function tell(stream: PlayedStream): Promise<void> {
 }
 
 test("Page: a streaming answer leaves the browser time", { timeout: 3 * patience }, async () => {
-  const chat = await ChatPage.open(browser, server.url, {}, (page) => play(page, (s) => void tell(s)));
+  let lasts = 1; // seconds: that has each of the words
+  const chat = await ChatPage.open(server.url, {}, (page) => play(page, (s) => void tell(s, lasts)));
   await chat.online();
   await chat.ask("Warm up."); // what is loaded once, such as the colours of code, is no work of streaming
   await chat.finished();
-  const tasks = await tasksOf(browser, chat.page, async () => {
+  lasts = seconds;
+  const tasks = await tasksOf(chat.page, async () => {
     await chat.ask("Tell me a story.");
     await chat.finished();
   });
-  const drawing = sum(await tasksOf(browser, chat.page, () => drawAgain(chat))) / drawings;
+  const drawing = sum(await tasksOf(chat.page, () => drawAgain(chat))) / drawings;
   const busy = sum(tasks) / drawing;
   const long = tasks.filter((task) => task > longTask * drawing).map((task) => (task / drawing).toFixed(1));
   console.log(
@@ -170,7 +159,6 @@ test("Page: a streaming answer leaves the browser time", { timeout: 3 * patience
   );
   assert.ok(busy < most, `the answer cost ${busy.toFixed(0)} drawings of it, ${most} are allowed`);
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });
 
 /** Draws the last answer anew, frame by frame. */

@@ -2,35 +2,23 @@
 
 // The sampler chain with native stages and plugins, as a person puts it together.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import type { Browser, BrowserContextOptions, Locator } from "playwright-core";
+import { test } from "node:test";
+import type { BrowserContextOptions, Locator } from "playwright-core";
 import type { Settings } from "../src/settings/settings.ts";
-import { type ChatPage, launch, patience } from "./browser.ts";
-import { Server } from "./server.ts";
+import { type ChatPage, patience, useBrowser } from "./browser.ts";
+import { useServer } from "./server.ts";
 import { ask, done, openSettings, show } from "./settings.ts";
-import { examplePlugins } from "./wasm.ts";
 
 const timeout = 4 * patience;
 const usual = ["Penalties", "DRY", "Top-nσ", "Top-k", "Typical-p", "Top-p", "Min-p", "XTC", "Temperature"];
 
-let browser: Browser;
-let server: Server;
-let plugins: ReturnType<typeof examplePlugins>;
-
-before(async () => {
-  plugins = examplePlugins("multiple-choice", "banned-phrases", "watermark", "regex-stop", "llama3");
-  browser = await launch();
-  server = await Server.start({ flags: ["--plugin-dir", plugins.folder] });
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-  plugins?.remove();
+useBrowser();
+const server = useServer({
+  plugins: ["multiple-choice", "banned-phrases", "watermark", "regex-stop", "llama3"],
 });
 
 function open(settings: Partial<Settings> = {}, options: BrowserContextOptions = {}) {
-  return openSettings(browser, server, settings, options);
+  return openSettings(server, settings, options);
 }
 
 function stages(chat: ChatPage): Promise<string[]> {

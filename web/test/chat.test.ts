@@ -2,28 +2,17 @@
 
 // The page in a real browser against the real host and the built-in model.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import type { Browser } from "playwright-core";
-import { ChatPage, launch, long, patience, stored, withSettings, words } from "./browser.ts";
-import { Server } from "./server.ts";
+import { test } from "node:test";
+import { ChatPage, long, patience, stored, useBrowser, withSettings, words } from "./browser.ts";
+import { useServer } from "./server.ts";
 
-const endless = 60_000; // tokens, which take many seconds
+const endless = 50_000; // tokens, which take many seconds
 
-let browser: Browser;
-let server: Server;
-
-before(async () => {
-  browser = await launch();
-  server = await Server.start({ context: endless + 5000 });
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
+useBrowser();
+const server = useServer({ context: 60_000 });
 
 test("Page: an answer arrives token by token", { timeout: 3 * patience }, async () => {
-  const chat = await ChatPage.open(browser, server.url, {}, long(900)); // a third of a second: a busy browser draws a few times meanwhile
+  const chat = await ChatPage.open(server.url, {}, long(server, 900)); // a third of a second: a busy browser draws a few times meanwhile
   await chat.watchLengths();
   await chat.ask("Tell me a story about a frog.");
   await chat.growing(3);
@@ -40,18 +29,16 @@ test("Page: an answer arrives token by token", { timeout: 3 * patience }, async 
   );
   await answer.getByText(/\d %/).waitFor(); // how full the context is
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });
 
 test("Page: a story ends by itself and can be told again", { timeout: 3 * patience }, async () => {
-  const chat = await ChatPage.open(browser, server.url);
+  const chat = await ChatPage.open(server.url);
   await chat.ask("Tell me a story about a frog.");
   const answer = await chat.finished();
   assert.match(await words(answer), /frog[\s\S]*\d+ tokens/);
   await answer.getByRole("button", { name: "Regenerate" }).click();
   await chat.finished();
   assert.equal(await chat.answers.count(), 1);
-  await chat.close();
 });
 
 for (const [name, stop] of [
@@ -59,7 +46,7 @@ for (const [name, stop] of [
   ["Escape", (chat: ChatPage) => chat.page.keyboard.press("Escape")],
 ] as const) {
   test(`Page: ${name} stops an answer in its middle`, { timeout: 3 * patience }, async () => {
-    const chat = await ChatPage.open(browser, server.url, {}, long(endless));
+    const chat = await ChatPage.open(server.url, {}, long(server, endless));
     await chat.watchLengths();
     await chat.ask("Tell me a story.");
     await chat.growing(3);
@@ -76,14 +63,13 @@ for (const [name, stop] of [
     await chat.finished();
     assert.equal((await chat.answers.first().locator(".prose").textContent())?.length, length);
     assert.deepEqual(chat.complaints, []);
-    await chat.close();
   });
 }
 
 test("Page: a new chat leaves the answers of others running, and each chat its draft", {
   timeout: 3 * patience,
 }, async () => {
-  const chat = await ChatPage.open(browser, server.url, {}, long(endless));
+  const chat = await ChatPage.open(server.url, {}, long(server, endless));
   await chat.watchLengths();
   await chat.ask("Tell me a story.");
   await chat.growing(2);
@@ -100,13 +86,12 @@ test("Page: a new chat leaves the answers of others running, and each chat its d
   assert.match(await words(await chat.finished()), /stopped/);
   await server.runs(0);
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });
 
 test("Page: a stopped answer goes on where it ended, as the same message", {
   timeout: 3 * patience,
 }, async () => {
-  const chat = await ChatPage.open(browser, server.url, {}, long(endless));
+  const chat = await ChatPage.open(server.url, {}, long(server, endless));
   await chat.watchLengths();
   await chat.ask("Tell me a story about a frog.");
   await chat.growing(3);
@@ -131,13 +116,12 @@ test("Page: a stopped answer goes on where it ended, as the same message", {
   assert.equal(await chat.answers.count(), 1);
   assert.equal(await answer.getByRole("button", { name: "Next version" }).count(), 0);
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });
 
 test("Page: questions and answers have versions to walk between, and can be deleted", {
   timeout: 3 * patience,
 }, async () => {
-  const chat = await ChatPage.open(browser, server.url, {}, withSettings({ sampling: { max_tokens: 8 } }));
+  const chat = await ChatPage.open(server.url, {}, withSettings({ sampling: { max_tokens: 8 } }));
   const { page } = chat;
   await chat.ask("Tell me a story about a frog.");
   let answer = await chat.finished();
@@ -184,13 +168,12 @@ test("Page: questions and answers have versions to walk between, and can be dele
   await page.getByText("Give me four planets.").first().waitFor();
   assert.equal(await asked.getByRole("button", { name: "Next version" }).count(), 0);
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });
 
 test("Page: text files go with the question, others are refused in words", {
   timeout: 3 * patience,
 }, async () => {
-  const chat = await ChatPage.open(browser, server.url, {}, withSettings({ sampling: { max_tokens: 8 } }));
+  const chat = await ChatPage.open(server.url, {}, withSettings({ sampling: { max_tokens: 8 } }));
   const { page } = chat;
   await chat.online();
   const pick = async (files: { name: string; mimeType: string; buffer: Buffer }[]) => {
@@ -237,11 +220,10 @@ test("Page: text files go with the question, others are refused in words", {
   ]);
   assert.equal(await alert.count(), 0);
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });
 
 test("Page: two pages are answered at the same time", { timeout: 3 * patience }, async () => {
-  const pages = await Promise.all([1, 2].map(() => ChatPage.open(browser, server.url, {}, long(endless))));
+  const pages = await Promise.all([1, 2].map(() => ChatPage.open(server.url, {}, long(server, endless))));
   for (const chat of pages) await chat.watchLengths();
   for (const chat of pages) await chat.ask("Tell me a story about an owl.");
   for (const chat of pages) await chat.growing(3);
@@ -254,7 +236,7 @@ test("Page: two pages are answered at the same time", { timeout: 3 * patience },
 });
 
 test("Page: what the host refuses is shown with what to do", { timeout: 3 * patience }, async () => {
-  const chat = await ChatPage.open(browser, server.url, {}, withSettings({ sampling: { temperature: 1e9 } }));
+  const chat = await ChatPage.open(server.url, {}, withSettings({ sampling: { temperature: 1e9 } }));
   await chat.ask("Hello!");
   const answer = await chat.finished();
   assert.match(await answer.innerText(), /Temperature[\s\S]*Open Settings[\s\S]*Try again/);
@@ -262,5 +244,4 @@ test("Page: what the host refuses is shown with what to do", { timeout: 3 * pati
   await chat.page.getByText("2 of 2").waitFor();
   assert.match(await (await chat.finished()).innerText(), /Temperature/);
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });

@@ -4,28 +4,19 @@
 // keyboard and on a phone.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { after, before, test } from "node:test";
-import type { Browser, Page } from "playwright-core";
+import { test } from "node:test";
+import type { Page } from "playwright-core";
 import { archive, importFile } from "./archive.ts";
-import { ChatPage, launch, patience, withSettings } from "./browser.ts";
-import { Server } from "./server.ts";
+import { ChatPage, long, patience, useBrowser, withSettings } from "./browser.ts";
+import { useServer } from "./server.ts";
+import { phone } from "./sizes.ts";
 import { sum, tasksOf } from "./tasks.ts";
 
 const options = { timeout: 3 * patience };
 const short = withSettings({ sampling: { max_tokens: 12, seed: 3 } });
 
-let browser: Browser;
-let server: Server;
-
-before(async () => {
-  browser = await launch();
-  server = await Server.start({ context: 60_000 });
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
+useBrowser();
+const server = useServer({ context: 60_000 });
 
 async function choose(page: Page, menu: string, item: string): Promise<void> {
   await page.getByRole("button", { name: menu, exact: true }).click({ force: true });
@@ -33,7 +24,7 @@ async function choose(page: Page, menu: string, item: string): Promise<void> {
 }
 
 test("Page: chats are kept, renamed, deleted and brought back", options, async () => {
-  const chat = await ChatPage.open(browser, server.url, {}, short);
+  const chat = await ChatPage.open(server.url, {}, short);
   const { page } = chat;
   for (const question of ["Hello!", "Good morning!"]) {
     if (question !== "Hello!") await page.getByRole("button", { name: "New chat" }).click();
@@ -74,16 +65,10 @@ test("Page: chats are kept, renamed, deleted and brought back", options, async (
   await page.getByRole("link", { name: "Good morning!" }).waitFor();
   assert.equal(await link.count(), 0);
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });
 
 test("Page: an answer goes on in a chat that is not shown, and the list says so", options, async () => {
-  const chat = await ChatPage.open(
-    browser,
-    server.url,
-    {},
-    withSettings({ sampling: { max_tokens: 50_000, ignore_eos: true } }),
-  );
+  const chat = await ChatPage.open(server.url, {}, long(server, 50_000));
   const { page } = chat;
   await chat.watchLengths();
   await chat.ask("Tell me a story.");
@@ -97,11 +82,10 @@ test("Page: an answer goes on in a chat that is not shown, and the list says so"
   await chat.finished();
   await entry.getByRole("img", { name: "Answering" }).waitFor({ state: "detached" });
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });
 
 test("Page: hundreds of chats are searched in titles and texts", options, async () => {
-  const chat = await ChatPage.open(browser, server.url);
+  const chat = await ChatPage.open(server.url);
   const { page } = chat;
   await importFile(page, archive(400, 4000));
   await page.getByText("400 chats are imported.").waitFor();
@@ -131,11 +115,10 @@ test("Page: hundreds of chats are searched in titles and texts", options, async 
     return top >= 0 && bottom <= innerHeight;
   });
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });
 
 test("Page: what is exported can be imported, and overwrites nothing", options, async () => {
-  const chat = await ChatPage.open(browser, server.url, {}, short);
+  const chat = await ChatPage.open(server.url, {}, short);
   const { page } = chat;
   await chat.ask("Hello <b>there</b>!");
   await chat.finished();
@@ -163,7 +146,7 @@ test("Page: what is exported can be imported, and overwrites nothing", options, 
   await chat.finished();
   assert.equal(await chat.answers.count(), 1);
 
-  const elsewhere = await ChatPage.open(browser, server.url);
+  const elsewhere = await ChatPage.open(server.url);
   await elsewhere.page.locator(".chats").evaluate((list, text) => {
     const dropped = new DataTransfer();
     dropped.items.add(new File([text], "all.json"));
@@ -173,11 +156,10 @@ test("Page: what is exported can be imported, and overwrites nothing", options, 
   await elsewhere.finished();
   assert.deepEqual([...chat.complaints, ...elsewhere.complaints], []);
   await elsewhere.close();
-  await chat.close();
 });
 
 test("Page: a file that is no export is refused in words", options, async () => {
-  const chat = await ChatPage.open(browser, server.url);
+  const chat = await ChatPage.open(server.url);
   const { page } = chat;
   for (const [text, want] of [
     ["<html>", /^bad\.json is no export of chats: it is no JSON: /],
@@ -193,11 +175,10 @@ test("Page: a file that is no export is refused in words", options, async () => 
   }
   assert.equal(await page.locator(".entry").count(), 0);
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });
 
 test("Page: importing 50 MB does not freeze it", options, async () => {
-  const chat = await ChatPage.open(browser, server.url);
+  const chat = await ChatPage.open(server.url);
   const { page } = chat;
   // In the page, since a file of that size does not go through Playwright.
   await page.getByLabel("Import chats").evaluate((input: HTMLInputElement) => {
@@ -212,7 +193,7 @@ test("Page: importing 50 MB does not freeze it", options, async () => {
     if ((files.files[0]?.size ?? 0) < 50e6) throw new Error("the file is too small");
     input.files = files.files;
   });
-  const tasks = await tasksOf(browser, page, async () => {
+  const tasks = await tasksOf(page, async () => {
     await page.getByLabel("Import chats").dispatchEvent("change");
     await page.getByText("210 chats are imported.").waitFor();
   });
@@ -222,11 +203,10 @@ test("Page: importing 50 MB does not freeze it", options, async () => {
   );
   assert.ok(longest < sum(tasks) / 4, `the longest task takes ${longest} of ${sum(tasks)} ms`);
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });
 
 test("Page: keys lead everywhere, and type where something is typed", options, async () => {
-  const chat = await ChatPage.open(browser, server.url, {}, short);
+  const chat = await ChatPage.open(server.url, {}, short);
   const { page } = chat;
   await importFile(page, archive(3));
   await page.getByText("3 chats are imported.").waitFor();
@@ -274,11 +254,10 @@ test("Page: keys lead everywhere, and type where something is typed", options, a
     "letters are switched off",
   );
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });
 
 test("Page: a chat that is deleted by a key leaves the focus to the next", options, async () => {
-  const chat = await ChatPage.open(browser, server.url, {}, short);
+  const chat = await ChatPage.open(server.url, {}, short);
   const { page } = chat;
   await importFile(page, archive(2));
   await page.getByText("2 chats are imported.").waitFor();
@@ -290,11 +269,10 @@ test("Page: a chat that is deleted by a key leaves the focus to the next", optio
     assert.notEqual(await page.evaluate(() => document.activeElement?.tagName), "BODY");
   }
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });
 
 test("Page: Back and Forward lead through chats and views as the reader went", options, async () => {
-  const chat = await ChatPage.open(browser, server.url, {}, short);
+  const chat = await ChatPage.open(server.url, {}, short);
   const { page } = chat;
   await importFile(page, archive(2));
   await page.getByText("2 chats are imported.").waitFor();
@@ -313,12 +291,10 @@ test("Page: Back and Forward lead through chats and views as the reader went", o
     await at(name);
   }
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });
 
 test("Page: on a phone the sidebar covers the chat and keeps the focus", options, async () => {
-  const phone = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true };
-  const chat = await ChatPage.open(browser, server.url, phone, short);
+  const chat = await ChatPage.open(server.url, phone, short);
   const { page } = chat;
   await chat.ask("Hello!");
   await chat.finished();
@@ -356,11 +332,10 @@ test("Page: on a phone the sidebar covers the chat and keeps the focus", options
     .getByRole("button", { name: "Close Settings" })
     .click();
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });
 
 test("Page: a theme is kept, and is there before the page is drawn", options, async () => {
-  const chat = await ChatPage.open(browser, server.url, { colorScheme: "light" });
+  const chat = await ChatPage.open(server.url, { colorScheme: "light" });
   const { page } = chat;
   const paper = () =>
     page.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue("--paper"));
@@ -384,5 +359,4 @@ test("Page: a theme is kept, and is there before the page is drawn", options, as
   await page.reload();
   await page.getByRole("radio", { name: "As the system" }).check({ force: true });
   assert.equal(await paper(), light);
-  await chat.close();
 });

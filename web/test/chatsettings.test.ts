@@ -2,40 +2,20 @@
 
 // Settings belong to their chat, and what is not as the server has it can be seen.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import type { Browser } from "playwright-core";
-import { launch, patience } from "./browser.ts";
-import { sizes } from "./looks.ts";
-import { Server } from "./server.ts";
+import { test } from "node:test";
+import { patience, useBrowser } from "./browser.ts";
+import { useServer } from "./server.ts";
 import { openSettings } from "./settings.ts";
-import { examplePlugins } from "./wasm.ts";
+import { devices } from "./sizes.ts";
 
-let browser: Browser;
-let server: Server;
-let plugins: ReturnType<typeof examplePlugins>;
+useBrowser();
+const server = useServer({ plugins: ["banned-phrases"] });
 
-before(async () => {
-  plugins = examplePlugins("banned-phrases");
-  browser = await launch();
-  server = await Server.start({ flags: ["--plugin-dir", plugins.folder] });
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-  plugins?.remove();
-});
-
-for (const [size, options] of Object.entries(sizes)) {
+for (const [size, options] of Object.entries(devices)) {
   test(`Page: settings of one chat are not those of the next, and are seen above the message field (${size})`, {
     timeout: 3 * patience,
   }, async () => {
-    const { chat, page, requests } = await openSettings(
-      browser,
-      server,
-      { sampling: { max_tokens: 4 } },
-      options,
-    );
+    const { chat, page, requests } = await openSettings(server, { sampling: { max_tokens: 4 } }, options);
     await page.getByLabel("Instructions").fill("Be brief.");
     await page.getByRole("radio", { name: "JSON", exact: true }).check();
     await page.getByRole("button", { name: "Close Settings" }).click();
@@ -61,14 +41,13 @@ for (const [size, options] of Object.entries(sizes)) {
     await page.getByText("Instructions · Length 4").waitFor();
     assert.equal(requests.length, 1);
     assert.deepEqual(chat.complaints, []);
-    await chat.close();
   });
 }
 
 test("Page: settings begin with four things, the rest is under Advanced, and no switch contradicts its line", {
   timeout: 2 * patience,
 }, async () => {
-  const { chat, page } = await openSettings(browser, server);
+  const { page } = await openSettings(server);
   const top = await page
     .locator(".settings > *")
     .evaluateAll((parts) => parts.map((part) => part.querySelector("h3, label")?.textContent));
@@ -80,13 +59,12 @@ test("Page: settings begin with four things, the rest is under Advanced, and no 
     0,
     "a stage without effect shows a switch that is on",
   );
-  await chat.close();
 });
 
 test("Page: a stage that is added is in sight and has the focus, and is on once it has what it requires", {
   timeout: 3 * patience,
 }, async () => {
-  const { chat, page, requests } = await openSettings(browser, server, { sampling: { max_tokens: 4 } });
+  const { chat, page, requests } = await openSettings(server, { sampling: { max_tokens: 4 } });
   await page.getByRole("button", { name: "Add a stage" }).press("Enter");
   await page.getByRole("button", { name: "Add banned-phrases" }).press("Enter");
   const stage = page.locator(".stage", { hasText: "banned-phrases" });
@@ -110,5 +88,4 @@ test("Page: a stage that is added is in sight and has the focus, and is on once 
   await chat.answers.nth(1).waitFor();
   await chat.finished();
   assert.deepEqual(requests[1]?.plugins, [{ name: "banned-phrases", config: { phrases: ["frog"] } }]);
-  await chat.close();
 });

@@ -3,24 +3,13 @@
 // What the documents tell their reader to type into the console of the page.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { Browser } from "playwright-core";
-import { ChatPage, launch, patience } from "./browser.ts";
-import { Server } from "./server.ts";
+import { ChatPage, patience, useBrowser } from "./browser.ts";
+import { useServer } from "./server.ts";
 
-let server: Server;
-let browser: Browser;
-
-before(async () => {
-  server = await Server.start();
-  browser = await launch();
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
+useBrowser();
+const server = useServer();
 
 /** The blocks of JavaScript in a document that open a WebSocket. */
 function snippets(name: string): string[] {
@@ -34,7 +23,7 @@ for (const name of ["clients.md", "api.md"]) {
     const [code = "", ...others] = snippets(name);
     assert.ok(code.includes("ws://127.0.0.1:8080/"));
     assert.deepEqual(others, []);
-    const chat = await ChatPage.open(browser, server.url);
+    const chat = await ChatPage.open(server.url);
     await chat.online();
     const ended = chat.page.waitForEvent("console", {
       predicate: (message) => message.text().includes('"type":"end"'),
@@ -43,6 +32,5 @@ for (const name of ["clients.md", "api.md"]) {
     await chat.page.evaluate(code.replaceAll("127.0.0.1:8080", server.address));
     assert.match((await ended).text(), /"reason":"(stop|length)"/);
     assert.deepEqual(chat.complaints, []);
-    await chat.close();
   });
 }

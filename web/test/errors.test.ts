@@ -2,25 +2,14 @@
 
 // What the page says of what goes wrong, and the button that helps.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import type { Browser } from "playwright-core";
+import { test } from "node:test";
 import type { HostError } from "../src/host/protocol.ts";
-import { ChatPage, launch, long, patience } from "./browser.ts";
+import { ChatPage, long, patience, useBrowser } from "./browser.ts";
 import { type PlayedStream, play } from "./play.ts";
-import { Server } from "./server.ts";
+import { useServer } from "./server.ts";
 
-let browser: Browser;
-let server: Server;
-
-before(async () => {
-  browser = await launch();
-  server = await Server.start({ context: 60_000 });
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
+useBrowser();
+const server = useServer({ context: 60_000 });
 
 const words = (stream: PlayedStream | undefined) =>
   stream?.request.messages.filter(({ role }) => role === "user").map(({ content }) => content);
@@ -28,7 +17,7 @@ const words = (stream: PlayedStream | undefined) =>
 /** A page in which the answers after the first two fail so. */
 async function failing(error: HostError, text = "") {
   const streams: PlayedStream[] = [];
-  const chat = await ChatPage.open(browser, server.url, {}, (page) =>
+  const chat = await ChatPage.open(server.url, {}, (page) =>
     play(page, (stream) => {
       streams.push(stream);
       if (streams.length === 3) {
@@ -63,7 +52,6 @@ test("Page: a chat that is too long offers a shorter history and a new chat", {
   await problem.getByRole("button", { name: "New chat with this question" }).click();
   await chat.page.locator(".welcome").waitFor();
   assert.equal(await chat.question.inputValue(), "Three?");
-  await chat.close();
 });
 
 test("Page: an answer that a restarted server has lost goes on with a press", {
@@ -78,23 +66,21 @@ test("Page: an answer that a restarted server has lost goes on with a press", {
   await chat.page.getByText("Once uponanswer 4").waitFor();
   assert.equal(streams[3]?.request.continue_final_message, "content");
   assert.equal(await problem.count(), 0);
-  await chat.close();
 });
 
 test("Page: an error names no folders of the server", { timeout: 3 * patience }, async () => {
-  const { chat, problem } = await failing({
+  const { problem } = await failing({
     code: "internal_error",
     message: "cannot read /srv/models/a.gguf",
   });
   assert.match(await problem.innerText(), /Cannot read a\.gguf\.\s+Try again/);
-  await chat.close();
 });
 
 test("Page: a reload in the middle of an answer speaks of no lost connection", {
   timeout: 3 * patience,
 }, async () => {
-  const chat = await ChatPage.open(browser, server.url, {}, async (page) => {
-    await long(50_000)(page);
+  const chat = await ChatPage.open(server.url, {}, async (page) => {
+    await long(server, 50_000)(page);
     await page.addInitScript(() => {
       const note = () => {
         const shown = document.body?.innerText ?? "";
@@ -115,5 +101,4 @@ test("Page: a reload in the middle of an answer speaks of no lost connection", {
   assert.equal(await chat.page.evaluate(() => sessionStorage.getItem("flashed")), null);
   await chat.stop.click();
   await chat.finished();
-  await chat.close();
 });

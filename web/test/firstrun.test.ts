@@ -3,35 +3,24 @@
 // What somebody sees who has just started Penstock: with the built-in model, with a model of their
 // own, with several.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, before, test } from "node:test";
-import type { Browser } from "playwright-core";
-import { ChatPage, launch, patience, withSettings, words } from "./browser.ts";
-import { writeModel } from "./model.ts";
-import { Server } from "./server.ts";
+import { test } from "node:test";
+import { ChatPage, patience, useBrowser, withSettings, words } from "./browser.ts";
+import { useServer } from "./server.ts";
 
 const options = { timeout: 3 * patience };
 const short = withSettings({ sampling: { max_tokens: 8 } });
-let browser: Browser;
-
-before(async () => {
-  browser = await launch();
-});
-
-after(async () => {
-  await browser?.close();
-});
+useBrowser();
+const builtIn = useServer({ pair: true });
+const vision = useServer({ flags: ["--model", "penstock-tiny-vision"] });
+const own = useServer({ context: 60_000 });
+const several = useServer({ models: ["apple", "pear"], flags: ["--admin-key", "secret"] });
 
 test(
   "Page: the built-in model is called a demonstration, and the way to a real one can be copied",
   options,
-  async (t) => {
-    const server = await Server.start({ pair: true });
-    t.after(() => server.stop());
+  async () => {
     const permissions = ["clipboard-read", "clipboard-write"];
-    const chat = await ChatPage.open(browser, server.url, { permissions }, short);
+    const chat = await ChatPage.open(builtIn.url, { permissions }, short);
     const note = chat.page.getByRole("complementary", { name: "This is the small demonstration model" });
     await note.waitFor();
     await note.getByRole("button", { name: "Copy bin/penstock serve path/to/model.gguf" }).click();
@@ -45,17 +34,14 @@ test(
     await chat.finished();
     assert.equal(await note.count(), 0);
     assert.deepEqual(chat.complaints, []);
-    await chat.close();
   },
 );
 
 test(
   "Page: the first question about a picture is answered by the built-in model that sees",
   options,
-  async (t) => {
-    const server = await Server.start({ pair: true });
-    t.after(() => server.stop());
-    const chat = await ChatPage.open(browser, server.url, {}, withSettings({ sampling: { temperature: 0 } }));
+  async () => {
+    const chat = await ChatPage.open(builtIn.url, {}, withSettings({ sampling: { temperature: 0 } }));
     await chat.online();
     await chat.page.getByRole("button", { name: "How many circles are there?" }).click();
     const answer = await chat.finished();
@@ -65,14 +51,11 @@ test(
     await chat.answers.nth(1).waitFor();
     assert.match(await words(await chat.finished()), /The square is blue\..*penstock-tiny-vision/s);
     assert.deepEqual(chat.complaints, []);
-    await chat.close();
   },
 );
 
-test("Page: who chooses the built-in model that sees is offered what it knows", options, async (t) => {
-  const server = await Server.start({ flags: ["--model", "penstock-tiny-vision"] });
-  t.after(() => server.stop());
-  const chat = await ChatPage.open(browser, server.url, {}, short);
+test("Page: who chooses the built-in model that sees is offered what it knows", options, async () => {
+  const chat = await ChatPage.open(vision.url, {}, short);
   const { page } = chat;
   await page.getByText("It sees drawings of shapes and digits.").waitFor();
   assert.equal(await page.locator(".suggestions button").count(), 1);
@@ -80,26 +63,17 @@ test("Page: who chooses the built-in model that sees is offered what it knows", 
   assert.match(await words(await chat.finished()), /There are three circles\./);
   assert.equal(await chat.answers.count(), 1, "a double click asked twice");
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });
 
-test("Page: a model of one's own is no demonstration", options, async (t) => {
-  const server = await Server.start({ context: 1000 });
-  t.after(() => server.stop());
-  const chat = await ChatPage.open(browser, server.url);
+test("Page: a model of one's own is no demonstration", options, async () => {
+  const chat = await ChatPage.open(own.url);
   await chat.online();
   assert.equal(await chat.page.locator("#model").innerText(), "tiny");
   assert.equal(await chat.page.getByText("demonstration").count(), 0);
-  await chat.close();
 });
 
-test("Page: with several models a chat has one of them", options, async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "penstock-models-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  for (const name of ["apple", "pear"]) writeModel(join(folder, `${name}.gguf`), 1000);
-  const server = await Server.start({ flags: ["--models-dir", folder] });
-  t.after(() => server.stop());
-  const chat = await ChatPage.open(browser, server.url, {}, short);
+test("Page: with several models a chat has one of them", options, async () => {
+  const chat = await ChatPage.open(several.url, {}, short);
   await chat.ask("Hello!"); // without choosing
   assert.match(await words(await chat.finished()), /\d+ tokens?/);
   await chat.page.getByRole("combobox", { name: "Model" }).selectOption("pear");
@@ -115,12 +89,11 @@ test("Page: with several models a chat has one of them", options, async (t) => {
   await chat.page.getByRole("button", { name: "New chat" }).first().click();
   await chat.page.getByRole("heading", { name: "What shall we talk about?" }).waitFor();
   assert.equal(await chat.page.getByRole("combobox", { name: "Model" }).inputValue(), "pear", "chosen last");
-  const models = await (await fetch(`${server.url}/v1/models`)).json();
+  const models = await (await fetch(`${several.url}/v1/models`)).json();
   const states = models.data.map(({ id, status }: { id: string; status: { value: string } }) => [
     id,
     status.value,
   ]);
   assert.deepEqual(Object.fromEntries(states), { apple: "loaded", pear: "loaded" });
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });

@@ -2,15 +2,11 @@
 
 // The form that is made from a plugin's config schema, with the host that takes what it makes.
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { after, before, test } from "node:test";
-import type { Browser } from "playwright-core";
-import { ChatPage, launch, patience } from "./browser.ts";
+import { test } from "node:test";
+import { ChatPage, patience, useBrowser } from "./browser.ts";
 import { hooks, pluginModule } from "./module.ts";
 import { unfold } from "./plugins.ts";
-import { Server } from "./server.ts";
-import { examplePlugins } from "./wasm.ts";
+import { useServer } from "./server.ts";
 
 /** Every kind of value that a form asks for. */
 const rich = {
@@ -38,28 +34,15 @@ const rich = {
   $defs: { limits: { type: "object", properties: { tokens: { type: "integer", maximum: 100 } } } },
 };
 
-let browser: Browser;
-let server: Server;
-let folder: { folder: string; remove(): void };
-
-before(async () => {
-  folder = examplePlugins("banned-phrases");
-  writeFileSync(
-    join(folder.folder, "rich.wasm"),
-    pluginModule({ name: "rich", config_schema: rich }, hooks.ending),
-  );
-  browser = await launch();
-  server = await Server.start({ flags: ["--plugin-dir", folder.folder] });
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-  folder?.remove();
-});
+const other = {
+  file: "rich.wasm",
+  bytes: pluginModule({ name: "rich", config_schema: rich }, hooks.ending),
+};
+useBrowser();
+const server = useServer({ plugins: ["banned-phrases", other] });
 
 test("Form: keeps to the schema, and can be left for JSON", { timeout: 3 * patience }, async () => {
-  const chat = await ChatPage.open(browser, `${server.url}/#/plugins`);
+  const chat = await ChatPage.open(`${server.url}/#/plugins`);
   const { page } = chat;
   const plugin = await unfold(page, "banned-phrases");
   await plugin.getByRole("button", { name: "Add to Phrases" }).click();
@@ -85,13 +68,12 @@ test("Form: keeps to the schema, and can be left for JSON", { timeout: 3 * patie
   await plugin.getByRole("button", { name: "Edit as a form" }).click();
   assert.equal(await entry.inputValue(), "newt");
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });
 
 test("Form: asks for values of every kind, and what it makes the host takes", {
   timeout: 3 * patience,
 }, async () => {
-  const chat = await ChatPage.open(browser, `${server.url}/#/plugins`);
+  const chat = await ChatPage.open(`${server.url}/#/plugins`);
   const { page } = chat;
   const plugin = await unfold(page, "rich");
   await plugin.getByRole("combobox", { name: "Mode" }).selectOption("slow");
@@ -129,5 +111,4 @@ test("Form: asks for values of every kind, and what it makes the host takes", {
   await plugin.getByRole("button", { name: "Try", exact: true }).click();
   await plugin.getByText(/This chat uses it already|Both are the same/).waitFor(); // the host refused nothing
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });

@@ -93,7 +93,7 @@ try {
   console.log("| answer | | frames a second | median ms | p95 ms | longest ms |\n|---|---|---|---|---|---|");
   for (const kind of Object.keys(texts)) {
     const streams: PlayedStream[] = [];
-    const chat = await ChatPage.open(browser, server.url, {}, (page) => play(page, (s) => streams.push(s)));
+    const chat = await ChatPage.open(server.url, {}, (page) => play(page, (s) => streams.push(s)), browser);
     await chat.ask("Go on.");
     await chat.answers.waitFor();
     while (streams.length === 0) await pause();

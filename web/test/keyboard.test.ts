@@ -3,29 +3,19 @@
 // What a person does in the first ten minutes, by the keyboard alone: ask, edit, inspect, compare,
 // steer, restrict to JSON, find an old chat.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import type { Browser, Page } from "playwright-core";
+import { test } from "node:test";
+import type { Page } from "playwright-core";
 import type { GenerateRequest } from "../src/host/protocol.ts";
-import { ChatPage, ended, launch, long, patience, stored, withSettings } from "./browser.ts";
-import { looks, sizes } from "./looks.ts";
-import { Server } from "./server.ts";
+import { ChatPage, ended, long, patience, stored, useBrowser, withSettings } from "./browser.ts";
+import { useServer } from "./server.ts";
+import { devices } from "./sizes.ts";
 
 const options = { timeout: 6 * patience };
 const farthest = 150; // presses of Tab to anything in sight
 
-let browser: Browser;
-let server: Server; // with the built-in model
-let slow: Server; // of long answers
-
-before(async () => {
-  [browser, server, slow] = await Promise.all([
-    launch(),
-    Server.start(),
-    Server.start({ context: 60_000, flags: ["--parallel", "2"] }),
-  ]);
-});
-
-after(() => Promise.all([browser?.close(), server?.stop(), slow?.stop()]));
+useBrowser();
+const server = useServer();
+const slow = useServer({ context: 60_000, flags: ["--parallel", "2"] }); // of long answers
 
 /** Presses Tab until what has the focus is called name. */
 async function tabTo(page: Page, name: RegExp): Promise<void> {
@@ -70,13 +60,13 @@ async function leave(chat: ChatPage): Promise<void> {
   await chat.page.locator("#question:not(:focus)").waitFor();
 }
 
-for (const [look, device] of Object.entries(looks)) {
+for (const [size, device] of Object.entries(devices)) {
   test(
-    `Page: ask, edit, inspect, compare, restrict to JSON and find an old chat, by keys alone (${look})`,
+    `Page: ask, edit, inspect, compare, restrict to JSON and find an old chat, by keys alone (${size})`,
     options,
     async () => {
       const requests: GenerateRequest[] = [];
-      const chat = await ChatPage.open(browser, server.url, device, async (page) => {
+      const chat = await ChatPage.open(server.url, device, async (page) => {
         await withSettings({ sampling: { max_tokens: 24 } })(page);
         page.on("websocket", (socket) =>
           socket.on("framesent", ({ payload }) => {
@@ -140,26 +130,23 @@ for (const [look, device] of Object.entries(looks)) {
   );
 }
 
-for (const [size, device] of Object.entries(sizes)) {
-  test(`Page: steer an answer by keys alone (${size})`, options, async () => {
-    const chat = await ChatPage.open(browser, slow.url, device, long(50_000));
-    const { page } = chat;
-    await ask(chat, "Tell me a story.");
-    await pressAt(page, /^Steer$/);
-    await page.getByRole("button", { name: "Pause", exact: true }).waitFor();
-    await pressAt(page, /^Pause$/);
-    await page.locator('[data-phase="paused"]').waitFor();
-    const { content } = await stored(page, (m) => m.answer?.phase === "paused");
-    await tabTo(page, /^Write into the answer/);
-    await page.keyboard.type(" zebra");
-    await page.keyboard.press("Enter");
-    await stored(page, (m) => m.content.endsWith("zebra") && m.content.startsWith(content));
-    await pressAt(page, /^Resume$/);
-    await page.locator('[data-phase="streaming"]').waitFor();
-    await pressAt(page, /^Stop$/);
-    await chat.finished();
-    await slow.runs(0);
-    assert.deepEqual(chat.complaints, []);
-    await chat.close();
-  });
-}
+test("Page: steer an answer by keys alone", options, async () => {
+  const chat = await ChatPage.open(slow.url, {}, long(slow, 50_000));
+  const { page } = chat;
+  await ask(chat, "Tell me a story.");
+  await pressAt(page, /^Steer$/);
+  await page.getByRole("button", { name: "Pause", exact: true }).waitFor();
+  await pressAt(page, /^Pause$/);
+  await page.locator('[data-phase="paused"]').waitFor();
+  const { content } = await stored(page, (m) => m.answer?.phase === "paused");
+  await tabTo(page, /^Write into the answer/);
+  await page.keyboard.type(" zebra");
+  await page.keyboard.press("Enter");
+  await stored(page, (m) => m.content.endsWith("zebra") && m.content.startsWith(content));
+  await pressAt(page, /^Resume$/);
+  await page.locator('[data-phase="streaming"]').waitFor();
+  await pressAt(page, /^Stop$/);
+  await chat.finished();
+  await slow.runs(0);
+  assert.deepEqual(chat.complaints, []);
+});

@@ -2,25 +2,14 @@
 
 // Nothing scrolls but what is meant to, in every view and size.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import type { Browser } from "playwright-core";
-import { ChatPage, launch, patience, withSettings } from "./browser.ts";
-import { sizes } from "./looks.ts";
+import { test } from "node:test";
+import { ChatPage, patience, useBrowser, withSettings } from "./browser.ts";
 import { type PlayedStream, play } from "./play.ts";
-import { Server } from "./server.ts";
+import { useServer } from "./server.ts";
+import { phone, sizes } from "./sizes.ts";
 
-let browser: Browser;
-let server: Server;
-
-before(async () => {
-  browser = await launch();
-  server = await Server.start();
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
+useBrowser();
+const server = useServer();
 
 const longAnswer = (stream: PlayedStream) => {
   stream.token("A line of a long answer.\n\n".repeat(60));
@@ -34,8 +23,6 @@ function beyond({ page }: ChatPage): Promise<number> {
     return Math.max(scrollHeight, document.body.scrollHeight) - innerHeight + scrollTop + window.scrollY;
   });
 }
-
-const touch = sizes.phone ?? {};
 
 const views: Record<string, (chat: ChatPage) => Promise<unknown>> = {
   welcome: (chat) => chat.online(),
@@ -76,7 +63,7 @@ const views: Record<string, (chat: ChatPage) => Promise<unknown>> = {
 
 for (const [size, options] of Object.entries(sizes)) {
   test(`Page: the document is as high as the window (${size})`, { timeout: 4 * patience }, async () => {
-    const chat = await ChatPage.open(browser, server.url, options, async (page) => {
+    const chat = await ChatPage.open(server.url, options, async (page) => {
       await withSettings({ format: { kind: "text" } })(page);
       await play(page, longAnswer);
     });
@@ -85,24 +72,26 @@ for (const [size, options] of Object.entries(sizes)) {
       assert.equal(await beyond(chat), 0, name);
     }
     assert.deepEqual(chat.complaints, []);
-    await chat.close();
   });
 }
 
-for (const [size, options] of Object.entries(sizes)) {
-  test(`Page: a table keeps its words whole, and <br> in a cell breaks the line (${size})`, {
-    timeout: 2 * patience,
-  }, async () => {
-    const head = "| Measurement | Responsibility | Interoperability | Characteristics |\n|---|---|---|---|\n";
-    const text = `${head}| first<br>second | ${"internationalisation ".repeat(6)}| x | \`a<br>b\` |\n`;
-    const chat = await ChatPage.open(browser, server.url, options, (page) =>
-      play(page, (stream) => {
-        stream.token(text);
-        stream.end();
-      }),
-    );
-    await chat.ask("A table.");
-    const answer = await chat.finished();
+test("Page: a table keeps its words whole, and <br> in a cell breaks the line", {
+  timeout: 2 * patience,
+}, async () => {
+  const head = "| Measurement | Responsibility | Interoperability | Characteristics |\n|---|---|---|---|\n";
+  const text = `${head}| first<br>second | ${"internationalisation ".repeat(6)}| x | \`a<br>b\` |\n`;
+  const chat = await ChatPage.open(server.url, {}, (page) =>
+    play(page, (stream) => {
+      stream.token(text);
+      stream.end();
+    }),
+  );
+  await chat.ask("A table.");
+  const answer = await chat.finished();
+  assert.equal(await answer.locator("td br").count(), 1);
+  assert.equal(await answer.locator("td code").innerText(), "a<br>b");
+  for (const [size, { viewport }] of Object.entries(sizes)) {
+    await chat.page.setViewportSize(viewport);
     const heights = await answer.locator("th").evaluateAll((cells) =>
       cells.map((cell) => {
         const range = document.createRange();
@@ -110,18 +99,15 @@ for (const [size, options] of Object.entries(sizes)) {
         return range.getClientRects().length;
       }),
     );
-    assert.deepEqual(heights, [1, 1, 1, 1], "each heading is one line");
-    assert.equal(await answer.locator("td br").count(), 1);
-    assert.equal(await answer.locator("td code").innerText(), "a<br>b");
-    assert.equal(await beyond(chat), 0);
-    await chat.close();
-  });
-}
+    assert.deepEqual(heights, [1, 1, 1, 1], `${size}: each heading is one line`);
+    assert.equal(await beyond(chat), 0, size);
+  }
+});
 
 test("Page: on a phone Enter breaks the line, and what a finger is to hit is large", {
   timeout: 3 * patience,
 }, async () => {
-  const chat = await ChatPage.open(browser, server.url, touch, (page) => play(page, longAnswer));
+  const chat = await ChatPage.open(server.url, phone, (page) => play(page, longAnswer));
   await chat.online();
   await chat.question.pressSequentially("one");
   await chat.question.press("Enter");
@@ -141,13 +127,12 @@ test("Page: on a phone Enter breaks the line, and what a finger is to hit is lar
   assert.deepEqual(small, []);
   const names = await chat.page.locator(".asked .action").allInnerTexts();
   assert.notEqual(names.indexOf("Delete"), names.indexOf("Edit") + 1, "Delete stands beside Edit");
-  await chat.close();
 });
 
 test("Page: what is read from right to left stands on that side", { timeout: 2 * patience }, async () => {
   const hebrew = "שלום עולם";
   const text = `- ${hebrew}\n- ${hebrew}\n\n> ${hebrew}\n\n| ${hebrew} | שם |\n|---|---|\n| א | ב |\n\n- left\n`;
-  const chat = await ChatPage.open(browser, server.url, {}, (page) =>
+  const chat = await ChatPage.open(server.url, {}, (page) =>
     play(page, (stream) => {
       stream.token(text);
       stream.end();
@@ -181,20 +166,18 @@ test("Page: what is read from right to left stands on that side", { timeout: 2 *
   );
   await chat.question.fill(hebrew);
   assert.equal(await chat.question.evaluate((field) => getComputedStyle(field).direction), "rtl");
-  await chat.close();
 });
 
 test("Page: the welcome begins at its top in a small window", { timeout: 2 * patience }, async () => {
-  const chat = await ChatPage.open(browser, server.url, { viewport: { width: 360, height: 480 } });
+  const chat = await ChatPage.open(server.url, { viewport: { width: 360, height: 480 } });
   await chat.online();
   await chat.page.getByRole("complementary", { name: "This is the small demonstration model" }).waitFor();
   assert.equal(await chat.page.locator("#scroller").evaluate((box) => box.scrollTop), 0);
-  await chat.close();
 });
 
 test("Page: opening the settings keeps the place that is read", { timeout: 3 * patience }, async () => {
   const paragraphs = Array.from({ length: 80 }, (_, i) => `Paragraph ${i} ${"with many words ".repeat(20)}`);
-  const chat = await ChatPage.open(browser, server.url, {}, (page) =>
+  const chat = await ChatPage.open(server.url, {}, (page) =>
     play(page, (stream) => {
       stream.token(paragraphs.join("\n\n"));
       stream.end();
@@ -217,5 +200,4 @@ test("Page: opening the settings keeps the place that is read", { timeout: 3 * p
     () => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))),
   );
   assert.ok(Math.abs((await top()) - before) < 30, `it moved from ${before} to ${await top()}`);
-  await chat.close();
 });

@@ -2,27 +2,17 @@
 
 // What the live view shows of the real host: slots, ticks, queue and plugins, as they are.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import type { Browser, Locator, Page } from "playwright-core";
-import { ChatPage, launch, long, patience } from "./browser.ts";
-import { Server } from "./server.ts";
+import { test } from "node:test";
+import type { Locator, Page } from "playwright-core";
+import { ChatPage, long, patience, useBrowser } from "./browser.ts";
+import { Server, useServer } from "./server.ts";
 
-const plugins = new URL("../../build/plugins", import.meta.url).pathname;
+const plugins = ["dynamic-temperature", "watermark"];
 
-let browser: Browser;
-let server: Server;
-
-before(async () => {
-  browser = await launch();
-  // Few slots share the context, so that an answer may go on for as long as a test takes, and one
-  // more has to wait.
-  server = await Server.start({ context: 60_000, flags: ["--plugin-dir", plugins, "--parallel", "2"] });
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
+// Few slots share the context, so that an answer may go on for as long as a test takes, and one
+// more has to wait.
+useBrowser();
+const server = useServer({ context: 60_000, flags: ["--parallel", "2"] });
 
 /** Shows the live view of a page, in which its answers go on. */
 async function showLive(page: Page): Promise<void> {
@@ -34,7 +24,7 @@ async function showLive(page: Page): Promise<void> {
 
 /** A page whose answers do not end by themselves. */
 async function endless(): Promise<ChatPage> {
-  const chat = await ChatPage.open(browser, server.url, {}, long(50_000));
+  const chat = await ChatPage.open(server.url, {}, long(server, 50_000));
   await chat.online();
   await chat.watchLengths();
   return chat;
@@ -113,10 +103,10 @@ test("Live: two pages see the same slots, each its own answer by its chat and no
 test("Live: says in words what an answer waits for, and who waits in the queue", {
   timeout: 2 * patience,
 }, async () => {
-  const viewer = await ChatPage.open(browser, `${server.url}/#/live`);
+  const viewer = await ChatPage.open(`${server.url}/#/live`);
   await viewer.page.getByText(/All 2 places are free\. Ask something in a chat/).waitFor();
   await viewer.page.getByText("The queue is empty.").waitFor();
-  const other = await ChatPage.open(browser, server.url);
+  const other = await ChatPage.open(server.url);
   await other.online();
   await other.page.evaluate(() => {
     const socket = new WebSocket(new URL("v1/ws", location.href).href.replace("http", "ws"));
@@ -224,7 +214,7 @@ function decodeIsDrawn(): boolean {
 test("Live: watches only while it is shown and can be seen", { timeout: 2 * patience }, async () => {
   const sent: string[] = [];
   let live = 0;
-  const chat = await ChatPage.open(browser, server.url, {}, async (page) => {
+  const chat = await ChatPage.open(server.url, {}, async (page) => {
     page.on("websocket", (socket) => {
       socket.on("framesent", ({ payload }) => {
         if (String(payload).includes('"watch"')) sent.push(String(payload));
@@ -275,9 +265,9 @@ test("Live: watches only while it is shown and can be seen", { timeout: 2 * pati
 test("Live: counts what plugins did, and goes on after a restart of the host", {
   timeout: 4 * patience,
 }, async (t) => {
-  const first = await Server.start({ flags: ["--plugin-dir", plugins] });
+  const first = await Server.start({ plugins });
   t.after(() => first.stop("SIGKILL"));
-  const viewer = await ChatPage.open(browser, `${first.url}/#/live`);
+  const viewer = await ChatPage.open(`${first.url}/#/live`);
   const panel = viewer.page.getByRole("region", { name: "Plugins", exact: true });
   await panel.getByText(/Not called yet:.*watermark/).waitFor();
   const body = { prompt: "Once", max_tokens: 20, ignore_eos: true, plugins: ["dynamic-temperature"] };
@@ -296,7 +286,7 @@ test("Live: counts what plugins did, and goes on after a restart of the host", {
 
   await first.stop("SIGKILL");
   await viewer.page.locator('#status:not([data-kind="online"])').waitFor();
-  const second = await Server.start({ address: first.address, flags: ["--plugin-dir", plugins] });
+  const second = await Server.start({ address: first.address, plugins });
   t.after(() => second.stop());
   await viewer.online();
   await viewer.page.getByText("No answer has had two tokens yet.").waitFor();

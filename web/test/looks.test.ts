@@ -1,35 +1,24 @@
 // SPDX-License-Identifier: MIT
 
-// What a reader sees at once, and what only when asked for; in three sizes, light and dark.
+// What a reader sees at once, and what only when asked for; in three sizes.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import type { Browser } from "playwright-core";
-import { ChatPage, launch, patience, words } from "./browser.ts";
-import { looks } from "./looks.ts";
+import { test } from "node:test";
+import { ChatPage, patience, useBrowser, words } from "./browser.ts";
 import { play } from "./play.ts";
-import { Server } from "./server.ts";
+import { useServer } from "./server.ts";
+import { sizes } from "./sizes.ts";
 
-let browser: Browser;
-let server: Server;
-
-before(async () => {
-  browser = await launch();
-  server = await Server.start({ context: 2000 }); // a model of one's own
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
+useBrowser();
+const server = useServer({ context: 60_000 });
 
 const timings = { predicted_per_second: 71.4, queued_ms: 0 };
 const usage = { prompt_tokens: 12, completion_tokens: 7 };
 
-for (const [look, options] of Object.entries(looks)) {
-  test(`Page: one quiet figure, no holes, and toasts beside the question (${look})`, {
+for (const [size, options] of Object.entries(sizes)) {
+  test(`Page: one quiet figure, no holes, and toasts beside the question (${size})`, {
     timeout: 3 * patience,
   }, async () => {
-    const chat = await ChatPage.open(browser, server.url, options, (page) =>
+    const chat = await ChatPage.open(server.url, options, (page) =>
       play(page, (stream) => {
         stream.token("An answer.");
         stream.end({ usage, timings });
@@ -81,17 +70,15 @@ for (const [look, options] of Object.entries(looks)) {
       "it covers the question",
     );
     assert.deepEqual(chat.complaints, []);
-    await chat.close();
   });
 }
 
 test("Page: the welcome names the model and offers real tasks", { timeout: 2 * patience }, async () => {
-  const chat = await ChatPage.open(browser, server.url);
+  const chat = await ChatPage.open(server.url);
   await chat.online();
   const welcome = chat.page.locator(".welcome");
   await welcome.getByText(/^tiny answers: 1\.6 million parameters, a context of [\d,]+ tokens\.$/).waitFor();
   assert.equal(await welcome.getByText(/frog/).count(), 0);
   await welcome.getByRole("button", { name: /table/ }).waitFor();
   await welcome.getByText(/how each word was chosen/).waitFor();
-  await chat.close();
 });

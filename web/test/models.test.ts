@@ -2,61 +2,37 @@
 
 // Several models: which is loaded, which wrote an answer, and the same question to another.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, before, test } from "node:test";
-import type { Browser } from "playwright-core";
-import { ChatPage, launch, patience, withSettings, words } from "./browser.ts";
-import { sizes } from "./looks.ts";
-import { writeModel } from "./model.ts";
-import { Server } from "./server.ts";
+import { test } from "node:test";
+import { ChatPage, patience, useBrowser, withSettings, words } from "./browser.ts";
+import { useServer } from "./server.ts";
+import { phone } from "./sizes.ts";
 
 const short = withSettings({ sampling: { max_tokens: 8 } });
-let browser: Browser;
-let server: Server;
-let folder: string;
+useBrowser();
+const server = useServer({ models: ["apple", "pear"], flags: ["--admin-key", "secret"] });
 
-before(async () => {
-  folder = mkdtempSync(join(tmpdir(), "penstock-models-"));
-  for (const name of ["apple", "pear"]) writeModel(join(folder, `${name}.gguf`), 1000);
-  [browser, server] = await Promise.all([
-    launch(),
-    Server.start({ flags: ["--models-dir", folder, "--admin-key", "secret"] }),
-  ]);
+test("Page: an answer says which model wrote it, and another can answer, too", {
+  timeout: 4 * patience,
+}, async () => {
+  const chat = await ChatPage.open(server.url, phone, short);
+  await chat.online();
+  await chat.page.getByRole("combobox", { name: "Model" }).selectOption("apple");
+  await chat.question.fill("Hello!");
+  await chat.send.click();
+  const answer = await chat.finished();
+  assert.match(await words(answer), /apple ·/);
+  await answer.getByText(/\d %/).waitFor(); // how full the context of that model is
+  await answer.getByRole("button", { name: "Answer with another model" }).press("Enter");
+  await chat.page.getByRole("menuitem", { name: "pear" }).press("Enter");
+  await chat.page.getByText("2 of 2").waitFor();
+  const other = await chat.finished();
+  assert.match(await words(other), /pear ·/);
+  await other.getByText(/\d %/).waitFor();
+  assert.deepEqual(chat.complaints, []);
 });
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-for (const [size, options] of Object.entries(sizes)) {
-  test(`Page: an answer says which model wrote it, and another can answer, too (${size})`, {
-    timeout: 4 * patience,
-  }, async () => {
-    const chat = await ChatPage.open(browser, server.url, options, short);
-    await chat.online();
-    await chat.page.getByRole("combobox", { name: "Model" }).selectOption("apple");
-    await chat.question.fill("Hello!");
-    await chat.send.click();
-    const answer = await chat.finished();
-    assert.match(await words(answer), /apple ·/);
-    await answer.getByText(/\d %/).waitFor(); // how full the context of that model is
-    await answer.getByRole("button", { name: "Answer with another model" }).press("Enter");
-    await chat.page.getByRole("menuitem", { name: "pear" }).press("Enter");
-    await chat.page.getByText("2 of 2").waitFor();
-    const other = await chat.finished();
-    assert.match(await words(other), /pear ·/);
-    await other.getByText(/\d %/).waitFor();
-    assert.deepEqual(chat.complaints, []);
-    await chat.close();
-  });
-}
 
 test("Page: models are loaded and unloaded with the admin key", { timeout: 4 * patience }, async () => {
-  const chat = await ChatPage.open(browser, `${server.url}/#/models`, {}, short);
+  const chat = await ChatPage.open(`${server.url}/#/models`, {}, short);
   const { page } = chat;
   const apple = page.getByRole("listitem").filter({ has: page.getByRole("heading", { name: "apple" }) });
   const loaded = async () => {
@@ -77,5 +53,4 @@ test("Page: models are loaded and unloaded with the admin key", { timeout: 4 * p
   await page.locator(".welcome").getByText("apple answers").waitFor();
   assert.equal(await page.getByRole("combobox", { name: "Model" }).inputValue(), "apple");
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });

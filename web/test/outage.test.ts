@@ -3,26 +3,20 @@
 // What a person sees of a host that goes away, comes back, or asks for a key, and of a browser
 // that keeps nothing.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import type { Browser, Page } from "playwright-core";
-import { ChatPage, launch, long, patience, withSettings, words } from "./browser.ts";
+import { test } from "node:test";
+import type { Page } from "playwright-core";
+import { ChatPage, long, patience, useBrowser, withSettings, words } from "./browser.ts";
 import { LossyProxy } from "./proxy.ts";
-import { Server } from "./server.ts";
+import { Server, useServer } from "./server.ts";
 
-let browser: Browser;
-
-before(async () => {
-  browser = await launch();
-});
-
-after(async () => {
-  await browser?.close();
-});
+useBrowser();
+const server = useServer();
+const slow = useServer({ context: 60_000 }); // of long answers
 
 test("Page: survives a restart of the host, and tells of it", { timeout: 4 * patience }, async (t) => {
   const first = await Server.start({ context: 60_000 });
   t.after(() => first.stop("SIGKILL"));
-  const chat = await ChatPage.open(browser, first.url, {}, long(50_000));
+  const chat = await ChatPage.open(first.url, {}, long(first, 50_000));
   await chat.watchLengths();
   await chat.ask("Tell me a story.");
   await chat.growing(2);
@@ -52,13 +46,11 @@ test("Page: survives a restart of the host, and tells of it", { timeout: 4 * pat
 });
 
 test("Page: an answer whose time on the host is over says so", { timeout: 3 * patience }, async (t) => {
-  const server = await Server.start({ context: 60_000 });
-  t.after(() => server.stop());
-  const proxy = await LossyProxy.start(server.url);
+  const proxy = await LossyProxy.start(slow.url);
   t.after(() => proxy.stop());
   // The page allows the host almost no time without a connection.
   const impatient = async (page: Page) => {
-    await long(50_000)(page);
+    await long(slow, 50_000)(page);
     await page.addInitScript(`
       const send = WebSocket.prototype.send;
       WebSocket.prototype.send = function (frame) {
@@ -66,7 +58,7 @@ test("Page: an answer whose time on the host is over says so", { timeout: 3 * pa
       };
     `);
   };
-  const chat = await ChatPage.open(browser, proxy.url, {}, impatient);
+  const chat = await ChatPage.open(proxy.url, {}, impatient);
   await chat.watchLengths();
   await chat.ask("Tell me a story.");
   await chat.growing(2);
@@ -80,7 +72,7 @@ test("Page: an answer whose time on the host is over says so", { timeout: 3 * pa
 test("Page: asks for the key that the host wants, and remembers it", { timeout: 3 * patience }, async (t) => {
   const server = await Server.start({ flags: ["--api-key", "gate?keeper>~"] }); // base64 writes it with + and /
   t.after(() => server.stop());
-  const chat = await ChatPage.open(browser, server.url);
+  const chat = await ChatPage.open(server.url);
   const dialog = chat.page.getByRole("dialog", { name: "This server wants a key" });
   await dialog.getByLabel("API key").fill("wrong");
   await dialog.getByRole("button", { name: "Connect" }).click();
@@ -107,10 +99,8 @@ async function keepingNothing(page: Page): Promise<void> {
   `);
 }
 
-test("Page: chats in a browser that keeps nothing", { timeout: 3 * patience }, async (t) => {
-  const server = await Server.start();
-  t.after(() => server.stop());
-  const chat = await ChatPage.open(browser, server.url, {}, keepingNothing);
+test("Page: chats in a browser that keeps nothing", { timeout: 3 * patience }, async () => {
+  const chat = await ChatPage.open(server.url, {}, keepingNothing);
   await chat.page.getByText("chats are gone when it is closed").waitFor();
   for (const question of ["Hello!", "Good morning!"]) {
     await chat.ask(question);
@@ -124,10 +114,8 @@ test("Page: chats in a browser that keeps nothing", { timeout: 3 * patience }, a
   await chat.close();
 });
 
-test("Page: goes on when the browser's room is full", { timeout: 3 * patience }, async (t) => {
-  const server = await Server.start();
-  t.after(() => server.stop());
-  const chat = await ChatPage.open(browser, server.url, {}, withSettings({ sampling: { max_tokens: 20 } }));
+test("Page: goes on when the browser's room is full", { timeout: 3 * patience }, async () => {
+  const chat = await ChatPage.open(server.url, {}, withSettings({ sampling: { max_tokens: 20 } }));
   const session = await chat.page.context().newCDPSession(chat.page);
   await session.send("Storage.overrideQuotaForOrigin", { origin: server.url, quotaSize: 1 });
   await chat.ask("Hello!");
@@ -140,10 +128,8 @@ test("Page: goes on when the browser's room is full", { timeout: 3 * patience },
   await chat.close();
 });
 
-test("Page: what the browser kept may be of any shape", { timeout: 3 * patience }, async (t) => {
-  const server = await Server.start();
-  t.after(() => server.stop());
-  const chat = await ChatPage.open(browser, server.url);
+test("Page: what the browser kept may be of any shape", { timeout: 3 * patience }, async () => {
+  const chat = await ChatPage.open(server.url);
   await chat.ask("Hello!");
   await chat.finished();
   await chat.page.evaluate(async () => {

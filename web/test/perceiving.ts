@@ -2,12 +2,11 @@
 
 // A page whose host has a model that sees and hears: the test answers in the host's place.
 import { createHash } from "node:crypto";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { BrowserContextOptions, Page } from "playwright-core";
 import type { ContentPart } from "../src/host/protocol.ts";
 import { ChatPage } from "./browser.ts";
 import { type Picked, picture } from "./media.ts";
 import { type PlayedStream, play } from "./play.ts";
-import type { Server } from "./server.ts";
 
 export interface Sent {
   chat: ChatPage;
@@ -24,8 +23,7 @@ export interface Told {
 
 /** A page whose host has one model, which sees and hears as told. */
 export async function openPerceiving(
-  browser: Browser,
-  server: Server,
+  server: { url: string },
   { vision = true, audio = true }: Told = {},
   options: BrowserContextOptions = {},
 ): Promise<Sent> {
@@ -43,7 +41,7 @@ export async function openPerceiving(
     frames.push(`file ${name}`);
     files.set(name, frame.subarray(1 + name.length));
   };
-  const chat = await ChatPage.open(browser, server.url, options, async (page) => {
+  const chat = await ChatPage.open(server.url, options, async (page) => {
     await play(page, answer, () => {}, keep);
     await modalities(page, { vision, audio });
   });

@@ -3,30 +3,20 @@
 // Pictures and sounds from where a person has them to what is sent. The test answers in the host's
 // place, and says what its model takes.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { test } from "node:test";
+import type { BrowserContextOptions, Page } from "playwright-core";
 import { findings } from "./axe.ts";
-import { launch, patience } from "./browser.ts";
-import { looks, sizes } from "./looks.ts";
+import { patience, useBrowser } from "./browser.ts";
 import { choose, give, type Picked, png, turnedJPEG, wav } from "./media.ts";
 import { blue, hash, modalities, openPerceiving, red, type Told, url } from "./perceiving.ts";
-import { Server } from "./server.ts";
+import { useServer } from "./server.ts";
+import { phone, sizes } from "./sizes.ts";
 
-let browser: Browser;
-let server: Server;
-
-before(async () => {
-  browser = await launch();
-  server = await Server.start();
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
+useBrowser();
+const server = useServer();
 
 /** A page whose host has one model, which sees and hears as told. */
-const open = (told?: Told, options?: BrowserContextOptions) => openPerceiving(browser, server, told, options);
+const open = (told?: Told, options?: BrowserContextOptions) => openPerceiving(server, told, options);
 
 const ways: Record<string, (page: Page, files: Picked[]) => Promise<void>> = {
   chosen: (page, files) => choose(page, "Pictures", files),
@@ -58,14 +48,13 @@ for (const [way, add] of Object.entries(ways)) {
     assert.equal(frames.length, 4);
     assert.deepEqual(asked[1]?.[0], asked[0]?.[0]);
     assert.deepEqual(chat.complaints, []);
-    await chat.close();
   });
 }
 
 test("Page: a photo of a phone is scaled down, upright, and can be taken by its camera", {
   timeout: 3 * patience,
 }, async () => {
-  const { chat, files, asked } = await open({}, sizes.phone);
+  const { chat, files, asked } = await open({}, phone);
   const { page } = chat;
   const photo = { name: "photo.jpg", mimeType: "image/jpeg", buffer: await turnedJPEG(page, 4000, 3000) };
   const chooser = page.waitForEvent("filechooser");
@@ -100,7 +89,6 @@ test("Page: a photo of a phone is scaled down, upright, and can be taken by its 
   assert.ok(!sent?.includes("Exif"), "it is drawn anew");
   assert.equal(asked[0]?.[0]?.length, 2);
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });
 
 test("Page: what is too large for a lossless picture is sent as JPEG; an animated GIF is kept", {
@@ -118,7 +106,6 @@ test("Page: what is too large for a lossless picture is sent as JPEG; an animate
   assert.equal(large?.subarray(0, 3).toString("hex"), "ffd8ff");
   assert.ok((large?.length ?? 0) < noise.buffer.length);
   assert.deepEqual(small, bare);
-  await chat.close();
 });
 
 test("Page: pictures are opened in large and removed, with the keyboard alone", {
@@ -148,7 +135,6 @@ test("Page: pictures are opened in large and removed, with the keyboard alone", 
   assert.deepEqual(asked, [[[url(blue)]]]);
   await page.getByRole("link", { name: "blue.png" }).waitFor(); // names the chat
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });
 
 test("Page: questions that are edited, answered again and sent after a reload keep their pictures", {
@@ -182,7 +168,6 @@ test("Page: questions that are edited, answered again and sent after a reload ke
   await page.getByRole("searchbox").fill("now");
   await page.getByRole("link", { name: /What now\?/ }).waitFor();
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });
 
 test("Page: a chat takes its pictures along to another browser, and away when it is deleted", {
@@ -273,7 +258,6 @@ test("Page: a model that cannot see or hear says so before anything is sent", {
   assert.deepEqual(frames, ["generate", "generate"]);
   assert.deepEqual(asked[1], ["Hello!", "I see.", "Hello!"]);
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });
 
 test("Page: when the model is switched to one that cannot see, that is said before the next question", {
@@ -298,7 +282,6 @@ test("Page: when the model is switched to one that cannot see, that is said befo
   const named = "(red.png: a picture that you cannot perceive)\n\nWhat?";
   assert.deepEqual(asked[1], [named, "I see.", "And now?"]);
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });
 
 test("Page: a file that cannot be added is named, with the reason", { timeout: 2 * patience }, async () => {
@@ -312,17 +295,16 @@ test("Page: a file that cannot be added is named, with the reason", { timeout: 2
   await alert.getByText("noise.wav was not added: the browser cannot read this sound.").waitFor();
   await page.getByRole("img", { name: "blue.png" }).waitFor();
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });
 
-for (const [look, options] of Object.entries(looks)) {
-  test(`Page: axe finds nothing about pictures and sounds (${look})`, { timeout: 4 * patience }, async () => {
+for (const [size, options] of Object.entries(sizes)) {
+  test(`Page: axe finds nothing about pictures and sounds (${size})`, { timeout: 4 * patience }, async () => {
     const { chat } = await open({}, { ...options, permissions: ["microphone"] });
     const { page } = chat;
     const clean = async (where: string) => {
-      assert.deepEqual(await findings(page), [], `${where}, ${look}`);
+      assert.deepEqual(await findings(page), [], `${where}, ${size}`);
       const width = await page.evaluate(() => document.documentElement.scrollWidth);
-      assert.ok(width <= (options.viewport?.width ?? 0), `${where}, ${look}: it is ${width} pixels wide`);
+      assert.ok(width <= (options.viewport?.width ?? 0), `${where}, ${size}: it is ${width} pixels wide`);
     };
     const sound = {
       name: "a long name of a sound that has to be cut.wav",
@@ -349,6 +331,5 @@ for (const [look, options] of Object.entries(looks)) {
     await clean("the recorder");
     await page.getByRole("button", { name: "Discard" }).click();
     assert.deepEqual(chat.complaints, []);
-    await chat.close();
   });
 }

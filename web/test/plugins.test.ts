@@ -6,39 +6,32 @@ import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
-import type { Browser, Page } from "playwright-core";
-import { ChatPage, launch, patience } from "./browser.ts";
+import { test } from "node:test";
+import type { Page } from "playwright-core";
+import { ChatPage, patience, useBrowser } from "./browser.ts";
 import { hooks, pluginModule } from "./module.ts";
 import { card, drop, giveKey, unfold } from "./plugins.ts";
-import { Server } from "./server.ts";
-import { examplePlugin, examplePlugins } from "./wasm.ts";
+import { Server, useServer } from "./server.ts";
+import { examplePlugin } from "./wasm.ts";
 
 const adminKey = "secret-of-the-folder";
 
-let browser: Browser;
-let server: Server;
-let folder: { folder: string; remove(): void };
-
-before(async () => {
-  folder = examplePlugins("multiple-choice", "banned-phrases", "llama3", "transcript");
-  writeFileSync(join(folder.folder, "broken.wasm"), "not WebAssembly");
-  writeFileSync(
-    join(folder.folder, "faulty.wasm"),
-    pluginModule({ name: "faulty", version: "0.1.0", summary: "traps at the first token" }, hooks.trapping),
-  );
-  browser = await launch();
-  server = await Server.start({ flags: ["--plugin-dir", folder.folder, "--admin-key", adminKey] });
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-  folder?.remove();
+const faulty = pluginModule(
+  { name: "faulty", version: "0.1.0", summary: "traps at the first token" },
+  hooks.trapping,
+);
+useBrowser();
+const server = useServer({
+  plugins: [
+    ...["multiple-choice", "banned-phrases", "llama3", "transcript"],
+    { file: "broken.wasm", bytes: "not WebAssembly" },
+    { file: "faulty.wasm", bytes: faulty },
+  ],
+  flags: ["--admin-key", adminKey],
 });
 
 async function open(url = server.url): Promise<{ chat: ChatPage; page: Page }> {
-  const chat = await ChatPage.open(browser, `${url}/#/plugins`);
+  const chat = await ChatPage.open(`${url}/#/plugins`);
   await chat.online();
   return { chat, page: chat.page };
 }
@@ -70,7 +63,7 @@ test("Plugins: each is listed with what it does, and files that are none with th
   );
 
   // The host watches its folder, and the page the host.
-  const file = join(folder.folder, "late.wasm");
+  const file = join(server.plugins, "late.wasm");
   writeFileSync(file, pluginModule({ name: "latecomer", version: "3" }));
   await card(page, "latecomer").waitFor();
   rmSync(file);
@@ -173,7 +166,7 @@ test("Plugins: one's own is dropped in, set, switched on, and changes the answer
   const { chat, page } = await open();
   const name = "multiple-choice";
   await card(page, name).waitFor(); // else it would count as gone below before it is drawn
-  rmSync(join(folder.folder, `${name}.wasm`));
+  rmSync(join(server.plugins, `${name}.wasm`));
   await card(page, name).waitFor({ state: "detached" });
   await drop(page, [{ name: `${name}.wasm`, bytes: readFileSync(examplePlugin(name)) }]);
   await giveKey(page, adminKey);

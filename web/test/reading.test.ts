@@ -2,25 +2,15 @@
 
 // A message that is sent while its files are still read.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import type { Browser, Page } from "playwright-core";
-import { launch, patience } from "./browser.ts";
+import { test } from "node:test";
+import type { Page } from "playwright-core";
+import { patience, useBrowser } from "./browser.ts";
 import { choose } from "./media.ts";
 import { blue, openPerceiving, red, url } from "./perceiving.ts";
-import { Server } from "./server.ts";
+import { useServer } from "./server.ts";
 
-let browser: Browser;
-let server: Server;
-
-before(async () => {
-  browser = await launch();
-  server = await Server.start();
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
+useBrowser();
+const server = useServer();
 
 /** Holds up the code that reads files until the returned function is called. */
 async function heldUp(page: Page): Promise<() => void> {
@@ -39,7 +29,7 @@ for (const key of ["Enter", "Send"]) {
   test(`Page: a question that is sent while its pictures are read goes out with them (${key})`, {
     timeout: 3 * patience,
   }, async () => {
-    const { chat, asked } = await openPerceiving(browser, server);
+    const { chat, asked } = await openPerceiving(server);
     const { page } = chat;
     const release = await heldUp(page);
     await choose(page, "Pictures", [red, blue]);
@@ -51,14 +41,13 @@ for (const key of ["Enter", "Send"]) {
     await chat.finished();
     assert.deepEqual(asked, [[[url(red), url(blue), { type: "text", text: "What?" }]]]);
     assert.deepEqual(chat.complaints, []);
-    await chat.close();
   });
 }
 
 test("Page: a question that is sent while its files are read stays where one of them is refused", {
   timeout: 3 * patience,
 }, async () => {
-  const { chat, asked } = await openPerceiving(browser, server);
+  const { chat, asked } = await openPerceiving(server);
   const { page } = chat;
   const release = await heldUp(page);
   const cut = { ...red, name: "cut.png", buffer: red.buffer.subarray(0, 40) };
@@ -73,5 +62,4 @@ test("Page: a question that is sent while its files are read stays where one of 
   assert.equal(await chat.question.inputValue(), "What?");
   assert.deepEqual(asked, []);
   assert.equal(await page.getByRole("alert").count(), 1);
-  await chat.close();
 });

@@ -4,10 +4,10 @@
 // is lost and nothing doubled.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Browser, Page } from "playwright-core";
-import { ChatPage, ended, launch, long, patience, withSettings } from "./browser.ts";
+import type { Page } from "playwright-core";
+import { ChatPage, ended, long, patience, useBrowser, withSettings } from "./browser.ts";
 import { LossyProxy } from "./proxy.ts";
-import { Server } from "./server.ts";
+import { Server, useServer } from "./server.ts";
 
 const question = "Tell me a story about a fox.";
 const tokens = 1500;
@@ -15,27 +15,21 @@ const seeded = withSettings({ sampling: { max_tokens: tokens, ignore_eos: true, 
 const slow = 500; // bytes in each twentieth of a second: the answer would take 15 s or more
 const options = { timeout: 4 * patience };
 
-let browser: Browser;
-let server: Server;
 let proxy: LossyProxy;
 let undisturbed: string; // the answer as it is where nothing happens
+useBrowser();
+const server = useServer({ context: 60_000 });
 
 before(async () => {
-  browser = await launch();
-  server = await Server.start({ context: 60_000 });
   proxy = await LossyProxy.start(server.url);
-  const chat = await ChatPage.open(browser, server.url, {}, seeded);
+  const chat = await ChatPage.open(server.url, {}, seeded);
   await chat.ask(question);
   undisturbed = await textOf(await done(chat.page));
   assert.ok(undisturbed.length > tokens, "the answer to compare with is too short");
   await chat.close();
 });
 
-after(async () => {
-  await browser?.close();
-  await proxy?.stop();
-  await server?.stop();
-});
+after(() => proxy?.stop());
 
 /** The page, once its last answer has ended and is drawn. */
 async function done(page: Page): Promise<Page> {
@@ -65,7 +59,7 @@ async function wholeAnswer(page: Page): Promise<void> {
  */
 async function inMidAnswer(settings = seeded): Promise<ChatPage> {
   proxy.pace = slow;
-  const chat = await ChatPage.open(browser, proxy.url, {}, settings);
+  const chat = await ChatPage.open(proxy.url, {}, settings);
   await chat.watchLengths();
   await chat.ask(question);
   await chat.growing(3);
@@ -110,7 +104,6 @@ test("Page: an answer goes on after a reload in its middle", options, async () =
   proxy.pace = Number.POSITIVE_INFINITY;
   await wholeAnswer(chat.page);
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });
 
 test("Page: an answer goes on after each of several lost connections", options, async () => {
@@ -134,7 +127,6 @@ test("Page: an answer goes on after each of several lost connections", options, 
     "the answer shrank while it grew",
   );
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });
 
 test("Page: an answer that ended while the page was away is all there", options, async () => {
@@ -148,7 +140,6 @@ test("Page: an answer that ended while the page was away is all there", options,
   await chat.page.reload(); // and it is kept now
   await wholeAnswer(chat.page);
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });
 
 test("Page: an answer goes on in a tab that was frozen", options, async () => {
@@ -159,7 +150,6 @@ test("Page: an answer goes on in a tab that was frozen", options, async () => {
   proxy.pace = Number.POSITIVE_INFINITY;
   await browserSide.send("Page.setWebLifecycleState", { state: "active" });
   await wholeAnswer(chat.page);
-  await chat.close();
 });
 
 test("Page: an answer that waits for a slot at a reload is asked for again, once", options, async () => {
@@ -172,8 +162,9 @@ test("Page: an answer that waits for a slot at a reload is asked for again, once
       body: JSON.stringify({ prompt: "Once", max_tokens: 50_000, ignore_eos: true }),
       signal: holding.signal,
     }).catch((error: Error) => error);
+    busy.slow();
     await busy.runs(1);
-    const chat = await ChatPage.open(browser, busy.url, {}, seeded);
+    const chat = await ChatPage.open(busy.url, {}, seeded);
     const waiting = chat.page.locator('.message:last-child[data-phase="waiting"]');
     await chat.ask(question);
     await waiting.waitFor();
@@ -216,7 +207,7 @@ test("Page: two tabs show an answer, one of them follows it, and the other takes
 });
 
 test("Page: an answer is stopped from another tab", options, async () => {
-  const chat = await inMidAnswer(long(50_000));
+  const chat = await inMidAnswer(long(server, 50_000));
   const other = await chat.page.context().newPage();
   await other.goto(chat.page.url());
   await other.getByRole("button", { name: "Stop" }).click();
@@ -233,7 +224,7 @@ test("Page: an answer is stopped from another tab", options, async () => {
 });
 
 test("Page: two tabs see what is done in the other", options, async () => {
-  const chat = await ChatPage.open(browser, server.url, {}, withSettings({ sampling: { max_tokens: 5 } }));
+  const chat = await ChatPage.open(server.url, {}, withSettings({ sampling: { max_tokens: 5 } }));
   const other = await chat.page.context().newPage();
   await other.goto(server.url);
   await chat.ask("Hello!");
@@ -260,5 +251,4 @@ test("Page: two tabs see what is done in the other", options, async () => {
   await chat.page.getByText("And then?").waitFor();
   assert.equal(await chat.answers.count(), 2);
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });

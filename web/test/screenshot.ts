@@ -56,7 +56,7 @@ try {
       for (const scheme of chosen(["light", "dark"]))
         for (const device of chosen(Object.keys(devices))) {
           const options = { ...devices[device], colorScheme: scheme === "dark" ? "dark" : "light" } as const;
-          const chat = await ChatPage.open(browser, server.url, options, withSettings(scene.settings));
+          const chat = await ChatPage.open(server.url, options, withSettings(scene.settings), browser);
           await scene.play(chat, server.url);
           const png = await chat.page.screenshot();
           await chat.page.goto("about:blank"); // our Content-Security-Policy allows no images from data:

@@ -3,36 +3,13 @@
 // The page with the real host and small random models that see and hear. What they answer is no
 // sense, but depends on what they are shown.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
-import type { Browser } from "playwright-core";
-import { ChatPage, launch, patience, withSettings } from "./browser.ts";
+import { test } from "node:test";
+import { ChatPage, patience, useBrowser, withSettings } from "./browser.ts";
 import { choose, picture, wav } from "./media.ts";
-import { Server } from "./server.ts";
+import { useServer } from "./server.ts";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
-let browser: Browser;
-let server: Server;
-let folder: string;
-
-before(async () => {
-  browser = await launch();
-  folder = mkdtempSync(join(tmpdir(), "penstock-pair-"));
-  const write = ["run", "./tools/synthgguf", "-media", "mlp+ultravox", "-o", folder];
-  const paths = execFileSync("go", write, { cwd: root, encoding: "utf8" }).trim().split("\n");
-  const [model = "", projector = ""] = paths;
-  server = await Server.start({ flags: ["--model", model, "--mmproj", projector] });
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
-});
+useBrowser();
+const server = useServer({ perceives: true });
 
 const red = picture("red.png", [220, 30, 30]);
 const blue = picture("blue.png", [30, 30, 220]);
@@ -51,7 +28,7 @@ async function answer(chat: ChatPage, question: string): Promise<string> {
 test("Page: a model that sees answers about pictures, also after a reload, and one that was lost with its connection", {
   timeout: 6 * patience,
 }, async () => {
-  const chat = await ChatPage.open(browser, server.url, {}, greedy);
+  const chat = await ChatPage.open(server.url, {}, greedy);
   const { page } = chat;
   await chat.online();
   await choose(page, "Pictures", [red]);
@@ -70,18 +47,16 @@ test("Page: a model that sees answers about pictures, also after a reload, and o
   await page.getByRole("img", { name: "blue.png" }).waitFor();
   assert.notEqual(await answer(chat, "What?"), first, "another picture");
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });
 
 test("Page: a model that hears answers about a sound, and several files go in one question", {
   timeout: 4 * patience,
 }, async () => {
-  const chat = await ChatPage.open(browser, server.url, {}, greedy);
+  const chat = await ChatPage.open(server.url, {}, greedy);
   await chat.online();
   const sound = { name: "tone.wav", mimeType: "audio/wav", buffer: wav(1) };
   await choose(chat.page, "Sounds", [sound, red, blue]);
   await chat.page.getByRole("img", { name: "blue.png" }).waitFor();
   await answer(chat, "What?");
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });

@@ -3,31 +3,18 @@
 // The settings of a chat, as a person changes them, and what the real host makes of them.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { after, before, test } from "node:test";
-import type { Browser, BrowserContextOptions, Locator } from "playwright-core";
+import { test } from "node:test";
+import type { BrowserContextOptions, Locator } from "playwright-core";
 import type { Settings } from "../src/settings/settings.ts";
-import { ChatPage, launch, patience } from "./browser.ts";
-import { Server } from "./server.ts";
+import { ChatPage, patience, useBrowser } from "./browser.ts";
+import { useServer } from "./server.ts";
 import { ask, done, finishedText, openSettings, show } from "./settings.ts";
-import { examplePlugins } from "./wasm.ts";
+import { phone } from "./sizes.ts";
 
 const timeout = 4 * patience;
 
-let browser: Browser;
-let server: Server;
-let plugins: ReturnType<typeof examplePlugins>;
-
-before(async () => {
-  plugins = examplePlugins("banned-phrases");
-  browser = await launch();
-  server = await Server.start({ flags: ["--plugin-dir", plugins.folder] });
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-  plugins?.remove();
-});
+useBrowser();
+const server = useServer({ plugins: ["banned-phrases"] });
 
 /** Waits until a field holds a value: the page draws what a click does a little later. */
 async function holds(field: Locator, value: string): Promise<void> {
@@ -38,7 +25,7 @@ async function holds(field: Locator, value: string): Promise<void> {
 }
 
 function open(settings: Partial<Settings> = {}, options: BrowserContextOptions = {}) {
-  return openSettings(browser, server, settings, options);
+  return openSettings(server, settings, options);
 }
 
 test("Settings: they go into the request, count from the next answer on, and outlive a reload", {
@@ -250,7 +237,7 @@ test("Settings: the copied curl command sends what the page would", { timeout },
 });
 
 test("Settings: a key is never written into the command", { timeout }, async () => {
-  const chat = await ChatPage.open(browser, server.url, {}, (page) =>
+  const chat = await ChatPage.open(server.url, {}, (page) =>
     page.addInitScript(() => localStorage.setItem("penstock.key", "secret")),
   );
   await chat.online();
@@ -283,7 +270,7 @@ test("Settings: a model that is gone stays chosen, and the page says so", { time
 test("Settings: they fit a phone", { timeout }, async () => {
   const opened = await open(
     { plugins: [{ name: "banned-phrases", config: { phrases: ["frog"] } }], stop: ["x".repeat(80)] },
-    { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true },
+    phone,
   );
   const { page } = opened;
   await page.getByRole("button", { name: /^banned-phrases/ }).tap();

@@ -2,10 +2,9 @@
 
 // What the tests of the settings share.
 import assert from "node:assert/strict";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { BrowserContextOptions, Page } from "playwright-core";
 import type { Settings } from "../src/settings/settings.ts";
 import { ChatPage, withSettings } from "./browser.ts";
-import type { Server } from "./server.ts";
 
 export interface Opened {
   chat: ChatPage;
@@ -15,13 +14,12 @@ export interface Opened {
 
 /** A page with the settings open, and the requests that it sends. */
 export async function openSettings(
-  browser: Browser,
-  server: Server,
+  server: { url: string },
   settings: Partial<Settings> = {},
   options: BrowserContextOptions = {},
 ): Promise<Opened> {
   const requests: Record<string, unknown>[] = [];
-  const chat = await ChatPage.open(browser, server.url, options, async (page) => {
+  const chat = await ChatPage.open(server.url, options, async (page) => {
     if (Object.keys(settings).length > 0) await withSettings(settings)(page);
     page.on("websocket", (socket) =>
       socket.on("framesent", ({ payload }) => {

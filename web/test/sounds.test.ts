@@ -2,27 +2,17 @@
 
 // Sounds from where a person has them to what is sent. The test answers in the host's place.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { launch, patience } from "./browser.ts";
+import { test } from "node:test";
+import type { BrowserContextOptions, Page } from "playwright-core";
+import { patience, useBrowser } from "./browser.ts";
 import { choose, wav } from "./media.ts";
 import { openPerceiving, type Told } from "./perceiving.ts";
-import { Server } from "./server.ts";
+import { useServer } from "./server.ts";
 
-let browser: Browser;
-let server: Server;
+useBrowser();
+const server = useServer();
 
-before(async () => {
-  browser = await launch();
-  server = await Server.start();
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
-
-const open = (told?: Told, options?: BrowserContextOptions) => openPerceiving(browser, server, told, options);
+const open = (told?: Told, options?: BrowserContextOptions) => openPerceiving(server, told, options);
 
 test("Page: sounds are chosen, made small, sent and played", { timeout: 3 * patience }, async () => {
   const { chat, files, asked } = await open();
@@ -52,7 +42,6 @@ test("Page: sounds are chosen, made small, sent and played", { timeout: 3 * pati
   });
   assert.ok(Math.abs(length - 0.5) < 0.01, `it lasts ${length} s`);
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });
 
 test("Page: a sound is recorded where the page may, and else it is said why not", {

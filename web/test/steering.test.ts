@@ -1,25 +1,16 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import type { Browser, Page } from "playwright-core";
-import { ChatPage, launch, stored, withSettings } from "./browser.ts";
-import { Server } from "./server.ts";
+import { test } from "node:test";
+import type { Page } from "playwright-core";
+import { ChatPage, long, stored, useBrowser } from "./browser.ts";
+import { useServer } from "./server.ts";
 
-const context = 60_000; // tokens: the built-in model writes thousands in a second, and the answer is to last
-
-let server: Server;
-let browser: Browser;
-
-before(async () => {
-  // Two slots: each then has the whole context.
-  [server, browser] = await Promise.all([Server.start({ context, flags: ["--parallel", "2"] }), launch()]);
-});
-after(() => Promise.all([browser?.close(), server?.stop()]));
+useBrowser();
+const server = useServer({ context: 60_000, flags: ["--parallel", "2"] }); // two slots: each then has the whole context
 
 /** A page with an answer that runs, and its controls. */
 async function steer(): Promise<{ chat: ChatPage; page: Page }> {
-  const lasting = { sampling: { max_tokens: context - 1000, ignore_eos: true, temperature: 1 } };
-  const chat = await ChatPage.open(browser, server.url, {}, withSettings(lasting));
+  const chat = await ChatPage.open(server.url, {}, long(server, 50_000, { temperature: 1 }));
   await chat.ask("Tell me a story.");
   await chat.page.getByRole("button", { name: "Steer", exact: true }).click();
   return { chat, page: chat.page };
@@ -55,7 +46,7 @@ async function others(): Promise<void> {
 
 /** What the host says of an answer from its beginning, to another reader, who stops it. */
 async function fromHost(stream: string): Promise<{ content: string; text: string; tokens: number }> {
-  const reader = await ChatPage.open(browser, server.url);
+  const reader = await ChatPage.open(server.url);
   const told = await reader.page.evaluate(async (name) => {
     const socket = new WebSocket(`${location.origin.replace("http", "ws")}/v1/ws`, "penstock.v1");
     const heard = { content: "", text: "", tokens: 0 };
@@ -105,7 +96,6 @@ test("Steering: a paused answer stands still, gives up its slot, and outlives a 
   await chat.stop.click();
   await chat.finished();
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });
 
 test("Steering: what is taken back and put in is on the page exactly as on the host", async () => {
@@ -158,7 +148,6 @@ test("Steering: the controls stay where they are while text grows, and insert a 
   await chat.stop.first().click();
   await chat.finished();
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });
 
 test("Steering: a fork goes on beside its source", async () => {
@@ -192,5 +181,4 @@ test("Steering: a fork goes on beside its source", async () => {
   await chat.finished();
   await server.runs(0);
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });

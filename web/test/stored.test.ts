@@ -4,26 +4,15 @@
 // page of November 2026.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { after, before, test } from "node:test";
-import type { Browser } from "playwright-core";
+import { test } from "node:test";
 import type { GenerateRequest } from "../src/host/protocol.ts";
-import { ChatPage, launch, patience } from "./browser.ts";
-import { Server } from "./server.ts";
+import { ChatPage, patience, useBrowser } from "./browser.ts";
+import { useServer } from "./server.ts";
 
 const kept = JSON.parse(readFileSync(new URL("stored.json", import.meta.url), "utf8"));
 
-let browser: Browser;
-let server: Server;
-
-before(async () => {
-  browser = await launch();
-  server = await Server.start();
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
+useBrowser();
+const server = useServer();
 
 /** Fills the browser's stores as they were, at an address of the server that is not the page. */
 const restore = `async ({ version, chats, messages, storage }) => {
@@ -50,7 +39,7 @@ test("Page: chats, settings and drafts that an earlier page has stored are there
   timeout: 3 * patience,
 }, async () => {
   const requests: GenerateRequest[] = [];
-  const chat = await ChatPage.open(browser, `${server.url}/livez`, {}, async (page) => {
+  const chat = await ChatPage.open(`${server.url}/livez`, {}, async (page) => {
     page.on("websocket", (socket) =>
       socket.on("framesent", ({ payload }) => {
         const frame = JSON.parse(String(payload));
@@ -82,5 +71,4 @@ test("Page: chats, settings and drafts that an earlier page has stored are there
     { temperature: 1.2, seed: 7, max_tokens: 40, messages: 6 },
   );
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });

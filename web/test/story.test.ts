@@ -3,31 +3,22 @@
 // Ten minutes of a new user, from an empty browser: everything is done on the page, in one sitting.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { after, before, test } from "node:test";
-import type { Browser, Page } from "playwright-core";
-import { ChatPage, launch, patience } from "./browser.ts";
+import { test } from "node:test";
+import type { Page } from "playwright-core";
+import { ChatPage, patience, useBrowser } from "./browser.ts";
 import { card, drop, giveKey, unfold } from "./plugins.ts";
-import { Server } from "./server.ts";
+import { useServer } from "./server.ts";
 import { finishedText } from "./settings.ts";
-import { examplePlugin, examplePlugins } from "./wasm.ts";
+import { examplePlugin } from "./wasm.ts";
 
 const adminKey = "secret-of-the-story";
 const question = "Tell me a story about a frog.";
 
-let browser: Browser;
-let server: Server;
-let folder: ReturnType<typeof examplePlugins>;
-
-before(async () => {
-  folder = examplePlugins("banned-phrases");
-  const flags = ["--plugin-dir", folder.folder, "--admin-key", adminKey, "--parallel", "2"];
-  [server, browser] = await Promise.all([Server.start({ context: 60_000, flags }), launch()]);
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-  folder?.remove();
+useBrowser();
+const server = useServer({
+  context: 60_000,
+  plugins: ["banned-phrases"],
+  flags: ["--admin-key", adminKey, "--parallel", "2"],
 });
 
 const chatsOf = (page: Page) => page.getByRole("navigation", { name: "Chats and views" });
@@ -149,7 +140,7 @@ async function allIsThere(chat: ChatPage, ended: string, sentence: string): Prom
 test("Story: chat, ban a word, read why it changed, steer a stream, drop in a plugin, reload", {
   timeout: 6 * patience,
 }, async () => {
-  const chat = await ChatPage.open(browser, server.url);
+  const chat = await ChatPage.open(server.url);
   const { page } = chat;
   assert.match(await firstAnswer(chat), /frog/i);
 
@@ -160,8 +151,10 @@ test("Story: chat, ban a word, read why it changed, steer a stream, drop in a pl
   const sentence = await whyItChanged(chat);
   assert.match(sentence, /^plugin:banned-phrases took back \d+ tokens?: .*frog/i);
 
+  const quick = server.slow();
   await longAnswer(chat);
   await steerLive(chat);
+  quick();
 
   await ownPlugin(page);
   await chat.ask("Tell me about a cat.");
@@ -171,5 +164,4 @@ test("Story: chat, ban a word, read why it changed, steer a stream, drop in a pl
 
   await allIsThere(chat, ended, sentence);
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });

@@ -2,26 +2,16 @@
 
 // Where the inspector begins, what its bars say, and the words of the page.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import type { Browser, Page } from "playwright-core";
+import { test } from "node:test";
+import type { Page } from "playwright-core";
 import { chosen, drawnCat, left, stage } from "../src/trace/sampletraces.ts";
-import { ChatPage, launch, patience } from "./browser.ts";
-import { looks, sizes } from "./looks.ts";
+import { ChatPage, patience, useBrowser } from "./browser.ts";
 import { play } from "./play.ts";
-import { Server } from "./server.ts";
+import { useServer } from "./server.ts";
+import { devices, sizes } from "./sizes.ts";
 
-let browser: Browser;
-let server: Server;
-
-before(async () => {
-  browser = await launch();
-  server = await Server.start();
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
+useBrowser();
+const server = useServer();
 
 const sure = chosen(
   " the",
@@ -33,7 +23,7 @@ for (const [size, options] of Object.entries(sizes)) {
   test(`Inspector: opens on the most surprising token, with bars on one scale and the draw in sight (${size})`, {
     timeout: 3 * patience,
   }, async () => {
-    const chat = await ChatPage.open(browser, server.url, options, (page) =>
+    const chat = await ChatPage.open(server.url, options, (page) =>
       play(page, (stream) => {
         for (const trace of [sure, sure, drawnCat(), sure]) stream.token(trace.token, trace);
         stream.end();
@@ -60,7 +50,6 @@ for (const [size, options] of Object.entries(sizes)) {
       "the last column falls off",
     );
     assert.deepEqual(chat.complaints, []);
-    await chat.close();
   });
 }
 
@@ -80,9 +69,9 @@ async function wordsOf(page: Page): Promise<string> {
   return all.replace(explained, "");
 }
 
-for (const [look, options] of Object.entries(looks)) {
-  test(`Page: speaks its readers' words (${look})`, { timeout: 3 * patience }, async () => {
-    const chat = await ChatPage.open(browser, server.url, options);
+for (const [size, options] of Object.entries(devices)) {
+  test(`Page: speaks its readers' words (${size})`, { timeout: 3 * patience }, async () => {
+    const chat = await ChatPage.open(server.url, options);
     const { page } = chat;
     await chat.online();
     const check = async (view: string) => assert.doesNotMatch(await wordsOf(page), forbidden, view);
@@ -100,6 +89,5 @@ for (const [look, options] of Object.entries(looks)) {
       await page.getByText(seen).first().waitFor();
       await check(view);
     }
-    await chat.close();
   });
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // What the browser's main thread did, from a trace.
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 
 export const sum = (list: readonly number[]) => list.reduce((all, one) => all + one, 0);
 
@@ -9,7 +9,9 @@ export const sum = (list: readonly number[]) => list.reduce((all, one) => all + 
  * Milliseconds of thread time of each task of the page's main thread while work is done: what
  * other programs take is not in it.
  */
-export async function tasksOf(browser: Browser, page: Page, work: () => Promise<void>): Promise<number[]> {
+export async function tasksOf(page: Page, work: () => Promise<void>): Promise<number[]> {
+  const browser = page.context().browser();
+  if (browser === null) throw new Error("the page has no browser");
   await browser.startTracing(page, { categories: ["disabled-by-default-devtools.timeline"] });
   await work();
   const trace = JSON.parse((await browser.stopTracing()).toString()) as { traceEvents: TraceEvent[] };

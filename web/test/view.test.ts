@@ -2,27 +2,17 @@
 
 // How the page shows what comes over the WebSocket, with the host's part played by the test.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import type { Browser, BrowserContextOptions } from "playwright-core";
-import { ChatPage, launch, patience } from "./browser.ts";
+import { test } from "node:test";
+import type { BrowserContextOptions } from "playwright-core";
+import { ChatPage, patience, useBrowser } from "./browser.ts";
 import { type PlayedStream, play } from "./play.ts";
-import { Server } from "./server.ts";
+import { useServer } from "./server.ts";
 
-let browser: Browser;
-let server: Server;
-
-before(async () => {
-  browser = await launch();
-  server = await Server.start();
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
+useBrowser();
+const server = useServer();
 
 function open(answer: (stream: PlayedStream) => void, options: BrowserContextOptions = {}) {
-  return ChatPage.open(browser, server.url, options, (page) => play(page, answer));
+  return ChatPage.open(server.url, options, (page) => play(page, answer));
 }
 
 function says(text: string) {
@@ -64,7 +54,6 @@ test("Page: Markdown is drawn, and nothing in it runs or loads", { timeout: 2 * 
   assert.equal(await chat.page.evaluate("window.hit"), undefined);
   assert.deepEqual(loaded, []);
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });
 
 test("Page: a built page allows no inline script", { timeout: 2 * patience }, async () => {
@@ -77,7 +66,6 @@ test("Page: a built page allows no inline script", { timeout: 2 * patience }, as
   });
   assert.equal(await chat.page.evaluate("window.hit"), undefined);
   assert.match(chat.complaints.join(), /Content Security Policy/);
-  await chat.close();
 });
 
 test("Page: goes along with the answer only for a reader at its end", { timeout: 2 * patience }, async () => {
@@ -104,7 +92,6 @@ test("Page: goes along with the answer only for a reader at its end", { timeout:
   assert.ok((await left()) < 2);
   stream?.end();
   await chat.finished();
-  await chat.close();
 });
 
 test("Page: a press counts for its button, though that moves away under the pointer", {
@@ -141,7 +128,6 @@ test("Page: a press counts for its button, though that moves away under the poin
   await page.getByText("1 of 2").waitFor();
   streams[1]?.end();
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });
 
 test("Page: errors of a stream, of the connection, and frames nobody knows", {
@@ -160,7 +146,6 @@ test("Page: errors of a stream, of the connection, and frames nobody knows", {
   const answer = await chat.finished();
   assert.match(await answer.innerText(), /more requests than it can take; wait a moment[\s\S]*Try again/);
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });
 
 test("Page: keys, copying, and messages that build on each other", { timeout: 2 * patience }, async () => {
@@ -188,7 +173,6 @@ test("Page: keys, copying, and messages that build on each other", { timeout: 2 
     { role: "assistant", content: "**Hello**" },
     { role: "user", content: "And?" },
   ]);
-  await chat.close();
 });
 
 test("Page: fits a phone", { timeout: 2 * patience }, async () => {
@@ -202,7 +186,6 @@ test("Page: fits a phone", { timeout: 2 * patience }, async () => {
   assert.equal(await chat.page.evaluate(() => document.documentElement.scrollWidth), 360);
   assert.equal(await chat.page.locator("#scroller").evaluate((box) => box.scrollWidth - box.clientWidth), 0);
   assert.ok((await chat.send.boundingBox())?.width, "the send button is out of sight");
-  await chat.close();
 });
 
 test("Page: formulas, coloured code with a button, tables and tasks", { timeout: 2 * patience }, async () => {
@@ -251,7 +234,6 @@ def f(): return "x"
   assert.equal(await chat.page.locator("#scroller").evaluate((box) => box.scrollWidth - box.clientWidth), 0);
   assert.equal(await answer.getByRole("checkbox", { name: "Done", exact: true }).isChecked(), true);
   assert.deepEqual(chat.complaints, [], "the page's policy was broken, or there was an error");
-  await chat.close();
 });
 
 test("Page: reasoning is open while it grows, then folded; tool calls are shown", {
@@ -283,7 +265,6 @@ test("Page: reasoning is open while it grows, then folded; tool calls are shown"
   assert.match(await answer.innerText(), /asks for a tool/);
   assert.equal(await answer.getByRole("button", { name: "Continue" }).count(), 0);
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });
 
 const endless: Record<string, string> = {
@@ -326,7 +307,6 @@ test("Page: hostile answers are drawn whole, and the page answers meanwhile", {
   }
   assert.equal(await chat.page.evaluate("window.hit"), undefined);
   assert.deepEqual(chat.complaints, []);
-  await chat.close();
 });
 
 test("Page: of a long answer only the end is drawn again", { timeout: 4 * patience }, async () => {
@@ -372,7 +352,6 @@ test("Page: of a long answer only the end is drawn again", { timeout: 4 * patien
   );
   assert.ok(worst.draws > 10, `it was drawn ${worst.draws} times`);
   assert.ok(worst.removed < 20_000, `${worst.removed} of ${text.length} letters were drawn again at once`);
-  await chat.close();
 });
 
 test("Page: character references are read by the browser's own table", {
@@ -382,5 +361,4 @@ test("Page: character references are read by the browser's own table", {
   await chat.ask("Hello!");
   const prose = (await chat.finished()).locator(".prose");
   assert.equal((await prose.innerText()).trim(), "© &notit; &lt; A ♥ &nonsense;");
-  await chat.close();
 });

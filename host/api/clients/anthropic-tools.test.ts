@@ -2,7 +2,7 @@
 
 // Tools, structured answers and thinking with Anthropic's official client.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import Anthropic from "@anthropic-ai/sdk";
 import { zodOutputFormat } from "@anthropic-ai/sdk/helpers/zod";
 import { collect, Host, key, model, refusal } from "./host.ts";
@@ -12,15 +12,12 @@ const messages = [{ role: "user" as const, content: "What is the weather in Pari
 const tool = { name: toolName, description: toolDescription, input_schema: placeSchema };
 const ask = { model, messages, tools: [tool], max_tokens: 300, temperature: 0 };
 const any = { type: "any" as const, disable_parallel_tool_use: true };
-let host: Host;
+const host = Host.withTools();
 let client: Anthropic;
 
-before(async () => {
-  host = await Host.withTools();
+before(() => {
   client = new Anthropic({ baseURL: host.url, apiKey: key, maxRetries: 0 });
 });
-
-after(() => host?.stop());
 
 test("a forced call has an id, a name and input that fits the schema", async () => {
   const message = await client.messages.create({ ...ask, tool_choice: any });

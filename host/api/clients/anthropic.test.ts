@@ -2,22 +2,19 @@
 
 // Anthropic's official client against the real host.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import Anthropic from "@anthropic-ai/sdk";
 import { collect, Host, key, model, refusal } from "./host.ts";
 
 const messages = [{ role: "user" as const, content: "Tell me a story about a frog." }];
 // The client's types no longer have a temperature; the API still takes it.
 const ask = { model, messages, max_tokens: 20, temperature: 0 };
-let host: Host;
+const host = Host.use();
 let client: Anthropic;
 
-before(async () => {
-  host = await Host.start();
+before(() => {
   client = new Anthropic({ baseURL: host.url, apiKey: key, maxRetries: 0 }); // sends x-api-key
 });
-
-after(() => host?.stop());
 
 test("a message has all its parts", async () => {
   const { content, usage, ...rest } = await client.messages.create(ask);
@@ -139,7 +136,8 @@ test("a key may come as a bearer token too", async () => {
 });
 
 test("a message that the client aborts frees its slot", async () => {
-  const stream = client.messages.stream({ ...ask, max_tokens: 8000, ...{ ignore_eos: true } });
-  for await (const event of stream) if (event.type === "content_block_delta") break;
-  await host.idle();
+  await host.freed(async () => {
+    const stream = client.messages.stream({ ...ask, max_tokens: 8000, ...{ ignore_eos: true } });
+    for await (const event of stream) if (event.type === "content_block_delta") break;
+  });
 });

@@ -1,74 +1,87 @@
 // SPDX-License-Identifier: MIT
+import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Server } from "../../../web/test/server.ts";
+import { type Options, type UsedServer, useServer } from "../../../web/test/server.ts";
 
 export const key = "client-key";
 export const model = "tiny";
-const context = 8192; // tokens: an answer that ignores its end takes about a second
+const context = 8192; // tokens: an answer that ignores its end takes a second
 const patience = 120_000; // milliseconds
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
 /**
  * The real host with the built-in model under the name of model, and with key as the only API key.
+ * The test files of a process share those of the same kind.
  */
 export class Host {
-  private constructor(
-    private readonly server: Server,
-    private readonly folder?: string, // of its own
-  ) {}
+  private readonly server: UsedServer;
 
-  static async start(...flags: string[]): Promise<Host> {
-    return new Host(await Server.start({ context, flags: ["--api-key", key, ...flags] }));
+  private constructor(options: Options) {
+    this.server = useServer({ ...options, flags: ["--api-key", key, ...(options.flags ?? [])] });
+  }
+
+  static use(): Host {
+    return new Host({ context, flags: ["--embeddings"] });
   }
 
   /**
-   * Starts it with a template that knows tools, which the built-in model's own does not. The model
-   * has not learned to call them, so its calls are made by the template's grammar: with this
-   * template that begins at once, if the model may not think before.
+   * With a template that knows tools, which the built-in model's own does not. The model has not
+   * learned to call them, so its calls are made by the template's grammar: with this template that
+   * begins at once, if the model may not think before.
    */
-  static withTools(): Promise<Host> {
+  static withTools(): Host {
     const fetched = execFileSync("native/llama.cpp/fetch.sh", ["build/llama.cpp"], { cwd: root });
     const source = fetched.toString().trim();
     const template = resolve(root, source, "models/templates/Cohere2MoE.jinja");
-    return Host.start("--chat-template-file", template, "--reasoning-budget", "0");
+    return new Host({ context, flags: ["--chat-template-file", template, "--reasoning-budget", "0"] });
   }
 
   /**
-   * Starts it with a small model that sees and hears, whose weights are random: its answers depend
-   * on what it is shown.
+   * With a small model that sees and hears, whose weights are random: its answers depend on what it
+   * is shown.
    */
-  static async withMedia(): Promise<Host> {
-    const folder = mkdtempSync(join(tmpdir(), "penstock-media-"));
-    const command = ["run", "./tools/synthgguf", "-media", "mlp+ultravox", "-o", folder];
-    const [text = "", projector = ""] = execFileSync("go", command, { cwd: root }).toString().split("\n");
-    const flags = ["--model", text, "--mmproj", projector, "--alias", model, "--api-key", key];
-    return new Host(await Server.start({ flags }), folder);
+  static withMedia(): Host {
+    return new Host({ perceives: true, flags: ["--alias", model] });
   }
 
   get url(): string {
     return this.server.url;
   }
 
-  async stop(): Promise<void> {
-    await this.server.stop();
-    if (this.folder) rmSync(this.folder, { recursive: true });
+  /** Checks that no slot stays busy once leave has begun an answer without end and aborted it. */
+  async freed(leave: () => Promise<void>): Promise<void> {
+    const quick = this.server.slow();
+    const before = await this.tokens();
+    await leave();
+    await this.idle();
+    quick();
+    const made = (await this.tokens()) - before;
+    assert.ok(made < context / 2, `the answer went on: it has ${made} tokens`);
   }
 
-  /** Resolves when no slot of the host is busy. */
-  async idle(): Promise<void> {
+  private async idle(): Promise<void> {
     for (const end = Date.now() + patience; (await this.busySlots()) > 0; ) {
       if (Date.now() > end) throw new Error(`a slot is still busy after ${patience} ms`);
     }
   }
 
+  /** How many tokens all answers have had. */
+  private async tokens(): Promise<number> {
+    const metrics = await (await this.get("/metrics")).text();
+    const value = /^llamacpp:tokens_predicted_total\S* (\d+)/m.exec(metrics)?.[1];
+    if (value === undefined) throw new Error("/metrics has no llamacpp:tokens_predicted_total");
+    return Number(value);
+  }
+
   private async busySlots(): Promise<number> {
-    const response = await fetch(`${this.url}/slots`, { headers: { Authorization: `Bearer ${key}` } });
-    const slots = (await response.json()) as { is_processing: boolean }[];
+    const slots = (await (await this.get("/slots")).json()) as { is_processing: boolean }[];
     return slots.filter((slot) => slot.is_processing).length;
+  }
+
+  private get(path: string): Promise<Response> {
+    return fetch(`${this.url}${path}`, { headers: { Authorization: `Bearer ${key}` } });
   }
 }
 

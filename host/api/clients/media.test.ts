@@ -2,7 +2,7 @@
 
 // Pictures and sounds, sent by the official clients to a host with a model that sees and hears.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import Anthropic from "@anthropic-ai/sdk";
 import { generateText, streamText } from "ai";
@@ -16,15 +16,12 @@ const red = picture(220, 20, 20).toString("base64");
 const blue = picture(20, 30, 220).toString("base64");
 const short = { model, temperature: 0, max_tokens: 16 };
 const rows = 16; // tokens of a picture by this model's projector
-let host: Host;
+const host = Host.withMedia();
 let openai: OpenAI;
 
-before(async () => {
-  host = await Host.withMedia();
+before(() => {
   openai = new OpenAI({ baseURL: `${host.url}/v1`, apiKey: key, maxRetries: 0 });
 });
-
-after(() => host?.stop());
 
 const dataURL = (base64: string) => `data:image/png;base64,${base64}`;
 

@@ -2,19 +2,16 @@
 
 // Embeddings with Ollama's official client.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { Ollama } from "ollama";
 import { Host, key, model } from "./host.ts";
 
-let host: Host;
+const host = Host.use();
 let client: Ollama;
 
-before(async () => {
-  host = await Host.start("--embeddings");
+before(() => {
   client = new Ollama({ host: host.url, headers: { Authorization: `Bearer ${key}` } });
 });
-
-after(() => host?.stop());
 
 test("one input or several have normalised vectors", async () => {
   const several = await client.embed({ model, input: ["A frog in a pond.", "A king in a castle."] });

@@ -2,7 +2,7 @@
 
 // Tools with Ollama's official client.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { Ollama } from "ollama";
 import { collect, Host, key, model } from "./host.ts";
 import { Place, placeSchema, toolDescription, toolName, weather } from "./weather.ts";
@@ -13,15 +13,12 @@ const tool = {
   type: "function",
   function: { name: toolName, description: toolDescription, parameters: placeSchema },
 };
-let host: Host;
+const host = Host.withTools();
 let client: Ollama;
 
-before(async () => {
-  host = await Host.withTools();
+before(() => {
   client = new Ollama({ host: host.url, headers: { Authorization: `Bearer ${key}` } });
 });
-
-after(() => host?.stop());
 
 test("a forced call has a name and arguments that fit the schema", async () => {
   const forced = { tool_choice: "required", parallel_tool_calls: false }; // extras of this host

@@ -2,7 +2,7 @@
 
 // Ollama's official client against the real host.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { Ollama } from "ollama";
 import { collect, Host, key, model, refusal } from "./host.ts";
 import { Place, placeSchema } from "./weather.ts";
@@ -10,15 +10,12 @@ import { Place, placeSchema } from "./weather.ts";
 const messages = [{ role: "user", content: "Tell me a story about a frog." }];
 const prompt = "Tell me a story about a frog.";
 const greedy = { temperature: 0, num_predict: 20 };
-let host: Host;
+const host = Host.use();
 let client: Ollama;
 
-before(async () => {
-  host = await Host.start();
+before(() => {
   client = new Ollama({ host: host.url, headers: { Authorization: `Bearer ${key}` } });
 });
-
-after(() => host?.stop());
 
 test("models are listed, shown and said to run", async () => {
   const { models } = await client.list();
@@ -116,10 +113,11 @@ test("errors have their status and messages that help", async () => {
 
 test("an answer that the client aborts frees its slot", async () => {
   const endless = { ignore_eos: true }; // an extra of this host
-  const stream = await client.chat({ model, messages, stream: true, ...endless });
-  for await (const _ of stream) {
-    stream.abort();
-    break;
-  }
-  await host.idle();
+  await host.freed(async () => {
+    const stream = await client.chat({ model, messages, stream: true, ...endless });
+    for await (const _ of stream) {
+      stream.abort();
+      break;
+    }
+  });
 });

@@ -2,19 +2,16 @@
 
 // Embeddings with OpenAI's official client, which asks for base64 and decodes it.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import OpenAI from "openai";
 import { Host, key, model, refusal } from "./host.ts";
 
-let host: Host;
+const host = Host.use();
 let client: OpenAI;
 
-before(async () => {
-  host = await Host.start("--embeddings");
+before(() => {
   client = new OpenAI({ baseURL: `${host.url}/v1`, apiKey: key, maxRetries: 0 });
 });
-
-after(() => host?.stop());
 
 test("base64 and floats are the same normalised vectors", async () => {
   const input = ["A frog in a pond.", "A king in a castle."];

@@ -2,7 +2,7 @@
 
 // OpenAI's responses with its official client.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import OpenAI from "openai";
 import { zodTextFormat } from "openai/helpers/zod";
 import { collect, Host, key, model, refusal } from "./host.ts";
@@ -18,15 +18,12 @@ const tools = [
     strict: true,
   },
 ];
-let host: Host;
+const host = Host.withTools();
 let client: OpenAI;
 
-before(async () => {
-  host = await Host.withTools();
+before(() => {
   client = new OpenAI({ baseURL: `${host.url}/v1`, apiKey: key, maxRetries: 0 });
 });
-
-after(() => host?.stop());
 
 test("an answer has its text, its status and its usage", async () => {
   const answer = await client.responses.create({
@@ -129,7 +126,8 @@ test("errors name the field, and an aborted answer frees its slot", async () => 
     client.responses.create({ model, input, temperature: -1 }),
   );
   assert.equal(bad.param, "temperature");
-  const stream = await client.responses.create({ model, input, stream: true, ...{ ignore_eos: true } });
-  for await (const event of stream) if (event.type === "response.output_text.delta") break;
-  await host.idle();
+  await host.freed(async () => {
+    const stream = await client.responses.create({ model, input, stream: true, ...{ ignore_eos: true } });
+    for await (const event of stream) if (event.type === "response.output_text.delta") break;
+  });
 });

@@ -2,7 +2,7 @@
 
 // Tools and structured answers with OpenAI's official client.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import OpenAI from "openai";
 import { zodFunction, zodResponseFormat } from "openai/helpers/zod";
 import { collect, Host, key, model, refusal } from "./host.ts";
@@ -23,15 +23,12 @@ const ask = {
   tool_choice: "required" as const,
   parallel_tool_calls: false,
 };
-let host: Host;
+const host = Host.withTools();
 let client: OpenAI;
 
-before(async () => {
-  host = await Host.withTools();
+before(() => {
   client = new OpenAI({ baseURL: `${host.url}/v1`, apiKey: key, maxRetries: 0 });
 });
-
-after(() => host?.stop());
 
 test("a forced call has an id, a name and arguments that fit the schema", async () => {
   const choice = (await client.chat.completions.create(ask)).choices[0];

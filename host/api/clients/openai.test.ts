@@ -2,20 +2,17 @@
 
 // OpenAI's official client against the real host.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import OpenAI from "openai";
 import { collect, Host, key, model, refusal } from "./host.ts";
 
 const question = [{ role: "user" as const, content: "Tell me a story about a frog." }];
-let host: Host;
+const host = Host.use();
 let client: OpenAI;
 
-before(async () => {
-  host = await Host.start();
+before(() => {
   client = new OpenAI({ baseURL: `${host.url}/v1`, apiKey: key, maxRetries: 0 });
 });
-
-after(() => host?.stop());
 
 test("models are listed and found by name", async () => {
   const listed = await collect(client.models.list());
@@ -97,12 +94,13 @@ test("errors have their classes, their fields and messages that help", async () 
 });
 
 test("an answer that the client aborts frees its slot", async () => {
-  const stream = await client.chat.completions.create({
-    model,
-    messages: question,
-    stream: true,
-    ...{ ignore_eos: true }, // an extra of this host
+  await host.freed(async () => {
+    const stream = await client.chat.completions.create({
+      model,
+      messages: question,
+      stream: true,
+      ...{ ignore_eos: true }, // an extra of this host
+    });
+    for await (const _ of stream) break; // which aborts the request
   });
-  for await (const _ of stream) break; // which aborts the request
-  await host.idle();
 });

@@ -2,20 +2,17 @@
 
 // Embeddings with Vercel's AI SDK.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { createOpenAICompatible, type OpenAICompatibleProvider } from "@ai-sdk/openai-compatible";
 import { embedMany } from "ai";
 import { Host, key, model } from "./host.ts";
 
-let host: Host;
+const host = Host.use();
 let provider: OpenAICompatibleProvider;
 
-before(async () => {
-  host = await Host.start("--embeddings");
+before(() => {
   provider = createOpenAICompatible({ name: "penstock", baseURL: `${host.url}/v1`, apiKey: key });
 });
-
-after(() => host?.stop());
 
 test("embeddings come for several values", async () => {
   const { embeddings } = await embedMany({

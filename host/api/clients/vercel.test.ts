@@ -2,7 +2,7 @@
 
 // Vercel's AI SDK with its provider for OpenAI-compatible servers.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { createOpenAICompatible, type OpenAICompatibleProvider } from "@ai-sdk/openai-compatible";
 import { APICallError, generateObject, generateText, stepCountIs, streamObject, streamText, tool } from "ai";
 import { collect, Host, key, model, refusal } from "./host.ts";
@@ -11,11 +11,10 @@ import { Place, toolDescription, toolName, weather } from "./weather.ts";
 const prompt = "What is the weather in Paris?";
 // The model may call several times at once, and would.
 const single = { penstock: { parallel_tool_calls: false } };
-let host: Host;
+const host = Host.withTools();
 let provider: OpenAICompatibleProvider;
 
-before(async () => {
-  host = await Host.withTools();
+before(() => {
   provider = createOpenAICompatible({
     name: "penstock",
     baseURL: `${host.url}/v1`,
@@ -24,8 +23,6 @@ before(async () => {
     supportsStructuredOutputs: true,
   });
 });
-
-after(() => host?.stop());
 
 /** A tool that notes what it is called with. */
 function noting(called: Place[]) {
