@@ -58,13 +58,13 @@ llama: $(LLAMA_STAMP) ## llama.cpp as one static library (BACKEND=auto|cpu|cuda|
 llama-tools: $(LLAMA_STAMP) ## llama-bench, llama-batched-bench, llama-quantize, llama-server of the same source and flags
 	native/llama.cpp/build.sh $(LLAMA) tools
 
-# Tests compare answers with it.
+# Tests compare answers with it, most of them with stored ones.
 LLAMA_SERVER := $(LLAMA)/tools/llama-server
 $(LLAMA_SERVER): $(LLAMA_STAMP)
 	native/llama.cpp/build.sh $(LLAMA) server
 
 .PHONY: llama-server
-llama-server: $(LLAMA_SERVER) # the one of these that `make test` needs
+llama-server: $(LLAMA_SERVER) # the one of these with which tests compare
 
 # So it is with llama.cpp's program that writes a random model of each architecture.
 LLAMA_ARCHS := $(LLAMA)/tools/test-llama-archs
@@ -76,7 +76,14 @@ llama-archs: $(LLAMA_ARCHS)
 
 .PHONY: archs
 archs: llama-archs llama-server ## compare a model of each architecture with llama-server, and write the table in docs/models.md
-	PENSTOCK_TEST_LONG=1 go -C tests test -timeout 2h -count 1 -v -run Architectures_All ./archs -document ../../docs/models.md
+	PENSTOCK_TEST_LLAMA_SERVER=live go -C tests test -timeout 2h -count 1 -v -run Architectures_All ./archs -document ../../docs/models.md
+
+# Models are made of the headers, so these come first.
+.PHONY: golden
+golden: llama-archs llama-server ## store llama-server's answers anew, with which `make test` compares
+	PENSTOCK_TEST_LLAMA_SERVER=record go -C tests test -count 1 -run Headers ./archs
+	rm -rf tests/*/testdata/llama-server
+	PENSTOCK_TEST_LLAMA_SERVER=record go -C tests test -timeout 2h -count 1 -p 1 -run 'LlamaServer|Architectures_Some' ./archs ./models ./peer
 
 .PHONY: ui
 ui: $(UI) ## the browser UI
@@ -173,27 +180,34 @@ chart-apply: ## the same, and applied to a real API server, which takes minutes 
 # All that tests need, built at the same time like what `make build` builds.
 .PHONY: test-built
 test-built: setup-test
-	@+$(MAKE) --no-print-directory $(BESIDE) $(LLAMA_ARCHS) $(BINARY) plugins $(CLIENT_MODULES)
+	@+$(MAKE) --no-print-directory $(BESIDE) $(BINARY) plugins $(CLIENT_MODULES)
 
 .PHONY: test
 test: test-built ## all tests that end within minutes, step by step (FROM=web: from this step on)
 	@scripts/test.sh $(FROM)
 
+# Packages whose goroutines meet are tested with the race detector alone. It makes what computes
+# ten times slower, so of packages that compute it runs the tests in which goroutines meet, and of
+# whole hosts the one that has all kinds of them. All others run without it, and in `make test-long`
+# with it, too. Without GORACE each process, and a test may start dozens, waits for a second when
+# it ends. `make check` vets the code.
+RACED := ./host/access ./host/api/... ./host/chat ./host/completion ./host/embedding ./host/encoder ./host/operation ./host/pausing \
+	./host/plugin/guest ./host/plugin/load ./host/plugin/memory ./host/plugin/quarantine ./host/plugin/stage ./host/policy ./host/recording \
+	./host/remote ./host/residency ./host/telemetry ./scheduler/background ./scheduler/chain ./scheduler/piece ./scheduler/program ./scheduler/ring
+MEETING := Hammer|AtOnce|Races|BesidePasses|WhilePasses|WhileAPass|Concurrently|BesideNext
+HOST_TESTS := ./api ./isolation ./models ./plugins ./programs ./server
+RACE := GORACE=atexit_sleep_ms=0
+GO_TEST := test -vet=off -timeout $(TEST_TIMEOUT)
+
 .PHONY: test-go test-race test-web test-clients test-author test-gaps
 test-go:
-	go test -timeout $(TEST_TIMEOUT) -skip FromEmptyFolder ./...
-	go -C tests test -count 1 -timeout $(TEST_TIMEOUT) -skip HoldUpNobody ./... # go's test cache sees neither documents nor programs outside the module
+	go $(GO_TEST) -skip FromEmptyFolder $$(go list ./... | grep -vxFf <(go list $(RACED)))
+	go -C tests $(GO_TEST) -count 1 -skip HoldUpNobody ./... # go's test cache sees neither documents nor programs outside the module
 
-# The race detector makes what computes ten times slower, so it leaves out packages whose tests
-# compute or compare answers one after another: it sees their goroutines in HOST_TESTS, which run
-# whole hosts, and in host/plugin/stage. steadytest.SkipRaced is for single tests. Without GORACE
-# each process, and a test may start dozens, waits for a second when it ends. test-plain has vetted
-# the code already.
-HOST_TESTS := ./api ./isolation ./models ./plugins ./programs ./server
-UNRACED := host/author/.* host/plugin/examples host/plugin/fuel
 test-race:
-	GORACE=atexit_sleep_ms=0 go test -timeout $(TEST_TIMEOUT) -race -vet=off $$(go list ./host/... ./native/... ./scheduler/... | grep -v $(UNRACED:%=-e '/%$$'))
-	GORACE=atexit_sleep_ms=0 go -C tests test -count 1 -timeout $(TEST_TIMEOUT) -race -vet=off -skip HoldUpNobody $(HOST_TESTS)
+	$(RACE) go $(GO_TEST) -race $(RACED) ./scheduler
+	$(RACE) go $(GO_TEST) -race -run '$(MEETING)' ./native ./host ./host/engine ./host/grammar/... ./host/hub ./host/plugin/registry
+	$(RACE) go -C tests $(GO_TEST) -count 1 -race -skip HoldUpNobody $(HOST_TESTS)
 
 test-web:
 	cd web && npm test
@@ -202,18 +216,18 @@ test-clients:
 	cd host/api/clients && npm test
 
 test-author:
-	go test -timeout $(TEST_TIMEOUT) -v -run FromEmptyFolder ./cmd/penstock # by itself, for what it prints
+	go $(GO_TEST) -v -run FromEmptyFolder ./cmd/penstock # by itself, for what it prints
 	TINYGO=$(abspath $(TINYGO)) scripts/tutorial.sh docs/plugins/go.md
 	scripts/tutorial.sh docs/plugins/rust.md
 
 test-gaps:
-	go -C tests test -count 1 -timeout $(TEST_TIMEOUT) -v -run HoldUpNobody ./isolation # by itself, since it measures how long streams wait
+	go -C tests $(GO_TEST) -count 1 -v -run HoldUpNobody ./isolation # by itself, since it measures how long streams wait
 
 # The tests that see the machine most: they start processes, count memory or compare costs.
 BUSY_PACKAGES := ./native ./host/plugin/fuel ./host/plugin/registry ./cmd/penstock
 
 .PHONY: test-busy
-test-busy: setup-test build plugins $(LLAMA_SERVER) ## such tests five times on one processor beside 4 busy processes, then all of `make test` beside 2
+test-busy: setup-test build plugins ## such tests five times on one processor beside 4 busy processes, then all of `make test` beside 2
 	GOMAXPROCS=1 scripts/busy.sh 4 go test -timeout 8h -count 5 $(BUSY_PACKAGES)
 	GOMAXPROCS=1 scripts/busy.sh 4 go -C tests test -timeout 8h -count 5 $(HOST_TESTS) ./deploy
 	cd web && for run in 1 2 3 4 5; do ../scripts/busy.sh 4 node --import tsx --test test/budget.test.ts; done
@@ -222,7 +236,7 @@ test-busy: setup-test build plugins $(LLAMA_SERVER) ## such tests five times on 
 .PHONY: test-long
 test-long: setup-test build plugins $(LLAMA_ARCHS) $(LLAMA_SERVER) ## full corruption and property runs, sanitizers, other builds, compilers and CPUs, Vulkan, the archive of make dist, each fuzz target for FUZZTIME
 	PENSTOCK_TEST_LONG=1 go test -timeout 4h -count 1 ./...
-	PENSTOCK_TEST_LONG=1 go -C tests test -timeout 4h -count 1 ./...
+	PENSTOCK_TEST_LONG=1 PENSTOCK_TEST_LLAMA_SERVER=live go -C tests test -timeout 4h -count 1 ./...
 	PENSTOCK_TEST_RACE_ALL=1 GORACE=atexit_sleep_ms=0 go test -timeout 4h -count 1 -race ./host/... ./native/... ./scheduler/...
 	PENSTOCK_TEST_RACE_ALL=1 GORACE=atexit_sleep_ms=0 go -C tests test -timeout 4h -count 1 -race -skip HoldUpNobody $(HOST_TESTS) ./archs ./peer
 	scripts/sanitize.sh
