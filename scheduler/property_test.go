@@ -5,9 +5,7 @@ package scheduler_test
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -174,23 +172,17 @@ func (w *world) inOrder() {
 
 // TestScheduler_RandomWork_KeepsItsPromises: every request ends exactly once with the right
 // answer, no cell leaks, no slot starves, the order within a priority holds; the backend itself
-// refuses a pass over its limits or a position out of order. PENSTOCK_TEST_SEED has it try one
-// world again. Most of it is one goroutine: the race detector sees three worlds of it, and all of
+// refuses a pass over its limits or a position out of order. PENSTOCK_TEST_SEED has it begin
+// with that world. Most of it is one goroutine: the race detector sees three worlds of it, and all of
 // TestScheduler_RandomRun_KeepsItsPromises.
 func TestScheduler_RandomWork_KeepsItsPromises(t *testing.T) {
-	from, worlds, ticks := 0, 20, 150
-	switch {
-	case os.Getenv("PENSTOCK_TEST_LONG") != "":
-		worlds, ticks = 1000, 1000
-	case steadytest.Raced():
+	worlds, ticks := steadytest.InLongTest(1000, 20), steadytest.InLongTest(1000, 150)
+	if steadytest.Raced() {
 		worlds = 3
 	}
-	if seed, err := strconv.Atoi(os.Getenv("PENSTOCK_TEST_SEED")); err == nil {
-		from, worlds = seed, 1
-	}
-	for seed := from; seed < from+worlds; seed++ {
+	for seed := steadytest.Seed(t); worlds > 0; seed, worlds = seed+1, worlds-1 {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			w := newWorld(t, uint64(seed))
+			w := newWorld(t, seed)
 			for range ticks {
 				for w.rng.IntN(3) == 0 {
 					w.arrive()

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -18,27 +17,18 @@ import (
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
-// smallOf writes a small model of an architecture with random weights, as llama.cpp's own tests do.
-func smallOf(t *testing.T, architecture string) string {
+// smallOf writes a small model of one of llama.cpp's architectures with random weights.
+func smallOf(t *testing.T, name string) string {
 	t.Helper()
-	const writer = "../../build/llama.cpp/tools/test-llama-archs"
-	if _, err := os.Stat(writer); err != nil {
-		t.Fatalf("test-llama-archs is not built; `make llama-archs` does that: %v", err)
+	plain, path := filepath.Join(t.TempDir(), name+".gguf"), filepath.Join(t.TempDir(), name+".gguf")
+	if err := synth.SmallFile(plain, name, 1); err != nil {
+		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), writer, "-s", "1", "-d", "0.3", "-a", "^"+architecture+"$", "-o", dir).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%.2000s", err, out)
-	}
-	written, err := filepath.Glob(filepath.Join(dir, "*.gguf"))
-	if err != nil || len(written) == 0 {
-		t.Fatalf("no model of %s: %v", architecture, err)
-	}
-	path := filepath.Join(t.TempDir(), architecture+".gguf")
 	file, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(synth.WithBytes(file, written[0]), file.Close()); err != nil {
+	if err := errors.Join(synth.WithBytes(file, plain), file.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -50,9 +40,10 @@ func TestScheduler_Speculate_HybridSameGreedyText(t *testing.T) {
 	const most = 60
 	greedy := sampling.Default()
 	greedy.Temperature = 0
-	architectures := []string{"lfm2", "qwen35"}
+	architectures := []string{"lfm2-dense", "qwen35-dense"}
 	if os.Getenv("PENSTOCK_TEST_LONG") != "" {
-		architectures = append(architectures, "lfm2moe", "qwen35moe", "qwen4exp", "nemotron_h", "nemotron_h_moe", "kimi-k3", "bailingmoe3", "deepseek4")
+		architectures = append(architectures, "lfm2moe-moe", "qwen35moe-moe", "qwen4exp-moe", "nemotron_h-dense",
+			"nemotron_h_moe-dense", "kimi-k3-moe", "bailingmoe3-moe", "deepseek4-moe")
 	}
 	for _, architecture := range architectures {
 		t.Run(architecture, func(t *testing.T) {
@@ -86,7 +77,7 @@ func TestScheduler_Speculate_HybridSameGreedyText(t *testing.T) {
 // A sequence of a recurrent model goes back once, only as far as its last pass, and not after
 // another pass.
 func TestBackend_Truncate_RecurrentGoesBackOnce(t *testing.T) {
-	e := openedFile(t, Options{Path: smallOf(t, "lfm2"), Slots: 2, CacheSequences: 2, DraftRows: 8, Snapshots: 3, ContextSize: 512})
+	e := openedFile(t, Options{Path: smallOf(t, "lfm2-dense"), Slots: 2, CacheSequences: 2, DraftRows: 8, Snapshots: 3, ContextSize: 512})
 	b := e.backend
 	for name, c := range map[string]struct {
 		keep, kept int
@@ -129,7 +120,7 @@ func TestBackend_Truncate_RecurrentGoesBackOnce(t *testing.T) {
 // A sequence that has gone back, or still may, is shared at a checkpoint before: both go on as if
 // nothing had been.
 func TestBackend_RestoreCheckpoint_SharesWhatGoesBack(t *testing.T) {
-	e := openedFile(t, Options{Path: smallOf(t, "lfm2"), Slots: 2, CacheSequences: 2, DraftRows: 8, Snapshots: 3, ContextSize: 512})
+	e := openedFile(t, Options{Path: smallOf(t, "lfm2-dense"), Slots: 2, CacheSequences: 2, DraftRows: 8, Snapshots: 3, ContextSize: 512})
 	b := e.backend
 	wantShared := feed(t, b, 0, 0, 10, 11, 12, 13)
 	b.Truncate(0, 0)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync/atomic"
@@ -20,6 +19,7 @@ import (
 	"github.com/penstock/penstock/scheduler/draft"
 	"github.com/penstock/penstock/scheduler/kvcache"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // prophet is a drafter that knows some answers, and errs in every seventh token.
@@ -185,10 +185,7 @@ func gapAfter(t *testing.T, e *Engine, context []int32) float32 {
 // change places, as beside other answers.
 func TestScheduler_Speculate_SameGreedyText(t *testing.T) {
 	const most = 100
-	n := 24
-	if os.Getenv("PENSTOCK_TEST_LONG") != "" {
-		n = 200
-	}
+	n := steadytest.InLongTest(200, 8)
 	greedy := sampling.Default()
 	greedy.Temperature = 0
 	for name, path := range map[string]string{"built-in": builtIn, "window": smallModel(t, "cohere2"), "qwen3": smallModel(t, "embedder")} {
@@ -231,7 +228,7 @@ func TestBackend_Limits_RecurrentTakesNoDrafts(t *testing.T) {
 // Sampled text is distributed as the model says, also where it was drafted: a chi-square test of
 // thousands of draws. With their seeds the texts are the very ones that are drawn without drafts.
 func TestScheduler_Speculate_SampledTextIsTheModels(t *testing.T) {
-	const n = 3000
+	n := steadytest.InLongTest(3000, 1000)
 	e := openedFile(t, Options{Path: builtIn, Slots: 8, DraftRows: 16, ContextSize: 8 * 128, KVLayout: "split"})
 	p := sampling.Default()
 	p.Seed, p.Temperature, p.Chain = 1, 0.5, []string{"temperature"}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/penstock/penstock/scheduler/kvcache"
 	"github.com/penstock/penstock/scheduler/piece"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // one is a random element; nil where there is none.
@@ -288,13 +288,10 @@ func (w *randomWorld) act() (step string, of *randomRequest, do func()) {
 }
 
 func runRandomWorlds(t *testing.T, odds int) {
-	worlds, ticks := 150, 150
-	if os.Getenv("PENSTOCK_TEST_LONG") != "" {
-		worlds, ticks = 5000, 600
-	}
-	for seed := range worlds {
+	worlds, ticks := steadytest.InLongTest(5000, 50), steadytest.InLongTest(600, 150)
+	for seed := steadytest.Seed(t); worlds > 0; seed, worlds = seed+1, worlds-1 {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			w := newRandomWorld(t, uint64(seed), odds)
+			w := newRandomWorld(t, seed, odds)
 			for range ticks {
 				w.tick()
 			}
