@@ -13,7 +13,7 @@ import (
 // A hybrid model of which llama.cpp keeps earlier states is served with drafts, and a recurrent
 // one without.
 func TestServe_Drafts(t *testing.T) {
-	paths, _ := writeModels(t, "^(lfm2|mamba2)$")
+	paths := synthesize(t, "lfm2-dense", "mamba2-dense")
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	for _, path := range paths {
 		file, err := model.Open(t.Context(), withBytes(t, path), model.CheckOptions{})

@@ -12,22 +12,20 @@ import (
 
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/model"
+	"github.com/penstock/penstock/tests/peer"
 	"github.com/penstock/penstock/tools/section"
 )
 
 // some are one architecture of each kind: dense, with biases and norms of several sorts, with a
 // window, soft capping, sinks and ALiBi, experts, compressed keys, recurrent, hybrid, and one that
 // is refused.
-const some = "^(llama|qwen2|qwen3|gemma2|gemma3|phi3|gpt-oss|bloom|qwen3moe|deepseek2|mamba2|falcon-h1|lfm2|dream)$"
+var some = []string{"llama-dense", "llama-moe", "qwen2-dense", "qwen3-dense", "gemma2-dense", "gemma3-dense", "phi3-dense", "gpt-oss-moe", "bloom-dense",
+	"qwen3moe-moe", "deepseek2-moe", "mamba2-dense", "falcon-h1-dense", "lfm2-dense", "dream-dense"}
 
 // Some architectures are compared as all are. What the table in docs/models.md says of them must
 // be so.
 func TestArchitectures_Some(t *testing.T) {
-	paths, _ := writeModels(t, some)
-	if want := strings.Count(some, "|") + 2; len(paths) != want { // llama with and without experts
-		t.Fatalf("%d models were written, want %d", len(paths), want)
-	}
-	paths, _ = withOurs(t, paths, nil)
+	paths, _ := withOurs(t, synthesize(t, some...), nil)
 	document, err := os.ReadFile("../../docs/models.md")
 	if err != nil {
 		t.Fatal(err)
@@ -42,8 +40,8 @@ func TestArchitectures_Some(t *testing.T) {
 // All architectures of which llama.cpp's program writes a model are served like llama-server, or
 // refused with a sentence.
 func TestArchitectures_All(t *testing.T) {
-	if os.Getenv("PENSTOCK_TEST_LONG") == "" {
-		t.Skip("make test-long compares all architectures, make test some")
+	if !peer.Live() {
+		t.Skip("make test-long and make archs compare all architectures, make test some")
 	}
 	paths, unwritten := writeModels(t, ".")
 	if len(paths) < 100 {

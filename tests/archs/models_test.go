@@ -23,6 +23,21 @@ const writer = "../../build/llama.cpp/tools/test-llama-archs"
 
 var unsupported = regexp.MustCompile(`save_models: (\S+) model \(\w+\) is unsupported`)
 
+// synthesize writes models of which we have the headers, with weights of our own, and returns their
+// paths.
+func synthesize(t *testing.T, names ...string) (paths []string) {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range names {
+		path := filepath.Join(dir, name+".gguf")
+		if err := synth.SmallFile(path, name, 1); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	return paths
+}
+
 // unnamed are architectures that llama.cpp's program leaves out without a word.
 var unnamed = []string{"gemma4", "gemma4-assistant", "eagle3", "dflash"}
 

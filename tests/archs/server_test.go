@@ -189,7 +189,7 @@ func (a answer) tokens() []int32 {
 // into passes.
 func ofLlamaServer(t *testing.T, path string, prompts [][]int32, flags ...string) []answer {
 	t.Helper()
-	s := peer.LlamaServer(t, path, append([]string{"--parallel", "1", "--ctx-size", strconv.Itoa(contextLen), "--flash-attn", "off"}, flags...)...)
+	s := peer.LlamaServer(t, path, append([]string{"--parallel", "1", "--ctx-size", strconv.Itoa(contextLen), "--cache-type-k", "f16", "--cache-type-v", "f16"}, flags...)...)
 	body, err := json.Marshal(map[string]any{"prompt": prompts, "n_predict": answerLen, "temperature": 0, "ignore_eos": true, "n_probs": likeliest, "cache_prompt": false})
 	if err != nil {
 		t.Fatal(err)

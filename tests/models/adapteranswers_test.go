@@ -77,7 +77,8 @@ var loras = []string{``, `,"lora":[]`, `,"lora":[{"id":0,"scale":1}]`, `,"lora":
 func TestAdapters_Answers_AreLlamaServers(t *testing.T) {
 	steadytest.SkipRaced(t, "one request at a time; TestAdapters_AtOnce_AnswerAsAlone asks for many at once")
 	folder := t.TempDir()
-	plain := peer.Penstock(t, peer.BuiltIn, nil)
+	exact := peer.Exact(t)
+	plain := peer.Penstock(t, exact, nil)
 	a, b := write(t, folder, "a", synth.Adapter{Seed: 1, TaskName: "tales"}), write(t, folder, "b", synth.Adapter{Seed: 2, Rank: 8, Alpha: 16})
 	activated := write(t, folder, "activated", synth.Adapter{Seed: 3, Invocation: tokensOf(t, plain, " a little girl")})
 	for _, apply := range []bool{true, false} {
@@ -87,7 +88,7 @@ func TestAdapters_Answers_AreLlamaServers(t *testing.T) {
 			if !apply {
 				flags, keys["model.lora_init_without_apply"] = append(flags, "--lora-init-without-apply"), true
 			}
-			theirs, ours := peer.LlamaServer(t, peer.BuiltIn, flags...), peer.Penstock(t, peer.BuiltIn, keys)
+			theirs, ours := peer.LlamaServer(t, exact, flags...), peer.Penstock(t, exact, keys)
 			compare := func(method, path, body string) {
 				t.Helper()
 				want, got := theirs.Call(t, method, path, body), ours.Call(t, method, path, body)

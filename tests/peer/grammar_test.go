@@ -190,7 +190,8 @@ var schemas = []json.RawMessage{
 // Lazy grammars, schemas, generation prompts and budgets of thinking choose, token by token, what
 // llama-server chooses.
 func TestCompletion_Grammars_AsLlamaServer(t *testing.T) {
-	llama, ours := LlamaServer(t, BuiltIn), Penstock(t, BuiltIn, nil)
+	model := Exact(t)
+	llama, ours := LlamaServer(t, model), Penstock(t, model, nil)
 	told := toldBy(t, llama)
 	if same := toldBy(t, ours); same.text != told.text {
 		t.Fatalf("the models say %q and %q", told.text, same.text)

@@ -26,7 +26,7 @@ func filling(t *testing.T, repository bool) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = synth.Edit(file, inRepository(t, BuiltIn), func(h *gguf.Header) {
+	err = synth.Edit(file, Exact(t), func(h *gguf.Header) {
 		for i, kind := range kinds {
 			h.Set("tokenizer.ggml.fim_"+kind+"_token_id", gguf.NewUint32(uint32(3+i)))
 		}

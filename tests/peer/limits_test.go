@@ -31,8 +31,9 @@ func sameButText(t *testing.T, peer, ours Server, fields string) {
 func TestLimits_AsLlamaServer(t *testing.T) {
 	for name, limit := range map[string]int{"of the context": 300, "of the server": 7} {
 		t.Run(name, func(t *testing.T) {
-			peer := LlamaServer(t, BuiltIn, append(tightFlags, "--n-predict", strconv.Itoa(limit))...)
-			ours := Penstock(t, BuiltIn, tight("scheduler.n_predict", limit))
+			model := Exact(t)
+			peer := LlamaServer(t, model, append(tightFlags, "--n-predict", strconv.Itoa(limit))...)
+			ours := Penstock(t, model, tight("scheduler.n_predict", limit))
 			for _, fields := range []string{``, `,"n_predict":-1`, `,"n_predict":9`, `,"n_predict":0`, `,"n_predict":400`} {
 				sameButText(t, peer, ours, fields)
 			}
@@ -41,8 +42,9 @@ func TestLimits_AsLlamaServer(t *testing.T) {
 }
 
 func TestContextShift_AsLlamaServer(t *testing.T) {
-	peer := LlamaServer(t, BuiltIn, append(tightFlags, "--context-shift")...)
-	ours := Penstock(t, BuiltIn, tight("scheduler.context_shift", true))
+	model := Exact(t)
+	peer := LlamaServer(t, model, append(tightFlags, "--context-shift")...)
+	ours := Penstock(t, model, tight("scheduler.context_shift", true))
 	for _, fields := range []string{`,"n_predict":200`, `,"n_predict":600`, `,"n_predict":600,"n_keep":4`, `,"n_predict":400,"n_keep":-1,"n_discard":16`} {
 		sameButText(t, peer, ours, fields)
 	}

@@ -41,7 +41,7 @@ var openAI = chat{path: "/v1/chat/completions", events: "choices.delta.content",
 			return map[string]any{"type": "input_audio", "input_audio": map[string]any{"data": base64.StdEncoding.EncodeToString(part.file), "format": "wav"}}
 		}
 		return map[string]any{"type": "image_url", "image_url": map[string]any{"url": part.url()}}
-	}), "max_tokens": answered}
+	}), "max_tokens": answered, "logprobs": true, "top_logprobs": 10}
 }}
 
 // chats are the others, each of which should answer as OpenAI's does.
@@ -99,8 +99,9 @@ func (s *sensing) messages(turns []turn, text string, file func(sense) map[strin
 	return messages
 }
 
-// say has a server answer a conversation.
-func (c *chat) say(s *sensing, server Server, turns []turn, stream bool) string {
+// say has a server answer a conversation: the text and, of a whole answer by OpenAI's API, how
+// likely its tokens were.
+func (c *chat) say(s *sensing, server Server, turns []turn, stream bool) (string, written) {
 	s.Helper()
 	body := c.body(s, turns)
 	body["stream"], body["temperature"] = stream, 0
@@ -112,11 +113,20 @@ func (c *chat) say(s *sensing, server Server, turns []turn, stream bool) string 
 	if a.Status != http.StatusOK {
 		s.Fatalf("%s %v: %d %s", c.path, turns, a.Status, a.Body)
 	}
-	path := c.answer
 	if stream {
-		path = c.events
+		return joined(s.T, a.Body, strings.Split(c.events, ".")...), nil
 	}
-	return joined(s.T, a.Body, strings.Split(path, ".")...)
+	var answer struct {
+		Choices []struct{ Logprobs struct{ Content written } }
+	}
+	if err := json.Unmarshal([]byte(a.Body), &answer); err != nil {
+		s.Fatal(err, a.Body)
+	}
+	text := joined(s.T, a.Body, strings.Split(c.answer, ".")...)
+	if len(answer.Choices) == 0 {
+		return text, nil
+	}
+	return text, answer.Choices[0].Logprobs.Content
 }
 
 // compareChats asks by OpenAI's chats on both servers, and by the other APIs on ours.
@@ -125,12 +135,13 @@ func (s *sensing) compareChats() {
 		if !s.pair.Sees() && i != 2 {
 			continue
 		}
-		want := openAI.say(s, s.peer, turns, false)
+		want, wrote := openAI.say(s, s.peer, turns, false)
 		for _, stream := range []bool{false, true} {
-			if got := openAI.say(s, s.ours, turns, stream); got != want {
+			if got, _ := openAI.say(s, s.ours, turns, stream); got != want && !wrote.tied(strings.TrimPrefix(got, "Of ")) {
 				s.Errorf("%v, streamed %v: llama-server says %q, Penstock %q", turns, stream, want, got)
 			}
 		}
+		want, _ = openAI.say(s, s.ours, turns, false)
 		if !s.pair.Sees() {
 			continue
 		}
@@ -138,7 +149,7 @@ func (s *sensing) compareChats() {
 			if c.body(s, turns) == nil || c.path == "/v1/messages" && turns[0].role == "system" {
 				continue
 			}
-			got := c.say(s, s.ours, turns, i%2 == 0)
+			got, _ := c.say(s, s.ours, turns, i%2 == 0)
 			if got != want && "Of "+got != want { // some do not tell what the answer goes on from
 				s.Errorf("%s: %v: by OpenAI's chat it is %q, here %q", c.path, turns, want, got)
 			}
@@ -150,8 +161,8 @@ func (s *sensing) compareChats() {
 	generate := chat{path: "/api/generate", answer: "response", body: func(s *sensing, turns []turn) map[string]any {
 		return map[string]any{"prompt": turns[0].parts[1], "images": [][]byte{s.all[0].file}, "options": map[string]any{"num_predict": answered, "temperature": 0}}
 	}}
-	want := openAI.say(s, s.ours, seenIn[0], false)
-	if got := generate.say(s, s.ours, seenIn[0], false); got != want {
+	want, _ := openAI.say(s, s.ours, seenIn[0], false)
+	if got, _ := generate.say(s, s.ours, seenIn[0], false); got != want {
 		s.Errorf("/api/generate: %q; by OpenAI's chat %q", got, want)
 	}
 	c := s.dial(s.ours)

@@ -122,12 +122,12 @@ func (s *sensing) steer() {
 // begins compares the beginning of an answer with one that was left alone.
 func (s *sensing) begins(how string, server Server, parts []any, got string) {
 	s.Helper()
-	want := s.complete(server, s.oursMarker, parts, map[string]any{"n_predict": len(got), "cache_prompt": false}).Content
+	want := s.complete(server, s.oursMarker, parts, map[string]any{"n_predict": len(got), "cache_prompt": false, "n_probs": 10})
 	peers := s.wanted(parts)
-	same := strings.HasPrefix(want, got) || s.tied(server, s.oursMarker, parts, want, got)
-	asPeer := strings.HasPrefix(want, peers) || s.tied(s.peer, s.peerMarker, parts, peers, want)
+	same := strings.HasPrefix(want.Content, got) || want.Tokens.tied(got)
+	asPeer := strings.HasPrefix(want.Content, peers.Content) || peers.Tokens.tied(want.Content)
 	if !same || !asPeer || len(got) < beyond {
-		s.Errorf("%s: %q; want %q", how, got, want)
+		s.Errorf("%s: %q; want %q", how, got, want.Content)
 	}
 }
 

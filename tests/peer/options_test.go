@@ -130,12 +130,12 @@ var flagInHelp = regexp.MustCompile(`^(--?[a-zA-Z][a-zA-Z0-9.-]*)(,\s*)?`)
 
 // Every flag of llama-server is understood, or there is a reason why not.
 func TestFlags_AllOfLlamaServers(t *testing.T) {
-	help, err := exec.CommandContext(t.Context(), inRepository(t, "build/llama.cpp/tools/llama-server"), "--help").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	help := openGolden(t, []string{"--help"}).answer("", func() (storedAnswer, error) {
+		text, err := exec.CommandContext(t.Context(), llamaServer(t), "--help").Output()
+		return storedAnswer{Body: string(text)}, err
+	})
 	n := 0
-	for line := range strings.Lines(string(help)) {
+	for line := range strings.Lines(help.Body) {
 		if !strings.HasPrefix(line, "-") || strings.HasPrefix(line, "-----") {
 			continue
 		}

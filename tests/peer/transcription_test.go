@@ -51,6 +51,9 @@ func transcribe(s *sensing, server Server, sound []byte, fields []string, stream
 	s.Helper()
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
+	if err := form.SetBoundary("----a-boundary----"); err != nil { // not by chance: llama-server's answers are stored by request
+		s.Fatal(err)
+	}
 	fields = append([]string{"temperature", "0", "max_tokens", strconv.Itoa(answered), "stream", strconv.FormatBool(stream)}, fields...)
 	for i := 0; i < len(fields); i += 2 {
 		if err := form.WriteField(fields[i], fields[i+1]); err != nil {
