@@ -5,7 +5,6 @@ package hosts
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -78,12 +77,4 @@ func EightAtOnce(n int, f func(i int)) {
 	}
 	close(numbers)
 	group.Wait()
-}
-
-// InLongTest is long where everything is to be tested, else short.
-func InLongTest(long, short int) int {
-	if os.Getenv("PENSTOCK_TEST_LONG") != "" {
-		return long
-	}
-	return short
 }

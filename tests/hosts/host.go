@@ -7,7 +7,9 @@ package hosts
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"net/http"
+	"path/filepath"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -27,26 +29,35 @@ func Main(m *testing.M) {
 	model.ChildMain()
 	compile.Main()
 	compute.Main()
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(tests{m})
 }
 
 // Frog is the messages of a chat that the built-in model answers with a story.
 const Frog = `"messages":[{"role":"user","content":"Tell me a story about a frog."}]`
 
-// Settings are flags for a test's host: a free port, and one thread, which does not spin beside
-// other tests.
+// Settings are flags for a test's host: a free port, a folder for recordings, and one thread, which
+// does not spin beside other tests.
 func Settings(t *testing.T, change map[string]any) config.Config {
 	t.Helper()
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	flags := map[string]any{"server.listen": "127.0.0.1:0", "model.threads": "1", "model.ctx_size": "4096", "server.shutdown_timeout": "20s"}
-	for k, v := range change {
-		flags[k] = v
-	}
+	return configure(t, t.TempDir(), change)
+}
+
+// configure is Settings with a folder for what the host writes.
+func configure(t *testing.T, dir string, change map[string]any) config.Config {
+	t.Helper()
+	flags := map[string]any{"server.listen": "127.0.0.1:0", "model.threads": "1", "model.ctx_size": "4096", "server.shutdown_timeout": "20s",
+		"recordings.dir": filepath.Join(dir, "recordings")}
+	maps.Copy(flags, change)
 	c, err := config.Load(config.Sources{Flags: flags})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// options are those of each host.
+func options(c config.Config) host.Options {
+	return host.Options{Config: c, Log: slog.New(slog.DiscardHandler), Version: "test"}
 }
 
 // Open opens a host with Settings, which takes requests once Run has begun. The test closes it.
@@ -58,7 +69,7 @@ func Open(t *testing.T, change map[string]any) *host.Host {
 // OpenConfig is Open with a whole configuration.
 func OpenConfig(t *testing.T, c config.Config) *host.Host {
 	t.Helper()
-	h, err := host.Open(context.Background(), host.Options{Config: c, Log: slog.New(slog.DiscardHandler), Version: "test"})
+	h, err := host.Open(context.Background(), options(c))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,10 +36,14 @@ func ModelFolder(t *testing.T) string {
 	return dir
 }
 
-// SmallModel writes a small random model of a kind and returns its path.
+// SmallModel is the path of a small random model of a kind, which is written once. Nobody changes
+// it.
 func SmallModel(t *testing.T, kind string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), kind+".gguf")
+	path := filepath.Join(process.dir, kind+".gguf")
+	if _, err := os.Stat(path); err == nil {
+		return path
+	}
 	if err := synth.SmallFile(path, kind, 1); err != nil {
 		t.Fatal(err)
 	}

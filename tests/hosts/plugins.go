@@ -5,6 +5,7 @@ package hosts
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -17,19 +18,25 @@ import (
 // OpenWithPlugins opens and runs a host with a plugin folder, of which modules are the files.
 func OpenWithPlugins(t *testing.T, change map[string]any, modules map[string][]byte) *host.Host {
 	t.Helper()
-	dir := t.TempDir()
+	h := Open(t, withModules(t, t.TempDir(), change, modules))
+	Run(t, h)
+	return h
+}
+
+// withModules are settings with a plugin folder, of which modules are the files.
+func withModules(t *testing.T, dir string, change map[string]any, modules map[string][]byte) map[string]any {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	for base, wasm := range modules {
 		if err := os.WriteFile(filepath.Join(dir, base), wasm, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	flags := map[string]any{"plugins.dir": dir}
-	for k, v := range change {
-		flags[k] = v
-	}
-	h := Open(t, flags)
-	Run(t, h)
-	return h
+	maps.Copy(flags, change)
+	return flags
 }
 
 // OpenWithExamples opens a host that has plugins of build/plugins, where `make plugins` puts them.

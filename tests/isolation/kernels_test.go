@@ -23,6 +23,7 @@ import (
 func answered(t *testing.T, change map[string]any) (text, logged string, k serving.Kernels) {
 	t.Helper()
 	var log bytes.Buffer
+	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // a model's file is tried once, and here each time
 	h, err := host.Open(t.Context(), host.Options{Config: hosts.Settings(t, change), Log: slog.New(slog.NewTextHandler(&log, nil)), Version: "test"})
 	if err != nil {
 		t.Fatal(err)

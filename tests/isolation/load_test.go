@@ -11,10 +11,8 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -24,6 +22,7 @@ import (
 
 	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 const loadClients = 200
@@ -32,26 +31,19 @@ const loadClients = 200
 // no error but the 429s of a full queue, and in the end no goroutine and no memory of it is left.
 // PENSTOCK_TEST_SEED repeats a load.
 func TestHost_Load_AllRoutes(t *testing.T) {
-	requests := hosts.InLongTest(1000, 15) // of each client
-	seed := rand.Uint64()
-	if text := os.Getenv("PENSTOCK_TEST_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("PENSTOCK_TEST_SEED=%d", seed)
+	requests := steadytest.InLongTest(1000, 15) // of each client
+	seed := steadytest.Seed(t)
 	h := hosts.Open(t, map[string]any{"scheduler.cache_ram": "32MiB", "scheduler.max_queue": 64, "rerank.model": hosts.SmallModel(t, "reranker")})
 	hosts.Run(t, h)
 	l := newTraffic(h)
-	l.run(t, 3, seed) // what is made once is there from now on
+	l.run(t, loadClients, 3, seed) // what is made once is there from now on
 	heap, goroutines := footprint(l)
 	hosts.Await(t, func() bool { // connections close on the other side too
 		before := goroutines
 		heap, goroutines = footprint(l)
 		return goroutines == before
 	})
-	l.run(t, requests, seed+1)
+	l.run(t, loadClients, requests, seed+1)
 	heapAfter, left := footprint(l)
 	for until := time.Now().Add(time.Minute); (left > goroutines || heapAfter > heap+16<<20) && time.Now().Before(until); {
 		heapAfter, left = footprint(l)
@@ -107,12 +99,12 @@ func (l *traffic) sum() (n int) {
 	return n
 }
 
-// run has each client send n requests, unless one ends as it should not.
-func (l *traffic) run(t *testing.T, n int, seed uint64) {
+// run has each of many clients send n requests, unless one ends as it should not.
+func (l *traffic) run(t *testing.T, many, n int, seed uint64) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var clients sync.WaitGroup
-	for i := range loadClients {
+	for i := range many {
 		clients.Go(func() {
 			rng := rand.New(rand.NewPCG(uint64(i), seed))
 			for range n {

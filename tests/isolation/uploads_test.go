@@ -11,6 +11,7 @@ import (
 
 	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // uploads sends modules all at once, each a version of one of ten plugins, one in ten of them
@@ -42,7 +43,7 @@ func uploads(t *testing.T, h *host.Host, n int) {
 func TestPlugins_Upload_ManyAtOnce(t *testing.T) {
 	h := hosts.OpenWithPlugins(t, map[string]any{"server.admin_key": "secret"}, nil)
 	undisturbed := among(t, h)
-	uploads(t, h, hosts.InLongTest(1000, 300))
+	uploads(t, h, steadytest.InLongTest(1000, 300))
 	undisturbed()
 	for i := range 9 {
 		if status, text, _ := hosts.Complete(t, h, fmt.Sprintf(`,"plugins":["up-%d"]`, i)); status != 200 || text == "" {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // banned are among what the built-in model likes to say: its openings, its names' neighbours, a
@@ -37,8 +38,8 @@ func banningFields(t *testing.T) string {
 // Of 500 answers, nearly all have a phrase without the plugin, and none with it: also not in the
 // deltas of a stream, put together, which are what a client has seen.
 func TestBannedPhrases_BuiltInModel_NeverSaysThem(t *testing.T) {
-	h := hosts.OpenWithExamples(t, "banned-phrases")
-	n, fields := hosts.InLongTest(500, 50), banningFields(t)
+	h := hosts.SharedWithExamples(t, "banned-phrases")
+	n, fields := steadytest.InLongTest(500, 50), banningFields(t)
 	without := make([]string, n)
 	hosts.EightAtOnce(n, func(i int) {
 		var err error
@@ -66,9 +67,9 @@ func TestBannedPhrases_BuiltInModel_NeverSaysThem(t *testing.T) {
 // Nothing that was shown is taken back: what a stream has shown is the answer that comes whole.
 // One at a time, since how many are computed together may change the last bits of a logit.
 func TestBannedPhrases_BuiltInModel_ShownIsFinal(t *testing.T) {
-	h := hosts.OpenWithExamples(t, "banned-phrases")
+	h := hosts.SharedWithExamples(t, "banned-phrases")
 	fields := banningFields(t)
-	for i := range hosts.InLongTest(50, 10) {
+	for i := range steadytest.InLongTest(50, 10) {
 		shown, err := hosts.Streamed(t, h, hosts.AskNumber(i, fields))
 		if err != nil {
 			t.Fatal(err)

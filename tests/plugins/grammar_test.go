@@ -127,7 +127,7 @@ func TestPlugins_Grammar_OfTheRequest(t *testing.T) {
 // TestGrammar_Example_BuiltInModel: the example keeps answers within its grammar, also where
 // another takes tokens back.
 func TestGrammar_Example_BuiltInModel(t *testing.T) {
-	h := hosts.OpenWithExamples(t, "grammar", "banned-phrases")
+	h := hosts.SharedWithExamples(t, "grammar", "banned-phrases")
 	use := func(name string, config any) string {
 		text, err := json.Marshal(map[string]any{"name": name, "config": config})
 		if err != nil {
@@ -209,7 +209,7 @@ func TestPlugins_LazyGrammar(t *testing.T) {
 
 // TestCompletion_Grammar_Unsatisfiable: what a request demands and cannot have is its own fault.
 func TestCompletion_Grammar_Unsatisfiable(t *testing.T) {
-	h := hosts.OpenWithPlugins(t, nil, nil)
+	h := hosts.Shared(t, nil, nil)
 	for name, fields := range map[string]string{
 		"no end":        `,"grammar":"root ::= \"ab\""`,
 		"too ambiguous": `,"grammar":"root ::= \"a\" root | \"a\" root \"b\" | \"a\" root \"c\" | \"a\"","max_tokens":60`,
@@ -228,7 +228,7 @@ func TestCompletion_Grammar_Unsatisfiable(t *testing.T) {
 // TestCompletion_ReasoningBudget_Traced: a token that is forced is one like any other in
 // log-probabilities and traces.
 func TestCompletion_ReasoningBudget_Traced(t *testing.T) {
-	h := hosts.OpenWithPlugins(t, nil, nil)
+	h := hosts.Shared(t, nil, nil)
 	const fields = `,"prompt":"Once upon a","max_tokens":12,"reasoning_budget_start_tag":" time","generation_prompt":" time",
 		"reasoning_budget_end_tag":"!","reasoning_budget_tokens":2`
 	_, want, _ := hosts.Complete(t, h, fields)

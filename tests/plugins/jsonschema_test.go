@@ -50,8 +50,8 @@ func leastTokens(t *testing.T, h *host.Host, schema []byte) int {
 
 // The answers fit however few tokens they have, greedy and hot, eight of them at once.
 func TestJSONSchema_BuiltInModel_FitsAndCloses(t *testing.T) {
-	h := hosts.OpenWithExamples(t, "json-schema")
-	hosts.EightAtOnce(hosts.InLongTest(200, 20), func(i int) {
+	h := hosts.SharedWithExamples(t, "json-schema")
+	hosts.EightAtOnce(steadytest.InLongTest(200, 20), func(i int) {
 		seed := uint64(i)
 		r := rand.New(rand.NewPCG(seed, 1))
 		schema, err := json.Marshal(grammartest.RandomSchema(r, 3))
@@ -66,34 +66,4 @@ func TestJSONSchema_BuiltInModel_FitsAndCloses(t *testing.T) {
 			}
 		}
 	})
-}
-
-// Thousands of texts are a schema like any other: as values of an enum and as names.
-func TestJSONSchema_ThousandsOfTexts_FitAndClose(t *testing.T) {
-	steadytest.SkipRaced(t, "one request at a time; TestJSONSchema_BuiltInModel_FitsAndCloses asks for eight at once")
-	h := hosts.OpenWithExamples(t, "json-schema")
-	values, properties := make([]string, 5000), map[string]any{}
-	for i := range values {
-		values[i] = fmt.Sprintf("%c%c cat no. %d", 'a'+i*7%26, 'a'+i*11%25, i)
-		if i < 1500 {
-			properties[values[i]] = map[string]any{"type": []string{"integer", "boolean"}[i%2]}
-		}
-	}
-	for name, schema := range map[string]any{
-		"enum":               map[string]any{"type": "string", "enum": values},
-		"names":              map[string]any{"type": "object", "properties": properties},
-		"names, some needed": map[string]any{"type": "object", "properties": properties, "required": values[:3]},
-	} {
-		text, err := json.Marshal(schema)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for seed := range uint64(3) {
-			status, answer := askForJSON(t, h, text, 120, seed)
-			if err := grammartest.Fits(text, answer); status != 200 || err != nil {
-				t.Errorf("%s, seed %d: %d %.200s: %v", name, seed, status, answer, err)
-			}
-			t.Logf("%s: %.200s", name, answer)
-		}
-	}
 }

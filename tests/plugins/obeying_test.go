@@ -42,7 +42,7 @@ func say(t *testing.T, h *host.Host, fields string) said {
 // The built-in model does what each example says it does. json-schema, banned-phrases and
 // transcript have tests of their own.
 func TestExamples_BuiltInModel_ObeysThem(t *testing.T) {
-	h := hosts.OpenWithExamples(t, "min-p", "min-p-rust", "dynamic-temperature", "multiple-choice", "regex-stop", "repetition-stop", "answer-length",
+	h := hosts.SharedWithExamples(t, "min-p", "min-p-rust", "dynamic-temperature", "multiple-choice", "regex-stop", "repetition-stop", "answer-length",
 		"watermark", "chatml", "llama3")
 	greedy, hot := say(t, h, `,"temperature":0`), say(t, h, `,"temperature":1.5`)
 	if greedy.text == hot.text || greedy.tokens < 40 {

@@ -218,6 +218,9 @@ func TestPlugins_Output_OverTheWebSocket(t *testing.T) {
 	for i := range again {
 		again[i].ID = "a"
 	}
+	if err := back.Conn.Close(websocket.StatusNormalClosure, ""); err != nil { // it has all, so the host does not wait for it
+		t.Error(err)
+	}
 	if diff := cmp.Diff(first, again, cmp.AllowUnexported(outputFrame{}, mirrored{})); diff != "" {
 		t.Errorf("once (-), again (+):\n%s", diff)
 	}

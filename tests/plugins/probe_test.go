@@ -23,7 +23,7 @@ func TestProbe_BuiltInModel_DeclinesWhatItDoesNotKnow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := hosts.OpenWithExamples(t, "probe")
+	h := hosts.SharedWithExamples(t, "probe")
 	ask := func(question string, plugins string) string {
 		t.Helper()
 		text, err := hosts.Whole(t, h, fmt.Sprintf(`{"messages":[{"role":"user","content":%q}],"max_tokens":60,"temperature":0%s}`, question, plugins))
@@ -66,7 +66,7 @@ func width(t *testing.T, h *host.Host) int {
 
 // A client is told why it is declined, and what is wrong with a probe of another model.
 func TestProbe_TellsItsClient(t *testing.T) {
-	h := hosts.OpenWithExamples(t, "probe")
+	h := hosts.SharedWithExamples(t, "probe")
 	var row []string
 	for range width(t, h) {
 		row = append(row, "0")

@@ -51,7 +51,7 @@ func download(t *testing.T, h *host.Host, id string) *session.File {
 // replay plays the sessions of a module, and returns the first difference.
 func replay(t *testing.T, f *session.File, wasm []byte, times int) *session.Difference {
 	t.Helper()
-	p, err := session.NewPlayer(t.Context(), wasm, f, plugin.HostOptions{})
+	p, err := session.NewPlayer(t.Context(), wasm, f, plugin.HostOptions{CacheDir: hosts.CodeCache()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func callsOf(f *session.File, name string, holds func(*session.Call) bool) (n in
 // plays each of them many times.
 func TestRecording_Replay_IsTheSame(t *testing.T) {
 	names := []string{"chatml", "min-p", "min-p-rust", "dynamic-temperature", "banned-phrases", "regex-stop", "multiple-choice", "grammar", "watermark", "json-schema", "repetition-stop"}
-	h := hosts.OpenWithExamples(t, names...)
+	h := hosts.SharedWithExamples(t, names...)
 	chat := func(fields string) *session.File {
 		return recorded(t, h, "/v1/chat/completions", `{`+hosts.Frog+`,"record":true,"seed":7,"temperature":1,"max_tokens":60,`+fields+`}`)
 	}
@@ -192,7 +192,7 @@ func TestRecording_Replay_FindsTheFirstDifference(t *testing.T) {
 // TestRecording_Socket_SteeredAnswers records answers that are rewound, forked, set and injected
 // into.
 func TestRecording_Socket_SteeredAnswers(t *testing.T) {
-	h := hosts.OpenWithExamples(t, "min-p", "banned-phrases", "regex-stop")
+	h := hosts.SharedWithExamples(t, "min-p", "banned-phrases", "regex-stop")
 	c := hosts.Dial(t, h)
 	c.Send(`{"type":"generate","id":"a","request":{"prompt":"Once upon a time","max_tokens":250,"seed":3,"ignore_eos":true,"record":true,
 		"plugins":[{"name":"min-p","config":{"draw":true}},{"name":"banned-phrases","config":{"phrases":[" the"]}},{"name":"regex-stop","config":{"pattern":"zzz"}}]}}`)

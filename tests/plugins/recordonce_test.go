@@ -35,8 +35,7 @@ func nextRecorded(c *hosts.Client) (f recordedFrame) {
 // after its end, and wherever it goes on.
 func TestRecording_Socket_AnAnswerThatIsReadAgain_IsRecordedOnce(t *testing.T) {
 	const tokens = 120
-	h := hosts.Open(t, nil)
-	hosts.Run(t, h)
+	h := hosts.Shared(t, nil, nil)
 	for _, parts := range []bool{false, true} {
 		c := hosts.Dial(t, h)
 		c.Send(fmt.Sprintf(`{"type":"generate","id":"a","detach_ms":60000,"parts":%t,"request":{"messages":[{"role":"user","content":"A frog"}],"temperature":0,`+

@@ -16,7 +16,7 @@ import (
 // The oldest questions are left out where the prompt, as the model's own template makes it, is too
 // long; the model then answers the rest.
 func TestShorten_BuiltInModel(t *testing.T) {
-	h := hosts.OpenWithExamples(t, "shorten")
+	h := hosts.SharedWithExamples(t, "shorten")
 	turn := func(n int) string {
 		return fmt.Sprintf(`{"role":"user","content":"What is %d plus 1?"},{"role":"assistant","content":"%d plus 1 is %d."},`, n, n, n+1)
 	}
@@ -63,7 +63,7 @@ func TestShorten_BuiltInModel(t *testing.T) {
 
 // The number that the ABI's document gives.
 func TestPrompt_BuiltInModel_AsTheDocumentSays(t *testing.T) {
-	h := hosts.OpenWithExamples(t, "shorten")
+	h := hosts.SharedWithExamples(t, "shorten")
 	_, body := hosts.Post(t, h.URL()+"/apply-template", `{"messages":[{"role":"user","content":"Hi"}]}`)
 	var answer struct{ Prompt string }
 	if err := json.Unmarshal([]byte(body), &answer); err != nil || answer.Prompt != "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n" || len(answer.Prompt) != 52 {

@@ -116,8 +116,7 @@ func TestPlugins_Set_ChangesTheSamplersAroundThem(t *testing.T) {
 
 // A traced answer can be steered like any other.
 func TestTrace_Set_GoesOn(t *testing.T) {
-	h := hosts.Open(t, nil)
-	hosts.Run(t, h)
+	h := hosts.Shared(t, nil, nil)
 	c := hosts.Dial(t, h)
 	c.Send(`{"type":"generate","id":"a","request":{"prompt":"Hello","ignore_eos":true,"trace":true}}`)
 	c.Until("started")

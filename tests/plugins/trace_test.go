@@ -84,8 +84,7 @@ func tracedText(t *testing.T, h *host.Host, fields string) (string, []tracedToke
 
 // Looking changes nothing: with every kind of native chain the traced answer is the untraced one.
 func TestTrace_NativeChains_SameAnswer(t *testing.T) {
-	h := hosts.Open(t, nil)
-	hosts.Run(t, h)
+	h := hosts.Shared(t, nil, nil)
 	defaults := []string{"logit_bias", "penalties", "dry", "top_n_sigma", "top_k", "typ_p", "top_p", "min_p", "xtc", "temperature", "dist"}
 	for fields, stages := range map[string][]string{
 		``:                 defaults,
@@ -120,7 +119,7 @@ func TestTrace_NativeChains_SameAnswer(t *testing.T) {
 
 // A plugin is a stage like others: what it drops is seen, and so is what its mask bans.
 func TestTrace_Plugins_AreStages(t *testing.T) {
-	h := hosts.OpenWithExamples(t, "min-p", "json-schema")
+	h := hosts.SharedWithExamples(t, "min-p", "json-schema")
 	_, traces := tracedText(t, h, `,"trace":true,"samplers":["top_k","plugin:min-p","temperature"],"plugins":[{"name":"min-p","config":{"min_p":0.3}}]`)
 	dropped := false
 	for _, tr := range traces {
@@ -149,8 +148,7 @@ func TestTrace_Plugins_AreStages(t *testing.T) {
 }
 
 func TestTrace_Socket_InTokenFrames(t *testing.T) {
-	h := hosts.Open(t, nil)
-	hosts.Run(t, h)
+	h := hosts.Shared(t, nil, nil)
 	conn, _, err := websocket.Dial(t.Context(), h.URL()+"/v1/ws", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +186,7 @@ func TestTrace_Socket_InTokenFrames(t *testing.T) {
 // The whole story of a phrase that must not appear: what was taken back, by whom, and what may not
 // come in its place again.
 func TestTrace_BannedPhrases_TellsWhatWasTakenBack(t *testing.T) {
-	h := hosts.OpenWithExamples(t, "banned-phrases")
+	h := hosts.SharedWithExamples(t, "banned-phrases")
 	text, traces := tracedText(t, h, `,"trace":true,"temperature":0,"plugins":[{"name":"banned-phrases","config":{"phrases":[" there"]}}]`)
 	if strings.Contains(text, " there") || len(traces) != 12 {
 		t.Fatalf("%d traces of %q", len(traces), text)
@@ -214,8 +212,7 @@ func TestTrace_BannedPhrases_TellsWhatWasTakenBack(t *testing.T) {
 
 // Why an answer ended is a choice as well: the trace has the token that ended it, streamed or not.
 func TestTrace_EndToken_IsTraced(t *testing.T) {
-	h := hosts.Open(t, nil)
-	hosts.Run(t, h)
+	h := hosts.Shared(t, nil, nil)
 	for _, stream := range []string{"false", "true"} {
 		status, body := hosts.Post(t, h.URL()+"/v1/chat/completions", `{`+hosts.Frog+`,"temperature":0,"trace":true,"stream":`+stream+`}`)
 		if status != 200 {

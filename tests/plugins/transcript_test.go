@@ -13,7 +13,7 @@ import (
 // A template in Go makes the prompt: the answer is the one to the same text given as a prompt, up
 // to where the model begins a turn of its own.
 func TestTranscript_BuiltInModel_AnswersOnePrompt(t *testing.T) {
-	h := hosts.OpenWithExamples(t, "transcript")
+	h := hosts.SharedWithExamples(t, "transcript")
 	const common = `"max_tokens":40,"temperature":0,"ignore_eos":true`
 	_, body := hosts.Post(t, h.URL()+"/v1/completions", `{"prompt":"Be brief.\n\nUser: What is 7 plus 5?\nAssistant:",`+common+`}`)
 	var answer struct{ Choices []struct{ Text string } }

@@ -118,7 +118,7 @@ func TestBeam_EqualsAReference(t *testing.T) {
 
 // A request with n gets the n best as its choices, whole and in order.
 func TestBeam_GivesTheBestAsChoices(t *testing.T) {
-	o, h := newOracle(t, builtInModel), hosts.OpenWithExamples(t, "beam")
+	o, h := newOracle(t, builtInModel), hosts.SharedWithExamples(t, "beam")
 	prompt := o.tokens("One day Ivy wanted")
 	want, _ := reference(o, prompt, 4, 12, 1)
 	body := fmt.Sprintf(`{"prompt":%s,"max_tokens":12,"n":3,"plugins":[{"name":"beam","config":{"width":4}}]}`, strings.ReplaceAll(fmt.Sprint(prompt), " ", ","))

@@ -35,7 +35,7 @@ func inBothLanguages(t *testing.T, f func(t *testing.T, h *host.Host, name, suff
 	for name := range programs {
 		modules = append(modules, name, name+"-rust")
 	}
-	h := hosts.OpenWithExamples(t, modules...)
+	h := hosts.SharedWithExamples(t, modules...)
 	for name := range programs {
 		for _, suffix := range []string{"", "-rust"} {
 			t.Run(name+suffix, func(t *testing.T) { f(t, h, name, suffix) })
@@ -100,7 +100,7 @@ func alike(a, b json.RawMessage) bool {
 
 // The scores of choices are those that the model gives the texts after the prompt.
 func TestChoice_ScoresExactly(t *testing.T) {
-	o, h := newOracle(t, builtInModel), hosts.OpenWithExamples(t, "choice")
+	o, h := newOracle(t, builtInModel), hosts.SharedWithExamples(t, "choice")
 	prompt := o.tokens("One day Ivy wanted a")
 	texts := []string{" pink shell", " rope", " boat in the garden", " stone", " long walk to the pond", " white boat", " nap", "."}
 	for _, normalize := range []string{"none", "tokens", "bytes"} {
@@ -159,7 +159,7 @@ func guided(o *oracle, prompt, other []int32, scale float64, most int) (answer [
 
 // Guidance and contrast with a shorter context say what is best by sums of full log-probabilities.
 func TestGuidance_EqualsAReference(t *testing.T) {
-	o, h := newOracle(t, builtInModel), hosts.OpenWithExamples(t, "guidance")
+	o, h := newOracle(t, builtInModel), hosts.SharedWithExamples(t, "guidance")
 	exact, other := 0, 0
 	for i, opening := range openings {
 		prompt, scale := o.tokens(opening), []float64{1.5, 2, 3}[i%3]
@@ -187,7 +187,7 @@ func TestGuidance_EqualsAReference(t *testing.T) {
 
 // Fields that are filled at once are those that are filled one by one.
 func TestForm_AtOnceIsOneByOne(t *testing.T) {
-	o, h := newOracle(t, builtInModel), hosts.OpenWithExamples(t, "form")
+	o, h := newOracle(t, builtInModel), hosts.SharedWithExamples(t, "form")
 	for _, opening := range openings {
 		var texts []string
 		for _, atOnce := range []int{4, 1} {
@@ -223,7 +223,7 @@ func nearTie(o *oracle, prompt, a, b string) bool {
 // The best of several answers is the one with the highest mean log-probability, which is the
 // model's own.
 func TestBestOf_GivesTheLikeliest(t *testing.T) {
-	o, h := newOracle(t, builtInModel), hosts.OpenWithExamples(t, "best-of")
+	o, h := newOracle(t, builtInModel), hosts.SharedWithExamples(t, "best-of")
 	for i, opening := range openings[:4] {
 		prompt := o.tokens(opening)
 		w := writes(t, h, map[string]any{"prompt": prompt, "n_predict": 12, "temperature": 1.2, "seed": i}, "best-of", map[string]any{"n": 4})
@@ -248,7 +248,7 @@ func TestBestOf_GivesTheLikeliest(t *testing.T) {
 
 // Texts without a letter have none, and the evidence is no more than that of the model's own texts.
 func TestSMC_KeepsItsRule(t *testing.T) {
-	h := hosts.OpenWithExamples(t, "smc")
+	h := hosts.SharedWithExamples(t, "smc")
 	for i, opening := range openings[:4] {
 		w := writes(t, h, map[string]any{"prompt": opening, "n_predict": 24, "seed": i}, "smc", map[string]any{"without": "eE", "particles": 4})
 		var got struct {
@@ -280,7 +280,7 @@ func TestSMC_KeepsItsRule(t *testing.T) {
 // keeps its likeliest answer.
 func TestLookahead_BeatsSampling(t *testing.T) {
 	const most, width, length = 24, 3, 12
-	o, h := newOracle(t, builtInModel), hosts.OpenWithExamples(t, "lookahead")
+	o, h := newOracle(t, builtInModel), hosts.SharedWithExamples(t, "lookahead")
 	better, worse, looking, drawing := 0, 0, 0.0, 0.0
 	for i := range 100 {
 		prompt := o.tokens(fmt.Sprintf("%s %s", openings[i%len(openings)], []string{"", "the", "a", "little", "and", "one", "Ivy", "said", "who", "day", "it", "her", "his"}[i/len(openings)]))
