@@ -17,6 +17,7 @@ import (
 
 // Options of how llama.cpp loads and computes do the same here as in llama-server's command line.
 func TestOptions_TextAsLlamaServer(t *testing.T) {
+	plain := greedy(t, Penstock(t, BuiltIn, nil))
 	for _, c := range []struct {
 		name, flags string
 		changes     bool // what the model writes without the options
@@ -37,7 +38,6 @@ func TestOptions_TextAsLlamaServer(t *testing.T) {
 			if want.differs(got) {
 				t.Errorf("llama-server writes %q, Penstock %q", want.text(), got.text())
 			}
-			plain := greedy(t, Penstock(t, BuiltIn, nil))
 			if changed := plain.differs(got) || plain.moved(got); changed && !c.changes || !changed && c.changes {
 				t.Errorf("without the options it is %q, with them %q", plain.text(), got.text())
 			}
