@@ -30,6 +30,10 @@ const views: Record<string, (chat: ChatPage) => Promise<unknown>> = {
   inspector: async (chat) => {
     await chat.page.getByRole("button", { name: "Inspect" }).last().click();
     await chat.page.getByRole("region", { name: "Candidates" }).waitFor();
+    await chat.page
+      .getByText(/^plugin:banned-phrases took back/)
+      .first()
+      .waitFor();
     await chat.page.getByText("The answer in numbers").click();
     const drawer = chat.page.locator(".drawer");
     const wide = await drawer.evaluate((element) => element.scrollWidth - element.clientWidth);
@@ -63,7 +67,11 @@ for (const [size, options] of Object.entries(sizes)) {
     const chat = await ChatPage.open(
       server.url,
       options,
-      withSettings({ trace: true, plugins: [{ name: "teller" }] }),
+      withSettings({
+        trace: true,
+        sampling: { temperature: 0 },
+        plugins: [{ name: "teller" }, { name: "banned-phrases", config: { phrases: ["square"] } }],
+      }),
     );
     for (const [name, go] of Object.entries(views)) {
       await go(chat);

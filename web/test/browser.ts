@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { afterEach } from "node:test";
 import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from "playwright-core";
@@ -60,6 +61,9 @@ export function useBrowser(): void {
     for (const context of shared.it.contexts()) await context.close();
   });
 }
+
+/** Characters that a drawn answer may lose while it grows: marks that turn out to be formatting. */
+export const marks = 20;
 
 /** Finds the last message, once it has ended and is drawn. */
 export const ended = '.message:last-child[data-phase="done"]:not(:has([aria-busy="true"]))';
@@ -195,6 +199,13 @@ export class ChatPage {
         if (length > 0 && length !== seen.at(-1)) seen.push(length);
       }).observe(log, { childList: true, subtree: true, characterData: true });
     });
+  }
+
+  /** Fails if the answer has lost more than marks since watchLengths. */
+  async onlyGrew(): Promise<void> {
+    const lengths = await this.lengths();
+    const shrunk = lengths.filter((length, at) => length <= (lengths[at - 1] ?? 0) - marks);
+    assert.deepEqual(shrunk, [], "the answer shrank while it grew");
   }
 
   lengths(): Promise<number[]> {
