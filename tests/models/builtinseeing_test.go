@@ -14,6 +14,7 @@ import (
 
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // drawn is a request for a chat about a drawing. It names no model.
@@ -39,7 +40,10 @@ func saidBy(t *testing.T, body string) (text, by string) {
 // The built-in model that sees is right about drawings that it was not trained on, as its model
 // card says.
 func TestBuiltInSeeing_HeldOutDrawings(t *testing.T) {
-	const asked, least = 120, 0.9
+	asked, least := steadytest.InLongTest(120, 12), 0.8 // the sample is the same each time
+	if steadytest.Long() {
+		least = 0.9
+	}
 	w, err := openWorld("../../tools/tinymodel/world.json")
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +72,7 @@ func TestBuiltInSeeing_HeldOutDrawings(t *testing.T) {
 				}
 			}
 			t.Logf("%s: %d of %d are right", kind.Name, right, asked)
-			if float64(right) < least*asked {
+			if float64(right) < least*float64(asked) {
 				t.Errorf("%d of %d are right: %q", right, asked, wrong)
 			}
 		})

@@ -14,10 +14,11 @@ import (
 )
 
 // A prompt that ends inside a word goes on as the unbroken one does: the model's own greedy answer
-// is cut anywhere, a thousand times, and healed. Cuts are left out where the model wrote other
+// is cut anywhere, a hundred times (a thousand in the long test), and healed. Cuts are left out where the model wrote other
 // tokens than its tokenizer makes of the text before, since then no prompt is the unbroken one.
 func TestHeal_GoesOnAsTheUnbrokenPrompt(t *testing.T) {
 	const most, more = 48, 4
+	wanted := steadytest.InLongTest(1000, 100)
 	random, o := steadytest.Rand(t), newOracle(t, builtInModel)
 	h := hosts.OpenWithPlugins(t, map[string]any{"model.kv_layout": "split"}, map[string][]byte{"heal.wasm": hosts.Example(t, "heal")})
 	type cut struct {
@@ -36,7 +37,7 @@ func TestHeal_GoesOnAsTheUnbrokenPrompt(t *testing.T) {
 		}
 	}
 	var cuts []cut
-	for tries := 0; len(cuts) < 1000 && tries < 10_000; tries++ {
+	for tries := 0; len(cuts) < wanted && tries < 10_000; tries++ {
 		s := stories[random.IntN(len(stories))]
 		text, at := o.text(s.answer), 0
 		if at = random.IntN(len(text) - 1); !utf8.RuneStart(text[at]) {
@@ -55,7 +56,7 @@ func TestHeal_GoesOnAsTheUnbrokenPrompt(t *testing.T) {
 	var close, broken atomic.Int64
 	hosts.EightAtOnce(len(cuts), func(i int) {
 		c := cuts[i]
-		if i < 100 && !strings.HasPrefix(writes(t, h, map[string]any{"prompt": c.prompt, "n_predict": more + 8, "temperature": 0}, "", nil).Content, c.want) {
+		if i < 50 && !strings.HasPrefix(writes(t, h, map[string]any{"prompt": c.prompt, "n_predict": more + 8, "temperature": 0}, "", nil).Content, c.want) {
 			broken.Add(1)
 		}
 		w := writes(t, h, map[string]any{"prompt": c.prompt, "n_predict": more + 8, "temperature": 0}, "heal", nil)
@@ -67,8 +68,8 @@ func TestHeal_GoesOnAsTheUnbrokenPrompt(t *testing.T) {
 			t.Errorf("after %q it writes %q, want %q", c.prompt, w.Content, c.want)
 		}
 	})
-	if len(cuts) < 1000 || close.Load() > 50 || broken.Load() < 10 {
-		t.Errorf("%d cuts, %d answers are others where two tokens are nearly as likely, and without the plugin only %d of 100 are: too little was tested",
+	if len(cuts) < wanted || int(close.Load()) > wanted/20 || broken.Load() < 5 {
+		t.Errorf("%d cuts, %d answers are others where two tokens are nearly as likely, and without the plugin only %d of 50 are: too little was tested",
 			len(cuts), close.Load(), broken.Load())
 	}
 }
