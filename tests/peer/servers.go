@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package peer runs a Penstock host and compares its answers with those of llama-server on the same
-// model, for tests.
+// Package peer runs llama-server and a Penstock host on the same model and compares their answers,
+// for tests.
 //
 // # Why are llama-server's answers stored, and how can another CPU agree with them?
 //
