@@ -41,11 +41,8 @@ func (s *Scheduler) end(j *job, e End) {
 	}
 	j.stream.send(last)
 	j.req.Pieces = nil // whoever keeps the stream keeps no embeddings
-	if s.dropAllButOne(j); j.inSlot() {
-		s.leave(j)
-	} else {
-		s.queue.remove(j)
-	}
+	s.dropAllButOne(j)
+	s.leave(j)
 	j.background.Interrupt()
 	if j.program != nil {
 		s.endProgram(j)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
@@ -66,6 +67,47 @@ func TestProgram_Adopt_GoesOnAsAnAnswer(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A program may return while its job has no slot: the answer waits in the queue once, and goes on.
+func TestProgram_Adopt_WhilePreempted(t *testing.T) {
+	like := request(20, 1, 30)
+	like.Prompt[0].Tokens = like.Prompt[0].Tokens[:18]
+	like.Begun.Tokens = []scheduler.Token{5, 6}
+	want := alone(t, like)
+	inBubble(t, scheduler.Limits{}, scheduler.Config{Slots: 2}, func(b bubble) {
+		returns := make(chan struct{})
+		r := request(20, 1, 30)
+		r.Program = &program.Program{Branches: 2, Main: func(r *program.Run) error {
+			err := healed()(r)
+			<-returns
+			return err
+		}}
+		st := submit(t, b.Scheduler, r)
+		time.Sleep(300 * time.Millisecond)
+		if err := st.Pause(b.Context()); err != nil {
+			t.Fatal(err)
+		}
+		others := []*scheduler.Stream{submit(t, b.Scheduler, request(50, 2, 60)), submit(t, b.Scheduler, request(50, 3, 60))}
+		time.Sleep(300 * time.Millisecond)
+		now, err := b.Inspect(b.Context(), 0)
+		if err != nil || slices.ContainsFunc(now.Slots, func(s scheduler.SlotInfo) bool { return s.Wait != "" }) {
+			t.Fatalf("the program has a slot: %+v, %v", now.Slots, err)
+		}
+		close(returns)
+		time.Sleep(100 * time.Millisecond)
+		if err := st.Resume(b.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if a := b.read(st); a.text != want.text || a.end.Usage.Generated != 30 {
+			t.Errorf("%q ended as %+v, want %q", a.text, a.end, want.text)
+		}
+		for _, other := range others {
+			if a := b.read(other); a.end.Reason != answer.ReasonLength {
+				t.Errorf("another ended as %v", a.end.Reason)
+			}
+		}
+	})
 }
 
 // Of several choices some go on and others end, each with its own tokens; what was shown before

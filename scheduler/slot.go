@@ -4,8 +4,12 @@ package scheduler
 
 import "slices"
 
-// leave takes a job out of its slots; its cells stay as prefix cache.
+// leave takes a job out of its slots, where its cells stay as prefix cache, or out of the queue.
 func (s *Scheduler) leave(j *job) {
+	if !j.inSlot() {
+		s.queue.remove(j)
+		return
+	}
 	s.dropDraft(j)
 	s.running = slices.DeleteFunc(s.running, func(r *job) bool { return r == j })
 	for _, b := range j.branches {
