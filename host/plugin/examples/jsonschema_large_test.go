@@ -11,6 +11,7 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/stage"
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // A long enum is a schema like any other.
@@ -94,7 +95,7 @@ func TestJSONSchema_ManyTextsAndTokens_FitTheFuelWithRoom(t *testing.T) {
 func mustLeaveRoom(t *testing.T, m *load.Plugin, w words, schema []byte) {
 	t.Helper()
 	most, memory := map[string]stage.Usage{}, 0
-	for seed := range uint64(3) {
+	for seed := range uint64(steadytest.InLongTest(3, 1)) {
 		s, err := stage.New(m, plugin.RequestInfo{Config: fmt.Appendf(nil, `{"schema":%s}`, schema), MaxTokens: 1000, ContextSize: 4096})
 		if err != nil {
 			t.Fatal(err)

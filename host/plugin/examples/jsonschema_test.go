@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/bits"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // prompt is the one that write has.
@@ -84,14 +84,10 @@ func mustFit(t *testing.T, schema []byte, text string) {
 }
 
 func TestJSONSchema_RandomSchemas_FitAndClose(t *testing.T) {
-	n := 20
-	if os.Getenv("PENSTOCK_TEST_LONG") != "" {
-		n = 200
-	}
 	w := newWords()
 	m := loaded(t, "json-schema", w)
-	for seed := range n {
-		r := rand.New(rand.NewPCG(uint64(seed), 1))
+	r := steadytest.Rand(t)
+	for range steadytest.InLongTest(200, 20) {
 		schema := mustJSON(t, grammartest.RandomSchema(r, 4))
 		for _, extra := range []int{0, 1, 5, 400} {
 			least := leastTokens(t, m, w, schema)

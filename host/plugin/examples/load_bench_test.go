@@ -11,14 +11,8 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/plugin"
-	"github.com/penstock/penstock/host/plugin/compile"
 	"github.com/penstock/penstock/host/plugin/load"
 )
-
-func TestMain(m *testing.M) {
-	compile.Main()
-	os.Exit(m.Run())
-}
 
 // BenchmarkLoad is what a plugin takes from upload to usable: compiled anew, by a child as in a
 // server that compiled another one before; compiled anew in the process itself, where there is no

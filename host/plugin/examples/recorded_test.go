@@ -91,7 +91,7 @@ func readSessions(t *testing.T, file string) *session.File {
 
 func newPlayer(t *testing.T, name string, f *session.File) *session.Player {
 	t.Helper()
-	p, err := session.NewPlayer(t.Context(), read(t, name), f, plugin.HostOptions{})
+	p, err := session.NewPlayer(t.Context(), read(t, name), f, plugin.HostOptions{CacheDir: codeCache})
 	if err != nil {
 		t.Fatal(err)
 	}

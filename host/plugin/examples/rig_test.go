@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,9 +16,29 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/compile"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/plugins/abi"
 )
+
+// codeCache is where all tests keep what was compiled, so that each module is compiled once.
+var codeCache string
+
+func TestMain(m *testing.M) {
+	compile.Main()
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "penstock-test-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	codeCache = dir
+	return m.Run()
+}
 
 // words is a vocabulary: all single bytes, then pieces of JSON, words, parts of characters and
 // long runs, then the end.
@@ -82,7 +103,7 @@ func loaded(t testing.TB, name string, v plugin.Vocabulary) *load.Plugin {
 	t.Helper()
 	limits := plugin.DefaultLimits()
 	limits.Compile, limits.HookTime, limits.SetupTime, limits.LoadTime = time.Minute, time.Minute, time.Minute, time.Minute // machines under load
-	r := load.New(plugin.HostOptions{ModelOptions: plugin.ModelOptions{Vocabulary: v, Grammars: newSchemas(v)}, Limits: limits})
+	r := load.New(plugin.HostOptions{CacheDir: codeCache, ModelOptions: plugin.ModelOptions{Vocabulary: v, Grammars: newSchemas(v)}, Limits: limits})
 	m, err := r.Load(context.Background(), read(t, name))
 	if err != nil {
 		t.Fatal(err)
