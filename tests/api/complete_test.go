@@ -86,7 +86,7 @@ func read(t *testing.T, body string, into any) {
 // In every dialect an answer that is to be complete is, with any number of tokens from the one on
 // that the refusal of fewer tells.
 func TestHost_Complete_EveryDialect(t *testing.T) {
-	h := hosts.OpenWithPlugins(t, nil, nil)
+	h := hosts.Shared(t, nil, nil)
 	for path, asked := range completeAsked {
 		status, text := hosts.Post(t, h.URL()+path, asked.body(2))
 		at := strings.Index(text, "takes up to ")
@@ -113,7 +113,7 @@ func TestHost_Complete_EveryDialect(t *testing.T) {
 
 // Over the WebSocket, at the context's end and with several choices too.
 func TestSocket_Complete(t *testing.T) {
-	h := hosts.OpenWithPlugins(t, nil, nil)
+	h := hosts.Shared(t, nil, nil)
 	c := hosts.Dial(t, h)
 	for id, more := range map[string]string{"plain": `"max_tokens":60`, "no limit but the context": `"ignore_eos":true`} {
 		c.Send(fmt.Sprintf(`{"type":"generate","id":%q,"parts":true,"request":{"messages":[{"role":"user","content":"A cat"}],"complete":true,%s,"json_schema":%s}}`, id, more, completeSchema))

@@ -60,8 +60,7 @@ func TestSocket_Fork_GoesOnAsTheAnswerWould(t *testing.T) {
 
 // The tokens that a fork begins with are told with the log-probabilities that they had.
 func TestSocket_Fork_TellsLogprobsOfAllTokens(t *testing.T) {
-	h := hosts.Open(t, nil)
-	hosts.Run(t, h)
+	h := hosts.Shared(t, nil, nil)
 	c := hosts.Dial(t, h)
 	c.Send(`{"type":"generate","id":"a","request":{"prompt":"Once upon a time there was a frog","temperature":0,"ignore_eos":true,"max_tokens":300,"logprobs":2}}`)
 	pauseAfter(c, "a", 12)
@@ -77,8 +76,7 @@ func TestSocket_Fork_TellsLogprobsOfAllTokens(t *testing.T) {
 
 // Forks have seeds of their own, or the parameters of their frames.
 func TestSocket_Fork_DrawsOtherTokens(t *testing.T) {
-	h := hosts.Open(t, nil)
-	hosts.Run(t, h)
+	h := hosts.Shared(t, nil, nil)
 	c := hosts.Dial(t, h)
 	// Long enough that it is paused far from its end on a busy machine too: the built-in model
 	// writes a token in a fraction of a millisecond.
@@ -104,8 +102,7 @@ func TestSocket_Fork_DrawsOtherTokens(t *testing.T) {
 }
 
 func TestSocket_Fork_WrongFramesAreRefused(t *testing.T) {
-	h := hosts.Open(t, nil)
-	hosts.Run(t, h)
+	h := hosts.Shared(t, nil, nil)
 	c := hosts.Dial(t, h)
 	c.Send(`{"type":"generate","id":"a","request":{"prompt":"Hello","ignore_eos":true}}`)
 	pauseAfter(c, "a", 3)

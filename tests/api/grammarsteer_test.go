@@ -42,7 +42,7 @@ func reads(c *hosts.Client, text *strings.Builder, wanted func(string) bool) {
 // A client exchanges a lazy grammar that is awake: for one that the answer does not fit, which is
 // refused, and for none.
 func TestSocket_LazyGrammar_Set(t *testing.T) {
-	h := hosts.OpenWithPlugins(t, nil, nil)
+	h := hosts.Shared(t, nil, nil)
 	c := hosts.Dial(t, h)
 	tellStory(c, "a", `,"grammar":"root ::= \"garden\" [a-z ]*","grammar_lazy":true,"grammar_triggers":[{"type":1,"value":"garden"}],"preserved_tokens":["garden"]`)
 	var text strings.Builder
@@ -68,7 +68,7 @@ func TestSocket_LazyGrammar_Set(t *testing.T) {
 
 // A client ends a reasoning that goes on too long by making its budget smaller.
 func TestSocket_ReasoningBudget_Set(t *testing.T) {
-	h := hosts.OpenWithPlugins(t, nil, nil)
+	h := hosts.Shared(t, nil, nil)
 	c := hosts.Dial(t, h)
 	tellStory(c, "a", `,"reasoning_budget_start_tag":" time","reasoning_budget_end_tag":"!","reasoning_budget_message":" stop","reasoning_budget_tokens":300`)
 	var text strings.Builder

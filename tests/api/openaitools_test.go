@@ -44,8 +44,7 @@ func clientOf(h *host.Host) openai.Client {
 
 // A forced call comes whole and streamed, and its result goes back.
 func TestHost_OpenAIClient_Tools(t *testing.T) {
-	h := hosts.Open(t, toolTemplate(t))
-	hosts.Run(t, h)
+	h := hosts.Shared(t, toolTemplate(t), nil)
 	ctx, client := t.Context(), clientOf(h)
 	tools := []openai.ChatCompletionToolUnionParam{openai.ChatCompletionFunctionTool(shared.FunctionDefinitionParam{
 		Name: "get_weather", Description: openai.String("The weather in a city"), Parameters: placeSchema})}
@@ -86,8 +85,7 @@ func TestHost_OpenAIClient_Tools(t *testing.T) {
 }
 
 func TestHost_OpenAIClient_StructuredAnswer(t *testing.T) {
-	h := hosts.Open(t, nil)
-	hosts.Run(t, h)
+	h := hosts.Shared(t, nil, nil)
 	client := clientOf(h)
 	ask := openai.ChatCompletionNewParams{
 		Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("Where?")}, MaxTokens: openai.Int(200), Temperature: openai.Float(0),
@@ -106,8 +104,7 @@ func TestHost_OpenAIClient_StructuredAnswer(t *testing.T) {
 }
 
 func TestHost_OpenAIClient_Responses(t *testing.T) {
-	h := hosts.Open(t, toolTemplate(t))
-	hosts.Run(t, h)
+	h := hosts.Shared(t, toolTemplate(t), nil)
 	client := clientOf(h)
 	ask := responses.ResponseNewParams{
 		Input: responses.ResponseNewParamsInputUnion{OfString: openai.String("What is the weather in Paris?")},
@@ -167,8 +164,7 @@ func TestHost_OpenAIClient_Embeddings(t *testing.T) {
 
 // An answer whose client leaves in its middle frees its slot.
 func TestHost_OpenAIClient_Abort(t *testing.T) {
-	h := hosts.Open(t, nil)
-	hosts.Run(t, h)
+	h := hosts.Shared(t, nil, nil)
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
 	client := clientOf(h)

@@ -75,8 +75,7 @@ const members = `{"type":"object","properties":{"b":{"const":1},"a":{"const":"x"
 
 // The fields that say how a schema is read count in every dialect.
 func TestHost_SchemaFields_CountInEveryDialect(t *testing.T) {
-	h := hosts.Open(t, nil)
-	hosts.Run(t, h)
+	h := hosts.Shared(t, nil, nil)
 	eachDialect(t, h, members, `,"additional_properties":false,"white_space":"compact"`, func(name string, _ schemaDialect, status int, _ http.Header, text string) {
 		if want := `{"b":1,"a":"x","c":[null]}`; status != 200 || text != want {
 			t.Errorf("%s: %d %s, want %s", name, status, text, want)
@@ -118,8 +117,7 @@ const uniqueLists = `{"type":"object","properties":{"é":{"type":"array","items"
 // What cannot be enforced is refused with the field, the place and a remedy, which helps: then a
 // header names the place.
 func TestHost_Strict_RefusesOrTells(t *testing.T) {
-	h := hosts.Open(t, nil)
-	hosts.Run(t, h)
+	h := hosts.Shared(t, nil, nil)
 	eachDialect(t, h, uniqueLists, "", func(name string, d schemaDialect, status int, _ http.Header, text string) {
 		for _, part := range []string{d.field + " cannot", "#/properties/é/uniqueItems", `\"strict\": false`} {
 			if status != 400 || !strings.Contains(text, part) {
@@ -142,8 +140,7 @@ func TestHost_Strict_RefusesOrTells(t *testing.T) {
 
 // OpenAI's own strict stands beside the schema, and counts more than ours.
 func TestHost_Strict_OfOpenAI(t *testing.T) {
-	h := hosts.Open(t, nil)
-	hosts.Run(t, h)
+	h := hosts.Shared(t, nil, nil)
 	ask := func(path, body string) (int, http.Header) {
 		status, header, _ := hosts.Send(t, http.DefaultClient, hosts.NewRequest(t, http.MethodPost, h.URL()+path, []byte(body), "Content-Type", "application/json"))
 		return status, header
@@ -168,8 +165,7 @@ func TestHost_Strict_OfOpenAI(t *testing.T) {
 
 // Over the WebSocket the first frame tells what is not enforced.
 func TestHost_Strict_OverTheSocket(t *testing.T) {
-	h := hosts.Open(t, nil)
-	hosts.Run(t, h)
+	h := hosts.Shared(t, nil, nil)
 	c := hosts.Dial(t, h)
 	c.Send(`{"type":"generate","id":"a","request":{"prompt":"Hi","max_tokens":8,"strict":false,"json_schema":` + uniqueLists + `}}`)
 	_, data, err := c.Conn.Read(t.Context())

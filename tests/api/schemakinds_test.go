@@ -36,8 +36,7 @@ func asked(t *testing.T, h *host.Host, schema string, seed, maxTokens int) (stat
 // to say: patterns hold for what a string means, bounds as they are written, and references
 // wherever they lead.
 func TestHost_Schemas_HoldForWhatIsMeant(t *testing.T) {
-	h := hosts.Open(t, nil)
-	hosts.Run(t, h)
+	h := hosts.Shared(t, nil, nil)
 	member := func(of string) string {
 		return `{"type":"object","properties":{"m":` + of + `},"required":["m"],"additionalProperties":false}`
 	}
@@ -80,8 +79,7 @@ func TestHost_Schemas_HoldForWhatIsMeant(t *testing.T) {
 
 // A schema that is large is answered, or refused with the place that is too much; it never fails.
 func TestHost_Schemas_LargeOnes(t *testing.T) {
-	h := hosts.Open(t, nil)
-	hosts.Run(t, h)
+	h := hosts.Shared(t, nil, nil)
 	values, emails, references := make([]string, 6000), make([]string, 50), make([]string, 50)
 	for i := range values {
 		values[i] = fmt.Sprintf(`"value no. %d"`, i*7%6000)
@@ -105,8 +103,7 @@ func TestHost_Schemas_LargeOnes(t *testing.T) {
 
 // The shortest ways to ask for JSON are any object, or any value, in every dialect that has them.
 func TestHost_Schemas_OfAnything(t *testing.T) {
-	h := hosts.Open(t, nil)
-	hosts.Run(t, h)
+	h := hosts.Shared(t, nil, nil)
 	eachDialect(t, h, `{}`, "", func(name string, _ schemaDialect, status int, _ http.Header, text string) {
 		if status != 200 || !strings.HasPrefix(text, "{") {
 			t.Errorf("%s, {}: %d %s", name, status, text)
@@ -133,8 +130,7 @@ func TestHost_Schemas_OfAnything(t *testing.T) {
 // However much a model likes half characters, an answer that must fit has none, and no character
 // that UTF-8 does not have.
 func TestHost_Schemas_WholeCharacters(t *testing.T) {
-	h := hosts.Open(t, nil)
-	hosts.Run(t, h)
+	h := hosts.Shared(t, nil, nil)
 	const bytes = 3 // the token of byte 0 in the built-in model's vocabulary
 	for name, liked := range map[string][]byte{
 		"beyond Unicode": {0xF4, 0xBB}, "overlong": {0xE0, 0x80}, "a surrogate": {0xED, 0xA0, 0x80}, "overlong, four bytes": {0xF0, 0x80, 0xA0}, "a lone continuation": {0x80, 0xBF},

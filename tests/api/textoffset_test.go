@@ -11,8 +11,7 @@ import (
 
 // text_offset counts characters, of which some are several tokens.
 func TestHost_TextOffset_CountsCharacters(t *testing.T) {
-	h := hosts.Open(t, nil)
-	hosts.Run(t, h)
+	h := hosts.Shared(t, nil, nil)
 	for body, last := range map[string]int{
 		`{"prompt":"x","max_tokens":60,"temperature":0,"logprobs":1,"grammar":"root ::= \"aé日😀é.\""}`:              5,
 		`{"prompt":"日x","max_tokens":60,"temperature":0,"logprobs":1,"echo":true,"grammar":"root ::= \"aé日😀é.\""}`: 7,

@@ -29,8 +29,7 @@ func toolTemplate(t *testing.T) map[string]any {
 // A tool whose schema no grammar can be made of is named as its client has numbered it, behind one
 // that is left out too.
 func TestHost_ToolSchema_NamesTheClientsTool(t *testing.T) {
-	h := hosts.Open(t, toolTemplate(t))
-	hosts.Run(t, h)
+	h := hosts.Shared(t, toolTemplate(t), nil)
 	const schema = `{"type":"object","properties":{"a":{"type":"frog"}}}`
 	const messages = `"max_tokens":1,"messages":[{"role":"user","content":"Hi"}],`
 	for path, c := range map[string]struct{ body, field string }{
@@ -48,8 +47,7 @@ func TestHost_ToolSchema_NamesTheClientsTool(t *testing.T) {
 // A tool says itself whether it is strict, in every dialect that has that. The template is not
 // told in Anthropic's.
 func TestHost_ToolSchema_Strict(t *testing.T) {
-	h := hosts.Open(t, toolTemplate(t))
-	hosts.Run(t, h)
+	h := hosts.Shared(t, toolTemplate(t), nil)
 	const messages = `"max_tokens":1,"messages":[{"role":"user","content":"Hi"}],`
 	for path, body := range map[string]string{
 		"/v1/chat/completions": `{` + messages + `"tools":[{"type":"function","function":{"name":"f","strict":%,"parameters":` + uniqueLists + `}}]}`,
