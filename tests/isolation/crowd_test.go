@@ -41,7 +41,7 @@ var crowd = map[string]func(t *testing.T, h *host.Host, client, round int){
 // middle of its work. It is the test of a whole host for the race detector: a part of the host that
 // has goroutines of its own belongs to the crowd.
 func TestHost_Crowd(t *testing.T) {
-	rounds := steadytest.InLongTest(20, 2)
+	rounds := steadytest.InLongTest(20, 4)
 	h := hosts.Open(t, map[string]any{
 		"models.dir": hosts.ModelFolder(t), "model.path": "tale", "model.alias": "penstock-tiny", "models.max": "2", "rerank.model": hosts.SmallModel(t, "reranker"),
 		"scheduler.slots": "16", "model.ctx_size": "16384", "scheduler.cache_ram": "32MiB", "scheduler.slot_save_path": t.TempDir(),
