@@ -14,13 +14,13 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/penstock/penstock/host/bench"
 )
 
@@ -139,8 +139,8 @@ func (g *golden) load(of origin) {
 	if err := lines.Decode(&is); err != nil {
 		g.Fatal(g.path, err)
 	}
-	if diff := cmp.Diff(is, of); diff != "" {
-		g.Fatalf("%s is of another llama-server, model or command line; %s (-stored +now):\n%s", g.path, remedy, diff)
+	if !reflect.DeepEqual(is, of) {
+		g.Fatalf("%s is of another llama-server, model or command line; %s:\nstored %q\nnow    %q", g.path, remedy, is, of)
 	}
 	for {
 		var a storedAnswer
