@@ -167,11 +167,12 @@ build/plugins/stdgo/%.wasm: $$(wildcard plugins/examples/%/*.go) $(GO_SDK)
 	@mkdir -p $(@D)
 	cd plugins/examples/$* && GOOS=wasip1 GOARCH=wasm go build -trimpath -buildmode=c-shared -ldflags='-s -w' -o $(abspath $@) .
 
-# The chart's tests are a module of their own: Helm and Kubernetes are far larger than Penstock.
-# go's test cache does not see the chart.
+# The chart's tests are a module of their own: Helm and Kubernetes are far larger than Penstock, and
+# take minutes to compile. They store what the chart renders, with which `make test` tries the
+# program. go's test cache does not see the chart.
 .PHONY: test-chart
-test-chart: build plugins ## the Helm chart: rendered, decoded, validated, and agreeing with the program
-	cd deploy/helm && go test -count=1 -vet=all .
+test-chart: build plugins ## the Helm chart: rendered, decoded, validated, and agreeing with the program (ARGS=-update stores what it renders)
+	cd deploy/helm && go test -count=1 -vet=all . $(ARGS)
 
 .PHONY: chart-apply
 chart-apply: ## the same, and applied to a real API server, which takes minutes to compile
@@ -244,7 +245,7 @@ test-long: setup-test build plugins $(LLAMA_ARCHS) $(LLAMA_SERVER) ## full corru
 	scripts/compilers.sh
 	scripts/arm64.sh
 	scripts/vulkan.sh
-	$(MAKE) chart-apply
+	$(MAKE) test-chart chart-apply
 	$(MAKE) dist-test
 	scripts/fuzz.sh $(FUZZTIME)
 

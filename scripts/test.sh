@@ -14,7 +14,6 @@ cd "$(dirname "$0")/.."
 # Each step is `make test-NAME`. The seconds are those of two quiet cores (docs/development.md).
 steps=(
   'plugins 60 the SDKs and the example plugins'
-  'chart 60 the Helm chart'
   'go 300 all Go packages, and whole hosts over HTTP'
   'race 150 what goroutines share, with the race detector'
   'web 200 the page, in a browser'
