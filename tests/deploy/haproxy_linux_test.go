@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -31,10 +32,14 @@ type fleet struct {
 	server  map[string]*server
 }
 
+// fleets counts those that were started.
+var fleets atomic.Int32
+
 // newFleet starts all and waits until the proxy leads to each replica. The timeouts, by their
 // lines in haproxy.cfg, are other ones than there; the flags are for the replicas.
 func newFleet(t *testing.T, timeouts map[string]string, flags ...string) *fleet {
 	t.Helper()
+	own := 16 * int(fleets.Add(1)%15) // fleets of tests that run at once have other addresses
 	f := &fleet{home: t.TempDir(), flags: flags, address: map[string]string{}, server: map[string]*server{}}
 	text, err := os.ReadFile("../../deploy/haproxy.cfg")
 	if err != nil {
@@ -52,11 +57,11 @@ func newFleet(t *testing.T, timeouts map[string]string, flags ...string) *fleet 
 		put(line, value)
 	}
 	for i, name := range replicas {
-		f.address[name] = freeAddress(t, i+1)
+		f.address[name] = freeAddress(t, own+i+1)
 		put(fmt.Sprintf("server %s 127.0.0.1:808%d", name, i+1), f.address[name])
 		f.start(t, name)
 	}
-	proxy, status := freeAddress(t, 8), freeAddress(t, 9)
+	proxy, status := freeAddress(t, own+8), freeAddress(t, own+9)
 	f.url, f.status = "http://"+proxy, "http://"+status
 	put("bind :8080", proxy)
 	put("bind 127.0.0.1:8404", status)

@@ -17,6 +17,7 @@ const endless = 1_000_000_000
 // comes back, and nothing is lost or doubled. The answer has no end, so that it cannot be over
 // before it is paused.
 func TestProxy_CutsIdleSocket(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	f := newFleet(t, map[string]string{"timeout tunnel 90s": "5s"}, "--context-shift")
 	begins := f.know(t, question{prompt: "Tell me a story about a frog.", tokens: 500})
 	c, s := &caller{url: f.url}, &said{seq: -1}
@@ -61,6 +62,7 @@ func TestProxy_CutsIdleSocket(t *testing.T) {
 // A stream that waits for its first token is not idle: a comment every 10 s keeps it. A request
 // without a stream is cut, and told why.
 func TestProxy_CutsIdleRequest(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	f := newFleet(t, map[string]string{"timeout server 1h": "25s"}, "--parallel", "1", "--context-shift")
 	q := f.know(t, question{prompt: "Tell me a story about a frog.", tokens: 20})
 	home, err := ask(t.Context(), f.url, q, "a", 0)

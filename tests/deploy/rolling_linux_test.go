@@ -169,6 +169,7 @@ func TestProxy_RollingRestart(t *testing.T) {
 // there although new requests are not; the replica ends when the client has all of it, and not
 // before.
 func TestProxy_DrainingReplica(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	f := newFleet(t, nil)
 	q := f.know(t, question{prompt: "Tell me a story about a frog.", tokens: 300})
 	c := &caller{url: f.url}
