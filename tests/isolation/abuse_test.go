@@ -260,11 +260,11 @@ func openSilent(t *testing.T, h *host.Host) *websocket.Conn {
 	return conn
 }
 
-// flood sends a frame, which is refused, again and again for two seconds, without reading what the
+// flood sends a frame, which is refused, again and again for a second, without reading what the
 // host says.
 func flood(t *testing.T, h *host.Host, frame string) {
 	conn := openSilent(t, h)
-	ctx, stop := context.WithTimeout(t.Context(), 2*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), time.Second)
 	defer stop()
 	for n := 0; ; n++ {
 		if err := conn.Write(ctx, websocket.MessageText, []byte(frame)); err != nil {
@@ -297,7 +297,7 @@ func heap() uint64 {
 // too.
 func TestHost_Abuse_OthersAreUnaffected(t *testing.T) {
 	// Who is slow is cut soon, but no client of this test that a busy machine makes slow.
-	h := hosts.Open(t, map[string]any{"server.header_timeout": "3s", "server.body_timeout": "10s", "server.idle_timeout": "3s", "server.write_timeout": "1s",
+	h := hosts.Open(t, map[string]any{"server.header_timeout": "3s", "server.body_timeout": "5s", "server.idle_timeout": "3s", "server.write_timeout": "1s",
 		"server.body_memory": "32MiB"})
 	hosts.Run(t, h)
 	neighbour(t, h) // what is set up once is set up
