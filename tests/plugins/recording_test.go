@@ -20,12 +20,12 @@ import (
 )
 
 // replays is how often each recording is played: with the race detector seldom, since one
-// goroutine plays.
+// goroutine plays, and a hundred times in the long test.
 func replays() int {
 	if steadytest.Raced() {
 		return 3
 	}
-	return 100
+	return steadytest.InLongTest(100, 10)
 }
 
 // recorded makes a request that is recorded, and reads its recording.
