@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -23,10 +22,7 @@ import (
 // starts it anew on the same folders. What it finds there is old or new, never a half. 200 kills
 // with PENSTOCK_TEST_LONG=1 (make kill-test), 8 without.
 func TestKill(t *testing.T) {
-	kills := 8
-	if os.Getenv("PENSTOCK_TEST_LONG") != "" {
-		kills = 200
-	}
+	kills := steadytest.InLongTest(200, 8)
 	random := steadytest.Rand(t)
 	d := newDisk(t)
 	s := d.start(t)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/penstock/penstock/host/remote"
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // What keeps a host from using a worker is a sentence that names the worker, and the worker is
@@ -158,7 +159,7 @@ func readBy(t *testing.T, pid int) uint64 {
 // A worker that stops, as one does whose machine hangs, gives no sign of life: its answer ends
 // within seconds. The host goes on without it, since the model fits on what is left.
 func TestWorkers_Stalls(t *testing.T) {
-	if os.Getenv("PENSTOCK_TEST_LONG") == "" {
+	if !steadytest.Long() {
 		t.Skip("it waits for half a minute: make test-long, or make workers-test")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // workerRoom is how much more memory a worker may allocate than it needs without a model. The
@@ -30,10 +31,7 @@ const workerRoom = 180_000_000
 // worker is killed in the middle of an answer, started again, and so on: 20 times with
 // PENSTOCK_TEST_LONG=1 (make workers-test), twice without.
 func TestWorkers_ModelNoneHoldsAlone(t *testing.T) {
-	losses := 2
-	if os.Getenv("PENSTOCK_TEST_LONG") != "" {
-		losses = 20
-	}
+	losses := steadytest.InLongTest(20, 2)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	path := writeWide(t)

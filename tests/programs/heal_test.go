@@ -14,8 +14,9 @@ import (
 )
 
 // A prompt that ends inside a word goes on as the unbroken one does: the model's own greedy answer
-// is cut anywhere, a hundred times (a thousand in the long test), and healed. Cuts are left out where the model wrote other
-// tokens than its tokenizer makes of the text before, since then no prompt is the unbroken one.
+// is cut anywhere, a hundred times (a thousand in the long test), and healed. Cuts are left out
+// where the model wrote other tokens than its tokenizer makes of the text before, since then no
+// prompt is the unbroken one.
 func TestHeal_GoesOnAsTheUnbrokenPrompt(t *testing.T) {
 	const most, more = 48, 4
 	wanted := steadytest.InLongTest(1000, 100)
