@@ -110,7 +110,7 @@ func share(t *testing.T, change map[string]any, modules map[string][]byte) *shar
 	if h := process.shared[key]; h != nil {
 		return h
 	}
-	dir, err := os.MkdirTemp(process.dir, "shared-")
+	dir, err := os.MkdirTemp(process.dir, "shared-") //nolint:usetesting // it outlives the test
 	if err != nil {
 		t.Fatal(err)
 	}
