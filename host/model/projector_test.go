@@ -122,8 +122,8 @@ func rewritten(t *testing.T, path string, change func(*gguf.Header)) {
 	}
 }
 
-// TestCorruptedProjectors damages the small projectors, 30 times or 4,000 in `make test-long`. Each of the files is refused by the check of its header or by the trial,
-// or works in this process too.
+// TestCorruptedProjectors damages the small projectors, 30 times or 4,000 in `make test-long`. Each
+// of the files is refused by the check of its header or by the trial, or works in this process too.
 func TestCorruptedProjectors(t *testing.T) {
 	from, count := steadytest.Seed(t), steadytest.InLongTest(4000, 30)
 	var total tally
