@@ -153,7 +153,7 @@ test-plugins: plugins ## the SDKs' and the example plugins' tests, natively and 
 	cd plugins/sdk/go && go vet ./... && go test -count=1 ./... # go's test cache does not see files outside the module
 	cd plugins/examples && go vet ./... # Sessions, below, runs their tests
 	scripts/rust-plugins.sh test
-	go test -count=1 -run Sessions ./host/plugin/examples # the cache does not see the examples' module either
+	go $(GO_TEST) -count=1 -run Sessions ./host/plugin/examples # the cache does not see the examples' module either
 
 build/tools/tinygo/bin/tinygo: scripts/tinygo.sh
 	@scripts/tinygo.sh && touch $@
@@ -189,7 +189,7 @@ test: test-built ## all tests that end within minutes, step by step (FROM=web: f
 
 # Packages whose goroutines meet are tested with the race detector alone. It makes what computes
 # ten times slower, so of packages that compute it runs the tests in which goroutines meet, and of
-# whole hosts the one that has all kinds of them. All others run without it, and in `make test-long`
+# whole hosts the one that has clients of all kinds. All others run without it, and in `make test-long`
 # with it, too. Without GORACE each process, and a test may start dozens, waits for a second when
 # it ends. `make check` vets the code.
 RACED := ./host/access ./host/api/... ./host/chat ./host/completion ./host/embedding ./host/encoder ./host/operation ./host/pausing \
@@ -202,13 +202,13 @@ GO_TEST := test -vet=off -timeout $(TEST_TIMEOUT)
 
 .PHONY: test-go test-race test-web test-clients test-author test-gaps
 test-go:
-	go $(GO_TEST) -skip FromEmptyFolder $$(go list ./... | grep -vxFf <(go list $(RACED)))
+	go $(GO_TEST) -skip 'FromEmptyFolder|AreTheSameNativelyAndInTheHost' $$(go list ./... | grep -vxFf <(go list $(RACED)))
 	go -C tests $(GO_TEST) -count 1 -skip HoldUpNobody ./... # go's test cache sees neither documents nor programs outside the module
 
 test-race:
 	$(RACE) go $(GO_TEST) -race $(RACED) ./scheduler
 	$(RACE) go $(GO_TEST) -race -run '$(MEETING)' ./native ./host ./host/engine ./host/grammar/... ./host/hub ./host/plugin/registry
-	$(RACE) go -C tests $(GO_TEST) -count 1 -race -skip HoldUpNobody $(HOST_TESTS)
+	$(RACE) go -C tests $(GO_TEST) -count 1 -race -run 'TestHost_Crowd|AtOnce' ./isolation ./models
 
 test-web:
 	cd web && npm test
