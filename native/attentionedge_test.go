@@ -6,15 +6,12 @@ import (
 	"math"
 	"slices"
 	"testing"
-
-	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // No byte is touched beyond what attention reads and writes, and none is read of cells that no row
 // sees: NaN there changes no bit. Cells fill no tile, no vector of the mask, or one more than a
 // chunk.
 func TestAttention_Guarded(t *testing.T) {
-	steadytest.SkipRaced(t, inC)
 	needKernels(t)
 	useOwnKernels(true)
 	for name, a := range attentionCases(t) {

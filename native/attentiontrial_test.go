@@ -8,8 +8,6 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // attentionOf computes a case by the kernels in use, and plainly if wanted.
@@ -83,7 +81,6 @@ func TestAttention_AsPlainSums(t *testing.T) {
 // The last row of a sequence has the same bits whatever else is computed, in whatever cells, by
 // however many threads.
 func TestAttention_SameBits(t *testing.T) {
-	steadytest.SkipRaced(t, inC)
 	needKernels(t)
 	for name, a := range attentionCases(t) {
 		if a.Window > 0 {

@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // templateFile is the source of one of the templates in llama.cpp's tree.
@@ -73,7 +71,6 @@ func excessive() map[string]string {
 // has llama.cpp parse them, so they have the bounds of all JSON. One that takes them as text still
 // gets them, whatever they are.
 func TestTemplate_Render_ExcessiveArguments(t *testing.T) {
-	steadytest.SkipRaced(t, inC)
 	object := newTemplate(t, templateFile(t, "Qwen-Qwen2.5-7B-Instruct.jinja"))
 	text := newTemplate(t, `{% for m in messages %}{% for c in m.tool_calls or [] %}{{ 'call: ' + c.function.arguments }}{% endfor %}{{ m.content }}{% endfor %}`)
 	for name, arguments := range excessive() {
@@ -96,7 +93,6 @@ func TestTemplate_Render_ExcessiveArguments(t *testing.T) {
 // TestTemplate_Render_ExcessiveAnswerOfTool: for the first templates of Gemma 4 llama.cpp parses
 // also what tools answer. If that is no JSON it is text, and so is what exceeds the bounds.
 func TestTemplate_Render_ExcessiveAnswerOfTool(t *testing.T) {
-	steadytest.SkipRaced(t, inC)
 	gemma := newTemplate(t, strings.ReplaceAll(templateFile(t, "google-gemma-4-31B-it.jinja"), "{#- OpenAI Chat Completions:", "{#-"))
 	if p, err := gemma.Render(t.Context(), calling(t, "{}", `{"sky": "grey"}`)); err != nil || !strings.Contains(p.Text, "{sky:") {
 		t.Errorf("an answer in JSON: %q, %v; want an object", p.Text, err)
@@ -138,7 +134,6 @@ func TestNewAnswerParser_ManyTools(t *testing.T) {
 
 // TestTemplate_Render_TooMuch: what a request passes to a template besides messages is bounded too.
 func TestTemplate_Render_TooMuch(t *testing.T) {
-	steadytest.SkipRaced(t, inC)
 	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
 	template, err := NewTemplate(m, "")
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/native/gguf/synth"
-	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // synthetic loads a random model of a shape, with the built-in model's vocabulary.
@@ -98,7 +97,6 @@ func relative(a, b []float32) float64 {
 // Penstock's kernels and ggml's are compared with attention in plain steps and 32 bits. The error
 // of either is mostly that of the matrices' inputs, which are rounded to 8 bits.
 func TestOwnKernels_AsExactAsGGML(t *testing.T) {
-	steadytest.SkipRaced(t, inC)
 	needKernels(t)
 	for _, shape := range []synth.Shape{
 		{Name: "three heads a key", Dim: 192, Layers: 3, Heads: 3, KVHeads: 1, FFN: 256, Context: 2048},
@@ -163,7 +161,6 @@ func TestModel_TokensAtOnce(t *testing.T) {
 // as if it were the next token of another. A different rounding seldom shows after inputs of 8
 // bits, so there are many rounds.
 func TestOwnKernels_CommonBeginning_SameBits(t *testing.T) {
-	steadytest.SkipRaced(t, inC)
 	ownProducts(t)
 	useOnly(t, PenstockKernels)
 	const sequences, begin = 3, 63

@@ -121,9 +121,6 @@ func TestClose_UseAfterIsAnError(t *testing.T) {
 	}
 }
 
-// inC is why the race detector has nothing to find in a test of what C++ computes.
-const inC = "one goroutine, and C++, which the detector does not see; TestClose_RacesWithUse uses all objects from many goroutines"
-
 // Everything is used from many goroutines while it is closed from others.
 func TestClose_RacesWithUse(t *testing.T) {
 	random, before := steadytest.Rand(t), LiveObjects()

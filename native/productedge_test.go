@@ -8,8 +8,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-
-	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // useOnly has a family compute whatever it can, measured to be faster or not, until the test ends.
@@ -109,7 +107,6 @@ var oddRows = []int{1, 2, 3, 5, 17, 63, 64, 65, 130}
 // number of rows, of results and of threads. Whatever these are, a row's results have the same
 // bits.
 func TestProducts_Guarded(t *testing.T) {
-	steadytest.SkipRaced(t, inC)
 	useOnly(t, PenstockKernels)
 	for _, o := range ownProducts(t) {
 		t.Run(o.String(), func(t *testing.T) {
@@ -135,7 +132,6 @@ func TestProducts_Guarded(t *testing.T) {
 
 // So it is with a mixture of experts: with one that all rows have, and with such as nobody has.
 func TestProducts_Experts_Guarded(t *testing.T) {
-	steadytest.SkipRaced(t, inC)
 	useOnly(t, PenstockKernels)
 	choices := map[string]func(row, i int) int32{
 		"all have the last": func(int, int) int32 { return 4 },

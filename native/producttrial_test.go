@@ -7,8 +7,6 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // productOf computes a case by the kernels in use, and plainly if wanted.
@@ -45,7 +43,6 @@ func ownProducts(t testing.TB) []Operation {
 // A row's product has the same bits whatever other rows there are, for one matrix, and for a
 // mixture of experts whoever has its experts too.
 func TestProducts_SameBits(t *testing.T) {
-	steadytest.SkipRaced(t, inC)
 	useOnly(t, PenstockKernels)
 	for _, o := range ownProducts(t) {
 		for _, experts := range []int{0, 7} {

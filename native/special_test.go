@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/penstock/penstock/native/gguf"
 	"github.com/penstock/penstock/native/gguf/synth"
-	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // vocabularies are the files of all vocabularies that there are here: llama.cpp's, and those of
@@ -48,7 +47,6 @@ func unigram(t testing.TB, files []string) string {
 // TestModel_Tokenize_SpecialTokens_AsLlama: texts of special tokens, parts of them and what may
 // stand between become the tokens that llama.cpp makes of them.
 func TestModel_Tokenize_SpecialTokens_AsLlama(t *testing.T) {
-	steadytest.SkipRaced(t, inC)
 	for _, file := range vocabularies(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			m := load(t, file, ModelOptions{VocabOnly: true})

@@ -10,7 +10,6 @@ import (
 
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/schedulertest"
-	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // gpuLoads are loads of a GPU server: streams at some depth, and clients that send prompts.
@@ -39,7 +38,6 @@ func targets(n ...int) (all []time.Duration) {
 // 1.3 × the target and the machine is well used: prompts and answers get together what they would
 // get by turns.
 func TestScheduler_GPU_KeepsTargetAndIsUsed(t *testing.T) {
-	steadytest.SkipRaced(t, oneGoroutine)
 	for _, load := range gpuLoads {
 		for _, target := range load.targets {
 			t.Run(fmt.Sprintf("%s at %v", load.name, target), func(t *testing.T) {

@@ -11,12 +11,7 @@ import (
 
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/schedulertest"
-	"github.com/penstock/penstock/tools/steadytest"
 )
-
-// oneGoroutine is why the race detector has nothing to find where a load is computed on virtual
-// time.
-const oneGoroutine = "one goroutine on virtual time; TestScheduler_RandomRun_KeepsItsPromises has all that run beside a scheduler"
 
 // mixed is a load of streams that generate while other clients send long prompts, one after
 // another.
@@ -144,7 +139,6 @@ func valueOf(prefill, decode, bestPrefill, bestDecode float64) float64 {
 // p99 gap stays within 1.3 × the target, the machine is well used, and no constant chunk would
 // have been worth much more.
 func TestScheduler_ITLTarget_HoldsAndUsesTheMachine(t *testing.T) {
-	steadytest.SkipRaced(t, oneGoroutine)
 	for _, c := range []struct {
 		streams, clients int
 		use              float64
@@ -172,7 +166,6 @@ func TestScheduler_ITLTarget_HoldsAndUsesTheMachine(t *testing.T) {
 // TestScheduler_ITLTarget_HoldsAtAnyDepth: where the cost of a token grows with what it attends
 // to, and a large chunk has a pass of its own, the target holds too.
 func TestScheduler_ITLTarget_HoldsAtAnyDepth(t *testing.T) {
-	steadytest.SkipRaced(t, oneGoroutine)
 	for _, separate := range []bool{false, true} {
 		for _, target := range []time.Duration{80 * time.Millisecond, 150 * time.Millisecond, 400 * time.Millisecond} {
 			t.Run(fmt.Sprintf("separate passes %t, %v", separate, target), func(t *testing.T) {
@@ -195,7 +188,6 @@ func TestScheduler_ITLTarget_HoldsAtAnyDepth(t *testing.T) {
 // eight may miss the target: the ends of prompts have sizes of their own, which may be too rare
 // for their cost to be learned.
 func TestScheduler_ITLTarget_HoldsForAnyLengths(t *testing.T) {
-	steadytest.SkipRaced(t, oneGoroutine)
 	for _, separate := range []bool{false, true} {
 		for _, target := range []time.Duration{150 * time.Millisecond, 400 * time.Millisecond} {
 			var all []time.Duration

@@ -173,13 +173,10 @@ func (w *world) inOrder() {
 // TestScheduler_RandomWork_KeepsItsPromises: every request ends exactly once with the right
 // answer, no cell leaks, no slot starves, the order within a priority holds; the backend itself
 // refuses a pass over its limits or a position out of order. PENSTOCK_TEST_SEED has it begin
-// with that world. Most of it is one goroutine: the race detector sees three worlds of it, and all
-// of TestScheduler_RandomRun_KeepsItsPromises.
+// with that world. It is mostly one goroutine, so the race detector is left to
+// TestScheduler_RandomRun_KeepsItsPromises.
 func TestScheduler_RandomWork_KeepsItsPromises(t *testing.T) {
 	worlds, ticks := steadytest.InLongTest(1000, 20), steadytest.InLongTest(1000, 150)
-	if steadytest.Raced() {
-		worlds = 3
-	}
 	for seed := steadytest.Seed(t); worlds > 0; seed, worlds = seed+1, worlds-1 {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			w := newWorld(t, seed)

@@ -15,7 +15,6 @@ import (
 
 	"github.com/penstock/penstock/native/gguf/synth"
 	"github.com/penstock/penstock/tests/peer"
-	"github.com/penstock/penstock/tools/steadytest"
 )
 
 const builtIn = "../../host/model/penstock-tiny.gguf"
@@ -75,7 +74,6 @@ var loras = []string{``, `,"lora":[]`, `,"lora":[{"id":0,"scale":1}]`, `,"lora":
 // The answers with one adapter, another, several, none, and one that counts from some words on are
 // llama-server's.
 func TestAdapters_Answers_AreLlamaServers(t *testing.T) {
-	steadytest.SkipRaced(t, "one request at a time; TestAdapters_AtOnce_AnswerAsAlone asks for many at once")
 	folder := t.TempDir()
 	exact := peer.Exact(t)
 	plain := peer.Penstock(t, exact, nil)

@@ -16,7 +16,6 @@ import (
 	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/native/gguf/synth"
 	"github.com/penstock/penstock/tests/hosts"
-	"github.com/penstock/penstock/tools/steadytest"
 )
 
 const tinyModel = hosts.BuiltIn
@@ -40,7 +39,6 @@ func (h slotHost) drafted(body string) (text string, drafted float64, told bool)
 // request may do without. The model itself is many times slower: a draft is tried once a hundredth
 // of the time of the answer so far would pay for it.
 func TestHost_DraftModel_SameTextAndTimings(t *testing.T) {
-	steadytest.SkipRaced(t, "one request at a time, for a large model that it writes; TestDraftModel_Draft_SameGreedyText of host/engine drafts for several")
 	slow := filepath.Join(t.TempDir(), "slow.gguf")
 	file, err := os.Create(slow)
 	if err != nil {

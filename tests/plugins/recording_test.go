@@ -19,14 +19,8 @@ import (
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
-// replays is how often each recording is played: with the race detector seldom, since one
-// goroutine plays, and a hundred times in the long test.
-func replays() int {
-	if steadytest.Raced() {
-		return 3
-	}
-	return steadytest.InLongTest(100, 10)
-}
+// replays is how often each recording is played.
+func replays() int { return steadytest.InLongTest(100, 10) }
 
 // recorded makes a request that is recorded, and reads its recording.
 func recorded(t *testing.T, h *host.Host, route, body string) *session.File {

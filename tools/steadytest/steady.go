@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Package steadytest keeps chance out of tests: it draws random numbers that can be drawn again,
-// and measures work by what other programs do not change. It also says which tests the race
-// detector has nothing to find in.
+// chooses which of many cases to try, and measures work by what other programs do not change.
 package steadytest
 
 import (
@@ -20,23 +19,6 @@ const seedEnv = "PENSTOCK_TEST_SEED"
 
 // longEnv has tests try all that they can.
 const longEnv = "PENSTOCK_TEST_LONG"
-
-// raceAllEnv has the race detector look at all tests.
-const raceAllEnv = "PENSTOCK_TEST_RACE_ALL"
-
-// Raced reports whether the race detector runs, which makes Go's code ten times slower, and only
-// the tests that it is for are wanted. In `make test-long` all are.
-func Raced() bool { return raced && os.Getenv(raceAllEnv) == "" }
-
-// SkipRaced skips a test under the race detector that shares nothing between goroutines that
-// another test does not share, too. why says what it has instead, and names that other test.
-// `make test` runs what is skipped without the detector, `make test-long` with it.
-func SkipRaced(t testing.TB, why string) {
-	t.Helper()
-	if Raced() {
-		t.Skipf("not with the race detector (%s=1 runs it all the same): %s", raceAllEnv, why)
-	}
-}
 
 // Long reports whether tests shall try all that they can, as in `make test-long`. Otherwise they
 // take samples, which Seed chooses.

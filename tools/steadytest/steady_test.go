@@ -74,19 +74,3 @@ func TestCost_IsWork(t *testing.T) {
 		t.Errorf("a sleep costs %v, %d steps cost %v", waits, sum, works)
 	}
 }
-
-// Without the race detector a test runs, and with it too where all are wanted.
-func TestSkipRaced_OnlyWithTheRaceDetector(t *testing.T) {
-	for _, all := range []string{"", "1"} {
-		t.Setenv(raceAllEnv, all)
-		want := raced && all == ""
-		t.Run("all "+all, func(t *testing.T) {
-			defer func() {
-				if t.Skipped() != want || Raced() != want {
-					t.Errorf("skipped %v, raced %v, want %v", t.Skipped(), Raced(), want)
-				}
-			}()
-			SkipRaced(t, "it computes alone")
-		})
-	}
-}

@@ -157,7 +157,6 @@ func decoded(s string) (string, bool) {
 }
 
 func TestAutomata_Random_IsTheExpressionOfWhatIsDecoded(t *testing.T) {
-	steadytest.SkipRaced(t, "it runs on its own; TestAutomata_Peek_BesideNext shares what it looks at")
 	r := steadytest.Rand(t)
 	texts := allTexts(3)
 	for range 300 {

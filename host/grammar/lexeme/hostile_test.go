@@ -52,7 +52,6 @@ func hostile(a *Arena) map[string]Expr {
 }
 
 func TestAutomata_Hostile_AreBoundedOrRefused(t *testing.T) {
-	steadytest.SkipRaced(t, "it runs on its own; TestAutomata_Peek_BesideNext shares what it looks at")
 	a := NewArena(200_000)
 	a.left = 1 << 24
 	all := hostile(a)

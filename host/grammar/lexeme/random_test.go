@@ -96,7 +96,6 @@ func allTexts(length int) []string {
 }
 
 func TestArena_Match_IsWhatTheExpressionSays(t *testing.T) {
-	steadytest.SkipRaced(t, "it runs on its own; TestAutomata_Peek_BesideNext shares what it looks at")
 	r := steadytest.Rand(t)
 	texts := allTexts(4)
 	for range 3000 {

@@ -49,7 +49,6 @@ func randomPattern(r *rand.Rand, depth int, asserts bool) string {
 }
 
 func TestPatterns_Random_MatchAsGoDoes(t *testing.T) {
-	steadytest.SkipRaced(t, "it runs on its own; TestAutomata_Peek_BesideNext of lexeme shares what it looks at")
 	r := steadytest.Rand(t)
 	texts := []string{""}
 	for begin, length := 0, 0; length < 4; length++ {

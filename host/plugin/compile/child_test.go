@@ -24,7 +24,6 @@ import (
 	"github.com/penstock/penstock/host/plugin/fuel"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
-	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // large is a guest that is left to a child.
@@ -219,7 +218,6 @@ func TestCompileInChild_Bounds_RefuseTheModule(t *testing.T) {
 
 // A module of any size is compiled in a child if its functions may take long.
 func TestCompiler_Compile_HeavyModulesInAChild(t *testing.T) {
-	steadytest.SkipRaced(t, "children compile, one at a time; TestCompileInChild_FillsAFolder has one, and TestSpare_* theirs")
 	branches := bytes.Repeat([]byte{0x41, 0, 0x04, 0x40, 0x0b}, 1500) // if without a body
 	many := newGuest("guest")
 	for many.Globals = 1000; len(many.Funcs) < 7000; {

@@ -19,7 +19,6 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/hosttest"
 	"github.com/penstock/penstock/host/plugin/load"
-	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // bomb is a module that is slow to load, section by section. Its functions are the version, a
@@ -191,7 +190,6 @@ func processorTime(who int) time.Duration {
 // Whatever is uploaded costs a bounded amount of work, nearly none of it in the server itself, and
 // leaves nothing behind. What the clock says to it depends on the machine.
 func TestRegistry_Upload_Bombs_CostLittle(t *testing.T) {
-	steadytest.SkipRaced(t, "children compile for minutes, one upload at a time; TestRegistry_Hammer_UploadsAndUses uploads at once")
 	const ownBound = 3 * time.Second // ten times what the worst takes, with the race detector too
 	bound := plugin.DefaultLimits().Compile + time.Second
 	l := hosttest.Open(t, load.New, func(o *plugin.HostOptions) {

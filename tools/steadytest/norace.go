@@ -1,7 +1,0 @@
-// SPDX-License-Identifier: MIT
-
-//go:build !race
-
-package steadytest
-
-const raced = false
