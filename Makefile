@@ -189,9 +189,9 @@ test: test-built ## all tests that end within minutes, step by step (FROM=web: f
 
 # Packages whose goroutines meet are tested with the race detector alone. It makes what computes
 # ten times slower, so of packages that compute it runs the tests in which goroutines meet, and of
-# whole hosts the one that has clients of all kinds. All others run without it, and in `make test-long`
-# with it, too. Without GORACE each process, and a test may start dozens, waits for a second when
-# it ends. `make check` vets the code.
+# whole hosts the one that has clients of all kinds. All others run without it, and in
+# `make test-long` with it, too. Without GORACE each process, and a test may start dozens, waits for
+# a second when it ends. `make check` vets the code.
 RACED := ./host/access ./host/api/... ./host/chat ./host/completion ./host/embedding ./host/encoder ./host/operation ./host/pausing \
 	./host/plugin/guest ./host/plugin/load ./host/plugin/memory ./host/plugin/quarantine ./host/plugin/stage ./host/policy ./host/recording \
 	./host/remote ./host/residency ./host/telemetry ./scheduler/background ./scheduler/chain ./scheduler/piece ./scheduler/program ./scheduler/ring
