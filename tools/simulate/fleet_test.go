@@ -12,6 +12,7 @@ import (
 
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // small is a machine whose KV cache is too small for its users: conversations are evicted and
@@ -43,7 +44,7 @@ func same(t *testing.T, got, want *result, why string) {
 }
 
 func TestSimulate_SameSeed_SameResult(t *testing.T) {
-	for _, p := range policies {
+	for _, p := range steadytest.Some(t, policies, 1) {
 		s := smallFleet(p)
 		first := mustSimulate(t, s)
 		if first.answers < 50 || first.itl.n < 1000 {
@@ -101,7 +102,7 @@ func (s strict) ContinueCopy(limit time.Duration, here bool) bool {
 // TestMachine_StrictBackend_Agrees: a machine forgets what schedulertest.Backend checks, and
 // nothing else.
 func TestMachine_StrictBackend_Agrees(t *testing.T) {
-	for _, p := range []policy{random, prefixLoad} {
+	for _, p := range steadytest.Some(t, []policy{random, prefixLoad}, 1) {
 		var all []strict
 		crowded := smallFleet(p)
 		crowded.users = 400
@@ -131,7 +132,7 @@ func TestMachine_StrictBackend_Agrees(t *testing.T) {
 // TestFleet_IdleReplicas_AreSkippedForNothing: a replica without requests is not ticked. Ticks at
 // every event would change nothing.
 func TestFleet_IdleReplicas_AreSkippedForNothing(t *testing.T) {
-	for _, p := range policies {
+	for _, p := range steadytest.Some(t, policies, 1) {
 		s := smallFleet(p)
 		s.users = 15
 		f, err := newFleet(s, func(m *machine) scheduler.Backend { return m })
@@ -186,8 +187,8 @@ func waiting(t *testing.T, size int, p policy, busy float64) (r *result, rho flo
 // TestReplica_OneSlot_IsAnMD1Queue: requests that come at random and take equally long wait as the
 // formula of Pollaczek and Khinchine has it. If routing is random, so do those of each replica.
 func TestReplica_OneSlot_IsAnMD1Queue(t *testing.T) {
-	for _, busy := range []float64{0.4, 0.7} {
-		for _, size := range []int{1, 4} {
+	for _, busy := range steadytest.Some(t, []float64{0.4, 0.7}, 1) {
+		for _, size := range steadytest.Some(t, []int{1, 4}, 1) {
 			r, rho := waiting(t, size, random, busy)
 			want := rho * service.Seconds() / (2 * (1 - rho))
 			if got := r.queued.mean().Seconds(); math.Abs(got/want-1) > 0.08 {
@@ -206,7 +207,7 @@ func TestReplica_OneSlot_IsAnMD1Queue(t *testing.T) {
 // TestRouter_KnowingAll_BeatsChance: who knows the number of requests at every moment is better
 // off than who chooses at random.
 func TestRouter_KnowingAll_BeatsChance(t *testing.T) {
-	for _, busy := range []float64{0.5, 0.8} {
+	for _, busy := range steadytest.Some(t, []float64{0.5, 0.8}, 1) {
 		byChance, _ := waiting(t, 4, random, busy)
 		byLoad, _ := waiting(t, 4, leastLoad, busy)
 		if byLoad.queued.mean() > byChance.queued.mean()/2 {

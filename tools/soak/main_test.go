@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // paths are the flags for what `make build` and `make plugins` have built.
@@ -19,6 +21,9 @@ var paths = []string{"-penstock", "../../bin/penstock", "-plugins", "../../build
 
 // A short run of what `make soak` runs for longer.
 func TestRun_Short_NothingIsLostOrWrong(t *testing.T) {
+	if !steadytest.Long() {
+		t.Skip("make test-long has it; TestHost_Crowd of tests/isolation has clients of all kinds")
+	}
 	var out, problems bytes.Buffer
 	if code := run(t.Context(), append(paths, "-for", "20s", "-clients", "24"), &out, &problems); code != exitDone {
 		t.Fatalf("exit %d: %s\n%s", code, problems.String(), out.String())
