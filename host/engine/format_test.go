@@ -11,6 +11,7 @@ import (
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // allowedBy reports how much of a text the grammar of a conversation allows, and whether it may
@@ -190,6 +191,10 @@ func TestEngine_Render_HostileTools(t *testing.T) {
 		}
 		return `{"type":"object","properties":{` + strings.Join(names, ",") + `}}`
 	}
+	engines := map[string]*Engine{}
+	for _, template := range []string{"Qwen3-Coder.jinja", "GLM-4.6.jinja", "MiniMax-M3.jinja"} {
+		engines[template] = withTemplate(t, template)
+	}
 	for name, c := range map[string]struct {
 		schema  string
 		refused bool
@@ -205,8 +210,10 @@ func TestEngine_Render_HostileTools(t *testing.T) {
 		"nothing to write":        {`{"type":"object","minProperties":1,"patternProperties":{"^a":{}}}`, true},
 		"words that mean nothing": {`{"type":"object","properties":{"a":{"type":["frog",7],"enum":{},"anyOf":3,"$ref":[],"allOf":[5,null]}},"required":{"a":1}}`, true},
 	} {
-		for _, template := range []string{"Qwen3-Coder.jinja", "GLM-4.6.jinja", "MiniMax-M3.jinja"} {
-			e := withTemplate(t, template)
+		for template, e := range engines {
+			if name == "too wide" && template != "GLM-4.6.jinja" && !steadytest.Long() {
+				continue // the others take seconds
+			}
 			_, err := e.Render(t.Context(), chat.Conversation{Messages: hello, Tools: []chat.Tool{{Name: "f", Field: "tools[0]", JSON: tool(c.schema).JSON}}})
 			var invalid *chat.Invalid
 			if err != nil && !errors.As(err, &invalid) || c.refused && err == nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // lengthy are constraints whose first masks take long, or those of some later tokens.
@@ -40,7 +41,7 @@ func TestStage_SampleSoon_SameTokens(t *testing.T) {
 	e := opened(t, Options{})
 	slow := map[string]int{}
 	for name, constraint := range lengthy() {
-		for seed := range uint64(6) {
+		for seed := range uint64(steadytest.InLongTest(6, 2)) {
 			p := sampling.Default()
 			p.Seed, p.Constraint = uint32(seed), constraint
 			e.grammars = grammars{} // each begins with nothing known

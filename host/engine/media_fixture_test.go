@@ -5,6 +5,7 @@ package engine
 import (
 	"cmp"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -20,9 +21,13 @@ import (
 type perceiving struct {
 	*Engine
 	pair      synth.MediaPair
-	projector *native.Projector
+	projector string
 	table     *piece.Table
 }
+
+// encoded are the parts that projectors have made, by pair and seed: encoding a sound is dearer
+// than what most tests do with it.
+var encoded = map[synth.MediaPair]map[int][]part{}
 
 // openPair opens a pair, and checks at the end that everything is freed.
 func openPair(t testing.TB, pair synth.MediaPair, o Options) *perceiving {
@@ -32,19 +37,14 @@ func openPair(t testing.TB, pair synth.MediaPair, o Options) *perceiving {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &perceiving{pair: pair, table: piece.NewTable()}
+	p := &perceiving{pair: pair, projector: projector, table: piece.NewTable()}
 	o.Path, o.Threads, o.ContextSize = text, 1, cmp.Or(o.ContextSize, 8192)
 	if p.Engine, err = Open(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	if p.projector, err = native.OpenProjector(p.weights, projector, native.ProjectorOptions{Threads: 1}); err != nil {
-		t.Fatal(err)
-	}
 	t.Cleanup(func() {
-		for _, c := range []interface{ Close() error }{p.projector, p.Engine} {
-			if err := c.Close(); err != nil {
-				t.Error(err)
-			}
+		if err := p.Close(); err != nil {
+			t.Error(err)
 		}
 		if after := native.LiveObjects(); after != before {
 			t.Errorf("%+v before, %+v after", before, after)
@@ -73,12 +73,39 @@ func (p *perceiving) said(t testing.TB, text string) part {
 // seeds are sounds.
 func (p *perceiving) seen(t testing.TB, seed int) (parts []part) {
 	t.Helper()
-	media, err := p.divide(seed)
+	if encoded[p.pair] == nil {
+		encoded[p.pair] = map[int][]part{}
+	}
+	if encoded[p.pair][seed] == nil {
+		encoded[p.pair][seed] = p.encode(t, seed)
+	}
+	for _, of := range encoded[p.pair][seed] {
+		if of.piece != nil {
+			made := *of.piece
+			tokens, err := p.table.Add(&made)
+			if err != nil {
+				t.Fatal(err)
+			}
+			of = part{tokens, &made}
+		}
+		parts = append(parts, of)
+	}
+	return parts
+}
+
+// encode has the projector divide and encode what is seen or heard. Its pieces have no tokens yet.
+func (p *perceiving) encode(t testing.TB, seed int) (parts []part) {
+	t.Helper()
+	projector, err := native.OpenProjector(p.weights, p.projector, native.ProjectorOptions{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	media, err := p.divide(projector, seed)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
-		if err := media.Close(); err != nil {
+		if err := errors.Join(media.Close(), projector.Close()); err != nil {
 			t.Error(err)
 		}
 	}()
@@ -87,23 +114,18 @@ func (p *perceiving) seen(t testing.TB, seed int) (parts []part) {
 			parts = append(parts, part{tokens: of.Tokens})
 			continue
 		}
-		values, err := p.projector.Encode(t.Context(), media, i)
+		values, err := projector.Encode(t.Context(), media, i)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := piece.Shape{Rows: of.Embeddings, Positions: of.Positions, Columns: of.Columns, Whole: of.Whole}
 		s.Hash = sha256.Sum256(fmt.Append(nil, seed, i))
-		made := &piece.Piece{Shape: s, Values: values}
-		tokens, err := p.table.Add(made)
-		if err != nil {
-			t.Fatal(err)
-		}
-		parts = append(parts, part{tokens, made})
+		parts = append(parts, part{piece: &piece.Piece{Shape: s, Values: values}})
 	}
 	return parts
 }
 
-func (p *perceiving) divide(seed int) (*native.Media, error) {
+func (p *perceiving) divide(projector *native.Projector, seed int) (*native.Media, error) {
 	if p.pair.Sees() && !(p.pair.Hears() && seed%2 == 0) {
 		const width, height = 100, 80
 		rgb := make([]byte, 0, 3*width*height)
@@ -112,13 +134,13 @@ func (p *perceiving) divide(seed int) (*native.Media, error) {
 				rgb = append(rgb, byte(x*2+seed*70), byte(y*3), byte(x+y*seed))
 			}
 		}
-		return p.projector.Picture(width, height, rgb)
+		return projector.Picture(width, height, rgb)
 	}
-	samples := make([]float32, p.projector.Info().SampleRate/2)
+	samples := make([]float32, projector.Info().SampleRate/2)
 	for i := range samples {
-		samples[i] = float32(0.4 * math.Sin(2*math.Pi*300*float64(seed*i)/float64(p.projector.Info().SampleRate)))
+		samples[i] = float32(0.4 * math.Sin(2*math.Pi*300*float64(seed*i)/float64(projector.Info().SampleRate)))
 	}
-	return p.projector.Sound(samples)
+	return projector.Sound(samples)
 }
 
 // read computes parts in a sequence from a position on, at most slice rows of a piece at once, and

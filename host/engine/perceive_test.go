@@ -12,15 +12,24 @@ import (
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
-// layouts are the ways to lay out KV cells in which a pair is tested.
+// layouts are the ways to lay out KV cells in which a pair is tested. One pair hears in each
+// layout, unless everything is to be tested: sounds are long.
 func layouts(p synth.MediaPair) []string {
 	switch {
 	case p.Text == "gemma3": // a sliding window
 		return []string{"shared"}
-	case !p.Sees(): // long, and as those that also see
+	case steadytest.Long() && p.Sees():
+		return []string{"shared", "split"}
+	case p.Projector == "mlp+ultravox":
+		return []string{"shared"}
+	case p.Sees() && p.Hears():
+		return []string{"split"}
+	case p.Sees():
+		return []string{"shared", "split"}
+	case steadytest.Long(): // as those that also see
 		return []string{"split"}
 	}
-	return []string{"shared", "split"}
+	return nil
 }
 
 func eachPair(t *testing.T, test func(t *testing.T, p *perceiving)) {

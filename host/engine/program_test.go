@@ -104,7 +104,7 @@ func grown(live []hypothesis, moves []move) (next []hypothesis, err error) {
 // beginning, with full log-probabilities: its forks are what their tokens say. The tokens in the
 // branches are the prompt once and one for each hypothesis and step.
 func TestProgram_BeamSearch_EqualsAReference(t *testing.T) {
-	const width, steps = 3, 10
+	const width, steps = 3, 6
 	for name, kind := range map[string]string{"attention": "", "recurrent": "mamba", "sliding window": "cohere2"} {
 		t.Run(name, func(t *testing.T) {
 			o := Options{Slots: 4, CacheSequences: 5, ContextSize: 5 * 1024, KVLayout: "split"}

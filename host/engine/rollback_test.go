@@ -15,6 +15,7 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/draft"
 	"github.com/penstock/penstock/scheduler/kvcache"
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // smallOf writes a small model of one of llama.cpp's architectures with random weights.
@@ -41,7 +42,7 @@ func TestScheduler_Speculate_HybridSameGreedyText(t *testing.T) {
 	greedy := sampling.Default()
 	greedy.Temperature = 0
 	architectures := []string{"lfm2-dense", "qwen35-dense"}
-	if os.Getenv("PENSTOCK_TEST_LONG") != "" {
+	if steadytest.Long() {
 		architectures = append(architectures, "lfm2moe-moe", "qwen35moe-moe", "qwen4exp-moe", "nemotron_h-dense",
 			"nemotron_h_moe-dense", "kimi-k3-moe", "bailingmoe3-moe", "deepseek4-moe")
 	}
@@ -52,7 +53,7 @@ func TestScheduler_Speculate_HybridSameGreedyText(t *testing.T) {
 				t.Fatalf("%+v", l)
 			}
 			checkGoesBack(t, e.Backend())
-			prompts := randomPrompts(16, e.Info().Vocabulary)
+			prompts := randomPrompts(steadytest.InLongTest(16, 8), e.Info().Vocabulary)
 			want, _, _ := answersOf(t, e, nil, 4, prompts, greedy, most)
 			known := &prophet{answers: map[string][]int32{}, prompts: prompts}
 			for i, p := range prompts {

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // Bytes may come just where a character begins with them: no overlong spelling, no surrogate and
@@ -23,6 +24,13 @@ func TestEngine_Constraints_AllowOnlyWholeCharacters(t *testing.T) {
 		}
 	}
 	e := opened(t, Options{})
+	seconds := []int{0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xA5, 0xBF, 0xC0, 0xC2, 0xE0, 0xF0, 0xFF} // where kinds of bytes begin and end
+	if steadytest.Long() {
+		seconds = nil
+		for b := range 0x100 {
+			seconds = append(seconds, b)
+		}
+	}
 	for name, c := range map[string]struct {
 		constraint sampling.Constraint
 		before     string
@@ -43,7 +51,7 @@ func TestEngine_Constraints_AllowOnlyWholeCharacters(t *testing.T) {
 			t.Fatalf("%s: %q may not come: %v", name, c.before, err)
 		}
 		for a := 0x80; a < 0x100; a++ {
-			for b := range 0x100 {
+			for _, b := range seconds {
 				for _, third := range []int{-1, 0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBB, 0xBF, 0xC0, 0xFF} {
 					text := []byte{byte(a), byte(b)}
 					if third >= 0 {
