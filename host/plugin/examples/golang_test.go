@@ -3,6 +3,7 @@
 package examples
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -10,10 +11,12 @@ import (
 
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
+// Each is loaded by its sessions too, which find an export that is missing.
 func TestGo_Load_ExportsOnlyWhatIsImplemented(t *testing.T) {
-	for name, want := range map[string]string{
+	exported := map[string]string{
 		"min-p":               "sample",
 		"dynamic-temperature": "sample",
 		"answer-length":       "warm prepare",
@@ -35,9 +38,10 @@ func TestGo_Load_ExportsOnlyWhatIsImplemented(t *testing.T) {
 		"smc":                 "warm run",
 		"transcript":          "template stop",
 		"stdgo/min-p":         "sample",
-	} {
+	}
+	for _, name := range steadytest.Some(t, slices.Sorted(maps.Keys(exported)), 6) {
 		m := loaded(t, name, newWords())
-		exports := strings.Fields("penstock_" + strings.ReplaceAll("abi_v1 describe open "+want, " ", " penstock_"))
+		exports := strings.Fields("penstock_" + strings.ReplaceAll("abi_v1 describe open "+exported[name], " ", " penstock_"))
 		got := slices.DeleteFunc(slices.Clone(m.Exports), func(e string) bool { return e == "_initialize" })
 		slices.Sort(exports)
 		slices.Sort(got)

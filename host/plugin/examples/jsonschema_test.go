@@ -67,13 +67,20 @@ func write(s *stage.Stage, w words, maxTokens int, r *rand.Rand, called func(str
 }
 
 func draw(mask []uint32, r *rand.Rand) scheduler.Token {
-	var allowed []scheduler.Token
-	for i, word := range mask {
-		for ; word != 0; word &= word - 1 {
-			allowed = append(allowed, scheduler.Token(32*i+bits.TrailingZeros32(word)))
-		}
+	allowed := 0
+	for _, word := range mask {
+		allowed += bits.OnesCount32(word)
 	}
-	return allowed[r.IntN(len(allowed))]
+	left, at := r.IntN(allowed), 0
+	for left >= bits.OnesCount32(mask[at]) {
+		left -= bits.OnesCount32(mask[at])
+		at++
+	}
+	word := mask[at]
+	for range left {
+		word &= word - 1
+	}
+	return scheduler.Token(32*at + bits.TrailingZeros32(word))
 }
 
 func mustFit(t *testing.T, schema []byte, text string) {

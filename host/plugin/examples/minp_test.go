@@ -19,14 +19,17 @@ import (
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 const (
-	pairs     = 2_500 // draws for each of minPs
 	minPSeed  = 4321
 	seenBest  = 256 // candidates that the plugins see
 	nativeRow = 1_536
 )
+
+// pairs are draws for each of minPs.
+var pairs = steadytest.InLongTest(2_500, 500)
 
 var minPs = []float32{0.02, 0.05, 0.1, 0.3}
 
@@ -79,8 +82,9 @@ func (r rows) next() []float32 {
 
 // The plugins keep what llama.cpp's own min_p keeps: of the same row llama.cpp's dist sampler,
 // with the same seed and so the same random numbers, draws the same token from what they left as
-// from what min_p left, 10,000 times. Who draws is llama.cpp both times; the random numbers of the
-// ABI are others than its Mersenne Twister's, see the test below.
+// from what min_p left, 2,000 times, and 10,000 times in `make test-long`. Who draws is llama.cpp
+// both times; the random numbers of the ABI are others than its Mersenne Twister's, see the test
+// below.
 func TestMinP_LlamaCpp_DrawsTheSameTokens(t *testing.T) {
 	model := nativeModel(t)
 	for _, name := range []string{"min-p", "stdgo/min-p", "min-p-rust"} {
