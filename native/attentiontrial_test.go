@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // attentionOf computes a case by the kernels in use, and plainly if wanted.
@@ -89,7 +91,10 @@ func TestAttention_SameBits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var want []float32
 			for _, threads := range []int{1, 2, 3, 8} {
-				for _, shape := range [][2]int{{1, 1}, {16, 1}, {2, 2}, {24, 3}, {64, 1}} {
+				for i, shape := range [][2]int{{1, 1}, {16, 1}, {2, 2}, {24, 3}, {64, 1}} {
+					if threads > 1 && (i+threads)%2 == 0 && !steadytest.Long() {
+						continue // some threads have these shapes, the others the rest
+					}
 					b := a
 					b.Rows, b.Sequences, b.Threads = shape[0], shape[1], threads
 					b.Cells = a.Cells * b.Sequences

@@ -19,12 +19,12 @@ import (
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
-// TestCorruptedFiles damages the built-in model in 60 ways, 10,000 in `make test-long`, and sends
+// TestCorruptedFiles damages the built-in model in 20 ways, 10,000 in `make test-long`, and sends
 // each through the header check, the trial in a child and, if both pass, a load in this
 // process. Each must end in an error or in a working model. The header check is there so that the
 // child rarely dies: a death is no failure, but it is counted.
 func TestCorruptedFiles(t *testing.T) {
-	from, count := steadytest.Seed(t), steadytest.InLongTest(10_000, 60)
+	from, count := steadytest.Seed(t), steadytest.InLongTest(10_000, 20)
 	var total tally
 	var wait sync.WaitGroup
 	workers := runtime.GOMAXPROCS(0)
