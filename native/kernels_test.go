@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // synthetic loads a random model of a shape, with the built-in model's vocabulary.
@@ -114,6 +115,9 @@ func TestOwnKernels_AsExactAsGGML(t *testing.T) {
 					continue // llama.cpp has no such cache
 				}
 				for threads, unified := range map[int]bool{1: false, 3: true} {
+					if threads == 1 && shape.Heads != 3 && !steadytest.Long() {
+						continue // one shape shows cells of their own, for each type
+					}
 					t.Run(fmt.Sprintf("%s/%s/%s/unified=%t", shape.Name, name, kv, unified), func(t *testing.T) {
 						o.TypeK, o.TypeV, o.FlashAttention, o.Threads, o.Unified = kv, kv, "on", threads, unified
 						ggml, got := chosenLogitsOf(t, models[false], o, false), chosenLogitsOf(t, models[true], o, true)

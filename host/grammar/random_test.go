@@ -129,7 +129,7 @@ func randomVocabulary(r *rand.Rand) *Vocabulary {
 func TestGrammar_Mask_IsWhatTokenTakes(t *testing.T) {
 	r := steadytest.Rand(t)
 	walked := 0
-	for i := range 120 {
+	for i := range steadytest.InLongTest(120, 40) {
 		b := NewBuilder()
 		g, err := b.Build(randomGrammar(b, r))
 		if err != nil {
@@ -140,7 +140,7 @@ func TestGrammar_Mask_IsWhatTokenTakes(t *testing.T) {
 		}
 		walked += checkMasks(t, g, randomVocabulary(r), r, fmt.Sprint("grammar ", i))
 	}
-	if walked < 50 {
+	if walked < steadytest.InLongTest(50, 1) {
 		t.Errorf("only %d tokens were walked", walked)
 	}
 }

@@ -227,7 +227,7 @@ func holds(l *Loop, s loopSpot) bool {
 func TestGrammar_Advance_AgainstSearch(t *testing.T) {
 	rng := steadytest.Rand(t)
 	fit, built := 0, 0
-	for i := range 600 {
+	for i := range steadytest.InLongTest(600, 150) {
 		seed := rng.Uint64()
 		b, read := NewBuilder(), NewBuilder() // a grammar has its arena to itself
 		root := randomGrammar(b, rand.New(rand.NewPCG(seed, 0)))
@@ -256,7 +256,7 @@ func TestGrammar_Advance_AgainstSearch(t *testing.T) {
 		}
 	}
 	t.Logf("%d grammars, %d texts that fit", built, fit)
-	if fit < 100 {
+	if fit < steadytest.InLongTest(100, 1) {
 		t.Errorf("only %d texts fit", fit)
 	}
 }
