@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // A plugin that TinyGo builds is changed by one constant. That a replay finds the first token that
@@ -30,9 +32,8 @@ func TestPluginAuthor_ChangedConstant_IsFoundAtItsFirstToken(t *testing.T) {
 		_ = s.cmd.Process.Signal(syscall.SIGTERM)
 		_ = s.cmd.Wait()
 	})
-	const seeds = 3
-	var recordings [seeds]string
-	var tokens [seeds][]string
+	seeds := steadytest.InLongTest(3, 1)
+	recordings, tokens := make([]string, seeds), make([][]string, seeds)
 	s.upload(t, before, key)
 	for seed := range seeds {
 		tokens[seed], recordings[seed] = s.drawn(t, seed)

@@ -88,6 +88,9 @@ func TestRun_Media(t *testing.T) {
 			}
 		}
 		seen[name] = got.out
+		if name != "red, hum" { // which has both
+			continue
+		}
 		if again := penstock(t, "", args...); again != got {
 			t.Errorf("%s: %+v, then %+v", name, got, again)
 		}

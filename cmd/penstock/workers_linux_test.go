@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -82,21 +83,28 @@ func TestWorkers_ModelNoneHoldsAlone(t *testing.T) {
 	t.Logf("%d answers ended with an error that names the worker; the next was there at most %v after the worker was back", losses, worst.Round(time.Millisecond))
 }
 
-// writeWide writes a model with random weights of 200 MB.
+// writeWide writes a model with random weights of 200 MB, once for all tests.
 func writeWide(t testing.TB) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "wide.gguf")
-	file, err := os.Create(path)
+	path, err := wide()
 	if err != nil {
-		t.Fatal(err)
-	}
-	shape := synth.Shape{Name: "wide", Dim: 1024, Layers: 16, Heads: 16, KVHeads: 4, FFN: 3072, Context: 2048}
-	buffered := bufio.NewWriterSize(file, 1<<20)
-	if err := errors.Join(synth.Write(buffered, shape, "../../host/model/penstock-tiny.gguf", synth.Q80, 1), buffered.Flush(), file.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
+
+// wide is in HOME, which TestMain makes and removes.
+var wide = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(os.Getenv("HOME"), "wide.gguf")
+	file, err := os.Create(path)
+	if err != nil {
+		return "", err
+	}
+	shape := synth.Shape{Name: "wide", Dim: 1024, Layers: 16, Heads: 16, KVHeads: 4, FFN: 3072, Context: 2048}
+	buffered := bufio.NewWriterSize(file, 1<<20)
+	err = synth.Write(buffered, shape, "../../host/model/penstock-tiny.gguf", synth.Q80, 1)
+	return path, errors.Join(err, buffered.Flush(), file.Close())
+})
 
 // dataOf is how much memory a process has allocated, as the limit of limitMemory counts it.
 func dataOf(t testing.TB, pid int) uint64 {
@@ -128,7 +136,7 @@ func refusal(ctx context.Context, t testing.TB, args ...string) string {
 func greedyText(ctx context.Context, t testing.TB, url string) string {
 	t.Helper()
 	var answer struct{ Content string }
-	response := postCompletion(ctx, t, url, `{"prompt":"`+story+`","temperature":0,"n_predict":20,"ignore_eos":true}`)
+	response := postCompletion(ctx, t, url, `{"prompt":"`+story+`","temperature":0,"n_predict":8,"ignore_eos":true}`)
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
 	if err == nil {
