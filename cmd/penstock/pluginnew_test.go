@@ -46,7 +46,7 @@ func TestPlugin_AuthorsWrongUse(t *testing.T) {
 // case.
 func TestPluginTest_GoldenCases(t *testing.T) {
 	offline(t)
-	dir := begun(t, "stop")
+	dir := begun(t, "tinygo", "stop")
 	edit(t, dir, "go", `"default": 1}`, `"default": 2}`)
 	got := penstock(t, "", "plugin", "test", dir, "--conversations", "2")
 	for _, want := range []string{"sentences.json, session 1 (one sentence) differs at call 5, stop", "session 2 (two sentences): all 5 calls as the case says"} {
@@ -67,11 +67,11 @@ func TestPluginTest_GoldenCases(t *testing.T) {
 	}
 }
 
-// begun begins a plugin in Go.
-func begun(t *testing.T, kind string) string {
+// begun begins a plugin. One in Go itself is quick to build, one of TinyGo quick to load.
+func begun(t *testing.T, language, kind string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "a-"+kind)
-	if got := penstock(t, "", "plugin", "new", dir, "--lang", "go", "--kind", kind); got.code != exitDone || got.out != dir+"\n" {
+	if got := penstock(t, "", "plugin", "new", dir, "--lang", language, "--kind", kind); got.code != exitDone || got.out != dir+"\n" {
 		t.Fatalf("exit %d, %q\n%s", got.code, got.out, got.err)
 	}
 	return dir
@@ -79,7 +79,7 @@ func begun(t *testing.T, kind string) string {
 
 func TestPluginBuild_ShowsWhatTheCompilerSays(t *testing.T) {
 	offline(t)
-	dir := begun(t, "sampler")
+	dir := begun(t, "go", "sampler")
 	edit(t, dir, "go", "return bytes.Contains(", "return bytes.Holds(")
 	got := penstock(t, "", "plugin", "build", dir)
 	if got.code != exitFailed || got.out != "" || !strings.Contains(got.err, "undefined: bytes.Holds") || !strings.Contains(got.err, "main.go:") {
@@ -111,7 +111,7 @@ func TestPluginBench_JSON(t *testing.T) {
 // nothing behind.
 func TestPluginDev_OwnHost(t *testing.T) {
 	offline(t)
-	dir := begun(t, "sampler")
+	dir := begun(t, "go", "sampler")
 	edit(t, dir, "go", "func (s *sampler) Open(r *penstock.Request) error {", "func (s *sampler) Open(r *penstock.Request) error {\n\tpenstock.Log(penstock.Info, \"hello from the plugin\")")
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)
