@@ -4,6 +4,7 @@ package native
 
 import (
 	"errors"
+	"math"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -14,6 +15,14 @@ import (
 // readBy is a context of a small model whose sequence 0 has n tokens.
 func readBy(t testing.TB, kind string, n int) *Context {
 	t.Helper()
+	c := contextOf(t, kind, 2)
+	read(t, c, 0, n)
+	return c
+}
+
+// contextOf is an empty context of a small model.
+func contextOf(t testing.TB, kind string, sequences int) *Context {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), kind+".gguf")
 	if err := synth.SmallFile(path, kind, 7); err != nil {
 		t.Fatal(err)
@@ -22,7 +31,7 @@ func readBy(t testing.TB, kind string, n int) *Context {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := NewContext(m, ContextOptions{Cells: 512, UBatch: 32, Sequences: 2, Threads: 1, Unified: true})
+	c, err := NewContext(m, ContextOptions{Cells: 512, UBatch: 32, Sequences: sequences, Threads: 1, Unified: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +40,6 @@ func readBy(t testing.TB, kind string, n int) *Context {
 			t.Error(err)
 		}
 	})
-	read(t, c, 0, n)
 	return c
 }
 
@@ -121,5 +129,62 @@ func BenchmarkContext_SaveCheckpoint(b *testing.B) {
 				_ = s.Close()
 			})
 		}
+	}
+}
+
+// What is saved and restored between passes over other sequences is copied from and to where it
+// was: a pass moves the states of recurrent layers, and others have their cells then.
+func TestContext_RestoreState_BetweenPasses(t *testing.T) {
+	const n = 40
+	for _, kind := range []string{"mamba", "falcon-h1", "lfm2-dense"} {
+		t.Run(kind, func(t *testing.T) {
+			answers := func(restores bool) (rows [][]float32) {
+				c := contextOf(t, kind, 4)
+				pass := func(at int32, sequences ...int32) {
+					var b Batch
+					for _, seq := range sequences {
+						b.Add(20+(at+13*seq)%100, at, seq, true)
+					}
+					if err := c.Decode(&b); err != nil {
+						t.Fatal(err)
+					}
+					for row := range sequences {
+						rows = append(rows, slices.Clone(c.Row(row)))
+					}
+				}
+				for at := range int32(n) {
+					pass(at, 0, 1, 2)
+				}
+				if restores {
+					saved, err := c.SaveState(1)
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer closing(t, saved)
+					c.FinishCopy()
+					if err := errors.Join(c.Remove(1, -1, -1), c.RestoreState(3, saved, n)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				pass(n, 0, 2) // side by side, where the state of the third was between them
+				c.FinishCopy()
+				pass(n+1, 0, 2)
+				if restores {
+					if err := c.Share(3, 1, n); err != nil {
+						t.Fatal(err)
+					}
+				}
+				pass(n, 1)
+				return rows
+			}
+			want, got := answers(false), answers(true)
+			for i := range want {
+				for token := range want[i] { // cells of attention are summed in the order in which they lie
+					if d := math.Abs(float64(got[i][token] - want[i][token])); d > 1e-3 {
+						t.Fatalf("row %d of %d: a logit differs by %g", i, len(want), d)
+					}
+				}
+			}
+		})
 	}
 }

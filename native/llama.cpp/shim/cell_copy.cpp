@@ -2,6 +2,9 @@
 #include "cell_copy.h"
 
 #include "ggml-backend.h"
+#include "llama-memory-hybrid-iswa.h"
+#include "llama-memory-hybrid.h"
+#include "llama-memory-recurrent.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -64,12 +67,40 @@ void release(std::shared_ptr<pages> memory) {
 // A state that was freed has left its memory to the copy alone.
 bool cell_copy::is_wanted() const { return target >= 0 || !memory || memory.use_count() > 1; }
 
-void cell_copy::begin(int32_t from, int32_t to, int32_t n, std::shared_ptr<pages> pages, std::vector<extent> what, bool on_thread) {
+static const llama_memory_recurrent * recurrent_part_of(llama_memory_t memory) {
+    if (const auto * m = dynamic_cast<llama_memory_hybrid *>(memory)) {
+        return m->get_mem_recr();
+    }
+    if (const auto * m = dynamic_cast<llama_memory_hybrid_iswa *>(memory)) {
+        return m->get_mem_recr();
+    }
+    return dynamic_cast<llama_memory_recurrent *>(memory);
+}
+
+// Puts the states of recurrent layers first, and returns how many they are.
+static size_t states_first(llama_memory_t memory, std::vector<extent> & what) {
+    const auto * recurrent = recurrent_part_of(memory);
+    if (!recurrent) {
+        return 0;
+    }
+    const auto is_state = [recurrent](const extent & e) {
+        const auto among = [&e](const std::vector<ggml_tensor *> & all) {
+            return std::find(all.begin(), all.end(), e.from ? e.from : e.to) != all.end();
+        };
+        return among(recurrent->r_l) || among(recurrent->s_l);
+    };
+    return static_cast<size_t>(std::stable_partition(what.begin(), what.end(), is_state) - what.begin());
+}
+
+void cell_copy::begin(llama_memory_t of, int32_t from, int32_t to, int32_t n, std::shared_ptr<pages> pages, std::vector<extent> what, bool on_thread) {
     finish();
     source = from, target = to, n_positions = n;
     memory  = std::move(pages);
     extents = std::move(what);
     next = offset = 0;
+    for (const size_t n_states = states_first(of, extents); next < n_states;) {
+        copy_some();
+    }
     if (!on_thread) {
         return;
     }

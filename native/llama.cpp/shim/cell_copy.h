@@ -7,6 +7,7 @@
 #include "shim.h"
 
 #include "ggml.h"
+#include "llama-memory.h"
 
 #include <chrono>
 #include <thread>
@@ -47,8 +48,10 @@ class cell_copy {
     int32_t n_positions = 0;           // that are copied, from 0 on
 
     ~cell_copy() { stop_thread(); }
-    // With a thread, copying goes on while passes run.
-    void begin(int32_t from, int32_t to, int32_t n, std::shared_ptr<pages> memory, std::vector<extent> what, bool on_thread = false);
+    // With a thread, copying goes on while passes run. The states of recurrent layers are copied at
+    // once: any pass may move them, whichever sequences it computes, and their cells are another
+    // sequence's then. The cells of attention stay where they are.
+    void begin(llama_memory_t of, int32_t from, int32_t to, int32_t n, std::shared_ptr<pages> memory, std::vector<extent> what, bool on_thread = false);
     // Reports whether nothing is left to copy. At a copy that has a thread it only looks, unless it
     // is to copy here instead.
     bool advance(std::chrono::steady_clock::time_point until, bool here);

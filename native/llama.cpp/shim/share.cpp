@@ -148,7 +148,7 @@ void copy_cells(ps_context * c, llama_memory_t memory, int32_t src, int32_t dst,
     if (n_has > 0 && !lie_where_they_lay(before, to)) {
         n_has = 0;
     }
-    c->copy.begin(src, dst, n, nullptr, pair_rows(from, to, static_cast<size_t>(n), static_cast<size_t>(n_has)));
+    c->copy.begin(memory, src, dst, n, nullptr, pair_rows(from, to, static_cast<size_t>(n), static_cast<size_t>(n_has)));
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ int32_t ps_state_save(ps_context * c, int32_t seq, ps_state ** out, size_t * byt
             at += p.size;
         }
         *bytes = state->memory->allocated();
-        c->copy.begin(seq, -1, state->n_positions, state->memory, std::move(extents), readable_during_passes(memory, layout));
+        c->copy.begin(memory, seq, -1, state->n_positions, state->memory, std::move(extents), readable_during_passes(memory, layout));
         *out = state.release();
     });
 }
@@ -115,7 +115,7 @@ int32_t ps_state_restore(ps_context * c, int32_t seq, const ps_state * state, in
             memory->seq_rm(seq, -1, -1);
             throw ps::fault(PS_FAILED, capture.reason(e.what()));
         }
-        c->copy.begin(-1, seq, std::min(n, state->n_positions), state->memory, std::move(reader.extents));
+        c->copy.begin(memory, -1, seq, std::min(n, state->n_positions), state->memory, std::move(reader.extents));
     });
 }
 
