@@ -23,8 +23,8 @@ import (
 const patience = 2 * time.Minute
 
 // Each block of commands in README.md and docs does what it says, against a real server with the
-// built-in model, or is in notRun with the reason why it is not run here. Those of README.md are run
-// each time, and of the other documents some.
+// built-in model, or is in notRun with the reason why it is not run here. Those of README.md are
+// run each time, and of the other documents some.
 func TestCommands(t *testing.T) {
 	place := newPlace(t)
 	left := map[string]bool{}

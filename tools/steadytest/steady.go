@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 // Package steadytest keeps chance out of tests: it draws random numbers that can be drawn again,
-// chooses which of many cases to try, and measures work by what other programs do not change.
+// chooses which of many cases to try, and measures work.
+//
+// It measures what other programs do not change.
 package steadytest
 
 import (
