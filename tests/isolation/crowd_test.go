@@ -140,7 +140,8 @@ func recordAnswer(t *testing.T, h *host.Host, client, _ int) {
 	}
 }
 
-// saveConversation saves whatever a slot has, and reads it back into another.
+// saveConversation saves whatever a slot has, if anything, and reads it back into another. Others
+// may have taken the slot since, and left nothing in it.
 func saveConversation(t *testing.T, h *host.Host, client, round int) {
 	var saved, restored struct {
 		Saved    int `json:"n_saved"`
@@ -148,8 +149,12 @@ func saveConversation(t *testing.T, h *host.Host, client, round int) {
 	}
 	file := fmt.Sprintf(`{"filename":"%d-%d.bin"}`, client, round)
 	mustPost(t, h, "/completion", fmt.Sprintf(`{"prompt":"Once upon a time","n_predict":8,"id_slot":%d}`, client))
-	if err := json.Unmarshal([]byte(mustPost(t, h, fmt.Sprintf("/slots/%d?action=save", client), file)), &saved); err != nil {
-		t.Fatal(err)
+	status, text := hosts.Post(t, h.URL()+fmt.Sprintf("/slots/%d?action=save", client), file)
+	if status == http.StatusBadRequest && strings.Contains(text, "has no conversation") {
+		return
+	}
+	if err := json.Unmarshal([]byte(text), &saved); err != nil || status != http.StatusOK {
+		t.Fatalf("%d %s: %v", status, text, err)
 	}
 	if err := json.Unmarshal([]byte(mustPost(t, h, fmt.Sprintf("/slots/%d?action=restore", 2+client), file)), &restored); err != nil {
 		t.Fatal(err)
