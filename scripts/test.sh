@@ -13,13 +13,13 @@ cd "$(dirname "$0")/.."
 
 # Each step is `make test-NAME`. The seconds are those of two quiet cores (docs/development.md).
 steps=(
-  'plugins 60 the SDKs and the example plugins'
-  'go 300 all Go packages, and whole hosts over HTTP'
-  'race 150 what goroutines share, with the race detector'
-  'web 200 the page, in a browser'
-  'clients 30 official clients of other APIs'
-  'author 60 from an empty folder to a plugin'
-  'gaps 60 how long streams wait for others'
+  'plugins 160 the SDKs and the example plugins'
+  'go 480 all Go packages, and whole hosts over HTTP'
+  'race 240 what goroutines share, with the race detector'
+  'web 300 the page, in a browser'
+  'clients 15 official clients of other APIs'
+  'author 205 from an empty folder to a plugin'
+  'gaps 75 how long streams wait for others'
 )
 
 name() { cut -d ' ' -f 1 <<<"$1"; }
