@@ -15,7 +15,7 @@ cd "$(dirname "$0")/.."
 steps=(
   'plugins 160 the SDKs and the example plugins'
   'go 480 all Go packages, and whole hosts over HTTP'
-  'race 240 what goroutines share, with the race detector'
+  'race 299 what goroutines share, with the race detector'
   'web 300 the page, in a browser'
   'clients 15 official clients of other APIs'
   'author 205 from an empty folder to a plugin'
