@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // mediaModel is a small pair, loaded, with a context.
@@ -204,7 +205,7 @@ const (
 // Answers depend on what is seen or heard, and not on who computes it when: encoded once or again,
 // in one pass or in slices.
 func TestProjector_EmbeddingsAreWhatCounts(t *testing.T) {
-	for _, pair := range synth.MediaPairs {
+	for _, pair := range steadytest.Some(t, synth.MediaPairs, 4) {
 		t.Run(pair.Projector, func(t *testing.T) {
 			m := openMedia(t, pair, ContextOptions{})
 			info := m.projector.Info()

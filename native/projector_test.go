@@ -10,12 +10,13 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // What llama.cpp would abort on is refused, and nothing else: the smallest and the longest
 // pictures and sounds are encoded.
 func TestProjector_Bounds(t *testing.T) {
-	for _, pair := range synth.MediaPairs {
+	for _, pair := range steadytest.Some(t, synth.MediaPairs, 3) {
 		t.Run(pair.Projector, func(t *testing.T) {
 			m := openMedia(t, pair, ContextOptions{})
 			p := m.projector
