@@ -52,8 +52,18 @@ func runIn(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(process.dir)) }()
-	if err := os.Setenv("XDG_CACHE_HOME", filepath.Join(process.dir, "cache")); err != nil {
+	caches, err := os.UserCacheDir()
+	if err != nil {
 		return 1, err
+	}
+	env := map[string]string{"XDG_CACHE_HOME": filepath.Join(process.dir, "cache")}
+	if os.Getenv("GOCACHE") == "" { // what tests build is not compiled anew with all that it needs
+		env["GOCACHE"] = filepath.Join(caches, "go-build")
+	}
+	for name, value := range env {
+		if err := os.Setenv(name, value); err != nil {
+			return 1, err
+		}
 	}
 	code = m.Run()
 	return code, closeShared()

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // prompts are lists of texts and of numbers of senses: none, one, two in both orders, twice the
@@ -55,9 +55,12 @@ var stateful = map[string]bool{"gemma3": true, "idefics3": true, "qwen2.5vl_merg
 // Greedy answers about pictures and sounds are llama-server's, of every kind of projector that has
 // its own way, however they are generated.
 func TestMedia_AnswersAsLlamaServer(t *testing.T) {
-	for _, pair := range synth.MediaPairs {
+	long, pairs := running() || steadytest.Long(), synth.MediaPairs
+	if !long {
+		pairs = steadytest.Some(t, pairs, 5)
+	}
+	for _, pair := range pairs {
 		t.Run(pair.Projector, func(t *testing.T) {
-			long := running() || os.Getenv("PENSTOCK_TEST_LONG") != ""
 			if pair.Hears() && pair.Projector != soundsInTest && !long {
 				t.Skip("make test-long compares all sounds, make test those of one projector beside pictures, and transcripts")
 			}
