@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/penstock/penstock/tools/steadytest"
 	"time"
 
 	"github.com/coder/websocket"
@@ -64,9 +66,11 @@ func TestAPI_BodyMemory_TooManyValues(t *testing.T) {
 // What decoding takes, garbage included, is in proportion to what is counted of it.
 func TestAPI_Values_TakeWhatIsCounted(t *testing.T) {
 	r := newRig(t, func(s *setup) { s.BodyLimit = 2 << 20 })
+	some := steadytest.Some(t, []string{"messages", "prompt", "input", "content", "tokens", "documents", "tools", "stop", "logit_bias", "system",
+		"samplers"}, 4)
 	for _, path := range postRoutes(r.handler) {
 		for name, item := range costly {
-			for _, field := range []string{"messages", "prompt", "input", "content", "tokens", "documents", "tools", "stop", "logit_bias", "system", "samplers"} {
+			for _, field := range some {
 				const size = 8 << 10
 				body := `{"max_tokens":1,"` + field + `":[` + strings.Repeat(item+",", size/(len(item)+1)) + item + `]}`
 				values := int64(strings.Count(body, ",") + strings.Count(body, "[") + strings.Count(body, "{") + strings.Count(body, ":"))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 func read(t testing.TB, messages string) ([]chat.Message, error) {
@@ -97,7 +98,7 @@ func TestReadMessages_CallsOfOneID(t *testing.T) {
 // A body has room for hundreds of thousands of calls and results: were each result looked for
 // among all calls, this would take minutes.
 func TestReadMessages_ManyCalls(t *testing.T) {
-	const calls = 100_000
+	calls := steadytest.InLongTest(100_000, 20_000)
 	var text strings.Builder
 	text.WriteString(`[{"role":"assistant","content":"","tool_calls":[{"function":{"name":"f"}},{"function":{"name":"g"}}`)
 	text.WriteString(strings.Repeat(`,{"function":{"name":"f"}},{"function":{"name":"g"}}`, calls/2-1) + `]}`)
