@@ -11,7 +11,9 @@ import "C"
 // model's memory has no such part.
 func (c *Context) SaveCheckpoint(seq int32, spent *State) (*State, error) {
 	var old *C.ps_state
-	if spent != nil && spent.enter() == nil {
+	if spent != nil && spent.h.owners.Load() > 1 { // somebody else has kept it, and may read it
+		defer func() { _ = spent.Close() }()
+	} else if spent != nil && spent.enter() == nil {
 		old = (*C.ps_state)(spent.h.c)
 		defer func() { _ = spent.Close() }() // closing twice is harmless
 		defer spent.leave()

@@ -95,6 +95,27 @@ func TestContext_RestoreCheckpoint(t *testing.T) {
 	}
 }
 
+// A spent checkpoint that somebody has kept, as one who saves it does, keeps its memory.
+func TestContext_SaveCheckpoint_SpentButKept(t *testing.T) {
+	c := readBy(t, "mamba", 60)
+	spent, err := c.SaveCheckpoint(0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := spent.Keep()
+	defer closing(t, kept)
+	want := slices.Clone(kept.Contents())
+	read(t, c, 60, 100)
+	next, err := c.SaveCheckpoint(0, spent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closing(t, next)
+	if !slices.Equal(kept.Contents(), want) || slices.Equal(next.Contents(), want) {
+		t.Error("the next checkpoint is in the memory of one that was kept")
+	}
+}
+
 // An ordinary memory is cut without one.
 func TestContext_SaveCheckpoint_OfOrdinaryCells(t *testing.T) {
 	c := prefilled(t, 10)

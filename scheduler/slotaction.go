@@ -23,7 +23,7 @@ type slotAction struct {
 
 // SaveSlot copies the conversation that the last answer of a slot left in its sequence, once the
 // slot is idle, if it has this cache salt. It copies as long as each tick allows. The caller
-// closes the state. Errors: ErrBadRequest, ErrClosed, those of kvcache.Cache.Export and the
+// closes what it gets. Errors: ErrBadRequest, ErrClosed, those of kvcache.Cache.Export and the
 // context's.
 func (s *Scheduler) SaveSlot(ctx context.Context, slot int, salt string) (*kvcache.Saved, error) {
 	type result struct {
@@ -33,7 +33,7 @@ func (s *Scheduler) SaveSlot(ctx context.Context, slot int, salt string) (*kvcac
 	results := make(chan result, 1)
 	reply := func(saved *kvcache.Saved, err error) {
 		if lost := s.backendLost(); lost != nil && saved != nil {
-			_ = saved.State.Close() // it holds nothing
+			_ = saved.Close() // it holds nothing
 			saved, err = nil, lost
 		}
 		answerOnce(results, result{saved, err})
@@ -48,7 +48,7 @@ func (s *Scheduler) SaveSlot(ctx context.Context, slot int, salt string) (*kvcac
 	case <-ctx.Done():
 		go func() {
 			if r := <-results; r.saved != nil {
-				_ = r.saved.State.Close() // nobody wants it
+				_ = r.saved.Close() // nobody wants it
 			}
 		}()
 		return nil, ctx.Err()
@@ -56,7 +56,7 @@ func (s *Scheduler) SaveSlot(ctx context.Context, slot int, salt string) (*kvcac
 }
 
 // RestoreSlot makes a conversation that was saved the slot's, once the slot is idle. Requests in
-// its scope find it, whichever slot they get. The caller may close the state when this returns.
+// its scope find it, whichever slot they get. The caller may close it when this returns.
 // Errors: ErrBadRequest if it is no conversation of this model, ErrClosed, and the context's.
 func (s *Scheduler) RestoreSlot(ctx context.Context, slot int, saved *kvcache.Saved) error {
 	if err := s.checkSaved(saved); err != nil {
@@ -92,6 +92,13 @@ func (s *Scheduler) checkSaved(saved *kvcache.Saved) error {
 			return err
 		}
 		end = p.At + p.Rows
+	}
+	before := 0
+	for _, p := range saved.Checkpoints {
+		if p.N <= before || p.N > len(saved.Tokens) {
+			return fmt.Errorf("%w: the conversation has a checkpoint at token %d", ErrBadRequest, p.N)
+		}
+		before = p.N
 	}
 	return s.checkVocabulary(saved.Tokens[end:])
 }

@@ -94,7 +94,7 @@ func TestScheduler_SaveSlot_ComesBack(t *testing.T) {
 			if err := restore(s, 1, saved); err != nil {
 				t.Fatal(err)
 			}
-			if err := saved.State.Close(); err != nil {
+			if err := saved.Close(); err != nil {
 				t.Error(err)
 			}
 			got := finish(t, s, submit(t, s, next))[0]
@@ -122,7 +122,7 @@ func TestScheduler_SaveSlot_KeepsSaltsApart(t *testing.T) {
 		t.Errorf("%d tokens of another erased", n)
 	}
 	saved := saveSlot(t, s, 0, "a")
-	defer saved.State.Close()
+	defer saved.Close()
 	eraseSlot(t, s, 0, "a")
 	saved.Scope.Salt = "b"
 	if err := restore(s, 0, saved); err != nil {
@@ -159,7 +159,7 @@ func TestScheduler_SlotActions_WaitForTheSlot(t *testing.T) {
 		default:
 		}
 	}
-	defer saved.State.Close()
+	defer saved.Close()
 	if a.end == nil {
 		t.Error("the conversation was saved while its answer grew")
 	}
@@ -208,7 +208,7 @@ func TestScheduler_SlotActions_FollowACopyThatEndsInTheTick(t *testing.T) {
 			t.Fatalf("the scheduler rests after %d looks at the copy, and an action waits", b.looks)
 		}
 	}
-	if v := <-saved; v == nil || v.State.Close() != nil {
+	if v := <-saved; v == nil || v.Close() != nil {
 		t.Errorf("saved: %v", v)
 	}
 	if n := <-erased; n != 109 {
@@ -255,7 +255,7 @@ func slotActionsHoldNobodyUp(t *testing.T) {
 	if saved == nil {
 		t.Fatal("it was not saved beside a stream")
 	}
-	defer saved.State.Close()
+	defer saved.Close()
 	restored := make(chan error, 1)
 	go func() { restored <- s.RestoreSlot(t.Context(), 0, saved) }()
 	synctest.Wait()
@@ -286,7 +286,7 @@ func TestScheduler_RestoreSlot_WhatIsNoneOfItsIsRefused(t *testing.T) {
 	s := newScheduler(t, b, scheduler.Config{Slots: 2})
 	finish(t, s, submit(t, s, request(100, 1, 10)))
 	saved := saveSlot(t, s, 0, "")
-	defer saved.State.Close()
+	defer saved.Close()
 	for name, tokens := range map[string][]scheduler.Token{"none": nil, "too many": make([]scheduler.Token, 5000), "unknown": {1000}, "negative": {-1}} {
 		if err := restore(s, 0, &kvcache.Saved{Tokens: tokens, State: saved.State}); !errors.Is(err, scheduler.ErrBadRequest) {
 			t.Errorf("%s: %v", name, err)
@@ -351,7 +351,7 @@ func TestScheduler_SlotActions_DoNotWaitForThePaused(t *testing.T) {
 		if err := restore(s, slots-1, saved); err != nil {
 			t.Fatal(err)
 		}
-		_ = saved.State.Close()
+		_ = saved.Close()
 		if next := finish(t, s, submit(t, s, request(300, 1, 10)))[0]; next.end.Usage.Cached == 0 {
 			t.Errorf("%d slots: nothing of the conversation is there", slots)
 		}

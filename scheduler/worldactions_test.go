@@ -188,7 +188,7 @@ func (w *world) saveSlot(from, to int, restored bool) {
 		if restored {
 			err = w.s.RestoreSlot(ctx, to, saved)
 		}
-		return errors.Join(err, scheduler.Do(ctx, w.s, func() { _ = saved.State.Close() })) // the backend of these tests is the tick's
+		return errors.Join(err, scheduler.Do(ctx, w.s, func() { _ = saved.Close() })) // the backend of these tests is the tick's
 	})
 }
 

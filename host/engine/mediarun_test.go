@@ -206,7 +206,7 @@ func (s *served) restored(t *testing.T, parts []part) {
 		if err == nil && slices.Equal(one.Tokens[:min(len(one.Tokens), length(parts))], joined(parts)) {
 			saved = one
 		} else if err == nil {
-			_ = one.State.Close()
+			_ = one.Close()
 		}
 	}
 	if saved == nil {

@@ -55,16 +55,19 @@ func (f *Folder) Save(ctx context.Context, slot int, salt, name string) (tokens 
 	if err != nil {
 		return 0, 0, slotError(slot, err)
 	}
-	defer func() { err = errors.Join(err, saved.State.Close()) }()
-	contents := saved.State.Contents()
-	o := origin{Bytes: len(contents), From: saved.Scope.From, Owner: ownerOf(salt), Pieces: savedPieces(saved.Pieces)}
+	defer func() { err = errors.Join(err, saved.Close()) }()
+	states := contents(saved)
+	o := origin{Bytes: len(states[0]), From: saved.Scope.From, Owner: ownerOf(salt), Pieces: savedPieces(saved.Pieces)}
+	for i, p := range saved.Checkpoints {
+		o.Checkpoints = append(o.Checkpoints, savedCheckpoint{p.N, len(states[1+i])})
+	}
 	if o.Model, err = f.engine.Identity(); err != nil {
 		return 0, 0, err
 	}
 	if o.Adapters, err = f.engine.AdapterFiles(saved.Scope.Adapters); err != nil {
 		return 0, 0, refusal.Invalid("id_slot", "the conversation of slot %d cannot be saved: %v", slot, err)
 	}
-	if bytes, err = f.write(name, saved.Tokens, contents, o); errors.Is(err, errOther) {
+	if bytes, err = f.write(name, saved.Tokens, states, o); errors.Is(err, errOther) {
 		return 0, 0, refusal.Invalid("filename", "unable to save slot %d as %q: %v; choose another name", slot, name, err)
 	} else if err != nil {
 		return 0, 0, fmt.Errorf("unable to save slot %d: %w", slot, withoutPath(err))
@@ -72,8 +75,17 @@ func (f *Folder) Save(ctx context.Context, slot int, salt, name string) (tokens 
 	return len(saved.Tokens), bytes, nil
 }
 
+// contents are those of a conversation's state and of its checkpoints.
+func contents(saved *kvcache.Saved) [][]byte {
+	all := [][]byte{saved.State.Contents()}
+	for _, p := range saved.Checkpoints {
+		all = append(all, p.State.Contents())
+	}
+	return all
+}
+
 // write writes a file, in the place of the one that has its name.
-func (f *Folder) write(name string, tokens []kvcache.Token, contents []byte, o origin) (int64, error) {
+func (f *Folder) write(name string, tokens []kvcache.Token, states [][]byte, o origin) (int64, error) {
 	if stat, err := f.root.Lstat(name); err == nil && !stat.Mode().IsRegular() {
 		return 0, errors.New("there is something by that name that is no file")
 	}
@@ -82,7 +94,7 @@ func (f *Folder) write(name string, tokens []kvcache.Token, contents []byte, o o
 	}
 	var n int64
 	_, err := atomicfile.Write(f.root, name, 0o600, func(w io.Writer) (err error) {
-		n, err = write(w, tokens, contents, o)
+		n, err = write(w, tokens, states, o)
 		return err
 	})
 	return n, err
@@ -98,7 +110,7 @@ func (f *Folder) Restore(ctx context.Context, slot int, salt, name string) (toke
 	if err != nil {
 		return 0, 0, refusal.Invalid("filename", "unable to restore slot %d from %q: %v", slot, name, withoutPath(err))
 	}
-	defer func() { err = errors.Join(err, saved.State.Close()) }()
+	defer func() { err = errors.Join(err, saved.Close()) }()
 	saved.Scope.Salt = salt
 	err = f.scheduler.RestoreSlot(ctx, slot, saved)
 	return len(saved.Tokens), bytes, slotError(slot, err)
@@ -131,23 +143,44 @@ func (f *Folder) read(name, owner string) (*kvcache.Saved, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
+	saved, err := f.rooms(r)
+	if err != nil {
+		return nil, 0, err
+	}
+	saved.Scope = scope
+	if saved.Tokens, err = r.read(contents(saved)); err != nil {
+		return nil, 0, errors.Join(err, saved.Close())
+	}
+	return saved, stat.Size(), nil
+}
+
+// rooms makes the states that a file is read into.
+func (f *Folder) rooms(r *reader) (*kvcache.Saved, error) {
 	pieces, err := r.origin.pieces()
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	positions := int(r.count())
-	for _, p := range pieces {
-		positions -= p.Rows - p.Positions
+	state := func(bytes, n int) (kvcache.State, error) {
+		positions := n
+		for _, p := range pieces {
+			if p.At < n {
+				positions -= p.Rows - p.Positions
+			}
+		}
+		return f.engine.NewState(bytes, positions)
 	}
-	state, err := f.engine.NewState(r.origin.Bytes, positions)
-	if err != nil {
-		return nil, 0, err
+	saved := &kvcache.Saved{Pieces: pieces}
+	if saved.State, err = state(r.origin.Bytes, int(r.count())); err != nil {
+		return nil, err
 	}
-	tokens, err := r.read(state.Contents())
-	if err != nil {
-		return nil, 0, errors.Join(err, state.Close())
+	for _, p := range r.origin.Checkpoints {
+		s, err := state(p.Bytes, p.N)
+		if err != nil {
+			return nil, errors.Join(err, saved.Close())
+		}
+		saved.Checkpoints = append(saved.Checkpoints, kvcache.SavedCheckpoint{N: p.N, State: s})
 	}
-	return &kvcache.Saved{Tokens: tokens, Pieces: pieces, Scope: scope, State: state}, stat.Size(), nil
+	return saved, nil
 }
 
 // scope refuses what another model has computed.

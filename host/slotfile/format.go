@@ -18,12 +18,13 @@ import (
 
 // A file begins as one of llama-server's, which reads it: llama.cpp's magic number and version,
 // the tokens as llama-server packs them, and the state as llama.cpp writes it. After that it says
-// what llama.cpp has to believe: the length of the state, what computed it, and a checksum of
+// what llama.cpp has to believe: the lengths of the states, what computed them, and a checksum of
 // everything before. So a file that is damaged, or of another model, does not reach llama.cpp.
 //
 //	magic, version, words  uint32
 //	the tokens             words * uint32: -1, version, their number, the tokens, the number of pictures and sounds (savedPiece)
 //	the state
+//	checkpoints, of windows and recurrent layers (savedCheckpoint)
 //	origin                 JSON
 //	length of origin       uint32
 //	checksum               SHA-256
@@ -41,12 +42,20 @@ const (
 // origin says what a state is.
 type origin struct {
 	Model    string `json:"model"`              // engine.Engine.Identity
-	Bytes    int    `json:"bytes"`              // of the state
+	Bytes    int    `json:"bytes"`              // of the whole state
 	Adapters string `json:"adapters,omitempty"` // engine.Engine.AdapterFiles
 	From     int    `json:"from,omitempty"`     // kvcache.Scope.From
 	Owner    string `json:"owner,omitempty"`    // ownerOf
 
-	Pieces []savedPiece `json:"pieces,omitempty"` // in order
+	Pieces      []savedPiece      `json:"pieces,omitempty"`      // in order
+	Checkpoints []savedCheckpoint `json:"checkpoints,omitempty"` // in order
+}
+
+// savedCheckpoint is a kvcache.SavedCheckpoint: of the first N tokens, with a state of so many
+// bytes.
+type savedCheckpoint struct {
+	N     int `json:"n"`
+	Bytes int `json:"bytes"`
 }
 
 // errPieces is why a conversation is not saved.
@@ -55,8 +64,9 @@ var errPieces = errors.New("it has too many pictures and sounds")
 // errDamaged is why a file is none that was written here, or not any more.
 var errDamaged = errors.New("it is not a whole file that this server has saved")
 
-// write writes a conversation and returns how many bytes that took.
-func write(w io.Writer, tokens []kvcache.Token, contents []byte, o origin) (int64, error) {
+// write writes a conversation, with its state and those of its checkpoints, and returns how many
+// bytes that took.
+func write(w io.Writer, tokens []kvcache.Token, states [][]byte, o origin) (int64, error) {
 	sum := sha256.New()
 	b := bufio.NewWriter(io.MultiWriter(w, sum))
 	head := []uint32{magic, version, uint32(headWords - 2 + len(tokens)), math.MaxUint32, tokensVersion, uint32(len(tokens))}
@@ -71,7 +81,11 @@ func write(w io.Writer, tokens []kvcache.Token, contents []byte, o origin) (int6
 	_ = binary.Write(b, binary.LittleEndian, head)
 	_ = binary.Write(b, binary.LittleEndian, withoutPieces(tokens))
 	_ = binary.Write(b, binary.LittleEndian, uint32(len(o.Pieces)))
-	_, _ = b.Write(contents)
+	n := int64(4*(len(head)+len(tokens)+1)+len(about)) + int64(tailSize)
+	for _, contents := range states {
+		_, _ = b.Write(contents)
+		n += int64(len(contents))
+	}
 	_, _ = b.Write(about)
 	_ = binary.Write(b, binary.LittleEndian, uint32(len(about)))
 	if err := b.Flush(); err != nil {
@@ -80,7 +94,7 @@ func write(w io.Writer, tokens []kvcache.Token, contents []byte, o origin) (int6
 	if _, err := w.Write(append(sum.Sum(nil), end...)); err != nil {
 		return 0, err
 	}
-	return int64(4*(len(head)+len(tokens)+1)+len(contents)+len(about)) + int64(tailSize), nil
+	return n, nil
 }
 
 // reader reads a file of a known size: first its end, which identifies it, then the rest.
@@ -108,24 +122,39 @@ func open(file io.ReaderAt, size int64) (*reader, error) {
 	if _, err := file.ReadAt(about, size-int64(tailSize)-r.about); err != nil {
 		return nil, err
 	}
-	if json.Unmarshal(about, &r.origin) != nil || r.origin.Bytes < 0 || r.count() < 1 {
+	if json.Unmarshal(about, &r.origin) != nil || !r.sound() {
 		return nil, errDamaged
 	}
 	return r, nil
 }
 
+// sound reports whether what the origin says of sizes can be.
+func (r *reader) sound() bool {
+	left := r.size - int64(r.origin.Bytes)
+	for _, p := range r.origin.Checkpoints {
+		if p.Bytes < 0 || int64(p.Bytes) > left {
+			return false
+		}
+		left -= int64(p.Bytes)
+	}
+	return r.origin.Bytes >= 0 && left >= 0 && r.count() > 0
+}
+
 // count is how many tokens the conversation has.
 func (r *reader) count() int64 {
 	words := r.size - int64(tailSize) - r.about - int64(r.origin.Bytes)
+	for _, p := range r.origin.Checkpoints {
+		words -= int64(p.Bytes)
+	}
 	if words%4 != 0 {
 		return 0
 	}
 	return words/4 - headWords - 1
 }
 
-// read reads the tokens and the contents of the state, for which there is room, and compares the
+// read reads the tokens and the contents of the states, for which there is room, and compares the
 // checksum.
-func (r *reader) read(contents []byte) ([]kvcache.Token, error) {
+func (r *reader) read(states [][]byte) ([]kvcache.Token, error) {
 	sum := sha256.New()
 	body := bufio.NewReader(io.TeeReader(io.NewSectionReader(r.file, 0, r.size-int64(tailSize)+4), sum))
 	var head [headWords]uint32
@@ -140,8 +169,10 @@ func (r *reader) read(contents []byte) ([]kvcache.Token, error) {
 	if head != [headWords]uint32{magic, version, n + headWords - 2, math.MaxUint32, tokensVersion, n} || int64(images) != int64(len(r.origin.Pieces)) {
 		return nil, errDamaged
 	}
-	if _, err := io.ReadFull(body, contents); err != nil {
-		return nil, err
+	for _, contents := range states {
+		if _, err := io.ReadFull(body, contents); err != nil {
+			return nil, err
+		}
 	}
 	if _, err := io.Copy(io.Discard, body); err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"reflect"
 	"slices"
@@ -20,7 +21,11 @@ func written(t testing.TB, tokens []kvcache.Token, contents []byte, o origin) []
 	t.Helper()
 	var b bytes.Buffer
 	o.Bytes = len(contents)
-	n, err := write(&b, tokens, contents, o)
+	states := [][]byte{contents}
+	for _, p := range o.Checkpoints {
+		states = append(states, bytes.Repeat([]byte{byte(p.N)}, p.Bytes))
+	}
+	n, err := write(&b, tokens, states, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,13 +42,24 @@ func all(file []byte) (tokens []kvcache.Token, contents []byte, o origin, err er
 		return nil, nil, o, err
 	}
 	contents = make([]byte, r.origin.Bytes)
-	tokens, err = r.read(contents)
-	return tokens, contents, r.origin, err
+	states := [][]byte{contents}
+	for _, p := range r.origin.Checkpoints {
+		states = append(states, make([]byte, p.Bytes))
+	}
+	if tokens, err = r.read(states); err != nil {
+		return nil, nil, o, err
+	}
+	for i, p := range r.origin.Checkpoints {
+		if len(bytes.TrimLeft(states[1+i], string(rune(p.N)))) > 0 {
+			return nil, nil, o, fmt.Errorf("the checkpoint at %d is %v", p.N, states[1+i])
+		}
+	}
+	return tokens, contents, r.origin, nil
 }
 
 func TestRead_WhatWasWritten(t *testing.T) {
 	contents := bytes.Repeat([]byte("state"), 5000)
-	want := origin{Model: "m", Adapters: "a:1 ", From: 7, Bytes: len(contents)}
+	want := origin{Model: "m", Adapters: "a:1 ", From: 7, Bytes: len(contents), Checkpoints: []savedCheckpoint{{1, 70}, {2, 5}}}
 	tokens, got, o, err := all(written(t, []kvcache.Token{1, 2, 300}, contents, want))
 	if err != nil || !slices.Equal(tokens, []kvcache.Token{1, 2, 300}) || !bytes.Equal(got, contents) || !reflect.DeepEqual(o, want) {
 		t.Errorf("%v, %d bytes, %+v, %v", tokens, len(got), o, err)
@@ -74,7 +90,7 @@ func TestRead_Pieces(t *testing.T) {
 
 // Every byte counts, and every length.
 func TestRead_Damaged(t *testing.T) {
-	file := written(t, []kvcache.Token{1, 2, 300}, []byte("the state"), origin{Model: "m"})
+	file := written(t, []kvcache.Token{1, 2, 300}, []byte("the state"), origin{Model: "m", Checkpoints: []savedCheckpoint{{2, 3}}})
 	for i := range file {
 		damaged := slices.Clone(file)
 		damaged[i] ^= 0x10

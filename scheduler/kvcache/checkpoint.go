@@ -114,6 +114,22 @@ func (k *checkpoints) hold(to *conversation, all []*checkpoint, n int) {
 	to.checkpoints = held
 }
 
+// adopt gives a sequence that was restored the checkpoints that were saved with it: the last ones,
+// as many as the bounds have room for.
+func (k *checkpoints) adopt(s *Sequence, saved []SavedCheckpoint) {
+	if !k.takes {
+		return
+	}
+	for _, p := range slices.Backward(saved) {
+		bytes := int64(p.State.Bytes())
+		if len(s.checkpoints) >= k.Most || k.bytes+bytes > k.Bytes {
+			break
+		}
+		k.bytes += bytes
+		s.checkpoints = slices.Insert(s.checkpoints, 0, &checkpoint{n: p.N, state: p.State.Keep(), bytes: bytes, holders: 1})
+	}
+}
+
 // drop lets a conversation go of its checkpoints after n.
 func (k *checkpoints) drop(c *conversation, n int) {
 	c.checkpoints = slices.DeleteFunc(c.checkpoints, func(p *checkpoint) bool {

@@ -122,7 +122,7 @@ func TestCache_Window_BeforeAndBeyondItsEnd(t *testing.T) {
 						if _, wait, err := w.cache.Import(saved); wait != kvcache.WaitNone || err != nil {
 							t.Fatalf("it waits for %v, %v", wait, err)
 						}
-						_ = saved.State.Close()
+						_ = saved.Close()
 					}
 					r := slices.Concat(tokens[:n-back], prompt(5, 9))
 					s, found := w.acquire(r)

@@ -84,7 +84,7 @@
 // and a new one takes over the memory of one that is dropped, since new pages cost more than the
 // copy (41 KB: 2 µs into memory that was used before, 47 µs into new pages,
 // BenchmarkContext_SaveCheckpoint on a busy machine). Entries of the archive share them with the
-// sequence that they were saved from; files of slots have none.
+// sequence that they were saved from, and files of slots contain them.
 //
 // # What do checkpoints cost?
 //

@@ -18,12 +18,39 @@ var (
 	errCopy          = errors.New("the copy of the conversation failed")
 )
 
-// Saved is a conversation outside the cache and its archive. Its holder closes the State.
+// Saved is a conversation outside the cache and its archive. Its holder closes it.
 type Saved struct {
-	Tokens []Token        // whose cells the state holds; nobody changes them
-	Pieces []piece.Placed // what the tokens below 0 are, which another process has other numbers for
-	Scope  Scope
-	State  State
+	Tokens      []Token        // whose cells the state holds; nobody changes them
+	Pieces      []piece.Placed // what the tokens below 0 are, which another process has other numbers for
+	Scope       Scope
+	State       State
+	Checkpoints []SavedCheckpoint // in order; none where the memory can be cut everywhere
+}
+
+// SavedCheckpoint is what cuts a saved conversation back to its first N tokens: so an answer can be
+// generated anew after it was restored.
+type SavedCheckpoint struct {
+	N     int
+	State State
+}
+
+// Close frees the states.
+func (s *Saved) Close() error {
+	err := s.State.Close()
+	for _, p := range s.Checkpoints {
+		err = errors.Join(err, p.State.Close())
+	}
+	return err
+}
+
+// savedAs is a conversation with a state of its own.
+func (c *conversation) savedAs(state State) *Saved {
+	s := &Saved{Tokens: slices.Clone(c.tokens), Scope: c.scope, State: state}
+	s.Pieces = c.pieces.Locate(s.Tokens)
+	for _, p := range c.checkpoints {
+		s.Checkpoints = append(s.Checkpoints, SavedCheckpoint{p.n, p.state.Keep()})
+	}
+	return s
 }
 
 // Conversation names what the sequence of a request that has ended holds, until another request
@@ -38,7 +65,7 @@ func (c *Cache) Export(name uint64, salt string, done func(*Saved, error)) Wait 
 	case c.states == nil:
 		done(nil, ErrNoStates)
 	case e != nil:
-		done(&Saved{Tokens: e.tokens, Pieces: e.pieces.Locate(e.tokens), Scope: e.scope, State: e.state.Keep()}, nil)
+		done(e.savedAs(e.state.Keep()), nil)
 	case s == nil || s.unsure:
 		done(nil, ErrNothingCached)
 	case c.copy.kind != savingAhead && !c.continueCopy():
@@ -60,11 +87,10 @@ func (c *Cache) export(s *Sequence, done func(*Saved, error)) {
 		done(nil, err)
 		return
 	}
-	tokens := append([]Token(nil), s.tokens...)
-	saved := &Saved{Tokens: tokens, Pieces: s.pieces.Locate(tokens), Scope: s.scope, State: state}
+	saved := s.savedAs(state)
 	c.copy = copyInProgress{kind: exporting, sequence: s, exported: func(err error) {
 		if err != nil {
-			_ = state.Close()
+			_ = saved.Close()
 			done(nil, err)
 			return
 		}
@@ -74,8 +100,8 @@ func (c *Cache) export(s *Sequence, done func(*Saved, error)) {
 }
 
 // Import begins to restore a conversation into an idle sequence, unless it has to wait. The name
-// is that of the conversation; an error says that its state is none of this memory's. The state
-// may be closed then.
+// is that of the conversation; an error says that its state is none of this memory's. What was
+// saved may be closed then.
 func (c *Cache) Import(saved *Saved) (name uint64, w Wait, err error) {
 	tokens, err := c.imported(saved)
 	n := len(tokens)
@@ -100,6 +126,7 @@ func (c *Cache) Import(saved *Saved) (name uint64, w Wait, err error) {
 		return 0, WaitNone, fmt.Errorf("%w: %w", ErrState, err)
 	}
 	c.Append(s, tokens)
+	c.checkpoints.adopt(s, saved.Checkpoints)
 	s.scope, s.prefill, s.prompt, s.continued = saved.Scope, 0, n, true // somebody wants to go on with it
 	c.touch(s)
 	s.name = c.uses

@@ -157,7 +157,7 @@ func (w *randomWorld) end() {
 		}
 	}
 	for _, s := range w.saved {
-		_ = s.State.Close()
+		_ = s.Close()
 	}
 	if w.cache.Close(); w.memory.States != 0 || w.memory.StateBytes != 0 {
 		w.Errorf("%d states with %d bytes are left", w.memory.States, w.memory.StateBytes)
