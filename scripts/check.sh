@@ -18,7 +18,7 @@ formatted() {
   [ -z "$unformatted" ] || { printf 'not formatted (gofmt -w FILE):\n%s\n' "$unformatted"; return 1; }
 }
 
-# It keeps all packages in memory, and with the usual GOGC half of its time goes into collecting them.
+# It holds all packages in memory: with the usual GOGC it spends half of its time collecting them.
 golangci_lint() { # in the module of a folder
   GOGC=400 GOMEMLIMIT=4GiB go -C "$1" run "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@${GOLANGCI_VERSION:?}" run ./...
 }
