@@ -73,7 +73,8 @@ func TestWASI_Poll_PassesTheTimeAtOnce(t *testing.T) {
 }
 
 func TestWASI_Poll_OutOfBoundsIsAFault(t *testing.T) {
-	for name, args := range map[string][3]int{"list": {1 << 20, hosttest.AtBuffer, 1}, "events": {hosttest.AtBuffer, -32, 1}, "number": {0, 0, -1}} {
+	for name, args := range map[string][3]int{"list": {1 << 20, hosttest.AtBuffer, 1}, "events": {hosttest.AtBuffer, -32, 1}, "number": {0, 0, -1},
+		"wrapping": {0, 0, 0x10000000}} { // 48 bytes each are 3·2^32
 		g := hosttest.Plain()
 		poll := wasiCall(g, "poll_oneoff")
 		_, err := use(t, g.On(abi.ExportPrepare, i32c(args[0]), i32c(args[1]), i32c(args[2]), i32c(hosttest.AtScratch), poll, drop, i32c(0)), 1).prepare()

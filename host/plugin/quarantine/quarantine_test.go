@@ -63,6 +63,20 @@ func (q clients) want(client, config string, want time.Duration) {
 	}
 }
 
+// Faults that say nothing against a plugin, of a machine that was short of time for one, refuse
+// nobody, however many there are.
+func TestQuarantine_Faulted_Blameless(t *testing.T) {
+	inQuarantine(t, func(q clients) {
+		r := sent("alice", "")
+		for _, cause := range []error{plugin.CauseConflict, plugin.CauseBusy, plugin.CauseBudget, plugin.CauseCancelled} {
+			for range 2 * abi.LimitFaults {
+				q.Faulted(&plugin.Fault{Plugin: "guest", Export: abi.ExportPrepare, Cause: cause}, &r)
+			}
+		}
+		q.want("alice", "", 0)
+	})
+}
+
 // A client that is refused is told of its own last fault, and nobody of what a guest has logged.
 func TestQuarantine_Check_TellsTheSendersOwnFault(t *testing.T) {
 	inQuarantine(t, func(q clients) {

@@ -121,6 +121,31 @@ func TestStage_Reset_FreshInstanceIsReplayed(t *testing.T) {
 	}
 }
 
+// What a fresh instance gives while it is told the answer so far, the client has; what it gives
+// afterwards, the client gets.
+func TestStage_Reset_FreshInstanceGivesOutputs(t *testing.T) {
+	g := hosttest.Plain()
+	g.Put(hosttest.AtScratch, "7")
+	g.On(abi.ExportAccept, i32(hosttest.AtScratch), i32(1), g.Call("output"), drop, i32(0))
+	s := use(t, g, 1, 2)
+	accept := func(token int32) int {
+		t.Helper()
+		if _, err := s.Accept(token); err != nil {
+			t.Fatal(err)
+		}
+		return len(s.session.TakeOutputs())
+	}
+	if n := accept(3); n != 1 {
+		t.Fatalf("%d values are given", n)
+	}
+	if err := s.Reset([]int32{1, 2, 3}, 2); err != nil {
+		t.Fatal(err)
+	}
+	if again, after := len(s.session.TakeOutputs()), accept(4); again != 0 || after != 1 {
+		t.Errorf("%d values are given again, %d afterwards", again, after)
+	}
+}
+
 func TestStage_Reset_IsTold(t *testing.T) {
 	s := use(t, counting(true), 1, 2)
 	first := s.instance

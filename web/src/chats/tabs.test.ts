@@ -31,6 +31,35 @@ test("ChannelClaims.hold: a new answer is this tab's, and each that asks for it 
   for (const giveUp of claims) giveUp();
 });
 
+test("ChannelClaims: a tab that was refused lets one ask that has a higher name", async (t) => {
+  const tab = new ChannelClaims("refused");
+  const other = new BroadcastChannel("refused");
+  t.after(() => {
+    tab.close();
+    other.close();
+  });
+  const heard: string[] = [];
+  const sent = () =>
+    new Promise<void>((resolve) => {
+      other.onmessage = ({ data }) => {
+        heard.push(`${data.answer} ${data.kind}`);
+        resolve();
+      };
+    });
+  const asked = sent();
+  const giveUp = tab.claim("answer", () => assert.fail("it was refused"));
+  await asked;
+  const last = "\uffff"; // no name is higher
+  other.postMessage({ answer: "answer", by: last, kind: "held" });
+  other.postMessage({ answer: "answer", by: last, kind: "ask" });
+  tab.hold("own");
+  const answered = sent(); // its answer to the next question, so it has heard the one before
+  other.postMessage({ answer: "own", by: last, kind: "ask" });
+  await answered;
+  giveUp();
+  assert.deepEqual(heard, ["answer ask", "own held"]);
+});
+
 test("ChannelClaims: of two tabs that ask at once, one has it, and the other when it is given up", async (t) => {
   const tabs = [new ChannelClaims("test"), new ChannelClaims("test")];
   t.after(() => {
