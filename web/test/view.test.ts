@@ -7,6 +7,7 @@ import type { BrowserContextOptions } from "playwright-core";
 import { ChatPage, patience, useBrowser } from "./browser.ts";
 import { type PlayedStream, play } from "./play.ts";
 import { useServer } from "./server.ts";
+import { seed, some } from "./steady.ts";
 
 useBrowser();
 const server = useServer();
@@ -284,14 +285,15 @@ const endless: Record<string, string> = {
 
 test("Page: hostile answers are drawn whole, and the page answers meanwhile", {
   timeout: 10 * patience,
-}, async () => {
+}, async (t) => {
+  t.diagnostic(`PENSTOCK_TEST_SEED=${seed} draws the same again`);
   let text = "";
   const chat = await open((stream) => {
     for (let at = 0; at < text.length; at += 4000) stream.token(text.slice(at, at + 4000));
     stream.token("\n\nThe end.");
     stream.end();
   });
-  for (const [name, content] of Object.entries(endless)) {
+  for (const [name, content] of some(endless, 4)) {
     text = content;
     await chat.page.getByRole("button", { name: "New chat" }).first().click();
     await chat.ask(name);
