@@ -58,13 +58,13 @@ llama: $(LLAMA_STAMP) ## llama.cpp as one static library (BACKEND=auto|cpu|cuda|
 llama-tools: $(LLAMA_STAMP) ## llama-bench, llama-batched-bench, llama-quantize, llama-server of the same source and flags
 	native/llama.cpp/build.sh $(LLAMA) tools
 
-# Tests compare answers with it, most of them with stored ones.
+# Tests compare their answers with its answers; `make test` uses stored ones.
 LLAMA_SERVER := $(LLAMA)/tools/llama-server
 $(LLAMA_SERVER): $(LLAMA_STAMP)
 	native/llama.cpp/build.sh $(LLAMA) server
 
 .PHONY: llama-server
-llama-server: $(LLAMA_SERVER) # the one of these with which tests compare
+llama-server: $(LLAMA_SERVER) # only llama-server, which tests compare with
 
 # So it is with llama.cpp's program that writes a random model of each architecture.
 LLAMA_ARCHS := $(LLAMA)/tools/test-llama-archs
@@ -191,23 +191,30 @@ test: test-built ## all tests that end within minutes, step by step (FROM=web: f
 # ten times slower, so of packages that compute it runs the tests in which goroutines meet, and of
 # whole hosts the one that has clients of all kinds. All others run without it, and in
 # `make test-long` with it, too. Without GORACE each process, and a test may start dozens, waits for
-# a second when it ends. `make check` vets the code.
+# a second when it ends. `make check` vets the code of both modules, `make test-chart` the chart's.
 RACED := ./host/access ./host/api/... ./host/chat ./host/completion ./host/embedding ./host/encoder ./host/operation ./host/pausing \
 	./host/plugin/guest ./host/plugin/load ./host/plugin/memory ./host/plugin/quarantine ./host/plugin/stage ./host/policy ./host/recording \
 	./host/remote ./host/residency ./host/telemetry ./scheduler/background ./scheduler/chain ./scheduler/piece ./scheduler/program ./scheduler/ring
-MEETING := Hammer|Spare|AtOnce|Races|BesidePasses|WhilePasses|WhileAPass|Concurrently|BesideNext
+MEETING := Hammer|Spare|AtOnce|Races|BesidePasses|WhilePasses|WhileAPass|Concurrently|BesideNext|TestRun_|_Run_|_Watch_|_Abort_|Reloaded_|OnceForAll|AmongWriters
+# These compute for long, or measure: they run without it.
+ALONE := 'RandomWork|GPU_KeepsTarget|ITLTarget_Holds'
 HOST_TESTS := ./api ./isolation ./models ./plugins ./programs ./server
 RACE := GORACE=atexit_sleep_ms=0
+# The seed of samples is the day's in all processes of a run, also over midnight. go's test cache
+# knows it, and runs what draws from it again on the next day.
+export PENSTOCK_TEST_SEED ?= $(shell date -u +%Y%m%d000000)
 GO_TEST := test -vet=off -timeout $(TEST_TIMEOUT)
 
 .PHONY: test-go test-race test-web test-clients test-author test-gaps
 test-go:
-	go $(GO_TEST) -skip 'FromEmptyFolder|AreTheSameNativelyAndInTheHost' $$(go list ./... | grep -vxFf <(go list $(RACED)))
+	go $(GO_TEST) -skip 'FromEmptyFolder|AreTheSameNativelyAndInTheHost' $$(go list ./... | grep -vxFf <(go list $(RACED) ./scheduler))
+	go $(GO_TEST) -run $(ALONE) ./scheduler
 	go -C tests $(GO_TEST) -count 1 -skip HoldUpNobody ./... # go's test cache sees neither documents nor programs outside the module
 
 test-race:
-	$(RACE) go $(GO_TEST) -race -skip 'RandomWork|_GPU_|ITLTarget_Holds' $(RACED) ./scheduler
-	$(RACE) go $(GO_TEST) -race -run '$(MEETING)' ./native ./host ./host/engine ./host/grammar ./host/grammar/lexeme ./host/hub ./host/plugin/compile ./host/plugin/registry
+	$(RACE) go $(GO_TEST) -race $(RACED)
+	$(RACE) go $(GO_TEST) -race -skip $(ALONE) ./scheduler
+	$(RACE) go $(GO_TEST) -race -run '$(MEETING)' ./native ./host ./host/atomicfile ./host/bench ./host/engine ./host/grammar ./host/grammar/lexeme ./host/hub ./host/plugin/compile ./host/plugin/registry
 	$(RACE) go -C tests $(GO_TEST) -count 1 -race -run 'TestHost_Crowd|AtOnce' ./isolation ./models
 
 test-web:

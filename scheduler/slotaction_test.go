@@ -292,6 +292,15 @@ func TestScheduler_RestoreSlot_WhatIsNoneOfItsIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	for _, at := range [][]int{{0}, {5, 5}, {5, 4}, {len(saved.Tokens) + 1}, {-1}} {
+		wrong := *saved
+		for _, n := range at {
+			wrong.Checkpoints = append(wrong.Checkpoints, kvcache.SavedCheckpoint{N: n, State: saved.State})
+		}
+		if err := restore(s, 0, &wrong); !errors.Is(err, scheduler.ErrBadRequest) {
+			t.Errorf("checkpoints at %v: %v", at, err)
+		}
+	}
 	for _, slot := range []int{-1, 2} {
 		if err := restore(s, slot, saved); !errors.Is(err, scheduler.ErrBadRequest) {
 			t.Errorf("slot %d: %v", slot, err)

@@ -47,6 +47,7 @@ kernels_everywhere() {
   [ "$(uname -m)" = x86_64 ] || return 0
   local ggml
   ggml=$(native/llama.cpp/fetch.sh build/llama.cpp)/ggml || return 1
+  local compiler file
   # shellcheck disable=SC2016 # $1 to $4 are the inner shell's
   for compiler in $(compilers); do
     for file in native/llama.cpp/kernels/*.cpp; do
@@ -126,7 +127,7 @@ step 'shellcheck' scripts_linted
 step 'web' npm --prefix web run --silent check
 step 'clients' npm --prefix host/api/clients run --silent check
 # Asked first, since building govulncheck and loading all modules takes a minute.
-if said=$(curl -fsS --max-time 30 -o /dev/null https://vuln.go.dev/index/db.json 2>&1); then
+if said=$(curl -fsS --max-time 30 -o /dev/null "${GOVULNDB:-https://vuln.go.dev}/index/db.json" 2>&1); then
   for module in $(git ls-files '*go.mod'); do
     step "known holes in Go modules of $module" known_holes_go "$(dirname "$module")"
   done

@@ -156,7 +156,7 @@ if has flock; then
   [ "${#missing[@]}" -gt 0 ] || exit 0
 fi
 
-has apt-get || fail "install these with this system's package manager (names are Debian's; Go $min_go, Node.js $min_node or newer): ${missing[*]}"
+has apt-get || fail "install these with this system's package manager (names are Debian's; Go $min_go, Node.js $min_node or newer; rustc and cargo in /usr/bin): ${missing[*]}"
 install_with_apt
 find_missing "$goal"
 [ "${#missing[@]}" -eq 0 ] || fail "still missing or too old after installing: ${missing[*]} (Go $min_go and Node.js $min_node or newer are needed)"

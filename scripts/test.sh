@@ -52,6 +52,6 @@ done
 
 printf '\nmake test: %d s\n' "$SECONDS"
 printf '%s\n' "${rows[@]}"
-[ "$failed" = 0 ] || printf 'after the mend, make test FROM=%s goes on from there\n' "$(name "$step")"
+[ "$failed" = 0 ] || printf 'once that is fixed, make test FROM=%s continues from this step\n' "$(name "$step")"
 printf 'steps: %d passed, %d failed\n' $((${#rows[@]} - failed)) "$failed"
 exit "$failed"

@@ -25,6 +25,15 @@ func TestChart_Rendered(t *testing.T) {
 	for _, name := range cases(t) {
 		stored[name+".yaml"] = generated + strings.Join(mustRender(t, name), "\n---\n")
 	}
+	there, err := os.ReadDir("testdata/rendered")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range there {
+		if _, ok := stored[file.Name()]; !ok {
+			t.Errorf("%s is of a case that is gone: delete it", file.Name())
+		}
+	}
 	for name, want := range stored {
 		path := filepath.Join("testdata/rendered", name)
 		if *update && !t.Failed() {
@@ -45,7 +54,7 @@ func sum(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, pattern := range []string{"penstock/*.*", "penstock/templates/*.*", "penstock/templates/*/*.*"} {
+	for _, pattern := range []string{"go.mod", "penstock/*.*", "penstock/templates/*.*", "penstock/templates/*/*.*"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil || len(found) == 0 {
 			t.Fatalf("%s: %v", pattern, err)

@@ -39,7 +39,7 @@ var (
 	}
 )
 
-// Each hostile file is a 400 that names its field, by whichever API it comes. It takes little
+// Hostile files are a 400 that names their field, by each API. They take little
 // memory, and the server answers as before.
 func TestAPI_Media_HostileFiles(t *testing.T) {
 	r, _ := seeingRig(t, func(s *setup) {

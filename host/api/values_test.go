@@ -8,11 +8,11 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-
-	"github.com/penstock/penstock/tools/steadytest"
 	"time"
 
 	"github.com/coder/websocket"
+
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // costly are bodies of very many values, each with a list where some route decodes one.

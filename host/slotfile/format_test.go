@@ -112,6 +112,7 @@ func isRefusal(err error) bool {
 
 func FuzzRead(f *testing.F) {
 	f.Add(written(f, []kvcache.Token{1, 2, 300}, []byte("the state"), origin{Model: "m"}))
+	f.Add(written(f, []kvcache.Token{1, 2, 300}, []byte("the state"), origin{Model: "m", Checkpoints: []savedCheckpoint{{1, 3}, {2, 5}}}))
 	f.Add([]byte(end))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		tokens, contents, o, err := all(file)

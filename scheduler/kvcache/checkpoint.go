@@ -114,17 +114,19 @@ func (k *checkpoints) hold(to *conversation, all []*checkpoint, n int) {
 	to.checkpoints = held
 }
 
-// adopt gives a sequence that was restored the checkpoints that were saved with it: the last ones,
-// as many as the bounds have room for.
-func (k *checkpoints) adopt(s *Sequence, saved []SavedCheckpoint) {
+// adoptCheckpoints gives a sequence that was restored the checkpoints that were saved with it: the
+// last ones, as many as the bounds allow.
+func (c *Cache) adoptCheckpoints(s *Sequence, saved []SavedCheckpoint) {
+	k, sum := &c.checkpoints, int64(0)
 	if !k.takes {
 		return
 	}
 	for _, p := range slices.Backward(saved) {
 		bytes := int64(p.State.Bytes())
-		if len(s.checkpoints) >= k.Most || k.bytes+bytes > k.Bytes {
+		if sum += bytes; len(s.checkpoints) >= k.Most || bytes > k.Bytes/4 || sum > k.Bytes {
 			break
 		}
+		c.fitCheckpoints(bytes)
 		k.bytes += bytes
 		s.checkpoints = slices.Insert(s.checkpoints, 0, &checkpoint{n: p.N, state: p.State.Keep(), bytes: bytes, holders: 1})
 	}
@@ -300,12 +302,18 @@ func (c *Cache) takeCheckpoint(s *Sequence, longest time.Duration) time.Duration
 	}
 	k.bytes += p.bytes
 	s.checkpoints = append(s.checkpoints, p)
-	for k.bytes > k.Bytes && (len(k.spare) > 0 || c.dropCheckpoint()) { // it is larger than the last one
+	c.fitCheckpoints(0) // it may be larger than the last one
+	return k.took
+}
+
+// fitCheckpoints drops checkpoints until there is room for so many bytes more.
+func (c *Cache) fitCheckpoints(more int64) {
+	k := &c.checkpoints
+	for k.bytes+more > k.Bytes && (len(k.spare) > 0 || c.dropCheckpoint()) {
 		if len(k.spare) > 0 { // else others hold what was dropped
 			k.freeSpare()
 		}
 	}
-	return k.took
 }
 
 // thin makes room among a sequence's checkpoints for another at its end. Of those within an answer

@@ -95,6 +95,41 @@ func TestCache_Archive_KeepsCheckpoints(t *testing.T) {
 	}
 }
 
+// A conversation that is restored has the checkpoints that it was saved with, also where others
+// take all the room that there is; these go before those of the one that goes on.
+func TestCache_Import_HasCheckpoints(t *testing.T) {
+	for _, full := range []bool{false, true} {
+		w := newRecurrentWorld(t, kvcache.CheckpointOptions{Most: 8, MinStep: 32, Bytes: 8 * 8})
+		s, tokens := w.write(100, 1, 0)
+		w.cache.Release(s)
+		var saved *kvcache.Saved
+		w.cache.Export(s.Conversation(), "", func(all *kvcache.Saved, _ error) { saved = all })
+		if w.cache.Erase(s.Conversation(), ""); len(saved.Checkpoints) == 0 {
+			t.Fatal("no checkpoints are saved")
+		}
+		for seed := 2; full && seed < 4; seed++ {
+			s, _ := w.write(200, seed, 200)
+			w.cache.Release(s)
+		}
+		if _, wait, err := w.cache.Import(saved); wait != kvcache.WaitNone || err != nil {
+			t.Fatalf("it waits for %v, %v", wait, err)
+		}
+		if err := saved.Close(); err != nil {
+			t.Fatal(err)
+		}
+		parted := slices.Concat(tokens[:98], prompt(40, 9))
+		s, found := w.acquire(parted)
+		if w.compute(s, parted); found != 96 {
+			t.Errorf("full %v: %d tokens were found, want 96", full, found)
+		}
+		w.agree()
+		w.cache.Release(s)
+		if w.cache.Close(); w.States != 0 || w.StateBytes != 0 {
+			t.Errorf("full %v: %d states are left", full, w.States)
+		}
+	}
+}
+
 // Around the length of a sliding window, what is cut, shared, archived or exported goes on as the
 // model says; only what a window has lost is computed again.
 func TestCache_Window_BeforeAndBeyondItsEnd(t *testing.T) {

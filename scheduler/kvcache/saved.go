@@ -126,10 +126,10 @@ func (c *Cache) Import(saved *Saved) (name uint64, w Wait, err error) {
 		return 0, WaitNone, fmt.Errorf("%w: %w", ErrState, err)
 	}
 	c.Append(s, tokens)
-	c.checkpoints.adopt(s, saved.Checkpoints)
 	s.scope, s.prefill, s.prompt, s.continued = saved.Scope, 0, n, true // somebody wants to go on with it
 	c.touch(s)
 	s.name = c.uses
+	c.adoptCheckpoints(s, saved.Checkpoints)
 	c.copy = copyInProgress{kind: restoring, sequence: s}
 	c.saveAheadDue = true
 	return s.name, WaitNone, nil

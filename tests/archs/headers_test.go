@@ -28,6 +28,15 @@ func TestHeaders_AreLlamaCpps(t *testing.T) {
 		t.Skip("make test-long builds and runs llama.cpp's program")
 	}
 	names := slices.Concat(some, goingBack)
+	there, err := os.ReadDir(headers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range there {
+		if !slices.Contains(names, strings.TrimSuffix(file.Name(), ".gguf.gz")) {
+			t.Errorf("no test needs %s/%s: delete it", headers, file.Name())
+		}
+	}
 	var architectures []string
 	for _, name := range names {
 		architectures = append(architectures, name[:strings.LastIndexByte(name, '-')])

@@ -24,7 +24,7 @@ const chart = "../../deploy/helm"
 // The chart is the one whose objects `make test-chart` has had Kubernetes validate, and stored.
 func TestChart_IsTheOneThatWasTested(t *testing.T) {
 	var files []string
-	for _, pattern := range []string{"testdata/*.yaml", "penstock/*.*", "penstock/templates/*.*", "penstock/templates/*/*.*"} {
+	for _, pattern := range []string{"testdata/*.yaml", "go.mod", "penstock/*.*", "penstock/templates/*.*", "penstock/templates/*/*.*"} {
 		found, err := filepath.Glob(filepath.Join(chart, pattern))
 		if err != nil || len(found) == 0 {
 			t.Fatalf("%s: %v", pattern, err)

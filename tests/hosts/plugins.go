@@ -39,16 +39,6 @@ func withModules(t *testing.T, dir string, change map[string]any, modules map[st
 	return flags
 }
 
-// OpenWithExamples opens a host that has plugins of build/plugins, where `make plugins` puts them.
-func OpenWithExamples(t *testing.T, names ...string) *host.Host {
-	t.Helper()
-	modules := map[string][]byte{}
-	for _, name := range names {
-		modules[filepath.Base(name)+".wasm"] = Example(t, name)
-	}
-	return OpenWithPlugins(t, nil, modules)
-}
-
 // Example is a plugin of build/plugins.
 func Example(t *testing.T, name string) []byte {
 	t.Helper()

@@ -8,7 +8,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -111,7 +110,7 @@ func TestCompletion_Schemas_AsLlamaServer(t *testing.T) {
 	}
 	prompts := []string{"Once upon a time there was a frog. As JSON:", "{\"a\": 1}\n\n{ \"b\" : 2 }\n", "Tell me.", "The girl said:\r\n"}
 	n := 30
-	if running() || os.Getenv("PENSTOCK_TEST_LONG") != "" {
+	if running() || steadytest.Long() {
 		n = 100
 	}
 	for range n {

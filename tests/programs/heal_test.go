@@ -69,7 +69,9 @@ func TestHeal_GoesOnAsTheUnbrokenPrompt(t *testing.T) {
 			t.Errorf("after %q it writes %q, want %q", c.prompt, w.Content, c.want)
 		}
 	})
-	if len(cuts) < wanted || int(close.Load()) > wanted/20 || broken.Load() < 5 {
+	t.Logf("of %d cuts %d are close, without the plugin %d of 50 are others", len(cuts), close.Load(), broken.Load())
+	mostClose, leastBroken := steadytest.InLongTest(wanted/20, wanted/4), steadytest.InLongTest(5, 1) // a few cuts may be a poor draw
+	if len(cuts) < wanted || int(close.Load()) > mostClose || int(broken.Load()) < leastBroken {
 		t.Errorf("%d cuts, %d answers are others where two tokens are nearly as likely, and without the plugin only %d of 50 are: too little was tested",
 			len(cuts), close.Load(), broken.Load())
 	}

@@ -187,19 +187,21 @@ func waiting(t *testing.T, size int, p policy, busy float64) (r *result, rho flo
 // TestReplica_OneSlot_IsAnMD1Queue: requests that come at random and take equally long wait as the
 // formula of Pollaczek and Khinchine has it. If routing is random, so do those of each replica.
 func TestReplica_OneSlot_IsAnMD1Queue(t *testing.T) {
-	for _, busy := range steadytest.Some(t, []float64{0.4, 0.7}, 1) {
-		for _, size := range steadytest.Some(t, []int{1, 4}, 1) {
-			r, rho := waiting(t, size, random, busy)
-			want := rho * service.Seconds() / (2 * (1 - rho))
-			if got := r.queued.mean().Seconds(); math.Abs(got/want-1) > 0.08 {
-				t.Errorf("%d replicas busy for %.2f: requests waited %.4f s, the formula says %.4f", size, rho, got, want)
-			}
-			if math.Abs(r.computing/rho-1) > 0.03 {
-				t.Errorf("%d replicas busy for %.2f computed for %.2f of the time", size, rho, r.computing)
-			}
-			if got := r.itl.quantile(0.99); got > 40*time.Millisecond || got < 39*time.Millisecond { // a bucket's width less
-				t.Errorf("the time between tokens is %v", got)
-			}
+	type load struct {
+		size int
+		busy float64
+	}
+	for _, l := range steadytest.Some(t, []load{{1, 0.4}, {1, 0.7}, {4, 0.4}, {4, 0.7}}, 1) {
+		r, rho := waiting(t, l.size, random, l.busy)
+		want := rho * service.Seconds() / (2 * (1 - rho))
+		if got := r.queued.mean().Seconds(); math.Abs(got/want-1) > 0.08 {
+			t.Errorf("%d replicas busy for %.2f: requests waited %.4f s, the formula says %.4f", l.size, rho, got, want)
+		}
+		if math.Abs(r.computing/rho-1) > 0.03 {
+			t.Errorf("%d replicas busy for %.2f computed for %.2f of the time", l.size, rho, r.computing)
+		}
+		if got := r.itl.quantile(0.99); got > 40*time.Millisecond || got < 39*time.Millisecond { // a bucket's width less
+			t.Errorf("the time between tokens is %v", got)
 		}
 	}
 }

@@ -35,11 +35,12 @@ func InLongTest(long, short int) int {
 }
 
 // Seed is another number each day, so that samples differ but runs of one day can be compared. A
-// test that fails says how to get the same number again.
+// test may count on from it: the next day's is a million higher. A test that fails says how to get
+// the same number again.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
 	year, month, day := time.Now().UTC().Date()
-	seed := uint64((year*100+int(month))*100 + day) //nolint:gosec // a date is positive
+	seed := uint64((year*100+int(month))*100+day) * 1_000_000 //nolint:gosec // a date is positive
 	if text := os.Getenv(seedEnv); text != "" {
 		var err error
 		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
@@ -56,8 +57,9 @@ func Rand(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(Seed(t), 0))
 }
 
-// Some is a tenth of all, but at least least of them, in their order; in `make test-long` it is all
-// of them. Seed chooses.
+// Some is a tenth of all, and no fewer than least, in their order; in `make test-long` it is all of
+// them. Seed chooses, so of two lists of one length the same places: a test that combines them
+// lists the combinations.
 func Some[T any](t testing.TB, all []T, least int) []T {
 	t.Helper()
 	n := max(least, (len(all)+9)/10)

@@ -128,8 +128,8 @@ export class Server {
 
   /** Ends it: in order with SIGTERM, at once with SIGKILL. */
   async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
+    clearInterval(this.pacer);
     if (this.child.exitCode === null && this.child.signalCode === null) {
-      clearInterval(this.pacer);
       this.child.kill("SIGCONT");
       this.child.kill(signal);
       await once(this.child, "exit");

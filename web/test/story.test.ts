@@ -152,9 +152,12 @@ test("Story: chat, ban a word, read why it changed, steer a stream, drop in a pl
   assert.match(sentence, /^plugin:banned-phrases took back \d+ tokens?: .*frog/i);
 
   const quick = server.slow();
-  await longAnswer(chat);
-  await steerLive(chat);
-  quick();
+  try {
+    await longAnswer(chat);
+    await steerLive(chat);
+  } finally {
+    quick();
+  }
 
   await ownPlugin(page);
   await chat.ask("Tell me about a cat.");

@@ -53,10 +53,14 @@ export class Host {
   /** Checks that no slot stays busy once leave has begun an answer without end and aborted it. */
   async freed(leave: () => Promise<void>): Promise<void> {
     const quick = this.server.slow();
-    const before = await this.tokens();
-    await leave();
-    await this.idle();
-    quick();
+    let before: number;
+    try {
+      before = await this.tokens();
+      await leave();
+      await this.idle();
+    } finally {
+      quick();
+    }
     const made = (await this.tokens()) - before;
     assert.ok(made < context / 2, `the answer went on: it has ${made} tokens`);
   }
