@@ -97,7 +97,7 @@ func formatOf(t testing.TB, m *Model, template string) AnswerFormat {
 	}
 	defer closing(t, tmpl)
 	p, err := tmpl.Render(t.Context(), Conversation{Messages: json.RawMessage(`[{"role":"user","content":"Hi"}]`), Tools: json.RawMessage(twoTools), ParallelToolCalls: true,
-		AddGenerationPrompt: true, EnableThinking: true, ReasoningFormat: "auto"})
+		AddGenerationPrompt: true, EnableThinking: true, ReasoningFormat: "auto"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -100,7 +100,7 @@ func BenchmarkTemplate_Render(b *testing.B) {
 	}
 	defer closing(b, tmpl)
 	for b.Loop() {
-		if _, err := tmpl.Render(b.Context(), conversations["system"]); err != nil {
+		if _, err := tmpl.Render(b.Context(), conversations["system"], nil); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -75,16 +75,16 @@ func TestTemplate_Render_ExcessiveArguments(t *testing.T) {
 	text := newTemplate(t, `{% for m in messages %}{% for c in m.tool_calls or [] %}{{ 'call: ' + c.function.arguments }}{% endfor %}{{ m.content }}{% endfor %}`)
 	for name, arguments := range excessive() {
 		var bad *BadField
-		if _, err := object.Render(t.Context(), calling(t, arguments, "rain")); !errors.As(err, &bad) || bad.Field != "messages[1].tool_calls[0].function.arguments" {
+		if _, err := object.Render(t.Context(), calling(t, arguments, "rain"), nil); !errors.As(err, &bad) || bad.Field != "messages[1].tool_calls[0].function.arguments" {
 			t.Errorf("%s: got %.200v, want it to name the arguments", name, err)
 		}
-		p, err := text.Render(t.Context(), calling(t, arguments, "rain"))
+		p, err := text.Render(t.Context(), calling(t, arguments, "rain"), nil)
 		if err != nil || !strings.Contains(p.Text, arguments[:1000]) {
 			t.Errorf("%s: a template that takes text: %.200v", name, err)
 		}
 	}
 	for name, arguments := range map[string]string{"keys": manyKeys(5000), "nesting": strings.Repeat(`[`, 90) + strings.Repeat(`]`, 90), "text": `{"a":"` + strings.Repeat("[", 1<<20) + `"}`} {
-		if p, err := object.Render(t.Context(), calling(t, arguments, "rain")); err != nil || len(p.Text) < len(arguments) {
+		if p, err := object.Render(t.Context(), calling(t, arguments, "rain"), nil); err != nil || len(p.Text) < len(arguments) {
 			t.Errorf("%s: %.200v", name, err)
 		}
 	}
@@ -94,11 +94,11 @@ func TestTemplate_Render_ExcessiveArguments(t *testing.T) {
 // also what tools answer. If that is no JSON it is text, and so is what exceeds the bounds.
 func TestTemplate_Render_ExcessiveAnswerOfTool(t *testing.T) {
 	gemma := newTemplate(t, strings.ReplaceAll(templateFile(t, "google-gemma-4-31B-it.jinja"), "{#- OpenAI Chat Completions:", "{#-"))
-	if p, err := gemma.Render(t.Context(), calling(t, "{}", `{"sky": "grey"}`)); err != nil || !strings.Contains(p.Text, "{sky:") {
+	if p, err := gemma.Render(t.Context(), calling(t, "{}", `{"sky": "grey"}`), nil); err != nil || !strings.Contains(p.Text, "{sky:") {
 		t.Errorf("an answer in JSON: %q, %v; want an object", p.Text, err)
 	}
 	for name, answer := range excessive() {
-		if p, err := gemma.Render(t.Context(), calling(t, "{}", answer)); err != nil || !strings.Contains(p.Text, answer[:1000]) {
+		if p, err := gemma.Render(t.Context(), calling(t, "{}", answer), nil); err != nil || !strings.Contains(p.Text, answer[:1000]) {
 			t.Errorf("%s: %.200v", name, err)
 		}
 	}
@@ -118,7 +118,7 @@ func TestNewAnswerParser_ManyTools(t *testing.T) {
 	}
 	c := calling(t, "{}", "rain")
 	c.Tools = json.RawMessage("[" + strings.Join(list, ",") + "]")
-	p, err := newTemplate(t, templateFile(t, "tencent-Hy3.jinja")).Render(t.Context(), c)
+	p, err := newTemplate(t, templateFile(t, "tencent-Hy3.jinja")).Render(t.Context(), c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestTemplate_Render_TooMuch(t *testing.T) {
 		"keys":  {Messages: hello, TemplateArgs: map[string]json.RawMessage{"a": json.RawMessage(manyKeys(20_000))}},
 		"bytes": {Messages: hello, TemplateArgs: map[string]json.RawMessage{"a": json.RawMessage(`"` + strings.Repeat("a", 300<<10) + `"`)}},
 	} {
-		if _, err := template.Render(t.Context(), c); !errors.Is(err, ErrInvalid) {
+		if _, err := template.Render(t.Context(), c, nil); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s: got %v, want ErrInvalid", name, err)
 		}
 	}

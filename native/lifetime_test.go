@@ -72,7 +72,7 @@ func use(t testing.TB, all map[string]interface{ Close() error }) {
 		decodeErr = c.Remove(0, -1, -1)
 	}
 	_, sampleErr := s.Sample(make([]float32, 1536))
-	_, renderErr := tmpl.Render(t.Context(), conversations["one"])
+	_, renderErr := tmpl.Render(t.Context(), conversations["one"], nil)
 	_ = m.Piece(5) + m.SpecialPiece(5)
 	_, _ = m.EndOfGeneration(5), m.Info()
 	for name, err := range map[string]error{
@@ -103,7 +103,7 @@ func TestClose_UseAfterIsAnError(t *testing.T) {
 	_, _, positions := c.Range(0)
 	_, save := c.SaveState(0)
 	_, sample := s.Sample(make([]float32, 1536))
-	_, render := tmpl.Render(t.Context(), conversations["one"])
+	_, render := tmpl.Render(t.Context(), conversations["one"], nil)
 	for name, err := range map[string]error{
 		"tokenize": tokenize, "detokenize": detokenize, "chat template": source, "context": context, "sampler": sampler,
 		"template": template, "decode": c.Decode(&b), "range": positions, "save": save, "remove": c.Remove(0, 0, 1),
@@ -162,7 +162,7 @@ func hammer(all map[string]interface{ Close() error }) {
 	_, _ = s.Sample(make([]float32, 1536))
 	_ = s.Accept(5)
 	_ = s.Rewind([]int32{1, 2, 3}, 3)
-	_, _ = tmpl.Render(context.Background(), conversations["one"])
+	_, _ = tmpl.Render(context.Background(), conversations["one"], nil)
 	if other, err := NewSampler(m, defaultSamplerOptions()); err == nil {
 		_ = other.Close()
 	}

@@ -2,7 +2,9 @@
 
 package native
 
+// #include <stdlib.h>
 // #include "penstock.h"
+// extern int32_t penstockWrite(uintptr_t user, char *told, size_t size, ps_text *out);
 import "C"
 
 import (
@@ -11,12 +13,14 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"runtime/cgo"
 	"strings"
 	"sync/atomic"
 	"unsafe"
 )
 
-// Template renders conversations with llama.cpp's Jinja engine. It is safe for concurrent use.
+// Template renders conversations as llama.cpp tells them to a template, and knows what llama.cpp
+// knows about the answers. It is safe for concurrent use.
 type Template struct {
 	object
 	info TemplateInfo
@@ -31,6 +35,7 @@ type TemplateInfo struct {
 	Source     string          `json:"source"`
 	ToolSource string          `json:"tool_source"` // of the template for conversations with tools, where the model has one of its own
 	ByName     bool            `json:"by_name"`     // it is code of llama.cpp, which leaves out tools
+	Foreign    bool            `json:"foreign"`     // llama.cpp cannot read it: a Writer must, and answers are known to be text and nothing more
 	Thinks     bool            `json:"thinks"`      // it has the model reason before it answers
 	Caps       map[string]bool `json:"caps"`        // what it makes use of, by llama.cpp's names, such as supports_tools
 }
@@ -111,6 +116,10 @@ func TemplateNames() []string {
 	return strings.Fields(takeText(&text))
 }
 
+// Writer makes the text of a prompt of what llama.cpp tells a template, which is JSON. It is called
+// from another thread, and several times for a prompt.
+type Writer func(told []byte) (string, error)
+
 // NewTemplate parses source, or the model's own template if it is empty, or ChatML if the model
 // has none. Source may also be the name of a template that llama.cpp has code for, which knows
 // roles and texts only. m may be closed before it.
@@ -147,10 +156,11 @@ func (t *Template) describe() (info TemplateInfo, err error) {
 // Info describes the template.
 func (t *Template) Info() TemplateInfo { return t.info }
 
-// Render turns a conversation into a prompt. ErrFailed carries the template's own complaint about
-// the conversation, with its place. What cannot be given to a template is a *BadField. When ctx is
-// done it ends soon, with its cause.
-func (t *Template) Render(ctx context.Context, c Conversation) (Prompt, error) {
+// Render turns a conversation into a prompt, whose text write makes; nil: llama.cpp's own
+// interpreter does. ErrFailed carries the template's own complaint about the conversation, with its
+// place. What cannot be given to a template is a *BadField; an error of write comes back as it is.
+// When ctx is done it ends soon, with its cause.
+func (t *Template) Render(ctx context.Context, c Conversation, write Writer) (Prompt, error) {
 	if ctx.Err() != nil {
 		return Prompt{}, fmt.Errorf("render: %w", context.Cause(ctx))
 	}
@@ -161,9 +171,15 @@ func (t *Template) Render(ctx context.Context, c Conversation) (Prompt, error) {
 	if err != nil {
 		return Prompt{}, fmt.Errorf("render: %w: %w", ErrInvalid, err)
 	}
-	text, err := t.render(ctx, request)
+	w := &writing{write: write}
+	text, err := t.render(ctx, request, w)
 	switch {
-	case errors.Is(err, ErrCancelled):
+	case err != nil && w.err != nil && ctx.Err() == nil:
+		if bad := checkArguments(c.Messages); bad != nil {
+			return Prompt{}, fmt.Errorf("render: %w", bad)
+		}
+		return Prompt{}, fmt.Errorf("render: %w", w.err)
+	case errors.Is(err, ErrCancelled), err != nil && w.err != nil:
 		return Prompt{}, fmt.Errorf("render: %w", context.Cause(ctx))
 	case errors.Is(err, ErrFailed) && strings.Contains(err.Error(), "the tools have too many arguments"): // in llama.cpp/schema.cpp
 		return Prompt{}, fmt.Errorf("render: %w", &BadField{"tools", fmt.Errorf("%w: %w", ErrInvalid, err)})
@@ -182,7 +198,25 @@ func (t *Template) Render(ctx context.Context, c Conversation) (Prompt, error) {
 	return p, nil
 }
 
-func (t *Template) render(ctx context.Context, request []byte) (string, error) {
+// writing is a rendering whose text another makes.
+type writing struct {
+	write Writer
+	err   error // of it, the last
+}
+
+//export penstockWrite
+func penstockWrite(user C.uintptr_t, told *C.char, size C.size_t, out *C.ps_text) C.int32_t {
+	w := cgo.Handle(user).Value().(*writing)
+	text, err := w.write(unsafe.Slice((*byte)(unsafe.Pointer(told)), int(size)))
+	if err != nil {
+		w.err = err
+		return 1
+	}
+	out.data, out.size = C.CString(text), C.size_t(len(text))
+	return 0
+}
+
+func (t *Template) render(ctx context.Context, request []byte, w *writing) (string, error) {
 	if err := t.enter(); err != nil {
 		return "", err
 	}
@@ -190,9 +224,16 @@ func (t *Template) render(ctx context.Context, request []byte) (string, error) {
 	givenUp := new(atomic.Int32)
 	stop := context.AfterFunc(ctx, func() { givenUp.Store(1) })
 	defer stop()
+	user := cgo.NewHandle(w)
+	defer user.Delete()
+	var write C.ps_write_fn
+	if w.write != nil {
+		write = C.ps_write_fn(C.penstockWrite)
+	}
 	var e C.ps_error
 	var text C.ps_text
-	code := C.ps_template_render(t.c(), textPointer(string(request)), C.size_t(len(request)), (*C.int32_t)(unsafe.Pointer(givenUp)), &text, &e)
+	code := C.ps_template_render(t.c(), textPointer(string(request)), C.size_t(len(request)), (*C.int32_t)(unsafe.Pointer(givenUp)),
+		write, C.uintptr_t(user), &text, &e)
 	if err := failure(code, &e); err != nil {
 		return "", err
 	}

@@ -55,7 +55,7 @@ func TestTemplate_Render_LlamaTemplates(t *testing.T) {
 			}
 			defer closing(t, tmpl)
 			for name, c := range conversations {
-				p, err := tmpl.Render(t.Context(), c)
+				p, err := tmpl.Render(t.Context(), c, nil)
 				if err == nil && name == "system" && !strings.Contains(p.Text, "Grüße 🐸") {
 					t.Errorf("%s: the prompt lacks the user's text: %q", name, p.Text)
 				}
@@ -74,14 +74,14 @@ func TestTemplate_Render_BuiltInModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer closing(t, tmpl)
-	p, err := tmpl.Render(t.Context(), conversations["one"])
+	p, err := tmpl.Render(t.Context(), conversations["one"], nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"; p.Text != want {
 		t.Errorf("got %q, want %q", p.Text, want)
 	}
-	p, err = tmpl.Render(t.Context(), conversations["schema"])
+	p, err = tmpl.Render(t.Context(), conversations["schema"], nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestNewTemplate_BadSource(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tmpl, err := NewTemplate(m, source)
 			if err == nil {
-				_, err = tmpl.Render(t.Context(), conversations["one"])
+				_, err = tmpl.Render(t.Context(), conversations["one"], nil)
 				closing(t, tmpl)
 			}
 			if err != nil && !errors.Is(err, ErrInvalid) && !errors.Is(err, ErrFailed) && !errors.Is(err, ErrNoMemory) {
@@ -145,7 +145,7 @@ func TestTemplate_Render_BadConversation(t *testing.T) {
 		"deep tools":    {Messages: json.RawMessage(`[{"role":"user","content":"x"}]`), Tools: json.RawMessage("[" + deep + "]")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := tmpl.Render(t.Context(), c); !errors.Is(err, ErrFailed) && !errors.Is(err, ErrInvalid) {
+			if _, err := tmpl.Render(t.Context(), c, nil); !errors.Is(err, ErrFailed) && !errors.Is(err, ErrInvalid) {
 				t.Errorf("got %v, want an error", err)
 			}
 		})
@@ -179,13 +179,13 @@ func TestTemplate_Render_GivenUp(t *testing.T) {
 	long := Conversation{Messages: json.RawMessage(`[{"role":"user","content":"long"}]`)}
 	ctx, leave := context.WithCancelCause(t.Context())
 	gone := errors.New("the client has gone")
-	if _, err := tmpl.Render(&leaving{Context: ctx, leave: func() { leave(gone) }}, long); !errors.Is(err, gone) {
+	if _, err := tmpl.Render(&leaving{Context: ctx, leave: func() { leave(gone) }}, long, nil); !errors.Is(err, gone) {
 		t.Errorf("got %v, want its cause", err)
 	}
-	if _, err := tmpl.Render(ctx, conversations["one"]); !errors.Is(err, gone) {
+	if _, err := tmpl.Render(ctx, conversations["one"], nil); !errors.Is(err, gone) {
 		t.Errorf("before it begins: got %v, want its cause", err)
 	}
-	if p, err := tmpl.Render(t.Context(), conversations["one"]); err != nil || p.Text != "Hi" {
+	if p, err := tmpl.Render(t.Context(), conversations["one"], nil); err != nil || p.Text != "Hi" {
 		t.Errorf("after it: %q, %v", p.Text, err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/penstock/penstock/host/grammar"
+	"github.com/penstock/penstock/host/template"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
 )
@@ -65,7 +66,7 @@ type Engine struct {
 	model    *native.Model // what texts are made with
 	weights  *native.Model // what computes: the same, unless it can be replaced
 	context  *native.Context
-	template *native.Template
+	template *template.Template
 	backend  *backend
 	info     Info
 
@@ -190,19 +191,19 @@ func open(text, weights *native.Model, o Options) (*Engine, error) {
 		return nil, err
 	}
 	limits := c.Limits()
-	template, err := native.NewTemplate(text, o.Template.Source)
+	t, err := template.New(text, o.Template.Source)
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	if info.ContextTrain = limits.Trained; info.ContextTrain > 0 { // beyond it the model writes nonsense, whatever room the slots share
 		limits.Positions = min(limits.Positions, info.ContextTrain)
 	}
-	e := &Engine{model: text, weights: weights, context: c, identity: newIdentity(o), template: template, templateOptions: o.Template.withDefaults(),
+	e := &Engine{model: text, weights: weights, context: c, identity: newIdentity(o), template: t, templateOptions: o.Template.withDefaults(),
 		backend: newBackend(text, c, info, limits, o)}
 	e.backend.checkpoints = e.backend.takesCheckpoints(info, o.Context.FullWindowCache)
-	t := template.Info()
+	about := t.Info()
 	e.info = Info{
-		Name: o.Name, ModelInfo: info, Template: t.Source, ToolTemplate: t.ToolSource, TemplateCaps: t.Caps, Thinks: t.Thinks,
+		Name: o.Name, ModelInfo: info, Template: about.Source, ToolTemplate: about.ToolSource, TemplateCaps: about.Caps, Thinks: about.Thinks,
 		HasTemplate: own != "", Limits: limits, Weights: kernels,
 	}
 	e.info.Limits.HiddenState = e.backend.limits.HiddenState

@@ -46,10 +46,6 @@ func (e *Engine) Render(ctx context.Context, c chat.Conversation) (chat.Prompt, 
 		return chat.Prompt{}, err
 	}
 	p, err := e.template.Render(ctx, n)
-	if refusesTypeLists(err) {
-		n.Tools = chat.WithoutTypeLists(n.Tools)
-		p, err = e.template.Render(ctx, n)
-	}
 	if err != nil && ctx.Err() == nil {
 		err = e.asField(err, &c)
 	}
@@ -78,13 +74,6 @@ func (e *Engine) Render(ctx context.Context, c chat.Conversation) (chat.Prompt, 
 		prompt.NewParser = func() (chat.Parser, error) { return newParser(format) }
 	}
 	return prompt, nil
-}
-
-// refusesTypeLists reports whether a template failed because it looks up the types of arguments in
-// a map, as Hermes 3's does, and one is a list of types: llama.cpp's Jinja stops there, where
-// Python's finds nothing.
-func refusesTypeLists(err error) bool {
-	return errors.Is(err, native.ErrFailed) && strings.Contains(err.Error(), "unhashable type: Array")
 }
 
 // conversation completes what a conversation leaves open and refuses what llama-server refuses.

@@ -17,6 +17,7 @@ type namedArg struct {
 }
 
 func (a *Args) name(r *run, n string, v Value) {
+	r.step(len(a.Named) / 8)
 	for _, e := range a.Named {
 		if e.name == n {
 			r.fail("%s() got multiple values for keyword argument %s", a.callee, reprOfText(n))

@@ -51,7 +51,7 @@ func (r *run) order(a, b Value) (int, bool) {
 	}
 	if x, ok := textOf(a); ok {
 		if y, ok := textOf(b); ok {
-			r.step(min(len(x), len(y)) / 64)
+			r.scan(min(len(x), len(y)))
 			return strings.Compare(x, y), true
 		}
 		return 0, false
@@ -120,6 +120,9 @@ func (r *run) equal(a, b Value) bool {
 	}
 	if x, ok := textOf(a); ok {
 		y, ok := textOf(b)
+		if ok = ok && len(x) == len(y); ok {
+			r.scan(len(x))
+		}
 		return ok && x == y
 	}
 	switch x := a.(type) {
@@ -190,7 +193,7 @@ func (r *run) contains(of, item Value) bool {
 		if !ok {
 			r.fail("'in <string>' requires string as left operand, not %s", typeName(item))
 		}
-		r.step(len(text) / 64)
+		r.scan(len(text))
 		return strings.Contains(text, part)
 	}
 	switch of := of.(type) {

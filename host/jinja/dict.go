@@ -3,6 +3,7 @@
 package jinja
 
 import (
+	"iter"
 	"math"
 	"math/big"
 	"strconv"
@@ -36,6 +37,25 @@ func (d *Dict) Get(key string) (Value, bool) {
 		return d.entries[i].value, true
 	}
 	return nil, false
+}
+
+// Replace gives the place of a text to another text with a value.
+func (d *Dict) Replace(key, by string, v Value) {
+	if i := d.find(key); i >= 0 {
+		d.entries[i] = entry{by, by, v}
+		d.reindex()
+	}
+}
+
+// Values goes through the values.
+func (d *Dict) Values() iter.Seq[Value] {
+	return func(yield func(Value) bool) {
+		for _, e := range d.entries {
+			if !yield(e.value) {
+				return
+			}
+		}
+	}
 }
 
 func (d *Dict) find(hash any) int {
@@ -111,7 +131,7 @@ func (d *Dict) pop(r *run, key Value) (Value, bool) {
 		return nil, false
 	}
 	v := d.entries[i].value
-	r.step(len(d.entries)/16 + 1)
+	r.step(len(d.entries) + 1)
 	d.entries = append(d.entries[:i:i], d.entries[i+1:]...)
 	d.reindex()
 	return v, true

@@ -321,6 +321,7 @@ func (s *forLoop) tested(r *run, around *scope, pull func() (Value, bool)) func(
 // invoke runs a macro.
 func (m *Macro) invoke(r *run, a *Args) Value {
 	defer r.deeper()()
+	r.step(20)
 	b := m.body
 	outer, line := r.scope, r.line
 	inner := &scope{parent: m.scope}

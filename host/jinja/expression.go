@@ -203,7 +203,9 @@ func (r *run) filter(v Value, e filter) Value {
 		r.line = e.line
 		r.fail("No filter named %s.", reprOfText(e.name))
 	}
-	return f(r, v, r.arguments(e.name, e.call))
+	a := r.arguments(e.name, e.call)
+	r.scanTexts(v, a)
+	return f(r, v, a)
 }
 
 func (e test) eval(r *run) Value {
@@ -213,7 +215,9 @@ func (e test) eval(r *run) Value {
 		r.line = e.line
 		r.fail("No test named %s.", reprOfText(e.name))
 	}
-	return t(r, v, r.arguments(e.name, e.call))
+	a := r.arguments(e.name, e.call)
+	r.scanTexts(v, a)
+	return t(r, v, a)
 }
 
 func (e call) eval(r *run) Value {

@@ -35,8 +35,7 @@ func init() { // dict() calls what may call globals
 		"raise_exception": func(r *run, a *Args) Value {
 			var message Value
 			a.take(r, 1, []string{"message"}, &message)
-			r.fail("%s", r.text(message))
-			return nil
+			panic(&failure{line: r.line, reason: r.text(message), kind: Raised})
 		},
 		"strftime_now": func(r *run, a *Args) Value {
 			var pattern Value
@@ -72,7 +71,7 @@ func rangeFunction(r *run, a *Args) Value {
 		r.fail("range() arg 3 must not be zero")
 	}
 	if g.len() > maxRange || g.len() < 0 {
-		r.fail("Range too big. The sandbox blocks ranges larger than MAX_RANGE (%d).", maxRange)
+		r.exceed("Range too big. The sandbox blocks ranges larger than MAX_RANGE (%d).", maxRange)
 	}
 	return g
 }

@@ -3,7 +3,6 @@
 package jinja
 
 import (
-	"math/big"
 	"strconv"
 	"strings"
 	"unicode"
@@ -91,7 +90,7 @@ func (l *lexer) emit(k kind, text string) {
 	l.tokens = append(l.tokens, token{kind: k, text: text, line: l.line})
 }
 
-func (l *lexer) fail(reason string) { panic(&failure{line: l.line, reason: reason, syntax: true}) }
+func (l *lexer) fail(reason string) { panic(&failure{line: l.line, reason: reason}) }
 
 // advance goes on by n bytes and counts their lines.
 func (l *lexer) advance(n int) {
@@ -348,82 +347,4 @@ func (l *lexer) operator(open []byte) []byte {
 	}
 	l.unexpected(rest)
 	return nil
-}
-
-// number takes an int or a float, with Python's underscores.
-func (l *lexer) number() {
-	rest := l.rest()
-	if n := floatSize(rest); n > 0 && !(l.at > 0 && l.source[l.at-1] == '.') {
-		f, _ := strconv.ParseFloat(strings.ReplaceAll(rest[:n], "_", ""), 64) // too large is infinite
-		l.tokens = append(l.tokens, token{kind: tokenNumber, text: rest[:n], value: f, line: l.line})
-		l.advance(n)
-		return
-	}
-	n, base := intSize(rest)
-	digits := strings.ReplaceAll(rest[:n], "_", "")
-	if base != 10 {
-		digits = digits[2:]
-	} else if n > maxDigits {
-		l.fail("Exceeds the limit (4300 digits) for integer string conversion")
-	}
-	i, _ := new(big.Int).SetString(digits, base)
-	l.tokens = append(l.tokens, token{kind: tokenNumber, text: rest[:n], value: normalInt(i), line: l.line})
-	l.advance(n)
-}
-
-// digitsIn is how long a run of digits is that may have single underscores within.
-func digitsIn(s string, is func(byte) bool) int {
-	n := 0
-	for n < len(s) && (is(s[n]) || s[n] == '_' && n > 0 && s[n-1] != '_' && n+1 < len(s) && is(s[n+1])) {
-		n++
-	}
-	return n
-}
-
-// floatSize is how long the float is that a text begins with, or 0.
-func floatSize(s string) int {
-	n := digitsIn(s, isDigit)
-	point := 0
-	if n < len(s) && s[n] == '.' {
-		if d := digitsIn(s[n+1:], isDigit); d > 0 {
-			point = 1 + d
-		}
-	}
-	e := n + point
-	if e < len(s) && s[e]|0x20 == 'e' {
-		d := e + 1
-		if d < len(s) && (s[d] == '+' || s[d] == '-') {
-			d++
-		}
-		if digits := digitsIn(s[d:], isDigit); digits > 0 {
-			return d + digits
-		}
-	}
-	if point > 0 {
-		return e
-	}
-	return 0
-}
-
-// intSize is how long the int is that a text begins with, and its base.
-func intSize(s string) (size, base int) {
-	for prefix, is := range map[string]func(byte) bool{
-		"0b": func(c byte) bool { return c == '0' || c == '1' },
-		"0o": func(c byte) bool { return c >= '0' && c <= '7' },
-		"0x": func(c byte) bool { return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f' },
-	} {
-		if len(s) > 2 && strings.EqualFold(s[:2], prefix) {
-			skip := 2
-			if s[2] == '_' {
-				skip = 3
-			}
-			if n := digitsIn(s[skip:], is); n > 0 {
-				return skip + n, map[string]int{"0b": 2, "0o": 8, "0x": 16}[prefix]
-			}
-		}
-	}
-	if s[0] == '0' {
-		return digitsIn(s, func(c byte) bool { return c == '0' }), 10
-	}
-	return digitsIn(s, isDigit), 10
 }

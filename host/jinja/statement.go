@@ -120,7 +120,7 @@ func (p *parser) statement() statement {
 // filterChain is one filter or more, the first of which is given the text of a block.
 func (p *parser) filterChain() expression {
 	f := p.filter(nil)
-	for p.skipOperator("|") {
+	for links := 0; p.skipOperator("|"); p.chain(&links) {
 		f = p.filter(f)
 	}
 	return f

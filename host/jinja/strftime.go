@@ -26,6 +26,7 @@ func (r *run) strftime(pattern string, t time.Time) string {
 		}
 		b.add(r, pattern[:at])
 		c := pattern[at+1]
+		r.step(10)
 		pattern = pattern[at+2:]
 		unpadded := false
 		if c == '-' && pattern != "" {

@@ -1,11 +1,22 @@
 // SPDX-License-Identifier: MIT
 
-// Package jinja renders chat templates as Python's Jinja2 does where Transformers sets it up, within bounds.
+// Package jinja renders chat templates as Python's Jinja2 does, set up as in Hugging Face's
+// Transformers, within bounds of time and memory.
 //
-// A template is an ImmutableSandboxedEnvironment's with trim_blocks, lstrip_blocks, loop controls,
-// the generation tag, tojson, strftime_now and raise_exception. It differs from that in little:
-// lists and maps may be changed in place, since templates that llama.cpp renders do so; other
-// templates cannot be reached; and what a rendering may take of time and memory is bounded.
+// So it has trim_blocks, lstrip_blocks, loop controls, the tag generation, tojson as Transformers
+// writes it, strftime_now and raise_exception. docs/models.md lists what is different from Python.
+//
+// # How is a template rendered?
+//
+// lexer.go cuts it into tokens, parser.go and statement.go make a tree of them, and the nodes of the
+// tree evaluate themselves (expression.go, execute.go) with Python's values (value.go). A complaint is
+// a panic of a failure within the package, and an *Error outside.
+//
+// # How is it bounded?
+//
+// Each node that is evaluated is a step, and each text or list that is made is charged before it is
+// made; what reads a long text takes a step for each 64 bytes. Nesting is bounded when a template is
+// read, and recursion when it is rendered.
 package jinja
 
 import (
@@ -32,13 +43,24 @@ type Limits struct {
 }
 
 // DefaultLimits let a template take a second or two.
-var DefaultLimits = Limits{Steps: 20_000_000, Bytes: 512 << 20}
+var DefaultLimits = Limits{Steps: 10_000_000, Bytes: 512 << 20}
 
 // Error is a template's complaint, about itself or about what it was given.
 type Error struct {
 	Line   int    // of the template; 0: none
 	Reason string // in Jinja2's words, or Python's
+	Kind   ErrorKind
 }
+
+// ErrorKind is why a template complains.
+type ErrorKind uint8
+
+// The kinds of errors.
+const (
+	Fault  ErrorKind = iota // it does what Python refuses, or it cannot be read
+	Raised                  // by raise_exception: the template refuses what it was told
+	Bound                   // it takes more than it may
+)
 
 // Error names the line and the reason.
 func (e *Error) Error() string {
@@ -59,7 +81,7 @@ type Template struct {
 type failure struct {
 	line   int
 	reason string
-	syntax bool
+	kind   ErrorKind
 	cause  error // of a context that is done
 }
 
@@ -67,7 +89,7 @@ func (f *failure) asError() error {
 	if f.cause != nil {
 		return f.cause
 	}
-	return &Error{f.line, f.reason}
+	return &Error{f.line, f.reason, f.kind}
 }
 
 // recovered turns a failure into an error.
@@ -176,10 +198,15 @@ func (r *run) fail(pattern string, args ...any) {
 	panic(&failure{line: r.line, reason: pattern})
 }
 
+// exceed ends the rendering because it takes too much.
+func (r *run) exceed(pattern string, args ...any) {
+	panic(&failure{line: r.line, reason: fmt.Sprintf(pattern, args...), kind: Bound})
+}
+
 // step counts n steps, and asks now and then whether anybody waits.
 func (r *run) step(n int) {
 	if r.steps -= n; r.steps < 0 {
-		r.fail("the template takes too long")
+		r.exceed("the template takes too long")
 	}
 	if r.asked -= n; r.asked < 0 {
 		r.asked = 1000
@@ -189,10 +216,13 @@ func (r *run) step(n int) {
 	}
 }
 
+// scan counts the reading of a text, or of n bytes.
+func (r *run) scan(n int) { r.step(n >> 6) }
+
 // charge counts n bytes before they are made.
 func (r *run) charge(n int) {
 	if n < 0 || n > r.bytes {
-		r.fail("the template takes too much memory")
+		r.exceed("the template takes too much memory")
 	}
 	r.bytes -= n
 	if n > 1<<10 {
@@ -203,7 +233,7 @@ func (r *run) charge(n int) {
 // deeper counts a level of what recurses; the result ends it.
 func (r *run) deeper() func() {
 	if r.depth++; r.depth > maxDepth {
-		r.fail("maximum recursion depth exceeded")
+		r.exceed("maximum recursion depth exceeded")
 	}
 	return func() { r.depth-- }
 }

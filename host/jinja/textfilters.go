@@ -166,6 +166,7 @@ func striptagsFilter(r *run, v Value, a *Args) Value {
 	a.none(r)
 	s := r.text(v)
 	r.charge(4 * len(s))
+	r.step(len(s) / 4)
 	s = tags.ReplaceAllString(comments.ReplaceAllString(s, ""), "")
 	return htmlUnescapes.Replace(strings.Join(fields(s, -1), " "))
 }
@@ -278,6 +279,7 @@ func wordwrapFilter(r *run, v Value, a *Args) Value {
 		r.fail("'%s' object has no attribute 'splitlines'", typeName(v))
 	}
 	r.charge(4 * len(s))
+	r.step(len(s) / 2)
 	var out []string
 	for _, line := range lines(s, false) {
 		out = append(out, strings.Join(wrapped(line, n, r.truth(long), r.truth(hyphens)), by))

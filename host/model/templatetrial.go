@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/penstock/penstock/host/template"
 	"github.com/penstock/penstock/native"
 )
 
@@ -44,10 +45,10 @@ var errTemplate = errors.New("the chat template fails")
 // tryTemplate builds a template, the model's own if it is empty, renders a conversation and
 // measures the second time. It ends the process when the time for all is up. That the template
 // refuses this conversation is no fault: others will suit it.
-func tryTemplate(m *native.Model, template Template, limit templateLimits) (err error) {
+func tryTemplate(m *native.Model, tried Template, limit templateLimits) (err error) {
 	defer func() {
 		if err != nil {
-			err = badTrial{template.name(), err}
+			err = badTrial{tried.name(), err}
 		}
 	}()
 	watchdog := time.AfterFunc(limit.total, func() {
@@ -55,7 +56,7 @@ func tryTemplate(m *native.Model, template Template, limit templateLimits) (err 
 		os.Exit(1)
 	})
 	defer watchdog.Stop()
-	t, err := native.NewTemplate(m, template.Source)
+	t, err := template.New(m, tried.Source)
 	if err != nil {
 		return err
 	}

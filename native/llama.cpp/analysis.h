@@ -5,7 +5,7 @@
 #ifndef PENSTOCK_ANALYSIS_H
 #define PENSTOCK_ANALYSIS_H
 
-#include "chat-auto-parser.h"
+#include "rendering.h"
 
 #include <map>
 #include <mutex>
@@ -19,6 +19,7 @@ class analyses {
         std::lock_guard<std::mutex> lock(mutex);
         auto                        at = known.find(&tmpl);
         if (at == known.end()) {
+            own_interpreter        own;
             autoparser::autoparser fresh;
             fresh.analyze_template(tmpl);
             at = known.emplace(&tmpl, std::move(fresh)).first;

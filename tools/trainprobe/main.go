@@ -17,6 +17,7 @@ import (
 	"os/signal"
 	"strings"
 
+	"github.com/penstock/penstock/host/template"
 	"github.com/penstock/penstock/native"
 )
 
@@ -87,7 +88,7 @@ func lines(file string) (list []string, err error) {
 // reader reads a model's hidden states.
 type reader struct {
 	model    *native.Model
-	template *native.Template
+	template *template.Template
 	context  *native.Context
 }
 
@@ -97,7 +98,7 @@ func openReader(ctx context.Context, file string) (*reader, error) {
 	if r.model, err = native.LoadModel(ctx, file, native.ModelOptions{}); err != nil {
 		return nil, err
 	}
-	if r.template, err = native.NewTemplate(r.model, ""); err != nil {
+	if r.template, err = template.New(r.model, ""); err != nil {
 		return nil, errors.Join(err, r.close())
 	}
 	r.context, err = native.NewContext(r.model, native.ContextOptions{Cells: 512, Batch: 512, Sequences: 1, Unified: true, Threads: native.Threads(r.model.Info().Size)})

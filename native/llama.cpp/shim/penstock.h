@@ -361,17 +361,21 @@ typedef struct ps_template ps_template;
 #define PS_TEMPLATE_STACK (1ull << 30) /* bytes of address space */
 
 // source overrides the model's own template; empty takes the model's, or ChatML where it has none.
-// It may also be the name of a template that llama.cpp has code for. A template is a program: one
-// that recurses or loops without end is not stopped.
+// It may also be the name of a template that llama.cpp has code for. Of one that llama.cpp cannot
+// read, answers are known to be text and nothing more, and ps_template_render needs a write.
 int32_t ps_template_new(ps_model *model, const char *source, size_t size, ps_template **out, ps_error *err) PS_NOEXCEPT;
 // The names of templates that llama.cpp has code for, a line each.
 int32_t ps_template_names(ps_text *out, ps_error *err) PS_NOEXCEPT;
 void ps_template_free(ps_template *tmpl) PS_NOEXCEPT;
 // What these take and give is JSON; native/template.go has the shapes.
 int32_t ps_template_describe(const ps_template *tmpl, ps_text *out, ps_error *err) PS_NOEXCEPT;
-// *given_up may become 1 meanwhile: then rendering ends soon, with PS_CANCELLED.
-int32_t ps_template_render(const ps_template *tmpl, const char *request, size_t size, const int32_t *given_up, ps_text *out,
-                           ps_error *err) PS_NOEXCEPT;
+// Makes the text of what a template is told, which is JSON. Anything but 0: there is none. out is
+// freed by ps_text_free.
+typedef int32_t (*ps_write_fn)(uintptr_t user, char *told, size_t size, ps_text *out);
+// *given_up may become 1 meanwhile: then rendering ends soon, with PS_CANCELLED. write is null where
+// llama.cpp's own interpreter is to make the text.
+int32_t ps_template_render(const ps_template *tmpl, const char *request, size_t size, const int32_t *given_up, ps_write_fn write,
+                           uintptr_t user, ps_text *out, ps_error *err) PS_NOEXCEPT;
 
 enum { PS_JSON_NESTING = 100 };
 // PS_INVALID says what of a text of JSON, which is to become part of what these take, exceeds the

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Chat templates: llama.cpp's Jinja engine, and what it knows about the formats of tool calls.
+// Chat templates: what llama.cpp tells them, and what it knows about the formats of tool calls.
 #include "shim.h"
 #include "template_source.h"
 
@@ -15,6 +15,7 @@
 struct ps_template {
     common_chat_templates_ptr  templates;
     mutable penstock::analyses analyses;  // of templates
+    std::string                foreign;   // its source, which llama.cpp cannot read; empty: it can
     bool                       by_name;   // llama.cpp writes the prompt with code of its own, which knows roles and texts only
     ps::counted                count{ ps::live_templates };
 };
@@ -40,10 +41,17 @@ bool is_name(const std::string & source) {
     return source != "chatml" && std::find(all.begin(), all.end(), source) != all.end();
 }
 
+// Stands in for a template that llama.cpp cannot read. By it llama.cpp tells that one everything:
+// texts as texts, arguments as objects.
+constexpr auto stand_in = R"({%- for m in messages %}{{- m.role + m.content }}{%- if m.tool_calls %}{%- for c in m.tool_calls %}
+{{- c.id }}{{- c.function.name }}{%- for k, v in c.function.arguments.items() %}{{- k }}{{- v }}{%- endfor %}{%- endfor %}{%- endif %}{%- endfor %}
+{%- if tools %}{%- for t in tools %}{{- t.function.name }}{%- endfor %}{%- endif %})";
+
 common_chat_templates_inputs inputs_of(const ps_template * tmpl, const common_json & request) {
     common_chat_templates_inputs in;
     in.messages               = common_chat_msgs_parse_oaicompat(request.at("messages"));
     in.use_jinja              = !tmpl->by_name;
+    in.force_pure_content     = !tmpl->foreign.empty();
     in.add_generation_prompt  = request.value("add_generation_prompt", false);
     in.continue_final_message = common_chat_continuation_parse(request.value("continue", common_json()));
     in.json_schema            = request.value("json_schema", "");
@@ -113,7 +121,7 @@ common_json render(const ps_template * tmpl, const common_json & request) {
 bool thinks(const ps_template * tmpl) {
     penstock::keeping = { &tmpl->analyses, nullptr };
     try {
-        return !tmpl->by_name && common_chat_templates_support_enable_thinking(tmpl->templates.get());
+        return !tmpl->by_name && tmpl->foreign.empty() && common_chat_templates_support_enable_thinking(tmpl->templates.get());
     } catch (const std::bad_alloc &) {
         throw;
     } catch (const std::exception &) {
@@ -123,7 +131,8 @@ bool thinks(const ps_template * tmpl) {
 
 common_json describe(const ps_template * tmpl) {
     auto out           = common_json::object();
-    out["source"]      = common_chat_templates_source(tmpl->templates.get());
+    out["source"]      = tmpl->foreign.empty() ? common_chat_templates_source(tmpl->templates.get()) : tmpl->foreign;
+    out["foreign"]     = !tmpl->foreign.empty();
     out["tool_source"] = common_chat_templates_source(tmpl->templates.get(), "tool_use");
     out["by_name"]     = tmpl->by_name;
     out["thinks"]      = thinks(tmpl);
@@ -157,7 +166,11 @@ int32_t ps_template_new(ps_model * model, const char * source, size_t size, ps_t
         auto t     = std::make_unique<ps_template>();
         t->by_name = is_name(text);
         ps::with_stack(stack, [&] {
-            ps::check_template_syntax(used);
+            if (!ps::is_template(used)) {
+                t->foreign   = used;
+                t->templates = common_chat_templates_init(model->model, stand_in);
+                return;
+            }
             t->templates = common_chat_templates_init(model->model, text);
         });
         *out = t.release();
@@ -179,13 +192,24 @@ int32_t ps_template_describe(const ps_template * tmpl, ps_text * out, ps_error *
     });
 }
 
-int32_t ps_template_render(const ps_template * tmpl, const char * request, size_t size, const int32_t * given_up, ps_text * out,
-                           ps_error * err) noexcept {
+int32_t ps_template_render(const ps_template * tmpl, const char * request, size_t size, const int32_t * given_up, ps_write_fn write,
+                           uintptr_t user, ps_text * out, ps_error * err) noexcept {
     static_assert(sizeof(std::atomic<int32_t>) == sizeof(int32_t), "Go writes it as a number");
+    const penstock::writer writer = [&](const common_json & told) {
+        std::string text = told.dump_safe();
+        ps_text     written{};
+        if (write(user, text.data(), text.size(), &written) != 0) {
+            throw ps::fault(PS_FAILED, "the template gives no text");
+        }
+        text.assign(written.data, written.size);
+        ps_text_free(&written);
+        return text;
+    };
     return ps::guarded(err, [&] {
         try {
-            ps::with_stack(stack, [&] {
-                penstock::given_up = reinterpret_cast<const std::atomic<int32_t> *>(given_up);  // for this thread, which ends with the call
+            ps::with_stack(stack, [&] {  // what is set for this thread ends with the call
+                penstock::given_up = reinterpret_cast<const std::atomic<int32_t> *>(given_up);
+                penstock::writing  = write ? &writer : nullptr;
                 const auto result  = render(tmpl, common_json::parse(std::string(request, size))).dump_safe();
                 ps::return_text(out, result.data(), result.size());
             });

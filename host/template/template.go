@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+
+// Package template renders conversations with a model's chat template: llama.cpp says what the
+// template is told, and package jinja makes the text.
+//
+// What llama.cpp finds out about a template's format of answers, it finds out with an interpreter of
+// its own. The text of prompts does not come from that one, since templates are written for Python's
+// Jinja2, and it is another in much.
+package template
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/penstock/penstock/host/jinja"
+	"github.com/penstock/penstock/native"
+)
+
+// Template is a model's chat template. It is safe for concurrent use.
+type Template struct {
+	llama        *native.Template
+	plain, tools *program // tools is for conversations with tools; nil: the same
+}
+
+// program is a template in Jinja.
+type program struct {
+	*jinja.Template
+	source string
+}
+
+// New is what native.NewTemplate makes of source. A template that cannot be read is a
+// native.ErrFailed, which names the line.
+func New(m *native.Model, source string) (*Template, error) {
+	llama, err := native.NewTemplate(m, source)
+	if err != nil {
+		return nil, err
+	}
+	t := &Template{llama: llama}
+	if info := llama.Info(); !info.ByName {
+		t.plain, err = read(info.Source)
+		if err == nil && info.ToolSource != "" {
+			t.tools, err = read(info.ToolSource)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("chat template: %w: %w", native.ErrFailed, err), llama.Close())
+	}
+	return t, nil
+}
+
+func read(source string) (*program, error) {
+	p, err := jinja.Parse(source + "\n") // llama.cpp has taken one off the end
+	return &program{p, source}, err
+}
+
+// Info describes the template.
+func (t *Template) Info() native.TemplateInfo { return t.llama.Info() }
+
+// Close frees what llama.cpp knows of the template.
+func (t *Template) Close() error { return t.llama.Close() }
+
+// Render turns a conversation into a prompt. Errors are those of native.Template's Render; the
+// template's complaint is a *jinja.Error.
+//
+// Where a template does what Python refuses, such as to use a value that only some programs tell it,
+// llama.cpp's interpreter may still make a text of it, which then is the prompt's.
+func (t *Template) Render(ctx context.Context, c native.Conversation) (native.Prompt, error) {
+	if t.plain == nil {
+		return t.llama.Render(ctx, c, nil)
+	}
+	p, err := t.llama.Render(ctx, c, func(told []byte) (string, error) {
+		text, err := t.write(ctx, told, c, false)
+		if err != nil && isComplaint(err, jinja.Bound) && len(c.Tools) > 0 {
+			if other, err := t.write(ctx, told, c, true); err == nil {
+				return other, nil
+			}
+		}
+		return text, err
+	})
+	if err != nil && isComplaint(err, jinja.Fault) && !t.Info().Foreign {
+		if other, err := t.llama.Render(ctx, c, nil); err == nil {
+			return other, nil
+		}
+	}
+	return p, err
+}
+
+func isComplaint(err error, kind jinja.ErrorKind) bool {
+	var complaint *jinja.Error
+	return errors.As(err, &complaint) && complaint.Kind == kind
+}
+
+// write makes the text of what llama.cpp tells. With alternatives the tools have no lists of types,
+// but say the same with anyOf: Hermes 3's template, for one, calls itself for ever at the type null
+// in a list.
+func (t *Template) write(ctx context.Context, told []byte, c native.Conversation, alternatives bool) (string, error) {
+	values, err := jinja.FromJSON(told)
+	if err != nil {
+		return "", fmt.Errorf("what the template is told: %w", err)
+	}
+	said := values.(*jinja.Dict) // llama.cpp tells an object
+	p := t.plain
+	tools, ok := said.Get("tools")
+	if ok && t.tools != nil {
+		p = t.tools
+	}
+	if err := restoreNumbers(said, c); err != nil {
+		return "", err
+	}
+	nameReasoning(said)
+	dropUnreadBlocks(said, p.source)
+	if alternatives {
+		withoutTypeLists(tools)
+	}
+	return p.Render(ctx, said)
+}
