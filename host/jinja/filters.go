@@ -47,9 +47,7 @@ func attrFilter(r *run, v Value, a *Args) Value {
 	if !ok {
 		r.fail("attribute name must be string")
 	}
-	if u, ok := v.(*Undefined); ok {
-		return &Undefined{of: u, name: n, hasOf: true}
-	}
+	r.defined(v)
 	if found, ok := r.own(v, n); ok {
 		return found
 	}

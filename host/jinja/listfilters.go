@@ -77,7 +77,6 @@ func (r *run) reversed(v Value, complaint string) func() (Value, bool) {
 	case *List, *Tuple, *Dict, *View, *Range:
 		items = r.items(v)
 	case *Undefined:
-		r.fail("'Undefined' object is not reversible")
 	default:
 		r.fail(complaint, typeName(v))
 	}

@@ -27,7 +27,7 @@ func (r *run) percent(pattern string, args Value) Value {
 		c.args = a.items
 	case *Dict:
 		c.dict, c.loose = a, true
-	case *List:
+	case *List, *Range, *Undefined:
 		c.loose = true
 	}
 	var b builder

@@ -33,10 +33,13 @@ func (r *run) slice(of Value, s slice) Value {
 	if !hasStep {
 		step = 1
 	}
-	n, ok := r.lenOf(of)
-	if _, isDict := of.(*Dict); !ok || isDict || !isSequence(of) && typeName(of) != "range" {
-		return r.missing(of, "slice")
+	if _, isRange := of.(*Range); !isRange && !isSequence(of) {
+		if _, isDict := of.(*Dict); isDict {
+			r.fail("unhashable type: 'slice'")
+		}
+		r.fail("'%s' object is not subscriptable", typeName(of))
 	}
+	n, _ := r.lenOf(of)
 	if step == 0 {
 		r.fail("slice step cannot be zero")
 	}

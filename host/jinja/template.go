@@ -8,15 +8,15 @@
 //
 // # How is a template rendered?
 //
-// lexer.go cuts it into tokens, parser.go and statement.go make a tree of them, and the nodes of the
-// tree evaluate themselves (expression.go, execute.go) with Python's values (value.go). A complaint is
-// a panic of a failure within the package, and an *Error outside.
+// lexer.go cuts it into tokens, parser.go and statement.go make a tree of them, and the nodes of
+// the tree evaluate themselves (expression.go, execute.go) with Python's values (value.go). A
+// complaint is a panic of a failure within the package, and an *Error outside.
 //
 // # How is it bounded?
 //
-// Each node that is evaluated is a step, and each text or list that is made is charged before it is
-// made; what reads a long text takes a step for each 64 bytes. Nesting is bounded when a template is
-// read, and recursion when it is rendered.
+// Each node that is evaluated is a step, and each text or list that is made is charged before it
+// is made; what reads a long text takes a step for each 64 bytes. Nesting is bounded when a
+// template is read, and recursion when it is rendered.
 package jinja
 
 import (

@@ -12,8 +12,8 @@ func init() { // two of them look others up
 		"divisibleby": func(r *run, v Value, a *Args) Value {
 			return r.equal(r.operate("%", v, a.one(r)), 0)
 		},
-		"filter": func(r *run, v Value, a *Args) Value { s, ok := v.(string); return ok && filters[s] != nil },
-		"test":   func(r *run, v Value, a *Args) Value { s, ok := v.(string); return ok && tests[s] != nil },
+		"filter": func(r *run, v Value, a *Args) Value { s, ok := r.hash(v).(string); return ok && filters[s] != nil },
+		"test":   func(r *run, v Value, a *Args) Value { s, ok := r.hash(v).(string); return ok && tests[s] != nil },
 
 		"defined":   is(func(_ *run, v Value) bool { _, ok := v.(*Undefined); return !ok }),
 		"undefined": is(func(_ *run, v Value) bool { _, ok := v.(*Undefined); return ok }),

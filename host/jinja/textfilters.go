@@ -3,7 +3,6 @@
 package jinja
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -57,35 +56,6 @@ func centerFilter(r *run, v Value, a *Args) Value {
 	return like(v, r.pad(r.text(v), r.intArg(width), " ", 0))
 }
 
-var htmlEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;")
-
-// escape is a value's text with HTML's characters escaped, unless they are.
-func (r *run) escape(v Value) Markup {
-	if m, ok := v.(Markup); ok {
-		return m
-	}
-	s := r.text(v)
-	r.charge(len(s))
-	escaped := htmlEscapes.Replace(s)
-	r.charge(len(escaped) - min(len(s), len(escaped)))
-	return Markup(escaped)
-}
-
-func escapeFilter(r *run, v Value, a *Args) Value {
-	a.none(r)
-	return r.escape(v)
-}
-
-func forceescapeFilter(r *run, v Value, a *Args) Value {
-	a.none(r)
-	return r.escape(r.text(v))
-}
-
-func safeFilter(r *run, v Value, a *Args) Value {
-	a.none(r)
-	return Markup(r.text(v))
-}
-
 func stringFilter(r *run, v Value, a *Args) Value {
 	a.none(r)
 	return like(v, r.text(v))
@@ -118,11 +88,52 @@ func indentFilter(r *run, v Value, a *Args) Value {
 
 func pprintFilter(r *run, v Value, a *Args) Value {
 	a.none(r)
-	s := r.repr(r.withSortedKeys(v))
-	if utf8.RuneCountInString(s) > 80 {
-		r.fail("pprint of what is longer than a line is not supported")
+	var b builder
+	r.writePretty(&b, r.withSortedKeys(v), 0, 0)
+	return b.String()
+}
+
+// writePretty writes a value as pprint does: what does not fit a line of 80 has its items a line
+// each. column is where it begins, after how many characters follow it.
+func (r *run) writePretty(b *builder, v Value, column, after int) {
+	const width = 80
+	text := r.repr(v)
+	begin, end := "[", "]"
+	var items []Value
+	switch v := v.(type) {
+	case *List:
+		items = v.Items
+	case *Tuple:
+		if items, begin, end = v.items, "(", ")"; len(items) == 1 {
+			end = ",)"
+		}
+	case *Dict:
+		items, begin, end = r.items(&View{v, "items"}), "{", "}"
 	}
-	return s
+	if len(items) == 0 || utf8.RuneCountInString(text) <= width-column-after {
+		b.add(r, text)
+		return
+	}
+	defer r.deeper()()
+	b.add(r, begin)
+	for i, item := range items {
+		at, behind := column+1, 1
+		if i > 0 {
+			b.add(r, ",\n"+r.repeated(" ", at))
+		}
+		if i == len(items)-1 {
+			behind = after + len(end)
+		}
+		if _, isDict := v.(*Dict); isDict {
+			pair := item.(*Tuple).items
+			key := r.repr(pair[0])
+			b.add(r, key+": ")
+			at += utf8.RuneCountInString(key) + 2
+			item = pair[1]
+		}
+		r.writePretty(b, item, at, behind)
+	}
+	b.add(r, end)
 }
 
 func (r *run) withSortedKeys(v Value) Value {
@@ -155,22 +166,6 @@ func replaceFilter(r *run, v Value, a *Args) Value {
 	return r.replace(r.text(v), r.text(old), r.text(by), n)
 }
 
-var (
-	comments = regexp.MustCompile(`(?s)<!--.*?-->`)
-	tags     = regexp.MustCompile(`(?s)<.*?>`)
-)
-
-var htmlUnescapes = strings.NewReplacer("&amp;", "&", "&lt;", "<", "&gt;", ">", "&#34;", `"`, "&#39;", "'", "&quot;", `"`, "&nbsp;", "\u00a0")
-
-func striptagsFilter(r *run, v Value, a *Args) Value {
-	a.none(r)
-	s := r.text(v)
-	r.charge(4 * len(s))
-	r.step(len(s) / 4)
-	s = tags.ReplaceAllString(comments.ReplaceAllString(s, ""), "")
-	return htmlUnescapes.Replace(strings.Join(fields(s, -1), " "))
-}
-
 func trimFilter(r *run, v Value, a *Args) Value {
 	var chars Value
 	a.take(r, 0, []string{"chars"}, &chars)
@@ -183,9 +178,8 @@ func truncateFilter(r *run, v Value, a *Args) Value {
 	if leeway == nil {
 		leeway = 5
 	}
-	s, ok := textOf(v)
+	count, ok := r.lenOf(v)
 	if !ok {
-		r.defined(v)
 		r.fail("object of type '%s' has no len()", typeName(v))
 	}
 	last := r.textArg(end, "end")
@@ -195,52 +189,18 @@ func truncateFilter(r *run, v Value, a *Args) Value {
 		r.fail("expected length >= %d, got %d", endLen, n)
 	case extra < 0:
 		r.fail("expected leeway >= 0, got %d", extra)
-	case utf8.RuneCountInString(s) <= n+extra:
+	case count <= n+extra:
 		return v
+	}
+	s, ok := textOf(v)
+	if !ok {
+		r.fail("'%s' object has no attribute 'rsplit'", typeName(v))
 	}
 	s = s[:byteAt(s, n-endLen)]
 	if at := strings.LastIndexByte(s, ' '); at >= 0 && !r.truth(kill) {
 		s = s[:at]
 	}
 	return s + last
-}
-
-func urlencodeFilter(r *run, v Value, a *Args) Value {
-	a.none(r)
-	d, isDict := v.(*Dict)
-	switch v.(type) {
-	case *List, *Tuple, *View, *Generator:
-	default:
-		if !isDict {
-			return r.urlQuote(v, "/")
-		}
-		v = &View{d, "items"}
-	}
-	var b builder
-	for i, pair := range r.items(v) {
-		kv := r.unpack(pair, 2)
-		if i > 0 {
-			b.add(r, "&")
-		}
-		b.add(r, strings.ReplaceAll(r.urlQuote(kv[0], ""), "%20", "+"))
-		b.add(r, "=")
-		b.add(r, strings.ReplaceAll(r.urlQuote(kv[1], ""), "%20", "+"))
-	}
-	return b.String()
-}
-
-func (r *run) urlQuote(v Value, safe string) string {
-	s := r.text(v)
-	r.charge(3 * len(s))
-	var out []byte
-	for i := range len(s) {
-		if c := s[i]; isASCIILetter(c) || isDigit(c) || strings.IndexByte("_.-~"+safe, c) >= 0 {
-			out = append(out, c)
-		} else {
-			out = append(out, format("%%%02X", c)...)
-		}
-	}
-	return string(out)
 }
 
 func isWordRune(c rune) bool {
@@ -336,34 +296,6 @@ func wrapped(line string, width int, long, hyphens bool) (out []string) {
 		}
 	}
 	return out
-}
-
-func xmlattrFilter(r *run, v Value, a *Args) Value {
-	var space Value = true
-	a.take(r, 0, []string{"autospace"}, &space)
-	d, ok := v.(*Dict)
-	if !ok {
-		r.defined(v)
-		r.fail("'%s' object has no attribute 'items'", typeName(v))
-	}
-	var b builder
-	for _, e := range d.entries {
-		if _, ok := e.value.(*Undefined); ok || e.value == nil {
-			continue
-		}
-		key, ok := textOf(e.key)
-		if !ok {
-			r.fail("expected string or bytes-like object, got '%s'", typeName(e.key))
-		}
-		if strings.ContainsAny(key, " \t\n\r\f\v/>=") {
-			r.fail("Invalid character in attribute name: %s", reprOfText(key))
-		}
-		if b.Len() > 0 || r.truth(space) {
-			b.add(r, " ")
-		}
-		b.add(r, string(r.escape(key))+`="`+string(r.escape(e.value))+`"`)
-	}
-	return b.String()
 }
 
 func formatFilter(r *run, v Value, a *Args) Value {

@@ -17,7 +17,7 @@ func methodOf(of Value, n string) method {
 		return textMethods[n]
 	case *List:
 		return listMethods[n]
-	case *Tuple:
+	case *Tuple, *Range:
 		return tupleMethods[n]
 	case *Dict:
 		return dictMethods[n]

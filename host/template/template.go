@@ -3,9 +3,9 @@
 // Package template renders conversations with a model's chat template: llama.cpp says what the
 // template is told, and package jinja makes the text.
 //
-// What llama.cpp finds out about a template's format of answers, it finds out with an interpreter of
-// its own. The text of prompts does not come from that one, since templates are written for Python's
-// Jinja2, and it is another in much.
+// What llama.cpp finds out about a template's format of answers, it finds out with an interpreter
+// of its own. The text of prompts does not come from that one, since templates are written for
+// Python's Jinja2, and it is another in much.
 package template
 
 import (
@@ -63,8 +63,8 @@ func (t *Template) Close() error { return t.llama.Close() }
 // Render turns a conversation into a prompt. Errors are those of native.Template's Render; the
 // template's complaint is a *jinja.Error.
 //
-// Where a template does what Python refuses, such as to use a value that only some programs tell it,
-// llama.cpp's interpreter may still make a text of it, which then is the prompt's.
+// Where a template does what Python refuses, such as to use a value that only some programs tell
+// it, llama.cpp's interpreter may still make a text of it, which then is the prompt's.
 func (t *Template) Render(ctx context.Context, c native.Conversation) (native.Prompt, error) {
 	if t.plain == nil {
 		return t.llama.Render(ctx, c, nil)

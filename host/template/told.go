@@ -10,8 +10,8 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// nameReasoning tells what llama.cpp tells a template by more names than one, in caps.cpp: different
-// templates ask for it by different ones.
+// nameReasoning tells what llama.cpp tells a template by more names than one, in caps.cpp:
+// different templates ask for it by different ones.
 func nameReasoning(told *jinja.Dict) {
 	tell := func(name string, v jinja.Value) {
 		if _, ok := told.Get(name); !ok {
@@ -31,9 +31,9 @@ func nameReasoning(told *jinja.Dict) {
 	}
 }
 
-// dropUnreadBlocks leaves out of contents what llama.cpp put there for another model's template: it
-// takes Devstral's for Ministral's, and writes reasoning as a block, where Devstral's reads the first
-// block as the text. A template that reads such a block names its type.
+// dropUnreadBlocks leaves out of contents what llama.cpp put there for another model's template:
+// it takes Devstral's for Ministral's, and writes reasoning as a block, where Devstral's reads
+// the first block as the text. A template that reads such a block names its type.
 func dropUnreadBlocks(told *jinja.Dict, source string) {
 	const thinking = "thinking"
 	if strings.Contains(source, thinking) {
@@ -137,8 +137,8 @@ func restoreNumbers(told *jinja.Dict, c native.Conversation) error {
 	return nil
 }
 
-// restoreCalls puts back the arguments of calls. llama.cpp may have put messages together, but calls
-// stay in order.
+// restoreCalls puts back the arguments of calls. llama.cpp may have put messages together, but
+// calls stay in order.
 func restoreCalls(told *jinja.Dict, c native.Conversation) error {
 	own, err := wrapped(c.Messages)
 	if err != nil {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Included before chat.cpp. llama.cpp builds what a template is told, and has its own interpreter of
-// Jinja make the prompt's text of it. That one is not Python's, so the text of a prompt comes from
-// host/jinja; what llama.cpp finds out about a template by rendering it stays its own.
+// Included before chat.cpp. llama.cpp builds what a template is told, and has its own interpreter
+// of Jinja make the prompt's text of it. That one is not Python's, so the text of a prompt comes
+// from host/jinja; what llama.cpp finds out about a template by rendering it stays its own.
 #ifndef PENSTOCK_RENDERING_H
 #define PENSTOCK_RENDERING_H
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Writes what Python's Jinja2, set up as Hugging Face's Transformers does it, makes of the templates
 # in cases.txt, and of llama.cpp's templates: `golden.py` writes cases.json, `golden.py templates
-# FOLDER` templates.json. With `golden.py serve` it answers lines of JSON, for the test that compares
-# templates at random.
+# FOLDER` templates.json. With `golden.py serve` it answers lines of JSON, for the test that
+# compares templates at random.
 # Needs jinja2 (Debian: python3-jinja2). Transformers' environment is immutable; here lists and maps
 # may be changed, as some templates do that llama.cpp renders.
 import datetime, hashlib, json, os, sys
