@@ -38,6 +38,7 @@ def environment():
         raise jinja2.exceptions.TemplateError(message)
 
     e.filters["tojson"] = tojson
+    e.filters["safe"] = str  # or functionary 3.1's tools would be escaped as HTML, which llama.cpp does not do
     e.globals["raise_exception"] = raise_exception
     e.globals["strftime_now"] = lambda f: NOW.strftime(f)
     return e

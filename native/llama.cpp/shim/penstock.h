@@ -369,11 +369,11 @@ int32_t ps_template_names(ps_text *out, ps_error *err) PS_NOEXCEPT;
 void ps_template_free(ps_template *tmpl) PS_NOEXCEPT;
 // What these take and give is JSON; native/template.go has the shapes.
 int32_t ps_template_describe(const ps_template *tmpl, ps_text *out, ps_error *err) PS_NOEXCEPT;
-// Makes the text of what a template is told, which is JSON. Anything but 0: there is none. out is
-// freed by ps_text_free.
+// Makes the text of what a template is told, which is JSON. Anything but 0: there is none.
+// ps_text_free frees out.
 typedef int32_t (*ps_write_fn)(uintptr_t user, char *told, size_t size, ps_text *out);
-// *given_up may become 1 meanwhile: then rendering ends soon, with PS_CANCELLED. write is null where
-// llama.cpp's own interpreter is to make the text.
+// *given_up may become 1 meanwhile: then rendering ends soon, with PS_CANCELLED. write is null
+// where llama.cpp's own interpreter is to make the text.
 int32_t ps_template_render(const ps_template *tmpl, const char *request, size_t size, const int32_t *given_up, ps_write_fn write,
                            uintptr_t user, ps_text *out, ps_error *err) PS_NOEXCEPT;
 
