@@ -32,6 +32,7 @@ const (
 	maxNesting = 200       // of brackets, blocks and operators before an operand
 	maxChain   = 2000      // operators of a kind in a row
 	maxDepth   = 200       // of calls of macros and rounds of loops, and of what is compared or printed
+	maxLevel   = 20_000    // of expressions within expressions when they are evaluated
 	maxDigits  = 4300      // of an int in decimal, which is Python's
 	maxBits    = 1 << 18   // of an int
 )
@@ -92,14 +93,18 @@ func (f *failure) asError() error {
 	return &Error{f.line, f.reason, f.kind}
 }
 
-// recovered turns a failure into an error.
+// broken is what an error begins with that is this package's fault.
+const broken = "the interpreter of Jinja failed: "
+
+// recovered turns a failure into an error. A panic of another kind is a fault of this package; it
+// becomes one too, since it would end the process.
 func recovered(err *error) {
 	switch v := recover().(type) {
 	case nil:
 	case *failure:
 		*err = v.asError()
 	default:
-		panic(v)
+		*err = &Error{Reason: broken + fmt.Sprint(v)}
 	}
 }
 
@@ -131,6 +136,7 @@ type run struct {
 	steps  int
 	bytes  int
 	depth  int
+	level  int // of expressions within expressions, through macros
 	line   int
 	asked  int // steps left until ctx is asked
 	told   *Dict
@@ -185,7 +191,12 @@ func (r *run) lookup(n string) Value {
 
 func (r *run) eval(e expression) Value {
 	r.step(1)
-	return e.eval(r)
+	if r.level++; r.level > maxLevel {
+		r.exceed("maximum recursion depth exceeded")
+	}
+	v := e.eval(r)
+	r.level--
+	return v
 }
 
 func format(pattern string, args ...any) string { return fmt.Sprintf(pattern, args...) }
