@@ -55,6 +55,7 @@ func (s *Scheduler) planBranch(b *branch) {
 	}
 	if b.pending() == 0 {
 		s.cache.Truncate(b.seq, len(b.tokens())-1)
+		b.chooseAdapters() // more may have gone
 	}
 	switch {
 	case !b.generating():

@@ -149,3 +149,13 @@ func TestProgram_WithoutCells_IsNotComputedInVain(t *testing.T) {
 		})
 	}
 }
+
+// own is a prompt of n tokens that no other seed has.
+func own(n, seed int) []scheduler.Token {
+	tokens := prompt(n, seed)[0].Tokens
+	tokens[0] = scheduler.Token(seed % 256)
+	if n > 1 {
+		tokens[1] = scheduler.Token(seed / 256)
+	}
+	return tokens
+}

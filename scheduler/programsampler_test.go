@@ -32,10 +32,13 @@ func (l *lifetimes) wrong(t testing.TB, atTheEnd bool) {
 }
 
 // chain makes samplers that are counted: the backend draws for them, or background samplers do.
-func (l *lifetimes) chain(native bool) *program.Chain {
+func (l *lifetimes) chain(native bool) *program.Chain { return l.slowChain(native, nil) }
+
+// slowChain makes samplers that wait for something before each draw.
+func (l *lifetimes) slowChain(native bool, wait func()) *program.Chain {
 	return program.NewChain(func(uint64, int) ([]chain.Stage, error) {
 		l.open.Add(1)
-		return []chain.Stage{&mortal{of: l, native: native}}, nil
+		return []chain.Stage{&mortal{of: l, native: native, wait: wait}}, nil
 	})
 }
 

@@ -32,16 +32,6 @@ func prompt(n, seed int) []scheduler.Segment {
 	return []scheduler.Segment{{Tokens: tokens}}
 }
 
-// own is a prompt of n tokens that no other seed has.
-func own(n, seed int) []scheduler.Token {
-	tokens := prompt(n, seed)[0].Tokens
-	tokens[0] = scheduler.Token(seed % 256)
-	if n > 1 {
-		tokens[1] = scheduler.Token(seed / 256)
-	}
-	return tokens
-}
-
 func request(n, seed, most int) scheduler.Request {
 	return scheduler.Request{Prompt: prompt(n, seed), MaxTokens: most, Logprobs: -1, CachePrompt: true,
 		Chain: []chain.Stage{schedulertest.Greedy{}}}
