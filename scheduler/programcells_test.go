@@ -3,7 +3,10 @@
 package scheduler_test
 
 import (
+	"errors"
+	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,6 +14,7 @@ import (
 	"github.com/penstock/penstock/scheduler/piece"
 	"github.com/penstock/penstock/scheduler/program"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // Two programs have all cells, and each wants more. The earlier one may take the later one's, but
@@ -147,6 +151,91 @@ func TestProgram_WithoutCells_IsNotComputedInVain(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// crowd is some programs whose branches do not fit together, and answers that grow, at random.
+type crowd struct {
+	cells, branches, runs int
+	rows                  []scheduler.Token // of a picture
+	work                  atomic.Int64      // tokens that were asked for
+}
+
+// main is a program that has all its branches computed, perhaps has them write, and makes them
+// longer.
+func (c *crowd) main(rng *rand.Rand, seed int) func(*program.Run) error {
+	return func(r *program.Run) error {
+		all := make([]*program.Branch, c.branches)
+		for step := range 3 {
+			for i := range all {
+				tokens := own(1+rng.IntN(c.cells/3), seed+i+c.branches*step)
+				if step == 0 {
+					tokens = own(c.cells/4+rng.IntN(c.cells/3), seed+i)
+					all[i] = mustOpen(r, tokens[:1])
+				}
+				if rng.IntN(3) == 0 && c.rows != nil {
+					tokens = append(append(tokens, c.rows...), 5)
+				}
+				if err := all[i].Append(tokens, false); errors.Is(err, program.ErrContextFull) {
+					continue
+				}
+				if c.work.Add(int64(1 + len(tokens) + c.runs)); c.runs > 0 {
+					if err := all[i].Run(new(lifetimes).chain(true), c.runs, false); err != nil && !errors.Is(err, program.ErrContextFull) {
+						return err
+					}
+				}
+			}
+			if _, err := r.Wait(1, false, all...); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// Programs whose branches do not fit together, beside others and beside answers that grow, come to
+// their ends, and cost no more than what they ask for and some of it again. Where somebody waits
+// for ever, the bubble is a deadlock.
+func TestProgram_RandomCells_WorkIsInProportion(t *testing.T) {
+	rng := steadytest.Rand(t)
+	table, picture := piece.NewTable(), schedulertest.NewPiece("a", piece.Shape{Rows: 12, Positions: 12})
+	rows, err := table.Add(picture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range steadytest.InLongTest(2000, 60) {
+		c := &crowd{cells: 256 << rng.IntN(4), branches: 1 + rng.IntN(4)}
+		c.runs = rng.IntN(2) * rng.IntN(c.cells/8)
+		if rng.IntN(2) == 0 {
+			c.rows = rows
+		}
+		l := scheduler.Limits{Cells: c.cells, Context: c.cells, Batch: 16 << rng.IntN(4), Sequences: 24}
+		answers, programs, adapters := rng.IntN(3), 1+rng.IntN(3), rng.IntN(2) == 0
+		inBubble(t, l, scheduler.Config{Slots: 16, Pieces: table}, func(b bubble) {
+			var streams []*scheduler.Stream
+			for i := range answers {
+				n := 1 + rng.IntN(c.cells/3)
+				c.work.Add(int64(20 + n))
+				streams = append(streams, submit(t, b.Scheduler, request(20, 90+i, n)))
+			}
+			time.Sleep(50 * time.Millisecond)
+			for i := range programs {
+				r := written(20, 2+i, c.branches, c.main(rand.New(rand.NewPCG(rng.Uint64(), 1)), 100*i))
+				if r.Program.Tokens, r.Pieces = 1<<20, []*piece.Piece{picture}; adapters {
+					r.Adapters = schedulertest.Adapters([]string{"x", "y", "z"}[i])
+				}
+				streams = append(streams, submit(t, b.Scheduler, r))
+			}
+			for _, st := range streams {
+				if a := b.read(st); a.end.Err != nil {
+					t.Error(a.end.Err)
+				}
+			}
+			if work := int(c.work.Load()); b.host.Tokens > 4*work {
+				t.Errorf("%d cells, passes of %d, %d answers, %d programs of %d branches, runs of %d: %d tokens are computed, %d are wanted",
+					c.cells, l.Batch, answers, programs, c.branches, c.runs, b.host.Tokens, work)
+			}
+		}, func(b *schedulertest.Backend) { b.Pieces = table })
 	}
 }
 

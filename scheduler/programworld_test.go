@@ -48,8 +48,8 @@ func (w *world) scripted(c *client) {
 	r := &c.request
 	r.Slot, r.Shift, r.Begun, r.PromptLogprobs, r.NoAnswer = nil, nil, answer.Begun{}, false, false
 	c.script = &script{w: w, rng: rand.New(rand.NewPCG(w.rng.Uint64(), 3)), like: *r, steps: 1 + w.rng.IntN(12), most: 20}
-	if w.rng.IntN(2) == 0 {
-		c.script.most = w.backend.Limits().Context * 3 / 4
+	if n := w.rng.IntN(4); n > 0 {
+		c.script.most = w.backend.Limits().Context * n / 4
 	}
 	slow := w.lives.chain(false)
 	if w.rng.IntN(3) == 0 {

@@ -103,7 +103,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	}
 	w := &world{t: t, rng: rng, backend: b, slots: 1 + rng.IntN(8), adapters: rng.IntN(2) * 2, album: b.NewAlbum(rng, rng.IntN(2)*6, min(40, batch)), scripts: 6}
 	if crowded {
-		w.slots, w.scripts = 1+rng.IntN(16), 2
+		w.slots, w.scripts, w.adapters = 2+rng.IntN(15), 1+rng.IntN(3), rng.IntN(3)
 	}
 	w.shifts = rng.IntN(2) == 0
 	if w.bombs = rng.IntN(4) == 0; w.bombs {

@@ -99,11 +99,11 @@ func (r *Run) Free() (n int) {
 func (r *Run) Prompt() []Token { return r.options.Prompt }
 
 // Wait has the model compute some branches up to their last tokens, and waits: until all have
-// their rows or, if one is enough, until any has. It returns those that have. What the program has
-// done since its last wait counts from now on, and what it has shown is sent. k is of how many of
-// the most likely tokens Best will be asked, which is computed beforehand. A row of a branch to
-// which no token was added since it was forked or cut counts as a token. Errors: ErrOver,
-// ErrBudget, ErrMisuse.
+// their rows or, if one is enough, until any has. It returns those that have; the others go on
+// until they are changed. What the program has done since its last wait counts from now on, and
+// what it has shown is sent. k is of how many of the most likely tokens Best will be asked, which
+// is computed beforehand. A row of a branch to which no token was added since it was forked or cut
+// counts as a token. Errors: ErrOver, ErrBudget, ErrMisuse.
 func (r *Run) Wait(k int, anyOf bool, branches ...*Branch) (ready []*Branch, err error) {
 	for _, b := range branches {
 		if b.run != r || b.closed {
