@@ -86,15 +86,6 @@ func sameAdapters(branches []*branch) int {
 	return len(branches)
 }
 
-// keepFirstAdapters leaves only those prompts to this tick that have the adapters of the one that
-// goes first.
-func (s *Scheduler) keepFirstAdapters() {
-	if n := sameAdapters(s.prefilling); n < len(s.prefilling) {
-		key := s.prefilling[0].withKey()
-		s.prefilling = slices.DeleteFunc(s.prefilling, func(b *branch) bool { return b.withKey() != key })
-	}
-}
-
 // joinByAdapters orders the generating branches of the plan by their adapters, those of the
 // prompts last, so that each pass is a run of them.
 func (s *Scheduler) joinByAdapters() {

@@ -29,7 +29,7 @@ type branch struct {
 
 	// Of a program's branch.
 	state    program.Kept
-	wanted   bool // the program waits for its row, or did when one of several was enough
+	shelved  bool // it has lost cells for want of others: it gets some again when there is room for all
 	scoredTo int  // no score of a token before is yet to be computed
 }
 
@@ -68,7 +68,7 @@ func (b *branch) sequence() int {
 
 // awake reports whether the branch is to be computed. An answer's always is, and a program's while
 // it is waited for.
-func (b *branch) awake() bool { return b.job.program == nil || b.selfRun != nil || b.wanted }
+func (b *branch) awake() bool { return b.job.program == nil || b.selfRun != nil || b.state.Wanted }
 
 // busy reports whether a background sampler draws the branch's next token, which goes on by itself:
 // its tokens are the background sampler's.

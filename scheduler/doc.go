@@ -101,11 +101,12 @@
 //
 // llama.cpp sets adapters for a context, and so for a whole pass. A tick therefore computes the
 // decode tokens set by set, and prompts of one set: that of the prompt which is first in line by
-// the usual rules, which already keep any prompt from waiting forever. Every stream gets a token
-// in every tick, whatever the others use. The scheduler sees adapters as an opaque key; where no
-// request has one, it compares empty texts and does nothing else. Between two sets llama.cpp
-// plans its graphs anew, which took 1 ms of a pass of 8 ms with the built-in model, and a few of
-// 70 ms with a model of 135M parameters.
+// the usual rules, which already keep any prompt from waiting forever. Where no prompt of that set
+// gets cells, the next set has its turn: one of its prompts may take them from others. Every stream
+// gets a token in every tick, whatever the others use. The scheduler sees adapters as an opaque
+// key; where no request has one, it compares empty texts and does nothing else. Between two sets
+// llama.cpp plans its graphs anew, which took 1 ms of a pass of 8 ms with the built-in model, and a
+// few of 70 ms with a model of 135M parameters.
 //
 // # Why is room reserved before a request is built?
 //

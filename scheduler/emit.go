@@ -30,8 +30,6 @@ func (s *Scheduler) emit(j *job, now time.Time) {
 	j.counted = j.answer.Released()
 	if out.Reason != 0 {
 		s.endAnswer(j, End{Reason: out.Reason, Stop: out.Stop, EndToken: out.EndToken, Err: out.Err})
-	} else if j.seq != nil && j.pending() == 0 { // a splice took back just the token that was not computed
-		s.cache.Truncate(j.seq, tokens-1)
 	}
 }
 

@@ -25,7 +25,7 @@ func (s *Scheduler) end(j *job, e End) {
 		e.Usage.Branches = max(0, e.Usage.Branches-j.othersShown())
 	}
 	if j.seq != nil {
-		s.dropDraft(j)
+		s.attempt(func() { s.dropDraft(j) })
 		e.Usage.Context = j.seq.Len()
 	}
 	e.Timing = j.times.timing(now)
@@ -41,9 +41,9 @@ func (s *Scheduler) end(j *job, e End) {
 	}
 	j.stream.send(last)
 	j.req.Pieces = nil // whoever keeps the stream keeps no embeddings
-	s.dropAllButOne(j)
-	s.leave(j)
-	j.background.Interrupt()
+	s.attempt(func() { s.dropAllButOne(j) })
+	s.attempt(func() { s.leave(j) })
+	s.attempt(j.background.Interrupt)
 	if j.program != nil {
 		s.endProgram(j)
 	} else {

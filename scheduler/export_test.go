@@ -40,6 +40,27 @@ func Awaited(s *Scheduler) int { return len(s.awaited) + len(s.programs) }
 // Rest makes a stream's stages rest for a while, as if they had used up their quota.
 func Rest(st *Stream, d time.Duration) { st.job.background.RestUntil = time.Now().Add(d) }
 
+// PreemptOne takes the slots of a job, if any has some.
+func PreemptOne(s *Scheduler, n int) {
+	if len(s.running) > 0 {
+		s.preempt(s.running[n%len(s.running)])
+	}
+}
+
+// Sleeps reports whether Run would sleep now until somebody wakes it: no tick is due at any time,
+// and nobody has signalled since the last call.
+func Sleeps(s *Scheduler) bool {
+	select {
+	case <-s.inbox.wake:
+		return false
+	default:
+		return !s.again.due
+	}
+}
+
+// Finish waits for background samplers and programs to return.
+func Finish(s *Scheduler) { s.goroutines.Wait() }
+
 // Preempt takes the slot of the job that is served first.
 func Preempt(s *Scheduler) { s.preempt(s.running[0]) }
 

@@ -26,6 +26,9 @@ func (s *Scheduler) leader(b *branch, tokens []Token, n int) (found *branch, com
 		if r.background.Busy() || r.scope.Salt != j.scope.Salt || r.req.Priority < j.req.Priority { // the background sampler of a busy one writes its tokens now
 			continue
 		}
+		if j.inSlot() && j.before(r) { // it may wait for cells that j has
+			continue
+		}
 		for _, l := range r.branches {
 			if l.seq == nil || l.busy() { // what has no cells computes nothing, and a program may have many such with as long a beginning
 				continue

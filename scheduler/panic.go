@@ -79,13 +79,11 @@ func (s *Scheduler) survive(busy *bool) {
 // abandon ends a job after a panic, whatever state that has left it in.
 func (s *Scheduler) abandon(j *job, err error) {
 	for _, b := range j.branches {
+		s.unplan(b)
 		if seq := b.seq; seq != nil {
 			s.attempt(func() { s.cache.Repair(seq) }) // a pass may have been cut short
 		}
 	}
 	s.attempt(func() { s.end(j, End{Reason: answer.ReasonError, Err: err}) })
-	if slices.Contains(s.running, j) { // the end was cut short as well
-		s.attempt(func() { s.leave(j) })
-	}
-	s.queue.remove(j)
+	s.queue.remove(j) // the end was cut short as well
 }

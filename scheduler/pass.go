@@ -38,7 +38,7 @@ func (s *Scheduler) forward(branches []*branch) {
 	if len(branches) == 0 {
 		return
 	}
-	err := s.fill(branches)
+	err := panics.Try(func() error { return s.fill(branches) })
 	var took time.Duration
 	if err == nil {
 		took, err = s.pass(branches)
@@ -120,7 +120,7 @@ func (s *Scheduler) learnCost(branches []*branch, took time.Duration) {
 
 // noteComputed puts what a pass has computed into the books of the KV cache.
 func (s *Scheduler) noteComputed(branches []*branch) {
-	for _, b := range branches {
+	each(s, branches, func(_ int, b *branch) {
 		j, at := b.job, b.seq.Len()
 		s.cache.Append(b.seq, b.tokens()[at:at+b.scheduled])
 		if s.drafting {
@@ -129,7 +129,7 @@ func (s *Scheduler) noteComputed(branches []*branch) {
 		if j.req.Progress && j.answer.Generated() == 0 && j.program == nil {
 			j.stream.send(Event{Kind: KindProgress, Computed: b.seq.Len()})
 		}
-	}
+	})
 }
 
 // recoverPass handles a failed pass. If cells ran out although the books had some, all idle

@@ -129,22 +129,6 @@ func sameKind(branches []*branch) int {
 	return len(branches)
 }
 
-// keepFirstKind leaves only the prompt that goes first to this tick if that is at a piece, else
-// those that are not. It returns those that are left out and are at none.
-func (s *Scheduler) keepFirstKind() (others []*branch) {
-	i := slices.IndexFunc(s.prefilling, (*branch).atPiece)
-	switch {
-	case i < 0:
-		return nil
-	case i > 0:
-		s.prefilling = slices.DeleteFunc(s.prefilling, (*branch).atPiece)
-		return nil
-	}
-	others = slices.DeleteFunc(slices.Clone(s.prefilling[1:]), (*branch).atPiece)
-	s.prefilling = s.prefilling[:1]
-	return others
-}
-
 // fillPiece puts the scheduled rows of a branch into the batch.
 func (s *Scheduler) fillPiece(b *branch) error {
 	at, tokens := b.seq.Len(), b.tokens()

@@ -17,26 +17,7 @@ import (
 // computed. For want of cells it preempts others.
 func (s *Scheduler) plan() {
 	s.awaitsCopy = false
-	s.order = append(s.order[:0], s.running...) // preempting changes s.running
-	for _, j := range s.order {
-		for _, b := range j.branches {
-			b.scheduled, b.outputRow = 0, -1
-			b.chooseAdapters()
-		}
-		switch {
-		case !j.inSlot(): // preempted for one before it
-		case !j.checkReady():
-			if j.stalled && j.req.Overflow == CancelSlow {
-				s.end(j, End{Reason: answer.ReasonCancelled, Err: ErrSlowReader})
-			}
-		case j.finished():
-			s.end(j, End{Reason: answer.ReasonLength})
-		default:
-			for _, b := range j.branches {
-				s.planBranch(b)
-			}
-		}
-	}
+	each(s, s.order, s.planJob)
 	s.decoding = len(s.planned)
 	s.share.note(s.decoding > 0)
 	s.prefill()
@@ -44,11 +25,39 @@ func (s *Scheduler) plan() {
 	s.record.Decode = s.decoding
 }
 
-// planBranch plans the token of a branch that generates; what another lacks waits for its share of
-// the chunk.
-func (s *Scheduler) planBranch(b *branch) {
+// planJob plans the tokens of those branches of a job that generate.
+func (s *Scheduler) planJob(_ int, j *job) {
+	for _, b := range j.branches {
+		b.scheduled, b.outputRow = 0, -1
+		b.chooseAdapters()
+	}
 	switch {
-	case b.seq == nil || !b.awake() || b.busy(): // nothing of a program's is to be computed, or it waits for a place
+	case !j.inSlot(): // preempted for one before it
+	case !j.checkReady():
+		if j.stalled && j.req.Overflow == CancelSlow {
+			s.end(j, End{Reason: answer.ReasonCancelled, Err: ErrSlowReader})
+		}
+	case j.finished():
+		s.end(j, End{Reason: answer.ReasonLength})
+	default:
+		for _, b := range j.branches {
+			s.planBranch(b)
+		}
+	}
+}
+
+// planBranch plans the token of a branch that generates; what another lacks waits for its share of
+// the chunk. Where nothing is lacking, the last token is computed again: there is no row to draw
+// from.
+func (s *Scheduler) planBranch(b *branch) {
+	if b.seq == nil || !b.awake() || b.busy() { // nothing of a program's is to be computed, or it waits for a place
+		return
+	}
+	if b.pending() == 0 {
+		s.cache.Truncate(b.seq, len(b.tokens())-1)
+		b.chooseAdapters() // more may have gone
+	}
+	switch {
 	case !b.generating():
 		s.prefilling = append(s.prefilling, b)
 	case s.secure(b, 1) == 1:
@@ -82,29 +91,58 @@ func (b *branch) finishKey() float64 {
 // Short prompts have every other tick to themselves, except the eighth: sharing a chunk with a
 // longer prompt they would wait for that pass.
 func (s *Scheduler) prefill() {
-	s.prefilling = slices.DeleteFunc(s.prefilling, func(b *branch) bool { return b.seq == nil }) // it has made room
+	s.prefilling = slices.DeleteFunc(s.prefilling, hasNoCells)
 	short := countShort(s.prefilling)
 	s.ticks++
 	longestWait, together := s.ticks%longestWaitEvery == 0, s.endTogether()
-	if s.shortTick = !together && !longestWait && !s.shortTick && short > 0 && short < len(s.prefilling); s.shortTick {
-		s.prefilling = slices.DeleteFunc(s.prefilling, func(b *branch) bool { return !b.short() })
-	}
-	order := func(a, b *branch) int { return cmp.Compare(a.finishKey(), b.finishKey()) }
-	if longestWait {
-		order = func(a, b *branch) int { return cmp.Compare(a.lastChunkTick, b.lastChunkTick) }
-	}
-	slices.SortStableFunc(s.prefilling, order)
-	s.keepFirstAdapters()
-	others := s.keepFirstKind()
-	s.planChunk(together)
-	if len(s.planned) == s.decoding && len(others) > 0 { // the picture has no cells yet, though some have made room for it
-		s.prefilling = slices.DeleteFunc(others, func(b *branch) bool { return b.seq == nil })
+	s.shortTick = !together && !longestWait && !s.shortTick && short > 0 && short < len(s.prefilling)
+	slices.SortStableFunc(s.prefilling, func(a, b *branch) int {
+		switch {
+		case longestWait:
+			return cmp.Compare(a.lastChunkTick, b.lastChunkTick)
+		case !s.shortTick || a.short() == b.short():
+			return cmp.Compare(a.finishKey(), b.finishKey())
+		case a.short():
+			return -1
+		}
+		return 1
+	})
+	for waiting := s.prefilling; len(waiting) > 0 && len(s.planned) == s.decoding; { // where the first get no cells, others may
+		waiting = s.keepAlike(waiting)
 		s.planChunk(together)
 	}
 	for _, b := range s.planned[s.decoding:] { // not those that were preempted after they were planned
 		s.record.Prefill += b.scheduled
 	}
 	s.prefilled += s.record.Prefill
+}
+
+// hasNoCells reports whether a branch has made room for others.
+func hasNoCells(b *branch) bool { return b.seq == nil }
+
+// keepAlike leaves those of the waiting prompts to this tick that can be computed with the first of
+// them, and returns the others. A pass has one set of adapters, and one picture or none; a tick for
+// short prompts has no others.
+func (s *Scheduler) keepAlike(waiting []*branch) (others []*branch) {
+	s.prefilling = slices.DeleteFunc(waiting, hasNoCells)
+	alike := func(b *branch) bool {
+		first := s.prefilling[0]
+		return b == first || b.withKey() == first.withKey() && !b.atPiece() && !first.atPiece() && (!s.shortTick || b.short() == first.short())
+	}
+	i := slices.IndexFunc(s.prefilling, func(b *branch) bool { return !alike(b) })
+	if i < 0 {
+		return nil
+	}
+	kept := slices.Clone(s.prefilling[:i])
+	for _, b := range s.prefilling[i:] {
+		if alike(b) {
+			kept = append(kept, b)
+		} else {
+			others = append(others, b)
+		}
+	}
+	s.prefilling = kept
+	return others
 }
 
 // planChunk plans the tick's chunk of the prefilling branches, which are alike.
@@ -122,9 +160,9 @@ func (s *Scheduler) planChunk(together bool) {
 // planPrompts plans the next tokens of the prefilling branches, in their order, so many in all. Of
 // each prompt it leaves so many as are kept for a later tick.
 func (s *Scheduler) planPrompts(left, kept int) {
-	for _, b := range s.prefilling {
+	each(s, s.prefilling, func(_ int, b *branch) {
 		if b.seq == nil { // preempted for one before it
-			continue
+			return
 		}
 		most := min(b.computable(), b.pending()-kept, left)
 		if whole := b.whole(); whole > 0 {
@@ -139,7 +177,7 @@ func (s *Scheduler) planPrompts(left, kept int) {
 			b.scheduled = fit
 		}
 		if b.scheduled == 0 {
-			continue
+			return
 		}
 		if b.scoring() {
 			s.prompts.rows -= b.rowsOf(b.scheduled)
@@ -147,7 +185,7 @@ func (s *Scheduler) planPrompts(left, kept int) {
 		b.lastChunkTick = s.ticks
 		left = max(left-b.scheduled, 0)
 		s.planned = append(s.planned, b)
-	}
+	})
 }
 
 // endTogether reports whether the prompts are those of a burst, which end in the same pass where

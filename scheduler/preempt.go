@@ -42,6 +42,7 @@ func (s *Scheduler) preempt(j *job) bool {
 	}
 	for _, b := range j.branches {
 		s.unplan(b)
+		b.shelved = true
 	}
 	s.dropAllButOne(j)
 	s.leave(j)

@@ -103,7 +103,7 @@ func (s *Scheduler) goOnWithProgram(j *job) {
 // answered reports whether the rows that a program waits for are there.
 func (j *job) answered() bool {
 	branches, anyOf := j.program.Waiting()
-	lacking := func(b *program.Branch) bool { return j.branches[b.Index()].awaitsResult() }
+	lacking := func(b *program.Branch) bool { return j.branches[b.Index()].state.Lacks() }
 	if anyOf && len(branches) > 0 {
 		return slices.ContainsFunc(branches, func(b *program.Branch) bool { return !lacking(b) })
 	}
@@ -114,7 +114,7 @@ func (j *job) answered() bool {
 func (s *Scheduler) deliver(j *job) {
 	branches, _ := j.program.Waiting()
 	for _, b := range branches {
-		if of := j.branches[b.Index()]; !of.awaitsResult() {
+		if of := j.branches[b.Index()]; !of.state.Lacks() {
 			b.Deliver(&of.state)
 			if j.times.row.IsZero() {
 				j.times.row = s.config.Clock()
@@ -162,7 +162,7 @@ func (s *Scheduler) takeOverProgram(j *job) {
 			j.program.Charge(b.drawn())
 			s.stopSelfRun(b)
 			s.drop(b)
-			b.state, b.wanted, b.scoredTo = program.Kept{}, false, 0
+			b.state, b.shelved, b.scoredTo = program.Kept{}, false, 0
 		}
 	}
 	for i, b := range j.branches { // after all that make room
@@ -173,9 +173,7 @@ func (s *Scheduler) takeOverProgram(j *job) {
 	branches, _ := j.program.Waiting()
 	for _, of := range branches {
 		b := j.branches[of.Index()]
-		if b.wanted = b.awaitsResult() && b.selfRun == nil; b.wanted {
-			s.computeLast(b)
-		}
+		b.state.Wanted = b.state.Lacks() && b.selfRun == nil
 	}
 	shown := j.program.TakeShown()
 	returned, err := j.program.Returned()
@@ -203,19 +201,6 @@ func (s *Scheduler) update(b *branch, of *program.Branch) {
 	s.runBranch(b, of)
 }
 
-// awaitsResult reports whether what is waited for of a branch has not come: its row, or the end of
-// its run.
-func (b *branch) awaitsResult() bool {
-	return b.state.Row == nil && b.state.Finished == program.Pending
-}
-
-// computeLast has the last token of a branch computed again, for the row, if all are.
-func (s *Scheduler) computeLast(b *branch) {
-	if b.seq != nil && b.pending() == 0 {
-		s.cache.Truncate(b.seq, len(b.tokens())-1)
-	}
-}
-
 // drop takes the cells of a branch that is not to go on.
 func (s *Scheduler) drop(b *branch) {
 	if b.seq != nil {
@@ -227,24 +212,27 @@ func (s *Scheduler) drop(b *branch) {
 // placeBranches gets sequences for branches that are to be computed. Where a memory cannot be cut,
 // all get them while what they share is at its end.
 func (s *Scheduler) placeBranches() {
-	for _, j := range s.running {
+	each(s, s.order, func(_ int, j *job) {
 		if j.program == nil || !j.checkReady() {
-			continue
+			return
 		}
 		for _, b := range j.branches {
 			if b.state.Number != 0 && b.seq == nil && !b.busy() && (b.awake() || s.cache.ForksAtEnds()) {
 				s.place(b)
 			}
 		}
-	}
+	})
 }
 
-// place gets a branch its sequence, unless another is computing what it lacks or a copy has to be
-// waited for.
+// place gets a branch its sequence, unless another is computing what it lacks, or cells or a copy
+// have to be waited for.
 func (s *Scheduler) place(b *branch) {
 	j, tokens := b.job, b.tokens()
 	if b.state.Row != nil {
 		tokens = append(slices.Clone(tokens), 0) // nothing of it is to be computed: all of it can be shared
+	}
+	if b.shelved && !s.fitsAgain(b) {
+		return
 	}
 	if s.cache.Shares() {
 		if leader, _ := s.leader(b, tokens, 0); leader != nil {
@@ -256,7 +244,7 @@ func (s *Scheduler) place(b *branch) {
 	if seq == nil {
 		return
 	}
-	b.seq = seq
+	b.seq, b.shelved = seq, false
 	if !j.placed {
 		j.placed, j.cached = true, min(seq.Len(), prompt)
 	}
@@ -264,19 +252,46 @@ func (s *Scheduler) place(b *branch) {
 	b.chooseAdapters()
 }
 
-// shelve takes the cells of a program's branch, b excepted, that this tick does not compute: it is
-// computed again when it is wanted. It reports whether there was one.
+// shelve takes the cells of a program's branch, b excepted, that this tick does not compute, of one
+// that is not waited for if there is any: it is computed again when it is wanted. It reports
+// whether there was one.
 func (s *Scheduler) shelve(j *job, b *branch) bool {
 	if j.program == nil {
 		return false
 	}
-	for _, other := range slices.Backward(j.branches) {
-		if other != b && other.seq != nil && !slices.Contains(s.planned, other) {
-			s.drop(other)
-			return true
+	for _, awake := range [2]bool{false, true} {
+		for _, other := range slices.Backward(j.branches) {
+			if other != b && other.computed() > 0 && other.awake() == awake && !slices.Contains(s.planned, other) {
+				s.drop(other)
+				other.shelved = true
+				return true
+			}
 		}
 	}
 	return false
+}
+
+// fitsAgain reports whether a branch whose cells others have taken gets some again: if there is
+// room for all of its tokens beside what goes before it, or if nothing does. Else they would take
+// turns in computing what the next one throws away.
+func (s *Scheduler) fitsAgain(b *branch) bool {
+	tokens, ahead := b.tokens(), false
+	need := len(tokens) + headroom - s.cache.SharedPrefix(tokens, b.job.scope)
+	for _, j := range s.running {
+		for _, other := range j.branches {
+			if other.seq == nil || !other.awake() || j.parked() {
+				continue
+			}
+			ahead = true
+			if need += headroom; !other.busy() && !j.background.Busy() {
+				need += other.pending()
+			}
+		}
+		if j == b.job {
+			break
+		}
+	}
+	return !ahead || s.cache.HasRoom(need)
 }
 
 // errNoBranchRow ends an answer whose program waits for a row that the backend did not give.
@@ -289,7 +304,7 @@ func (s *Scheduler) lendRow(b *branch) {
 		s.end(b.job, End{Reason: answer.ReasonError, Err: errNoBranchRow})
 		return
 	}
-	b.state.Row, b.wanted = program.Lend(logits), false
+	b.state.Row, b.state.Wanted = program.Lend(logits), false
 	b.job.lent = append(b.job.lent, b.state.Row)
 	s.sampling.lent = true
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/scheduler/panics"
 	"github.com/penstock/penstock/scheduler/program"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
@@ -28,6 +30,9 @@ type script struct {
 
 	chains []*program.Chain
 	ran    map[*program.Branch]expected
+	masked map[*program.Branch]bool // its row is no longer the model's
+	bomb   *bomb                    // nil: it has none
+	most   int                      // tokens that a branch gets at a time
 
 	mu      sync.Mutex
 	adopted bool // the answer goes on after what was shown
@@ -42,12 +47,24 @@ var errScript = errors.New("the script has failed")
 func (w *world) scripted(c *client) {
 	r := &c.request
 	r.Slot, r.Shift, r.Begun, r.PromptLogprobs, r.NoAnswer = nil, nil, answer.Begun{}, false, false
-	c.script = &script{w: w, rng: rand.New(rand.NewPCG(w.rng.Uint64(), 3)), like: *r, steps: 1 + w.rng.IntN(12)}
+	c.script = &script{w: w, rng: rand.New(rand.NewPCG(w.rng.Uint64(), 3)), like: *r, steps: 1 + w.rng.IntN(12), most: 20}
+	if n := w.rng.IntN(4); n > 0 {
+		c.script.most = w.backend.Limits().Context * n / 4
+	}
+	slow := w.lives.chain(false)
+	if w.rng.IntN(3) == 0 {
+		slow = w.lives.slowChain(false, w.hold)
+	}
+	c.script.chains = []*program.Chain{w.lives.chain(true), w.lives.chain(false), slow}
+	if w.bombs && w.rng.IntN(3) == 0 {
+		c.bombed, c.script.bomb = true, w.bomb()
+		c.script.chains = append(c.script.chains, program.NewChain(func(uint64, int) ([]chain.Stage, error) { return []chain.Stage{c.script.bomb}, nil }))
+	}
 	if w.rng.IntN(4) > 0 {
 		r.Chain = nil
 	}
 	c.script.adopts = len(r.Chain) == 1
-	r.Program = &program.Program{Main: c.script.main, Branches: 1 + w.rng.IntN(w.slots), Tokens: w.rng.IntN(2) * w.rng.IntN(2000)}
+	r.Program = &program.Program{Main: c.script.main, Branches: 1 + w.rng.IntN(w.slots), Tokens: w.rng.IntN(2) * w.rng.IntN(4000)}
 }
 
 func (p *script) main(r *program.Run) error {
@@ -56,6 +73,9 @@ func (p *script) main(r *program.Run) error {
 		if errors.Is(err, fine) {
 			return err
 		}
+	}
+	if p.bomb != nil && errors.As(err, new(*panics.Error)) {
+		return err
 	}
 	p.mu.Lock()
 	p.err = err
@@ -68,7 +88,7 @@ func (p *script) run(r *program.Run) error {
 	if err != nil {
 		return err
 	}
-	p.live, p.chains, p.ran = append(p.live, root), []*program.Chain{greedy(false), greedy(true)}, map[*program.Branch]expected{}
+	p.live, p.ran, p.masked = append(p.live, root), map[*program.Branch]expected{}, map[*program.Branch]bool{}
 	for range p.steps {
 		if err := p.change(r); err != nil {
 			return err
@@ -93,6 +113,9 @@ func (p *script) run(r *program.Run) error {
 			}
 			if b.State() != program.Ready {
 				continue // it has run
+			}
+			if p.masked[b] {
+				continue
 			}
 			if err := p.check(b); err != nil {
 				return err
@@ -141,11 +164,11 @@ func (p *script) change(r *program.Run) error {
 		b := p.live[i]
 		var err error
 		had := len(b.Tokens())
-		switch p.rng.IntN(8) {
+		switch p.rng.IntN(10) {
 		case 0:
 			var fork *program.Branch
 			if fork, err = b.Fork(); err == nil {
-				p.live = append(p.live, fork)
+				p.live, p.masked[fork] = append(p.live, fork), p.masked[b]
 			}
 		case 1:
 			if len(p.live) > 1 {
@@ -158,7 +181,7 @@ func (p *script) change(r *program.Run) error {
 			}
 		case 3:
 			var opened *program.Branch
-			if opened, err = r.Open(p.more(40, 4)); err == nil {
+			if opened, err = r.Open(p.more(2*p.most, 4)); err == nil {
 				p.live = append(p.live, opened)
 			}
 		case 4:
@@ -167,8 +190,25 @@ func (p *script) change(r *program.Run) error {
 			if b.State() == program.Ready {
 				err = p.draw(b)
 			}
+		case 6:
+			if p.bomb != nil && p.rng.IntN(2) == 0 {
+				err = b.Follow(p.bomb)
+			} else if b.State() == program.Ready {
+				err = p.mask(b)
+			}
+		case 7:
+			if !endsOnPicture(b) { // and changes its mind
+				err = b.Append([]program.Token{1}, false)
+				if err == nil {
+					err = b.Cut(had)
+				}
+				delete(p.masked, b)
+			}
 		default:
-			err = b.Append(p.more(20, 9), p.rng.IntN(3) == 0)
+			err = b.Append(p.more(p.most, 9), p.rng.IntN(3) == 0)
+		}
+		if len(b.Tokens()) != had || b.State() == program.Running {
+			delete(p.masked, b)
 		}
 		if len(b.Tokens()) != had && err == nil && b.State() == program.Pending {
 			delete(p.ran, b) // what it has drawn is not all that it has
@@ -183,7 +223,7 @@ func (p *script) change(r *program.Run) error {
 // more are tokens for a branch, perhaps with pictures, which may be the last of them.
 func (p *script) more(most, seeds int) []program.Token {
 	tokens := prompt(1+p.rng.IntN(most), p.rng.IntN(seeds))[0].Tokens
-	if len(p.like.Pieces) == 0 || p.like.Adapters != nil || p.rng.IntN(2) == 0 {
+	if len(p.like.Pieces) == 0 || p.like.Adapters != nil || p.bomb != nil || p.rng.IntN(2) == 0 {
 		return tokens
 	}
 	if tokens = p.w.album.Into(p.rng, tokens, 1); p.rng.IntN(3) == 0 {
@@ -202,15 +242,38 @@ func (p *script) goOn(b *program.Branch) error {
 	}
 	from, n := slices.Clone(b.Tokens()), 1+p.rng.IntN(30)
 	err := b.Run(p.chains[p.rng.IntN(len(p.chains))], n, p.rng.IntN(3) == 0)
-	if err == nil {
+	if delete(p.ran, b); err == nil && !p.masked[b] {
 		p.ran[b] = expected{from, n}
 	}
 	return err
 }
 
+// mask changes a branch's row.
+func (p *script) mask(b *program.Branch) error {
+	words := make([]uint32, p.w.backend.Limits().Vocabulary/32)
+	words[0] = 6
+	p.masked[b] = true
+	return b.Mask(words)
+}
+
+// hold keeps the draw of a program from going on before some ticks have passed.
+func (w *world) hold() {
+	start, until := time.Now(), w.passed.Load()+3
+	for w.passed.Load() < until {
+		if time.Since(start) > 20*time.Second {
+			w.t.Error("the tick waits for the draw of a program")
+			return
+		}
+		time.Sleep(20 * time.Microsecond)
+	}
+}
+
 // draw draws from a branch's row.
 func (p *script) draw(b *program.Branch) error {
 	t, err := b.Sample(p.chains[p.rng.IntN(len(p.chains))])
+	if p.masked[b] {
+		return err
+	}
 	said := p.w.backend.After(append(slices.Clone(b.Tokens()), 0), len(b.Tokens()), p.like)
 	if err == nil && t != said[0] {
 		return fmt.Errorf("token %d is drawn, the model says %d", t, said[0])

@@ -36,8 +36,12 @@ type sampling struct {
 // pass.
 func (s *Scheduler) prepareBackground(branches []*branch) {
 	for _, b := range branches {
-		if d := b.rowDrawer(); b.outputRow >= 0 && d != nil && d.background != nil && !d.tickDraws() {
-			d.background.Prepare()
+		if d := b.rowDrawer(); b.outputRow >= 0 && d != nil && d.background != nil {
+			s.attempt(func() { // what panics will again when it is drawn for, and the pass goes on
+				if !d.tickDraws() {
+					d.background.Prepare()
+				}
+			})
 		}
 	}
 }
@@ -49,7 +53,7 @@ func (s *Scheduler) prepareBackground(branches []*branch) {
 func (s *Scheduler) sample(branches []*branch) {
 	sampling := &s.sampling
 	sampling.native, sampling.drawing, sampling.programs = sampling.native[:0], sampling.drawing[:0], sampling.programs[:0]
-	for _, b := range branches {
+	each(s, branches, func(_ int, b *branch) {
 		switch d := b.rowDrawer(); {
 		case b.outputRow < 0:
 		case d == nil:
@@ -60,7 +64,7 @@ func (s *Scheduler) sample(branches []*branch) {
 			s.giveBackground(d, !d.isSelfRun()) // its stage has turned out to be slow, or is another now
 			s.lend(d)
 		}
-	}
+	})
 	s.resumePrograms(branches)
 	for going := sampling.native; len(going) > 0; {
 		going = s.drawNative(going)

@@ -98,7 +98,7 @@ type Scheduler struct {
 
 	// Set anew by each tick, in memory that is reused.
 	commands   []func(*Scheduler)
-	order      []*job    // running as it was when the plan began
+	order      []*job    // running as it was after admission
 	prefilling []*branch // those of running whose prompts are to be computed
 	demand     estimator.Demand
 	planned    []*branch // in this tick, the generating ones first

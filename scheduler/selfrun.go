@@ -28,8 +28,6 @@ func (s *Scheduler) runBranch(b *branch, of *program.Branch) {
 		return
 	}
 	r := &b.job.req
-	b.state.Row = nil
-	s.computeLast(b)
 	tokens := slices.Grow(slices.Clip(b.state.Tokens), going.Most)
 	a := answer.New(going.Chain, tokens, answer.Settings{MaxTokens: going.Most, StopTokens: r.StopTokens, IgnoreEOG: r.IgnoreEOG,
 		Longest: s.limits.longest(), VocabularySize: s.limits.Vocabulary, Vocabulary: s.backend})

@@ -345,10 +345,10 @@ func (s *Scheduler) settleDraft(j *job) {
 // dropDraft takes the guessed tokens out of the KV cache but for those before the row that was
 // drawn from last.
 func (s *Scheduler) dropDraft(j *job) {
-	if j.drafting() && j.seq != nil {
-		s.cache.Truncate(j.seq, j.guess.at+j.guess.row)
+	had, keep := j.drafting(), j.guess.at+j.guess.row
+	if j.guess.draft, j.guess.row = nil, 0; had && j.seq != nil {
+		s.cache.Truncate(j.seq, keep)
 	}
-	j.guess.draft, j.guess.row = nil, 0
 }
 
 // earn lets the budgets grow by what the tick takes without drafts.
@@ -369,7 +369,7 @@ func (s *Scheduler) earn() {
 // to take.
 func (s *Scheduler) chargeDrafts() {
 	p := &s.speculation
-	if p.spent == 0 && s.record.Drafted == 0 {
+	if p.spent == 0 && s.record.Drafted == 0 || s.decoding == 0 { // or all of them have ended
 		return
 	}
 	extra, spent := time.Duration(0), p.spent/time.Duration(s.decoding)

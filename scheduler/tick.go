@@ -54,6 +54,7 @@ func (s *Scheduler) schedule(now time.Time, lastPasses time.Duration) {
 	s.cache.BeginTick(s.copyTime(lastPasses))
 	s.actOnSlots()
 	s.admit(now)
+	s.order = append(s.order[:0], s.running...) // preempting changes s.running
 	s.placeBranches()
 	if !s.awaitsCopy {
 		s.cache.SaveAhead()

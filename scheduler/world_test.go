@@ -40,12 +40,19 @@ type world struct {
 	saving  atomic.Int32   // conversations that are, or are to be, outside the cache
 	failing bool           // passes fail now and then
 	lost    bool           // the backend was lost once
+	bombs   bool           // the code of some requests panics
+	scripts int            // one in so many requests has a program
+	shifts  bool           // some contexts are shifted: that is computed again and again
+	lives   lifetimes      // of the samplers of programs
 	counts  tokenCounter
+	woken   bool // since the last tick
 
 	open    []*client
 	started []*client // in the order of their first tick in a slot
 	ticks   int
+	passed  atomic.Int64 // ticks, for programs
 	ended   int
+	work    int // tokens of what has ended
 }
 
 // client is one request with its reader.
@@ -59,6 +66,7 @@ type client struct {
 	rewound      bool    // it was asked to take tokens back
 	steered      bool    // that, or to take some in
 	unable       bool    // its plugin cannot begin
+	bombed       bool    // some of its code panics
 	hurt         bool    // cancelled, paused, slow, or it waited for an equal prompt: order and latency are its own doing
 	script       *script // the program that writes its answer
 	computed     int
@@ -67,8 +75,12 @@ type client struct {
 
 func newWorld(t *testing.T, seed uint64) *world {
 	rng := rand.New(rand.NewPCG(seed, 7))
-	cells := []int{512, 2048, 8192}[rng.IntN(3)]
-	b := schedulertest.New(scheduler.Limits{Cells: cells, Context: cells, Batch: []int{64, 512}[rng.IntN(2)], Sequences: 24, Rows: []int{16, 256}[rng.IntN(2)], SeparatePasses: rng.IntN(2) == 0})
+	cells, batch := []int{512, 2048, 8192}[rng.IntN(3)], []int{64, 512}[rng.IntN(2)]
+	crowded := rng.IntN(2) == 0
+	if crowded {
+		cells, batch = 96<<rng.IntN(3), 16<<rng.IntN(2)
+	}
+	b := schedulertest.New(scheduler.Limits{Cells: cells, Context: cells, Batch: batch, Sequences: 24, Rows: []int{16, 256}[rng.IntN(2)], SeparatePasses: rng.IntN(2) == 0})
 	placed := simulated(b)
 	if rng.IntN(2) == 0 {
 		placed = schedulertest.Nearest{Backend: b}
@@ -89,7 +101,14 @@ func newWorld(t *testing.T, seed uint64) *world {
 	if rng.IntN(3) == 0 {
 		b.End = cells / 3
 	}
-	w := &world{t: t, rng: rng, backend: b, slots: 1 + rng.IntN(8), adapters: rng.IntN(2) * 2, album: b.NewAlbum(rng, rng.IntN(2)*6, 40)}
+	w := &world{t: t, rng: rng, backend: b, slots: 1 + rng.IntN(8), adapters: rng.IntN(2) * 2, album: b.NewAlbum(rng, rng.IntN(2)*6, min(40, batch)), scripts: 6}
+	if crowded {
+		w.slots, w.scripts, w.adapters = 2+rng.IntN(15), 1+rng.IntN(3), rng.IntN(3)
+	}
+	w.shifts = rng.IntN(2) == 0
+	if w.bombs = rng.IntN(4) == 0; w.bombs {
+		w.scripts = 3
+	}
 	if w.failing = rng.IntN(3) == 0; w.failing {
 		b.Fail = w.fail
 	}
@@ -97,13 +116,19 @@ func newWorld(t *testing.T, seed uint64) *world {
 	archive := int64(rng.IntN(3)) << 13
 	w.bytes = archive + checkpoints.Bytes
 	drafter := anyDrafter(b, rng)
-	w.s = newScheduler(t, placed, scheduler.Config{Drafter: drafter, Log: logOf(drafter), Slots: w.slots, QueueLimit: 32, ArchiveBytes: archive, Checkpoints: checkpoints, Strategy: strategies[rng.IntN(3)], Observer: &w.counts})
+	w.s = newScheduler(t, placed, scheduler.Config{Drafter: drafter, Log: w.log(drafter), Slots: w.slots, QueueLimit: 32, ArchiveBytes: archive, Checkpoints: checkpoints, Strategy: strategies[rng.IntN(3)], Observer: &w.counts})
 	return w
 }
 
 func (w *world) tick() bool {
 	w.ticks++
+	w.passed.Add(1)
+	sleeps, passes := scheduler.Sleeps(w.s) && !w.woken, w.backend.Passes
 	busy := w.s.Tick()
+	w.woken = !scheduler.Sleeps(w.s)
+	if sleeps && !w.woken && w.backend.Passes > passes {
+		w.t.Fatalf("tick %d computes, and nothing would have woken it", w.ticks)
+	}
 	if w.ticks%5 == 0 {
 		scheduler.SnapshotWithTicks(w.s, 3) // whoever looks disturbs nothing
 	}
@@ -131,6 +156,8 @@ func (w *world) tick() bool {
 			continue
 		}
 		w.ended++
+		u := c.answer.end.Usage
+		w.work += u.Prompt + u.Generated + u.Branches
 		if _, more := c.st.TryNext(); more {
 			w.t.Fatalf("request %d: an event after the end", c.id)
 		}

@@ -6,15 +6,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/scheduler/draft"
 	"github.com/penstock/penstock/scheduler/kvcache"
+	"github.com/penstock/penstock/scheduler/panics"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -26,7 +30,7 @@ func (w *world) arrive() {
 	if w.rng.IntN(4) == 0 {
 		w.fork(&c.request)
 	}
-	if w.rng.IntN(6) == 0 {
+	if w.rng.IntN(w.scripts) == 0 {
 		w.scripted(c)
 	}
 	choices := 1
@@ -68,7 +72,7 @@ func (w *world) request() scheduler.Request {
 		r.Adapters = schedulertest.Adapters(strconv.Itoa(n))
 		r.AdaptersFrom = w.border(r.Prompt[0].Tokens, w.rng.IntN(2)*w.rng.IntN(len(r.Prompt[0].Tokens)+9))
 	}
-	if w.rng.IntN(6) == 0 {
+	if w.shifts && w.rng.IntN(3) == 0 {
 		r.Shift = &answer.Shift{Keep: w.rng.IntN(3)*8 - 1, Discard: w.rng.IntN(2) * w.rng.IntN(20)}
 		r.MaxTokens = 1 + w.rng.IntN(longest)
 	}
@@ -113,7 +117,26 @@ func (w *world) embellish(c *client) {
 		r.Stop = []string{"1 1"} // the beginning of it is common
 	case 12:
 		c.unable, r.Chain = true, unable(nil)
+	case 13, 14:
+		if w.bombs {
+			c.bombed, r.Chain = true, []chain.Stage{w.bomb()}
+		}
 	}
+}
+
+// bomb is a stage that panics at one of its calls.
+func (w *world) bomb() *bomb {
+	b := &bomb{native: w.rng.IntN(2) == 0, at: bombMethods[w.rng.IntN(len(bombMethods))], left: new(atomic.Int32)}
+	b.left.Store(1 + w.rng.Int32N(12))
+	return b
+}
+
+// log is where the scheduler logs: panics are complaints, but for those of bombs.
+func (w *world) log(d draft.Drafter) *slog.Logger {
+	if w.bombs {
+		return discard
+	}
+	return logOf(d)
 }
 
 // fork makes a request go on somewhere in the answer to another.
@@ -138,6 +161,8 @@ func (w *world) disturb() {
 		w.call(func(ctx context.Context) error { _, err := w.s.EraseSlot(ctx, slot, ""); return err })
 	case n == 2 && w.rng.IntN(8) == 0:
 		w.loseBackend()
+	case n == 3:
+		scheduler.PreemptOne(w.s, w.rng.IntN(16))
 	case len(w.open) > 0:
 		w.steer(w.open[w.rng.IntN(len(w.open))])
 	}
@@ -215,7 +240,9 @@ func (w *world) call(f func(context.Context) error) {
 				return
 			}
 		}
-		w.t.Error(err)
+		if !w.bombs || !errors.As(err, new(*panics.Error)) {
+			w.t.Error(err)
+		}
 	})
 }
 

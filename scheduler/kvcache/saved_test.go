@@ -3,6 +3,7 @@
 package kvcache_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -103,4 +104,36 @@ func TestCache_Erase_FindsWhatWasJustArchived(t *testing.T) {
 		t.Errorf("%d tokens are left, in %d states", n, w.States)
 	}
 	w.agree()
+}
+
+// Under another salt a conversation is not there, be it in a sequence or in the archive: a client
+// neither gets nor erases another's.
+func TestCache_Export_AnotherSalt(t *testing.T) {
+	for name, archived := range map[string]bool{"in a sequence": false, "in the archive": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, scheduler.Limits{Cells: 1000, Sequences: 2}, 1<<20)
+			left := w.leave(prompt(300, 1))
+			if archived {
+				for range 100 {
+					if w.cache.BeginTick(patient); w.cache.Reserve(1000) {
+						break
+					}
+				}
+				if w.States == 0 {
+					t.Fatal("it is not in the archive")
+				}
+			}
+			w.cache.BeginTick(patient)
+			var err error
+			if wait := w.cache.Export(left, "another", func(_ *kvcache.Saved, e error) { err = e }); wait != kvcache.WaitNone || !errors.Is(err, kvcache.ErrNothingCached) {
+				t.Errorf("exported: %v, it waits for %v", err, wait)
+			}
+			if n, wait := w.cache.Erase(left, "another"); n != 0 || wait != kvcache.WaitNone {
+				t.Errorf("%d tokens erased, it waits for %v", n, wait)
+			}
+			if n, _ := w.cache.Erase(left, ""); n != 300 {
+				t.Errorf("%d tokens were there under its own salt", n)
+			}
+		})
+	}
 }

@@ -18,6 +18,7 @@ type Branch struct {
 	scores []float32 // by token, as far as any is to have one: see unscored
 	base   int       // so many of the first tokens are the prompt for chains: the branch was opened with them
 	known  int       // so many of the first tokens are as the tick knows them
+	stale  bool      // the tokens have been others since the tick looked at them: its row is of those
 	row    *Row      // after the last token; nil: it is to be waited for
 	paid   bool      // that row counts in the tokens of the run: as the token that was added last, or by itself
 	closed bool
@@ -71,7 +72,9 @@ func (b *Branch) usable() error {
 }
 
 // changed notes that the tokens are others: what was known of the last one is not of theirs.
-func (b *Branch) changed() { b.row, b.masked, b.end, b.finished = nil, false, Pending, false }
+func (b *Branch) changed() {
+	b.row, b.masked, b.stale, b.end, b.finished = nil, false, true, Pending, false
+}
 
 // What a score is that is no log-probability: not asked for, or yet to be computed.
 var (
@@ -148,12 +151,18 @@ func (b *Branch) Close() {
 	}
 	b.closed, b.row = true, nil
 	b.run.branches[b.index] = nil
-	b.closeSamplers()
+	b.releaseSamplers()
 }
 
-func (b *Branch) closeSamplers() {
+// releaseSamplers lets the branch's samplers go, and that of a run which has not begun. What has
+// begun is the tick's.
+func (b *Branch) releaseSamplers() {
+	if b.runs != nil && !b.runs.begun {
+		b.runs.sampler.release()
+		b.runs = nil
+	}
 	for _, s := range b.samplers {
-		s.close()
+		s.release()
 	}
 	b.samplers = nil
 }

@@ -18,8 +18,10 @@
 // One by one, two programs could each hold slots that the other waits for. While a program waits
 // for more slots than are free, others overtake it for ten seconds, so that slots do not stand
 // empty behind one long answer, and then nobody does. When cells run out, a program's branches
-// give theirs up one by one before anybody's slot is taken; they are computed again when the
-// program waits for them. What was computed before has its row, so every wait ends.
+// give theirs up one by one before anybody's slot is taken, first those that are not waited
+// for. They are computed again when the program waits for them and there is room for all their
+// tokens: else two branches, or one and an answer that grows, would take turns in computing what
+// the next tick throws away. What was computed before has its row, so every wait ends.
 //
 // # How is a program recorded?
 //
@@ -81,5 +83,7 @@
 //
 // A row is half a megabyte with a large vocabulary, and a program mostly asks for the best few
 // tokens of it. They, the logarithm of the sum and the entropy are found natively in the
-// backend's memory, before the next pass overwrites it. What is still needed then is copied.
+// backend's memory, before the next pass overwrites it. What is still needed then is copied. A
+// chain that draws from the row borrows it as a background sampler does, so a slow one holds up
+// nobody.
 package program

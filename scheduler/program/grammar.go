@@ -33,7 +33,7 @@ func (b *Branch) Follow(p GrammarState) error {
 	if err := b.usable(); err != nil {
 		return err
 	}
-	b.closeSamplers() // they know none, or another
+	b.releaseSamplers() // they know none, or another
 	b.follows, b.masked = nil, false
 	if p != nil {
 		b.follows = &following{len(b.tokens), []GrammarState{p}}

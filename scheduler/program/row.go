@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"sync"
+
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // Row is the logits after a branch, one for each token of the vocabulary. They lie in the
@@ -13,33 +15,61 @@ import (
 // Recall copies them. Branches that were forked have a row in common.
 type Row struct {
 	mu     sync.Mutex
-	logits []float32 // nil: they were taken back
-	lent   bool      // they are the backend's
-	said   *Summary  // the largest that was asked for; nil: none was
-	sum    *float32  // the log-sum-exp by which tokens are scored; nil: the row's own
-	narrow bool      // tokens were made impossible: perhaps all
+	logits []float32  // nil: they were taken back
+	lent   bool       // they are the backend's
+	loan   *chain.Row // a sampler draws from it; nil: none does
+	said   *Summary   // the largest that was asked for; nil: none was
+	sum    *float32   // the log-sum-exp by which tokens are scored; nil: the row's own
+	narrow bool       // tokens were made impossible: perhaps all
 }
 
 // Lend makes a row of logits in the backend's memory.
 func Lend(logits []float32) *Row { return &Row{logits: logits, lent: true} }
 
 // Recall gives the backend its memory back: a copy stays.
-func (r *Row) Recall() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.lent {
-		r.logits, r.lent = append([]float32(nil), r.logits...), false
-	}
-}
+func (r *Row) Recall() { r.take(true) }
 
 // Revoke takes the row away from its holder.
-func (r *Row) Revoke() {
+func (r *Row) Revoke() { r.take(false) }
+
+// take gives the backend its memory back. A sampler that draws from it goes on with a copy.
+func (r *Row) take(keep bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.logits, r.lent = nil, false
+	if r.loan != nil {
+		r.loan.Recall()
+	}
+	if !keep {
+		r.logits = nil
+	} else if r.lent {
+		r.logits = slices.Clone(r.logits)
+	}
+	r.lent = false
 }
 
-// read has f read the logits, which stay where they are until it returns. Errors: ErrOver.
+// lendTo lends the row to a sampler, which may take long to draw: nobody waits for it. Errors:
+// ErrOver.
+func (r *Row) lendTo(s *chain.Row, loans *sync.WaitGroup) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.logits == nil {
+		return ErrOver
+	}
+	s.Lend([][]float32{r.logits}, loans)
+	r.loan = s
+	return nil
+}
+
+// returned ends the loan.
+func (r *Row) returned() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.loan.Return()
+	r.loan = nil
+}
+
+// read has f, which is quick, read the logits, which stay where they are until it returns. Errors:
+// ErrOver.
 func (r *Row) read(f func(logits []float32)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

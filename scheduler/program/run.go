@@ -3,6 +3,7 @@
 package program
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -98,11 +99,11 @@ func (r *Run) Free() (n int) {
 func (r *Run) Prompt() []Token { return r.options.Prompt }
 
 // Wait has the model compute some branches up to their last tokens, and waits: until all have
-// their rows or, if one is enough, until any has. It returns those that have. What the program has
-// done since its last wait counts from now on, and what it has shown is sent. k is of how many of
-// the most likely tokens Best will be asked, which is computed beforehand. A row of a branch to
-// which no token was added since it was forked or cut counts as a token. Errors: ErrOver,
-// ErrBudget, ErrMisuse.
+// their rows or, if one is enough, until any has. It returns those that have; the others go on
+// until they are changed. What the program has done since its last wait counts from now on, and
+// what it has shown is sent. k is of how many of the most likely tokens Best will be asked, which
+// is computed beforehand. A row of a branch to which no token was added since it was forked or cut
+// counts as a token. Errors: ErrOver, ErrBudget, ErrMisuse.
 func (r *Run) Wait(k int, anyOf bool, branches ...*Branch) (ready []*Branch, err error) {
 	for _, b := range branches {
 		if b.run != r || b.closed {
@@ -137,8 +138,7 @@ func (r *Run) Wait(k int, anyOf bool, branches ...*Branch) (ready []*Branch, err
 			ready = append(ready, b)
 		}
 	}
-	r.summarize(ready, k)
-	return ready, nil
+	return ready, r.summarize(ready, k)
 }
 
 // pause waits until the tick answers; false: the request has ended.
@@ -160,25 +160,30 @@ func (r *Run) pause() (answered bool) {
 }
 
 // summarize finds what the rows of some branches say, on all processors: one of a large vocabulary
-// takes a fifth of a millisecond.
-func (r *Run) summarize(branches []*Branch, k int) {
+// takes a fifth of a millisecond. Its errors are panics.
+func (r *Run) summarize(branches []*Branch, k int) error {
 	var next atomic.Int64
-	work := func() {
+	work := func() error {
 		for i := next.Add(1) - 1; int(i) < len(branches); i = next.Add(1) - 1 {
 			if b := branches[i]; slices.Contains(branches[:i], b) || b.row == nil { // one that is waited for twice is one goroutine's
 				continue
 			}
 			_, _ = branches[i].Best(k) // who asks for it is told of an end
 		}
+		return nil
 	}
-	var others sync.WaitGroup
+	goroutines := 1
 	if len(branches)*r.options.Vocabulary >= parallelLogits {
-		for range min(len(branches), runtime.GOMAXPROCS(0)) - 1 {
-			others.Go(work)
-		}
+		goroutines = max(1, min(len(branches), runtime.GOMAXPROCS(0)))
 	}
-	work()
+	errs := make([]error, goroutines)
+	var others sync.WaitGroup
+	for i := range goroutines - 1 {
+		others.Go(func() { errs[i+1] = panics.Try(work) })
+	}
+	errs[0] = panics.Try(work)
 	others.Wait()
+	return errors.Join(errs...)
 }
 
 // parallelLogits is how many logits there must be before more goroutines pay for themselves.
@@ -246,7 +251,7 @@ func (r *Run) Main() {
 	err := panics.Try(func() error { return r.program.Main(r) })
 	for _, b := range r.branches {
 		if b != nil {
-			b.closeSamplers() // the cells stay: a later request may go on from them
+			b.releaseSamplers() // the cells stay: a later request may go on from them
 		}
 	}
 	r.tree.collect(r.branches, r.shown)

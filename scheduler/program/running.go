@@ -62,7 +62,7 @@ func (b *Branch) Run(c *Chain, n int, scored bool) error {
 			return err
 		}
 	}
-	s.use()
+	s.hold()
 	r.reserved += n
 	b.paid = true
 	b.changed()

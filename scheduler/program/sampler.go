@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/penstock/penstock/scheduler/chain"
 )
@@ -38,9 +39,7 @@ type sampler struct {
 	row   chain.Row
 	loans sync.WaitGroup
 
-	mu     sync.Mutex
-	inUse  bool // by the tick
-	closed bool
+	holders atomic.Int32 // the branch, and each of its runs until the tick is done with it
 }
 
 // sampler is the branch's sampler of a chain, which knows all of its tokens.
@@ -63,9 +62,10 @@ func (b *Branch) sampler(c *Chain) (*sampler, error) {
 		s.chain = chain.New(stages, b.run.options.Vocabulary, 0)
 		s.chain.MaskBy(b.run.options.Masker)
 		if len(b.samplers) == mostSamplers {
-			b.samplers[0].close()
+			b.samplers[0].release()
 			b.samplers = slices.Delete(b.samplers, 0, 1)
 		}
+		s.hold()
 		b.samplers, i = append(b.samplers, s), len(b.samplers)
 	}
 	s := b.samplers[i]
@@ -116,21 +116,21 @@ func (s *sampler) cut(n int) {
 }
 
 // draw draws a token from a row.
-func (s *sampler) draw(row *Row) (t Token, err error) {
+func (s *sampler) draw(row *Row) (Token, error) {
 	if row.empty() {
 		return -1, ErrNoToken
 	}
-	over := row.read(func(logits []float32) {
-		s.row.Lend([][]float32{logits}, &s.loans)
-		defer s.row.Return()
-		if s.chain.Prepares() {
-			if err = s.chain.Prepare(); err != nil {
-				return
-			}
+	if s.chain.Prepares() {
+		if err := s.chain.Prepare(); err != nil {
+			return -1, asNoToken(err)
 		}
-		t, _, err = s.chain.Draw(&s.row)
-	})
-	return t, errors.Join(over, asNoToken(err))
+	}
+	if err := row.lendTo(&s.row, &s.loans); err != nil {
+		return -1, err
+	}
+	defer row.returned()
+	t, _, err := s.chain.Draw(&s.row)
+	return t, asNoToken(err)
 }
 
 // asNoToken makes an ErrNoToken of what a chain says where no token is possible.
@@ -141,29 +141,11 @@ func asNoToken(err error) error {
 	return err
 }
 
-// close frees the sampler, once the tick does not use it.
-func (s *sampler) close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return
-	}
-	if s.closed = true; !s.inUse {
-		chain.Close(s.chain.Stages())
-	}
-}
-
-// use has the tick use the sampler until it releases it.
-func (s *sampler) use() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.inUse = true
-}
+// hold keeps the sampler open until it was released as often. The last release closes it.
+func (s *sampler) hold() { s.holders.Add(1) }
 
 func (s *sampler) release() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.inUse = false; s.closed {
+	if s.holders.Add(-1) == 0 {
 		chain.Close(s.chain.Stages())
 	}
 }

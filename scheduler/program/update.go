@@ -17,6 +17,7 @@ type Kept struct {
 	Number   uint64 // of the branch; 0: there is none
 	Told     int    // its number where the run is traced, as TakeGrown tells; else 0
 	Tokens   []Token
+	Wanted   bool // the row is to be computed: the program waits for it, or did when one of several was enough
 	Row      *Row // after the last token; nil: there is none yet
 	Scores   []float32
 	Finished State // how a run ended that the program has not been told of; Pending: none did
@@ -33,9 +34,8 @@ func (b *Branch) Update(k *Kept) (same int) {
 		*k = Kept{Number: b.number}
 		b.known = 0
 	}
-	same = b.known
-	if same < len(b.tokens) || same < len(k.Tokens) {
-		k.Row = nil
+	if same = b.known; b.stale {
+		k.Row, k.Wanted, b.stale = nil, false, false
 	}
 	k.Tokens = append(k.Tokens[:same], b.tokens[same:]...)
 	if len(b.scores) > 0 {
@@ -52,6 +52,10 @@ func (b *Branch) Update(k *Kept) (same int) {
 	b.known, k.Told = len(b.tokens), b.told.path
 	return same
 }
+
+// Lacks reports whether what a wait for the branch is for has not come: its row, or the end of its
+// run.
+func (k *Kept) Lacks() bool { return k.Row == nil && k.Finished == Pending }
 
 // Score notes the log-probabilities of the tokens after the first n.
 func (k *Kept) Score(n int, logprobs []*chain.Logprobs) {
