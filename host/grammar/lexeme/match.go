@@ -5,11 +5,14 @@ package lexeme
 // stepsPerCharacter is how much work a character of a text may take.
 const stepsPerCharacter = 200_000
 
-// Match reports whether text is one of x's.
+// Match reports whether text is one of x's. What it does counts as work of making the arena.
 func (a *Arena) Match(x Expr, text string) (bool, error) {
 	for _, r := range text {
-		var err error
-		if x, err = a.Derive(x, r); err != nil {
+		err := a.Bounded(stepsPerCharacter, func() {
+			a.spend(1)
+			x = a.derive(x).by(r)
+		})
+		if err != nil {
 			return false, err
 		}
 		if x == Nothing {

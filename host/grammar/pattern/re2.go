@@ -21,7 +21,8 @@ func Go(a *lexeme.Arena, source string) (lexeme.Expr, error) {
 	if len(source) > MaxLength {
 		return lexeme.Nothing, &Error{-1, fmt.Sprintf("it has %d bytes; at most %d are taken", len(source), MaxLength)}
 	}
-	tree, err := syntax.Parse(source, syntax.Perl)
+	work := MaxParsing
+	tree, err := Parse(source, &work)
 	if err != nil {
 		return lexeme.Nothing, misparsed(source, err)
 	}
@@ -105,7 +106,7 @@ func ofLiteral(re *syntax.Regexp) *node {
 	for i, r := range re.Rune {
 		ranges := one(r)
 		if re.Flags&syntax.FoldCase != 0 {
-			ranges = foldCase(ranges)
+			ranges, _ = foldCase(ranges)
 		}
 		parts[i] = classNode(-1, ranges)
 	}
