@@ -84,19 +84,26 @@ const askEvery = 1 << 10
 // Err says why not, or the error of Bounded does.
 func (a *Arena) Spend(steps int) bool { return a.spend(steps) }
 
+// Ask has Stop asked where that is due after so many steps of work. It returns what ends the work.
+func (a *Arena) Ask(steps int) error {
+	if a.Stop == nil || a.stopped != nil {
+		return a.stopped
+	}
+	if a.asked += steps; a.asked >= askEvery {
+		if a.asked, a.stopped = 0, a.Stop(); a.stopped != nil {
+			a.err = a.stopped
+		}
+	}
+	return a.stopped
+}
+
 // spend counts work.
 func (a *Arena) spend(steps int) bool {
 	if a.err != nil {
 		return false
 	}
-	if a.Stop != nil {
-		if a.asked += steps; a.asked >= askEvery {
-			a.asked = 0
-			if a.stopped = a.Stop(); a.stopped != nil {
-				a.err = a.stopped
-				return false
-			}
-		}
+	if a.Ask(steps) != nil {
+		return false
 	}
 	if a.left -= steps; a.left < 0 {
 		a.err = fmt.Errorf("%w: too many steps", ErrTooMuch)
