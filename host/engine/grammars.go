@@ -233,7 +233,7 @@ func (e *Engine) ofFormat(f *peg.Format) (*keptGrammar, error) {
 		}
 		var relaxed []schema.Relaxed
 		for _, part := range all {
-			if part.Field != answerField {
+			if part.Field != answerField && part.More == 0 {
 				part.Pointer = part.Field + part.Pointer
 			}
 			relaxed = append(relaxed, part.Relaxed)
