@@ -23,7 +23,7 @@ func allowedBy(t *testing.T, e *Engine, c chat.Conversation, text string) (allow
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := e.ofFormat(p.Rules)
+	g, err := e.ofFormat(t.Context(), p.Rules)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestEngine_Render_Unenforceable(t *testing.T) {
 			t.Errorf("%s: not strict: %v", template, err)
 			continue
 		}
-		g, err := e.ofFormat(p.Rules)
+		g, err := e.ofFormat(t.Context(), p.Rules)
 		if err != nil || len(g.relaxed) != 1 || !strings.HasPrefix(g.relaxed[0].Pointer, "tools[2].input#/properties/a") {
 			t.Errorf("%s: %v, %v", template, g, err)
 		}

@@ -37,7 +37,11 @@ type Tokens struct {
 //
 //   - ErrInvalid: with the line of what is wrong, and what it is.
 func Parse(text, root string, tokens Tokens) (*grammar.Grammar, error) {
-	b := grammar.NewBuilder()
+	return Into(grammar.NewBuilder(), text, root, tokens)
+}
+
+// Into is Parse with a Builder that has no rules yet.
+func Into(b *grammar.Builder, text, root string, tokens Tokens) (*grammar.Grammar, error) {
 	r, err := Add(b, text, root, tokens)
 	if err != nil {
 		return nil, err

@@ -84,6 +84,9 @@ const askEvery = 1 << 10
 // Err says why not, or the error of Bounded does.
 func (a *Arena) Spend(steps int) bool { return a.spend(steps) }
 
+// Spent is how much work the making of the arena took.
+func (a *Arena) Spent() int { return maxSteps - max(a.left, 0) }
+
 // Ask has Stop asked where that is due after so many steps of work. It returns what ends the work.
 func (a *Arena) Ask(steps int) error {
 	if a.Stop == nil || a.stopped != nil {

@@ -72,6 +72,9 @@ const MaxRelaxed = 16
 // about as long at most.
 const maxSteps = 60_000
 
+// maxAllSteps bounds the work of reading all schemas into one Builder, such as those of tools.
+const maxAllSteps = 10 * maxSteps
+
 // What takes as long as a step: bytes that are copied or compared, bytes of a key that is made,
 // characters that an expression is held against, and values or names of a list that are looked at.
 const (
@@ -188,8 +191,12 @@ func (r *reader) finish() error {
 
 // step counts work, and tells whether it may go on.
 func (r *reader) step(at *value, n int) error {
-	if r.steps += n; r.steps > maxSteps {
+	r.spend(n)
+	switch {
+	case r.steps > maxSteps:
 		return wrong(at, "the JSON schema takes too much work to read")
+	case r.b.Steps > maxAllSteps:
+		return wrong(at, "the JSON schemas of the request together take too much work to read")
 	}
 	if err := r.a.Ask(8 * n); err != nil {
 		return err
@@ -201,4 +208,4 @@ func (r *reader) step(at *value, n int) error {
 }
 
 // spend counts work where the next step will tell whether it may go on.
-func (r *reader) spend(n int) { r.steps += n }
+func (r *reader) spend(n int) { r.steps, r.b.Steps = r.steps+n, r.b.Steps+n }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/grammar/format"
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
@@ -180,7 +181,7 @@ func whole(word *value) (int, error) {
 			}
 			return int(x.Num().Int64()), nil
 		}
-		if n, err := strconv.ParseFloat(word.text, 64); err == nil && n > longestCount {
+		if n, err := strconv.ParseFloat(excerpt.Of(word.text, 2*maxExponent), 64); err == nil && n > longestCount {
 			return longestCount, nil
 		}
 	}

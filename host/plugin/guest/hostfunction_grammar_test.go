@@ -3,6 +3,7 @@
 package guest
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -14,14 +15,21 @@ import (
 )
 
 // counter is a grammar engine whose only sentence is 1 2 3 …; it refuses the text "bad".
-type counter struct{ open int }
+type counter struct {
+	open   int
+	work   uint64                // of opening one
+	opened func(context.Context) // is called when one is opened; nil: nothing
+}
 
-func (c *counter) Open(_ int32, text string) (plugin.Grammar, error) {
+func (c *counter) Open(ctx context.Context, client string, _ int32, text string) (plugin.Grammar, uint64, error) {
+	if c.opened != nil {
+		c.opened(ctx)
+	}
 	if text == "bad" {
-		return nil, errors.New("line 1: bad")
+		return nil, c.work, errors.New("line 1: bad")
 	}
 	c.open++
-	return &sentence{engine: c, next: 1}, nil
+	return &sentence{engine: c, next: 1}, c.work, nil
 }
 
 type sentence struct {
