@@ -10,59 +10,92 @@ import (
 // WithoutTypeLists is tools, which are JSON, whose schemas say the same without lists of types: as
 // anyOf.
 func WithoutTypeLists(tools json.RawMessage) json.RawMessage {
-	type level struct {
-		object bool
-		read   int // names and values
-	}
 	d := json.NewDecoder(bytes.NewReader(tools))
 	d.UseNumber()
-	var out []byte
-	within := []level{{}}
+	w := typesWriter{within: []jsonLevel{{}}}
 	for {
 		token, err := d.Token()
 		if err != nil { // the end
-			return out
+			return w.out
 		}
-		end, _ := token.(json.Delim)
-		if end == '}' || end == ']' {
-			out, within = append(out, byte(end)), within[:len(within)-1]
+		if token != "type" || !w.isName() {
+			w.put(token)
 			continue
 		}
-		at := &within[len(within)-1]
-		isName := at.object && at.read%2 == 0
-		switch {
-		case at.object && !isName:
-			out = append(out, ':')
-		case at.read > 0:
-			out = append(out, ',')
+		types, tokens := typeList(d)
+		if len(types) == 0 {
+			for _, t := range append([]json.Token{token}, tokens...) {
+				w.put(t)
+			}
+			continue
 		}
-		at.read++
-		switch {
-		case end != 0:
-			out, within = append(out, byte(end)), append(within, level{object: end == '{'})
-		case isName && token == "type":
-			var value json.RawMessage
-			_ = d.Decode(&value)
-			out = append(out, typeMember(value)...)
-			at.read++
+		for _, t := range []json.Token{"anyOf", json.Delim('[')} {
+			w.put(t)
+		}
+		for _, t := range types {
+			for _, part := range []json.Token{json.Delim('{'), "type", t, json.Delim('}')} {
+				w.put(part)
+			}
+		}
+		w.put(json.Delim(']'))
+	}
+}
+
+// typeList reads what follows the name type: a list of types, or else the tokens that it has read.
+func typeList(d *json.Decoder) (types []string, tokens []json.Token) {
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return nil, tokens
+		}
+		tokens = append(tokens, token)
+		switch t, is := token.(string); {
+		case is && len(tokens) > 1:
+			types = append(types, t)
+		case token == json.Delim('[') && len(tokens) == 1:
+		case token == json.Delim(']') && len(types) > 0:
+			return types, nil
 		default:
-			text, _ := json.Marshal(token)
-			out = append(out, text...)
+			return nil, tokens
 		}
 	}
 }
 
-// typeMember is a member with the name type. If its value is a list of types it is written as
-// alternatives.
-func typeMember(value json.RawMessage) []byte {
-	var types []string
-	if len(value) == 0 || value[0] != '[' || json.Unmarshal(value, &types) != nil || len(types) == 0 {
-		return append([]byte(`"type":`), WithoutTypeLists(value)...)
+// typesWriter writes JSON, token by token.
+type typesWriter struct {
+	out    []byte
+	within []jsonLevel
+}
+
+type jsonLevel struct {
+	object bool
+	read   int // names and values
+}
+
+// isName reports whether the next token is the name of a member, or the end of an object.
+func (w *typesWriter) isName() bool {
+	at := w.within[len(w.within)-1]
+	return at.object && at.read%2 == 0
+}
+
+func (w *typesWriter) put(token json.Token) {
+	end, _ := token.(json.Delim)
+	if end == '}' || end == ']' {
+		w.out, w.within = append(w.out, byte(end)), w.within[:len(w.within)-1]
+		return
 	}
-	alternatives := make([]map[string]string, len(types))
-	for i, t := range types {
-		alternatives[i] = map[string]string{"type": t}
+	at := &w.within[len(w.within)-1]
+	switch {
+	case at.object && at.read%2 == 1:
+		w.out = append(w.out, ':')
+	case at.read > 0:
+		w.out = append(w.out, ',')
 	}
-	text, _ := json.Marshal(alternatives)
-	return append([]byte(`"anyOf":`), text...)
+	at.read++
+	if end != 0 {
+		w.out, w.within = append(w.out, byte(end)), append(w.within, jsonLevel{object: end == '{'})
+		return
+	}
+	text, _ := json.Marshal(token)
+	w.out = append(w.out, text...)
 }

@@ -4,6 +4,8 @@ package chat
 
 import (
 	"encoding/json"
+	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -19,5 +21,23 @@ func TestWithoutTypeLists(t *testing.T) {
 		if string(got) != want {
 			t.Errorf("%s: %s, want %s", in, got, want)
 		}
+	}
+}
+
+// What is nested within members of the name type is written once, not once for each of them.
+func TestWithoutTypeLists_Nested_CopiedOnce(t *testing.T) {
+	const size = 1 << 20
+	allocated := func(depth int) uint64 {
+		tools := []byte(strings.Repeat(`{"type":`, depth) + `"` + strings.Repeat("x", size) + `"` + strings.Repeat("}", depth))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if got := WithoutTypeLists(tools); string(got) != string(tools) {
+			t.Errorf("%d deep: it became other tools", depth)
+		}
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	if flat, deep := allocated(1), allocated(90); deep > 2*flat {
+		t.Errorf("%d bytes are made of one level, %d of 90", flat, deep)
 	}
 }
