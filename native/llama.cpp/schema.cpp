@@ -19,7 +19,8 @@ using types  = common_chat_schema::type_set;
 namespace {
 
 // What is nested deeper, or comes later, may be anything.
-constexpr int max_depth = 64, max_work = 100000, max_nodes = 5000;
+constexpr int    max_depth = 64, max_nodes = 5000;
+constexpr size_t max_work  = 100000;
 
 // How a prompt says that its answer has a grammar: native/template.go.
 const char * const of_the_parser = "of the parser";
@@ -144,7 +145,7 @@ class reader {
         auto object = make<common_chat_schema_object>({ schema::TYPE_OBJECT });
         const auto found = members_of(root, 0);
         if ((squares += found.all.size() * found.all.size()) > max_squares) {
-            throw std::runtime_error("the tools have too many arguments: at most 2800 are taken in one, and fewer in each of many");
+            throw std::runtime_error("too many members: at most 2800 are taken in one schema, and fewer in each of many");  // native/template.go
         }
         for (const auto & m : found.all) {
             object->properties.push_back({ m.name, value(m.schema, m.takes, 0), m.required });
@@ -154,8 +155,13 @@ class reader {
 
   private:
     const common_json &                            root;
-    std::unordered_map<const common_json *, types> seen;
-    int                                            work = 0, nodes = 0;
+    std::unordered_map<const common_json *, types>       seen;
+    std::unordered_map<std::string, const common_json *> targets;
+    size_t                                               work  = 0;
+    int                                                  nodes = 0;
+
+    // Members that are looked at in the time of a visit: llama.cpp's objects keep them in a list.
+    static constexpr size_t members_per_visit = 16;
 
     static const common_json * in(const common_json & v, const char * key) {
         return v.is_object() && v.contains(key) ? &v.at(key) : nullptr;
@@ -163,12 +169,29 @@ class reader {
 
     bool too_much(int depth) { return depth > max_depth || ++work > max_work; }
 
+    // The same of a visit that looks for words in a schema.
+    bool too_much(int depth, const common_json & v) {
+        work += v.size() / members_per_visit;
+        return too_much(depth);
+    }
+
     // Where a reference within the document leads; null where that is not known here.
     const common_json * target(const common_json & ref) {
         if (!ref.is_string()) {
             return nullptr;
         }
-        std::string  text = ref;
+        const std::string text = ref;
+        if ((work += text.size() / 64) > max_work) {
+            return nullptr;
+        }
+        const auto [known, fresh] = targets.emplace(text, nullptr);
+        if (fresh) {
+            known->second = find(known->first);
+        }
+        return known->second;
+    }
+
+    const common_json * find(std::string text) {
         const auto * id   = in(root, "$id");
         if (id && id->is_string()) {
             const std::string own = *id;
@@ -179,6 +202,9 @@ class reader {
         }
         const common_json * at = &root;
         for (size_t from = 2; text.size() > 1 && at && from <= text.size();) {
+            if (too_much(0, *at)) {
+                return nullptr;
+            }
             const size_t      end  = std::min(text.find('/', from), text.size());
             const std::string step = unescaped(text.substr(from, end - from));
             if (at->is_array()) {
@@ -198,7 +224,7 @@ class reader {
         if (v.is_boolean()) {
             return v.get<bool>() ? types::all() : types();
         }
-        if (!v.is_object() || too_much(depth)) {
+        if (!v.is_object() || too_much(depth, v)) {
             return types::all();
         }
         const auto [at, fresh] = seen.emplace(&v, types::all());
@@ -279,7 +305,7 @@ class reader {
 
     members members_of(const common_json & v, int depth) {
         members found;
-        if (!v.is_object() || too_much(depth)) {
+        if (!v.is_object() || too_much(depth, v)) {
             return found;
         }
         const auto * properties = in(v, "properties");
@@ -310,6 +336,9 @@ class reader {
         const auto * required = in(v, "required");
         if (required && required->is_array()) {
             for (const auto & name : *required) {
+                if (too_much(depth)) {
+                    break;
+                }
                 if (name.is_string()) {
                     found.of(name, nullptr, types::all()).required = true;
                 }
