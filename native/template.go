@@ -182,8 +182,8 @@ func (t *Template) Render(ctx context.Context, c Conversation) (Prompt, error) {
 	return p, nil
 }
 
-// tooManyMembers is the complaint of llama.cpp/schema.cpp.
-const tooManyMembers = "too many members: at most 2800 are taken in one schema"
+// tooManyMembers is the complaint of llama.cpp/schema.cpp, of whichever schema.
+const tooManyMembers = "the tools have too many arguments"
 
 // blame is the error of schemas with too many members, which are those of tools if there are any.
 func blame(c Conversation) error {

@@ -223,6 +223,26 @@ func TestEngine_Render_HostileTools(t *testing.T) {
 	}
 }
 
+// many is a text for each number below n.
+func many(n int, format string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, format, i)
+	}
+	return b.String()
+}
+
+// What is wrong with the schema of an answer is not said of tools, of which there are none.
+func TestEngine_Render_WideAnswer_IsNamed(t *testing.T) {
+	e := withTemplate(t, "GLM-4.6.jinja")
+	wide := `{"type":"object","required":[` + many(4000, `"p%d",`) + `"q"]}`
+	_, err := e.Render(t.Context(), chat.Conversation{Messages: hello, JSONSchema: wide})
+	var invalid *chat.Invalid
+	if err != nil && (!errors.As(err, &invalid) || invalid.Field != "json_schema" || strings.Contains(err.Error(), "tool")) {
+		t.Errorf("got %v", err)
+	}
+}
+
 // doubling is a schema in which each part names the next twice.
 func doubling(n int) string {
 	return `{"type":"object","properties":{"a":{"$ref":"#/$defs/a` + fmt.Sprint(n) + `"}},"$defs":{"a0":{"type":"string"}` + doublings(n) + `}}`

@@ -145,7 +145,7 @@ class reader {
         auto object = make<common_chat_schema_object>({ schema::TYPE_OBJECT });
         const auto found = members_of(root, 0);
         if ((squares += found.all.size() * found.all.size()) > max_squares) {
-            throw std::runtime_error("too many members: at most 2800 are taken in one schema, and fewer in each of many");  // native/template.go
+            throw std::runtime_error("the tools have too many arguments: at most 2800 are taken in one, and fewer in each of many");
         }
         for (const auto & m : found.all) {
             object->properties.push_back({ m.name, value(m.schema, m.takes, 0), m.required });

@@ -31,7 +31,7 @@ const minFold, maxFold = 'A', 0x1E943
 //   - A *syntax.Error for an invalid pattern.
 func Parse(source string, work *int) (*syntax.Regexp, error) {
 	if *work -= parsing(source); *work < 0 {
-		return nil, &Error{-1, "its classes take too much work: they have too many properties such as \\p{L}, or too many ranges under (?i)"}
+		return nil, &Error{-1, `it takes too much work to read: it is long, or has many properties such as \p{L}, or wide ranges under (?i)`}
 	}
 	return syntax.Parse(source, syntax.Perl)
 }

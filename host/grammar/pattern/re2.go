@@ -8,6 +8,7 @@ import (
 	"regexp/syntax"
 	"strings"
 
+	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
@@ -39,10 +40,11 @@ func misparsed(source string, err error) error {
 	if !errors.As(err, &parsed) {
 		return &Error{-1, err.Error()}
 	}
+	why := fmt.Sprintf("%v: `%s`", parsed.Code, excerpt.Of(parsed.Expr, 100))
 	if parsed.Expr == "" || strings.Count(source, parsed.Expr) != 1 {
-		return &Error{-1, fmt.Sprintf("%v: `%s`", parsed.Code, parsed.Expr)}
+		return &Error{-1, why}
 	}
-	return &Error{strings.Index(source, parsed.Expr), fmt.Sprintf("%v: `%s`", parsed.Code, parsed.Expr)}
+	return &Error{strings.Index(source, parsed.Expr), why}
 }
 
 // simple are the nodes that have neither characters nor parts.
