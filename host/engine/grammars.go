@@ -286,7 +286,7 @@ func (e *Engine) ofFormat(ctx context.Context, f *peg.Format) (*keptGrammar, err
 // ofGBNF is the grammar of a text in llama.cpp's notation.
 func (e *Engine) ofGBNF(ctx context.Context, text string) (*keptGrammar, error) {
 	return e.grammars.of(ctx, source{in: inGBNF, text: text}, func(b *grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error) {
-		g, err := gbnf.Into(b, text, "", gbnf.Tokens{Count: e.info.Vocabulary, Find: e.tokenOf})
+		g, err := gbnf.Parse(b, text, "", gbnf.Tokens{Count: e.info.Vocabulary, Find: e.tokenOf})
 		return g, nil, err
 	})
 }

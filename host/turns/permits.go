@@ -45,13 +45,6 @@ func (p *Permits) Take(ctx context.Context, client string) (give func(), err err
 	}, nil
 }
 
-// Waiting is how many wait.
-func (p *Permits) Waiting() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.waiting.Len()
-}
-
 func (p *Permits) end(client string, took time.Duration) {
 	p.free++
 	p.waiting.Served(client, int64(took))
@@ -60,11 +53,8 @@ func (p *Permits) end(client string, took time.Duration) {
 
 // serve gives away what is free.
 func (p *Permits) serve() {
-	for p.free > 0 {
-		next, found := p.waiting.Next()
-		if !found {
-			return
-		}
+	for p.free > 0 && p.waiting.Len() > 0 {
+		next, _ := p.waiting.Next()
 		p.free--
 		close(next)
 	}

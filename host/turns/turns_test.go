@@ -72,8 +72,8 @@ func TestPermits_Take_Leaves(t *testing.T) {
 		for len(had) > 0 {
 			(<-had)()
 		}
-		if p.free != 2 || p.Waiting() != 0 || len(p.waiting.clients) != 0 {
-			t.Errorf("%d are free, %d wait: %+v", p.free, p.Waiting(), p.waiting)
+		if p.free != 2 || p.waiting.Len() != 0 || len(p.waiting.clients) != 0 {
+			t.Errorf("%d are free, %d wait: %+v", p.free, p.waiting.Len(), p.waiting)
 		}
 	})
 }

@@ -76,22 +76,15 @@ types of_name(const std::string & name) {
 
 // The step of a JSON pointer within a URI.
 std::string unescaped(const std::string & step) {
-    std::string plain;
+    std::string plain, text;
     for (size_t i = 0; i < step.size(); i++) {
-        if (step[i] == '%' && i + 2 < step.size()) {
-            plain += static_cast<char>(std::strtol(step.substr(i + 1, 2).c_str(), nullptr, 16));
-            i += 2;
-        } else {
-            plain += step[i];
-        }
+        const bool escape = step[i] == '%' && i + 2 < step.size();
+        plain += escape ? static_cast<char>(std::strtol(step.substr(i + 1, 2).c_str(), nullptr, 16)) : step[i];
+        i += escape ? 2 : 0;
     }
-    std::string text;
     for (size_t i = 0; i < plain.size(); i++) {
-        if (plain[i] == '~' && i + 1 < plain.size()) {
-            text += plain[++i] == '0' ? '~' : '/';
-        } else {
-            text += plain[i];
-        }
+        const bool escape = plain[i] == '~' && i + 1 < plain.size();
+        text += !escape ? plain[i] : plain[++i] == '0' ? '~' : '/';
     }
     return text;
 }
@@ -170,10 +163,7 @@ class reader {
     bool too_much(int depth) { return depth > max_depth || ++work > max_work; }
 
     // The same of a visit that looks for words in a schema.
-    bool too_much(int depth, const common_json & v) {
-        work += v.size() / members_per_visit;
-        return too_much(depth);
-    }
+    bool too_much(int depth, const common_json & v) { return (work += v.size() / members_per_visit) > max_work || too_much(depth); }
 
     // Where a reference within the document leads; null where that is not known here.
     const common_json * target(const common_json & ref) {

@@ -88,7 +88,7 @@ func (n *names) base(uri string) int {
 	return number
 }
 
-// nameParts registers what identifies the parts of a schema. What is joined to a URI counts as work.
+// nameParts registers what identifies the parts of a schema. Joining URIs counts as work.
 func (r *reader) nameParts(v *value, base string) error {
 	n := r.document.names
 	if v.kind == object {

@@ -116,8 +116,8 @@ func TestHost_Grammar_MasksAndMoves(t *testing.T) {
 	}
 }
 
-// What reading a grammar takes is paid for, also where it is refused. Meanwhile others have the time
-// slice, and the reading ends with the request.
+// What reading a grammar takes is paid for, also where it is refused. Meanwhile others have the
+// time slice, and the reading ends with the request.
 func TestHost_Grammar_Open_IsPaidFor(t *testing.T) {
 	for _, text := range []string{"ok", "bad"} {
 		open := func(work uint64, opened func(context.Context, *user)) error {
