@@ -181,8 +181,8 @@ func (t *Template) Render(ctx context.Context, c Conversation, write Writer) (Pr
 		return Prompt{}, fmt.Errorf("render: %w", w.err)
 	case errors.Is(err, ErrCancelled), err != nil && w.err != nil:
 		return Prompt{}, fmt.Errorf("render: %w", context.Cause(ctx))
-	case errors.Is(err, ErrFailed) && strings.Contains(err.Error(), "the tools have too many arguments"): // in llama.cpp/schema.cpp
-		return Prompt{}, fmt.Errorf("render: %w", &BadField{"tools", fmt.Errorf("%w: %w", ErrInvalid, err)})
+	case errors.Is(err, ErrFailed) && strings.Contains(err.Error(), tooManyMembers):
+		return Prompt{}, fmt.Errorf("render: %w", blame(c))
 	case errors.Is(err, ErrFailed):
 		if bad := checkArguments(c.Messages); bad != nil {
 			err = bad
@@ -214,6 +214,17 @@ func penstockWrite(user C.uintptr_t, told *C.char, size C.size_t, out *C.ps_text
 	}
 	out.data, out.size = C.CString(text), C.size_t(len(text))
 	return 0
+}
+
+// tooManyMembers is the complaint of llama.cpp/schema.cpp, of whichever schema.
+const tooManyMembers = "the tools have too many arguments"
+
+// blame is the error of schemas with too many members, which are those of tools if there are any.
+func blame(c Conversation) error {
+	if len(c.Tools) > 0 {
+		return &BadField{"tools", fmt.Errorf("%w: they have too many arguments: at most 2800 are taken in one, and fewer in each of many", ErrInvalid)}
+	}
+	return &BadField{"json_schema", fmt.Errorf("%w: it has too many members: at most 2800 are taken", ErrInvalid)}
 }
 
 func (t *Template) render(ctx context.Context, request []byte, w *writing) (string, error) {

@@ -72,6 +72,9 @@ func (e Encoder) Render(ctx context.Context, c Conversation) (p Prompt, err erro
 	if n := len(c.Messages); n > e.Context { // each is a token at least, and takes a template longer than that
 		return p, &TooLong{Reason: fmt.Sprintf("there are %d messages, and each takes a token at least", n), Context: e.Context}
 	}
+	if n := c.pieces(); n > e.Context { // a template may take as long for a part as for a message
+		return p, &TooLong{Reason: fmt.Sprintf("its messages have %d parts and calls; with a context of %d tokens at most as many are taken", n, e.Context), Context: e.Context}
+	}
 	if c.Written != nil && len(c.Tools) > 0 {
 		return p, &Invalid{"tools", "cannot be used with a template plugin, which is not told of them"}
 	}
@@ -84,6 +87,14 @@ func (e Encoder) Render(ctx context.Context, c Conversation) (p Prompt, err erro
 		return Prompt{}, asInvalid(err, c.Messages)
 	}
 	return p, nil
+}
+
+// pieces is how many parts and calls the messages have.
+func (c *Conversation) pieces() (n int) {
+	for _, m := range c.Messages {
+		n += max(1, len(m.Parts)) + len(m.ToolCalls)
+	}
+	return n
 }
 
 // reasoningFormats are llama-server's: none leaves reasoning in the content, the others part the

@@ -152,6 +152,19 @@ func TestEncoder_MoreMessagesThanTokens_AreRefused(t *testing.T) {
 	}
 }
 
+// Nor has a conversation more parts and calls than that.
+func TestEncoder_MorePiecesThanTokens_AreRefused(t *testing.T) {
+	most := Conversation{Messages: []Message{{Content: "a", Parts: make([]string, 60), ToolCalls: make([]ToolCall, 39)}, {Content: "b"}}}
+	if _, err := (Encoder{Model: echo{}, Context: 100}).Conversation(t.Context(), most); err != nil {
+		t.Error(err)
+	}
+	most.Messages[0].Parts = append(most.Messages[0].Parts, "")
+	var tooLong *TooLong
+	if _, err := (Encoder{Model: echo{}, Context: 100}).Conversation(t.Context(), most); !errors.As(err, &tooLong) || !strings.Contains(tooLong.Reason, "101 parts and calls") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestEncoder_Conversation_TemplateFaultIsTheClients(t *testing.T) {
 	c := Conversation{Messages: []Message{{Role: "user", Content: "four"}}}
 	p, err := Encoder{Model: echo{}, Context: 100}.Conversation(t.Context(), c)

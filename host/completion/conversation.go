@@ -38,7 +38,7 @@ func (s *Service) converse(ctx context.Context, r *TextRequest) (err error) {
 	if w := r.conversation.Written; w != nil {
 		size = max(size, len(*w))
 	}
-	made, err := inPool(ctx, s.pool, r.Deadline, size, func(ctx context.Context) (TextRequest, error) {
+	made, err := inPool(ctx, s.pool, r.Caller, r.Deadline, size, func(ctx context.Context) (TextRequest, error) {
 		made := *r
 		return made, made.takePrompt(ctx)
 	}, nil)

@@ -39,7 +39,7 @@ func (s *Service) Fork(ctx context.Context, r *TextRequest, st serving.Stream, c
 		fork.release()
 		return nil, err
 	}
-	made, err := inPool(ctx, s.pool, time.Time{}, r.Size, func(ctx context.Context) (*TextRequest, error) {
+	made, err := inPool(ctx, s.pool, r.Caller, time.Time{}, r.Size, func(ctx context.Context) (*TextRequest, error) {
 		made := fork
 		return &made, made.takeFields(ctx, fields)
 	}, func(made *TextRequest) { made.Plugins.Release() })

@@ -137,7 +137,7 @@ func (s *Service) New(ctx context.Context, asked TextRequest, fill func(context.
 		return nil, err
 	}
 	asked.Choices, asked.Logprobs, asked.MaxTokens, asked.Shift, asked.arrived = 1, -1, m.MaxTokens, answer.Shift{Keep: m.ShiftKeep}, m.Scheduler.Expect()
-	r, err := inPool(ctx, s.pool, asked.Deadline, asked.Size, func(ctx context.Context) (*TextRequest, error) {
+	r, err := inPool(ctx, s.pool, asked.Caller, asked.Deadline, asked.Size, func(ctx context.Context) (*TextRequest, error) {
 		r := asked // who waits may have left, and gives up what was asked
 		return &r, r.complete(ctx, fill)
 	}, func(r *TextRequest) { r.Plugins.Release() })
@@ -215,8 +215,8 @@ func (r *TextRequest) takeCommonFields(ctx context.Context) (err error) {
 	return err
 }
 
-// Work does work on a text of size bytes in the text pool, for requests that are not for an
-// answer. It ends with ctx, of which the work is told.
-func Work[T any](ctx context.Context, s *Service, size int, work func(context.Context) (T, error)) (T, error) {
-	return inPool(ctx, s.pool, time.Time{}, size, work, nil)
+// Work does work on a text of size bytes in the text pool for a caller, for requests that are not
+// for an answer. It ends with ctx, of which the work is told.
+func Work[T any](ctx context.Context, s *Service, caller Caller, size int, work func(context.Context) (T, error)) (T, error) {
+	return inPool(ctx, s.pool, caller, time.Time{}, size, work, nil)
 }

@@ -30,6 +30,10 @@ func (r *TextRequest) relax() error {
 	r.Relaxed = nil
 	for _, part := range all {
 		place := part.Pointer
+		if part.More > 0 {
+			r.Relaxed = append(r.Relaxed, part.Why)
+			continue
+		}
 		if strings.HasPrefix(place, "#") { // it does not name its field
 			place = cmp.Or(r.SchemaField, "json_schema") + place
 		}

@@ -102,6 +102,12 @@ func (s *Service) build(ctx context.Context, r *TextRequest) (requests []schedul
 		}
 	}()
 	op := operation.From(ctx)
+	r.Params.Constraint, err = inPool(ctx, s.pool, r.Caller, r.Deadline, r.Params.Constraint.Size(), func(ctx context.Context) (sampling.Constraint, error) {
+		return r.Model.Engine.Prepare(ctx, r.Params)
+	}, nil)
+	if err != nil {
+		return requests, chainError(r.schemaError(err), r.Params)
+	}
 	for _, prompt := range r.Prompts {
 		adapters, err := r.adapters(prompt)
 		if err != nil {
@@ -153,7 +159,7 @@ func (r *TextRequest) preservedTokens() ([]scheduler.Token, error) {
 func (s *Service) buildChoice(ctx context.Context, r *TextRequest, index int, prompt []scheduler.Token) (scheduler.Request, error) {
 	params := r.Params.ForChoice(uint32(index % r.Choices)) // the choices of one prompt differ
 	params.Trace = params.Trace || r.Candidates > 0
-	p, err := inPool(ctx, s.pool, r.Deadline, params.Constraint.Size(), func(context.Context) (serving.Policy, error) {
+	p, err := inPool(ctx, s.pool, r.Caller, r.Deadline, 0, func(context.Context) (serving.Policy, error) {
 		return r.Plugins.NewPolicy(params, serving.Ends{MaxTokens: r.MaxTokens, Stops: r.Stops, Time: r.asked, Choice: index % r.Choices, Choices: r.Choices, Parts: r.tellParts,
 			Media: r.tellMedia(index / r.Choices), Chain: chainOf(r.Model, params), Prompt: r.promptOf()})
 	}, discardPolicy)

@@ -11,13 +11,16 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/turns"
 	"github.com/penstock/penstock/scheduler"
 )
 
 // textPool bounds how much work on the text of requests goes on at a time: on templates, tokens
-// and grammars. Such work runs in C or in a guest, where it cannot always be interrupted. Long
-// texts have permits of their own, so that short ones do not wait behind them.
-type textPool struct{ short, long chan struct{} } // one element for each permit in use
+// and grammars. Callers take turns. The work ends when its caller has left, though in C and in a
+// guest not at once. Long texts have permits of their own, so that short ones do not wait behind
+// them.
+type textPool struct{ short, long *turns.Permits }
 
 // shortText is up to how many bytes a text keeps nobody waiting for more than some milliseconds.
 const shortText = 32 << 10
@@ -26,7 +29,7 @@ const shortText = 32 << 10
 // answers.
 func newTextPool() *textPool {
 	permits := max(1, runtime.GOMAXPROCS(0)/4)
-	return &textPool{short: make(chan struct{}, permits), long: make(chan struct{}, permits)}
+	return &textPool{short: turns.NewPermits(permits), long: turns.NewPermits(permits)}
 }
 
 // result is what work in the pool came to.
@@ -36,15 +39,16 @@ type result[T any] struct {
 	panic any // with its stack
 }
 
-// inPool does work on a text of size bytes. When ctx is done or the deadline has passed (zero:
-// none), it returns at once. Work that has begun is told by its context, and drop, which may be
-// nil, is given its value if it still comes to one.
-func inPool[T any](ctx context.Context, p *textPool, deadline time.Time, size int, work func(context.Context) (T, error), drop func(T)) (T, error) {
+// inPool does work on a text of size bytes for a caller. When ctx is done or the deadline has
+// passed (zero: none), it returns at once. Work that has begun is told by its context, and drop,
+// which may be nil, is given its value if it still comes to one.
+func inPool[T any](ctx context.Context, p *textPool, caller Caller, deadline time.Time, size int, work func(context.Context) (T, error), drop func(T)) (T, error) {
 	if !deadline.IsZero() {
 		var stop context.CancelFunc
 		ctx, stop = context.WithDeadlineCause(ctx, deadline, scheduler.ErrDeadline)
 		defer stop()
 	}
+	ctx = sampling.WithSalt(ctx, caller.CacheSalt)
 	if ctx.Err() != nil {
 		return *new(T), causeOf(ctx) // before it takes a permit that is free
 	}
@@ -52,15 +56,14 @@ func inPool[T any](ctx context.Context, p *textPool, deadline time.Time, size in
 	if size > shortText {
 		permits = p.long
 	}
-	select {
-	case permits <- struct{}{}:
-	case <-ctx.Done():
+	give, err := permits.Take(ctx, caller.ID)
+	if err != nil {
 		return *new(T), causeOf(ctx)
 	}
 	done := make(chan result[T])
 	go func() {
 		r := recovered(ctx, work)
-		<-permits
+		give()
 		select {
 		case done <- r:
 		case <-ctx.Done():

@@ -5,18 +5,29 @@ package completion
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/turns"
 	"github.com/penstock/penstock/scheduler"
 )
 
+// oneByOne is a pool with one permit for each length.
+func oneByOne() *textPool {
+	return &textPool{short: turns.NewPermits(1), long: turns.NewPermits(1)}
+}
+
 func TestTextPool_Deadline_WhileWaiting(t *testing.T) {
-	d := newTextPool()
-	for range cap(d.short) {
-		d.short <- struct{}{}
+	d := oneByOne()
+	give, err := d.short.Take(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
 	}
-	_, err := inPool(t.Context(), d, time.Now().Add(time.Millisecond), 1, func(context.Context) (int, error) { return 1, nil }, nil)
+	defer give()
+	_, err = inPool(t.Context(), d, Caller{}, time.Now().Add(time.Millisecond), 1, func(context.Context) (int, error) { return 1, nil }, nil)
 	if !errors.Is(err, scheduler.ErrDeadline) {
 		t.Errorf("got %v, want ErrDeadline", err)
 	}
@@ -25,11 +36,11 @@ func TestTextPool_Deadline_WhileWaiting(t *testing.T) {
 // TestTextPool_GivenUp: work that nobody waits for any more is told, and none begins for a request
 // that is gone already.
 func TestTextPool_GivenUp(t *testing.T) {
-	d := newTextPool()
+	d := oneByOne()
 	gone := errors.New("gone")
 	ctx, leave := context.WithCancelCause(t.Context())
 	told := make(chan error, 1)
-	_, err := inPool(ctx, d, time.Time{}, 1, func(ctx context.Context) (int, error) {
+	_, err := inPool(ctx, d, Caller{}, time.Time{}, 1, func(ctx context.Context) (int, error) {
 		leave(gone)
 		<-ctx.Done()
 		told <- context.Cause(ctx)
@@ -42,7 +53,7 @@ func TestTextPool_GivenUp(t *testing.T) {
 		t.Errorf("its work: got %v", err)
 	}
 	for range 100 {
-		_, err := inPool(ctx, d, time.Time{}, 1, func(context.Context) (int, error) {
+		_, err := inPool(ctx, d, Caller{}, time.Time{}, 1, func(context.Context) (int, error) {
 			t.Error("work was begun that nobody waits for")
 			return 0, nil
 		}, nil)
@@ -50,4 +61,62 @@ func TestTextPool_GivenUp(t *testing.T) {
 			t.Errorf("afterwards: got %v", err)
 		}
 	}
+}
+
+// A value that comes when its client has gone is dropped, unless there is none.
+func TestTextPool_Drop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for failed, want := range map[error][]int{nil: {7}, errors.New("failed"): nil} {
+			ctx, leave := context.WithCancel(t.Context())
+			left := make(chan struct{})
+			var dropped []int
+			_, err := inPool(ctx, oneByOne(), Caller{}, time.Time{}, 1, func(context.Context) (int, error) {
+				leave()
+				<-left
+				return 7, failed
+			}, func(v int) { dropped = append(dropped, v) })
+			if err == nil {
+				t.Error("who left has a value")
+			}
+			close(left)
+			synctest.Wait()
+			if !slices.Equal(dropped, want) {
+				t.Errorf("%v: %v is dropped, want %v", failed, dropped, want)
+			}
+		}
+	})
+}
+
+// Callers take turns: one with many texts does not keep another waiting for more than one of them.
+func TestTextPool_CallersTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := oneByOne()
+		var order []string
+		do := func(caller string, takes time.Duration) {
+			go func() {
+				_, err := inPool(t.Context(), d, Caller{ID: caller, CacheSalt: "salt of " + caller}, time.Time{}, 1, func(ctx context.Context) (int, error) {
+					time.Sleep(takes)
+					order = append(order, caller) // one at a time
+					if salt := sampling.SaltOf(ctx); salt != "salt of "+caller {
+						t.Errorf("%s works with %q", caller, salt)
+					}
+					return 0, nil
+				}, nil)
+				if err != nil {
+					t.Error(err)
+				}
+			}()
+			synctest.Wait()
+		}
+		for range 4 {
+			do("a", time.Second)
+		}
+		do("b", time.Millisecond)
+		do("b", time.Millisecond)
+		do("c", 2*time.Second)
+		time.Sleep(time.Minute)
+		if want := []string{"a", "b", "c", "b", "a", "a", "a"}; !slices.Equal(order, want) {
+			t.Errorf("%v, want %v", order, want)
+		}
+	})
 }

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/pausing"
+	"github.com/penstock/penstock/host/turns"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler/panics"
 )
@@ -77,7 +78,7 @@ type Encoder struct {
 	wake      chan struct{} // holds one element where there is work
 
 	mu    sync.Mutex
-	queue queue
+	queue turns.Queue[*job]
 	jobs  map[key]*job // waiting or running
 	cache cache
 	stats Stats
@@ -157,7 +158,7 @@ func (e *Encoder) ask(r Source) (*job, []Piece, error) {
 	}
 	j := newJob(e.closed, k, r)
 	e.jobs[k] = j
-	e.queue.add(j)
+	e.queue.Add(j.client, j)
 	e.signal()
 	return j, nil, nil
 }
@@ -170,7 +171,7 @@ func (e *Encoder) leave(j *job) {
 		return
 	}
 	j.cancel()
-	if e.queue.remove(j) {
+	if e.queue.Remove(j.client, j) {
 		e.finish(j, nil, context.Canceled)
 	}
 }
@@ -202,7 +203,7 @@ func (e *Encoder) run() {
 			return err
 		})
 		e.mu.Lock()
-		e.queue.served(j)
+		e.queue.Served(j.client, int64(j.cost))
 		e.stats.Took += time.Since(begin)
 		e.finish(j, pieces, err)
 		e.mu.Unlock()
@@ -214,12 +215,13 @@ func (e *Encoder) next() *job {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed.Err() != nil {
-		for j := e.queue.next(); j != nil; j = e.queue.next() {
+		for j, found := e.queue.Next(); found; j, found = e.queue.Next() {
 			e.finish(j, nil, ErrClosed)
 		}
 		return nil
 	}
-	return e.queue.next()
+	j, _ := e.queue.Next()
+	return j
 }
 
 // finish notifies the waiting requests, and caches the embeddings. The lock is held.

@@ -100,13 +100,10 @@ func waitFor(e *Encoder, is func(Stats) bool) {
 }
 
 // queued is how many jobs wait for their turn.
-func queued(e *Encoder) (n int) {
+func queued(e *Encoder) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, c := range e.queue.clients {
-		n += len(c.jobs)
-	}
-	return n
+	return e.queue.Len()
 }
 
 // What is asked for by several at the same time, or again later, is decoded and encoded once,

@@ -157,7 +157,7 @@ func TestEngine_Render_WhatIsAllowedFits(t *testing.T) {
 			if p.Rules == nil {
 				return // it knows no tools
 			}
-			g, err := e.ofFormat(p.Rules)
+			g, err := e.ofFormat(t.Context(), p.Rules)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -105,14 +106,16 @@ func (e *Engine) constrain(s *Stage, p sampling.Params) (err error) {
 
 // follow gives a stage the grammar of what the answer must look like.
 func (e *Engine) follow(s *Stage, p sampling.Params) error {
-	g, err := e.read(p.Constraint)
+	c, err := e.Prepare(context.Background(), p)
 	if err != nil {
 		return err
 	}
+	made := c.Ready.(*ready)
+	g := made.grammar
 	var prefix []scheduler.Token
 	switch {
 	case p.GrammarLazy:
-		s.lazy, err = e.newLazy(p)
+		s.lazy = e.newLazy(made.triggers)
 	case p.GrammarOfFormat || p.Format != nil || len(p.JSONSchema) > 0:
 		prefix, err = e.generationPrompt(p.GenerationPrompt)
 	}

@@ -28,7 +28,7 @@ func whole(c sampling.Constraint, limit int) sampling.Params {
 // leastOf is the least limit that a request may have, as the refusal of a smaller one tells it.
 func leastOf(t *testing.T, e *Engine, c sampling.Constraint) int {
 	t.Helper()
-	g, err := e.read(c)
+	g, err := e.read(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestStage_Complete_RandomSchemas(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := sampling.Constraint{JSONSchema: schema}
-		if _, err := e.read(c); err != nil {
+		if _, err := e.read(t.Context(), c); err != nil {
 			continue
 		}
 		least := leastOf(t, e, c)
@@ -148,7 +148,7 @@ func TestStage_Complete_OtherConstraints(t *testing.T) {
 		least := leastOf(t, e, c.of)
 		for limit := least; limit < least+30; limit++ {
 			text, ended := randomAnswer(t, e, r, whole(c.of, limit))
-			if g, _ := e.read(c.of); !ended || !regexp.MustCompile(c.want).MatchString(text) {
+			if g, _ := e.read(t.Context(), c.of); !ended || !regexp.MustCompile(c.want).MatchString(text) {
 				t.Errorf("%s, %d tokens: %q, ended %v", name, limit, text, ended)
 			} else if s, ok, err := g.is.Advance(g.is.Start(), []byte(text)); !ok || err != nil || !g.is.Complete(s) {
 				t.Errorf("%s, %d tokens: %q is not whole, %v", name, limit, text, err)

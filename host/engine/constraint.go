@@ -21,34 +21,37 @@ import (
 
 // read is the grammar of what a request's answer must look like. Its errors are *sampling.Invalid
 // and name the field.
-func (e *Engine) read(c sampling.Constraint) (*keptGrammar, error) {
+func (e *Engine) read(ctx context.Context, c sampling.Constraint) (*keptGrammar, error) {
 	switch {
 	case len(c.JSONSchema) > 0:
-		g, err := e.ofSchema(string(normalSchema(c.JSONSchema)), c.Schemas)
+		g, err := e.ofSchema(ctx, string(normalSchema(c.JSONSchema)), c.Schemas)
 		if err != nil {
 			err = atFault(err, refusedSchema("json_schema", err))
 		}
 		return g, err
 	case c.Regex != "":
-		g, err := e.ofRegex(c.Regex)
+		g, err := e.ofRegex(ctx, c.Regex)
 		if err != nil {
 			err = atFault(err, sampling.Refused("regex", "regex cannot become a grammar: %v", inCharacters(err, c.Regex)))
 		}
 		return g, err
 	case c.Format != nil:
-		return e.ofFormat(c.Format)
+		return e.ofFormat(ctx, c.Format)
 	}
-	g, err := e.ofGBNF(c.Grammar)
+	g, err := e.ofGBNF(ctx, c.Grammar)
 	if err != nil {
 		err = atFault(err, sampling.Refused("grammar", "grammar cannot be used: %s", strings.TrimPrefix(err.Error(), gbnf.ErrInvalid.Error()+": ")))
 	}
 	return g, err
 }
 
-// atFault is the refusal of a field, unless there is only no room for its grammar now.
+// atFault is the refusal of a field, unless there is only no room for its grammar now, or nobody
+// waits for it any more.
 func atFault(err, refused error) error {
-	if errors.Is(err, sampling.ErrCrowded) {
-		return sampling.ErrCrowded
+	for _, other := range []error{sampling.ErrCrowded, errStopped} {
+		if errors.Is(err, other) {
+			return other
+		}
 	}
 	return refused
 }
@@ -68,11 +71,40 @@ func (e *Engine) Relaxed(c sampling.Constraint) ([]schema.Relaxed, error) {
 	if c.Format == nil && (!c.Schemas.Loose || len(c.JSONSchema) == 0) {
 		return nil, nil
 	}
-	g, err := e.read(c)
+	if r, is := c.Ready.(*ready); is {
+		return r.grammar.relaxed, nil
+	}
+	g, err := e.read(context.Background(), c)
 	if err != nil {
 		return nil, err
 	}
 	return g.relaxed, nil
+}
+
+// ready is what all answers under one constraint share.
+type ready struct {
+	grammar  *keptGrammar
+	triggers *triggers // nil: the grammar is not lazy
+}
+
+// Prepare reads a request's constraint for all its answers, and returns it with what was made of
+// it. It stops when ctx is done. Errors are those of NewChain.
+func (e *Engine) Prepare(ctx context.Context, p sampling.Params) (sampling.Constraint, error) {
+	if _, is := p.Ready.(*ready); is || !p.IsSet() {
+		return p.Constraint, nil
+	}
+	g, err := e.read(ctx, p.Constraint)
+	if err != nil {
+		return p.Constraint, err
+	}
+	made := &ready{grammar: g}
+	if p.GrammarLazy {
+		if made.triggers, err = e.compileTriggers(p); err != nil {
+			return p.Constraint, err
+		}
+	}
+	p.Ready = made
+	return p.Constraint, nil
 }
 
 // inCharacters tells the place of an error in a regular expression in characters.

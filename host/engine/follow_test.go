@@ -214,9 +214,9 @@ func FuzzLazy_Accept(f *testing.F) {
 		if word == "" {
 			return
 		}
-		l := &lazy{asleep: true, texts: []textTrigger{{word: word}}}
+		l := &lazy{asleep: true, triggers: &triggers{texts: []textTrigger{{word: word}}}}
 		matches := func(string) bool { return false }
-		if trigger, err := newPattern(sampling.Trigger{Kind: sampling.TriggerPattern, Value: pattern}); err == nil {
+		if trigger, err := newPattern(sampling.Trigger{Kind: sampling.TriggerPattern, Value: pattern}, newPatternBudget()); err == nil {
 			l.texts = append(l.texts, trigger)
 			matches = trigger.search.MatchString
 		}

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -19,7 +20,7 @@ const answerField = "json_schema"
 
 // format is what the answer to a conversation must look like, which is known to have a grammar.
 // Errors are a *chat.Invalid.
-func (e *Engine) format(c *chat.Conversation, n native.Conversation, p native.Prompt) (*peg.Format, error) {
+func (e *Engine) format(ctx context.Context, c *chat.Conversation, n native.Conversation, p native.Prompt) (*peg.Format, error) {
 	f := &peg.Format{Parser: p.Parser, Lazy: p.GrammarLazy}
 	if c.JSONSchema != "" {
 		f.Answer = peg.Schema{JSON: json.RawMessage(c.JSONSchema), Field: answerField, Options: c.Schemas}
@@ -28,7 +29,7 @@ func (e *Engine) format(c *chat.Conversation, n native.Conversation, p native.Pr
 		f.OneCall = !n.ParallelToolCalls
 		f.Tools = append(f.Tools, peg.Tool{Name: t.Name, Schema: argumentsOf(t, c.Schemas)})
 	}
-	if _, err := e.ofFormat(f); err != nil {
+	if _, err := e.ofFormat(ctx, f); err != nil {
 		return nil, refusedField(err)
 	}
 	return f, nil

@@ -23,7 +23,7 @@ func allowedBy(t *testing.T, e *Engine, c chat.Conversation, text string) (allow
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := e.ofFormat(p.Rules)
+	g, err := e.ofFormat(t.Context(), p.Rules)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestEngine_Render_Unenforceable(t *testing.T) {
 			t.Errorf("%s: not strict: %v", template, err)
 			continue
 		}
-		g, err := e.ofFormat(p.Rules)
+		g, err := e.ofFormat(t.Context(), p.Rules)
 		if err != nil || len(g.relaxed) != 1 || !strings.HasPrefix(g.relaxed[0].Pointer, "tools[2].input#/properties/a") {
 			t.Errorf("%s: %v, %v", template, g, err)
 		}
@@ -220,6 +220,26 @@ func TestEngine_Render_HostileTools(t *testing.T) {
 				t.Errorf("%s, %s: %v", name, template, err)
 			}
 		}
+	}
+}
+
+// many is a text for each number below n.
+func many(n int, format string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, format, i)
+	}
+	return b.String()
+}
+
+// What is wrong with the schema of an answer is not said of tools, of which there are none.
+func TestEngine_Render_WideAnswer_IsNamed(t *testing.T) {
+	e := withTemplate(t, "GLM-4.6.jinja")
+	wide := `{"type":"object","required":[` + many(4000, `"p%d",`) + `"q"]}`
+	_, err := e.Render(t.Context(), chat.Conversation{Messages: hello, JSONSchema: wide})
+	var invalid *chat.Invalid
+	if err != nil && (!errors.As(err, &invalid) || invalid.Field != "json_schema" || strings.Contains(err.Error(), "tool")) {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -78,7 +78,7 @@ func mustBeTheClients(t *testing.T, err error) {
 
 func mustCompile(t *testing.T, e *Engine, c sampling.Constraint) {
 	t.Helper()
-	if _, err := e.read(c); err != nil {
+	if _, err := e.read(t.Context(), c); err != nil {
 		t.Errorf("%v: %s", err, c.Format.Parser)
 	}
 }
@@ -109,7 +109,7 @@ func FuzzEngine_Regex(f *testing.F) {
 		if !utf8.ValidString(text) || strings.Contains(text, "\x00") || len(text) > 40 || len(pattern) > 200 {
 			return
 		}
-		kept, err := e.read(sampling.Constraint{Regex: pattern})
+		kept, err := e.read(t.Context(), sampling.Constraint{Regex: pattern})
 		if err != nil {
 			return
 		}

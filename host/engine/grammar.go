@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"strings"
 
@@ -23,18 +24,19 @@ type Grammar struct {
 }
 
 // NewGrammar reads text of one of the plugin ABI's kinds. An error is the text's fault and says
-// what is wrong.
-func (e *Engine) NewGrammar(kind int32, text string) (*Grammar, error) {
+// what is wrong. Reading stops when ctx is done. work is about how many instructions it takes,
+// whether or not the text was known already.
+func (e *Engine) NewGrammar(ctx context.Context, kind int32, text string) (_ *Grammar, work uint64, err error) {
 	var g *keptGrammar
-	var err error
 	if kind == abi.GrammarJSONSchema {
-		if g, err = e.ofSchema(text, schema.Options{}); err != nil {
-			return nil, err
-		}
-	} else if g, err = e.ofGBNF(text); err != nil {
-		return nil, errors.New(strings.TrimPrefix(err.Error(), gbnf.ErrInvalid.Error()+": "))
+		g, err = e.ofSchema(ctx, text, schema.Options{})
+	} else if g, err = e.ofGBNF(ctx, text); err != nil {
+		err = errors.New(strings.TrimPrefix(err.Error(), gbnf.ErrInvalid.Error()+": "))
 	}
-	return &Grammar{is: g.is, tokens: e.tokens(), here: g.is.Start()}, nil
+	if err != nil {
+		return nil, g.work, err
+	}
+	return &Grammar{is: g.is, tokens: e.tokens(), here: g.is.Start()}, g.work, nil
 }
 
 // Mask writes which tokens may come next: bit i of word i/32 for token i. mask has

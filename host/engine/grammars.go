@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -54,16 +55,27 @@ type grammarKey struct {
 	in   notation
 	text [sha256.Size]byte
 	read schema.Options // how the schemas in it are read
+	salt string         // of the caller: else a fast answer would tell what others use
 }
 
-var errUnread = errors.New("the grammar was not read to its end")
+var (
+	errUnread  = errors.New("the grammar was not read to its end")
+	errStopped = errors.New("nobody waits for the grammar any more")
+)
 
 type keptGrammar struct {
 	once    sync.Once
 	is      *grammar.Grammar // nil: it is being read, or it is none
 	relaxed []schema.Relaxed // of its schemas, what it does not enforce
+	work    uint64           // of reading it, about in instructions
 	err     error
 }
+
+// What the steps of a grammar's reading take, about in instructions.
+const (
+	perSchemaStep = 1000
+	perArenaStep  = 150
+)
 
 // source is a text that a grammar is read from.
 type source struct {
@@ -73,18 +85,36 @@ type source struct {
 }
 
 // of is the grammar of a text, which read makes unless it is known. Where several ask at once, it
-// is read once.
-func (k *grammars) of(s source, read func() (*grammar.Grammar, []schema.Relaxed, error)) (*keptGrammar, error) {
-	key := grammarKey{s.in, sha256.Sum256([]byte(s.text)), s.read}
+// is read once. When ctx is done, the reading stops. Where there is an error, only the work counts.
+func (k *grammars) of(ctx context.Context, s source, read func(*grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error)) (*keptGrammar, error) {
+	key := grammarKey{s.in, sha256.Sum256([]byte(s.text)), s.read, sampling.SaltOf(ctx)}
+	for {
+		g, err := k.ofKey(ctx, key, read)
+		if !errors.Is(err, errStopped) || ctx.Err() != nil { // else who had it read has left
+			return g, err
+		}
+	}
+}
+
+func (k *grammars) ofKey(ctx context.Context, key grammarKey, read func(*grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error)) (*keptGrammar, error) {
 	g := k.entry(key)
 	g.once.Do(func() {
 		made := keptGrammar{err: errUnread} // where read panics
 		defer func() {
 			k.mu.Lock()
 			defer k.mu.Unlock()
-			g.is, g.relaxed, g.err = made.is, made.relaxed, made.err
+			g.is, g.relaxed, g.work, g.err = made.is, made.relaxed, made.work, made.err
 		}()
-		if made.is, made.relaxed, made.err = read(); made.err == nil {
+		b := grammar.NewBuilder()
+		b.Lexemes.Stop = func() error {
+			if ctx.Err() != nil {
+				return fmt.Errorf("%w: %w", errStopped, context.Cause(ctx))
+			}
+			return nil
+		}
+		made.is, made.relaxed, made.err = read(b)
+		made.work = perSchemaStep*uint64(b.Steps) + perArenaStep*uint64(b.Lexemes.Spent())
+		if made.err == nil {
 			made.is, made.err = k.admit(made.is)
 		}
 	})
@@ -92,7 +122,7 @@ func (k *grammars) of(s source, read func() (*grammar.Grammar, []schema.Relaxed,
 	defer k.mu.Unlock()
 	if g.err != nil {
 		k.drop(key, g)
-		return nil, g.err
+		return g, g.err
 	}
 	k.bound()
 	return g, nil
@@ -224,16 +254,15 @@ var errVoid = errors.New("#: nothing fits the JSON schema")
 
 // ofFormat is the grammar of a chat template's format. Its errors are *sampling.Invalid and name
 // the field.
-func (e *Engine) ofFormat(f *peg.Format) (*keptGrammar, error) {
-	g, err := e.grammars.of(source{in: inFormat, text: f.Key()}, func() (*grammar.Grammar, []schema.Relaxed, error) {
-		b := grammar.NewBuilder()
+func (e *Engine) ofFormat(ctx context.Context, f *peg.Format) (*keptGrammar, error) {
+	g, err := e.grammars.of(ctx, source{in: inFormat, text: f.Key()}, func(b *grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error) {
 		root, all, err := peg.Add(b, f)
 		if err != nil {
 			return nil, nil, err
 		}
 		var relaxed []schema.Relaxed
 		for _, part := range all {
-			if part.Field != answerField {
+			if part.Field != answerField && part.More == 0 {
 				part.Pointer = part.Field + part.Pointer
 			}
 			relaxed = append(relaxed, part.Relaxed)
@@ -247,7 +276,7 @@ func (e *Engine) ofFormat(f *peg.Format) (*keptGrammar, error) {
 	var bad *peg.Error
 	switch {
 	case errors.As(err, &bad):
-		err = refusedSchema(bad.Field, bad.Err)
+		err = atFault(err, refusedSchema(bad.Field, bad.Err))
 	case err != nil:
 		err = atFault(err, sampling.Refused("tools", "tools cannot become a grammar: %v", err))
 	}
@@ -255,9 +284,9 @@ func (e *Engine) ofFormat(f *peg.Format) (*keptGrammar, error) {
 }
 
 // ofGBNF is the grammar of a text in llama.cpp's notation.
-func (e *Engine) ofGBNF(text string) (*keptGrammar, error) {
-	return e.grammars.of(source{in: inGBNF, text: text}, func() (*grammar.Grammar, []schema.Relaxed, error) {
-		g, err := gbnf.Parse(text, "", gbnf.Tokens{Count: e.info.Vocabulary, Find: e.tokenOf})
+func (e *Engine) ofGBNF(ctx context.Context, text string) (*keptGrammar, error) {
+	return e.grammars.of(ctx, source{in: inGBNF, text: text}, func(b *grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error) {
+		g, err := gbnf.Parse(b, text, "", gbnf.Tokens{Count: e.info.Vocabulary, Find: e.tokenOf})
 		return g, nil, err
 	})
 }
@@ -272,9 +301,8 @@ func (e *Engine) tokenOf(text string) (int32, bool) {
 }
 
 // ofRegex is the grammar of the texts that a regular expression in Go's syntax matches as a whole.
-func (e *Engine) ofRegex(text string) (*keptGrammar, error) {
-	return e.grammars.of(source{in: inRegex, text: text}, func() (*grammar.Grammar, []schema.Relaxed, error) {
-		b := grammar.NewBuilder()
+func (e *Engine) ofRegex(ctx context.Context, text string) (*keptGrammar, error) {
+	return e.grammars.of(ctx, source{in: inRegex, text: text}, func(b *grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error) {
 		whole, err := regex.Go(b.Lexemes, text)
 		if err != nil {
 			return nil, nil, err
@@ -287,9 +315,8 @@ func (e *Engine) ofRegex(text string) (*keptGrammar, error) {
 }
 
 // ofSchema is the grammar of the JSON texts that fit a schema.
-func (e *Engine) ofSchema(text string, o schema.Options) (*keptGrammar, error) {
-	return e.grammars.of(source{inJSONSchema, text, o}, func() (*grammar.Grammar, []schema.Relaxed, error) {
-		b := grammar.NewBuilder()
+func (e *Engine) ofSchema(ctx context.Context, text string, o schema.Options) (*keptGrammar, error) {
+	return e.grammars.of(ctx, source{inJSONSchema, text, o}, func(b *grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error) {
 		root, relaxed, err := schema.Read(b, json.RawMessage(text), o)
 		if err != nil {
 			return nil, nil, err

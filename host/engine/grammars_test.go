@@ -3,8 +3,11 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -31,7 +34,7 @@ func TestGrammars_Of_KeepsTheLastUsed(t *testing.T) {
 	g, reads := anyGrammar(t), map[string]int{}
 	ask := func(text string) {
 		t.Helper()
-		got, err := k.of(source{in: inRegex, text: text}, func() (*grammar.Grammar, []schema.Relaxed, error) { reads[text]++; return g, nil, nil })
+		got, err := k.of(t.Context(), source{in: inRegex, text: text}, func(*grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error) { reads[text]++; return g, nil, nil })
 		if err != nil || got.is != g {
 			t.Fatal(got, err)
 		}
@@ -57,7 +60,7 @@ func TestGrammars_Of_ReadsOnceForAll(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			for range 100 {
-				if _, err := k.of(source{in: inGBNF, text: "a"}, func() (*grammar.Grammar, []schema.Relaxed, error) { reads++; return g, nil, nil }); err != nil {
+				if _, err := k.of(t.Context(), source{in: inGBNF, text: "a"}, func(*grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error) { reads++; return g, nil, nil }); err != nil {
 					t.Error(err)
 				}
 			}
@@ -73,7 +76,7 @@ func TestGrammars_Of_ForgetsErrors(t *testing.T) {
 	var k grammars
 	bad, reads := errors.New("bad"), 0
 	for range 2 {
-		if _, err := k.of(source{in: inGBNF, text: "a"}, func() (*grammar.Grammar, []schema.Relaxed, error) { reads++; return nil, nil, bad }); !errors.Is(err, bad) {
+		if _, err := k.of(t.Context(), source{in: inGBNF, text: "a"}, func(*grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error) { reads++; return nil, nil, bad }); !errors.Is(err, bad) {
 			t.Error(err)
 		}
 	}
@@ -89,7 +92,7 @@ func TestGrammars_Of_RefusesWhatHasNoRoom(t *testing.T) {
 	n := 0
 	read := func() (*keptGrammar, error) {
 		n++
-		return k.of(source{in: inRegex, text: fmt.Sprint(n)}, func() (*grammar.Grammar, []schema.Relaxed, error) { return anyGrammar(t), nil, nil })
+		return k.of(t.Context(), source{in: inRegex, text: fmt.Sprint(n)}, func(*grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error) { return anyGrammar(t), nil, nil })
 	}
 	var followed []*keptGrammar
 	for {
@@ -148,7 +151,7 @@ func TestEngine_OfSchema_ByItsOptions(t *testing.T) {
 		"in any order":         {schema.Options{Order: schema.AnyOrder, Closed: true}, []string{`{"b": 1, "a": 2}`}, []string{`{"c": 1}`}},
 		"compact":              {schema.Options{Compact: true}, []string{`{"a":1}`}, []string{`{"a": 1}`}},
 	} {
-		kept, err := e.ofSchema(text, c.o)
+		kept, err := e.ofSchema(t.Context(), text, c.o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,5 +165,89 @@ func TestEngine_OfSchema_ByItsOptions(t *testing.T) {
 				t.Errorf("%s: %s is taken", name, json)
 			}
 		}
+	}
+}
+
+// A reading ends when nobody waits for it, and others that wait for the same have it read again.
+func TestGrammars_Of_StopsWithItsClient(t *testing.T) {
+	var k grammars
+	ctx, leave := context.WithCancel(t.Context())
+	reading := make(chan struct{})
+	of := func(ctx context.Context, wait bool) error {
+		_, err := k.of(ctx, source{in: inJSONSchema, text: "a"}, func(b *grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error) {
+			if wait {
+				close(reading)
+				for b.Lexemes.Ask(1<<20) == nil {
+					runtime.Gosched()
+				}
+			}
+			root, relaxed, err := schema.Read(b, []byte(`{"enum":["a","b"]}`), schema.Options{})
+			if err != nil {
+				return nil, relaxed, err
+			}
+			g, err := b.Build(root)
+			return g, relaxed, err
+		})
+		return err
+	}
+	left := make(chan error)
+	go func() { left <- of(ctx, true) }()
+	<-reading
+	other := make(chan error)
+	go func() { other <- of(t.Context(), false) }()
+	leave()
+	if err := <-left; !errors.Is(err, errStopped) || !errors.Is(err, context.Canceled) {
+		t.Errorf("who left: %v", err)
+	}
+	if err := <-other; err != nil {
+		t.Errorf("who waits: %v", err)
+	}
+}
+
+// What one caller has had read is not found by another.
+func TestGrammars_Of_Salted(t *testing.T) {
+	var k grammars
+	g, reads := anyGrammar(t), 0
+	for _, salt := range []string{"one", "two", "one", ""} {
+		ctx := sampling.WithSalt(t.Context(), salt)
+		if _, err := k.of(ctx, source{in: inGBNF, text: "a"}, func(*grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error) { reads++; return g, nil, nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if reads != 3 {
+		t.Errorf("read %d times for three callers", reads)
+	}
+}
+
+// All answers of a request share what was made of its constraint.
+func TestEngine_Prepare_IsShared(t *testing.T) {
+	e := opened(t, Options{})
+	p := sampling.Default()
+	p.Grammar, p.GrammarLazy = `root ::= "a"`, true
+	p.GrammarTriggers = []sampling.Trigger{{Kind: sampling.TriggerPattern, Value: "a+"}}
+	var err error
+	if p.Constraint, err = e.Prepare(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	var first *triggers
+	for range 3 {
+		chain, err := e.NewChain(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := chain[len(chain)-1].(*Stage)
+		if first == nil {
+			first = s.lazy.triggers
+		}
+		if s.lazy.triggers != first || s.rules.grammar != p.Ready.(*ready).grammar.is {
+			t.Error("an answer has its own")
+		}
+		_ = s.Close()
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	p.Ready, p.Grammar = nil, `root ::= "`+strings.Repeat("b", 5000)+`"`
+	if _, err := e.Prepare(gone, p); !errors.Is(err, errStopped) {
+		t.Errorf("for nobody: %v", err)
 	}
 }

@@ -17,15 +17,20 @@ import (
 // which one of its triggers is there. The grammar then begins with the text that the trigger has
 // matched, in the middle of a token if need be.
 type lazy struct {
-	piece  func(scheduler.Token) string // its bytes, with the text of control tokens
-	tokens []scheduler.Token            // triggers
-	texts  []textTrigger                // triggers, in their order
-	slow   bool                         // has patterns: they read the whole answer at each token
+	*triggers
+	piece func(scheduler.Token) string // its bytes, with the text of control tokens
 
 	asleep bool
 	seen   []scheduler.Token // while asleep
 	ends   []int             // where in text each of them ends
 	text   []byte            // theirs
+}
+
+// triggers are those of a lazy grammar, which do not change: all answers of a request share them.
+type triggers struct {
+	tokens []scheduler.Token
+	texts  []textTrigger // in their order
+	slow   bool          // some are patterns, which read the whole answer at each token
 }
 
 // textTrigger is a word or a regular expression.
@@ -64,31 +69,34 @@ func (e *Engine) Triggers(p sampling.Params) ([]sampling.Trigger, error) {
 
 func valueField(trigger int) string { return fmt.Sprintf("grammar_triggers[%d].value", trigger) }
 
-// newLazy makes the triggers of a lazy grammar, which sleeps.
-func (e *Engine) newLazy(p sampling.Params) (*lazy, error) {
-	triggers, err := e.Triggers(p)
+// newLazy makes a lazy grammar, which sleeps.
+func (e *Engine) newLazy(t *triggers) *lazy { return &lazy{triggers: t, piece: e.Piece, asleep: true} }
+
+// compileTriggers makes the triggers of a lazy grammar.
+func (e *Engine) compileTriggers(p sampling.Params) (*triggers, error) {
+	all, err := e.Triggers(p)
 	if err != nil {
 		return nil, err
 	}
-	l := &lazy{piece: e.Piece, asleep: true}
-	for i, t := range triggers {
+	made, left := &triggers{}, newPatternBudget()
+	for i, t := range all {
 		switch t.Kind {
 		case sampling.TriggerToken:
-			l.tokens = append(l.tokens, t.Token)
+			made.tokens = append(made.tokens, t.Token)
 		case sampling.TriggerWord:
-			l.texts = append(l.texts, textTrigger{word: t.Value})
+			made.texts = append(made.texts, textTrigger{word: t.Value})
 		default:
-			trigger, err := newPattern(t)
+			trigger, err := newPattern(t, left)
 			if err != nil {
 				return nil, sampling.Refused(valueField(i), "%s cannot be used: %v", valueField(i), err)
 			}
-			l.texts, l.slow = append(l.texts, trigger), true
+			made.texts, made.slow = append(made.texts, trigger), true
 		}
 	}
-	return l, nil
+	return made, nil
 }
 
-func newPattern(t sampling.Trigger) (textTrigger, error) {
+func newPattern(t sampling.Trigger, left *patternBudget) (textTrigger, error) {
 	text := t.Value
 	if t.Kind == sampling.TriggerPatternFull {
 		if !strings.HasPrefix(text, "^") {
@@ -98,13 +106,13 @@ func newPattern(t sampling.Trigger) (textTrigger, error) {
 			text += "$"
 		}
 	}
-	search, err := compilePattern(text)
+	search, err := compilePattern(text, left)
 	if err != nil {
 		return textTrigger{}, err
 	}
 	trigger := textTrigger{search: &search}
 	if strings.HasPrefix(text, "^") && strings.HasSuffix(text, "$") {
-		whole, err := compilePattern(`\A(?:` + text + `)\z`)
+		whole, err := compilePattern(`\A(?:`+text+`)\z`, left)
 		if err != nil {
 			return textTrigger{}, err
 		}

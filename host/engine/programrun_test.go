@@ -113,7 +113,7 @@ func TestProgram_Follow_KeepsToAGrammar(t *testing.T) {
 	e := opened(t, Options{Slots: 3, ContextSize: 3 * 1024})
 	s, stop := scheduled(t, e, 3)
 	defer stop()
-	g, err := e.NewGrammar(abi.GrammarGBNF, `root ::= "The " ("frog" | "mouse") " is " [a-z]{3,5} "."`)
+	g, _, err := e.NewGrammar(t.Context(), abi.GrammarGBNF, `root ::= "The " ("frog" | "mouse") " is " [a-z]{3,5} "."`)
 	if err != nil {
 		t.Fatal(err)
 	}

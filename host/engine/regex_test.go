@@ -20,7 +20,7 @@ func TestEngine_Regex_TakesWhatItMatches(t *testing.T) {
 		`a*b+c?`, `(a|bc)*x`, `[^a]{2,3}`, `.{1,4}`, `(?s).{1,4}`, `(?i)x[yz]*`, `\d+(\.\d{1,2})?`, `[é🐸]+|[a-c]+`, `\p{L}+ \p{L}+`,
 		`^(?:a|b)+$`, `["\\\]-]+`, `(ab?){2,}`, `a{0}b`, `(?:)`, `\s?\S+`, `x|`, `[[:digit:]]{2}`, `a\b.*`, `(?m)^a$\n?b*`,
 	} {
-		kept, err := e.read(sampling.Constraint{Regex: pattern})
+		kept, err := e.read(t.Context(), sampling.Constraint{Regex: pattern})
 		if err != nil {
 			t.Fatalf("%s: %v", pattern, err)
 		}

@@ -47,7 +47,7 @@ func (e *Engine) Render(ctx context.Context, c chat.Conversation) (chat.Prompt, 
 	}
 	p, err := e.template.Render(ctx, n)
 	if err != nil && ctx.Err() == nil {
-		err = e.asField(err, &c)
+		err = e.asField(ctx, err, &c)
 	}
 	if err != nil {
 		return chat.Prompt{}, err
@@ -61,7 +61,7 @@ func (e *Engine) Render(ctx context.Context, c chat.Conversation) (chat.Prompt, 
 		Format: p.Format, ReasoningFormat: n.ReasoningFormat,
 	}
 	if p.Grammar == native.GrammarOfParser && c.Grammar == "" && !e.template.Info().ByName {
-		if prompt.Rules, err = e.format(&c, n, p); err != nil {
+		if prompt.Rules, err = e.format(ctx, &c, n, p); err != nil {
 			return chat.Prompt{}, err
 		}
 	}
@@ -144,7 +144,7 @@ func (e *Engine) thinking(c *chat.Conversation, n *native.Conversation) error {
 }
 
 // asField names the field of the request that cannot be rendered.
-func (e *Engine) asField(err error, c *chat.Conversation) error {
+func (e *Engine) asField(ctx context.Context, err error, c *chat.Conversation) error {
 	var bad *native.BadField
 	if errors.As(err, &bad) {
 		field := bad.Field
@@ -157,7 +157,7 @@ func (e *Engine) asField(err error, c *chat.Conversation) error {
 	if !answer.IsSet() {
 		return err
 	}
-	if _, bad := e.read(answer); bad != nil {
+	if _, bad := e.read(ctx, answer); bad != nil {
 		return refusedField(bad)
 	}
 	return err

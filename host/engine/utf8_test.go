@@ -42,7 +42,7 @@ func TestEngine_Constraints_AllowOnlyWholeCharacters(t *testing.T) {
 		"name":    {sampling.Constraint{JSONSchema: json.RawMessage(`{"type":"object"}`)}, `{"a":1,"`},
 		"unique":  {sampling.Constraint{JSONSchema: json.RawMessage(`{"items":{"type":"string"},"uniqueItems":true,"type":"array"}`)}, `["é","`},
 	} {
-		kept, err := e.read(c.constraint)
+		kept, err := e.read(t.Context(), c.constraint)
 		if err != nil {
 			t.Fatal(err)
 		}

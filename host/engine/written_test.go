@@ -88,7 +88,7 @@ func TestEngine_Render_WhatTemplatesWriteIsAllowed(t *testing.T) {
 // where that has no call, further on: what begins a turn may not be what ends a prompt.
 func readBack(t *testing.T, e *Engine, p chat.Prompt, text string) []call {
 	t.Helper()
-	g, err := e.ofFormat(p.Rules)
+	g, err := e.ofFormat(t.Context(), p.Rules)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func benchmarkMasks(b *testing.B, v *grammartest.Tokens, text string, known bool
 	for b.Loop() {
 		if g == nil || !known {
 			var err error
-			if g, err = gbnf.Parse(text, "", gbnf.Tokens{}); err != nil {
+			if g, err = gbnf.Parse(grammar.NewBuilder(), text, "", gbnf.Tokens{}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -28,6 +28,9 @@ type Builder struct {
 	parts      int // of all bodies
 	known      map[word]Body
 	err        error
+
+	// Steps are those that reading schemas into it took, in all: a request may have many.
+	Steps int
 }
 
 // The bounds of a Builder, which keep a hostile grammar small. A schema of 256 KiB stays below

@@ -72,6 +72,9 @@ func compile(b *Builder, root Rule, loops []*loop, length []int) (*program, erro
 	c.ofLoop = make([]int, len(loops))
 	c.procedures = make([]procedure, len(b.rules)+len(loops))
 	for r, is := range b.rules {
+		if err := b.Lexemes.Ask(buildSteps); err != nil {
+			return nil, err
+		}
 		c.within = rest{bytes: never, after: outsideLoop, done: -1}
 		p := procedure{start: c.place(), final: c.place(), loop: -1, empty: length[is] == 0}
 		c.procedures[r] = p

@@ -50,6 +50,7 @@ func (b *Builder) Build(root Rule) (*Grammar, error) {
 	if err := b.check(root); err != nil {
 		return nil, err
 	}
+	defer func() { b.Lexemes.Stop = nil }() // the grammar keeps the lexemes
 	g := &Grammar{arena: b.Lexemes, spelt: b.lexemes, mostKept: maxKept, mostLexemes: maxLexemes, table: newTable(), private: newTable(), privates: 1}
 	g.closure.g = g
 	lengths, err := g.startWords(b)
@@ -101,6 +102,9 @@ func (b *Builder) check(root Rule) error {
 	return nil
 }
 
+// buildSteps is about what a lexeme and a rule take of Build, in steps of the arena.
+const buildSteps = 32
+
 // unknownLength is taken for lexemes whose shortest text is too hard to find.
 const unknownLength = never / 1024
 
@@ -109,6 +113,9 @@ func (g *Grammar) startWords(b *Builder) ([]int, error) {
 	g.automata = lexeme.NewAutomata(b.Lexemes, g.mostLexemes)
 	lengths := make([]int, len(b.lexemes))
 	for i, w := range b.lexemes {
+		if err := b.Lexemes.Ask(buildSteps); err != nil {
+			return nil, err
+		}
 		s, err := g.automata.Start(w.is, w.spelt)
 		if err != nil {
 			return nil, err

@@ -14,7 +14,7 @@ import (
 // complete: to test a token while many are left, and while few are, and a mask while few are.
 func BenchmarkGrammar_Within(b *testing.B) {
 	v := grammartest.Load(b, "../..")
-	g, err := gbnf.Parse(jsonGrammar, "", gbnf.Tokens{})
+	g, err := gbnf.Parse(grammar.NewBuilder(), jsonGrammar, "", gbnf.Tokens{})
 	if err != nil {
 		b.Fatal(err)
 	}

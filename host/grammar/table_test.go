@@ -50,6 +50,23 @@ func TestState_Equal(t *testing.T) {
 	}
 }
 
+// What is known of a state for one vocabulary is not told of another.
+func TestGrammar_Mask_OfItsVocabulary(t *testing.T) {
+	g := nested(t)
+	state := follow(t, g, g.Start(), "[ab")
+	for range 2 {
+		for pieces, want := range map[[3]string]uint32{{"c", "[", ","}: 0b101, {"[", "]", "c"}: 0b110, {"9", "9", "9"}: 0} {
+			v := NewVocabulary([][]byte{[]byte(pieces[0]), []byte(pieces[1]), []byte(pieces[2])}, nil, nil)
+			for range 3 {
+				mask := make([]uint32, v.Words())
+				if err := g.Mask(state, v, mask); err != nil || mask[0] != want {
+					t.Errorf("%q: %b, %v; want %b", pieces, mask, err, want)
+				}
+			}
+		}
+	}
+}
+
 // What a text of any length and a grammar of many states take stays within the bound, and states
 // that are held go on as before.
 func TestGrammar_Memory_IsBounded(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/registry"
+	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/telemetry"
 	"github.com/penstock/penstock/native"
 )
@@ -112,12 +113,12 @@ func (p *modelPlugins) closeModel() error {
 type grammars struct{ engine *engine.Engine }
 
 // Open implements plugin.Grammars.
-func (g grammars) Open(kind int32, text string) (plugin.Grammar, error) {
-	compiled, err := g.engine.NewGrammar(kind, text)
+func (g grammars) Open(ctx context.Context, client string, kind int32, text string) (plugin.Grammar, uint64, error) {
+	compiled, work, err := g.engine.NewGrammar(sampling.WithSalt(ctx, client), kind, text)
 	if err != nil {
-		return nil, err
+		return nil, work, err
 	}
-	return compiled, nil
+	return compiled, work, nil
 }
 
 // identityOf is what plugins learn about the model. A file that was moved away after it was loaded

@@ -3,6 +3,7 @@
 package plugin
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -60,8 +61,10 @@ type Vocabulary interface {
 
 // Grammars compiles grammars for plugins. It is safe for concurrent use.
 type Grammars interface {
-	// Open compiles text of an ABI grammar kind. An error is the text's fault and says where.
-	Open(kind int32, text string) (Grammar, error)
+	// Open compiles text of an ABI grammar kind, until ctx is done. An error is the text's fault and
+	// says where. work is what it took, or would have if it was not known yet, in units of fuel.
+	// Others than client do not learn from the time that it takes what client has opened.
+	Open(ctx context.Context, client string, kind int32, text string) (g Grammar, work uint64, err error)
 }
 
 // Grammar is one compiled grammar with its place in it; not for concurrent use.

@@ -29,6 +29,8 @@ type Constraint struct {
 	GrammarOfFormat bool      // Grammar begins with Params.GenerationPrompt; so do a format and a JSON schema
 	GrammarLazy     bool      // the constraint holds from the first trigger on
 	GrammarTriggers []Trigger // of a lazy constraint; at least one
+
+	Ready any // what an engine has made of it, which all answers of a request share; nil: nothing yet
 }
 
 // IsSet reports whether there is a constraint.
@@ -50,6 +52,9 @@ func (c Constraint) Field() string {
 // Size is how many bytes there are to convert.
 func (c Constraint) Size() int {
 	n := len(c.Grammar) + len(c.JSONSchema) + len(c.Regex)
+	for _, t := range c.GrammarTriggers {
+		n += len(t.Value)
+	}
 	if c.Format != nil {
 		n += c.Format.Size()
 	}
@@ -163,6 +168,9 @@ func (f constraintFields) constraint(base Constraint) (Constraint, error) {
 	}
 	if f.GrammarLazy != nil {
 		c.GrammarLazy = *f.GrammarLazy
+	}
+	if f.GrammarLazy != nil || !isNull(f.GrammarTriggers) || f.GrammarType != nil || c.Schemas != base.Schemas {
+		c.Ready = nil
 	}
 	if isNull(f.GrammarTriggers) {
 		return c, nil

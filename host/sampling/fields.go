@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 )
 
 // ParamFields are Params as they stand in a JSON object. What the object leaves out, or gives as
@@ -94,6 +95,9 @@ func (f ParamFields) Params(base Params, v Vocabulary) (Params, error) {
 	}
 	if p.Thinking, err = f.thinking(base.Thinking); err != nil {
 		return Params{}, err
+	}
+	if !slices.Equal(p.PreservedTokens, base.PreservedTokens) {
+		p.Ready = nil // its triggers depend on them
 	}
 	if err := p.Constraint.validate(v); err != nil {
 		return Params{}, err

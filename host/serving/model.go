@@ -123,6 +123,9 @@ type Engine interface {
 	Shown(t int32) string
 	// NewChain builds the sampler chain of one request.
 	NewChain(p sampling.Params) ([]chain.Stage, error)
+	// Prepare reads the constraint of a request for all its answers, until ctx is done. It returns
+	// it with what was made of it. Errors are those of NewChain.
+	Prepare(ctx context.Context, p sampling.Params) (sampling.Constraint, error)
 	// Relaxed is what of a constraint's JSON schema is not enforced, as the request allows.
 	Relaxed(c sampling.Constraint) ([]schema.Relaxed, error)
 	// Triggers are those of a lazy grammar, as the engine takes them.

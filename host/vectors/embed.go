@@ -24,6 +24,7 @@ const maxInputs = 2048
 
 // EmbeddingRequest asks for embeddings of texts.
 type EmbeddingRequest struct {
+	Caller    completion.Caller
 	ModelName string          // "": the default model's
 	Input     json.RawMessage // a text, a list of tokens and texts that make one text, or a list of such texts
 	Field     string          // of the body, which holds Input
@@ -73,7 +74,7 @@ func Embed(ctx context.Context, s *completion.Service, r EmbeddingRequest) (*Emb
 	if err != nil {
 		return nil, asError(err, r.Field)
 	}
-	e.Inputs, err = completion.Work(ctx, s, len(r.Input), func(ctx context.Context) ([][]int32, error) { return readInputs(ctx, m, limits, r) })
+	e.Inputs, err = completion.Work(ctx, s, r.Caller, len(r.Input), func(ctx context.Context) ([][]int32, error) { return readInputs(ctx, m, limits, r) })
 	if err != nil {
 		return nil, err
 	}

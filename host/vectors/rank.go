@@ -15,6 +15,7 @@ import (
 
 // RankRequest asks how well documents answer a query.
 type RankRequest struct {
+	Caller    completion.Caller
 	ModelName string
 	Query     string
 	Documents []string
@@ -52,7 +53,7 @@ func Rank(ctx context.Context, s *completion.Service, r RankRequest) (*Ranks, er
 	for _, d := range r.Documents {
 		size += len(d)
 	}
-	inputs, err := completion.Work(ctx, s, size, func(ctx context.Context) ([][]int32, error) { return pairs(ctx, m, limits, r) })
+	inputs, err := completion.Work(ctx, s, r.Caller, size, func(ctx context.Context) ([][]int32, error) { return pairs(ctx, m, limits, r) })
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,8 @@ using types  = common_chat_schema::type_set;
 namespace {
 
 // What is nested deeper, or comes later, may be anything.
-constexpr int max_depth = 64, max_work = 100000, max_nodes = 5000;
+constexpr int    max_depth = 64, max_nodes = 5000;
+constexpr size_t max_work  = 100000;
 
 // How a prompt says that its answer has a grammar: native/template.go.
 const char * const of_the_parser = "of the parser";
@@ -75,22 +76,15 @@ types of_name(const std::string & name) {
 
 // The step of a JSON pointer within a URI.
 std::string unescaped(const std::string & step) {
-    std::string plain;
+    std::string plain, text;
     for (size_t i = 0; i < step.size(); i++) {
-        if (step[i] == '%' && i + 2 < step.size()) {
-            plain += static_cast<char>(std::strtol(step.substr(i + 1, 2).c_str(), nullptr, 16));
-            i += 2;
-        } else {
-            plain += step[i];
-        }
+        const bool escape = step[i] == '%' && i + 2 < step.size();
+        plain += escape ? static_cast<char>(std::strtol(step.substr(i + 1, 2).c_str(), nullptr, 16)) : step[i];
+        i += escape ? 2 : 0;
     }
-    std::string text;
     for (size_t i = 0; i < plain.size(); i++) {
-        if (plain[i] == '~' && i + 1 < plain.size()) {
-            text += plain[++i] == '0' ? '~' : '/';
-        } else {
-            text += plain[i];
-        }
+        const bool escape = plain[i] == '~' && i + 1 < plain.size();
+        text += !escape ? plain[i] : plain[++i] == '0' ? '~' : '/';
     }
     return text;
 }
@@ -154,8 +148,13 @@ class reader {
 
   private:
     const common_json &                            root;
-    std::unordered_map<const common_json *, types> seen;
-    int                                            work = 0, nodes = 0;
+    std::unordered_map<const common_json *, types>       seen;
+    std::unordered_map<std::string, const common_json *> targets;
+    size_t                                               work  = 0;
+    int                                                  nodes = 0;
+
+    // Members that are looked at in the time of a visit: llama.cpp's objects keep them in a list.
+    static constexpr size_t members_per_visit = 16;
 
     static const common_json * in(const common_json & v, const char * key) {
         return v.is_object() && v.contains(key) ? &v.at(key) : nullptr;
@@ -163,12 +162,26 @@ class reader {
 
     bool too_much(int depth) { return depth > max_depth || ++work > max_work; }
 
+    // The same of a visit that looks for words in a schema.
+    bool too_much(int depth, const common_json & v) { return (work += v.size() / members_per_visit) > max_work || too_much(depth); }
+
     // Where a reference within the document leads; null where that is not known here.
     const common_json * target(const common_json & ref) {
         if (!ref.is_string()) {
             return nullptr;
         }
-        std::string  text = ref;
+        const std::string text = ref;
+        if ((work += text.size() / 64) > max_work) {
+            return nullptr;
+        }
+        const auto [known, fresh] = targets.emplace(text, nullptr);
+        if (fresh) {
+            known->second = find(known->first);
+        }
+        return known->second;
+    }
+
+    const common_json * find(std::string text) {
         const auto * id   = in(root, "$id");
         if (id && id->is_string()) {
             const std::string own = *id;
@@ -179,6 +192,9 @@ class reader {
         }
         const common_json * at = &root;
         for (size_t from = 2; text.size() > 1 && at && from <= text.size();) {
+            if (too_much(0, *at)) {
+                return nullptr;
+            }
             const size_t      end  = std::min(text.find('/', from), text.size());
             const std::string step = unescaped(text.substr(from, end - from));
             if (at->is_array()) {
@@ -198,7 +214,7 @@ class reader {
         if (v.is_boolean()) {
             return v.get<bool>() ? types::all() : types();
         }
-        if (!v.is_object() || too_much(depth)) {
+        if (!v.is_object() || too_much(depth, v)) {
             return types::all();
         }
         const auto [at, fresh] = seen.emplace(&v, types::all());
@@ -279,7 +295,7 @@ class reader {
 
     members members_of(const common_json & v, int depth) {
         members found;
-        if (!v.is_object() || too_much(depth)) {
+        if (!v.is_object() || too_much(depth, v)) {
             return found;
         }
         const auto * properties = in(v, "properties");
@@ -310,6 +326,9 @@ class reader {
         const auto * required = in(v, "required");
         if (required && required->is_array()) {
             for (const auto & name : *required) {
+                if (too_much(depth)) {
+                    break;
+                }
                 if (name.is_string()) {
                     found.of(name, nullptr, types::all()).required = true;
                 }

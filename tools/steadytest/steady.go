@@ -89,6 +89,19 @@ func Cost(t testing.TB, f func()) time.Duration {
 	return least
 }
 
+// Within reports whether f takes no more processor time than a bound. It runs f once where it does,
+// and three times before it says that it does not.
+func Within(t testing.TB, bound time.Duration, f func()) (time.Duration, bool) {
+	t.Helper()
+	before := used(t)
+	f()
+	if took := used(t) - before; took <= bound {
+		return took, true
+	}
+	took := Cost(t, f)
+	return took, took <= bound
+}
+
 // used is the processor time that this process has taken.
 func used(t testing.TB) time.Duration {
 	t.Helper()

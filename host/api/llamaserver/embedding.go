@@ -33,7 +33,7 @@ func (a API) embedding(c echo.Context) error {
 	if err := wire.ReadJSON(c, &b); err != nil {
 		return err
 	}
-	r := vectors.EmbeddingRequest{ModelName: b.Model, Input: b.Input, Field: "input", Normalize: b.Normalize, TimeoutMS: b.TimeoutMS}
+	r := vectors.EmbeddingRequest{Caller: wire.CallerOf(c), ModelName: b.Model, Input: b.Input, Field: "input", Normalize: b.Normalize, TimeoutMS: b.TimeoutMS}
 	switch {
 	case b.Input == nil && b.Content == nil:
 		return refusal.Invalid("input", `"input" or "content" must be provided`)

@@ -41,7 +41,7 @@ func (a API) tokenize(c echo.Context) error {
 		return err
 	}
 	defer release()
-	tokens, err := completion.Work(c.Request().Context(), a.Service, len(body.Content), func(ctx context.Context) ([]scheduler.Token, error) {
+	tokens, err := completion.Work(c.Request().Context(), a.Service, wire.CallerOf(c), len(body.Content), func(ctx context.Context) ([]scheduler.Token, error) {
 		return body.tokens(ctx, m)
 	})
 	if err != nil {
@@ -128,7 +128,7 @@ func (a API) detokenize(c echo.Context) error {
 		return err
 	}
 	defer release()
-	text, err := completion.Work(c.Request().Context(), a.Service, 4*len(body.Tokens), func(ctx context.Context) (string, error) {
+	text, err := completion.Work(c.Request().Context(), a.Service, wire.CallerOf(c), 4*len(body.Tokens), func(ctx context.Context) (string, error) {
 		tokens, err := completion.MixedPrompt(ctx, m, body.Tokens, "tokens")
 		return pieces(m, tokens), err
 	})

@@ -44,7 +44,7 @@ func (a API) embed(c echo.Context) error {
 	if b.Dimensions < 0 {
 		return refusal.Invalid("dimensions", "dimensions is %d; it must be at least 1, or 0 for all", b.Dimensions)
 	}
-	answer, err := vectors.Embed(c.Request().Context(), a.Service, vectors.EmbeddingRequest{ModelName: modelName(b.Model), Input: b.Input, Field: "input",
+	answer, err := vectors.Embed(c.Request().Context(), a.Service, vectors.EmbeddingRequest{Caller: wire.CallerOf(c), ModelName: modelName(b.Model), Input: b.Input, Field: "input",
 		OneVector: true, Truncate: b.Truncate == nil || *b.Truncate, TimeoutMS: b.TimeoutMS})
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (a API) embeddings(c echo.Context) error {
 	}
 	text, _ := json.Marshal(b.Prompt) // every text has a JSON form
 	asItIs := embedding.NormalizeNone
-	answer, err := vectors.Embed(c.Request().Context(), a.Service, vectors.EmbeddingRequest{ModelName: modelName(b.Model), Input: text, Field: "prompt",
+	answer, err := vectors.Embed(c.Request().Context(), a.Service, vectors.EmbeddingRequest{Caller: wire.CallerOf(c), ModelName: modelName(b.Model), Input: text, Field: "prompt",
 		OneVector: true, Normalize: &asItIs, Truncate: true, TimeoutMS: b.TimeoutMS})
 	if err != nil {
 		return err

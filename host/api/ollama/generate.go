@@ -119,7 +119,7 @@ func (a API) follow(ctx context.Context, r *completion.TextRequest, b *generateB
 		return nil
 	}
 	text := r.Rendered.Text
-	tokens, err := completion.Work(ctx, a.Service, len(text), func(ctx context.Context) ([]scheduler.Token, error) {
+	tokens, err := completion.Work(ctx, a.Service, r.Caller, len(text), func(ctx context.Context) ([]scheduler.Token, error) {
 		return r.Model.Encoder().Continuation(ctx, text)
 	})
 	r.Prompts[0] = append(b.Context, tokens...)

@@ -40,7 +40,7 @@ func (a API) embeddings(c echo.Context) error {
 	if b.Format != nil && *b.Format != formatFloat && *b.Format != formatBase64 {
 		return refusal.Invalid("encoding_format", "encoding_format is %q; it must be float or base64", *b.Format)
 	}
-	answer, err := vectors.Embed(c.Request().Context(), a.Service, vectors.EmbeddingRequest{
+	answer, err := vectors.Embed(c.Request().Context(), a.Service, vectors.EmbeddingRequest{Caller: wire.CallerOf(c),
 		ModelName: b.Model, Input: b.Input, Field: "input", OneVector: true, Normalize: b.Normalize, TimeoutMS: b.TimeoutMS,
 	})
 	if err != nil {

@@ -101,7 +101,7 @@ func (a *answer) control(f clientFrame) error {
 		return refusal.Invalid("text", "text is missing: what to inject")
 	}
 	m := a.choice.Request.Model
-	tokens, err := completion.Work(ctx, a.connection.api.Service, len(*f.Text), func(ctx context.Context) ([]int32, error) {
+	tokens, err := completion.Work(ctx, a.connection.api.Service, a.choice.Request.Caller, len(*f.Text), func(ctx context.Context) ([]int32, error) {
 		return m.Encoder().Plain(ctx, *f.Text)
 	})
 	if err != nil {

@@ -4,11 +4,11 @@ package wire
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/excerpt"
 )
 
 // maxWarnings bounds how many fields are told one by one: a client bounds the headers that it
@@ -33,7 +33,7 @@ func Warn(c echo.Context, r *completion.TextRequest) {
 	for _, text := range Warnings(r) {
 		c.Response().Header().Add("Warning", `199 penstock "`+text+`"`)
 	}
-	for _, text := range Relaxed(r) {
+	for _, text := range r.Relaxed {
 		c.Response().Header().Add(relaxedHeader, inASCII(text))
 	}
 }
@@ -41,18 +41,13 @@ func Warn(c echo.Context, r *completion.TextRequest) {
 // relaxedHeader has a place of a JSON schema that is not enforced, and why.
 const relaxedHeader = "Penstock-Schema-Relaxed"
 
-// Relaxed is what of a request's JSON schemas is not enforced.
-func Relaxed(r *completion.TextRequest) []string {
-	if more := len(r.Relaxed) - maxWarnings; more > 0 {
-		return append(slices.Clone(r.Relaxed[:maxWarnings]), fmt.Sprintf("%d more places are not enforced", more))
-	}
-	return r.Relaxed
-}
+// maxHeader bounds the text of a header, in bytes: some clients give up an answer with long lines.
+const maxHeader = 500
 
 // inASCII writes what a header may not have as URIs do.
 func inASCII(text string) string {
 	var s strings.Builder
-	for _, b := range []byte(text) {
+	for _, b := range []byte(excerpt.Of(text, maxHeader)) {
 		if b < ' ' || b > '~' || b == '%' {
 			fmt.Fprintf(&s, "%%%02X", b)
 		} else {

@@ -3,6 +3,7 @@
 package check
 
 import (
+	"context"
 	"errors"
 
 	"github.com/penstock/penstock/host/plugin"
@@ -14,11 +15,11 @@ import (
 type grammars struct{}
 
 // Open implements plugin.Grammars.
-func (grammars) Open(_ int32, text string) (plugin.Grammar, error) {
+func (grammars) Open(_ context.Context, _ string, _ int32, text string) (plugin.Grammar, uint64, error) {
 	if text == "" {
-		return nil, errors.New("the text is empty")
+		return nil, 0, errors.New("the text is empty")
 	}
-	return &grammar{}, nil
+	return &grammar{}, 0, nil
 }
 
 // grammar allows the tokens that are odd or even as its place is, which the tokens so far

@@ -31,13 +31,13 @@ type Tokens struct {
 	Find  func(text string) (int32, bool) // the token that a text, such as <think>, is, where it is one; nil: none
 }
 
-// Parse makes the grammar of a text, in which root, "" is "root", is the rule that an answer fits.
+// Parse makes the grammar of a text with a Builder that has no rules yet. root, "" is "root", is
+// the rule that an answer fits.
 //
 // # Errors
 //
 //   - ErrInvalid: with the line of what is wrong, and what it is.
-func Parse(text, root string, tokens Tokens) (*grammar.Grammar, error) {
-	b := grammar.NewBuilder()
+func Parse(b *grammar.Builder, text, root string, tokens Tokens) (*grammar.Grammar, error) {
 	r, err := Add(b, text, root, tokens)
 	if err != nil {
 		return nil, err

@@ -57,7 +57,7 @@ func TestParse_Syntax(t *testing.T) {
 		// Unlike llama.cpp's, rules may begin with themselves.
 		"root ::= root \"+\" term | term\nterm ::= [0-9]": {[]string{"1", "1+2+3"}, []string{"1+"}},
 	} {
-		g, err := Parse(text, "", tokens())
+		g, err := Parse(grammar.NewBuilder(), text, "", tokens())
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
@@ -82,7 +82,7 @@ func TestParse_Tokens(t *testing.T) {
 	}
 	pieces[99] = []byte("<think>")
 	v := grammar.NewVocabulary(pieces, []int32{98}, []int32{71, 99})
-	g, err := Parse(`root ::= <think> ("a"* !<[71]>)* <[71]>`, "", tokens())
+	g, err := Parse(grammar.NewBuilder(), `root ::= <think> ("a"* !<[71]>)* <[71]>`, "", tokens())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func manyRules(n int) string {
 // An invalid grammar is refused, which takes no longer than reading a large one.
 func TestParse_Invalid(t *testing.T) {
 	large := steadytest.Cost(t, func() {
-		if _, err := Parse(manyRules(90000), "", tokens()); err != nil {
+		if _, err := Parse(grammar.NewBuilder(), manyRules(90000), "", tokens()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -165,7 +165,7 @@ func TestParse_Invalid(t *testing.T) {
 		"nothing fits":      {"root ::= \"a\" root", "no text fits"},
 	} {
 		took := steadytest.Cost(t, func() {
-			_, err := Parse(c.text, "", tokens())
+			_, err := Parse(grammar.NewBuilder(), c.text, "", tokens())
 			if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("%s: got %v, want %q", name, err, c.says)
 			}
@@ -175,7 +175,7 @@ func TestParse_Invalid(t *testing.T) {
 		}
 	}
 	for i := range 4 {
-		if _, err := Parse("root ::= * "+strings.Repeat("x", i)+strings.Repeat("🐸", 1000), "", tokens()); err == nil || !utf8.ValidString(err.Error()) {
+		if _, err := Parse(grammar.NewBuilder(), "root ::= * "+strings.Repeat("x", i)+strings.Repeat("🐸", 1000), "", tokens()); err == nil || !utf8.ValidString(err.Error()) {
 			t.Errorf("%d letters before: %v", i, err)
 		}
 	}
@@ -215,7 +215,7 @@ func TestParse_Large(t *testing.T) {
 		"a long literal":         {`root ::= "` + strings.Repeat("a", 1000000) + `"`, "expressions"},
 		"a class of many":        {`root ::= [` + strings.Repeat("ac", 500000) + `]`, ""},
 	} {
-		_, err := Parse(c.text, "", tokens())
+		_, err := Parse(grammar.NewBuilder(), c.text, "", tokens())
 		if c.refused == "" && err != nil || c.refused != "" && (!errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), c.refused)) {
 			t.Errorf("%s: got %v, want %q", name, err, c.refused)
 		}
@@ -231,7 +231,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(seed, "ab")
 	}
 	f.Fuzz(func(t *testing.T, text, follows string) {
-		g, err := Parse(text, "", tokens())
+		g, err := Parse(grammar.NewBuilder(), text, "", tokens())
 		if err != nil {
 			if !errors.Is(err, ErrInvalid) || !utf8.ValidString(err.Error()) {
 				t.Errorf("%q", err)

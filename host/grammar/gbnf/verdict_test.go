@@ -4,6 +4,7 @@ package gbnf
 
 import (
 	"fmt"
+	"github.com/penstock/penstock/host/grammar"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -45,7 +46,7 @@ func parseVerdict(line string) (v verdict, err error) {
 // accepted and rejected.
 func judge(t *testing.T, text string, lines []string) (accepted, rejected int) {
 	t.Helper()
-	g, err := Parse(text, "", tokens())
+	g, err := Parse(grammar.NewBuilder(), text, "", tokens())
 	if err != nil {
 		t.Fatalf("%s\nis refused: %v", text, err)
 	}

@@ -35,6 +35,12 @@ type Arena struct {
 	left   int // steps that are left for this piece of work
 	err    error
 
+	// Stop is asked now and then while the arena is made: what it returns ends the work, as its
+	// error. Nil: nothing does.
+	Stop    func() error
+	asked   int   // steps since Stop was asked last
+	stopped error // what it returned
+
 	machines []*Machine
 
 	derived  derived
@@ -71,9 +77,35 @@ func (a *Arena) Err() error { return a.err }
 // Len is how many expressions there are.
 func (a *Arena) Len() int { return int(a.base) + len(a.nodes) }
 
+// askEvery is how many steps lie between two calls of Stop: a tenth of a millisecond.
+const askEvery = 1 << 10
+
+// Spend counts work for the arena that is done elsewhere. It reports whether the work may go on:
+// Err says why not, or the error of Bounded does.
+func (a *Arena) Spend(steps int) bool { return a.spend(steps) }
+
+// Spent is how much work the making of the arena took.
+func (a *Arena) Spent() int { return maxSteps - max(a.left, 0) }
+
+// Ask has Stop asked where that is due after so many steps of work. It returns what ends the work.
+func (a *Arena) Ask(steps int) error {
+	if a.Stop == nil || a.stopped != nil {
+		return a.stopped
+	}
+	if a.asked += steps; a.asked >= askEvery {
+		if a.asked, a.stopped = 0, a.Stop(); a.stopped != nil {
+			a.err = a.stopped
+		}
+	}
+	return a.stopped
+}
+
 // spend counts work.
 func (a *Arena) spend(steps int) bool {
 	if a.err != nil {
+		return false
+	}
+	if a.Ask(steps) != nil {
 		return false
 	}
 	if a.left -= steps; a.left < 0 {
@@ -107,7 +139,7 @@ func (a *Arena) bounded(steps int, work func()) error {
 	a.left = steps
 	work()
 	err := a.err
-	a.err, a.left = nil, before
+	a.err, a.left = a.stopped, before
 	if len(a.nodes) >= a.bound || a.derived.bytes > a.memory {
 		a.err = err
 	}

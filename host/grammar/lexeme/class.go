@@ -5,6 +5,7 @@ package lexeme
 import (
 	"cmp"
 	"slices"
+	"unicode/utf8"
 )
 
 const (
@@ -102,9 +103,16 @@ func (a *Arena) Class(ranges ...Range) Expr {
 
 // Text is one text, in UTF-8. Bytes that are none are U+FFFD.
 func (a *Arena) Text(s string) Expr {
+	if 2*len(s)/utf8.UTFMax > a.left { // the steps of its characters, at least
+		a.spend(len(s))
+		return Nothing
+	}
 	all := []rune(s) // no surrogates are among them
 	x := Empty
 	for _, r := range slices.Backward(all) {
+		if a.err != nil {
+			return Nothing
+		}
 		x = a.then(a.intern(node{kind: class}, nil, []Range{{r, r}}), x)
 	}
 	return x

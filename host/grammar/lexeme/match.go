@@ -5,11 +5,11 @@ package lexeme
 // stepsPerCharacter is how much work a character of a text may take.
 const stepsPerCharacter = 200_000
 
-// Match reports whether text is one of x's.
+// Match reports whether text is one of x's. What it does counts as work of making the arena.
 func (a *Arena) Match(x Expr, text string) (bool, error) {
 	for _, r := range text {
 		var err error
-		if x, err = a.Derive(x, r); err != nil {
+		if x, err = a.by(x, r); err != nil {
 			return false, err
 		}
 		if x == Nothing {
@@ -19,13 +19,17 @@ func (a *Arena) Match(x Expr, text string) (bool, error) {
 	return a.Nullable(x), nil
 }
 
-// Derive is what may follow character r in x's texts. A surrogate is no character.
-func (a *Arena) Derive(x Expr, r rune) (Expr, error) {
+// by is what may follow character r in x's texts. A surrogate is no character.
+func (a *Arena) by(x Expr, r rune) (Expr, error) {
 	if r < 0 || r > maxRune || r >= firstSurrogate && r <= lastSurrogate {
 		return Nothing, nil
 	}
 	var d derivative
-	if err := a.bounded(stepsPerCharacter, func() { d = a.derive(x) }); err != nil {
+	err := a.Bounded(stepsPerCharacter, func() {
+		a.spend(1)
+		d = a.derive(x)
+	})
+	if err != nil {
 		return Nothing, err
 	}
 	return d.by(r), nil

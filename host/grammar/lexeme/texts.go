@@ -26,12 +26,13 @@ func (t *Automata) Without(x Expr, texts []string, d Decoder) (State, error) {
 // stepsPerTexts bounds the work of Texts. A thousand texts of twenty characters take less.
 const stepsPerTexts = 50_000
 
-// Texts are x's texts where there are at most so many; all reports whether that is so.
+// Texts are x's texts where there are at most so many; all reports whether that is so. What it does
+// counts as work of making the arena.
 //
 // # Errors
 //   - ErrTooMuch: to find them takes more than a fixed amount of work.
 func (a *Arena) Texts(x Expr, most int) (texts []string, all bool, err error) {
-	err = a.bounded(stepsPerTexts, func() { texts, all = a.texts(x, most) })
+	err = a.Bounded(stepsPerTexts, func() { texts, all = a.texts(x, most) })
 	return texts, all && err == nil, err
 }
 

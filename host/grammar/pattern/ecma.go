@@ -34,15 +34,17 @@ func ECMA(a *lexeme.Arena, source string) (lexeme.Expr, error) {
 	if !utf8.ValidString(source) {
 		return lexeme.Nothing, &Error{-1, "it is not UTF-8"}
 	}
-	p := parser{source: source}
-	tree, err := p.choice()
-	if err == nil && p.at < len(source) {
-		err = p.fail("a ) closes nothing")
-	}
-	if err != nil {
-		return lexeme.Nothing, err
-	}
-	return bounded(a, func() (lexeme.Expr, error) { return newCompiler(a, ecmaLines).anywhere(tree) })
+	return bounded(a, func() (lexeme.Expr, error) {
+		p := parser{source: source, a: a}
+		tree, err := p.choice()
+		if err == nil && p.at < len(source) {
+			err = p.fail("a ) closes nothing")
+		}
+		if err != nil {
+			return lexeme.Nothing, err
+		}
+		return newCompiler(a, ecmaLines).anywhere(tree)
+	})
 }
 
 // maxWork is how many steps of an arena a pattern may take, some 20 ms.
@@ -60,6 +62,7 @@ func bounded(a *lexeme.Arena, make func() (lexeme.Expr, error)) (lexeme.Expr, er
 // parser reads a pattern of ECMA-262.
 type parser struct {
 	source string
+	a      *lexeme.Arena // pays for the ranges of classes
 	at     int
 	depth  int
 	ranges int // of all classes so far
@@ -242,12 +245,16 @@ func (p *parser) atom() (*node, error) {
 			return newNode(opNoEdge, at), nil
 		}
 		ranges, err := p.escape(false)
-		return p.counted(classNode(at, p.folded(ranges)), err)
+		if err == nil {
+			ranges, err = p.folded(ranges)
+		}
+		return p.counted(classNode(at, ranges), err)
 	case '*', '+', '?':
 		p.at = at
 		return nil, p.fail("nothing is before %c that can be repeated", r)
 	default:
-		return classNode(at, p.folded(one(r))), nil
+		ranges, err := p.folded(one(r))
+		return classNode(at, ranges), err
 	}
 }
 
@@ -267,9 +274,19 @@ func (p *parser) counted(class *node, err error) (*node, error) {
 
 func one(r rune) []lexeme.Range { return []lexeme.Range{{Low: r, High: r}} }
 
-func (p *parser) folded(ranges []lexeme.Range) []lexeme.Range {
-	if p.flags.fold {
-		return foldCase(ranges)
+// folded is ranges with the characters that differ from them only in case, under the flag i.
+func (p *parser) folded(ranges []lexeme.Range) ([]lexeme.Range, error) {
+	if !p.flags.fold {
+		return ranges, nil
 	}
-	return ranges
+	all, looked := foldCase(ranges)
+	return all, p.spend(looked/16 + len(all)) // a look takes a few instructions
+}
+
+// spend counts ranges that are copied, compared or sorted.
+func (p *parser) spend(ranges int) error {
+	if !p.a.Spend(ranges) {
+		return p.a.Err()
+	}
+	return nil
 }

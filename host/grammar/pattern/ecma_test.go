@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/penstock/penstock/host/grammar/lexeme"
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 func TestECMA_Cases(t *testing.T) {
@@ -43,6 +45,8 @@ func TestECMA_Cases(t *testing.T) {
 		`^(?!foo$|bar$)\w+$`:          {`fo foob`, `foo bar`},
 		`^((?!foo).)*$`:               {`bar _ fo`, `foo xfooy`},
 		`^(?:(?!--)[a-z-])+x$`:        {`ax a-bx -x`, `x a--x`},
+		`^((?!x).)*$`:                 {`ab _`, `x ax xa`}, // right before the end, too
+		`^(?:(?!b).)*c$`:              {`ac c`, `bc abc bac`},
 		`a(?=b)`:                      {`ab xab`, `a ac`},
 		`a(?!b)`:                      {`a ac aba`, `ab xab`},
 		`\bfoo\b`:                     {`foo a~foo~b -foo-`, `afoo foob`},
@@ -144,6 +148,40 @@ func TestECMA_Hostile_TakesTooMuchWork(t *testing.T) {
 			t.Errorf("%.20s: nothing else is read afterwards: %v", source, err)
 		} else if got, err := a.Match(x, "a"); !got || err != nil {
 			t.Errorf("%.20s: what is read afterwards does not match: %v", source, err)
+		}
+	}
+}
+
+// What has many ranges takes no longer than plain letters: it is paid for, or refused before.
+func TestPatterns_Ranges_AreCharged(t *testing.T) {
+	cost := func(read func(*lexeme.Arena, string) (lexeme.Expr, error), source string) time.Duration {
+		return steadytest.Cost(t, func() { _, _ = read(lexeme.NewArena(1<<20), source) })
+	}
+	repeated := func(begin, part, end string) string {
+		return begin + strings.Repeat(part, (MaxLength-len(begin)-len(end))/len(part)) + end
+	}
+	letters := max(cost(ECMA, repeated("(?i)", `\w`, "")), cost(Go, repeated("", "(a|b)", "")))
+	for _, source := range []string{
+		repeated("(?i)[", `\P{L}`, "]"), repeated("[", `\p{L}`, "]"), repeated("(?i)[", `\P{Lu}\p{Cn}`, "]"), repeated("", `\p{L}`, ""),
+		repeated("(?i)", `[\P{L}]`, ""), repeated("(?i)", "[A-\U0001E922]", ""), repeated("(?i)[", "A-\U0001E922", "]"),
+		repeated("(?i)[", `\x{41}-\x{1E922}`, "]"), repeated("(?s-i:(?i:[", `A-\x{1E922}`, "]))"), repeated("[", `\pL`, "]"),
+	} {
+		for name, read := range map[string]func(*lexeme.Arena, string) (lexeme.Expr, error){"ECMA-262": ECMA, "Go": Go} {
+			if got := cost(read, source); got > 5*letters {
+				t.Errorf("%s: %.30s takes %v, letters %v", name, source, got, letters)
+			}
+		}
+	}
+}
+
+// A class means the same however often it says what it has.
+func TestECMA_Class_Twice(t *testing.T) {
+	a := lexeme.NewArena(1 << 20)
+	for once, twice := range map[string]string{`[\p{L}]`: `[\p{L}0\p{L}]`, `(?i)[\P{Lu}]`: `(?i)[\P{Lu}\P{Lu}]`, `[^\p{L}\d]`: `[^\d\p{L}\d\p{L}]`} {
+		x, err := ECMA(a, once)
+		y, other := ECMA(a, strings.Replace(twice, "0", "", 1))
+		if err != nil || other != nil || x != y {
+			t.Errorf("%s is not %s: %v, %v", once, twice, err, other)
 		}
 	}
 }

@@ -3,7 +3,6 @@
 package pattern
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -36,9 +35,10 @@ func (p *parser) escape(inClass bool) ([]lexeme.Range, error) {
 	case 'D':
 		return lexeme.Complement(digitRanges), nil
 	case 'w':
-		return p.folded(wordRanges), nil
+		return p.folded(wordRanges)
 	case 'W':
-		return lexeme.Complement(p.folded(wordRanges)), nil
+		word, err := p.folded(wordRanges)
+		return lexeme.Complement(word), err
 	case 's':
 		return spaceRanges, nil
 	case 'S':
@@ -126,11 +126,23 @@ func (p *parser) unicode(at int) ([]lexeme.Range, error) {
 	return one(high), nil
 }
 
-// class reads what follows a bracket that opens.
+// class reads what follows a bracket that opens. Of what it says twice, such as a property, the
+// second adds nothing.
 func (p *parser) class() ([]lexeme.Range, error) {
 	begin := p.at - 1
 	not := p.take("^")
 	var all []lexeme.Range
+	large := map[*lexeme.Range]bool{} // those that are kept, by their first range
+	add := func(ranges []lexeme.Range) error {
+		if len(ranges) > 16 {
+			if large[&ranges[0]] {
+				return nil
+			}
+			large[&ranges[0]] = true
+		}
+		all = append(all, ranges...)
+		return p.spend(len(ranges))
+	}
 	for !p.take("]") {
 		if !p.more() {
 			return nil, &Error{begin, "a class is not closed"}
@@ -141,7 +153,9 @@ func (p *parser) class() ([]lexeme.Range, error) {
 			return nil, err
 		}
 		if !p.peek("-") || p.peek("-]") {
-			all = append(all, low...)
+			if err := add(low); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		p.at++
@@ -149,30 +163,34 @@ func (p *parser) class() ([]lexeme.Range, error) {
 			return nil, &Error{begin, "a class is not closed"}
 		}
 		high, err := p.classAtom()
-		switch {
-		case err != nil:
+		if err != nil {
 			return nil, err
-		case !isOne(low) || !isOne(high): // the - stands for itself
-			all = append(append(append(all, low...), one('-')...), high...)
-		case low[0].Low > high[0].Low:
-			return nil, &Error{at, "a class has a range that ends before it begins"}
-		default:
-			all = append(all, lexeme.Range{Low: low[0].Low, High: high[0].Low})
+		}
+		parts := [][]lexeme.Range{low, one('-'), high} // where the - stands for itself
+		if isOne(low) && isOne(high) {
+			if low[0].Low > high[0].Low {
+				return nil, &Error{at, "a class has a range that ends before it begins"}
+			}
+			parts = [][]lexeme.Range{{{Low: low[0].Low, High: high[0].Low}}}
+		}
+		for _, part := range parts {
+			if err := add(part); err != nil {
+				return nil, err
+			}
 		}
 	}
-	all = p.folded(lexeme.Normal(all))
+	all, err := p.folded(lexeme.Normal(all))
 	if not {
 		all = lexeme.Complement(all)
 	}
-	return all, nil
+	return all, err
 }
 
 func isOne(ranges []lexeme.Range) bool { return len(ranges) == 1 && ranges[0].Low == ranges[0].High }
 
 func (p *parser) classAtom() ([]lexeme.Range, error) {
 	if p.take(`\`) {
-		ranges, err := p.escape(true)
-		return slices.Clone(ranges), err
+		return p.escape(true)
 	}
 	return one(p.rune()), nil
 }

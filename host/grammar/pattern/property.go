@@ -8,6 +8,7 @@ import (
 	"sync"
 	"unicode"
 
+	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
@@ -25,12 +26,9 @@ func (p *parser) property(at int, not bool) ([]lexeme.Range, error) {
 	}
 	name := p.source[p.at : p.at+end]
 	p.at += end + 1
-	ranges, known := property(name)
+	ranges, known := property(propertySet{name, not, not && p.flags.fold})
 	if !known {
-		return nil, &Error{at, "the property " + name + " is not supported"}
-	}
-	if not {
-		ranges = lexeme.Complement(p.folded(ranges))
+		return nil, &Error{at, "the property " + excerpt.Of(name, 60) + " is not supported"}
 	}
 	return ranges, nil
 }
@@ -58,19 +56,33 @@ var derivedProperties = map[string][]*unicode.RangeTable{
 // shortProperties are other names of binary properties.
 var shortProperties = map[string]string{"Alpha": "Alphabetic", "Upper": "Uppercase", "Lower": "Lowercase", "space": "White_Space", "AHex": "ASCII_Hex_Digit", "Hex": "Hex_Digit"}
 
-// properties keeps what names mean.
+// propertySet is the characters that have a property, or have it not. Those that differ from one
+// that has it only in case have it, too, where it is folded.
+type propertySet struct {
+	name        string
+	not, folded bool
+}
+
+// properties keeps the characters of sets.
 var properties sync.Map
 
-// property returns the characters of a property, which must not change.
-func property(name string) ([]lexeme.Range, bool) {
-	if kept, ok := properties.Load(name); ok {
+// property returns the characters of a set, which must not change.
+func property(s propertySet) ([]lexeme.Range, bool) {
+	if kept, ok := properties.Load(s); ok {
 		return kept.([]lexeme.Range), true
 	}
-	ranges, known := propertyRanges(name)
-	if known {
-		properties.Store(name, ranges)
+	ranges, known := propertyRanges(s.name)
+	if !known {
+		return nil, false
 	}
-	return ranges, known
+	if s.folded {
+		ranges, _ = foldCase(ranges)
+	}
+	if s.not {
+		ranges = lexeme.Complement(ranges)
+	}
+	kept, _ := properties.LoadOrStore(s, ranges)
+	return kept.([]lexeme.Range), true
 }
 
 func propertyRanges(name string) ([]lexeme.Range, bool) {
@@ -178,14 +190,14 @@ var casings = sync.OnceValue(func() []casing {
 })
 
 // foldCase adds the characters that differ from some of the ranges only in case, as Unicode's
-// simple folding has it.
-func foldCase(ranges []lexeme.Range) []lexeme.Range {
+// simple folding has it. looked is how many it looked at.
+func foldCase(ranges []lexeme.Range) (_ []lexeme.Range, looked int) {
 	ranges = lexeme.Normal(ranges)
 	all := slices.Clone(ranges)
 	for _, r := range ranges {
 		i, _ := slices.BinarySearchFunc(casings(), r.Low, func(c casing, low rune) int { return int(c.is - low) })
 		for _, c := range casings()[i:] {
-			if c.is > r.High {
+			if looked++; c.is > r.High {
 				break
 			}
 			for _, other := range c.others {
@@ -195,5 +207,5 @@ func foldCase(ranges []lexeme.Range) []lexeme.Range {
 			}
 		}
 	}
-	return lexeme.Normal(all)
+	return lexeme.Normal(all), looked
 }

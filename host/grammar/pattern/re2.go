@@ -8,6 +8,7 @@ import (
 	"regexp/syntax"
 	"strings"
 
+	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
@@ -21,7 +22,8 @@ func Go(a *lexeme.Arena, source string) (lexeme.Expr, error) {
 	if len(source) > MaxLength {
 		return lexeme.Nothing, &Error{-1, fmt.Sprintf("it has %d bytes; at most %d are taken", len(source), MaxLength)}
 	}
-	tree, err := syntax.Parse(source, syntax.Perl)
+	work := MaxParsing
+	tree, err := Parse(source, &work)
 	if err != nil {
 		return lexeme.Nothing, misparsed(source, err)
 	}
@@ -38,10 +40,11 @@ func misparsed(source string, err error) error {
 	if !errors.As(err, &parsed) {
 		return &Error{-1, err.Error()}
 	}
+	why := fmt.Sprintf("%v: `%s`", parsed.Code, excerpt.Of(parsed.Expr, 100))
 	if parsed.Expr == "" || strings.Count(source, parsed.Expr) != 1 {
-		return &Error{-1, fmt.Sprintf("%v: `%s`", parsed.Code, parsed.Expr)}
+		return &Error{-1, why}
 	}
-	return &Error{strings.Index(source, parsed.Expr), fmt.Sprintf("%v: `%s`", parsed.Code, parsed.Expr)}
+	return &Error{strings.Index(source, parsed.Expr), why}
 }
 
 // simple are the nodes that have neither characters nor parts.
@@ -105,7 +108,7 @@ func ofLiteral(re *syntax.Regexp) *node {
 	for i, r := range re.Rune {
 		ranges := one(r)
 		if re.Flags&syntax.FoldCase != 0 {
-			ranges = foldCase(ranges)
+			ranges, _ = foldCase(ranges)
 		}
 		parts[i] = classNode(-1, ranges)
 	}

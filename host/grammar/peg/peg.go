@@ -93,6 +93,9 @@ func Add(b *grammar.Builder, f *Format) (grammar.Rule, []Relaxed, error) {
 	}
 	whole := b.Rule()
 	b.Define(whole, root)
+	for _, rest := range schema.More(nil, w.more) {
+		w.relaxed = append(w.relaxed, Relaxed{Relaxed: rest})
+	}
 	return whole, w.relaxed, nil
 }
 
@@ -105,6 +108,7 @@ type writer struct {
 	tools   []arguments
 	answer  grammar.Body
 	relaxed []Relaxed
+	more    int // places besides that are not enforced
 
 	rules  map[place]grammar.Rule
 	bodies map[place]grammar.Body
@@ -112,6 +116,10 @@ type writer struct {
 
 func (w *writer) relax(field string, all []schema.Relaxed) {
 	for _, r := range all {
+		if r.More > 0 || len(w.relaxed) == schema.MaxRelaxed {
+			w.more += max(1, r.More)
+			continue
+		}
 		w.relaxed = append(w.relaxed, Relaxed{field, r})
 	}
 }

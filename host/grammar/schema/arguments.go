@@ -59,7 +59,7 @@ type Tag struct {
 // # Errors
 //   - As Read. A value or a tool that no arguments fit is one, too.
 func ReadArguments(b *grammar.Builder, schema json.RawMessage, o Options) (*Arguments, error) {
-	d, err := open(schema)
+	d, err := open(schema, b.Lexemes)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func ReadArguments(b *grammar.Builder, schema json.RawMessage, o Options) (*Argu
 func (a *Arguments) JSON() grammar.Body { return a.r.b.Call(a.r.rule(a.root)) }
 
 // Finish makes the rules that were asked for. Its Relaxed is empty without Options.Loose.
-func (a *Arguments) Finish() ([]Relaxed, error) { return a.r.relaxed, a.r.finish() }
+func (a *Arguments) Finish() ([]Relaxed, error) { return a.r.left(), a.r.finish() }
 
 // Alternatives finds the alternatives, and returns for each which arguments may come together.
 //

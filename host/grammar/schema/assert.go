@@ -3,7 +3,6 @@
 package schema
 
 import (
-	"bytes"
 	"errors"
 	"slices"
 )
@@ -43,14 +42,15 @@ func (r *reader) assert(all []*shape, l literal) ([]*shape, error) {
 	if err != nil {
 		return nil, err
 	}
-	return possible(all), nil
+	return r.possible(all), nil
 }
 
 // possible drops alternatives that plainly cannot hold.
-func possible(all []*shape) []*shape {
+func (r *reader) possible(all []*shape) []*shape {
 	kept := all[:0]
 	for _, s := range all {
-		if s.settle(); s.kinds != 0 {
+		r.spend(s.settle() / itemsPerStep)
+		if s.kinds != 0 {
 			kept = append(kept, s)
 		}
 	}
@@ -59,13 +59,14 @@ func possible(all []*shape) []*shape {
 
 // settle drops alternatives that cannot hold, and those that are there already.
 func (r *reader) settle(all []*shape, at *value) ([]*shape, error) {
-	kept := possible(all)
+	kept := r.possible(all)
 	if len(kept) > 1 {
 		seen, distinct := map[string]bool{}, kept[:0]
 		var of key
 		for _, s := range kept {
 			of = of[:0]
 			of.shape(s)
+			r.spend(len(of) / keyBytesPerStep)
 			if !seen[string(of)] {
 				seen[string(of)] = true
 				distinct = append(distinct, s)
@@ -93,14 +94,8 @@ func (r *reader) choose(all []*shape, at *value, make func([]*shape, *value) ([]
 		if err != nil {
 			return nil, err
 		}
-		var before, after key
-		before.shape(s)
-		for _, m := range more {
-			after = after[:0]
-			if after.shape(m); r.evaluating == 0 && bytes.Equal(before, after) {
-				more = []*shape{s}
-				break
-			}
+		if r.evaluating == 0 && slices.ContainsFunc(more, func(m *shape) bool { return r.equal(s, m) }) {
+			more = []*shape{s}
 		}
 		if made = append(made, more...); len(made) > maxAlternatives {
 			if made, err = r.settle(made, at); err != nil {
@@ -139,6 +134,23 @@ type word struct {
 	hold, deny func(r *reader, all []*shape, at *value) ([]*shape, error)
 	since      int  // the draft that has it first
 	plain      bool // it lists no members and makes no alternatives
+}
+
+// said is a word of a schema, with the steps that it takes to read what it says once more.
+type said struct {
+	*word
+	weight int
+}
+
+// weigh is few steps but for words that say much.
+func (w *word) weigh(at *value) int {
+	steps := 0
+	for _, name := range w.names {
+		if v := at.member(name); v != nil {
+			steps += v.weight/bytesPerStep + len(v.items)/itemsPerStep
+		}
+	}
+	return steps
 }
 
 func (w *word) in(at *value) bool {
@@ -182,6 +194,9 @@ func (r *reader) holdWords(all []*shape, at *value) ([]*shape, error) {
 		if len(all) == 0 {
 			return nil, nil
 		}
+		if err := r.step(at, w.weight*len(all)); err != nil {
+			return nil, err
+		}
 		before := all
 		if r.o.Loose && !w.plain {
 			before = copies(all)
@@ -195,24 +210,24 @@ func (r *reader) holdWords(all []*shape, at *value) ([]*shape, error) {
 			r.relax(hard)
 			made = before
 		}
-		all = possible(made)
+		all = r.possible(made)
 	}
 	return all, nil
 }
 
 // present is the words of a schema: plain ones first, then those that list members, as they stand,
 // so that members keep their order.
-func (r *reader) present(at *value) []*word {
+func (r *reader) present(at *value) []said {
 	if known, has := r.said[at]; has {
 		return known
 	}
-	var all []*word
+	var all []said
 	for i := range words {
 		if w := &words[i]; w.in(at) && (!r.hides(at) || w.names[0] == "$ref") && !(r.document.named && r.document.draft < w.since) {
-			all = append(all, w)
+			all = append(all, said{w, w.weigh(at)})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *word) int { return a.position(at) - b.position(at) })
+	slices.SortStableFunc(all, func(a, b said) int { return a.position(at) - b.position(at) })
 	r.said[at] = all
 	return all
 }
@@ -242,6 +257,9 @@ func (r *reader) deny(all []*shape, at *value) ([]*shape, error) {
 	defer func() { r.denying-- }()
 	var made []*shape
 	for _, w := range r.present(at) {
+		if err := r.step(at, w.weight*len(all)); err != nil {
+			return nil, err
+		}
 		more, err := w.deny(r, copies(all), at)
 		if err != nil {
 			return nil, err

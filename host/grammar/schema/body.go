@@ -157,6 +157,7 @@ func (r *reader) literals(values []*value, raw lexeme.Expr) []grammar.Body {
 
 // literal is the texts of one value, whose members come in any order where members may.
 func (r *reader) literal(v *value) grammar.Body {
+	r.spend(1)
 	switch v.kind {
 	case list:
 		parts := []grammar.Body{r.spaces.openList}

@@ -146,21 +146,9 @@ func holdOne(r *reader, all []*shape, at *value) ([]*shape, error) {
 	if err != nil {
 		return nil, err
 	}
-	choices := make([][]literal, len(of))
-	for i, v := range of {
-		choices[i] = []literal{{at: v}}
-		for j, other := range of {
-			if i == j {
-				continue
-			}
-			apart, err := r.apart(all, v, other)
-			if err != nil {
-				return nil, err
-			}
-			if !apart {
-				choices[i] = append(choices[i], literal{other, true})
-			}
-		}
+	choices, err := r.exclusively(all, at, of)
+	if err != nil {
+		return nil, err
 	}
 	made, err := r.either(copies(all), at, choices...)
 	var hard *Error
@@ -171,6 +159,51 @@ func holdOne(r *reader, all []*shape, at *value) ([]*shape, error) {
 		return holdAnyOf(r, all, at, of)
 	}
 	return made, err
+}
+
+// exclusion is a oneOf and what holds beside it.
+type exclusion struct {
+	at     *value
+	beside string
+}
+
+// exclusively is each schema of a oneOf, without those that could hold with it.
+func (r *reader) exclusively(all []*shape, at *value, of []*value) ([][]literal, error) {
+	what := exclusion{at, r.context(all)}
+	if known, has := r.exclusive[what]; has {
+		return known, nil
+	}
+	choices := make([][]literal, len(of))
+	for i, v := range of {
+		choices[i] = []literal{{at: v}}
+		for j, other := range of {
+			if i == j {
+				continue
+			}
+			apart, err := r.apart(all, what.beside, v, other)
+			if err != nil {
+				return nil, err
+			}
+			if !apart {
+				choices[i] = append(choices[i], literal{other, true})
+			}
+		}
+	}
+	r.exclusive[what] = choices
+	return choices, nil
+}
+
+// context is a key of what alternatives hold beside others, unless there are too many.
+func (r *reader) context(all []*shape) string {
+	if len(all) > maxBeside {
+		return ""
+	}
+	var of key
+	for _, s := range all {
+		of.shape(s)
+	}
+	r.spend(len(of) / keyBytesPerStep)
+	return string(of)
 }
 
 func holdAnyOf(r *reader, all []*shape, at *value, of []*value) ([]*shape, error) {
@@ -186,17 +219,13 @@ const maxBeside = 8
 
 // apart reports whether nothing fits two schemas at once beside what is known already, as far as a
 // look at them tells.
-func (r *reader) apart(beside []*shape, a, b *value) (bool, error) {
+func (r *reader) apart(beside []*shape, context string, a, b *value) (bool, error) {
 	void, err := r.void(r.goal(literal{at: a}, literal{at: b}), 0)
 	if err != nil || void || len(beside) > maxBeside {
 		return void, err
 	}
 	pair := pair{min(a.id, b.id), max(a.id, b.id)}
-	var context key
-	for _, s := range beside {
-		context.shape(s)
-	}
-	if known, has := r.beside[pair]; has && known.context == string(context) {
+	if known, has := r.beside[pair]; has && known.context == context {
 		return known.apart, nil
 	}
 	both, err := r.both(copies(beside), literal{at: a}, literal{at: b})
@@ -204,7 +233,7 @@ func (r *reader) apart(beside []*shape, a, b *value) (bool, error) {
 		return false, nil //nolint:nilerr // what is wrong with one of them is told where it is read
 	}
 	err = r.prune(&both)
-	r.beside[pair] = besides{string(context), len(both) == 0}
+	r.beside[pair] = besides{context, len(both) == 0}
 	return len(both) == 0, err
 }
 
@@ -227,9 +256,11 @@ func denyOne(r *reader, all []*shape, at *value) ([]*shape, error) {
 		none = append(none, literal{v, true})
 	}
 	choices := [][]literal{none}
+	context := r.context(all)
 	for i, v := range of {
+		r.spend(i / itemsPerStep)
 		for _, other := range of[:i] {
-			apart, err := r.apart(all, v, other)
+			apart, err := r.apart(all, context, v, other)
 			if err != nil {
 				return nil, err
 			}

@@ -35,6 +35,9 @@ func (r *reader) placeContained(q *sequences) ([]*sequences, error) {
 			placed = true
 			c := from.contains[at]
 			for i := c.from; i < prefix; i++ {
+				if err := r.step(c.at, 1+i/itemsPerStep); err != nil {
+					return nil, err
+				}
 				to := (&shape{sequences: *from}).copy().sequences
 				to.contains = without(from.contains, at)
 				to.parts = append(to.parts, r.itemPart(i, c.goal))

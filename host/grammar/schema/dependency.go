@@ -11,7 +11,7 @@ type dependency struct {
 
 // dependencies reads dependentRequired, dependentSchemas, and the older dependencies, which is
 // both.
-func dependencies(at *value) ([]dependency, error) {
+func (r *reader) dependencies(at *value) ([]dependency, error) {
 	var made []dependency
 	for _, name := range []string{"dependentRequired", "dependentSchemas", "dependencies"} {
 		word := at.member(name)
@@ -34,6 +34,7 @@ func dependencies(at *value) ([]dependency, error) {
 					return nil, err
 				}
 				d.names = names
+				r.spend(v.weight/bytesPerStep + len(names)/itemsPerStep)
 			}
 			made = append(made, d)
 		}
@@ -42,7 +43,7 @@ func dependencies(at *value) ([]dependency, error) {
 }
 
 func holdDependencies(r *reader, all []*shape, at *value) ([]*shape, error) {
-	of, err := dependencies(at)
+	of, err := r.dependencies(at)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +52,7 @@ func holdDependencies(r *reader, all []*shape, at *value) ([]*shape, error) {
 		for _, s := range all {
 			if !s.may(object) || !among(s.members.required, d.name) {
 				c := s.copy()
-				c.members.forbid(d.name)
+				r.forbid(&c.members, d.name)
 				made = append(made, c)
 			}
 		}
@@ -70,12 +71,12 @@ func holdDependencies(r *reader, all []*shape, at *value) ([]*shape, error) {
 func (r *reader) with(all []*shape, d dependency, deny bool) ([]*shape, error) {
 	for _, s := range all {
 		s.only(object)
-		s.members.require(d.name)
+		r.require(&s.members, d.name)
 		if !deny {
-			s.members.require(d.names...)
+			r.require(&s.members, d.names...)
 		}
 	}
-	kept := possible(all)
+	kept := r.possible(all)
 	if d.schema == nil {
 		return kept, nil
 	}
@@ -83,7 +84,7 @@ func (r *reader) with(all []*shape, d dependency, deny bool) ([]*shape, error) {
 }
 
 func denyDependencies(r *reader, all []*shape, at *value) ([]*shape, error) {
-	of, err := dependencies(at)
+	of, err := r.dependencies(at)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,8 @@
 package schema
 
 import (
+	"slices"
+
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
@@ -13,7 +15,7 @@ func (r *reader) fits(v *value, g goal) (bool, error) {
 		return false, err
 	}
 	for _, s := range all {
-		if s.among && !v.among(s.values) {
+		if s.among && !r.isAmong(v, s.values) {
 			continue
 		}
 		if fits, err := r.fitsShape(v, s); err != nil || fits {
@@ -23,12 +25,27 @@ func (r *reader) fits(v *value, g goal) (bool, error) {
 	return false, nil
 }
 
+// isAmong reports whether a value is one of some.
+func (r *reader) isAmong(v *value, values []*value) bool {
+	r.spend(len(values) / itemsPerStep)
+	return slices.ContainsFunc(values, func(w *value) bool { return equal(v, w) })
+}
+
+// match reports whether a text is one of an expression's.
+func (r *reader) match(x lexeme.Expr, text string) (bool, error) {
+	if x == lexeme.All {
+		return true, nil
+	}
+	r.spend(len(text) / charactersPerStep)
+	return r.a.Match(x, text)
+}
+
 // fitsShape reports whether a value fits a shape, leaving aside the values that it must be among.
 func (r *reader) fitsShape(v *value, s *shape) (bool, error) {
 	if err := r.step(v, 1); err != nil {
 		return false, err
 	}
-	if !s.may(v.kind) || v.among(s.excluded) {
+	if !s.may(v.kind) || r.isAmong(v, s.excluded) {
 		return false, nil
 	}
 	switch v.kind {
@@ -38,7 +55,7 @@ func (r *reader) fitsShape(v *value, s *shape) (bool, error) {
 		if s.text == lexeme.All && s.length == limitless {
 			return true, nil
 		}
-		return r.a.Match(r.textOf(s), v.text)
+		return r.match(r.textOf(s), v.text)
 	case number:
 		if s.numbers.free() {
 			return true, nil
@@ -51,7 +68,7 @@ func (r *reader) fitsShape(v *value, s *shape) (bool, error) {
 		if digits == "" {
 			return false, nil
 		}
-		return r.a.Match(x, digits)
+		return r.match(x, digits)
 	case object:
 		return r.fitsObject(v, &s.members)
 	case list:
@@ -64,6 +81,7 @@ func (r *reader) fitsObject(v *value, m *members) (bool, error) {
 	if len(v.items) < m.least || above(len(v.items), m.most) {
 		return false, nil
 	}
+	r.spend((len(m.required) + len(m.absent)) / itemsPerStep)
 	for _, name := range m.required {
 		if v.member(name) == nil {
 			return false, nil
@@ -86,7 +104,7 @@ func (r *reader) fitsObject(v *value, m *members) (bool, error) {
 	for _, o := range m.some {
 		found := false
 		for i, name := range v.names {
-			named, err := r.a.Match(o.names, name)
+			named, err := r.match(o.names, name)
 			if err != nil {
 				return false, err
 			}

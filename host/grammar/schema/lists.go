@@ -13,6 +13,7 @@ const maxPrefix = 2_000
 // itemGoal is what must hold of the item at an index.
 func (r *reader) itemGoal(q *sequences, i int) goal {
 	var literals []literal
+	r.spend(len(q.parts) / itemsPerStep)
 	for _, p := range q.parts {
 		switch {
 		case i < len(p.prefix):
@@ -31,6 +32,7 @@ func (r *reader) listBodies(all []*shape) ([]grammar.Body, error) {
 	for _, s := range all {
 		var of key
 		of.sequences(&s.sequences)
+		r.spend(len(of) / keyBytesPerStep)
 		if s.among || !s.may(list) || seen[string(of)] {
 			continue
 		}

@@ -75,12 +75,11 @@ func denyItems(r *reader, all []*shape, at *value) ([]*shape, error) {
 		if r.goal(denied).never() {
 			continue
 		}
-		r.partCount++
-		of := &listPart{id: r.partCount, prefix: make([]literal, i+1), silent: true}
-		for j := range of.prefix {
-			of.prefix[j] = literal{at: anyValue}
+		if err := r.step(at, 1+len(all)+i/itemsPerStep); err != nil {
+			return nil, err
 		}
-		of.prefix[i] = denied
+		of := r.itemPart(i, denied)
+		of.silent = true
 		for _, s := range copies(all) {
 			s.only(list)
 			s.sequences.parts = append(s.sequences.parts, of)

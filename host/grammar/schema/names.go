@@ -12,9 +12,13 @@ import (
 // maxGroups bounds the groups of names that patterns divide names into.
 const maxGroups = 64
 
-// goals adds what a part says of a name, and reports whether it says anything.
-func (p *part) goals(name string, matches func(lexeme.Expr) (bool, error), to *[]literal) (bool, error) {
+// goalsOf adds what a part says of a name, and reports whether it says anything.
+func (r *reader) goalsOf(p *part, name string, matches func(lexeme.Expr) (bool, error), to *[]literal) (bool, error) {
 	said := false
+	if r.looked++; r.looked%itemsPerStep == 0 {
+		r.spend(4)
+	}
+	r.spend(len(name) / bytesPerStep)
 	if l, has := p.names[name]; has {
 		*to = append(*to, l)
 		said = true
@@ -37,7 +41,7 @@ func (p *part) goals(name string, matches func(lexeme.Expr) (bool, error), to *[
 			continue
 		}
 		var unused []literal
-		if said, err := other.goals(name, matches, &unused); err != nil || said {
+		if said, err := r.goalsOf(other, name, matches, &unused); err != nil || said {
 			return false, err
 		}
 	}
@@ -56,10 +60,10 @@ func (r *reader) memberGoal(m *members, name string) (goal, bool, error) {
 			return nil, false, err
 		}
 	}
-	matches := func(x lexeme.Expr) (bool, error) { return r.a.Match(x, name) }
+	matches := func(x lexeme.Expr) (bool, error) { return r.match(x, name) }
 	var literals []literal
 	for _, p := range m.parts {
-		if _, err := p.goals(name, matches, &literals); err != nil {
+		if _, err := r.goalsOf(p, name, matches, &literals); err != nil {
 			return nil, false, err
 		}
 	}
@@ -174,7 +178,7 @@ func (r *reader) others(m *members, listed []string) ([]group, error) {
 		named := false
 		for _, of := range m.parts {
 			named = named || slices.ContainsFunc(of.patterns, func(n patternPart) bool { return p.in[n.names] })
-			if _, err := of.goals(unlisted, matches, &literals); err != nil {
+			if _, err := r.goalsOf(of, unlisted, matches, &literals); err != nil {
 				return nil, err
 			}
 		}
@@ -221,7 +225,7 @@ func (r *reader) inTime(groups []group) ([]group, error) {
 
 // voidNames is voidText, which takes less where a name is among them that is likely to be.
 func (r *reader) voidNames(names lexeme.Expr, likely string) (bool, error) {
-	if is, err := r.a.Match(names, likely); err != nil || is {
+	if is, err := r.match(names, likely); err != nil || is {
 		return false, err
 	}
 	return r.voidText(names)

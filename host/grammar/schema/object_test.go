@@ -56,7 +56,10 @@ func TestRead_Dependencies(t *testing.T) {
 func TestRead_Order(t *testing.T) {
 	open := `{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"required":["b"]}`
 	holds(t, Options{Order: SchemaOrder}, []promise{{"schema", open, []string{`{"a":1,"b":2}`, `{"b":2,"c":3}`, `{"a":1,"b":2,"c":3,"d":4}`},
-		[]string{`{"b":1,"a":2}`, `{"a":1}`, `{"c":3,"b":2}`}}})
+		[]string{`{"b":1,"a":2}`, `{"a":1}`, `{"c":3,"b":2}`}},
+		{"schema, so many", `{"type":"object","properties":{"a":{},"b":{}},"minProperties":2,"maxProperties":3}`, // listed and other ones count
+			[]string{`{"a":1,"b":2}`, `{"a":1,"x":2}`, `{"x":1,"y":2,"z":3}`, `{"a":1,"b":2,"x":3}`},
+			[]string{`{"a":1,"b":2,"x":3,"y":4}`, `{"a":1,"x":2,"y":3,"z":4}`, `{"w":0,"x":1,"y":2,"z":3}`, `{"a":1}`, `{"x":1}`}}})
 	// A weak model that may invent members goes on doing so, and what is required never comes.
 	either := `{"type":"object","properties":{"a":{},"b":{},"c":{}},"anyOf":[{"required":["b","a"]},{"required":["b","c"]}]}`
 	holds(t, Options{}, []promise{

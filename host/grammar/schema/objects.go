@@ -55,6 +55,7 @@ func (r *reader) alike(objects []*shape) (all [][]*members, err error) {
 		for _, m := range variants {
 			var of key
 			of.structure(m)
+			r.spend(len(of) / keyBytesPerStep)
 			i, known := at[string(of)]
 			if !known {
 				i = len(all)
@@ -79,12 +80,13 @@ func (r *reader) placeSome(m *members) ([]*members, error) {
 		return []*members{&loose}, nil
 	}
 	made := []*members{m}
+	names := listed([]*members{m})
 	for i, o := range m.some {
 		var more []*members
 		for _, from := range made {
 			more = append(more, from)
-			for _, name := range listed([]*members{m}) {
-				named, err := r.a.Match(o.names, name)
+			for _, name := range names {
+				named, err := r.match(o.names, name)
 				if err != nil {
 					return nil, err
 				}
@@ -94,7 +96,7 @@ func (r *reader) placeSome(m *members) ([]*members, error) {
 				to := (&shape{members: *from}).copy().members
 				to.some = slices.Clone(to.some)
 				to.some[i].goal, to.some[i].names = nil, lexeme.Nothing
-				to.require(name)
+				r.require(&to, name)
 				for _, l := range o.goal {
 					to.parts = append(to.parts, r.memberPart(name, l))
 				}
@@ -153,7 +155,7 @@ func (r *reader) objects(all []*members) ([]grammar.Body, error) {
 	var listedMembers []member
 	possible := map[string]bool{}
 	for _, name := range names {
-		if err := r.step(r.here, 8+len(base.parts)/8); err != nil {
+		if err := r.step(r.here, 8+len(base.parts)/8+len(all)/itemsPerStep); err != nil {
 			return nil, err
 		}
 		base.required = nil
@@ -178,6 +180,7 @@ func (r *reader) objects(all []*members) ([]grammar.Body, error) {
 	for _, m := range all {
 		var of key
 		of.members(m)
+		r.spend(len(of) / keyBytesPerStep)
 		if !seen[string(of)] && !slices.ContainsFunc(m.required, func(name string) bool { return !possible[name] }) {
 			seen[string(of)] = true
 			kept = append(kept, m)

@@ -113,7 +113,7 @@ func denyProperties(r *reader, all []*shape, at *value) ([]*shape, error) {
 		if denied == nil {
 			continue
 		}
-		if err := alternative(func(m *members) { m.require(name); m.parts = append(m.parts, denied) }); err != nil {
+		if err := alternative(func(m *members) { r.require(m, name); m.parts = append(m.parts, denied) }); err != nil {
 			return nil, err
 		}
 	}
@@ -202,7 +202,7 @@ func requiredIn(word *value) ([]string, error) {
 func holdRequired(r *reader, s *shape, at *value) error {
 	word := at.member("required")
 	names, err := requiredIn(word)
-	s.members.require(names...)
+	r.require(&s.members, names...)
 	if err == nil {
 		err = r.step(word, len(names))
 	}
@@ -225,10 +225,8 @@ func (r *reader) absent(all []*shape, at *value, names, present []string) ([]*sh
 		more := copies(all)
 		for _, s := range more {
 			s.only(object)
-			s.members.forbid(name)
-			for _, other := range present {
-				s.members.require(other)
-			}
+			r.forbid(&s.members, name)
+			r.require(&s.members, present...)
 		}
 		if made, err = r.settle(append(made, more...), at); err != nil {
 			return nil, err

@@ -59,13 +59,30 @@ type Options struct {
 
 // Relaxed is a part of a schema that is not enforced.
 type Relaxed struct {
-	Pointer string // a JSON pointer, as #/properties/name
+	Pointer string // a JSON pointer, as #/properties/name; steps and all of it are cut where they are long
 	Why     string
+	More    int // this is no part, but stands for so many, and has no pointer; 0: it is one
 }
 
-// maxSteps bounds the work of reading a schema: places visited, in whatever way. It takes some 15
-// ms, and to make the grammar of what was read about as long at most.
-const maxSteps = 40_000
+// MaxRelaxed is how many parts are told that are not enforced. One more stands for the rest.
+const MaxRelaxed = 16
+
+// maxSteps bounds the work of reading a schema. A step is a visit of a place, in whatever way, or
+// what takes as long. All of them take some 20 ms, and to make the grammar of what was read takes
+// about as long at most.
+const maxSteps = 60_000
+
+// maxAllSteps bounds the work of reading all schemas into one Builder, such as those of tools.
+const maxAllSteps = 10 * maxSteps
+
+// What takes as long as a step: bytes that are copied or compared, bytes of a key that is made,
+// characters that an expression is held against, and values or names of a list that are looked at.
+const (
+	bytesPerStep      = 512
+	keyBytesPerStep   = 128
+	charactersPerStep = 16
+	itemsPerStep      = 64
+)
 
 // reader reads one schema.
 type reader struct {
@@ -77,18 +94,20 @@ type reader struct {
 	queue    []task // the rules that are named and not made yet
 	here     *value // the schema whose rule is made, for errors
 	steps    int
+	looked   int // parts of objects that were asked for a name
 
 	// What is made already.
 	rules       map[string]grammar.Rule // by goal
 	shapes      map[string][]*shape     // by goal
 	voids       map[string]found        // by goal
 	beside      map[pair]besides
-	said        map[*value][]*word // by schema
+	said        map[*value][]said // by schema
 	parts       map[*value]*part
 	memberParts map[memberKey]*part
 	lists       map[*value]*listPart
 	partCount   int
 	references  map[*value]*value
+	exclusive   map[exclusion][][]literal
 	patterns    map[string]lexeme.Expr
 	formats     map[string]lexeme.Expr // lexeme.Nothing: it asserts nothing
 	otherwise   map[*value]lexeme.Expr // the texts that the values of an enum are not
@@ -101,17 +120,17 @@ type reader struct {
 	evaluating int              // how deep within schemas that ask which alternatives hold
 
 	relaxed  []Relaxed
-	loosened map[string]bool // by place
+	loosened map[*value]bool // places
 }
 
 func newReader(b *grammar.Builder, d *document, o Options) *reader {
 	r := &reader{
 		b: b, a: b.Lexemes, o: o, document: d, here: d.root,
 		rules: map[string]grammar.Rule{}, shapes: map[string][]*shape{}, voids: map[string]found{}, beside: map[pair]besides{},
-		said: map[*value][]*word{}, parts: map[*value]*part{}, memberParts: map[memberKey]*part{}, lists: map[*value]*listPart{},
-		references: map[*value]*value{}, patterns: map[string]lexeme.Expr{}, formats: map[string]lexeme.Expr{},
+		said: map[*value][]said{}, parts: map[*value]*part{}, memberParts: map[memberKey]*part{}, lists: map[*value]*listPart{},
+		references: map[*value]*value{}, exclusive: map[exclusion][][]literal{}, patterns: map[string]lexeme.Expr{}, formats: map[string]lexeme.Expr{},
 		otherwise: map[*value]lexeme.Expr{}, names: map[string]grammar.Body{},
-		active: map[literal]bool{}, spreading: map[string]bool{}, loosened: map[string]bool{},
+		active: map[literal]bool{}, spreading: map[string]bool{}, loosened: map[*value]bool{},
 	}
 	r.spaces = r.makeSpaces()
 	return r
@@ -131,7 +150,7 @@ type task struct {
 // # Errors
 //   - What is wrong, unknown or not enforceable, with its place as a JSON pointer.
 func Read(b *grammar.Builder, schema json.RawMessage, o Options) (grammar.Rule, []Relaxed, error) {
-	d, err := open(schema)
+	d, err := open(schema, b.Lexemes)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -147,7 +166,7 @@ func Read(b *grammar.Builder, schema json.RawMessage, o Options) (grammar.Rule, 
 	if err := r.finish(); err != nil {
 		return 0, nil, err
 	}
-	return whole, r.relaxed, nil
+	return whole, r.left(), nil
 }
 
 // finish makes the rules that are named and not made yet.
@@ -170,10 +189,23 @@ func (r *reader) finish() error {
 	return nil
 }
 
-// step counts work.
+// step counts work, and tells whether it may go on.
 func (r *reader) step(at *value, n int) error {
-	if r.steps += n; r.steps > maxSteps {
+	r.spend(n)
+	switch {
+	case r.steps > maxSteps:
 		return wrong(at, "the JSON schema takes too much work to read")
+	case r.b.Steps > maxAllSteps:
+		return wrong(at, "the JSON schemas of the request together take too much work to read")
+	}
+	if err := r.a.Ask(8 * n); err != nil {
+		return err
+	}
+	if err := r.a.Err(); err != nil {
+		return wrong(r.document.root, "%v", err)
 	}
 	return nil
 }
+
+// spend counts work where the next step will tell whether it may go on.
+func (r *reader) spend(n int) { r.steps, r.b.Steps = r.steps+n, r.b.Steps+n }

@@ -13,7 +13,8 @@ type shape struct {
 	kinds     uint8 // bit k for kind k
 	booleans  uint8 // bit 0: false, bit 1: true
 	values    []*value
-	among     bool // it must be one of values
+	among     bool  // it must be one of values
+	held      uint8 // the kinds of values, where it must be
 	excluded  []*value
 	text      lexeme.Expr
 	length    limits // characters of a string
@@ -28,6 +29,7 @@ type members struct {
 	names    []goal   // propertyNames
 	required []string // sorted
 	absent   []string // sorted
+	never    bool     // one of required is absent
 	some     []some
 	limits
 }
@@ -90,8 +92,9 @@ func (s *shape) without(k kind) { s.kinds &^= 1 << k }
 // only leaves one kind.
 func (s *shape) only(k kind) { s.kinds &= 1 << k }
 
-// settle takes out kinds that plainly cannot hold any more.
-func (s *shape) settle() {
+// settle takes out kinds that plainly cannot hold any more. It returns how many values it looked
+// at.
+func (s *shape) settle() (looked int) {
 	if s.booleans == 0 {
 		s.without(boolean)
 	}
@@ -101,26 +104,58 @@ func (s *shape) settle() {
 	if s.numbers.never() {
 		s.without(number)
 	}
-	if m := &s.members; above(max(m.least, len(m.required)), m.most) {
+	if m := &s.members; m.never || above(max(m.least, len(m.required)), m.most) {
 		s.without(object)
-	} else {
-		for _, name := range m.absent {
-			if among(m.required, name) {
-				s.without(object)
-			}
-		}
 	}
 	if s.sequences.never() {
 		s.without(list)
 	}
-	if s.among {
-		s.values = slices.DeleteFunc(slices.Clone(s.values), func(v *value) bool { return !s.may(v.kind) })
-		held := uint8(0)
-		for _, v := range s.values {
-			held |= 1 << v.kind
-		}
-		s.kinds &= held
+	if s.among && s.held&^s.kinds != 0 { // some values are of other kinds
+		looked = len(s.values)
+		s.keep(slices.DeleteFunc(slices.Clone(s.values), func(v *value) bool { return !s.may(v.kind) }))
 	}
+	if s.among {
+		s.kinds &= s.held
+	}
+	return looked
+}
+
+// keep has s be one of values.
+func (s *shape) keep(values []*value) {
+	s.values, s.among, s.held = values, true, 0
+	for _, v := range values {
+		s.held |= 1 << v.kind
+	}
+}
+
+// equal reports whether two shapes allow the same, as their keys would.
+func (r *reader) equal(s, o *shape) bool {
+	r.spend((len(s.values) + len(s.excluded) + len(s.members.required) + len(s.members.absent)) / itemsPerStep)
+	numbers := func(n, p *numbers) bool {
+		return n.whole == p.whole && n.broken == p.broken && alike(n.low, p.low) && alike(n.high, p.high) &&
+			alike(n.multiples, p.multiples) && alike(n.otherMultiples, p.otherMultiples) && alike(n.without, p.without)
+	}
+	members := func(m, p *members) bool {
+		return m.limits == p.limits && alike(m.parts, p.parts) && slices.EqualFunc(m.names, p.names, alike) &&
+			slices.EqualFunc(m.some, p.some, func(a, b some) bool { return a.names == b.names && alike(a.goal, b.goal) }) &&
+			alike(m.required, p.required) && alike(m.absent, p.absent)
+	}
+	sequences := func(q, p *sequences) bool {
+		return q.limits == p.limits && (q.unique == nil) == (p.unique == nil) && alike(q.parts, p.parts) &&
+			slices.EqualFunc(q.contains, p.contains, func(a, b contain) bool {
+				return a.goal == b.goal && a.from == b.from && a.least == b.least && a.most == b.most
+			})
+	}
+	return s.kinds == o.kinds && s.booleans == o.booleans && s.text == o.text && s.length == o.length && s.among == o.among &&
+		alike(s.values, o.values) && alike(s.excluded, o.excluded) &&
+		(!s.may(number) || numbers(&s.numbers, &o.numbers)) &&
+		(!s.may(object) || members(&s.members, &o.members)) &&
+		(!s.may(list) || sequences(&s.sequences, &o.sequences))
+}
+
+// alike is slices.Equal, which takes nothing where the slices are the same one.
+func alike[S ~[]T, T comparable](a, b S) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))
 }
 
 // above reports whether a count is above a bound, which may be lexeme.Unbounded.
@@ -134,25 +169,39 @@ func lower(a, b int) int {
 	return a
 }
 
-func (m *members) require(names ...string) {
-	if len(names) == 1 {
-		m.required = with(m.required, names[0])
-		return
-	}
-	m.required = slices.Concat(m.required, names)
-	slices.Sort(m.required)
-	m.required = slices.Compact(m.required)
+// require has members be there.
+func (r *reader) require(m *members, names ...string) { r.addNames(m, &m.required, m.absent, names) }
+
+// forbid has a member not be there.
+func (r *reader) forbid(m *members, name string) {
+	r.addNames(m, &m.absent, m.required, []string{name})
 }
 
-func (m *members) forbid(name string) { m.absent = with(m.absent, name) }
-
-// with adds a name to sorted ones, which it does not change.
-func with(names []string, name string) []string {
-	at, has := slices.BinarySearch(names, name)
-	if has {
-		return names
+// addNames adds names to sorted ones, whose slice it does not change. Nothing has one that is among
+// denied ones.
+func (r *reader) addNames(m *members, to *[]string, denied, names []string) {
+	var added []string
+	for _, name := range names {
+		r.spend(len(name) / bytesPerStep)
+		if !among(*to, name) {
+			added = append(added, name)
+			m.never = m.never || among(denied, name)
+		}
 	}
-	return slices.Insert(slices.Clip(names), at, name)
+	r.spend(len(names) / itemsPerStep)
+	if len(added) == 0 {
+		return
+	}
+	r.spend((len(*to) + len(added)) / itemsPerStep)
+	slices.Sort(added)
+	old := *to
+	all := make([]string, 0, len(old)+len(added))
+	for _, name := range slices.Compact(added) {
+		at, _ := slices.BinarySearch(old, name)
+		all = append(append(all, old[:at]...), name)
+		old = old[at:]
+	}
+	*to = append(all, old...)
 }
 
 // among reports whether a name is one of sorted ones.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/grammar/format"
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
@@ -90,8 +91,8 @@ func denyType(_ *reader, all []*shape, at *value) ([]*shape, error) {
 	return append(made, all...), nil
 }
 
-func holdConst(_ *reader, s *shape, at *value) error {
-	s.hold([]*value{at.member("const")})
+func holdConst(r *reader, s *shape, at *value) error {
+	r.leave(s, []*value{at.member("const")})
 	return nil
 }
 
@@ -100,21 +101,22 @@ func holdEnum(r *reader, s *shape, at *value) error {
 	if word.kind != list {
 		return wrong(word, "enum must be a list of values")
 	}
-	s.hold(word.items)
+	r.leave(s, word.items)
 	return r.step(word, len(word.items))
 }
 
-// hold leaves values.
-func (s *shape) hold(values []*value) {
+// leave leaves values.
+func (r *reader) leave(s *shape, values []*value) {
+	r.spend((len(s.values) + len(values)) / itemsPerStep)
 	if !s.among {
-		s.values, s.among = values, true
+		s.keep(values)
 		return
 	}
 	held := map[string]bool{}
 	for _, v := range values {
 		held[v.same()] = true
 	}
-	s.values = slices.DeleteFunc(slices.Clone(s.values), func(v *value) bool { return !held[v.same()] })
+	s.keep(slices.DeleteFunc(slices.Clone(s.values), func(v *value) bool { return !held[v.same()] }))
 }
 
 func denyConst(r *reader, s *shape, at *value) error {
@@ -179,7 +181,7 @@ func whole(word *value) (int, error) {
 			}
 			return int(x.Num().Int64()), nil
 		}
-		if n, err := strconv.ParseFloat(word.text, 64); err == nil && n > longestCount {
+		if n, err := strconv.ParseFloat(excerpt.Of(word.text, 2*maxExponent), 64); err == nil && n > longestCount {
 			return longestCount, nil
 		}
 	}

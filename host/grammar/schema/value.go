@@ -3,6 +3,10 @@
 package schema
 
 import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +15,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/penstock/penstock/host/excerpt"
 )
 
 // The bounds of a document.
@@ -45,6 +51,7 @@ type value struct {
 	parent *value
 	step   string // from the parent
 	id     int
+	weight int // bytes of its own text, of its names, and of the texts in it
 
 	canonical string // what same returns; "" where it was not asked
 }
@@ -62,27 +69,40 @@ func (v *value) member(name string) *value {
 
 func (v *value) yes() bool { return v.kind == boolean && v.text == "true" }
 
-// pointer is the place as the fragment of a URI.
+// The bounds of a pointer that is told, in bytes: of a step, and of all of it.
+const (
+	maxStep    = 80
+	maxPointer = 240
+)
+
+var escapeStep = strings.NewReplacer("~", "~0", "/", "~1").Replace
+
+// pointer is the place as the fragment of a URI. Of a long one it is the end.
 func (v *value) pointer() string {
-	if v.parent == nil {
-		if v.step != "" {
-			return v.step
+	path := ""
+	for ; v.parent != nil; v = v.parent {
+		if len(path) > maxPointer {
+			return "#/…" + path
 		}
-		return "#"
+		path = "/" + escapeStep(excerpt.Of(v.step, maxStep)) + path
 	}
-	return v.parent.pointer() + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(v.step)
+	return "#" + path
 }
 
 // parser reads a document.
 type parser struct {
 	from  *json.Decoder
+	stop  func() error // asked before each value; what it returns ends the work
 	count int
 }
 
-func parse(document []byte) (*value, int, error) {
-	p := &parser{from: json.NewDecoder(strings.NewReader(string(document)))}
+func parse(document []byte, stop func() error) (*value, int, error) {
+	p := &parser{from: json.NewDecoder(bytes.NewReader(document)), stop: stop}
 	p.from.UseNumber()
 	v, err := p.value(nil, "", 0)
+	if why := stop(); why != nil {
+		return nil, 0, why
+	}
 	if err == nil {
 		if _, after := p.from.Token(); after != io.EOF {
 			err = errors.New("something follows it")
@@ -95,6 +115,9 @@ func parse(document []byte) (*value, int, error) {
 }
 
 func (p *parser) value(parent *value, step string, depth int) (*value, error) {
+	if err := p.stop(); err != nil {
+		return nil, err
+	}
 	token, err := p.from.Token()
 	if err != nil {
 		return nil, noEnd(err)
@@ -113,9 +136,9 @@ func (p *parser) value(parent *value, step string, depth int) (*value, error) {
 	case bool:
 		v.kind, v.text = boolean, strconv.FormatBool(t)
 	case json.Number:
-		v.kind, v.text = number, t.String()
+		v.kind, v.text, v.weight = number, t.String(), len(t)
 	case string:
-		v.kind, v.text = text, t
+		v.kind, v.text, v.weight = text, t, len(t)
 	case json.Delim:
 		if t == '[' {
 			v.kind = list
@@ -142,6 +165,7 @@ func (p *parser) list(v *value, depth int) error {
 			return err
 		}
 		v.items = append(v.items, item)
+		v.weight += len(item.text)
 	}
 	_, err := p.from.Token()
 	return noEnd(err)
@@ -163,51 +187,71 @@ func (p *parser) object(v *value, depth int) error {
 			continue
 		}
 		v.index[name] = len(v.names)
+		v.weight += len(name)
 		v.names, v.items = append(v.names, name), append(v.items, member)
 	}
 	_, err := p.from.Token()
 	return noEnd(err)
 }
 
-// same is a text that is equal for values that JSON Schema takes for one: 1 and 1.0 are, members
-// have no order.
+// same is equal for values that JSON Schema takes for one: 1 and 1.0 are, members have no order. It
+// is short, whatever the value: a hash where need be.
 func (v *value) same() string {
-	if v.canonical == "" {
-		switch v.kind {
-		case list:
-			parts := make([]string, len(v.items))
-			for i, item := range v.items {
-				parts[i] = item.same()
-			}
-			v.canonical = "[" + strings.Join(parts, ",") + "]"
-		case object:
-			parts := make([]string, len(v.items))
-			for i, item := range v.items {
-				parts[i] = strconv.Quote(v.names[i]) + ":" + item.same()
-			}
-			slices.Sort(parts)
-			v.canonical = "{" + strings.Join(parts, ",") + "}"
-		case number:
-			if v.canonical = plain(v.text); v.canonical == "" {
-				v.canonical = strings.ToLower(v.text)
-			}
-		case text:
-			v.canonical = strconv.Quote(v.text)
-		case null:
-			v.canonical = "null"
-		default:
-			v.canonical = v.text
-		}
+	if v.canonical != "" {
+		return v.canonical
 	}
+	var parts []string
+	switch v.kind {
+	case list:
+		for _, item := range v.items {
+			parts = append(parts, item.same())
+		}
+	case object:
+		for i, item := range v.items {
+			name := value{kind: text, text: v.names[i]}
+			parts = append(parts, name.same()+item.same())
+		}
+		slices.Sort(parts)
+	case number:
+		parts = []string{significant(v.text)}
+	default:
+		parts = []string{v.text}
+	}
+	if len(parts) == 1 && len(parts[0]) <= 2*sha256.Size && v.kind < list {
+		v.canonical = string(rune(v.kind)) + parts[0]
+		return v.canonical
+	}
+	sum := sha256.New()
+	for _, part := range parts {
+		sum.Write(binary.AppendUvarint(nil, uint64(len(part))))
+		_, _ = io.WriteString(sum, part)
+	}
+	v.canonical = string(sum.Sum([]byte{byte(v.kind + kinds)})) // which begins no short one
 	return v.canonical
 }
 
-func equal(a, b *value) bool { return a.kind == b.kind && a.same() == b.same() }
-
-// among reports whether a value is one of some.
-func (v *value) among(values []*value) bool {
-	return slices.ContainsFunc(values, func(w *value) bool { return equal(v, w) })
+// significant writes a number as its digits without zeros around them, and an exponent.
+func significant(spelled string) string {
+	mantissa, after, _ := strings.Cut(strings.ToLower(spelled), "e")
+	magnitude, negative := strings.CutPrefix(mantissa, "-")
+	whole, fraction, _ := strings.Cut(magnitude, ".")
+	exponent, err := strconv.Atoi(cmp.Or(after, "0"))
+	if err != nil { // it is beyond what a machine's word holds
+		return strings.ToLower(spelled)
+	}
+	digits := strings.TrimLeft(whole+fraction, "0")
+	exponent -= len(fraction)
+	short := strings.TrimRight(digits, "0")
+	if exponent += len(digits) - len(short); short == "" {
+		return "0"
+	}
+	if negative {
+		short = "-" + short
+	}
+	return short + "e" + strconv.Itoa(exponent)
 }
+
+func equal(a, b *value) bool { return a.kind == b.kind && a.same() == b.same() }
 
 // maxExponent bounds a number's exponent: its digits are written out.
 const maxExponent = 400

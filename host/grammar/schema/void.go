@@ -129,12 +129,8 @@ func (r *reader) voidObject(m *members, depth int) (bool, error) {
 
 // leads reports whether a schema leads to others that hold for the same value.
 func leads(at *value) bool {
-	return slices.ContainsFunc(at.names, func(name string) bool {
-		switch name {
-		case "$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "not", "if":
-			return true
-		}
-		return false
+	return slices.ContainsFunc([]string{"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "not", "if"}, func(word string) bool {
+		return at.member(word) != nil
 	})
 }
 

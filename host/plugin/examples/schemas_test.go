@@ -3,6 +3,7 @@
 package examples
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"sync"
@@ -34,20 +35,20 @@ func newSchemas(v plugin.Vocabulary) schemas {
 }
 
 // Open implements plugin.Grammars.
-func (s schemas) Open(kind int32, text string) (plugin.Grammar, error) {
+func (s schemas) Open(_ context.Context, _ string, kind int32, text string) (plugin.Grammar, uint64, error) {
 	if kind != abi.GrammarJSONSchema {
-		return nil, errors.New("only schemas are read here")
+		return nil, 0, errors.New("only schemas are read here")
 	}
 	b := grammar.NewBuilder()
 	root, _, err := schema.Read(b, json.RawMessage(text), schema.Options{})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	g, err := b.Build(root)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return &place{g, s.arranged(), g.Start()}, nil
+	return &place{g, s.arranged(), g.Start()}, 0, nil
 }
 
 // place is a text's in a grammar.

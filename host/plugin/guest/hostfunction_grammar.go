@@ -3,6 +3,7 @@
 package guest
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -12,7 +13,7 @@ import (
 
 // This file has the host functions about grammars. See docs/abi/v1.md.
 
-// What grammar calls cost: opening one and each byte of its text, trying one token of the
+// What grammar calls cost: opening one and each byte of its text, at least; trying one token of the
 // vocabulary, the same and what may follow it, accepting one, and what completes the text.
 const (
 	openFuel    = 100_000
@@ -47,7 +48,10 @@ func hostGrammarOpen(i *Instance, s []uint64) {
 		refuse(fmt.Sprintf("the grammar has %d bytes, at most %d are taken", len(text), limits.Grammar))
 	default:
 		clean := cleanText(text)
-		g, err := i.module.Env.Grammars.Open(int32(kind), clean)
+		g, work, err := i.openGrammar(int32(kind), clean)
+		if paid := openFuel + grammarFuel*uint64(len(text)); work > paid && !i.meter.Charge(work-paid) {
+			panic(Violationf(plugin.CauseFuel, "in grammar_open, whose text took much to read"))
+		}
 		i.asked(Question{Import: abi.ImportGrammarOpen, Kind: int32(kind), Text: clean, Err: err})
 		if err != nil {
 			refuse(err.Error())
@@ -56,6 +60,16 @@ func hostGrammarOpen(i *Instance, s []uint64) {
 		i.grammars = append(i.grammars, g)
 		s[0] = uint64(len(i.grammars) - 1)
 	}
+}
+
+// openGrammar has the host read a grammar, which may take long.
+func (i *Instance) openGrammar(kind int32, text string) (g plugin.Grammar, work uint64, err error) {
+	client := ""
+	if r := i.session.request; r != nil {
+		client = r.Client
+	}
+	i.aside(func(ctx context.Context) { g, work, err = i.module.Env.Grammars.Open(ctx, client, kind, text) })
+	return g, work, err
 }
 
 func hostGrammarMask(i *Instance, s []uint64) {

@@ -3,6 +3,7 @@
 package guest
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -14,14 +15,21 @@ import (
 )
 
 // counter is a grammar engine whose only sentence is 1 2 3 …; it refuses the text "bad".
-type counter struct{ open int }
+type counter struct {
+	open   int
+	work   uint64                // of opening one
+	opened func(context.Context) // is called when one is opened; nil: nothing
+}
 
-func (c *counter) Open(_ int32, text string) (plugin.Grammar, error) {
+func (c *counter) Open(ctx context.Context, client string, _ int32, text string) (plugin.Grammar, uint64, error) {
+	if c.opened != nil {
+		c.opened(ctx)
+	}
 	if text == "bad" {
-		return nil, errors.New("line 1: bad")
+		return nil, c.work, errors.New("line 1: bad")
 	}
 	c.open++
-	return &sentence{engine: c, next: 1}, nil
+	return &sentence{engine: c, next: 1}, c.work, nil
 }
 
 type sentence struct {
@@ -105,6 +113,43 @@ func TestHost_Grammar_MasksAndMoves(t *testing.T) {
 	}
 	if err := s.Close(true); err != nil || engine.open != 0 {
 		t.Errorf("%d grammars are open, %v", engine.open, err)
+	}
+}
+
+// What reading a grammar takes is paid for, also where it is refused. Meanwhile others have the
+// time slice, and the reading ends with the request.
+func TestHost_Grammar_Open_IsPaidFor(t *testing.T) {
+	for _, text := range []string{"ok", "bad"} {
+		open := func(work uint64, opened func(context.Context, *user)) error {
+			engine := &counter{work: work}
+			h := newTestHost(t, func(o *plugin.HostOptions) { o.Grammars = engine })
+			g := hosttest.Plain()
+			g.Put(hosttest.AtScratch+64, text)
+			g.On(abi.ExportOpen, i32c(abi.GrammarGBNF), i32c(hosttest.AtScratch+64), i32c(len(text)), g.Call("grammar_open"), drop, i32c(0))
+			u := begin(t, mustLoad(t, h, g), plugin.RequestInfo{}, 9)
+			engine.opened = func(ctx context.Context) {
+				if n := len(h.timeSlices); n != 0 {
+					t.Errorf("%s: %d time slices are taken", text, n)
+				}
+				if opened != nil {
+					opened(ctx, u)
+				}
+			}
+			return u.open()
+		}
+		if err := open(1_000_000, nil); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		if err := open(abi.LimitSetupFuel, nil); !errors.Is(err, plugin.CauseFuel) {
+			t.Errorf("%s, which takes too much: %v", text, err)
+		}
+		leaves := func(ctx context.Context, u *user) {
+			u.interrupt()
+			<-ctx.Done()
+		}
+		if err := open(0, leaves); !errors.Is(err, plugin.CauseCancelled) {
+			t.Errorf("%s, when the request is over: %v", text, err)
+		}
 	}
 }
 

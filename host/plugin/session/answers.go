@@ -135,15 +135,15 @@ func (a *answers) next(asked string, fits func(*Asked) bool) (*Asked, error) {
 }
 
 // Open implements plugin.Grammars.
-func (a *answers) Open(kind int32, text string) (plugin.Grammar, error) {
+func (a *answers) Open(_ context.Context, _ string, kind int32, text string) (plugin.Grammar, uint64, error) {
 	_, err := a.next(fmt.Sprintf("the grammar %.60q", text), func(q *Asked) bool {
 		return q.Import == abi.ImportGrammarOpen && q.Kind == kind && string(*q.Text) == text
 	})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	a.open++
-	return &replayedGrammar{a, a.open - 1}, nil
+	return &replayedGrammar{a, a.open - 1}, 0, nil
 }
 
 // replayedGrammar answers as a grammar did.

@@ -72,11 +72,11 @@ func (words) Tokenize(text string, _, _ bool) ([]int32, error) {
 // odd is a grammar of odd tokens; it compiles where no parenthesis is left open.
 type odd struct{}
 
-func (odd) Open(_ int32, text string) (plugin.Grammar, error) {
+func (odd) Open(_ context.Context, _ string, _ int32, text string) (plugin.Grammar, uint64, error) {
 	if strings.HasSuffix(text, "(") {
-		return nil, errors.New("a parenthesis is open at the end")
+		return nil, 0, errors.New("a parenthesis is open at the end")
 	}
-	return odd{}, nil
+	return odd{}, 0, nil
 }
 
 func (odd) Mask(mask []uint32) error {

@@ -75,6 +75,11 @@ func (Toy) Piece(t int32) string { return string([]byte{byte(t)}) }
 // Relaxed implements serving.Engine. The toy follows no schema.
 func (Toy) Relaxed(sampling.Constraint) ([]schema.Relaxed, error) { return nil, nil }
 
+// Prepare implements serving.Engine. The toy makes nothing of a constraint.
+func (Toy) Prepare(_ context.Context, p sampling.Params) (sampling.Constraint, error) {
+	return p.Constraint, nil
+}
+
 // Triggers are as they were given.
 func (Toy) Triggers(p sampling.Params) ([]sampling.Trigger, error) { return p.GrammarTriggers, nil }
 

@@ -170,7 +170,7 @@ func resultImports() []Func {
 func grammarImports() []Func {
 	return append([]Func{
 		{
-			Name: "grammar_open", Params: []Value{kind, inPtr, length}, Result: I32, Fuel: "100,000, and 256 × bytes",
+			Name: "grammar_open", Params: []Value{kind, inPtr, length}, Result: I32, Fuel: "100,000, and 256 × bytes; for a text whose reading takes more, what it takes, read or refused, which the host bounds",
 			Doc: "Compiles a grammar of at most 256 KiB, see *grammar kinds*. Returns a handle ≥ 0, at most four per instance, or a negative number with the reason in the log. A grammar ends with its instance.",
 		},
 		{

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+
+package completion_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/host/serving/servingtest"
+	"github.com/penstock/penstock/scheduler/chain"
+)
+
+// noting is an engine that notes what its chains and constraints are made of.
+type noting struct {
+	servingtest.Toy
+	seeds    []uint32
+	ready    []any
+	prepared int
+}
+
+func (n *noting) Prepare(ctx context.Context, p sampling.Params) (sampling.Constraint, error) {
+	n.prepared++
+	p.Ready = sampling.SaltOf(ctx)
+	return p.Constraint, nil
+}
+
+func (n *noting) NewChain(p sampling.Params) ([]chain.Stage, error) {
+	n.seeds, n.ready = append(n.seeds, p.Seed), append(n.ready, p.Ready)
+	return n.Toy.NewChain(p)
+}
+
+// The choices of a prompt have seeds of their own, and those of every prompt the same ones. They
+// share what the engine has made of the request's constraint, under its caller's salt.
+func TestService_Submit_Choices(t *testing.T) {
+	n := &noting{}
+	m := &serving.Model{Info: servingtest.Info(), Engine: n, Scheduler: &taking{}}
+	s := completion.NewService(servingtest.OneModel{Model: m})
+	common := completion.DefaultCommonFields()
+	if err := json.Unmarshal([]byte(`{"seed":7,"grammar":"root ::= \"a\""}`), &common); err != nil {
+		t.Fatal(err)
+	}
+	asked := completion.TextRequest{Common: &common, PromptField: "prompt", Caller: completion.Caller{ID: "me", CacheSalt: "salt"}}
+	r, err := s.New(t.Context(), asked, func(ctx context.Context, r *completion.TextRequest) error {
+		r.Choices = 3
+		return r.ReadPrompts(ctx, json.RawMessage(`["first","second"]`))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Release()
+	if _, err := s.Submit(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	if len(n.seeds) != 6 || !slices.Equal(n.seeds[:3], n.seeds[3:]) || n.seeds[0] == n.seeds[1] || n.seeds[1] == n.seeds[2] {
+		t.Errorf("the seeds of two prompts' choices are %v", n.seeds)
+	}
+	if n.prepared != 1 || slices.ContainsFunc(n.ready, func(x any) bool { return x != "salt" }) {
+		t.Errorf("prepared %d times; the answers have %v", n.prepared, n.ready)
+	}
+}

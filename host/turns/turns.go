@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+
+// Package turns says whose turn it is where clients wait for something that few can have at a time.
+package turns
+
+import "slices"
+
+// Queue has what waits, by client. The client for whom the least was done goes first. Who comes
+// anew begins where the one who was served last began, so that a rest earns nothing; who has had
+// more than that is remembered. Its methods do not run concurrently.
+type Queue[T comparable] struct {
+	clients []*client[T] // in the order in which they came
+	clock   int64        // what the one who is served had used before
+}
+
+type client[T comparable] struct {
+	name    string
+	used    int64
+	waiting []T
+	served  int // how many of it are served now
+}
+
+func (q *Queue[T]) find(name string) *client[T] {
+	for _, c := range q.clients {
+		if c.name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// Len is how many wait.
+func (q *Queue[T]) Len() (n int) {
+	for _, c := range q.clients {
+		n += len(c.waiting)
+	}
+	return n
+}
+
+// Add has something of a client wait.
+func (q *Queue[T]) Add(name string, x T) {
+	c := q.find(name)
+	if c == nil {
+		c = &client[T]{name: name, used: q.clock}
+		q.clients = append(q.clients, c)
+	}
+	c.used = max(c.used, q.clock)
+	c.waiting = append(c.waiting, x)
+}
+
+// Next takes what has its turn; false: nothing waits. Served must follow.
+func (q *Queue[T]) Next() (x T, found bool) {
+	var first *client[T]
+	for _, c := range q.clients {
+		if len(c.waiting) > 0 && (first == nil || c.used < first.used) {
+			first = c
+		}
+	}
+	if first == nil {
+		return x, false
+	}
+	x = first.waiting[0]
+	first.waiting = slices.Delete(first.waiting, 0, 1)
+	first.served++
+	q.clock = first.used
+	return x, true
+}
+
+// Served says that something of a client, which Next has returned, has ended, and what it cost.
+func (q *Queue[T]) Served(name string, cost int64) {
+	if c := q.find(name); c != nil {
+		c.used += cost
+		c.served--
+		q.forget()
+	}
+}
+
+// Remove takes out what waits, and reports whether it waited.
+func (q *Queue[T]) Remove(name string, x T) bool {
+	c := q.find(name)
+	if c == nil {
+		return false
+	}
+	i := slices.Index(c.waiting, x)
+	if i < 0 {
+		return false
+	}
+	c.waiting = slices.Delete(c.waiting, i, i+1)
+	q.forget()
+	return true
+}
+
+// forget drops clients that want nothing and would begin where newcomers do: all of them once
+// nobody wants anything.
+func (q *Queue[T]) forget() {
+	wants := func(c *client[T]) bool { return len(c.waiting) > 0 || c.served > 0 }
+	idle := !slices.ContainsFunc(q.clients, wants)
+	q.clients = slices.DeleteFunc(q.clients, func(c *client[T]) bool { return idle || !wants(c) && c.used <= q.clock })
+	if idle {
+		q.clock = 0
+	}
+}
