@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -79,9 +80,10 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	if h.tls, err = tlsConfig(o.Config.Server, h.log); err != nil {
 		return nil, err
 	}
-	if h.listener, err = listen(ctx, o.Config.Server); err != nil {
-		return nil, err
+	if h.listener, err = Listen(ctx, o.Config.Server.Listen, o.Config.Server.ReusePort); err != nil {
+		return nil, fmt.Errorf("server.listen: %w", err)
 	}
+	h.log.Info("listening", slog.String("on", listeningOn(h.listener.Addr())))
 	if h.ui, err = h.page(o.UI); err != nil {
 		return nil, errors.Join(err, h.listener.Close())
 	}

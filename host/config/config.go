@@ -7,7 +7,6 @@ package config
 
 import (
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -151,12 +150,13 @@ type Server struct {
 // NeedsKey reports whether clients must send a key.
 func (s Server) NeedsKey() bool { return len(s.APIKeys) > 0 || s.APIKeyFile != "" }
 
-// Network is "unix" where Listen is the path of a socket, else "tcp".
+// Network is what package net calls the network of Listen.
 func (s Server) Network() string {
-	if strings.HasSuffix(s.Listen, ".sock") {
-		return "unix"
+	a, err := ParseAddress(s.Listen)
+	if err != nil {
+		return "tcp" // for package net to say what is wrong
 	}
-	return "tcp"
+	return a.Network()
 }
 
 // Scheduler is how requests share the model.

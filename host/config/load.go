@@ -5,10 +5,8 @@ package config
 import (
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/knadh/koanf/providers/confmap"
@@ -17,6 +15,9 @@ import (
 
 // DefaultFile is read where no file is named, if it is there.
 const DefaultFile = "penstock.yaml"
+
+// defaultPort is that of server.listen, for a server.host beside the path of a socket.
+const defaultPort = "8080"
 
 // Sources is where a configuration comes from.
 type Sources struct {
@@ -103,21 +104,29 @@ func (l *loader) fitMicroBatch() {
 	}
 }
 
-// placeListener puts server.host and server.port in the place of those of server.listen.
+// placeListener puts server.host and server.port in the place of those of server.listen. A Unix
+// socket has no port. What cannot be read stays where it is, for Validate to refuse.
 func (l *loader) placeListener() {
 	listen, host, port := l.find("server.listen"), l.find("server.host"), l.find("server.port")
+	address, err := ParseAddress(listen.Value.(string))
+	if err != nil {
+		return
+	}
+	origin := listen.Origin
 	if host.Value != "" {
-		address := host.Value.(string)
-		if !strings.HasSuffix(address, ".sock") {
-			_, old, _ := net.SplitHostPort(listen.Value.(string)) // checked below
-			address = net.JoinHostPort(address, old)
+		own, err := parseHost(host.Value.(string))
+		if err != nil {
+			return
 		}
-		listen.Value, listen.Origin = address, host.Origin
+		if own.Port = address.Port; own.Port == "" {
+			own.Port = defaultPort
+		}
+		address, origin = own, host.Origin
 	}
-	if port.Value != -1 {
-		old, _, _ := net.SplitHostPort(listen.Value.(string))
-		listen.Value, listen.Origin = net.JoinHostPort(old, strconv.Itoa(port.Value.(int))), port.Origin
+	if port.Value != -1 && address.Socket == "" {
+		address.Port, origin = strconv.Itoa(port.Value.(int)), port.Origin
 	}
+	listen.Value, listen.Origin = address.String(), origin
 }
 
 // placeTimeout puts server.timeout in the place of those that it replaces.
