@@ -5,6 +5,7 @@ package completion
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/penstock/penstock/host/chat"
@@ -102,6 +103,10 @@ func (s *Service) build(ctx context.Context, r *TextRequest) (requests []schedul
 		}
 	}()
 	op := operation.From(ctx)
+	stopTokens, err := r.stopTokens(ctx)
+	if err != nil {
+		return requests, err
+	}
 	for _, prompt := range r.Prompts {
 		adapters, err := r.adapters(prompt)
 		if err != nil {
@@ -113,7 +118,7 @@ func (s *Service) build(ctx context.Context, r *TextRequest) (requests []schedul
 			if err != nil {
 				return requests, err
 			}
-			request.Adapters, request.AdaptersFrom, request.Preserved = adapters.set, adapters.from, r.preserved
+			request.Adapters, request.AdaptersFrom, request.Preserved, request.StopTokens = adapters.set, adapters.from, r.preserved, stopTokens
 			request.Ended = r.ended(op)
 			if len(requests) > first && requests[first].Program != nil {
 				request.Program, request.Shift = requests[first].Program, nil
@@ -145,6 +150,27 @@ func (r *TextRequest) preservedTokens() ([]scheduler.Token, error) {
 	}
 	tokens, err := r.Model.Engine.PreservedTokens(r.Params)
 	return tokens, chainError(err, r.Params)
+}
+
+// longestControl bounds the stop strings that are looked up among the control tokens, in bytes.
+const longestControl = 256
+
+// stopTokens are the control tokens that are stop strings. Answers do not have their texts, in
+// which a stop string could be found.
+func (r *TextRequest) stopTokens(ctx context.Context) (tokens []scheduler.Token, err error) {
+	for _, stop := range r.Stops {
+		if len(stop) > longestControl {
+			continue
+		}
+		all, err := r.Model.Engine.Tokenize(ctx, stop, false, true)
+		if err != nil {
+			return nil, err
+		}
+		if len(all) == 1 && r.Model.Engine.Shown(all[0]) == "" && r.Model.Engine.Piece(all[0]) == stop && !slices.Contains(r.preserved, all[0]) {
+			tokens = append(tokens, all[0])
+		}
+	}
+	return tokens, nil
 }
 
 // buildChoice makes the request of one choice. index counts the choices of all prompts. Each
