@@ -168,8 +168,12 @@ func (h *Host) isReady() bool {
 	return !loaded || !first.Lost()
 }
 
-// warn logs what is unsafe.
+// warn logs what is unsafe, and what may be missed.
 func (h *Host) warn() {
+	for _, service := range h.config.Services() {
+		h.log.Warn("variables that Kubernetes sets for a Service are ignored", slog.String("service", service), slog.String("variables", service+"_SERVICE_… and "+service+"_PORT…"),
+			slog.String("remedy", "set enableServiceLinks: false for the pod, or name the Service otherwise"))
+	}
 	for _, risk := range h.config.Risks() {
 		h.log.Warn(risk.What, slog.String("remedy", risk.Remedy))
 	}

@@ -32,6 +32,7 @@ type Config struct {
 
 	settings []Setting         // one for each key, in the table's order
 	named    map[string]Config // the models that the file's section models names
+	services []string
 }
 
 // Model says which model is served and with what.
@@ -236,6 +237,10 @@ type Log struct {
 type Telemetry struct {
 	OTLPEndpoint string `koanf:"otlp_endpoint"` // of a collector; empty: what the OTEL_ environment says
 }
+
+// Services are the beginnings of variables that were ignored, since Kubernetes has set them for
+// Services that are named as this program's own variables are.
+func (c Config) Services() []string { return c.services }
 
 // Given reports whether a key was set, be it to its default.
 func (c Config) Given(name string) bool {

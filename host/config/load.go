@@ -60,7 +60,7 @@ func Load(s Sources) (Config, error) {
 	l.placeListener()
 	l.placeTimeout()
 	c, err := l.config()
-	c.named = l.namedModels()
+	c.named, c.services = l.namedModels(), l.services
 	if err := errors.Join(append(l.problems, err, c.Validate())...); err != nil {
 		return Config{}, err
 	}
@@ -71,6 +71,7 @@ type loader struct {
 	settings []Setting
 	problems []error
 	models   []namedModel
+	services []string
 }
 
 // set takes a value from a source; a wrong one is noted and leaves the key as it was. An empty
@@ -84,7 +85,7 @@ func (l *loader) set(name string, raw any, origin string) {
 	}
 	value, err := setting.Key.Kind.parse(raw)
 	if err != nil {
-		l.problems = append(l.problems, wrong(Setting{Key: setting.Key, Value: raw, Origin: origin}))
+		l.problems = append(l.problems, wrong(Setting{Key: setting.Key, Value: raw, Origin: origin}, err))
 		return
 	}
 	if _, isText := raw.(string); isText && setting.Key.Protects && show(value) == "" {
