@@ -232,3 +232,20 @@ func FuzzDataURL(f *testing.F) {
 		}
 	})
 }
+
+// TestDecodeDataURL_Spellings: base64 as clients write it, with either alphabet, escaped as in
+// other URLs, with and without padding and line breaks.
+func TestDecodeDataURL_Spellings(t *testing.T) {
+	want := []byte{0xfb, 0xff, 0xbf, 0x3e, 0x3f}
+	for _, data := range []string{"+/+/Pj8=", "-_-_Pj8=", "-_-_Pj8", "+/+/Pj8", "%2B%2F%2b%2FPj8%3D", "-_-_Pj8%3D", "+/+/\r\nPj8=\r\n", "-_-_\nPj8\n"} {
+		got, err := decodeDataURL("data:image/png;base64," + data)
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%q is %x, %v", data, got, err)
+		}
+	}
+	for _, data := range []string{"+_+_Pj8=", "%2", "%zz", "-_-_Pj9=", "-_-_ Pj8="} {
+		if got, err := decodeDataURL("data:image/png;base64," + data); err == nil {
+			t.Errorf("%q was read as %x", data, got)
+		}
+	}
+}

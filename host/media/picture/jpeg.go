@@ -6,7 +6,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"image"
 	"image/jpeg"
+	"io"
+	"strings"
 )
 
 // maxScans is how many scans a JPEG may have. Each is a pass over all pixels of a progressive
@@ -34,6 +37,7 @@ type jpegReader struct {
 	header
 	progressive bool
 	recoloured  bool // its components may be something else than YCbCr
+	marked      bool // it says so by Adobe's marker
 	components  int
 	samples     int64 // of all components, padded to whole blocks
 	scans       int
@@ -55,6 +59,9 @@ func readJPEG(data []byte) (header, error) {
 	if j.components == 0 || j.scans == 0 {
 		return header{}, errors.New("it has no picture, or ends before it")
 	}
+	if j.components == 4 && !j.marked {
+		j.decode = decodeUnmarked
+	}
 	j.least = j.samples / 64 / 8 // each block has a bit at least
 	perSample := int64(1)
 	if j.progressive {
@@ -65,6 +72,19 @@ func readJPEG(data []byte) (header, error) {
 		j.work += 4 * int64(j.width) * int64(j.height)
 	}
 	return j.header, nil
+}
+
+// adobe is the marker with which Adobe says that four components are inks, and inverted.
+const adobe = "\xff\xee\x00\x0eAdobe\x00\x64\x00\x00\x00\x00\x00"
+
+// decodeUnmarked decodes a picture of four inks without that marker, which image/jpeg refuses, as
+// Pillow does: as if it had the marker.
+func decodeUnmarked(r io.Reader) (image.Image, error) {
+	var start [2]byte
+	if _, err := io.ReadFull(r, start[:]); err != nil {
+		return nil, err
+	}
+	return jpeg.Decode(io.MultiReader(bytes.NewReader(start[:]), strings.NewReader(adobe), r))
 }
 
 // nextSegment finds the next marker of a JPEG and its segment; after is what follows. Bytes before
@@ -104,7 +124,7 @@ func (j *jpegReader) segment(marker byte, segment []byte) error {
 			return fmt.Errorf("it has more than %d scans, each of which is a pass over all pixels", maxScans)
 		}
 	case marker == markAPP14:
-		j.recoloured = true
+		j.recoloured, j.marked = true, j.marked || bytes.HasPrefix(segment, []byte("Adobe"))
 	case marker == markAPP1 && j.orientation == 0 && bytes.HasPrefix(segment, []byte("Exif\x00\x00")):
 		j.orientation = orientationOf(segment)
 	case marker >= markSOF0 && marker <= markSOFF && marker != markDHT && marker != markJPG && marker != markDAC:
