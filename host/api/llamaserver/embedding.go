@@ -4,7 +4,7 @@ package llamaserver
 
 import (
 	"encoding/json"
-	"net/http"
+	"strconv"
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
@@ -22,18 +22,12 @@ type embeddingBody struct {
 	TimeoutMS *int64          `json:"timeout_ms"` // ours
 }
 
-// embeddingEntry is the answer for one text: one vector, or one for each token.
-type embeddingEntry struct {
-	Index     int         `json:"index"`
-	Embedding [][]float32 `json:"embedding"`
-}
-
 func (a API) embedding(c echo.Context) error {
 	var b embeddingBody
 	if err := wire.ReadJSON(c, &b); err != nil {
 		return err
 	}
-	r := vectors.EmbeddingRequest{ModelName: b.Model, Input: b.Input, Field: "input", Normalize: b.Normalize, TimeoutMS: b.TimeoutMS}
+	r := vectors.EmbeddingRequest{Caller: wire.CallerOf(c).ID, ModelName: b.Model, Input: b.Input, Field: "input", Normalize: b.Normalize, TimeoutMS: b.TimeoutMS}
 	switch {
 	case b.Input == nil && b.Content == nil:
 		return refusal.Invalid("input", `"input" or "content" must be provided`)
@@ -47,9 +41,19 @@ func (a API) embedding(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	entries := make([]embeddingEntry, len(answer.Vectors))
-	for i, v := range answer.Vectors {
-		entries[i] = embeddingEntry{i, v}
+	defer answer.Release()
+	return wire.JSONParts(c, wire.JSONList(answer.Vectors, embeddingEntry))
+}
+
+// embeddingEntry is the answer for one text: one vector, or one for each token.
+func embeddingEntry(i int, of [][]float32, yield func(any) bool) bool {
+	if !yield(wire.Text(`{"index":` + strconv.Itoa(i) + `,"embedding":[`)) {
+		return false
 	}
-	return c.JSON(http.StatusOK, entries)
+	for j, v := range of {
+		if j > 0 && !yield(wire.Text(",")) || !yield(v) {
+			return false
+		}
+	}
+	return yield(wire.Text("]}"))
 }

@@ -60,7 +60,7 @@ func (a API) rerank(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	answer, err := vectors.Rank(c.Request().Context(), a.Service, vectors.RankRequest{ModelName: b.Model, Query: query, Documents: documents, TimeoutMS: b.TimeoutMS})
+	answer, err := vectors.Rank(c.Request().Context(), a.Service, vectors.RankRequest{Caller: wire.CallerOf(c).ID, ModelName: b.Model, Query: query, Documents: documents, TimeoutMS: b.TimeoutMS})
 	if err != nil {
 		return err
 	}

@@ -24,12 +24,17 @@ type embedBody struct {
 	TimeoutMS  *int64          `json:"timeout_ms"` // an addition of ours
 }
 
+// embedAnswer is the answer without texts; another's vectors are written one by one.
 type embedAnswer struct {
-	Model      string        `json:"model"`
-	Embeddings [][]float32   `json:"embeddings"`
-	Total      time.Duration `json:"total_duration"`
-	Load       time.Duration `json:"load_duration"` // always 0: it is not told from the rest
-	Count      int           `json:"prompt_eval_count"`
+	Model      string      `json:"model"`
+	Embeddings [][]float32 `json:"embeddings"`
+	embedTimes
+}
+
+type embedTimes struct {
+	Total time.Duration `json:"total_duration"`
+	Load  time.Duration `json:"load_duration"` // always 0: it is not told from the rest
+	Count int           `json:"prompt_eval_count"`
 }
 
 func (a API) embed(c echo.Context) error {
@@ -44,17 +49,16 @@ func (a API) embed(c echo.Context) error {
 	if b.Dimensions < 0 {
 		return refusal.Invalid("dimensions", "dimensions is %d; it must be at least 1, or 0 for all", b.Dimensions)
 	}
-	answer, err := vectors.Embed(c.Request().Context(), a.Service, vectors.EmbeddingRequest{ModelName: modelName(b.Model), Input: b.Input, Field: "input",
+	answer, err := vectors.Embed(c.Request().Context(), a.Service, vectors.EmbeddingRequest{Caller: wire.CallerOf(c).ID, ModelName: modelName(b.Model), Input: b.Input, Field: "input",
 		OneVector: true, Truncate: b.Truncate == nil || *b.Truncate, TimeoutMS: b.TimeoutMS})
 	if err != nil {
 		return err
 	}
-	out := embedAnswer{Model: answer.Model, Embeddings: make([][]float32, len(answer.Vectors)), Count: answer.Tokens}
-	for i, v := range answer.Vectors {
-		out.Embeddings[i] = shorten(v[0], b.Dimensions)
-	}
-	out.Total = time.Since(begun)
-	return c.JSON(http.StatusOK, out)
+	defer answer.Release()
+	list := wire.JSONList(answer.Vectors, func(_ int, v [][]float32, yield func(any) bool) bool { return yield(shorten(v[0], b.Dimensions)) })
+	return wire.JSONParts(c, wire.JSONWith(struct {
+		Model string `json:"model"`
+	}{answer.Model}, "embeddings", list, embedTimes{Total: time.Since(begun), Count: answer.Tokens}))
 }
 
 // shorten gives a vector n dimensions and the length 1; 0, or more than it has: all of them, as
@@ -90,10 +94,11 @@ func (a API) embeddings(c echo.Context) error {
 	}
 	text, _ := json.Marshal(b.Prompt) // every text has a JSON form
 	asItIs := embedding.NormalizeNone
-	answer, err := vectors.Embed(c.Request().Context(), a.Service, vectors.EmbeddingRequest{ModelName: modelName(b.Model), Input: text, Field: "prompt",
+	answer, err := vectors.Embed(c.Request().Context(), a.Service, vectors.EmbeddingRequest{Caller: wire.CallerOf(c).ID, ModelName: modelName(b.Model), Input: text, Field: "prompt",
 		OneVector: true, Normalize: &asItIs, Truncate: true, TimeoutMS: b.TimeoutMS})
 	if err != nil {
 		return err
 	}
+	defer answer.Release()
 	return c.JSON(http.StatusOK, embeddingsAnswer{answer.Vectors[0][0]})
 }

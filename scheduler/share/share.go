@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+
+// Package share divides what is bounded, such as the places of a queue or memory, among callers.
+//
+// A caller may have half of what the others leave. Whoever comes first cannot take all of it then:
+// two callers have a third and two thirds at most, and one that comes after any number of others
+// finds some left.
+package share
+
+// Pool is so many places or bytes. It is not safe for concurrent use.
+type Pool struct {
+	Limit int64 // of all callers
+	Least int64 // that each caller may have while there is room
+
+	used int64
+	by   map[string]int64 // by callers that have some
+}
+
+// Verdict says whether there is room.
+type Verdict uint8
+
+// The verdicts of Take.
+const (
+	Taken  Verdict = iota
+	TooFew         // all callers together leave too few
+	Enough         // the caller itself has as many as it may
+)
+
+// Take takes n for a caller, or nothing.
+func (p *Pool) Take(caller string, n int64) Verdict {
+	own := p.by[caller] + n
+	switch {
+	case n == 0:
+		return Taken
+	case own > p.most(caller):
+		return Enough
+	case p.used+n > p.Limit:
+		return TooFew
+	}
+	if p.by == nil {
+		p.by = map[string]int64{}
+	}
+	p.by[caller] = own
+	p.used += n
+	return Taken
+}
+
+// most is what a caller may have, while the others have what they have.
+func (p *Pool) most(caller string) int64 {
+	others := p.used - p.by[caller]
+	return max(p.Least, (p.Limit-others)/2)
+}
+
+// Give returns n that a caller has taken.
+func (p *Pool) Give(caller string, n int64) {
+	p.used -= n
+	if p.by[caller] -= n; p.by[caller] == 0 {
+		delete(p.by, caller)
+	}
+}
