@@ -34,7 +34,7 @@ func (s *Service) Submit(ctx context.Context, r *TextRequest) ([]serving.Stream,
 	if err := r.checkProgram(branches); err != nil {
 		return nil, err
 	}
-	streams, err := r.Model.Scheduler.SubmitBuilt(len(r.Prompts)*(r.Choices+max(0, branches-1)), func() ([]scheduler.Request, error) {
+	streams, err := r.Model.Scheduler.SubmitBuilt(r.Caller.ID, len(r.Prompts)*(r.Choices+max(0, branches-1)), func() ([]scheduler.Request, error) {
 		if err := r.encodeMedia(ctx); err != nil {
 			return nil, err
 		}

@@ -191,7 +191,7 @@ var table = slices.Concat([]Key{
 	{Name: "scheduler.ubatch_size", Flag: "ubatch-size", Aliases: []string{"-ub"}, Kind: Integer, Default: 512, check: between(1, 1<<20),
 		Allowed: "1 to 1048576 tokens, at most scheduler.batch_size", Help: "most tokens that a pass computes at once"},
 	{Name: "scheduler.max_queue", Flag: "max-queue", Kind: Integer, Default: 256, check: between(1, 1<<20),
-		Allowed: "1 to 1048576", Help: "requests that may wait for a slot"},
+		Allowed: "1 to 1048576", Help: "requests that may wait for a slot, of one client at most half of what others leave"},
 	{Name: "scheduler.n_predict", Flag: "n-predict", Aliases: []string{"-n", "--predict"}, Kind: Integer, Default: -1, check: between(-1, 1<<30),
 		Allowed: "-1 or more tokens", Help: "length of an answer whose request sets no limit; -1: until the context is full"},
 	{Name: "scheduler.context_shift", Flag: "context-shift", Kind: Switch, Default: false,

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/penstock/penstock/scheduler/share"
+	"github.com/penstock/penstock/scheduler/portion"
 )
 
 // Most numbers in the result of one request, and of all requests that wait, are computed or are
@@ -91,8 +91,8 @@ func (i item) tokens() []int32 { return i.job.request.Inputs[i.index] }
 // queue is the jobs that have inputs to compute, by their callers. The first caller's turn is next.
 type queue struct {
 	lines   []*line
-	jobs    share.Pool // that have not ended
-	numbers share.Pool // of the results of all jobs, until they are released
+	jobs    portion.Pool // that have not ended
+	numbers portion.Pool // of the results of all jobs, until they are released
 }
 
 // line is the jobs of one caller. The first one's turn is next.
@@ -102,22 +102,22 @@ type line struct {
 }
 
 func newQueue(jobs int) queue {
-	return queue{jobs: share.Pool{Limit: int64(jobs), Least: 1}, numbers: share.Pool{Limit: maxAllNumbers, Least: maxNumbers}}
+	return queue{jobs: portion.Pool{Limit: int64(jobs), Least: 1}, numbers: portion.Pool{Limit: maxAllNumbers, Least: maxNumbers}}
 }
 
 // add queues a job, unless there are too many, or too many of its caller's.
 func (q *queue) add(j *job) error {
 	caller := j.request.Caller
 	verdict := q.jobs.Take(caller, 1)
-	if verdict == share.Taken {
-		if verdict = q.numbers.Take(caller, j.numbers); verdict != share.Taken {
+	if verdict == portion.Taken {
+		if verdict = q.numbers.Take(caller, j.numbers); verdict != portion.Taken {
 			q.jobs.Give(caller, 1)
 		}
 	}
 	switch verdict {
-	case share.Enough:
+	case portion.Enough:
 		return ErrShare
-	case share.TooFew:
+	case portion.TooFew:
 		return ErrQueueFull
 	}
 	j.waits, j.counted = true, true

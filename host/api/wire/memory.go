@@ -10,7 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/refusal"
-	"github.com/penstock/penstock/scheduler/share"
+	"github.com/penstock/penstock/scheduler/portion"
 )
 
 // Memory bounds what all bodies and frames take together: each may be large, but there may be
@@ -19,7 +19,7 @@ import (
 // least as many bytes as one body may have.
 type Memory struct {
 	mu    sync.Mutex
-	bytes share.Pool // that count; each caller may have as many as one body
+	bytes portion.Pool // that count; each caller may have as many as one body
 }
 
 // uncounted is how many bytes of each claim are free.
@@ -30,7 +30,7 @@ func NewMemory(limit, largest int64) *Memory {
 	if limit == 0 {
 		limit = math.MaxInt64
 	}
-	return &Memory{bytes: share.Pool{Limit: limit, Least: largest}}
+	return &Memory{bytes: portion.Pool{Limit: limit, Least: largest}}
 }
 
 // Claim is what one request, or all frames of one connection, have of a memory. The first bytes do
@@ -57,7 +57,7 @@ func (c *Claim) take(n int64) error {
 		if c.by == "" {
 			c.by = c.caller()
 		}
-		if m.bytes.Take(c.by, more) != share.Taken {
+		if m.bytes.Take(c.by, more) != portion.Taken {
 			return &refusal.Error{Kind: refusal.KindUnavailable, Code: "bodies_too_large", Retry: 1,
 				Message: "the requests that are being read have too many bytes and values together, all of them or those of your key or address; try again in a moment"}
 		}
@@ -104,7 +104,7 @@ func (b *Body) Read(p []byte) (int, error) {
 // or refuses them with a *refusal.Error. It comes before anything else is done with the text.
 func (b *Body) Decode(text []byte) error {
 	n, m := countValues(text), b.claim.memory
-	if b.bytes+n*valueBytes-uncounted > min(m.bytes.Limit, max(m.bytes.Least, m.bytes.Limit/2)) { // whatever the others leave
+	if b.bytes+n*valueBytes-uncounted > m.bytes.Most() { // whatever the others leave
 		return &refusal.Error{Kind: refusal.KindTooLarge, Code: "body_too_large",
 			Message: fmt.Sprintf("the request body has %d JSON values, which with %d bytes each take more than a client may have of "+
 				"server.body_memory; send fewer in a request, such as a text instead of its tokens", n, valueBytes)}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package share
+package portion
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ func TestPool_Take_HalfOfWhatOthersLeave(t *testing.T) {
 		}
 		return n
 	}
-	for i, want := range []int{50, 25, 12, 6, 3, 2, 2, 0} {
+	for i, want := range []int{50, 25, 13, 6, 3, 2, 1, 0} {
 		if got := take(fmt.Sprint("caller ", i)); got != want {
 			t.Errorf("caller %d has %d, want %d", i, got, want)
 		}
@@ -25,12 +25,28 @@ func TestPool_Take_HalfOfWhatOthersLeave(t *testing.T) {
 	if got := p.Take("caller 9", 1); got != TooFew {
 		t.Errorf("when all is taken: %v", got)
 	}
+	if got := p.Take("caller 1", 1); got != Enough {
+		t.Errorf("then one that has its share: %v", got)
+	}
 	p.Give("caller 0", 50)
 	if got := take("caller 9"); got != 25 {
 		t.Errorf("of 50 that are free again a caller has %d", got)
 	}
 	if got := p.Take("caller 9", 1); got != Enough {
 		t.Errorf("its share is full: %v", got)
+	}
+	if got := p.Take("", 26); got != TooFew {
+		t.Errorf("nobody in particular takes more than there are: %v", got)
+	}
+	if got := p.Take("", 25); got != Taken {
+		t.Errorf("nobody in particular takes what is left: %v", got)
+	}
+	if p := (Pool{Limit: 12, Free: 4}); p.Most() != 8 || p.Take("a", 8) != Taken || p.Take("b", 5) != TooFew || p.Take("b", 4) != Taken {
+		t.Error("each has four besides half of what is left")
+	}
+	p = Pool{Limit: 100}
+	if p.Take("a", 50) != Taken || p.Take("b", 30) != TooFew || p.Take("b", 51) != Enough || p.Most() != 50 {
+		t.Error("who has nothing is refused for others, unless it asks for more than anybody may have")
 	}
 }
 
