@@ -16,6 +16,10 @@ import (
 // picture, however few bytes it has; programs that write pictures use up to about twenty.
 const maxScans = 64
 
+// maxPassed is how many samples the scans of a JPEG may pass over together. A progressive picture
+// of 50 million pixels in the usual ten scans has 700 million.
+const maxPassed = 1_000_000_000
+
 // JPEG's markers.
 const (
 	markSOF0  = 0xc0 // baseline
@@ -41,6 +45,9 @@ type jpegReader struct {
 	components  int
 	samples     int64 // of all components, padded to whole blocks
 	scans       int
+	ids         []byte  // of the components
+	each        []int64 // their samples
+	passed      int64   // samples that the scans pass over
 }
 
 func readJPEG(data []byte) (header, error) {
@@ -123,6 +130,9 @@ func (j *jpegReader) segment(marker byte, segment []byte) error {
 		if j.scans++; j.scans > maxScans {
 			return fmt.Errorf("it has more than %d scans, each of which is a pass over all pixels", maxScans)
 		}
+		if j.passed += j.passedBy(segment); j.passed > maxPassed {
+			return fmt.Errorf("its %d scans pass over more than %d million samples", j.scans, maxPassed/1_000_000)
+		}
 	case marker == markAPP14:
 		j.recoloured, j.marked = true, j.marked || bytes.HasPrefix(segment, []byte("Adobe"))
 	case marker == markAPP1 && j.orientation == 0 && bytes.HasPrefix(segment, []byte("Exif\x00\x00")):
@@ -131,6 +141,19 @@ func (j *jpegReader) segment(marker byte, segment []byte) error {
 		return j.frame(marker, segment)
 	}
 	return nil
+}
+
+// passedBy is how many samples a scan passes over: those of the components that it names.
+func (j *jpegReader) passedBy(segment []byte) (n int64) {
+	if len(segment) == 0 {
+		return 0
+	}
+	for c := range min(int(segment[0]), (len(segment)-1)/2) {
+		if i := bytes.IndexByte(j.ids, segment[1+2*c]); i >= 0 {
+			n += j.each[i]
+		}
+	}
+	return n
 }
 
 // frame reads the header of the picture.
@@ -155,6 +178,7 @@ func (j *jpegReader) frame(marker byte, segment []byte) error {
 	units := int64((j.width+8*most-1)/(8*most)) * int64((j.height+8*mostV-1)/(8*mostV))
 	if j.components == 1 { // whatever it says of its sampling
 		j.samples = int64((j.width+7)/8) * int64((j.height+7)/8) * 64
+		j.ids, j.each = []byte{segment[6]}, []int64{j.samples}
 		return nil
 	}
 	if j.components == 3 && segment[6] == 'R' && segment[9] == 'G' && segment[12] == 'B' {
@@ -163,6 +187,7 @@ func (j *jpegReader) frame(marker byte, segment []byte) error {
 	for c := range j.components {
 		h, v := int64(segment[7+3*c]>>4), int64(segment[7+3*c]&15)
 		j.samples += units * h * v * 64
+		j.ids, j.each = append(j.ids, segment[6+3*c]), append(j.each, units*h*v*64)
 	}
 	return nil
 }
