@@ -24,6 +24,7 @@ func (h *Host) Run(ctx context.Context) error {
 	var failed error
 	select {
 	case <-ctx.Done():
+		h.log.Info("asked to end", slog.Any("because", context.Cause(ctx)))
 		h.announce()
 	case failed = <-h.served:
 		failed = fmt.Errorf("serve HTTP: %w", failed)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -79,9 +80,10 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	if h.tls, err = tlsConfig(o.Config.Server, h.log); err != nil {
 		return nil, err
 	}
-	if h.listener, err = listen(ctx, o.Config.Server); err != nil {
-		return nil, err
+	if h.listener, err = Listen(ctx, o.Config.Server.Listen, o.Config.Server.ReusePort); err != nil {
+		return nil, fmt.Errorf("server.listen: %w", err)
 	}
+	h.log.Info("listening", slog.String("on", listeningOn(h.listener.Addr())))
 	if h.ui, err = h.page(o.UI); err != nil {
 		return nil, errors.Join(err, h.listener.Close())
 	}
@@ -166,8 +168,12 @@ func (h *Host) isReady() bool {
 	return !loaded || !first.Lost()
 }
 
-// warn logs what is unsafe.
+// warn logs what is unsafe, and what may be missed.
 func (h *Host) warn() {
+	for _, service := range h.config.Services() {
+		h.log.Warn("variables that Kubernetes sets for a Service are ignored", slog.String("service", service), slog.String("variables", service+"_SERVICE_… and "+service+"_PORT…"),
+			slog.String("remedy", "set enableServiceLinks: false for the pod, or name the Service otherwise"))
+	}
 	for _, risk := range h.config.Risks() {
 		h.log.Warn(risk.What, slog.String("remedy", risk.Remedy))
 	}

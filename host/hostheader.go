@@ -27,7 +27,7 @@ func (h *Host) allowsHost(host string) bool {
 		return true
 	}
 	for _, origin := range h.config.Server.CORSOrigins {
-		if u, err := url.Parse(origin); origin == "*" || err == nil && hostname(u.Host) == name {
+		if u, err := url.Parse(origin); origin == "*" || err == nil && u.Host != "" && hostname(u.Host) == name {
 			return true
 		}
 	}

@@ -11,26 +11,54 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"strings"
 	"syscall"
 
 	"github.com/penstock/penstock/host/config"
 )
 
-// listen begins to listen on server.listen, which may be the path of a Unix socket. Of a server
-// that crashed such a path may be left; nobody answers there, so it is replaced.
-func listen(ctx context.Context, s config.Server) (net.Listener, error) {
+// Listen begins to listen on an address, with SO_REUSEPORT if reuse says so. Of a server that
+// crashed the path of a Unix socket may be left; nobody answers there, so it is replaced.
+func Listen(ctx context.Context, address string, reuse bool) (net.Listener, error) {
+	a, err := config.ParseAddress(address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", address, err)
+	}
+	if len(a.Socket) > longestSocket {
+		return nil, fmt.Errorf("listen on %s: the path of a Unix socket has at most %d bytes, and this one %d; name a shorter path", a, longestSocket, len(a.Socket))
+	}
 	var l net.ListenConfig
-	if s.ReusePort && s.Network() == "tcp" {
+	if reuse && a.Socket == "" {
 		l.Control = reusePort
 	}
-	listener, err := l.Listen(ctx, s.Network(), s.Listen)
-	if errors.Is(err, syscall.EADDRINUSE) && s.Network() == "unix" && isAbandoned(ctx, s.Listen) && os.Remove(s.Listen) == nil {
-		listener, err = l.Listen(ctx, s.Network(), s.Listen)
+	listener, err := l.Listen(ctx, a.Network(), a.String())
+	if errors.Is(err, syscall.EADDRINUSE) && a.Socket != "" && isAbandoned(ctx, a.Socket) && os.Remove(a.Socket) == nil {
+		listener, err = l.Listen(ctx, a.Network(), a.String())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s (server.listen): %w", s.Listen, err)
+		return nil, fmt.Errorf("listen on %s: %w", a, err)
+	}
+	if err := a.CheckOpened(listener.Addr()); err != nil {
+		return nil, errors.Join(fmt.Errorf("listen on %s: %w", a, err), listener.Close())
 	}
 	return listener, nil
+}
+
+// longestSocket is how many bytes the path of a Unix socket may have. One more ends it.
+const longestSocket = len(syscall.RawSockaddrUnix{}.Path) - 1
+
+// listeningOn says what the address has become.
+func listeningOn(got net.Addr) string {
+	address, ok := got.(*net.TCPAddr)
+	switch {
+	case !ok:
+		return "the Unix socket " + got.String()
+	case !address.IP.IsUnspecified():
+		return address.String()
+	case address.IP.To4() != nil:
+		return fmt.Sprintf("port %d of all IPv4 addresses of this machine", address.Port)
+	}
+	return fmt.Sprintf("port %d of all addresses of this machine", address.Port)
 }
 
 func isAbandoned(ctx context.Context, path string) bool {
@@ -61,7 +89,7 @@ func (h *Host) URL() string {
 	if address.IP.IsUnspecified() {
 		return fmt.Sprintf("%s127.0.0.1:%d%s", scheme, address.Port, prefix)
 	}
-	return scheme + address.String() + prefix
+	return scheme + strings.ReplaceAll(address.String(), "%", "%25") + prefix // a zone begins with the sign of escapes
 }
 
 // encrypted is the listener with TLS, if that is configured.

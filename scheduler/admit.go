@@ -39,7 +39,7 @@ func (s *Scheduler) admit(now time.Time) {
 // one and can have the slots that it waits for. A job that follows loses nothing by waiting, nor
 // when others go before it.
 func (s *Scheduler) nextToAdmit(now time.Time) *job {
-	for _, j := range s.queue.jobs {
+	for _, j := range s.turns.order(s.queue.jobs, s.running) {
 		if j.checkReady() && s.canHaveSlots(j, now) && !s.follows(j) {
 			return j
 		}
@@ -155,6 +155,7 @@ func (s *Scheduler) enter(j *job, now time.Time) {
 	s.dropUnscored(&j.branch)
 	i, _ := slices.BinarySearchFunc(s.running, j, compareJobs)
 	s.running = slices.Insert(s.running, i, j)
+	s.turns.note(j.req.Caller)
 	if j.leader = nil; j.started {
 		return
 	}

@@ -8,7 +8,7 @@ func (s *Scheduler) end(j *job, e End) {
 		return
 	}
 	j.done = true
-	defer s.inbox.ended(len(j.branches))
+	defer s.inbox.ended(j.req.Caller, len(j.branches))
 	now := s.config.Clock()
 	busy := j.background.Busy()
 	if !busy {

@@ -10,6 +10,7 @@ import (
 // Errors that Submit, a stream's calls and its end event may carry; compare with errors.Is.
 var (
 	ErrQueueFull     = errors.New("the queue is full")
+	ErrQueueShare    = errors.New("as many requests of this caller wait as one may have")
 	ErrTooMany       = errors.New("more answers at once than there can be")
 	ErrClosed        = errors.New("the scheduler is closed")
 	ErrEmptyPrompt   = errors.New("the prompt has no tokens")

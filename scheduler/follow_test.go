@@ -136,11 +136,11 @@ func TestScheduler_SubmitAll_AllOrNone(t *testing.T) {
 func TestScheduler_SubmitBuilt_RoomFirst(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{Slots: 1, QueueLimit: 2})
 	never := func() ([]scheduler.Request, error) { t.Error("built without room"); return nil, nil }
-	if _, err := s.SubmitBuilt(4, never); !errors.Is(err, scheduler.ErrTooMany) {
+	if _, err := s.SubmitBuilt("", 4, never); !errors.Is(err, scheduler.ErrTooMany) {
 		t.Errorf("four, where there is room for three: %v", err)
 	}
-	streams, err := s.SubmitBuilt(2, func() ([]scheduler.Request, error) {
-		if _, err := s.SubmitBuilt(2, never); !errors.Is(err, scheduler.ErrQueueFull) {
+	streams, err := s.SubmitBuilt("", 2, func() ([]scheduler.Request, error) {
+		if _, err := s.SubmitBuilt("", 2, never); !errors.Is(err, scheduler.ErrQueueFull) {
 			t.Errorf("two beside two that are built: %v", err)
 		}
 		return slices.Repeat([]scheduler.Request{request(10, 1, 2)}, 2), nil
@@ -151,16 +151,16 @@ func TestScheduler_SubmitBuilt_RoomFirst(t *testing.T) {
 	finish(t, s, streams...)
 	broken := errors.New("broken")
 	for range 2 { // the room is free again, whatever became of it
-		if _, err := s.SubmitBuilt(3, func() ([]scheduler.Request, error) { return nil, broken }); !errors.Is(err, broken) {
+		if _, err := s.SubmitBuilt("", 3, func() ([]scheduler.Request, error) { return nil, broken }); !errors.Is(err, broken) {
 			t.Errorf("a failure to build: %v", err)
 		}
 		func() {
 			defer func() { _ = recover() }()
-			_, _ = s.SubmitBuilt(3, func() ([]scheduler.Request, error) { panic(broken) })
+			_, _ = s.SubmitBuilt("", 3, func() ([]scheduler.Request, error) { panic(broken) })
 		}()
 		bad := slices.Repeat([]scheduler.Request{request(10, 1, 2)}, 3)
 		bad[2].Prompt = nil
-		if _, err := s.SubmitBuilt(3, func() ([]scheduler.Request, error) { return bad, nil }); !errors.Is(err, scheduler.ErrEmptyPrompt) {
+		if _, err := s.SubmitBuilt("", 3, func() ([]scheduler.Request, error) { return bad, nil }); !errors.Is(err, scheduler.ErrEmptyPrompt) {
 			t.Errorf("without a prompt: %v", err)
 		}
 	}
@@ -177,7 +177,7 @@ func TestScheduler_Drain_WhileBuilding(t *testing.T) {
 			return false
 		}
 	}
-	streams, err := s.SubmitBuilt(1, func() ([]scheduler.Request, error) {
+	streams, err := s.SubmitBuilt("", 1, func() ([]scheduler.Request, error) {
 		s.Drain()
 		if isDrained() {
 			t.Error("drained before the request was submitted")

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/penstock/penstock/scheduler/panics"
+	"github.com/penstock/penstock/scheduler/portion"
 )
 
 // inbox carries commands from any goroutine to the tick, and counts the requests in the system.
@@ -17,29 +18,35 @@ type inbox struct {
 
 	mu       sync.Mutex
 	commands []func(*Scheduler)
-	requests int  // submitted and not ended, those included that room is reserved for
-	expected int  // on their way to be submitted
-	tells    bool // whether expect was ever called
-	limit    int
+	requests int          // submitted and not ended, those included that room is reserved for
+	room     portion.Pool // for them
+	expected int          // on their way to be submitted
+	tells    bool         // whether expect was ever called
 	draining bool
 	closed   bool
 }
 
-func newInbox(limit int) *inbox {
-	return &inbox{wake: make(chan struct{}, 1), drained: make(chan struct{}), limit: limit}
+func newInbox(slots, queue int) *inbox {
+	return &inbox{wake: make(chan struct{}, 1), drained: make(chan struct{}), room: portion.Pool{Limit: int64(slots + queue), Free: int64(slots)}}
 }
 
-// reserve takes room for n requests, if there is room for all. They count as submitted from then
-// on.
-func (in *inbox) reserve(n int) error {
+// reserve takes room for n requests of a caller, if there is room for all. They count as submitted
+// from then on.
+func (in *inbox) reserve(caller string, n int) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	switch {
 	case in.draining || in.closed:
 		return ErrClosed
-	case n > in.limit:
-		return fmt.Errorf("%w: %d, there is room for %d in all", ErrTooMany, n, in.limit)
-	case in.requests+n > in.limit:
+	case int64(n) > in.room.Limit:
+		return fmt.Errorf("%w: %d, there is room for %d in all", ErrTooMany, n, in.room.Limit)
+	case caller != "" && int64(n) > in.room.Most():
+		return fmt.Errorf("%w: %d, one client may have %d", ErrTooMany, n, in.room.Most())
+	}
+	switch in.room.Take(caller, int64(n)) {
+	case portion.Enough:
+		return ErrQueueShare
+	case portion.TooFew:
 		return ErrQueueFull
 	}
 	in.requests += n
@@ -125,11 +132,12 @@ func (in *inbox) count() int {
 	return in.requests
 }
 
-// ended counts requests out.
-func (in *inbox) ended(n int) {
+// ended counts requests of a caller out.
+func (in *inbox) ended(caller string, n int) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.requests -= n
+	in.room.Give(caller, int64(n))
 	in.checkDrained()
 }
 

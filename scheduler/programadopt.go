@@ -75,7 +75,7 @@ func (s *Scheduler) becomeOrdinary(j *job) {
 		s.stopSelfRun(b)
 	}
 	s.leave(j) // all branches stay in the cache: other choices may go on from them
-	s.inbox.ended(len(j.branches) - 1)
+	s.inbox.ended(j.req.Caller, len(j.branches)-1)
 	for _, row := range j.lent {
 		row.Revoke()
 	}

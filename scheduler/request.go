@@ -90,6 +90,7 @@ type Request struct {
 	LeastDrafted int
 	LeastChance  float64
 
+	Caller      string    // who asks: callers have shares of the queue, and take turns for slots; empty: nobody in particular
 	Priority    int       // higher goes first: each step counts as arriving 10 s earlier; equal ones in order of arrival
 	Deadline    time.Time // the answer ends as an error then; zero: never
 	CachePrompt bool      // begin from cached cells with the same prefix

@@ -20,7 +20,7 @@ import (
 // Config sets a scheduler up. The zero value of a field means its default.
 type Config struct {
 	Slots        int                       // requests computed at once; default 8
-	QueueLimit   int                       // requests that may wait; default 256
+	QueueLimit   int                       // requests that may wait, of one caller at most half of what others leave; default 256
 	ITLTarget    time.Duration             // aim for the time between two tokens of a generating slot while others prefill
 	PrefillShare float64                   // least part of a tick's time that waiting prompts get, up to 0.95
 	ArchiveBytes int64                     // RAM for conversations whose cells others needed; default none
@@ -71,6 +71,7 @@ type Scheduler struct {
 
 	// Everything below belongs to the tick.
 	queue         queue
+	turns         turns
 	slots         []*branch // nil: free
 	running       []*job    // the jobs in slots, in the order they are served
 	cache         *kvcache.Cache
@@ -146,7 +147,7 @@ func New(b Backend, c Config) (*Scheduler, error) {
 		config:        c,
 		backend:       b,
 		limits:        limits,
-		inbox:         newInbox(c.Slots + c.QueueLimit),
+		inbox:         newInbox(c.Slots, c.QueueLimit),
 		slots:         make([]*branch, c.Slots),
 		conversations: make([]uint64, c.Slots),
 		estimator:     estimator.New(limits.SeparatePasses),

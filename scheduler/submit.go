@@ -13,7 +13,7 @@ import (
 
 // Submit queues a request and returns the stream of its answer. Whatever it returns, the request's
 // stages and rules belong to the scheduler, which closes them. Errors: ErrBadRequest,
-// ErrEmptyPrompt, ErrPromptTooLong, ErrQueueFull, ErrClosed.
+// ErrEmptyPrompt, ErrPromptTooLong, ErrQueueFull, ErrQueueShare, ErrClosed.
 func (s *Scheduler) Submit(r Request) (*Stream, error) {
 	streams, err := s.SubmitAll([]Request{r})
 	if err != nil {
@@ -23,28 +23,31 @@ func (s *Scheduler) Submit(r Request) (*Stream, error) {
 }
 
 // SubmitAll queues all of some requests or none. Besides Submit's errors there is ErrTooMany:
-// there will never be room for so many.
+// there will never be room for so many. They are of the first one's caller.
 func (s *Scheduler) SubmitAll(requests []Request) ([]*Stream, error) {
-	n := slotsOf(requests)
-	if err := s.inbox.reserve(n); err != nil {
+	n, caller := slotsOf(requests), ""
+	if len(requests) > 0 {
+		caller = requests[0].Caller
+	}
+	if err := s.inbox.reserve(caller, n); err != nil {
 		closeAll(requests)
 		return nil, err
 	}
-	return s.submit(requests, n)
+	return s.submit(requests, caller, n)
 }
 
-// SubmitBuilt is SubmitAll for requests that take n slots, as many as there are without programs,
-// and memory or time to build: it has them built only once there is room for all, which no other
-// request can take meanwhile. An error of build is returned as it is; what build has made until
-// then is its own to close.
-func (s *Scheduler) SubmitBuilt(n int, build func() ([]Request, error)) ([]*Stream, error) {
-	if err := s.inbox.reserve(n); err != nil {
+// SubmitBuilt is SubmitAll for requests of a caller that take n slots, as many as there are without
+// programs, and memory or time to build: it has them built only once there is room for all, which
+// no other request can take meanwhile. An error of build is returned as it is; what build has made
+// until then is its own to close.
+func (s *Scheduler) SubmitBuilt(caller string, n int, build func() ([]Request, error)) ([]*Stream, error) {
+	if err := s.inbox.reserve(caller, n); err != nil {
 		return nil, err
 	}
 	built := false
 	defer func() {
 		if !built { // or it panicked
-			s.inbox.ended(n)
+			s.inbox.ended(caller, n)
 		}
 	}()
 	requests, err := build()
@@ -52,16 +55,16 @@ func (s *Scheduler) SubmitBuilt(n int, build func() ([]Request, error)) ([]*Stre
 		return nil, err
 	}
 	built = true
-	return s.submit(requests, n)
+	return s.submit(requests, caller, n)
 }
 
-// submit queues requests that room is reserved for.
-func (s *Scheduler) submit(requests []Request, reserved int) (_ []*Stream, err error) {
+// submit queues requests of a caller that room is reserved for.
+func (s *Scheduler) submit(requests []Request, caller string, reserved int) (_ []*Stream, err error) {
 	queued := false
 	defer func() {
 		if !queued {
 			closeAll(requests)
-			s.inbox.ended(reserved)
+			s.inbox.ended(caller, reserved)
 		}
 	}()
 	if n := slotsOf(requests); n != reserved {
@@ -71,6 +74,7 @@ func (s *Scheduler) submit(requests []Request, reserved int) (_ []*Stream, err e
 	streams := make([]*Stream, len(requests))
 	mains := map[*program.Program]*job{}
 	for i, r := range requests {
+		r.Caller = caller
 		if jobs[i], err = s.newJob(r, mains[r.Program]); err != nil {
 			return nil, err
 		}

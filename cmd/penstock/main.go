@@ -71,10 +71,34 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Wr
 	return exitFailed
 }
 
-// untilSignal returns a context that the first SIGINT or SIGTERM ends. The second ends the process
-// at once.
+// untilSignal returns a context that the first SIGINT, SIGTERM or SIGHUP ends, with that as the
+// cause. The second ends the process at once. SIGHUP, as of a terminal that is closed, reloads
+// nothing: the files that may change are read again by themselves. Under nohup it stays ignored.
 func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	return ctx, stop
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	got := make(chan os.Signal, 1)
+	signal.Notify(got, signals...)
+	go func() {
+		defer signal.Stop(got)
+		select {
+		case s := <-got:
+			end(signalled{s})
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { end(nil) }
+}
+
+// signalled is why a process ends.
+type signalled struct{ os.Signal }
+
+func (s signalled) Error() string {
+	if s.Signal == syscall.SIGHUP {
+		return "SIGHUP, which ends the server as SIGTERM does; files of keys and certificates are read again without it"
+	}
+	return "signal: " + s.String()
 }

@@ -150,7 +150,7 @@ func readPrompt(in io.Reader) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the prompt: %w", err)
 	}
-	if prompt := strings.TrimSpace(string(text)); prompt != "" {
+	if prompt := strings.TrimSpace(strings.TrimPrefix(string(text), "\ufeff")); prompt != "" { // a file may begin with the mark
 		return prompt, nil
 	}
 	return "", usageError{errors.New("there is no prompt: give one as an argument or on standard input")}

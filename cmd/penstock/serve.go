@@ -23,7 +23,7 @@ func newServe() *cobra.Command {
 
 MODEL is a GGUF file or a name in the model folder; without it the built-in model is served.
 With --models-dir DIR all models of that folder are served: each is loaded when a request names it.
-The first SIGINT or SIGTERM lets running answers end, the second ends at once.`,
+The first SIGINT, SIGTERM or SIGHUP lets running answers end, the second ends at once.`,
 		Args: atMost(1),
 		RunE: serve,
 	}

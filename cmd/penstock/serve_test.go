@@ -43,6 +43,16 @@ func startServer(ctx context.Context, t testing.TB, args ...string) *server {
 }
 
 func TestServe_FinishesAnswersOnSIGTERM(t *testing.T) {
+	finishesAnswersOn(t, syscall.SIGTERM, "signal: terminated")
+}
+
+// A hangup, as of a terminal that is closed, does not cut answers off, and the log says that it
+// ends the server.
+func TestServe_FinishesAnswersOnSIGHUP(t *testing.T) {
+	finishesAnswersOn(t, syscall.SIGHUP, "SIGHUP, which ends the server as SIGTERM does")
+}
+
+func finishesAnswersOn(t *testing.T, signal syscall.Signal, says string) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	s := startServer(ctx, t)
@@ -61,7 +71,7 @@ func TestServe_FinishesAnswersOnSIGTERM(t *testing.T) {
 	if _, err := events.ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil { // the answer has begun
+	if err := s.cmd.Process.Signal(signal); err != nil { // the answer has begun
 		t.Fatal(err)
 	}
 	rest, err := io.ReadAll(events)
@@ -69,7 +79,10 @@ func TestServe_FinishesAnswersOnSIGTERM(t *testing.T) {
 		t.Errorf("the answer was cut off: %v\n%s", err, rest)
 	}
 	if err := s.cmd.Wait(); err != nil {
-		t.Errorf("exit after SIGTERM: %v\n%s", err, &s.log)
+		t.Errorf("exit after %v: %v\n%s", signal, err, &s.log)
+	}
+	if !strings.Contains(s.log.String(), says) {
+		t.Errorf("the log does not say %q: %s", says, &s.log)
 	}
 }
 

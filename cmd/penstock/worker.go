@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"path/filepath"
 	"slices"
 	"syscall"
 
+	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/remote"
@@ -78,6 +78,9 @@ func work(cmd *cobra.Command, f workerFlags) error {
 			return usageError{fmt.Errorf("--%s is empty, and this worker would do without TLS; name a PEM file, or leave out --tls-cert, --tls-key and --tls-ca", name)}
 		}
 	}
+	if a, err := config.ParseAddress(f.listen); err != nil || a.Socket != "" {
+		return usageError{fmt.Errorf("--listen is %q; it must be HOST:PORT", f.listen)}
+	}
 	if err := f.security.Check(f.listen); err != nil {
 		return usageError{err}
 	}
@@ -112,7 +115,7 @@ func work(cmd *cobra.Command, f workerFlags) error {
 	}
 	ctx, stop := untilSignal(cmd.Context())
 	defer stop()
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", f.listen)
+	listener, err := host.Listen(ctx, f.listen, false)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("%w; end what uses it, or choose another address with --listen", err)
 	}

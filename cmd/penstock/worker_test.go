@@ -53,6 +53,8 @@ func TestWorker_WrongUse(t *testing.T) {
 		want string
 	}{
 		{[]string{"worker", "--listen", "0.0.0.0:0"}, exitWrongUse, "0.0.0.0:0 is not on the loopback interface, and RPC has neither keys nor encryption"},
+		{[]string{"worker", "--listen", "[]:0", "--insecure"}, exitWrongUse, `--listen is "[]:0"; it must be HOST:PORT`},
+		{[]string{"serve", "--host", "127.0.0.1", "--host", "::1"}, exitWrongUse, `it was "127.0.0.1" before, and only one can be served`},
 		{[]string{"worker", "--tls-cert", "a.pem"}, exitWrongUse, "tls-ca"},
 		{[]string{"worker", "--tls-cert", "a.pem", "--tls-key", "a.pem", "--tls-ca", "a.pem"}, exitFailed, "a.pem"},
 		{[]string{"worker", "--tls-cert", "", "--tls-key", "", "--tls-ca", ""}, exitWrongUse, "--tls-cert is empty"},

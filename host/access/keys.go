@@ -11,12 +11,14 @@
 package access
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Key is what is known of a key that a client has sent. The key itself is not kept.
@@ -109,11 +111,14 @@ func ReadKeyFile(path string) ([]Secret, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read API keys: %w", err)
 	}
+	if !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0 {
+		return nil, fmt.Errorf("read API keys: %s is no text in UTF-8; save it as UTF-8", path)
+	}
 	var secrets []Secret
 	number := 0
 	for line := range strings.Lines(string(text)) {
 		number++
-		fields := strings.Fields(line)
+		fields := strings.Fields(strings.TrimPrefix(line, "\ufeff")) // some editors begin files with this mark
 		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
 			continue
 		}

@@ -43,6 +43,10 @@ func TestReadKeyFile(t *testing.T) {
 		err  string
 	}{
 		"keys":       {"# of the team\none alice\r\n\n  two\t\n", []Secret{{"alice", "one"}, {"", "two"}}, ""},
+		"mark":       {"\ufeffone alice\n\ufefftwo\n", []Secret{{"alice", "one"}, {"", "two"}}, ""},
+		"mark, none": {"\ufeff# one\n", nil, "has none"},
+		"UTF-16":     {"\xff\xfeo\x00n\x00e\x00", nil, "UTF-8"},
+		"zero bytes": {"o\x00n\x00e\x00", nil, "UTF-8"},
 		"none":       {"# one\n", nil, "has none"},
 		"words":      {"one\ntwo of three", nil, "line 2"},
 		"same key":   {"one a\none b", nil, "line 2"},

@@ -69,7 +69,7 @@ func (g *gate) untilPaused(p *peer, r *rig) {
 func (g *gate) open() { g.leave.Do(func() { close(g.pass) }) }
 
 func (r *rig) request() scheduler.Request {
-	return scheduler.Request{Prompt: []scheduler.Segment{{Tokens: []scheduler.Token{1, 2, 3}}}, MaxTokens: 2, Logprobs: -1,
+	return scheduler.Request{Caller: "address 127.0.0.1", Prompt: []scheduler.Segment{{Tokens: []scheduler.Token{1, 2, 3}}}, MaxTokens: 2, Logprobs: -1,
 		Chain: []chain.Stage{schedulertest.Greedy{}}}
 }
 
@@ -96,6 +96,24 @@ func TestAPI_QueueFull_429(t *testing.T) {
 		if status != http.StatusTooManyRequests || header.Get("Retry-After") == "" || !strings.Contains(body, `"queue_full"`) {
 			t.Errorf("%s: %d %v %s", path, status, header, body)
 		}
+	}
+}
+
+// What others wait for is no fault of a client, which is told so by a 503.
+func TestAPI_QueueFull_ByOthers_503(t *testing.T) {
+	g := newGate()
+	r := newRig(t, g.on)
+	defer g.open()
+	for range 2 {
+		other := r.request()
+		other.Caller = "address 127.0.0.2"
+		if _, err := r.scheduler.Submit(other); err != nil {
+			t.Fatal(err)
+		}
+		<-g.held
+	}
+	if status, header, body := r.call(http.MethodPost, "/v1/completions", `{"prompt":"a"}`); status != http.StatusServiceUnavailable || header.Get("Retry-After") == "" || !strings.Contains(body, `"queue_full"`) {
+		t.Errorf("%d %v %s", status, header, body)
 	}
 }
 

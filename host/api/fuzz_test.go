@@ -73,7 +73,7 @@ type checking struct {
 	t *testing.T
 }
 
-func (c *checking) SubmitBuilt(n int, build func() ([]scheduler.Request, error)) ([]serving.Stream, error) {
+func (c *checking) SubmitBuilt(_ string, n int, build func() ([]scheduler.Request, error)) ([]serving.Stream, error) {
 	requests, err := build()
 	if err != nil {
 		return nil, err
@@ -91,5 +91,5 @@ func (c *checking) SubmitBuilt(n int, build func() ([]scheduler.Request, error))
 			}
 		}
 	}
-	return nil, scheduler.ErrQueueFull
+	return nil, scheduler.ErrQueueShare
 }

@@ -41,8 +41,8 @@ type submitting struct {
 	by *seeing
 }
 
-func (s submitting) SubmitBuilt(n int, build func() ([]scheduler.Request, error)) ([]serving.Stream, error) {
-	return s.Scheduler.SubmitBuilt(n, func() ([]scheduler.Request, error) {
+func (s submitting) SubmitBuilt(caller string, n int, build func() ([]scheduler.Request, error)) ([]serving.Stream, error) {
+	return s.Scheduler.SubmitBuilt(caller, n, func() ([]scheduler.Request, error) {
 		requests, err := build()
 		if err == nil {
 			s.by.mu.Lock()

@@ -42,8 +42,8 @@ type inner struct {
 	submitted, cancelled, pausing, paused chan string // names of streams
 }
 
-func (i inner) SubmitBuilt(n int, build func() ([]scheduler.Request, error)) ([]serving.Stream, error) {
-	all, err := i.Scheduler.SubmitBuilt(n, build)
+func (i inner) SubmitBuilt(caller string, n int, build func() ([]scheduler.Request, error)) ([]serving.Stream, error) {
+	all, err := i.Scheduler.SubmitBuilt(caller, n, build)
 	out := make([]serving.Stream, len(all))
 	for k, st := range all {
 		i.submitted <- st.ID()

@@ -191,7 +191,7 @@ func TestAPI_Transcription_Refused(t *testing.T) {
 		"an empty file":  {[]byte{}, nil, "file", "file is no file of a kind that is read here"},
 		"no sound":       {[]byte("OggS1234"), nil, "file", "save it as WAV or MP3"},
 		"a picture":      {picture, nil, "file", "file stands for a sound, and the file is a picture"},
-		"cut off":        {wav(t)[:50], nil, "file", "is cut off"},
+		"cut off":        {wav(t)[:44], nil, "file", "it has no samples"},
 		"times":          {wav(t), []string{"response_format", "verbose_json"}, "response_format", "ask for json or text"},
 		"subtitles":      {wav(t), []string{"response_format", "srt"}, "response_format", "ask for json or text"},
 		"a format":       {wav(t), []string{"response_format", "xml"}, "response_format", `response_format is "xml"; it must be json or text`},

@@ -68,9 +68,12 @@ func pluginError(err error) *refusal.Error {
 func schedulerError(err error, prompt string) *refusal.Error {
 	var long *scheduler.PromptTooLong
 	switch {
-	case errors.Is(err, scheduler.ErrQueueFull):
+	case errors.Is(err, scheduler.ErrQueueShare):
 		return &refusal.Error{Kind: refusal.KindBusy, Code: "queue_full", Retry: 1,
-			Message: "too many requests are waiting; try again in a moment"}
+			Message: "too many requests of your key or address are waiting; try again in a moment"}
+	case errors.Is(err, scheduler.ErrQueueFull):
+		return &refusal.Error{Kind: refusal.KindUnavailable, Code: "queue_full", Retry: 1,
+			Message: "too many requests of others are waiting; try again in a moment"}
 	case errors.As(err, &long):
 		return refusal.TooLong(prompt, long.Tokens, long.Context)
 	case errors.Is(err, scheduler.ErrEmptyPrompt), errors.Is(err, scheduler.ErrBadRequest):

@@ -62,7 +62,7 @@ func (s *Service) readMedia(ctx context.Context, r *TextRequest) (err error) {
 	}
 	ctx, cancel := r.untilDeadline(ctx)
 	defer cancel()
-	r.Media, r.letGo, err = s.Media.Load(ctx, r.parts, r.Model.Media, r.Model.Name, r.Caller.Files)
+	r.Media, r.letGo, err = s.Media.Load(ctx, r.Caller.ID, r.parts, r.Model.Media, r.Model.Name, r.Caller.Files)
 	if err != nil && ctx.Err() != nil {
 		return causeOf(ctx)
 	}

@@ -38,7 +38,7 @@ type taking struct {
 	full     bool
 }
 
-func (s *taking) SubmitBuilt(_ int, build func() ([]scheduler.Request, error)) (_ []serving.Stream, err error) {
+func (s *taking) SubmitBuilt(_ string, _ int, build func() ([]scheduler.Request, error)) (_ []serving.Stream, err error) {
 	if s.full {
 		return nil, scheduler.ErrQueueFull
 	}

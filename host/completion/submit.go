@@ -5,6 +5,7 @@ package completion
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/penstock/penstock/host/chat"
@@ -33,7 +34,7 @@ func (s *Service) Submit(ctx context.Context, r *TextRequest) ([]serving.Stream,
 	if err := r.checkProgram(branches); err != nil {
 		return nil, err
 	}
-	streams, err := r.Model.Scheduler.SubmitBuilt(len(r.Prompts)*(r.Choices+max(0, branches-1)), func() ([]scheduler.Request, error) {
+	streams, err := r.Model.Scheduler.SubmitBuilt(r.Caller.ID, len(r.Prompts)*(r.Choices+max(0, branches-1)), func() ([]scheduler.Request, error) {
 		if err := r.encodeMedia(ctx); err != nil {
 			return nil, err
 		}
@@ -108,6 +109,10 @@ func (s *Service) build(ctx context.Context, r *TextRequest) (requests []schedul
 	if err != nil {
 		return requests, chainError(r.schemaError(err), r.Params)
 	}
+	stopTokens, err := r.stopTokens(ctx)
+	if err != nil {
+		return requests, err
+	}
 	for _, prompt := range r.Prompts {
 		adapters, err := r.adapters(prompt)
 		if err != nil {
@@ -119,7 +124,7 @@ func (s *Service) build(ctx context.Context, r *TextRequest) (requests []schedul
 			if err != nil {
 				return requests, err
 			}
-			request.Adapters, request.AdaptersFrom, request.Preserved = adapters.set, adapters.from, r.preserved
+			request.Adapters, request.AdaptersFrom, request.Preserved, request.StopTokens = adapters.set, adapters.from, r.preserved, stopTokens
 			request.Ended = r.ended(op)
 			if len(requests) > first && requests[first].Program != nil {
 				request.Program, request.Shift = requests[first].Program, nil
@@ -151,6 +156,27 @@ func (r *TextRequest) preservedTokens() ([]scheduler.Token, error) {
 	}
 	tokens, err := r.Model.Engine.PreservedTokens(r.Params)
 	return tokens, chainError(err, r.Params)
+}
+
+// longestControl bounds the stop strings that are looked up among the control tokens, in bytes.
+const longestControl = 256
+
+// stopTokens are the control tokens that are stop strings. Answers do not have their texts, in
+// which a stop string could be found.
+func (r *TextRequest) stopTokens(ctx context.Context) (tokens []scheduler.Token, err error) {
+	for _, stop := range r.Stops {
+		if len(stop) > longestControl {
+			continue
+		}
+		all, err := r.Model.Engine.Tokenize(ctx, stop, false, true)
+		if err != nil {
+			return nil, err
+		}
+		if len(all) == 1 && r.Model.Engine.Shown(all[0]) == "" && r.Model.Engine.Piece(all[0]) == stop && !slices.Contains(r.preserved, all[0]) {
+			tokens = append(tokens, all[0])
+		}
+	}
+	return tokens, nil
 }
 
 // buildChoice makes the request of one choice. index counts the choices of all prompts. Each

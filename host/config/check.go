@@ -9,7 +9,6 @@ import (
 	"os"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -41,18 +40,6 @@ func areDrafters(v any) bool {
 	return !slices.ContainsFunc(v.([]string), func(s string) bool {
 		return !slices.Contains([]string{"none", "draft-simple", "ngram-simple", "ngram-map-k", "ngram-map-k4v", "ngram-mod", "ngram-cache"}, s)
 	})
-}
-
-func isAddress(v any) bool {
-	if strings.HasSuffix(v.(string), ".sock") {
-		return true
-	}
-	_, port, err := net.SplitHostPort(v.(string))
-	if err != nil {
-		return false
-	}
-	_, err = strconv.ParseUint(port, 10, 16)
-	return err == nil
 }
 
 // noBlanks takes a text, which may be empty, or a list of texts, which may not.

@@ -7,7 +7,6 @@ package config
 
 import (
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -33,6 +32,7 @@ type Config struct {
 
 	settings []Setting         // one for each key, in the table's order
 	named    map[string]Config // the models that the file's section models names
+	services []string
 }
 
 // Model says which model is served and with what.
@@ -151,12 +151,13 @@ type Server struct {
 // NeedsKey reports whether clients must send a key.
 func (s Server) NeedsKey() bool { return len(s.APIKeys) > 0 || s.APIKeyFile != "" }
 
-// Network is "unix" where Listen is the path of a socket, else "tcp".
+// Network is what package net calls the network of Listen.
 func (s Server) Network() string {
-	if strings.HasSuffix(s.Listen, ".sock") {
-		return "unix"
+	a, err := ParseAddress(s.Listen)
+	if err != nil {
+		return "tcp" // for package net to say what is wrong
 	}
-	return "tcp"
+	return a.Network()
 }
 
 // Scheduler is how requests share the model.
@@ -236,6 +237,10 @@ type Log struct {
 type Telemetry struct {
 	OTLPEndpoint string `koanf:"otlp_endpoint"` // of a collector; empty: what the OTEL_ environment says
 }
+
+// Services are the beginnings of variables that were ignored, since Kubernetes has set them for
+// Services that are named as this program's own variables are.
+func (c Config) Services() []string { return c.services }
 
 // Given reports whether a key was set, be it to its default.
 func (c Config) Given(name string) bool {

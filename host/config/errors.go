@@ -34,13 +34,17 @@ func (p *Problem) Error() string {
 // Unwrap returns ErrUnknownKey or ErrWrongValue.
 func (p *Problem) Unwrap() error { return p.kind }
 
-func wrong(s Setting) error {
+// wrong is a value that is not allowed. Where it cannot be read for its unit, because says so.
+func wrong(s Setting, because error) error {
 	p := &Problem{Key: s.Key.Name, Origin: s.Origin, Want: "must be " + s.Key.Allowed, kind: ErrWrongValue}
 	if s.Key.Allowed == "" {
 		p.Want = "must be a " + string(s.Key.Kind)
 	}
 	if !s.Key.Secret {
 		p.Value = show(s.Value)
+	}
+	if unit := (unitError{}); errors.As(because, &unit) && !s.Key.Secret {
+		p.Want += "; " + unit.Error()
 	}
 	return p
 }

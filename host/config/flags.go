@@ -3,6 +3,7 @@
 package config
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -22,6 +23,10 @@ func AddFlags(fs *pflag.FlagSet) {
 		}
 		if k.Kind == List {
 			fs.StringArray(k.Flag, nil, usage)
+			continue
+		}
+		if k.Once {
+			fs.Var(&once{}, k.Flag, usage)
 			continue
 		}
 		fs.String(k.Flag, "", usage)
@@ -62,4 +67,21 @@ func (k Key) unspell(text string) string {
 		return k.Numbered[min(n, uint64(len(k.Numbered)-1))]
 	}
 	return text + k.Unit
+}
+
+// once is a flag that may be given again with the same value only.
+type once struct {
+	text  string
+	given bool
+}
+
+func (o *once) String() string { return o.text }
+func (o *once) Type() string   { return "string" }
+
+func (o *once) Set(text string) error {
+	if o.given && text != o.text {
+		return fmt.Errorf("it was %q before, and only one can be served", o.text)
+	}
+	o.text, o.given = text, true
+	return nil
 }

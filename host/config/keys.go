@@ -37,6 +37,7 @@ type Key struct {
 	Allowed      string // what a value must be, as an error says it
 	Help         string // one line
 	Secret       bool   // never printed
+	Once         bool   // a second flag with another value is a mistake: it would not be added to the first
 	Protects     bool   // without it the server is open to more, so an empty text is a mistake
 
 	check func(v any) bool // v has the kind's Go type; nil: everything is allowed
@@ -120,10 +121,10 @@ var table = slices.Concat([]Key{
 	{Name: "chat.prefill_assistant", Flag: "prefill-assistant", Kind: Switch, Default: true,
 		Allowed: "true or false", Help: "let an answer continue the last message if it is the assistant's"},
 }, schemaKeys, samplingKeys, mediaKeys, []Key{
-	{Name: "server.listen", Flag: "listen", Kind: Text, Default: "127.0.0.1:8080", check: isAddress,
-		Allowed: "HOST:PORT with a port from 0 to 65535, or the path of a Unix socket that ends in .sock", Help: "address to serve on; port 0 takes a free one"},
-	{Name: "server.host", Flag: "host", Kind: Text, Default: "", check: noBlanks,
-		Allowed: "a host name or address, or the path of a Unix socket that ends in .sock", Help: "replaces the host of server.listen"},
+	{Name: "server.listen", Flag: "listen", Kind: Text, Default: "127.0.0.1:" + defaultPort, Once: true, check: isAddress,
+		Allowed: "HOST:PORT with a port from 0 to 65535, or the path of a Unix socket that ends in .sock", Help: "address to serve on; without a host all of this machine's; port 0 takes a free one"},
+	{Name: "server.host", Flag: "host", Kind: Text, Default: "", Once: true, check: isHost,
+		Allowed: "one host name or address, without a port, or the path of a Unix socket that ends in .sock", Help: "replaces the host of server.listen"},
 	{Name: "server.port", Flag: "port", Kind: Integer, Default: -1, check: between(-1, 65535),
 		Allowed: "-1 to 65535", Help: "replaces the port of server.listen; -1: does not"},
 	{Name: "server.ui", Flag: "ui", Aliases: []string{"--webui"}, Kind: Switch, Default: true,
@@ -190,7 +191,7 @@ var table = slices.Concat([]Key{
 	{Name: "scheduler.ubatch_size", Flag: "ubatch-size", Aliases: []string{"-ub"}, Kind: Integer, Default: 512, check: between(1, 1<<20),
 		Allowed: "1 to 1048576 tokens, at most scheduler.batch_size", Help: "most tokens that a pass computes at once"},
 	{Name: "scheduler.max_queue", Flag: "max-queue", Kind: Integer, Default: 256, check: between(1, 1<<20),
-		Allowed: "1 to 1048576", Help: "requests that may wait for a slot"},
+		Allowed: "1 to 1048576", Help: "requests that may wait for a slot, of one client at most half of what others leave"},
 	{Name: "scheduler.n_predict", Flag: "n-predict", Aliases: []string{"-n", "--predict"}, Kind: Integer, Default: -1, check: between(-1, 1<<30),
 		Allowed: "-1 or more tokens", Help: "length of an answer whose request sets no limit; -1: until the context is full"},
 	{Name: "scheduler.context_shift", Flag: "context-shift", Kind: Switch, Default: false,

@@ -5,10 +5,8 @@ package config
 import (
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/knadh/koanf/providers/confmap"
@@ -17,6 +15,9 @@ import (
 
 // DefaultFile is read where no file is named, if it is there.
 const DefaultFile = "penstock.yaml"
+
+// defaultPort is that of server.listen, for a server.host beside the path of a socket.
+const defaultPort = "8080"
 
 // Sources is where a configuration comes from.
 type Sources struct {
@@ -59,7 +60,7 @@ func Load(s Sources) (Config, error) {
 	l.placeListener()
 	l.placeTimeout()
 	c, err := l.config()
-	c.named = l.namedModels()
+	c.named, c.services = l.namedModels(), l.services
 	if err := errors.Join(append(l.problems, err, c.Validate())...); err != nil {
 		return Config{}, err
 	}
@@ -70,6 +71,7 @@ type loader struct {
 	settings []Setting
 	problems []error
 	models   []namedModel
+	services []string
 }
 
 // set takes a value from a source; a wrong one is noted and leaves the key as it was. An empty
@@ -83,7 +85,7 @@ func (l *loader) set(name string, raw any, origin string) {
 	}
 	value, err := setting.Key.Kind.parse(raw)
 	if err != nil {
-		l.problems = append(l.problems, wrong(Setting{Key: setting.Key, Value: raw, Origin: origin}))
+		l.problems = append(l.problems, wrong(Setting{Key: setting.Key, Value: raw, Origin: origin}, err))
 		return
 	}
 	if _, isText := raw.(string); isText && setting.Key.Protects && show(value) == "" {
@@ -103,21 +105,29 @@ func (l *loader) fitMicroBatch() {
 	}
 }
 
-// placeListener puts server.host and server.port in the place of those of server.listen.
+// placeListener puts server.host and server.port in the place of those of server.listen. A Unix
+// socket has no port. What cannot be read stays where it is, for Validate to refuse.
 func (l *loader) placeListener() {
 	listen, host, port := l.find("server.listen"), l.find("server.host"), l.find("server.port")
+	address, err := ParseAddress(listen.Value.(string))
+	if err != nil {
+		return
+	}
+	origin := listen.Origin
 	if host.Value != "" {
-		address := host.Value.(string)
-		if !strings.HasSuffix(address, ".sock") {
-			_, old, _ := net.SplitHostPort(listen.Value.(string)) // checked below
-			address = net.JoinHostPort(address, old)
+		own, err := parseHost(host.Value.(string))
+		if err != nil {
+			return
 		}
-		listen.Value, listen.Origin = address, host.Origin
+		if own.Port = address.Port; own.Port == "" {
+			own.Port = defaultPort
+		}
+		address, origin = own, host.Origin
 	}
-	if port.Value != -1 {
-		old, _, _ := net.SplitHostPort(listen.Value.(string))
-		listen.Value, listen.Origin = net.JoinHostPort(old, strconv.Itoa(port.Value.(int))), port.Origin
+	if port.Value != -1 && address.Socket == "" {
+		address.Port, origin = strconv.Itoa(port.Value.(int)), port.Origin
 	}
+	listen.Value, listen.Origin = address.String(), origin
 }
 
 // placeTimeout puts server.timeout in the place of those that it replaces.

@@ -146,6 +146,11 @@ func TestLoad_Wrong(t *testing.T) {
 		{name: "bad port", flags: map[string]any{"server.listen": "a:65536"}, is: ErrWrongValue, want: []string{"server.listen"}},
 		{name: "bad level", flags: map[string]any{"log.level": "loud"}, is: ErrWrongValue, want: []string{"log.level", "debug, info, warn or error"}},
 		{name: "bad size", flags: map[string]any{"server.body_limit": "9999999999GiB"}, is: ErrWrongValue, want: []string{"server.body_limit"}},
+		{name: "unit of two meanings", flags: map[string]any{"server.body_limit": "512M"}, is: ErrWrongValue, want: []string{"server.body_limit", "1KiB to 1GiB", `"M" is no unit here`, "MB", "MiB"}},
+		{name: "unit of a size", file: "server:\n  body_limit: 3 pages\n", is: ErrWrongValue, want: []string{"server.body_limit", `"pages" is no unit here`}},
+		{name: "unit of a duration", env: []string{"PENSTOCK_SERVER_WRITE_TIMEOUT=5min"}, is: ErrWrongValue, want: []string{"server.write_timeout", `"min" is no unit here`, "ms, s, m and h"}},
+		{name: "unit of a count", flags: map[string]any{"model.ctx_size": "8k"}, is: ErrWrongValue, want: []string{"model.ctx_size", `"k" is no unit here; it is a plain number`}},
+		{name: "unit of a share", flags: map[string]any{"scheduler.prefill_share": "50%"}, is: ErrWrongValue, want: []string{"scheduler.prefill_share", `"%" is no unit here`}},
 		{name: "bad origin", env: []string{"PENSTOCK_SERVER_CORS_ORIGINS=localhost,*,example.org"}, is: ErrWrongValue, want: []string{"server.cors_origins", `example.org"`}},
 		{name: "micro-batch over batch", flags: map[string]any{"scheduler.batch_size": "64", "scheduler.ubatch_size": "65"}, is: ErrWrongValue, want: []string{"scheduler.ubatch_size", "at most scheduler.batch_size"}},
 		{name: "priority of no key", file: "server:\n  api_keys: [a]\n  priority_keys: [a, b]\n", is: ErrWrongValue, want: []string{"server.priority_keys", "keys of server.api_keys"}},
@@ -192,6 +197,47 @@ func TestLoad_File_ValuesAreAsWritten(t *testing.T) {
 	}
 	if c.Scheduler.Slots != 3 || c.Scheduler.PrefillShare != 0.5 || !c.Scheduler.ContextShift || c.Plugins.Dir != "plugins" {
 		t.Errorf("got %+v, %q", c.Scheduler, c.Plugins.Dir)
+	}
+}
+
+func TestLoad_Units(t *testing.T) {
+	for text, want := range map[string]int64{"512MiB": 512 << 20, "512 mib": 512 << 20, "512Mi": 512 << 20, "1GB": 1e9, "1tib": 1 << 40, "7": 7, "7B": 7, "2KB": 2000} {
+		if got, err := Bytes.parse(text); err != nil || got != want {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "M", "1K", "1.5GiB", "-1", "9999999TiB", "1e3", "MiB", "1M2"} {
+		if got, err := Bytes.parse(text); err == nil {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+	for text, want := range map[string]time.Duration{"1h30m": 90 * time.Minute, "1.5s": 1500 * time.Millisecond, "20": 20 * time.Millisecond} {
+		if got, err := Duration.parse(text); err != nil || got != want {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+}
+
+// Kubernetes tells a pod of the Services beside it in variables. Those of a Service that is named
+// as this program are not its configuration, and are told; others stay mistakes.
+func TestLoad_VariablesOfKubernetes(t *testing.T) {
+	service := func(name, port string) []string {
+		return []string{name + "_SERVICE_HOST=10.0.0.1", name + "_SERVICE_PORT=8080", name + "_SERVICE_PORT_HTTP=8080", name + "_PORT=tcp://10.0.0.1:8080",
+			name + "_PORT_" + port + "_TCP=tcp://10.0.0.1:8080", name + "_PORT_" + port + "_TCP_PROTO=tcp", name + "_PORT_" + port + "_TCP_PORT=8080", name + "_PORT_" + port + "_TCP_ADDR=10.0.0.1"}
+	}
+	both := append(service("PENSTOCK", "8080"), service("PENSTOCK_SERVER", "80")...)
+	c, err := Load(Sources{Environ: append(both, "REDIS_SERVICE_HOST=10.0.0.2", "REDIS_SERVICE_PORT=1")})
+	if err != nil || c.Server.Listen != "127.0.0.1:8080" || !slices.Equal(c.Services(), []string{"PENSTOCK", "PENSTOCK_SERVER"}) {
+		t.Errorf("%v; it listens on %s, services %v", err, c.Server.Listen, c.Services())
+	}
+	c, err = Load(Sources{Environ: append(service("PENSTOCK", "8080"), "PENSTOCK_SERVER_PORT=9000")})
+	if err != nil || c.Server.Listen != "127.0.0.1:9000" {
+		t.Errorf("%v; it listens on %s", err, c.Server.Listen)
+	}
+	for _, environ := range [][]string{{"PENSTOCK_PORT=tcp://10.0.0.1:8080"}, {"PENSTOCK_SERVER_PORT=tcp://10.0.0.1:8080"}, append(service("PENSTOCK", "1"), "PENSTOCK_POORT=1"), append(service("PENSTOCK_SERVER", "1"), "PENSTOCK_SERVER_PORT_X=1")} {
+		if _, err := Load(Sources{Environ: environ}); err == nil {
+			t.Errorf("%v was taken", environ)
+		}
 	}
 }
 

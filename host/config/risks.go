@@ -3,7 +3,6 @@
 package config
 
 import (
-	"net"
 	"slices"
 	"strings"
 )
@@ -18,7 +17,7 @@ type Risk struct {
 // a proxy or a container may hide it.
 func (c Config) Risks() []Risk {
 	s := c.Server
-	public := s.Network() == "tcp" && !isLoopback(s.Listen)
+	public := s.Network() != "unix" && !isLoopback(s.Listen)
 	var risks []Risk
 	add := func(holds bool, what, remedy string) {
 		if holds {
@@ -39,9 +38,4 @@ func (c Config) Risks() []Risk {
 	add(c.Media.URLs != "off" && slices.ContainsFunc(c.Media.URLNetworks, func(n string) bool { return strings.HasSuffix(n, "/0") }),
 		"every client may have the server fetch from its own machine and network", "name the addresses of the servers with pictures in media.url_networks")
 	return risks
-}
-
-func isLoopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	return err == nil && (host == "localhost" || net.ParseIP(host).IsLoopback())
 }

@@ -14,7 +14,7 @@ func (c Config) Validate() error {
 	for _, s := range c.settings {
 		check := relations[s.Key.Name]
 		if s.Key.check != nil && !s.Key.check(s.Value) || check != nil && !check(c) {
-			problems = append(problems, wrong(s))
+			problems = append(problems, wrong(s, nil))
 		}
 	}
 	return errors.Join(problems...)

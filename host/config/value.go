@@ -5,6 +5,7 @@ package config
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,6 +25,9 @@ func (k Kind) parse(raw any) (any, error) {
 	case Integer:
 		return parseInteger(text)
 	case Number:
+		if err := checkNoUnit(text); err != nil {
+			return nil, err
+		}
 		return strconv.ParseFloat(text, 64)
 	case Bytes:
 		return parseBytes(text)
@@ -36,6 +40,9 @@ func (k Kind) parse(raw any) (any, error) {
 }
 
 func parseInteger(text string) (any, error) {
+	if err := checkNoUnit(text); err != nil {
+		return nil, err
+	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n > math.MaxInt32 || n < math.MinInt32 {
 		return nil, fmt.Errorf("not an integer")
@@ -53,32 +60,57 @@ func parseSwitch(text string) (any, error) {
 	return nil, fmt.Errorf("not true or false")
 }
 
-var units = []struct {
-	suffix string
-	bytes  int64
-}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"B", 1}, {"", 1}}
+// units of sizes. KB and KiB may be written in any letters, and Ki is Kubernetes' word for KiB. K,
+// M and G alone are 1000s for some and 1024s for others, so they are refused.
+var units = map[string]int64{"": 1, "b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40, "pib": 1 << 50,
+	"ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30, "ti": 1 << 40, "pi": 1 << 50}
 
 func parseBytes(text string) (any, error) {
-	for _, u := range units {
-		digits, found := strings.CutSuffix(text, u.suffix)
-		if !found {
-			continue
-		}
-		n, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64)
-		if err != nil || n < 0 || n > math.MaxInt64/u.bytes {
-			break
-		}
-		return n * u.bytes, nil
+	number, unit := splitUnit(text)
+	bytes, known := units[strings.ToLower(unit)]
+	if !known {
+		return nil, unitError{unit, "the units of sizes are B, KB, MB, GB and TB (thousands), KiB, MiB, GiB and TiB (1024s)"}
 	}
-	return nil, fmt.Errorf("not a size")
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n < 0 || n > math.MaxInt64/bytes {
+		return nil, fmt.Errorf("not a size")
+	}
+	return n * bytes, nil
+}
+
+// unitError is why a value with a unit is none of its kind.
+type unitError struct{ unit, want string }
+
+func (e unitError) Error() string { return fmt.Sprintf("%q is no unit here; %s", e.unit, e.want) }
+
+// splitUnit takes a value apart into a number, or what should be one, and the letters after it.
+func splitUnit(text string) (number, unit string) {
+	number = strings.TrimRightFunc(text, func(r rune) bool { return !('0' <= r && r <= '9') })
+	return number, strings.TrimSpace(text[len(number):])
+}
+
+// checkNoUnit is why a number cannot be read, if that is its unit.
+func checkNoUnit(text string) error {
+	number, unit := splitUnit(text)
+	if _, err := strconv.ParseFloat(number, 64); err != nil || unit == "" {
+		return nil
+	}
+	return unitError{unit, "it is a plain number"}
 }
 
 func parseDuration(text string) (any, error) {
 	if ms, err := strconv.ParseInt(text, 10, 32); err == nil {
 		return time.Duration(ms) * time.Millisecond, nil
 	}
-	return time.ParseDuration(text)
+	d, err := time.ParseDuration(text)
+	number, unit := splitUnit(text)
+	if _, notNumber := strconv.ParseFloat(number, 64); err != nil && notNumber == nil && !slices.Contains(timeUnits, unit) {
+		return nil, unitError{unit, "the units of durations are ms, s, m and h, and a plain number is milliseconds"}
+	}
+	return d, err
 }
+
+var timeUnits = []string{"", "ns", "us", "µs", "ms", "s", "m", "h"}
 
 func parseList(raw any) (any, error) {
 	list := []string{}

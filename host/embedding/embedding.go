@@ -75,6 +75,7 @@ type Observer interface {
 
 // Task is texts to embed or documents to score.
 type Task struct {
+	Caller    string    // who asks: callers take turns, and have shares of the queue
 	Inputs    [][]int32 // tokens
 	Pooling   Pooling   // scores are not pooled
 	Normalize int       // see Normalize; vectors of PoolingNone and scores are not normalised
@@ -84,6 +85,17 @@ type Task struct {
 type Result struct {
 	Vectors [][][]float32 // of each input: one, or with PoolingNone one for each token
 	Tokens  int           // of all inputs
+
+	release func()
+}
+
+// Release forgets the vectors, which count until then among those of all clients. It is called
+// once they are sent.
+func (r *Result) Release() {
+	if r.release != nil {
+		r.release()
+	}
+	r.Vectors, r.release = nil, nil
 }
 
 // Service computes the embeddings of one model. It is safe for concurrent use.
@@ -107,7 +119,7 @@ func New(o Options) *Service {
 	if o.Gate == nil {
 		o.Gate = &pausing.Gate{}
 	}
-	return &Service{options: o, wake: make(chan struct{}, 1), ended: make(chan struct{})}
+	return &Service{options: o, queue: newQueue(o.QueueLimit), wake: make(chan struct{}, 1), ended: make(chan struct{})}
 }
 
 // Open opens the backend unless it is open, and returns its limits.
@@ -135,7 +147,7 @@ func (s *Service) Open() (Limits, error) {
 }
 
 // Embed computes a request. It waits until that is done or ctx is. A request that is not sound is
-// an ErrInvalid.
+// an ErrInvalid. The result is to be released.
 func (s *Service) Embed(ctx context.Context, r Task) (Result, error) {
 	limits, err := s.Open()
 	if err != nil {
@@ -149,9 +161,18 @@ func (s *Service) Embed(ctx context.Context, r Task) (Result, error) {
 	err = s.wait(ctx, job)
 	s.options.Observer.Answered(job.result.Tokens, time.Since(begun), err)
 	if err != nil {
+		s.release(job)
 		return Result{}, err
 	}
+	job.result.release = func() { s.release(job) }
 	return job.result, nil
+}
+
+// release gives back what a job has of the queue's room, if it has any.
+func (s *Service) release(job *job) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue.release(job)
 }
 
 // wait queues a job and waits for its end.
@@ -161,9 +182,9 @@ func (s *Service) wait(ctx context.Context, job *job) error {
 		s.mu.Unlock()
 		return ErrClosed
 	}
-	if !s.queue.add(job, s.options.QueueLimit) {
+	if err := s.queue.add(job); err != nil {
 		s.mu.Unlock()
-		return ErrQueueFull
+		return err
 	}
 	s.mu.Unlock()
 	s.signal()

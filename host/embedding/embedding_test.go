@@ -5,6 +5,8 @@ package embedding
 import (
 	"context"
 	"errors"
+	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -91,8 +93,8 @@ func TestService_Embed_PoolsEachInput(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(Result{Vectors: want, Tokens: 3}, got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", pooling, diff)
+			if diff := cmp.Diff(want, got.Vectors); diff != "" || got.Tokens != 3 {
+				t.Errorf("%s (-want +got):\n%s, %d tokens", pooling, diff, got.Tokens)
 			}
 		})
 	}
@@ -209,9 +211,13 @@ func TestService_Embed_QueueFull_Cancelled_Closed(t *testing.T) {
 		s := service(t, newFake(), Options{QueueLimit: 2})
 		errs := make(chan error, 3)
 		ctx, cancel := context.WithCancel(t.Context())
+		callers := 0
 		embed := func(ctx context.Context) {
+			callers++
+			r := request([]int32{1, 2, 3, 4, 5, 6})
+			r.Caller = strconv.Itoa(callers)
 			go func() {
-				_, err := s.Embed(ctx, request([]int32{1, 2, 3, 4, 5, 6}))
+				_, err := s.Embed(ctx, r)
 				errs <- err
 			}()
 			synctest.Wait()
@@ -260,6 +266,79 @@ func TestService_Open_TriesAgain(t *testing.T) {
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// What was computed counts until it is released, and a caller has no more than its share: it is
+// told so, and another caller finds room.
+func TestService_Embed_ResultsCountUntilReleased(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		f.limits.Width = maxNumbers
+		s := service(t, f, Options{})
+		ask := func(caller string) (Result, error) {
+			r := request([]int32{1})
+			r.Caller = caller
+			return s.Embed(t.Context(), r)
+		}
+		var held []Result
+		for range 2 { // half of what others leave: of four times the most of one request, two
+			r, err := ask("one")
+			if err != nil {
+				t.Fatal(err)
+			}
+			held = append(held, r)
+		}
+		if _, err := ask("one"); !errors.Is(err, ErrShare) {
+			t.Errorf("the third of one caller: %v", err)
+		}
+		for _, caller := range []string{"two", "three"} {
+			if _, err := ask(caller); err != nil {
+				t.Errorf("%s: %v", caller, err)
+			}
+		}
+		if _, err := ask("four"); !errors.Is(err, ErrQueueFull) {
+			t.Errorf("when all is taken: %v", err)
+		}
+		held[0].Release()
+		held[0].Release()
+		if _, err := ask("four"); err != nil {
+			t.Errorf("after a release: %v", err)
+		}
+	})
+}
+
+// One that waits behind many requests of another caller is in the next pass but one.
+func TestService_Embed_CallersTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		f.limits.Inputs = 1
+		s := service(t, f, Options{QueueLimit: 1000})
+		var group sync.WaitGroup
+		for i := range 200 {
+			group.Go(func() {
+				r := request([]int32{int32(100 + i)})
+				r.Caller = "one"
+				if _, err := s.Embed(t.Context(), r); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+		}
+		group.Go(func() {
+			r := request([]int32{7})
+			r.Caller = "two"
+			if _, err := s.Embed(t.Context(), r); err != nil {
+				t.Error(err)
+			}
+		})
+		group.Wait()
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		at := slices.IndexFunc(f.passes, func(p [][]int32) bool { return p[0][0] == 7 })
+		if at < 0 || at > 2 {
+			t.Errorf("the other caller's is pass %d of %d", at, len(f.passes))
 		}
 	})
 }

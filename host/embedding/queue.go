@@ -5,10 +5,12 @@ package embedding
 import (
 	"fmt"
 	"slices"
+
+	"github.com/penstock/penstock/scheduler/portion"
 )
 
-// Most numbers in the result of one request, and of all requests that wait. 16 Mi are 64 MiB, and
-// some 200 MiB as JSON.
+// Most numbers in the result of one request, and of all requests that wait, are computed or are
+// being sent. 16 Mi are 64 MiB, and some 200 MiB as JSON, which is written piece by piece.
 const (
 	maxNumbers    = 16 << 20
 	maxAllNumbers = 4 * maxNumbers
@@ -32,10 +34,12 @@ func (e TooLongError) Is(target error) bool { return target == ErrInvalid }
 // job is a request on its way.
 type job struct {
 	request Task
-	width   int // of a vector
-	numbers int // of the result
-	next    int // the first input that was not taken
-	left    int // inputs that were not computed
+	width   int   // of a vector
+	numbers int64 // of the result
+	waits   bool  // it has a place in the queue
+	counted bool  // its numbers count
+	next    int   // the first input that was not taken
+	left    int   // inputs that were not computed
 	result  Result
 	err     error
 	done    chan struct{}
@@ -66,7 +70,7 @@ func newJob(r Task, l Limits) (*job, error) {
 	if r.Pooling == PoolingNone {
 		vectors = j.result.Tokens
 	}
-	if j.numbers = vectors * l.Width; j.numbers > maxNumbers {
+	if j.numbers = int64(vectors) * int64(l.Width); j.numbers > maxNumbers {
 		return nil, fmt.Errorf("%w: the answer would have %d vectors of %d numbers, and at most %d numbers are given at once; send the texts in several requests",
 			ErrInvalid, vectors, l.Width, maxNumbers)
 	}
@@ -84,50 +88,88 @@ type item struct {
 
 func (i item) tokens() []int32 { return i.job.request.Inputs[i.index] }
 
-// queue is the jobs that have inputs to compute. The first one's turn is next.
+// queue is the jobs that have inputs to compute, by their callers. The first caller's turn is next.
 type queue struct {
-	waiting []*job
-	numbers int // of the results of all jobs that have not ended
-	jobs    int
+	lines   []*line
+	jobs    portion.Pool // that have not ended
+	numbers portion.Pool // of the results of all jobs, until they are released
 }
 
-// add queues a job, unless there are too many.
-func (q *queue) add(j *job, limit int) bool {
-	if q.jobs >= limit || q.numbers+j.numbers > maxAllNumbers {
-		return false
+// line is the jobs of one caller. The first one's turn is next.
+type line struct {
+	caller string
+	jobs   []*job
+}
+
+func newQueue(jobs int) queue {
+	return queue{jobs: portion.Pool{Limit: int64(jobs), Least: 1}, numbers: portion.Pool{Limit: maxAllNumbers, Least: maxNumbers}}
+}
+
+// add queues a job, unless there are too many, or too many of its caller's.
+func (q *queue) add(j *job) error {
+	caller := j.request.Caller
+	verdict := q.jobs.Take(caller, 1)
+	if verdict == portion.Taken {
+		if verdict = q.numbers.Take(caller, j.numbers); verdict != portion.Taken {
+			q.jobs.Give(caller, 1)
+		}
 	}
-	q.waiting = append(q.waiting, j)
-	q.numbers += j.numbers
-	q.jobs++
-	return true
+	switch verdict {
+	case portion.Enough:
+		return ErrShare
+	case portion.TooFew:
+		return ErrQueueFull
+	}
+	j.waits, j.counted = true, true
+	for _, l := range q.lines {
+		if l.caller == caller {
+			l.jobs = append(l.jobs, j)
+			return nil
+		}
+	}
+	q.lines = append(q.lines, &line{caller, []*job{j}})
+	return nil
 }
 
-// take removes the inputs of the next pass: of each job in turn the next one, if it still fits.
-// The first job's always does, and another job is the first of the next pass; so every input comes
-// up after at most as many passes as there are jobs.
+// take removes the inputs of the next pass: of each caller in turn the next one, of its jobs in
+// turn, if it still fits. The first caller's first always does, and another caller is the first of
+// the next pass; so every caller's inputs come up after at most as many passes as there are
+// callers.
 func (q *queue) take(l Limits) (pass []item) {
 	tokens := 0
 	for again := true; again; {
 		again = false
-		for _, j := range q.waiting {
-			if j.next == len(j.request.Inputs) || len(pass) == l.Inputs {
+		for _, of := range q.lines {
+			if len(pass) == l.Inputs {
+				break
+			}
+			i := slices.IndexFunc(of.jobs, func(j *job) bool {
+				return j.next < len(j.request.Inputs) && tokens+len(j.request.Inputs[j.next]) <= l.Tokens
+			})
+			if i < 0 {
 				continue
 			}
-			it := item{j, j.next}
-			if tokens+len(it.tokens()) > l.Tokens {
-				continue
-			}
-			tokens += len(it.tokens())
-			pass = append(pass, it)
+			j := of.jobs[i]
+			tokens += len(j.request.Inputs[j.next])
+			pass = append(pass, item{j, j.next})
 			j.next++
+			of.jobs = append(slices.Delete(of.jobs, i, i+1), j) // another of the caller's is next
 			again = true
 		}
 	}
-	if len(q.waiting) > 1 {
-		q.waiting = append(q.waiting[1:], q.waiting[0])
+	if len(q.lines) > 1 {
+		q.lines = append(q.lines[1:], q.lines[0])
 	}
-	q.waiting = slices.DeleteFunc(q.waiting, func(j *job) bool { return j.next == len(j.request.Inputs) })
+	q.tidy(func(j *job) bool { return j.next == len(j.request.Inputs) })
 	return pass
+}
+
+// tidy takes jobs out of the lines.
+func (q *queue) tidy(out func(*job) bool) {
+	for _, l := range q.lines {
+		l.jobs = slices.DeleteFunc(l.jobs, out)
+	}
+	q.lines = slices.DeleteFunc(q.lines, func(l *line) bool { return len(l.jobs) == 0 })
 }
 
 // finish notes that an input was computed, or why not.
@@ -149,18 +191,27 @@ func (q *queue) finish(it item, err error) {
 // drop forgets a job, whose end nobody waits for or is about to be told. To drop it again is
 // harmless.
 func (q *queue) drop(j *job) {
-	if j.numbers == 0 {
+	if !j.waits {
 		return
 	}
-	q.numbers -= j.numbers
-	q.jobs--
-	j.numbers = 0
-	q.waiting = slices.DeleteFunc(q.waiting, func(other *job) bool { return other == j })
+	j.waits = false
+	q.jobs.Give(j.request.Caller, 1)
+	q.tidy(func(other *job) bool { return other == j })
+}
+
+// release gives back what the result of a job takes. To release it again is harmless.
+func (q *queue) release(j *job) {
+	if j.counted {
+		j.counted = false
+		q.numbers.Give(j.request.Caller, j.numbers)
+	}
 }
 
 // fail ends all jobs.
 func (q *queue) fail(err error) {
-	for _, j := range slices.Clone(q.waiting) {
-		q.finish(item{j, 0}, err)
+	for _, l := range slices.Clone(q.lines) {
+		for _, j := range slices.Clone(l.jobs) {
+			q.finish(item{j, 0}, err)
+		}
 	}
 }

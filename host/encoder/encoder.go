@@ -26,12 +26,14 @@ import (
 	"github.com/penstock/penstock/host/turns"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler/panics"
+	"github.com/penstock/penstock/scheduler/portion"
 )
 
 // The errors of Encode besides those of a request's Decode and of package native.
 var (
 	ErrClosed = errors.New("the encoder is closed")
 	ErrFull   = errors.New("too many pictures and sounds are waiting")
+	ErrShare  = errors.New("as many pictures and sounds of one client are waiting as may be")
 )
 
 // Media is a decoded picture or sound.
@@ -79,6 +81,7 @@ type Encoder struct {
 
 	mu    sync.Mutex
 	queue turns.Queue[*job]
+	room  portion.Pool // in the queue
 	jobs  map[key]*job // waiting or running
 	cache cache
 	stats Stats
@@ -105,7 +108,7 @@ type Stats struct {
 // New makes an encoder with a projector, which stays the caller's and is closed after it.
 func New(p *native.Projector, o QueueOptions) *Encoder {
 	e := &Encoder{projector: p, options: o, ended: make(chan struct{}), wake: make(chan struct{}, 1), jobs: map[key]*job{}}
-	e.cache.most = o.CacheBytes
+	e.cache.most, e.room = o.CacheBytes, portion.Pool{Limit: int64(o.Queue), Least: 1}
 	e.closed, e.stop = context.WithCancel(context.Background())
 	go e.run()
 	return e
@@ -117,7 +120,7 @@ func New(p *native.Projector, o QueueOptions) *Encoder {
 // # Errors
 //
 //   - the cause of ctx, when that is done first
-//   - ErrFull, ErrClosed
+//   - ErrFull, ErrShare, ErrClosed
 //   - those of the request's Decode, of native.Projector's methods, and a *panics.Error of either
 func (e *Encoder) Encode(ctx context.Context, r Source) ([]Piece, error) {
 	if ctx.Err() != nil {
@@ -150,10 +153,13 @@ func (e *Encoder) ask(r Source) (*job, []Piece, error) {
 		j.waiting++
 		return j, nil, nil
 	}
-	switch {
-	case e.closed.Err() != nil:
+	if e.closed.Err() != nil {
 		return nil, nil, ErrClosed
-	case len(e.jobs) >= e.options.Queue:
+	}
+	switch e.room.Take(r.Client, 1) {
+	case portion.Enough:
+		return nil, nil, ErrShare
+	case portion.TooFew:
 		return nil, nil, fmt.Errorf("%w: %d", ErrFull, len(e.jobs))
 	}
 	j := newJob(e.closed, k, r)
@@ -227,6 +233,7 @@ func (e *Encoder) next() *job {
 // finish notifies the waiting requests, and caches the embeddings. The lock is held.
 func (e *Encoder) finish(j *job, pieces []Piece, err error) {
 	defer j.cancel()
+	e.room.Give(j.client, 1)
 	if e.jobs[j.key] == j { // else another took its place after nobody waited for it
 		delete(e.jobs, j.key)
 	}

@@ -258,6 +258,9 @@ func TestEncoder_Bounds(t *testing.T) {
 	if err := second(e.Encode(t.Context(), request("b", "", 2, nil))); !errors.Is(err, ErrFull) {
 		t.Error(err)
 	}
+	if err := second(e.Encode(t.Context(), request("a", "", 5, nil))); !errors.Is(err, ErrShare) {
+		t.Errorf("another of one that has its share: %v", err)
+	}
 	release()
 	if err := <-waits; err != nil {
 		t.Error(err)

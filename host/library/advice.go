@@ -3,14 +3,17 @@
 package library
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/penstock/penstock/host/spelling"
 )
 
-// Advice says which of a folder's names a wrong one may have meant, or which there are.
+// Advice says which of a folder's names a wrong one may have meant, or which there are. The wrong
+// name itself may be among them, as where a part of its model is missing; it is no advice.
 func Advice(wrong string, names []string) string {
 	const most = 10
+	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == wrong })
 	if len(names) == 0 {
 		return "that folder holds no .gguf file yet: put one there, fetch one with penstock model pull, or give its path"
 	}

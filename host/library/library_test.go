@@ -164,6 +164,17 @@ func TestLibrary_Model_Unknown(t *testing.T) {
 	}
 }
 
+// A model of which a part is missing is in the list of names, and no advice about itself.
+func TestAdvice_NeverTheNameItself(t *testing.T) {
+	for want, names := range map[string][]string{
+		"that folder holds no .gguf file": {"three"}, "did you mean three-b?": {"three", "three-b"}, "it holds unlike": {"three", "unlike"},
+	} {
+		if got := Advice("three", names); !strings.Contains(got, want) {
+			t.Errorf("of %v: %s; want %s", names, got, want)
+		}
+	}
+}
+
 func TestLibrary_Remove_AllFilesOfAModel(t *testing.T) {
 	l := folder(t, "a-00001-of-00002.gguf", "a-00002-of-00002.gguf", "a.source.json", "ab.gguf", "half-00001-of-00002.gguf.part", "half-00001-of-00002.gguf.part.json",
 		"dir/x-00001-of-00002.gguf", "dir/x-00002-of-00002.gguf", "kept/k.gguf", "kept/notes.txt")

@@ -151,9 +151,12 @@ func told(ctx context.Context, item media.Item, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case errors.Is(err, encoder.ErrFull):
+	case errors.Is(err, encoder.ErrShare):
 		return &refusal.Error{Kind: refusal.KindBusy, Code: "media_queue_full", Field: item.Field, Retry: 1,
-			Message: "too many pictures and sounds are waiting to be encoded (media.max_queue); try again in a moment"}
+			Message: "too many pictures and sounds of your key or address are waiting to be encoded (media.max_queue); try again in a moment"}
+	case errors.Is(err, encoder.ErrFull):
+		return &refusal.Error{Kind: refusal.KindUnavailable, Code: "media_queue_full", Field: item.Field, Retry: 1,
+			Message: "too many pictures and sounds of others are waiting to be encoded (media.max_queue); try again in a moment"}
 	case errors.Is(err, piece.ErrFull):
 		return &refusal.Error{Kind: refusal.KindBusy, Code: "media_full", Field: item.Field, Retry: 1,
 			Message: "the requests that are running have too many pictures and sounds; try again in a moment"}

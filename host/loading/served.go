@@ -44,8 +44,8 @@ func (l *loader) served(info serving.Info, core *Core, adapters *adapter.Registr
 type schedulerAdapter struct{ *scheduler.Scheduler }
 
 // SubmitBuilt implements serving.Scheduler.
-func (s schedulerAdapter) SubmitBuilt(n int, build func() ([]scheduler.Request, error)) ([]serving.Stream, error) {
-	all, err := s.Scheduler.SubmitBuilt(n, build)
+func (s schedulerAdapter) SubmitBuilt(caller string, n int, build func() ([]scheduler.Request, error)) ([]serving.Stream, error) {
+	all, err := s.Scheduler.SubmitBuilt(caller, n, build)
 	out := make([]serving.Stream, len(all))
 	for i, st := range all {
 		out[i] = st

@@ -26,7 +26,7 @@ var mediatestBounds = Bounds{Pixels: mediatest.Pixels, Sound: mediatest.Seconds 
 func TestLoader_Load_EachHostileFileIsRefused(t *testing.T) {
 	l := NewLoader(mediatestBounds)
 	load := func(kind Kind, data []byte) error {
-		_, release, err := l.Load(context.Background(), []Part{{Field: "f", Kind: kind, Source: FrameScheme + "1"}}, all, "m", func(string) []byte { return data })
+		_, release, err := l.Load(context.Background(), "a", []Part{{Field: "f", Kind: kind, Source: FrameScheme + "1"}}, all, "m", func(string) []byte { return data })
 		if err == nil {
 			release()
 		}
@@ -69,7 +69,7 @@ func TestLoader_Load_EachHostileFileIsRefused(t *testing.T) {
 			t.Errorf("%s: %d bytes were taken", f.Name, taken)
 		}
 	}
-	if !l.memory.TryAcquire(mediatest.Memory) {
+	if l.memory.room.Used() != 0 {
 		t.Error("not all memory came back")
 	}
 	t.Logf("%d files, of which the most costly took %v; a good one of a million pixels takes %v", len(files), most, cost)
@@ -126,7 +126,7 @@ func TestLoader_Load_HostileFiles(t *testing.T) {
 	for name, data := range files {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, release, err := l.Load(context.Background(), []Part{{Field: "f", Source: FrameScheme + "1"}}, all, "m", func(string) []byte { return data })
+		_, release, err := l.Load(context.Background(), "a", []Part{{Field: "f", Source: FrameScheme + "1"}}, all, "m", func(string) []byte { return data })
 		runtime.ReadMemStats(&after)
 		var told *refusal.Error
 		switch {
@@ -141,7 +141,7 @@ func TestLoader_Load_HostileFiles(t *testing.T) {
 			t.Errorf("%s: %d bytes were taken", name, taken)
 		}
 	}
-	if !l.memory.TryAcquire(o.Memory) {
+	if l.memory.room.Used() != 0 {
 		t.Error("not all memory came back")
 	}
 	t.Logf("%d of %d files were refused", refused, len(files))

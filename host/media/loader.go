@@ -12,7 +12,6 @@ import (
 	"github.com/penstock/penstock/host/media/picture"
 	"github.com/penstock/penstock/host/media/sound"
 	"github.com/penstock/penstock/host/refusal"
-	"golang.org/x/sync/semaphore"
 )
 
 // Bounds bound what is read.
@@ -38,9 +37,9 @@ type Item struct {
 type Loader struct {
 	options Bounds
 	fetcher *fetch.Fetcher // nil: only what is in the request
-	memory  *semaphore.Weighted
-	workers chan struct{} // one element for each file that is being decoded
-	fetches chan struct{} // one element for each request that has fetched files
+	memory  *gate          // bytes
+	workers *gate          // files that are being decoded
+	fetches *gate          // requests that have fetched files
 }
 
 // withURLs is how many requests may have files fetched at a time, so that they are bounded before
@@ -50,8 +49,8 @@ const withURLs = 8
 // NewLoader makes a loader. It decodes on a quarter of the cores, so that most are left for
 // answers.
 func NewLoader(o Bounds) *Loader {
-	l := &Loader{options: o, memory: semaphore.NewWeighted(o.Memory), workers: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/4)),
-		fetches: make(chan struct{}, withURLs)}
+	workers := max(1, int64(runtime.GOMAXPROCS(0)/4))
+	l := &Loader{options: o, memory: newGate(o.Memory, 0), workers: newGate(workers, workers), fetches: newGate(withURLs, 1)}
 	if o.Fetch != nil {
 		l.fetcher = fetch.New(*o.Fetch)
 	}
@@ -66,26 +65,26 @@ type opened struct {
 	memory  int64
 }
 
-// Load reads the parts for a model: all of them or none. release returns their memory; it is called
-// once, when nobody needs the items any more.
+// Load reads the parts of a caller's request for a model: all of them or none. Callers take turns
+// in fetching and decoding, and have half of the memory that the others leave. release returns the
+// memory of the items; it is called once, when nobody needs them any more.
 //
 // # Errors
 //
 //   - a *refusal.Error for what the client can fix, with the part's field
 //   - the cause of ctx, when that is done
-func (l *Loader) Load(ctx context.Context, parts []Part, can Abilities, model string, files Files) (_ []Item, release func(), err error) {
+func (l *Loader) Load(ctx context.Context, caller string, parts []Part, can Abilities, model string, files Files) (_ []Item, release func(), err error) {
 	if err := can.Check(parts, model); err != nil {
 		return nil, nil, err
 	}
 	var budget int64
 	for _, p := range parts {
 		if l.fetcher != nil && isFetched(p) {
-			select {
-			case l.fetches <- struct{}{}:
-				defer func() { <-l.fetches }()
-			case <-ctx.Done():
-				return nil, nil, context.Cause(ctx)
+			place, err := l.fetches.enter(ctx, caller, 1)
+			if err != nil {
+				return nil, nil, err
 			}
+			defer place.give(1)
 			budget = l.options.Fetch.Limit
 			break
 		}
@@ -103,18 +102,19 @@ func (l *Loader) Load(ctx context.Context, parts []Part, can Abilities, model st
 				p.Field, (results+most)>>20, l.options.Memory>>20)
 		}
 	}
-	if err := l.memory.Acquire(ctx, results+most); err != nil {
-		return nil, nil, context.Cause(ctx)
+	memory, err := l.memory.enter(ctx, caller, results+most)
+	if err != nil {
+		return nil, nil, err
 	}
 	items := make([]Item, len(all))
 	for i := range all {
-		if items[i], err = l.decode(ctx, &all[i]); err != nil {
-			l.memory.Release(results + most)
+		if items[i], err = l.decode(ctx, caller, &all[i]); err != nil {
+			memory.give(results + most)
 			return nil, nil, err
 		}
 	}
-	l.memory.Release(most)
-	return items, func() { l.memory.Release(results) }, nil
+	memory.give(most)
+	return items, func() { memory.give(results) }, nil
 }
 
 func isFetched(p Part) bool {
@@ -156,14 +156,12 @@ func (o *opened) result() int64 {
 	return o.memory
 }
 
-func (l *Loader) decode(ctx context.Context, o *opened) (Item, error) {
-	select {
-	case l.workers <- struct{}{}:
-		defer func() { <-l.workers }()
-	case <-ctx.Done():
-		return Item{}, context.Cause(ctx)
+func (l *Loader) decode(ctx context.Context, caller string, o *opened) (Item, error) {
+	worker, err := l.workers.enter(ctx, caller, 1)
+	if err != nil {
+		return Item{}, err
 	}
-	var err error
+	defer worker.give(1)
 	if o.picture != nil {
 		o.item.Picture, err = o.picture.Decode(ctx)
 	} else {

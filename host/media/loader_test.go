@@ -51,7 +51,7 @@ var (
 func TestLoader_Load(t *testing.T) {
 	picture, sound := pngOf(t, 3, 2), wavOf(8000)
 	l := NewLoader(bounds)
-	items, release, err := l.Load(context.Background(), []Part{
+	items, release, err := l.Load(context.Background(), "a", []Part{
 		{Field: "a", Kind: Image, Source: dataURL("image/png", picture), Detail: "low"},
 		{Field: "b", Kind: Audio, Source: base64.StdEncoding.EncodeToString(sound), Base64: true},
 		{Field: "c", Source: dataURL("application/octet-stream;name=x", picture)},
@@ -126,7 +126,7 @@ func TestLoader_Load_Refusals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.part.Field = "f"
-			_, _, err := NewLoader(bounds).Load(context.Background(), []Part{c.part}, c.can, "m", nil)
+			_, _, err := NewLoader(bounds).Load(context.Background(), "a", []Part{c.part}, c.can, "m", nil)
 			var refused *refusal.Error
 			if !errors.As(err, &refused) || refused.Field != "f" || !strings.Contains(refused.Message, c.says) {
 				t.Errorf("%v; want %q", err, c.says)
@@ -140,7 +140,7 @@ func TestLoader_Load_TooMany(t *testing.T) {
 	for i := range parts {
 		parts[i] = Part{Field: "f", Kind: Image, Source: "x"}
 	}
-	_, _, err := NewLoader(bounds).Load(context.Background(), parts, all, "m", nil)
+	_, _, err := NewLoader(bounds).Load(context.Background(), "a", parts, all, "m", nil)
 	if err == nil || !strings.Contains(err.Error(), "one of 129 pictures and sounds; a request may have 128") {
 		t.Error(err)
 	}
@@ -153,34 +153,34 @@ func TestLoader_Load_Memory(t *testing.T) {
 	o := bounds
 	o.Memory = 12 << 20
 	l := NewLoader(o)
-	_, _, err := l.Load(context.Background(), []Part{picture, picture, picture}, all, "m", nil)
+	_, _, err := l.Load(context.Background(), "a", []Part{picture, picture, picture}, all, "m", nil)
 	if err == nil || !strings.Contains(err.Error(), "f takes too much memory to decode, with those before it") {
 		t.Fatal(err)
 	}
 	broken := picture
 	broken.Source = dataURL("image/png", pngOf(t, 1000, 1000)[:60])
 	for range 10 {
-		if _, _, err := l.Load(context.Background(), []Part{broken}, all, "m", nil); err == nil {
+		if _, _, err := l.Load(context.Background(), "a", []Part{broken}, all, "m", nil); err == nil {
 			t.Fatal("a broken picture was decoded")
 		}
 	}
-	_, release, err := l.Load(context.Background(), []Part{picture, picture}, all, "m", nil)
+	_, release, err := l.Load(context.Background(), "a", []Part{picture, picture}, all, "m", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	gone := errors.New("gone")
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(gone)
-	if _, _, err := l.Load(ctx, []Part{picture, picture}, all, "m", nil); !errors.Is(err, gone) {
+	if _, _, err := l.Load(ctx, "a", []Part{picture, picture}, all, "m", nil); !errors.Is(err, gone) {
 		t.Errorf("beside what is there: %v; want to wait", err)
 	}
 	release()
-	_, release, err = l.Load(context.Background(), []Part{picture, picture}, all, "m", nil)
+	_, release, err = l.Load(context.Background(), "a", []Part{picture, picture}, all, "m", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	release()
-	if !l.memory.TryAcquire(o.Memory) {
+	if l.memory.room.Used() != 0 {
 		t.Error("not all memory came back")
 	}
 }
@@ -198,7 +198,7 @@ func TestLoader_Load_URLs(t *testing.T) {
 	o.Fetch = &fetch.Options{HTTP: true, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Limit: int64(len(picture))*2 + 1, Timeout: time.Minute}
 	l := NewLoader(o)
 	part := Part{Field: "f", Kind: Image, Source: server.URL + "/a.png"}
-	items, release, err := l.Load(context.Background(), []Part{part, part}, all, "m", nil)
+	items, release, err := l.Load(context.Background(), "a", []Part{part, part}, all, "m", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,11 +206,11 @@ func TestLoader_Load_URLs(t *testing.T) {
 	if items[0].Hash != sha256.Sum256(picture) {
 		t.Error("another file was fetched")
 	}
-	if _, _, err := l.Load(context.Background(), []Part{part, part, part}, all, "m", nil); err == nil || !strings.Contains(err.Error(), "media.url_limit") {
+	if _, _, err := l.Load(context.Background(), "a", []Part{part, part, part}, all, "m", nil); err == nil || !strings.Contains(err.Error(), "media.url_limit") {
 		t.Errorf("three files: %v", err)
 	}
 	served = 0
-	if _, _, err := l.Load(context.Background(), []Part{part}, Abilities{}, "m", nil); err == nil || served > 0 {
+	if _, _, err := l.Load(context.Background(), "a", []Part{part}, Abilities{}, "m", nil); err == nil || served > 0 {
 		t.Errorf("a model that reads text had %d files fetched: %v", served, err)
 	}
 }
@@ -231,4 +231,21 @@ func FuzzDataURL(f *testing.F) {
 			_, _ = kindOf(data)
 		}
 	})
+}
+
+// TestDecodeDataURL_Spellings: base64 as clients write it, with either alphabet, escaped as in
+// other URLs, with and without padding and line breaks.
+func TestDecodeDataURL_Spellings(t *testing.T) {
+	want := []byte{0xfb, 0xff, 0xbf, 0x3e, 0x3f}
+	for _, data := range []string{"+/+/Pj8=", "-_-_Pj8=", "-_-_Pj8", "+/+/Pj8", "%2B%2F%2b%2FPj8%3D", "-_-_Pj8%3D", "+/+/\r\nPj8=\r\n", "-_-_\nPj8\n"} {
+		got, err := decodeDataURL("data:image/png;base64," + data)
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%q is %x, %v", data, got, err)
+		}
+	}
+	for _, data := range []string{"+_+_Pj8=", "%2", "%zz", "-_-_Pj9=", "-_-_ Pj8="} {
+		if got, err := decodeDataURL("data:image/png;base64," + data); err == nil {
+			t.Errorf("%q was read as %x", data, got)
+		}
+	}
 }

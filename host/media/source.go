@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"github.com/penstock/penstock/host/excerpt"
@@ -58,16 +59,28 @@ func decodeDataURL(s string) ([]byte, error) {
 	if !strings.HasSuffix(strings.ToLower(s[:comma]), ";base64") {
 		return nil, errors.New("is a data: URL that is not in base64: data:image/png;base64,… is one")
 	}
-	return decodeBase64(s[comma+1:])
+	data := s[comma+1:]
+	if strings.ContainsRune(data, '%') { // some escape what has a meaning in URLs: + / =
+		unescaped, err := url.PathUnescape(data)
+		if err != nil {
+			return nil, fmt.Errorf("is a data: URL with a wrong escape: %w", err)
+		}
+		data = unescaped
+	}
+	return decodeBase64(data)
 }
 
-// decodeBase64 reads base64 with or without its padding, and with line breaks, but with nothing
-// else that does not belong there.
+// decodeBase64 reads base64 of either alphabet, with or without its padding, and with line breaks,
+// but with nothing else that does not belong there.
 func decodeBase64(s string) ([]byte, error) {
-	encoding := base64.StdEncoding.Strict()
-	if !strings.HasSuffix(s, "=") {
-		encoding = base64.RawStdEncoding.Strict()
+	encoding := base64.StdEncoding
+	if strings.ContainsAny(s, "-_") {
+		encoding = base64.URLEncoding
 	}
+	if !strings.HasSuffix(strings.TrimRight(s, "\r\n"), "=") {
+		encoding = encoding.WithPadding(base64.NoPadding)
+	}
+	encoding = encoding.Strict()
 	data, err := encoding.DecodeString(s)
 	var corrupt base64.CorruptInputError
 	switch {

@@ -66,14 +66,17 @@ func templateBeside(path string) (Template, error) {
 	return t, err
 }
 
+// byteOrderMark begins the files of some editors. Prompts are not to begin with it.
+const byteOrderMark = "\ufeff"
+
 // readTemplate reads a file that is not empty: an empty template would be the model's own.
 func readTemplate(path string) (Template, error) {
 	source, err := os.ReadFile(path)
 	switch {
 	case err != nil:
 		return Template{}, fmt.Errorf("%w: it cannot be read: %w", ErrTemplate, err)
-	case strings.TrimSpace(string(source)) == "":
+	case strings.TrimSpace(strings.TrimPrefix(string(source), byteOrderMark)) == "":
 		return Template{}, badTemplate("the chat template " + path + " is empty")
 	}
-	return Template{Source: string(source), From: path}, nil
+	return Template{Source: strings.TrimPrefix(string(source), byteOrderMark), From: path}, nil
 }

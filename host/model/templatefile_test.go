@@ -23,6 +23,7 @@ func TestOptions_Template(t *testing.T) {
 		}
 		return path
 	}
+	marked, onlyMark := file("marked.jinja", "\ufeff{{ 3 }}"), file("only.jinja", "\ufeff\n")
 	beside, given, empty := file("beside.jinja", "{{ 1 }}"), file("given.jinja", "{{ 2 }}"), file("empty.jinja", " \n")
 	for name, c := range map[string]struct {
 		o    CheckOptions
@@ -39,6 +40,8 @@ func TestOptions_Template(t *testing.T) {
 		"Jinja":                      {o: CheckOptions{Template: "{% if x %}"}, path: "alone.gguf", want: Template{Source: "{% if x %}"}},
 		"a wrong name":               {o: CheckOptions{Template: "lama3"}, path: "alone.gguf", says: "chatml"},
 		"a file that is not there":   {o: CheckOptions{TemplateFile: "nowhere.jinja"}, path: "alone.gguf", says: "nowhere.jinja"},
+		"a byte order mark":          {o: CheckOptions{TemplateFile: marked}, path: "alone.gguf", want: Template{"{{ 3 }}", marked}},
+		"nothing but the mark":       {o: CheckOptions{TemplateFile: onlyMark}, path: "alone.gguf", says: "empty"},
 		"an empty file":              {o: CheckOptions{TemplateFile: empty}, path: "alone.gguf", says: "empty"},
 		"a folder beside the others": {o: CheckOptions{TemplateFile: dir}, path: "alone.gguf", says: "cannot be read"},
 	} {

@@ -151,9 +151,10 @@ type Scheduler interface {
 	// Expect tells of a request whose prompt is still being made. arrived is called when it was
 	// submitted, or will not be, and perhaps again.
 	Expect() (arrived func())
-	// SubmitBuilt has n requests built once there is room for all, and queues all or none. It owns
-	// the stages of what was built, whatever it returns. An error of build is returned as it is.
-	SubmitBuilt(n int, build func() ([]scheduler.Request, error)) ([]Stream, error)
+	// SubmitBuilt has n requests of a caller built once there is room for all, and queues all or
+	// none. It owns the stages of what was built, whatever it returns. An error of build is
+	// returned as it is.
+	SubmitBuilt(caller string, n int, build func() ([]scheduler.Request, error)) ([]Stream, error)
 	// Inspect describes the slots and the last ticks.
 	Inspect(ctx context.Context, ticks int) (scheduler.Snapshot, error)
 	// Load tells how busy it is and what it has cached. It may be asked often.

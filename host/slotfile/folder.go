@@ -69,6 +69,9 @@ func (f *Folder) Save(ctx context.Context, slot int, salt, name string) (tokens 
 	}
 	if bytes, err = f.write(name, saved.Tokens, states, o); errors.Is(err, errOther) {
 		return 0, 0, refusal.Invalid("filename", "unable to save slot %d as %q: %v; choose another name", slot, name, err)
+	} else if errors.Is(err, errForeign) {
+		return 0, 0, &refusal.Error{Kind: refusal.KindConflict, Code: "file_exists", Field: "filename",
+			Message: fmt.Sprintf("unable to save slot %d as %q: %v; choose another name", slot, name, err)}
 	} else if err != nil {
 		return 0, 0, fmt.Errorf("unable to save slot %d: %w", slot, withoutPath(err))
 	}
@@ -87,7 +90,7 @@ func contents(saved *kvcache.Saved) [][]byte {
 // write writes a file, in the place of the one that has its name.
 func (f *Folder) write(name string, tokens []kvcache.Token, states [][]byte, o origin) (int64, error) {
 	if stat, err := f.root.Lstat(name); err == nil && !stat.Mode().IsRegular() {
-		return 0, errors.New("there is something by that name that is no file")
+		return 0, errForeign
 	}
 	if err := f.refuseOther(name, o.Owner); err != nil {
 		return 0, err

@@ -4,9 +4,13 @@ package slotfile
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 )
+
+// errForeign is why a file is not replaced, whoever asks.
+var errForeign = errors.New("what is there under that name is no saved conversation")
 
 // errOther is why a client may neither restore nor replace a file.
 var errOther = errors.New("it was saved with another API key")
@@ -26,8 +30,9 @@ func ownerOf(salt string) string {
 // asked for no keys, is everybody's.
 func (o origin) isOpenTo(owner string) bool { return o.Owner == "" || o.Owner == owner }
 
-// refuseOther refuses to replace a file of another owner. A file that is not a complete one of this
-// server may be replaced.
+// refuseOther refuses to replace a file of another owner, and one that is no saved conversation:
+// the folder may hold others. One that begins as a conversation and is damaged, or is
+// llama-server's, may be replaced.
 func (f *Folder) refuseOther(name, owner string) error {
 	file, err := f.root.Open(name)
 	if err != nil {
@@ -38,8 +43,16 @@ func (f *Folder) refuseOther(name, owner string) error {
 	if err != nil {
 		return err
 	}
-	if r, err := open(file, stat.Size()); err == nil && !r.origin.isOpenTo(owner) {
+	r, err := open(file, stat.Size())
+	var begins [4]byte
+	switch {
+	case err == nil && !r.origin.isOpenTo(owner):
 		return errOther
+	case err == nil:
+		return nil
+	}
+	if _, err := file.ReadAt(begins[:], 0); err != nil || binary.LittleEndian.Uint32(begins[:]) != magic {
+		return errForeign
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/completion"
@@ -24,22 +25,27 @@ const maxInputs = 2048
 
 // EmbeddingRequest asks for embeddings of texts.
 type EmbeddingRequest struct {
-	Caller    completion.Caller
-	ModelName string          // "": the default model's
-	Input     json.RawMessage // a text, a list of tokens and texts that make one text, or a list of such texts
-	Field     string          // of the body, which holds Input
-	OneVector bool            // for each text, whatever the model's pooling
-	Normalize *int            // nil: as configured
-	Truncate  bool            // texts that are too long, instead of refusing them
+	Caller    completion.Caller // who asks, for turns and shares
+	ModelName string            // "": the default model's
+	Input     json.RawMessage   // a text, a list of tokens and texts that make one text, or a list of such texts
+	Field     string            // of the body, which holds Input
+	OneVector bool              // for each text, whatever the model's pooling
+	Normalize *int              // nil: as configured
+	Truncate  bool              // texts that are too long, instead of refusing them
 	TimeoutMS *int64
 }
 
-// Embeddings are the answer.
+// Embeddings are the answer, which is to be released once it is sent.
 type Embeddings struct {
 	Model   string
 	Vectors [][][]float32 // of each text: one, or one for each token
 	Tokens  int           // of all texts
+
+	result embedding.Result
 }
+
+// Release forgets the vectors. They count among those of all clients until then.
+func (e *Embeddings) Release() { e.result.Release() }
 
 // Embed computes embeddings.
 func Embed(ctx context.Context, s *completion.Service, r EmbeddingRequest) (*Embeddings, error) {
@@ -54,7 +60,7 @@ func Embed(ctx context.Context, s *completion.Service, r EmbeddingRequest) (*Emb
 		return nil, err
 	}
 	defer release()
-	e := embedding.Task{Pooling: m.Pooling, Normalize: m.Normalize}
+	e := embedding.Task{Caller: r.Caller.ID, Pooling: m.Pooling, Normalize: m.Normalize}
 	if e.Pooling == "" {
 		e.Pooling = embedding.PoolingNone
 	}
@@ -82,7 +88,25 @@ func Embed(ctx context.Context, s *completion.Service, r EmbeddingRequest) (*Emb
 	if err != nil {
 		return nil, gone(ctx, asError(err, r.Field))
 	}
-	return &Embeddings{Model: m.Name, Vectors: result.Vectors, Tokens: result.Tokens}, nil
+	if err := checkNumbers(result.Vectors); err != nil {
+		result.Release()
+		return nil, asError(err, r.Field)
+	}
+	return &Embeddings{Model: m.Name, Vectors: result.Vectors, Tokens: result.Tokens, result: result}, nil
+}
+
+// checkNumbers refuses vectors that JSON cannot have, before the first of them is written.
+func checkNumbers(vectors [][][]float32) error {
+	for _, of := range vectors {
+		for _, v := range of {
+			for _, x := range v {
+				if x-x != 0 {
+					return fmt.Errorf("%w: the model gave %v, which is no number", embedding.ErrPass, x)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // readInputs turns the texts of a request into tokens.

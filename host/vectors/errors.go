@@ -23,8 +23,10 @@ func asError(err error, field string) *refusal.Error {
 				"entry %d of %s is longer than the model takes, or than --ubatch-size", tooLong.Tokens, tooLong.Limit, tooLong.Input, field)}
 	case errors.Is(err, embedding.ErrInvalid):
 		return refusal.Invalid(field, "%v", err)
-	case errors.Is(err, embedding.ErrQueueFull):
+	case errors.Is(err, embedding.ErrShare):
 		return &refusal.Error{Kind: refusal.KindBusy, Code: "queue_full", Retry: 1, Message: err.Error() + "; try again in a moment"}
+	case errors.Is(err, embedding.ErrQueueFull):
+		return &refusal.Error{Kind: refusal.KindUnavailable, Code: "queue_full", Retry: 1, Message: err.Error() + "; try again in a moment"}
 	case errors.Is(err, embedding.ErrClosed):
 		return refusal.ShuttingDown()
 	case errors.Is(err, embedding.ErrUnavailable):

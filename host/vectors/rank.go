@@ -15,7 +15,7 @@ import (
 
 // RankRequest asks how well documents answer a query.
 type RankRequest struct {
-	Caller    completion.Caller
+	Caller    completion.Caller // who asks, for turns and shares
 	ModelName string
 	Query     string
 	Documents []string
@@ -57,10 +57,11 @@ func Rank(ctx context.Context, s *completion.Service, r RankRequest) (*Ranks, er
 	if err != nil {
 		return nil, err
 	}
-	result, err := embed(ctx, m, embedding.Task{Inputs: inputs, Pooling: embedding.PoolingRank, Normalize: embedding.NormalizeNone})
+	result, err := embed(ctx, m, embedding.Task{Caller: r.Caller.ID, Inputs: inputs, Pooling: embedding.PoolingRank, Normalize: embedding.NormalizeNone})
 	if err != nil {
 		return nil, gone(ctx, asError(err, "documents"))
 	}
+	defer result.Release()
 	ranks := &Ranks{Model: m.Name, Scores: make([]float32, len(inputs)), Tokens: result.Tokens}
 	for i, v := range result.Vectors {
 		ranks.Scores[i] = v[0][0]

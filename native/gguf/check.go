@@ -17,12 +17,22 @@ func Check(file io.ReaderAt, size int64) (*Header, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, check := range []func(*Header) error{checkKind, checkHyperparameters, checkVocabulary, checkTensors} {
+	for _, check := range []func(*Header) error{checkPart, checkKind, checkHyperparameters, checkVocabulary, checkTensors} {
 		if err := check(h); err != nil {
 			return nil, err
 		}
 	}
 	return h, nil
+}
+
+// checkPart refuses the later parts of a model in several files, which have tensors but none of
+// the metadata.
+func checkPart(h *Header) error {
+	n := h.Splits()
+	if v := h.Values["split.no"]; n > 1 && (v.Type != Uint16 || v.Int(0) != 0) {
+		return fmt.Errorf("%w: it is not the first of %d files of its model; name the one ending in -00001-of-%05d.gguf", ErrUnsupported, n, n)
+	}
+	return nil
 }
 
 // checkKind refuses well-formed files that are not language models.

@@ -102,9 +102,15 @@ func (a *Answer) endAt(t chain.Token, d Details) {
 		a.finish(ReasonStop)
 		return
 	}
-	if a.finish(ReasonStop); a.output.Stop == "" && a.output.Reason == ReasonStop {
-		a.output.EndToken = &EndToken{Token: t, Details: d}
+	if a.finish(ReasonStop); a.output.Stop != "" || a.output.Reason != ReasonStop {
+		return
 	}
+	v := a.settings.Vocabulary
+	if text := v.ControlText(t); !v.EndOfGeneration(t) && slices.Contains(a.settings.Stop, text) {
+		a.output.Stop = text // as if the text were in the answer
+		return
+	}
+	a.output.EndToken = &EndToken{Token: t, Details: d}
 }
 
 // ends reports whether a token ends the answer and is not part of it.

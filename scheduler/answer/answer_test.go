@@ -106,6 +106,22 @@ func TestAnswer_Advance_Ends(t *testing.T) {
 	}
 }
 
+// A control token whose text is a stop string ends the answer as that text would.
+func TestAnswer_Advance_ControlTokenIsStopString(t *testing.T) {
+	for _, c := range []struct {
+		stop []string
+		at   chain.Token
+		want string
+	}{{[]string{"x", "<6>"}, 6, "<6>"}, {[]string{"<7>"}, 6, ""}, {[]string{"<99>"}, 99, ""}} {
+		a := begin(t, Settings{Stop: c.stop, StopTokens: []chain.Token{6}}, &editor{})
+		a.Advance(5, Details{})
+		a.Advance(c.at, Details{})
+		if out := a.Output(); out.Reason != ReasonStop || out.Stop != c.want || (out.EndToken == nil) != (c.want != "") || shown(a) != "5 " {
+			t.Errorf("%q: %+v after %q", c.stop, out, shown(a))
+		}
+	}
+}
+
 // The last tokens are shown when no stage can take them back any more, or when the answer ends.
 func TestAnswer_Advance_HoldsWhatMayBeTakenBack(t *testing.T) {
 	e := &editor{hold: 2}

@@ -158,7 +158,7 @@ func serveInside(t *testing.T, root string, stage []instruction, inside func(wor
 	}
 	words := append(list(t, textsOf(stage, "ENTRYPOINT")[0]), list(t, textsOf(stage, "CMD")[0])...)
 	for i := range words {
-		words[i] = strings.Replace(words[i], "0.0.0.0:8080", "127.0.0.1:0", 1)
+		words[i] = strings.Replace(words[i], ":8080", "127.0.0.1:0", 1)
 	}
 	s := serve(t, inside(words))
 	_, check, _ := strings.Cut(textsOf(stage, "HEALTHCHECK")[0], "CMD ")

@@ -175,6 +175,29 @@ func TestHost_Slots_BadNamesAndFiles(t *testing.T) {
 	}
 }
 
+// Saving replaces saved conversations only, also damaged ones, whatever else lies in the folder.
+func TestHost_Slots_ReplaceNothingElse(t *testing.T) {
+	dir := t.TempDir()
+	h := openSlots(t, dir, nil)
+	h.complete(tale)
+	foreign := map[string]string{"p.yaml": "server: {}\n", "empty": "", "abc": "abc"}
+	for name, content := range foreign {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		h.act(409, "0", "save", fmt.Sprintf(`{"filename":%q}`, name))
+		if left, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(left) != content {
+			t.Errorf("%s is %q, %v", name, left, err)
+		}
+	}
+	h.act(200, "0", "save", `{"filename":"tale.bin"}`)
+	if err := os.Truncate(filepath.Join(dir, "tale.bin"), 100); err != nil {
+		t.Fatal(err)
+	}
+	h.act(200, "0", "save", `{"filename":"tale.bin"}`)
+	h.act(200, "0", "restore", `{"filename":"tale.bin"}`)
+}
+
 // A file of another model is refused, also if that has the same shape.
 func TestHost_Slots_OfAnotherModel(t *testing.T) {
 	dir := t.TempDir()

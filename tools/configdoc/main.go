@@ -32,6 +32,7 @@ environment, and a flag of ` + "`penstock serve`" + `.
   It is YAML, of which JSON is a part. Values are taken as they are written: the API key ` + "`0123`" + ` needs no quotation marks.
 
 * **Environment**: ` + "`PENSTOCK_`" + ` and the key in capitals, with ` + "`_`" + ` instead of the dot, such as ` + "`PENSTOCK_SERVER_LISTEN`" + `. Commas separate the items of a list.
+  Variables that Kubernetes sets for a Service named ` + "`penstock`" + ` or ` + "`penstock-…`" + ` are ignored, with a warning.
 * **Flags**: for a list, separate its items by commas, or repeat the flag. llama-server's spellings are taken too; they stand behind the
   flag. A plain number for ` + "`--cache-ram`" + ` is MiB there, and so it is on this command line; for ` + "`--timeout`" + ` and
   ` + "`--sleep-idle-seconds`" + ` it is seconds.
@@ -40,7 +41,7 @@ An empty variable counts as one that is not there. For keys, certificates and ` 
 stands: it may come from a variable that a script has not set, and would leave the server open. An empty list in the file says that there
 are none.
 
-A size is a number of bytes or a text such as ` + "`16MiB`" + `; a duration is a number of milliseconds or a text such as ` + "`30s`" + `. ` + "`penstock config print`" + `
+A size is a number of bytes or a text such as ` + "`16MiB`" + ` or ` + "`16MB`" + ` (` + "`16M`" + ` is refused, since it means either); a duration is a number of milliseconds or a text such as ` + "`30s`" + `. ` + "`penstock config print`" + `
 shows every value and where it came from, and ` + "`penstock config check`" + ` says what is wrong. An unknown key is an error.
 
 | key | flag | default | allowed | what it sets |

@@ -4,7 +4,7 @@ package llamaserver
 
 import (
 	"encoding/json"
-	"net/http"
+	"strconv"
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
@@ -20,12 +20,6 @@ type embeddingBody struct {
 	Format    *string         `json:"encoding_format"`
 	Normalize *int            `json:"embd_normalize"`
 	TimeoutMS *int64          `json:"timeout_ms"` // ours
-}
-
-// embeddingEntry is the answer for one text: one vector, or one for each token.
-type embeddingEntry struct {
-	Index     int         `json:"index"`
-	Embedding [][]float32 `json:"embedding"`
 }
 
 func (a API) embedding(c echo.Context) error {
@@ -47,9 +41,19 @@ func (a API) embedding(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	entries := make([]embeddingEntry, len(answer.Vectors))
-	for i, v := range answer.Vectors {
-		entries[i] = embeddingEntry{i, v}
+	defer answer.Release()
+	return wire.JSONParts(c, wire.JSONList(answer.Vectors, embeddingEntry))
+}
+
+// embeddingEntry is the answer for one text: one vector, or one for each token.
+func embeddingEntry(i int, of [][]float32, yield func(any) bool) bool {
+	if !yield(wire.Text(`{"index":` + strconv.Itoa(i) + `,"embedding":[`)) {
+		return false
 	}
-	return c.JSON(http.StatusOK, entries)
+	for j, v := range of {
+		if j > 0 && !yield(wire.Text(",")) || !yield(v) {
+			return false
+		}
+	}
+	return yield(wire.Text("]}"))
 }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"iter"
 	"net/http"
 	"slices"
 	"strconv"
@@ -47,10 +48,28 @@ func (a API) tokenize(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if !body.WithPieces {
-		return c.JSON(http.StatusOK, map[string]any{"tokens": append([]scheduler.Token{}, tokens...)})
+	list := wire.JSONList(tokens, func(_ int, t scheduler.Token, yield func(any) bool) bool {
+		if body.WithPieces {
+			return yield(tokenPiece{ID: t, Piece: pieceOf(m.Engine.Piece(t))})
+		}
+		return yield(wire.Text(strconv.Itoa(int(t))))
+	})
+	return wire.JSONParts(c, named("tokens", list))
+}
+
+// named gives the parts of a JSON object with one field.
+func named(name string, value iter.Seq[any]) iter.Seq[any] {
+	return func(yield func(any) bool) {
+		if !yield(wire.Text(`{"` + name + `":`)) {
+			return
+		}
+		for part := range value {
+			if !yield(part) {
+				return
+			}
+		}
+		yield(wire.Text("}"))
 	}
-	return c.JSON(http.StatusOK, map[string]any{"tokens": piecesOf(m, tokens)})
 }
 
 // tokenPiece is a token with its text.
@@ -128,14 +147,13 @@ func (a API) detokenize(c echo.Context) error {
 		return err
 	}
 	defer release()
-	text, err := completion.Work(c.Request().Context(), a.Service, wire.CallerOf(c), 4*len(body.Tokens), func(ctx context.Context) (string, error) {
-		tokens, err := completion.MixedPrompt(ctx, m, body.Tokens, "tokens")
-		return pieces(m, tokens), err
+	tokens, err := completion.Work(c.Request().Context(), a.Service, wire.CallerOf(c), 4*len(body.Tokens), func(ctx context.Context) ([]scheduler.Token, error) {
+		return completion.MixedPrompt(ctx, m, body.Tokens, "tokens")
 	})
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"content": text})
+	return wire.JSONParts(c, named("content", pieces(m, tokens)))
 }
 
 // applyTemplateBody is POST /apply-template.
@@ -187,22 +205,51 @@ func list(raw json.RawMessage) (items []json.RawMessage, ok bool) {
 	return items, len(raw) > 0 && raw[0] == '[' && json.Unmarshal(raw, &items) == nil
 }
 
-// pieces joins the texts of tokens, with the names of control tokens. Bytes that are no character
+// partOfText is about how many bytes of a text are written at once.
+const partOfText = 16 << 10
+
+// pieces gives the parts of a JSON text that joins those of tokens, with the names of control
+// tokens. A piece may have many times the bytes of its token's number. Bytes that are no character
 // become a replacement character, one for the beginning of a character, as in llama-server's JSON.
-func pieces(m *serving.Model, tokens []scheduler.Token) string {
-	var joined, valid strings.Builder
-	for _, t := range tokens {
-		joined.WriteString(m.Engine.Piece(t))
+func pieces(m *serving.Model, tokens []scheduler.Token) iter.Seq[any] {
+	return func(yield func(any) bool) {
+		if !yield(wire.Text(`"`)) {
+			return
+		}
+		var text []byte
+		for i, t := range tokens {
+			text = append(text, m.Engine.Piece(t)...)
+			last := i == len(tokens)-1
+			if len(text) < partOfText && !last {
+				continue
+			}
+			valid, rest := wholeCharacters(text, last)
+			written, err := json.Marshal(valid)
+			if err != nil {
+				return // a text has a form in JSON
+			}
+			if !yield(wire.Text(written[1 : len(written)-1])) {
+				return
+			}
+			text = append(text[:0], rest...)
+		}
+		yield(wire.Text(`"`))
 	}
-	for text := joined.String(); text != ""; {
-		r, n := utf8.DecodeRuneInString(text)
+}
+
+// wholeCharacters takes the characters off a text's beginning, and unless it is the last of it
+// leaves what may be the beginning of one.
+func wholeCharacters(text []byte, last bool) (valid string, rest []byte) {
+	var out strings.Builder
+	for len(text) > 0 && (last || utf8.FullRune(text)) {
+		r, n := utf8.DecodeRune(text)
 		if r == utf8.RuneError && n == 1 {
-			for n < min(utf8.UTFMax-1, len(text)) && !utf8.FullRuneInString(text[:n+1]) {
+			for n < min(utf8.UTFMax-1, len(text)) && !utf8.FullRune(text[:n+1]) {
 				n++
 			}
 		}
-		valid.WriteRune(r)
+		out.WriteRune(r)
 		text = text[n:]
 	}
-	return valid.String()
+	return out.String(), text
 }

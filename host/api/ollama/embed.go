@@ -24,12 +24,17 @@ type embedBody struct {
 	TimeoutMS  *int64          `json:"timeout_ms"` // an addition of ours
 }
 
+// embedAnswer is the answer without texts; another's vectors are written one by one.
 type embedAnswer struct {
-	Model      string        `json:"model"`
-	Embeddings [][]float32   `json:"embeddings"`
-	Total      time.Duration `json:"total_duration"`
-	Load       time.Duration `json:"load_duration"` // always 0: it is not told from the rest
-	Count      int           `json:"prompt_eval_count"`
+	Model      string      `json:"model"`
+	Embeddings [][]float32 `json:"embeddings"`
+	embedTimes
+}
+
+type embedTimes struct {
+	Total time.Duration `json:"total_duration"`
+	Load  time.Duration `json:"load_duration"` // always 0: it is not told from the rest
+	Count int           `json:"prompt_eval_count"`
 }
 
 func (a API) embed(c echo.Context) error {
@@ -49,12 +54,11 @@ func (a API) embed(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	out := embedAnswer{Model: answer.Model, Embeddings: make([][]float32, len(answer.Vectors)), Count: answer.Tokens}
-	for i, v := range answer.Vectors {
-		out.Embeddings[i] = shorten(v[0], b.Dimensions)
-	}
-	out.Total = time.Since(begun)
-	return c.JSON(http.StatusOK, out)
+	defer answer.Release()
+	list := wire.JSONList(answer.Vectors, func(_ int, v [][]float32, yield func(any) bool) bool { return yield(shorten(v[0], b.Dimensions)) })
+	return wire.JSONParts(c, wire.JSONWith(struct {
+		Model string `json:"model"`
+	}{answer.Model}, "embeddings", list, embedTimes{Total: time.Since(begun), Count: answer.Tokens}))
 }
 
 // shorten gives a vector n dimensions and the length 1; 0, or more than it has: all of them, as
@@ -95,5 +99,6 @@ func (a API) embeddings(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	defer answer.Release()
 	return c.JSON(http.StatusOK, embeddingsAnswer{answer.Vectors[0][0]})
 }

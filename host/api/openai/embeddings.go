@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"math"
-	"net/http"
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
@@ -46,10 +45,12 @@ func (a API) embeddings(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	defer answer.Release()
 	if err := b.shorten(answer.Vectors); err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, b.shape(answer))
+	list := embeddingList{Model: answer.Model, Object: "list", Usage: EmbeddingUsage{answer.Tokens, answer.Tokens}}
+	return wire.JSONParts(c, wire.JSONWith(list, "data", wire.JSONList(answer.Vectors, b.entry), nil))
 }
 
 // shorten gives vectors the dimensions that were asked for, of length 1 again: those of models
@@ -74,10 +75,10 @@ func (b *embeddingsBody) shorten(vectors [][][]float32) error {
 
 // embeddingList is OpenAI's list of embeddings.
 type embeddingList struct {
-	Model  string            `json:"model"`
-	Object string            `json:"object"`
-	Usage  EmbeddingUsage    `json:"usage"`
-	Data   []embeddingObject `json:"data"`
+	Model  string         `json:"model"`
+	Object string         `json:"object"`
+	Usage  EmbeddingUsage `json:"usage"`
+	// and data, a list of embeddingObject
 }
 
 // EmbeddingUsage counts the tokens of a request for embeddings or scores.
@@ -93,16 +94,13 @@ type embeddingObject struct {
 	Format    string `json:"encoding_format,omitempty"` // llama-server tells base64
 }
 
-func (b *embeddingsBody) shape(e *vectors.Embeddings) embeddingList {
-	list := embeddingList{Model: e.Model, Object: "list", Usage: EmbeddingUsage{e.Tokens, e.Tokens}, Data: make([]embeddingObject, len(e.Vectors))}
-	for i, v := range e.Vectors {
-		o := embeddingObject{Embedding: v[0], Index: i, Object: "embedding"}
-		if b.Format != nil && *b.Format == formatBase64 {
-			o.Embedding, o.Format = bytesOf(v[0]), formatBase64
-		}
-		list.Data[i] = o
+// entry is the answer for one text.
+func (b *embeddingsBody) entry(i int, v [][]float32, yield func(any) bool) bool {
+	o := embeddingObject{Embedding: v[0], Index: i, Object: "embedding"}
+	if b.Format != nil && *b.Format == formatBase64 {
+		o.Embedding, o.Format = bytesOf(v[0]), formatBase64
 	}
-	return list
+	return yield(o)
 }
 
 // bytesOf is a vector as 32-bit numbers, little endian; encoding/json writes bytes in base64.

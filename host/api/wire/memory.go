@@ -10,6 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/scheduler/portion"
 )
 
 // Memory bounds what all bodies and frames take together: each may be large, but there may be
@@ -17,11 +18,8 @@ import (
 // caller may have half of what the others leave it, so that no caller can take all of it, and at
 // least as many bytes as one body may have.
 type Memory struct {
-	limit, largest int64 // bytes: of all, of a body
-
-	mu   sync.Mutex
-	used int64            // bytes that count
-	by   map[string]int64 // of them by caller
+	mu    sync.Mutex
+	bytes portion.Pool // that count; each caller may have as many as one body
 }
 
 // uncounted is how many bytes of each claim are free.
@@ -32,7 +30,7 @@ func NewMemory(limit, largest int64) *Memory {
 	if limit == 0 {
 		limit = math.MaxInt64
 	}
-	return &Memory{limit: limit, largest: largest, by: map[string]int64{}}
+	return &Memory{bytes: portion.Pool{Limit: limit, Least: largest}}
 }
 
 // Claim is what one request, or all frames of one connection, have of a memory. The first bytes do
@@ -59,12 +57,11 @@ func (c *Claim) take(n int64) error {
 		if c.by == "" {
 			c.by = c.caller()
 		}
-		own := m.by[c.by] + more
-		if m.used+more > m.limit || own > max(m.largest, (m.limit-(m.used+more-own))/2) {
+		if m.bytes.Take(c.by, more) != portion.Taken {
 			return &refusal.Error{Kind: refusal.KindUnavailable, Code: "bodies_too_large", Retry: 1,
 				Message: "the requests that are being read have too many bytes and values together, all of them or those of your key or address; try again in a moment"}
 		}
-		m.count(c, more)
+		c.used += more
 	}
 	c.held += n
 	return nil
@@ -77,16 +74,8 @@ func (c *Claim) give(n int64) {
 	defer m.mu.Unlock()
 	c.held -= n
 	if less := c.used - max(0, c.held-uncounted); less > 0 {
-		m.count(c, -less)
-	}
-}
-
-// count counts n more bytes of a claim. The caller holds the lock.
-func (m *Memory) count(c *Claim, n int64) {
-	c.used += n
-	m.used += n
-	if m.by[c.by] += n; m.by[c.by] == 0 {
-		delete(m.by, c.by)
+		c.used -= less
+		m.bytes.Give(c.by, less)
 	}
 }
 
@@ -115,7 +104,7 @@ func (b *Body) Read(p []byte) (int, error) {
 // or refuses them with a *refusal.Error. It comes before anything else is done with the text.
 func (b *Body) Decode(text []byte) error {
 	n, m := countValues(text), b.claim.memory
-	if b.bytes+n*valueBytes-uncounted > min(m.limit, max(m.largest, m.limit/2)) { // whatever the others leave
+	if b.bytes+n*valueBytes-uncounted > m.bytes.Most() { // whatever the others leave
 		return &refusal.Error{Kind: refusal.KindTooLarge, Code: "body_too_large",
 			Message: fmt.Sprintf("the request body has %d JSON values, which with %d bytes each take more than a client may have of "+
 				"server.body_memory; send fewer in a request, such as a text instead of its tokens", n, valueBytes)}

@@ -84,7 +84,7 @@ func (m *maker) cutOff() {
 	}
 	wav := WAV(8000, 1, make([]byte, 2000))
 	for tenths := range 10 {
-		m.sound(fmt.Sprintf("WAV cut off at %d/10", tenths), wav[:len(wav)*tenths/10])
+		m.sound(fmt.Sprintf("WAV cut off at %d/10 of its header", tenths), wav[:44*tenths/10])
 	}
 	for _, n := range []int{1, 4, 8, 11, 12, 16, 20, 36, 43, 44, 45} {
 		m.sound(fmt.Sprintf("WAV of %d bytes", n), wav[:n])

@@ -6,12 +6,19 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"image"
 	"image/jpeg"
+	"io"
+	"strings"
 )
 
 // maxScans is how many scans a JPEG may have. Each is a pass over all pixels of a progressive
 // picture, however few bytes it has; programs that write pictures use up to about twenty.
 const maxScans = 64
+
+// maxPassed is how many samples the scans of a JPEG may pass over together. A progressive picture
+// of 50 million pixels in the usual ten scans has 700 million.
+const maxPassed = 1_000_000_000
 
 // JPEG's markers.
 const (
@@ -34,9 +41,13 @@ type jpegReader struct {
 	header
 	progressive bool
 	recoloured  bool // its components may be something else than YCbCr
+	marked      bool // it says so by Adobe's marker
 	components  int
 	samples     int64 // of all components, padded to whole blocks
 	scans       int
+	ids         []byte  // of the components
+	each        []int64 // their samples
+	passed      int64   // samples that the scans pass over
 }
 
 func readJPEG(data []byte) (header, error) {
@@ -55,6 +66,9 @@ func readJPEG(data []byte) (header, error) {
 	if j.components == 0 || j.scans == 0 {
 		return header{}, errors.New("it has no picture, or ends before it")
 	}
+	if j.components == 4 && !j.marked {
+		j.decode = decodeUnmarked
+	}
 	j.least = j.samples / 64 / 8 // each block has a bit at least
 	perSample := int64(1)
 	if j.progressive {
@@ -65,6 +79,19 @@ func readJPEG(data []byte) (header, error) {
 		j.work += 4 * int64(j.width) * int64(j.height)
 	}
 	return j.header, nil
+}
+
+// adobe is the marker with which Adobe says that four components are inks, and inverted.
+const adobe = "\xff\xee\x00\x0eAdobe\x00\x64\x00\x00\x00\x00\x00"
+
+// decodeUnmarked decodes a picture of four inks without that marker, which image/jpeg refuses, as
+// Pillow does: as if it had the marker.
+func decodeUnmarked(r io.Reader) (image.Image, error) {
+	var start [2]byte
+	if _, err := io.ReadFull(r, start[:]); err != nil {
+		return nil, err
+	}
+	return jpeg.Decode(io.MultiReader(bytes.NewReader(start[:]), strings.NewReader(adobe), r))
 }
 
 // nextSegment finds the next marker of a JPEG and its segment; after is what follows. Bytes before
@@ -103,14 +130,30 @@ func (j *jpegReader) segment(marker byte, segment []byte) error {
 		if j.scans++; j.scans > maxScans {
 			return fmt.Errorf("it has more than %d scans, each of which is a pass over all pixels", maxScans)
 		}
+		if j.passed += j.passedBy(segment); j.passed > maxPassed {
+			return fmt.Errorf("its %d scans pass over more than %d million samples", j.scans, maxPassed/1_000_000)
+		}
 	case marker == markAPP14:
-		j.recoloured = true
+		j.recoloured, j.marked = true, j.marked || bytes.HasPrefix(segment, []byte("Adobe"))
 	case marker == markAPP1 && j.orientation == 0 && bytes.HasPrefix(segment, []byte("Exif\x00\x00")):
 		j.orientation = orientationOf(segment)
 	case marker >= markSOF0 && marker <= markSOFF && marker != markDHT && marker != markJPG && marker != markDAC:
 		return j.frame(marker, segment)
 	}
 	return nil
+}
+
+// passedBy is how many samples a scan passes over: those of the components that it names.
+func (j *jpegReader) passedBy(segment []byte) (n int64) {
+	if len(segment) == 0 {
+		return 0
+	}
+	for c := range min(int(segment[0]), (len(segment)-1)/2) {
+		if i := bytes.IndexByte(j.ids, segment[1+2*c]); i >= 0 {
+			n += j.each[i]
+		}
+	}
+	return n
 }
 
 // frame reads the header of the picture.
@@ -135,6 +178,7 @@ func (j *jpegReader) frame(marker byte, segment []byte) error {
 	units := int64((j.width+8*most-1)/(8*most)) * int64((j.height+8*mostV-1)/(8*mostV))
 	if j.components == 1 { // whatever it says of its sampling
 		j.samples = int64((j.width+7)/8) * int64((j.height+7)/8) * 64
+		j.ids, j.each = []byte{segment[6]}, []int64{j.samples}
 		return nil
 	}
 	if j.components == 3 && segment[6] == 'R' && segment[9] == 'G' && segment[12] == 'B' {
@@ -143,6 +187,7 @@ func (j *jpegReader) frame(marker byte, segment []byte) error {
 	for c := range j.components {
 		h, v := int64(segment[7+3*c]>>4), int64(segment[7+3*c]&15)
 		j.samples += units * h * v * 64
+		j.ids, j.each = append(j.ids, segment[6+3*c]), append(j.each, units*h*v*64)
 	}
 	return nil
 }

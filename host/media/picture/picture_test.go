@@ -337,3 +337,27 @@ func TestDecode_Polyglots(t *testing.T) {
 		compare(t, decoded(t, append(stored(t, name), "<script>alert(1)</script>PK\x03\x04%PDF-1.7"...)), upright)
 	}
 }
+
+// scansOf is a progressive JPEG's headers: a grey picture with so many scans that have no bytes.
+func scansOf(width, height, scans int) []byte {
+	data := []byte{0xff, 0xd8, 0xff, 0xc2, 0, 11, 8, byte(height >> 8), byte(height), byte(width >> 8), byte(width), 1, 1, 0x11, 0}
+	for range scans {
+		data = append(data, 0xff, 0xda, 0, 8, 1, 1, 0, 1, 63, 0)
+	}
+	return append(append(data, make([]byte, width*height/512)...), 0xff, 0xd9)
+}
+
+// Many scans of a large picture are a pass over its pixels each, however few bytes they have.
+func TestOpen_JPEG_ScansAreBoundedByWhatTheyPass(t *testing.T) {
+	for _, c := range []struct {
+		width, height, scans int
+		refused              string
+	}{
+		{7000, 7000, 20, ""}, {7000, 7000, 21, "21 scans pass over more than 1000 million samples"}, {1000, 1000, 64, ""}, {1000, 1000, 65, "more than 64 scans"},
+	} {
+		_, err := Open(scansOf(c.width, c.height, c.scans), 50_000_000)
+		if (err == nil) != (c.refused == "") || err != nil && !strings.Contains(err.Error(), c.refused) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}

@@ -16,7 +16,7 @@ const animated = 1 << 1
 
 // readWebP reads a WebP's header.
 func readWebP(data []byte) (header, error) {
-	h := header{decode: webp.Decode}
+	h := header{decode: decodeWebP}
 	whole := 8 + int64(binary.LittleEndian.Uint32(data[4:])) // what follows is not read
 	for chunks := data[12:max(12, min(whole, int64(len(data))))]; len(chunks) >= 8; {
 		n := int64(binary.LittleEndian.Uint32(chunks[4:]))

@@ -32,9 +32,57 @@ type mpeg struct {
 // isMP3 reports whether a file begins with a tag of ID3, or with the header of a frame of layer
 // III.
 func isMP3(data []byte) bool {
-	if bytes.HasPrefix(data, []byte("ID3")) {
-		return true
+	return bytes.HasPrefix(data, []byte("ID3")) || isFrame(data)
+}
+
+// mostJunk bounds the bytes before the first frame of a file that begins with something else, as a
+// recording of a stream does.
+const mostJunk = 64 << 10
+
+// afterJunk finds where the frames begin of a file that may begin with something else; -1: there
+// are none. A header is three bytes that any file may have, so three frames of one version and
+// rate must follow each other.
+func afterJunk(data []byte) int {
+	for at := range min(len(data), mostJunk) {
+		rest, frames := data[at:], 0
+		for ; frames < 3; frames++ {
+			n := frameLength(rest)
+			if n == 0 || n > len(rest) || rest[1]&^1 != data[at+1]&^1 || rest[2]&0x0c != data[at+2]&0x0c {
+				break
+			}
+			rest = rest[n:]
+		}
+		if frames == 3 {
+			return at
+		}
 	}
+	return -1
+}
+
+// Bit rates of layer III in 1000 bits a second, and rates in Hz, of MPEG 1; those of MPEG 2 are
+// half as many Hz.
+var (
+	bitRates1 = [15]int{0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320}
+	bitRates2 = [15]int{0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160}
+	mp3Rates  = [3]int{44100, 48000, 32000}
+)
+
+// frameLength is how many bytes the frame has that begins here; 0: none of MPEG 1 or 2 does, or it
+// does not say.
+func frameLength(data []byte) int {
+	if !isFrame(data) || data[1]&0x18 == 0 || data[2]>>4 == 0 {
+		return 0
+	}
+	padding := int(data[2] >> 1 & 1)
+	rate := mp3Rates[data[2]>>2&3]
+	if data[1]&0x18 == 0x18 {
+		return 144000*bitRates1[data[2]>>4]/rate + padding
+	}
+	return 144000*bitRates2[data[2]>>4]/rate + padding // 72 for each bit, of half the rate
+}
+
+// isFrame reports whether a frame's header begins here.
+func isFrame(data []byte) bool {
 	return len(data) >= 4 && data[0] == 0xff && data[1]&0xe6 == 0xe2 && // its beginning, and the layer
 		data[1]&0x18 != 0x08 && data[2]>>4 != 15 && data[2]&0x0c != 0x0c // no reserved version, bit rate or rate
 }
@@ -48,6 +96,7 @@ func newMP3(data []byte) *mpeg {
 		}
 		data = data[min(n, len(data)):]
 	}
+	data = data[max(0, afterJunk(data)):]
 	if n := len(data) - 128; n >= 0 && string(data[n:n+3]) == "TAG" {
 		data = data[:n]
 	}

@@ -5,8 +5,10 @@
 //
 // # Notes
 //
-//   - WAV is read here: whole numbers of 8, 16, 24 and 32 bits, and floats of 32 and 64. MP3 (MPEG
-//     1 and 2, layer III) is decoded by github.com/hajimehoshi/go-mp3, in Go alone.
+//   - WAV is read here: whole numbers of 8, 16, 24 and 32 bits, floats of 32 and 64, A-law and
+//     µ-law. One that was written as a stream, or that is cut off, ends where its bytes do. MP3
+//     (MPEG 1 and 2, layer III) is decoded by github.com/hajimehoshi/go-mp3, in Go alone; what
+//     stands before its first frame is left out.
 //   - Channels are mixed by their mean. Another rate is reached through a low-pass, so that what
 //     the new rate cannot have is not heard as something else.
 //   - No more than the result and some blocks are in memory, however long the source is.
@@ -68,7 +70,7 @@ func FormatOf(data []byte) string {
 	switch {
 	case isWAV(data):
 		return "WAV"
-	case isMP3(data):
+	case isMP3(data), afterJunk(data) >= 0:
 		return "MP3"
 	}
 	return ""

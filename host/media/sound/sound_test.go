@@ -156,7 +156,7 @@ func TestDecode_WAV_Mix(t *testing.T) {
 
 // A file that is written as a stream does not know its length.
 func TestDecode_WAV_UnknownLength(t *testing.T) {
-	for _, size := range []uint32{0, unknownSize} {
+	for _, size := range []uint32{0, 1<<32 - 1} {
 		samples := written(formatPCM, 16, 1, tone(440, 16000, 1000))
 		data := wavOf(formatPCM, 16, 1, 16000, false, samples)
 		binary.LittleEndian.PutUint32(data[len(data)-len(samples)-4:], size)
@@ -305,7 +305,6 @@ func TestOpen_Refusals(t *testing.T) {
 		"no bits":              {good(func(d []byte) { le.PutUint16(d[34:], 0) }), "kind 1 with 0 bits"},
 		"another kind":         {good(func(d []byte) { le.PutUint16(d[20:], 85) }), "kind 85 with 16 bits"},
 		"a wrong frame":        {good(func(d []byte) { le.PutUint16(d[32:], 7) }), "take 7 bytes"},
-		"more than there is":   {good(func(d []byte) { le.PutUint32(d[len(d)-68:], 1<<31) }), `its part "data" says it has 2147483648 bytes, and 64 follow`},
 		"a format without end": {good(func(d []byte) { le.PutUint32(d[16:], 1<<32-2) }), `its part "fmt " says`},
 		"a short format":       {good(func(d []byte) { le.PutUint32(d[16:], 2) }), "its format is cut off"},
 		"no samples":           {wavOf(formatPCM, 16, 1, 16000, false, nil), "it has no samples"},

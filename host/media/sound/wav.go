@@ -14,13 +14,14 @@ import (
 const (
 	formatPCM        = 1
 	formatFloat      = 3
+	formatALaw       = 6
+	formatMuLaw      = 7
 	formatExtensible = 0xfffe // the real one stands further on
 )
 
 const (
 	maxChannels = 32
-	blockFrames = 4096      // that are decoded at a time
-	unknownSize = 1<<32 - 1 // what a program writes that does not know how much follows
+	blockFrames = 4096 // that are decoded at a time
 )
 
 // wav is a WAV file: frames of one sample a channel.
@@ -45,7 +46,7 @@ func readWAV(data []byte) (*wav, error) {
 		switch {
 		case name == "data" && w.sample == nil:
 			return nil, errors.New("its samples come before their format")
-		case name == "data" && (n == unknownSize || n == 0): // it was written as a stream
+		case name == "data" && (n == 0 || n > int64(len(content))): // it was written as a stream, in which programs write 7FFFF000, FFFFFFFF and others, or is cut off
 			w.data = content
 			return w, w.check()
 		case n > int64(len(content)):
@@ -78,7 +79,7 @@ func (w *wav) format(fmtChunk []byte) error {
 	w.sample = sampleReader(kind, bits)
 	switch {
 	case w.sample == nil:
-		return fmt.Errorf("its samples are of kind %d with %d bits; whole numbers (kind 1) of 8, 16, 24 and 32 bits and floats (kind 3) of 32 and 64 are read here", kind, bits)
+		return fmt.Errorf("its samples are of kind %d with %d bits; whole numbers (kind 1) of 8, 16, 24 and 32 bits, floats (kind 3) of 32 and 64, A-law (kind 6) and µ-law (kind 7) are read here", kind, bits)
 	case w.channels < 1 || w.channels > maxChannels:
 		return fmt.Errorf("it has %d channels; 1 to %d are read here", w.channels, maxChannels)
 	case w.rate < minRate || w.rate > maxRate:
@@ -102,12 +103,41 @@ func sampleReader(kind uint16, bits int) func([]byte) float32 {
 		}
 	case kind == formatPCM && bits == 32:
 		return func(b []byte) float32 { return float32(int32(binary.LittleEndian.Uint32(b))) / (1 << 31) }
+	case kind == formatALaw && bits == 8:
+		return func(b []byte) float32 { return float32(alaw(b[0])) / (1 << 15) }
+	case kind == formatMuLaw && bits == 8:
+		return func(b []byte) float32 { return float32(mulaw(b[0])) / (1 << 15) }
 	case kind == formatFloat && bits == 32:
 		return func(b []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(b)) }
 	case kind == formatFloat && bits == 64:
 		return func(b []byte) float32 { return float32(math.Float64frombits(binary.LittleEndian.Uint64(b))) }
 	}
 	return nil
+}
+
+// alaw is a sample by G.711's A-law: a sign, an exponent of three bits and a mantissa of four, of
+// which every second bit is inverted.
+func alaw(b byte) int {
+	b ^= 0x55
+	exponent, sample := b>>4&7, int(b&15)<<4+8
+	if exponent > 0 {
+		sample = (sample + 0x100) << (exponent - 1)
+	}
+	if b&0x80 == 0 {
+		return -sample
+	}
+	return sample
+}
+
+// mulaw is a sample by G.711's µ-law, all bits of which are inverted.
+func mulaw(b byte) int {
+	const bias = 0x84
+	b = ^b
+	sample := (int(b&15)<<3+bias)<<(b>>4&7) - bias
+	if b&0x80 != 0 {
+		return -sample
+	}
+	return sample
 }
 
 func (w *wav) check() error {

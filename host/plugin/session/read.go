@@ -41,7 +41,7 @@ func Read(from io.Reader) (*File, error) {
 		return nil, fmt.Errorf("%w: it has more than %d bytes", ErrFormat, largest)
 	}
 	f := &File{}
-	if err := f.parse(text); err != nil {
+	if err := f.parse(bytes.TrimPrefix(text, []byte("\ufeff"))); err != nil { // some editors begin files with this mark
 		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
 	return f, nil

@@ -51,8 +51,8 @@ type NoScheduler struct{}
 func (NoScheduler) Expect() (arrived func()) { return func() {} }
 
 // SubmitBuilt implements serving.Scheduler.
-func (NoScheduler) SubmitBuilt(int, func() ([]scheduler.Request, error)) ([]serving.Stream, error) {
-	return nil, scheduler.ErrQueueFull
+func (NoScheduler) SubmitBuilt(string, int, func() ([]scheduler.Request, error)) ([]serving.Stream, error) {
+	return nil, scheduler.ErrQueueShare
 }
 
 // Inspect implements serving.Scheduler.
