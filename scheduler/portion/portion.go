@@ -62,7 +62,8 @@ func (p *Pool) most(caller string) int64 {
 }
 
 func (p *Pool) beside(others int64) int64 {
-	return max(p.Least, p.Free+max(0, p.Limit-p.Free-others+1)/2)
+	rest := max(0, p.Limit-p.Free-others)
+	return max(p.Least, p.Free+rest/2+rest%2)
 }
 
 // Give returns n that a caller has taken.
