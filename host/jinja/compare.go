@@ -77,7 +77,7 @@ func (r *run) orderItems(a, b []Value) (int, bool) {
 		}
 		return r.order(a[i], b[i])
 	}
-	return len(a) - len(b), true
+	return sign3(len(a), len(b)), true
 }
 
 func compareNumbers(a, b Value) int {

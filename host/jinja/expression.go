@@ -2,10 +2,7 @@
 
 package jinja
 
-import (
-	"math/big"
-	"slices"
-)
+import "math/big"
 
 // An expression is a node of the tree that has a value.
 type expression interface{ eval(r *run) Value }
@@ -185,27 +182,9 @@ func (e attribute) eval(r *run) Value { return r.attribute(r.eval(e.of), e.name)
 func (e item) eval(r *run) Value {
 	of := r.eval(e.of)
 	if s, ok := e.key.(slice); ok {
-		if isFolded(e.of) && !isSequence(of) { // Jinja2 folds it, and finds nothing
-			return r.missing(of, "slice")
-		}
 		return r.slice(of, s)
 	}
 	return r.item(of, r.eval(e.key))
-}
-
-// isFolded reports whether an expression is a value that Jinja2 knows before it renders.
-func isFolded(e expression) bool {
-	switch e := e.(type) {
-	case constant:
-		return true
-	case sign:
-		return isFolded(e.of)
-	case negation:
-		return isFolded(e.of)
-	case dict:
-		return !slices.ContainsFunc(append(slices.Clone(e.keys), e.values...), func(e expression) bool { return !isFolded(e) })
-	}
-	return false
 }
 
 func (e slice) eval(r *run) Value {
