@@ -23,6 +23,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -114,7 +115,7 @@ func Parse(source string) (t *Template, err error) {
 	if len(source) > maxSource {
 		return nil, &Error{Reason: fmt.Sprintf("the chat template has %d bytes; at most 256 KiB is taken", len(source))}
 	}
-	p := parser{tokens: tokensOf(source)}
+	p := parser{tokens: tokensOf(strings.ToValidUTF8(source, "\uFFFD"))}
 	return &Template{body: p.statements(), Limits: DefaultLimits, Now: time.Now}, nil
 }
 
