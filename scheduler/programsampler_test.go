@@ -83,75 +83,78 @@ func (m *mortal) Close() error {
 	return nil
 }
 
+// samplerLives are what becomes of a branch that draws with a chain.
+var samplerLives = map[string]func(t *testing.T, r *program.Run, of *program.Branch, c *program.Chain) error{
+	"closed before the wait": func(_ *testing.T, r *program.Run, of *program.Branch, c *program.Chain) error {
+		err := of.Run(c, 10, false)
+		of.Close()
+		_, waits := r.Wait(1, false)
+		return errors.Join(err, waits)
+	},
+	"closed after a wait for any": func(_ *testing.T, r *program.Run, of *program.Branch, c *program.Chain) error {
+		if err := of.Run(c, 10, false); err != nil {
+			return err
+		}
+		if _, err := r.Wait(1, true, of, mustOpen(r, r.Prompt())); err != nil {
+			return err
+		}
+		of.Close()
+		_, err := r.Wait(1, false)
+		return err
+	},
+	"returned without a wait": func(_ *testing.T, _ *program.Run, of *program.Branch, c *program.Chain) error {
+		return of.Run(c, 10, false)
+	},
+	"returned while it runs": func(_ *testing.T, r *program.Run, of *program.Branch, c *program.Chain) error {
+		err := of.Run(c, 10, false)
+		_, waits := r.Wait(1, false)
+		return errors.Join(err, waits)
+	},
+	"panics": func(_ *testing.T, _ *program.Run, of *program.Branch, c *program.Chain) error {
+		_ = of.Run(c, 10, false)
+		panic("a program")
+	},
+	"runs again and again": func(_ *testing.T, r *program.Run, of *program.Branch, c *program.Chain) error {
+		for range 20 {
+			if err := of.Run(c, 2, false); err != nil {
+				return err
+			}
+			if _, err := r.Wait(0, false, of); err != nil {
+				return err
+			}
+		}
+		if err := of.Run(c, 20, false); err != nil { // it is not waited for
+			return err
+		}
+		_, err := r.Wait(0, false)
+		of.Close()
+		_, waits := r.Wait(0, false, mustOpen(r, r.Prompt()))
+		return errors.Join(err, waits)
+	},
+	"cancelled at work": func(_ *testing.T, r *program.Run, of *program.Branch, c *program.Chain) error {
+		err := of.Run(c, 10, false)
+		time.Sleep(time.Minute)
+		return err
+	},
+	"more chains than a branch keeps": func(t *testing.T, r *program.Run, of *program.Branch, c *program.Chain) error {
+		l := new(lifetimes)
+		defer l.wrong(t, false)
+		for _, other := range []*program.Chain{c, l.chain(true), l.chain(false), c} {
+			if err := of.Run(other, 3, true); err != nil {
+				return err
+			}
+			if _, err := r.Wait(0, false, of); err != nil {
+				return err
+			}
+		}
+		return nil
+	},
+}
+
 // Each sampler of a branch is closed, once, and not while somebody draws with it: whatever becomes
 // of the branch, of its runs and of the request.
 func TestProgram_Samplers_AreClosedOnce(t *testing.T) {
-	for name, f := range map[string]func(b bubble, r *program.Run, of *program.Branch, c *program.Chain) error{
-		"closed before the wait": func(_ bubble, r *program.Run, of *program.Branch, c *program.Chain) error {
-			err := of.Run(c, 10, false)
-			of.Close()
-			_, waits := r.Wait(1, false)
-			return errors.Join(err, waits)
-		},
-		"closed after a wait for any": func(_ bubble, r *program.Run, of *program.Branch, c *program.Chain) error {
-			if err := of.Run(c, 10, false); err != nil {
-				return err
-			}
-			if _, err := r.Wait(1, true, of, mustOpen(r, r.Prompt())); err != nil {
-				return err
-			}
-			of.Close()
-			_, err := r.Wait(1, false)
-			return err
-		},
-		"returned without a wait": func(_ bubble, _ *program.Run, of *program.Branch, c *program.Chain) error {
-			return of.Run(c, 10, false)
-		},
-		"returned while it runs": func(_ bubble, r *program.Run, of *program.Branch, c *program.Chain) error {
-			err := of.Run(c, 10, false)
-			_, waits := r.Wait(1, false)
-			return errors.Join(err, waits)
-		},
-		"panics": func(_ bubble, _ *program.Run, of *program.Branch, c *program.Chain) error {
-			_ = of.Run(c, 10, false)
-			panic("a program")
-		},
-		"runs again and again": func(_ bubble, r *program.Run, of *program.Branch, c *program.Chain) error {
-			for range 20 {
-				if err := of.Run(c, 2, false); err != nil {
-					return err
-				}
-				if _, err := r.Wait(0, false, of); err != nil {
-					return err
-				}
-			}
-			if err := of.Run(c, 20, false); err != nil { // it is not waited for
-				return err
-			}
-			_, err := r.Wait(0, false)
-			of.Close()
-			_, waits := r.Wait(0, false, mustOpen(r, r.Prompt()))
-			return errors.Join(err, waits)
-		},
-		"cancelled at work": func(b bubble, r *program.Run, of *program.Branch, c *program.Chain) error {
-			err := of.Run(c, 10, false)
-			time.Sleep(time.Minute)
-			return err
-		},
-		"more chains than a branch keeps": func(_ bubble, r *program.Run, of *program.Branch, c *program.Chain) error {
-			l := new(lifetimes)
-			defer l.wrong(t, false)
-			for _, other := range []*program.Chain{c, l.chain(true), l.chain(false), c} {
-				if err := of.Run(other, 3, true); err != nil {
-					return err
-				}
-				if _, err := r.Wait(0, false, of); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-	} {
+	for name, f := range samplerLives {
 		t.Run(name, func(t *testing.T) {
 			for _, native := range []bool{true, false} {
 				var l lifetimes
@@ -161,7 +164,7 @@ func TestProgram_Samplers_AreClosedOnce(t *testing.T) {
 						if _, err := r.Wait(1, false, of); err != nil {
 							return err
 						}
-						return f(b, r, of, l.chain(native))
+						return f(t, r, of, l.chain(native))
 					}))
 					if name == "cancelled at work" {
 						time.Sleep(time.Second)

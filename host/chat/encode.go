@@ -42,6 +42,10 @@ type Encoder struct {
 	AddBOS  bool // the model wants a token at the beginning of a prompt
 }
 
+// maxTools bounds the tools of a conversation: for each llama.cpp makes a grammar and a parser,
+// which take 2 ms and 150 KB. Agents have tens of tools, those with many servers some hundreds.
+const maxTools = 2048
+
 // MediaPlaceholder stands for a picture or a sound among the tokens of a prompt, until it is known
 // how many it takes, and which. It is no token of any vocabulary.
 const MediaPlaceholder int32 = -1
@@ -74,6 +78,9 @@ func (e Encoder) Render(ctx context.Context, c Conversation) (p Prompt, err erro
 	}
 	if n := c.pieces(); n > e.Context { // a template may take as long for a part as for a message
 		return p, &TooLong{Reason: fmt.Sprintf("its messages have %d parts and calls; with a context of %d tokens at most as many are taken", n, e.Context), Context: e.Context}
+	}
+	if n := len(c.Tools); n > maxTools {
+		return p, &Invalid{"tools", fmt.Sprintf("are %d; at most %d are taken", n, maxTools)}
 	}
 	if c.Written != nil && len(c.Tools) > 0 {
 		return p, &Invalid{"tools", "cannot be used with a template plugin, which is not told of them"}

@@ -152,6 +152,19 @@ func TestEncoder_MoreMessagesThanTokens_AreRefused(t *testing.T) {
 	}
 }
 
+// A conversation has so many tools, and no more.
+func TestEncoder_ManyTools_AreRefused(t *testing.T) {
+	e, c := Encoder{Model: echo{}, Context: 100}, Conversation{Messages: make([]Message, 1), Tools: make([]Tool, maxTools)}
+	if _, err := e.Conversation(t.Context(), c); err != nil {
+		t.Error(err)
+	}
+	c.Tools = append(c.Tools, Tool{})
+	var invalid *Invalid
+	if _, err := e.Conversation(t.Context(), c); !errors.As(err, &invalid) || invalid.Field != "tools" {
+		t.Errorf("got %v", err)
+	}
+}
+
 // Nor has a conversation more parts and calls than that.
 func TestEncoder_MorePiecesThanTokens_AreRefused(t *testing.T) {
 	most := Conversation{Messages: []Message{{Content: "a", Parts: make([]string, 60), ToolCalls: make([]ToolCall, 39)}, {Content: "b"}}}

@@ -92,10 +92,10 @@ func splitUnit(text string) (number, unit string) {
 // checkNoUnit is why a number cannot be read, if that is its unit.
 func checkNoUnit(text string) error {
 	number, unit := splitUnit(text)
-	if _, err := strconv.ParseFloat(number, 64); err != nil || unit == "" {
-		return nil
+	if _, err := strconv.ParseFloat(number, 64); err == nil && unit != "" {
+		return unitError{unit, "it is a plain number"}
 	}
-	return unitError{unit, "it is a plain number"}
+	return nil
 }
 
 func parseDuration(text string) (any, error) {

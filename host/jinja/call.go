@@ -41,8 +41,8 @@ func (a *Args) take(r *run, required int, names []string, into ...*Value) {
 		r.fail("%s() takes %d positional arguments but %d were given", a.callee, len(into), len(a.Plain))
 	}
 	given := make([]bool, len(into))
-	for i, v := range a.Plain {
-		*into[i], given[i] = v, true
+	for i, to := range into[:len(a.Plain)] {
+		*to, given[i] = a.Plain[i], true
 	}
 	for _, e := range a.Named {
 		i := slices.Index(names, e.name)

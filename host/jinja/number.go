@@ -158,7 +158,7 @@ func (r *run) join(left, right Value) (Value, bool) {
 			r.charge(len(a) + len(b))
 			return a + b, true
 		case Markup:
-			return Markup(r.escape(a)) + b, true
+			return r.escape(a) + b, true
 		}
 	case Markup:
 		if b, ok := textOf(right); ok {
