@@ -8,7 +8,9 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -52,7 +54,10 @@ func TestServe_FinishesAnswersOnSIGHUP(t *testing.T) {
 	finishesAnswersOn(t, syscall.SIGHUP, "SIGHUP, which ends the server as SIGTERM does")
 }
 
-func finishesAnswersOn(t *testing.T, signal syscall.Signal, says string) {
+func finishesAnswersOn(t *testing.T, sent syscall.Signal, says string) {
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP) // where these tests were started with nohup, the server would ignore it as well
+	defer signal.Stop(hup)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	s := startServer(ctx, t)
@@ -71,7 +76,7 @@ func finishesAnswersOn(t *testing.T, signal syscall.Signal, says string) {
 	if _, err := events.ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.cmd.Process.Signal(signal); err != nil { // the answer has begun
+	if err := s.cmd.Process.Signal(sent); err != nil { // the answer has begun
 		t.Fatal(err)
 	}
 	rest, err := io.ReadAll(events)
@@ -79,7 +84,7 @@ func finishesAnswersOn(t *testing.T, signal syscall.Signal, says string) {
 		t.Errorf("the answer was cut off: %v\n%s", err, rest)
 	}
 	if err := s.cmd.Wait(); err != nil {
-		t.Errorf("exit after %v: %v\n%s", signal, err, &s.log)
+		t.Errorf("exit after %v: %v\n%s", sent, err, &s.log)
 	}
 	if !strings.Contains(s.log.String(), says) {
 		t.Errorf("the log does not say %q: %s", says, &s.log)

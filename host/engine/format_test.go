@@ -174,7 +174,7 @@ func TestEngine_Render_Unenforceable(t *testing.T) {
 		}
 		g, err := e.ofFormat(t.Context(), p.Rules)
 		if err != nil || len(g.relaxed) != 1 || !strings.HasPrefix(g.relaxed[0].Pointer, "tools[2].input#/properties/a") {
-			t.Errorf("%s: %v, %v", template, g, err)
+			t.Errorf("%s: %+v, %v", template, g.relaxed, err)
 		}
 	}
 }

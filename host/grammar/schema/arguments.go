@@ -77,7 +77,10 @@ func ReadArguments(b *grammar.Builder, schema json.RawMessage, o Options) (*Argu
 func (a *Arguments) JSON() grammar.Body { return a.r.b.Call(a.r.rule(a.root)) }
 
 // Finish makes the rules that were asked for. Its Relaxed is empty without Options.Loose.
-func (a *Arguments) Finish() ([]Relaxed, error) { return a.r.left(), a.r.finish() }
+func (a *Arguments) Finish() ([]Relaxed, error) {
+	err := a.r.finish()
+	return a.r.left(), err
+}
 
 // Alternatives finds the alternatives, and returns for each which arguments may come together.
 //
