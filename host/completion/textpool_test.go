@@ -115,6 +115,7 @@ func TestTextPool_CallersTakeTurns(t *testing.T) {
 		do("b", time.Millisecond)
 		do("c", 2*time.Second)
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if want := []string{"a", "b", "c", "b", "a", "a", "a"}; !slices.Equal(order, want) {
 			t.Errorf("%v, want %v", order, want)
 		}
