@@ -23,11 +23,12 @@ async function steer(): Promise<{ chat: ChatPage; page: Page }> {
 async function pause(page: Page): Promise<number> {
   await page.getByRole("button", { name: "Pause" }).click();
   await page.locator('[data-phase="paused"]').waitFor();
-  for (let last = -1; ; ) {
-    await others(); // takes longer than a token, so nothing came meanwhile if the number is the same
+  for (let last = -1, same = 0; ; ) {
+    await others(); // takes longer than a token; a browser on a busy machine may take longer still
     const words = await page.getByText(/Paused after [\d,]+ token/).textContent();
     const now = Number(/[\d,]+/.exec(words ?? "")?.[0].replaceAll(",", ""));
-    if (now === last) return now;
+    same = now === last ? same + 1 : 0;
+    if (same === 3) return now;
     last = now;
   }
 }
