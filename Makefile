@@ -197,7 +197,7 @@ RACED := ./host/access ./host/api/... ./host/chat ./host/completion ./host/embed
 	./host/remote ./host/residency ./host/telemetry ./scheduler/background ./scheduler/chain ./scheduler/piece ./scheduler/program ./scheduler/ring
 MEETING := Hammer|Spare|AtOnce|Races|BesidePasses|WhilePasses|WhileAPass|Concurrently|BesideNext|TestRun_|_Run_|_Watch_|_Abort_|Reloaded_|OnceForAll|AmongWriters
 # These compute for long, or measure: they run without it.
-ALONE := 'RandomWork|GPU_KeepsTarget|ITLTarget_Holds'
+ALONE := 'RandomWork|RandomCells|NeverRight|GPU_KeepsTarget|ITLTarget_Holds'
 HOST_TESTS := ./api ./isolation ./models ./plugins ./programs ./server
 RACE := GORACE=atexit_sleep_ms=0
 # The seed of samples is the day's in all processes of a run, also over midnight. go's test cache

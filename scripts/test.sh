@@ -13,12 +13,12 @@ cd "$(dirname "$0")/.."
 
 # Each step is `make test-NAME`. The seconds are those of two quiet cores (docs/development.md).
 steps=(
-  'plugins 160 the SDKs and the example plugins'
+  'plugins 139 the SDKs and the example plugins'
   'go 480 all Go packages, and whole hosts over HTTP'
-  'race 299 what goroutines share, with the race detector'
-  'web 300 the page, in a browser'
-  'clients 15 official clients of other APIs'
-  'author 205 from an empty folder to a plugin'
+  'race 300 what goroutines share, with the race detector'
+  'web 286 the page, in a browser'
+  'clients 13 official clients of other APIs'
+  'author 110 from an empty folder to a plugin'
   'gaps 75 how long streams wait for others'
 )
 
