@@ -115,7 +115,7 @@ find_missing() {
   if [ "$1" = test ]; then
     browser_ok || missing+=(chromium)
     need shellcheck shellcheck
-    python3 -c 'import jinja2' 2>/dev/null || missing+=(python3-jinja2) # host/jinja is compared with it
+    /usr/bin/python3 -c 'import jinja2' 2>/dev/null || python3 -c 'import jinja2' 2>/dev/null || missing+=(python3-jinja2) # host/jinja is compared with it
     ! has dpkg-query || find_missing_tinygo # elsewhere TINYGO names one
     find_missing_rust
     [ "$(uname)" != Linux ] || { need systemd-analyze systemd; need_haproxy; }

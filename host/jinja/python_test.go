@@ -23,10 +23,16 @@ type python struct {
 
 func startPython(t testing.TB) *python {
 	t.Helper()
-	if err := exec.CommandContext(t.Context(), "python3", "-c", "import jinja2").Run(); err != nil {
-		t.Skip("there is no jinja2 for Python (Debian: python3-jinja2)")
+	program := ""
+	for _, name := range []string{"/usr/bin/python3", "python3"} { // Debian's package is for the first
+		if program == "" && exec.CommandContext(t.Context(), name, "-c", "import jinja2").Run() == nil {
+			program = name
+		}
 	}
-	c := exec.CommandContext(t.Context(), "python3", "-W", "ignore", "testdata/golden.py", "serve")
+	if program == "" {
+		t.Fatal("there is no jinja2 for Python: run scripts/setup.sh test (Debian: python3-jinja2)")
+	}
+	c := exec.CommandContext(t.Context(), program, "-W", "ignore", "testdata/golden.py", "serve")
 	c.Stderr = os.Stderr
 	in, err := c.StdinPipe()
 	if err != nil {
