@@ -194,10 +194,11 @@ test: test-built ## all tests that end within minutes, step by step (FROM=web: f
 # a second when it ends. `make check` vets the code of both modules, `make test-chart` the chart's.
 RACED := ./host/access ./host/api/... ./host/chat ./host/completion ./host/embedding ./host/encoder ./host/operation ./host/pausing \
 	./host/plugin/guest ./host/plugin/load ./host/plugin/memory ./host/plugin/quarantine ./host/plugin/stage ./host/policy ./host/recording \
-	./host/remote ./host/residency ./host/telemetry ./scheduler/background ./scheduler/chain ./scheduler/piece ./scheduler/program ./scheduler/ring
+	./host/remote ./host/residency ./host/telemetry ./scheduler ./scheduler/background ./scheduler/chain ./scheduler/piece ./scheduler/program ./scheduler/ring
 MEETING := Hammer|Spare|AtOnce|Races|BesidePasses|WhilePasses|WhileAPass|Concurrently|BesideNext|TestRun_|_Run_|_Watch_|_Abort_|Reloaded_|OnceForAll|AmongWriters
 # These compute for long, or measure: they run without it.
-ALONE := 'RandomWork|RandomCells|NeverRight|GPU_KeepsTarget|ITLTarget_Holds'
+ALONE := RandomWork|RandomCells|NeverRight|GPU_KeepsTarget|ITLTarget_Holds|HostileGuests|HostileFiles|HostileSources|TooLong|CheckConfig|BoundsTheWork
+TEST_FILES = $$(go list -f '{{range .TestGoFiles}}{{$$.Dir}}/{{.}} {{end}}{{range .XTestGoFiles}}{{$$.Dir}}/{{.}} {{end}}' $(RACED))
 HOST_TESTS := ./api ./isolation ./models ./plugins ./programs ./server
 RACE := GORACE=atexit_sleep_ms=0
 # The seed of samples is the day's in all processes of a run, also over midnight. go's test cache
@@ -207,13 +208,12 @@ GO_TEST := test -vet=off -timeout $(TEST_TIMEOUT)
 
 .PHONY: test-go test-race test-web test-clients test-author test-gaps
 test-go:
-	go $(GO_TEST) -skip 'FromEmptyFolder|AreTheSameNativelyAndInTheHost' $$(go list ./... | grep -vxFf <(go list $(RACED) ./scheduler))
-	go $(GO_TEST) -run $(ALONE) ./scheduler
+	go $(GO_TEST) -skip 'FromEmptyFolder|AreTheSameNativelyAndInTheHost' $$(go list ./... | grep -vxFf <(go list $(RACED)))
+	go $(GO_TEST) -run '$(ALONE)' $$(grep -lE 'func Test\w*($(ALONE))' $(TEST_FILES) | xargs -n 1 dirname | sort -u)
 	go -C tests $(GO_TEST) -count 1 -skip HoldUpNobody ./... # go's test cache sees neither documents nor programs outside the module
 
 test-race:
-	$(RACE) go $(GO_TEST) -race $(RACED)
-	$(RACE) go $(GO_TEST) -race -skip $(ALONE) ./scheduler
+	$(RACE) go $(GO_TEST) -race -skip '$(ALONE)' $(RACED)
 	$(RACE) go $(GO_TEST) -race -run '$(MEETING)' ./native ./host ./host/atomicfile ./host/bench ./host/engine ./host/grammar ./host/grammar/lexeme ./host/hub ./host/plugin/compile ./host/plugin/registry
 	$(RACE) go -C tests $(GO_TEST) -count 1 -race -run 'TestHost_Crowd|AtOnce' ./isolation ./models
 

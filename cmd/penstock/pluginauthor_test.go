@@ -82,10 +82,12 @@ func TestPluginAuthor_FromEmptyFolderToObeyedPlugin(t *testing.T) {
 		_ = s.cmd.Process.Signal(syscall.SIGTERM)
 		_ = s.cmd.Wait()
 	})
-	some := steadytest.Some(t, allAuthored, 2)
-	for _, language := range []string{"tinygo", "rust", "go"} {
-		for _, a := range some {
-			t.Run(language+" "+a.kind, func(t *testing.T) { a.try(ctx, t, s, asked, language) })
+	some := steadytest.Some(t, allAuthored, 3)
+	for i, language := range []string{"tinygo", "rust", "go"} {
+		for j, a := range some { // one kind for each, in `make test-long` all
+			if i == j || steadytest.Long() {
+				t.Run(language+" "+a.kind, func(t *testing.T) { a.try(ctx, t, s, asked, language) })
+			}
 		}
 	}
 }
