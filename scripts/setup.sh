@@ -116,6 +116,7 @@ find_missing() {
     browser_ok || missing+=(chromium)
     need shellcheck shellcheck
     /usr/bin/python3 -c 'import jinja2' 2>/dev/null || python3 -c 'import jinja2' 2>/dev/null || missing+=(python3-jinja2) # host/jinja is compared with it
+    python3 -m pip --version >/dev/null 2>&1 || missing+=(python3-pip) # scripts/models.sh fetches with it
     ! has dpkg-query || find_missing_tinygo # elsewhere TINYGO names one
     find_missing_rust
     [ "$(uname)" != Linux ] || { need systemd-analyze systemd; need_haproxy; }

@@ -19,7 +19,7 @@ type Metrics struct {
 	llama    *llamaMetrics
 
 	prompt, generated, queried, hits prometheus.Counter
-	branches, beside                 prometheus.Counter
+	branches, beside, preempted      prometheus.Counter
 	ended                            *prometheus.CounterVec
 	ttft, itl, total, queued         prometheus.Histogram
 	tick, batch                      *prometheus.HistogramVec
@@ -42,6 +42,7 @@ func NewMetrics(model string) *Metrics {
 	m.queried = m.counter("prefix_cache_queries_total", "Prompt tokens looked up in the KV cache.")
 	m.branches = m.counter("program_branches_total", "Branches that programs have opened in requests that ended.")
 	m.beside = m.counter("branch_tokens_total", "Tokens that programs have had computed in requests that ended, besides those of prompts and answers.")
+	m.preempted = m.counter("num_preemptions_total", "Slots taken from requests, which go on later.")
 	m.hits = m.counter("prefix_cache_hits_total", "Prompt tokens found in the KV cache.")
 	m.ended = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "penstock_request_success_total",
 		Help: "Requests that ended, by why.", ConstLabels: m.labels}, []string{"finished_reason"})
@@ -51,7 +52,7 @@ func NewMetrics(model string) *Metrics {
 	m.queued = m.histogram("request_queue_time_seconds", "From submission to a slot.", longTimes)
 	m.tick = m.histograms("tick_seconds", "Time of a tick, by phase: forward, sample, other.", tickTimes, "phase")
 	m.batch = m.histograms("batch_tokens", "Tokens in a tick, by kind: prefill, decode.", tokenSizes, "kind")
-	m.registry.MustRegister(m.prompt, m.generated, m.queried, m.hits, m.branches, m.beside, m.ended, m.ttft, m.itl, m.total, m.queued, m.tick, m.batch)
+	m.registry.MustRegister(m.prompt, m.generated, m.queried, m.hits, m.branches, m.beside, m.preempted, m.ended, m.ttft, m.itl, m.total, m.queued, m.tick, m.batch)
 	prometheus.WrapRegistererWith(m.labels, m.registry).MustRegister(m.llama)
 	m.embeddings = m.newEmbeddingVectors()
 	for _, r := range []answer.Reason{answer.ReasonStop, answer.ReasonLength, answer.ReasonCancelled, answer.ReasonError} {
@@ -100,6 +101,7 @@ func (m *Metrics) Tick(r scheduler.TickRecord) {
 	m.tick.WithLabelValues("other").Observe((r.Total - r.Forward - r.Sample).Seconds())
 	m.batch.WithLabelValues("prefill").Observe(float64(r.Prefill))
 	m.batch.WithLabelValues("decode").Observe(float64(r.Decode))
+	m.preempted.Add(float64(r.Preempted))
 	m.llama.tick(r)
 }
 

