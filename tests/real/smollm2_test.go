@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package real has tests with models that people have trained, which are fetched from PyPI
-// (scripts/models.sh): what only met models of our own making is not known to work.
+// Package real has tests with models that people have trained, since what only met models of our
+// own making is not known to work. scripts/models.sh fetches them.
 package real
 
 import (
