@@ -109,11 +109,12 @@ func (f *File) tooLong(lasts string) error {
 	return fmt.Errorf("is a %s that lasts %s; at most %s are taken (media.sound_length): cut it into parts", f.Format, lasts, f.most)
 }
 
-// Decode decodes the samples. When ctx is done it ends soon, with its cause.
-func (f *File) Decode(ctx context.Context) (Samples, error) {
+// Decode decodes the samples. It calls rest every now and then, which may wait. When ctx is done it
+// ends soon, with its cause.
+func (f *File) Decode(ctx context.Context, rest func()) (Samples, error) {
 	out := Samples{Rate: f.rate}
 	err := panics.Try(func() (err error) {
-		out.Mono, err = f.read(ctx)
+		out.Mono, err = f.read(ctx, rest)
 		return err
 	})
 	switch {
@@ -131,7 +132,7 @@ func (f *File) Decode(ctx context.Context) (Samples, error) {
 
 var errTooLong = errors.New("too long")
 
-func (f *File) read(ctx context.Context) ([]float32, error) {
+func (f *File) read(ctx context.Context, rest func()) ([]float32, error) {
 	from, err := f.source.open()
 	if err != nil {
 		return nil, err
@@ -139,6 +140,7 @@ func (f *File) read(ctx context.Context) ([]float32, error) {
 	r := newResampler(from, f.rate)
 	left := int64(f.most.Seconds() * float64(from))
 	for {
+		rest()
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
