@@ -7,6 +7,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/penstock/penstock/scheduler/portion"
 )
@@ -20,20 +21,26 @@ type gate struct {
 	waiting []*visitor     // in the order in which they came
 	served  map[string]int // of callers that wait or are inside: the number of their last that was let in
 	last    int
+	turn    time.Duration // that a visitor has before it rests
 }
+
+// usualTurn is how long a file is decoded while others wait to be. A neighbour's small one waits
+// for as long.
+const usualTurn = 100 * time.Millisecond
 
 // visitor is one who waits, or was let in.
 type visitor struct {
 	gate   *gate
 	caller string
-	n      int64
+	n      int64         // what it waits for, or has
 	by     string        // for whom it counts: the caller, or nobody in particular
 	inside chan struct{} // closed when it is let in
+	since  time.Time     // when that was
 }
 
 // newGate makes a gate for limit in all, of which every caller may have least.
 func newGate(limit, least int64) *gate {
-	return &gate{room: portion.Pool{Limit: limit, Least: least}, served: map[string]int{}}
+	return &gate{room: portion.Pool{Limit: limit, Least: least}, served: map[string]int{}, turn: usualTurn}
 }
 
 // enter waits until a caller has n, which it gives back. The error is the cause of ctx.
@@ -46,31 +53,62 @@ func (g *gate) enter(ctx context.Context, caller string, n int64) (*visitor, err
 	g.waiting = append(g.waiting, v)
 	g.admit()
 	g.mu.Unlock()
+	if err := v.wait(ctx); err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// wait waits until a visitor is let in. If ctx is done before, it has nothing.
+func (v *visitor) wait(ctx context.Context) error {
 	select {
 	case <-v.inside:
-		return v, nil
+		return nil
 	case <-ctx.Done():
 	}
+	g := v.gate
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if i := slices.Index(g.waiting, v); i >= 0 {
 		g.waiting = slices.Delete(g.waiting, i, i+1)
 	} else {
-		g.room.Give(v.by, n)
+		g.room.Give(v.by, v.n)
 	}
-	g.forget(caller)
+	v.n = 0
+	g.forget(v.caller)
 	g.admit()
-	return nil, context.Cause(ctx)
+	return context.Cause(ctx)
 }
 
-// give gives n back.
+// rest has a visitor whose turn is over leave, if another caller waits, and come in again after
+// that one. If ctx is done before, it has nothing any more.
+func (v *visitor) rest(ctx context.Context) {
+	g := v.gate
+	g.mu.Lock()
+	if v.n == 0 || time.Since(v.since) < g.turn || !slices.ContainsFunc(g.waiting, func(w *visitor) bool { return w.caller != v.caller }) {
+		g.mu.Unlock()
+		return
+	}
+	g.room.Give(v.by, v.n)
+	v.inside = make(chan struct{})
+	g.waiting = slices.Insert(g.waiting, 0, v) // before what else its caller has
+	g.admit()
+	g.mu.Unlock()
+	_ = v.wait(ctx) // whoever rests looks at ctx
+}
+
+// give gives back a part of what a visitor has.
 func (v *visitor) give(n int64) {
 	v.gate.mu.Lock()
 	defer v.gate.mu.Unlock()
+	v.n -= n
 	v.gate.room.Give(v.by, n)
 	v.gate.forget(v.caller)
 	v.gate.admit()
 }
+
+// leave gives back all that a visitor still has.
+func (v *visitor) leave() { v.give(v.n) }
 
 // forget forgets a caller that neither waits nor has anything.
 func (g *gate) forget(caller string) {
@@ -86,6 +124,7 @@ func (g *gate) admit() {
 		g.waiting = slices.Delete(g.waiting, i, i+1)
 		g.last++
 		g.served[v.caller] = g.last
+		v.since = time.Now()
 		close(v.inside)
 	}
 }

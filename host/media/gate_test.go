@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/penstock/penstock/tools/steadytest"
 )
@@ -53,7 +54,7 @@ func (w *world) leave() (order []string) {
 	for i := 0; i < len(w.inside); i++ {
 		v := w.inside[i]
 		order = append(order, v.caller)
-		v.give(v.n)
+		v.leave()
 		w.wait()
 	}
 	return order
@@ -114,9 +115,18 @@ func TestGate_World(t *testing.T) {
 						t.Error(err)
 					}
 				}()
+			case len(inside) > 0 && r.IntN(3) == 0:
+				v := <-inside
+				time.Sleep(usualTurn)
+				ctx, stop := context.WithCancelCause(t.Context())
+				stops = append(stops, stop)
+				go func() {
+					v.rest(ctx)
+					inside <- v
+				}()
 			case len(inside) > 0:
 				v := <-inside
-				v.give(v.n)
+				v.leave()
 			case len(stops) > 0:
 				stops[r.IntN(len(stops))](gone)
 			}
@@ -127,7 +137,7 @@ func TestGate_World(t *testing.T) {
 		}
 		for len(inside) > 0 {
 			v := <-inside
-			v.give(v.n)
+			v.leave()
 			synctest.Wait()
 		}
 		if g.room.Used() != 0 || len(g.waiting) != 0 {
@@ -135,6 +145,69 @@ func TestGate_World(t *testing.T) {
 		}
 		for _, stop := range stops {
 			stop(gone)
+		}
+	})
+}
+
+// Whoever is inside for long lets another caller in, and goes on after that one and before what
+// else its own caller waits for.
+func TestVisitor_Rest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{gate: newGate(1, 1)}
+		w.queueUp(t, 1, "one", "one")
+		first := w.inside[0]
+		time.Sleep(usualTurn)
+		first.rest(t.Context())
+		if len(w.inside) != 1 {
+			t.Fatal("it rests for its own caller")
+		}
+		w.queueUp(t, 1, "two")
+		first.since = time.Now()
+		first.rest(t.Context())
+		if len(w.inside) != 1 {
+			t.Fatal("it rests before its turn is over")
+		}
+		time.Sleep(usualTurn)
+		rested := false
+		go func() {
+			first.rest(t.Context())
+			rested = true
+		}()
+		w.wait()
+		if len(w.inside) != 2 || w.inside[1].caller != "two" || rested {
+			t.Fatalf("%d are let in", len(w.inside))
+		}
+		w.inside[1].leave()
+		w.wait()
+		if !rested || len(w.inside) != 2 {
+			t.Fatalf("it goes on: %t; %d were let in", rested, len(w.inside))
+		}
+		first.leave()
+		w.wait()
+		w.inside[2].leave()
+		if w.gate.room.Used() != 0 || len(w.gate.served) != 0 {
+			t.Errorf("left: %d, %v", w.gate.room.Used(), w.gate.served)
+		}
+	})
+}
+
+// Whoever gives up while it rests has nothing any more.
+func TestVisitor_Rest_GivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{gate: newGate(1, 1)}
+		w.queueUp(t, 1, "one", "two")
+		time.Sleep(usualTurn)
+		ctx, stop := context.WithCancel(t.Context())
+		go func() {
+			w.inside[0].rest(ctx)
+			w.inside[0].leave()
+		}()
+		w.wait()
+		stop()
+		w.wait()
+		w.inside[1].leave()
+		if w.gate.room.Used() != 0 || len(w.gate.served) != 0 {
+			t.Errorf("left: %d, %v", w.gate.room.Used(), w.gate.served)
 		}
 	})
 }

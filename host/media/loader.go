@@ -6,6 +6,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"runtime"
+	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"github.com/penstock/penstock/host/media/fetch"
@@ -40,6 +42,7 @@ type Loader struct {
 	memory  *gate          // bytes
 	workers *gate          // files that are being decoded
 	fetches *gate          // requests that have fetched files
+	garbage atomic.Int64   // bytes that were given back and may not be collected yet
 }
 
 // withURLs is how many requests may have files fetched at a time, so that they are bounded before
@@ -84,19 +87,20 @@ func (l *Loader) Load(ctx context.Context, caller string, parts []Part, can Abil
 			if err != nil {
 				return nil, nil, err
 			}
-			defer place.give(1)
+			defer place.leave()
 			budget = l.options.Fetch.Limit
 			break
 		}
 	}
 	all := make([]opened, len(parts))
-	var results, most int64 // bytes
+	var results, most, copies int64 // bytes
 	for i, p := range parts {
 		if all[i], err = l.open(ctx, p, can, model, files, &budget); err != nil {
 			return nil, nil, err
 		}
 		results += all[i].result()
-		most = max(most, all[i].memory-all[i].result())
+		copies = max(copies, all[i].copies())
+		most = max(most, all[i].memory-all[i].result(), copies)
 		if results+most > l.options.Memory {
 			return nil, nil, refusal.Invalid(p.Field, "%s takes too much memory to decode, with those before it: %d MiB; all requests together have %d MiB (media.decode_memory): scale it down",
 				p.Field, (results+most)>>20, l.options.Memory>>20)
@@ -109,12 +113,25 @@ func (l *Loader) Load(ctx context.Context, caller string, parts []Part, can Abil
 	items := make([]Item, len(all))
 	for i := range all {
 		if items[i], err = l.decode(ctx, caller, &all[i]); err != nil {
-			memory.give(results + most)
+			l.collect(results + most)
+			memory.leave()
 			return nil, nil, err
 		}
 	}
-	memory.give(most)
-	return items, func() { memory.give(results) }, nil
+	l.collect(most)
+	memory.give(most - copies)
+	return items, func() {
+		l.collect(results)
+		memory.leave()
+	}, nil
+}
+
+// collect frees memory that was used, before others get its place.
+func (l *Loader) collect(n int64) {
+	if l.garbage.Add(n) >= picture.Garbage {
+		l.garbage.Store(0)
+		debug.FreeOSMemory() // as C++ needs it as well
+	}
 }
 
 func isFetched(p Part) bool {
@@ -156,16 +173,26 @@ func (o *opened) result() int64 {
 	return o.memory
 }
 
+// copies is how many bytes encoding the part takes besides: libmtmd copies a picture twice before
+// it scales it.
+func (o *opened) copies() int64 {
+	if o.picture != nil {
+		return 2 * o.result()
+	}
+	return 0
+}
+
 func (l *Loader) decode(ctx context.Context, caller string, o *opened) (Item, error) {
 	worker, err := l.workers.enter(ctx, caller, 1)
 	if err != nil {
 		return Item{}, err
 	}
-	defer worker.give(1)
+	defer worker.leave()
+	rest := func() { worker.rest(ctx) }
 	if o.picture != nil {
-		o.item.Picture, err = o.picture.Decode(ctx)
+		o.item.Picture, err = o.picture.Decode(ctx, rest)
 	} else {
-		o.item.Sound, err = o.sound.Decode(ctx)
+		o.item.Sound, err = o.sound.Decode(ctx, rest)
 	}
 	return o.item, told(ctx, Part{Field: o.item.Field}, err)
 }

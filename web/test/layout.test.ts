@@ -104,6 +104,54 @@ test("Page: a table keeps its words whole, and <br> in a cell breaks the line", 
   }
 });
 
+test("Page: a reader within a long chat keeps what is read when the settings open and close", {
+  timeout: 2 * patience,
+}, async () => {
+  const words = "All of these words take several lines, and more of them where the text is narrower. ";
+  const paragraphs = Array.from({ length: 60 }, (_, i) => `Number ${i}: ${words.repeat(4)}`);
+  const chat = await ChatPage.open(server.url, {}, (page) =>
+    play(page, (stream) => {
+      stream.token(paragraphs.join("\n\n"));
+      stream.end();
+    }),
+  );
+  const { page } = chat;
+  await chat.ask("Go on.");
+  await chat.finished();
+  const scroller = page.locator("#scroller");
+  const read = page.getByText("Number 30:");
+  const place = () =>
+    read.evaluate((paragraph) => {
+      const box = document.querySelector("#scroller");
+      return paragraph.getBoundingClientRect().top - (box?.getBoundingClientRect().top ?? 0);
+    });
+  const settings = page.getByRole("button", { name: "Settings", exact: true });
+  await page.evaluate(() => document.fonts.ready.then(() => {}));
+  // Chromium keeps the place by itself, and Safari does not.
+  await scroller.evaluate((box) => box.style.setProperty("overflow-anchor", "none"));
+  await scroller.evaluate((box, by) => box.scrollBy(0, by), await place());
+  await page.getByRole("button", { name: "Latest" }).waitFor(); // the page has seen it
+  const wide = await scroller.evaluate((box) => box.clientWidth);
+  const before = await place();
+  assert.ok(Math.abs(before) < 2, `it begins ${before} pixels below the top`);
+  for (const action of ["open", "close"]) {
+    await settings.click();
+    await page.waitForFunction(
+      ([width, opens]) => {
+        const box = document.querySelector("#scroller");
+        return box !== null && (opens ? box.clientWidth < width : box.clientWidth === width);
+      },
+      [wide, action === "open"] as const,
+    );
+    await page.evaluate(
+      () => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))),
+    );
+    const moved = (await place()) - before;
+    assert.ok(Math.abs(moved) < 2, `to ${action} the settings moved it by ${moved} pixels`);
+  }
+  assert.deepEqual(chat.complaints, []);
+});
+
 test("Page: on a phone Enter breaks the line, and what a finger is to hit is large", {
   timeout: 3 * patience,
 }, async () => {

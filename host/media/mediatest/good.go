@@ -77,3 +77,17 @@ func WAV(rate, channels int, samples []byte) []byte {
 	return joined([]any{"RIFF", uint32(36 + len(samples)), "WAVE", "fmt ", uint32(16), uint16(1), uint16(channels), uint32(rate), uint32(2 * channels * rate),
 		uint16(2 * channels), uint16(16), "data", uint32(len(samples)), samples})
 }
+
+// Scans is a grey JPEG that is decoded in many passes over all its pixels, each of a few bytes: one
+// passes over a million samples.
+func Scans(width, height, scans int) []byte {
+	blocks := (width + 7) / 8 * ((height + 7) / 8)
+	scan := func(from, to, bits byte, data []byte) []byte {
+		return append(segment(0xda, []byte{1, 1, 0, from, to, bits}), data...)
+	}
+	runs := make([]byte, (15*((blocks+16383)/16384)+7)/8) // of blocks that end at once: 16,384 in 15 bits
+	return joined([]any{"\xff\xd8", segment(0xdb, append([]byte{0}, bytes.Repeat([]byte{1}, 64)...)), sof(0xc2, 8, uint16(width), uint16(height), 1, 0x11),
+		segment(0xc4, append(append([]byte{0x00, 1}, make([]byte, 15)...), 0x00)),
+		segment(0xc4, append(append([]byte{0x10, 1, 1}, make([]byte, 14)...), 0xe0, 0x01)),
+		scan(0, 0, 0x00, make([]byte, (blocks+7)/8)), scan(1, 63, 0x01, runs), bytes.Repeat(scan(1, 63, 0x10, runs), scans-2), "\xff\xd9"})
+}

@@ -39,7 +39,7 @@ func fuzz(f *testing.F, format string, made ...[]byte) {
 			t.Fatalf("%d×%d pixels were opened", file.Width, file.Height)
 		}
 		var p RGB
-		if taken := allocated(func() { p, err = file.Decode(context.Background()) }); taken > file.Memory+1<<20 {
+		if taken := allocated(func() { p, err = file.Decode(context.Background(), restless) }); taken > file.Memory+1<<20 {
 			t.Errorf("%d bytes were taken; at most %d were said", taken, file.Memory)
 		}
 		if err == nil && len(p.Pixels) != 3*file.Width*file.Height {

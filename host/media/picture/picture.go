@@ -37,6 +37,7 @@ import (
 	"fmt"
 	"image"
 	"io"
+	"runtime"
 
 	"github.com/penstock/penstock/scheduler/panics"
 )
@@ -54,9 +55,8 @@ type File struct {
 	Width, Height int    // pixels, as the picture is shown
 	Memory        int64  // bytes that Decode takes at most, its result included
 
-	data        []byte
-	orientation orientation
-	decode      func(io.Reader) (image.Image, error)
+	data []byte
+	header
 }
 
 // header is what a format's reader finds.
@@ -65,8 +65,13 @@ type header struct {
 	orientation   orientation
 	least         int64 // bytes that a file of so many pixels has at least; 0: any
 	work          int64 // bytes that decoding takes besides the result
+	spent         int64 // bytes of work that are garbage once the format's decoder has ended
 	decode        func(io.Reader) (image.Image, error)
 }
+
+// Garbage is how many bytes of garbage are collected at once. By itself the garbage collector lets
+// as much pile up as is in use.
+const Garbage = 64 << 20
 
 // formats are the formats that are decoded, each with what it begins with. A ? stands for any byte.
 var formats = []struct {
@@ -128,21 +133,29 @@ func Open(data []byte, pixels int) (*File, error) {
 			return nil, fmt.Errorf("is a %s of %d×%d pixels and has only %d bytes: it is cut off; send it again", f.name, h.width, h.height, len(data))
 		}
 		width, height := h.orientation.shown(h.width, h.height)
-		return &File{Format: f.name, Width: width, Height: height, Memory: h.work + 3*int64(width)*int64(height),
-			data: data, orientation: h.orientation, decode: h.decode}, nil
+		file := &File{Format: f.name, Width: width, Height: height, data: data, header: h}
+		result := 3 * int64(width) * int64(height)
+		if file.Memory = h.work + result; h.spent >= Garbage {
+			file.Memory = max(h.work, h.work-h.spent+result)
+		}
+		return file, nil
 	}
 	return nil, fmt.Errorf("is no picture of a format that is read here: JPEG, PNG, GIF, WebP or BMP")
 }
 
-// Decode decodes the pixels. When ctx is done it ends soon, with its cause.
-func (f *File) Decode(ctx context.Context) (RGB, error) {
+// Decode decodes the pixels. It calls rest every now and then, which may wait. When ctx is done it
+// ends soon, with its cause.
+func (f *File) Decode(ctx context.Context, rest func()) (RGB, error) {
 	var out RGB
 	err := panics.Try(func() error {
-		decoded, err := f.decode(&heedful{ctx, bytes.NewReader(f.data)})
+		decoded, err := f.decode(&heedful{ctx, rest, bytes.NewReader(f.data)})
 		if err != nil {
 			return err
 		}
-		out, err = f.flatten(ctx, decoded)
+		if f.spent >= Garbage {
+			runtime.GC()
+		}
+		out, err = f.flatten(ctx, rest, decoded)
 		return err
 	})
 	switch {
@@ -156,15 +169,18 @@ func (f *File) Decode(ctx context.Context) (RGB, error) {
 
 // heedful is a reader that fails when its context is done, which ends the decoder that reads.
 type heedful struct {
-	ctx context.Context
-	r   *bytes.Reader
+	ctx  context.Context
+	rest func()
+	r    *bytes.Reader
 }
 
-// heedfulRead is how many bytes are read at once: a decoder looks at the context after as many.
-const heedfulRead = 16 << 10
+// heedfulRead is how many bytes are read at once: a decoder rests after as many. In two bytes a
+// JPEG passes over two million samples.
+const heedfulRead = 64
 
 // Read implements io.Reader.
 func (h *heedful) Read(p []byte) (int, error) {
+	h.rest()
 	if h.ctx.Err() != nil {
 		return 0, context.Cause(h.ctx)
 	}

@@ -10,7 +10,7 @@ import (
 
 // flatten writes what was decoded as upright RGB over white. A picture that does not fill its
 // canvas, as a frame of a GIF, has white around it.
-func (f *File) flatten(ctx context.Context, from image.Image) (RGB, error) {
+func (f *File) flatten(ctx context.Context, rest func(), from image.Image) (RGB, error) {
 	at, ok := from.(image.RGBA64Image)
 	if !ok {
 		return RGB{}, fmt.Errorf("its pixels are %T, which are not known here", from)
@@ -26,6 +26,7 @@ func (f *File) flatten(ctx context.Context, from image.Image) (RGB, error) {
 	}
 	bounds = bounds.Intersect(image.Rect(0, 0, width, height))
 	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
+		rest()
 		if ctx.Err() != nil {
 			return RGB{}, context.Cause(ctx)
 		}

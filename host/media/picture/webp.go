@@ -42,5 +42,6 @@ func readWebP(data []byte) (header, error) {
 	// The largest are a lossy picture with compressed alpha, and a lossless one with its
 	// transforms. Trees of Huffman codes take some times the bytes that they are read from.
 	h.work = 10*int64(h.width)*int64(h.height) + 16*int64(len(data)) + 4<<20
+	h.spent = 6 * int64(h.width) * int64(h.height) // a lossless picture has four bytes a pixel
 	return h, nil
 }

@@ -27,7 +27,7 @@ func fuzz(f *testing.F, format string, seeds ...[]byte) {
 		if err != nil {
 			return
 		}
-		s, err := file.Decode(context.Background())
+		s, err := file.Decode(context.Background(), restless)
 		if err != nil {
 			return
 		}

@@ -21,6 +21,8 @@ import (
 //go:embed testdata/*.*
 var testdata embed.FS
 
+func restless() {}
+
 func stored(t testing.TB, name string) []byte {
 	t.Helper()
 	data, err := testdata.ReadFile("testdata/" + name)
@@ -105,7 +107,7 @@ func decoded(t testing.TB, data []byte, rate int) Samples {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := f.Decode(context.Background())
+	s, err := f.Decode(context.Background(), restless)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +238,7 @@ func TestDecode_Memory_IsWhatOpenSays(t *testing.T) {
 			t.Fatal(err)
 		}
 		var s Samples
-		if taken := held(func() { s, err = f.Decode(context.Background()) }); err != nil || taken > f.Memory {
+		if taken := held(func() { s, err = f.Decode(context.Background(), restless) }); err != nil || taken > f.Memory {
 			t.Errorf("%s: %d bytes, %v; at most %d were said", name, taken, err, f.Memory)
 		}
 		runtime.KeepAlive(s)
@@ -262,7 +264,7 @@ func TestDecode_TooLong(t *testing.T) {
 	} {
 		f, err := Open(data, 16000, 2*time.Second)
 		if err == nil {
-			_, err = f.Decode(context.Background())
+			_, err = f.Decode(context.Background(), restless)
 		}
 		if err == nil || !strings.Contains(err.Error(), "at most 2s are taken (media.sound_length)") {
 			t.Errorf("%s: %v", name, err)
@@ -279,7 +281,7 @@ func TestDecode_Cancelled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := f.Decode(ctx); !errors.Is(err, gone) {
+		if _, err := f.Decode(ctx, restless); !errors.Is(err, gone) {
 			t.Errorf("%v; want the cause", err)
 		}
 	}
@@ -322,7 +324,7 @@ func TestOpen_Refusals(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			if err == nil {
-				_, err = f.Decode(context.Background())
+				_, err = f.Decode(context.Background(), restless)
 			}
 			runtime.ReadMemStats(&after)
 			if err == nil || !strings.Contains(err.Error(), c.says) {
