@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -20,13 +21,17 @@ import (
 
 // hostileValues are what a field of a request is given: a megabyte of one thing, 5,000 of many.
 var hostileValues = map[string]string{
-	"a text":         `"` + strings.Repeat("word ", 200<<10) + `"`,
-	"a long number":  "1" + strings.Repeat("0", 1<<20),
-	"a long name":    `{"` + strings.Repeat("name", 256<<10) + `":1}`,
-	"numbers":        "[" + strings.Repeat("1,", 5000) + "1]",
-	"texts":          `[` + strings.Repeat(`"text",`, 5000) + `"text"]`,
-	"objects":        "[" + strings.Repeat(`{"type":"text","text":"a","role":"user","content":"a"},`, 5000) + "{}]",
-	"names":          `{` + manyMembers(5000) + `}`,
+	"a text":        `"` + strings.Repeat("word ", 200<<10) + `"`,
+	"a long number": "1" + strings.Repeat("0", 1<<20),
+	"a long name":   `{"` + strings.Repeat("name", 256<<10) + `":1}`,
+	"numbers":       "[" + strings.Repeat("1,", 5000) + "1]",
+	"texts":         `[` + strings.Repeat(`"text",`, 5000) + `"text"]`,
+	"objects":       "[" + strings.Repeat(`{"type":"text","text":"a","role":"user","content":"a"},`, 5000) + "{}]",
+	"names":         `{` + manyMembers(5000) + `}`,
+	"names within":  `{"a":{` + manyMembers(5000) + `}}`,
+	"a tool":        `[{"type":"function","function":{"name":"f","parameters":{"type":"object","$defs":{` + manyMembers(5000) + `}}}}]`,
+	"a call": `[{"role":"user","content":"a"},{"role":"assistant","content":"","tool_calls":[{"id":"abcdefghi","type":"function","function":{"name":"f","arguments":` +
+		strconv.Quote(`{`+manyMembers(5000)+`}`) + `}}]},{"role":"tool","tool_call_id":"abcdefghi","content":"a"}]`,
 	"nested lists":   strings.Repeat("[", 5000) + strings.Repeat("]", 5000),
 	"nested objects": strings.Repeat(`{"a":`, 5000) + "1" + strings.Repeat("}", 5000),
 }

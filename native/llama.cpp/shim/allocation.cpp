@@ -6,6 +6,12 @@
 #include <cstdlib>
 #include <new>
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ // as GCC has it
+#endif
+#endif
+
 #if !defined(__SANITIZE_ADDRESS__) // which has its own
 
 void * operator new(size_t size) {
