@@ -229,7 +229,7 @@ func TestNew_HostileToLlama(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, source := range hostile("{% if tools %}", "{% endif %}") {
-		if _, err := New(m, source); !errors.Is(err, native.ErrFailed) || !strings.Contains(err.Error(), "to find out") {
+		if _, err := New(m, source); !errors.Is(err, native.ErrFailed) || !strings.Contains(err.Error(), "without end") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -41,7 +41,7 @@ template <typename Body> void on_stack(Body && body) {
     try {
         ps::with_stack(stack, body);
     } catch (const penstock::too_much &) {
-        throw ps::fault(PS_FAILED, "it takes llama.cpp too long, or too much memory, to find out what it does");
+        throw ps::fault(PS_FAILED, "it renders without end, or takes too much memory, where llama.cpp tries what it does");
     }
 }
 
