@@ -10,8 +10,12 @@ import (
 	"fmt"
 )
 
-// maxArgs is how many bytes a request may give to the template besides messages.
-const maxArgs = 256 << 10
+// What a request may give to the template besides messages: how many values, each of which
+// llama.cpp compares with all others by its name, several times, and how many bytes.
+const (
+	maxArgs     = 256
+	maxArgBytes = 256 << 10
+)
 
 // BadField is an ErrInvalid in a field of a Conversation.
 type BadField struct {
@@ -29,11 +33,14 @@ func (e *BadField) Unwrap() error { return e.err }
 // *BadField.
 func checkConversation(c Conversation) error {
 	parts := map[string]string{"messages": string(c.Messages), "tools": string(c.Tools), "json_schema": c.JSONSchema}
+	if n := len(c.TemplateArgs); n > maxArgs {
+		return &BadField{"template_args", fmt.Errorf("%w: it has %d values; at most %d are taken", ErrInvalid, n, maxArgs)}
+	}
 	size := 0
 	for name, value := range c.TemplateArgs {
 		parts["template_args."+name] = string(value)
-		if size += len(name) + len(value); size > maxArgs {
-			return &BadField{"template_args", fmt.Errorf("%w: more than %d bytes", ErrInvalid, maxArgs)}
+		if size += len(name) + len(value); size > maxArgBytes {
+			return &BadField{"template_args", fmt.Errorf("%w: more than %d bytes", ErrInvalid, maxArgBytes)}
 		}
 	}
 	for name, text := range parts {

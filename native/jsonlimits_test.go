@@ -141,9 +141,14 @@ func TestTemplate_Render_TooMuch(t *testing.T) {
 	}
 	defer closing(t, template)
 	hello := json.RawMessage(`[{"role":"user","content":"hi"}]`)
+	many := map[string]json.RawMessage{}
+	for i := range maxArgs + 1 {
+		many[strconv.Itoa(i)] = json.RawMessage("1")
+	}
 	for name, c := range map[string]Conversation{
-		"keys":  {Messages: hello, TemplateArgs: map[string]json.RawMessage{"a": json.RawMessage(manyKeys(20_000))}},
-		"bytes": {Messages: hello, TemplateArgs: map[string]json.RawMessage{"a": json.RawMessage(`"` + strings.Repeat("a", 300<<10) + `"`)}},
+		"values": {Messages: hello, TemplateArgs: many},
+		"keys":   {Messages: hello, TemplateArgs: map[string]json.RawMessage{"a": json.RawMessage(manyKeys(6_000))}},
+		"bytes":  {Messages: hello, TemplateArgs: map[string]json.RawMessage{"a": json.RawMessage(`"` + strings.Repeat("a", 300<<10) + `"`)}},
 	} {
 		if _, err := template.Render(t.Context(), c, nil); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s: got %v, want ErrInvalid", name, err)

@@ -11,7 +11,6 @@ import (
 	"github.com/penstock/penstock/host/integer"
 	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/sampling"
-	"github.com/penstock/penstock/host/serving"
 )
 
 // This file has what a program among a request's plugins may ask of the request and its model.
@@ -19,7 +18,8 @@ import (
 // chainOf gives the parameters of a program's sampler chain: those of a choice, changed by a JSON
 // object as a request's body changes the server's. What an answer must look like, the seed and
 // plugins are the request's.
-func chainOf(m *serving.Model, params sampling.Params) func([]byte) (sampling.Params, error) {
+func (r *TextRequest) chainOf(params sampling.Params) func([]byte) (sampling.Params, error) {
+	m, salt := r.Model, r.Caller.CacheSalt
 	return func(text []byte) (sampling.Params, error) {
 		if len(text) == 0 {
 			return params, nil
@@ -31,7 +31,12 @@ func chainOf(m *serving.Model, params sampling.Params) func([]byte) (sampling.Pa
 		if err := integer.UnmarshalKnown(text, &fields); err != nil {
 			return params, fmt.Errorf("the parameters of a chain: %w", err)
 		}
-		return sampling.ParamFields{Plain: fields.Plain, LogitBias: fields.LogitBias}.Params(params, tokens{context.Background(), m})
+		ctx := sampling.WithSalt(context.Background(), salt)
+		made, err := sampling.ParamFields{Plain: fields.Plain, LogitBias: fields.LogitBias}.Params(params, tokens{ctx, m})
+		if err == nil {
+			made.Constraint, err = m.Engine.Prepare(ctx, made) // its triggers may be others
+		}
+		return made, err
 	}
 }
 

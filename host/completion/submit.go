@@ -187,7 +187,7 @@ func (s *Service) buildChoice(ctx context.Context, r *TextRequest, index int, pr
 	params.Trace = params.Trace || r.Candidates > 0
 	p, err := inPool(ctx, s.pool, r.Caller, r.Deadline, 0, func(context.Context) (serving.Policy, error) {
 		return r.Plugins.NewPolicy(params, serving.Ends{MaxTokens: r.MaxTokens, Stops: r.Stops, Time: r.asked, Choice: index % r.Choices, Choices: r.Choices, Parts: r.tellParts,
-			Media: r.tellMedia(index / r.Choices), Chain: chainOf(r.Model, params), Prompt: r.promptOf()})
+			Media: r.tellMedia(index / r.Choices), Chain: r.chainOf(params), Prompt: r.promptOf()})
 	}, discardPolicy)
 	if err != nil {
 		return scheduler.Request{}, chainError(r.schemaError(err), params)

@@ -25,13 +25,24 @@ type noting struct {
 
 func (n *noting) Prepare(ctx context.Context, p sampling.Params) (sampling.Constraint, error) {
 	n.prepared++
-	p.Ready = sampling.SaltOf(ctx)
+	p.Ready, _ = sampling.SaltOf(ctx)
 	return p.Constraint, nil
 }
 
 func (n *noting) NewChain(p sampling.Params) ([]chain.Stage, error) {
 	n.seeds, n.ready = append(n.seeds, p.Seed), append(n.ready, p.Ready)
 	return n.Toy.NewChain(p)
+}
+
+// telling are plugins that keep what a policy is told.
+type telling struct {
+	serving.Plugins
+	ends serving.Ends
+}
+
+func (w *telling) NewPolicy(p sampling.Params, e serving.Ends) (serving.Policy, error) {
+	w.ends = e
+	return w.Plugins.NewPolicy(p, e)
 }
 
 // The choices of a prompt have seeds of their own, and those of every prompt the same ones. They
@@ -53,6 +64,8 @@ func TestService_Submit_Choices(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Release()
+	told := &telling{Plugins: r.Plugins}
+	r.Plugins = told
 	if _, err := s.Submit(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
@@ -61,5 +74,10 @@ func TestService_Submit_Choices(t *testing.T) {
 	}
 	if n.prepared != 1 || slices.ContainsFunc(n.ready, func(x any) bool { return x != "salt" }) {
 		t.Errorf("prepared %d times; the answers have %v", n.prepared, n.ready)
+	}
+	for _, text := range []string{"", "{}", `{"preserved_tokens":["a"],"temperature":0}`} {
+		if p, err := told.ends.Chain([]byte(text)); err != nil || p.Ready != "salt" {
+			t.Errorf("a program's chain of %q has %v: %v", text, p.Ready, err)
+		}
 	}
 }

@@ -97,7 +97,7 @@ func TestTextPool_CallersTakeTurns(t *testing.T) {
 				_, err := inPool(t.Context(), d, Caller{ID: caller, CacheSalt: "salt of " + caller}, time.Time{}, 1, func(ctx context.Context) (int, error) {
 					time.Sleep(takes)
 					order = append(order, caller) // one at a time
-					if salt := sampling.SaltOf(ctx); salt != "salt of "+caller {
+					if salt, _ := sampling.SaltOf(ctx); salt != "salt of "+caller {
 						t.Errorf("%s works with %q", caller, salt)
 					}
 					return 0, nil

@@ -86,8 +86,15 @@ type source struct {
 
 // of is the grammar of a text, which read makes unless it is known. Where several ask at once, it
 // is read once. When ctx is done, the reading stops. Where there is an error, only the work counts.
+// Without a salt nothing is kept: nobody knows who may learn of it.
 func (k *grammars) of(ctx context.Context, s source, read func(*grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error)) (*keptGrammar, error) {
-	key := grammarKey{s.in, sha256.Sum256([]byte(s.text)), s.read, sampling.SaltOf(ctx)}
+	salt, keep := sampling.SaltOf(ctx)
+	if !keep {
+		g := &keptGrammar{}
+		k.make(ctx, g, read)
+		return g, g.err
+	}
+	key := grammarKey{s.in, sha256.Sum256([]byte(s.text)), s.read, salt}
 	for {
 		g, err := k.ofKey(ctx, key, read)
 		if !errors.Is(err, errStopped) || ctx.Err() != nil { // else who had it read has left
@@ -98,26 +105,7 @@ func (k *grammars) of(ctx context.Context, s source, read func(*grammar.Builder)
 
 func (k *grammars) ofKey(ctx context.Context, key grammarKey, read func(*grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error)) (*keptGrammar, error) {
 	g := k.entry(key)
-	g.once.Do(func() {
-		made := keptGrammar{err: errUnread} // where read panics
-		defer func() {
-			k.mu.Lock()
-			defer k.mu.Unlock()
-			g.is, g.relaxed, g.work, g.err = made.is, made.relaxed, made.work, made.err
-		}()
-		b := grammar.NewBuilder()
-		b.Lexemes.Stop = func() error {
-			if ctx.Err() != nil {
-				return fmt.Errorf("%w: %w", errStopped, context.Cause(ctx))
-			}
-			return nil
-		}
-		made.is, made.relaxed, made.err = read(b)
-		made.work = perSchemaStep*uint64(b.Steps) + perArenaStep*uint64(b.Lexemes.Spent())
-		if made.err == nil {
-			made.is, made.err = k.admit(made.is)
-		}
-	})
+	g.once.Do(func() { k.make(ctx, g, read) })
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if g.err != nil {
@@ -126,6 +114,28 @@ func (k *grammars) ofKey(ctx context.Context, key grammarKey, read func(*grammar
 	}
 	k.bound()
 	return g, nil
+}
+
+// make reads a grammar and counts it.
+func (k *grammars) make(ctx context.Context, g *keptGrammar, read func(*grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error)) {
+	made := keptGrammar{err: errUnread} // where read panics
+	defer func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		g.is, g.relaxed, g.work, g.err = made.is, made.relaxed, made.work, made.err
+	}()
+	b := grammar.NewBuilder()
+	b.Lexemes.Stop = func() error {
+		if ctx.Err() != nil {
+			return fmt.Errorf("%w: %w", errStopped, context.Cause(ctx))
+		}
+		return nil
+	}
+	made.is, made.relaxed, made.err = read(b)
+	made.work = perSchemaStep*uint64(b.Steps) + perArenaStep*uint64(b.Lexemes.Spent())
+	if made.err == nil {
+		made.is, made.err = k.admit(made.is)
+	}
 }
 
 func (k *grammars) entry(key grammarKey) *keptGrammar {

@@ -143,7 +143,14 @@ func (d *dumper) write(v Value, depth int) {
 	case *Dict:
 		d.dict(v, depth)
 	default:
+		if v, ok := v.(*Generator); ok && r.lenient {
+			d.list(r.items(v), depth)
+			return
+		}
 		s, ok := d.scalar(v)
+		if _, undefined := v.(*Undefined); undefined && r.lenient {
+			s, ok = "null", true
+		}
 		if !ok {
 			r.fail("Object of type %s is not JSON serializable", typeName(v))
 		}

@@ -100,6 +100,9 @@ func floatText(f float64) string {
 
 // operate is the result of an operator.
 func (r *run) operate(op string, left, right Value) Value {
+	if r.lenient && op == "+" {
+		left, right = emptyBeside(right, left), emptyBeside(left, right)
+	}
 	r.defined(left)
 	if s, ok := left.(string); ok && op == "%" {
 		return r.percent(s, right)
@@ -127,6 +130,16 @@ func (r *run) operate(op string, left, right Value) Value {
 	}
 	r.wrongOperands(op, left, right)
 	return nil
+}
+
+// emptyBeside is v, or an empty text where v is nothing and the other is a text.
+func emptyBeside(other, v Value) Value {
+	if _, ok := textOf(other); ok {
+		if _, ok := v.(*Undefined); ok || v == nil {
+			return ""
+		}
+	}
+	return v
 }
 
 func (r *run) wrongOperands(op string, left, right Value) {

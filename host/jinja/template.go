@@ -77,6 +77,10 @@ type Template struct {
 	body   []statement
 	Limits Limits
 	Now    func() time.Time // of strftime_now
+
+	// Lenient takes what is undefined or None for an empty text where one is added to it, and writes
+	// as JSON what Python's cannot. Some templates are written for programs that do so.
+	Lenient bool
 }
 
 // failure is what a panic within this package carries to its edge.
@@ -122,7 +126,7 @@ func Parse(source string) (t *Template, err error) {
 // Render gives the text for what a template is told, whose values are those of FromJSON. A
 // template's complaint is an *Error. When ctx is done it ends soon, with its cause.
 func (t *Template) Render(ctx context.Context, told *Dict) (text string, err error) {
-	r := &run{ctx: ctx, steps: t.Limits.Steps, bytes: t.Limits.Bytes, told: told, now: t.Now, out: &builder{}}
+	r := &run{ctx: ctx, steps: t.Limits.Steps, bytes: t.Limits.Bytes, told: told, now: t.Now, lenient: t.Lenient, out: &builder{}}
 	defer recovered(&err)
 	r.global = &scope{}
 	r.scope = r.global
@@ -133,18 +137,19 @@ func (t *Template) Render(ctx context.Context, told *Dict) (text string, err err
 
 // run is a rendering.
 type run struct {
-	ctx    context.Context //nolint:containedctx // it lives as long as the call
-	steps  int
-	bytes  int
-	depth  int
-	level  int // of expressions within expressions, through macros
-	line   int
-	asked  int // steps left until ctx is asked
-	told   *Dict
-	now    func() time.Time
-	out    *builder
-	scope  *scope
-	global *scope // of the template itself
+	ctx     context.Context //nolint:containedctx // it lives as long as the call
+	steps   int
+	bytes   int
+	depth   int
+	level   int // of expressions within expressions, through macros
+	line    int
+	asked   int // steps left until ctx is asked
+	told    *Dict
+	now     func() time.Time
+	lenient bool
+	out     *builder
+	scope   *scope
+	global  *scope // of the template itself
 }
 
 // variable is a name and its value.

@@ -19,6 +19,20 @@ type Vocabulary interface {
 	Tokenize(text string) ([]int32, error)
 }
 
+// maxBiasText bounds the texts of biases together, in bytes. Each text counts for some more, which
+// stand for what tokenizing costs whatever its length.
+const (
+	maxBiasText = 256 << 10
+	perBiasText = 64
+)
+
+// biases are those that are read.
+type biases struct {
+	of    map[int32]float32
+	texts int // what maxBiasText bounds
+	v     Vocabulary
+}
+
 // parseBias reads OpenAI's form {"TOKEN": bias} and llama.cpp's [[TOKEN or "text", bias or false],
 // …]; false bans, and the names of an object may be texts, too. An absent one keeps base.
 func parseBias(raw json.RawMessage, base map[int32]float32, v Vocabulary) (map[int32]float32, error) {
@@ -26,22 +40,22 @@ func parseBias(raw json.RawMessage, base map[int32]float32, v Vocabulary) (map[i
 	if len(raw) == 0 || string(raw) == "null" {
 		return base, nil
 	}
-	biases := map[int32]float32{}
+	b := biases{of: map[int32]float32{}, v: v}
 	if raw[0] == '{' {
 		var object map[string]json.RawMessage
 		if err := json.Unmarshal(raw, &object); err != nil {
 			return nil, malformedBias(raw)
 		}
 		for name, value := range object {
-			add := addBias
+			add := b.addToken
 			if _, err := strconv.ParseInt(name, 10, 64); err != nil {
-				add = addText
+				add = b.addText
 			}
-			if err := add(biases, name, value, v); err != nil {
+			if err := add(name, value); err != nil {
 				return nil, err
 			}
 		}
-		return biases, nil
+		return b.of, nil
 	}
 	var pairs [][2]json.RawMessage
 	if err := json.Unmarshal(raw, &pairs); err != nil {
@@ -50,7 +64,7 @@ func parseBias(raw json.RawMessage, base map[int32]float32, v Vocabulary) (map[i
 	for _, pair := range pairs {
 		var text string
 		if err := json.Unmarshal(pair[0], &text); err == nil {
-			err = addText(biases, text, pair[1], v)
+			err = b.addText(text, pair[1])
 			if err != nil {
 				return nil, err
 			}
@@ -61,37 +75,40 @@ func parseBias(raw json.RawMessage, base map[int32]float32, v Vocabulary) (map[i
 		if integer.Unmarshal(pair[0], &token) == nil && token != nil {
 			name = strconv.FormatInt(*token, 10)
 		}
-		if err := addBias(biases, name, pair[1], v); err != nil {
+		if err := b.addToken(name, pair[1]); err != nil {
 			return nil, err
 		}
 	}
-	return biases, nil
+	return b.of, nil
 }
 
-func addBias(biases map[int32]float32, name string, value json.RawMessage, v Vocabulary) error {
+func (b *biases) addToken(name string, value json.RawMessage) error {
 	token, err := strconv.ParseInt(name, 10, 32)
-	if err != nil || token < 0 || token >= int64(v.Size()) {
-		return invalid("logit_bias", name, "a token from 0 to "+strconv.Itoa(v.Size()-1))
+	if err != nil || token < 0 || token >= int64(b.v.Size()) {
+		return invalid("logit_bias", name, "a token from 0 to "+strconv.Itoa(b.v.Size()-1))
 	}
 	bias, err := biasValue(value)
 	if err != nil {
 		return err
 	}
-	biases[int32(token)] = bias
+	b.of[int32(token)] = bias
 	return nil
 }
 
-func addText(biases map[int32]float32, text string, value json.RawMessage, v Vocabulary) error {
+func (b *biases) addText(text string, value json.RawMessage) error {
+	if b.texts += len(text) + perBiasText; b.texts > maxBiasText {
+		return invalid("logit_bias", text, "texts of at most "+strconv.Itoa(maxBiasText>>10)+" KiB together")
+	}
 	bias, err := biasValue(value)
 	if err != nil {
 		return err
 	}
-	tokens, err := v.Tokenize(text)
+	tokens, err := b.v.Tokenize(text)
 	if err != nil {
 		return err
 	}
 	for _, t := range tokens {
-		biases[t] = bias
+		b.of[t] = bias
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ package sampling
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -122,6 +123,22 @@ func TestFields_Params_BiasOnTexts(t *testing.T) {
 	ban := float32(math.Inf(-1))
 	if diff := cmp.Diff(map[int32]float32{1: 2}, map[int32]float32{1: got.LogitBias[1]}); err != nil || got.LogitBias[2] != ban {
 		t.Errorf("%v %v %s", err, got.LogitBias, diff)
+	}
+}
+
+// Texts of biases are tokenized, which nobody waits for long.
+func TestFields_Params_BiasOnTexts_Bounds(t *testing.T) {
+	many := make([]string, maxBiasText/perBiasText+1)
+	for i := range many {
+		many[i] = fmt.Sprintf("[%q,1]", "a")
+	}
+	for name, bias := range map[string]string{
+		"a name": `{"` + strings.Repeat("a", maxBiasText) + `":1}`, "a text": `[["` + strings.Repeat("a", maxBiasText) + `",1]]`, "many": "[" + strings.Join(many, ",") + "]",
+	} {
+		var invalid *Invalid
+		if _, err := parse(t, `{"logit_bias":`+bias+`}`, Default()); !errors.As(err, &invalid) || invalid.Field != "logit_bias" || !strings.Contains(err.Error(), "256 KiB") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

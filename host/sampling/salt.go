@@ -12,8 +12,8 @@ func WithSalt(ctx context.Context, salt string) context.Context {
 	return context.WithValue(ctx, saltKey{}, salt)
 }
 
-// SaltOf is the salt of a context; "" where it has none.
-func SaltOf(ctx context.Context) string {
-	salt, _ := ctx.Value(saltKey{}).(string)
-	return salt
+// SaltOf is the salt of a context. False: it has none, and nothing is kept of the work.
+func SaltOf(ctx context.Context) (salt string, has bool) {
+	salt, has = ctx.Value(saltKey{}).(string)
+	return salt, has
 }

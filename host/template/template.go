@@ -63,38 +63,45 @@ func (t *Template) Close() error { return t.llama.Close() }
 // Render turns a conversation into a prompt. Errors are those of native.Template's Render; the
 // template's complaint is a *jinja.Error.
 //
-// Where a template does what Python refuses, such as to use a value that only some programs tell
-// it, llama.cpp's interpreter may still make a text of it, which then is the prompt's.
+// A template that does what Python refuses, such as to add a value that only some programs tell it,
+// is rendered leniently.
 func (t *Template) Render(ctx context.Context, c native.Conversation) (native.Prompt, error) {
 	if t.plain == nil {
 		return t.llama.Render(ctx, c, nil)
 	}
-	p, err := t.llama.Render(ctx, c, func(told []byte) (string, error) {
-		text, err := t.write(ctx, told, c, false)
-		if err != nil && isComplaint(err, jinja.Bound) && len(c.Tools) > 0 {
-			if other, err := t.write(ctx, told, c, true); err == nil {
-				return other, nil
+	return t.llama.Render(ctx, c, func(told []byte) (string, error) {
+		text, err := t.write(ctx, told, c, way{})
+		for _, other := range []way{{alternatives: true}, {lenient: true}} {
+			if err != nil && other.mends(err, c) {
+				if text, err := t.write(ctx, told, c, other); err == nil {
+					return text, nil
+				}
 			}
 		}
 		return text, err
 	})
-	if err != nil && isComplaint(err, jinja.Fault) && !t.Info().Foreign {
-		if other, err := t.llama.Render(ctx, c, nil); err == nil {
-			return other, nil
-		}
-	}
-	return p, err
 }
 
-func isComplaint(err error, kind jinja.ErrorKind) bool {
+// way is another way to render a template than the usual one.
+type way struct {
+	// The tools have no lists of types, but say the same with anyOf: Hermes 3's template, for one,
+	// calls itself for ever at the type null in a list.
+	alternatives bool
+
+	lenient bool // jinja.Template.Lenient
+}
+
+// mends reports whether an error may be one that there is not in this way.
+func (w way) mends(err error, c native.Conversation) bool {
 	var complaint *jinja.Error
-	return errors.As(err, &complaint) && complaint.Kind == kind
+	if !errors.As(err, &complaint) {
+		return false
+	}
+	return w.lenient && complaint.Kind == jinja.Fault || w.alternatives && complaint.Kind == jinja.Bound && len(c.Tools) > 0
 }
 
-// write makes the text of what llama.cpp tells. With alternatives the tools have no lists of types,
-// but say the same with anyOf: Hermes 3's template, for one, calls itself for ever at the type null
-// in a list.
-func (t *Template) write(ctx context.Context, told []byte, c native.Conversation, alternatives bool) (string, error) {
+// write makes the text of what llama.cpp tells.
+func (t *Template) write(ctx context.Context, told []byte, c native.Conversation, w way) (string, error) {
 	values, err := jinja.FromJSON(told)
 	if err != nil {
 		return "", fmt.Errorf("what the template is told: %w", err)
@@ -110,8 +117,14 @@ func (t *Template) write(ctx context.Context, told []byte, c native.Conversation
 	}
 	nameReasoning(said)
 	dropUnreadBlocks(said, p.source)
-	if alternatives {
+	if w.alternatives {
 		withoutTypeLists(tools)
 	}
-	return p.Render(ctx, said)
+	if !w.lenient {
+		return p.Render(ctx, said)
+	}
+	nameFunctions(said, c)
+	lenient := *p.Template
+	lenient.Lenient = true
+	return lenient.Render(ctx, said)
 }

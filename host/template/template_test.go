@@ -190,18 +190,66 @@ func TestTemplate_Render_AsLlama(t *testing.T) {
 	}
 }
 
-// What Python refuses to a template, llama.cpp may render: firefunction's wants the functions by
+// What Python refuses to a template is rendered leniently: firefunction's wants the functions by
 // another name.
 func TestTemplate_Render_PythonRefuses(t *testing.T) {
 	c := native.Conversation{Messages: json.RawMessage(`[{"role":"user","content":"x"}]`), Tools: json.RawMessage(
 		`[{"type":"function","function":{"name":"frogs","description":"d","parameters":{"type":"object","properties":{"q":{"type":"string"}}}}}]`)}
 	for file, says := range map[string]string{
-		"fireworks-ai-llama-3-firefunction-v2.jinja": "functools", "llama-cpp-deepseek-r1.jinja": "frogs", "CohereForAI-c4ai-command-r-plus-tool_use.jinja": "frogs",
+		"fireworks-ai-llama-3-firefunction-v2.jinja": `"name": "frogs"`, "llama-cpp-deepseek-r1.jinja": "frogs", "CohereForAI-c4ai-command-r-plus-tool_use.jinja": "frogs",
 	} {
-		if got := prompt(t, with(t, file), c); !strings.Contains(got, says) {
+		tmpl := with(t, file)
+		if got := prompt(t, tmpl, c); !strings.Contains(got, says) {
 			t.Errorf("%s: %s", file, got)
 		}
+		if got := prompt(t, tmpl, native.Conversation{Messages: c.Messages}); !strings.Contains(got, "x") {
+			t.Errorf("%s, without tools: %s", file, got)
+		}
 	}
+}
+
+// A template that Python refuses is rendered within the same bounds, by nothing that has none.
+func TestTemplate_Render_Refused_IsBounded(t *testing.T) {
+	for name, source := range hostile("{% if extra %}{{ none + 'a' }}", "{% endif %}") {
+		c := native.Conversation{Messages: json.RawMessage(`[{"role":"user","content":"x"}]`)}
+		tmpl := with(t, source)
+		prompt(t, tmpl, c)
+		c.TemplateArgs = map[string]json.RawMessage{"extra": json.RawMessage("1")}
+		var complaint *jinja.Error
+		if _, err := tmpl.Render(t.Context(), c); !errors.As(err, &complaint) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// What llama.cpp finds out about a template is bounded too: tools are among what it tries.
+func TestNew_HostileToLlama(t *testing.T) {
+	m, err := native.LoadModel(t.Context(), "../model/penstock-tiny.gguf", native.ModelOptions{VocabOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, source := range hostile("{% if tools %}", "{% endif %}") {
+		if _, err := New(m, source); !errors.Is(err, native.ErrFailed) || !strings.Contains(err.Error(), "without end") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// hostile are templates that take too much within what stands before and after it.
+func hostile(before, after string) map[string]string {
+	all := map[string]string{
+		"endless":   `{% for a in range(99999) %}{% for b in range(99999) %}{{ a * b }}{% endfor %}{% endfor %}`,
+		"recursive": `{% macro f(x) %}{{ f(x) }}{% endmacro %}{{ f(1) }}`,
+		"large":     `{% set ns = namespace(a="0123456789") %}{% for i in range(40) %}{% set ns.a = ns.a + ns.a %}{% endfor %}`,
+		"a list":    `{% set all = range(999999999)|list %}`,
+	}
+	for name, source := range all {
+		all[name] = "{% for m in messages %}{{ m.role + m.content }}{% endfor %}" + before + source + after
+	}
+	return all
 }
 
 // A template's complaint is its own, with its line.

@@ -3,6 +3,8 @@
 package template
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -13,11 +15,7 @@ import (
 // nameReasoning tells what llama.cpp tells a template by more names than one, in caps.cpp:
 // different templates ask for it by different ones.
 func nameReasoning(told *jinja.Dict) {
-	tell := func(name string, v jinja.Value) {
-		if _, ok := told.Get(name); !ok {
-			told.Set(name, v)
-		}
-	}
+	tell := func(name string, v jinja.Value) { tell(told, name, v) }
 	if v, _ := told.Get("preserve_reasoning"); v != nil {
 		if all, ok := v.(bool); ok {
 			tell("preserve_thinking", all)
@@ -29,6 +27,22 @@ func nameReasoning(told *jinja.Dict) {
 	if v, _ := told.Get("reasoning_effort"); v != nil {
 		tell("reasoning_strength", v)
 	}
+}
+
+// tell sets what is not told yet.
+func tell(told *jinja.Dict, name string, v jinja.Value) {
+	if _, ok := told.Get(name); !ok {
+		told.Set(name, v)
+	}
+}
+
+// nameFunctions tells the tools as the text that firefunction's template wants.
+func nameFunctions(told *jinja.Dict, c native.Conversation) {
+	var text bytes.Buffer
+	if json.Indent(&text, c.Tools, "", "  ") != nil { // there are none
+		text.Reset()
+	}
+	tell(told, "functions", text.String())
 }
 
 // dropUnreadBlocks leaves out of contents what llama.cpp put there for another model's template:

@@ -5,10 +5,12 @@
 #ifndef PENSTOCK_ANALYSIS_H
 #define PENSTOCK_ANALYSIS_H
 
+#include "allowance.h"
 #include "rendering.h"
 
 #include <map>
 #include <mutex>
+#include <optional>
 
 namespace penstock {
 
@@ -19,17 +21,24 @@ class analyses {
         std::lock_guard<std::mutex> lock(mutex);
         auto                        at = known.find(&tmpl);
         if (at == known.end()) {
-            own_interpreter        own;
-            autoparser::autoparser fresh;
-            fresh.analyze_template(tmpl);
+            own_interpreter                       own;
+            std::optional<autoparser::autoparser> fresh(std::in_place);
+            try {
+                within_bounds([&] { fresh->analyze_template(tmpl); });
+            } catch (const too_much &) {
+                fresh.reset();
+            }
             at = known.emplace(&tmpl, std::move(fresh)).first;
         }
-        return at->second;
+        if (!at->second) {
+            throw too_much{};
+        }
+        return *at->second;
     }
 
   private:
-    std::mutex                                                   mutex;
-    std::map<const common_chat_template *, autoparser::autoparser> known;
+    std::mutex                                                                     mutex;
+    std::map<const common_chat_template *, std::optional<autoparser::autoparser>> known;  // none: it takes too much
 };
 
 // Where this thread keeps analyses; none: nowhere. After an analysis was looked up or made, used is

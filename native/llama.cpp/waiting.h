@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Included before the interpreter of Jinja. A template may loop for long over a conversation, and
-// who asked for the prompt may be gone. The interpreter asks at each place where it would print
-// what it does, were it told to.
+// Included before the interpreter of Jinja. A template is a program by somebody else: it may loop
+// for long, call itself for ever, or fill the memory, and who asked for the prompt may be gone. The
+// interpreter asks at each place where it would print what it does, were it told to.
 #ifndef PENSTOCK_WAITING_H
 #define PENSTOCK_WAITING_H
+
+#include "allowance.h"
 
 #include "jinja/runtime.h"
 
@@ -15,12 +17,15 @@ namespace penstock {
 // Set where nobody waits for the work of this thread any more; null: it is not asked.
 inline thread_local const std::atomic<int32_t> * given_up = nullptr;
 
-// Ends the work. It is no std::exception: the interpreter makes those complaints of the template.
+// Ends the work, as too_much does.
 struct nobody_waits {};
 
 inline void still_waited_for() {
     if (given_up && given_up->load(std::memory_order_relaxed)) {
         throw nobody_waits{};
+    }
+    if (allowed && !allowed->step()) {
+        throw too_much{};
     }
 }
 

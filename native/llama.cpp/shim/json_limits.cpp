@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t   max_size     = size_t(64) << 20;
 constexpr size_t   max_values   = 500000;    // and keys: a template's value takes some hundred bytes
-constexpr uint64_t max_compared = 50000000;  // keys, each with those before it in its object: 10,000 in one; a few tenths of a second
+constexpr uint64_t max_compared = 12500000;  // keys, each with those before it in its object: 5,000 in one; a tenth of a second
 constexpr size_t   own_nesting  = 28;        // around what a client gave, in what Penstock and llama.cpp write
 
 // Counts in a text what it will become. llama.cpp itself refuses what is not JSON.
@@ -65,7 +65,7 @@ class excess {
         if (keys.size() > max_nesting) {
             too_much = "nests more than " + std::to_string(max_nesting) + " deep";
         } else if (compared > max_compared) {
-            too_much = "has too many keys in its objects: at most 10000 are taken in one, and fewer in each of many";
+            too_much = "has too many keys in its objects: at most 5000 are taken in one, and fewer in each of many";
         } else if (++values > max_values) {
             too_much = "has more than " + std::to_string(max_values) + " values and keys";
         }

@@ -34,6 +34,17 @@ std::vector<const char *> names() {
     return all;
 }
 
+static_assert(penstock::max_stack < ptrdiff_t(stack), "the bound is within the stack");
+
+// Runs body on a stack of its own, and says if it has taken too much.
+template <typename Body> void on_stack(Body && body) {
+    try {
+        ps::with_stack(stack, body);
+    } catch (const penstock::too_much &) {
+        throw ps::fault(PS_FAILED, "it renders without end, or takes too much memory, where llama.cpp tries what it does");
+    }
+}
+
 // Whether source is the name of a template that llama.cpp has code for. The one called chatml it
 // has in Jinja too.
 bool is_name(const std::string & source) {
@@ -165,13 +176,13 @@ int32_t ps_template_new(ps_model * model, const char * source, size_t size, ps_t
         ps::check_template_size(used);
         auto t     = std::make_unique<ps_template>();
         t->by_name = is_name(text);
-        ps::with_stack(stack, [&] {
+        on_stack([&] {
             if (!ps::is_template(used)) {
                 t->foreign   = used;
                 t->templates = common_chat_templates_init(model->model, stand_in);
                 return;
             }
-            t->templates = common_chat_templates_init(model->model, text);
+            penstock::within_bounds([&] { t->templates = common_chat_templates_init(model->model, text); });
         });
         *out = t.release();
     });
@@ -185,8 +196,9 @@ void ps_template_free(ps_template * tmpl) noexcept {
 
 int32_t ps_template_describe(const ps_template * tmpl, ps_text * out, ps_error * err) noexcept {
     return ps::guarded(err, [&] {
-        ps::with_stack(stack, [&] {
-            const auto result = describe(tmpl).dump_safe();
+        on_stack([&] {
+            std::string result;
+            penstock::within_bounds([&] { result = describe(tmpl).dump_safe(); });
             ps::return_text(out, result.data(), result.size());
         });
     });
@@ -207,7 +219,7 @@ int32_t ps_template_render(const ps_template * tmpl, const char * request, size_
     };
     return ps::guarded(err, [&] {
         try {
-            ps::with_stack(stack, [&] {  // what is set for this thread ends with the call
+            on_stack([&] {  // what is set for this thread ends with the call
                 penstock::given_up = reinterpret_cast<const std::atomic<int32_t> *>(given_up);
                 penstock::writing  = write ? &writer : nullptr;
                 const auto result  = render(tmpl, common_json::parse(std::string(request, size))).dump_safe();
