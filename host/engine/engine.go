@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/penstock/penstock/host/chat/form"
 	"github.com/penstock/penstock/host/grammar"
 	"github.com/penstock/penstock/host/template"
 	"github.com/penstock/penstock/native"
@@ -70,13 +71,14 @@ type Engine struct {
 	backend  *backend
 	info     Info
 
-	templateOptions TemplateOptions
-	grammars        grammars
-	arrange         sync.Once
-	arranged        *grammar.Vocabulary // see tokens
-	scratch         sync.Pool           // of *scratch
-	spelt           spellings
-	identity        *identity
+	templateOptions       TemplateOptions
+	needs, needsWithTools form.Form // of the template, without and with tools
+	grammars              grammars
+	arrange               sync.Once
+	arranged              *grammar.Vocabulary // see tokens
+	scratch               sync.Pool           // of *scratch
+	spelt                 spellings
+	identity              *identity
 }
 
 const (
@@ -207,6 +209,7 @@ func open(text, weights *native.Model, o Options) (*Engine, error) {
 		HasTemplate: own != "", Limits: limits, Weights: kernels,
 	}
 	e.info.Limits.HiddenState = e.backend.limits.HiddenState
+	e.findNeeds()
 	return e, nil
 }
 

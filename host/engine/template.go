@@ -10,8 +10,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/chat/form"
+	"github.com/penstock/penstock/host/jinja"
 	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/native"
@@ -45,7 +48,7 @@ func (e *Engine) Render(ctx context.Context, c chat.Conversation) (chat.Prompt, 
 	if err != nil {
 		return chat.Prompt{}, err
 	}
-	p, err := e.template.Render(ctx, n)
+	p, err := e.say(ctx, &c, n)
 	if err != nil && ctx.Err() == nil {
 		err = e.asField(ctx, err, &c)
 	}
@@ -108,11 +111,8 @@ func (e *Engine) conversation(ctx context.Context, c *chat.Conversation) (native
 	}
 	var err error
 	if n.Continue != "" {
-		if c.Messages, err = e.joined(ctx, c.Messages, n); err != nil {
-			return n, err
-		}
+		c.Messages, err = e.joined(ctx, c.Messages, n)
 	}
-	n.Messages, err = messagesJSON(c.Messages)
 	return n, err
 }
 
@@ -172,6 +172,70 @@ func toolsJSON(tools []chat.Tool) json.RawMessage {
 		list = append(list, t.JSON...)
 	}
 	return append(list, ']')
+}
+
+// say renders the messages of a conversation in a form that the template can say. They are those
+// that were rendered then.
+func (e *Engine) say(ctx context.Context, c *chat.Conversation, n native.Conversation) (p native.Prompt, err error) {
+	needs := e.needs
+	if len(n.Tools) > 0 {
+		needs = e.needsWithTools
+	}
+	p, c.Messages, err = form.Say(ctx, needs, c.Messages, func(ctx context.Context, messages []chat.Message) (native.Prompt, string, error) {
+		p, err := e.renderMessages(ctx, n, messages)
+		if isComplaint(err) && !slices.ContainsFunc(messages, hasBrokenCall) {
+			err = form.Refused{Err: err}
+		}
+		return p, p.Text, err
+	})
+	return p, err
+}
+
+// isComplaint reports whether an error is a template's refusal, which may be about the form of the
+// messages.
+func isComplaint(err error) bool {
+	var complaint *jinja.Error
+	if errors.As(err, &complaint) {
+		return complaint.Kind != jinja.Bound
+	}
+	return errors.Is(err, native.ErrFailed)
+}
+
+// hasBrokenCall reports whether a message has a call whose arguments are no JSON. That is the fault
+// of the message, and no form mends it.
+func hasBrokenCall(m chat.Message) bool {
+	return slices.ContainsFunc(m.ToolCalls, func(c chat.ToolCall) bool { return !json.Valid([]byte(c.Function.Arguments)) })
+}
+
+func (e *Engine) renderMessages(ctx context.Context, n native.Conversation, messages []chat.Message) (p native.Prompt, err error) {
+	if n.Messages, err = messagesJSON(messages); err != nil {
+		return p, err
+	}
+	return e.template.Render(ctx, n)
+}
+
+// findNeeds tries the template, for a while at most: it is a program of whoever made the model.
+func (e *Engine) findNeeds() {
+	const most = 2 * time.Second
+	ctx, cancel := context.WithTimeout(context.Background(), most)
+	defer cancel()
+	find := func(offer func(messages []chat.Message) bool) form.Form {
+		return form.Needs(ctx, func(ctx context.Context, messages []chat.Message) (string, error) {
+			n := native.Conversation{AddGenerationPrompt: true, TemplateArgs: e.templateOptions.Args, ReasoningFormat: e.templateOptions.ReasoningFormat}
+			if offer(messages) && !e.template.Info().ByName {
+				n.Tools = json.RawMessage(`[{"type":"function","function":{"name":"x","description":"x","parameters":{"type":"object","properties":{"q":{"type":"string"}}}}}]`)
+			}
+			p, err := e.renderMessages(ctx, n, messages)
+			return p.Text, err
+		})
+	}
+	e.needs = find(func(messages []chat.Message) bool {
+		return slices.ContainsFunc(messages, func(m chat.Message) bool { return m.Role == "tool" })
+	})
+	e.needsWithTools = e.needs
+	if e.template.Info().ToolSource != "" {
+		e.needsWithTools = find(func([]chat.Message) bool { return true })
+	}
 }
 
 // messagesJSON writes messages for the template, which sees the parts of a content that came as a
