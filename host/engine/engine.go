@@ -71,14 +71,15 @@ type Engine struct {
 	backend  *backend
 	info     Info
 
-	templateOptions       TemplateOptions
-	needs, needsWithTools form.Form // of the template, without and with tools
-	grammars              grammars
-	arrange               sync.Once
-	arranged              *grammar.Vocabulary // see tokens
-	scratch               sync.Pool           // of *scratch
-	spelt                 spellings
-	identity              *identity
+	templateOptions TemplateOptions
+	needs           func() form.Form // in which the template can say conversations
+	needsWithTools  func() form.Form
+	grammars        grammars
+	arrange         sync.Once
+	arranged        *grammar.Vocabulary // see tokens
+	scratch         sync.Pool           // of *scratch
+	spelt           spellings
+	identity        *identity
 }
 
 const (

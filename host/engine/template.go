@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/penstock/penstock/host/chat"
@@ -181,7 +182,7 @@ func (e *Engine) say(ctx context.Context, c *chat.Conversation, n native.Convers
 	if len(n.Tools) > 0 {
 		needs = e.needsWithTools
 	}
-	p, c.Messages, err = form.Say(ctx, needs, c.Messages, func(ctx context.Context, messages []chat.Message) (native.Prompt, string, error) {
+	p, c.Messages, err = form.Say(ctx, needs(), c.Messages, func(ctx context.Context, messages []chat.Message) (native.Prompt, string, error) {
 		p, err := e.renderMessages(ctx, n, messages)
 		if isComplaint(err) && !slices.ContainsFunc(messages, hasBrokenCall) {
 			err = form.Refused{Err: err}
@@ -214,28 +215,24 @@ func (e *Engine) renderMessages(ctx context.Context, n native.Conversation, mess
 	return e.template.Render(ctx, n)
 }
 
-// findNeeds tries the template, for a while at most: it is a program of whoever made the model.
+// findNeeds has the form that the template needs be found when the first conversation comes, for
+// those with tools and those without: templates differ in more than the list of tools then. They
+// are programs of whoever made the model, and are tried for a while at most.
 func (e *Engine) findNeeds() {
 	const most = 2 * time.Second
-	ctx, cancel := context.WithTimeout(context.Background(), most)
-	defer cancel()
-	find := func(offer func(messages []chat.Message) bool) form.Form {
-		return form.Needs(ctx, func(ctx context.Context, messages []chat.Message) (string, error) {
-			n := native.Conversation{AddGenerationPrompt: true, TemplateArgs: e.templateOptions.Args, ReasoningFormat: e.templateOptions.ReasoningFormat}
-			if offer(messages) && !e.template.Info().ByName {
-				n.Tools = json.RawMessage(`[{"type":"function","function":{"name":"x","description":"x","parameters":{"type":"object","properties":{"q":{"type":"string"}}}}}]`)
-			}
-			p, err := e.renderMessages(ctx, n, messages)
-			return p.Text, err
+	find := func(tools json.RawMessage) func() form.Form {
+		return sync.OnceValue(func() form.Form {
+			ctx, cancel := context.WithTimeout(context.Background(), most)
+			defer cancel()
+			return form.Needs(ctx, func(ctx context.Context, messages []chat.Message) (string, error) {
+				n := native.Conversation{Tools: tools, AddGenerationPrompt: true, TemplateArgs: e.templateOptions.Args, ReasoningFormat: e.templateOptions.ReasoningFormat}
+				p, err := e.renderMessages(ctx, n, messages)
+				return p.Text, err
+			})
 		})
 	}
-	e.needs = find(func(messages []chat.Message) bool {
-		return slices.ContainsFunc(messages, func(m chat.Message) bool { return m.Role == "tool" })
-	})
-	e.needsWithTools = e.needs
-	if e.template.Info().ToolSource != "" {
-		e.needsWithTools = find(func([]chat.Message) bool { return true })
-	}
+	e.needs = find(nil)
+	e.needsWithTools = find(json.RawMessage(`[{"type":"function","function":{"name":"x","description":"x","parameters":{"type":"object","properties":{"q":{"type":"string"}}}}}]`))
 }
 
 // messagesJSON writes messages for the template, which sees the parts of a content that came as a
