@@ -15,9 +15,9 @@ import (
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/chat/form"
-	"github.com/penstock/penstock/host/jinja"
 	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/template"
 	"github.com/penstock/penstock/native"
 )
 
@@ -184,22 +184,12 @@ func (e *Engine) say(ctx context.Context, c *chat.Conversation, n native.Convers
 	}
 	p, c.Messages, err = form.Say(ctx, needs(), c.Messages, func(ctx context.Context, messages []chat.Message) (native.Prompt, string, error) {
 		p, err := e.renderMessages(ctx, n, messages)
-		if isComplaint(err) && !slices.ContainsFunc(messages, hasBrokenCall) {
+		if template.Refuses(err) && !slices.ContainsFunc(messages, hasBrokenCall) {
 			err = form.Refused{Err: err}
 		}
 		return p, p.Text, err
 	})
 	return p, err
-}
-
-// isComplaint reports whether an error is a template's refusal, which may be about the form of the
-// messages.
-func isComplaint(err error) bool {
-	var complaint *jinja.Error
-	if errors.As(err, &complaint) {
-		return complaint.Kind != jinja.Bound
-	}
-	return errors.Is(err, native.ErrFailed)
 }
 
 // hasBrokenCall reports whether a message has a call whose arguments are no JSON. That is the fault

@@ -91,6 +91,12 @@ func isComplaint(err error, kind jinja.ErrorKind) bool {
 	return errors.As(err, &complaint) && complaint.Kind == kind
 }
 
+// Refuses reports whether an error of Render is the template's refusal of what it was told, and not
+// that this takes too long or cannot be told at all.
+func Refuses(err error) bool {
+	return errors.Is(err, native.ErrFailed) || isComplaint(err, jinja.Fault) || isComplaint(err, jinja.Raised)
+}
+
 // write makes the text of what llama.cpp tells. With alternatives the tools have no lists of types,
 // but say the same with anyOf: Hermes 3's template, for one, calls itself for ever at the type null
 // in a list.

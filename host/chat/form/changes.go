@@ -101,7 +101,8 @@ func eachResult(ms []chat.Message, visit func(result, message, call int)) {
 	}
 }
 
-// renameCalls gives calls other ids, and their results the same. number counts the calls before one.
+// renameCalls gives calls other ids, and their results the same. number counts the calls before
+// one.
 func renameCalls(ms []chat.Message, rename func(c chat.ToolCall, number int) string) []chat.Message {
 	ids, number := make([][]string, len(ms)), 0
 	for i, m := range ms {
