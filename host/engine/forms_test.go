@@ -130,6 +130,10 @@ var conversations = []struct {
 		"walrus marmot otter tapir heron okapi badger dingo"},
 	{"picture", []chat.Message{sys, picture}, "walrus ibex " + media.Marker},
 	{"picture as a result", []chat.Message{usr, called("", one), {Role: "tool", ToolCallID: "abcdef123", Content: media.Marker + "The lemur.", Parts: []string{media.Marker, "The lemur."}}}, "otter wombat kestrel lemur " + media.Marker},
+	{"odd texts", []chat.Message{sys, {Role: "user", Content: " \n<b>\"otter\" \\ {{ x }} {% y %} é\u3000\n"}, {Role: "assistant", Content: "<think>gone</think>\n\nThe heron.", Reasoning: "gone, too"},
+		{Role: "user", Content: "The </think> badger <tool_response> | 'x'"}, called("", chat.NewToolCall("abcdef123", "wombat", `{"q":"kestrel\n\"<x>\" é", "r": [1.5, null, {}]}`)),
+		{Role: "tool", ToolCallID: "abcdef123", Content: `{"lemur": [5, null], "t": "a\n\"b\""}`}}, "walrus otter heron badger wombat kestrel lemur"},
+	{"reasoning alone", []chat.Message{usr, {Role: "assistant", Reasoning: "gone"}, last}, "otter badger"},
 	{"continued", []chat.Message{sys, usr, wrote("assistant", "heron")}, "walrus otter heron"},
 }
 

@@ -206,10 +206,10 @@ func (e *Engine) renderMessages(ctx context.Context, n native.Conversation, mess
 }
 
 // findNeeds has the form that the template needs be found when the first conversation comes, for
-// those with tools and those without: templates differ in more than the list of tools then. They
-// are programs of whoever made the model, and are tried for a while at most.
+// those with tools and those without: templates differ in more than the list of tools then. That
+// takes a tenth of a second. A template is a program of whoever made the model, so there is a bound.
 func (e *Engine) findNeeds() {
-	const most = 2 * time.Second
+	const most = 30 * time.Second
 	find := func(tools json.RawMessage) func() form.Form {
 		return sync.OnceValue(func() form.Form {
 			ctx, cancel := context.WithTimeout(context.Background(), most)

@@ -10,6 +10,7 @@
 package form
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -144,7 +145,7 @@ func confirm[P any](ctx context.Context, form Form, messages []chat.Message, ren
 	}
 	first := slices.IndexFunc(messages, func(m chat.Message) bool { return strings.Contains(m.Content, media.Marker) })
 	if first >= 0 && strings.Count(text, media.Marker) < markersOf(messages) {
-		return noPlace(fmt.Sprintf("messages[%d].content", first), "this picture or sound, or one that follows,")
+		return noPlace(cmp.Or(messages[first].Field, fmt.Sprintf("messages[%d].content", first)), "this picture or sound, or one that follows,")
 	}
 	return nil
 }

@@ -7,12 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/media"
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // shown writes messages as a template may: roles by their first letter, and all texts.
@@ -159,10 +162,11 @@ func TestSay_Refused(t *testing.T) {
 		render      Render[string]
 		field, says string
 	}{
-		"a text":             {[]chat.Message{says(user, "a"), says(assistant, " lost words ")}, dropped, "messages[1].content", `"lost words" is not in the prompt`},
-		"a part":             {[]chat.Message{says(user, "a"), {Role: assistant, Content: "a\nb", Parts: []string{"a", "b"}}}, dropped, "messages[1].content[0]", `"a"`},
-		"the text of others": {[]chat.Message{says(user, "a lost a lost"), says(assistant, "lost"), says(user, "lost")}, dropped, "messages[1].content", `"lost"`},
-		"a call":             {[]chat.Message{says(user, "a"), calling("", "x")}, dropped, "messages[1].tool_calls[0]", `"fa {}"`},
+		"a text":                 {[]chat.Message{says(user, "a"), says(assistant, " lost words ")}, dropped, "messages[1].content", `"lost words" is not in the prompt`},
+		"a part":                 {[]chat.Message{says(user, "a"), {Role: assistant, Content: "a\nb", Parts: []string{"a", "b"}}}, dropped, "messages[1].content[0]", `"a"`},
+		"the text of others":     {[]chat.Message{says(user, "a lost a lost"), says(assistant, "lost"), says(user, "lost")}, dropped, "messages[1].content", `"lost"`},
+		"a field of another API": {[]chat.Message{says(user, "a"), {Role: assistant, Content: "b", Field: "input[3]"}}, dropped, "input[3]", `"b"`},
+		"a call":                 {[]chat.Message{says(user, "a"), calling("", "x")}, dropped, "messages[1].tool_calls[0]", `"fa {}"`},
 		"a picture": {[]chat.Message{says(user, "a"), {Role: user, Content: "b" + media.Marker}}, func(_ context.Context, ms []chat.Message) (string, string, error) {
 			return "p", strings.ReplaceAll(shown(ms), media.Marker, ""), nil
 		}, "messages[1].content", "this picture"},
@@ -225,6 +229,50 @@ func TestNeeds(t *testing.T) {
 	const want = "calls as text, results as user, system joined, user joined, assistant joined, front systems, later systems, user first, users merged, assistants merged"
 	if got := render(turns).String(); got != want {
 		t.Error(cmp.Diff(want, got))
+	}
+}
+
+// The check takes as long as the conversation is, whatever the template makes of the texts.
+func TestSay_Linear(t *testing.T) {
+	quote := func(text string) string { return strconv.Quote(text) }
+	for name, write := range map[string]func(role, text string) string{
+		"as they came": func(_, text string) string { return text },
+		"within JSON":  func(_, text string) string { return quote(text) },
+		"by turns": func(_, text string) string {
+			if strings.HasSuffix(text, "1") {
+				return text
+			}
+			return quote(text)
+		},
+		"in another way": func(_, text string) string { return strings.ReplaceAll(text, "\n", "<br>") },
+	} {
+		cost := func(n int) time.Duration {
+			messages := make([]chat.Message, n)
+			for i := range messages {
+				messages[i] = says([]string{user, assistant}[i%2], "a \"text\"\nof "+strconv.Itoa(i))
+			}
+			var prompt, marked strings.Builder
+			in, _ := mark(messages)
+			for i, m := range messages {
+				prompt.WriteString(write(m.Role, m.Content))
+				marked.WriteString(in[i].Content)
+			}
+			return steadytest.Cost(t, func() {
+				_, _, err := Say(t.Context(), 0, messages, func(_ context.Context, ms []chat.Message) (string, string, error) {
+					if strings.HasPrefix(ms[0].Content, markBegin) {
+						return "p", marked.String(), nil
+					}
+					return "p", prompt.String(), nil
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
+		const times = 8
+		if few, many := cost(2500), cost(2500*times); many > 3*times*few {
+			t.Errorf("%s: %v for %d times what takes %v", name, many, times, few)
+		}
 	}
 }
 
