@@ -207,7 +207,7 @@ func (e *Engine) renderMessages(ctx context.Context, n native.Conversation, mess
 
 // findNeeds has the form that the template needs be found when the first conversation comes, for
 // those with tools and those without: templates differ in more than the list of tools then. That
-// takes a tenth of a second. A template is a program of whoever made the model, so there is a bound.
+// takes a tenth of a second. The bound is for templates that are made to take long.
 func (e *Engine) findNeeds() {
 	const most = 30 * time.Second
 	find := func(tools json.RawMessage) func() form.Form {

@@ -30,8 +30,8 @@ func saysAll(prompt string, messages []chat.Message) bool {
 	return markers == 0 || strings.Count(prompt, media.Marker) >= markers
 }
 
-// scans is how often a prompt may be searched from end to end: it bounds the time for texts that are
-// not found as they came.
+// scans is how often a prompt may be searched from end to end: it bounds the time for texts that
+// are not found as they came.
 const scans = 8
 
 // reader finds texts in what is left of a prompt: without the white space around them, which many
