@@ -57,6 +57,10 @@ const (
 var byRisk = []Form{joinResults, joinUser, joinAssistant, joinSystem, dropEmpty, frontSystems, laterSystems, shortIDs, namedIDs, mergeUsers, mergeAssistants,
 	haveUser, beginWithUser, oneCallEach, textBeforeOldCalls, textBeforeCalls, userBeforeCalls, answerResults, systemsAsUser, resultsAsUser, callsAsText, resultsAsUser | callsAsText}
 
+// mostForms bounds how many of those are tried for a conversation: each takes as long as rendering
+// it does.
+const mostForms = 16
+
 // Refused is an error by which a template refuses messages: another form may be taken.
 type Refused struct{ Err error }
 
@@ -85,6 +89,9 @@ func Say[P any](ctx context.Context, needs Form, messages []chat.Message, render
 		if isAmong(tried, in) {
 			continue
 		}
+		if len(tried) == mostForms {
+			break
+		}
 		tried = append(tried, in)
 		p, text, attempt := render(ctx, in)
 		if attempt == nil && !saysAll(text, in) {
@@ -107,12 +114,10 @@ func Say[P any](ctx context.Context, needs Form, messages []chat.Message, render
 // forms are those to try, from the one that a template needs.
 func forms(needs Form) []Form {
 	all := []Form{needs}
-	sum := needs
 	for _, change := range byRisk {
-		if needs&change != change {
-			all = append(all, needs|change)
-		}
+		all = append(all, needs|change)
 	}
+	sum := needs
 	for _, change := range byRisk {
 		if change != namedIDs && change != systemsAsUser {
 			sum |= change
