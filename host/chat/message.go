@@ -14,6 +14,7 @@ type Message struct {
 	Name       string     `json:"name,omitempty"`
 	ToolCalls  []ToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
+	Field      string     `json:"-"` // of the request that says it; "": its place in messages
 }
 
 // ToolCall is a function call an assistant turn made.

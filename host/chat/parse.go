@@ -4,6 +4,7 @@ package chat
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,7 +16,9 @@ import (
 )
 
 // Roles are the roles a message may have.
-var Roles = []string{"system", "developer", "user", "assistant", "tool"}
+var Roles = []string{"system", "developer", "user", assistant, "tool"}
+
+const assistant = "assistant"
 
 // Invalid is a part of a conversation that cannot be used.
 type Invalid struct {
@@ -57,6 +60,8 @@ func parseMessage(raw json.RawMessage, read partReader, field string) (Message, 
 		Message
 		Content   json.RawMessage   `json:"content"` // these two shadow the embedded ones
 		ToolCalls []json.RawMessage `json:"tool_calls"`
+		Thought   json.RawMessage   `json:"reasoning"` // OpenRouter's and vLLM's name of reasoning_content
+		Refusal   json.RawMessage   `json:"refusal"`   // what an answer says instead of a content
 	}
 	if err := unmarshal(raw, &m, field, "a message object"); err != nil {
 		return Message{}, nil, err
@@ -71,18 +76,30 @@ func parseMessage(raw json.RawMessage, read partReader, field string) (Message, 
 		}
 		m.Message.ToolCalls = append(m.Message.ToolCalls, c)
 	}
-	text, parts, found, err := parseContent(m.Content, read, field+".content")
+	c, err := parseContent(m.Content, read, m.Role == assistant, field+".content")
 	if err != nil {
 		return Message{}, nil, err
 	}
-	present := text != nil
-	if empty := len(m.ToolCalls) == 0 && m.Reasoning == ""; !present && (m.Role != "assistant" || empty) {
+	if m.Role == assistant {
+		m.Reasoning = cmp.Or(m.Reasoning, textOf(m.Thought), c.reasoning)
+	}
+	switch {
+	case c.text != nil && (*c.text != "" || m.Role != assistant):
+		m.Message.Content, m.Parts = *c.text, c.parts
+	case m.Role != assistant:
 		return Message{}, nil, &Invalid{Field: field + ".content", Reason: "is missing"}
+	default: // answers without a content are sent back as they were, with null and no calls
+		m.Message.Content = textOf(m.Refusal)
 	}
-	if present {
-		m.Message.Content, m.Parts = *text, parts
+	return m.Message, c.found, nil
+}
+
+// textOf is what a field says that may be null or, of some clients, no text.
+func textOf(raw json.RawMessage) (text string) {
+	if json.Unmarshal(raw, &text) != nil {
+		return ""
 	}
-	return m.Message, found, nil
+	return text
 }
 
 // parseCall reads a tool call of a message. Its arguments may be the text of an object, or the
@@ -124,43 +141,88 @@ func parseCall(raw json.RawMessage, field string) (ToolCall, error) {
 	return NewToolCall(c.ID, c.Function.Name, arguments), nil
 }
 
-// parseContent flattens content. text is nil if there is none, as with an assistant's tool calls;
-// parts are those of a list, with a media.Marker for each that was found to be a picture or a
-// sound.
-func parseContent(raw json.RawMessage, read partReader, field string) (text *string, parts []string, found []media.Part, err error) {
+// content is what parseContent reads.
+type content struct {
+	text      *string      // nil: there is none, as with an assistant's tool calls
+	parts     []string     // of a list, with a media.Marker for each picture or sound
+	found     []media.Part // the pictures and sounds
+	reasoning string       // of an answer, in parts of its own
+}
+
+// parseContent flattens content. That of an answer may have parts that only answers have.
+func parseContent(raw json.RawMessage, read partReader, ofAnswer bool, field string) (c content, err error) {
 	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
-		return nil, nil, nil, nil
+		return c, nil
 	}
-	text = new(string)
-	if json.Unmarshal(raw, text) == nil {
-		return text, nil, nil, nil
+	c.text = new(string)
+	if json.Unmarshal(raw, c.text) == nil {
+		return c, nil
 	}
 	var list []json.RawMessage
 	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, nil, nil, &Invalid{Field: field, Reason: "must be a text or a list of parts"}
+		return c, &Invalid{Field: field, Reason: "must be a text or a list of parts"}
 	}
-	parts = make([]string, len(list))
+	c.parts = make([]string, 0, len(list))
 	for i, item := range list {
 		at := fmt.Sprintf("%s[%d]", field, i)
+		if ofAnswer && c.takeAnswered(item) {
+			continue
+		}
 		var p struct {
 			Type string  `json:"type"`
 			Text *string `json:"text"`
 		}
 		if json.Unmarshal(item, &p) == nil && p.Type == "text" && p.Text != nil {
-			parts[i] = *p.Text
+			c.parts = append(c.parts, *p.Text)
 			continue
 		}
 		m, ok, err := read(item, at)
 		switch {
 		case err != nil:
-			return nil, nil, nil, err
+			return c, err
 		case !ok:
-			return nil, nil, nil, &Invalid{Field: at, Reason: fmt.Sprintf("has type %q; only parts of type %s are supported", excerpt.Of(p.Type, 40), PartTypes)}
+			return c, &Invalid{Field: at, Reason: fmt.Sprintf("has type %q; only parts of type %s are supported", excerpt.Of(p.Type, 40), PartTypes)}
 		}
-		parts[i], found = media.Marker, append(found, m)
+		c.parts, c.found = append(c.parts, media.Marker), append(c.found, m)
 	}
-	*text = media.Join(parts)
-	return text, parts, found, nil
+	*c.text = media.Join(c.parts)
+	if len(c.parts) == 0 && len(list) > 0 {
+		c.parts = nil
+	}
+	return c, nil
+}
+
+// takeAnswered takes a part that only answers have, if it is one: what was thought, in the shapes
+// of Anthropic, Mistral and the AI SDK, or OpenAI's refusal.
+func (c *content) takeAnswered(item json.RawMessage) bool {
+	var p struct {
+		Type     string          `json:"type"`
+		Thinking json.RawMessage `json:"thinking"` // a text, or a list of texts
+		Text     string          `json:"text"`
+		Refusal  *string         `json:"refusal"`
+	}
+	if json.Unmarshal(item, &p) != nil {
+		return false
+	}
+	switch {
+	case p.Type == "refusal" && p.Refusal != nil:
+		c.parts = append(c.parts, *p.Refusal)
+	case p.Type == "reasoning":
+		c.reasoning += p.Text
+	case p.Type == "redacted_thinking": // ciphertext of Anthropic's: no model here can read it
+	case p.Type == "thinking":
+		var texts []struct {
+			Text string `json:"text"`
+		}
+		c.reasoning += textOf(p.Thinking)
+		_ = json.Unmarshal(p.Thinking, &texts) // a text is no list
+		for _, t := range texts {
+			c.reasoning += t.Text
+		}
+	default:
+		return false
+	}
+	return true
 }
 
 // unmarshal reads what a field must hold into v. Errors are *Invalid, of the field within it that

@@ -74,3 +74,47 @@ func TestParseMessages_WholeCharacters(t *testing.T) {
 		}
 	}
 }
+
+// Answers come back as servers gave them: with reasoning by other names, or as parts, with a
+// refusal in the place of a content, or with nothing at all.
+func TestParseMessages_Answers(t *testing.T) {
+	for name, c := range map[string]struct {
+		in   string
+		want Message
+	}{
+		"reasoning":                   {`"content":"a","reasoning":"r"`, Message{Content: "a", Reasoning: "r"}},
+		"both names":                  {`"content":"a","reasoning":"x","reasoning_content":"r"`, Message{Content: "a", Reasoning: "r"}},
+		"reasoning of another kind":   {`"content":"a","reasoning":{"effort":"low"},"refusal":null`, Message{Content: "a"}},
+		"no content, empty calls":     {`"content":null,"tool_calls":[]`, Message{}},
+		"no content":                  {``, Message{}},
+		"refusal":                     {`"content":null,"refusal":"No."`, Message{Content: "No."}},
+		"part refusal":                {`"content":[{"type":"refusal","refusal":"No."}]`, Message{Content: "No.", Parts: []string{"No."}}},
+		"part thinking, Anthropic's":  {`"content":[{"type":"thinking","thinking":"r","signature":"s"},{"type":"redacted_thinking","data":"d"},{"type":"text","text":"a"}]`, Message{Content: "a", Parts: []string{"a"}, Reasoning: "r"}},
+		"part thinking, Mistral's":    {`"content":[{"type":"thinking","thinking":[{"type":"text","text":"r"},{"type":"text","text":"s"}]},{"type":"text","text":"a"}]`, Message{Content: "a", Parts: []string{"a"}, Reasoning: "rs"}},
+		"part reasoning, and no more": {`"content":[{"type":"reasoning","text":"r"}]`, Message{Reasoning: "r"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.want.Role = "assistant"
+			comma := ","
+			if c.in == "" {
+				comma = ""
+			}
+			got, _, err := ParseMessages([]json.RawMessage{json.RawMessage(`{"role":"assistant"` + comma + c.in + `}`)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff([]Message{c.want}, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+	for name, in := range map[string]string{
+		"a user's thinking": `{"role":"user","content":[{"type":"thinking","thinking":"r"}]}`,
+		"a user's null":     `{"role":"user","content":null}`,
+		"a result's null":   `{"role":"tool","content":null}`,
+	} {
+		if _, _, err := ParseMessages([]json.RawMessage{json.RawMessage(in)}); err == nil {
+			t.Errorf("%s is taken", name)
+		}
+	}
+}

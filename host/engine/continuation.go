@@ -16,9 +16,6 @@ func (e *Engine) goOn(c *chat.Conversation, n *native.Conversation) error {
 	last := len(c.Messages) - 1
 	byAssistant := func(i int) bool { return i >= 0 && c.Messages[i].Role == "assistant" }
 	if n.Continue == "" && !c.Fresh && !e.templateOptions.NoPrefill && byAssistant(last) {
-		if byAssistant(last - 1) {
-			return &chat.Invalid{Field: "messages", Reason: "end with two of the assistant's; an answer can go on with one"}
-		}
 		n.Continue, n.AddGenerationPrompt = native.ContinueAuto, false
 	}
 	switch {
@@ -58,15 +55,10 @@ func (e *Engine) joined(ctx context.Context, messages []chat.Message, n native.C
 // joint is what the template writes between the parts of a message that was said before.
 func (e *Engine) joint(ctx context.Context, n native.Conversation) (string, error) {
 	const first, second, usual = "the-first-part", "the-second-part", "\n"
-	var err error
-	n.Messages, err = messagesJSON([]chat.Message{
+	n.Continue, n.ToolChoice, n.JSONSchema, n.Grammar = "", "", "", ""
+	p, err := e.renderMessages(ctx, n, []chat.Message{
 		{Role: "user", Content: "x"}, {Role: "assistant", Content: first + usual + second, Parts: []string{first, second}}, {Role: "user", Content: "x"},
 	})
-	if err != nil {
-		return "", err
-	}
-	n.Continue, n.ToolChoice, n.JSONSchema, n.Grammar = "", "", "", ""
-	p, err := e.template.Render(ctx, n)
 	if ctx.Err() != nil {
 		return "", err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/penstock/penstock/host/chat/form"
 	"github.com/penstock/penstock/host/grammar"
 	"github.com/penstock/penstock/host/template"
 	"github.com/penstock/penstock/native"
@@ -71,6 +72,8 @@ type Engine struct {
 	info     Info
 
 	templateOptions TemplateOptions
+	needs           func() form.Form // in which the template can say conversations
+	needsWithTools  func() form.Form
 	grammars        grammars
 	arrange         sync.Once
 	arranged        *grammar.Vocabulary // see tokens
@@ -207,6 +210,7 @@ func open(text, weights *native.Model, o Options) (*Engine, error) {
 		HasTemplate: own != "", Limits: limits, Weights: kernels,
 	}
 	e.info.Limits.HiddenState = e.backend.limits.HiddenState
+	e.findNeeds()
 	return e, nil
 }
 

@@ -10,10 +10,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/chat/form"
 	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/template"
 	"github.com/penstock/penstock/native"
 )
 
@@ -45,7 +49,7 @@ func (e *Engine) Render(ctx context.Context, c chat.Conversation) (chat.Prompt, 
 	if err != nil {
 		return chat.Prompt{}, err
 	}
-	p, err := e.template.Render(ctx, n)
+	p, err := e.say(ctx, &c, n)
 	if err != nil && ctx.Err() == nil {
 		err = e.asField(ctx, err, &c)
 	}
@@ -108,11 +112,8 @@ func (e *Engine) conversation(ctx context.Context, c *chat.Conversation) (native
 	}
 	var err error
 	if n.Continue != "" {
-		if c.Messages, err = e.joined(ctx, c.Messages, n); err != nil {
-			return n, err
-		}
+		c.Messages, err = e.joined(ctx, c.Messages, n)
 	}
-	n.Messages, err = messagesJSON(c.Messages)
 	return n, err
 }
 
@@ -172,6 +173,56 @@ func toolsJSON(tools []chat.Tool) json.RawMessage {
 		list = append(list, t.JSON...)
 	}
 	return append(list, ']')
+}
+
+// say renders the messages of a conversation in a form that the template can say. They are those
+// that were rendered then.
+func (e *Engine) say(ctx context.Context, c *chat.Conversation, n native.Conversation) (p native.Prompt, err error) {
+	needs := e.needs
+	if len(n.Tools) > 0 {
+		needs = e.needsWithTools
+	}
+	p, c.Messages, err = form.Say(ctx, needs(), c.Messages, func(ctx context.Context, messages []chat.Message) (native.Prompt, string, error) {
+		p, err := e.renderMessages(ctx, n, messages)
+		if template.Refuses(err) && !slices.ContainsFunc(messages, hasBrokenCall) {
+			err = form.Refused{Err: err}
+		}
+		return p, p.Text, err
+	})
+	return p, err
+}
+
+// hasBrokenCall reports whether a message has a call whose arguments are no JSON. That is the fault
+// of the message, and no form mends it.
+func hasBrokenCall(m chat.Message) bool {
+	return slices.ContainsFunc(m.ToolCalls, func(c chat.ToolCall) bool { return !json.Valid([]byte(c.Function.Arguments)) })
+}
+
+func (e *Engine) renderMessages(ctx context.Context, n native.Conversation, messages []chat.Message) (p native.Prompt, err error) {
+	if n.Messages, err = messagesJSON(messages); err != nil {
+		return p, err
+	}
+	return e.template.Render(ctx, n)
+}
+
+// findNeeds has the form that the template needs be found when the first conversation comes, for
+// those with tools and those without: templates differ in more than the list of tools then. That
+// takes a tenth of a second. The bound is for templates that are made to take long.
+func (e *Engine) findNeeds() {
+	const most = 30 * time.Second
+	find := func(tools json.RawMessage) func() form.Form {
+		return sync.OnceValue(func() form.Form {
+			ctx, cancel := context.WithTimeout(context.Background(), most)
+			defer cancel()
+			return form.Needs(ctx, func(ctx context.Context, messages []chat.Message) (string, error) {
+				n := native.Conversation{Tools: tools, AddGenerationPrompt: true, TemplateArgs: e.templateOptions.Args, ReasoningFormat: e.templateOptions.ReasoningFormat}
+				p, err := e.renderMessages(ctx, n, messages)
+				return p.Text, err
+			})
+		})
+	}
+	e.needs = find(nil)
+	e.needsWithTools = find(json.RawMessage(`[{"type":"function","function":{"name":"x","description":"x","parameters":{"type":"object","properties":{"q":{"type":"string"}}}}}]`))
 }
 
 // messagesJSON writes messages for the template, which sees the parts of a content that came as a

@@ -100,6 +100,13 @@ func (w way) mends(err error, c native.Conversation) bool {
 	return w.lenient && complaint.Kind == jinja.Fault || w.alternatives && complaint.Kind == jinja.Bound && len(c.Tools) > 0
 }
 
+// Refuses reports whether an error of Render is the template's refusal of what it was told, and not
+// that this takes too long or cannot be told at all.
+func Refuses(err error) bool {
+	var complaint *jinja.Error
+	return errors.Is(err, native.ErrFailed) || errors.As(err, &complaint) && (complaint.Kind == jinja.Fault || complaint.Kind == jinja.Raised)
+}
+
 // write makes the text of what llama.cpp tells.
 func (t *Template) write(ctx context.Context, told []byte, c native.Conversation, w way) (string, error) {
 	values, err := jinja.FromJSON(told)

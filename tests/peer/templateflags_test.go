@@ -5,6 +5,7 @@ package peer
 import (
 	"net/http"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -32,7 +33,17 @@ func TestTemplateFlags_RenderAsLlamaServer(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			peer, ours := LlamaServer(t, BuiltIn, c.flags...), Penstock(t, BuiltIn, c.keys)
+			needs := ""
+			if c.name == "chatml" || c.name == "a name" { // which know no calls
+				needs = "calls as text"
+			}
 			for _, conversation := range conversations {
+				if saidOtherwise(conversation.name, needs) {
+					continue
+				}
+				if c.name == "Jinja" && strings.Count(conversation.body, `"role"`) > 1 { // it has a place for one message, so others are refused
+					continue
+				}
 				compareRendering(t, conversation.name, peer.Call(t, http.MethodPost, "/apply-template", conversation.body),
 					ours.Call(t, http.MethodPost, "/apply-template", conversation.body))
 			}

@@ -37,12 +37,15 @@ func readMessages(system json.RawMessage, raw []json.RawMessage) ([]chat.Message
 		texts[i] = billing.ReplaceAllString(texts[i], "")
 	}
 	if text := strings.TrimSpace(strings.Join(texts, "\n")); text != "" {
-		messages = append(messages, chat.Message{Role: "system", Content: text})
+		messages = append(messages, chat.Message{Role: "system", Content: text, Field: "system"})
 	}
 	for i, r := range raw {
 		more, found, err := readMessage(r, fmt.Sprintf("messages[%d]", i))
 		if err != nil {
 			return nil, nil, err
+		}
+		for k := range more {
+			more[k].Field = fmt.Sprintf("messages[%d].content", i)
 		}
 		messages, parts = append(messages, more...), append(parts, found...)
 	}

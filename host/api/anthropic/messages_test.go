@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/penstock/penstock/host/chat"
 )
 
@@ -50,9 +51,24 @@ func TestReadMessages_Conversations(t *testing.T) {
 			[]chat.Message{{Role: "tool", ToolCallID: "c1", Content: "sunny"}}},
 	} {
 		got, err := read(t, c.system, c.messages)
-		if diff := cmp.Diff(c.want, got); err != nil || diff != "" {
+		if diff := cmp.Diff(c.want, got, cmpopts.IgnoreFields(chat.Message{}, "Field")); err != nil || diff != "" {
 			t.Errorf("%s: %v %s", name, err, diff)
 		}
+	}
+}
+
+// A message that no prompt says is named by the field that the client knows.
+func TestReadMessages_Fields(t *testing.T) {
+	got, err := read(t, `"be brief"`, `[{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"sunny"},{"type":"text","text":"and?"}]},{"role":"assistant","content":"no"}]`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields []string
+	for _, m := range got {
+		fields = append(fields, m.Field)
+	}
+	if d := cmp.Diff([]string{"system", "messages[0].content", "messages[0].content", "messages[1].content"}, fields); d != "" {
+		t.Error(d)
 	}
 }
 

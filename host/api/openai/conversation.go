@@ -33,6 +33,7 @@ type Conversation struct {
 	ContextManagement json.RawMessage `json:"context_management" api:"left out"`
 	LeftOut           []string        `json:"-"` // by a dialect that makes this body of its own
 	Media             []media.Part    `json:"-"` // likewise, of which the messages have markers
+	Fields            []string        `json:"-"` // likewise, which say the messages
 
 	// Refused: they are what tools and tool_choice were before.
 	Functions    json.RawMessage `json:"functions" api:"refused"`
@@ -65,6 +66,9 @@ func (b *Conversation) read() (c chat.Conversation, err error) {
 	c.Messages, c.Media, err = chat.ParseMessages(b.Messages)
 	if b.Media != nil {
 		c.Media = b.Media
+	}
+	for i := range min(len(b.Fields), len(c.Messages)) {
+		c.Messages[i].Field = b.Fields[i]
 	}
 	return c, err
 }

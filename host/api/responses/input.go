@@ -62,6 +62,7 @@ type reader struct {
 	messages []message
 	media    []media.Part // in the order of their markers
 	leftOut  []string     // the fields of items that are left out
+	fields   []string     // of the messages, each the first
 }
 
 // conversation are the messages that the instructions and the input are in a chat completion.
@@ -70,7 +71,7 @@ func (b *body) conversation() (c openai.Conversation, err error) {
 	if err != nil {
 		return c, err
 	}
-	c.Media, c.LeftOut, c.Messages = r.media, r.leftOut, make([]json.RawMessage, len(r.messages))
+	c.Media, c.LeftOut, c.Fields, c.Messages = r.media, r.leftOut, r.fields, make([]json.RawMessage, len(r.messages))
 	for i, m := range r.messages {
 		if c.Messages[i], err = json.Marshal(m); err != nil {
 			return c, err
@@ -82,7 +83,7 @@ func (b *body) conversation() (c openai.Conversation, err error) {
 func (b *body) read() (*reader, error) {
 	r := &reader{}
 	if b.Instructions != nil && *b.Instructions != "" {
-		r.messages = append(r.messages, message{Role: "system", Content: *b.Instructions})
+		r.messages, r.fields = append(r.messages, message{Role: "system", Content: *b.Instructions}), append(r.fields, "instructions")
 	}
 	var text string
 	var items []json.RawMessage
@@ -90,7 +91,7 @@ func (b *body) read() (*reader, error) {
 	case !completion.IsSet(b.Input):
 		return nil, refusal.Invalid("input", "input is missing: a text or a list of items")
 	case json.Unmarshal(b.Input, &text) == nil:
-		r.messages = append(r.messages, message{Role: "user", Content: text})
+		r.messages, r.fields = append(r.messages, message{Role: "user", Content: text}), append(r.fields, "input")
 	case json.Unmarshal(b.Input, &items) != nil:
 		return nil, refusal.Invalid("input", "input must be a text or a list of items")
 	}
@@ -106,6 +107,9 @@ func (b *body) read() (*reader, error) {
 		}
 		if err := r.add(&it, field); err != nil {
 			return nil, err
+		}
+		if len(r.fields) < len(r.messages) {
+			r.fields = append(r.fields, field)
 		}
 	}
 	return r, nil

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+
+// Package form brings messages into a form that a model's chat template can say, and makes sure
+// that the prompt says all of them.
+//
+// Templates differ in what they take. What one has no place for, it refuses, or leaves out of the
+// prompt without a word: a second system message, a list of parts, the text beside a call. What
+// it can say is found by trying it with texts that it cannot know (see [Needs]), never by its name.
+// What it says as it stands stays as it stands.
+package form
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/media"
+)
+
+// Form is a set of changes to messages. The zero value is the messages as they came.
+type Form uint32
+
+// The changes, in the order in which they are made.
+const (
+	shortIDs           Form = 1 << iota // the ids of calls have nine letters and digits, as Mistral's
+	namedIDs                            // they have the name of the function, as Kimi's
+	oneCallEach                         // a message has one call, and the result follows it
+	textBeforeCalls                     // the text beside calls is a message of its own
+	textBeforeOldCalls                  // likewise before the user's last message
+	userBeforeCalls                     // between the assistant's text and its calls is a user who says nothing
+	callsAsText                         // calls are text of the assistant
+	resultsAsUser                       // results are text of the user
+	joinSystem                          // lists of parts are joined to texts: of system messages
+	joinUser                            // of the user's
+	joinAssistant                       // of the assistant's
+	joinResults                         // of results
+	frontSystems                        // system messages at the front are one
+	laterSystems                        // later ones are added to the first
+	systemsAsUser                       // all are added to the next message of the user
+	dropEmpty                           // messages of the assistant that say nothing are left out
+	answerResults                       // between a result and the user the assistant says nothing
+	beginWithUser                       // a user who says nothing is before the assistant
+	haveUser                            // likewise, if there is no user at all
+	mergeUsers                          // what the user says twice in a row is one message
+	mergeAssistants                     // likewise of the assistant
+)
+
+// byRisk are changes to try on a template that cannot say messages in the form that it needs: those
+// that lose least first.
+var byRisk = []Form{joinResults, joinUser, joinAssistant, joinSystem, dropEmpty, frontSystems, laterSystems, shortIDs, namedIDs, mergeUsers, mergeAssistants,
+	haveUser, beginWithUser, oneCallEach, textBeforeOldCalls, textBeforeCalls, userBeforeCalls, answerResults, systemsAsUser, resultsAsUser, callsAsText, resultsAsUser | callsAsText}
+
+// mostForms bounds how many of those are tried for a conversation: each takes as long as rendering
+// it does.
+const mostForms = 16
+
+// Refused is an error by which a template refuses messages: another form may be taken.
+type Refused struct{ Err error }
+
+// Error is the template's error.
+func (e Refused) Error() string { return e.Err.Error() }
+
+// Unwrap returns the template's error.
+func (e Refused) Unwrap() error { return e.Err }
+
+// Render makes a prompt of messages, and returns its text too. The template's complaint about them
+// is a Refused.
+type Render[P any] func(ctx context.Context, messages []chat.Message) (_ P, text string, _ error)
+
+// Say renders messages in the form that a template needs, or else in another, so that the text of
+// each and all calls are in the prompt. It returns the messages that were rendered.
+//
+// # Errors
+//
+//   - A [chat.Invalid] names the first text that is in the prompt in no form.
+//   - An error of render is that of the form which the template needs. One that is no Refused ends
+//     the search.
+func Say[P any](ctx context.Context, needs Form, messages []chat.Message, render Render[P]) (prompt P, said []chat.Message, err error) {
+	var tried [][]chat.Message
+	for _, form := range forms(needs) {
+		in := form.apply(messages)
+		if isAmong(tried, in) {
+			continue
+		}
+		if len(tried) == mostForms {
+			break
+		}
+		tried = append(tried, in)
+		p, text, attempt := render(ctx, in)
+		if attempt == nil && !saysAll(text, in) {
+			attempt = confirm(ctx, form, messages, render)
+		}
+		if attempt == nil {
+			return p, in, nil
+		}
+		var lost *chat.Invalid
+		if err == nil || !errors.As(err, &lost) && errors.As(attempt, &lost) {
+			err = attempt // that a text is lost tells more than why a form is refused
+		}
+		if !errors.As(attempt, &Refused{}) && !errors.As(attempt, &lost) {
+			return p, nil, attempt
+		}
+	}
+	return prompt, nil, err
+}
+
+// forms are those to try, from the one that a template needs.
+func forms(needs Form) []Form {
+	all := []Form{needs}
+	for _, change := range byRisk {
+		all = append(all, needs|change)
+	}
+	sum := needs
+	for _, change := range byRisk {
+		if change != namedIDs && change != systemsAsUser {
+			sum |= change
+			all = append(all, sum)
+		}
+	}
+	return all
+}
+
+func isAmong(tried [][]chat.Message, in []chat.Message) bool {
+	for _, t := range tried {
+		if reflect.DeepEqual(t, in) {
+			return true
+		}
+	}
+	return false
+}
+
+// confirm renders a form with marks in the place of texts, which shows whether the template has a
+// place for each: it may write a text in another way than it came, such as within JSON.
+func confirm[P any](ctx context.Context, form Form, messages []chat.Message, render Render[P]) error {
+	marked, pieces := mark(messages)
+	_, text, err := render(ctx, form.apply(marked))
+	if err != nil {
+		return err
+	}
+	if lost := missing(text, len(pieces)); lost >= 0 {
+		p := pieces[lost]
+		return noPlace(p.field, strconv.Quote(excerpt.Of(strings.TrimSpace(p.text), 40)))
+	}
+	first := slices.IndexFunc(messages, func(m chat.Message) bool { return strings.Contains(m.Content, media.Marker) })
+	if first >= 0 && strings.Count(text, media.Marker) < markersOf(messages) {
+		return noPlace(cmp.Or(messages[first].Field, fmt.Sprintf("messages[%d].content", first)), "this picture or sound, or one that follows,")
+	}
+	return nil
+}
+
+func noPlace(field, what string) error {
+	return &chat.Invalid{Field: field, Reason: what + " is not in the prompt that the model's chat template makes, in any form that was tried: the template has no place for it"}
+}
+
+// String names the changes.
+func (f Form) String() string {
+	var names []string
+	for _, c := range changes {
+		if f&c.form != 0 {
+			names = append(names, c.name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
