@@ -10,7 +10,7 @@ import (
 )
 
 // admit moves queued jobs into free slots while the KV cache has room for their prompts. A parked
-// job is preempted for them. If admitting takes long while others generate, the rest wait for the
+// job is preempted for them, or one of a caller who has had several slots while another had none. If admitting takes long while others generate, the rest wait for the
 // next tick.
 func (s *Scheduler) admit(now time.Time) {
 	if s.awaitsCopy {
@@ -29,7 +29,7 @@ func (s *Scheduler) admit(now time.Time) {
 			if !s.start(j, now) {
 				return // its sequence waits for a copy, which asks for a tick itself
 			}
-		} else if !s.preempt(s.preemptibleFor(j)) {
+		} else if !s.preempt(s.preemptibleFor(j)) && !s.preempt(s.givesWay(j, now)) {
 			return // none overtakes: the cells the first one waits for would never come
 		}
 	}

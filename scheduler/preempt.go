@@ -2,7 +2,10 @@
 
 package scheduler
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // preemptible is the last running job that is parked, and so makes no use of its slot; nil if
 // there is none.
@@ -23,6 +26,32 @@ func (s *Scheduler) victim(j *job) *job {
 	}
 	if last := s.running[len(s.running)-1]; j.before(last) {
 		return last
+	}
+	return nil
+}
+
+// outwaited is how long a caller without a slot waits for one who has several.
+const outwaited = time.Second
+
+// givesWay is the job to preempt for a queued one whose caller has waited and has no slot: the last
+// one, as urgent at most, of a caller who keeps as many slots as the other gets. nil: there is
+// none, or not yet.
+func (s *Scheduler) givesWay(j *job, now time.Time) *job {
+	has := map[string]int{}
+	for _, r := range s.running {
+		has[r.req.Caller] += len(r.branches)
+	}
+	if has[j.req.Caller] > 0 || j.req.Slot != nil {
+		return nil
+	}
+	if until := j.queued.Add(outwaited); now.Before(until) {
+		s.tickAt(until)
+		return nil
+	}
+	for _, r := range slices.Backward(s.running) {
+		if r.req.Priority <= j.req.Priority && has[r.req.Caller]-len(r.branches) >= len(j.branches) {
+			return r
+		}
 	}
 	return nil
 }

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -109,5 +111,74 @@ func TestScheduler_Queue_IsShared(t *testing.T) {
 	}
 	if n, err := fill("five"); n != 51 {
 		t.Errorf("then another has %d, %v", n, err)
+	}
+}
+
+// One caller's answers may have all slots for minutes. Another then has one within a second or so,
+// and each of the first one's answers goes on as it would have.
+func TestScheduler_Turns_LongAnswersGiveWay(t *testing.T) {
+	counter := &tokenCounter{}
+	b := schedulertest.New(scheduler.Limits{Cells: 1 << 14})
+	b.Cost = flat
+	s := newScheduler(t, b, scheduler.Config{Slots: 4, Observer: counter})
+	long := func(caller string, seed int) scheduler.Request {
+		r := request(10, seed, 2000)
+		r.Caller = caller
+		return r
+	}
+	var ones []*scheduler.Stream
+	for i := range 6 {
+		ones = append(ones, submit(t, s, long("one", i)))
+	}
+	for range 10 {
+		s.Tick()
+	}
+	asked := b.Now()
+	two := submit(t, s, requestOf("two", 1000))
+	got, others := received{}, make([]received, len(ones))
+	read := func() {
+		got.read(two)
+		for i, st := range ones { // an answer that nobody reads is parked, and gives way anyway
+			others[i].read(st)
+		}
+	}
+	for got.end == nil {
+		s.Tick()
+		read()
+	}
+	if wait := b.Now().Sub(asked); wait > 1200*time.Millisecond || counter.preempted != 1 {
+		t.Errorf("another caller's answer has ended after %v, and %d have given way", wait, counter.preempted)
+	}
+	for s.Tick() {
+		read()
+	}
+	read()
+	for i, a := range others {
+		if a.end.Reason != answer.ReasonLength || !slices.Equal(a.tokens, b.GoesOn(prompt(10, i)[0].Tokens, 2000)) {
+			t.Errorf("number %d: %d tokens, %v", i, len(a.tokens), a.end)
+		}
+	}
+}
+
+// Where each caller has one slot, who comes next waits: nobody has one to spare. Nor does one who
+// is more urgent give way.
+func TestScheduler_Turns_OneSlotIsKept(t *testing.T) {
+	for _, callers := range [][]string{{"one", "two", "three", "four"}, {"urgent", "urgent", "urgent", "urgent"}} {
+		counter := &tokenCounter{}
+		b := schedulertest.New(scheduler.Limits{Cells: 1 << 14})
+		b.Cost = flat
+		s := newScheduler(t, b, scheduler.Config{Slots: 4, Observer: counter})
+		var streams []*scheduler.Stream
+		for i, caller := range append(slices.Clone(callers), "five") {
+			r := request(10, i, 2000)
+			if r.Caller = caller; caller == "urgent" {
+				r.Priority = 100
+			}
+			streams = append(streams, submit(t, s, r))
+		}
+		finish(t, s, streams...)
+		if counter.preempted != 0 {
+			t.Errorf("%v: %d have given way", callers, counter.preempted)
+		}
 	}
 }
