@@ -10,8 +10,8 @@ import (
 )
 
 // admit moves queued jobs into free slots while the KV cache has room for their prompts. A parked
-// job is preempted for them, or one of a caller who has had several slots while another had none. If admitting takes long while others generate, the rest wait for the
-// next tick.
+// job is preempted for them, or one of a caller who has had several slots while another had none.
+// If admitting takes long while others generate, the rest wait for the next tick.
 func (s *Scheduler) admit(now time.Time) {
 	if s.awaitsCopy {
 		s.keepTicking(now)
