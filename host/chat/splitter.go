@@ -46,6 +46,7 @@ type Splitter struct {
 	held   []byte // text that waits for the parser
 	untold string // text that the parser has seen, and that is in none of the deltas so far
 	told   bool   // there were deltas
+	trim   bool   // the content is JSON and has not begun: white space before it is none of it
 	closed bool
 	next   time.Time
 	making time.Duration // how long the parser took to make, if it has not rested for that
@@ -58,7 +59,13 @@ func (p Prompt) NewSplitter() (*Splitter, error) {
 		return nil, fmt.Errorf("parser of the answer: %w", err)
 	}
 	open.Add(1)
-	return &Splitter{parser: parser}, nil
+	return &Splitter{parser: parser, trim: p.trims()}, nil
+}
+
+// trims reports whether white space before the content is none of it. llama.cpp's parser of JSON
+// leaves it out; where calls may come as well, that of texts does not.
+func (p Prompt) trims() bool {
+	return p.Rules != nil && p.Rules.Texts != "" && len(p.Rules.Answer.JSON) > 0
 }
 
 // Restart starts again with a parser that has seen nothing, for an answer of which tokens were
@@ -71,7 +78,7 @@ func (a *Splitter) Restart(p Prompt, text string) error {
 		return fmt.Errorf("parser of the answer: %w", err)
 	}
 	err = a.parser.Close()
-	a.parser, a.broken, a.untold, a.told = parser, false, "", false
+	a.parser, a.broken, a.untold, a.told, a.trim = parser, false, "", false, p.trims()
 	a.making += time.Since(begin)
 	a.held = append(a.held[:0], text...)
 	return err
@@ -133,6 +140,12 @@ func (a *Splitter) take(complete bool) ([]Delta, error) {
 	if n := len(deltas); n > 0 {
 		a.told = true
 		a.untold = after(a.untold, deltas[n-1])
+	}
+	for i := range deltas {
+		if a.trim {
+			deltas[i].Content = strings.TrimLeft(deltas[i].Content, " \t\n")
+			a.trim = deltas[i].Content == ""
+		}
 	}
 	return deltas, err
 }

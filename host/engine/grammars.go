@@ -256,7 +256,7 @@ var errVoid = errors.New("#: nothing fits the JSON schema")
 // the field.
 func (e *Engine) ofFormat(ctx context.Context, f *peg.Format) (*keptGrammar, error) {
 	g, err := e.grammars.of(ctx, source{in: inFormat, text: f.Key()}, func(b *grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error) {
-		root, all, err := peg.Add(b, f)
+		root, all, err := peg.Add(b, f, gbnf.Tokens{Count: e.info.Vocabulary, Find: e.tokenOf})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -268,7 +268,7 @@ func (e *Engine) ofFormat(ctx context.Context, f *peg.Format) (*keptGrammar, err
 			relaxed = append(relaxed, part.Relaxed)
 		}
 		g, err := b.Build(root)
-		if errors.Is(err, grammar.ErrVoid) && len(f.Answer.JSON) > 0 { // without the schema, something fits the format
+		if errors.Is(err, grammar.ErrVoid) && len(f.Answer.JSON) > 0 && f.Texts == "" { // without the schema, something fits the format
 			err = &peg.Error{Field: answerField, Err: errVoid}
 		}
 		return g, relaxed, err
@@ -276,11 +276,22 @@ func (e *Engine) ofFormat(ctx context.Context, f *peg.Format) (*keptGrammar, err
 	var bad *peg.Error
 	switch {
 	case errors.As(err, &bad):
-		err = atFault(err, refusedSchema(bad.Field, bad.Err))
+		err = atFault(err, refusedAnswer(bad, f))
 	case err != nil:
 		err = atFault(err, sampling.Refused("tools", "tools cannot become a grammar: %v", err))
 	}
 	return g, err
+}
+
+// refusedAnswer is the refusal of what a format's field has.
+func refusedAnswer(bad *peg.Error, f *peg.Format) error {
+	switch {
+	case bad.Field == f.Answer.Field && f.Answer.Grammar != "":
+		return refusedGrammar(bad.Err)
+	case bad.Field == f.Answer.Field && f.Answer.Regex != "":
+		return refusedRegex(bad.Err, f.Answer.Regex)
+	}
+	return refusedSchema(bad.Field, bad.Err)
 }
 
 // ofGBNF is the grammar of a text in llama.cpp's notation.

@@ -45,7 +45,7 @@ func (e *Engine) Render(ctx context.Context, c chat.Conversation) (chat.Prompt, 
 	if err != nil {
 		return chat.Prompt{}, err
 	}
-	p, err := e.template.Render(ctx, n)
+	p, rules, err := e.rendered(ctx, &c, n)
 	if err != nil && ctx.Err() == nil {
 		err = e.asField(ctx, err, &c)
 	}
@@ -60,10 +60,11 @@ func (e *Engine) Render(ctx context.Context, c chat.Conversation) (chat.Prompt, 
 		GenerationPrompt: p.GenerationPrompt, ThinkingStart: p.ThinkingStart, ThinkingEnds: p.ThinkingEnds,
 		Format: p.Format, ReasoningFormat: n.ReasoningFormat,
 	}
-	if p.Grammar == native.GrammarOfParser && c.Grammar == "" && !e.template.Info().ByName {
-		if prompt.Rules, err = e.format(ctx, &c, n, p); err != nil {
-			return chat.Prompt{}, err
+	if rules != nil {
+		if _, err := e.ofFormat(ctx, rules); err != nil {
+			return chat.Prompt{}, refusedField(err)
 		}
+		prompt.Rules = rules
 	}
 	for _, t := range p.Triggers {
 		prompt.Triggers = append(prompt.Triggers, chat.Trigger(t))
@@ -95,8 +96,8 @@ func (e *Engine) conversation(ctx context.Context, c *chat.Conversation) (native
 		if e.template.Info().ByName {
 			return n, &chat.Invalid{Field: "tools", Reason: "need a chat template in Jinja; this server uses the one that llama.cpp calls " + e.info.Template}
 		}
-		if c.Grammar != "" && c.ToolChoice.Mode != "none" {
-			return n, &chat.Invalid{Field: "grammar", Reason: "cannot be used together with tools, whose calls have a grammar of their own"}
+		if c.OwnBegin && c.Grammar != "" && c.ToolChoice.Mode != "none" {
+			return n, &chat.Invalid{Field: "grammar", Reason: "cannot be lazy together with tools, whose calls have a grammar of their own"}
 		}
 		n.Tools = toolsJSON(tools)
 	}

@@ -56,7 +56,9 @@ func TestEngine_Render_Refusals(t *testing.T) {
 		{"deep arguments", qwen, chat.Conversation{Messages: hello, TemplateArgs: map[string]json.RawMessage{"x": json.RawMessage(deep)}}, "chat_template_kwargs.x", "deep"},
 		{"many arguments", qwen, chat.Conversation{Messages: hello, TemplateArgs: map[string]json.RawMessage{"x": json.RawMessage(`"` + strings.Repeat("x", 300<<10) + `"`)}}, "chat_template_kwargs", "bytes"},
 		{"tools for a template by name", withTemplate(t, "llama3"), chat.Conversation{Messages: hello, Tools: []chat.Tool{tool(`{}`)}}, "tools", "llama3"},
-		{"a grammar beside tools", qwen, chat.Conversation{Messages: hello, Tools: []chat.Tool{tool(`{}`)}, Grammar: "root ::= [a]"}, "grammar", "tools"},
+		{"a lazy grammar beside tools", qwen, chat.Conversation{Messages: hello, Tools: []chat.Tool{tool(`{}`)}, Grammar: "root ::= [a]", OwnBegin: true}, "grammar", "tools"},
+		{"a bad grammar beside tools", qwen, chat.Conversation{Messages: hello, Tools: []chat.Tool{tool(`{}`)}, Grammar: "root ::= [a"}, "grammar", "class"},
+		{"a bad expression", qwen, chat.Conversation{Messages: hello, Regex: "[a"}, "regex", "at character"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := chat.Encoder{Model: c.e, Context: 512}.Conversation(t.Context(), c.in)
