@@ -61,6 +61,7 @@ func checkTool(raw json.RawMessage, field string) (string, error) {
 			Name        string          `json:"name"`
 			Description *string         `json:"description"`
 			Parameters  json.RawMessage `json:"parameters"`
+			Strict      bool            `json:"strict"`
 		} `json:"function"`
 	}
 	if err := unmarshal(raw, &t, field, "a tool"); err != nil {
@@ -71,7 +72,7 @@ func checkTool(raw json.RawMessage, field string) (string, error) {
 		return "", &Invalid{field + ".function", "is missing"}
 	case t.Function.Name == "":
 		return "", &Invalid{field + ".function.name", "is missing"}
-	case len(t.Function.Parameters) > 0 && t.Function.Parameters[0] != '{' && !bytes.Equal(t.Function.Parameters, []byte("null")):
+	case len(t.Function.Parameters) > 0 && t.Function.Parameters[0] != '{' && !isNull(t.Function.Parameters) && (t.Function.Strict || !isEmptyList(t.Function.Parameters)):
 		return "", &Invalid{field + ".function.parameters", "must be a JSON schema, which is an object"}
 	}
 	return t.Function.Name, nil

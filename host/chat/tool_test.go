@@ -37,7 +37,7 @@ func TestParseTools_Wrong(t *testing.T) {
 		`[{"type":"function"}]`:               "tools[0].function",
 		`[{"type":"function","function":{}}]`: "tools[0].function.name",
 		`[{"type":"function","function":{"name":7}}]`:                           "tools[0].function.name",
-		`[{"type":"function","function":{"name":"f","parameters":[]}}]`:         "tools[0].function.parameters",
+		`[{"type":"function","function":{"name":"f","parameters":[1]}}]`:         "tools[0].function.parameters",
 		`[{"type":"function","function":{"name":"f","description":{"a":"b"}}}]`: "tools[0].function.description",
 	} {
 		_, _, err := ParseTools(split(t, body))

@@ -164,12 +164,10 @@ func refusedField(err error) error {
 var noArguments = json.RawMessage(`{"type":"object","additionalProperties":false}`)
 
 // argumentsOf is the schema of a tool's arguments. One that lists none has none: a model would
-// make some up. Where the tool says itself whether it is strict, that counts.
+// make some up. A tool that does not say that it is strict is not, as for OpenAI.
 func argumentsOf(t chat.Tool, o schema.Options) peg.Schema {
 	s := peg.Schema{JSON: t.Parameters(), Field: t.Field, Options: o}
-	if t.Strict != nil {
-		s.Options.Loose = !*t.Strict
-	}
+	s.Options.Loose = t.Strict == nil || !*t.Strict
 	var says map[string]json.RawMessage
 	if len(s.JSON) == 0 || json.Unmarshal(s.JSON, &says) == nil && listsNothing(says) {
 		s.JSON = noArguments

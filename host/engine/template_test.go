@@ -43,6 +43,7 @@ var hello = []chat.Message{{Role: "user", Content: "Hi"}}
 // place.
 func TestEngine_Render_Refusals(t *testing.T) {
 	qwen := withTemplate(t, "Qwen-Qwen3-0.6B.jinja")
+	strict := true
 	deep := strings.Repeat(`{"a":`, 200) + "1" + strings.Repeat("}", 200)
 	for _, c := range []struct {
 		name        string

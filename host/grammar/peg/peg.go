@@ -86,6 +86,22 @@ func (f *Format) Whole() bool {
 	return f != nil && (f.Calls && f.Texts == "" || f.Answer.Grammar != "" || f.Answer.Regex != "")
 }
 
+// anyArguments is the schema of a tool of whose own nothing can be enforced.
+var anyArguments = json.RawMessage(`{"type":"object"}`)
+
+// Loosen is a format without the schema that an error is about: a tool's that is not strict. False:
+// the error is about another.
+func (f *Format) Loosen(bad *Error) (*Format, bool) {
+	i := slices.IndexFunc(f.Tools, func(t Tool) bool { return t.Field == bad.Field && t.Options.Loose })
+	if i < 0 || string(f.Tools[i].JSON) == string(anyArguments) {
+		return nil, false
+	}
+	looser := *f
+	looser.Tools = slices.Clone(f.Tools)
+	looser.Tools[i].JSON = anyArguments
+	return &looser, true
+}
+
 // Add adds the rules of a format to a builder, and returns the one that a whole answer fits. A
 // grammar of the answer may name tokens.
 //
