@@ -52,7 +52,7 @@ func TestEngine_Render_Refusals(t *testing.T) {
 		field, says string
 	}{
 		{"a template's own words", withTemplate(t, "\n\n  {{ raise_exception('no frogs') }}"), chat.Conversation{Messages: hello}, "messages", "line 3 of the template: no frogs"},
-		{"a tool's schema", qwen, chat.Conversation{Messages: hello, Tools: []chat.Tool{tool(`{}`), {Name: "g", JSON: json.RawMessage(`{"type":"function","function":{"name":"g","parameters":{"type":"object","properties":{"a":{"type":"frog"}}}}}`), Field: "tools[4].input_schema"}}}, "tools[4].input_schema", "frog"},
+		{"a tool's schema", qwen, chat.Conversation{Messages: hello, Tools: []chat.Tool{tool(`{}`), {Name: "g", JSON: json.RawMessage(`{"type":"function","function":{"name":"g","parameters":{"type":"object","properties":{"a":{"type":"frog"}}}}}`), Field: "tools[4].input_schema", Strict: &strict}}}, "tools[4].input_schema", "frog"},
 		{"a schema", qwen, chat.Conversation{Messages: hello, JSONSchema: `{"type":"frog"}`}, "json_schema", "frog"},
 		{"deep arguments", qwen, chat.Conversation{Messages: hello, TemplateArgs: map[string]json.RawMessage{"x": json.RawMessage(deep)}}, "chat_template_kwargs.x", "deep"},
 		{"many arguments", qwen, chat.Conversation{Messages: hello, TemplateArgs: map[string]json.RawMessage{"x": json.RawMessage(`"` + strings.Repeat("x", 300<<10) + `"`)}}, "chat_template_kwargs", "bytes"},
