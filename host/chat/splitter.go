@@ -32,6 +32,9 @@ type Parser interface {
 	// whole answer. complete says that no text follows. The error is ErrFormat if the answer, now
 	// or whatever follows, breaks its format.
 	Add(text string, complete bool) ([]Delta, error)
+	// Cut returns what the answer gains where it was cut off. No text follows, but it may end with
+	// half a mark, which is nothing. Its error is Add's.
+	Cut() ([]Delta, error)
 	Close() error
 }
 
@@ -108,28 +111,45 @@ var open atomic.Int64
 func (a *Splitter) Rest() time.Duration { return max(0, time.Until(a.next)) }
 
 // Take returns what the answer has gained since the last time.
-func (a *Splitter) Take() ([]Delta, error) { return a.take(false) }
+func (a *Splitter) Take() ([]Delta, error) { return a.take(grows) }
 
 // End is Take after the last text.
-func (a *Splitter) End() ([]Delta, error) { return a.take(true) }
+func (a *Splitter) End() ([]Delta, error) { return a.take(whole) }
 
-func (a *Splitter) take(complete bool) ([]Delta, error) {
+// Cut is Take after the last text of an answer that was cut off.
+func (a *Splitter) Cut() ([]Delta, error) { return a.take(cut) }
+
+// ending is what comes behind a text.
+type ending uint8
+
+const (
+	grows ending = iota // more may
+	whole               // nothing does
+	cut                 // nor here, but it may end with half of what was to come
+)
+
+func (a *Splitter) take(at ending) ([]Delta, error) {
 	text := string(a.held)
 	a.held = a.held[:0]
 	switch {
-	case text == "" && (a.broken || !complete):
+	case text == "" && (a.broken || at == grows):
 		return nil, nil
 	case a.broken:
 		return []Delta{{Content: text}}, nil
 	}
 	begin := time.Now()
-	deltas, err := a.parser.Add(text, complete)
+	deltas, err := a.parser.Add(text, at == whole)
+	if at == cut && err == nil {
+		var more []Delta
+		more, err = a.parser.Cut()
+		deltas = append(deltas, more...)
+	}
 	end := time.Now()
 	took := end.Sub(begin) + a.making
 	a.making = 0
 	a.next = end.Add(min(longestRest, time.Duration(max(leastRest, restPerAnswer*open.Load()))*took))
 	a.untold += text
-	if silent := err == nil && complete && !a.told && len(deltas) == 0; silent || errors.Is(err, ErrFormat) {
+	if silent := err == nil && at == whole && !a.told && len(deltas) == 0; silent || errors.Is(err, ErrFormat) {
 		return a.giveUp(), nil
 	}
 	for i := range deltas {

@@ -147,11 +147,20 @@ func (c *Choice) Add(e scheduler.Event) (Delta, error) {
 	c.parts.Add(e.Text)
 	switch {
 	case e.Kind == scheduler.KindEnd:
-		return d, d.take(c, c.parts.End)
+		return d, d.take(c, lastOf(c.parts, c.End.Reason))
 	case c.parts.Rest() == 0:
 		return d, d.take(c, c.parts.Take)
 	}
 	return d, nil
+}
+
+// lastOf takes the end of an answer's text. One that neither the model nor a stop string has ended
+// may end with half a mark.
+func lastOf(parts *chat.Splitter, why answer.Reason) func() ([]chat.Delta, error) {
+	if why == answer.ReasonStop {
+		return parts.End
+	}
+	return parts.Cut
 }
 
 // take adds what the parser of a choice tells.

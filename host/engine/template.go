@@ -216,7 +216,13 @@ func newParser(f native.AnswerFormat) (chat.Parser, error) {
 
 // Add implements chat.Parser.
 func (p parser) Add(text string, complete bool) ([]chat.Delta, error) {
-	parts, err := p.AnswerParser.Add(text, complete)
+	return gained(p.AnswerParser.Add(text, complete))
+}
+
+// Cut implements chat.Parser.
+func (p parser) Cut() ([]chat.Delta, error) { return gained(p.AnswerParser.Cut()) }
+
+func gained(parts []native.AnswerPart, err error) ([]chat.Delta, error) {
 	if errors.Is(err, native.ErrFailed) {
 		return nil, badFormat{err}
 	}
