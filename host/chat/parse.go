@@ -71,9 +71,13 @@ func parseMessage(raw json.RawMessage, read partReader, field string) (Message, 
 		}
 		m.Message.ToolCalls = append(m.Message.ToolCalls, c)
 	}
-	text, parts, found, err := parseContent(m.Content, read, field+".content")
+	content, thought := apartThinking(m.Content, m.Role)
+	text, parts, found, err := parseContent(content, read, field+".content")
 	if err != nil {
 		return Message{}, nil, err
+	}
+	if m.Reasoning == "" {
+		m.Reasoning = thought
 	}
 	present := text != nil
 	if empty := len(m.ToolCalls) == 0 && m.Reasoning == ""; !present && (m.Role != "assistant" || empty) {
@@ -83,6 +87,41 @@ func parseMessage(raw json.RawMessage, read partReader, field string) (Message, 
 		m.Message.Content, m.Parts = *text, parts
 	}
 	return m.Message, found, nil
+}
+
+// apartThinking takes the parts of an assistant's content that are its reasoning out of a list, and
+// returns their text: Mistral's and Anthropic's clients send it so.
+func apartThinking(content json.RawMessage, role string) (rest json.RawMessage, thought string) {
+	var list []json.RawMessage
+	if role != "assistant" || json.Unmarshal(content, &list) != nil {
+		return content, ""
+	}
+	kept := slices.DeleteFunc(slices.Clone(list), func(item json.RawMessage) bool {
+		var p struct {
+			Type     string          `json:"type"`
+			Thinking json.RawMessage `json:"thinking"`
+		}
+		if json.Unmarshal(item, &p) != nil || p.Type != "thinking" {
+			return false
+		}
+		var text string
+		var texts []struct {
+			Text string `json:"text"`
+		}
+		if json.Unmarshal(p.Thinking, &text) != nil && json.Unmarshal(p.Thinking, &texts) != nil {
+			return false
+		}
+		for _, t := range texts {
+			text += t.Text
+		}
+		thought += text
+		return true
+	})
+	if len(kept) == len(list) {
+		return content, ""
+	}
+	rest, _ = json.Marshal(kept) // of which nothing can fail
+	return rest, thought
 }
 
 // parseCall reads a tool call of a message. Its arguments may be the text of an object, or the
@@ -101,7 +140,7 @@ func parseCall(raw json.RawMessage, field string) (ToolCall, error) {
 	}
 	var arguments string
 	switch given := c.Function.Arguments; {
-	case c.Type != typeFunction:
+	case c.Type != typeFunction && c.Type != "":
 		return ToolCall{}, &Invalid{field + ".type", fmt.Sprintf("is %q; it must be function", excerpt.Of(c.Type, 40))}
 	case c.Function.Name == "":
 		return ToolCall{}, &Invalid{field + ".function.name", "is missing"}
@@ -143,11 +182,16 @@ func parseContent(raw json.RawMessage, read partReader, field string) (text *str
 	for i, item := range list {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		var p struct {
-			Type string  `json:"type"`
-			Text *string `json:"text"`
+			Type    string  `json:"type"`
+			Text    *string `json:"text"`
+			Refusal *string `json:"refusal"`
 		}
-		if json.Unmarshal(item, &p) == nil && p.Type == "text" && p.Text != nil {
+		switch known := json.Unmarshal(item, &p) == nil; {
+		case known && p.Type == "text" && p.Text != nil:
 			parts[i] = *p.Text
+			continue
+		case known && p.Type == "refusal" && p.Refusal != nil: // what the assistant has said
+			parts[i] = *p.Refusal
 			continue
 		}
 		m, ok, err := read(item, at)
