@@ -112,8 +112,8 @@ type ToolChoice struct {
 var modes = []string{"auto", "none", "required"}
 
 // ParseToolChoice reads OpenAI's tool_choice: auto, none, required, a function of tools, or some
-// allowed ones, in the shape of chats or of responses. A mode may stand in an object too. Errors are
-// *Invalid.
+// allowed ones, in the shape of chats or of responses. A mode may stand in an object too. Errors
+// are *Invalid.
 func ParseToolChoice(raw json.RawMessage, tools []Tool) (ToolChoice, error) {
 	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
 		return ToolChoice{}, nil

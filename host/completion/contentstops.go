@@ -28,8 +28,8 @@ type contentStops struct {
 	due      int // so long the text must be for the next search
 }
 
-// The parser reads all of the answer each time. So after the first searches the text must have grown
-// by an eighth for the next, and what is found until then waits.
+// The parser reads all of the answer each time. So after the first searches the text must have
+// grown by an eighth for the next, and what is found until then waits.
 const (
 	freeSearches = 16
 	growth       = 8

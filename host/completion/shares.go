@@ -36,8 +36,8 @@ func (s *shares) add(e scheduler.Event) {
 	s.text = append(s.text, e.Text...)
 }
 
-// take finds the tokens of a part that the answer has gained, and returns those of content. One that
-// has two parts belongs to both.
+// take finds the tokens of a part that the answer has gained, and returns those of content. One
+// that has two parts belongs to both.
 func (s *shares) take(d chat.Delta) (said []scheduler.Event) {
 	part := d.Content + d.Reasoning
 	if d.Call != nil {

@@ -54,8 +54,8 @@ func (o CheckOptions) template(path string) (Template, error) {
 	return Template{}, fmt.Errorf("%w: %q (chat.template) is no file, no Jinja and none of %s", ErrTemplate, o.Template, strings.Join(native.TemplateNames(), ", "))
 }
 
-// TemplateOf is the chat template that a model's file is served with besides its own; "": its own, or
-// one that cannot be read.
+// TemplateOf is the chat template that a model's file is served with besides its own; "": its own,
+// or one that cannot be read.
 func (o CheckOptions) TemplateOf(path string) string {
 	t, err := o.template(path)
 	if err != nil {

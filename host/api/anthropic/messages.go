@@ -75,7 +75,8 @@ func readMessage(raw json.RawMessage, field string) (*turn, error) {
 }
 
 // readContent reads a text or a list of blocks that are texts, and pictures if they are allowed,
-// with a media.Marker for each; nothing for null. The third result has the fields of what is left out.
+// with a media.Marker for each; nothing for null. The third result has the fields of what is left
+// out.
 func readContent(raw json.RawMessage, field string, pictures bool) (texts []string, found []media.Part, leftOut []string, _ error) {
 	if isNull(raw) {
 		return nil, nil, nil, nil

@@ -116,8 +116,8 @@ type description struct {
 	Modified     time.Time      `json:"modified_at"`
 }
 
-// capabilitiesOf says what a model is good for, in Ollama's words: one that is loaded, or as its file
-// says.
+// capabilitiesOf says what a model is good for, in Ollama's words: one that is loaded, or as its
+// file says.
 func capabilitiesOf(m serving.Info, inserts, embeds bool) []string {
 	all := []string{"completion"}
 	for _, c := range []struct {

@@ -64,8 +64,8 @@ type Whole struct {
 	Said   []TokenProb             // those of Probs whose tokens are the content
 }
 
-// SaidIn describes the tokens of the content that an event adds, as far as its request has asked for
-// that.
+// SaidIn describes the tokens of the content that an event adds, as far as its request has asked
+// for that.
 func SaidIn(c *completion.Choice, d completion.Delta) (said []TokenProb) {
 	for _, e := range d.Said {
 		if p, ok := Probability(c.Request.Model.Engine, e); ok {
