@@ -44,6 +44,7 @@ var ErrFormat = errors.New("the answer breaks its format")
 // Splitter takes one answer apart while its text grows, and spends little time on it however long
 // it gets.
 type Splitter struct {
+	prompt Prompt
 	parser Parser
 	broken bool   // the parser has given up: what comes is content
 	held   []byte // text that waits for the parser
@@ -62,7 +63,7 @@ func (p Prompt) NewSplitter() (*Splitter, error) {
 		return nil, fmt.Errorf("parser of the answer: %w", err)
 	}
 	open.Add(1)
-	return &Splitter{parser: parser, trim: p.trims()}, nil
+	return &Splitter{prompt: p, parser: parser, trim: p.trims()}, nil
 }
 
 // trims reports whether white space before the content is none of it. llama.cpp's parser of JSON
@@ -81,7 +82,7 @@ func (a *Splitter) Restart(p Prompt, text string) error {
 		return fmt.Errorf("parser of the answer: %w", err)
 	}
 	err = a.parser.Close()
-	a.parser, a.broken, a.untold, a.told, a.trim = parser, false, "", false, p.trims()
+	a.prompt, a.parser, a.broken, a.untold, a.told, a.trim = p, parser, false, "", false, p.trims()
 	a.making += time.Since(begin)
 	a.held = append(a.held[:0], text...)
 	return err
@@ -149,6 +150,11 @@ func (a *Splitter) take(at ending) ([]Delta, error) {
 	a.making = 0
 	a.next = end.Add(min(longestRest, time.Duration(max(leastRest, restPerAnswer*open.Load()))*took))
 	a.untold += text
+	if errors.Is(err, ErrFormat) && !a.told {
+		if again := a.anew(at); again != nil {
+			deltas, err = again, nil
+		}
+	}
 	if silent := err == nil && at == whole && !a.told && len(deltas) == 0; silent || errors.Is(err, ErrFormat) {
 		return a.giveUp(), nil
 	}
@@ -168,6 +174,36 @@ func (a *Splitter) take(at ending) ([]Delta, error) {
 		}
 	}
 	return deltas, err
+}
+
+// mostAnew bounds how often it is looked for an answer that begins anew.
+const mostAnew = 8
+
+// anew is what an answer says whose beginning is garbled, and in which the model has begun anew, as
+// gpt-oss does with each of its messages; nil: it has not.
+func (a *Splitter) anew(at ending) []Delta {
+	begin := strings.TrimSpace(a.prompt.GenerationPrompt)
+	rest := a.untold
+	for range mostAnew {
+		var found bool
+		if _, rest, found = strings.Cut(rest, begin); !found || begin == "" {
+			return nil
+		}
+		parser, err := a.prompt.NewParser()
+		if err != nil {
+			return nil
+		}
+		deltas, err := parser.Add(rest, at == whole)
+		if at == cut && err == nil {
+			var more []Delta
+			more, err = parser.Cut()
+			deltas = append(deltas, more...)
+		}
+		if closed := parser.Close(); err == nil && closed == nil && len(deltas) > 0 {
+			return deltas
+		}
+	}
+	return nil
 }
 
 // giveUp has what the parser cannot read be content: the client sees all that the model wrote.

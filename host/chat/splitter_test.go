@@ -214,3 +214,23 @@ func TestSplitter_Cut(t *testing.T) {
 		}
 	}
 }
+
+// An answer whose beginning is garbled is what the model says where it begins anew.
+func TestSplitter_BeginsAnew(t *testing.T) {
+	for text, want := range map[string]string{"x!@y!@hm|b": "b", "x!y": "x!y", "a|b@c!": "a|b@c!"} {
+		p := Prompt{GenerationPrompt: "@\n", NewParser: func() (Parser, error) { return &scripted{}, nil }}
+		a, err := p.NewSplitter()
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Add(text)
+		deltas, err := a.End()
+		got := ""
+		for _, d := range deltas {
+			got += d.Content
+		}
+		if got != want || err != nil || a.Close() != nil {
+			t.Errorf("%q: content %q, %v; want %q", text, got, err, want)
+		}
+	}
+}
