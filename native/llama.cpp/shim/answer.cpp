@@ -102,7 +102,19 @@ common_json parse(ps_answer * answer, int32_t end) {
     return gained;
 }
 
+// Whether the text breaks the format, whatever follows it.
+bool is_broken(ps_answer * answer) {
+    if (answer->params.parser.empty()) {
+        return false;
+    }
+    common_peg_parse_context context(answer->params.generation_prompt + answer->text, COMMON_PEG_PARSE_FLAG_LENIENT);
+    return answer->params.parser.parse(context).fail();
+}
+
 common_json add(ps_answer * answer, int32_t end) {
+    if (end == PS_ANSWER_CUT && is_broken(answer)) {
+        throw ps::fault(PS_FAILED, "the answer does not match its format");
+    }
     if (end != PS_ANSWER_GROWS) {
         return parse(answer, end);
     }
