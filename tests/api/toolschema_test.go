@@ -26,8 +26,8 @@ func toolTemplate(t *testing.T) map[string]any {
 	return map[string]any{"chat.template_file": found[0], "chat.reasoning_budget": "0", "model.ctx_size": "8192"}
 }
 
-// A strict tool whose schema no grammar can be made of is named as its client has numbered it, behind one
-// that is left out too.
+// A strict tool whose schema no grammar can be made of is named as its client has numbered it,
+// behind one that is left out too.
 func TestHost_ToolSchema_NamesTheClientsTool(t *testing.T) {
 	h := hosts.Shared(t, toolTemplate(t), nil)
 	const schema = `{"type":"object","properties":{"a":{"type":"frog"}}}`
@@ -44,8 +44,8 @@ func TestHost_ToolSchema_NamesTheClientsTool(t *testing.T) {
 	}
 }
 
-// A tool says itself whether it is strict, in every dialect that has that; one that does not is not.
-// The template is not told in Anthropic's.
+// A tool says itself whether it is strict, in every dialect that has that; one that does not is
+// not. The template is not told in Anthropic's.
 func TestHost_ToolSchema_Strict(t *testing.T) {
 	h := hosts.Shared(t, toolTemplate(t), nil)
 	const messages = `"max_tokens":1,"messages":[{"role":"user","content":"Hi"}],`
