@@ -3,6 +3,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -262,6 +263,9 @@ func (m *models) listed(name string) serving.Listed {
 			Training: about.Context, Vocabulary: about.Vocabulary, Embedding: about.Embedding, Parameters: about.Parameters, Size: about.Weights}
 		l.Digest = about.Digest
 		l.Media, l.Projector = m.reads(name, about.Files[0])
+		if status.State == residency.Unloaded {
+			m.foretell(&l.Info, about)
+		}
 	} else if l.Failed == nil && name != m.first {
 		l.Failed = err
 	}
@@ -275,6 +279,14 @@ func (m *models) listed(name string) serving.Listed {
 		l.Digest = l.Info.Digest()
 	}
 	return l
+}
+
+// foretell says of a model that is not loaded what its chat template is and makes use of.
+func (m *models) foretell(i *serving.Info, about library.Model) {
+	c := m.settings(i.Name).Chat
+	i.Template = cmp.Or(model.CheckOptions{Template: c.Template, TemplateFile: c.TemplateFile}.TemplateOf(about.Files[0]), about.ChatTemplate)
+	tools, thinks := model.Uses(i.Template)
+	i.TemplateCaps, i.Thinks = map[string]bool{"supports_tools": tools}, thinks
 }
 
 // metrics are those of the models that are loaded.

@@ -57,13 +57,24 @@ func NewAnswerParser(f AnswerFormat) (*AnswerParser, error) {
 //
 // The time that it takes grows with the whole answer: about a millisecond for 40 KB.
 func (a *AnswerParser) Add(text string, complete bool) ([]AnswerPart, error) {
+	if complete {
+		return a.add(text, C.PS_ANSWER_COMPLETE)
+	}
+	return a.add(text, C.PS_ANSWER_GROWS)
+}
+
+// Cut returns what the answer has gained where it was cut off: nothing follows, but it may end with
+// half a mark, which is told as nothing. An answer that breaks its format is an ErrFailed.
+func (a *AnswerParser) Cut() ([]AnswerPart, error) { return a.add("", C.PS_ANSWER_CUT) }
+
+func (a *AnswerParser) add(text string, end C.int32_t) ([]AnswerPart, error) {
 	if err := a.enterAlone(); err != nil {
 		return nil, err
 	}
 	defer a.leaveAlone()
 	var e C.ps_error
 	var out C.ps_text
-	code := C.ps_answer_add((*C.ps_answer)(a.h.c), textPointer(text), C.size_t(len(text)), C.bool(complete), &out, &e)
+	code := C.ps_answer_add((*C.ps_answer)(a.h.c), textPointer(text), C.size_t(len(text)), end, &out, &e)
 	if err := failure(code, &e); err != nil {
 		return nil, fmt.Errorf("parse the answer: %w", err)
 	}

@@ -21,6 +21,7 @@ func TestAPI_LeftOut_IsTold(t *testing.T) {
 	}{
 		{"/v1/messages", `{` + messages + `}`, nil},
 		{"/v1/messages", `{` + messages + `,` + edits + `}`, []string{"context_management"}},
+		{"/v1/messages", `{"max_tokens":3,"messages":[{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"server_tool_use","id":"s","name":"web_search","input":{}}]},{"role":"user","content":"hi"}]}`, []string{"messages[0].content[1]"}},
 		{"/v1/messages/count_tokens", `{` + messages + `,` + edits + `}`, []string{"context_management"}},
 		{"/v1/messages", `{"stream":true,` + messages + `,"tools":[{"type":"web_search_20250305","name":"web_search"}],` + edits + `}`, []string{"tools[0]", "context_management"}},
 		{"/v1/chat/completions", `{` + messages + `,` + edits + `}`, []string{"context_management"}},

@@ -101,7 +101,7 @@ func TestAPI_Ollama_Bad(t *testing.T) {
 		{"/api/chat", `{"options":{"num_predict":"x"},` + hello + `}`, 400, "options.num_predict is a string; it must be an integer"},
 		{"/api/chat", `{"options":{"stop":7},` + hello + `}`, 400, "options.stop must be a text or a list of texts"},
 		{"/api/chat", `{"options":{"stop":["a",""]},` + hello + `}`, 400, "options.stop[1] is empty"},
-		{"/api/chat", `{"keep_alive":"soon",` + hello + `}`, 400, `keep_alive is "soon"; it must be a number of seconds or a duration such as "5m"`},
+		{"/api/chat", `{"keep_alive":true,` + hello + `}`, 400, `keep_alive is true; it must be a number of seconds or a duration such as "5m"`},
 		{"/api/chat", `{"think":"hard",` + hello + `}`, 400, `think is "hard"; it must be true, false, or one of low, medium, high, max`},
 		{"/api/chat", `{"format":"yaml",` + hello + `}`, 400, `format is "yaml"; it must be "json" or a JSON schema`},
 		{"/api/chat", `{"tools":[{}],` + hello + `}`, 400, `tools[0].type is missing`},

@@ -37,7 +37,8 @@ func (p parity) Add(text string, _ bool) (deltas []chat.Delta, err error) {
 	return []chat.Delta{{Reasoning: reasoning}, {Content: content}}, nil
 }
 
-func (parity) Close() error { return nil }
+func (parity) Cut() ([]chat.Delta, error) { return nil, nil }
+func (parity) Close() error               { return nil }
 
 func partsOf(text string) (reasoning, content string) {
 	for _, c := range text {

@@ -25,6 +25,8 @@ type Conversation struct {
 	JSONSchema string         // of the answer; "": none
 	Schemas    schema.Options // how it, and those of tools, are read
 	Grammar    string         // of the answer, in GBNF; "": none. Not together with tools
+	Regex      string         // that the answer matches, likewise
+	OwnBegin   bool           // these begin where they say, and not with the answer's content
 
 	EnableThinking  *bool                      // nil: where the template does
 	ReasoningEffort string                     // none, or a level that the template knows

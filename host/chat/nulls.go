@@ -8,8 +8,8 @@ import (
 )
 
 // withoutNulls is a tool whose function has no member that is null, such as its description:
-// clients mean by it that there is none, and a template would write it out. The other members keep
-// their order.
+// clients mean by it that there is none, and a template would write it out. Parameters that are an
+// empty list are none either: PHP writes an empty object so. The other members keep their order.
 func withoutNulls(tool json.RawMessage) json.RawMessage {
 	var t struct {
 		Function map[string]json.RawMessage `json:"function"`
@@ -17,8 +17,8 @@ func withoutNulls(tool json.RawMessage) json.RawMessage {
 	if json.Unmarshal(tool, &t) != nil {
 		return tool
 	}
-	for _, value := range t.Function {
-		if isNull(value) {
+	for name, value := range t.Function {
+		if dropNull(name, value) == nil {
 			return rewrite(tool, func(name string, value json.RawMessage) json.RawMessage {
 				if name == "function" {
 					return rewrite(value, dropNull)
@@ -30,8 +30,8 @@ func withoutNulls(tool json.RawMessage) json.RawMessage {
 	return tool
 }
 
-func dropNull(_ string, value json.RawMessage) json.RawMessage {
-	if isNull(value) {
+func dropNull(name string, value json.RawMessage) json.RawMessage {
+	if isNull(value) || name == "parameters" && isEmptyList(value) {
 		return nil
 	}
 	return value
@@ -60,6 +60,11 @@ func rewrite(object json.RawMessage, change func(name string, value json.RawMess
 		out = append(append(append(out, key...), ':'), value...)
 	}
 	return append(out, '}')
+}
+
+func isEmptyList(raw json.RawMessage) bool {
+	var list []json.RawMessage
+	return len(raw) > 0 && raw[0] == '[' && json.Unmarshal(raw, &list) == nil && len(list) == 0
 }
 
 func isNull(raw json.RawMessage) bool { return bytes.Equal(raw, []byte("null")) }

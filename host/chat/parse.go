@@ -118,7 +118,7 @@ func parseCall(raw json.RawMessage, field string) (ToolCall, error) {
 	}
 	var arguments string
 	switch given := c.Function.Arguments; {
-	case c.Type != typeFunction:
+	case c.Type != typeFunction && c.Type != "":
 		return ToolCall{}, &Invalid{field + ".type", fmt.Sprintf("is %q; it must be function", excerpt.Of(c.Type, 40))}
 	case c.Function.Name == "":
 		return ToolCall{}, &Invalid{field + ".function.name", "is missing"}

@@ -21,6 +21,20 @@ func split(t testing.TB, body string) []json.RawMessage {
 	return raw
 }
 
+// Refusals and reasoning among the parts of what the assistant has said, and calls without a type.
+func TestParseMessages_AssistantParts(t *testing.T) {
+	got, _, err := ParseMessages(split(t, `[
+		{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"refusal","refusal":"no"}]},
+		{"role":"assistant","content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"a"}],"tool_calls":[{"id":"1","function":{"name":"f","arguments":"{}"}}]}]`))
+	want := []Message{
+		{Role: "assistant", Content: "no", Parts: []string{"no"}, Reasoning: "hm"},
+		{Role: "assistant", Content: "a", Parts: []string{"a"}, Reasoning: "hm", ToolCalls: []ToolCall{NewToolCall("1", "f", "{}")}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
 func TestParseMessages_Shapes(t *testing.T) {
 	got, _, err := ParseMessages(split(t, `[
 		{"role":"system","content":"be kind"},

@@ -32,6 +32,9 @@ type Parser interface {
 	// whole answer. complete says that no text follows. The error is ErrFormat if the answer, now
 	// or whatever follows, breaks its format.
 	Add(text string, complete bool) ([]Delta, error)
+	// Cut returns what the answer gains where it was cut off. No text follows, but it may end with
+	// half a mark, which is nothing. Its error is Add's.
+	Cut() ([]Delta, error)
 	Close() error
 }
 
@@ -41,11 +44,13 @@ var ErrFormat = errors.New("the answer breaks its format")
 // Splitter takes one answer apart while its text grows, and spends little time on it however long
 // it gets.
 type Splitter struct {
+	prompt Prompt
 	parser Parser
 	broken bool   // the parser has given up: what comes is content
 	held   []byte // text that waits for the parser
 	untold string // text that the parser has seen, and that is in none of the deltas so far
 	told   bool   // there were deltas
+	trim   bool   // the content is JSON and has not begun: white space before it is none of it
 	closed bool
 	next   time.Time
 	making time.Duration // how long the parser took to make, if it has not rested for that
@@ -58,7 +63,13 @@ func (p Prompt) NewSplitter() (*Splitter, error) {
 		return nil, fmt.Errorf("parser of the answer: %w", err)
 	}
 	open.Add(1)
-	return &Splitter{parser: parser}, nil
+	return &Splitter{prompt: p, parser: parser, trim: p.trims()}, nil
+}
+
+// trims reports whether white space before the content is none of it. llama.cpp's parser of JSON
+// leaves it out; where calls may come as well, that of texts does not.
+func (p Prompt) trims() bool {
+	return p.Rules != nil && p.Rules.Texts != "" && len(p.Rules.Answer.JSON) > 0
 }
 
 // Restart starts again with a parser that has seen nothing, for an answer of which tokens were
@@ -71,7 +82,7 @@ func (a *Splitter) Restart(p Prompt, text string) error {
 		return fmt.Errorf("parser of the answer: %w", err)
 	}
 	err = a.parser.Close()
-	a.parser, a.broken, a.untold, a.told = parser, false, "", false
+	a.prompt, a.parser, a.broken, a.untold, a.told, a.trim = p, parser, false, "", false, p.trims()
 	a.making += time.Since(begin)
 	a.held = append(a.held[:0], text...)
 	return err
@@ -101,28 +112,50 @@ var open atomic.Int64
 func (a *Splitter) Rest() time.Duration { return max(0, time.Until(a.next)) }
 
 // Take returns what the answer has gained since the last time.
-func (a *Splitter) Take() ([]Delta, error) { return a.take(false) }
+func (a *Splitter) Take() ([]Delta, error) { return a.take(grows) }
 
 // End is Take after the last text.
-func (a *Splitter) End() ([]Delta, error) { return a.take(true) }
+func (a *Splitter) End() ([]Delta, error) { return a.take(whole) }
 
-func (a *Splitter) take(complete bool) ([]Delta, error) {
+// Cut is Take after the last text of an answer that was cut off.
+func (a *Splitter) Cut() ([]Delta, error) { return a.take(cut) }
+
+// ending is what comes behind a text.
+type ending uint8
+
+const (
+	grows ending = iota // more may
+	whole               // nothing does
+	cut                 // nor here, but it may end with half of what was to come
+)
+
+func (a *Splitter) take(at ending) ([]Delta, error) {
 	text := string(a.held)
 	a.held = a.held[:0]
 	switch {
-	case text == "" && (a.broken || !complete):
+	case text == "" && (a.broken || at == grows):
 		return nil, nil
 	case a.broken:
 		return []Delta{{Content: text}}, nil
 	}
 	begin := time.Now()
-	deltas, err := a.parser.Add(text, complete)
+	deltas, err := a.parser.Add(text, at == whole)
+	if at == cut && err == nil {
+		var more []Delta
+		more, err = a.parser.Cut()
+		deltas = append(deltas, more...)
+	}
 	end := time.Now()
 	took := end.Sub(begin) + a.making
 	a.making = 0
 	a.next = end.Add(min(longestRest, time.Duration(max(leastRest, restPerAnswer*open.Load()))*took))
 	a.untold += text
-	if silent := err == nil && complete && !a.told && len(deltas) == 0; silent || errors.Is(err, ErrFormat) {
+	if errors.Is(err, ErrFormat) && !a.told {
+		if again := a.anew(at); again != nil {
+			deltas, err = again, nil
+		}
+	}
+	if silent := err == nil && at == whole && !a.told && len(deltas) == 0; silent || errors.Is(err, ErrFormat) {
 		return a.giveUp(), nil
 	}
 	for i := range deltas {
@@ -134,7 +167,43 @@ func (a *Splitter) take(complete bool) ([]Delta, error) {
 		a.told = true
 		a.untold = after(a.untold, deltas[n-1])
 	}
+	for i := range deltas {
+		if a.trim {
+			deltas[i].Content = strings.TrimLeft(deltas[i].Content, " \t\n")
+			a.trim = deltas[i].Content == ""
+		}
+	}
 	return deltas, err
+}
+
+// mostAnew bounds how often it is looked for an answer that begins anew.
+const mostAnew = 8
+
+// anew is what an answer says whose beginning is garbled, and in which the model has begun anew, as
+// gpt-oss does with each of its messages; nil: it has not.
+func (a *Splitter) anew(at ending) []Delta {
+	begin := strings.TrimSpace(a.prompt.GenerationPrompt)
+	rest := a.untold
+	for range mostAnew {
+		var found bool
+		if _, rest, found = strings.Cut(rest, begin); !found || begin == "" {
+			return nil
+		}
+		parser, err := a.prompt.NewParser()
+		if err != nil {
+			return nil
+		}
+		deltas, err := parser.Add(rest, at == whole)
+		if at == cut && err == nil {
+			var more []Delta
+			more, err = parser.Cut()
+			deltas = append(deltas, more...)
+		}
+		if closed := parser.Close(); err == nil && closed == nil && len(deltas) > 0 {
+			return deltas
+		}
+	}
+	return nil
 }
 
 // giveUp has what the parser cannot read be content: the client sees all that the model wrote.

@@ -44,6 +44,13 @@ func (s *scripted) Add(text string, complete bool) (deltas []Delta, _ error) {
 	return deltas, nil
 }
 
+func (s *scripted) Cut() ([]Delta, error) {
+	if strings.Contains(s.text, "!") {
+		return nil, ErrFormat
+	}
+	return nil, nil
+}
+
 func (s *scripted) Close() error { s.closed = true; return nil }
 
 func answering(t *testing.T, p Parser) *Splitter {
@@ -190,4 +197,40 @@ func TestSplitter_Restart_RestsForTheNewParser(t *testing.T) {
 			a.Add("y")
 		}
 	})
+}
+
+// Half a mark at the end of an answer that was cut off is not told, and what breaks the format is.
+func TestSplitter_Cut(t *testing.T) {
+	for text, want := range map[string]string{"a|b<c": "b", "<c": "", "<!": "<!"} {
+		a := answering(t, &scripted{})
+		a.Add(text)
+		deltas, err := a.Cut()
+		got := ""
+		for _, d := range deltas {
+			got += d.Content
+		}
+		if got != want || err != nil {
+			t.Errorf("%q: content %q, %v; want %q", text, got, err, want)
+		}
+	}
+}
+
+// An answer whose beginning is garbled is what the model says where it begins anew.
+func TestSplitter_BeginsAnew(t *testing.T) {
+	for text, want := range map[string]string{"x!@y!@hm|b": "b", "x!y": "x!y", "a|b@c!": "a|b@c!"} {
+		p := Prompt{GenerationPrompt: "@\n", NewParser: func() (Parser, error) { return &scripted{}, nil }}
+		a, err := p.NewSplitter()
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Add(text)
+		deltas, err := a.End()
+		got := ""
+		for _, d := range deltas {
+			got += d.Content
+		}
+		if got != want || err != nil || a.Close() != nil {
+			t.Errorf("%q: content %q, %v; want %q", text, got, err, want)
+		}
+	}
 }

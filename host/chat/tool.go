@@ -4,6 +4,7 @@ package chat
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -42,12 +43,17 @@ func ParseTools(raw []json.RawMessage) (tools []Tool, leftOut []string, _ error)
 	return tools, leftOut, nil
 }
 
-// TypeOfTool is the type of the tool that a field holds. Errors are *Invalid.
+// TypeOfTool is the type of the tool that a field holds. One that is a function need not say so.
+// Errors are *Invalid.
 func TypeOfTool(raw json.RawMessage, field string) (string, error) {
 	var t struct {
-		Type string `json:"type"`
+		Type     string          `json:"type"`
+		Function json.RawMessage `json:"function"`
 	}
 	err := unmarshal(raw, &t, field, "a tool")
+	if err == nil && t.Type == "" && len(t.Function) > 0 {
+		return typeFunction, nil
+	}
 	if err == nil && t.Type == "" {
 		err = &Invalid{field + ".type", "is missing"}
 	}
@@ -61,6 +67,7 @@ func checkTool(raw json.RawMessage, field string) (string, error) {
 			Name        string          `json:"name"`
 			Description *string         `json:"description"`
 			Parameters  json.RawMessage `json:"parameters"`
+			Strict      bool            `json:"strict"`
 		} `json:"function"`
 	}
 	if err := unmarshal(raw, &t, field, "a tool"); err != nil {
@@ -71,7 +78,7 @@ func checkTool(raw json.RawMessage, field string) (string, error) {
 		return "", &Invalid{field + ".function", "is missing"}
 	case t.Function.Name == "":
 		return "", &Invalid{field + ".function.name", "is missing"}
-	case len(t.Function.Parameters) > 0 && t.Function.Parameters[0] != '{' && !bytes.Equal(t.Function.Parameters, []byte("null")):
+	case len(t.Function.Parameters) > 0 && t.Function.Parameters[0] != '{' && !isNull(t.Function.Parameters) && (t.Function.Strict || !isEmptyList(t.Function.Parameters)):
 		return "", &Invalid{field + ".function.parameters", "must be a JSON schema, which is an object"}
 	}
 	return t.Function.Name, nil
@@ -97,9 +104,15 @@ func readFunction(raw json.RawMessage) function {
 type ToolChoice struct {
 	Mode string // auto, none, required; "" is auto
 	Name string // of the one tool that must be called; Mode is required then
+	// Allowed are the names of the tools that may be called; nil: all may.
+	Allowed []string
 }
 
-// ParseToolChoice reads OpenAI's tool_choice: auto, none, required or a function of tools. Errors
+// modes are the choices that name no tool.
+var modes = []string{"auto", "none", "required"}
+
+// ParseToolChoice reads OpenAI's tool_choice: auto, none, required, a function of tools, or some
+// allowed ones, in the shape of chats or of responses. A mode may stand in an object too. Errors
 // are *Invalid.
 func ParseToolChoice(raw json.RawMessage, tools []Tool) (ToolChoice, error) {
 	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
@@ -107,27 +120,76 @@ func ParseToolChoice(raw json.RawMessage, tools []Tool) (ToolChoice, error) {
 	}
 	var mode string
 	if raw[0] == '"' && json.Unmarshal(raw, &mode) == nil {
-		if modes := []string{"auto", "none", "required"}; !slices.Contains(modes, mode) {
-			return ToolChoice{}, &Invalid{"tool_choice", fmt.Sprintf("is %q; it must be one of %s, or a function", excerpt.Of(mode, 40), strings.Join(modes, ", "))}
-		}
-		if mode == "required" && len(tools) == 0 {
-			return ToolChoice{}, &Invalid{"tool_choice", "is required, but there are no tools"}
-		}
-		return ToolChoice{Mode: mode}, nil
+		return chooseMode(mode, "tool_choice", tools)
 	}
-	var named struct {
+	var choice struct {
 		Type     string `json:"type"`
 		Function struct {
 			Name string `json:"name"`
 		} `json:"function"`
+		Allowed *allowedTools `json:"allowed_tools"` // of a chat
+		allowedTools
 	}
-	if err := unmarshal(raw, &named, "tool_choice", "a choice of a function"); err != nil {
+	if err := unmarshal(raw, &choice, "tool_choice", "a choice of a function"); err != nil {
 		return ToolChoice{}, err
 	}
-	if named.Type != typeFunction {
-		return ToolChoice{}, &Invalid{"tool_choice.type", fmt.Sprintf("is %q; only function is supported", excerpt.Of(named.Type, 40))}
+	switch {
+	case choice.Type == "allowed_tools" && choice.Allowed != nil:
+		return choice.Allowed.choose("tool_choice.allowed_tools", tools)
+	case choice.Type == "allowed_tools":
+		return choice.choose("tool_choice", tools)
+	case slices.Contains(modes, choice.Type):
+		return chooseMode(choice.Type, "tool_choice", tools)
+	case choice.Type != typeFunction && (choice.Type != "" || choice.Function.Name == ""):
+		return ToolChoice{}, &Invalid{"tool_choice.type", fmt.Sprintf("is %q; only function and allowed_tools are supported", excerpt.Of(choice.Type, 40))}
 	}
-	return ChooseTool(named.Function.Name, tools, "tool_choice.function.name")
+	return ChooseTool(choice.Function.Name, tools, "tool_choice.function.name")
+}
+
+func chooseMode(mode, field string, tools []Tool) (ToolChoice, error) {
+	if !slices.Contains(modes, mode) {
+		return ToolChoice{}, &Invalid{field, fmt.Sprintf("is %q; it must be one of %s, or a function", excerpt.Of(mode, 40), strings.Join(modes, ", "))}
+	}
+	if mode == "required" && len(tools) == 0 {
+		return ToolChoice{}, &Invalid{field, "is required, but there are no tools"}
+	}
+	return ToolChoice{Mode: mode}, nil
+}
+
+// allowedTools are the tools that may be called, each with its name as in a chat or in a response.
+type allowedTools struct {
+	Mode  string `json:"mode"`
+	Tools []struct {
+		Type     string `json:"type"`
+		Name     string `json:"name"`
+		Function struct {
+			Name string `json:"name"`
+		} `json:"function"`
+	} `json:"tools"`
+}
+
+// choose is the choice of some tools, which a field names. Those of other types than function are
+// none of the tools here.
+func (a allowedTools) choose(field string, tools []Tool) (ToolChoice, error) {
+	mode := cmp.Or(a.Mode, "auto")
+	choice := ToolChoice{Mode: mode, Allowed: []string{}}
+	if !slices.Contains(modes, mode) {
+		return choice, &Invalid{field + ".mode", fmt.Sprintf("is %q; it must be auto or required", excerpt.Of(mode, 40))}
+	}
+	for i, t := range a.Tools {
+		if t.Type != typeFunction && t.Type != "" {
+			continue
+		}
+		name := cmp.Or(t.Function.Name, t.Name)
+		if _, err := ChooseTool(name, tools, fmt.Sprintf("%s.tools[%d]", field, i)); err != nil {
+			return choice, err
+		}
+		choice.Allowed = append(choice.Allowed, name)
+	}
+	if mode == "required" && len(choice.Allowed) == 0 {
+		return choice, &Invalid{field + ".mode", "is required, but no tools are allowed"}
+	}
+	return choice, nil
 }
 
 // ChooseTool is the choice of one tool, which the client named in a field.
@@ -138,8 +200,12 @@ func ChooseTool(name string, tools []Tool, field string) (ToolChoice, error) {
 	return ToolChoice{Mode: "required", Name: name}, nil
 }
 
-// Offered are the tools that the model is told of: all, or the one that is chosen.
+// Offered are the tools that the model is told of: all, those that are allowed, or the one that is
+// chosen.
 func (c Conversation) Offered() []Tool {
+	if allowed := c.ToolChoice.Allowed; allowed != nil {
+		return slices.DeleteFunc(slices.Clone(c.Tools), func(t Tool) bool { return !slices.Contains(allowed, t.Name) })
+	}
 	if c.ToolChoice.Name == "" {
 		return c.Tools
 	}

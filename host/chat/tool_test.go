@@ -37,7 +37,7 @@ func TestParseTools_Wrong(t *testing.T) {
 		`[{"type":"function"}]`:               "tools[0].function",
 		`[{"type":"function","function":{}}]`: "tools[0].function.name",
 		`[{"type":"function","function":{"name":7}}]`:                           "tools[0].function.name",
-		`[{"type":"function","function":{"name":"f","parameters":[]}}]`:         "tools[0].function.parameters",
+		`[{"type":"function","function":{"name":"f","parameters":[1]}}]`:        "tools[0].function.parameters",
 		`[{"type":"function","function":{"name":"f","description":{"a":"b"}}}]`: "tools[0].function.description",
 	} {
 		_, _, err := ParseTools(split(t, body))
@@ -48,16 +48,36 @@ func TestParseTools_Wrong(t *testing.T) {
 	}
 }
 
+// Of a conversation's tools, the model is told of those that it may call.
+func TestConversation_Offered(t *testing.T) {
+	c := Conversation{Tools: []Tool{{Name: "f"}, {Name: "g"}}}
+	for want, choice := range map[string]ToolChoice{"fg": {}, "g": {Mode: "required", Name: "g"}, "f": {Allowed: []string{"f"}}, "": {Allowed: []string{}}} {
+		got := ""
+		c.ToolChoice = choice
+		for _, tool := range c.Offered() {
+			got += tool.Name
+		}
+		if got != want {
+			t.Errorf("%+v: %q; want %q", choice, got, want)
+		}
+	}
+}
+
 func TestParseToolChoice(t *testing.T) {
 	tools := []Tool{{Name: "f"}, {Name: "g"}}
 	for body, want := range map[string]struct {
 		choice ToolChoice
 		field  string
 	}{
-		``:           {},
-		`null`:       {},
-		`"auto"`:     {choice: ToolChoice{Mode: "auto"}},
-		`"none"`:     {choice: ToolChoice{Mode: "none"}},
+		``:                {},
+		`null`:            {},
+		`"auto"`:          {choice: ToolChoice{Mode: "auto"}},
+		`"none"`:          {choice: ToolChoice{Mode: "none"}},
+		`{"type":"auto"}`: {choice: ToolChoice{Mode: "auto"}},
+		`{"type":"allowed_tools","allowed_tools":{"mode":"required","tools":[{"type":"function","function":{"name":"g"}}]}}`: {choice: ToolChoice{Mode: "required", Allowed: []string{"g"}}},
+		`{"type":"allowed_tools","mode":"auto","tools":[{"type":"function","name":"f"},{"type":"image_generation"}]}`:        {choice: ToolChoice{Mode: "auto", Allowed: []string{"f"}}},
+		`{"type":"allowed_tools","tools":[{"type":"function","name":"h"}]}`:                                                  {field: "tool_choice.tools[0]"},
+		`{"type":"allowed_tools","mode":"required","tools":[]}`:                                                              {field: "tool_choice.mode"},
 		`"required"`: {choice: ToolChoice{Mode: "required"}},
 		`{"type":"function","function":{"name":"g"}}`: {choice: ToolChoice{Mode: "required", Name: "g"}},
 		`"maybe"`:               {field: "tool_choice"},
@@ -72,7 +92,7 @@ func TestParseToolChoice(t *testing.T) {
 		if want.field == "" && err != nil || want.field != "" && (invalid == nil || invalid.Field != want.field) {
 			t.Errorf("%s: got %v, want field %q", body, err, want.field)
 		}
-		if diff := cmp.Diff(want.choice, got); diff != "" {
+		if diff := cmp.Diff(want.choice, got); diff != "" && want.field == "" {
 			t.Errorf("%s: (-want +got):\n%s", body, diff)
 		}
 	}
@@ -81,21 +101,11 @@ func TestParseToolChoice(t *testing.T) {
 	}
 }
 
-func TestConversation_Offered(t *testing.T) {
-	c := Conversation{Tools: []Tool{{Name: "f"}, {Name: "g"}}}
-	if got := c.Offered(); len(got) != 2 {
-		t.Errorf("got %v", got)
-	}
-	c.ToolChoice = ToolChoice{Mode: "required", Name: "g"}
-	if got := c.Offered(); len(got) != 1 || got[0].Name != "g" {
-		t.Errorf("got %v", got)
-	}
-}
-
 func TestParseMessages_ToolCalls_Wrong(t *testing.T) {
 	for call, field := range map[string]string{
 		`7`:                   "messages[0].tool_calls[0]",
-		`{}`:                  "messages[0].tool_calls[0].type",
+		`{}`:                  "messages[0].tool_calls[0].function.name",
+		`{"type":"custom"}`:   "messages[0].tool_calls[0].type",
 		`{"type":"function"}`: "messages[0].tool_calls[0].function.name",
 		`{"type":"function","function":{"name":"f"}}`:        "messages[0].tool_calls[0].function.arguments",
 		`{"id":7,"type":"function","function":{"name":"f"}}`: "messages[0].tool_calls[0].id",

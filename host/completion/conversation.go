@@ -51,10 +51,7 @@ func (s *Service) converse(ctx context.Context, r *TextRequest) (err error) {
 // takePrompt makes the conversation, if there is one, the prompt.
 func (r *TextRequest) takePrompt(ctx context.Context) (err error) {
 	if c := r.conversation; c != nil {
-		if r.Params.Regex != "" && len(c.Tools) > 0 && c.ToolChoice.Mode != "none" {
-			return refusal.Invalid("regex", "regex cannot be used together with tools, whose calls have a grammar of their own")
-		}
-		c.JSONSchema, c.Grammar, c.Schemas = string(r.Params.JSONSchema), r.Params.Grammar, r.Params.Schemas
+		r.tellFormat(c)
 		if r.Rendered, err = r.Model.Encoder().Conversation(ctx, *c); err != nil {
 			return r.schemaError(TextError(err, r.PromptField))
 		}
@@ -70,6 +67,14 @@ func (r *TextRequest) takePrompt(ctx context.Context) (err error) {
 	}
 	r.preserved, err = r.preservedTokens()
 	return err
+}
+
+// tellFormat tells a conversation what its answer must look like. A grammar that a client wakes, or
+// that knows the prompt's end, begins where it says.
+func (r *TextRequest) tellFormat(c *chat.Conversation) {
+	p := &r.Params
+	c.JSONSchema, c.Schemas, c.Grammar, c.Regex = string(p.JSONSchema), p.Schemas, p.Grammar, p.Regex
+	c.OwnBegin = p.GrammarLazy || p.GrammarOfFormat
 }
 
 // takeFormat has the answer obey what the template knows of its format.
@@ -93,7 +98,7 @@ func (r *TextRequest) takeFormat() {
 // checkCall refuses an answer that must call a tool and cannot: a template that knows tools has a
 // grammar for that.
 func (r *TextRequest) checkCall() error {
-	if !r.mustCall || r.Rendered.Rules != nil {
+	if rules := r.Rendered.Rules; !r.mustCall || rules != nil && rules.Calls {
 		return nil
 	}
 	return refusal.Invalid("tool_choice", "tool_choice asks for a call, but the model's chat template knows no tools; a server can be given another template with --chat-template-file")
@@ -109,7 +114,7 @@ func (r *TextRequest) textOf(c *chat.Conversation, g *chat.Gallery) func(context
 	return func(ctx context.Context, messages []chat.Message) (string, error) {
 		other := *c
 		other.Written = nil
-		other.JSONSchema, other.Grammar, other.Schemas = string(r.Params.JSONSchema), r.Params.Grammar, r.Params.Schemas
+		r.tellFormat(&other)
 		var places []int
 		var err error
 		if other.Messages, places, err = g.Leave(messages); err != nil {

@@ -37,8 +37,8 @@ func (p *Parts) Rest() time.Duration {
 	return p.choice.parts.Rest()
 }
 
-// Take gives what the answer gains by more text. complete says that no text follows.
-func (p *Parts) Take(text string, complete bool) (d Delta, err error) {
+// Take gives what the answer gains by more text. ended is why the answer has ended; 0: it goes on.
+func (p *Parts) Take(text string, ended answer.Reason) (d Delta, err error) {
 	parser := p.choice.parts
 	if parser == nil {
 		d.Content = text
@@ -46,25 +46,25 @@ func (p *Parts) Take(text string, complete bool) (d Delta, err error) {
 	}
 	parser.Add(text)
 	p.begun = true
-	return p.take(complete)
+	return p.take(ended)
 }
 
 // Retake is Take after tokens were taken back: text is all that is left, and the delta has all of
 // it.
-func (p *Parts) Retake(text string, complete bool) (d Delta, err error) {
+func (p *Parts) Retake(text string, ended answer.Reason) (d Delta, err error) {
 	p.choice.calls = false
 	if !p.begun || p.choice.parts == nil {
-		return p.Take(text, complete)
+		return p.Take(text, ended)
 	}
 	if err := p.choice.parts.Restart(p.prompt, text); err != nil {
 		return d, err
 	}
-	return p.take(complete)
+	return p.take(ended)
 }
 
-func (p *Parts) take(complete bool) (d Delta, err error) {
-	if complete {
-		return d, d.take(&p.choice, p.choice.parts.End)
+func (p *Parts) take(ended answer.Reason) (d Delta, err error) {
+	if ended != 0 {
+		return d, d.take(&p.choice, lastOf(p.choice.parts, ended))
 	}
 	return d, d.take(&p.choice, p.choice.parts.Take)
 }

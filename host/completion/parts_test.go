@@ -80,7 +80,8 @@ func (u *upper) Add(text string, _ bool) (deltas []chat.Delta, _ error) {
 	return deltas, nil
 }
 
-func (*upper) Close() error { return nil }
+func (*upper) Cut() ([]chat.Delta, error) { return nil, nil }
+func (*upper) Close() error               { return nil }
 
 // Several choices are read together, and what each delta says belongs to what its choice says of
 // itself.

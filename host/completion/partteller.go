@@ -34,10 +34,10 @@ func (p *partTeller) Part(text string) serving.Part {
 	var d Delta
 	var err error
 	if grown {
-		d, err = p.Take(more, false)
+		d, err = p.Take(more, 0)
 	} else {
 		p.last = serving.PartContent
-		d, err = p.Retake(text, false)
+		d, err = p.Retake(text, 0)
 	}
 	switch {
 	case err != nil:

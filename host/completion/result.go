@@ -30,7 +30,11 @@ type Choice struct {
 	stream serving.Stream
 	parts  *chat.Splitter // takes the text apart; nil: it is content as it comes
 	calls  bool           // there are tool calls
+	shares shares
 }
+
+// ReasoningTokens is how many of the tokens so far are reasoning, with the marks around it.
+func (c *Choice) ReasoningTokens() int { return c.shares.reasoned }
 
 // Delta is what one event adds to a choice, or what the text of several does. It may be empty: a
 // token's text can be held back.
@@ -38,7 +42,8 @@ type Delta struct {
 	Content   string
 	Reasoning string
 	Calls     []CallDelta
-	Event     scheduler.Event // with what the request wants to know of a token besides its text; zero where there is none
+	Said      []scheduler.Event // the tokens of Content
+	Event     scheduler.Event   // with what the request wants to know of a token besides its text; zero where there is none
 }
 
 // CallDelta is what is added to one of an answer's tool calls. The first delta of a call has its
@@ -140,24 +145,39 @@ func (c *Choice) Add(e scheduler.Event) (Delta, error) {
 		}
 	}
 	d := Delta{Event: e}
+	c.shares.add(e)
 	if c.parts == nil {
-		d.Content = e.Text
+		if d.Content = e.Text; e.Text != "" {
+			d.Said = c.shares.take(chat.Delta{Content: e.Text})
+		}
 		return d, nil
 	}
 	c.parts.Add(e.Text)
 	switch {
 	case e.Kind == scheduler.KindEnd:
-		return d, d.take(c, c.parts.End)
+		err := d.take(c, lastOf(c.parts, c.End.Reason))
+		c.shares.end()
+		return d, err
 	case c.parts.Rest() == 0:
 		return d, d.take(c, c.parts.Take)
 	}
 	return d, nil
 }
 
+// lastOf takes the end of an answer's text. One that neither the model nor a stop string has ended
+// may end with half a mark.
+func lastOf(parts *chat.Splitter, why answer.Reason) func() ([]chat.Delta, error) {
+	if why == answer.ReasonStop {
+		return parts.End
+	}
+	return parts.Cut
+}
+
 // take adds what the parser of a choice tells.
 func (d *Delta) take(c *Choice, from func() ([]chat.Delta, error)) error {
 	gained, err := from()
 	for _, g := range gained {
+		d.Said = append(d.Said, c.shares.take(g)...)
 		d.Reasoning += g.Reasoning
 		d.Content += g.Content
 		if g.Call != nil {

@@ -206,11 +206,15 @@ func (s *Service) buildChoice(ctx context.Context, r *TextRequest, index int, pr
 	if r.Rules != nil {
 		p.Rules = append(p.Rules, r.Rules()...)
 	}
+	stops := r.Stops
+	if own := stops[:len(stops)-len(r.Rendered.Stops)]; r.Rendered.NewParser != nil && len(own) > 0 && len(r.begun.Tokens) == 0 {
+		stops, p.Rules = r.Rendered.Stops, append(p.Rules, newContentStops(r.Rendered, own))
+	}
 	request := scheduler.Request{
 		Prompt:         []scheduler.Segment{{Tokens: prompt}},
 		Pieces:         r.pieces,
 		MaxTokens:      r.MaxTokens,
-		Stop:           r.Stops,
+		Stop:           stops,
 		IgnoreEOG:      params.IgnoreEOS,
 		Chain:          p.Stages,
 		Rules:          p.Rules,

@@ -126,10 +126,14 @@ func (e *Engine) follow(s *Stage, p sampling.Params) error {
 		return sampling.Refused(p.Field(), "%s cannot be used: %v", p.Field(), err)
 	}
 	s.rules.brief = p.Format != nil && p.Format.OneCall
-	if p.Complete && p.Limit > 0 {
-		return s.rules.keepWithin(p.Limit, p.GrammarLazy)
+	whole := p.Format.Whole()
+	if p.Limit > 0 && (p.Complete || whole) {
+		err = s.rules.keepWithin(p.Limit, p.GrammarLazy)
 	}
-	return nil
+	if whole && !p.Complete {
+		return nil // where there is no room for all, as much of it comes as there is
+	}
+	return err
 }
 
 // nameOf lists what a link does, in order.

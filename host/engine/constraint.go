@@ -32,7 +32,7 @@ func (e *Engine) read(ctx context.Context, c sampling.Constraint) (*keptGrammar,
 	case c.Regex != "":
 		g, err := e.ofRegex(ctx, c.Regex)
 		if err != nil {
-			err = atFault(err, sampling.Refused("regex", "regex cannot become a grammar: %v", inCharacters(err, c.Regex)))
+			err = atFault(err, refusedRegex(err, c.Regex))
 		}
 		return g, err
 	case c.Format != nil:
@@ -40,9 +40,17 @@ func (e *Engine) read(ctx context.Context, c sampling.Constraint) (*keptGrammar,
 	}
 	g, err := e.ofGBNF(ctx, c.Grammar)
 	if err != nil {
-		err = atFault(err, sampling.Refused("grammar", "grammar cannot be used: %s", strings.TrimPrefix(err.Error(), gbnf.ErrInvalid.Error()+": ")))
+		err = atFault(err, refusedGrammar(err))
 	}
 	return g, err
+}
+
+func refusedRegex(err error, text string) error {
+	return sampling.Refused("regex", "regex cannot become a grammar: %v", inCharacters(err, text))
+}
+
+func refusedGrammar(err error) error {
+	return sampling.Refused("grammar", "grammar cannot be used: %s", strings.TrimPrefix(err.Error(), gbnf.ErrInvalid.Error()+": "))
 }
 
 // atFault is the refusal of a field, unless there is only no room for its grammar now, or nobody

@@ -152,8 +152,8 @@ func TestEngine_Render_TextOfTags(t *testing.T) {
 	}
 }
 
-// A tool whose schema cannot be enforced is an error that names its field and place, unless the
-// tool says that it need not be.
+// A strict tool whose schema cannot be enforced is an error that names its field and place. Of one
+// that does not say it is strict, what can be is.
 func TestEngine_Render_Unenforceable(t *testing.T) {
 	for _, template := range []string{"Qwen-Qwen3-0.6B.jinja", "Qwen3-Coder.jinja"} {
 		e := withTemplate(t, template)
@@ -162,19 +162,35 @@ func TestEngine_Render_Unenforceable(t *testing.T) {
 			return e.Render(t.Context(), chat.Conversation{Messages: hello, Tools: []chat.Tool{{Name: "f", Field: "tools[2].input", JSON: json.RawMessage(text), Strict: strict}}})
 		}
 		const unique = `{"type":"object","properties":{"a":{"type":"array","uniqueItems":true,"items":{"type":"object"}}}}`
-		_, err := with(nil, unique)
+		strict := true
+		_, err := with(&strict, unique)
 		var invalid *chat.Invalid
 		if !errors.As(err, &invalid) || invalid.Field != "tools[2].input" || !strings.Contains(invalid.Reason, "#/properties/a") || !strings.Contains(invalid.Reason, `"strict": false`) {
 			t.Errorf("%s: %v", template, err)
 		}
-		p, err := with(new(bool), unique)
-		if err != nil {
-			t.Errorf("%s: not strict: %v", template, err)
-			continue
+		for _, loose := range []*bool{nil, new(bool)} {
+			p, err := with(loose, unique)
+			if err != nil {
+				t.Errorf("%s: not strict: %v", template, err)
+				continue
+			}
+			g, err := e.ofFormat(t.Context(), p.Rules)
+			if err != nil || len(g.relaxed) != 1 || !strings.HasPrefix(g.relaxed[0].Pointer, "tools[2].input#/properties/a") {
+				t.Errorf("%s: %+v, %v", template, g.relaxed, err)
+			}
 		}
-		g, err := e.ofFormat(t.Context(), p.Rules)
-		if err != nil || len(g.relaxed) != 1 || !strings.HasPrefix(g.relaxed[0].Pointer, "tools[2].input#/properties/a") {
-			t.Errorf("%s: %+v, %v", template, g.relaxed, err)
+		for _, schema := range []string{`{"type":"object","properties":{"v":false},"required":["v"]}`, `{"type":"object","properties":{"v":{"anyOf":[` + strings.TrimSuffix(many(300, `{"type":"object","properties":{"p%[1]d":{"type":"string"}},"required":["p%[1]d"]},`), ",") + `]}}}`} {
+			p, err := with(nil, schema)
+			if err != nil {
+				t.Errorf("%s: %.80s: %v", template, schema, err)
+				continue
+			}
+			if g, err := e.ofFormat(t.Context(), p.Rules); err != nil || len(g.relaxed) == 0 {
+				t.Errorf("%s: %.80s: nothing is told, %v", template, schema, err)
+			}
+			if _, err := with(&strict, schema); err == nil {
+				t.Errorf("%s: %.80s is kept strictly", template, schema)
+			}
 		}
 	}
 }
@@ -210,11 +226,12 @@ func TestEngine_Render_HostileTools(t *testing.T) {
 		"nothing to write":        {`{"type":"object","minProperties":1,"patternProperties":{"^a":{}}}`, true},
 		"words that mean nothing": {`{"type":"object","properties":{"a":{"type":["frog",7],"enum":{},"anyOf":3,"$ref":[],"allOf":[5,null]}},"required":{"a":1}}`, true},
 	} {
+		strict := true
 		for template, e := range engines {
 			if name == "too wide" && template != "GLM-4.6.jinja" && !steadytest.Long() {
 				continue // the others take seconds
 			}
-			_, err := e.Render(t.Context(), chat.Conversation{Messages: hello, Tools: []chat.Tool{{Name: "f", Field: "tools[0]", JSON: tool(c.schema).JSON}}})
+			_, err := e.Render(t.Context(), chat.Conversation{Messages: hello, Tools: []chat.Tool{{Name: "f", Field: "tools[0]", JSON: tool(c.schema).JSON, Strict: &strict}}})
 			var invalid *chat.Invalid
 			if err != nil && !errors.As(err, &invalid) || c.refused && err == nil {
 				t.Errorf("%s, %s: %v", name, template, err)

@@ -266,7 +266,7 @@ var errVoid = errors.New("#: nothing fits the JSON schema")
 // the field.
 func (e *Engine) ofFormat(ctx context.Context, f *peg.Format) (*keptGrammar, error) {
 	g, err := e.grammars.of(ctx, source{in: inFormat, text: f.Key()}, func(b *grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error) {
-		root, all, err := peg.Add(b, f)
+		b, root, all, err := e.addFormat(b, f)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -278,7 +278,7 @@ func (e *Engine) ofFormat(ctx context.Context, f *peg.Format) (*keptGrammar, err
 			relaxed = append(relaxed, part.Relaxed)
 		}
 		g, err := b.Build(root)
-		if errors.Is(err, grammar.ErrVoid) && len(f.Answer.JSON) > 0 { // without the schema, something fits the format
+		if errors.Is(err, grammar.ErrVoid) && len(f.Answer.JSON) > 0 && f.Texts == "" { // without the schema, something fits the format
 			err = &peg.Error{Field: answerField, Err: errVoid}
 		}
 		return g, relaxed, err
@@ -286,11 +286,47 @@ func (e *Engine) ofFormat(ctx context.Context, f *peg.Format) (*keptGrammar, err
 	var bad *peg.Error
 	switch {
 	case errors.As(err, &bad):
-		err = atFault(err, refusedSchema(bad.Field, bad.Err))
+		err = atFault(err, refusedAnswer(bad, f))
 	case err != nil:
 		err = atFault(err, sampling.Refused("tools", "tools cannot become a grammar: %v", err))
 	}
 	return g, err
+}
+
+// addFormat adds the rules of a format to a builder. Where nothing can be made of the schema of a
+// tool that is not strict, the arguments are any object, with another builder.
+func (e *Engine) addFormat(b *grammar.Builder, f *peg.Format) (*grammar.Builder, grammar.Rule, []peg.Relaxed, error) {
+	var dropped []peg.Relaxed
+	for {
+		root, all, err := peg.Add(b, f, gbnf.Tokens{Count: e.info.Vocabulary, Find: e.tokenOf})
+		var bad *peg.Error
+		if !errors.As(err, &bad) || errors.Is(err, errStopped) {
+			return b, root, append(dropped, all...), err
+		}
+		looser, may := f.Loosen(bad)
+		if !may {
+			return b, root, nil, err
+		}
+		why := schema.Relaxed{Pointer: "#", Why: bad.Err.Error()}
+		if at := (*schema.Error)(nil); errors.As(bad.Err, &at) {
+			why = schema.Relaxed{Pointer: at.Pointer, Why: at.Why}
+		}
+		dropped = append(dropped, peg.Relaxed{Field: bad.Field, Relaxed: why})
+		again := grammar.NewBuilder()
+		again.Steps, again.Lexemes.Stop = b.Steps, b.Lexemes.Stop
+		b, f = again, looser
+	}
+}
+
+// refusedAnswer is the refusal of what a format's field has.
+func refusedAnswer(bad *peg.Error, f *peg.Format) error {
+	switch {
+	case bad.Field == f.Answer.Field && f.Answer.Grammar != "":
+		return refusedGrammar(bad.Err)
+	case bad.Field == f.Answer.Field && f.Answer.Regex != "":
+		return refusedRegex(bad.Err, f.Answer.Regex)
+	}
+	return refusedSchema(bad.Field, bad.Err)
 }
 
 // ofGBNF is the grammar of a text in llama.cpp's notation.

@@ -49,7 +49,7 @@ func (e *Engine) Render(ctx context.Context, c chat.Conversation) (chat.Prompt, 
 	if err != nil {
 		return chat.Prompt{}, err
 	}
-	p, err := e.say(ctx, &c, n)
+	p, rules, err := e.rendered(ctx, &c, n)
 	if err != nil && ctx.Err() == nil {
 		err = e.asField(ctx, err, &c)
 	}
@@ -64,10 +64,11 @@ func (e *Engine) Render(ctx context.Context, c chat.Conversation) (chat.Prompt, 
 		GenerationPrompt: p.GenerationPrompt, ThinkingStart: p.ThinkingStart, ThinkingEnds: p.ThinkingEnds,
 		Format: p.Format, ReasoningFormat: n.ReasoningFormat,
 	}
-	if p.Grammar == native.GrammarOfParser && c.Grammar == "" && !e.template.Info().ByName {
-		if prompt.Rules, err = e.format(ctx, &c, n, p); err != nil {
-			return chat.Prompt{}, err
+	if rules != nil {
+		if _, err := e.ofFormat(ctx, rules); err != nil {
+			return chat.Prompt{}, refusedField(err)
 		}
+		prompt.Rules = rules
 	}
 	for _, t := range p.Triggers {
 		prompt.Triggers = append(prompt.Triggers, chat.Trigger(t))
@@ -99,8 +100,8 @@ func (e *Engine) conversation(ctx context.Context, c *chat.Conversation) (native
 		if e.template.Info().ByName {
 			return n, &chat.Invalid{Field: "tools", Reason: "need a chat template in Jinja; this server uses the one that llama.cpp calls " + e.info.Template}
 		}
-		if c.Grammar != "" && c.ToolChoice.Mode != "none" {
-			return n, &chat.Invalid{Field: "grammar", Reason: "cannot be used together with tools, whose calls have a grammar of their own"}
+		if c.OwnBegin && c.Grammar != "" && c.ToolChoice.Mode != "none" {
+			return n, &chat.Invalid{Field: "grammar", Reason: "cannot be lazy together with tools, whose calls have a grammar of their own"}
 		}
 		n.Tools = toolsJSON(tools)
 	}
@@ -177,18 +178,22 @@ func toolsJSON(tools []chat.Tool) json.RawMessage {
 
 // say renders the messages of a conversation in a form that the template can say. They are those
 // that were rendered then.
-func (e *Engine) say(ctx context.Context, c *chat.Conversation, n native.Conversation) (p native.Prompt, err error) {
+func (e *Engine) say(ctx context.Context, c *chat.Conversation, n *native.Conversation) (p native.Prompt, err error) {
 	needs := e.needs
 	if len(n.Tools) > 0 {
 		needs = e.needsWithTools
 	}
 	p, c.Messages, err = form.Say(ctx, needs(), c.Messages, func(ctx context.Context, messages []chat.Message) (native.Prompt, string, error) {
-		p, err := e.renderMessages(ctx, n, messages)
+		p, err := e.renderMessages(ctx, *n, messages)
 		if template.Refuses(err) && !slices.ContainsFunc(messages, hasBrokenCall) {
 			err = form.Refused{Err: err}
 		}
 		return p, p.Text, err
 	})
+	if err != nil {
+		return p, err
+	}
+	n.Messages, err = messagesJSON(c.Messages)
 	return p, err
 }
 
@@ -266,7 +271,13 @@ func newParser(f native.AnswerFormat) (chat.Parser, error) {
 
 // Add implements chat.Parser.
 func (p parser) Add(text string, complete bool) ([]chat.Delta, error) {
-	parts, err := p.AnswerParser.Add(text, complete)
+	return gained(p.AnswerParser.Add(text, complete))
+}
+
+// Cut implements chat.Parser.
+func (p parser) Cut() ([]chat.Delta, error) { return gained(p.AnswerParser.Cut()) }
+
+func gained(parts []native.AnswerPart, err error) ([]chat.Delta, error) {
 	if errors.Is(err, native.ErrFailed) {
 		return nil, badFormat{err}
 	}

@@ -43,6 +43,7 @@ var hello = []chat.Message{{Role: "user", Content: "Hi"}}
 // place.
 func TestEngine_Render_Refusals(t *testing.T) {
 	qwen := withTemplate(t, "Qwen-Qwen3-0.6B.jinja")
+	strict := true
 	deep := strings.Repeat(`{"a":`, 200) + "1" + strings.Repeat("}", 200)
 	for _, c := range []struct {
 		name        string
@@ -51,12 +52,14 @@ func TestEngine_Render_Refusals(t *testing.T) {
 		field, says string
 	}{
 		{"a template's own words", withTemplate(t, "\n\n  {{ raise_exception('no frogs') }}"), chat.Conversation{Messages: hello}, "messages", "line 3 of the template: no frogs"},
-		{"a tool's schema", qwen, chat.Conversation{Messages: hello, Tools: []chat.Tool{tool(`{}`), {Name: "g", JSON: json.RawMessage(`{"type":"function","function":{"name":"g","parameters":{"type":"object","properties":{"a":{"type":"frog"}}}}}`), Field: "tools[4].input_schema"}}}, "tools[4].input_schema", "frog"},
+		{"a tool's schema", qwen, chat.Conversation{Messages: hello, Tools: []chat.Tool{tool(`{}`), {Name: "g", JSON: json.RawMessage(`{"type":"function","function":{"name":"g","parameters":{"type":"object","properties":{"a":{"type":"frog"}}}}}`), Field: "tools[4].input_schema", Strict: &strict}}}, "tools[4].input_schema", "frog"},
 		{"a schema", qwen, chat.Conversation{Messages: hello, JSONSchema: `{"type":"frog"}`}, "json_schema", "frog"},
 		{"deep arguments", qwen, chat.Conversation{Messages: hello, TemplateArgs: map[string]json.RawMessage{"x": json.RawMessage(deep)}}, "chat_template_kwargs.x", "deep"},
 		{"many arguments", qwen, chat.Conversation{Messages: hello, TemplateArgs: map[string]json.RawMessage{"x": json.RawMessage(`"` + strings.Repeat("x", 300<<10) + `"`)}}, "chat_template_kwargs", "bytes"},
 		{"tools for a template by name", withTemplate(t, "llama3"), chat.Conversation{Messages: hello, Tools: []chat.Tool{tool(`{}`)}}, "tools", "llama3"},
-		{"a grammar beside tools", qwen, chat.Conversation{Messages: hello, Tools: []chat.Tool{tool(`{}`)}, Grammar: "root ::= [a]"}, "grammar", "tools"},
+		{"a lazy grammar beside tools", qwen, chat.Conversation{Messages: hello, Tools: []chat.Tool{tool(`{}`)}, Grammar: "root ::= [a]", OwnBegin: true}, "grammar", "tools"},
+		{"a bad grammar beside tools", qwen, chat.Conversation{Messages: hello, Tools: []chat.Tool{tool(`{}`)}, Grammar: "root ::= [a"}, "grammar", "class"},
+		{"a bad expression", qwen, chat.Conversation{Messages: hello, Regex: "[a"}, "regex", "at character"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := chat.Encoder{Model: c.e, Context: 512}.Conversation(t.Context(), c.in)

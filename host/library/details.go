@@ -22,7 +22,8 @@ type Details struct {
 	Layers       int
 	Embedding    int // width
 	Vocabulary   int
-	Template     bool // it has a chat template
+	Template     bool   // it has a chat template
+	ChatTemplate string `json:"-"` // this one
 	Licence      string
 	Encoder      bool // it makes embeddings and does not generate
 	Adapter      bool // it is no model but what changes one: a LoRA adapter or a control vector
@@ -32,7 +33,7 @@ type Details struct {
 func DetailsOf(h *gguf.Header) Details {
 	d := Details{
 		Architecture: h.Architecture(), Title: h.Values["general.name"].Text(), Weights: h.TensorBytes(), Quantisation: quantisation(h),
-		Template: h.Values["tokenizer.chat_template"].Text() != "", Licence: licence(h),
+		Template: h.Values["tokenizer.chat_template"].Text() != "", ChatTemplate: h.Values["tokenizer.chat_template"].Text(), Licence: licence(h),
 		Context: number(h, "context_length"), Layers: number(h, "block_count"), Embedding: number(h, "embedding_length"),
 		Vocabulary: len(h.Values["tokenizer.ggml.tokens"].Strings()),
 		Adapter:    h.Values["general.type"].Text() == "adapter" || h.Architecture() == "controlvector",

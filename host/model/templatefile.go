@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -52,6 +53,28 @@ func (o CheckOptions) template(path string) (Template, error) {
 	}
 	return Template{}, fmt.Errorf("%w: %q (chat.template) is no file, no Jinja and none of %s", ErrTemplate, o.Template, strings.Join(native.TemplateNames(), ", "))
 }
+
+// TemplateOf is the chat template that a model's file is served with besides its own; "": its own,
+// or one that cannot be read.
+func (o CheckOptions) TemplateOf(path string) string {
+	t, err := o.template(path)
+	if err != nil {
+		return ""
+	}
+	return t.Source
+}
+
+// Uses tells what a chat template makes use of, as its text says, for a model that is not loaded:
+// llama.cpp knows it better, and takes the time of rendering it to tell.
+func Uses(template string) (tools, thinking bool) {
+	for _, word := range []string{"enable_thinking", "<think>", "reasoning_content", "[THINK]", "<|channel|>analysis"} {
+		thinking = thinking || strings.Contains(template, word)
+	}
+	return toolsWord.MatchString(template), thinking
+}
+
+// toolsWord is the name by which templates are told of tools.
+var toolsWord = regexp.MustCompile(`\b(tools|functions)\b`)
 
 // templateBeside is NAME.jinja beside NAME.gguf, where NAME is without the number of a part.
 func templateBeside(path string) (Template, error) {

@@ -89,3 +89,17 @@ func TestCheck_HostileTemplateFiles_AreNamed(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What a template makes use of is told from its text where the model is not loaded.
+func TestUses(t *testing.T) {
+	for template, want := range map[string][2]bool{
+		"{% for m in messages %}{{ m.content }}{% endfor %}":                   {false, false},
+		"{% if tools %}{{ tools | tojson }}{% endif %}":                        {true, false},
+		"{% if enable_thinking %}<think>{% endif %}{% if tools %}x{% endif %}": {true, true},
+		"{{ toolset }}": {false, false},
+	} {
+		if tools, thinks := Uses(template); tools != want[0] || thinks != want[1] {
+			t.Errorf("%s: tools %v, thinking %v", template, tools, thinks)
+		}
+	}
+}

@@ -21,10 +21,11 @@ type RewindRule interface {
 
 // Verdict is a stop rule's answer. The zero value means that all text so far may be shown.
 type Verdict struct {
-	Hold  bool // nothing since the last verdict without Hold may be shown yet
-	End   bool // the answer ends
-	Limit bool // with End: it ends as at its greatest length (ReasonLength), else as one that is complete (ReasonStop)
-	Show  int  // with End: how many bytes since the last verdict without Hold are shown; negative means all
+	Hold  bool   // nothing since the last verdict without Hold may be shown yet
+	End   bool   // the answer ends
+	Limit bool   // with End: it ends as at its greatest length (ReasonLength), else as one that is complete (ReasonStop)
+	Show  int    // with End: how many bytes since the last verdict without Hold are shown; negative means all
+	Stop  string // with End: the stop string that was found; "": none was
 }
 
 // gate is a stop rule and the position up to which it lets text be shown.
@@ -34,17 +35,17 @@ type gate struct {
 }
 
 // check shows the rule a token and its text, which ends at total. It returns the reason if the
-// answer ends, and at which position.
-func (g *gate) check(t chain.Token, text string, total int) (ends Reason, at int, err error) {
+// answer ends, at which position, and by which stop string.
+func (g *gate) check(t chain.Token, text string, total int) (ends Reason, at int, stop string, err error) {
 	v, err := g.rule.Check(t, text)
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, "", err
 	}
 	if !v.End {
 		if !v.Hold {
 			g.position = total
 		}
-		return 0, 0, nil
+		return 0, 0, "", nil
 	}
 	ends, at = ReasonStop, total
 	if v.Limit {
@@ -53,5 +54,5 @@ func (g *gate) check(t chain.Token, text string, total int) (ends Reason, at int
 	if v.Show >= 0 {
 		at = min(g.position+v.Show, total)
 	}
-	return ends, at, nil
+	return ends, at, v.Stop, nil
 }

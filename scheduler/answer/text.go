@@ -52,12 +52,12 @@ func (t *text) add(token chain.Token, piece string) (visible, error) {
 	release := total - t.partialStop()
 	for i := range t.rules {
 		g := &t.rules[i]
-		why, at, err := g.check(token, whole, total)
+		why, at, by, err := g.check(token, whole, total)
 		if err != nil {
 			return visible{}, err
 		}
 		if why != 0 && (ends == 0 || at < cut) {
-			ends, cut, stop = why, at, ""
+			ends, cut, stop = why, at, by
 		}
 		release = min(release, g.position)
 	}

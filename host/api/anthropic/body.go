@@ -26,6 +26,7 @@ type messagesBody struct {
 	ToolChoice    json.RawMessage            `json:"tool_choice"`
 	Thinking      json.RawMessage            `json:"thinking"`
 	OutputConfig  outputConfig               `json:"output_config"`
+	OutputFormat  *outputFormat              `json:"output_format"`        // an older name of output_config.format
 	TemplateArgs  map[string]json.RawMessage `json:"chat_template_kwargs"` // an addition of ours
 
 	// Refused: nothing acts on them.
@@ -61,7 +62,10 @@ func (b *messagesBody) check() error {
 			return refusal.Invalid(field, "%s is %q; it must have more than white space", field, stop)
 		}
 	}
-	return b.OutputConfig.check()
+	if b.OutputConfig.Format == nil {
+		return b.OutputFormat.check("output_format")
+	}
+	return b.OutputConfig.Format.check("output_config.format")
 }
 
 // checkAnswer is for the route that answers: counting takes no max_tokens.
@@ -81,11 +85,13 @@ func (b *messagesBody) fill(r *completion.TextRequest) error {
 		r.MaxTokens = *b.MaxTokens
 	}
 	r.Stops = b.StopSequences
-	f := b.OutputConfig.Format
-	if f == nil {
-		return nil
+	switch f := b.OutputConfig.Format; {
+	case f != nil:
+		return r.RequireSchema(f.Schema, "output_config.format", "output_config.format.schema")
+	case b.OutputFormat != nil:
+		return r.RequireSchema(b.OutputFormat.Schema, "output_format", "output_format.schema")
 	}
-	return r.RequireSchema(f.Schema, "output_config.format", "output_config.format.schema")
+	return nil
 }
 
 // conversation reads what becomes the prompt, and puts how long the model may think among the
@@ -111,9 +117,11 @@ func (b *messagesBody) conversation() (c chat.Conversation, err error) {
 	if c.ToolChoice, c.ParallelToolCalls, err = readToolChoice(b.ToolChoice, c.Tools); err != nil {
 		return c, err
 	}
-	if c.Messages, c.Media, err = readMessages(b.System, b.Messages); err != nil {
+	var leftOut []string
+	if c.Messages, c.Media, leftOut, err = readMessages(b.System, b.Messages); err != nil {
 		return c, err
 	}
+	c.LeftOut = append(c.LeftOut, leftOut...)
 	if last := c.Messages[len(c.Messages)-1]; last.Role == "assistant" {
 		c.Continue, c.AddGenerationPrompt = chat.ContinueAuto, new(bool)
 		if len(last.ToolCalls) > 0 {

@@ -18,7 +18,7 @@ func read(t testing.TB, system, messages string) ([]chat.Message, error) {
 	if err := json.Unmarshal([]byte(messages), &raw); err != nil {
 		t.Fatal("not a list of messages:", err)
 	}
-	all, _, err := readMessages(json.RawMessage(system), raw)
+	all, _, _, err := readMessages(json.RawMessage(system), raw)
 	return all, err
 }
 
@@ -47,6 +47,12 @@ func TestReadMessages_Conversations(t *testing.T) {
 				{Role: "tool", ToolCallID: "c2"},
 				{Role: "user", Content: "and?", Parts: []string{"and?"}},
 			}},
+		"words in other blocks": {``, `[{"role":"user","content":[{"type":"document","title":"A","source":{"type":"text","media_type":"text/plain","data":"one"}},
+			{"type":"document","source":{"type":"content","content":[{"type":"text","text":"two"}]}},{"type":"search_result","source":"u","title":"T","content":[{"type":"text","text":"three"}]},
+			{"type":"tool_result","tool_use_id":"c","content":[{"type":"tool_reference","tool_name":"f"},{"type":"search_result","source":"u","title":"T","content":[{"type":"text","text":"four"}]}]}]}]`,
+			[]chat.Message{{Role: "tool", ToolCallID: "c", Content: "f\nT\nu\nfour"}, {Role: "user", Content: "A\none\ntwo\nT\nu\nthree", Parts: []string{"A\none", "two", "T\nu\nthree"}}}},
+		"what Anthropic did": {``, `[{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"server_tool_use","id":"s","name":"web_search","input":{}},{"type":"web_search_tool_result","tool_use_id":"s","content":[{"type":"web_search_result","url":"u"}]},{"type":"text","text":"b"}]}]`,
+			[]chat.Message{{Role: "assistant", Content: "a\nb", Parts: []string{"a", "b"}}}},
 		"only a result": {``, `[{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"sunny"}]}]`,
 			[]chat.Message{{Role: "tool", ToolCallID: "c1", Content: "sunny"}}},
 	} {
@@ -84,7 +90,7 @@ func TestReadMessages_Refusals(t *testing.T) {
 		{``, `[{"role":"user","content":[{"type":"image","source":{"type":"file","file_id":"x"}}]}]`, `messages[0].content[0].source.type is "file"; it must be base64 or url`},
 		{``, `[{"role":"user","content":[{"type":"document","source":{"type":"base64"}}]}]`, `messages[0].content[0].source has no file: data in base64, or a url`},
 		{``, `[{"role":"assistant","content":[{"type":"image","source":{"type":"base64","data":"aGk="}}]}]`, `messages[0].content[0] has type "image"; here this server takes text, thinking and tool_use`},
-		{``, `[{"role":"user","content":[{"type":"tool_use","id":"a","name":"b","input":{}}]}]`, `messages[0].content[0] has type "tool_use"; here this server takes text, image, document and tool_result`},
+		{``, `[{"role":"user","content":[{"type":"tool_use","id":"a","name":"b","input":{}}]}]`, `messages[0].content[0] has type "tool_use"; here this server takes text, image, document, search_result and tool_result`},
 		{``, `[{"role":"assistant","content":[{"type":"tool_use","id":"a","input":{}}]}]`, "messages[0].content[0].name is missing"},
 		{``, `[{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":"{}"}]}]`, "messages[0].content[0].input must be an object"},
 		{``, `[{"role":"user","content":[{"type":"tool_result","content":"x"}]}]`, "messages[0].content[0].tool_use_id is missing"},

@@ -41,21 +41,24 @@ func readThinking(raw json.RawMessage) (on bool, budget *int, err error) {
 
 // outputConfig is what the answer must look like, and with how much effort it is made.
 type outputConfig struct {
-	Effort string `json:"effort"`
-	Format *struct {
-		Type   string          `json:"type"`
-		Schema json.RawMessage `json:"schema"`
-	} `json:"format"`
+	Effort string        `json:"effort"`
+	Format *outputFormat `json:"format"`
 }
 
-// check refuses a format that is not a schema.
-func (o *outputConfig) check() error {
-	switch f := o.Format; {
+// outputFormat is the schema of an answer.
+type outputFormat struct {
+	Type   string          `json:"type"`
+	Schema json.RawMessage `json:"schema"`
+}
+
+// check refuses a format in a field that is not a schema.
+func (f *outputFormat) check(field string) error {
+	switch {
 	case f == nil:
 	case f.Type != "json_schema":
-		return refusal.Invalid("output_config.format.type", "output_config.format.type is %q; it must be json_schema", excerpt.Of(f.Type, longestWord))
+		return refusal.Invalid(field+".type", "%s.type is %q; it must be json_schema", field, excerpt.Of(f.Type, longestWord))
 	case !isObject(f.Schema):
-		return &chat.Invalid{Field: "output_config.format.schema", Reason: "must be a JSON schema, which is an object"}
+		return &chat.Invalid{Field: field + ".schema", Reason: "must be a JSON schema, which is an object"}
 	}
 	return nil
 }

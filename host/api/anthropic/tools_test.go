@@ -4,6 +4,7 @@ package anthropic
 
 import (
 	"encoding/json"
+	"reflect"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -78,7 +79,7 @@ func TestReadToolChoice(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || choice != want.choice || !cmp.Equal(parallel, want.parallel) {
+		if err != nil || !reflect.DeepEqual(choice, want.choice) || !cmp.Equal(parallel, want.parallel) {
 			t.Errorf("%s: got %+v %v %v", in, choice, parallel, err)
 		}
 	}

@@ -4,6 +4,7 @@ package llamaserver
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/media"
@@ -13,7 +14,7 @@ import (
 func (a API) props(c echo.Context) error {
 	m, release, err := a.loaded(c)
 	if err != nil {
-		return err
+		return a.foretold(c, err)
 	}
 	defer release()
 	props := map[string]any{
@@ -50,6 +51,23 @@ func (a API) props(c echo.Context) error {
 		props["chat_template_tool_use"] = m.ToolTemplate
 	}
 	return c.JSON(http.StatusOK, props)
+}
+
+// foretold is what the file of a model says that is not loaded; known is why it is not told of one
+// that is.
+func (a API) foretold(c echo.Context, known error) error {
+	name := c.QueryParam("model")
+	for _, m := range a.Models.List() {
+		if m.Failed != nil || name == "" || m.Name != name && !slices.Contains(m.Aliases, name) {
+			continue
+		}
+		return c.JSON(http.StatusOK, map[string]any{
+			"default_generation_settings": map[string]any{"n_ctx": m.Training}, "model_alias": m.Name, "model_path": m.Path, "model_ftype": m.FileType,
+			"modalities":    map[string]bool{"vision": m.Media.Images, "video": false, "audio": m.Media.AudioRate > 0},
+			"chat_template": m.Template, "chat_template_caps": m.TemplateCaps, "build_info": "penstock " + a.Version, "is_sleeping": true,
+		})
+	}
+	return known
 }
 
 // setProps is POST /props: there is nothing that could be set. As with llama-server, clients may

@@ -94,24 +94,24 @@ func (b *AnswerFields) readOptions() error {
 	return nil
 }
 
-// readKeepAlive takes a number of seconds or a duration such as 5m.
+// readKeepAlive takes a number of seconds or a text. How long a model stays is the server's affair,
+// so of a text it only counts whether it says nought: clients send "5m", "-1" and "".
 func (b *AnswerFields) readKeepAlive() error {
 	if len(b.KeepAlive) == 0 || string(b.KeepAlive) == "null" {
 		return nil
 	}
 	var seconds float64
 	var text string
-	if json.Unmarshal(b.KeepAlive, &seconds) == nil {
+	switch {
+	case json.Unmarshal(b.KeepAlive, &seconds) == nil:
 		b.unload = seconds == 0
-		return nil
+	case json.Unmarshal(b.KeepAlive, &text) == nil:
+		d, err := time.ParseDuration(text)
+		b.unload = err == nil && d == 0
+	default:
+		return refusal.Invalid("keep_alive", "keep_alive is %s; it must be a number of seconds or a duration such as \"5m\"", excerpt.Of(string(b.KeepAlive), longestValue))
 	}
-	if json.Unmarshal(b.KeepAlive, &text) == nil {
-		if d, err := time.ParseDuration(text); err == nil {
-			b.unload = d == 0
-			return nil
-		}
-	}
-	return refusal.Invalid("keep_alive", "keep_alive is %s; it must be a number of seconds or a duration such as \"5m\"", excerpt.Of(string(b.KeepAlive), longestValue))
+	return nil
 }
 
 // takeFormat has the answer be what format says: JSON, or JSON that a schema allows, which may be

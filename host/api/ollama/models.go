@@ -116,21 +116,21 @@ type description struct {
 	Modified     time.Time      `json:"modified_at"`
 }
 
-// capabilitiesOf says what a model is good for, in Ollama's words.
-func capabilitiesOf(m *serving.Model) []string {
+// capabilitiesOf says what a model is good for, in Ollama's words: one that is loaded, or as its
+// file says.
+func capabilitiesOf(m serving.Info, inserts, embeds bool) []string {
 	all := []string{"completion"}
 	for _, c := range []struct {
 		name string
 		has  bool
 	}{
-		{"tools", m.TemplateCaps["supports_tools"]}, {"thinking", m.Thinks}, {"insert", len(m.FIM.Missing()) == 0},
-		{"embedding", m.Embeddings != nil},
+		{"tools", m.TemplateCaps["supports_tools"]}, {"thinking", m.Thinks}, {"insert", inserts}, {"embedding", embeds},
 	} {
 		if c.has {
 			all = append(all, c.name)
 		}
 	}
-	return append(all, sensesOf(m.Info)...)
+	return append(all, sensesOf(m)...)
 }
 
 // sensesOf are those of a model besides reading text.
@@ -162,14 +162,14 @@ func (a API) show(c echo.Context) error {
 	m, release, err := a.Models.Loaded(name)
 	if err == nil {
 		defer release()
-		return c.JSON(http.StatusOK, describe(m.Info, capabilitiesOf(m)))
+		return c.JSON(http.StatusOK, describe(m.Info, capabilitiesOf(m.Info, len(m.FIM.Missing()) == 0, m.Embeddings != nil)))
 	}
 	for _, m := range a.Models.List() {
 		switch named := m.Name == name || slices.Contains(m.Aliases, name); {
 		case named && unreadable(m):
 			return serving.NotLoadable(m.Name, m.Failed)
-		case named: // it is not loaded only to be shown, so less is known
-			return c.JSON(http.StatusOK, describe(m.Info, append([]string{"completion"}, sensesOf(m.Info)...)))
+		case named: // it is not loaded only to be shown, so it is what its file says
+			return c.JSON(http.StatusOK, describe(m.Info, capabilitiesOf(m.Info, false, false)))
 		}
 	}
 	return err

@@ -25,6 +25,7 @@ type Conversation struct {
 	ReasoningEffort string `json:"reasoning_effort"`
 	ReasoningFormat string `json:"reasoning_format"`
 
+	EnableThinking       *bool                      `json:"enable_thinking"` // as in chat_template_kwargs: DashScope's clients have it here
 	TemplateArgs         map[string]json.RawMessage `json:"chat_template_kwargs"`
 	AddGenerationPrompt  *bool                      `json:"add_generation_prompt"`
 	ContinueFinalMessage json.RawMessage            `json:"continue_final_message"`
@@ -49,7 +50,7 @@ func (b *Conversation) read() (c chat.Conversation, err error) {
 		return c, refusal.Unsupported("function_call", "function_call is not supported by this server; use tool_choice")
 	}
 	c = chat.Conversation{ParallelToolCalls: b.ParallelToolCalls, ReasoningEffort: b.ReasoningEffort, ReasoningFormat: b.ReasoningFormat,
-		TemplateArgs: b.TemplateArgs, AddGenerationPrompt: b.AddGenerationPrompt}
+		TemplateArgs: b.TemplateArgs, AddGenerationPrompt: b.AddGenerationPrompt, EnableThinking: b.EnableThinking}
 	if c.Continue, err = b.goesOn(); err != nil {
 		return c, err
 	}

@@ -57,8 +57,11 @@ func entryOf(m serving.Listed) modelEntry {
 		Meta: map[string]any{
 			"ftype": m.FileType, "n_vocab": m.Vocabulary, "n_ctx_train": m.Training, "n_embd": m.Embedding, "n_params": m.Parameters, "size": m.Size,
 		}, Architecture: modalitiesOf(m.Media)}
-	if m.Context > 0 { // only llama.cpp knows
+	switch {
+	case m.Context > 0: // only llama.cpp knows
 		e.Meta["n_ctx"], e.Meta["vocab_type"] = m.Context, m.VocabType
+	case m.Training > 0: // as far as its file tells
+		e.Meta["n_ctx"] = m.Training
 	}
 	if m.BuiltIn {
 		e.Meta["built_in"] = true
@@ -88,6 +91,9 @@ func listed(m serving.Listed) map[string]any {
 	capabilities := []string{"completion"}
 	if m.Media != (media.Abilities{}) {
 		capabilities = append(capabilities, "multimodal")
+	}
+	if m.TemplateCaps["supports_tools"] {
+		capabilities = append(capabilities, "tools") // as in Ollama's list
 	}
 	return map[string]any{
 		"name": m.Name, "model": m.Name, "modified_at": "", "size": "", "digest": "", "type": "model", "description": "", "tags": []string{""},

@@ -37,7 +37,7 @@ func (s *shape) Start(*completion.Choice) []any {
 
 // Part implements wire.Shape.
 func (s *shape) Part(c *completion.Choice, d completion.Delta) (frames []any) {
-	probs := wire.DetailsOf(c, d).Probs
+	probs := wire.SaidIn(c, d)
 	if d.Reasoning != "" {
 		frames = append(frames, s.text("reasoning", "response.reasoning_text.delta", d.Reasoning, nil)...)
 	}

@@ -139,5 +139,5 @@ func (r *response) finish(c *completion.Choice, items []output) {
 		r.Status, r.Incomplete = cut, &incomplete{"max_output_tokens"}
 	}
 	u := c.End.Usage
-	r.Usage = &usage{Input: u.Prompt, InputDetails: inputDetails{u.Cached}, Output: u.Generated, Details: outputDetails{Branch: u.Beside()}, Total: u.Prompt + u.Generated}
+	r.Usage = &usage{Input: u.Prompt, InputDetails: inputDetails{u.Cached}, Output: u.Generated, Details: outputDetails{Reasoning: c.ReasoningTokens(), Branch: u.Beside()}, Total: u.Prompt + u.Generated}
 }

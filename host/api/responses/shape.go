@@ -42,7 +42,7 @@ func (s *shape) Whole(choices []*completion.Choice, wholes []*wire.Whole) any {
 	}
 	if text := w.Content.String(); text != "" || len(w.Calls) == 0 {
 		s.begin("message")
-		s.last().add(text, w.Probs)
+		s.last().add(text, w.Said)
 	}
 	for _, c := range w.Calls {
 		s.beginCall(c)

@@ -11,6 +11,7 @@ import (
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/scheduler"
+	ending "github.com/penstock/penstock/scheduler/answer"
 )
 
 // parts takes an answer apart on a goroutine of its own, which parses while token frames go on,
@@ -23,10 +24,10 @@ type parts struct {
 	failed error              // what ended it, for readers after done
 
 	mu    sync.Mutex
-	text  []byte // of the answer so far
-	read  int    // how much of it the parser was given
-	reset bool   // the client is to be told all of it anew
-	ended bool   // no text follows
+	text  []byte        // of the answer so far
+	read  int           // how much of it the parser was given
+	reset bool          // the client is to be told all of it anew
+	ended ending.Reason // why no text follows; 0: more may
 }
 
 // newParts takes an answer apart. One that the client comes back to begins with all that it has.
@@ -66,7 +67,7 @@ func (p *parts) take(e scheduler.Event) {
 		p.text = bytes.TrimSuffix(p.text, []byte(e.Rewound.Text))
 		p.reset = true
 	case scheduler.KindEnd:
-		p.ended = true
+		p.ended = e.End.Reason
 		fallthrough
 	default:
 		p.text = append(p.text, e.Text...)
@@ -104,7 +105,7 @@ func (p *parts) run(ctx context.Context, a *answer) error {
 				return nil
 			}
 		}
-		if ended && !stale {
+		if ended != 0 && !stale {
 			return nil
 		}
 	}
@@ -123,7 +124,7 @@ func (p *parts) isStale() bool {
 }
 
 // next is what the parser is to be given: after a reset all text.
-func (p *parts) next() (text string, reset, ended bool) {
+func (p *parts) next() (text string, reset bool, ended ending.Reason) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.reset {
@@ -139,12 +140,12 @@ func (p *parts) next() (text string, reset, ended bool) {
 func (p *parts) wait(ctx context.Context) bool {
 	for {
 		p.mu.Lock()
-		due, ended := p.ended || p.reset || len(p.text) > p.read, p.ended
+		due, ended := p.ended != 0 || p.reset || len(p.text) > p.read, p.ended
 		p.mu.Unlock()
 		var rested <-chan time.Time
 		if due {
 			rest := p.parser.Rest()
-			if rest == 0 || ended {
+			if rest == 0 || ended != 0 {
 				return ctx.Err() == nil
 			}
 			rested = time.After(rest)

@@ -65,6 +65,7 @@ func whole(ctx context.Context, c echo.Context, a *completion.Result, sh Shape) 
 		more := DetailsOf(c, d)
 		w.Prompt = append(w.Prompt, d.Event.Prompt...)
 		w.Probs, w.Traces = append(w.Probs, more.Probs...), append(w.Traces, more.Traces...)
+		w.Said = append(w.Said, SaidIn(c, d)...)
 		w.Branches.add(more.Branches)
 		return nil
 	}

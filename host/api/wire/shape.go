@@ -61,6 +61,18 @@ type Whole struct {
 	completion.Whole
 	Details
 	Prompt []scheduler.PromptToken // what is reported of the prompt's tokens
+	Said   []TokenProb             // those of Probs whose tokens are the content
+}
+
+// SaidIn describes the tokens of the content that an event adds, as far as its request has asked
+// for that.
+func SaidIn(c *completion.Choice, d completion.Delta) (said []TokenProb) {
+	for _, e := range d.Said {
+		if p, ok := Probability(c.Request.Model.Engine, e); ok {
+			said = append(said, p)
+		}
+	}
+	return said
 }
 
 // Details are what a client may want to know of tokens besides their text.

@@ -23,17 +23,20 @@ type Usage struct {
 	CompletionDetails *completionDetails `json:"completion_tokens_details,omitempty"`
 }
 
-// completionDetails are what an answer that a program writes has cost besides its tokens.
+// completionDetails are which of the tokens are reasoning, and what an answer that a program writes
+// has cost besides its tokens.
 type completionDetails struct {
-	Branch int `json:"branch_tokens"`
+	Reasoning int `json:"reasoning_tokens"`
+	Branch    int `json:"branch_tokens,omitempty"`
 }
 
 // UsageOf sums the choices of a request; a prompt counts once, however many choices it has.
 func UsageOf(choices []*completion.Choice, n int) Usage {
 	var u Usage
-	beside := 0
+	beside, reasoning := 0, 0
 	for i, c := range choices {
 		beside += c.End.Usage.Beside()
+		reasoning += c.ReasoningTokens()
 		u.Completion += c.End.Usage.Generated
 		if i%n == 0 {
 			u.Prompt += c.End.Usage.Prompt
@@ -44,8 +47,8 @@ func UsageOf(choices []*completion.Choice, n int) Usage {
 		r := choices[0].Request
 		u.Details.Audio, u.Details.Image = r.MediaTokens(media.Audio), r.MediaTokens(media.Image)
 	}
-	if u.Total = u.Prompt + u.Completion; beside > 0 {
-		u.CompletionDetails = &completionDetails{beside}
+	if u.Total = u.Prompt + u.Completion; beside+reasoning > 0 {
+		u.CompletionDetails = &completionDetails{reasoning, beside}
 	}
 	return u
 }

@@ -45,11 +45,16 @@ type arena struct {
 
 // facts is what is known of a node from what lies within it.
 type facts struct {
-	seen  bool
-	tool  int  // the tool that it names; nobody, several
-	calls bool // a call begins within it
-	inner bool // and within a rule that is not the node itself
-	args  bool // an argument begins within it
+	seen    bool
+	tool    int  // the tool that it names; nobody, several
+	calls   bool // a call begins within it
+	inner   bool // and within a rule that is not the node itself
+	args    bool // an argument begins within it
+	content bool // it may have text that a client is shown
+	says    bool // it always has
+	reasons bool // it may have reasoning
+	empty   bool // it may have nothing
+	peeks   bool // it ends with a look at what must come next
 }
 
 const (
@@ -116,10 +121,27 @@ func (a *arena) learn(id uint64, tools map[string]int) facts {
 	a.knows[id] = facts{seen: true, tool: nobody}
 	f := a.knows[id]
 	n := &a.Parsers[id]
+	switch n.Type {
+	case "literal":
+		f.empty = n.Literal == ""
+	case "chars":
+		f.empty = n.Min == 0
+	case "any", "choice":
+	default:
+		f.empty = true
+	}
+	silent := n.Type == "repetition" && n.Min == 0 || n.Type == "choice" && len(n.Children) == 0
 	for _, child := range a.within(id) {
 		c := a.learn(child, tools)
 		f.tool = merge(f.tool, c.tool)
-		f.calls, f.args = f.calls || c.calls, f.args || c.args
+		f.calls, f.args, f.content = f.calls || c.calls, f.args || c.args, f.content || c.content
+		f.reasons, f.peeks = f.reasons || c.reasons, c.peeks && (f.peeks || n.Type != "choice" || child == n.Children[0])
+		if n.Type == "choice" {
+			f.empty = f.empty || c.empty
+		} else if n.Type != "repetition" || n.Min > 0 {
+			f.empty = f.empty && c.empty
+		}
+		f.says, silent = f.says || c.says, silent || n.Type == "choice" && !c.says
 		f.inner = f.inner || c.inner || c.calls && a.Parsers[child].Type == "rule"
 	}
 	if n.Type == "tag" {
@@ -132,8 +154,13 @@ func (a *arena) learn(id uint64, tools map[string]int) facts {
 			f.calls = true
 		case "tool-arg":
 			f.args = true
+		case "content":
+			f.content, f.says = true, true
+		case "reasoning":
+			f.reasons = true
 		}
 	}
+	f.says, f.peeks = f.says && !silent, f.peeks || n.Type == "and" && a.Parsers[n.Child].Type == "literal"
 	a.knows[id] = f
 	return f
 }
@@ -164,6 +191,15 @@ func (a *arena) visit(id uint64, at func(uint64) (into, found bool)) bool {
 		return found || into && slices.ContainsFunc(a.within(id), walk)
 	}
 	return walk(id)
+}
+
+// ending is a node that follows reasoning: where it may end that, it has to.
+func (a *arena) ending(id uint64) uint64 {
+	n := &a.Parsers[id]
+	if n.Type == "repetition" && n.Min == 0 && n.Max == 1 && a.Parsers[n.Child].Type == "literal" {
+		return n.Child
+	}
+	return id
 }
 
 // text is the first literal within a node.

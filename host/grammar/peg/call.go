@@ -77,10 +77,21 @@ func (w *writer) tag(id uint64, c context) (grammar.Body, error) {
 	n := &w.a.Parsers[id]
 	switch n.Tag {
 	case "tool-open":
-		if c.calls == noCall {
+		if c.counts == never {
 			return w.b.Alt(), nil
 		}
-		c.calls = anyCalls
+		c.counts = anyTimes
+	case "reasoning":
+		c.reasons = true
+	case "content":
+		switch {
+		case w.texts && c.counts == never:
+			return w.b.Alt(), nil
+		case w.texts:
+			return w.answered()
+		case w.f.Calls:
+			return w.b.Seq(), nil
+		}
 	case "tool-args":
 		c.arguments = c.tool >= 0
 	case "tool-arg":

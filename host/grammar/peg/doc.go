@@ -8,6 +8,11 @@
 // and answers that fit a schema are the schema's: as JSON, or, where the format has a string as
 // the text between two tags, as that text. An argument comes once.
 //
+// Beside calls the text of an answer may have a format of its own, of which llama.cpp's parsers
+// know nothing: one that reads a format reads no calls. So two parsers are joined: that of answers
+// that must call, without the text that it takes before a call, and that of answers in text, where
+// the format stands in the place of the content, and no call.
+//
 // # Why is the grammar of tools' calls not made by llama.cpp?
 //
 // llama.cpp makes it with its converter of JSON schemas, which drops words that it does not know,

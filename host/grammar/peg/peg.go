@@ -8,17 +8,32 @@ import (
 	"slices"
 
 	"github.com/penstock/penstock/host/grammar"
+	"github.com/penstock/penstock/host/grammar/gbnf"
+	"github.com/penstock/penstock/host/grammar/lexeme"
+	"github.com/penstock/penstock/host/grammar/pattern"
 	"github.com/penstock/penstock/host/grammar/schema"
 )
 
 // Format is how a model answers a conversation, and what a grammar is made from.
 type Format struct {
-	Parser  string // llama.cpp's, of the answer, as JSON
+	Parser  string // llama.cpp's, of the answer, as JSON; "": it has no parts but those of Texts
+	Texts   string // llama.cpp's parser of answers in text, where their text is Answer; "": Parser says all
 	Tools   []Tool
-	Answer  Schema // of the answer, where the format has it
-	Lazy    bool   // the grammar begins with the first call
-	OneCall bool   // there is at most one call
+	Answer  Answer
+	Lazy    bool // the grammar begins with the first call
+	OneCall bool // there is at most one call
+	Calls   bool // Parser's answers are calls, and have no text before them
 }
+
+// Answer is what the text of an answer must look like: one of its fields is set, or none.
+type Answer struct {
+	Schema         // JSON that fits it
+	Grammar string // in GBNF
+	Regex   string // in Go's syntax
+}
+
+// Size is how many bytes there are to read.
+func (a *Answer) Size() int { return len(a.JSON) + len(a.Grammar) + len(a.Regex) }
 
 // Tool is a tool and the schema of its arguments.
 type Tool struct {
@@ -58,21 +73,44 @@ func (f *Format) Key() string {
 
 // Size is how many bytes there are to read.
 func (f *Format) Size() int {
-	n := len(f.Parser) + len(f.Answer.JSON)
+	n := len(f.Parser) + len(f.Texts) + f.Answer.Size()
 	for _, t := range f.Tools {
 		n += len(t.JSON)
 	}
 	return n
 }
 
-// Add adds the rules of a format to a builder, and returns the one that a whole answer fits.
+// Whole reports whether an answer is of no use in part, so that it is to be whole within its most
+// tokens: it is calls, or what a grammar says, and has reasoning before it.
+func (f *Format) Whole() bool {
+	return f != nil && (f.Calls && f.Texts == "" || f.Answer.Grammar != "" || f.Answer.Regex != "")
+}
+
+// anyArguments is the schema of a tool of whose own nothing can be enforced.
+var anyArguments = json.RawMessage(`{"type":"object"}`)
+
+// Loosen is a format without the schema that an error is about: a tool's that is not strict. False:
+// the error is about another.
+func (f *Format) Loosen(bad *Error) (*Format, bool) {
+	i := slices.IndexFunc(f.Tools, func(t Tool) bool { return t.Field == bad.Field && t.Options.Loose })
+	if i < 0 || string(f.Tools[i].JSON) == string(anyArguments) {
+		return nil, false
+	}
+	looser := *f
+	looser.Tools = slices.Clone(f.Tools)
+	looser.Tools[i].JSON = anyArguments
+	return &looser, true
+}
+
+// Add adds the rules of a format to a builder, and returns the one that a whole answer fits. A
+// grammar of the answer may name tokens.
 //
 // # Errors
 //   - *Error: a schema cannot be enforced, or no arguments that fit it can be written in the
 //     format.
 //   - What is beyond a bound, as a sentence.
-func Add(b *grammar.Builder, f *Format) (grammar.Rule, []Relaxed, error) {
-	w := &writer{b: b, f: f, named: map[string]int{}, rules: map[place]grammar.Rule{}, bodies: map[place]grammar.Body{}}
+func Add(b *grammar.Builder, f *Format, tokens gbnf.Tokens) (grammar.Rule, []Relaxed, error) {
+	w := &writer{b: b, f: f, tokens: tokens, named: map[string]int{}}
 	for i, t := range f.Tools {
 		w.named[t.Name] = i // as in llama.cpp's parser, of two with one name the last counts
 	}
@@ -103,13 +141,15 @@ func Add(b *grammar.Builder, f *Format) (grammar.Rule, []Relaxed, error) {
 type writer struct {
 	b       *grammar.Builder
 	f       *Format
-	a       *arena
+	tokens  gbnf.Tokens
 	named   map[string]int // tools
 	tools   []arguments
 	answer  grammar.Body
 	relaxed []Relaxed
 	more    int // places besides that are not enforced
 
+	a      *arena
+	texts  bool // it is of answers in text: what counts is the text, and there are no calls
 	rules  map[place]grammar.Rule
 	bodies map[place]grammar.Body
 }
@@ -126,32 +166,64 @@ func (w *writer) relax(field string, all []schema.Relaxed) {
 
 // root is a whole answer.
 func (w *writer) root() (grammar.Body, error) {
-	var err error
-	if w.a, err = open(w.f.Parser); err != nil {
-		return 0, err
+	var parts []grammar.Body
+	if w.f.Parser != "" {
+		calls, err := w.calls()
+		if err != nil {
+			return 0, err
+		}
+		parts = append(parts, calls...)
+	}
+	if w.f.Texts != "" {
+		if err := w.open(w.f.Texts, true); err != nil {
+			return 0, err
+		}
+		text, err := w.write(w.a.Root, context{tool: nobody, alternative: -1, counts: once})
+		if err != nil {
+			return 0, err
+		}
+		parts = append(parts, text)
+	}
+	return w.b.Alt(parts...), nil
+}
+
+// open begins to write what another of llama.cpp's parsers reads.
+func (w *writer) open(parser string, texts bool) (err error) {
+	w.a, err = open(parser)
+	w.texts, w.rules, w.bodies = texts, map[place]grammar.Rule{}, map[place]grammar.Body{}
+	return err
+}
+
+// calls are the answers that Parser reads.
+func (w *writer) calls() ([]grammar.Body, error) {
+	if err := w.open(w.f.Parser, false); err != nil {
+		return nil, err
 	}
 	begin := []uint64{w.a.Root}
 	if w.f.Lazy {
 		if begin = w.triggers(); len(begin) == 0 {
-			return 0, errors.New("llama.cpp's parser has nothing that begins a call")
+			return nil, errors.New("llama.cpp's parser has nothing that begins a call")
 		}
 	}
-	how := []calls{anyCalls}
-	if w.f.OneCall {
-		how = []calls{noCall, oneCall}
+	how := []counts{anyTimes}
+	switch {
+	case w.f.OneCall && w.f.Calls:
+		how = []counts{once}
+	case w.f.OneCall:
+		how = []counts{never, once}
 	}
 	var parts []grammar.Body
 	for _, id := range begin {
 		w.a.learn(id, w.named)
 		for _, c := range how {
-			body, err := w.write(id, context{tool: nobody, alternative: -1, calls: c})
+			body, err := w.write(id, context{tool: nobody, alternative: -1, counts: c})
 			if err != nil {
-				return 0, err
+				return nil, err
 			}
 			parts = append(parts, body)
 		}
 	}
-	return w.b.Alt(parts...), nil
+	return parts, nil
 }
 
 // triggers are the rules that may begin a lazy grammar.
@@ -170,19 +242,36 @@ func (w *writer) triggers() []uint64 {
 	return ids
 }
 
-// answered is an answer that fits its schema.
+// answered is an answer's text.
 func (w *writer) answered() (grammar.Body, error) {
-	if w.answer == 0 {
-		of := &w.f.Answer
-		if len(of.JSON) == 0 {
-			return 0, errors.New("llama.cpp's parser has a schema, and the request has none")
-		}
-		rule, relaxed, err := schema.Read(w.b, of.JSON, of.Options)
+	if w.answer != 0 {
+		return w.answer, nil
+	}
+	of := &w.f.Answer
+	switch {
+	case of.Grammar != "":
+		rule, err := gbnf.Add(w.b, of.Grammar, "", w.tokens)
 		if err != nil {
 			return 0, &Error{of.Field, err}
 		}
 		w.answer = w.b.Call(rule)
+	case of.Regex != "":
+		whole, err := pattern.Go(w.b.Lexemes, of.Regex)
+		if err != nil {
+			return 0, &Error{of.Field, err}
+		}
+		w.answer = w.b.Lexeme(whole, lexeme.UTF8)
+	case len(of.JSON) > 0:
+		rule, relaxed, err := schema.Read(w.b, of.JSON, of.Options)
+		if err != nil {
+			return 0, &Error{of.Field, err}
+		}
+		if w.answer = w.b.Call(rule); w.texts {
+			w.answer = w.b.Seq(w.space(), w.answer) // which llama.cpp's parsers of JSON take, too
+		}
 		w.relax(of.Field, relaxed)
+	default:
+		return 0, errors.New("llama.cpp's parser has a schema, and the request has none")
 	}
 	return w.answer, nil
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/grammar"
+	"github.com/penstock/penstock/host/grammar/gbnf"
 )
 
 // built is the grammar of a parser whose root is its last part.
@@ -20,7 +21,7 @@ func built(t *testing.T, f Format, parts ...string) (*grammar.Grammar, error) {
 	}
 	f.Parser = `{"parsers":[` + strings.Join(parts, ",") + `],"rules":{"begin":` + string(root) + `},"root":` + string(root) + `}`
 	b := grammar.NewBuilder()
-	whole, _, err := Add(b, &f)
+	whole, _, err := Add(b, &f, gbnf.Tokens{})
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +108,7 @@ func TestAdd_Refusals(t *testing.T) {
 		}
 	}
 	var bad *Error
-	_, err := built(t, Format{Answer: Schema{JSON: json.RawMessage(`{"type":"frog"}`), Field: "json_schema"}}, `{"type":"literal","literal":"a"}`, `{"type":"schema","child":0}`)
+	_, err := built(t, Format{Answer: Answer{Schema: Schema{JSON: json.RawMessage(`{"type":"frog"}`), Field: "json_schema"}}}, `{"type":"literal","literal":"a"}`, `{"type":"schema","child":0}`)
 	if !errors.As(err, &bad) || bad.Field != "json_schema" {
 		t.Errorf("a bad schema: %v", err)
 	}

@@ -4,19 +4,20 @@ package peg
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/penstock/penstock/host/grammar"
 	"github.com/penstock/penstock/host/grammar/lexeme"
 	"github.com/penstock/penstock/host/grammar/schema"
 )
 
-// calls is how many calls may come within a node.
-type calls uint8
+// counts is how often what counts comes within a node: calls, or in answers in text the text.
+type counts uint8
 
 const (
-	anyCalls calls = iota
-	noCall
-	oneCall // exactly one
+	anyTimes counts = iota
+	never
+	once
 )
 
 // context is where a node stands.
@@ -30,7 +31,8 @@ type context struct {
 	whole       bool   // the value stands beside one that is text, which strings are
 	first       bool   // what ends a text is what comes next
 	not         string // what the text does not begin with
-	calls       calls
+	counts      counts
+	reasons     bool // it is part of reasoning
 }
 
 type place struct {
@@ -38,14 +40,28 @@ type place struct {
 	context
 }
 
+// counted reports whether what counts may come within a node.
+func (w *writer) counted(f facts) bool {
+	if w.texts {
+		return f.content
+	}
+	return f.calls
+}
+
 // write is the texts of a node.
 func (w *writer) write(id uint64, c context) (grammar.Body, error) {
 	f := w.a.learn(id, w.named)
-	if !f.calls {
-		c.calls = anyCalls
+	if !w.counted(f) {
+		c.counts = anyTimes
 	}
-	if c.tool == nobody && f.tool >= 0 {
+	if c.tool == nobody && f.tool >= 0 && !w.texts {
 		c.tool = f.tool
+	}
+	if w.texts && f.calls && !f.content {
+		if f.empty {
+			return w.b.Seq(), nil
+		}
+		return w.b.Alt(), nil
 	}
 	at := place{id, c}
 	if body, known := w.bodies[at]; known {
@@ -74,7 +90,7 @@ func (w *writer) rule(at place, f facts) (grammar.Body, error) {
 	child, c := w.a.Parsers[at.id].Child, at.context
 	var body grammar.Body
 	var err error
-	if f.calls && !f.inner && c.tool >= 0 && c.calls != noCall && (f.args || w.a.bare(at.id)) {
+	if f.calls && !f.inner && c.tool >= 0 && c.counts != never && (f.args || w.a.bare(at.id)) {
 		body, err = w.call(at)
 	} else {
 		body, err = w.write(child, c)
@@ -97,14 +113,13 @@ func (w *writer) node(id uint64, c context) (grammar.Body, error) {
 	case "sequence":
 		return w.sequence(n.Children, c)
 	case "choice":
-		return w.choice(n.Children, c)
+		return w.choice(id, c)
 	case "repetition":
 		return w.repetition(id, c)
 	case "any":
 		return lexical(lexeme.Char)
 	case "space":
-		indent := a.Repeat(a.Class(lexeme.Range{Low: ' ', High: ' '}, lexeme.Range{Low: '\t', High: '\t'}), 0, 20)
-		return lexical(a.Or(lexeme.Empty, a.Text(" "), a.Then(a.Repeat(a.Text("\n"), 1, 2), indent)))
+		return w.space(), nil
 	case "chars":
 		var ranges []lexeme.Range
 		for _, r := range n.Ranges {
@@ -118,6 +133,9 @@ func (w *writer) node(id uint64, c context) (grammar.Body, error) {
 	case "string":
 		return lexical(quoted(a, n.Delimiter))
 	case "until":
+		if w.texts && !c.reasons {
+			return w.b.Seq(), nil // as there is no text but the answer's
+		}
 		return lexical(until(a, n.Delimiters, c.first))
 	case "schema":
 		return w.schema(n.Child, c)
@@ -134,6 +152,13 @@ func (w *writer) node(id uint64, c context) (grammar.Body, error) {
 		return 0, fmt.Errorf("llama.cpp's parser has a part of an unknown kind %q", n.Type)
 	}
 	return w.write(n.Child, c)
+}
+
+// space is the white space that may come between parts.
+func (w *writer) space() grammar.Body {
+	a := w.b.Lexemes
+	indent := a.Repeat(a.Class(lexeme.Range{Low: ' ', High: ' '}, lexeme.Range{Low: '\t', High: '\t'}), 0, 20)
+	return w.b.Lexeme(a.Or(lexeme.Empty, a.Text(" "), a.Then(a.Repeat(a.Text("\n"), 1, 2), indent)), lexeme.UTF8)
 }
 
 func unbounded(n int) int {
@@ -175,12 +200,18 @@ func until(a *lexeme.Arena, delimiters []string, first bool) lexeme.Expr {
 	return a.Not(a.Or(not...))
 }
 
-// sequence is nodes one after the other. Where one call comes, it comes in one of them.
+// sequence is nodes one after the other. What comes once comes in one of them.
 func (w *writer) sequence(children []uint64, c context) (grammar.Body, error) {
 	var ids []uint64
 	var parts, without []grammar.Body
 	for i := 0; i < len(children); i++ {
 		id := children[i]
+		if i > 0 && w.texts && w.a.learn(children[i-1], w.named).reasons {
+			id = w.a.ending(id)
+		}
+		if i > 0 && w.a.learn(children[i-1], w.named).peeks && w.a.Parsers[id].Type == "space" {
+			continue
+		}
 		if l, ok := w.listAt(children, i); ok && w.chosen(c) {
 			body, err := w.loop(l, c)
 			if err != nil {
@@ -198,27 +229,27 @@ func (w *writer) sequence(children []uint64, c context) (grammar.Body, error) {
 			return 0, err
 		}
 		empty := grammar.Body(0)
-		if c.calls == oneCall && w.a.knows[id].calls {
+		if c.counts == once && w.counted(w.a.knows[id]) {
 			none := c
-			none.calls = noCall
+			none.counts = never
 			if empty, err = w.write(id, none); err != nil {
 				return 0, err
 			}
 		}
 		ids, parts, without = append(ids, id), append(parts, body), append(without, empty)
 	}
-	if c.calls != oneCall {
+	if c.counts != once {
 		return w.b.Seq(parts...), nil
 	}
 	return w.oneOf(ids, parts, without), nil
 }
 
-// oneOf is nodes one after the other, of which one has the call: of each that may, there is what it
-// is with it and without.
+// oneOf is nodes one after the other, of which one has what comes once: of each that may, there is
+// what it is with it and without.
 func (w *writer) oneOf(children []uint64, with, without []grammar.Body) grammar.Body {
 	one, none := w.b.Alt(), w.b.Seq()
 	for i := len(with) - 1; i >= 0; i-- {
-		if !w.a.knows[children[i]].calls {
+		if !w.counted(w.a.knows[children[i]]) {
 			one, none = w.b.Seq(with[i], one), w.b.Seq(with[i], none)
 			continue
 		}
@@ -228,8 +259,8 @@ func (w *writer) oneOf(children []uint64, with, without []grammar.Body) grammar.
 }
 
 // choice is one of nodes. What llama.cpp's parser would read as JSON is no text.
-func (w *writer) choice(children []uint64, c context) (grammar.Body, error) {
-	texts := 0
+func (w *writer) choice(at uint64, c context) (grammar.Body, error) {
+	texts, children := 0, w.a.Parsers[at].Children
 	if c.path != "" {
 		for _, id := range children {
 			if _, has := w.a.find(id, "tool-arg-string-value"); has {
@@ -240,8 +271,11 @@ func (w *writer) choice(children []uint64, c context) (grammar.Body, error) {
 	var parts []grammar.Body
 	for _, id := range children {
 		each := c
-		if c.calls == oneCall && !w.a.knows[id].calls {
+		if c.counts == once && !w.counted(w.a.knows[id]) || w.chatters(id, children) {
 			continue
+		}
+		if w.a.Parsers[id].Type == "and" && len(children) > 1 && (w.texts || !w.a.learn(w.a.Root, w.named).calls) {
+			continue // reasoning may end where a call begins, and there is none
 		}
 		value, reads := uint64(0), false
 		if texts > 0 {
@@ -260,25 +294,38 @@ func (w *writer) choice(children []uint64, c context) (grammar.Body, error) {
 	return w.b.Alt(parts...), nil
 }
 
-// repetition is a node some times. Where one call comes, it comes in one of them.
+// chatters reports whether a node always has text where calls have none before them, and one of
+// others could come in its place.
+func (w *writer) chatters(id uint64, others []uint64) bool {
+	f := w.a.learn(id, w.named)
+	return w.f.Calls && !w.texts && f.says && slices.ContainsFunc(others, func(other uint64) bool {
+		o := w.a.learn(other, w.named)
+		return !o.says && (o.calls || !f.calls)
+	})
+}
+
+// repetition is a node some times. What comes once comes in one of them.
 func (w *writer) repetition(id uint64, c context) (grammar.Body, error) {
 	n := &w.a.Parsers[id]
 	if l, ok := w.loopAt(id); ok && w.chosen(c) {
 		return w.loop(l, c)
+	}
+	if f := w.a.learn(n.Child, w.named); n.Min == 0 && w.f.Calls && !w.texts && f.says && !f.calls {
+		return w.b.Seq(), nil
 	}
 	body, err := w.write(n.Child, c)
 	if err != nil {
 		return 0, err
 	}
 	least, most := n.Min, unbounded(n.Max)
-	if c.calls != oneCall {
+	if c.counts != once {
 		return w.b.Repeat(body, least, most), nil
 	}
 	if least > 1 || most != 1 && most != lexeme.Unbounded {
-		return 0, fmt.Errorf("llama.cpp's parser wants %d calls, where one may come", least)
+		return 0, fmt.Errorf("llama.cpp's parser wants %d of what may come once", least)
 	}
 	none := c
-	none.calls = noCall
+	none.counts = never
 	without, err := w.write(n.Child, none)
 	if err != nil {
 		return 0, err

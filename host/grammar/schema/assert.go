@@ -2,10 +2,7 @@
 
 package schema
 
-import (
-	"errors"
-	"slices"
-)
+import "slices"
 
 // maxAlternatives bounds the alternatives of a goal, which multiply.
 const maxAlternatives = 256
@@ -26,7 +23,7 @@ func (r *reader) assert(all []*shape, l literal) ([]*shape, error) {
 		}
 		return all, nil
 	case l.at.kind != object:
-		return nil, wrong(l.at, "a schema must be an object, true or false, and is %v", l.at.kind)
+		return all, r.drop(wrong(l.at, "a schema must be an object, true or false, and is %v", l.at.kind))
 	}
 	if r.active[l] {
 		return nil, wrong(l.at, "the schema leads to itself before any value is read")
@@ -198,16 +195,14 @@ func (r *reader) holdWords(all []*shape, at *value) ([]*shape, error) {
 			return nil, err
 		}
 		before := all
-		if r.o.Loose && !w.plain {
+		if r.o.Loose {
 			before = copies(all)
 		}
 		made, err := w.hold(r, all, at)
 		if err != nil {
-			var hard *Error
-			if !r.o.Loose || w.plain || !errors.As(err, &hard) || !hard.Unenforceable {
+			if err = r.drop(err); err != nil {
 				return nil, err
 			}
-			r.relax(hard)
 			made = before
 		}
 		all = r.possible(made)
@@ -262,7 +257,7 @@ func (r *reader) deny(all []*shape, at *value) ([]*shape, error) {
 		}
 		more, err := w.deny(r, copies(all), at)
 		if err != nil {
-			return nil, err
+			return all, r.drop(err)
 		}
 		if made, err = r.settle(append(made, more...), at); err != nil {
 			return nil, err

@@ -2,7 +2,10 @@
 
 package schema
 
-import "errors"
+import (
+	"errors"
+	"slices"
+)
 
 var combinations = []word{
 	reference("$ref", (*reader).follow),
@@ -69,8 +72,19 @@ func denials(of []*value) [][]literal {
 
 // either makes one of several conjunctions hold.
 func (r *reader) either(all []*shape, at *value, of ...[]literal) ([]*shape, error) {
+	return r.eitherOr(all, at, nil, of...)
+}
+
+// eitherOr makes one of several conjunctions hold, or has one of some values be.
+func (r *reader) eitherOr(all []*shape, at *value, values []*value, of ...[]literal) ([]*shape, error) {
 	return r.choose(all, at, func(all []*shape, at *value) ([]*shape, error) {
 		var made []*shape
+		if len(values) > 0 {
+			made = copies(all)
+			for _, s := range made {
+				r.leave(s, values)
+			}
+		}
 		for _, conjunction := range of {
 			more, err := r.both(copies(all), conjunction...)
 			if err != nil {
@@ -103,14 +117,66 @@ func holdAny(r *reader, all []*shape, at *value) ([]*shape, error) {
 	if r.evaluating > 0 {
 		return r.holdSubsets(all, at, of)
 	}
-	choices := make([][]literal, len(of))
-	for i, v := range of {
+	var choices [][]literal
+	var values []*value
+	for _, v := range of {
 		if trivial(v) {
 			return all, nil
 		}
-		choices[i] = []literal{{at: v}}
+		if some, only := r.listed(v); only {
+			values = append(values, some...)
+			continue
+		}
+		choices = append(choices, []literal{{at: v}})
 	}
-	return r.either(all, at, choices...)
+	return r.eitherOr(all, at, values, choices...)
+}
+
+// listed are the values that fit a schema which lists them and says nothing else.
+func (r *reader) listed(at *value) (values []*value, only bool) {
+	if at.kind != object {
+		return nil, false
+	}
+	kinds := uint8(every)
+	for _, w := range r.present(at) {
+		switch name := w.names[0]; {
+		case name == "const":
+			values, only = []*value{at.member(name)}, !only
+		case name == "enum" && at.member(name).kind == list:
+			values, only = at.member(name).items, !only
+		case name == "type":
+			named, integers, err := r.kindsOf(at)
+			if kinds = named; integers || err != nil {
+				return nil, false
+			}
+		default:
+			return nil, false
+		}
+	}
+	r.spend(len(values) / itemsPerStep)
+	return values, only && !slices.ContainsFunc(values, func(v *value) bool { return kinds&(1<<v.kind) == 0 })
+}
+
+// once are the values of schemas that list theirs, where each lists them: those that one of them
+// has alone.
+func (r *reader) once(of []*value) (values []*value, only bool) {
+	times := map[string]int{}
+	for _, v := range of {
+		some, only := r.listed(v)
+		if !only {
+			return nil, false
+		}
+		within := map[string]bool{}
+		for _, each := range some {
+			if same := each.same(); !within[same] {
+				within[same] = true
+				times[same]++
+			}
+		}
+		values = append(values, some...)
+	}
+	r.spend(len(values) / itemsPerStep)
+	return slices.DeleteFunc(values, func(v *value) bool { return times[v.same()] > 1 }), len(of) > 0
 }
 
 // holdSubsets makes any of some schemas hold with an alternative for each set of them, as
@@ -145,6 +211,12 @@ func holdOne(r *reader, all []*shape, at *value) ([]*shape, error) {
 	of, err := alternatives(at, "oneOf")
 	if err != nil {
 		return nil, err
+	}
+	if values, only := r.once(of); only {
+		if len(values) == 0 {
+			return nil, nil
+		}
+		return r.eitherOr(all, at, values)
 	}
 	choices, err := r.exclusively(all, at, of)
 	if err != nil {

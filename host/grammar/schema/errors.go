@@ -3,6 +3,7 @@
 package schema
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/penstock/penstock/host/excerpt"
@@ -14,10 +15,10 @@ type Error struct {
 	Why     string
 
 	// Unenforceable tells that the schema means something, which a grammar cannot hold.
-	// Options.Loose leaves it out, but for what takes too much.
 	Unenforceable bool
 
-	at *value
+	at    *value
+	bound bool // it is about the work of reading, not about a word
 }
 
 func (e *Error) Error() string { return e.Pointer + ": " + e.Why }
@@ -56,6 +57,16 @@ func (r *reader) cannot(at *value, why string, args ...any) error {
 		return nil
 	}
 	return err
+}
+
+// drop has an error be about a word that is dropped, where that may be. The word then says nothing.
+func (r *reader) drop(err error) error {
+	var bad *Error
+	if !r.o.Loose || !errors.As(err, &bad) || bad.bound {
+		return err
+	}
+	r.relax(bad)
+	return nil
 }
 
 // relax lists what is dropped.

@@ -54,7 +54,7 @@ type Options struct {
 	Order   Order
 	Closed  bool // objects that list their properties and say nothing of others have no others
 	Compact bool // no white space
-	Loose   bool // what cannot be enforced is dropped, and listed, instead of being an error
+	Loose   bool // a word that cannot be enforced, or is not written as it should be, is dropped and listed instead of being an error; types may be in capitals
 }
 
 // Relaxed is a part of a schema that is not enforced.
@@ -179,6 +179,11 @@ func (r *reader) finish() error {
 		}
 		body, err := r.body(next.goal)
 		if err != nil {
+			if err = r.drop(err); err == nil {
+				body, err = r.body(nil)
+			}
+		}
+		if err != nil {
 			return err
 		}
 		r.b.Define(next.rule, body)
@@ -194,17 +199,23 @@ func (r *reader) step(at *value, n int) error {
 	r.spend(n)
 	switch {
 	case r.steps > maxSteps:
-		return wrong(at, "the JSON schema takes too much work to read")
+		return tooMuch(at, "the JSON schema takes too much work to read")
 	case r.b.Steps > maxAllSteps:
-		return wrong(at, "the JSON schemas of the request together take too much work to read")
+		return tooMuch(at, "the JSON schemas of the request together take too much work to read")
 	}
 	if err := r.a.Ask(8 * n); err != nil {
 		return err
 	}
 	if err := r.a.Err(); err != nil {
-		return wrong(r.document.root, "%v", err)
+		return tooMuch(r.document.root, "%v", err)
 	}
 	return nil
+}
+
+func tooMuch(at *value, why string, args ...any) error {
+	e := newError(at, why, args)
+	e.bound = true
+	return e
 }
 
 // spend counts work where the next step will tell whether it may go on.

@@ -5,6 +5,7 @@ package schema
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/penstock/penstock/host/excerpt"
@@ -27,7 +28,7 @@ var stringWords = []word{
 }
 
 // kindsOf reads a type: which kinds it names, and whether its numbers are integers.
-func kindsOf(at *value) (named uint8, integers bool, err error) {
+func (r *reader) kindsOf(at *value) (named uint8, integers bool, err error) {
 	word := at.member("type")
 	types := []*value{word}
 	if word.kind == list {
@@ -37,7 +38,11 @@ func kindsOf(at *value) (named uint8, integers bool, err error) {
 		if t.kind != text {
 			return 0, false, wrong(word, "type must be a string or a list of strings")
 		}
-		switch t.text {
+		name := t.text
+		if r.o.Loose { // Gemini's have capitals
+			name = strings.ToLower(name)
+		}
+		switch name {
 		case "null":
 			named |= 1 << null
 		case "boolean":
@@ -60,11 +65,11 @@ func kindsOf(at *value) (named uint8, integers bool, err error) {
 			return 0, false, wrong(t, "%q is no type: null, boolean, integer, number, string, array and object are", t.text)
 		}
 	}
-	return named, integers && !slices.ContainsFunc(types, func(t *value) bool { return t.text == "number" }), nil
+	return named, integers && !slices.ContainsFunc(types, func(t *value) bool { return strings.EqualFold(t.text, "number") }), nil
 }
 
-func holdType(_ *reader, all []*shape, at *value) ([]*shape, error) {
-	named, integers, err := kindsOf(at)
+func holdType(r *reader, all []*shape, at *value) ([]*shape, error) {
+	named, integers, err := r.kindsOf(at)
 	for _, s := range all {
 		s.kinds &= named
 		s.numbers.whole = s.numbers.whole || integers
@@ -72,8 +77,8 @@ func holdType(_ *reader, all []*shape, at *value) ([]*shape, error) {
 	return all, err
 }
 
-func denyType(_ *reader, all []*shape, at *value) ([]*shape, error) {
-	named, integers, err := kindsOf(at)
+func denyType(r *reader, all []*shape, at *value) ([]*shape, error) {
+	named, integers, err := r.kindsOf(at)
 	if err != nil {
 		return nil, err
 	}

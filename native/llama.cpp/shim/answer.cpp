@@ -76,8 +76,9 @@ common_json json_of(const common_chat_msg_diff & d) {
 }
 
 // Parses the text again and returns what the message has gained. A call is told of from its id on,
-// if it is to have one.
-common_json parse(ps_answer * answer, bool complete) {
+// if it is to have one and text may follow.
+common_json parse(ps_answer * answer, int32_t end) {
+    const bool complete = end == PS_ANSWER_COMPLETE;
     auto message = common_chat_parse(answer->text, !complete, answer->params);
     auto gained  = common_json::array();
     if (message.empty()) {
@@ -91,7 +92,7 @@ common_json parse(ps_answer * answer, bool complete) {
     for (size_t i = 0; i < told.size() && i < calls.size(); i++) {
         calls[i].id = told[i].id;
     }
-    if (answer->has_ids && !complete) {
+    if (answer->has_ids && end == PS_ANSWER_GROWS) {
         calls.erase(std::find_if(calls.begin(), calls.end(), [](const auto & call) { return call.id.empty(); }), calls.end());
     }
     for (const auto & d : common_chat_msg_diff::compute_diffs(answer->message, message)) {
@@ -101,12 +102,24 @@ common_json parse(ps_answer * answer, bool complete) {
     return gained;
 }
 
-common_json add(ps_answer * answer, bool complete) {
-    if (complete) {
-        return parse(answer, true);
+// Whether the text breaks the format, whatever follows it.
+bool is_broken(ps_answer * answer) {
+    if (answer->params.parser.empty()) {
+        return false;
+    }
+    common_peg_parse_context context(answer->params.generation_prompt + answer->text, COMMON_PEG_PARSE_FLAG_LENIENT);
+    return answer->params.parser.parse(context).fail();
+}
+
+common_json add(ps_answer * answer, int32_t end) {
+    if (end == PS_ANSWER_CUT && is_broken(answer)) {
+        throw ps::fault(PS_FAILED, "the answer does not match its format");
+    }
+    if (end != PS_ANSWER_GROWS) {
+        return parse(answer, end);
     }
     try {
-        return parse(answer, false);
+        return parse(answer, end);
     } catch (const std::bad_alloc &) {
         throw;
     } catch (const std::exception &) {
@@ -126,12 +139,12 @@ int32_t ps_answer_new(const char * format, size_t size, ps_answer ** out, ps_err
 
 void ps_answer_free(ps_answer * answer) noexcept { delete answer; }
 
-int32_t ps_answer_add(ps_answer * answer, const char * text, size_t size, bool complete, ps_text * out, ps_error * err) noexcept {
+int32_t ps_answer_add(ps_answer * answer, const char * text, size_t size, int32_t end, ps_text * out, ps_error * err) noexcept {
     return ps::guarded(err, [&] {
         check_depth(answer, text, size);
         answer->text.append(text, size);
         ps::with_stack(stack, [&] {
-            const auto gained = add(answer, complete).dump_safe();
+            const auto gained = add(answer, end).dump_safe();
             ps::return_text(out, gained.data(), gained.size());
         });
     });

@@ -384,15 +384,15 @@ int32_t ps_json_check(const char *text, size_t size, ps_error *err) PS_NOEXCEPT;
 
 // ---- answers ------------------------------------------------------------------------------------
 
-// Takes the answer to a rendered conversation apart. What these take and give is JSON;
-// native/answer.go has the shapes.
+// Takes the answer to a rendered conversation apart, in JSON as native/answerparser.go has it.
 typedef struct ps_answer ps_answer;
 
 int32_t ps_answer_new(const char *format, size_t size, ps_answer **out, ps_error *err) PS_NOEXCEPT;
 void ps_answer_free(ps_answer *answer) PS_NOEXCEPT;
-// Reads the answer with what follows it at its end, and gives what that adds to its parts. complete
-// says that nothing more follows.
-int32_t ps_answer_add(ps_answer *answer, const char *text, size_t size, bool complete, ps_text *out, ps_error *err) PS_NOEXCEPT;
+// What follows a text: more, nothing, or nothing though it may end with half a mark.
+enum { PS_ANSWER_GROWS, PS_ANSWER_COMPLETE, PS_ANSWER_CUT };
+// Reads the answer with what follows it at its end, and gives what that adds to its parts.
+int32_t ps_answer_add(ps_answer *answer, const char *text, size_t size, int32_t end, ps_text *out, ps_error *err) PS_NOEXCEPT;
 
 #ifdef __cplusplus
 }
