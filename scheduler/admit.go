@@ -25,11 +25,11 @@ func (s *Scheduler) admit(now time.Time) {
 		if s.config.Clock().Sub(now) > longestAdmission && s.generates() {
 			return
 		}
-		if s.hasSlots(j) && s.fits(j) {
+		if s.hasSlots(j) && s.fits(j) || s.giveWay(j, now) {
 			if !s.start(j, now) {
 				return // its sequence waits for a copy, which asks for a tick itself
 			}
-		} else if !s.preempt(s.preemptibleFor(j)) && !s.preempt(s.givesWay(j, now)) {
+		} else if !s.preempt(s.preemptibleFor(j)) {
 			return // none overtakes: the cells the first one waits for would never come
 		}
 	}

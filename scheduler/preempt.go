@@ -33,27 +33,39 @@ func (s *Scheduler) victim(j *job) *job {
 // outwaited is how long a caller without a slot waits for one who has several.
 const outwaited = time.Second
 
-// givesWay is the job to preempt for a queued one whose caller has waited and has no slot: the last
-// one, as urgent at most, of a caller who keeps as many slots as the other gets. nil: there is
-// none, or not yet.
-func (s *Scheduler) givesWay(j *job, now time.Time) *job {
+// giveWay preempts jobs so that a queued one has slots, which lacks nothing else and whose caller
+// has waited and has none: the last ones, as urgent at most, of callers who keep as many slots as
+// it gets. It reports false if there are too few, or not yet. The job has to start before others
+// are looked at: one that was preempted may come before it in the queue.
+func (s *Scheduler) giveWay(j *job, now time.Time) bool {
 	has := map[string]int{}
 	for _, r := range s.running {
 		has[r.req.Caller] += len(r.branches)
 	}
-	if has[j.req.Caller] > 0 || j.req.Slot != nil {
-		return nil
+	if has[j.req.Caller] > 0 || j.req.Slot != nil || s.preemptible() != nil || s.hasSlots(j) || !s.fits(j) {
+		return false
 	}
 	if until := j.queued.Add(outwaited); now.Before(until) {
 		s.tickAt(until)
-		return nil
+		return false
 	}
+	var giving []*job
+	lacking := len(j.branches) - s.freeSlots()
 	for _, r := range slices.Backward(s.running) {
-		if r.req.Priority <= j.req.Priority && has[r.req.Caller]-len(r.branches) >= len(j.branches) {
-			return r
+		left := has[r.req.Caller] - len(r.branches)
+		if lacking > 0 && r.req.Priority <= j.req.Priority && left >= len(j.branches) {
+			has[r.req.Caller] = left
+			lacking -= len(r.branches)
+			giving = append(giving, r)
 		}
 	}
-	return nil
+	if lacking > 0 {
+		return false
+	}
+	for _, r := range giving {
+		s.preempt(r)
+	}
+	return true
 }
 
 // makeRoom takes cells from a job: of a program's those of one branch, if there is any that this

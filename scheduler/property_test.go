@@ -159,17 +159,18 @@ func (w *world) verifyShifted(c *client, tokens []scheduler.Token) {
 	}
 }
 
-// inOrder checks that requests of one priority, left alone, began in the order they came.
+// inOrder checks that requests of one caller and priority, left alone, began in the order they came.
 func (w *world) inOrder() {
-	last := map[int]int{}
+	last := map[string]int{}
 	for _, c := range w.started {
 		if c.hurt {
 			continue
 		}
-		if c.id < last[c.priority] {
-			w.t.Errorf("request %d of priority %d began after %d", c.id, c.priority, last[c.priority])
+		as := fmt.Sprintf("%s's of priority %d", c.request.Caller, c.priority)
+		if c.id < last[as] {
+			w.t.Errorf("request %d, %s, began after %d", c.id, as, last[as])
 		}
-		last[c.priority] = c.id
+		last[as] = c.id
 	}
 }
 

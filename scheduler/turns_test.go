@@ -182,3 +182,42 @@ func TestScheduler_Turns_OneSlotIsKept(t *testing.T) {
 		}
 	}
 }
+
+// Whoever gives way comes after the one that it gives way to, however long ago it came and whatever
+// the priorities are: they do not take a slot from each other for ever.
+func TestScheduler_Turns_GivingWayEnds(t *testing.T) {
+	for _, lower := range []int{0, -1, -50} {
+		counter := &tokenCounter{}
+		b := schedulertest.New(scheduler.Limits{Cells: 1 << 16})
+		b.Cost = flat
+		s := newScheduler(t, b, scheduler.Config{Slots: 4, Observer: counter})
+		var streams []*scheduler.Stream
+		for i := range 4 {
+			r := request(10, i, 4000)
+			r.Caller, r.Priority = "one", lower
+			streams = append(streams, submit(t, s, r))
+		}
+		answers := make([]received, len(streams))
+		read := func() {
+			for i, st := range streams {
+				answers[i].read(st)
+			}
+		}
+		for began := b.Now(); b.Now().Sub(began) < 12*time.Second; read() {
+			s.Tick()
+		}
+		streams, answers = append(streams, submit(t, s, requestOf("two", 1000))), append(answers, received{})
+		for s.Tick() {
+			read()
+		}
+		read()
+		for i, a := range answers {
+			if a.end == nil || a.end.Reason != answer.ReasonLength {
+				t.Errorf("priority %d: number %d ended as %+v", lower, i, a.end)
+			}
+		}
+		if counter.preempted > 1 {
+			t.Errorf("priority %d: %d have given way", lower, counter.preempted)
+		}
+	}
+}

@@ -54,6 +54,7 @@ func (w *world) request() scheduler.Request {
 	longest := w.backend.Limits().Context
 	r := request(1+w.rng.IntN(longest/2), w.rng.IntN(4), w.rng.IntN(longest/4))
 	r.Priority = w.rng.IntN(3) - 1
+	r.Caller = []string{"", "one", "two"}[w.rng.IntN(3)]
 	r.Buffer = 8
 	r.Keep = w.rng.IntN(4) == 0
 	r.Progress = w.rng.IntN(4) == 0

@@ -27,8 +27,8 @@
 // It has two faults, and is archived. FrameHeader.FrameSize adds the padding of MPEG 2 before it
 // halves the size, so that it is lost where 144 × bit rate ÷ rate is even: at 22,050 Hz, and half
 // of the bit rates. Frame.stereo ends at the last line that is not 0, but short blocks have been
-// put in order before, which moves lines beyond that. With both mended, files of LAME at eight
-// rates have miniaudio's samples. docs/media.md says which files are wrong. Neither can be mended
+// put in order before, which moves lines beyond that. With both mended, five files of LAME that are
+// wrong have miniaudio's samples. docs/media.md says which files are wrong. Neither can be mended
 // outside of it, and a decoder in C would read what a client sends.
 package sound
 
