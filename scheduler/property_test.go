@@ -159,7 +159,8 @@ func (w *world) verifyShifted(c *client, tokens []scheduler.Token) {
 	}
 }
 
-// inOrder checks that requests of one caller and priority, left alone, began in the order they came.
+// inOrder checks that requests of one caller and priority, left alone, began in the order they
+// came.
 func (w *world) inOrder() {
 	last := map[string]int{}
 	for _, c := range w.started {

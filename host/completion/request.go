@@ -83,7 +83,7 @@ type TextRequest struct {
 func (r *TextRequest) Release() {
 	r.hasArrived()
 	r.Plugins.Release()
-	if r.letGo != nil {
+	if r.Media = nil; r.letGo != nil { // else what is let go of is not free
 		r.letGo()
 	}
 	r.release()

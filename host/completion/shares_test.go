@@ -33,7 +33,7 @@ func TestShares_Take(t *testing.T) {
 		}
 		for _, part := range c.parts {
 			for _, e := range s.take(part) {
-				said += string(rune('0' + e.Token))
+				said += string('0' + e.Token)
 			}
 		}
 		s.end()

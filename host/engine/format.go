@@ -77,8 +77,9 @@ func (e *Engine) takesMarks(ctx context.Context, c sampling.Constraint, p native
 		if mark == "" {
 			continue
 		}
-		if _, fits, err := g.is.Advance(g.is.Start(), []byte(mark)); fits || err != nil {
-			return true, nil // what takes too long to tell is as the client wrote it
+		_, fits, err := g.is.Advance(g.is.Start(), []byte(mark))
+		if tooLong := err != nil; fits || tooLong { // then it is as the client wrote it
+			return true, nil
 		}
 	}
 	return false, nil

@@ -117,8 +117,8 @@ func (l *Loader) Load(ctx context.Context, caller string, parts []Part, can Abil
 			memory.leave()
 			return nil, nil, err
 		}
+		l.collect(all[i].memory - all[i].result())
 	}
-	l.collect(most)
 	memory.give(most - copies)
 	return items, func() {
 		l.collect(results)

@@ -75,6 +75,9 @@ template <typename Body> void within_bounds(Body && body) {
     allowance own(max_seconds, max_bytes, max_stack);
     try {
         body();
+        if (own.spent()) {  // llama.cpp may have caught what ended it
+            throw too_much{};
+        }
     } catch (...) {
         if (own.spent()) {
             throw too_much{};

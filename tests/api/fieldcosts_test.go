@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"net/http"
 	"runtime"
 	"slices"
@@ -94,12 +95,14 @@ func TestFields_HostileValues_CostLittle(t *testing.T) {
 			}
 		}
 		text := "{" + strings.Join(body, ",") + "}"
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		status := 0
-		cost, little := steadytest.Within(t, mostUnits*unit, func() { status, _ = hosts.Post(t, h.URL()+a.path, text) })
-		runtime.ReadMemStats(&after)
-		taken := int64(after.TotalAlloc - before.TotalAlloc)
+		status, taken := 0, int64(math.MaxInt64)
+		cost, little := steadytest.Within(t, mostUnits*unit, func() { // once, or again where that was over the bound
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			status, _ = hosts.Post(t, h.URL()+a.path, text)
+			runtime.ReadMemStats(&after)
+			taken = min(taken, int64(after.TotalAlloc-before.TotalAlloc))
+		})
 		if !little || taken > mostBytes+32*int64(len(text)) || status == http.StatusInternalServerError {
 			t.Errorf("%s, %s is %s: %d, %.1f times what reading 1 MB takes, %d MB", a.path, a.field, a.value, status, float64(cost)/float64(unit), taken>>20)
 		}

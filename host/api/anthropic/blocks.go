@@ -59,9 +59,7 @@ func (b block) said(field string) (text string, is bool, err error) {
 		texts, _, _, err := readContent(b.Content, field+".content", false)
 		return joined(append([]string{b.Title, from}, texts...)...), true, err
 	case "document":
-		if json.Unmarshal(b.Source, &s) != nil {
-			break
-		}
+		_ = json.Unmarshal(b.Source, &s) // what is none has no type
 		switch s.Type {
 		case "text":
 			return joined(b.Title, s.Data), true, nil
