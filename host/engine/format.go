@@ -77,9 +77,8 @@ func (e *Engine) takesMarks(ctx context.Context, c sampling.Constraint, p native
 		if mark == "" {
 			continue
 		}
-		_, fits, err := g.is.Advance(g.is.Start(), []byte(mark))
-		if tooLong := err != nil; fits || tooLong { // then it is as the client wrote it
-			return true, nil
+		if _, fits, err := g.is.Advance(g.is.Start(), []byte(mark)); fits || err != nil {
+			return true, nil //nolint:nilerr // what takes too long to tell is as the client wrote it
 		}
 	}
 	return false, nil
