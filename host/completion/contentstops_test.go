@@ -81,8 +81,8 @@ func TestContentStops_Bounds(t *testing.T) {
 	}
 }
 
-// An answer that breaks its format is content, whether the parser says so or tells nothing of it any
-// more.
+// An answer that breaks its format is content, whether the parser says so or tells nothing of it
+// any more.
 func TestContentStops_BrokenFormat(t *testing.T) {
 	for name, p := range map[string]*fragile{
 		"told":              {err: chat.ErrFormat},

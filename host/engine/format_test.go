@@ -197,8 +197,8 @@ func TestEngine_Render_Unenforceable(t *testing.T) {
 	}
 }
 
-// However many tools have a schema of which nothing can be enforced, a grammar costs a few times what
-// it does without them, all of which is counted, and what is told of them stays short.
+// However many tools have a schema of which nothing can be enforced, a grammar costs a few times
+// what it does without them, all of which is counted, and what is told of them stays short.
 func TestEngine_OfFormat_ManyUnenforceable(t *testing.T) {
 	const tools = 40
 	e := withTemplate(t, "Qwen-Qwen3-0.6B.jinja")
