@@ -22,11 +22,12 @@ type Conversation struct {
 	LeftOut           []string // the fields of the request that are ignored, though they ask for something
 	ParallelToolCalls *bool    // nil: as the template can
 
-	JSONSchema string         // of the answer; "": none
+	// What the answer looks like, beside tools: one without calls. One of them may be set.
+	JSONSchema string         // "": none
 	Schemas    schema.Options // how it, and those of tools, are read
-	Grammar    string         // of the answer, in GBNF; "": none. Not together with tools
-	Regex      string         // that the answer matches, likewise
-	OwnBegin   bool           // these begin where they say, and not with the answer's content
+	Grammar    string         // in GBNF
+	Regex      string         // that it matches as a whole, in Go's syntax
+	OwnBegin   bool           // these begin where they say, and not with the answer's content; a Grammar not beside tools
 
 	EnableThinking  *bool                      // nil: where the template does
 	ReasoningEffort string                     // none, or a level that the template knows

@@ -3,6 +3,8 @@
 package completion
 
 import (
+	"bytes"
+	"errors"
 	"slices"
 	"sort"
 	"strings"
@@ -14,19 +16,31 @@ import (
 
 // contentStops ends an answer that has parts at the first of some texts in its content. What stands
 // in reasoning, in a call or in a mark is none of it: a parser tells, which is asked only where one
-// of the texts occurs.
+// of the texts occurs. An answer that breaks its format is all content.
 type contentStops struct {
 	stops  []string
 	parser func() (chat.Parser, error)
 	ends   []string // of reasoning
 
-	text     []byte // of the answer
-	shown    int    // of it, what may be shown
-	from     int    // where the next of the texts may begin
-	reasons  int    // up to there, the text is known to end in reasoning; 0: it is not
+	text  []byte // of the answer
+	shown int    // of it, what may be shown
+	seen  int    // so much of it has none of the texts in its content
+	found place  // of the text that is to be told of
+
+	reasons  int  // up to there, the text is known to end in reasoning; 0: it is not
+	spoke    bool // the parser has told something
+	broken   bool // the parser has given up
 	searches int
 	due      int // so long the text must be for the next search
 }
+
+// place is where one of the texts is; with no stop, nowhere.
+type place struct {
+	at   int
+	stop string
+}
+
+func (p place) end() int { return p.at + len(p.stop) }
 
 // The parser reads all of the answer each time. So after the first searches the text must have
 // grown by an eighth for the next, and what is found until then waits.
@@ -44,82 +58,103 @@ func newContentStops(p chat.Prompt, stops []string) *contentStops {
 // Check implements answer.StopRule.
 func (s *contentStops) Check(_ scheduler.Token, text string) (answer.Verdict, error) {
 	s.text = append(s.text, text...)
-	if at, stop := s.next(); stop != "" {
-		at, stop, known, err := s.search(at, at+len(stop))
+	free := len(s.text) - s.begun(s.text)
+	if s.found.stop == "" {
+		s.found = s.next()
+	}
+	if s.found.stop != "" {
+		is, known, err := s.search()
 		switch {
 		case err != nil:
 			return answer.Verdict{}, err
-		case stop != "":
-			return answer.Verdict{End: true, Show: max(0, at-s.shown), Stop: stop}, nil
+		case is.stop != "":
+			return answer.Verdict{End: true, Show: max(0, is.at-s.shown), Stop: is.stop}, nil
 		case !known:
-			return answer.Verdict{Hold: true}, nil
+			return s.show(min(free, s.found.at)), nil
 		}
-		for at, stop := s.next(); stop != ""; at, stop = s.next() { // none of them is content
-			s.from = at + 1
-		}
+		s.found = place{}
 	}
-	if s.begins(string(s.text[s.from:])) {
-		return answer.Verdict{Hold: true}, nil
-	}
-	s.from, s.shown = len(s.text), len(s.text)
-	return answer.Verdict{}, nil
+	s.seen = len(s.text)
+	return s.show(free), nil
 }
 
-// next is the text that begins first, and where; "" if there is none.
-func (s *contentStops) next() (at int, stop string) {
-	rest := string(s.text[s.from:])
-	for _, each := range s.stops {
-		if i := strings.Index(rest, each); i >= 0 && (stop == "" || s.from+i < at) {
-			at, stop = s.from+i, each
-		}
-	}
-	return at, stop
+// show has the text be shown up to a position.
+func (s *contentStops) show(to int) answer.Verdict {
+	more := max(0, to-s.shown)
+	s.shown += more
+	return answer.Verdict{Hold: s.shown < len(s.text), Show: more}
 }
 
-// begins reports whether a text ends with a part of one of the texts, from its beginning on.
-func (s *contentStops) begins(text string) bool {
+// next is where the first of the texts is that were not seen yet.
+func (s *contentStops) next() (first place) {
 	for _, stop := range s.stops {
-		for n := min(len(text), len(stop)-1); n > 0; n-- {
-			if text[len(text)-n:] == stop[:n] {
-				return true
+		from := max(0, s.seen-len(stop)+1)
+		if i := bytes.Index(s.text[from:], []byte(stop)); i >= 0 && (first.stop == "" || from+i < first.at) {
+			first = place{from + i, stop}
+		}
+	}
+	return first
+}
+
+// begun is how many bytes at the end of a text may be the beginning of one of the texts.
+func (s *contentStops) begun(text []byte) (most int) {
+	for _, stop := range s.stops {
+		for n := min(len(text), len(stop)-1); n > most; n-- {
+			if string(text[len(text)-n:]) == stop[:n] {
+				most = n
 			}
 		}
 	}
-	return false
+	return most
 }
 
-// search looks for one of the texts in the content, and tells where in the answer it begins; "" if
-// there is none so far. The first that the answer has stands at a place. Not known: what follows
-// will tell whether one is content.
-func (s *contentStops) search(at, end int) (_ int, stop string, known bool, err error) {
-	if s.reasons > 0 && s.reasonsUntil(len(s.text)) {
-		return 0, "", true, nil
-	}
-	if s.searches >= freeSearches && len(s.text) < s.due {
-		return 0, "", false, nil
+// search looks for one of the texts in the content, from the one that was found on; it is nowhere
+// if there is none so far. Not known: what follows will tell whether one is content.
+func (s *contentStops) search() (is place, known bool, err error) {
+	switch {
+	case s.broken:
+		return s.found, true, nil
+	case s.reasons > 0 && s.reasonsUntil(len(s.text)):
+		return place{}, true, nil
+	case s.searches >= freeSearches && len(s.text) < s.due:
+		return place{}, false, nil
 	}
 	s.searches++
 	s.due = len(s.text) + len(s.text)/growth
+	is, known, err = s.parse()
+	if errors.Is(err, chat.ErrFormat) {
+		s.broken = true
+		return s.found, true, nil
+	}
+	return is, known, err
+}
+
+// parse is search by the parser.
+func (s *contentStops) parse() (_ place, known bool, err error) {
 	all, err := s.parsed(len(s.text))
 	if err != nil {
-		return 0, "", false, err
+		return place{}, false, err
 	}
 	if s.in(all.content) {
-		at, stop, err = s.locate(end)
-		return at, stop, true, err
+		is, err := s.locate(s.found.end())
+		return is, true, err
 	}
-	before, err := s.parsed(max(at, len(s.text)-longestMark))
+	before, err := s.parsed(max(s.found.at, len(s.text)-longestMark))
 	if err != nil {
-		return 0, "", false, err
+		return place{}, false, err
 	}
-	gained := len(all.content) - len(before.content)
-	if gained+all.others-before.others <= 0 && len(s.text) < end+longestMark || s.begins(all.content) {
-		return 0, "", false, nil
+	late := len(s.text) >= s.found.end()+longestMark
+	if all.size() == 0 && (s.spoke || late) { // the parser says nothing of what it cannot read
+		s.broken = true
+		return s.found, true, nil
 	}
-	if gained == 0 && all.reasons > before.reasons {
+	if all.size() <= before.size() && !late || s.begun([]byte(all.content)) > 0 {
+		return place{}, false, nil
+	}
+	if len(all.content) == len(before.content) && all.reasons > before.reasons {
 		s.reasons = len(s.text)
 	}
-	return 0, "", true, nil
+	return place{}, true, nil
 }
 
 func (s *contentStops) in(content string) bool {
@@ -128,7 +163,7 @@ func (s *contentStops) in(content string) bool {
 
 // locate finds the text that is content first. The shortest beginning of the answer whose content
 // has one ends with it.
-func (s *contentStops) locate(from int) (at int, stop string, err error) {
+func (s *contentStops) locate(from int) (last place, err error) {
 	least := from + sort.Search(len(s.text)-from, func(n int) bool {
 		var t told
 		if err == nil {
@@ -136,12 +171,13 @@ func (s *contentStops) locate(from int) (at int, stop string, err error) {
 		}
 		return s.in(t.content)
 	})
-	for _, each := range s.stops {
-		if i := strings.LastIndex(string(s.text[:least]), each); i >= 0 && (stop == "" || i+len(each) > at+len(stop) || i+len(each) == at+len(stop) && i < at) {
-			at, stop = i, each
+	for _, stop := range s.stops {
+		i := bytes.LastIndex(s.text[:least], []byte(stop))
+		if is := (place{i, stop}); i >= 0 && (is.end() > last.end() || is.end() == last.end() && i < last.at) {
+			last = is
 		}
 	}
-	return at, stop, err
+	return last, err
 }
 
 // reasonsUntil reports whether reasoning has not ended between where it was seen and a place.
@@ -151,7 +187,7 @@ func (s *contentStops) reasonsUntil(end int) bool {
 	}
 	for _, mark := range s.ends {
 		mark = strings.TrimSpace(mark)
-		if from := max(0, s.reasons-len(mark)); strings.Contains(string(s.text[from:end]), mark) {
+		if from := max(0, s.reasons-len(mark)); bytes.Contains(s.text[from:end], []byte(mark)) {
 			return false
 		}
 	}
@@ -164,6 +200,8 @@ type told struct {
 	content         string
 	reasons, others int // bytes of reasoning, and of all that is no content
 }
+
+func (t told) size() int { return len(t.content) + t.others }
 
 // parsed takes the beginning of the answer apart.
 func (s *contentStops) parsed(to int) (t told, err error) {
@@ -185,18 +223,15 @@ func (s *contentStops) parsed(to int) (t told, err error) {
 		}
 	}
 	t.content = content.String()
+	s.spoke = s.spoke || t.size() > 0
 	return t, err
 }
 
 // Rewind implements answer.RewindRule.
-func (s *contentStops) Rewind(_, bytes int) {
-	n := max(0, len(s.text)-bytes)
-	s.text, s.shown, s.reasons, s.due = s.text[:n], min(s.shown, n), 0, min(s.due, n)
-	longest := 0
-	for _, stop := range s.stops {
-		longest = max(longest, len(stop))
-	}
-	s.from = min(s.from, max(0, n-longest+1))
+func (s *contentStops) Rewind(_, taken int) {
+	n := max(0, len(s.text)-taken)
+	s.text, s.shown, s.seen, s.due = s.text[:n], min(s.shown, n), min(s.seen, n), min(s.due, n)
+	s.found, s.reasons, s.spoke, s.broken = place{}, 0, false, false
 }
 
 // Close implements answer.StopRule.

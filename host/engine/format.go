@@ -35,6 +35,9 @@ func (e *Engine) rendered(ctx context.Context, c *chat.Conversation, n native.Co
 	must := c.ToolChoice.Mode == "required"
 	if beside && !must {
 		f, err := e.besideCalls(ctx, n, &p)
+		if f != nil && n.Continue != "" && c.JSONSchema == "" { // it would begin before what the answer has
+			err = &chat.Invalid{Field: answer.Field, Reason: "cannot be used beside tools where the answer goes on with the last message"}
+		}
 		if f != nil || err != nil {
 			return p, e.completed(f, c, answer, n), err
 		}

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/grammar/peg"
+	"github.com/penstock/penstock/host/grammar/schema"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/tools/steadytest"
 )
@@ -192,6 +194,47 @@ func TestEngine_Render_Unenforceable(t *testing.T) {
 				t.Errorf("%s: %.80s is kept strictly", template, schema)
 			}
 		}
+	}
+}
+
+// However many tools have a schema of which nothing can be enforced, a grammar costs a few times
+// what it does without them, all of which is counted, and what is told of them stays short.
+func TestEngine_OfFormat_ManyUnenforceable(t *testing.T) {
+	const tools = 40
+	e := withTemplate(t, "Qwen-Qwen3-0.6B.jinja")
+	format := func(parameters string) *peg.Format {
+		c := chat.Conversation{Messages: hello}
+		for i := range tools {
+			text := fmt.Sprintf(`{"type":"function","function":{"name":"f%d","description":"","parameters":%s}}`, i, parameters)
+			c.Tools = append(c.Tools, chat.Tool{Name: fmt.Sprintf("f%d", i), Field: fmt.Sprintf("tools[%d]", i), JSON: json.RawMessage(text)})
+		}
+		p, err := e.Render(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Rules
+	}
+	right := format(`{"type":"object","properties":{"a":true},"required":["a"]}`)
+	wrong := format(`{"type":"object","properties":{"a":false},"required":["a"]}`)
+	var whole, loose *keptGrammar
+	read := func(f *peg.Format, g **keptGrammar) func() {
+		return func() {
+			var err error
+			if *g, err = e.ofFormat(t.Context(), f); err != nil { // without a salt nothing is kept
+				t.Fatal(err)
+			}
+		}
+	}
+	once := steadytest.Cost(t, read(right, &whole))
+	if took, ok := steadytest.Within(t, tools/4*once, read(wrong, &loose)); !ok {
+		t.Errorf("%v, and %v with schemas that can be enforced", took, once)
+	}
+	if n := len(loose.relaxed); n != schema.MaxRelaxed+1 || loose.relaxed[n-1].More != tools-schema.MaxRelaxed {
+		t.Errorf("%d places are told: %v", n, loose.relaxed)
+	}
+	without, _ := wrong.LoosenAll()
+	if read(without, &whole)(); loose.work <= whole.work {
+		t.Errorf("work %d, and %d without the schemas", loose.work, whole.work)
 	}
 }
 

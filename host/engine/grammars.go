@@ -132,7 +132,7 @@ func (k *grammars) make(ctx context.Context, g *keptGrammar, read func(*grammar.
 		return nil
 	}
 	made.is, made.relaxed, made.err = read(b)
-	made.work = perSchemaStep*uint64(b.Steps) + perArenaStep*uint64(b.Lexemes.Spent())
+	made.work = perSchemaStep*uint64(b.Steps) + perArenaStep*uint64(b.Spent())
 	if made.err == nil {
 		made.is, made.err = k.admit(made.is)
 	}
@@ -266,7 +266,7 @@ var errVoid = errors.New("#: nothing fits the JSON schema")
 // the field.
 func (e *Engine) ofFormat(ctx context.Context, f *peg.Format) (*keptGrammar, error) {
 	g, err := e.grammars.of(ctx, source{in: inFormat, text: f.Key()}, func(b *grammar.Builder) (*grammar.Grammar, []schema.Relaxed, error) {
-		b, root, all, err := e.addFormat(b, f)
+		root, all, err := e.addFormat(b, f)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -293,28 +293,38 @@ func (e *Engine) ofFormat(ctx context.Context, f *peg.Format) (*keptGrammar, err
 	return g, err
 }
 
+// mostLoosened is how many schemas are dropped one by one. As each takes a grammar anew, all that
+// may be are dropped then.
+const mostLoosened = 4
+
 // addFormat adds the rules of a format to a builder. Where nothing can be made of the schema of a
-// tool that is not strict, the arguments are any object, with another builder.
-func (e *Engine) addFormat(b *grammar.Builder, f *peg.Format) (*grammar.Builder, grammar.Rule, []peg.Relaxed, error) {
+// tool that is not strict, the arguments are any object, and the builder begins anew.
+func (e *Engine) addFormat(b *grammar.Builder, f *peg.Format) (grammar.Rule, []peg.Relaxed, error) {
 	var dropped []peg.Relaxed
 	for {
 		root, all, err := peg.Add(b, f, gbnf.Tokens{Count: e.info.Vocabulary, Find: e.tokenOf})
 		var bad *peg.Error
 		if !errors.As(err, &bad) || errors.Is(err, errStopped) {
-			return b, root, append(dropped, all...), err
+			return root, peg.Told(append(dropped, all...)), err
 		}
 		looser, may := f.Loosen(bad)
 		if !may {
-			return b, root, nil, err
+			return root, nil, err
 		}
 		why := schema.Relaxed{Pointer: "#", Why: bad.Err.Error()}
 		if at := (*schema.Error)(nil); errors.As(bad.Err, &at) {
 			why = schema.Relaxed{Pointer: at.Pointer, Why: at.Why}
 		}
 		dropped = append(dropped, peg.Relaxed{Field: bad.Field, Relaxed: why})
-		again := grammar.NewBuilder()
-		again.Steps, again.Lexemes.Stop = b.Steps, b.Lexemes.Stop
-		b, f = again, looser
+		if len(dropped) == mostLoosened {
+			var fields []string
+			looser, fields = looser.LoosenAll()
+			for _, field := range fields {
+				dropped = append(dropped, peg.Relaxed{Field: field, Relaxed: schema.Relaxed{Pointer: "#", Why: "too many schemas of tools cannot be enforced"}})
+			}
+		}
+		f = looser
+		b.Reset()
 	}
 }
 

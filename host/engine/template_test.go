@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,6 +45,7 @@ var hello = []chat.Message{{Role: "user", Content: "Hi"}}
 func TestEngine_Render_Refusals(t *testing.T) {
 	qwen := withTemplate(t, "Qwen-Qwen3-0.6B.jinja")
 	strict := true
+	begun := append(slices.Clip(hello), chat.Message{Role: "assistant", Content: "b"})
 	deep := strings.Repeat(`{"a":`, 200) + "1" + strings.Repeat("}", 200)
 	for _, c := range []struct {
 		name        string
@@ -57,6 +59,8 @@ func TestEngine_Render_Refusals(t *testing.T) {
 		{"deep arguments", qwen, chat.Conversation{Messages: hello, TemplateArgs: map[string]json.RawMessage{"x": json.RawMessage(deep)}}, "chat_template_kwargs.x", "deep"},
 		{"many arguments", qwen, chat.Conversation{Messages: hello, TemplateArgs: map[string]json.RawMessage{"x": json.RawMessage(`"` + strings.Repeat("x", 300<<10) + `"`)}}, "chat_template_kwargs", "bytes"},
 		{"tools for a template by name", withTemplate(t, "llama3"), chat.Conversation{Messages: hello, Tools: []chat.Tool{tool(`{}`)}}, "tools", "llama3"},
+		{"a grammar of the rest beside tools", qwen, chat.Conversation{Messages: begun, Tools: []chat.Tool{tool(`{}`)}, Grammar: "root ::= [a]"}, "grammar", "goes on"},
+		{"a regex of the rest beside tools", qwen, chat.Conversation{Messages: begun, Tools: []chat.Tool{tool(`{}`)}, Regex: "a"}, "regex", "goes on"},
 		{"a lazy grammar beside tools", qwen, chat.Conversation{Messages: hello, Tools: []chat.Tool{tool(`{}`)}, Grammar: "root ::= [a]", OwnBegin: true}, "grammar", "tools"},
 		{"a bad grammar beside tools", qwen, chat.Conversation{Messages: hello, Tools: []chat.Tool{tool(`{}`)}, Grammar: "root ::= [a"}, "grammar", "class"},
 		{"a bad expression", qwen, chat.Conversation{Messages: hello, Regex: "[a"}, "regex", "at character"},

@@ -31,6 +31,7 @@ type Builder struct {
 
 	// Steps are those that reading schemas into it took, in all: a request may have many.
 	Steps int
+	spent int // by the arenas before a Reset
 }
 
 // The bounds of a Builder, which keep a hostile grammar small. A schema of 256 KiB stays below
@@ -80,6 +81,16 @@ type body struct {
 func NewBuilder() *Builder {
 	return &Builder{Lexemes: lexeme.NewArena(maxExpressions), bodies: []body{{}, {kind: isSeq}}, known: map[word]Body{}, mostUnique: MaxUnique}
 }
+
+// Reset empties b, whose work so far still counts.
+func (b *Builder) Reset() {
+	steps, spent, stop := b.Steps, b.Spent(), b.Lexemes.Stop
+	*b = *NewBuilder()
+	b.Steps, b.spent, b.Lexemes.Stop = steps, spent, stop
+}
+
+// Spent is how much work the arena took, and those before a Reset.
+func (b *Builder) Spent() int { return b.spent + b.Lexemes.Spent() }
 
 func (b *Builder) fail(format string, args ...any) Body {
 	if b.err == nil {

@@ -21,10 +21,10 @@ type RewindRule interface {
 
 // Verdict is a stop rule's answer. The zero value means that all text so far may be shown.
 type Verdict struct {
-	Hold  bool   // nothing since the last verdict without Hold may be shown yet
+	Hold  bool   // the text is not to be shown yet, but for Show bytes
 	End   bool   // the answer ends
 	Limit bool   // with End: it ends as at its greatest length (ReasonLength), else as one that is complete (ReasonStop)
-	Show  int    // with End: how many bytes since the last verdict without Hold are shown; negative means all
+	Show  int    // with End or Hold: how many bytes are shown beyond those that may be; with End, negative means all
 	Stop  string // with End: the stop string that was found; "": none was
 }
 
@@ -42,7 +42,7 @@ func (g *gate) check(t chain.Token, text string, total int) (ends Reason, at int
 		return 0, 0, "", err
 	}
 	if !v.End {
-		if !v.Hold {
+		if g.position = min(g.position+max(v.Show, 0), total); !v.Hold {
 			g.position = total
 		}
 		return 0, 0, "", nil

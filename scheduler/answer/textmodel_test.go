@@ -66,7 +66,9 @@ func (m *textModel) add(piece string, v Verdict) (shown string, end bool, stop s
 		switch {
 		case v.End && (!end || at < cut):
 			end, cut, stop = true, at, ""
-		case !v.End && !v.Hold:
+		case !v.End && v.Hold:
+			m.release = min(m.release+max(v.Show, 0), len(all))
+		case !v.End:
 			m.release = len(all)
 		}
 		limit = min(limit, m.release)

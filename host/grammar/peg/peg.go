@@ -102,6 +102,19 @@ func (f *Format) Loosen(bad *Error) (*Format, bool) {
 	return &looser, true
 }
 
+// LoosenAll is a format without the schemas of all tools that are not strict, and the fields of
+// those that it had.
+func (f *Format) LoosenAll() (looser *Format, fields []string) {
+	all := *f
+	all.Tools = slices.Clone(f.Tools)
+	for i := range all.Tools {
+		if t := &all.Tools[i]; t.Options.Loose && string(t.JSON) != string(anyArguments) {
+			t.JSON, fields = anyArguments, append(fields, t.Field)
+		}
+	}
+	return &all, fields
+}
+
 // Add adds the rules of a format to a builder, and returns the one that a whole answer fits. A
 // grammar of the answer may name tokens.
 //
@@ -131,10 +144,24 @@ func Add(b *grammar.Builder, f *Format, tokens gbnf.Tokens) (grammar.Rule, []Rel
 	}
 	whole := b.Rule()
 	b.Define(whole, root)
-	for _, rest := range schema.More(nil, w.more) {
-		w.relaxed = append(w.relaxed, Relaxed{Relaxed: rest})
+	return whole, Told(w.relaxed), nil
+}
+
+// Told is what is told of the parts that are not enforced: no more than of one schema.
+func Told(all []Relaxed) []Relaxed {
+	var told []Relaxed
+	more := 0
+	for _, r := range all {
+		if r.More > 0 || len(told) == schema.MaxRelaxed {
+			more += max(1, r.More)
+			continue
+		}
+		told = append(told, r)
 	}
-	return whole, w.relaxed, nil
+	for _, rest := range schema.More(nil, more) {
+		told = append(told, Relaxed{Relaxed: rest})
+	}
+	return told
 }
 
 // writer writes a grammar.
@@ -146,7 +173,6 @@ type writer struct {
 	tools   []arguments
 	answer  grammar.Body
 	relaxed []Relaxed
-	more    int // places besides that are not enforced
 
 	a      *arena
 	texts  bool // it is of answers in text: what counts is the text, and there are no calls
@@ -156,10 +182,6 @@ type writer struct {
 
 func (w *writer) relax(field string, all []schema.Relaxed) {
 	for _, r := range all {
-		if r.More > 0 || len(w.relaxed) == schema.MaxRelaxed {
-			w.more += max(1, r.More)
-			continue
-		}
 		w.relaxed = append(w.relaxed, Relaxed{field, r})
 	}
 }
