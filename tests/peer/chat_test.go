@@ -43,8 +43,8 @@ func TestChat_AnswersAsLlamaServer(t *testing.T) {
 			peer := LlamaServer(t, BuiltIn, "--chat-template-file", files[0])
 			ours := Penstock(t, BuiltIn, map[string]any{"chat.template_file": files[0]})
 			for _, c := range []struct{ name, begun, body string }{
-				{"a call", begun, plain + `"max_tokens":100,"tools":[` + bonn + `],"tool_choice":"required"`},
-				{"one of two", begun, plain + `"max_tokens":100,"tools":[` + bonn + `,` + noon + `],"tool_choice":"required"`},
+				{"a call", begun, plain + `"max_tokens":100,"tools":[` + bonn + `],"tool_choice":"required","parallel_tool_calls":false`},
+				{"one of two", begun, plain + `"max_tokens":100,"tools":[` + bonn + `,` + noon + `],"tool_choice":"required","parallel_tool_calls":false`},
 				{"a call that is cut off", begun, plain + `"max_tokens":12,"tools":[` + bonn + `],"tool_choice":"required"`},
 				{"a call that may be made", "", forced + `"max_tokens":3,"tools":[` + bonn + `,` + noon + `],"parallel_tool_calls":true`},
 				{"no call", "", forced + `"max_tokens":5,"tools":[` + bonn + `],"tool_choice":"none"`},

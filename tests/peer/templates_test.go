@@ -62,7 +62,6 @@ var conversations = []struct{ name, body string }{
 	{"refused: tool calls continued", `{"messages":[{"role":"user","content":"x"},
 		{"role":"assistant","content":"","tool_calls":[{"id":"call12345","type":"function","function":{"name":"f","arguments":"{}"}}]}]}`},
 	{"refused: thinking as text", `{"chat_template_kwargs":{"enable_thinking":"false"},"messages":[{"role":"user","content":"Hi"}]}`},
-	{"refused: a grammar beside tools", `{"grammar":"root ::= \"x\"","tools":[` + weather + `],"messages":[{"role":"user","content":"Hi"}]}`},
 	{"arguments that are no JSON", `{"messages":[{"role":"user","content":"x"},
 		{"role":"assistant","content":"","tool_calls":[{"id":"call12345","type":"function","function":{"name":"f","arguments":"{"}}]},{"role":"tool","tool_call_id":"call12345","content":"y"}]}`},
 }
@@ -92,7 +91,8 @@ func TestTemplates_RenderAsLlamaServer(t *testing.T) {
 					want.Body = strings.Replace(want.Body, "7*6?[/INST]", "7*6?[/INST]42", 1)
 				}
 				got := ours(c.body)
-				if saidOtherwise(c.name, rowOf(strings.TrimSuffix(filepath.Base(file), ".jinja"), string(docs))) {
+				template := strings.TrimSuffix(filepath.Base(file), ".jinja")
+				if saidOtherwise(c.name, rowOf(template, string(docs))) || refusedByPython(template, c.name, c.body) {
 					if got.Status != http.StatusOK {
 						t.Errorf("%s: we say %d %s", c.name, got.Status, got.Body)
 					}
@@ -125,6 +125,14 @@ func rowOf(template, docs string) string {
 // saidOtherwise reports whether a conversation is brought into another form by some changes.
 func saidOtherwise(conversation, needs string) bool {
 	return slices.ContainsFunc(changes[conversation], func(change string) bool { return strings.Contains(needs, change) })
+}
+
+// refusedByPython reports whether a conversation is one that Python refuses and both servers render
+// leniently, each in its way: llama-server leaves out firefunction's tools, and Penstock adds a turn
+// of the user's for Nemotron.
+func refusedByPython(template, name, body string) bool {
+	return template == "fireworks-ai-llama-3-firefunction-v2" && strings.Contains(body, `"tools"`) ||
+		template == "NVIDIA-Nemotron-Nano-v2" && name == "a system message alone"
 }
 
 // compareRendering wants the same prompt, or that both refuse the conversation.

@@ -46,8 +46,7 @@ func TestPrograms_Dialects_Answer(t *testing.T) {
 			if status != http.StatusOK || !strings.Contains(whole, "12") {
 				t.Errorf("%d %s", status, whole)
 			}
-			details := map[string]string{"/v1/completions": `"completion_tokens_details":{"branch_tokens":`, "/v1/chat/completions": `"completion_tokens_details":{"branch_tokens":`,
-				"/v1/responses": `"branch_tokens":`, "/completion": `"branch_n":`}
+			details := map[string]string{"/v1/completions": `"branch_tokens":`, "/v1/chat/completions": `"branch_tokens":`, "/v1/responses": `"branch_tokens":`, "/completion": `"branch_n":`}
 			if want := details[route]; !strings.Contains(whole, want) {
 				t.Errorf("no %s in %s", want, whole)
 			}

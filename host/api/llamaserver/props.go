@@ -5,6 +5,7 @@ package llamaserver
 import (
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/media"
@@ -56,7 +57,7 @@ func (a API) props(c echo.Context) error {
 // foretold is what the file of a model says that is not loaded; known is why it is not told of one
 // that is.
 func (a API) foretold(c echo.Context, known error) error {
-	name := c.QueryParam("model")
+	name := strings.TrimSuffix(c.QueryParam("model"), ":latest") // as clients of Ollama name it
 	for _, m := range a.Models.List() {
 		if m.Failed != nil || name == "" || m.Name != name && !slices.Contains(m.Aliases, name) {
 			continue
