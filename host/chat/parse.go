@@ -81,7 +81,7 @@ func parseMessage(raw json.RawMessage, read partReader, field string) (Message, 
 		return Message{}, nil, err
 	}
 	if m.Role == assistant {
-		m.Reasoning = cmp.Or(m.Reasoning, textOf(m.Thought), c.reasoning)
+		m.Reasoning = cmp.Or(m.Reasoning, textOf(m.Thought), strings.Join(c.thoughts, ""))
 	}
 	switch {
 	case c.text != nil && (*c.text != "" || m.Role != assistant):
@@ -143,10 +143,10 @@ func parseCall(raw json.RawMessage, field string) (ToolCall, error) {
 
 // content is what parseContent reads.
 type content struct {
-	text      *string      // nil: there is none, as with an assistant's tool calls
-	parts     []string     // of a list, with a media.Marker for each picture or sound
-	found     []media.Part // the pictures and sounds
-	reasoning string       // of an answer, in parts of its own
+	text     *string      // nil: there is none, as with an assistant's tool calls
+	parts    []string     // of a list, with a media.Marker for each picture or sound
+	found    []media.Part // the pictures and sounds
+	thoughts []string     // of an answer, in parts of their own
 }
 
 // parseContent flattens content. That of an answer may have parts that only answers have.
@@ -208,16 +208,16 @@ func (c *content) takeAnswered(item json.RawMessage) bool {
 	case p.Type == "refusal" && p.Refusal != nil:
 		c.parts = append(c.parts, *p.Refusal)
 	case p.Type == "reasoning":
-		c.reasoning += p.Text
+		c.thoughts = append(c.thoughts, p.Text)
 	case p.Type == "redacted_thinking": // ciphertext of Anthropic's: no model here can read it
 	case p.Type == "thinking":
 		var texts []struct {
 			Text string `json:"text"`
 		}
-		c.reasoning += textOf(p.Thinking)
+		c.thoughts = append(c.thoughts, textOf(p.Thinking))
 		_ = json.Unmarshal(p.Thinking, &texts) // a text is no list
 		for _, t := range texts {
-			c.reasoning += t.Text
+			c.thoughts = append(c.thoughts, t.Text)
 		}
 	default:
 		return false

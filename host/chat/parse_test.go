@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 func split(t testing.TB, body string) []json.RawMessage {
@@ -129,6 +130,26 @@ func TestParseMessages_Answers(t *testing.T) {
 	} {
 		if _, _, err := ParseMessages([]json.RawMessage{json.RawMessage(in)}); err == nil {
 			t.Errorf("%s is taken", name)
+		}
+	}
+}
+
+// What an answer has thought in many parts takes no longer than as many texts.
+func TestParseMessages_ManyThoughts(t *testing.T) {
+	const n = 5000
+	long := strings.Repeat("x", 1<<20)
+	parse := func(part string) func() {
+		body := split(t, `[{"role":"assistant","content":[`+strings.Replace(part, `"x"`, `"`+long+`"`, 1)+strings.Repeat(`,`+part, n)+`]}]`)
+		return func() {
+			if _, _, err := ParseMessages(body); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	texts := steadytest.Cost(t, parse(`{"type":"refusal","refusal":"x"}`))
+	for _, part := range []string{`{"type":"reasoning","text":"x"}`, `{"type":"thinking","thinking":"x"}`, `{"type":"thinking","thinking":[{"text":"x"}]}`} {
+		if took, ok := steadytest.Within(t, 10*texts, parse(part)); !ok {
+			t.Errorf("%s: %v, texts take %v", part, took, texts)
 		}
 	}
 }

@@ -176,15 +176,25 @@ func (a allowedTools) choose(field string, tools []Tool) (ToolChoice, error) {
 	if !slices.Contains(modes, mode) {
 		return choice, &Invalid{field + ".mode", fmt.Sprintf("is %q; it must be auto or required", excerpt.Of(mode, 40))}
 	}
+	taken := make(map[string]bool, len(tools)) // by the names of all: whether it is among the allowed ones
+	for _, t := range tools {
+		taken[t.Name] = false
+	}
 	for i, t := range a.Tools {
 		if t.Type != typeFunction && t.Type != "" {
 			continue
 		}
 		name := cmp.Or(t.Function.Name, t.Name)
-		if _, err := ChooseTool(name, tools, fmt.Sprintf("%s.tools[%d]", field, i)); err != nil {
-			return choice, err
+		again, ok := taken[name]
+		switch {
+		case !ok:
+			return choice, noSuchTool(name, fmt.Sprintf("%s.tools[%d]", field, i))
+		case again:
+			continue
+		case len(choice.Allowed) == maxTools:
+			return choice, &Invalid{field + ".tools", fmt.Sprintf("are more than the %d that are taken", maxTools)}
 		}
-		choice.Allowed = append(choice.Allowed, name)
+		choice.Allowed, taken[name] = append(choice.Allowed, name), true
 	}
 	if mode == "required" && len(choice.Allowed) == 0 {
 		return choice, &Invalid{field + ".mode", "is required, but no tools are allowed"}
@@ -195,16 +205,24 @@ func (a allowedTools) choose(field string, tools []Tool) (ToolChoice, error) {
 // ChooseTool is the choice of one tool, which the client named in a field.
 func ChooseTool(name string, tools []Tool, field string) (ToolChoice, error) {
 	if !slices.ContainsFunc(tools, func(t Tool) bool { return t.Name == name }) {
-		return ToolChoice{}, &Invalid{field, fmt.Sprintf("is %q, which is none of the tools", excerpt.Of(name, 64))}
+		return ToolChoice{}, noSuchTool(name, field)
 	}
 	return ToolChoice{Mode: "required", Name: name}, nil
+}
+
+func noSuchTool(name, field string) error {
+	return &Invalid{field, fmt.Sprintf("is %q, which is none of the tools", excerpt.Of(name, 64))}
 }
 
 // Offered are the tools that the model is told of: all, those that are allowed, or the one that is
 // chosen.
 func (c Conversation) Offered() []Tool {
-	if allowed := c.ToolChoice.Allowed; allowed != nil {
-		return slices.DeleteFunc(slices.Clone(c.Tools), func(t Tool) bool { return !slices.Contains(allowed, t.Name) })
+	if c.ToolChoice.Allowed != nil {
+		allowed := make(map[string]bool, len(c.ToolChoice.Allowed))
+		for _, name := range c.ToolChoice.Allowed {
+			allowed[name] = true
+		}
+		return slices.DeleteFunc(slices.Clone(c.Tools), func(t Tool) bool { return !allowed[t.Name] })
 	}
 	if c.ToolChoice.Name == "" {
 		return c.Tools

@@ -5,9 +5,12 @@ package chat
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 const fTool = `{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{"b":{},"a":{}}}}}`
@@ -76,6 +79,7 @@ func TestParseToolChoice(t *testing.T) {
 		`{"type":"auto"}`: {choice: ToolChoice{Mode: "auto"}},
 		`{"type":"allowed_tools","allowed_tools":{"mode":"required","tools":[{"type":"function","function":{"name":"g"}}]}}`: {choice: ToolChoice{Mode: "required", Allowed: []string{"g"}}},
 		`{"type":"allowed_tools","mode":"auto","tools":[{"type":"function","name":"f"},{"type":"image_generation"}]}`:        {choice: ToolChoice{Mode: "auto", Allowed: []string{"f"}}},
+		`{"type":"allowed_tools","tools":[{"name":"g"},{"name":"f"},{"name":"g"}]}`:                                          {choice: ToolChoice{Mode: "auto", Allowed: []string{"g", "f"}}},
 		`{"type":"allowed_tools","tools":[{"type":"function","name":"h"}]}`:                                                  {field: "tool_choice.tools[0]"},
 		`{"type":"allowed_tools","mode":"required","tools":[]}`:                                                              {field: "tool_choice.mode"},
 		`"required"`: {choice: ToolChoice{Mode: "required"}},
@@ -139,5 +143,34 @@ func TestParseTools_Strict(t *testing.T) {
 	tools, _, err := ParseTools(split(t, `[{"type":"function","function":{"name":"f"}},{"type":"function","function":{"name":"g","strict":true}},{"type":"function","function":{"name":"h","strict":false}}]`))
 	if err != nil || len(tools) != 3 || tools[0].Strict != nil || tools[1].Strict == nil || !*tools[1].Strict || tools[2].Strict == nil || *tools[2].Strict {
 		t.Errorf("%v %+v", err, tools)
+	}
+}
+
+// Each allowed tool is looked up once, however many there are, and too many are refused.
+func TestParseToolChoice_ManyAllowed(t *testing.T) {
+	const n = 20_000
+	choose := func(tools int) (ToolChoice, error) {
+		c := Conversation{Tools: make([]Tool, tools)}
+		names := make([]string, n)
+		for i := range names {
+			names[i] = fmt.Sprintf(`{"name":"tool%d"}`, i%tools)
+			c.Tools[i%tools].Name = fmt.Sprintf("tool%d", i%tools)
+		}
+		var err error
+		c.ToolChoice, err = ParseToolChoice(json.RawMessage(`{"type":"allowed_tools","tools":[`+strings.Join(names, ",")+`]}`), c.Tools)
+		if err == nil && len(c.Offered()) != tools {
+			t.Errorf("%d are offered of %d", len(c.Offered()), tools)
+		}
+		return c.ToolChoice, err
+	}
+	if _, err := choose(maxTools + 1); err == nil || !strings.Contains(err.Error(), "tool_choice.tools are more than the 2048") {
+		t.Error(err)
+	}
+	few := steadytest.Cost(t, func() { _, _ = choose(1) })
+	if took, ok := steadytest.Within(t, 4*few, func() { _, _ = choose(maxTools) }); !ok {
+		t.Errorf("%v for %d tools, %v for one", took, maxTools, few)
+	}
+	if took, ok := steadytest.Within(t, 4*few, func() { _, _ = choose(n) }); !ok {
+		t.Errorf("%v for %d tools, %v for one", took, n, few)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/penstock/penstock/host/chat/form"
 	"github.com/penstock/penstock/host/grammar"
 	"github.com/penstock/penstock/host/template"
 	"github.com/penstock/penstock/native"
@@ -72,8 +71,8 @@ type Engine struct {
 	info     Info
 
 	templateOptions TemplateOptions
-	needs           func() form.Form // in which the template can say conversations
-	needsWithTools  func() form.Form
+	needs           *need // of conversations without tools
+	needsWithTools  *need
 	grammars        grammars
 	arrange         sync.Once
 	arranged        *grammar.Vocabulary // see tokens
@@ -261,6 +260,8 @@ func (e *Engine) Backend() scheduler.Backend {
 // closed later.
 func (e *Engine) Close() error {
 	e.arrange.Do(func() {}) // it may be at work: it reads the model
+	e.needs.close()
+	e.needsWithTools.close()
 	e.backend.close()
 	return errors.Join(e.Release(), e.template.Close(), e.model.Close())
 }

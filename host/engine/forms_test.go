@@ -35,6 +35,8 @@ func rendering(t *testing.T, m *native.Model, source string) *Engine {
 	about := tmpl.Info()
 	e.info = Info{TemplateCaps: about.Caps, Thinks: about.Thinks}
 	e.findNeeds()
+	t.Cleanup(e.needs.close)
+	t.Cleanup(e.needsWithTools.close)
 	return e
 }
 
@@ -164,10 +166,11 @@ func TestEngine_Render_EveryKind(t *testing.T) {
 					t.Fatal(err)
 				}
 				e := rendering(t, model, string(source))
-				if row := row(name, e); !strings.Contains(string(docs), row) {
+				row := row(t, name, e)
+				if !strings.Contains(string(docs), row) {
 					t.Errorf("docs/models.md needs the row\n%s", row)
 				}
-				ownIDs := strings.Contains(row(name, e), "named ids")
+				ownIDs := strings.Contains(row, "named ids")
 				for _, kind := range conversations {
 					c := chat.Conversation{Messages: kind.messages}
 					if strings.Contains(kind.words, "wombat") {
@@ -194,8 +197,15 @@ func TestEngine_Render_EveryKind(t *testing.T) {
 }
 
 // row is a template's in the table of docs/models.md.
-func row(name string, e *Engine) string {
-	plain, tools := cmp.Or(e.needs().String(), "–"), e.needsWithTools().String()
+func row(t *testing.T, name string, e *Engine) string {
+	form := func(n *need) string {
+		f, err := n.form(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f.String()
+	}
+	plain, tools := cmp.Or(form(e.needs), "–"), form(e.needsWithTools)
 	if tools = cmp.Or(tools, "–"); tools == plain {
 		tools = "the same"
 	}

@@ -10,14 +10,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/chat/form"
 	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/sampling"
-	"github.com/penstock/penstock/host/template"
 	"github.com/penstock/penstock/native"
 )
 
@@ -183,9 +180,13 @@ func (e *Engine) say(ctx context.Context, c *chat.Conversation, n *native.Conver
 	if len(n.Tools) > 0 {
 		needs = e.needsWithTools
 	}
-	p, c.Messages, err = form.Say(ctx, needs(), c.Messages, func(ctx context.Context, messages []chat.Message) (native.Prompt, string, error) {
+	needed, err := needs.form(ctx)
+	if err != nil {
+		return p, err
+	}
+	p, c.Messages, err = form.Say(ctx, needed, c.Messages, renderings(c.Messages, n.Tools), func(ctx context.Context, messages []chat.Message) (native.Prompt, string, error) {
 		p, err := e.renderMessages(ctx, *n, messages)
-		if template.Refuses(err) && !slices.ContainsFunc(messages, hasBrokenCall) {
+		if e.template.Refuses(err) && !slices.ContainsFunc(messages, hasBrokenCall) {
 			err = form.Refused{Err: err}
 		}
 		return p, p.Text, err
@@ -195,6 +196,24 @@ func (e *Engine) say(ctx context.Context, c *chat.Conversation, n *native.Conver
 	}
 	n.Messages, err = messagesJSON(c.Messages)
 	return p, err
+}
+
+// renderings is how often messages may be rendered to find a form that the template can say: seldom
+// where one rendering takes some ten milliseconds.
+func renderings(messages []chat.Message, tools json.RawMessage) int {
+	const short, many, few = 64 << 10, 32, 8
+	const each = 200 // bytes that take as long as a message, a part or a call does
+	size := len(tools)
+	for _, m := range messages {
+		size += len(m.Content) + len(m.Reasoning) + each*(1+len(m.Parts)+len(m.ToolCalls))
+		for _, c := range m.ToolCalls {
+			size += len(c.Function.Arguments)
+		}
+	}
+	if size > short {
+		return few
+	}
+	return many
 }
 
 // hasBrokenCall reports whether a message has a call whose arguments are no JSON. That is the fault
@@ -208,26 +227,6 @@ func (e *Engine) renderMessages(ctx context.Context, n native.Conversation, mess
 		return p, err
 	}
 	return e.template.Render(ctx, n)
-}
-
-// findNeeds has the form that the template needs be found when the first conversation comes, for
-// those with tools and those without: templates differ in more than the list of tools then. That
-// takes a tenth of a second. The bound is for templates that are made to take long.
-func (e *Engine) findNeeds() {
-	const most = 30 * time.Second
-	find := func(tools json.RawMessage) func() form.Form {
-		return sync.OnceValue(func() form.Form {
-			ctx, cancel := context.WithTimeout(context.Background(), most)
-			defer cancel()
-			return form.Needs(ctx, func(ctx context.Context, messages []chat.Message) (string, error) {
-				n := native.Conversation{Tools: tools, AddGenerationPrompt: true, TemplateArgs: e.templateOptions.Args, ReasoningFormat: e.templateOptions.ReasoningFormat}
-				p, err := e.renderMessages(ctx, n, messages)
-				return p.Text, err
-			})
-		})
-	}
-	e.needs = find(nil)
-	e.needsWithTools = find(json.RawMessage(`[{"type":"function","function":{"name":"x","description":"x","parameters":{"type":"object","properties":{"q":{"type":"string"}}}}}]`))
 }
 
 // messagesJSON writes messages for the template, which sees the parts of a content that came as a

@@ -101,10 +101,13 @@ func (w way) mends(err error, c native.Conversation) bool {
 }
 
 // Refuses reports whether an error of Render is the template's refusal of what it was told, and not
-// that this takes too long or cannot be told at all.
-func Refuses(err error) bool {
+// that this takes too long or cannot be told at all, or that llama.cpp makes nothing of the tools.
+func (t *Template) Refuses(err error) bool {
+	if t.plain == nil {
+		return errors.Is(err, native.ErrFailed)
+	}
 	var complaint *jinja.Error
-	return errors.Is(err, native.ErrFailed) || errors.As(err, &complaint) && (complaint.Kind == jinja.Fault || complaint.Kind == jinja.Raised)
+	return errors.As(err, &complaint) && (complaint.Kind == jinja.Fault || complaint.Kind == jinja.Raised)
 }
 
 // write makes the text of what llama.cpp tells.

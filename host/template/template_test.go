@@ -5,6 +5,7 @@ package template
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -258,5 +259,23 @@ func TestTemplate_Render_Complaint(t *testing.T) {
 	var complaint *jinja.Error
 	if !errors.As(err, &complaint) || complaint.Line != 2 || complaint.Reason != "no frogs" {
 		t.Error(err)
+	}
+}
+
+// A template refuses by its complaint. What takes too long, and what llama.cpp makes nothing of, is
+// no refusal; one that llama.cpp has code for has no other word.
+func TestTemplate_Refuses(t *testing.T) {
+	tmpl := with(t, "{% if messages|length > 1 %}{{ raise_exception('no') }}{% else %}{{ 'a' + 1 }}{% endif %}")
+	for _, messages := range []string{`[{"role":"user","content":"x"},{"role":"user","content":"x"}]`, `[{"role":"user","content":"x"}]`} {
+		if _, err := tmpl.Render(t.Context(), native.Conversation{Messages: json.RawMessage(messages)}); err == nil || !tmpl.Refuses(err) {
+			t.Error(err)
+		}
+	}
+	failed := fmt.Errorf("render: %w: no parser of the tools", native.ErrFailed)
+	if tmpl.Refuses(&jinja.Error{Kind: jinja.Bound}) || tmpl.Refuses(failed) || tmpl.Refuses(nil) {
+		t.Error("what is no complaint is a refusal")
+	}
+	if !with(t, "llama3").Refuses(failed) {
+		t.Error("one by name cannot refuse")
 	}
 }

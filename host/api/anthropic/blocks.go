@@ -130,13 +130,14 @@ func (b block) refused(field, taken string) error {
 
 // turn gathers the blocks of one message.
 type turn struct {
-	said    chat.Message // by the message's role
-	texts   []string
-	listed  bool // the content came as a list
-	results []chat.Message
-	files   []media.Part // in the order of their markers
-	shown   []media.Part // likewise, in the results
-	leftOut []string     // the fields of blocks that are left out
+	said     chat.Message // by the message's role
+	texts    []string
+	thoughts []string
+	listed   bool // the content came as a list
+	results  []chat.Message
+	files    []media.Part // in the order of their markers
+	shown    []media.Part // likewise, in the results
+	leftOut  []string     // the fields of blocks that are left out
 }
 
 // add takes the next block, which stands in field.
@@ -154,7 +155,7 @@ func (t *turn) add(b block, field string) error {
 		t.texts, t.files = append(t.texts, media.Marker), append(t.files, p)
 		return err
 	case b.Type == "thinking" && role == "assistant":
-		t.said.Reasoning += b.Thinking
+		t.thoughts = append(t.thoughts, b.Thinking)
 	case b.Type == "redacted_thinking" && role == "assistant": // ciphertext of Anthropic's: no model here can read it
 	case b.Type == "tool_use" && role == "assistant":
 		return t.addCall(b, field)
@@ -195,7 +196,7 @@ func (t *turn) addResult(b block, field string) error {
 
 // messages are what the blocks have become.
 func (t *turn) messages() []chat.Message {
-	t.said.Content = media.Join(t.texts)
+	t.said.Content, t.said.Reasoning = media.Join(t.texts), strings.Join(t.thoughts, "")
 	if t.listed {
 		t.said.Parts = t.texts
 	}

@@ -4,11 +4,13 @@ package anthropic
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // read reads a conversation from its two fields, given as JSON.
@@ -123,4 +125,22 @@ func FuzzReadMessages(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What the assistant thought in many blocks takes no longer than as many texts.
+func TestReadMessages_ManyThoughts(t *testing.T) {
+	const n = 5000
+	long := strings.Repeat("x", 1<<20)
+	parse := func(block string) func() {
+		messages := `[{"role":"assistant","content":[` + strings.Replace(block, `"x"`, `"`+long+`"`, 1) + strings.Repeat(`,`+block, n) + `]}]`
+		return func() {
+			if _, err := read(t, "", messages); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	texts := steadytest.Cost(t, parse(`{"type":"text","text":"x"}`))
+	if took, ok := steadytest.Within(t, 10*texts, parse(`{"type":"thinking","thinking":"x"}`)); !ok {
+		t.Errorf("%v, texts take %v", took, texts)
+	}
 }

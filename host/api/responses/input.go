@@ -39,6 +39,8 @@ type message struct {
 	Reasoning  string `json:"reasoning_content,omitempty"`
 	ToolCalls  []call `json:"tool_calls,omitempty"`
 	ToolCallID string `json:"tool_call_id,omitempty"`
+
+	said, thought []string // by the assistant, of which its content and its reasoning are made
 }
 
 type call struct {
@@ -73,6 +75,9 @@ func (b *body) conversation() (c openai.Conversation, err error) {
 	}
 	c.Media, c.LeftOut, c.Fields, c.Messages = r.media, r.leftOut, r.fields, make([]json.RawMessage, len(r.messages))
 	for i, m := range r.messages {
+		if m.Role == "assistant" {
+			m.Content, m.Reasoning = media.Join(m.said), strings.Join(m.thought, "")
+		}
 		if c.Messages[i], err = json.Marshal(m); err != nil {
 			return c, err
 		}
@@ -138,18 +143,17 @@ func (r *reader) add(it *item, field string) error {
 			r.messages = append(r.messages, message{Role: it.Role, Content: text})
 			return nil
 		}
-		m := r.turn()
-		if m.Content != "" {
-			text = media.Join([]string{m.Content, text})
+		if m := r.turn(); text != "" || len(m.said) > 0 {
+			m.said = append(m.said, text)
 		}
-		m.Content = text
 		return nil
 	case "reasoning":
 		text, err := r.texts(it.Content, field+".content")
 		if err == nil && text == "" {
 			text, err = r.texts(it.Summary, field+".summary")
 		}
-		r.turn().Reasoning += text
+		m := r.turn()
+		m.thought = append(m.thought, text)
 		return err
 	case "function_call", "custom_tool_call", "local_shell_call":
 		made, err := it.call(field)

@@ -3,12 +3,7 @@
 package form
 
 import (
-	"crypto/sha256"
-	"encoding/base32"
-	"encoding/json"
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/penstock/penstock/host/chat"
@@ -61,7 +56,7 @@ var changes = []struct {
 	{answerResults, "answered results", func(ms []chat.Message) []chat.Message {
 		return insert(ms, chat.Message{Role: assistant}, followsResult)
 	}},
-	{beginWithUser, "user first", func(ms []chat.Message) []chat.Message { return insert(ms, chat.Message{Role: user}, begins) }},
+	{beginWithUser, "user first", putUserFirst},
 	{haveUser, "a user", addUser},
 	{mergeUsers, "users merged", func(ms []chat.Message) []chat.Message { return merge(ms, user) }},
 	{mergeAssistants, "assistants merged", func(ms []chat.Message) []chat.Message { return merge(ms, assistant) }},
@@ -74,144 +69,6 @@ func lastOf(role string, ms []chat.Message) int {
 		last--
 	}
 	return last
-}
-
-// eachResult finds the call of each result: by its id, or else the first call that has no result
-// yet. It calls visit with the places of the two.
-func eachResult(ms []chat.Message, visit func(result, message, call int)) {
-	type place struct{ message, call int }
-	var open []place
-	for i, m := range ms {
-		if len(m.ToolCalls) > 0 {
-			open = nil
-		}
-		for k := range m.ToolCalls {
-			open = append(open, place{i, k})
-		}
-		if m.Role != result || len(open) == 0 {
-			continue
-		}
-		at := slices.IndexFunc(open, func(p place) bool { return m.ToolCallID != "" && ms[p.message].ToolCalls[p.call].ID == m.ToolCallID })
-		if at < 0 && m.ToolCallID != "" {
-			continue
-		}
-		p := open[max(at, 0)]
-		open = slices.Delete(open, max(at, 0), max(at, 0)+1)
-		visit(i, p.message, p.call)
-	}
-}
-
-// renameCalls gives calls other ids, and their results the same. number counts the calls before
-// one.
-func renameCalls(ms []chat.Message, rename func(c chat.ToolCall, number int) string) []chat.Message {
-	ids, number := make([][]string, len(ms)), 0
-	for i, m := range ms {
-		for _, c := range m.ToolCalls {
-			ids[i] = append(ids[i], rename(c, number))
-			number++
-		}
-	}
-	ofResult := map[int]string{}
-	eachResult(ms, func(result, message, call int) { ofResult[result] = ids[message][call] })
-	for i := range ms {
-		m := &ms[i]
-		if id, ok := ofResult[i]; ok {
-			m.ToolCallID = id
-		} else if m.Role == result {
-			m.ToolCallID = rename(chat.ToolCall{ID: m.ToolCallID, Function: chat.Function{Name: m.Name}}, number)
-			number++
-		}
-		m.ToolCalls = slices.Clone(m.ToolCalls)
-		for k := range m.ToolCalls {
-			m.ToolCalls[k].ID = ids[i][k]
-		}
-	}
-	return ms
-}
-
-// shortID is the same for the same id, so that the prompt of a longer conversation begins as that
-// of a shorter one.
-func shortID(c chat.ToolCall, number int) string {
-	const length = 9
-	isOther := func(r rune) bool { return !(r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z') }
-	if len(c.ID) == length && strings.IndexFunc(c.ID, isOther) < 0 {
-		return c.ID
-	}
-	from := c.ID
-	if from == "" {
-		from = strconv.Itoa(number)
-	}
-	sum := sha256.Sum256([]byte(from))
-	return base32.StdEncoding.EncodeToString(sum[:])[:length]
-}
-
-func namedID(c chat.ToolCall, number int) string {
-	begin := "functions." + c.Function.Name + ":"
-	if c.Function.Name == "" || strings.HasPrefix(c.ID, begin) {
-		return c.ID
-	}
-	return begin + strconv.Itoa(number)
-}
-
-// separateCalls has each call in a message of its own, with its result behind it.
-func separateCalls(ms []chat.Message) (out []chat.Message) {
-	type place struct{ message, call int }
-	results, moved := map[place]int{}, map[int]bool{}
-	eachResult(ms, func(result, message, call int) {
-		if len(ms[message].ToolCalls) > 1 {
-			results[place{message, call}], moved[result] = result, true
-		}
-	})
-	for i, m := range ms {
-		switch {
-		case moved[i]:
-		case len(m.ToolCalls) < 2:
-			out = append(out, m)
-		default:
-			for k, c := range m.ToolCalls {
-				one := chat.Message{Role: m.Role, Name: m.Name}
-				if k == 0 {
-					one = m
-				}
-				one.ToolCalls = []chat.ToolCall{c}
-				out = append(out, one)
-				if r, ok := results[place{i, k}]; ok {
-					out = append(out, ms[r])
-				}
-			}
-		}
-	}
-	return out
-}
-
-// separateTexts has what messages before a place say beside calls in messages of their own.
-func separateTexts(ms []chat.Message, before int) (out []chat.Message) {
-	for i, m := range ms {
-		if i < before && len(m.ToolCalls) > 0 && strings.TrimSpace(m.Content) != "" {
-			said := m
-			said.ToolCalls = nil
-			out = append(out, said)
-			m.Content, m.Parts, m.Reasoning = "", nil, ""
-		}
-		out = append(out, m)
-	}
-	return out
-}
-
-// writeCalls writes calls as Hermes and Qwen do, which models know best.
-func writeCalls(ms []chat.Message) []chat.Message {
-	for i := range ms {
-		m := &ms[i]
-		for _, c := range m.ToolCalls {
-			m.Parts = nil
-			if m.Content != "" {
-				m.Content += "\n"
-			}
-			m.Content += fmt.Sprintf("<tool_call>\n{\"name\": %s, \"arguments\": %s}\n</tool_call>", quoted(c.Function.Name), c.Function.Arguments)
-		}
-		m.ToolCalls = nil
-	}
-	return ms
 }
 
 // writeResults writes results as Qwen does.
@@ -248,8 +105,8 @@ func mergeFront(ms []chat.Message) []chat.Message {
 // mergeLater adds the system messages behind others to those at the front.
 func mergeLater(ms []chat.Message) (out []chat.Message) {
 	var all []chat.Message
-	for i, m := range ms {
-		if isSystem(m) && (i == len(all) || len(out) > 0) {
+	for _, m := range ms {
+		if isSystem(m) {
 			all = append(all, m)
 		} else {
 			out = append(out, m)
@@ -319,9 +176,14 @@ func callsAfterText(ms []chat.Message, i int) bool {
 	return i > 0 && len(ms[i].ToolCalls) > 0 && ms[i-1].Role == assistant && len(ms[i-1].ToolCalls) == 0
 }
 
-// begins reports whether a message is the first behind the system's, and not the user's.
-func begins(ms []chat.Message, i int) bool {
-	return ms[i].Role != user && i == slices.IndexFunc(ms, isNoSystem)
+// putUserFirst puts a user who says nothing before the first message behind the system's, if that
+// is another's.
+func putUserFirst(ms []chat.Message) []chat.Message {
+	first := slices.IndexFunc(ms, isNoSystem)
+	if first < 0 || ms[first].Role == user {
+		return ms
+	}
+	return slices.Insert(ms, first, chat.Message{Role: user})
 }
 
 // addUser puts a user who says nothing behind the system messages at the front.
@@ -338,15 +200,25 @@ func addUser(ms []chat.Message) []chat.Message {
 
 // merge makes one message of those of a role that follow each other. Messages with calls stay.
 func merge(ms []chat.Message, role string) (out []chat.Message) {
-	for _, m := range ms {
-		last := len(out) - 1
-		if last < 0 || m.Role != role || out[last].Role != role || len(m.ToolCalls)+len(out[last].ToolCalls) > 0 {
-			out = append(out, m)
+	isOther := func(m chat.Message) bool { return m.Role != role || len(m.ToolCalls) > 0 }
+	for len(ms) > 0 {
+		n := slices.IndexFunc(ms, isOther)
+		if n < 0 {
+			n = len(ms)
+		}
+		if n < 2 {
+			out, ms = append(out, ms[0]), ms[1:]
 			continue
 		}
-		reasoning := strings.Trim(out[last].Reasoning+"\n\n"+m.Reasoning, "\n")
-		out[last] = joined(role, []chat.Message{out[last], m})
-		out[last].Reasoning = reasoning
+		var thoughts []string
+		for _, m := range ms[:n] {
+			if m.Reasoning != "" {
+				thoughts = append(thoughts, m.Reasoning)
+			}
+		}
+		one := joined(role, ms[:n])
+		one.Reasoning = strings.Trim(strings.Join(thoughts, "\n\n"), "\n")
+		out, ms = append(out, one), ms[n:]
 	}
 	return out
 }
@@ -372,9 +244,4 @@ func joined(role string, ms []chat.Message) chat.Message {
 		out.Parts = parts
 	}
 	return out
-}
-
-func quoted(text string) string {
-	b, _ := json.Marshal(text) // a text has no error
-	return string(b)
 }

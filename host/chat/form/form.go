@@ -14,7 +14,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,14 +51,24 @@ const (
 	mergeAssistants                     // likewise of the assistant
 )
 
-// byRisk are changes to try on a template that cannot say messages in the form that it needs: those
-// that lose least first.
-var byRisk = []Form{joinResults, joinUser, joinAssistant, joinSystem, dropEmpty, frontSystems, laterSystems, shortIDs, namedIDs, mergeUsers, mergeAssistants,
-	haveUser, beginWithUser, oneCallEach, textBeforeOldCalls, textBeforeCalls, userBeforeCalls, answerResults, systemsAsUser, resultsAsUser, callsAsText, resultsAsUser | callsAsText}
+// Sums of changes, each of which has most of those before it.
+const (
+	noParts   = joinSystem | joinUser | joinAssistant | joinResults
+	oneSystem = frontSystems | laterSystems
+	turns     = noParts | oneSystem | dropEmpty | haveUser | beginWithUser | mergeUsers | mergeAssistants
+	plainOnes = turns | shortIDs | oneCallEach | textBeforeCalls | userBeforeCalls | answerResults
+	noCalls   = turns | resultsAsUser | callsAsText
+)
 
-// mostForms bounds how many of those are tried for a conversation: each takes as long as rendering
-// it does.
-const mostForms = 16
+// byRisk are changes to try on a template that cannot say messages in the form that it needs: those
+// that lose least first, but sums before what few templates need, since a long conversation may
+// need several changes and only some forms are tried.
+var byRisk = []Form{noParts, oneSystem, turns, shortIDs, plainOnes, noCalls, joinResults, joinUser, joinAssistant, joinSystem, dropEmpty, frontSystems, laterSystems,
+	namedIDs, mergeUsers, mergeAssistants, haveUser, beginWithUser, oneCallEach, textBeforeOldCalls, textBeforeCalls, userBeforeCalls, answerResults, systemsAsUser,
+	resultsAsUser, callsAsText, resultsAsUser | callsAsText}
+
+// moving are the changes that bring messages into another order.
+const moving = oneCallEach | laterSystems | systemsAsUser
 
 // Refused is an error by which a template refuses messages: another form may be taken.
 type Refused struct{ Err error }
@@ -75,27 +84,40 @@ func (e Refused) Unwrap() error { return e.Err }
 type Render[P any] func(ctx context.Context, messages []chat.Message) (_ P, text string, _ error)
 
 // Say renders messages in the form that a template needs, or else in another, so that the text of
-// each and all calls are in the prompt. It returns the messages that were rendered.
+// each and all calls are in the prompt. It returns the messages that were rendered. Pictures and
+// sounds stay in their order. It calls render no more than most times.
 //
 // # Errors
 //
 //   - A [chat.Invalid] names the first text that is in the prompt in no form.
 //   - An error of render is that of the form which the template needs. One that is no Refused ends
 //     the search.
-func Say[P any](ctx context.Context, needs Form, messages []chat.Message, render Render[P]) (prompt P, said []chat.Message, err error) {
+func Say[P any](ctx context.Context, needs Form, messages []chat.Message, most int, render Render[P]) (prompt P, said []chat.Message, err error) {
+	if !needs.keepsMedia(messages) {
+		needs &^= moving
+	}
+	left := most
+	counted := func(ctx context.Context, messages []chat.Message) (P, string, error) {
+		left--
+		return render(ctx, messages)
+	}
 	var tried [][]chat.Message
-	for _, form := range forms(needs) {
-		in := form.apply(messages)
-		if isAmong(tried, in) {
-			continue
+	for _, change := range append([]Form{0}, byRisk...) {
+		if ctx.Err() != nil {
+			return prompt, nil, context.Cause(ctx)
 		}
-		if len(tried) == mostForms {
+		if left < 2 { // one to render a form, one to confirm it
 			break
 		}
+		form := needs | change
+		in := form.apply(messages)
+		if isAmong(tried, in) || !form.keepsMedia(messages) {
+			continue
+		}
 		tried = append(tried, in)
-		p, text, attempt := render(ctx, in)
+		p, text, attempt := counted(ctx, in)
 		if attempt == nil && !saysAll(text, in) {
-			attempt = confirm(ctx, form, messages, render)
+			attempt = confirm(ctx, form, messages, counted)
 		}
 		if attempt == nil {
 			return p, in, nil
@@ -111,29 +133,39 @@ func Say[P any](ctx context.Context, needs Form, messages []chat.Message, render
 	return prompt, nil, err
 }
 
-// forms are those to try, from the one that a template needs.
-func forms(needs Form) []Form {
-	all := []Form{needs}
-	for _, change := range byRisk {
-		all = append(all, needs|change)
+// keepsMedia reports whether a form leaves pictures and sounds in their order: they are given to
+// the model in the one that they came in.
+func (f Form) keepsMedia(messages []chat.Message) bool {
+	if f&moving == 0 || markersOf(messages) < 2 {
+		return true
 	}
-	sum := needs
-	for _, change := range byRisk {
-		if change != namedIDs && change != systemsAsUser {
-			sum |= change
-			all = append(all, sum)
+	numbered, n := slices.Clone(messages), 0
+	for i := range numbered {
+		if m := &numbered[i]; strings.Contains(m.Content, media.Marker) {
+			m.Content, m.Parts = markOf(n), nil
+			n++
 		}
 	}
-	return all
+	next := 0
+	for _, m := range f.apply(numbered) {
+		for number := range marks(m.Content) {
+			if number != next {
+				return false
+			}
+			next++
+		}
+	}
+	return next == n
 }
 
 func isAmong(tried [][]chat.Message, in []chat.Message) bool {
-	for _, t := range tried {
-		if reflect.DeepEqual(t, in) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(tried, func(t []chat.Message) bool { return slices.EqualFunc(t, in, isSame) })
+}
+
+// isSame reports whether two messages of one conversation are the same to a template.
+func isSame(a, b chat.Message) bool {
+	return a.Role == b.Role && a.Content == b.Content && a.Reasoning == b.Reasoning && a.Name == b.Name && a.ToolCallID == b.ToolCallID &&
+		(a.Parts == nil) == (b.Parts == nil) && slices.Equal(a.Parts, b.Parts) && slices.Equal(a.ToolCalls, b.ToolCalls)
 }
 
 // confirm renders a form with marks in the place of texts, which shows whether the template has a

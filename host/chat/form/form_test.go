@@ -141,7 +141,7 @@ func TestSay(t *testing.T) {
 		"what is only white space":          {0, []chat.Message{says(user, "\n")}, strict(func(string) string { return "" }), "u(\n)"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, said, err := Say(t.Context(), c.needs, c.in, c.render)
+			p, said, err := Say(t.Context(), c.needs, c.in, 32, c.render)
 			if err != nil || p != "p" || shown(said) != c.want {
 				t.Errorf("%q, %s, %v", p, shown(said), err)
 			}
@@ -171,7 +171,7 @@ func TestSay_Refused(t *testing.T) {
 			return "p", strings.ReplaceAll(shown(ms), media.Marker, ""), nil
 		}, "messages[1].content", "this picture"},
 	} {
-		_, _, err := Say(t.Context(), 0, c.in, c.render)
+		_, _, err := Say(t.Context(), 0, c.in, 32, c.render)
 		var invalid *chat.Invalid
 		if !errors.As(err, &invalid) || invalid.Field != c.field || !strings.Contains(invalid.Reason, c.says) {
 			t.Errorf("%s: %v", name, err)
@@ -180,7 +180,7 @@ func TestSay_Refused(t *testing.T) {
 	refusing := func(context.Context, []chat.Message) (string, string, error) {
 		return "", "", Refused{errors.New("no frogs")}
 	}
-	if _, _, err := Say(t.Context(), 0, []chat.Message{says(user, "a")}, refusing); err == nil || err.Error() != "no frogs" {
+	if _, _, err := Say(t.Context(), 0, []chat.Message{says(user, "a")}, 32, refusing); err == nil || err.Error() != "no frogs" {
 		t.Error(err)
 	}
 	calls := 0
@@ -188,8 +188,73 @@ func TestSay_Refused(t *testing.T) {
 		calls++
 		return "", "", errors.New("out of memory")
 	}
-	if _, _, err := Say(t.Context(), 0, []chat.Message{says(user, "a"), says(user, "b")}, failing); err == nil || calls != 1 {
+	if _, _, err := Say(t.Context(), 0, []chat.Message{says(user, "a"), says(user, "b")}, 32, failing); err == nil || calls != 1 {
 		t.Error(err, calls)
+	}
+}
+
+// Pictures stay in the order in which they came, whatever a template needs.
+func TestSay_PicturesStayInOrder(t *testing.T) {
+	shows := func(role, text string) chat.Message { return says(role, media.Marker+text) }
+	showing := func(id, text string) chat.Message {
+		return chat.Message{Role: result, Content: media.Marker + text, ToolCallID: id}
+	}
+	takesAll := func(_ context.Context, ms []chat.Message) (string, string, error) { return "p", shown(ms), nil }
+	for name, c := range map[string]struct {
+		needs  Form
+		in     []chat.Message
+		render Render[string]
+		want   string
+	}{
+		"later systems":             {0, []chat.Message{shows(user, "1"), says(assistant, "a"), shows(system, "2"), says(user, "u")}, strict(as), "u(1)a(a)u(2\n\nu)"},
+		"later systems, needed":     {laterSystems, []chat.Message{shows(user, "1"), says(assistant, "a"), shows(system, "2"), says(user, "u")}, strict(as), "u(1)a(a)u(2\n\nu)"},
+		"later systems, no swap":    {laterSystems, []chat.Message{says(user, "u"), says(assistant, "a"), shows(system, "1"), shows(user, "2")}, takesAll, "s(1)u(u)a(a)u(2)"},
+		"results in another order":  {oneCallEach, []chat.Message{calling("", "x", "y"), showing("y", "1"), showing("x", "2")}, takesAll, "a(#x fa {}#y fb {})t(1=y)t(2=x)"},
+		"results in their order":    {oneCallEach, []chat.Message{calling("", "x", "y"), showing("x", "1"), showing("y", "2")}, takesAll, "a(#x fa {})t(1=x)a(#y fb {})t(2=y)"},
+		"a system before an answer": {systemsAsUser, []chat.Message{shows(system, "1"), shows(assistant, "2"), shows(user, "3")}, takesAll, "s(1)a(2)u(3)"},
+	} {
+		p, said, err := Say(t.Context(), c.needs, c.in, 32, c.render)
+		if got := strings.ReplaceAll(shown(said), media.Marker, ""); err != nil || p != "p" || got != c.want {
+			t.Errorf("%s: %q, %s, %v", name, p, got, err)
+		}
+	}
+}
+
+// There is a bound on renderings, and what needs many changes is said within a small one.
+func TestSay_Bounded(t *testing.T) {
+	parts := func(role, text string) chat.Message {
+		return chat.Message{Role: role, Content: text, Parts: []string{text}}
+	}
+	in := []chat.Message{parts(system, "a"), says(system, "b"), parts(user, "c"), says(user, "d"), parts(assistant, "e"), says(assistant, "f"), says(system, "g"), calling("h", "x", "y"),
+		returns("y", "i"), returns("x", "j"), says(user, "k"), says(assistant, ""), says(user, "l")}
+	rendered := 0
+	counting := func(render Render[string]) Render[string] {
+		rendered = 0
+		return func(ctx context.Context, ms []chat.Message) (string, string, error) {
+			rendered++
+			return render(ctx, ms)
+		}
+	}
+	for name, render := range map[string]Render[string]{
+		"refusing": func(context.Context, []chat.Message) (string, string, error) {
+			return "", "", Refused{errors.New("no")}
+		},
+		"losing": func(context.Context, []chat.Message) (string, string, error) { return "p", "", nil },
+	} {
+		for _, most := range []int{8, 32} {
+			if _, _, err := Say(t.Context(), 0, in, most, counting(render)); err == nil || rendered < 7 || rendered > most {
+				t.Errorf("%s: %d of %d renderings, %v", name, rendered, most, err)
+			}
+		}
+	}
+	_, said, err := Say(t.Context(), 0, in[:7], 8, counting(strict(as)))
+	if want := "s(a\n\nb\n\ng)u(c\n\nd)a(e\n\nf)"; err != nil || shown(said) != want {
+		t.Errorf("%s after %d renderings, %v; want %s", shown(said), rendered, err, want)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := Say(ctx, 0, in, 32, counting(strict(as))); !errors.Is(err, context.Canceled) || rendered != 0 {
+		t.Error(err, rendered)
 	}
 }
 
@@ -258,7 +323,7 @@ func TestSay_Linear(t *testing.T) {
 				marked.WriteString(in[i].Content)
 			}
 			return steadytest.Cost(t, func() {
-				_, _, err := Say(t.Context(), 0, messages, func(_ context.Context, ms []chat.Message) (string, string, error) {
+				_, _, err := Say(t.Context(), 0, messages, 32, func(_ context.Context, ms []chat.Message) (string, string, error) {
 					if strings.HasPrefix(ms[0].Content, markBegin) {
 						return "p", marked.String(), nil
 					}

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -108,6 +109,25 @@ const (
 	markEnd   = "qz"
 )
 
+func markOf(number int) string { return markBegin + strconv.Itoa(number) + markEnd }
+
+// marks are the numbers of the marks in a text.
+func marks(text string) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for {
+			_, behind, ok := strings.Cut(text, markBegin)
+			if !ok {
+				return
+			}
+			number, _, _ := strings.Cut(behind[:min(len(behind), 24)], markEnd)
+			if n, err := strconv.Atoi(number); err == nil && !yield(n) {
+				return
+			}
+			text = behind
+		}
+	}
+}
+
 // mark is a copy of messages with a mark for each text, which is the number of its piece. Reasoning
 // has none, since templates may leave that of earlier answers out.
 func mark(messages []chat.Message) (marked []chat.Message, pieces []piece) {
@@ -116,7 +136,7 @@ func mark(messages []chat.Message) (marked []chat.Message, pieces []piece) {
 			return text
 		}
 		pieces = append(pieces, piece{field, text})
-		return markBegin + strconv.Itoa(len(pieces)-1) + markEnd
+		return markOf(len(pieces) - 1)
 	}
 	marked = slices.Clone(messages)
 	for i := range marked {
@@ -151,17 +171,12 @@ func mark(messages []chat.Message) (marked []chat.Message, pieces []piece) {
 }
 
 // missing is the first of so many marks that a prompt does not have; -1: it has all.
-func missing(prompt string, marks int) int {
-	seen := make([]bool, marks)
-	for {
-		_, behind, ok := strings.Cut(prompt, markBegin)
-		if !ok {
-			return slices.Index(seen, false)
-		}
-		number, _, _ := strings.Cut(behind[:min(len(behind), 24)], markEnd)
-		if n, err := strconv.Atoi(number); err == nil && n >= 0 && n < marks {
+func missing(prompt string, pieces int) int {
+	seen := make([]bool, pieces)
+	for n := range marks(prompt) {
+		if n >= 0 && n < pieces {
 			seen[n] = true
 		}
-		prompt = behind
 	}
+	return slices.Index(seen, false)
 }
