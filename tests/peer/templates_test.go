@@ -128,8 +128,8 @@ func saidOtherwise(conversation, needs string) bool {
 }
 
 // refusedByPython reports whether a conversation is one that Python refuses and both servers render
-// leniently, each in its way: llama-server leaves out firefunction's tools, and Penstock adds a turn
-// of the user's for Nemotron.
+// leniently, each in its way: llama-server leaves out firefunction's tools, and Penstock adds a
+// turn of the user's for Nemotron.
 func refusedByPython(template, name, body string) bool {
 	return template == "fireworks-ai-llama-3-firefunction-v2" && strings.Contains(body, `"tools"`) ||
 		template == "NVIDIA-Nemotron-Nano-v2" && name == "a system message alone"
