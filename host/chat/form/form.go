@@ -51,6 +51,10 @@ const (
 	mergeAssistants                     // likewise of the assistant
 )
 
+// AsItStands is the form for a template that shows nothing of what a user says, or all of it in
+// other words: it decides itself what a prompt is, so nothing is changed and nothing looked for.
+const AsItStands Form = 1 << 31
+
 // Sums of changes, each of which has most of those before it.
 const (
 	noParts   = joinSystem | joinUser | joinAssistant | joinResults
@@ -93,6 +97,10 @@ type Render[P any] func(ctx context.Context, messages []chat.Message) (_ P, text
 //   - An error of render is that of the form which the template needs. One that is no Refused ends
 //     the search.
 func Say[P any](ctx context.Context, needs Form, messages []chat.Message, most int, render Render[P]) (prompt P, said []chat.Message, err error) {
+	if needs == AsItStands {
+		prompt, _, err = render(ctx, messages)
+		return prompt, messages, err
+	}
 	if !needs.keepsMedia(messages) {
 		needs &^= moving
 	}

@@ -349,3 +349,21 @@ func TestForm_String(t *testing.T) {
 		t.Error("nothing has a name")
 	}
 }
+
+// A template that shows no user's text is rendered as it stands, whatever it makes of messages.
+func TestNeeds_AsItStands(t *testing.T) {
+	for name, template := range map[string]func(messages []chat.Message) string{
+		"constant":    func([]chat.Message) string { return "Hello" },
+		"other words": func(messages []chat.Message) string { return fmt.Sprint(len(messages), len(messages[0].Content)) },
+	} {
+		render := func(_ context.Context, messages []chat.Message) (string, error) { return template(messages), nil }
+		needs := Needs(t.Context(), render)
+		got, said, err := Say(t.Context(), needs, []chat.Message{says(system, "a"), says(system, "b"), says(user, "c")}, 8,
+			func(_ context.Context, messages []chat.Message) (string, string, error) {
+				return template(messages), template(messages), nil
+			})
+		if needs != AsItStands || err != nil || len(said) != 3 || got != template(said) {
+			t.Errorf("%s: %x, %q, %v, %v", name, needs, got, said, err)
+		}
+	}
+}

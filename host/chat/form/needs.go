@@ -71,9 +71,8 @@ var probes = []probe{
 	{[]chat.Message{calls, gives, asks}, []Form{beginWithUser, beginWithUser | answerResults}, false},
 }
 
-// Needs finds the form in which a template can say conversations of every kind, by trying it.
-// What was not tried before ctx is done counts as
-// what the template can say.
+// Needs finds the form in which a template can say conversations of every kind, by trying it. What
+// was not tried before ctx is done counts as what the template can say.
 //
 // Kinds that a template says in no form have no remedy: such conversations are refused when they
 // come.
@@ -84,6 +83,10 @@ func Needs(ctx context.Context, render func(ctx context.Context, messages []chat
 		in := form.apply(marked)
 		text, err := render(ctx, in)
 		return err == nil && missing(text, len(pieces)) < 0 && !showsLists(text) && !(p.foreignID && namesNoCall(text, in))
+	}
+	plain, pieces := mark([]chat.Message{asks})
+	if text, err := render(ctx, plain); err == nil && missing(text, len(pieces)) >= 0 {
+		return AsItStands
 	}
 	for _, p := range probes {
 		if says(needs, p) {
