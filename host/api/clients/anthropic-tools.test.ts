@@ -65,7 +65,7 @@ test("a tool's result goes back as text and as blocks", async () => {
     const result = { type: "tool_result" as const, tool_use_id: call.id, content };
     const next = await client.messages.create({
       ...ask,
-      max_tokens: 10,
+      max_tokens: 40,
       tool_choice: { type: "none" },
       messages: [
         ...messages,

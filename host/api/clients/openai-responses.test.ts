@@ -30,19 +30,19 @@ test("an answer has its text, its status and its usage", async () => {
     model,
     input,
     instructions: "Be brief.",
-    max_output_tokens: 10,
+    max_output_tokens: 20,
     temperature: 0,
   });
   assert.equal(answer.object, "response");
   assert.ok(answer.output_text);
   assert.equal(answer.status, "incomplete");
   assert.equal(answer.incomplete_details?.reason, "max_output_tokens");
-  assert.equal(answer.usage?.output_tokens, 10);
+  assert.equal(answer.usage?.output_tokens, 20);
   assert.ok((answer.usage?.input_tokens ?? 0) > 0);
 });
 
 test("events come in order and make the whole answer", async () => {
-  const ask = { model, input, temperature: 0, max_output_tokens: 10 };
+  const ask = { model, input, temperature: 0, max_output_tokens: 20 };
   const whole = await client.responses.create(ask);
   const events = await collect(await client.responses.create({ ...ask, stream: true }));
   assert.deepEqual(
@@ -68,7 +68,7 @@ test("events come in order and make the whole answer", async () => {
 });
 
 test("the client's stream helper puts the answer together", async () => {
-  const stream = client.responses.stream({ model, input, max_output_tokens: 10, temperature: 0 });
+  const stream = client.responses.stream({ model, input, max_output_tokens: 20, temperature: 0 });
   assert.ok((await stream.finalResponse()).output_text);
 });
 
@@ -98,7 +98,7 @@ test("a forced call comes whole and streamed, and its result goes back", async (
     model,
     tools,
     tool_choice: "none",
-    max_output_tokens: 10,
+    max_output_tokens: 20,
     temperature: 0,
     input: [
       { role: "user", content: input },
