@@ -99,11 +99,7 @@ func (s *contentStops) next() (first place) {
 // begun is how many bytes at the end of a text may be the beginning of one of the texts.
 func (s *contentStops) begun(text []byte) (most int) {
 	for _, stop := range s.stops {
-		for n := min(len(text), len(stop)-1); n > most; n-- {
-			if string(text[len(text)-n:]) == stop[:n] {
-				most = n
-			}
-		}
+		most = max(most, answer.Overlap(string(text[max(0, len(text)-len(stop)):]), stop))
 	}
 	return most
 }

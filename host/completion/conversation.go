@@ -38,8 +38,9 @@ func (s *Service) converse(ctx context.Context, r *TextRequest) (err error) {
 	if w := r.conversation.Written; w != nil {
 		size = max(size, len(*w))
 	}
+	asked := *r
 	made, err := inPool(ctx, s.pool, r.Caller, r.Deadline, size, func(ctx context.Context) (TextRequest, error) {
-		made := *r
+		made := asked
 		return made, made.takePrompt(ctx)
 	}, nil)
 	if err == nil {

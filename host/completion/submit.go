@@ -103,12 +103,14 @@ func (s *Service) build(ctx context.Context, r *TextRequest) (requests []schedul
 		}
 	}()
 	op := operation.From(ctx)
-	r.Params.Constraint, err = inPool(ctx, s.pool, r.Caller, r.Deadline, r.Params.Constraint.Size(), func(ctx context.Context) (sampling.Constraint, error) {
-		return r.Model.Engine.Prepare(ctx, r.Params)
+	params := r.Params
+	constraint, err := inPool(ctx, s.pool, r.Caller, r.Deadline, params.Constraint.Size(), func(ctx context.Context) (sampling.Constraint, error) {
+		return r.Model.Engine.Prepare(ctx, params)
 	}, nil)
 	if err != nil {
-		return requests, chainError(r.schemaError(err), r.Params)
+		return requests, chainError(r.schemaError(err), params)
 	}
+	r.Params.Constraint = constraint
 	stopTokens, err := r.stopTokens(ctx)
 	if err != nil {
 		return requests, err

@@ -5,10 +5,12 @@ package completion_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"testing"
 
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/serving/servingtest"
@@ -79,5 +81,38 @@ func TestService_Submit_Choices(t *testing.T) {
 		if p, err := told.ends.Chain([]byte(text)); err != nil || p.Ready != "salt" {
 			t.Errorf("a program's chain of %q has %v: %v", text, p.Ready, err)
 		}
+	}
+}
+
+// Work that is begun for a client who leaves goes on beside what the service does with the request.
+// The race detector sees whether they share anything.
+func TestService_Submit_ClientLeaves(t *testing.T) {
+	m := &serving.Model{Info: servingtest.Info(), Engine: servingtest.Toy{}, Scheduler: &taking{}}
+	s := completion.NewService(servingtest.OneModel{Model: m})
+	common := completion.DefaultCommonFields()
+	if err := json.Unmarshal([]byte(`{"grammar":"root ::= \"a\""}`), &common); err != nil {
+		t.Fatal(err)
+	}
+	for range 200 {
+		r, err := s.New(t.Context(), completion.TextRequest{Common: &common, PromptField: "prompt"}, func(ctx context.Context, r *completion.TextRequest) error {
+			return r.ReadPrompts(ctx, json.RawMessage(`"a"`))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, leave := context.WithCancel(t.Context())
+		go leave()
+		_, err = s.Submit(ctx, r)
+		if err != nil && !errors.Is(err, refusal.ErrGone) {
+			t.Error(err)
+		}
+		fields := sampling.FieldsOf(r.Params)
+		ctx, leave = context.WithCancel(t.Context())
+		go leave()
+		r.Params, _, err = s.Renew(ctx, r, fields, 1)
+		if err != nil && !errors.Is(err, refusal.ErrGone) {
+			t.Error(err)
+		}
+		r.Release()
 	}
 }

@@ -41,7 +41,8 @@ type result[T any] struct {
 
 // inPool does work on a text of size bytes for a caller. When ctx is done or the deadline has
 // passed (zero: none), it returns at once. Work that has begun is told by its context, and drop,
-// which may be nil, is given its value if it still comes to one.
+// which may be nil, is given its value if it still comes to one. The caller may write meanwhile to
+// what it asked with, so work must have copies of that.
 func inPool[T any](ctx context.Context, p *textPool, caller Caller, deadline time.Time, size int, work func(context.Context) (T, error), drop func(T)) (T, error) {
 	if !deadline.IsZero() {
 		var stop context.CancelFunc
