@@ -139,12 +139,7 @@ func (a *Splitter) take(at ending) ([]Delta, error) {
 		return []Delta{{Content: text}}, nil
 	}
 	begin := time.Now()
-	deltas, err := a.parser.Add(text, at == whole)
-	if at == cut && err == nil {
-		var more []Delta
-		more, err = a.parser.Cut()
-		deltas = append(deltas, more...)
-	}
+	deltas, err := read(a.parser, text, at)
 	end := time.Now()
 	took := end.Sub(begin) + a.making
 	a.making = 0
@@ -176,6 +171,16 @@ func (a *Splitter) take(at ending) ([]Delta, error) {
 	return deltas, err
 }
 
+// read is what an answer gains by a text with such an ending.
+func read(p Parser, text string, at ending) ([]Delta, error) {
+	deltas, err := p.Add(text, at == whole)
+	if at != cut || err != nil {
+		return deltas, err
+	}
+	more, err := p.Cut()
+	return append(deltas, more...), err
+}
+
 // mostAnew bounds how often it is looked for an answer that begins anew.
 const mostAnew = 8
 
@@ -193,12 +198,7 @@ func (a *Splitter) anew(at ending) []Delta {
 		if err != nil {
 			return nil
 		}
-		deltas, err := parser.Add(rest, at == whole)
-		if at == cut && err == nil {
-			var more []Delta
-			more, err = parser.Cut()
-			deltas = append(deltas, more...)
-		}
+		deltas, err := read(parser, rest, at)
 		if closed := parser.Close(); err == nil && closed == nil && len(deltas) > 0 {
 			return deltas
 		}

@@ -53,16 +53,9 @@ func parseAnswer(t *testing.T, p chat.Prompt, text string) (a parsed) {
 // wandered are random answers that a prompt's rules allow.
 func wandered(t *testing.T, r *rand.Rand, e *Engine, p chat.Prompt, n int) (all []parsed, texts []string) {
 	t.Helper()
-	g, err := e.ofFormat(t.Context(), p.Rules)
-	if err != nil {
-		t.Fatal(err)
-	}
-	start, fits, err := g.is.Advance(g.is.Start(), []byte(p.GenerationPrompt))
-	if err != nil || !fits {
-		t.Fatalf("the generation prompt %q: %v", p.GenerationPrompt, err)
-	}
+	g, start := grammarOf(t, e, p)
 	for range n {
-		text := wander(t, r, g.is, start, r.IntN(80))
+		text := wander(t, r, g, start, r.IntN(80))
 		for _, stop := range p.Stops {
 			text, _, _ = strings.Cut(text, stop)
 		}

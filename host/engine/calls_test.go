@@ -66,6 +66,20 @@ func eachTemplate(t *testing.T, test func(t *testing.T, e *Engine, name string))
 	}
 }
 
+// grammarOf is the grammar of the answers to a prompt, and its state where they begin.
+func grammarOf(t *testing.T, e *Engine, p chat.Prompt) (*grammar.Grammar, grammar.State) {
+	t.Helper()
+	g, err := e.ofFormat(t.Context(), p.Rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start, fits, err := g.is.Advance(g.is.Start(), []byte(p.GenerationPrompt))
+	if err != nil || !fits {
+		t.Fatalf("the generation prompt %q: %v", p.GenerationPrompt, err)
+	}
+	return g.is, start
+}
+
 // wander writes a random text of a grammar, which goes on from a state, and then the shortest end.
 func wander(t *testing.T, r *rand.Rand, g *grammar.Grammar, s grammar.State, most int) string {
 	t.Helper()
@@ -157,16 +171,9 @@ func TestEngine_Render_WhatIsAllowedFits(t *testing.T) {
 			if p.Rules == nil {
 				return // it knows no tools
 			}
-			g, err := e.ofFormat(t.Context(), p.Rules)
-			if err != nil {
-				t.Fatal(err)
-			}
-			start, fits, err := g.is.Advance(g.is.Start(), []byte(p.GenerationPrompt))
-			if err != nil || !fits {
-				t.Fatalf("the generation prompt %q: %v", p.GenerationPrompt, err)
-			}
+			g, start := grammarOf(t, e, p)
 			for range 6 {
-				text := wander(t, r, g.is, start, r.IntN(120))
+				text := wander(t, r, g, start, r.IntN(120))
 				if strings.HasPrefix(name, "meetkai-functionary") && strings.HasPrefix(text, "all\n") {
 					continue // llama.cpp's parser wants >>> between content and a call, and does not read it
 				}

@@ -28,13 +28,13 @@ func (e *Engine) rendered(ctx context.Context, c *chat.Conversation, n native.Co
 	if beside {
 		n.JSONSchema, n.Grammar = "", "" // else llama.cpp forbids each call
 	}
-	p, err := e.say(ctx, c, &n)
+	p, err := e.say(ctx, c, n)
 	if err != nil || e.template.Info().ByName {
 		return p, nil, err
 	}
 	must := c.ToolChoice.Mode == "required"
 	if beside && !must {
-		f, err := e.besideCalls(ctx, n, &p)
+		f, err := e.besideCalls(ctx, c, n, &p)
 		if f != nil && n.Continue != "" && c.JSONSchema == "" { // it would begin before what the answer has
 			err = &chat.Invalid{Field: answer.Field, Reason: "cannot be used beside tools where the answer goes on with the last message"}
 		}
@@ -42,7 +42,7 @@ func (e *Engine) rendered(ctx context.Context, c *chat.Conversation, n native.Co
 			return p, e.completed(f, c, answer, n), err
 		}
 		n.JSONSchema = c.JSONSchema // the template knows no calls
-		if p, err = e.template.Render(ctx, n); err != nil {
+		if p, err = e.renderMessages(ctx, n, c.Messages); err != nil {
 			return p, nil, err
 		}
 	}
@@ -50,7 +50,7 @@ func (e *Engine) rendered(ctx context.Context, c *chat.Conversation, n native.Co
 	case p.Grammar == native.GrammarOfParser && (c.Grammar == "" || beside):
 		f := &peg.Format{Parser: p.Parser, Lazy: p.GrammarLazy, Calls: calls && must}
 		if f.Calls {
-			if f.Parser, err = e.parts(ctx, n, p); err != nil {
+			if f.Parser, err = e.parts(ctx, c, n, p); err != nil {
 				return p, nil, err
 			}
 			answer = peg.Answer{} // nothing is left to say of it
@@ -65,7 +65,7 @@ func (e *Engine) rendered(ctx context.Context, c *chat.Conversation, n native.Co
 		}
 	}
 	f := &peg.Format{Answer: answer}
-	f.Texts, err = e.parts(ctx, n, p)
+	f.Texts, err = e.parts(ctx, c, n, p)
 	return p, f, err
 }
 
@@ -89,18 +89,18 @@ func (e *Engine) takesMarks(ctx context.Context, c sampling.Constraint, p native
 
 // besideCalls is the format of answers that are calls or texts of a format; nil: the template
 // knows no calls. p is the prompt of such a conversation.
-func (e *Engine) besideCalls(ctx context.Context, n native.Conversation, p *native.Prompt) (*peg.Format, error) {
+func (e *Engine) besideCalls(ctx context.Context, c *chat.Conversation, n native.Conversation, p *native.Prompt) (*peg.Format, error) {
 	required := n
 	required.ToolChoice = "required"
-	q, err := e.template.Render(ctx, required)
+	q, err := e.renderMessages(ctx, required, c.Messages)
 	if err != nil || q.Grammar != native.GrammarOfParser {
 		return nil, err
 	}
 	f := &peg.Format{Calls: true}
-	if f.Parser, err = e.parts(ctx, required, q); err != nil {
+	if f.Parser, err = e.parts(ctx, c, required, q); err != nil {
 		return nil, err
 	}
-	if f.Texts, err = e.parts(ctx, n, *p); err != nil {
+	if f.Texts, err = e.parts(ctx, c, n, *p); err != nil {
 		return nil, err
 	}
 	p.GrammarLazy, p.Triggers = false, nil
@@ -109,12 +109,12 @@ func (e *Engine) besideCalls(ctx context.Context, n native.Conversation, p *nati
 
 // parts is llama.cpp's parser of the answers to a prompt that tells reasoning from content, also
 // where the client is to be shown both as one.
-func (e *Engine) parts(ctx context.Context, n native.Conversation, p native.Prompt) (string, error) {
+func (e *Engine) parts(ctx context.Context, c *chat.Conversation, n native.Conversation, p native.Prompt) (string, error) {
 	if n.ReasoningFormat != "none" {
 		return p.Parser, nil
 	}
 	n.ReasoningFormat = "deepseek"
-	p, err := e.template.Render(ctx, n)
+	p, err := e.renderMessages(ctx, n, c.Messages)
 	return p.Parser, err
 }
 

@@ -175,7 +175,7 @@ func toolsJSON(tools []chat.Tool) json.RawMessage {
 
 // say renders the messages of a conversation in a form that the template can say. They are those
 // that were rendered then.
-func (e *Engine) say(ctx context.Context, c *chat.Conversation, n *native.Conversation) (p native.Prompt, err error) {
+func (e *Engine) say(ctx context.Context, c *chat.Conversation, n native.Conversation) (p native.Prompt, err error) {
 	needs := e.needs
 	if len(n.Tools) > 0 {
 		needs = e.needsWithTools
@@ -185,16 +185,12 @@ func (e *Engine) say(ctx context.Context, c *chat.Conversation, n *native.Conver
 		return p, err
 	}
 	p, c.Messages, err = form.Say(ctx, needed, c.Messages, renderings(c.Messages, n.Tools), func(ctx context.Context, messages []chat.Message) (native.Prompt, string, error) {
-		p, err := e.renderMessages(ctx, *n, messages)
+		p, err := e.renderMessages(ctx, n, messages)
 		if e.template.Refuses(err) && !slices.ContainsFunc(messages, hasBrokenCall) {
 			err = form.Refused{Err: err}
 		}
 		return p, p.Text, err
 	})
-	if err != nil {
-		return p, err
-	}
-	n.Messages, err = messagesJSON(c.Messages)
 	return p, err
 }
 

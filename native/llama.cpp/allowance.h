@@ -75,14 +75,13 @@ template <typename Body> void within_bounds(Body && body) {
     allowance own(max_seconds, max_bytes, max_stack);
     try {
         body();
-        if (own.spent()) {  // llama.cpp may have caught what ended it
-            throw too_much{};
-        }
     } catch (...) {
-        if (own.spent()) {
-            throw too_much{};
+        if (!own.spent()) {
+            throw;
         }
-        throw;
+    }
+    if (own.spent()) {  // llama.cpp may have caught what ended it
+        throw too_much{};
     }
 }
 

@@ -7,7 +7,7 @@ import "strings"
 // mayStop reports whether s holds a stop string or ends with the beginning of one.
 func (t *text) mayStop(s string) bool {
 	for _, stop := range t.stops {
-		if strings.Contains(s, stop) || overlap(s, stop) > 0 {
+		if strings.Contains(s, stop) || Overlap(s, stop) > 0 {
 			return true
 		}
 	}
@@ -34,7 +34,7 @@ func (t *text) partialStop() int {
 	n := 0
 	all := string(t.tail) + string(t.held)
 	for _, s := range t.stops {
-		n = max(n, overlap(all, s))
+		n = max(n, Overlap(all, s))
 	}
 	if n <= len(t.held) {
 		t.tail = t.tail[:0]
@@ -42,8 +42,8 @@ func (t *text) partialStop() int {
 	return n
 }
 
-// overlap is the length of the longest end of s that is a proper beginning of stop.
-func overlap(s, stop string) int {
+// Overlap is the length of the longest end of s that is a proper beginning of stop.
+func Overlap(s, stop string) int {
 	for n := min(len(s), len(stop)-1); n > 0; n-- {
 		if s[len(s)-n:] == stop[:n] {
 			return n
