@@ -85,10 +85,11 @@ type Trigger struct {
 
 // WithoutEmptyEnd is the conversation without a last message of the assistant that says nothing:
 // coding agents send one where they ask for a new answer. There is nothing in it to go on with,
-// and a prompt that did would lack what begins the assistant's turn.
+// and a prompt that did would lack what begins the assistant's turn. Who asks for a fresh answer by
+// name means the message.
 func (c Conversation) WithoutEmptyEnd() Conversation {
 	last := len(c.Messages) - 1
-	if last < 1 || !c.Messages[last].saysNothing() {
+	if c.Fresh || last < 1 || !c.Messages[last].saysNothing() {
 		return c
 	}
 	c.Messages, c.Continue, c.AddGenerationPrompt = c.Messages[:last:last], "", nil

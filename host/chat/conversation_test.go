@@ -34,5 +34,9 @@ func TestConversation_WithoutEmptyEnd(t *testing.T) {
 		if diff := cmp.Diff(want, asked.WithoutEmptyEnd()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+		asked.Fresh = true
+		if diff := cmp.Diff(asked, asked.WithoutEmptyEnd()); diff != "" {
+			t.Errorf("%s, with a fresh answer asked for by name (-want +got):\n%s", name, diff)
+		}
 	}
 }

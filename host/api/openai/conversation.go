@@ -51,7 +51,7 @@ func (b *Conversation) read() (c chat.Conversation, err error) {
 	}
 	c = chat.Conversation{ParallelToolCalls: b.ParallelToolCalls, ReasoningEffort: b.ReasoningEffort, ReasoningFormat: b.ReasoningFormat,
 		TemplateArgs: b.TemplateArgs, AddGenerationPrompt: b.AddGenerationPrompt, EnableThinking: b.EnableThinking}
-	if c.Continue, err = b.goesOn(); err != nil {
+	if c.Continue, c.Fresh, err = b.goesOn(); err != nil {
 		return c, err
 	}
 	if c.Tools, c.LeftOut, err = chat.ParseTools(b.Tools); err != nil {
@@ -74,15 +74,18 @@ func (b *Conversation) read() (c chat.Conversation, err error) {
 	return c, err
 }
 
-// goesOn reads continue_final_message: false, true, or what of the message the answer goes on with.
-func (b *Conversation) goesOn() (chat.Continuation, error) {
+// goesOn reads continue_final_message: true, or what of the message the answer goes on with; or
+// false, where the answer begins a fresh one whoever the last one is by.
+func (b *Conversation) goesOn() (on chat.Continuation, fresh bool, err error) {
 	switch text := string(b.ContinueFinalMessage); text {
-	case "", "null", "false":
-		return "", nil
+	case "", "null":
+		return "", false, nil
+	case "false":
+		return "", true, nil
 	case "true":
-		return chat.ContinueAuto, nil
+		return chat.ContinueAuto, false, nil
 	case `"content"`, `"reasoning_content"`:
-		return chat.Continuation(strings.Trim(text, `"`)), nil
+		return chat.Continuation(strings.Trim(text, `"`)), false, nil
 	}
-	return "", &chat.Invalid{Field: "continue_final_message", Reason: fmt.Sprintf("must be true, false, %q or %q", chat.ContinueContent, chat.ContinueReasoning)}
+	return "", false, &chat.Invalid{Field: "continue_final_message", Reason: fmt.Sprintf("must be true, false, %q or %q", chat.ContinueContent, chat.ContinueReasoning)}
 }
