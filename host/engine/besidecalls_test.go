@@ -140,7 +140,7 @@ func TestEngine_Render_GrammarOfContent(t *testing.T) {
 		{"openai-gpt-oss-120b.jinja", "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>yes", `root ::= "<|channel|>final<|message|>" [a-z]+`},
 	} {
 		e := withTemplate(t, of.template)
-		for _, c := range []chat.Conversation{{Grammar: `root ::= "yes" | "no"`}, {Regex: "yes|no"}, {Regex: "yes|no", ReasoningFormat: "none"}} {
+		for _, c := range []chat.Conversation{{Grammar: `root ::= "yes" | "no"`}, {Grammar: `%llguidance {} start: "yes" | "no"`}, {Regex: "yes|no"}, {Regex: "yes|no", ReasoningFormat: "none"}} {
 			c.Messages = hello
 			p, err := e.Render(t.Context(), c)
 			if err != nil {
