@@ -3,10 +3,12 @@
 package lark
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/penstock/penstock/host/grammar"
 	"github.com/penstock/penstock/host/grammar/lexeme"
+	"github.com/penstock/penstock/host/grammar/schema"
 )
 
 // compiler makes rules of a Builder. What has no rules becomes one lexeme.
@@ -20,6 +22,7 @@ type compiler struct {
 	calls     []grammar.Body          // by rule; 0: not called yet
 	instances map[string]grammar.Body // calls of templates
 	waiting   []instance
+	schemas   map[string]grammar.Body // that were read
 }
 
 type terminal struct {
@@ -37,7 +40,7 @@ type instance struct {
 func newCompiler(b *grammar.Builder, p *parser) *compiler {
 	n := len(p.rules)
 	return &compiler{p: p, b: b, terminals: make([]terminal, n), made: make([]grammar.Rule, n), calls: make([]grammar.Body, n),
-		instances: map[string]grammar.Body{}}
+		instances: map[string]grammar.Body{}, schemas: map[string]grammar.Body{}}
 }
 
 // compile is the rule of the whole text.
@@ -113,6 +116,8 @@ func (c *compiler) body(p *part, arguments []grammar.Body) (grammar.Body, error)
 		return arguments[p.number], nil
 	case special:
 		return c.b.Seq(c.b.Token(int32(p.number), false), c.b.Lexeme(c.ignored, lexeme.UTF8)), nil
+	case jsonValue:
+		return c.json(p)
 	case reference, usage:
 		return c.use(p, arguments)
 	}
@@ -130,6 +135,24 @@ func (c *compiler) body(p *part, arguments []grammar.Body) (grammar.Body, error)
 		return c.b.Alt(parts...), nil
 	}
 	return c.b.Seq(parts...), nil
+}
+
+// json is the values that fit a schema.
+func (c *compiler) json(p *part) (grammar.Body, error) {
+	if is, known := c.schemas[p.schema]; known {
+		return is, nil
+	}
+	c.p.at = p.at
+	if !c.b.Lexemes.Spend(stepsPerSchema) {
+		return 0, c.b.Lexemes.Err()
+	}
+	rule, _, err := schema.Read(c.b, json.RawMessage(p.schema), schema.Options{})
+	if err != nil {
+		return 0, fmt.Errorf("%%json: %w", err)
+	}
+	is := c.b.Seq(c.b.Call(rule), c.b.Lexeme(c.ignored, lexeme.UTF8))
+	c.schemas[p.schema] = is
+	return is, nil
 }
 
 // grouped joins neighbours that have no rules, within a bound, so that there are few lexemes.

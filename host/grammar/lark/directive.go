@@ -32,7 +32,7 @@ var refused = map[string]string{
 	"declare":  "nothing says what a declared terminal is; define it, as in NAME: /[a-z]+/",
 	"override": "define the rule itself",
 	"extend":   "define the rule with all its alternatives",
-	"json":     "write the schema as the field json_schema, or its rules here",
+	"json":     "it belongs into a rule, as in value: %json {}",
 	"regex":    "write a regular expression in slashes",
 	"lark":     "write its rules here",
 }

@@ -26,6 +26,7 @@ const (
 	usage                  // of template number, with parts as arguments
 	parameter              // number of the template
 	special                // token number
+	jsonValue              // of schema
 )
 
 // part is a part of a rule.
@@ -34,6 +35,7 @@ type part struct {
 	parts            []*part
 	is               lexeme.Expr // a word
 	number           int
+	schema           string
 	minimum, maximum int // of what is repeated
 	at               int // in the text, of a reference or usage
 	size             int // words that it consists of; 0: it has rules or tokens, too
@@ -161,6 +163,8 @@ func (p *parser) atom() (*part, error) {
 		return p.use()
 	case c == '~':
 		return p.negation()
+	case p.take("%json"):
+		return p.json()
 	default:
 		if why, known := unsupported[c]; known {
 			return nil, errors.New(why)

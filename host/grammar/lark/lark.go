@@ -7,8 +7,8 @@
 // names may come any number of times after each terminal, as in llguidance: so not at the
 // beginning, unless the option allow_initial_skip says so.
 //
-// Of llguidance's additions there are `{m,n}`, tokens, `&` and `~` in terminals, and the attributes
-// lazy, suffix and capture, which means nothing.
+// Of llguidance's additions there are `{m,n}`, tokens, %json, `&` and `~` in terminals, and the
+// attributes lazy, suffix and capture, which means nothing.
 //
 // A rule ends where the next one or a directive begins, at the beginning of a line. So a rule may
 // go on in the next line wherever it likes, which Lark allows before | only.
@@ -32,6 +32,7 @@ const (
 	maxWord         = 2000   // words of a rule that become one lexeme
 	bytesPerStep    = 8      // of reading, as steps of an arena
 	stepsPerPattern = 50     // of reading a short regular expression
+	stepsPerSchema  = 300
 )
 
 // Prefix is what a grammar in Lark's notation begins with, where it could be another's.

@@ -77,9 +77,10 @@ func TestAdd_Syntax(t *testing.T) {
 		"start: \"a\" \"b\"? NAME\nNAME: \"c\" \"d\"\n%ignore \" \"\n%ignore /#[^\\n]*\\n/":             {[]string{"acd", "a b  cd ", "a# x\n cd"}, []string{" acd", "ac d"}},
 		"%llguidance {\"allow_initial_skip\": true, \"no_forcing\": true}\nstart: \"a\"\n%ignore \" \"": {[]string{"a", "  a "}, []string{" "}},
 		// llguidance's additions.
-		"start: x \"!\"\nx[lazy]: /.*b/":                            {[]string{"ab!", "b!"}, []string{"abb!", "!"}},
-		"start: x x\nx[capture=\"y\", suffix=\"</x>\"]: /(.|\\n)*/": {[]string{"</x></x>", "a<\n</x>b</x>"}, []string{"a</x>", "</x></x></x>"}},
-		"start: A\nA: /[a-z]*/ & ~/(?s:.*)no(?s:.*)/ | \"no!\"":     {[]string{"", "yes", "n", "no!"}, []string{"no", "anot"}},
+		"start: x \"!\"\nx[lazy]: /.*b/":                                                                     {[]string{"ab!", "b!"}, []string{"abb!", "!"}},
+		"start: x x\nx[capture=\"y\", suffix=\"</x>\"]: /(.|\\n)*/":                                          {[]string{"</x></x>", "a<\n</x>b</x>"}, []string{"a</x>", "</x></x></x>"}},
+		"start: %json {\"enum\": [1, \"a:b\"]} \",\" x\nx: %json\n{\n\"type\":\n\"boolean\"}\n%ignore \"_\"": {[]string{"1,true", "\"a:b\"_,false_"}, []string{"2,true", "1,_1"}},
+		"start: A\nA: /[a-z]*/ & ~/(?s:.*)no(?s:.*)/ | \"no!\"":                                              {[]string{"", "yes", "n", "no!"}, []string{"no", "anot"}},
 	} {
 		check(t, text, c.yes, c.no)
 	}
@@ -206,12 +207,24 @@ func manyRules(n int) string {
 	return b.String()
 }
 
+// checkRefused checks that a text is, with an error that says something and can be shown.
+func checkRefused(t *testing.T, name, text, says string) {
+	t.Helper()
+	_, err := read(text)
+	if err == nil || !strings.Contains(err.Error(), says) || !utf8.ValidString(err.Error()) || len(err.Error()) > 1<<10 {
+		t.Errorf("%s: got %.300v, want %q", name, err, says)
+	}
+}
+
+func manySchemas(n int) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString("%json {\"const\":" + strconv.Itoa(i) + "}")
+	}
+	return b.String()
+}
+
 func TestAdd_Invalid(t *testing.T) {
-	large := steadytest.Cost(t, func() {
-		if _, err := read(manyRules(60000)); err != nil {
-			t.Error(err)
-		}
-	})
 	for name, c := range map[string]struct{ text, says string }{
 		"nothing":            {"", `no rule "start"`},
 		"no start":           {`a: "x"`, `no rule "start"`},
@@ -243,8 +256,10 @@ func TestAdd_Invalid(t *testing.T) {
 		"declare":            {"start: A\n%declare A", "line 2: %declare is not supported; nothing says what"},
 		"override":           {"%override start: \"a\"", "define the rule itself"},
 		"extend":             {"%extend start: \"a\"", "all its alternatives"},
-		"json":               {"%json {}", "json_schema"},
-		"inline json":        {"start: %json {}", "json_schema"},
+		"json":               {"%json {}", "belongs into a rule"},
+		"no JSON":            {"start: %json {a", "line 1: %json takes a JSON schema"},
+		"no schema":          {"start: \"a\"\n | %json {\n \"type\": \"frog\"}", `line 2: %json: #/type: "frog" is no type`},
+		"JSON in terminal":   {"start: A\nA: %json {}", `line 2: the terminal "A" uses a rule`},
 		"no directive":       {"%frog", "%ignore or %import is expected"},
 		"import a file":      {"%import .other.A", "common only"},
 		"import python":      {"%import python.NAME", "common only"},
@@ -268,23 +283,33 @@ func TestAdd_Invalid(t *testing.T) {
 		"endless template":   {"start: a{x}\nx: \"x\"\na{b}: b | a{(b b)}", "different arguments"},
 		"mutual recursion":   {"start: a\na: b\nb: a", "no text fits"},
 		"endless text":       {`start: "a" start`, "no text fits"},
-		"exponential":        {chain(60, `"x" "y"`), "too many steps"},
-		"deep":               {"start: " + strings.Repeat("(", 100000) + `"a"` + strings.Repeat(")", 100000), "200 deep"},
-		"deep complement":    {"start: A\nA: " + strings.Repeat("~", 100000) + `"a"`, "200 deep"},
-		"deep arguments":     {"start: " + strings.Repeat("a{", 100000), "200 deep"},
-		"deep terminals":     {chain(600, `"x"`), "nest more than 500"},
-		"repetitions":        {`start: "a"` + strings.Repeat("?", 500000), "parentheses"},
-		"many patterns":      {"start: " + strings.Repeat("/a/ ", 200000) + "/(/", "missing closing )"},
-		"a long text":        {`start: "` + strings.Repeat("ab", 500000) + `"`, "expressions"},
-		"a long name":        {"start: " + strings.Repeat("a", 1000000), "more than 200"},
 	} {
-		took := steadytest.Cost(t, func() {
-			_, err := read(c.text)
-			if err == nil || !strings.Contains(err.Error(), c.says) || !utf8.ValidString(err.Error()) || len(err.Error()) > 1<<10 {
-				t.Errorf("%s: got %.300v, want %q", name, err, c.says)
-			}
-		})
-		if took > 2*large {
+		checkRefused(t, name, c.text, c.says)
+	}
+}
+
+// What is beyond a bound takes no longer than a large grammar.
+func TestAdd_Bounds(t *testing.T) {
+	large := steadytest.Cost(t, func() {
+		if _, err := read(manyRules(60000)); err != nil {
+			t.Error(err)
+		}
+	})
+	for name, c := range map[string]struct{ text, says string }{
+		"exponential":     {chain(60, `"x" "y"`), "too many steps"},
+		"deep":            {"start: " + strings.Repeat("(", 100000) + `"a"` + strings.Repeat(")", 100000), "200 deep"},
+		"deep complement": {"start: A\nA: " + strings.Repeat("~", 100000) + `"a"`, "200 deep"},
+		"deep arguments":  {"start: " + strings.Repeat("a{", 100000), "200 deep"},
+		"deep terminals":  {chain(600, `"x"`), "nest more than 500"},
+		"repetitions":     {`start: "a"` + strings.Repeat("?", 500000), "parentheses"},
+		"many schemas":    {"start: " + manySchemas(20000), "too many steps"},
+		"deep JSON":       {"start: %json " + strings.Repeat("[", 100000), "%json"},
+		"many patterns":   {"start: " + strings.Repeat("/a/ ", 200000) + "/(/", "missing closing )"},
+		"a long text":     {`start: "` + strings.Repeat("ab", 500000) + `"`, "expressions"},
+		"a long name":     {"start: " + strings.Repeat("a", 1000000), "more than 200"},
+	} {
+		took, within := steadytest.Within(t, 2*large, func() { checkRefused(t, name, c.text, c.says) })
+		if !within {
 			t.Errorf("%s: it takes %v, a large grammar %v", name, took, large)
 		}
 	}

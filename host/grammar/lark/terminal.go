@@ -3,6 +3,7 @@
 package lark
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -189,4 +190,17 @@ func (p *parser) special() (*part, error) {
 	}
 	p.at += end + 1
 	return &part{kind: special, number: int(number), product: 1}, nil
+}
+
+// json reads llguidance's %json: a JSON schema, whose values stand there.
+func (p *parser) json() (*part, error) {
+	at := p.at
+	p.space()
+	var schema json.RawMessage
+	d := json.NewDecoder(strings.NewReader(p.text[p.at:]))
+	if err := d.Decode(&schema); err != nil {
+		return nil, fmt.Errorf("%%json takes a JSON schema, but this is no JSON: %w", err)
+	}
+	p.at += int(d.InputOffset())
+	return &part{kind: jsonValue, schema: string(schema), at: at, product: 1}, nil
 }
