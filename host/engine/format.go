@@ -100,7 +100,19 @@ func (e *Engine) besideCalls(ctx context.Context, c *chat.Conversation, n native
 	if f.Parser, err = e.parts(ctx, c, required, q); err != nil {
 		return nil, err
 	}
-	if f.Texts, err = e.parts(ctx, c, n, *p); err != nil {
+	texts, t := n, *p
+	if c.JSONSchema != "" {
+		fitting := n
+		fitting.JSONSchema, fitting.ToolChoice = c.JSONSchema, "none"
+		q, err := e.renderMessages(ctx, fitting, c.Messages)
+		if err != nil {
+			return nil, err
+		}
+		if f.Fitting = q.Grammar == native.GrammarOfParser; f.Fitting { // else the template knows no format
+			texts, t = fitting, q
+		}
+	}
+	if f.Texts, err = e.parts(ctx, c, texts, t); err != nil {
 		return nil, err
 	}
 	p.GrammarLazy, p.Triggers = false, nil

@@ -89,7 +89,7 @@ func (w *writer) tag(id uint64, c context) (grammar.Body, error) {
 			return w.b.Alt(), nil
 		case w.texts:
 			return w.answered()
-		case w.f.Calls:
+		case w.must:
 			return w.b.Seq(), nil
 		}
 	case "tool-args":

@@ -18,6 +18,7 @@ import (
 type Format struct {
 	Parser  string // llama.cpp's, of the answer, as JSON; "": it has no parts but those of Texts
 	Texts   string // llama.cpp's parser of answers in text, where their text is Answer; "": Parser says all
+	Fitting bool   // Texts is the parser of answers that fit Answer's schema, and not of any
 	Tools   []Tool
 	Answer  Answer
 	Lazy    bool // the grammar begins with the first call
@@ -176,6 +177,7 @@ type writer struct {
 
 	a      *arena
 	texts  bool // it is of answers in text: what counts is the text, and there are no calls
+	must   bool // it is of answers that are calls, without text before them
 	rules  map[place]grammar.Rule
 	bodies map[place]grammar.Body
 }
@@ -197,10 +199,14 @@ func (w *writer) root() (grammar.Body, error) {
 		parts = append(parts, calls...)
 	}
 	if w.f.Texts != "" {
-		if err := w.open(w.f.Texts, true); err != nil {
+		if err := w.open(w.f.Texts, !w.f.Fitting); err != nil {
 			return 0, err
 		}
-		text, err := w.write(w.a.Root, context{tool: nobody, alternative: -1, counts: once})
+		c := context{tool: nobody, alternative: -1}
+		if w.texts {
+			c.counts = once
+		}
+		text, err := w.write(w.a.Root, c)
 		if err != nil {
 			return 0, err
 		}
@@ -221,6 +227,8 @@ func (w *writer) calls() ([]grammar.Body, error) {
 	if err := w.open(w.f.Parser, false); err != nil {
 		return nil, err
 	}
+	w.must = w.f.Calls
+	defer func() { w.must = false }()
 	begin := []uint64{w.a.Root}
 	if w.f.Lazy {
 		if begin = w.triggers(); len(begin) == 0 {
