@@ -2,10 +2,11 @@
 
 package chat
 
-import "strings"
+import (
+	"strings"
 
-// fence begins what some models write around an answer in JSON, and half of it ends that.
-const fence = "```json"
+	"github.com/penstock/penstock/host/grammar/peg"
+)
 
 // jsonContent tells the JSON of an answer from what may stand around it: white space and a fence.
 // llama.cpp's parser of such answers leaves them out; where calls may come as well, that of texts
@@ -42,10 +43,10 @@ func (j *jsonContent) within(deltas []Delta) []Delta {
 func (j *jsonContent) add(text string) string {
 	if !j.begun {
 		j.before = strings.TrimLeft(j.before+text, jsonSpace)
-		if !j.fenced && j.before != fence && strings.HasPrefix(fence, j.before) {
+		if !j.fenced && j.before != peg.Fence && strings.HasPrefix(peg.Fence, j.before) {
 			return ""
 		}
-		if rest, fenced := strings.CutPrefix(j.before, fence); fenced {
+		if rest, fenced := strings.CutPrefix(j.before, peg.Fence); fenced {
 			j.fenced, j.before = true, rest
 		}
 		text = strings.TrimLeft(j.before, jsonSpace)

@@ -23,7 +23,8 @@ type Delta struct {
 type CallDelta struct {
 	Index     int    // among the calls of the answer, from 0
 	ID, Name  string // only where the call begins
-	Arguments string // more of the text of a JSON object
+	Arguments string // more of the text of a JSON object, or of what a custom tool is given
+	Custom    bool   // the tool is a custom one
 }
 
 // Parser takes an answer apart while its text grows.
@@ -51,6 +52,7 @@ type Splitter struct {
 	untold string       // text that the parser has seen, and that is in none of the deltas so far
 	told   bool         // there were deltas
 	json   *jsonContent // what the content is; nil: not JSON
+	custom *customCalls
 	closed bool
 	next   time.Time
 	making time.Duration // how long the parser took to make, if it has not rested for that
@@ -63,7 +65,7 @@ func (p Prompt) NewSplitter() (*Splitter, error) {
 		return nil, fmt.Errorf("parser of the answer: %w", err)
 	}
 	open.Add(1)
-	return &Splitter{prompt: p, parser: parser, json: p.json()}, nil
+	return &Splitter{prompt: p, parser: parser, json: p.json(), custom: newCustomCalls(p.Custom)}, nil
 }
 
 // Restart starts again with a parser that has seen nothing, for an answer of which tokens were
@@ -76,7 +78,7 @@ func (a *Splitter) Restart(p Prompt, text string) error {
 		return fmt.Errorf("parser of the answer: %w", err)
 	}
 	err = a.parser.Close()
-	a.prompt, a.parser, a.broken, a.untold, a.told, a.json = p, parser, false, "", false, p.json()
+	a.prompt, a.parser, a.broken, a.untold, a.told, a.json, a.custom = p, parser, false, "", false, p.json(), newCustomCalls(p.Custom)
 	a.making += time.Since(begin)
 	a.held = append(a.held[:0], text...)
 	return err
@@ -156,6 +158,7 @@ func (a *Splitter) take(at ending) ([]Delta, error) {
 		a.told = true
 		a.untold = after(a.untold, deltas[n-1])
 	}
+	deltas = a.custom.turn(deltas)
 	return a.json.within(deltas), err
 }
 

@@ -100,23 +100,22 @@ func (e *Engine) besideCalls(ctx context.Context, c *chat.Conversation, n native
 	if f.Parser, err = e.parts(ctx, c, required, q); err != nil {
 		return nil, err
 	}
-	texts, t := n, *p
-	if c.JSONSchema != "" {
-		fitting := n
-		fitting.JSONSchema, fitting.ToolChoice = c.JSONSchema, "none"
-		q, err := e.renderMessages(ctx, fitting, c.Messages)
-		if err != nil {
-			return nil, err
-		}
-		if f.Fitting = q.Grammar == native.GrammarOfParser; f.Fitting { // else the template knows no format
-			texts, t = fitting, q
-		}
-	}
-	if f.Texts, err = e.parts(ctx, c, texts, t); err != nil {
+	if f.Texts, err = e.parts(ctx, c, n, *p); err != nil {
 		return nil, err
+	}
+	if c.JSONSchema != "" {
+		f.Fenced = e.takesFence(ctx, n)
 	}
 	p.GrammarLazy, p.Triggers = false, nil
 	return f, nil
+}
+
+// takesFence reports whether an answer in JSON may stand in a fence: where llama.cpp's parser of
+// such answers, without tools, has one.
+func (e *Engine) takesFence(ctx context.Context, n native.Conversation) bool {
+	n.Tools, n.ToolChoice, n.JSONSchema, n.Continue = nil, "", `{"type":"object"}`, ""
+	p, err := e.renderMessages(ctx, n, []chat.Message{{Role: "user", Content: "Hi"}})
+	return err == nil && strings.Contains(p.Parser, peg.Fence)
 }
 
 // parts is llama.cpp's parser of the answers to a prompt that tells reasoning from content, also
@@ -138,7 +137,7 @@ func (e *Engine) completed(f *peg.Format, c *chat.Conversation, answer peg.Answe
 	f.Answer = answer
 	for _, t := range c.Offered() {
 		f.OneCall = !n.ParallelToolCalls || f.Texts == "" && f.Calls && c.ParallelToolCalls == nil
-		f.Tools = append(f.Tools, peg.Tool{Name: t.Name, Schema: argumentsOf(t, c.Schemas)})
+		f.Tools = append(f.Tools, peg.Tool{Name: t.Name, Schema: argumentsOf(t, c.Schemas), Input: t.Input})
 	}
 	return f
 }

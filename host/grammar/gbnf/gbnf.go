@@ -62,7 +62,7 @@ func Add(b *grammar.Builder, text, root string, tokens Tokens) (grammar.Rule, er
 		return 0, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	if lark.Is(text) {
-		rule, err := lark.Add(b, text, tokens.number)
+		rule, err := lark.Add(b, text, lark.Options{Token: tokens.number})
 		if err != nil {
 			return 0, fmt.Errorf("%w: %w", ErrInvalid, err)
 		}

@@ -65,10 +65,18 @@ func (c *compiler) compile(start int) (grammar.Rule, error) {
 		return 0, err
 	}
 	if c.p.initialSkip {
-		begin = c.b.Seq(c.b.Lexeme(c.ignored, lexeme.UTF8), begin)
+		begin = c.b.Seq(c.spell(c.ignored), begin)
 	}
 	c.b.Define(root, begin)
 	return root, c.rules()
+}
+
+// spell is a lexeme as the answer has it.
+func (c *compiler) spell(is lexeme.Expr) grammar.Body {
+	if c.p.Spell != nil {
+		return c.p.Spell(c.b, is)
+	}
+	return c.b.Lexeme(is, lexeme.UTF8)
 }
 
 // rules defines all rules, and templates as they are used.
@@ -109,13 +117,13 @@ func (c *compiler) body(p *part, arguments []grammar.Body) (grammar.Body, error)
 	}
 	if p.size > 0 && p.size <= maxWord {
 		is, err := c.word(p, c.ignored)
-		return c.b.Lexeme(is, lexeme.UTF8), err
+		return c.spell(is), err
 	}
 	switch p.kind {
 	case parameter:
 		return arguments[p.number], nil
 	case special:
-		return c.b.Seq(c.b.Token(int32(p.number), false), c.b.Lexeme(c.ignored, lexeme.UTF8)), nil
+		return c.b.Seq(c.b.Token(int32(p.number), false), c.spell(c.ignored)), nil
 	case jsonValue:
 		return c.json(p)
 	case reference, usage:
@@ -150,7 +158,7 @@ func (c *compiler) json(p *part) (grammar.Body, error) {
 	if err != nil {
 		return 0, fmt.Errorf("%%json: %w", err)
 	}
-	is := c.b.Seq(c.b.Call(rule), c.b.Lexeme(c.ignored, lexeme.UTF8))
+	is := c.b.Seq(c.b.Call(rule), c.spell(c.ignored))
 	c.schemas[p.schema] = is
 	return is, nil
 }

@@ -41,16 +41,21 @@ const Prefix = "%llguidance"
 // Is reports whether a text begins with Prefix.
 func Is(text string) bool { return strings.HasPrefix(strings.TrimSpace(text), Prefix) }
 
+// Options say how a grammar is read.
+type Options struct {
+	Token func(text string) (int32, error)                      // the token that a text such as <think> or <[123]> stands for
+	Spell func(b *grammar.Builder, is lexeme.Expr) grammar.Body // what a terminal's texts are within the answer; nil: as they are
+}
+
 // Add adds the rules of a text, which is valid UTF-8 and has a bounded length, to a Builder. It
-// returns the one that an answer fits: `start`. token is the token that a text such as <think> or
-// <[123]> stands for.
+// returns the one that an answer fits: `start`.
 //
 // # Errors
 //
 //   - With the line of what is wrong, what it is and, where that is not supported, what to do.
 //   - What has stopped the Builder's Lexemes is wrapped.
-func Add(b *grammar.Builder, text string, token func(text string) (int32, error)) (grammar.Rule, error) {
-	p := &parser{text: text, lexemes: b.Lexemes, token: token, names: map[string]int{}, patterns: map[string]lexeme.Expr{}}
+func Add(b *grammar.Builder, text string, o Options) (grammar.Rule, error) {
+	p := &parser{text: text, lexemes: b.Lexemes, Options: o, names: map[string]int{}, patterns: map[string]lexeme.Expr{}}
 	if !b.Lexemes.Spend(len(text) / bytesPerStep) {
 		return 0, b.Lexemes.Err()
 	}

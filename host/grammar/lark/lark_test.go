@@ -22,7 +22,7 @@ func token(text string) (int32, error) {
 
 func read(text string) (*grammar.Grammar, error) {
 	b := grammar.NewBuilder()
-	root, err := Add(b, text, token)
+	root, err := Add(b, text, Options{Token: token})
 	if err != nil {
 		return nil, err
 	}
@@ -339,7 +339,7 @@ var errGone = errors.New("the client has left")
 func TestAdd_Stop(t *testing.T) {
 	b := grammar.NewBuilder()
 	b.Lexemes.Stop = func() error { return errGone }
-	if _, err := Add(b, "start: "+strings.Repeat(`"a" `, 10000), token); !errors.Is(err, errGone) {
+	if _, err := Add(b, "start: "+strings.Repeat(`"a" `, 10000), Options{Token: token}); !errors.Is(err, errGone) {
 		t.Error(err)
 	}
 }

@@ -21,11 +21,11 @@ type rule struct {
 }
 
 type parser struct {
+	Options
 	text     string
 	at       int
 	depth    int
 	lexemes  *lexeme.Arena
-	token    func(string) (int32, error)
 	patterns map[string]lexeme.Expr // that were read
 
 	rules       []rule

@@ -184,7 +184,7 @@ func (p *parser) special() (*part, error) {
 	if end < 0 {
 		return nil, errors.New("a token has no end, which is >")
 	}
-	number, err := p.token(p.text[p.at : p.at+end+1])
+	number, err := p.Token(p.text[p.at : p.at+end+1])
 	if err != nil {
 		return nil, err
 	}
@@ -195,6 +195,9 @@ func (p *parser) special() (*part, error) {
 // json reads llguidance's %json: a JSON schema, whose values stand there.
 func (p *parser) json() (*part, error) {
 	at := p.at
+	if p.Spell != nil {
+		return nil, errors.New("%json is not supported in the input of a tool; write its rules here")
+	}
 	p.space()
 	var schema json.RawMessage
 	d := json.NewDecoder(strings.NewReader(p.text[p.at:]))

@@ -298,7 +298,7 @@ func (w *writer) choice(at uint64, c context) (grammar.Body, error) {
 // others could come in its place.
 func (w *writer) chatters(id uint64, others []uint64) bool {
 	f := w.a.learn(id, w.named)
-	return w.must && f.says && slices.ContainsFunc(others, func(other uint64) bool {
+	return w.f.Calls && !w.texts && f.says && slices.ContainsFunc(others, func(other uint64) bool {
 		o := w.a.learn(other, w.named)
 		return !o.says && (o.calls || !f.calls)
 	})
@@ -310,7 +310,7 @@ func (w *writer) repetition(id uint64, c context) (grammar.Body, error) {
 	if l, ok := w.loopAt(id); ok && w.chosen(c) {
 		return w.loop(l, c)
 	}
-	if f := w.a.learn(n.Child, w.named); n.Min == 0 && w.must && f.says && !f.calls {
+	if f := w.a.learn(n.Child, w.named); n.Min == 0 && w.f.Calls && !w.texts && f.says && !f.calls {
 		return w.b.Seq(), nil
 	}
 	body, err := w.write(n.Child, c)
