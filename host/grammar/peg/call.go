@@ -16,8 +16,8 @@ type arguments struct {
 	*schema.Arguments
 	endings [][]schema.Ending // by alternative
 	read    bool
-	input   bool // the tool's Input is enforced somewhere
-	free    bool // and elsewhere it is not
+	inputs  map[string]grammar.Body // that Input is, by how they are spelled
+	free    bool                    // it is not enforced somewhere
 	err     error
 }
 

@@ -23,10 +23,26 @@ type Input struct {
 
 var errTokens = errors.New("a tool's input has no tokens of its own; write their text in double quotes")
 
-// input is the text that a tool takes, whose parts are spelled in some way.
-func (w *writer) input(tool int, spell func(*grammar.Builder, lexeme.Expr) grammar.Body) (grammar.Body, error) {
+// input is the text that a tool takes, whose parts are spelled in a way that has a name.
+func (w *writer) input(tool int, way string, spell func(*grammar.Builder, lexeme.Expr) grammar.Body) (grammar.Body, error) {
+	made := w.tools[tool].inputs
+	if is, known := made[way]; known {
+		return is, nil
+	}
+	is, err := w.newInput(tool, spell)
+	if err != nil {
+		return 0, err
+	}
+	if made == nil {
+		made = map[string]grammar.Body{}
+		w.tools[tool].inputs = made
+	}
+	made[way] = is
+	return is, nil
+}
+
+func (w *writer) newInput(tool int, spell func(*grammar.Builder, lexeme.Expr) grammar.Body) (grammar.Body, error) {
 	of := &w.f.Tools[tool]
-	w.tools[tool].input = true
 	if of.Input.Regex != "" {
 		whole, err := pattern.Go(w.b.Lexemes, of.Input.Regex)
 		if err != nil {
@@ -43,7 +59,7 @@ func (w *writer) input(tool int, spell func(*grammar.Builder, lexeme.Expr) gramm
 
 // quotedInput is the same as a string of JSON.
 func (w *writer) quotedInput(tool int) (grammar.Body, error) {
-	text, err := w.input(tool, func(b *grammar.Builder, is lexeme.Expr) grammar.Body { return b.Lexeme(is, lexeme.JSONString) })
+	text, err := w.input(tool, "", func(b *grammar.Builder, is lexeme.Expr) grammar.Body { return b.Lexeme(is, lexeme.JSONString) })
 	quote := w.b.Lexeme(w.b.Lexemes.Text(`"`), lexeme.UTF8)
 	return w.b.Seq(quote, text, quote), err
 }
@@ -52,7 +68,7 @@ func (w *writer) quotedInput(tool int) (grammar.Body, error) {
 // that writes it in several parts ends the input early.
 func (w *writer) taggedInput(tool int, ends []string) (grammar.Body, error) {
 	within := until(w.b.Lexemes, ends, true)
-	return w.input(tool, func(b *grammar.Builder, is lexeme.Expr) grammar.Body {
+	return w.input(tool, "\x00"+strings.Join(ends, "\x00"), func(b *grammar.Builder, is lexeme.Expr) grammar.Body {
 		if len(ends) > 0 {
 			is = b.Lexemes.And(is, within)
 		}

@@ -144,7 +144,7 @@ func Add(b *grammar.Builder, f *Format, tokens gbnf.Tokens) (grammar.Rule, []Rel
 		return 0, nil, err
 	}
 	for i, t := range f.Tools {
-		if is := &w.tools[i]; t.Input != (Input{}) && (is.free || !is.input) {
+		if is := &w.tools[i]; t.Input != (Input{}) && (is.free || len(is.inputs) == 0) {
 			w.relax(t.Field, []schema.Relaxed{{Pointer: "#", Why: "the chat template has texts in a notation of its own"}})
 		}
 		if w.tools[i].Arguments == nil {
