@@ -25,9 +25,9 @@ func TestAPI_LeftOut_IsTold(t *testing.T) {
 		{"/v1/messages/count_tokens", `{` + messages + `,` + edits + `}`, []string{"context_management"}},
 		{"/v1/messages", `{"stream":true,` + messages + `,"tools":[{"type":"web_search_20250305","name":"web_search"}],` + edits + `}`, []string{"tools[0]", "context_management"}},
 		{"/v1/chat/completions", `{` + messages + `,` + edits + `}`, []string{"context_management"}},
-		{"/v1/chat/completions", `{` + messages + `,"tools":[{"type":"web_search"},{"type":"custom","custom":{"name":"g"}},` + tool + `]}`, []string{"tools[0]", "tools[1]"}},
+		{"/v1/chat/completions", `{` + messages + `,"tools":[{"type":"web_search"},{"type":"mcp","server_label":"g"},` + tool + `]}`, []string{"tools[0]", "tools[1]"}},
 		{"/v1/responses", `{"input":"hi","max_output_tokens":3,"tools":[{"type":"function","name":"f"},{"type":"namespace","name":"n","tools":[]},` +
-			`{"type":"custom","name":"c"}],` + edits + `}`, []string{"tools[1]", "tools[2]", "context_management"}},
+			`{"type":"mcp","name":"c"}],` + edits + `}`, []string{"tools[1]", "tools[2]", "context_management"}},
 		{"/v1/responses/input_tokens", `{"input":"hi","tools":[{"type":"web_search"}]}`, []string{"tools[0]"}},
 		{"/v1/responses", `{"max_output_tokens":3,"input":[{"role":"user","content":"hi"},{"type":"web_search_call","status":"completed","action":{"type":"search","query":"x"}},` +
 			`{"type":"tool_search_call","call_id":"c","execution":"client","arguments":{"query":"x"}},{"type":"compaction","encrypted_content":"x"}]}`, []string{"input[1]", "input[2]", "input[3]"}},

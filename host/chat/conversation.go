@@ -59,6 +59,7 @@ type Prompt struct {
 	Text   string
 	Tokens []int32 // of the text; a Renderer leaves them out
 
+	Custom    []string // the names of the custom tools that the answer may call
 	Stops     []string // texts that end an answer by the template's word, besides the model's own tokens
 	Preserved []string // control tokens whose text belongs to the answer
 

@@ -66,7 +66,7 @@ func FuzzParseTools(f *testing.F) {
 		if json.Unmarshal([]byte(list), &raw) != nil || choice != "" && !json.Valid([]byte(choice)) {
 			return // the body's decoder has refused it
 		}
-		tools, _, err := ParseTools(raw)
+		tools, _, err := ParseTools(raw, true)
 		if err != nil {
 			refused(t, err, "tools[")
 			return

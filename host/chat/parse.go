@@ -112,14 +112,24 @@ func parseCall(raw json.RawMessage, field string) (ToolCall, error) {
 			Name      string          `json:"name"`
 			Arguments json.RawMessage `json:"arguments"`
 		} `json:"function"`
+		Custom struct {
+			Name  string  `json:"name"`
+			Input *string `json:"input"`
+		} `json:"custom"`
 	}
 	if err := unmarshal(raw, &c, field, "a tool call"); err != nil {
 		return ToolCall{}, err
 	}
 	var arguments string
 	switch given := c.Function.Arguments; {
+	case c.Type == typeCustom && c.Custom.Name == "":
+		return ToolCall{}, &Invalid{field + ".custom.name", "is missing"}
+	case c.Type == typeCustom && c.Custom.Input == nil:
+		return ToolCall{}, &Invalid{field + ".custom.input", "is missing"}
+	case c.Type == typeCustom:
+		return NewCustomCall(c.ID, c.Custom.Name, *c.Custom.Input), nil
 	case c.Type != typeFunction && c.Type != "":
-		return ToolCall{}, &Invalid{field + ".type", fmt.Sprintf("is %q; it must be function", excerpt.Of(c.Type, 40))}
+		return ToolCall{}, &Invalid{field + ".type", fmt.Sprintf("is %q; it must be function or custom", excerpt.Of(c.Type, 40))}
 	case c.Function.Name == "":
 		return ToolCall{}, &Invalid{field + ".function.name", "is missing"}
 	case len(given) == 0:

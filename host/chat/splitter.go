@@ -23,7 +23,8 @@ type Delta struct {
 type CallDelta struct {
 	Index     int    // among the calls of the answer, from 0
 	ID, Name  string // only where the call begins
-	Arguments string // more of the text of a JSON object
+	Arguments string // more of the text of a JSON object, or of what a custom tool is given
+	Custom    bool   // the tool is a custom one
 }
 
 // Parser takes an answer apart while its text grows.
@@ -46,11 +47,12 @@ var ErrFormat = errors.New("the answer breaks its format")
 type Splitter struct {
 	prompt Prompt
 	parser Parser
-	broken bool   // the parser has given up: what comes is content
-	held   []byte // text that waits for the parser
-	untold string // text that the parser has seen, and that is in none of the deltas so far
-	told   bool   // there were deltas
-	trim   bool   // the content is JSON and has not begun: white space before it is none of it
+	broken bool         // the parser has given up: what comes is content
+	held   []byte       // text that waits for the parser
+	untold string       // text that the parser has seen, and that is in none of the deltas so far
+	told   bool         // there were deltas
+	json   *jsonContent // what the content is; nil: not JSON
+	custom *customCalls
 	closed bool
 	next   time.Time
 	making time.Duration // how long the parser took to make, if it has not rested for that
@@ -63,13 +65,7 @@ func (p Prompt) NewSplitter() (*Splitter, error) {
 		return nil, fmt.Errorf("parser of the answer: %w", err)
 	}
 	open.Add(1)
-	return &Splitter{prompt: p, parser: parser, trim: p.trims()}, nil
-}
-
-// trims reports whether white space before the content is none of it. llama.cpp's parser of JSON
-// leaves it out; where calls may come as well, that of texts does not.
-func (p Prompt) trims() bool {
-	return p.Rules != nil && p.Rules.Texts != "" && len(p.Rules.Answer.JSON) > 0
+	return &Splitter{prompt: p, parser: parser, json: p.json(), custom: newCustomCalls(p.Custom)}, nil
 }
 
 // Restart starts again with a parser that has seen nothing, for an answer of which tokens were
@@ -82,7 +78,7 @@ func (a *Splitter) Restart(p Prompt, text string) error {
 		return fmt.Errorf("parser of the answer: %w", err)
 	}
 	err = a.parser.Close()
-	a.prompt, a.parser, a.broken, a.untold, a.told, a.trim = p, parser, false, "", false, p.trims()
+	a.prompt, a.parser, a.broken, a.untold, a.told, a.json, a.custom = p, parser, false, "", false, p.json(), newCustomCalls(p.Custom)
 	a.making += time.Since(begin)
 	a.held = append(a.held[:0], text...)
 	return err
@@ -136,7 +132,7 @@ func (a *Splitter) take(at ending) ([]Delta, error) {
 	case text == "" && (a.broken || at == grows):
 		return nil, nil
 	case a.broken:
-		return []Delta{{Content: text}}, nil
+		return a.json.within([]Delta{{Content: text}}), nil
 	}
 	begin := time.Now()
 	deltas, err := read(a.parser, text, at)
@@ -151,7 +147,7 @@ func (a *Splitter) take(at ending) ([]Delta, error) {
 		}
 	}
 	if silent := err == nil && at == whole && !a.told && len(deltas) == 0; silent || errors.Is(err, ErrFormat) {
-		return a.giveUp(), nil
+		return a.json.within(a.giveUp()), nil
 	}
 	for i := range deltas {
 		if c := deltas[i].Call; c != nil && c.Name != "" && c.ID == "" {
@@ -162,13 +158,8 @@ func (a *Splitter) take(at ending) ([]Delta, error) {
 		a.told = true
 		a.untold = after(a.untold, deltas[n-1])
 	}
-	for i := range deltas {
-		if a.trim {
-			deltas[i].Content = strings.TrimLeft(deltas[i].Content, " \t\n")
-			a.trim = deltas[i].Content == ""
-		}
-	}
-	return deltas, err
+	deltas = a.custom.turn(deltas)
+	return a.json.within(deltas), err
 }
 
 // read is what an answer gains by a text with such an ending.

@@ -11,25 +11,36 @@ import (
 	"strings"
 
 	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/grammar/peg"
 )
 
-// Tool is a function that an answer may call.
+// Tool is a function that an answer may call, or a custom tool: a function with one argument, the
+// text that the tool is given.
 type Tool struct {
 	Name   string
 	JSON   json.RawMessage // in OpenAI's shape, with the keys in their order; the template sees it
 	Field  string          // of the request, that has the JSON schema of its arguments
 	Strict *bool           // whether all of the schema is to be enforced; nil where the tool does not say
+	Custom bool
+	Input  peg.Input // which the text for a custom tool must fit; none: any text
 }
 
-// ParseTools reads OpenAI's list of tools. Those of other types than function are carried out by
-// OpenAI, or need a grammar of their own: they are left out, and the fields that hold them are
-// named. Errors are *Invalid.
-func ParseTools(raw []json.RawMessage) (tools []Tool, leftOut []string, _ error) {
+// ParseTools reads OpenAI's list of tools, custom ones among them in the shape of chats or of
+// responses where the dialect has them. Those of other types are carried out by OpenAI: they are
+// left out, and the fields that hold them are named. Errors are *Invalid.
+func ParseTools(raw []json.RawMessage, customs bool) (tools []Tool, leftOut []string, _ error) {
 	tools = make([]Tool, 0, len(raw))
 	for i, r := range raw {
 		field := fmt.Sprintf("tools[%d]", i)
 		if t, err := TypeOfTool(r, field); err != nil {
 			return nil, nil, err
+		} else if t == typeCustom && customs {
+			custom, err := parseCustom(r, field)
+			if err != nil {
+				return nil, nil, err
+			}
+			tools = append(tools, custom)
+			continue
 		} else if t != typeFunction {
 			leftOut = append(leftOut, field)
 			continue
@@ -38,7 +49,7 @@ func ParseTools(raw []json.RawMessage) (tools []Tool, leftOut []string, _ error)
 		if err != nil {
 			return nil, nil, err
 		}
-		tools = append(tools, Tool{name, withoutNulls(r), field + ".function.parameters", readFunction(r).Strict})
+		tools = append(tools, Tool{Name: name, JSON: withoutNulls(r), Field: field + ".function.parameters", Strict: readFunction(r).Strict})
 	}
 	return tools, leftOut, nil
 }
@@ -127,6 +138,10 @@ func ParseToolChoice(raw json.RawMessage, tools []Tool) (ToolChoice, error) {
 		Function struct {
 			Name string `json:"name"`
 		} `json:"function"`
+		Custom struct {
+			Name string `json:"name"`
+		} `json:"custom"`
+		Name    string        `json:"name"`          // of a custom tool in a response
 		Allowed *allowedTools `json:"allowed_tools"` // of a chat
 		allowedTools
 	}
@@ -140,8 +155,12 @@ func ParseToolChoice(raw json.RawMessage, tools []Tool) (ToolChoice, error) {
 		return choice.choose("tool_choice", tools)
 	case slices.Contains(modes, choice.Type):
 		return chooseMode(choice.Type, "tool_choice", tools)
+	case choice.Type == typeCustom && choice.Custom.Name != "":
+		return ChooseTool(choice.Custom.Name, tools, "tool_choice.custom.name")
+	case choice.Type == typeCustom:
+		return ChooseTool(choice.Name, tools, "tool_choice.name")
 	case choice.Type != typeFunction && (choice.Type != "" || choice.Function.Name == ""):
-		return ToolChoice{}, &Invalid{"tool_choice.type", fmt.Sprintf("is %q; only function and allowed_tools are supported", excerpt.Of(choice.Type, 40))}
+		return ToolChoice{}, &Invalid{"tool_choice.type", fmt.Sprintf("is %q; only function, custom and allowed_tools are supported", excerpt.Of(choice.Type, 40))}
 	}
 	return ChooseTool(choice.Function.Name, tools, "tool_choice.function.name")
 }
@@ -165,11 +184,14 @@ type allowedTools struct {
 		Function struct {
 			Name string `json:"name"`
 		} `json:"function"`
+		Custom struct {
+			Name string `json:"name"`
+		} `json:"custom"`
 	} `json:"tools"`
 }
 
-// choose is the choice of some tools, which a field names. Those of other types than function are
-// none of the tools here.
+// choose is the choice of some tools, which a field names. Those of other types than function and
+// custom are none of the tools here.
 func (a allowedTools) choose(field string, tools []Tool) (ToolChoice, error) {
 	mode := cmp.Or(a.Mode, "auto")
 	choice := ToolChoice{Mode: mode, Allowed: []string{}}
@@ -181,10 +203,10 @@ func (a allowedTools) choose(field string, tools []Tool) (ToolChoice, error) {
 		taken[t.Name] = false
 	}
 	for i, t := range a.Tools {
-		if t.Type != typeFunction && t.Type != "" {
+		if t.Type != typeFunction && t.Type != typeCustom && t.Type != "" {
 			continue
 		}
-		name := cmp.Or(t.Function.Name, t.Name)
+		name := cmp.Or(t.Function.Name, t.Custom.Name, t.Name)
 		again, ok := taken[name]
 		switch {
 		case !ok:

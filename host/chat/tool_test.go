@@ -16,11 +16,11 @@ import (
 const fTool = `{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{"b":{},"a":{}}}}}`
 
 func TestParseTools_KeepTheirText(t *testing.T) {
-	tools, _, err := ParseTools(split(t, `[`+fTool+`,{"type":"function","function":{"name":"g"}}]`))
+	tools, _, err := ParseTools(split(t, `[`+fTool+`,{"type":"function","function":{"name":"g"}}]`), true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if more, leftOut, err := ParseTools(split(t, `[{"type":"web_search"},`+fTool+`]`)); err != nil || more[0].Field != "tools[1].function.parameters" || leftOut[0] != "tools[0]" {
+	if more, leftOut, err := ParseTools(split(t, `[{"type":"web_search"},`+fTool+`]`), true); err != nil || more[0].Field != "tools[1].function.parameters" || leftOut[0] != "tools[0]" {
 		t.Errorf("behind one that is left out: %v %+v %v", err, more, leftOut)
 	}
 	if tools[0].Name != "f" || string(tools[0].JSON) != fTool || tools[1].Parameters() != nil {
@@ -43,7 +43,7 @@ func TestParseTools_Wrong(t *testing.T) {
 		`[{"type":"function","function":{"name":"f","parameters":[1]}}]`:        "tools[0].function.parameters",
 		`[{"type":"function","function":{"name":"f","description":{"a":"b"}}}]`: "tools[0].function.description",
 	} {
-		_, _, err := ParseTools(split(t, body))
+		_, _, err := ParseTools(split(t, body), true)
 		var invalid *Invalid
 		if !errors.As(err, &invalid) || invalid.Field != field {
 			t.Errorf("%s: got %v, want field %s", body, err, field)
@@ -109,7 +109,7 @@ func TestParseMessages_ToolCalls_Wrong(t *testing.T) {
 	for call, field := range map[string]string{
 		`7`:                   "messages[0].tool_calls[0]",
 		`{}`:                  "messages[0].tool_calls[0].function.name",
-		`{"type":"custom"}`:   "messages[0].tool_calls[0].type",
+		`{"type":"mcp"}`:      "messages[0].tool_calls[0].type",
 		`{"type":"function"}`: "messages[0].tool_calls[0].function.name",
 		`{"type":"function","function":{"name":"f"}}`:        "messages[0].tool_calls[0].function.arguments",
 		`{"id":7,"type":"function","function":{"name":"f"}}`: "messages[0].tool_calls[0].id",
@@ -132,7 +132,7 @@ func TestParseMessages_ToolCalls_NoArguments(t *testing.T) {
 
 // A description that is null is none, and neither moves the other members nor reaches the template.
 func TestParseTools_NullIsNone(t *testing.T) {
-	tools, _, err := ParseTools(split(t, `[{"type":"function","function":{"name":"f","description":null,"strict":null,"parameters":{"z":null,"a":1}}}]`))
+	tools, _, err := ParseTools(split(t, `[{"type":"function","function":{"name":"f","description":null,"strict":null,"parameters":{"z":null,"a":1}}}]`), true)
 	if want := `{"type":"function","function":{"name":"f","parameters":{"z":null,"a":1}}}`; err != nil || len(tools) != 1 || string(tools[0].JSON) != want {
 		t.Errorf("%v %v, want %s", err, tools, want)
 	}
@@ -140,7 +140,7 @@ func TestParseTools_NullIsNone(t *testing.T) {
 
 // Whether a tool is strict is read where the tool says so.
 func TestParseTools_Strict(t *testing.T) {
-	tools, _, err := ParseTools(split(t, `[{"type":"function","function":{"name":"f"}},{"type":"function","function":{"name":"g","strict":true}},{"type":"function","function":{"name":"h","strict":false}}]`))
+	tools, _, err := ParseTools(split(t, `[{"type":"function","function":{"name":"f"}},{"type":"function","function":{"name":"g","strict":true}},{"type":"function","function":{"name":"h","strict":false}}]`), true)
 	if err != nil || len(tools) != 3 || tools[0].Strict != nil || tools[1].Strict == nil || !*tools[1].Strict || tools[2].Strict == nil || *tools[2].Strict {
 		t.Errorf("%v %+v", err, tools)
 	}

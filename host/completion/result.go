@@ -226,5 +226,6 @@ func (w *Whole) Add(d Delta) {
 		at.ID += call.ID
 		at.Name += call.Name
 		at.Arguments += call.Arguments
+		at.Custom = at.Custom || call.Custom
 	}
 }

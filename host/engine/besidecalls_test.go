@@ -112,6 +112,56 @@ func TestEngine_Render_FormatBesideTools(t *testing.T) {
 	}
 }
 
+// An answer in a format beside tools may have around it what it may have without them, and the
+// client is shown as much of it.
+func TestEngine_Render_FormatBesideTools_AsWithout(t *testing.T) {
+	fenced := 0
+	for _, template := range []string{"Qwen-Qwen3-0.6B.jinja", "Qwen3.5-4B.jinja", "openai-gpt-oss-120b.jinja", "meta-llama-Llama-3.1-8B-Instruct.jinja", "GLM-4.6.jinja"} {
+		e := withTemplate(t, template)
+		c := callingF(true, `{"type":"object"}`)
+		c.ToolChoice.Mode, c.JSONSchema = "auto", `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`
+		beside, err := e.Render(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.ToolChoice.Mode = "none"
+		without, err := e.Render(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if beside.Rules == nil || beside.Rules.Texts == "" || without.Rules == nil {
+			t.Fatalf("%s: %+v, %+v", template, beside.Rules, without.Rules)
+		}
+		for _, text := range []string{"```json\n{\"a\": \"b\"}\n```", "```json{\"a\":\"```\\\"`\"}```", " ```json\n{\"a\":\"\"}```", "```\n{\"a\":\"\"}\n```", "```json\n{\"a\":\"\"}", "\n\n  {\"a\": \"`c\\\\`\"}", "{\"a\":\"b ``` \"}"} {
+			if may := fits(t, e, beside, text); may != fits(t, e, without, text) && (!may || strings.Contains(text, "```j")) {
+				t.Errorf("%s: %q is allowed beside tools: %v", template, text, may)
+			} else if fits(t, e, without, text) {
+				got, want := parseAnswer(t, beside, text), parseAnswer(t, without, text)
+				if got.content != want.content || len(got.calls) > 0 {
+					t.Errorf("%s: %q: got %+v, without tools %+v", template, text, got, want)
+				}
+				if strings.HasPrefix(text, "```") {
+					fenced++
+				}
+			}
+		}
+	}
+	if fenced < 4 {
+		t.Errorf("%d answers in a fence", fenced)
+	}
+}
+
+// fits reports whether a text may be a whole answer to a prompt.
+func fits(t *testing.T, e *Engine, p chat.Prompt, text string) bool {
+	t.Helper()
+	g, start := grammarOf(t, e, p)
+	s, ok, err := g.Advance(start, []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ok && g.Complete(s)
+}
+
 // A call that must come has no text before it.
 func TestEngine_Render_RequiredCall_NoText(t *testing.T) {
 	r := steadytest.Rand(t)
@@ -140,7 +190,7 @@ func TestEngine_Render_GrammarOfContent(t *testing.T) {
 		{"openai-gpt-oss-120b.jinja", "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>yes", `root ::= "<|channel|>final<|message|>" [a-z]+`},
 	} {
 		e := withTemplate(t, of.template)
-		for _, c := range []chat.Conversation{{Grammar: `root ::= "yes" | "no"`}, {Regex: "yes|no"}, {Regex: "yes|no", ReasoningFormat: "none"}} {
+		for _, c := range []chat.Conversation{{Grammar: `root ::= "yes" | "no"`}, {Grammar: `%llguidance {} start: "yes" | "no"`}, {Regex: "yes|no"}, {Regex: "yes|no", ReasoningFormat: "none"}} {
 			c.Messages = hello
 			p, err := e.Render(t.Context(), c)
 			if err != nil {

@@ -78,6 +78,7 @@ func TestEngine_NewChain_Constraints(t *testing.T) {
 		says, want string
 	}{
 		"grammar": {sampling.Constraint{Grammar: `root ::= "yes" | "no"`}, "no", "no"},
+		"Lark":    {sampling.Constraint{Grammar: "%llguidance {}\nstart: \"yes\" | NO\nNO: /no+/ \"!\""}, "noo!", "noo!"},
 		"schema": {sampling.Constraint{JSONSchema: json.RawMessage(`{"type":"object","properties":{"b":{"enum":[1]},"a":{"const":"x"}},"required":["b","a"],"additionalProperties":false}`)},
 			`{"b":1,"a":"x"}`, `{"b":1,"a":"x"}`},
 		"empty schema": {sampling.Constraint{JSONSchema: json.RawMessage(` { } `)}, `{}`, `{}`},
@@ -101,6 +102,8 @@ func TestEngine_NewChain_BadConstraints(t *testing.T) {
 		field, why string
 	}{
 		"grammar":       {sampling.Constraint{Grammar: "root ::= nowhere"}, "grammar", `the rule "nowhere" is used, but not defined`},
+		"Lark":          {sampling.Constraint{Grammar: "%llguidance {}\nstart: /a(?=b)/"}, "grammar", "grammar cannot be used: line 2: /a(?=b)/ is not supported"},
+		"bare Lark":     {sampling.Constraint{Grammar: `start: "a"`}, "grammar", "in Lark's notation begins with %llguidance {}"},
 		"repetition":    {sampling.Constraint{Grammar: `root ::= "a"{3,2}`}, "grammar", "at least 3"},
 		"schema":        {sampling.Constraint{JSONSchema: json.RawMessage(`{"properties":{"a":{"items":{"type":"frog"}}}}`)}, "json_schema", `#/properties/a/items/type: "frog" is no type`},
 		"remote schema": {sampling.Constraint{JSONSchema: json.RawMessage(`{"properties":{"a":{"$ref":"https://example.com/a"}}}`)}, "json_schema", "#/properties/a"},

@@ -103,8 +103,19 @@ func (e *Engine) besideCalls(ctx context.Context, c *chat.Conversation, n native
 	if f.Texts, err = e.parts(ctx, c, n, *p); err != nil {
 		return nil, err
 	}
+	if c.JSONSchema != "" {
+		f.Fenced = e.takesFence(ctx, n)
+	}
 	p.GrammarLazy, p.Triggers = false, nil
 	return f, nil
+}
+
+// takesFence reports whether an answer in JSON may stand in a fence: where llama.cpp's parser of
+// such answers, without tools, has one.
+func (e *Engine) takesFence(ctx context.Context, n native.Conversation) bool {
+	n.Tools, n.ToolChoice, n.JSONSchema, n.Continue = nil, "", `{"type":"object"}`, ""
+	p, err := e.renderMessages(ctx, n, []chat.Message{{Role: "user", Content: "Hi"}})
+	return err == nil && strings.Contains(p.Parser, peg.Fence)
 }
 
 // parts is llama.cpp's parser of the answers to a prompt that tells reasoning from content, also
@@ -126,7 +137,7 @@ func (e *Engine) completed(f *peg.Format, c *chat.Conversation, answer peg.Answe
 	f.Answer = answer
 	for _, t := range c.Offered() {
 		f.OneCall = !n.ParallelToolCalls || f.Texts == "" && f.Calls && c.ParallelToolCalls == nil
-		f.Tools = append(f.Tools, peg.Tool{Name: t.Name, Schema: argumentsOf(t, c.Schemas)})
+		f.Tools = append(f.Tools, peg.Tool{Name: t.Name, Schema: argumentsOf(t, c.Schemas), Input: t.Input})
 	}
 	return f
 }

@@ -63,7 +63,7 @@ func conversationOf(messages, tools string) (c chat.Conversation, ok bool) {
 	}
 	var errMessages, errTools error
 	c.Messages, c.Media, errMessages = chat.ParseMessages(rawMessages)
-	c.Tools, _, errTools = chat.ParseTools(rawTools)
+	c.Tools, _, errTools = chat.ParseTools(rawTools, true)
 	return c, errMessages == nil && errTools == nil
 }
 

@@ -67,6 +67,11 @@ func (e *Engine) Render(ctx context.Context, c chat.Conversation) (chat.Prompt, 
 		}
 		prompt.Rules = rules
 	}
+	for _, t := range c.Offered() {
+		if t.Custom {
+			prompt.Custom = append(prompt.Custom, t.Name)
+		}
+	}
 	for _, t := range p.Triggers {
 		prompt.Triggers = append(prompt.Triggers, chat.Trigger(t))
 	}

@@ -18,7 +18,7 @@ import (
 // Constraint is what an answer must look like. At most one of Grammar, JSONSchema, Regex and
 // Format is set.
 type Constraint struct {
-	Grammar    string          // GBNF, beginning with the rule "root"; empty: none
+	Grammar    string          // GBNF with the rule "root", or %llguidance and Lark's notation with "start"; empty: none
 	JSONSchema json.RawMessage // the answer is JSON that the schema allows; empty: none
 	Regex      string          // the whole answer matches it, in Go's syntax; empty: none
 

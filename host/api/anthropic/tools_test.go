@@ -34,7 +34,7 @@ func TestReadTools_Shape(t *testing.T) {
 	if diff := cmp.Diff([]string{"tools[1]"}, leftOut); diff != "" {
 		t.Error("left out:", diff)
 	}
-	if _, _, err := chat.ParseTools(raw(string(got[0].JSON), string(got[1].JSON))); err != nil {
+	if _, _, err := chat.ParseTools(raw(string(got[0].JSON), string(got[1].JSON)), false); err != nil {
 		t.Errorf("OpenAI's reader says %v", err)
 	}
 }

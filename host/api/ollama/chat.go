@@ -74,7 +74,7 @@ func (b *chatBody) conversation() (c chat.Conversation, err error) {
 	if c.Media = parts; err != nil {
 		return c, err
 	}
-	if c.Tools, c.LeftOut, err = chat.ParseTools(b.Tools); err != nil {
+	if c.Tools, c.LeftOut, err = chat.ParseTools(b.Tools, false); err != nil {
 		return c, err
 	}
 	c.ParallelToolCalls = b.ParallelToolCalls

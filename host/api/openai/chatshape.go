@@ -4,7 +4,6 @@ package openai
 
 import (
 	"github.com/penstock/penstock/host/api/wire"
-	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/scheduler"
 )
@@ -63,11 +62,11 @@ type chatChoice struct {
 }
 
 type chatMessage struct {
-	Role      string          `json:"role"`
-	Content   *string         `json:"content"` // null where there are only tool calls
-	Refusal   *struct{}       `json:"refusal"` // null: a refusal is text here; clients with strict types want the field
-	Reasoning string          `json:"reasoning_content,omitempty"`
-	ToolCalls []chat.ToolCall `json:"tool_calls,omitempty"`
+	Role      string      `json:"role"`
+	Content   *string     `json:"content"` // null where there are only tool calls
+	Refusal   *struct{}   `json:"refusal"` // null: a refusal is text here; clients with strict types want the field
+	Reasoning string      `json:"reasoning_content,omitempty"`
+	ToolCalls []wire.Call `json:"tool_calls,omitempty"`
 }
 
 func newChatShape(h answerHeads) chatShape { return chatShape{h, map[int]bool{}} }
@@ -128,9 +127,7 @@ func messageOf(w *wire.Whole) chatMessage {
 	if content := w.Content.String(); content != "" || len(w.Calls) == 0 {
 		m.Content = &content
 	}
-	for _, call := range w.Calls {
-		m.ToolCalls = append(m.ToolCalls, chat.NewToolCall(call.ID, call.Name, call.Arguments))
-	}
+	m.ToolCalls = wire.CallsOf(w)
 	return m
 }
 

@@ -54,7 +54,7 @@ func (b *Conversation) read() (c chat.Conversation, err error) {
 	if c.Continue, c.Fresh, err = b.goesOn(); err != nil {
 		return c, err
 	}
-	if c.Tools, c.LeftOut, err = chat.ParseTools(b.Tools); err != nil {
+	if c.Tools, c.LeftOut, err = chat.ParseTools(b.Tools, true); err != nil {
 		return c, err
 	}
 	c.LeftOut = slices.Concat(c.LeftOut, b.LeftOut)

@@ -128,7 +128,7 @@ func (b *body) tools(c *openai.ChatBody) error {
 		if kind, err := chat.TypeOfTool(raw, field); err != nil {
 			return err
 		} else if kind != "function" {
-			tools = append(tools, raw) // which a chat completion leaves out
+			tools = append(tools, raw) // which a chat completion takes or leaves out as it is
 			continue
 		}
 		var t struct {

@@ -45,14 +45,18 @@ func (s *shape) Part(c *completion.Choice, d completion.Delta) (frames []any) {
 		frames = append(frames, s.text("message", "response.output_text.delta", d.Content, probs)...)
 	}
 	for _, call := range d.Calls {
-		if !s.open || s.last().Type != "function_call" || s.call != call.Index {
+		if !s.open || s.last().Type != functionCall && s.last().Type != customCall || s.call != call.Index {
 			frames = append(frames, s.close(completed)...)
 			s.beginCall(call)
 			frames = append(frames, s.added())
 		}
 		if call.Arguments != "" {
 			s.last().addArguments(call.Arguments)
-			frames = append(frames, s.itemEvent("response.function_call_arguments.delta", event{"delta": call.Arguments}))
+			kind := "response.function_call_arguments.delta"
+			if call.Custom {
+				kind = "response.custom_tool_call_input.delta"
+			}
+			frames = append(frames, s.itemEvent(kind, event{"delta": call.Arguments}))
 		}
 	}
 	return frames
@@ -93,7 +97,9 @@ func (s *shape) close(status string) []any {
 	it.Status = status
 	var frames []any
 	switch it.Type {
-	case "function_call":
+	case customCall:
+		frames = append(frames, s.itemEvent("response.custom_tool_call_input.done", event{"input": *it.Input}))
+	case functionCall:
 		frames = append(frames, s.itemEvent("response.function_call_arguments.done", event{"name": it.Name, "arguments": *it.Arguments}))
 	case "reasoning":
 		p := (*it.Content)[0]

@@ -155,7 +155,7 @@ func (r *reader) add(it *item, field string) error {
 		m := r.turn()
 		m.thought = append(m.thought, text)
 		return err
-	case "function_call", "custom_tool_call", "local_shell_call":
+	case functionCall, customCall, "local_shell_call":
 		made, err := it.call(field)
 		if err != nil {
 			return err
@@ -175,20 +175,13 @@ func (r *reader) add(it *item, field string) error {
 		"%s.type is %q; message, reasoning, and calls of functions and custom tools with their outputs are supported", field, excerpt.Of(it.Type, 40))
 }
 
-// call is the call of a function that an item is. What a custom tool was given is the argument
-// input, as in the function that Codex offers in the place of such a tool; a model that made no
-// such call can still read it.
+// call is the call of a function that an item is. What a custom tool was given is the
+// argument of the function that it is to the model.
 func (it *item) call(field string) (call, error) {
 	id, name, arguments := it.CallID, it.Name, it.Arguments
 	switch it.Type {
-	case "custom_tool_call":
-		var text strings.Builder
-		e := json.NewEncoder(&text)
-		e.SetEscapeHTML(false) // a template may show the text as it stands here
-		if err := e.Encode(map[string]string{"input": it.Input}); err != nil {
-			return call{}, err
-		}
-		arguments = strings.TrimSpace(text.String())
+	case customCall:
+		arguments = chat.NewCustomCall(id, name, it.Input).Function.Arguments
 	case "local_shell_call":
 		id, name, arguments = cmp.Or(id, it.ID), "local_shell", string(it.Action)
 	}

@@ -72,7 +72,7 @@ type outputDetails struct {
 // call, and a list otherwise.
 type output struct {
 	ID        string  `json:"id"`
-	Type      string  `json:"type"` // reasoning, message, function_call
+	Type      string  `json:"type"` // reasoning, message, function_call, custom_tool_call
 	Status    string  `json:"status"`
 	Role      string  `json:"role,omitempty"`
 	Summary   *[]part `json:"summary,omitempty"`
@@ -80,6 +80,7 @@ type output struct {
 	CallID    string  `json:"call_id,omitempty"`
 	Name      string  `json:"name,omitempty"`
 	Arguments *string `json:"arguments,omitempty"`
+	Input     *string `json:"input,omitempty"` // of a custom tool
 }
 
 // part is a part of an item's content. A text has annotations and log-probabilities, which may be

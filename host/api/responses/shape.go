@@ -76,7 +76,11 @@ func (s *shape) begin(kind string) {
 }
 
 func (s *shape) beginCall(c completion.CallDelta) {
-	s.items = append(s.items, output{ID: "fc_" + rand.Text(), Type: "function_call", Status: inProgress, CallID: c.ID, Name: c.Name, Arguments: new(string)})
+	it := output{ID: "fc_" + rand.Text(), Type: functionCall, Status: inProgress, CallID: c.ID, Name: c.Name, Arguments: new(string)}
+	if c.Custom {
+		it.ID, it.Type, it.Arguments, it.Input = "ctc_"+rand.Text(), customCall, nil, new(string)
+	}
+	s.items = append(s.items, it)
 	s.open, s.call = true, c.Index
 }
 
@@ -92,10 +96,21 @@ func (o *output) add(text string, probs []wire.TokenProb) {
 	}
 }
 
+// addArguments appends text to a call, in a copy: an event may still have what there was.
 func (o *output) addArguments(text string) {
-	joined := *o.Arguments + text
-	o.Arguments = &joined
+	to := &o.Arguments
+	if o.Type == customCall {
+		to = &o.Input
+	}
+	joined := **to + text
+	*to = &joined
 }
+
+// The types of items that are calls.
+const (
+	functionCall = "function_call"
+	customCall   = "custom_tool_call"
+)
 
 // newPart is the part of an item of a kind, without text.
 func newPart(kind string) part {

@@ -3,6 +3,8 @@
 // Package gbnf reads llama.cpp's notation for grammars. Its guide is llama.cpp's
 // grammars/README.md; what that leaves open is as llama.cpp's parser does it. Unlike there, rules
 // may begin with themselves.
+//
+// As there, a text that begins with %llguidance is in Lark's notation instead (host/grammar/lark).
 package gbnf
 
 import (
@@ -12,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/penstock/penstock/host/grammar"
+	"github.com/penstock/penstock/host/grammar/lark"
 )
 
 // ErrInvalid is what is wrong with a text.
@@ -49,14 +52,21 @@ func Parse(b *grammar.Builder, text, root string, tokens Tokens) (*grammar.Gramm
 	return g, nil
 }
 
-// Add adds the rules of a text to a Builder, and returns root, "" is "root". Its errors are
-// Parse's.
+// Add adds the rules of a text to a Builder, and returns root, "" is "root"; in Lark's notation it
+// is "start" in any case. Its errors are Parse's.
 func Add(b *grammar.Builder, text, root string, tokens Tokens) (grammar.Rule, error) {
 	if root == "" {
 		root = "root"
 	}
 	if err := check(text); err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	if lark.Is(text) {
+		rule, err := lark.Add(b, text, lark.Options{Token: tokens.number})
+		if err != nil {
+			return 0, fmt.Errorf("%w: %w", ErrInvalid, err)
+		}
+		return rule, nil
 	}
 	p := &parser{text: text, tokens: tokens, names: map[string]int{}}
 	rules, err := p.parse()

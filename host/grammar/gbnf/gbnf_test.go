@@ -75,6 +75,27 @@ func TestParse_Syntax(t *testing.T) {
 	}
 }
 
+// What begins with %llguidance is in Lark's notation.
+func TestParse_Lark(t *testing.T) {
+	g, err := Parse(grammar.NewBuilder(), "%llguidance {}\nstart: \"a\"+ | <[71]> <think>", "", tokens())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !fits(t, g, "aa") || fits(t, g, "") {
+		t.Error("it means something else")
+	}
+	for text, says := range map[string]string{
+		"%llguidance {}\nstart: b":       `line 2: "b" is used, but not defined`,
+		"%llguidance {}\nstart: <[100]>": "no token 100",
+		"%llguidance {}\nstart: <frog>":  "not one token",
+		"start: \"a\"":                   "begins with %llguidance {}",
+	} {
+		if _, err := Parse(grammar.NewBuilder(), text, "", tokens()); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: got %v, want %q", text, err, says)
+		}
+	}
+}
+
 func TestParse_Tokens(t *testing.T) {
 	pieces := make([][]byte, 100)
 	for i := range pieces {

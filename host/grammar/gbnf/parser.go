@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/penstock/penstock/host/grammar/lark"
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
@@ -152,7 +153,11 @@ func (p *parser) rule() error {
 	p.space(false)
 	rest, ok := strings.CutPrefix(p.text[p.at:], "::=")
 	if !ok {
-		return fmt.Errorf("::= is expected after the name %q", p.rules[i].name)
+		remedy := ""
+		if p.peek() == ':' {
+			remedy = "; a grammar in Lark's notation begins with " + lark.Prefix + " {}"
+		}
+		return fmt.Errorf("::= is expected after the name %q%s", p.rules[i].name, remedy)
 	}
 	p.at = len(p.text) - len(rest)
 	p.space(true)

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
+	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/grammar/lexeme"
 )
 
@@ -102,35 +104,35 @@ func (p *parser) token() (*part, error) {
 		is.kind = other
 	}
 	from := p.at
-	if !p.take('<') {
+	if p.peek() != '<' {
 		return nil, fmt.Errorf("< is expected, not %s", p.here())
 	}
-	if p.take('[') {
-		number := p.at
-		for c := p.peek(); c >= '0' && c <= '9'; c = p.peek() {
-			p.at++
-		}
-		n, err := strconv.Atoi(p.text[number:p.at])
-		if err != nil || !p.take(']') || !p.take('>') {
-			return nil, errors.New("a token's number is expected, as in <[123]>")
-		}
-		if n >= p.tokens.Count {
-			return nil, fmt.Errorf("the vocabulary has no token %d", n)
-		}
-		is.number = n
-		return is, nil
-	}
-	for p.peek() != '>' {
+	for !p.take('>') {
 		if p.at++; p.at >= len(p.text) {
 			return nil, errors.New("a token's text has no end, which is >")
 		}
 	}
-	p.at++
-	if p.tokens.Find != nil {
-		if token, ok := p.tokens.Find(p.text[from:p.at]); ok {
-			is.number = int(token)
-			return is, nil
+	number, err := p.tokens.number(p.text[from:p.at])
+	is.number = int(number)
+	return is, err
+}
+
+// number is the token that <[123]>, or a text such as <think>, stands for.
+func (t Tokens) number(text string) (int32, error) {
+	if digits, ok := strings.CutPrefix(text, "<["); ok {
+		n, err := strconv.ParseUint(strings.TrimSuffix(digits, "]>"), 10, 31)
+		switch {
+		case err != nil || !strings.HasSuffix(text, "]>"):
+			return 0, errors.New("a token's number is expected, as in <[123]>")
+		case int(n) >= t.Count:
+			return 0, fmt.Errorf("the vocabulary has no token %d", n)
+		}
+		return int32(n), nil
+	}
+	if t.Find != nil {
+		if token, ok := t.Find(text); ok {
+			return token, nil
 		}
 	}
-	return nil, fmt.Errorf("%q is not one token of the vocabulary", p.text[from:p.at])
+	return 0, fmt.Errorf("%q is not one token of the vocabulary", excerpt.Of(text, 100))
 }

@@ -16,6 +16,8 @@ type arguments struct {
 	*schema.Arguments
 	endings [][]schema.Ending // by alternative
 	read    bool
+	inputs  map[string]grammar.Body // that Input is, by how they are spelled
+	free    bool                    // it is not enforced somewhere
 	err     error
 }
 
@@ -115,6 +117,9 @@ func (w *writer) value(id uint64, c context) (grammar.Body, error) {
 	if err != nil {
 		return 0, err
 	}
+	if body, is, err := w.inputValue(id, c); is || err != nil {
+		return body, err
+	}
 	var body grammar.Body
 	path := strings.Split(c.path[1:], "\x00")
 	switch {
@@ -137,6 +142,9 @@ func (w *writer) value(id uint64, c context) (grammar.Body, error) {
 func (w *writer) schema(child uint64, c context) (grammar.Body, error) {
 	if !c.arguments {
 		return w.answered()
+	}
+	if w.f.Tools[c.tool].Input != (Input{}) {
+		return w.inputObject(c.tool)
 	}
 	t, err := w.of(c.tool)
 	if err != nil {

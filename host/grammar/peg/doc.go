@@ -13,6 +13,9 @@
 // that must call, without the text that it takes before a call, and that of answers in text, where
 // the format stands in the place of the content, and no call.
 //
+// A custom tool takes a text. It is a function with one argument, which a grammar or a regular
+// expression may say: that stands in the place of the argument's value.
+//
 // # Why is the grammar of tools' calls not made by llama.cpp?
 //
 // llama.cpp makes it with its converter of JSON schemas, which drops words that it does not know,

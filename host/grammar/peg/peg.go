@@ -18,6 +18,7 @@ import (
 type Format struct {
 	Parser  string // llama.cpp's, of the answer, as JSON; "": it has no parts but those of Texts
 	Texts   string // llama.cpp's parser of answers in text, where their text is Answer; "": Parser says all
+	Fenced  bool   // that text may stand in a fence, where it is JSON
 	Tools   []Tool
 	Answer  Answer
 	Lazy    bool // the grammar begins with the first call
@@ -39,6 +40,7 @@ func (a *Answer) Size() int { return len(a.JSON) + len(a.Grammar) + len(a.Regex)
 type Tool struct {
 	Name string
 	Schema
+	Input Input // which the argument InputName fits, besides
 }
 
 // Schema is a JSON schema of a request, and how it is read.
@@ -75,7 +77,7 @@ func (f *Format) Key() string {
 func (f *Format) Size() int {
 	n := len(f.Parser) + len(f.Texts) + f.Answer.Size()
 	for _, t := range f.Tools {
-		n += len(t.JSON)
+		n += len(t.JSON) + len(t.Input.Lark) + len(t.Input.Regex)
 	}
 	return n
 }
@@ -89,6 +91,14 @@ func (f *Format) Whole() bool {
 // anyArguments is the schema of a tool of whose own nothing can be enforced.
 var anyArguments = json.RawMessage(`{"type":"object"}`)
 
+// loosen leaves out what the arguments must fit: the input, or else the schema.
+func (t *Tool) loosen() {
+	if t.Input == (Input{}) {
+		t.JSON = anyArguments
+	}
+	t.Input = Input{}
+}
+
 // Loosen is a format without the schema that an error is about: a tool's that is not strict. False:
 // the error is about another.
 func (f *Format) Loosen(bad *Error) (*Format, bool) {
@@ -98,7 +108,7 @@ func (f *Format) Loosen(bad *Error) (*Format, bool) {
 	}
 	looser := *f
 	looser.Tools = slices.Clone(f.Tools)
-	looser.Tools[i].JSON = anyArguments
+	looser.Tools[i].loosen()
 	return &looser, true
 }
 
@@ -109,7 +119,8 @@ func (f *Format) LoosenAll() (looser *Format, fields []string) {
 	all.Tools = slices.Clone(f.Tools)
 	for i := range all.Tools {
 		if t := &all.Tools[i]; t.Options.Loose && string(t.JSON) != string(anyArguments) {
-			t.JSON, fields = anyArguments, append(fields, t.Field)
+			t.loosen()
+			fields = append(fields, t.Field)
 		}
 	}
 	return &all, fields
@@ -133,6 +144,9 @@ func Add(b *grammar.Builder, f *Format, tokens gbnf.Tokens) (grammar.Rule, []Rel
 		return 0, nil, err
 	}
 	for i, t := range f.Tools {
+		if is := &w.tools[i]; t.Input != (Input{}) && (is.free || len(is.inputs) == 0) {
+			w.relax(t.Field, []schema.Relaxed{{Pointer: "#", Why: "the chat template has texts in a notation of its own"}})
+		}
 		if w.tools[i].Arguments == nil {
 			continue
 		}
@@ -264,6 +278,19 @@ func (w *writer) triggers() []uint64 {
 	return ids
 }
 
+// Fence begins what may stand around an answer in JSON.
+const Fence = "```json"
+
+// around is an answer in JSON with what llama.cpp's parsers of such answers take around it.
+func (w *writer) around(is grammar.Body) grammar.Body {
+	plain := w.b.Seq(w.space(), is)
+	if !w.f.Fenced {
+		return plain
+	}
+	mark := func(text string) grammar.Body { return w.b.Lexeme(w.b.Lexemes.Text(text), lexeme.UTF8) }
+	return w.b.Alt(plain, w.b.Seq(w.space(), mark(Fence), w.space(), is, w.space(), mark("```")))
+}
+
 // answered is an answer's text.
 func (w *writer) answered() (grammar.Body, error) {
 	if w.answer != 0 {
@@ -289,7 +316,7 @@ func (w *writer) answered() (grammar.Body, error) {
 			return 0, &Error{of.Field, err}
 		}
 		if w.answer = w.b.Call(rule); w.texts {
-			w.answer = w.b.Seq(w.space(), w.answer) // which llama.cpp's parsers of JSON take, too
+			w.answer = w.around(w.answer)
 		}
 		w.relax(of.Field, relaxed)
 	default:

@@ -15,7 +15,7 @@ export const answerFormats: readonly { kind: Format["kind"]; label: string; help
   {
     kind: "grammar",
     label: "Grammar",
-    help: "The answer fits a grammar in llama.cpp's notation, GBNF. It begins with the rule root.",
+    help: "The answer fits a grammar in GBNF, which begins with the rule root, or in Lark's notation after a line %llguidance {}.",
   },
   {
     kind: "regex",
