@@ -33,7 +33,7 @@ func New(o Options) http.Handler {
 	e.Logger.SetOutput(io.Discard) // what matters goes to slog
 	e.HTTPErrorHandler = s.fail
 	e.IPExtractor = clientOf(o.Proxies)
-	e.Use(s.pace, s.follow, s.rescue, s.limitBody, s.sameOrigin)
+	e.Use(s.pace, s.follow, s.rescue, s.limitBody, s.sameOrigin, unescape)
 
 	e.GET("/health", s.health)
 	e.GET("/v1/health", s.health)
