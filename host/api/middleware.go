@@ -49,8 +49,8 @@ func (s *service) follow(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// unescape decodes what a path names: where it has escapes that it need not have, such as those that
-// clients write for the slash and the colon of a model's name, the router takes it as it is written.
+// unescape decodes what a path names. Where it has escapes that it need not have, such as those
+// that clients write for the slash and the colon of a model's name, the router takes it as written.
 func unescape(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if c.Request().URL.RawPath == "" {

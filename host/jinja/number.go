@@ -132,8 +132,8 @@ func (r *run) operate(op string, left, right Value) Value {
 	return nil
 }
 
-// textBeside is v, or its text where the other is one: that of a number, none of what is undefined or
-// None.
+// textBeside is v, or its text where the other is one: that of a number, and none of what is
+// undefined or None.
 func (r *run) textBeside(other, v Value) Value {
 	if _, ok := textOf(other); !ok {
 		return v

@@ -5,20 +5,21 @@ package socket
 import (
 	"net/http"
 
+	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/refusal"
 )
 
 // handshake keeps back what websocket.Accept answers a request that it refuses, which would be
 // plain text: such a request is refused like all others.
 type handshake struct {
-	http.ResponseWriter
+	*echo.Response
 	status int // of the refusal; 0: there is none
 }
 
 // WriteHeader implements http.ResponseWriter.
 func (h *handshake) WriteHeader(status int) {
 	if status == http.StatusSwitchingProtocols {
-		h.ResponseWriter.WriteHeader(status)
+		h.Response.WriteHeader(status)
 		return
 	}
 	h.status = status
@@ -27,9 +28,6 @@ func (h *handshake) WriteHeader(status int) {
 
 // Write implements http.ResponseWriter: only a refusal has a text.
 func (*handshake) Write(text []byte) (int, error) { return len(text), nil }
-
-// Unwrap has websocket.Accept find the connection.
-func (h *handshake) Unwrap() http.ResponseWriter { return h.ResponseWriter }
 
 func (h *handshake) refusal(err error) error {
 	kind := refusal.KindInvalid

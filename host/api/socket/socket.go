@@ -96,7 +96,7 @@ type connection struct {
 
 // open is GET /v1/ws.
 func (a *API) open(c echo.Context) error {
-	hand := &handshake{ResponseWriter: c.Response()}
+	hand := &handshake{Response: c.Response()}
 	conn, err := websocket.Accept(hand, c.Request(), &websocket.AcceptOptions{
 		Subprotocols:       []string{Subprotocol},
 		InsecureSkipVerify: true, // sameOrigin has checked

@@ -87,9 +87,9 @@ func TestRead_Loose_DropsWords(t *testing.T) {
 	}
 }
 
-// Values of which none is of the type beside them say nothing: people write the items' values beside
-// a list's type, and numbers as texts. Else nothing would fit, and a tool whose call needs such an
-// argument would have none at all.
+// Values of which none is of the type beside them say nothing: people write the items' values
+// beside a list's type, and numbers as texts. Else nothing would fit, and a tool whose call needs
+// such an argument would have none at all.
 func TestRead_Loose_EnumOfOtherType(t *testing.T) {
 	for _, c := range []struct {
 		schema   string
