@@ -73,7 +73,7 @@ func New(o Options) http.Handler {
 	if o.Metrics != nil {
 		metrics = echo.WrapHandler(o.Metrics)
 	}
-	e.GET("/metrics", metrics, s.authorize, wire.Errors(llamaserver.Error))
+	e.GET("/metrics", metrics, wire.Errors(llamaserver.Error), s.authorize)
 	e.RouteNotFound(pageRoute, absent)
 	if o.UI != nil {
 		e.GET(pageRoute, s.page)
