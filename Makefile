@@ -251,6 +251,7 @@ test-busy: setup-test build plugins ## such tests five times on one processor be
 
 .PHONY: test-long
 test-long: setup-test build plugins $(LLAMA_ARCHS) $(LLAMA_SERVER) $(REAL_MODELS) ## full corruption and property runs, sanitizers, other builds, compilers and CPUs, Vulkan, the archive of make dist, each fuzz target for FUZZTIME
+	scripts/tools-in-use.sh
 	PENSTOCK_TEST_LONG=1 go test -timeout 4h -count 1 ./...
 	PENSTOCK_TEST_LONG=1 PENSTOCK_TEST_LLAMA_SERVER=live go -C tests test -timeout 4h -count 1 ./...
 	cd web && PENSTOCK_TEST_LONG=1 npm test
@@ -261,9 +262,14 @@ test-long: setup-test build plugins $(LLAMA_ARCHS) $(LLAMA_SERVER) $(REAL_MODELS
 	scripts/compilers.sh
 	scripts/arm64.sh
 	scripts/vulkan.sh
+	scripts/schemathesis.sh
 	$(MAKE) test-chart chart-apply
 	$(MAKE) dist-test
 	scripts/fuzz.sh $(FUZZTIME)
+
+.PHONY: schemathesis
+schemathesis: setup-test build plugins ## send a server what docs/openapi.yaml describes, and what not, and hold its answers to it (ARGS=200 examples)
+	scripts/schemathesis.sh $(ARGS)
 
 .PHONY: fuzz
 fuzz: fuzz_time = $(if $(filter file,$(origin FUZZTIME)),1m,$(FUZZTIME))

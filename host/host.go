@@ -139,6 +139,9 @@ func (h *Host) api(o Options) http.Handler {
 		Prefix: s.APIPrefix, NoSlots: !s.SlotsRoute, Props: s.PropsRoute, UI: h.ui, OwnUI: s.UIDir != "", Metrics: h.metrics.Handler(h.models.metrics),
 		Ready: h.isReady, Draining: h.draining, Done: h.done, Hold: h.hold,
 	}
+	if !s.MetricsRoute {
+		options.Metrics = nil
+	}
 	if h.models.recordings != nil {
 		options.Recordings = h.models.recordings
 	}

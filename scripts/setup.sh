@@ -117,6 +117,7 @@ find_missing() {
     need shellcheck shellcheck
     /usr/bin/python3 -c 'import jinja2' 2>/dev/null || python3 -c 'import jinja2' 2>/dev/null || missing+=(python3-jinja2) # host/jinja is compared with it
     python3 -m pip --version >/dev/null 2>&1 || missing+=(python3-pip) # scripts/models.sh fetches with it
+    python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv) # scripts/schemathesis.sh runs in one
     ! has dpkg-query || find_missing_tinygo # elsewhere TINYGO names one
     find_missing_rust
     [ "$(uname)" != Linux ] || { need systemd-analyze systemd; need_haproxy; }

@@ -24,9 +24,22 @@ func TestAPI_State(t *testing.T) {
 			t.Errorf("%s: %d %s", path, status, body)
 		}
 	}
-	for _, path := range []string{"/assets", "/nothing", "/v1/models/other", "/../options.go"} {
+	for _, path := range []string{"/assets", "/nothing", "/v1/models/other", "/../options.go", "/%6detrics", "/v1%2Fmodels"} {
 		if status, _, body := r.call(http.MethodGet, path, ""); status != 404 || !strings.Contains(body, `"error"`) {
 			t.Errorf("%s: %d %s", path, status, body)
+		}
+	}
+}
+
+// Clients escape the slash and the colon of a name, each in its own way.
+func TestAPI_Names_AreUnescaped(t *testing.T) {
+	r := newRig(t, nil)
+	for path, want := range map[string]string{
+		"/v1/models/toy": `"id":"toy"`, "/v1/models/%74oy": `"id":"toy"`, "/v1/models/a%2Fb%3Ac%20d": `no model \"a/b:c d\" here`, "/v1/models/a/b:c%20d": `no model \"a/b:c d\" here`,
+		"/v1/models/a%2Fb%25": `no model \"a/b%\" here`,
+	} {
+		if _, _, body := r.call(http.MethodGet, path, ""); !strings.Contains(body, want) {
+			t.Errorf("%s: %s, want %s", path, body, want)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func TestAPI_Anthropic_Whole(t *testing.T) {
 	status, header, text := r.call(http.MethodPost, "/v1/messages", `{"model":"claude","max_tokens":3,`+hello+`}`, "X-Request-Id", "mine")
 	want := `{"id":"msg_…","type":"message","role":"assistant","model":"toy","content":[{"type":"text","text":" 48 253 165"}],` +
 		`"stop_reason":"max_tokens","stop_sequence":null,` +
-		`"usage":{"input_tokens":8,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":3}}` + "\n"
+		`"usage":{"input_tokens":8,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":3,"output_tokens_details":null}}` + "\n"
 	if diff := cmp.Diff(want, steady(text)); status != http.StatusOK || diff != "" {
 		t.Error(status, diff)
 	}
@@ -42,7 +42,7 @@ func TestAPI_Anthropic_Stream(t *testing.T) {
 	r := newRig(t, nil)
 	_, header, text := r.call(http.MethodPost, "/v1/messages", `{"max_tokens":9,"stop_sequences":[" 253"],"stream":true,`+hello+`}`)
 	want := `event: message_start
-data: {"type":"message_start","message":{"id":"msg_…","type":"message","role":"assistant","model":"toy","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":8,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}}}
+data: {"type":"message_start","message":{"id":"msg_…","type":"message","role":"assistant","model":"toy","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":8,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0,"output_tokens_details":null}}}
 
 event: content_block_start
 data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
@@ -57,7 +57,7 @@ event: content_block_stop
 data: {"type":"content_block_stop","index":0}
 
 event: message_delta
-data: {"type":"message_delta","delta":{"stop_reason":"stop_sequence","stop_sequence":" 253"},"usage":{"input_tokens":8,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":2}}
+data: {"type":"message_delta","delta":{"stop_reason":"stop_sequence","stop_sequence":" 253"},"usage":{"input_tokens":8,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":2,"output_tokens_details":null}}
 
 event: message_stop
 data: {"type":"message_stop"}

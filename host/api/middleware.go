@@ -9,7 +9,9 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -44,6 +46,26 @@ func (s *service) follow(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		op.Done(w.Status, w.Size, err)
 		return nil
+	}
+}
+
+// unescape decodes what a path names. Where it has escapes that it need not have, such as those
+// that clients write for the slash and the colon of a model's name, the router takes it as written.
+func unescape(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if c.Request().URL.RawPath == "" {
+			return next(c)
+		}
+		values := slices.Clone(c.ParamValues())
+		for i, value := range values {
+			plain, err := url.PathUnescape(value)
+			if err != nil {
+				return refusal.Invalid("", "the path has a wrong escape: %v", err)
+			}
+			values[i] = plain
+		}
+		c.SetParamValues(values...)
+		return next(c)
 	}
 }
 

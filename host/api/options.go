@@ -53,7 +53,7 @@ type Options struct {
 	Props   bool         // POST /props says success
 	UI      fs.FS        // files of the browser UI
 	OwnUI   bool         // they are the operator's own, not Penstock's
-	Metrics http.Handler // GET /metrics
+	Metrics http.Handler // GET /metrics; nil: it is refused
 	Ready   func() bool  // whether new requests are taken
 
 	// Draining is closed when no new answers are taken any more: a WebSocket closes then as soon

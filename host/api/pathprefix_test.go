@@ -88,23 +88,25 @@ func TestAPI_OwnUI(t *testing.T) {
 	}
 }
 
-// llama-server's flags for two of its routes.
-func TestAPI_SlotsAndProps_Switched(t *testing.T) {
+// llama-server's flags for three of its routes.
+func TestAPI_SlotsMetricsAndProps_Switched(t *testing.T) {
 	r := newRig(t, func(s *setup) { s.NoSlots, s.Props = true, true })
-	const refused = "This server does not support slots endpoint. Start it with `--slots`"
-	status, _, body := r.call(http.MethodGet, "/slots", "")
-	if status != http.StatusNotImplemented || !strings.Contains(body, refused) || !strings.Contains(body, `"type":"not_supported_error"`) {
-		t.Errorf("slots: %d %s", status, body)
+	for _, route := range []string{"slots", "metrics"} {
+		refused := "This server does not support " + route + " endpoint. Start it with `--" + route + "`"
+		status, _, body := r.call(http.MethodGet, "/"+route, "")
+		if status != http.StatusNotImplemented || !strings.Contains(body, refused) || !strings.Contains(body, `"code":501`) || !strings.Contains(body, `"type":"not_supported_error"`) {
+			t.Errorf("%s: %d %s", route, status, body)
+		}
 	}
 	if status, _, body := r.call(http.MethodPost, "/props", `{}`); status != 200 || strings.TrimSpace(body) != `{"success":true}` {
 		t.Errorf("props: %d %s", status, body)
 	}
-	_, _, body = r.call(http.MethodGet, "/props", "")
-	if !strings.Contains(body, `"endpoint_slots":false`) || !strings.Contains(body, `"endpoint_props":true`) {
+	_, _, body := r.call(http.MethodGet, "/props", "")
+	if !strings.Contains(body, `"endpoint_slots":false`) || !strings.Contains(body, `"endpoint_metrics":false`) || !strings.Contains(body, `"endpoint_props":true`) {
 		t.Errorf("GET /props: %s", body)
 	}
-	_, _, body = newRig(t, nil).call(http.MethodGet, "/props", "")
-	if !strings.Contains(body, `"endpoint_slots":true`) || !strings.Contains(body, `"endpoint_props":false`) {
+	_, _, body = newRig(t, func(s *setup) { s.Metrics = http.NotFoundHandler() }).call(http.MethodGet, "/props", "")
+	if !strings.Contains(body, `"endpoint_slots":true`) || !strings.Contains(body, `"endpoint_metrics":true`) || !strings.Contains(body, `"endpoint_props":false`) {
 		t.Errorf("GET /props as usual: %s", body)
 	}
 }

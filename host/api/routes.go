@@ -33,7 +33,7 @@ func New(o Options) http.Handler {
 	e.Logger.SetOutput(io.Discard) // what matters goes to slog
 	e.HTTPErrorHandler = s.fail
 	e.IPExtractor = clientOf(o.Proxies)
-	e.Use(s.pace, s.follow, s.rescue, s.limitBody, s.sameOrigin)
+	e.Use(s.pace, s.follow, s.rescue, s.limitBody, s.sameOrigin, unescape)
 
 	e.GET("/health", s.health)
 	e.GET("/v1/health", s.health)
@@ -69,9 +69,11 @@ func New(o Options) http.Handler {
 	e.GET("/v1/adapters", s.withAdapters(listAdapters), s.authorize)
 	e.POST("/v1/adapters", s.withAdapters(loadAdapter), s.administer)
 	e.DELETE("/v1/adapters/:name", s.withAdapters(unloadAdapter), s.administer)
+	metrics := llamaserver.NoMetrics
 	if o.Metrics != nil {
-		e.GET("/metrics", echo.WrapHandler(o.Metrics), s.authorize)
+		metrics = echo.WrapHandler(o.Metrics)
 	}
+	e.GET("/metrics", metrics, wire.Errors(llamaserver.Error), s.authorize)
 	e.RouteNotFound(pageRoute, absent)
 	if o.UI != nil {
 		e.GET(pageRoute, s.page)
@@ -105,7 +107,7 @@ func (s *service) dialects() []Dialect {
 		{"OpenAI's Responses", responses.API{Server: server}.Routes(), wire.OpenAIError},
 		{"Anthropic", anthropic.API{Server: server}.Routes(), anthropic.Error},
 		{"Ollama", ollama.API{Server: server}.Routes(), ollama.Error},
-		{"llama-server", llamaserver.API{Server: server, UI: s.UI != nil, NoSlots: s.NoSlots, Props: s.Props, BodyLimit: s.BodyLimit}.Routes(), llamaserver.Error},
+		{"llama-server", llamaserver.API{Server: server, UI: s.UI != nil, NoSlots: s.NoSlots, NoMetrics: s.Metrics == nil, Props: s.Props, BodyLimit: s.BodyLimit}.Routes(), llamaserver.Error},
 		{"WebSocket", (&socket.API{Server: server, Log: s.Log, BodyLimit: s.BodyLimit, BodyTimeout: s.BodyTimeout, WriteTimeout: s.WriteTimeout, IdlePing: s.IdlePing, Replica: s.Replica,
 			Draining: s.Draining, Done: s.Done, Hold: s.Hold, Identify: s.identifySocket}).Routes(), wire.OpenAIError},
 	}

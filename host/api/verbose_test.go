@@ -8,6 +8,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/host/serving/servingtest"
 )
 
 // described is the part of an answer that llama-server's clients look for.
@@ -68,6 +72,58 @@ func TestAPI_GenerationSettings_Form(t *testing.T) {
 		got := map[string]any{"grammar": answer.Settings["grammar"], field: answer.Settings[field]}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", field, diff)
+		}
+	}
+}
+
+// The seed of generation_settings is the request's, else the operator's, else llama.cpp's word for
+// one that is drawn.
+func TestAPI_GenerationSettings_Seed(t *testing.T) {
+	for operators, want := range map[string]map[string]float64{
+		"":  {``: 1<<32 - 1, `,"seed":9`: 9, `,"seed":-1`: 1<<32 - 1},
+		"7": {``: 7, `,"seed":9`: 9, `,"seed":-1`: 1<<32 - 1},
+	} {
+		defaults, err := sampling.NewDefaults(map[string]string{"seed": operators})
+		if operators == "" {
+			defaults, err = sampling.NewDefaults()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := newRig(t, func(s *setup) {
+			s.wrap = func(m servingtest.OneModel) serving.Models { m.Model.Sampling = defaults; return m }
+		})
+		for body, seed := range want {
+			var a struct {
+				Settings map[string]any `json:"generation_settings"`
+			}
+			if r.post("/completion", `{"prompt":"abc","n_predict":1`+body+`}`, &a); a.Settings["seed"] != seed {
+				t.Errorf("the operator's seed is %q, the request %s: %v, want %v", operators, body, a.Settings["seed"], seed)
+			}
+		}
+	}
+}
+
+// Frames that tell how far a prompt is computed have the times until then, if each token's has.
+func TestAPI_Progress_Timings(t *testing.T) {
+	r := newRig(t, nil)
+	for body, want := range map[string]bool{``: false, `,"timings_per_token":true`: true} {
+		_, _, text := r.call(http.MethodPost, "/completion", `{"prompt":"abcdefgh","n_predict":1,"stream":true,"return_progress":true`+body+`}`)
+		told := 0
+		for _, frame := range frames(t, text) {
+			var f struct {
+				Progress *struct{ Cache, Processed int } `json:"prompt_progress"`
+				Timings  *wire.Timings
+			}
+			if json.Unmarshal([]byte(frame), &f) != nil || f.Progress == nil {
+				continue
+			}
+			if told++; (f.Timings != nil) != want || want && (f.Timings.PromptN != f.Progress.Processed-f.Progress.Cache || f.Timings.PredictedN != 0) {
+				t.Errorf("%s: %s", body, frame)
+			}
+		}
+		if told == 0 {
+			t.Errorf("%s: no progress in %s", body, text)
 		}
 	}
 }

@@ -119,12 +119,13 @@ type Server struct {
 	Host              string        `koanf:"host"`   // it and Port are in Listen already
 	Port              int           `koanf:"port"`
 	UI                bool          `koanf:"ui"`
-	UIDir             string        `koanf:"ui_dir"`      // files in place of the UI's; empty: none
-	APIPrefix         string        `koanf:"api_prefix"`  // of all paths; empty: none
-	SlotsRoute        bool          `koanf:"slots_route"` // GET /slots is answered
-	PropsRoute        bool          `koanf:"props_route"` // POST /props says success
-	ReusePort         bool          `koanf:"reuse_port"`  // several servers may listen on the port
-	Timeout           time.Duration `koanf:"timeout"`     // it is in BodyTimeout and WriteTimeout already
+	UIDir             string        `koanf:"ui_dir"`        // files in place of the UI's; empty: none
+	APIPrefix         string        `koanf:"api_prefix"`    // of all paths; empty: none
+	SlotsRoute        bool          `koanf:"slots_route"`   // GET /slots is answered
+	MetricsRoute      bool          `koanf:"metrics_route"` // GET /metrics is answered
+	PropsRoute        bool          `koanf:"props_route"`   // POST /props says success
+	ReusePort         bool          `koanf:"reuse_port"`    // several servers may listen on the port
+	Timeout           time.Duration `koanf:"timeout"`       // it is in BodyTimeout and WriteTimeout already
 	SSLCertFile       string        `koanf:"ssl_cert_file"`
 	SSLKeyFile        string        `koanf:"ssl_key_file"`
 	APIKeys           []string      `koanf:"api_keys"`

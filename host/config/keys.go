@@ -135,6 +135,8 @@ var table = slices.Concat([]Key{
 		Allowed: "a path such as /llm, without a slash at the end", Help: "prefix of the paths of all routes, including health, the browser UI and the WebSocket; empty: none"},
 	{Name: "server.slots_route", Flag: "slots", Kind: Switch, Default: true,
 		Allowed: "true or false", Help: "answer GET /slots, which shows what each slot does"},
+	{Name: "server.metrics_route", Flag: "metrics", Kind: Switch, Default: true,
+		Allowed: "true or false", Help: "answer GET /metrics, which Prometheus reads"},
 	{Name: "server.props_route", Flag: "props", Kind: Switch, Default: false,
 		Allowed: "true or false", Help: "answer POST /props as llama-server does with this flag: it reports success and sets nothing"},
 	{Name: "server.reuse_port", Flag: "reuse-port", Kind: Switch, Default: false,

@@ -8,7 +8,7 @@ import (
 )
 
 // always are flags of llama-server that ask for what this program does in any case.
-var always = []string{"--metrics", "--jinja", "-cb", "--cont-batching", "--cache-prompt", "--perf", "--warmup", "--offline", "--models-autoload",
+var always = []string{"--jinja", "-cb", "--cont-batching", "--cache-prompt", "--perf", "--warmup", "--offline", "--models-autoload",
 	"--log-prefix", "--log-timestamps"}
 
 // unfollowed are flags of llama-server that change no answer, and that nothing here follows; the

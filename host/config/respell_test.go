@@ -15,7 +15,7 @@ func TestRespell(t *testing.T) {
 		{[]string{"-m", "x.gguf", "-c", "4096", "-np", "4", "-t", "2", "-ngl", "99", "-b", "512", "-ub", "256", "-a", "x", "-n", "64"},
 			[]string{"--model", "x.gguf", "--ctx-size", "4096", "--parallel", "4", "--threads", "2", "--gpu-layers", "99", "--batch-size", "512",
 				"--ubatch-size", "256", "--alias", "x", "--n-predict", "64"}},
-		{[]string{"--n-gpu-layers=3", "--no-webui", "--metrics", "-cb", "--no-context-shift"}, []string{"--gpu-layers=3", "--ui=false", "--context-shift=false"}},
+		{[]string{"--n-gpu-layers=3", "--no-webui", "--metrics", "-cb", "--no-context-shift"}, []string{"--gpu-layers=3", "--ui=false", "--metrics", "--context-shift=false"}},
 		{[]string{"--listen", ":1", "--unknown", "-zz"}, []string{"--listen", ":1", "--unknown", "-zz"}},
 		{[]string{"--control-vector-layer-range", "1", "4", "x.gguf"}, []string{"--control-vector-layer-range=1,4", "x.gguf"}},
 		{[]string{"--control-vector-layer-range", "1,4", "x.gguf"}, []string{"--control-vector-layer-range", "1,4", "x.gguf"}},
@@ -55,8 +55,8 @@ func TestFlagValues_LlamaServers(t *testing.T) {
 		{[]string{"--timeout", "99999"}, func(c Config) bool { return c.Server.WriteTimeout == 99999*time.Second }},
 		{[]string{"--sleep-idle-seconds", "300"}, func(c Config) bool { return c.Models.IdleMain == 5*time.Minute }},
 		{[]string{"--sleep-idle-seconds", "-1"}, func(c Config) bool { return c.Models.IdleMain == 0 }},
-		{[]string{"--api-prefix", "/llm/v2", "--path", ".", "--props", "--no-slots", "--reuse-port"}, func(c Config) bool {
-			return c.Server.APIPrefix == "/llm/v2" && c.Server.UIDir == "." && c.Server.PropsRoute && !c.Server.SlotsRoute && c.Server.ReusePort
+		{[]string{"--api-prefix", "/llm/v2", "--path", ".", "--props", "--no-slots", "--no-metrics", "--reuse-port"}, func(c Config) bool {
+			return c.Server.APIPrefix == "/llm/v2" && c.Server.UIDir == "." && c.Server.PropsRoute && !c.Server.SlotsRoute && !c.Server.MetricsRoute && c.Server.ReusePort
 		}},
 		{[]string{"--cache-ram", "256"}, func(c Config) bool { return c.Scheduler.CacheRAM == 256<<20 }},
 		{[]string{"-ctxcp", "4", "-cms", "100"}, func(c Config) bool { return c.Scheduler.CtxCheckpoints == 4 && c.Scheduler.CheckpointMinStep == 100 }},
@@ -93,7 +93,7 @@ func TestFlagValues_LlamaServers(t *testing.T) {
 			}},
 		{[]string{"--override-kv", "a=int:1,b=str:x"}, func(c Config) bool { return len(c.Model.OverrideKV) == 2 }},
 		{nil, func(c Config) bool {
-			return c.Server.UI && c.Server.SlotsRoute && !c.Server.PropsRoute && !c.Scheduler.ContextShift && c.Scheduler.NPredict == -1
+			return c.Server.UI && c.Server.SlotsRoute && c.Server.MetricsRoute && !c.Server.PropsRoute && !c.Scheduler.ContextShift && c.Scheduler.NPredict == -1
 		}},
 	} {
 		fs := pflag.NewFlagSet("", pflag.ContinueOnError)

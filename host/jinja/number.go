@@ -101,7 +101,7 @@ func floatText(f float64) string {
 // operate is the result of an operator.
 func (r *run) operate(op string, left, right Value) Value {
 	if r.lenient && op == "+" {
-		left, right = emptyBeside(right, left), emptyBeside(left, right)
+		left, right = r.textBeside(right, left), r.textBeside(left, right)
 	}
 	r.defined(left)
 	if s, ok := left.(string); ok && op == "%" {
@@ -132,12 +132,17 @@ func (r *run) operate(op string, left, right Value) Value {
 	return nil
 }
 
-// emptyBeside is v, or an empty text where v is nothing and the other is a text.
-func emptyBeside(other, v Value) Value {
-	if _, ok := textOf(other); ok {
-		if _, ok := v.(*Undefined); ok || v == nil {
-			return ""
-		}
+// textBeside is v, or its text where the other is one: that of a number, and none of what is
+// undefined or None.
+func (r *run) textBeside(other, v Value) Value {
+	if _, ok := textOf(other); !ok {
+		return v
+	}
+	if _, undefined := v.(*Undefined); undefined || v == nil {
+		return ""
+	}
+	if number(v) != nil {
+		return r.repr(v)
 	}
 	return v
 }

@@ -14,6 +14,7 @@ const (
 	KindForbidden                   // whoever asks may not
 	KindNotFound                    // what the request names is not here
 	KindWrongMethod                 // the route has other methods
+	KindNoUpgrade                   // the route opens WebSockets, and the request asks for none
 	KindLate                        // the request took too long to arrive
 	KindConflict                    // it does not fit what is here already
 	KindInUse                       // likewise, until others have ended

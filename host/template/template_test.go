@@ -192,12 +192,13 @@ func TestTemplate_Render_AsLlama(t *testing.T) {
 }
 
 // What Python refuses to a template is rendered leniently: firefunction's wants the functions by
-// another name.
+// another name, and gpt-oss' adds what an enum has by default to a text, also a number.
 func TestTemplate_Render_PythonRefuses(t *testing.T) {
 	c := native.Conversation{Messages: json.RawMessage(`[{"role":"user","content":"x"}]`), Tools: json.RawMessage(
-		`[{"type":"function","function":{"name":"frogs","description":"d","parameters":{"type":"object","properties":{"q":{"type":"string"}}}}}]`)}
+		`[{"type":"function","function":{"name":"frogs","description":"d","parameters":{"type":"object","properties":{"q":{"type":"string"},"n":{"description":"d","type":"integer","enum":[1,12],"default":12},"b":{"description":"d","type":"boolean","enum":[true],"default":true}}}}}]`)}
 	for file, says := range map[string]string{
 		"fireworks-ai-llama-3-firefunction-v2.jinja": `"name": "frogs"`, "llama-cpp-deepseek-r1.jinja": "frogs", "CohereForAI-c4ai-command-r-plus-tool_use.jinja": "frogs",
+		"openai-gpt-oss-120b.jinja": "// default: 12,\n",
 	} {
 		tmpl := with(t, file)
 		if got := prompt(t, tmpl, c); !strings.Contains(got, says) {
@@ -265,7 +266,7 @@ func TestTemplate_Render_Complaint(t *testing.T) {
 // A template refuses by its complaint. What takes too long, and what llama.cpp makes nothing of, is
 // no refusal; one that llama.cpp has code for has no other word.
 func TestTemplate_Refuses(t *testing.T) {
-	tmpl := with(t, "{% if messages|length > 1 %}{{ raise_exception('no') }}{% else %}{{ 'a' + 1 }}{% endif %}")
+	tmpl := with(t, "{% if messages|length > 1 %}{{ raise_exception('no') }}{% else %}{{ 'a' + [1] }}{% endif %}")
 	for _, messages := range []string{`[{"role":"user","content":"x"},{"role":"user","content":"x"}]`, `[{"role":"user","content":"x"}]`} {
 		if _, err := tmpl.Render(t.Context(), native.Conversation{Messages: json.RawMessage(messages)}); err == nil || !tmpl.Refuses(err) {
 			t.Error(err)

@@ -43,11 +43,21 @@ type usage struct {
 	CacheWrite int `json:"cache_creation_input_tokens"` // always 0: what is cached costs nothing more here
 	CacheRead  int `json:"cache_read_input_tokens"`
 	Output     int `json:"output_tokens"`
+
+	Details *outputDetails `json:"output_tokens_details"` // nil: no token is of a part of its own
+}
+
+type outputDetails struct {
+	Thinking int `json:"thinking_tokens"`
 }
 
 // usageOf counts as Anthropic does: what was cached is no input.
-func usageOf(prompt, cached, generated int) usage {
-	return usage{Input: prompt - cached, CacheRead: cached, Output: generated}
+func usageOf(prompt, cached, generated, thinking int) usage {
+	u := usage{Input: prompt - cached, CacheRead: cached, Output: generated}
+	if thinking > 0 {
+		u.Details = &outputDetails{thinking}
+	}
+	return u
 }
 
 // shape is Anthropic's message, whole or as a stream.
@@ -71,7 +81,7 @@ func (*shape) Framing() wire.Framing { return wire.Events }
 // has an error's status.
 func (s *shape) Start(c *completion.Choice) []any {
 	first := s.message
-	first.Usage = usageOf(c.Start.PromptTokens, c.Start.CachedTokens, 0)
+	first.Usage = usageOf(c.Start.PromptTokens, c.Start.CachedTokens, 0, 0)
 	s.begin = []any{startEvent{"message_start", first}}
 	return nil
 }
@@ -135,5 +145,5 @@ func (s *shape) end(c *completion.Choice, called bool) {
 		reason = "tool_use"
 	}
 	s.StopReason, s.Recording = &reason, c.Request.RecordingID()
-	s.Usage = usageOf(c.End.Usage.Prompt, c.End.Usage.Cached, c.End.Usage.Generated)
+	s.Usage = usageOf(c.End.Usage.Prompt, c.End.Usage.Cached, c.End.Usage.Generated, c.ReasoningTokens())
 }

@@ -86,8 +86,14 @@ func (s *completionShape) progress(c *completion.Choice, st *state, computed int
 	if !s.request.Progress {
 		return nil
 	}
-	return []any{&partialAnswer{Index: c.Index, Tokens: []scheduler.Token{0}, Slot: -1, Evaluated: c.Start.PromptTokens,
-		Progress: &progress{Total: c.Start.PromptTokens, Cache: c.Start.CachedTokens, Processed: computed, TimeMS: time.Since(st.begun).Milliseconds()}}}
+	took := time.Since(st.begun)
+	p := &partialAnswer{Index: c.Index, Tokens: []scheduler.Token{0}, Slot: -1, Evaluated: c.Start.PromptTokens,
+		Progress: &progress{Total: c.Start.PromptTokens, Cache: c.Start.CachedTokens, Processed: computed, TimeMS: took.Milliseconds()}}
+	if s.body.TimingsPerToken {
+		t := wire.TimingsOf(scheduler.End{Usage: scheduler.Usage{Prompt: computed, Cached: c.Start.CachedTokens}, Timing: scheduler.Timing{Prefill: took}})
+		p.Timings = &t
+	}
+	return []any{p}
 }
 
 // branches is the frame of what has become of a program's branches.

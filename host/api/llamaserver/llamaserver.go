@@ -18,8 +18,14 @@ type API struct {
 	*wire.Server
 	UI        bool  // the browser UI is served
 	NoSlots   bool  // GET /slots is refused
+	NoMetrics bool  // GET /metrics is refused
 	Props     bool  // POST /props says success
 	BodyLimit int64 // bytes of a request's body and of a WebSocket's frame
+}
+
+// NoMetrics answers GET /metrics where it is off.
+func NoMetrics(echo.Context) error {
+	return notSupported("This server does not support metrics endpoint. Start it with `--metrics`")
 }
 
 // Routes are the routes of the API.

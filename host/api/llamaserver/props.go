@@ -28,7 +28,7 @@ func (a API) props(c echo.Context) error {
 		"media_marker":                media.Marker,
 		"endpoint_slots":              !a.NoSlots,
 		"endpoint_props":              a.Props,
-		"endpoint_metrics":            true,
+		"endpoint_metrics":            !a.NoMetrics,
 		"ui":                          a.UI,
 		"ui_settings":                 struct{}{},
 		"cors_proxy_enabled":          false,

@@ -52,7 +52,7 @@ func drafters(m *serving.Model) string { return cmp.Or(m.Drafter, "none") }
 // settings are those of a choice of a request with this body.
 func (b *completionBody) settings(r *completion.TextRequest, choice int) settings {
 	p := r.Params.ForChoice(uint32(choice % r.Choices))
-	if b.Seed == nil || *b.Seed < 0 {
+	if b.Seed == nil && !r.Model.Sampling.Seeded() || b.Seed != nil && *b.Seed < 0 {
 		p.Seed = randomSeed
 	}
 	s := samplingSettings(p)

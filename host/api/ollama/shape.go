@@ -57,6 +57,7 @@ type metrics struct {
 	PromptDuration time.Duration `json:"prompt_eval_duration"`
 	Count          int           `json:"eval_count"`
 	Duration       time.Duration `json:"eval_duration"`
+	Thinking       int           `json:"thinking_eval_count,omitempty"` // an addition of ours: which of Count are reasoning
 }
 
 // shape is an answer of Ollama's, whole or as lines.
@@ -134,7 +135,7 @@ func (s *shape) end(l *line, c *completion.Choice) {
 	e := c.End
 	l.Done, l.DoneReason, l.Recording = true, e.Reason.String(), c.Request.RecordingID()
 	l.metrics = &metrics{Total: time.Since(s.begun), Load: s.load, PromptCount: e.Usage.Prompt, PromptDuration: e.Timing.Prefill,
-		Count: e.Usage.Generated, Duration: e.Timing.Decode}
+		Count: e.Usage.Generated, Duration: e.Timing.Decode, Thinking: c.ReasoningTokens()}
 	if s.context {
 		l.Context = slices.Concat(s.request.Prompts[0], c.Tokens)
 	}

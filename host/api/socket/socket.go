@@ -96,12 +96,13 @@ type connection struct {
 
 // open is GET /v1/ws.
 func (a *API) open(c echo.Context) error {
-	conn, err := websocket.Accept(c.Response(), c.Request(), &websocket.AcceptOptions{
+	hand := &handshake{Response: c.Response()}
+	conn, err := websocket.Accept(hand, c.Request(), &websocket.AcceptOptions{
 		Subprotocols:       []string{Subprotocol},
 		InsecureSkipVerify: true, // sameOrigin has checked
 	})
 	if err != nil {
-		return nil // Accept has answered
+		return hand.refusal(err)
 	}
 	defer conn.CloseNow() //nolint:errcheck // whatever is left of the connection
 	conn.SetReadLimit(-1) // an oversized frame is refused, the connection lives on

@@ -37,6 +37,7 @@ var kinds = map[refusal.Kind]inHTTP{
 	refusal.KindForbidden:       {http.StatusForbidden, typeForbid},
 	refusal.KindNotFound:        {http.StatusNotFound, typeInvalid},
 	refusal.KindWrongMethod:     {http.StatusMethodNotAllowed, typeInvalid},
+	refusal.KindNoUpgrade:       {http.StatusUpgradeRequired, typeInvalid},
 	refusal.KindLate:            {http.StatusRequestTimeout, typeInvalid},
 	refusal.KindConflict:        {http.StatusConflict, typeInvalid},
 	refusal.KindInUse:           {http.StatusConflict, typeBusy},

@@ -22,6 +22,7 @@ func TestStatusOf_EachKind_HasItsStatusAndType(t *testing.T) {
 		{refusal.KindForbidden, 403, "permission_error"},
 		{refusal.KindNotFound, 404, "invalid_request_error"},
 		{refusal.KindWrongMethod, 405, "invalid_request_error"},
+		{refusal.KindNoUpgrade, 426, "invalid_request_error"},
 		{refusal.KindLate, 408, "invalid_request_error"},
 		{refusal.KindConflict, 409, "invalid_request_error"},
 		{refusal.KindInUse, 409, "rate_limit_error"},

@@ -87,6 +87,48 @@ func TestRead_Loose_DropsWords(t *testing.T) {
 	}
 }
 
+// Values of which none is of the type beside them say nothing: people write the items' values
+// beside a list's type, and numbers as texts. Else nothing would fit, and a tool whose call needs
+// such an argument would have none at all.
+func TestRead_Loose_EnumOfOtherType(t *testing.T) {
+	for _, c := range []struct {
+		schema   string
+		fit, not []string
+		told     string
+	}{
+		{`{"type":"array","items":{"type":"string"},"enum":["a","b"]}`, []string{`["x"]`, `[]`}, []string{`[1]`, `"a"`}, "#/properties/v/enum"},
+		{`{"type":"integer","enum":["1","2"]}`, []string{`3`}, []string{`"1"`, `1.5`}, "#/properties/v/enum"},
+		{`{"type":["integer","null"],"const":"1"}`, []string{`3`, `null`}, []string{`"1"`}, "#/properties/v/const"},
+		{`{"type":"integer","enum":["1",2]}`, []string{`2`}, []string{`"1"`, `3`}, ""},
+		{`{"type":"string","anyOf":[{"enum":[1]},{"enum":["b"]}]}`, []string{`"b"`}, []string{`"c"`, `1`}, ""},
+	} {
+		b := grammar.NewBuilder()
+		root, relaxed, err := Read(b, json.RawMessage(`{"type":"object","properties":{"v":`+c.schema+`},"required":["v"],"additionalProperties":false}`), Options{Loose: true})
+		if err != nil {
+			t.Errorf("%s: %v", c.schema, err)
+			continue
+		}
+		g, err := b.Build(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, texts := range [][]string{c.fit, append(c.not, "")} {
+			for _, text := range texts {
+				if text = `{"v":` + text + `}`; text == `{"v":}` {
+					text = `{}`
+				}
+				s, fits, err := g.Advance(g.Start(), []byte(text))
+				if err != nil || (fits && g.Complete(s)) != (i == 0) {
+					t.Errorf("%s: %s fits: %v, %v", c.schema, text, fits, err)
+				}
+			}
+		}
+		if told := len(relaxed) > 0 && relaxed[0].Pointer == c.told; told != (c.told != "") || len(relaxed) > 1 {
+			t.Errorf("%s: told %v", c.schema, relaxed)
+		}
+	}
+}
+
 // Values that alternatives list are one alternative, however many they are.
 func TestRead_ListedAlternatives(t *testing.T) {
 	var consts []string

@@ -97,8 +97,22 @@ func denyType(r *reader, all []*shape, at *value) ([]*shape, error) {
 }
 
 func holdConst(r *reader, s *shape, at *value) error {
-	r.leave(s, []*value{at.member("const")})
-	return nil
+	word := at.member("const")
+	r.leave(s, []*value{word})
+	return r.besideType(word, []*value{word}, at)
+}
+
+// besideType refuses values of which none is of the type beside them. Only where such a word is
+// left out: it else is a schema that nothing fits, like others.
+func (r *reader) besideType(word *value, values []*value, at *value) error {
+	if !r.o.Loose || len(values) == 0 || at.member("type") == nil {
+		return nil
+	}
+	named, _, err := r.kindsOf(at)
+	if err != nil || slices.ContainsFunc(values, func(v *value) bool { return named&(1<<v.kind) != 0 }) {
+		return nil //nolint:nilerr // a type that is none is told where it is read, and says nothing
+	}
+	return wrong(word, "none of its values is of the type beside it")
 }
 
 func holdEnum(r *reader, s *shape, at *value) error {
@@ -107,7 +121,10 @@ func holdEnum(r *reader, s *shape, at *value) error {
 		return wrong(word, "enum must be a list of values")
 	}
 	r.leave(s, word.items)
-	return r.step(word, len(word.items))
+	if err := r.step(word, len(word.items)); err != nil {
+		return err
+	}
+	return r.besideType(word, word.items, at)
 }
 
 // leave leaves values.
