@@ -20,7 +20,7 @@ SHELL := bash
 
 LLAMA := build/llama.cpp
 MODELS := build/models
-REAL_MODELS := $(MODELS)/smollm2-135m-q4_1.gguf # which people have trained; for tests and benchmarks
+REAL_MODELS := $(addprefix $(MODELS)/,smollm2-135m-q4_1.gguf minilm-l6-f16.gguf) # which people have trained; for tests and benchmarks
 LLAMA_STAMP := $(LLAMA)/out/stamp
 UI := web/dist/index.html
 GO_MODULES := build/go-modules
