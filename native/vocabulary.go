@@ -33,6 +33,7 @@ type vocabulary struct {
 	attributes     []Attribute
 	kind           int // llama_vocab_type
 	alphabet       alphabet
+	wordPiece      wordPiece
 	specials       specials
 }
 
@@ -142,8 +143,28 @@ func (m *Model) Tokenize(ctx context.Context, text string, o TokenizeOptions) ([
 	return append(tokens, around[begins:]...), nil
 }
 
-// appendTokens has llama.cpp turn a text into tokens.
+// appendTokens turns a text without special tokens into tokens.
 func (m *Model) appendTokens(ctx context.Context, tokens []int32, text string, o TokenizeOptions) ([]int32, error) {
+	if m.vocab.kind != wordPieceType || text == "" {
+		return m.appendLlamaTokens(ctx, tokens, text, o)
+	}
+	m.vocab.wordPiece.once.Do(m.fillWordPiece)
+	if !o.AddSpecial {
+		return m.vocab.wordPiece.append(ctx, tokens, text)
+	}
+	around, err := m.appendLlamaTokens(ctx, nil, "", o) // [CLS] and [SEP]
+	if err != nil {
+		return nil, err
+	}
+	begins := min(1, len(around))
+	if tokens, err = m.vocab.wordPiece.append(ctx, append(tokens, around[:begins]...), text); err != nil {
+		return nil, err
+	}
+	return append(tokens, around[begins:]...), nil
+}
+
+// appendLlamaTokens has llama.cpp turn a text into tokens.
+func (m *Model) appendLlamaTokens(ctx context.Context, tokens []int32, text string, o TokenizeOptions) ([]int32, error) {
 	room := len(text) + 8 // most often enough: a token is a byte or more, plus those added
 	for {
 		if ctx.Err() != nil {

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/completion"
@@ -116,15 +117,29 @@ func readInputs(ctx context.Context, m *embedding.Model, l embedding.Limits, r E
 	if err != nil {
 		return nil, err
 	}
+	around, err := reader.Text(ctx, "")
+	if err != nil {
+		return nil, err
+	}
 	for i, in := range inputs {
 		if len(in) == 0 {
 			return nil, refusal.Invalid(r.Field, "Input content cannot be empty")
 		}
 		if r.Truncate && len(in) > l.Input {
-			inputs[i] = in[:l.Input]
+			inputs[i] = truncate(in, l.Input, around)
 		}
 	}
 	return inputs, nil
+}
+
+// truncate leaves most of the tokens of a text, with those that end it as they end an empty one,
+// around: a model that was trained with [SEP] at the end expects it there.
+func truncate(tokens []int32, most int, around []int32) []int32 {
+	n := 0
+	for n < min(len(around), most) && tokens[len(tokens)-1-n] == around[len(around)-1-n] {
+		n++
+	}
+	return slices.Concat(tokens[:most-n], tokens[len(tokens)-n:])
 }
 
 // untemplated is a model that is given texts only.

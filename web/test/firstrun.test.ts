@@ -29,6 +29,7 @@ test(
       await chat.page.evaluate(() => navigator.clipboard.readText()),
       "bin/penstock serve path/to/model.gguf",
     );
+    await note.getByRole("button", { name: /^Copy bin\/penstock serve .*models.sh smollm2/ }).waitFor();
     await note.getByRole("button", { name: /^Copy bin\/penstock model pull/ }).waitFor();
     await chat.page.getByRole("button", { name: "Give me four planets." }).click();
     await chat.finished();

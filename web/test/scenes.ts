@@ -7,6 +7,7 @@ import type { ChatPage } from "./browser.ts";
 export interface Scene {
   settings: Partial<Settings>; // of new chats
   context?: number; // tokens: answers may go on that long
+  model?: string; // a file in build/models; else the built-in model
   play(chat: ChatPage, url: string): Promise<unknown>; // until the picture is taken
 }
 
@@ -42,6 +43,11 @@ export const scenes: Record<string, Scene> = {
   chat: {
     settings: { sampling },
     play: (chat) => ask(chat, "Write a Python function named square.", story),
+  },
+  smollm2: {
+    settings: { sampling: { temperature: 0 } },
+    model: "smollm2-135m-q4_1.gguf",
+    play: (chat) => ask(chat, "What is gravity?", "How do I make a cup of tea?"),
   },
   settings: {
     settings: { sampling, plugins: [banned] },

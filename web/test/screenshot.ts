@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 // Writes the pictures of the page for the README and docs/page.md into docs/images, from the real
-// host with the built-in model: each scene in light and dark, on a desktop and on a phone. For
-// some of them only: npm run screenshot -- inspector dark
+// host with the built-in model, or with one that the scene names: each scene in light and dark, on
+// a desktop and on a phone. For some of them only: npm run screenshot -- inspector dark
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,6 +18,7 @@ const devices: Record<string, BrowserContextOptions> = {
 };
 
 const images = fileURLToPath(new URL("../../docs/images/", import.meta.url));
+const models = fileURLToPath(new URL("../../build/models/", import.meta.url));
 const built = fileURLToPath(new URL("../../build/plugins/", import.meta.url));
 const examples = ["banned-phrases", "dynamic-temperature", "json-schema", "min-p", "regex-stop", "watermark"];
 
@@ -50,7 +51,8 @@ try {
   for (const name of chosen(Object.keys(scenes))) {
     const scene = scenes[name];
     if (scene === undefined) continue;
-    const flags = ["--plugin-dir", plugins, "--admin-key", "secret", "--alias", "penstock-tiny"];
+    const model = scene.model ? ["--model", join(models, scene.model)] : ["--alias", "penstock-tiny"];
+    const flags = ["--plugin-dir", plugins, "--admin-key", "secret", ...model];
     const server = await Server.start({ flags, ...(scene.context && { context: scene.context }) });
     try {
       for (const scheme of chosen(["light", "dark"]))

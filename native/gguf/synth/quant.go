@@ -121,3 +121,12 @@ func half(f float32) uint16 {
 	abs += 0xfff + abs>>13&1 // round the 13 bits that go, then move the exponent's bias from 127 to 15
 	return sign | uint16(abs>>13-(127-15)<<10)
 }
+
+// Halves gives numbers of F32, as they lie in a file, half precision.
+func Halves(numbers []byte) []byte {
+	halves := make([]byte, 0, len(numbers)/2)
+	for at := 0; at+4 <= len(numbers); at += 4 {
+		halves = binary.LittleEndian.AppendUint16(halves, half(math.Float32frombits(binary.LittleEndian.Uint32(numbers[at:]))))
+	}
+	return halves
+}

