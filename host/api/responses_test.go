@@ -47,6 +47,16 @@ func TestResponses_Whole(t *testing.T) {
 	}
 }
 
+// An empty input loads the model and no more, as LM Studio's clients ask for.
+func TestResponses_EmptyInputLoads(t *testing.T) {
+	r := newRig(t, nil)
+	var a response
+	r.post("/v1/responses", `{"model":"x","input":"","max_output_tokens":1}`, &a)
+	if a.Object != "response" || a.Status != "completed" || a.Model != "toy" || len(a.Output) > 0 || a.Usage.Total != 0 {
+		t.Errorf("got %+v", a)
+	}
+}
+
 func TestResponses_Stream(t *testing.T) {
 	r := newRig(t, nil)
 	var whole response
