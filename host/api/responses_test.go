@@ -118,3 +118,17 @@ func TestResponses_Bad(t *testing.T) {
 		}
 	}
 }
+
+// The clients that obey the header do not repeat what would be refused again.
+func TestAPI_RefusedForGood_SaysSo(t *testing.T) {
+	r := newRig(t, nil)
+	for path, want := range map[string]string{"/v1/chat/completions": "false", "/v1/completions": "false", "/v1/models": ""} {
+		method := http.MethodPost
+		if want == "" {
+			method = http.MethodGet
+		}
+		if _, header, text := r.call(method, path, `{"n":-1}`); header.Get("X-Should-Retry") != want {
+			t.Errorf("%s: %q, of %s", path, header.Get("X-Should-Retry"), text)
+		}
+	}
+}
