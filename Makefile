@@ -99,6 +99,10 @@ FORCE:
 $(LLAMA_STAMP): FORCE | setup
 	@native/llama.cpp/build.sh $(LLAMA)
 
+# npm ci fails here: some packages for other systems, which Qwen Code names, cannot be had.
+tests/agents/node_modules/.package-lock.json: tests/agents/package.json tests/agents/package-lock.json | setup
+	cd tests/agents && npm install --no-save --no-audit --no-fund && touch node_modules/.package-lock.json
+
 build/agents/.installed: tests/agents/requirements.txt
 	python3 -m venv build/agents && build/agents/bin/pip install --quiet --no-deps --requirement $< && touch $@
 
