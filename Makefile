@@ -4,7 +4,7 @@
 GOLANGCI_VERSION := v2.15.0
 GOVULNCHECK_VERSION := v1.8.0
 # Go, Node.js and the Debian packages: scripts/setup.sh. llama.cpp: native/llama.cpp/llama.lock.
-# npm: package-lock.json in web and host/api/clients.
+# npm: package-lock.json in web, host/api/clients and tests/agents.
 
 FUZZTIME ?= 10m
 SOAK ?= 15m
@@ -27,6 +27,7 @@ UI := web/dist/index.html
 GO_MODULES := build/go-modules
 UI_MODULES := web/node_modules/.package-lock.json
 CLIENT_MODULES := host/api/clients/node_modules/.package-lock.json
+AGENTS := tests/agents/node_modules/.package-lock.json build/agents/.installed
 BINARY := bin/penstock
 
 # A folder's own time changes when a file in it comes or goes, so folders count as sources too.
@@ -98,6 +99,13 @@ FORCE:
 # the stamp, and with it what depends on it, only where something was built.
 $(LLAMA_STAMP): FORCE | setup
 	@native/llama.cpp/build.sh $(LLAMA)
+
+# npm ci fails here: some packages for other systems, which Qwen Code names, cannot be had.
+tests/agents/node_modules/.package-lock.json: tests/agents/package.json tests/agents/package-lock.json | setup
+	cd tests/agents && npm install --no-save --no-audit --no-fund && touch node_modules/.package-lock.json
+
+build/agents/.installed: tests/agents/requirements.txt
+	python3 -m venv build/agents && build/agents/bin/pip install --quiet --no-deps --requirement $< && touch $@
 
 %/node_modules/.package-lock.json: %/package.json %/package-lock.json | setup
 	cd $* && npm ci --no-audit --no-fund && touch node_modules/.package-lock.json
@@ -240,6 +248,10 @@ test-author:
 test-gaps:
 	go -C tests $(GO_TEST) -count 1 -v -run HoldUpNobody ./isolation # by itself, since it measures how long streams wait
 
+.PHONY: test-agents
+test-agents: setup-test build $(AGENTS) ## coding agents at a small task, through each API and with the call formats of seven templates (ARGS="-run /codex")
+	PENSTOCK_TEST_LONG=1 go -C tests test -vet=off -timeout 4h -count 1 -v ./agents $(ARGS)
+
 # The tests that see the machine most: they start processes, count memory or compare costs.
 BUSY_PACKAGES := ./native ./host/plugin/fuel ./host/plugin/registry ./cmd/penstock
 
@@ -251,7 +263,7 @@ test-busy: setup-test build plugins ## such tests five times on one processor be
 	GOFLAGS=-count=1 scripts/busy.sh 2 $(MAKE) test TEST_TIMEOUT=2h # nothing from the cache
 
 .PHONY: test-long
-test-long: setup-test build plugins $(LLAMA_ARCHS) $(LLAMA_SERVER) $(REAL_MODELS) $(LONG_MODELS) ## full corruption and property runs, sanitizers, other builds, compilers and CPUs, Vulkan, the archive of make dist, each fuzz target for FUZZTIME
+test-long: setup-test build plugins $(AGENTS) $(LLAMA_ARCHS) $(LLAMA_SERVER) $(REAL_MODELS) $(LONG_MODELS) ## full corruption and property runs, sanitizers, other builds, compilers and CPUs, Vulkan, the archive of make dist, each fuzz target for FUZZTIME
 	scripts/tools-in-use.sh
 	PENSTOCK_TEST_LONG=1 go test -timeout 4h -count 1 ./...
 	PENSTOCK_TEST_LONG=1 PENSTOCK_TEST_LLAMA_SERVER=live go -C tests test -timeout 4h -count 1 ./...
@@ -364,7 +376,7 @@ screenshots: build plugins ## the pictures of the page in docs/images (ARGS="ins
 
 .PHONY: clean
 clean: ## remove all that was built, llama.cpp's source too
-	rm -rf bin build web/node_modules host/api/clients/node_modules native/zz_stamp.go
+	rm -rf bin build web/node_modules host/api/clients/node_modules tests/agents/node_modules native/zz_stamp.go
 	find web/dist -mindepth 1 -not -name .gitkeep -delete 2>/dev/null || true
 
 .PHONY: help

@@ -109,6 +109,17 @@ func (s *service) administer(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
+// authorizeAny is authorize, for a route that also takes the admin key, which may be no client's.
+func (s *service) authorizeAny(next echo.HandlerFunc) echo.HandlerFunc {
+	authorized, administered := s.authorize(next), s.administer(next)
+	return func(c echo.Context) error {
+		if key, _ := s.keys().Find(secretOf(c.Request())); key.Admin {
+			return administered(c)
+		}
+		return authorized(c)
+	}
+}
+
 // administerShared is administer for what llama-server's and Ollama's clients expect to be
 // allowed: it is for all where nobody has a key.
 func (s *service) administerShared(next echo.HandlerFunc) echo.HandlerFunc {

@@ -6,6 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -13,6 +15,7 @@ import (
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/serving"
 )
 
 // Folder is the model folder.
@@ -31,12 +34,14 @@ type PullProgress struct {
 	Error     string `json:"error,omitempty"`
 }
 
-// addFolderRoutes adds Ollama's routes that change the model folder, for the admin alone.
+// addFolderRoutes adds Ollama's routes that change the model folder, for the admin alone. A client
+// that pulls a model which is served already, as Codex does with a name that has no tag, changes
+// nothing and needs no more than to be a client.
 func (s *service) addFolderRoutes(e *echo.Echo) {
 	if s.Folder == nil {
 		return
 	}
-	e.POST("/api/pull", s.pull, wire.Errors(ollama.Error), s.administer)
+	e.POST("/api/pull", s.pull, wire.Errors(ollama.Error), s.authorizeAny)
 	e.DELETE("/api/delete", s.remove, wire.Errors(ollama.Error), s.administer)
 }
 
@@ -66,16 +71,31 @@ func (s *service) pull(c echo.Context) error {
 		return refusal.Invalid("model", "model is missing: OWNER/NAME or OWNER/NAME:QUANTISATION")
 	}
 	lines := &pullLines{response: c.Response(), whole: body.Stream != nil && !*body.Stream}
-	err := s.Folder.Pull(c.Request().Context(), body.Model, lines.send)
+	if s.serves(body.Model) {
+		return lines.end(c, nil)
+	}
+	return s.administer(func(echo.Context) error {
+		return lines.end(c, s.Folder.Pull(c.Request().Context(), body.Model, lines.send))
+	})(c)
+}
+
+// serves reports whether a name is that of a model, with or without Ollama's tag.
+func (s *service) serves(name string) bool {
+	name = strings.TrimSuffix(name, ":latest")
+	return slices.ContainsFunc(s.Models.List(), func(m serving.Listed) bool { return m.Name == name || slices.Contains(m.Aliases, name) })
+}
+
+// end answers that all is done, or what went wrong.
+func (l *pullLines) end(c echo.Context, err error) error {
 	switch {
-	case err == nil && lines.whole:
+	case err == nil && l.whole:
 		return c.JSON(http.StatusOK, PullProgress{Status: "success"})
 	case err == nil:
-		lines.write(PullProgress{Status: "success"})
+		l.write(PullProgress{Status: "success"})
 	case !c.Response().Committed:
 		return err
 	default:
-		lines.write(PullProgress{Error: completion.AsError(err, "model").Message})
+		l.write(PullProgress{Error: completion.AsError(err, "model").Message})
 	}
 	return nil
 }

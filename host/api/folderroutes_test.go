@@ -24,3 +24,26 @@ func TestAPI_Pull_NoWriteTimeout(t *testing.T) {
 		t.Errorf("%d %q, want %q", status, text, want)
 	}
 }
+
+// To pull a model that is served is to be told so, by whatever name Ollama's clients call it: no
+// admin key is needed, but one of the server's is.
+func TestAPI_Pull_ServedAlready(t *testing.T) {
+	r := newRig(t, func(s *setup) { s.Folder, s.Keys = pullFolder{}, keys("admin", nil, "key") })
+	for _, c := range []struct {
+		model, key string
+		status     int
+		text       string
+	}{
+		{"toy", "key", http.StatusOK, "{\"status\":\"success\"}\n"},
+		{"toy:latest", "key", http.StatusOK, "{\"status\":\"success\"}\n"},
+		{"toy", "wrong", http.StatusUnauthorized, ""},
+		{"toy", "admin", http.StatusOK, "{\"status\":\"success\"}\n"},
+		{"toys", "admin", http.StatusOK, "{\"status\":\"pulling manifest\"}\n{\"status\":\"success\"}\n"},
+		{"toys", "key", http.StatusUnauthorized, ""},
+	} {
+		status, _, text := r.call(http.MethodPost, "/api/pull", `{"model":"`+c.model+`"}`, "Authorization", "Bearer "+c.key)
+		if status != c.status || c.text != "" && text != c.text {
+			t.Errorf("%s with %s: %d %q", c.model, c.key, status, text)
+		}
+	}
+}

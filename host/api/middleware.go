@@ -129,6 +129,9 @@ func (s *service) fail(err error, c echo.Context) {
 	if e.Retry > 0 {
 		c.Response().Header().Set("Retry-After", strconv.Itoa(e.Retry))
 	}
+	if !wire.MendedByRepeating(e) {
+		c.Response().Header().Set(wire.RetryHeader, "false")
+	}
 	if err := c.JSON(wire.StatusOf(e), wire.ErrorBody(c, e)); err != nil {
 		s.Log.Debug("an error could not be sent", slog.Any("error", err))
 	}

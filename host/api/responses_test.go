@@ -47,6 +47,16 @@ func TestResponses_Whole(t *testing.T) {
 	}
 }
 
+// An empty input loads the model and no more, as LM Studio's clients ask for.
+func TestResponses_EmptyInputLoads(t *testing.T) {
+	r := newRig(t, nil)
+	var a response
+	r.post("/v1/responses", `{"model":"x","input":"","max_output_tokens":1}`, &a)
+	if a.Object != "response" || a.Status != "completed" || a.Model != "toy" || len(a.Output) > 0 || a.Usage.Total != 0 {
+		t.Errorf("got %+v", a)
+	}
+}
+
 func TestResponses_Stream(t *testing.T) {
 	r := newRig(t, nil)
 	var whole response
@@ -105,6 +115,20 @@ func TestResponses_Bad(t *testing.T) {
 		status, _, answer := r.call(http.MethodPost, "/v1/responses", body)
 		if status != 400 || !strings.Contains(answer, `"param":"`+param+`"`) || strings.Contains(answer, "Go value") {
 			t.Errorf("%s: %d %s, want 400 for %s", body, status, answer, param)
+		}
+	}
+}
+
+// The clients that obey the header do not repeat what would be refused again.
+func TestAPI_RefusedForGood_SaysSo(t *testing.T) {
+	r := newRig(t, nil)
+	for path, want := range map[string]string{"/v1/chat/completions": "false", "/v1/completions": "false", "/v1/models": ""} {
+		method := http.MethodPost
+		if want == "" {
+			method = http.MethodGet
+		}
+		if _, header, text := r.call(method, path, `{"n":-1}`); header.Get("X-Should-Retry") != want {
+			t.Errorf("%s: %q, of %s", path, header.Get("X-Should-Retry"), text)
 		}
 	}
 }

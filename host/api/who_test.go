@@ -81,7 +81,8 @@ var routeTable = []routeAccess{
 	{"GET", "/v1/recordings/:id", ownerOrAdmin, "", "", ""}, {"DELETE", "/v1/recordings/:id", ownerOrAdmin, "", "", ""},
 	{"GET", "/v1/adapters", client, "", "", ""}, {"POST", "/v1/adapters", admin, "", "", `{"name":"tales"}`}, {"DELETE", "/v1/adapters/:name", admin, "", "", ""},
 	{"POST", "/models/load", admin, "", "", `{"model":"toy"}`}, {"POST", "/models/unload", admin, "", "", `{"model":"toy"}`},
-	{"POST", "/api/pull", admin, "", "", `{"model":"toy"}`}, {"DELETE", "/api/delete", admin, "", "", `{"model":"toy"}`},
+	{"POST", "/api/pull", admin, "", "", `{"model":"no-toy"}`}, // of one that is served it asks for nothing, see TestAPI_Pull_ServedAlready
+	{"DELETE", "/api/delete", admin, "", "", `{"model":"toy"}`},
 	{"GET", "/v1/log-level", admin, "", "", ""}, {"PUT", "/v1/log-level", admin, "", "", `{"level":"info"}`},
 	{"GET", "/debug/pprof/", admin, "", "", ""}, {"GET", "/debug/pprof/cmdline", admin, "", "", ""}, {"GET", "/debug/pprof/symbol", admin, "", "", ""},
 	{"GET", "/debug/pprof/profile", admin, "", "seconds=1", ""}, {"GET", "/debug/pprof/trace", admin, "", "seconds=1", ""}, {"GET", "/debug/pprof/:name", admin, "", "debug=1", ""},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/chat/form"
+	"github.com/penstock/penstock/host/grammar/peg"
 	"github.com/penstock/penstock/host/media"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/native"
@@ -227,7 +228,11 @@ func (e *Engine) renderMessages(ctx context.Context, n native.Conversation, mess
 	if n.Messages, err = messagesJSON(messages); err != nil {
 		return p, err
 	}
-	return e.template.Render(ctx, n)
+	if p, err = e.template.Render(ctx, n); err != nil {
+		return p, err
+	}
+	p.Parser, err = peg.Mended(p.Parser)
+	return p, err
 }
 
 // messagesJSON writes messages for the template, which sees the parts of a content that came as a

@@ -46,9 +46,8 @@ func quoted(text string) string {
 }
 
 // otherwise are templates whose text of a call is not what llama.cpp's parser reads: the prompt
-// begins reasoning, which the text does not end; the call's id stands elsewhere; lists are
-// Python's; or there is no call at all.
-var otherwise = []string{"Apriel-1.6", "unsloth-Apriel-1.5", "MiniMax-M2", "NVIDIA-Nemotron-Nano-v2", "llama-cpp-deepseek-r1", "Mistral-Small-3.2",
+// begins reasoning, which the text does not end; lists are Python's; or there is no call at all.
+var otherwise = []string{"Apriel-1.6", "unsloth-Apriel-1.5", "MiniMax-M2", "NVIDIA-Nemotron-Nano-v2", "llama-cpp-deepseek-r1",
 	"ByteDance-Seed-OSS", "LFM2", "openbmb-MiniCPM5"}
 
 // A call that fits its schema is allowed as the template itself writes it, and llama.cpp's parser
@@ -82,6 +81,45 @@ func TestEngine_Render_WhatTemplatesWriteIsAllowed(t *testing.T) {
 	if read < steadytest.InLongTest(120, 1) {
 		t.Errorf("only %d calls were looked at", read)
 	}
+}
+
+// What llama.cpp's parser of a template does not read, though the model has learned to write it, is
+// allowed and read: required arguments in another order than the schema's, and an id between a
+// tool's name and the mark before its arguments.
+func TestEngine_Render_WhatLlamaCppDoesNotRead(t *testing.T) {
+	const schema = `{"type":"object","required":["text","count"],"properties":{"text":{"type":"string"},"count":{"type":"integer"},"flag":{"type":"boolean"}}}`
+	for template, all := range map[string][]string{
+		"GLM-4.6":                             {`{"count": 3, "text": "ab c"}`, `{"flag": true, "count": 3, "text": "x"}`, `{"text": "x", "flag": false, "count": 0}`},
+		"Qwen3.5-4B":                          {`{"count": 3, "text": "ab c"}`},
+		"Mistral-Small-3.2-24B-Instruct-2506": {`{"text": "ab c", "count": 3}`},
+	} {
+		t.Run(template, func(t *testing.T) {
+			e := withTemplate(t, template+".jinja")
+			c := callingF(true, schema)
+			p, err := e.Render(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, arguments := range all {
+				text := mustWrite(t, e, c, arguments)
+				if calls := readBack(t, e, p, text); len(calls) != 1 || !sameJSON(calls[0].arguments, arguments) {
+					t.Errorf("%s became %v, of %.400q", arguments, calls, text)
+				}
+			}
+			if calls := readBack(t, e, p, strings.ReplaceAll(mustWrite(t, e, c, `{"count": 3, "text": "x"}`), "count", "text")); len(calls) > 0 {
+				t.Errorf("an argument comes twice, and one that is required not at all: %v", calls)
+			}
+		})
+	}
+}
+
+func mustWrite(t *testing.T, e *Engine, c chat.Conversation, arguments string) string {
+	t.Helper()
+	text, ok := callWritten(t, e, c, arguments)
+	if !ok {
+		t.Fatal("the template writes no call")
+	}
+	return text
 }
 
 // readBack is the calls of the longest answer that a format allows at the beginning of a text, or

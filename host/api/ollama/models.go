@@ -18,7 +18,7 @@ import (
 
 // apiLevel is the version of Ollama whose API these routes follow. Clients look at it before they
 // use a feature.
-const apiLevel = "0.13.0"
+const apiLevel = "0.13.4"
 
 // entry is a model in a list.
 type entry struct {

@@ -80,16 +80,21 @@ func (*shape) Framing() wire.Framing { return wire.Lines }
 // Start implements wire.Shape.
 func (*shape) Start(*completion.Choice) []any { return nil }
 
-// Part implements wire.Shape. Calls are sent at the end, when all are complete.
-func (s *shape) Part(c *completion.Choice, d completion.Delta) []any {
+// Part implements wire.Shape. Calls are sent at the end, when all are complete. No line has both
+// what is thought and what is said: LiteLLM reads only the one of such a line.
+func (s *shape) Part(c *completion.Choice, d completion.Delta) (lines []any) {
 	s.calls.Add(completion.Delta{Calls: d.Calls})
 	details := wire.DetailsOf(c, d)
 	if d.Content == "" && d.Reasoning == "" && len(details.Probs)+len(details.Traces) == 0 {
 		return nil
 	}
-	l := s.line(d.Content, d.Reasoning)
+	thinking := d.Reasoning
+	if thinking != "" && d.Content != "" {
+		lines, thinking = append(lines, s.line("", thinking)), ""
+	}
+	l := s.line(d.Content, thinking)
 	l.Logprobs, l.Trace = details.Probs, details.Traces
-	return []any{l}
+	return append(lines, l)
 }
 
 // Last implements wire.Shape.

@@ -130,6 +130,15 @@ func (s *shape) Failed(e *refusal.Error) []any {
 	frames := s.close(cut)
 	r := s.object(failed)
 	r.Output = append(r.Output, s.items...)
-	r.Error = failure{Code: e.Code, Message: e.Message}
+	r.Error = failure{Code: failedCode(e), Message: e.Message}
 	return append(frames, s.event("response."+failed, event{"response": r}))
+}
+
+// failedCode is a failed response's code. Codex begins the response anew, unless it knows by the
+// code that this mends nothing.
+func failedCode(e *refusal.Error) string {
+	if e.Code == refusal.TooLongCode || wire.MendedByRepeating(e) {
+		return e.Code
+	}
+	return "invalid_prompt"
 }

@@ -3,6 +3,7 @@
 package responses
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -83,6 +84,11 @@ func (b *body) conversation() (c openai.Conversation, err error) {
 		}
 	}
 	return c, nil
+}
+
+// onlyLoads reports whether a request asks for nothing but its model: its input is an empty text.
+func (b *body) onlyLoads() bool {
+	return !b.Stream && string(bytes.TrimSpace(b.Input)) == `""` && (b.Instructions == nil || *b.Instructions == "")
 }
 
 func (b *body) read() (*reader, error) {

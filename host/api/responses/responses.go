@@ -30,16 +30,51 @@ func (a API) Routes() []wire.Route {
 }
 
 func (a API) create(c echo.Context) error {
-	r, b, err := a.parse(c)
+	b, size, err := read(c)
 	if err != nil {
 		return err
 	}
-	return a.Answer(c, r, newShape(b, r), b.Stream)
+	if b.onlyLoads() {
+		return a.load(c, b)
+	}
+	r, err := a.request(c, b, size)
+	if err != nil {
+		return err
+	}
+	return forCodex(a.Answer(c, r, newShape(b, r), b.Stream))
+}
+
+// forCodex makes what comes again with the request a bad request: Codex repeats it after any other
+// status.
+func forCodex(err error) error {
+	var e *refusal.Error
+	if !errors.As(err, &e) || e.Kind != refusal.KindPluginFault && e.Kind != refusal.KindImpossible {
+		return err
+	}
+	bad := *e
+	bad.Kind = refusal.KindInvalid
+	return &bad
+}
+
+// load answers a request with an empty input, by which LM Studio's clients have a model loaded.
+func (a API) load(c echo.Context, b *body) error {
+	m, release, err := a.Models.Use(c.Request().Context(), b.Model)
+	if err != nil {
+		return err
+	}
+	defer release()
+	loaded := newShape(b, &completion.TextRequest{Model: m}).object(completed)
+	loaded.Usage = &usage{}
+	return c.JSON(http.StatusOK, loaded)
 }
 
 // countTokens tells how many tokens the prompt of a response would have.
 func (a API) countTokens(c echo.Context) error {
-	r, _, err := a.parse(c)
+	b, size, err := read(c)
+	if err != nil {
+		return err
+	}
+	r, err := a.request(c, b, size)
 	if err != nil {
 		return err
 	}
@@ -48,22 +83,24 @@ func (a API) countTokens(c echo.Context) error {
 	return c.JSON(http.StatusOK, map[string]any{"object": "response.input_tokens", "input_tokens": len(r.Prompts[0])})
 }
 
-// parse turns a body into a request.
-func (a API) parse(c echo.Context) (*completion.TextRequest, *body, error) {
+// read reads a body, which has size bytes.
+func read(c echo.Context) (b *body, size int, err error) {
 	data, err := wire.Read(c)
 	if err != nil {
-		return nil, nil, err
+		return nil, 0, err
 	}
-	b := newBody()
-	if err := wire.Decode(data, b); err != nil {
-		return nil, nil, err
-	}
+	b = newBody()
+	return b, len(data), wire.Decode(data, b)
+}
+
+// request turns a body into a request.
+func (a API) request(c echo.Context, b *body, size int) (*completion.TextRequest, error) {
 	asked, err := b.chat()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	r, err := asked.Request(c.Request().Context(), a.Service, wire.CallerOf(c), "input", len(data))
-	return r, b, inTool(err)
+	r, err := asked.Request(c.Request().Context(), a.Service, wire.CallerOf(c), "input", size)
+	return r, inTool(err)
 }
 
 // inTool has an error about a function that a tool is name its field in the tool itself, where it

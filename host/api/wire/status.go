@@ -5,6 +5,7 @@ package wire
 import (
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/penstock/penstock/host/refusal"
 )
@@ -45,7 +46,7 @@ var kinds = map[refusal.Kind]inHTTP{
 	refusal.KindTooLarge:        {http.StatusRequestEntityTooLarge, typeInvalid},
 	refusal.KindWrongMedia:      {http.StatusUnsupportedMediaType, typeInvalid},
 	refusal.KindImpossible:      {http.StatusUnprocessableEntity, typeInvalid},
-	refusal.KindPluginFault:     {http.StatusUnprocessableEntity, typeServer},
+	refusal.KindPluginFault:     {http.StatusUnprocessableEntity, typeInvalid}, // opencode repeats what is the server's
 	refusal.KindBusy:            {http.StatusTooManyRequests, typeBusy},
 	refusal.KindPluginsBusy:     {http.StatusServiceUnavailable, typeBusy},
 	refusal.KindLacking:         {http.StatusNotImplemented, typeLacking},
@@ -59,6 +60,17 @@ func StatusOf(e *refusal.Error) int { return kinds[e.Kind].status }
 
 // TypeOf is the type of a refusal in OpenAI's shape.
 func TypeOf(e *refusal.Error) string { return kinds[e.Kind].ofError }
+
+// passing are the kinds that may not come again where a request is repeated.
+var passing = []refusal.Kind{refusal.KindInternal, refusal.KindLate, refusal.KindInUse, refusal.KindBusy, refusal.KindPluginsBusy,
+	refusal.KindUnavailable, refusal.KindHubBusy}
+
+// RetryHeader tells the clients of OpenAI and Anthropic, where it is false, not to repeat a request
+// that they would repeat for its status.
+const RetryHeader = "X-Should-Retry"
+
+// MendedByRepeating reports whether the same request may go well later.
+func MendedByRepeating(e *refusal.Error) bool { return slices.Contains(passing, e.Kind) }
 
 // TooLarge refuses a body or a frame of more than limit bytes.
 func TooLarge(limit int64) *refusal.Error {
