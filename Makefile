@@ -107,7 +107,7 @@ $(LLAMA_STAMP): FORCE | setup
 build/python/%/installed: tests/clients/%.lock | setup-test
 	rm -rf $(@D)
 	python3 -m venv --without-pip $(@D)
-	python3 -m pip --python $(@D)/bin/python install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
+	python3 -m pip --python $(@D)/bin/python install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes -r $<
 	@touch $@
 
 $(UI): $(UI_SOURCES) $(UI_MODULES)
@@ -242,6 +242,10 @@ test-clients:
 	cd host/api/clients && npm test
 	build/python/quick/bin/python $(PYTEST) $(patsubst %,tests/clients/test_%.py,openai anthropic ollama)
 
+.PHONY: test-clients-python
+test-clients-python: setup-test $(BINARY) $(REAL_MODELS) build/python/all/installed ## other projects' Python clients, with a real model (ARGS="-k langchain" for one)
+	build/python/all/bin/python $(PYTEST) tests/clients $(ARGS)
+
 test-author:
 	go $(GO_TEST) -v -run FromEmptyFolder ./cmd/penstock # by itself, for what it prints
 	TINYGO=$(abspath $(TINYGO)) scripts/tutorial.sh docs/plugins/go.md
@@ -272,6 +276,7 @@ test-long: setup-test build plugins $(LLAMA_ARCHS) $(LLAMA_SERVER) $(REAL_MODELS
 	scripts/compilers.sh
 	scripts/arm64.sh
 	scripts/vulkan.sh
+	$(MAKE) test-clients-python ARGS=
 	$(MAKE) test-chart chart-apply
 	$(MAKE) dist-test
 	scripts/fuzz.sh $(FUZZTIME)

@@ -13,6 +13,13 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+# What clients would ask of other machines: prices, models, versions, and to report what they did.
+os.environ |= {
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "HF_HUB_OFFLINE": "1",
+    "HF_DATASETS_OFFLINE": "1",
+    "OPENAI_AGENTS_DISABLE_TRACING": "1",
+}
 PATIENCE = 300  # seconds; the machine may be busy
 
 
