@@ -4,7 +4,8 @@
 GOLANGCI_VERSION := v2.15.0
 GOVULNCHECK_VERSION := v1.8.0
 # Go, Node.js and the Debian packages: scripts/setup.sh. llama.cpp: native/llama.cpp/llama.lock.
-# npm: package-lock.json in web, host/api/clients and tests/agents.
+# npm: package-lock.json in web, host/api/clients and tests/agents. Python: the lock files in
+# tests/clients, tests/agents, tests/schemathesis and tests/toolsinuse.
 
 FUZZTIME ?= 10m
 SOAK ?= 15m
@@ -28,6 +29,7 @@ GO_MODULES := build/go-modules
 UI_MODULES := web/node_modules/.package-lock.json
 CLIENT_MODULES := host/api/clients/node_modules/.package-lock.json
 AGENTS := tests/agents/node_modules/.package-lock.json build/agents/.installed
+PYTHON_CLIENTS := build/python/quick/installed
 BINARY := bin/penstock
 
 # A folder's own time changes when a file in it comes or goes, so folders count as sources too.
@@ -109,6 +111,14 @@ build/agents/.installed: tests/agents/requirements.txt
 
 %/node_modules/.package-lock.json: %/package.json %/package-lock.json | setup
 	cd $* && npm ci --no-audit --no-fund && touch node_modules/.package-lock.json
+
+# A lock file names all packages, so pip need not look for what they need. It installs from outside:
+# Debian's venv cannot make one with pip inside.
+build/python/%/installed: tests/clients/%.lock | setup-test
+	rm -rf $(@D)
+	python3 -m venv --without-pip $(@D)
+	python3 -m pip --python $(@D)/bin/python install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes -r $<
+	@touch $@
 
 $(UI): $(UI_SOURCES) $(UI_MODULES)
 	cd web && npm run --silent build && touch dist/index.html
@@ -198,7 +208,7 @@ $(REAL_MODELS) $(LONG_MODELS): | setup-test
 # All that tests need, built at the same time like what `make build` builds.
 .PHONY: test-built
 test-built: setup-test
-	@+$(MAKE) --no-print-directory $(BESIDE) $(BINARY) plugins $(CLIENT_MODULES) $(REAL_MODELS)
+	@+$(MAKE) --no-print-directory $(BESIDE) $(BINARY) plugins $(CLIENT_MODULES) $(PYTHON_CLIENTS) $(REAL_MODELS)
 
 .PHONY: test
 test: test-built ## all tests that end within minutes, step by step (FROM=web: from this step on)
@@ -222,6 +232,7 @@ RACE := GORACE=atexit_sleep_ms=0
 # knows it, and runs what draws from it again on the next day.
 export PENSTOCK_TEST_SEED ?= $(shell date -u +%Y%m%d000000)
 GO_TEST := test -vet=off -timeout $(TEST_TIMEOUT)
+PYTEST := -m pytest --quiet -p no:cacheprovider
 
 .PHONY: test-go test-race test-web test-clients test-author test-gaps
 test-go:
@@ -239,6 +250,11 @@ test-web:
 
 test-clients:
 	cd host/api/clients && npm test
+	build/python/quick/bin/python $(PYTEST) $(patsubst %,tests/clients/test_%.py,openai anthropic ollama)
+
+.PHONY: test-clients-python
+test-clients-python: setup-test $(BINARY) $(REAL_MODELS) build/python/all/installed ## other projects' Python clients, with a real model (ARGS="-k langchain" for one)
+	build/python/all/bin/python $(PYTEST) tests/clients $(ARGS)
 
 test-author:
 	go $(GO_TEST) -v -run FromEmptyFolder ./cmd/penstock # by itself, for what it prints
@@ -276,6 +292,7 @@ test-long: setup-test build plugins $(AGENTS) $(LLAMA_ARCHS) $(LLAMA_SERVER) $(R
 	scripts/arm64.sh
 	scripts/vulkan.sh
 	scripts/schemathesis.sh
+	$(MAKE) test-clients-python ARGS=
 	$(MAKE) test-chart chart-apply
 	$(MAKE) dist-test
 	scripts/fuzz.sh $(FUZZTIME)

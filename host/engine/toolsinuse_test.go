@@ -104,7 +104,7 @@ func TestEngine_Render_ToolsInUse(t *testing.T) {
 // offering is a conversation in which one of some functions has to be called.
 func offering(t *testing.T, functions ...json.RawMessage) chat.Conversation {
 	t.Helper()
-	tools, _, err := chat.ParseTools(functions)
+	tools, _, err := chat.ParseTools(functions, true)
 	if err != nil {
 		t.Fatal(err)
 	}
