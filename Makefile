@@ -106,7 +106,7 @@ $(LLAMA_STAMP): FORCE | setup
 tests/agents/node_modules/.package-lock.json: tests/agents/package.json tests/agents/package-lock.json | setup
 	cd tests/agents && npm install --no-save --no-audit --no-fund && touch node_modules/.package-lock.json
 
-build/agents/.installed: tests/agents/requirements.txt
+build/agents/.installed: tests/agents/requirements.txt | setup-test
 	python3 -m venv build/agents && build/agents/bin/pip install --quiet --no-deps --requirement $< && touch $@
 
 %/node_modules/.package-lock.json: %/package.json %/package-lock.json | setup

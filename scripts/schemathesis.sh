@@ -19,13 +19,13 @@ fi
 
 # The server has an admin key, plugins and a folder of slots, so that no route is off.
 folder=$(mktemp -d)
-trap 'kill "${SERVER_PID:-}" 2>/dev/null || true; rm -rf "$folder"' EXIT
+trap 'kill "${server:-}" 2>/dev/null || true; wait; rm -rf "$folder"' EXIT
 mkdir "$folder/plugins" "$folder/slots"
 cp build/plugins/min-p.wasm build/plugins/banned-phrases.wasm "$folder/plugins"
 export XDG_CACHE_HOME=$folder/cache PENSTOCK_SERVER_ADMIN_KEY=key-of-schemathesis SCHEMATHESIS_HOOKS=$root/tests/schemathesis/hooks.py
 coproc SERVER { exec bin/penstock serve --listen 127.0.0.1:0 --plugin-dir "$folder/plugins" --slot-save-path "$folder/slots" 2>"$folder/log"; }
 server=$SERVER_PID
-read -r url <&"${SERVER[0]}" # the first thing it prints
+read -r url <&"${SERVER[0]}" || { cat "$folder/log" >&2; exit 1; } # the first thing it prints
 url=${url%/}
 curl -s --retry 60 --retry-connrefused --retry-delay 1 -o /dev/null --fail "$url/readyz"
 

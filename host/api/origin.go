@@ -68,7 +68,7 @@ func isHost(origin, host string) bool {
 }
 
 // exposedHeaders are those that scripts of other origins may read.
-const exposedHeaders = "X-Request-Id, Retry-After, X-Ratelimit-Limit-Requests, X-Ratelimit-Remaining-Requests, X-Ratelimit-Reset-Requests, " +
+const exposedHeaders = "X-Request-Id, Retry-After, X-Should-Retry, X-Ratelimit-Limit-Requests, X-Ratelimit-Remaining-Requests, X-Ratelimit-Reset-Requests, " +
 	"X-Ratelimit-Limit-Tokens, X-Ratelimit-Remaining-Tokens, X-Ratelimit-Reset-Tokens, Penstock-Schema-Relaxed"
 
 func (s *service) allowsOrigin(origin string) bool {

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/grammar/pattern"
 	"github.com/penstock/penstock/host/grammar/peg"
 )
 
@@ -41,15 +42,17 @@ type customFormat struct {
 // parseCustom makes a custom tool the function that it is to the model.
 func parseCustom(raw json.RawMessage, field string) (Tool, error) {
 	var t struct {
-		custom
-		Custom *custom `json:"custom"` // it is there in chats
+		Custom json.RawMessage `json:"custom"` // it is there in chats
 	}
 	if err := unmarshal(raw, &t, field, "a tool"); err != nil {
 		return Tool{}, err
 	}
-	is := &t.custom
 	if t.Custom != nil {
-		is, field = t.Custom, field+".custom"
+		raw, field = t.Custom, field+".custom"
+	}
+	var is custom
+	if err := unmarshal(raw, &is, field, "a custom tool"); err != nil {
+		return Tool{}, err
 	}
 	if is.Name == "" {
 		return Tool{}, &Invalid{field + ".name", "is missing"}
@@ -107,13 +110,17 @@ func (f *customFormat) read(field string) (syntax, definition, at string, err er
 		syntax, definition = f.Grammar.Syntax, f.Grammar.Definition
 	}
 	at = field + ".definition"
+	most := maxDefinition
+	if syntax == "regex" {
+		most = pattern.MaxLength
+	}
 	switch {
 	case syntax != "lark" && syntax != "regex":
 		err = &Invalid{field + ".syntax", fmt.Sprintf("is %q; it must be lark or regex", excerpt.Of(syntax, 40))}
 	case definition == "":
 		err = &Invalid{at, "is missing"}
-	case len(definition) > maxDefinition:
-		err = &Invalid{at, fmt.Sprintf("has %d bytes; at most %d are taken", len(definition), maxDefinition)}
+	case len(definition) > most:
+		err = &Invalid{at, fmt.Sprintf("has %d bytes; at most %d are taken", len(definition), most)}
 	case strings.IndexByte(definition, 0) >= 0:
 		err = &Invalid{at, "holds a zero byte"}
 	}

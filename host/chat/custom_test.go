@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/penstock/penstock/host/grammar/pattern"
 )
 
 // The shapes of chats and of responses are the same tool.
@@ -51,7 +53,10 @@ func TestParseTools_Custom(t *testing.T) {
 
 func TestParseTools_CustomWrong(t *testing.T) {
 	for body, field := range map[string]string{
-		`"format":null`:                                          "tools[0].name",
+		`"format":null`:       "tools[0].name",
+		`"name":5`:            "tools[0].name",
+		`"custom":{"name":5}`: "tools[0].custom.name",
+		`"name":"f","format":{"type":"grammar","syntax":"regex","definition":"` + strings.Repeat("a", pattern.MaxLength+1) + `"}`: "tools[0].format.definition",
 		`"custom":{}`:                                            "tools[0].custom.name",
 		`"name":"f","format":{"type":"xml"}`:                     "tools[0].format.type",
 		`"name":"f","format":{"type":"grammar"}`:                 "tools[0].format.syntax",

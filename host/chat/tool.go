@@ -138,7 +138,7 @@ func ParseToolChoice(raw json.RawMessage, tools []Tool) (ToolChoice, error) {
 		Function struct {
 			Name string `json:"name"`
 		} `json:"function"`
-		Custom struct {
+		Custom *struct {
 			Name string `json:"name"`
 		} `json:"custom"`
 		Name    string        `json:"name"`          // of a custom tool in a response
@@ -155,7 +155,7 @@ func ParseToolChoice(raw json.RawMessage, tools []Tool) (ToolChoice, error) {
 		return choice.choose("tool_choice", tools)
 	case slices.Contains(modes, choice.Type):
 		return chooseMode(choice.Type, "tool_choice", tools)
-	case choice.Type == typeCustom && choice.Custom.Name != "":
+	case choice.Type == typeCustom && choice.Custom != nil:
 		return ChooseTool(choice.Custom.Name, tools, "tool_choice.custom.name")
 	case choice.Type == typeCustom:
 		return ChooseTool(choice.Name, tools, "tool_choice.name")

@@ -54,7 +54,7 @@ func (r *TextRequest) takePrompt(ctx context.Context) (err error) {
 	if c := r.conversation; c != nil {
 		r.tellFormat(c)
 		if r.Rendered, err = r.Model.Encoder().Conversation(ctx, *c); err != nil {
-			return r.schemaError(TextError(err, r.PromptField))
+			return r.constraintError(TextError(err, r.PromptField))
 		}
 		if n := len(c.Media); n > 0 {
 			if err := media.CheckMarkers(r.PromptField, r.Rendered.Text, n); err != nil {

@@ -46,12 +46,12 @@ type TextRequest struct {
 	Logprobs  int // alternatives reported with each token; -1: none, and no probability of the token itself
 	// PromptLogprobs has those of the prompt reported, too; NoAnswer has nothing generated.
 	PromptLogprobs, NoAnswer bool
-	// SchemaField is the field of the body that Params.JSONSchema came from, for errors; "" is
-	// json_schema.
-	SchemaField string
-	Overflow    scheduler.OverflowPolicy
-	Detachable  bool   // the answers may outlive their connection: their streams keep what was read
-	Ended       func() // is called when each answer has ended, by the scheduler: it must be quick; nil: nobody is told
+	// ConstraintField is the field of the body that Params.Constraint came from, for errors; "": that of
+	// its name.
+	ConstraintField string
+	Overflow        scheduler.OverflowPolicy
+	Detachable      bool   // the answers may outlive their connection: their streams keep what was read
+	Ended           func() // is called when each answer has ended, by the scheduler: it must be quick; nil: nobody is told
 
 	Shift      answer.Shift             // what leaves the context when it is full, if the model is served so that answers go on then
 	Slot       *int                     // that computes the answers; nil: any

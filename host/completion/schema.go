@@ -20,7 +20,7 @@ func (r *TextRequest) RequireSchema(text json.RawMessage, field, schemaField str
 	if r.Params.Constraint.IsSet() {
 		return refusal.Invalid(field, "%s and %s cannot be used together", field, r.Params.Constraint.Field())
 	}
-	r.Params.JSONSchema, r.SchemaField = text, schemaField
+	r.Params.JSONSchema, r.ConstraintField = text, schemaField
 	return nil
 }
 
@@ -35,7 +35,7 @@ func (r *TextRequest) relax() error {
 			continue
 		}
 		if strings.HasPrefix(place, "#") { // it does not name its field
-			place = cmp.Or(r.SchemaField, "json_schema") + place
+			place = cmp.Or(r.ConstraintField, "json_schema") + place
 		}
 		r.Relaxed = append(r.Relaxed, place+": "+part.Why)
 	}

@@ -108,7 +108,7 @@ func (s *Service) build(ctx context.Context, r *TextRequest) (requests []schedul
 		return r.Model.Engine.Prepare(ctx, params)
 	}, nil)
 	if err != nil {
-		return requests, chainError(r.schemaError(err), params)
+		return requests, chainError(r.constraintError(err), params)
 	}
 	r.Params.Constraint = constraint
 	stopTokens, err := r.stopTokens(ctx)
@@ -192,7 +192,7 @@ func (s *Service) buildChoice(ctx context.Context, r *TextRequest, index int, pr
 			Media: r.tellMedia(index / r.Choices), Chain: r.chainOf(params), Prompt: r.promptOf()})
 	}, discardPolicy)
 	if err != nil {
-		return scheduler.Request{}, chainError(r.schemaError(err), params)
+		return scheduler.Request{}, chainError(r.constraintError(err), params)
 	}
 	if r.recording != nil {
 		p = r.recording.Watch(serving.RecordedChoice{Index: index, Seed: params.Seed, Prompt: len(prompt), Begun: len(r.begun.Tokens)}, p)
@@ -262,18 +262,18 @@ func discard(requests []scheduler.Request) {
 	}
 }
 
-// schemaError has the refusal of a JSON schema name the field that it came from.
-func (r *TextRequest) schemaError(err error) error {
-	const usual = "json_schema"
+// constraintError has the refusal of a constraint name the field that it came from.
+func (r *TextRequest) constraintError(err error) error {
+	field := r.ConstraintField
 	var refused *sampling.Invalid // by the engine
 	var unfit *chat.Invalid       // for the template
 	switch {
-	case r.SchemaField == "":
+	case field == "":
 		return err
-	case errors.As(err, &refused) && refused.Field == usual:
-		return refusal.Invalid(r.SchemaField, "%s%s", r.SchemaField, strings.TrimPrefix(refused.Error(), usual))
-	case errors.As(err, &unfit) && unfit.Field == usual:
-		return refusal.Invalid(r.SchemaField, "%s %s", r.SchemaField, unfit.Reason)
+	case errors.As(err, &refused) && sampling.IsConstraint(refused.Field):
+		return refusal.Invalid(field, "%s%s", field, strings.TrimPrefix(refused.Error(), refused.Field))
+	case errors.As(err, &unfit) && sampling.IsConstraint(unfit.Field):
+		return refusal.Invalid(field, "%s %s", field, unfit.Reason)
 	}
 	return err
 }

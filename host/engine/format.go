@@ -103,7 +103,7 @@ func (e *Engine) besideCalls(ctx context.Context, c *chat.Conversation, n native
 	if f.Texts, err = e.parts(ctx, c, n, *p); err != nil {
 		return nil, err
 	}
-	if c.JSONSchema != "" {
+	if c.JSONSchema != "" && n.ReasoningFormat != "none" { // else the client would be shown the fence behind the reasoning
 		f.Fenced = e.takesFence(ctx, n)
 	}
 	p.GrammarLazy, p.Triggers = false, nil

@@ -228,10 +228,8 @@ func (e *Engine) renderMessages(ctx context.Context, n native.Conversation, mess
 	if n.Messages, err = messagesJSON(messages); err != nil {
 		return p, err
 	}
-	if p, err = e.template.Render(ctx, n); err != nil {
-		return p, err
-	}
-	p.Parser, err = peg.Mended(p.Parser)
+	p, err = e.template.Render(ctx, n)
+	p.Parser = peg.Mended(p.Parser)
 	return p, err
 }
 

@@ -49,6 +49,11 @@ func (c Constraint) Field() string {
 	return "grammar"
 }
 
+// IsConstraint reports whether a field has a constraint.
+func IsConstraint(field string) bool {
+	return field == "grammar" || field == "json_schema" || field == "regex"
+}
+
 // Size is how many bytes there are to convert.
 func (c Constraint) Size() int {
 	n := len(c.Grammar) + len(c.JSONSchema) + len(c.Regex)

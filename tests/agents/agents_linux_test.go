@@ -183,6 +183,8 @@ func TestAgents_DoATask(t *testing.T) {
 						t.Errorf("%s: %q %v", filepath.Base(path), got, err)
 					}
 				}
+				s.mu.Lock() // an agent that was stopped may still ask
+				defer s.mu.Unlock()
 				for _, answer := range s.seen {
 					if !strings.HasSuffix(answer, ": 200") {
 						t.Error(answer)
@@ -206,6 +208,8 @@ func TestAgents_FaultIsNotRepeated(t *testing.T) {
 			s := converse(t, h, formats[0], []call{{"no_such_tool", nil}}, said)
 			w.url = s.url
 			out, _ := run(t, w, a.command(t, w))
+			s.mu.Lock() // an agent that was stopped may still ask
+			defer s.mu.Unlock()
 			if s.asks < 1 || s.asks > max(1, a.variants) {
 				t.Errorf("it has asked %d times", s.asks)
 			}

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"runtime"
 	"syscall"
 	"testing"
 	"unsafe"
@@ -53,6 +54,7 @@ func insideNamespace() (code int) {
 		AmbientCaps: []uintptr{netAdmin},
 		Pdeathsig:   syscall.SIGKILL,
 	}
+	runtime.LockOSThread() // with which Pdeathsig goes
 	err := cmd.Run()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		return exit.ExitCode()

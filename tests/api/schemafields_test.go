@@ -25,6 +25,7 @@ const schemaHello = `"messages":[{"role":"user","content":"Hi"}],"max_tokens":64
 var schemaDialects = map[string]schemaDialect{
 	"OpenAI's response_format": {"/v1/chat/completions", `{` + schemaHello + `,"response_format":{"type":"json_schema","json_schema":{"name":"a","schema":%s}}%s}`,
 		"response_format.json_schema.schema", "choices 0 message content"},
+	"vLLM's structured_outputs": {"/v1/chat/completions", `{` + schemaHello + `,"structured_outputs":{"json":%s}%s}`, "structured_outputs.json", "choices 0 message content"},
 	"llama-server's json_object with a schema": {"/v1/chat/completions", `{` + schemaHello + `,"response_format":{"type":"json_object","schema":%s}%s}`,
 		"response_format.schema", "choices 0 message content"},
 	"json_schema of a chat":         {"/v1/chat/completions", `{` + schemaHello + `,"json_schema":%s%s}`, "json_schema", "choices 0 message content"},

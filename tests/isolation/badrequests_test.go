@@ -96,6 +96,7 @@ var wrongValues = map[string][]string{
 	"previous_response_id":      {`"resp_1"`},
 	"background":                {`true`},
 	"echo":                      {`"x"`},
+	"structured_outputs":        {`5`, `{"choice":[]}`, `{"regex":"["}`, `{"json":{"type":"nope"}}`, `{"json_object":true,"regex":"a"}`, `{"structural_tag":"{}"}`},
 	"response_format":           {`5`, `{"type":"xml"}`, `{"type":"json_schema"}`, `{"type":"json_schema","json_schema":{"schema":{"type":"nope"}}}`},
 	"json_schema":               {`5`, `{"type":"nope"}`, `{"$ref":"#/nowhere"}`},
 	"property_order":            {`"sideways"`, `""`},
@@ -125,7 +126,7 @@ var lenient = []string{"temperature", "top_p", "min_p", "typical_p", "xtc_probab
 var unanswered = map[string]bool{"/v1/chat/completions/input_tokens": true, "/chat/completions/input_tokens": true, "/v1/responses/input_tokens": true, "/responses/input_tokens": true, "/apply-template": true, "/v1/messages/count_tokens": true}
 
 // ofAnswers are fields whose values matter to an answer only.
-var ofAnswers = []string{"grammar", "regex", "json_schema", "response_format", "max_tokens"}
+var ofAnswers = []string{"grammar", "regex", "json_schema", "response_format", "structured_outputs", "max_tokens"}
 
 // loads are values that Ollama's routes take: they ask for nothing but to load the model, or for
 // no fewer dimensions than there are.

@@ -46,7 +46,7 @@ def functions(data):
     for file in sorted(pathlib.Path(data).rglob("*.json")):
         if "possible_answer" in file.parts or "executable_eval_sanity_check" in file.parts:
             continue
-        for line in file.read_text().splitlines():
+        for line in file.read_text().split("\n"):  # not splitlines: JSON has U+2028 in texts
             try:
                 entry = json.loads(line)
             except ValueError:  # of a file that is one value

@@ -3,6 +3,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/penstock/penstock/host/completion"
@@ -29,7 +30,9 @@ type AnswerFields struct {
 	NPredict            *int `json:"n_predict"`
 
 	ResponseFormat json.RawMessage `json:"response_format"`
-	FormatField    string          `json:"-"` // where it stands in the body of another API, for errors; "": here
+	FormatField    string          `json:"-"` // where that stands in the body of another API, for errors; "": here
+
+	StructuredOutputs json.RawMessage `json:"structured_outputs"`
 
 	mayBeEmpty bool // 0 tokens may be asked for
 }
@@ -59,7 +62,7 @@ func (b *AnswerFields) Check() error {
 // Fill completes a request with the body's fields for its answers.
 func (b *AnswerFields) Fill(r *completion.TextRequest) (err error) {
 	r.Choices = b.Choices()
-	if err := b.takeFormat(r); err != nil {
+	if err := cmp.Or(b.takeFormat(r), b.takeStructuredOutputs(r)); err != nil {
 		return err
 	}
 	limit, none, err := b.limit()

@@ -4,6 +4,8 @@ package openai
 
 import (
 	"encoding/json"
+	"regexp"
+	"strings"
 
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/excerpt"
@@ -62,4 +64,65 @@ func (b *AnswerFields) takeFormat(r *completion.TextRequest) error {
 		return r.RequireSchema(f.schema, b.FormatField, b.FormatField+".schema")
 	}
 	return r.RequireSchema(f.schema, "response_format", "response_format"+f.in)
+}
+
+// takeStructuredOutputs gives a request the constraint of structured_outputs, which is vLLM's word
+// for it.
+func (b *AnswerFields) takeStructuredOutputs(r *completion.TextRequest) error {
+	const field = "structured_outputs"
+	if !completion.IsSet(b.StructuredOutputs) {
+		return nil
+	}
+	var said struct {
+		JSON          json.RawMessage `json:"json"`
+		JSONObject    bool            `json:"json_object"`
+		Regex         string          `json:"regex"`
+		Choice        []string        `json:"choice"`
+		Grammar       string          `json:"grammar"`
+		StructuralTag json.RawMessage `json:"structural_tag"`
+	}
+	if err := json.Unmarshal(b.StructuredOutputs, &said); err != nil {
+		return refusal.Invalid(field, `structured_outputs must be an object with json, json_object, regex, choice or grammar, such as {"choice": ["yes", "no"]}`)
+	}
+	if completion.IsSet(said.StructuralTag) {
+		return refusal.Unsupported(field+".structural_tag", "structured_outputs.structural_tag is not supported by this server; write a grammar instead")
+	}
+	schema := said.JSON
+	var text string
+	switch {
+	case len(schema) == 0 || string(schema) == "null":
+		schema = nil
+	case json.Unmarshal(schema, &text) == nil: // vLLM takes it as a text as well
+		schema = json.RawMessage(text)
+	}
+	given := 0
+	for _, is := range []bool{schema != nil, said.JSONObject, said.Regex != "", said.Choice != nil, said.Grammar != ""} {
+		if is {
+			given++
+		}
+	}
+	set := r.Params.Constraint.IsSet()
+	switch {
+	case given != 1:
+		return refusal.Invalid(field, "structured_outputs has %d of json, json_object, regex, choice and grammar; it must have one", given)
+	case said.Choice != nil && len(said.Choice) == 0:
+		return refusal.Invalid(field+".choice", "structured_outputs.choice is empty; it must have the texts that an answer may be")
+	case schema != nil:
+		return r.RequireSchema(schema, field, field+".json")
+	case said.JSONObject:
+		return r.RequireSchema(completion.AnyObject, field, field+".json_object")
+	case set:
+		return refusal.Invalid(field, "%s and %s cannot be used together", field, r.Params.Constraint.Field())
+	}
+	r.Params.Grammar, r.Params.Regex, r.ConstraintField = said.Grammar, said.Regex, field+".regex"
+	switch {
+	case said.Grammar != "":
+		r.ConstraintField = field + ".grammar"
+	case said.Choice != nil:
+		for i, text := range said.Choice {
+			said.Choice[i] = regexp.QuoteMeta(text)
+		}
+		r.Params.Regex, r.ConstraintField = strings.Join(said.Choice, "|"), field+".choice"
+	}
+	return nil
 }

@@ -87,8 +87,9 @@ func (b *body) conversation() (c openai.Conversation, err error) {
 }
 
 // onlyLoads reports whether a request asks for nothing but its model: its input is an empty text.
+// LM Studio's clients have a model loaded so.
 func (b *body) onlyLoads() bool {
-	return !b.Stream && string(bytes.TrimSpace(b.Input)) == `""` && (b.Instructions == nil || *b.Instructions == "")
+	return !b.Stream && string(bytes.TrimSpace(b.Input)) == `""` && (b.Instructions == nil || *b.Instructions == "") && len(b.Tools) == 0 && !completion.IsSet(b.Plugins)
 }
 
 func (b *body) read() (*reader, error) {

@@ -34,38 +34,34 @@ func (a API) create(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if b.onlyLoads() {
-		return a.load(c, b)
-	}
+	return forCodex(a.answer(c, b, size))
+}
+
+func (a API) answer(c echo.Context, b *body, size int) error {
 	r, err := a.request(c, b, size)
 	if err != nil {
 		return err
 	}
-	return forCodex(a.Answer(c, r, newShape(b, r), b.Stream))
+	if !b.onlyLoads() {
+		return a.Answer(c, r, newShape(b, r), b.Stream)
+	}
+	defer r.Release()
+	loaded := newShape(b, r).object(completed)
+	loaded.Usage = &usage{}
+	return c.JSON(http.StatusOK, loaded)
 }
 
 // forCodex makes what comes again with the request a bad request: Codex repeats it after any other
 // status.
 func forCodex(err error) error {
-	var e *refusal.Error
-	if !errors.As(err, &e) || e.Kind != refusal.KindPluginFault && e.Kind != refusal.KindImpossible {
+	if err == nil || errors.Is(err, refusal.ErrGone) {
 		return err
 	}
-	bad := *e
-	bad.Kind = refusal.KindInvalid
-	return &bad
-}
-
-// load answers a request with an empty input, by which LM Studio's clients have a model loaded.
-func (a API) load(c echo.Context, b *body) error {
-	m, release, err := a.Models.Use(c.Request().Context(), b.Model)
-	if err != nil {
-		return err
+	e := *completion.AsError(err, "input")
+	if e.Kind == refusal.KindPluginFault || e.Kind == refusal.KindImpossible {
+		e.Kind = refusal.KindInvalid
 	}
-	defer release()
-	loaded := newShape(b, &completion.TextRequest{Model: m}).object(completed)
-	loaded.Usage = &usage{}
-	return c.JSON(http.StatusOK, loaded)
+	return &e
 }
 
 // countTokens tells how many tokens the prompt of a response would have.

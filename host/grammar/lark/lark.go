@@ -28,6 +28,7 @@ const (
 	maxRules        = 100_000
 	maxName         = 200
 	maxInstances    = 10_000 // of templates
+	maxParameters   = 100    // of a template
 	maxNesting      = 500    // of terminals
 	maxWord         = 2000   // words of a rule that become one lexeme
 	bytesPerStep    = 8      // of reading, as steps of an arena
@@ -70,7 +71,7 @@ func Add(b *grammar.Builder, text string, o Options) (grammar.Rule, error) {
 	if err != nil {
 		return 0, p.located(err)
 	}
-	return root, nil
+	return root, b.Lexemes.Err()
 }
 
 // located says in which line an error is.

@@ -4,6 +4,7 @@ package lark
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -187,6 +188,24 @@ NAME: /[a-z_][a-z0-9_]*/i
 		[]string{"select from frogs", "select a, from b", "select * from a where b = c"})
 }
 
+// manyEmpty writes n rules without anything in them.
+func manyEmpty(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "a%d:\n", i)
+	}
+	return b.String()
+}
+
+// folding writes n patterns with ranges whose characters have to be folded, each another one.
+func folding(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `/[B-\x{%x}B-\x{%x}B-\x{%x}B-\x{%x}]/i `, 0x1e900-i, 0x1e800-i, 0x1e700-i, 0x1e600-i)
+	}
+	return b.String()
+}
+
 // chain writes n terminals, each using the next twice.
 func chain(n int, last string) string {
 	var b strings.Builder
@@ -296,17 +315,20 @@ func TestAdd_Bounds(t *testing.T) {
 		}
 	})
 	for name, c := range map[string]struct{ text, says string }{
-		"exponential":     {chain(60, `"x" "y"`), "too many steps"},
-		"deep":            {"start: " + strings.Repeat("(", 100000) + `"a"` + strings.Repeat(")", 100000), "200 deep"},
-		"deep complement": {"start: A\nA: " + strings.Repeat("~", 100000) + `"a"`, "200 deep"},
-		"deep arguments":  {"start: " + strings.Repeat("a{", 100000), "200 deep"},
-		"deep terminals":  {chain(600, `"x"`), "nest more than 500"},
-		"repetitions":     {`start: "a"` + strings.Repeat("?", 500000), "parentheses"},
-		"many schemas":    {"start: " + manySchemas(20000), "too many steps"},
-		"deep JSON":       {"start: %json " + strings.Repeat("[", 100000), "%json"},
-		"many patterns":   {"start: " + strings.Repeat("/a/ ", 200000) + "/(/", "missing closing )"},
-		"a long text":     {`start: "` + strings.Repeat("ab", 500000) + `"`, "expressions"},
-		"a long name":     {"start: " + strings.Repeat("a", 1000000), "more than 200"},
+		"exponential":      {chain(60, `"x" "y"`), "too many steps"},
+		"deep":             {"start: " + strings.Repeat("(", 100000) + `"a"` + strings.Repeat(")", 100000), "200 deep"},
+		"deep complement":  {"start: A\nA: " + strings.Repeat("~", 100000) + `"a"`, "200 deep"},
+		"deep arguments":   {"start: " + strings.Repeat("a{", 100000), "200 deep"},
+		"deep terminals":   {chain(600, `"x"`), "nest more than 500"},
+		"repetitions":      {`start: "a"` + strings.Repeat("?", 500000), "parentheses"},
+		"many schemas":     {"start: " + manySchemas(20000), "too many steps"},
+		"deep JSON":        {"start: %json " + strings.Repeat("[", 100000), "%json"},
+		"many patterns":    {"start: " + strings.Repeat("/a/ ", 200000) + "/(/", "missing closing )"},
+		"folding":          {"start: " + folding(4000), "too many steps"},
+		"parameters":       {"a{" + strings.Repeat("p,", 25000) + "p}: p\nstart: a", "more than 100"},
+		"long white space": {manyEmpty(30000) + strings.Repeat(" ", 100000), "no rule"},
+		"a long text":      {`start: "` + strings.Repeat("ab", 500000) + `"`, "expressions"},
+		"a long name":      {"start: " + strings.Repeat("a", 1000000), "more than 200"},
 	} {
 		took, within := steadytest.Within(t, 2*large, func() { checkRefused(t, name, c.text, c.says) })
 		if !within {

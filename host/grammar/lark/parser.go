@@ -42,7 +42,7 @@ func (p *parser) parse() error {
 		if p.peek() == '%' {
 			read = p.directive
 		}
-		options := Is(p.text[p.at:]) // after which a rule may begin in the same line
+		options := strings.HasPrefix(p.text[p.at:], Prefix) // after which a rule may begin in the same line
 		if err := read(); err != nil {
 			return err
 		}
@@ -275,7 +275,9 @@ func (p *parser) templateParameters() ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, name)
+		if all = append(all, name); len(all) > maxParameters {
+			return nil, fmt.Errorf("a template has more than %d parameters", maxParameters)
+		}
 		if p.space(); p.take("}") {
 			return all, nil
 		}

@@ -12,6 +12,9 @@ import (
 // MaxParsing is the work of Parse that a request may ask for: some 50 ms.
 const MaxParsing = 1 << 20
 
+// parsingPerStep is how much of it counts as a step of an arena: four patterns may take all.
+const parsingPerStep = 4
+
 // What Go's parser takes for parts of a pattern, in the time that it takes to look for the other
 // case of one character, which is some 50 ns.
 const (

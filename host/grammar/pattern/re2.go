@@ -27,6 +27,9 @@ func Go(a *lexeme.Arena, source string) (lexeme.Expr, error) {
 	if err != nil {
 		return lexeme.Nothing, misparsed(source, err)
 	}
+	if !a.Spend((MaxParsing - work) / parsingPerStep) { // a grammar may have many
+		return lexeme.Nothing, a.Err()
+	}
 	n, err := ofSyntax(tree)
 	if err != nil {
 		return lexeme.Nothing, err

@@ -4,7 +4,6 @@ package peg
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -17,21 +16,20 @@ import (
 //     file before its content could not.
 //   - A mark between a call's id and its arguments comes once, behind the id. llama.cpp's analysis
 //     of Mistral Small 3.2's template takes it for the end of the tool's name too.
-func Mended(parser string) (string, error) {
+//
+// One that is too large is left as it is: no grammar is made of it, and the error says so.
+func Mended(parser string) string {
 	if !strings.Contains(parser, `"tool-arg"`) && !strings.Contains(parser, `"tool-id"`) {
-		return parser, nil
+		return parser
 	}
 	a, err := open(parser)
 	if err != nil {
-		return "", err
+		return parser
 	}
 	var whole map[string]json.RawMessage
 	var nodes []json.RawMessage // as llama.cpp wrote them
-	if err := json.Unmarshal([]byte(parser), &whole); err != nil {
-		return "", fmt.Errorf("llama.cpp's parser: %w", err)
-	}
-	if err := json.Unmarshal(whole["parsers"], &nodes); err != nil {
-		return "", fmt.Errorf("llama.cpp's parser: %w", err)
+	if json.Unmarshal([]byte(parser), &whole) != nil || json.Unmarshal(whole["parsers"], &nodes) != nil {
+		return parser
 	}
 	m := &mender{a: a, written: nodes}
 	for id := range nodes {
@@ -41,11 +39,14 @@ func Mended(parser string) (string, error) {
 		}
 	}
 	if !m.changed {
-		return parser, nil
+		return parser
 	}
 	whole["parsers"] = rawJSON(m.written)
-	return string(rawJSON(whole)), nil
+	return string(rawJSON(whole))
 }
+
+// mostFree is how many arguments may come in any order: as many as a loop of a grammar has.
+const mostFree = 4096
 
 type mender struct {
 	a       *arena
@@ -90,7 +91,7 @@ func (m *mender) freeOrder(id uint64) {
 				args, between, end = append(args, others...), space, end+1
 			}
 		}
-		if len(args) > 1 {
+		if len(args) > 1 && len(args) <= mostFree {
 			one := m.add(map[string]any{"type": "choice", "children": args})
 			more := m.add(map[string]any{"type": "sequence", "children": append(slices.Clone(between), one)})
 			loop := m.add(map[string]any{"type": "repetition", "child": more, "min_count": 0, "max_count": -1})

@@ -99,6 +99,8 @@ func TestRead_Loose_EnumOfOtherType(t *testing.T) {
 		{`{"type":"array","items":{"type":"string"},"enum":["a","b"]}`, []string{`["x"]`, `[]`}, []string{`[1]`, `"a"`}, "#/properties/v/enum"},
 		{`{"type":"integer","enum":["1","2"]}`, []string{`3`}, []string{`"1"`, `1.5`}, "#/properties/v/enum"},
 		{`{"type":["integer","null"],"const":"1"}`, []string{`3`, `null`}, []string{`"1"`}, "#/properties/v/const"},
+		{`{"type":"integer","enum":[0.5,1e-3]}`, []string{`3`}, []string{`0.5`}, "#/properties/v/enum"},
+		{`{"type":"integer","const":10e-1}`, []string{`1`}, []string{`3`}, ""},
 		{`{"type":"integer","enum":["1",2]}`, []string{`2`}, []string{`"1"`, `3`}, ""},
 		{`{"type":"string","anyOf":[{"enum":[1]},{"enum":["b"]}]}`, []string{`"b"`}, []string{`"c"`, `1`}, ""},
 	} {

@@ -108,8 +108,11 @@ func (r *reader) besideType(word *value, values []*value, at *value) error {
 	if !r.o.Loose || len(values) == 0 || at.member("type") == nil {
 		return nil
 	}
-	named, _, err := r.kindsOf(at)
-	if err != nil || slices.ContainsFunc(values, func(v *value) bool { return named&(1<<v.kind) != 0 }) {
+	named, integers, err := r.kindsOf(at)
+	fits := func(v *value) bool {
+		return named&(1<<v.kind) != 0 && (v.kind != number || !integers || !strings.Contains(significant(v.text), "e-"))
+	}
+	if err != nil || slices.ContainsFunc(values, fits) {
 		return nil //nolint:nilerr // a type that is none is told where it is read, and says nothing
 	}
 	return wrong(word, "none of its values is of the type beside it")

@@ -41,7 +41,7 @@ function withCalls(calls: ToolCall[], deltas: CallDelta[]): ToolCall[] {
   if (deltas.length === 0) return calls;
   const all = [...calls];
   for (const { index, id, function: f } of deltas) {
-    if (index > all.length) continue; // no host skips one
+    if (!f || index > all.length) continue; // no host skips one
     const call = all[index] ?? { id: id ?? "", type: "function", function: { name: "", arguments: "" } };
     const grown = {
       name: call.function.name + (f.name ?? ""),

@@ -101,7 +101,8 @@ export interface PartsFrame {
 export interface CallDelta {
   index: number;
   id?: string;
-  function: { name?: string; arguments: string };
+  /** Not there in a call of a custom tool, which the page offers none of. */
+  function?: { name?: string; arguments: string };
 }
 
 /** The last tokens are taken back, and removed, the end of the text so far, with them. */
