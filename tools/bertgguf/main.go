@@ -123,7 +123,7 @@ func vocabulary(h *gguf.Header, path string) error {
 	}
 	tokens := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 	kinds := make([]int32, len(tokens))
-	special := map[string]string{"[PAD]": "padding", "[UNK]": "unknown", "[CLS]": "cls", "[SEP]": "seperator", "[MASK]": "mask"} // so it is spelt there
+	special := map[string]string{"[PAD]": "padding", "[UNK]": "unknown", "[CLS]": "cls", "[SEP]": "seperator", "[MASK]": "mask"} //nolint:misspell // so it is spelt there
 	for i, t := range tokens {
 		kinds[i] = 1 // a part of text
 		switch rest, goesOn := strings.CutPrefix(t, "##"); {
