@@ -269,6 +269,7 @@ func (w *writer) outside(call uint64) (names map[string]bool, loops int) {
 
 // loop is arguments in any order, each once, so that all of a call fit its schema.
 func (w *writer) loop(l loop, c context) (grammar.Body, error) {
+	c.counts = anyTimes // there is no call in an argument
 	t, err := w.byOne(c.tool)
 	if err != nil {
 		return 0, err
