@@ -100,7 +100,7 @@ func (b *body) read() (*reader, error) {
 	var text string
 	var items []json.RawMessage
 	switch {
-	case !completion.IsSet(b.Input):
+	case !completion.IsSet(b.Input) && !b.onlyLoads():
 		return nil, refusal.Invalid("input", "input is missing: a text or a list of items")
 	case json.Unmarshal(b.Input, &text) == nil:
 		r.messages, r.fields = append(r.messages, message{Role: "user", Content: text}), append(r.fields, "input")
