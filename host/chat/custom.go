@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/penstock/penstock/host/excerpt"
-	"github.com/penstock/penstock/host/grammar/pattern"
 	"github.com/penstock/penstock/host/grammar/peg"
 )
 
@@ -112,7 +111,7 @@ func (f *customFormat) read(field string) (syntax, definition, at string, err er
 	at = field + ".definition"
 	most := maxDefinition
 	if syntax == "regex" {
-		most = pattern.MaxLength
+		most = peg.MaxRegex
 	}
 	switch {
 	case syntax != "lark" && syntax != "regex":

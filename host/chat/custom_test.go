@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/penstock/penstock/host/grammar/pattern"
+	"github.com/penstock/penstock/host/grammar/peg"
 )
 
 // The shapes of chats and of responses are the same tool.
@@ -56,7 +56,7 @@ func TestParseTools_CustomWrong(t *testing.T) {
 		`"format":null`:       "tools[0].name",
 		`"name":5`:            "tools[0].name",
 		`"custom":{"name":5}`: "tools[0].custom.name",
-		`"name":"f","format":{"type":"grammar","syntax":"regex","definition":"` + strings.Repeat("a", pattern.MaxLength+1) + `"}`: "tools[0].format.definition",
+		`"name":"f","format":{"type":"grammar","syntax":"regex","definition":"` + strings.Repeat("a", peg.MaxRegex+1) + `"}`: "tools[0].format.definition",
 		`"custom":{}`:                                            "tools[0].custom.name",
 		`"name":"f","format":{"type":"xml"}`:                     "tools[0].format.type",
 		`"name":"f","format":{"type":"grammar"}`:                 "tools[0].format.syntax",

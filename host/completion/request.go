@@ -46,8 +46,8 @@ type TextRequest struct {
 	Logprobs  int // alternatives reported with each token; -1: none, and no probability of the token itself
 	// PromptLogprobs has those of the prompt reported, too; NoAnswer has nothing generated.
 	PromptLogprobs, NoAnswer bool
-	// ConstraintField is the field of the body that Params.Constraint came from, for errors; "": that of
-	// its name.
+	// ConstraintField is the field of the body that Params.Constraint came from, for errors; "":
+	// that of its name.
 	ConstraintField string
 	Overflow        scheduler.OverflowPolicy
 	Detachable      bool   // the answers may outlive their connection: their streams keep what was read

@@ -15,6 +15,9 @@ import (
 // InputName is the argument of a tool that takes a text.
 const InputName = "input"
 
+// MaxRegex is how many bytes an Input's Regex has at most.
+const MaxRegex = pattern.MaxLength
+
 // Input is what that text must be: one of the fields is set, or none.
 type Input struct {
 	Lark  string // a grammar in Lark's notation
