@@ -101,7 +101,6 @@ func (b *AnswerFields) takeStructuredOutputs(r *completion.TextRequest) error {
 			given++
 		}
 	}
-	set := r.Params.Constraint.IsSet()
 	switch {
 	case given != 1:
 		return refusal.Invalid(field, "structured_outputs has %d of json, json_object, regex, choice and grammar; it must have one", given)
@@ -111,7 +110,7 @@ func (b *AnswerFields) takeStructuredOutputs(r *completion.TextRequest) error {
 		return r.RequireSchema(schema, field, field+".json")
 	case said.JSONObject:
 		return r.RequireSchema(completion.AnyObject, field, field+".json_object")
-	case set:
+	case r.Params.Constraint.IsSet():
 		return refusal.Invalid(field, "%s and %s cannot be used together", field, r.Params.Constraint.Field())
 	}
 	r.Params.Grammar, r.Params.Regex, r.ConstraintField = said.Grammar, said.Regex, field+".regex"
