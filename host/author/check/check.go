@@ -19,8 +19,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"sync"
 
+	"github.com/penstock/penstock/host/author/drive"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
 )
@@ -43,7 +44,7 @@ func Module(ctx context.Context, wasm []byte, o Options) (_ *Report, err error) 
 		o.Tokens = 48
 	}
 	tally := &tally{calls: map[string]*Export{}}
-	loader := load.New(plugin.HostOptions{ModelOptions: plugin.ModelOptions{Vocabulary: words, Grammars: grammars{}, Observer: tally}, Limits: o.Limits})
+	loader := load.New(plugin.HostOptions{ModelOptions: plugin.ModelOptions{Vocabulary: words, Grammars: drive.Grammars{Words: words}, Observer: tally}, Limits: o.Limits})
 	defer func() { err = errors.Join(err, loader.Close(context.WithoutCancel(ctx))) }()
 	p, err := loader.Load(ctx, wasm)
 	if err != nil {
@@ -72,6 +73,11 @@ func Module(ctx context.Context, wasm []byte, o Options) (_ *Report, err error) 
 	if (p.IsTemplate() || p.Rewrites()) && len(r.Findings) == 0 {
 		r.render(ctx, p, o)
 	}
+	if len(r.Findings) == 0 {
+		if err := r.weigh(ctx, loader, p, o); err != nil {
+			return nil, err
+		}
+	}
 	r.Exports = tally.list(r.fuel)
 	return r, nil
 }
@@ -88,39 +94,34 @@ func (r *Report) soak(p *load.Plugin, o Options) {
 	if p.Renders() {
 		return
 	}
-	c := &conversation{plugin: p, tokens: long * o.Tokens, report: r}
+	c := &conversation{plugin: p, tokens: long * o.Tokens, soak: true, words: words, report: r}
 	if err := c.run(o.Config); err != nil {
-		r.find("a long conversation, token %d: %v", len(c.steps)+1, err)
+		r.find("a long conversation: %v", err)
 	} else if more := c.end - c.early; !c.ended && more > maxGrowth*c.tokens {
 		r.find("memory grows by %d bytes a token: it was %d bytes after %d tokens, and %d after %d", more/c.tokens, c.early, settled, c.end, c.tokens)
 	}
 }
 
-// converse holds a conversation three times: as it is, again, and with a detour that is taken back.
-func (r *Report) converse(p *load.Plugin, o Options, seed uint64) {
-	if p.Renders() {
-		return
-	}
-	detours := rand.New(rand.NewPCG(seed, 1))
-	at := 1 + detours.IntN(max(1, o.Tokens/2))
-	var first *conversation
-	for _, way := range []struct {
-		name   string
-		detour int // from which token; 0: none
-	}{{"", 0}, {"the second time", 0}, {fmt.Sprintf("after tokens %d to %d were other ones and were taken back", at+1, at+detour), at}} {
-		c := &conversation{plugin: p, seed: seed, tokens: o.Tokens, detour: way.detour, report: r}
-		if err := c.run(o.Config); err != nil {
-			r.find("conversation %d, token %d: %v", seed, len(c.steps)+1, err)
-			return
-		}
-		if first == nil {
-			first = c
-			continue
-		}
-		if n := first.differs(c); n >= 0 {
-			r.find("conversation %d, token %d: %s the plugin did something else; what it does must depend on the request, its seed and the history only",
-				seed, n+1, way.name)
-			return
+// real is the size of a real model's vocabulary, that of Llama 3.
+const real = 128_256
+
+var manyWords = sync.OnceValue(func() *drive.Words { return drive.NewWords(real) })
+
+// weigh notes what calls take with a vocabulary of a real model's size.
+func (r *Report) weigh(ctx context.Context, l *load.Loader, p *load.Plugin, o Options) (err error) {
+	many := manyWords()
+	m := l.Model(plugin.ModelOptions{Vocabulary: many, Grammars: drive.Grammars{Words: many}})
+	defer func() { err = errors.Join(err, m.Close(context.WithoutCancel(ctx))) }()
+	if p, err = p.For(ctx, m); err == nil {
+		switch few := min(o.Tokens, 8); {
+		case p.IsProgram():
+			err = (&writing{plugin: p, words: many, tokens: few, waits: 2, report: r}).run(o.Config)
+		case !p.Renders():
+			err = (&conversation{plugin: p, words: many, tokens: few, soak: true, report: r}).run(o.Config)
 		}
 	}
+	if err != nil && ctx.Err() == nil {
+		r.find("with a vocabulary of %d tokens: %v", real, err)
+	}
+	return ctx.Err()
 }

@@ -45,7 +45,7 @@ func TestModule_Examples_HaveNoFindings(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(files) == 0 {
-		t.Skipf("there are no plugins in %s: run `make plugins` first", dir)
+		t.Fatalf("there are no plugins in %s: run `make plugins` first", dir)
 	}
 	for _, file := range steadytest.Some(t, files, 6) {
 		name := strings.TrimSuffix(filepath.Base(file), ".wasm")
@@ -96,6 +96,8 @@ func TestModule_Findings(t *testing.T) {
 	row := asm.New(`{"name":"guest"}`)
 	row.On(abi.ExportOpen, row.Bind(abi.BufferCandidates, 8192, 2048), asm.I32(0)).
 		On(abi.ExportSample, asm.I32(2), asm.Local(0), asm.Less, asm.When(asm.I32(-1), asm.Return), asm.I32(8196), asm.Load)
+	large := plain()
+	large.On(abi.ExportPrepare, asm.Each(1, bytes.Join([][]byte{large.Call(abi.ImportVocabSize), asm.I32(10), asm.ShiftRight, asm.I32(60_000), asm.Multiply}, nil)), asm.I32(0))
 	ends := plain() // it traps where it is asked for a token after it has ended the answer with its third
 	ends.Globals = 1
 	ends.On(abi.ExportAccept, asm.Global(0), asm.I32(1), asm.Add, asm.SetGlobal(0), asm.I32(2), asm.Global(0), asm.Less)
@@ -117,8 +119,9 @@ func TestModule_Findings(t *testing.T) {
 		"a rewind that forgets":             {counted(), "were taken back"},
 		"a trap":                            {plain().On(abi.ExportAccept, asm.Unreachable), "penstock_accept: trap"},
 		"a wrong answer":                    {plain().On(abi.ExportAccept, asm.I32(7)), "wrong answer"},
-		"a look past the view":              {row, "did something else"},
+		"a look past the view":              {row, "and the history only. First penstock_sample gave "},
 		"an endless loop":                   {plain().On(abi.ExportPrepare, asm.Forever), "fuel exhausted"},
+		"much work for real models":         {large, "with a vocabulary of 128256 tokens: plugin guest: penstock_prepare: fuel exhausted"},
 		"much work":                         {plain().On(abi.ExportPrepare, asm.Each(1, asm.I32(1_200_000)), asm.I32(0)), "units of fuel"},
 		"memory that grows":                 {grows, "memory grows"},
 		"taking back for ever":              {back, "too often"},
@@ -144,6 +147,22 @@ func TestModule_Findings(t *testing.T) {
 				t.Errorf("%v\n%s", err, &out)
 			}
 		})
+	}
+}
+
+// A plugin whose own splice takes back all the other tokens that it was told has learnt of them
+// what must not come there, and may keep to it.
+func TestModule_SplicesTakeTheDetourBack(t *testing.T) {
+	wasm, err := os.ReadFile(filepath.Join("..", "..", "..", "build", "plugins", "banned-phrases.wasm"))
+	if err != nil {
+		t.Fatalf("%v: run `make plugins` first", err)
+	}
+	r, err := Module(context.Background(), wasm, Options{Config: []byte(`{"phrases":["once","a","e"]}`), Limits: patient()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Findings) > 0 {
+		t.Errorf("%v %q", err, r.Findings)
 	}
 }
 

@@ -4,16 +4,18 @@ package check
 
 import (
 	"fmt"
-	"hash/fnv"
-	"io"
+	"math/rand/v2"
+	"slices"
 
+	"github.com/penstock/penstock/host/author/drive"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/plugins/abi"
-	"github.com/penstock/penstock/scheduler"
-	"github.com/penstock/penstock/scheduler/answer"
 )
+
+// contextSize is what plugins are told.
+const contextSize = 4096
 
 // detour is how many tokens a detour has.
 const detour = 5
@@ -27,167 +29,157 @@ type conversation struct {
 	seed   uint64
 	tokens int
 	detour int // before this token others are tried and taken back; 0: none
+	soak   bool
+	words  *drive.Words
 	report *Report
 
-	stage   *stage.Stage
-	rule    answer.StopRule
-	history []scheduler.Token
-	prompt  int
-	calls   int      // tokens accepted, those taken back included
-	shown   int      // tokens whose text the rule was shown
-	bytes   int      // of that text
-	steps   []uint64 // a hash of what the plugin did for each token
-	ended   bool
+	steps [][]deed // what the plugin did for each token
+	turn  []deed   // for the one that is made
+	void  bool     // the detour cannot be taken back
 
 	early, end int // bytes of memory after the first tokens and at the end
+	ended      bool
 }
 
-// differs finds the first token for which two conversations differ, or gives −1.
-func (c *conversation) differs(other *conversation) int {
-	for i := range max(len(c.steps), len(other.steps)) {
-		if i >= len(c.steps) || i >= len(other.steps) || c.steps[i] != other.steps[i] {
-			return i
+// deed is what a plugin did in a call.
+type deed struct{ export, did string }
+
+// converse holds a conversation three times: as it is, again, and with a detour that is taken back.
+func (r *Report) converse(p *load.Plugin, o Options, seed uint64) {
+	if p.Renders() {
+		return
+	}
+	at := 1 + rand.New(rand.NewPCG(seed, 1)).IntN(max(1, o.Tokens/2))
+	var first *conversation
+	for _, way := range []struct {
+		name   string
+		detour int // from which token; 0: none
+	}{{"the first time", 0}, {"the second time", 0}, {fmt.Sprintf("after tokens %d to %d were other ones and were taken back", at+1, at+detour), at}} {
+		c := &conversation{plugin: p, seed: seed, tokens: o.Tokens, detour: way.detour, words: words, report: r}
+		if err := c.run(o.Config); err != nil {
+			r.find("conversation %d, token %d: %v", seed, len(c.steps)+1, err)
+			return
+		}
+		if first == nil {
+			first = c
+		} else if token, was, is := first.differs(c); token > 0 && !c.void {
+			r.find("conversation %d, token %d: %s the plugin did something else; what it does must depend on the request, its seed and the history only. First %s, then %s",
+				seed, token, way.name, was, is)
+			return
 		}
 	}
-	return -1
+}
+
+// differs finds the first token for which two conversations differ, from 1, and what the plugin
+// did; 0: there is none.
+func (c *conversation) differs(other *conversation) (token int, was, is string) {
+	for i := range max(len(c.steps), len(other.steps)) {
+		var a, b []deed
+		if i < len(c.steps) {
+			a = c.steps[i]
+		}
+		if i < len(other.steps) {
+			b = other.steps[i]
+		}
+		for k := range max(len(a), len(b)) {
+			if k >= len(a) || k >= len(b) || a[k] != b[k] {
+				was, is = tell(a[min(k, len(a)):], b[min(k, len(b)):])
+				return i + 1, was, is
+			}
+		}
+	}
+	return 0, "", ""
+}
+
+// tell shows the first of what two have done from where it differs.
+func tell(a, b []deed) (was, is string) {
+	x, y := deed{"the answer had ended", ""}, deed{"the answer had ended", ""}
+	if len(a) > 0 {
+		x = a[0]
+	}
+	if len(b) > 0 {
+		y = b[0]
+	}
+	if x.export == y.export {
+		n := 0
+		for n < min(len(x.did), len(y.did)) && x.did[n] == y.did[n] {
+			n++
+		}
+		if n > 20 {
+			x.did, y.did = "…"+x.did[n:], "…"+y.did[n:]
+		}
+	}
+	show := func(d deed) string {
+		if d.did == "" {
+			return d.export
+		}
+		return fmt.Sprintf("%s gave %.80s", d.export, d.did)
+	}
+	return show(x), show(y)
 }
 
 func (c *conversation) run(config []byte) error {
-	var media []byte
-	c.history, media = prompt(c.seed)
-	stage, err := stage.New(c.plugin, plugin.RequestInfo{Config: config, Media: media, Seed: c.seed, MaxTokens: c.tokens, ContextSize: 4096})
+	prompt, media := c.words.Prompt(c.seed)
+	request := plugin.RequestInfo{Config: config, Media: media, Seed: c.seed, MaxTokens: c.tokens, ContextSize: contextSize}
+	a, err := drive.Begin(c.plugin, request, prompt, c.words, model{c.seed, c.plugin.Manifest.View, c.words}, c.call)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = stage.Close() }() // a fault of close concerns nobody, and is counted
-	c.stage, c.rule = stage, stage.Rule()
-	c.prompt = len(c.history)
-	if err := c.stage.Reset(c.history, c.prompt); err != nil {
-		return err
-	}
-	c.report.used(abi.ExportOpen, stage.Usage())
-	for turn := 0; len(c.history)-c.prompt < c.tokens && !c.ended; turn++ {
+	defer a.Close()
+	for turn := 0; a.Tokens() < c.tokens && !a.Ended; turn++ {
 		if turn == c.detour && c.detour > 0 {
-			if err := c.takeDetour(); err != nil {
+			if err := c.takeDetour(a); err != nil || c.void {
 				return err
 			}
 		}
-		if err := c.step(uint64(len(c.history))); err != nil {
+		if err := c.step(a, uint64(len(a.History))); err != nil {
 			return err
 		}
 		if turn == settled {
-			c.early = stage.Usage().Memory
+			c.early = a.Stage.Usage().Memory
 		}
-		if c.calls > 2*c.tokens+256 {
-			return fmt.Errorf("tokens were taken back too often: %d for an answer of %d", c.calls, len(c.steps))
+		if a.Calls > 2*c.tokens+256 {
+			return fmt.Errorf("tokens were taken back too often: %d for an answer of %d", a.Calls, len(c.steps))
 		}
 	}
-	c.end = stage.Usage().Memory
+	c.end, c.ended = a.Stage.Usage().Memory, a.Ended
 	c.report.held(c.end)
 	return nil
 }
 
-// takeDetour accepts other tokens, up to one that ends the answer, and takes them back, and their
-// text.
-func (c *conversation) takeDetour() error {
-	length, steps, shown, bytes := len(c.history), len(c.steps), c.shown, c.bytes
-	before := append([]scheduler.Token(nil), c.history...)
-	for i := 0; i < detour && !c.ended; i++ {
-		if err := c.step(uint64(1_000_000 + i)); err != nil {
-			return err
-		}
+func (c *conversation) step(a *drive.Answer, place uint64) error {
+	c.turn = c.turn[:0]
+	err := a.Step(place)
+	if !c.soak && err == nil {
+		c.steps = append(c.steps, slices.Clone(c.turn))
 	}
-	c.history, c.steps, c.ended = append(c.history[:0], before[:length]...), c.steps[:steps], false
-	if rule, ok := c.rule.(answer.RewindRule); ok {
-		rule.Rewind(c.shown-shown, c.bytes-bytes)
-		c.shown, c.bytes = shown, bytes
-	}
-	if err := c.stage.Reset(c.history, c.prompt); err != nil {
-		return err
-	}
-	c.report.used(abi.ExportRewind, c.stage.Usage())
-	return nil
+	return err
 }
 
-// step computes one token. The row depends on the seed and on place.
-func (c *conversation) step(place uint64) error {
-	did := fnv.New64a()
-	in := newInput(c.seed, place, c.plugin.Manifest.View)
-	prepared, err := c.stage.Prepare()
-	if err != nil {
+// call is a drive.Caller.
+func (c *conversation) call(s *stage.Stage, export string, call func() error, did func() []any) error {
+	if err := call(); err != nil {
 		return err
 	}
-	c.report.used(abi.ExportPrepare, c.stage.Usage())
-	record(did, prepared.Mask, prepared.Forced)
-	for _, b := range prepared.Bias {
-		record(did, b.Token, b.Value)
+	if export == abi.ExportAccept && s.Traits().Foresees {
+		export = abi.ExportDraft // the last call, whose fuel is known
 	}
-	if len(prepared.Forced) > 0 {
-		if err := c.follow(did, in, prepared.Forced); err != nil {
-			return err
-		}
-		c.steps = append(c.steps, did.Sum64())
-		return nil
-	}
-	view := in.view(prepared)
-	if err := c.stage.Apply(view); err != nil {
-		return err
-	}
-	c.report.used(abi.ExportSample, c.stage.Usage())
-	token := view.Likeliest()
-	record(did, view.ID[:max(0, view.N)], view.Logit[:max(0, view.N)], view.Chosen, token)
-	if _, err := c.accept(did, token, in.text(token)); err != nil {
-		return err
-	}
-	c.steps = append(c.steps, did.Sum64())
-	return nil
-}
-
-// follow accepts forced tokens, up to one that the plugin answers with a splice, or that ends the
-// conversation.
-func (c *conversation) follow(did io.Writer, in *input, tokens []scheduler.Token) error {
-	for _, t := range append([]scheduler.Token(nil), tokens...) {
-		if spliced, err := c.accept(did, t, in.text(t)); err != nil || spliced || c.ended {
-			return err
-		}
+	c.report.used(export, s.Usage(), c.words)
+	if list := did(); !c.soak && len(list) > 0 {
+		c.turn = append(c.turn, deed{export, fmt.Sprint(list...)})
 	}
 	return nil
 }
 
-// accept tells the plugin a token and its text, and does what the plugin answers. It reports
-// whether that was a splice.
-func (c *conversation) accept(did io.Writer, token scheduler.Token, text string) (spliced bool, _ error) {
-	c.history = append(c.history, token)
-	c.calls++
-	effect, err := c.stage.Accept(token)
-	if err != nil {
-		return false, err
-	}
-	c.report.used(abi.ExportAccept, c.stage.Usage())
-	record(did, effect.Stop, effect.Splice, effect.Backtrack)
-	c.ended = c.ended || effect.Stop
-	if effect.Splice {
-		c.history = c.history[:len(c.history)-int(effect.Backtrack)]
-		for _, t := range append([]scheduler.Token(nil), effect.Tokens...) {
-			if _, err := c.accept(did, t, words.Piece(t)); err != nil {
-				return true, err
-			}
+// takeDetour has the plugin follow other tokens, up to one that ends the answer, and takes them
+// back. Where the plugin itself takes all of them back, or more, the detour tells nothing.
+func (c *conversation) takeDetour(a *drive.Answer) error {
+	before, steps := a.Mark(), len(c.steps)
+	for i := 0; i < detour && !a.Ended; i++ {
+		if err := c.step(a, uint64(1_000_000+i)); err != nil {
+			return err
 		}
-		return true, nil
 	}
-	if c.rule == nil {
-		return false, nil
-	}
-	c.shown, c.bytes = c.shown+1, c.bytes+len(text)
-	verdict, err := c.rule.Check(token, text)
-	if err != nil {
-		return false, err
-	}
-	c.report.used(abi.ExportStop, c.stage.Usage())
-	record(did, verdict.Hold, verdict.End, verdict.Show)
-	c.ended = c.ended || verdict.End
-	return false, nil
+	c.steps, c.void = c.steps[:steps], a.TookAllBack()
+	return a.Return(before)
 }
-
-// record adds values to a hash.
-func record(to io.Writer, values ...any) { fmt.Fprintln(to, values...) } // hashes do not fail

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/penstock/penstock/host/author/drive"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/stage"
 )
@@ -56,12 +57,12 @@ func (r *Report) find(format string, args ...any) {
 // more to do.
 const maxFuelShare = 0.5
 
-// used notes the fuel of the last call, if the plugin has the export that was to be called.
-func (r *Report) used(export string, u stage.Usage) {
+// used notes the fuel of a call, if the plugin has the export that was to be called.
+func (r *Report) used(export string, u stage.Usage, w *drive.Words) {
 	if !slices.Contains(r.exports, export) {
 		return
 	}
-	if float64(u.Fuel) > maxFuelShare*float64(u.Limit) && float64(r.fuel[export]) <= maxFuelShare*float64(u.Limit) {
+	if w == words && float64(u.Fuel) > maxFuelShare*float64(u.Limit) && float64(r.fuel[export]) <= maxFuelShare*float64(u.Limit) {
 		r.find("%s used %d units of fuel; the limit is %d", export, u.Fuel, u.Limit)
 	}
 	r.fuel[export] = max(r.fuel[export], u.Fuel)

@@ -7,31 +7,27 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/penstock/penstock/host/author/drive"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/plugins/abi"
-	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // conversation measures the calls of one answer.
 type conversation struct {
-	stage   *stage.Stage
-	rule    answer.StopRule // nil: the plugin is none
-	words   words
-	rows    *rows
+	input   string
 	exports []string
 	figures map[[2]string]*Figure // by name and input
 	order   [][2]string
 }
 
 // prompt is what the conversations begin with.
-var prompt = []chain.Token{1, 2, 3}
+var prompt = []chain.Token{3, 4, 5}
 
 // converse measures the calls of an answer on rows as they are, and, where a sampler may stand
 // behind others, on narrowed ones.
@@ -40,9 +36,11 @@ func (r *Report) converse(ctx context.Context, p *load.Plugin, request plugin.Re
 	if slices.Contains(p.Exports, abi.ExportSample) && p.Manifest.View == load.ViewCandidates {
 		inputs = append(inputs, narrowed)
 	}
-	c := &conversation{words: newWords(r.Vocabulary), rows: newRows(r.Vocabulary), exports: p.Exports, figures: map[[2]string]*Figure{}}
-	for _, input := range inputs {
-		if err := r.answer(ctx, p, request, c, input); err != nil {
+	c := &conversation{exports: p.Exports, figures: map[[2]string]*Figure{}}
+	rows := newRows(r.words)
+	for _, c.input = range inputs {
+		rows.narrow = c.input == narrowed
+		if err := r.answer(ctx, p, request, c, rows); err != nil {
 			return err
 		}
 	}
@@ -52,96 +50,59 @@ func (r *Report) converse(ctx context.Context, p *load.Plugin, request plugin.Re
 	return nil
 }
 
-// answer runs one answer.
-func (r *Report) answer(ctx context.Context, p *load.Plugin, request plugin.RequestInfo, c *conversation, input string) (err error) {
-	if c.stage, err = stage.New(p, request); err != nil {
+// answer runs one answer. Where it ends, another one goes on with the count.
+func (r *Report) answer(ctx context.Context, p *load.Plugin, request plugin.RequestInfo, c *conversation, rows *rows) error {
+	a, err := drive.Begin(p, request, slices.Clone(prompt), r.words, rows, c.time)
+	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.stage.Close()) }()
-	c.rule = c.stage.Rule()
-	if err := c.stage.Reset(prompt, len(prompt)); err != nil {
-		return err
-	}
-	r.Memory.Opened = c.stage.Usage().Memory
+	defer a.Close()
+	begin := a.Mark()
+	r.Memory.Opened = a.Stage.Usage().Memory
 	for n := range r.Tokens {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		over, err := c.token(n, input)
-		if err != nil {
+		if err := a.Step(uint64(n)); err != nil {
 			return fmt.Errorf("token %d: %w", n+1, err)
 		}
-		if over { // the answer has ended; another one goes on with the count
-			if err := c.stage.Reset(prompt, len(prompt)); err != nil {
+		if a.Ended {
+			if err := a.Return(begin); err != nil {
 				return err
 			}
 		}
 	}
-	r.Memory.End = c.stage.Usage().Memory
+	r.Memory.End = a.Stage.Usage().Memory
 	return nil
 }
 
-// token measures all calls for a token.
-func (c *conversation) token(n int, input string) (over bool, _ error) {
-	var prepared chain.Prepared
-	if err := c.time(abi.ExportPrepare, "", func() (err error) {
-		prepared, err = c.stage.Prepare()
-		return err
-	}); err != nil {
-		return false, err
+// inputOf tells what a call was given, where its work depends on it.
+func (c *conversation) inputOf(s *stage.Stage, export string) string {
+	switch {
+	case export == abi.ExportSample:
+		return c.input
+	case export == abi.ExportAccept && s.Traits().Foresees:
+		return "with a draft"
 	}
-	tokens := prepared.Forced
-	if len(tokens) == 0 {
-		v := c.rows.view(n, input, prepared)
-		if err := c.time(abi.ExportSample, input, func() error { return c.stage.Apply(v) }); err != nil {
-			return false, err
-		}
-		tokens = []chain.Token{v.Likeliest()}
-	}
-	for _, t := range tokens {
-		if over, err := c.accept(t); over || err != nil {
-			return over, err
-		}
-	}
-	return false, nil
+	return ""
 }
 
-// accept measures what a plugin does when it is told a token and its text.
-func (c *conversation) accept(token chain.Token) (over bool, _ error) {
-	var effect chain.Effect
-	var verdict answer.Verdict
-	if err := c.time(abi.ExportAccept, "", func() (err error) {
-		effect, err = c.stage.Accept(token)
-		return err
-	}); err != nil {
-		return false, err
-	}
-	if c.rule != nil {
-		if err := c.time(abi.ExportStop, "", func() (err error) {
-			verdict, err = c.rule.Check(token, strings.ToValidUTF8(c.words.Piece(token), "\uFFFD"))
-			return err
-		}); err != nil {
-			return false, err
-		}
-	}
-	return effect.Stop || effect.Splice || verdict.End, nil
-}
-
-// time measures one call, of an export that the plugin has.
-func (c *conversation) time(export, input string, call func() error) error {
-	if !slices.Contains(c.exports, export) {
+// time is a drive.Caller that measures the calls for a token, of exports that the plugin has.
+func (c *conversation) time(s *stage.Stage, export string, call func() error, _ func() []any) error {
+	drafts := export == abi.ExportAccept && s.Traits().Foresees // with the same call
+	if export == abi.ExportOpen || export == abi.ExportRewind || !slices.Contains(c.exports, export) && !drafts {
 		return call()
 	}
-	key := [2]string{export, input}
+	key := [2]string{export, c.inputOf(s, export)}
 	figure := c.figures[key]
 	if figure == nil {
-		figure = &Figure{Name: export, Input: input}
+		figure = &Figure{Name: key[0], Input: key[1]}
 		c.figures[key], c.order = figure, append(c.order, key)
 	}
 	begin := time.Now()
 	err := call()
 	figure.times = append(figure.times, time.Since(begin))
-	used := c.stage.Usage()
+	used := s.Usage()
 	figure.Fuel, figure.Limit = max(figure.Fuel, used.Fuel), used.Limit
 	return err
 }
@@ -156,7 +117,7 @@ func (r *Report) compare(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, model.Close()) }()
-	rows := newRows(r.Vocabulary)
+	rows := newRows(r.words)
 	for _, b := range builtIn {
 		o := settings
 		o.Chain, o.Select = []native.SamplerKind{b.chain}, b.selector
@@ -165,9 +126,10 @@ func (r *Report) compare(ctx context.Context) (err error) {
 			return fmt.Errorf("%s: %w", b.name, err)
 		}
 		for _, input := range []string{wholeRow, narrowed} {
+			rows.narrow = input == narrowed
 			figure := Figure{Name: b.name, Input: input}
 			for n, until := 0, time.Now().Add(enough); n < r.Tokens && (n < kinds || time.Now().Before(until)); n++ {
-				v := rows.view(n, input, chain.Prepared{})
+				v := rows.View(uint64(n), chain.Prepared{})
 				begin := time.Now()
 				if err := applyNative(sampler, v); err != nil {
 					return errors.Join(fmt.Errorf("%s: %w", b.name, err), sampler.Close())

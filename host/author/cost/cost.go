@@ -11,9 +11,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/penstock/penstock/host/author/drive"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
-	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/plugins/abi"
 )
@@ -34,6 +34,8 @@ type Report struct {
 	Hooks      []Figure `json:"hooks"`    // of the plugin
 	BuiltIn    []Figure `json:"built_in"` // of the host's samplers
 	Memory     Memory   `json:"memory"`
+
+	words *drive.Words
 }
 
 // Figure is what one call for a token costs.
@@ -67,20 +69,21 @@ const few = 256
 // configuration is refused, or a call fails.
 func Module(ctx context.Context, wasm []byte, o Options) (_ *Report, err error) {
 	o.Vocabulary, o.Tokens = cmp.Or(o.Vocabulary, 128_256), cmp.Or(o.Tokens, 400)
-	loader := load.New(plugin.HostOptions{ModelOptions: plugin.ModelOptions{Vocabulary: newWords(o.Vocabulary)}, TopK: topK})
+	words := drive.NewWords(o.Vocabulary)
+	loader := load.New(plugin.HostOptions{ModelOptions: plugin.ModelOptions{Vocabulary: words, Grammars: drive.Grammars{Words: words}}, TopK: topK})
 	defer func() { err = errors.Join(err, loader.Close(context.WithoutCancel(ctx))) }()
 	p, err := loader.Load(ctx, wasm)
 	if err != nil {
 		return nil, err
 	}
 	defer p.Release()
-	r := &Report{Plugin: p.Name, SHA256: p.SHA256, Vocabulary: o.Vocabulary, Tokens: o.Tokens}
+	r := &Report{Plugin: p.Name, SHA256: p.SHA256, Vocabulary: o.Vocabulary, Tokens: o.Tokens, words: words}
 	config, err := p.CheckConfig(o.Config)
 	if err != nil {
 		return nil, err
 	}
 	request := plugin.RequestInfo{Config: config, Seed: 1, MaxTokens: o.Tokens, ContextSize: 2 * o.Tokens}
-	if p.IsTemplate() {
+	if p.IsTemplate() || p.Rewrites() {
 		if err := r.render(ctx, p, request); err != nil {
 			return nil, err
 		}
@@ -105,16 +108,16 @@ func topK(row []float32, k int, ids []int32, logits []float32) int {
 	return native.TopLogits(row, ids[:k], logits[:k])
 }
 
-// chat is a conversation of everyday length.
-const chat = `[{"role":"system","content":"You are a helpful assistant."},{"role":"user","content":"Tell me a story about a frog."},` +
-	`{"role":"assistant","content":"Once upon a time there was a frog."},{"role":"user","content":"And then?"}]`
-
-// render measures a template. The instance that it needs each time is a part of it.
+// render measures what makes prompts or messages. The instance that it needs each time is a part
+// of it.
 func (r *Report) render(ctx context.Context, p *load.Plugin, request plugin.RequestInfo) error {
-	figure := Figure{Name: abi.ExportTemplate}
+	figure := Figure{Name: abi.ExportMessages}
+	if p.IsTemplate() {
+		figure.Name = abi.ExportTemplate
+	}
 	for range r.Tokens {
 		begin := time.Now()
-		if _, err := stage.Render(ctx, p, []byte(chat), request); err != nil {
+		if _, err := drive.Everyday.Make(ctx, p, request); err != nil {
 			return err
 		}
 		figure.times = append(figure.times, time.Since(begin))

@@ -47,6 +47,17 @@ func TestModule_MeasuresAllHooks(t *testing.T) {
 	}
 }
 
+// Drafts are measured with the call after which the host asks for them, and grammars are there.
+func TestModule_DraftsAndGrammars(t *testing.T) {
+	g := asm.New(`{"name":"guest","view":"none"}`).Put(12000, "root ::= [a-z]")
+	g.On(abi.ExportOpen, g.Bind(abi.BufferSplice, 8192, 64), asm.I32(abi.GrammarGBNF), asm.I32(12000), asm.I32(14), g.Call(abi.ImportGrammarOpen), asm.I32(0), asm.Less, asm.When(asm.Unreachable), asm.I32(0))
+	g.On(abi.ExportDraft, asm.Poke(8200, 7), asm.I32(1))
+	r, err := Module(t.Context(), g.Wasm(), Options{Vocabulary: 1000, Tokens: 10})
+	if err != nil || len(r.Hooks) != 1 || r.Hooks[0].Name != abi.ExportAccept || r.Hooks[0].Input != "with a draft" || r.Hooks[0].Fuel <= 0 {
+		t.Errorf("%+v %v", r, err)
+	}
+}
+
 // Of a program the stretches from wait to wait are measured.
 func TestModule_Programs(t *testing.T) {
 	g := asm.New(`{"name":"guest","branches":3}`)

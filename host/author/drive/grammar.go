@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package check
+package drive
 
 import (
 	"context"
@@ -10,28 +10,31 @@ import (
 	"github.com/penstock/penstock/scheduler/program"
 )
 
-// grammars is a made-up engine: every text but the empty one is a grammar, which allows the odd or
-// the even tokens.
-type grammars struct{}
+// Grammars is a made-up engine for a vocabulary: every text but the empty one is a grammar, which
+// allows the odd or the even tokens.
+type Grammars struct{ Words *Words }
 
 // Open implements plugin.Grammars.
-func (grammars) Open(_ context.Context, _ string, _ int32, text string) (plugin.Grammar, uint64, error) {
+func (e Grammars) Open(_ context.Context, _ string, _ int32, text string) (plugin.Grammar, uint64, error) {
 	if text == "" {
 		return nil, 0, errors.New("the text is empty")
 	}
-	return &grammar{}, 0, nil
+	return &grammar{words: e.Words}, 0, nil
 }
 
 // grammar allows the tokens that are odd or even as its place is, which the tokens so far
 // determine.
-type grammar struct{ place int32 }
+type grammar struct {
+	words *Words
+	place int32
+}
 
 func (g *grammar) allows(token int32) bool { return token%2 == g.place%2 }
 
 // Mask implements plugin.Grammar.
 func (g *grammar) Mask(mask []uint32) error {
 	clear(mask)
-	for t := range int32(words.Size()) {
+	for t := range int32(g.words.Size()) {
 		if g.allows(t) {
 			mask[t/32] |= 1 << (t % 32)
 		}

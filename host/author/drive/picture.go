@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package check
+package drive
 
 import (
 	"crypto/sha256"
@@ -11,7 +11,6 @@ import (
 
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/piece"
-	"github.com/penstock/penstock/scheduler/program"
 )
 
 // The picture that some prompts and conversations have. Plugins see nothing of what it shows, so
@@ -29,27 +28,20 @@ func about(member string) string {
 // marker stands for it in conversations.
 const marker = "<__media_CHECK_0__>"
 
-// pictured puts the picture into a prompt, not at its end, and tells of it.
-func pictured(prompt []scheduler.Token, r *rand.Rand) (_ []scheduler.Token, media []byte) {
+// Prompt is a prompt of a few tokens. Every second one has a picture, of which media tells.
+func (w *Words) Prompt(seed uint64) (prompt []scheduler.Token, media []byte) {
+	r := rand.New(rand.NewPCG(seed, 0))
+	prompt = make([]scheduler.Token, 1+r.IntN(20))
+	for i := range prompt {
+		prompt[i] = r.Int32N(int32(w.Size()))
+	}
+	if seed%2 == 0 {
+		return prompt, nil
+	}
 	rows, err := pieces.Add(picture)
 	if err != nil {
 		panic(err) // it is the only one
 	}
-	at := r.IntN(len(prompt))
+	at := r.IntN(len(prompt)) // not at the end
 	return slices.Insert(prompt, at, rows...), []byte("[" + about(fmt.Sprintf(`"at":%d`, at)) + "]")
-}
-
-// programPieces are what a program may put into branches.
-func programPieces() program.Pieces {
-	return program.Pieces{Table: pieces, Has: func(piece.Shape) bool { return true }}
-}
-
-// seen are conversations with the picture: once, and in several messages.
-func seen() []string {
-	part, text := about(`"text":"`+marker+`"`), func(text string) string { return fmt.Sprintf(`{"type":"text","text":%q}`, text) }
-	first := `{"role":"user","content":[` + text("What is ") + `,` + part + `,` + text("?") + `]}`
-	return []string{
-		`[` + first + `]`,
-		`[{"role":"system","content":"You are a frog."},` + first + `,{"role":"assistant","content":"A frog."},{"role":"user","content":[` + part + `,` + part + `]}]`,
-	}
 }
