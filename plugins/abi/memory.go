@@ -45,7 +45,8 @@ type Memory struct {
 	At, N  int // the parameters with its address, and with its length or the room for it
 	List   List
 	Access Access
-	Null   bool // the address 0 means that there is none
+	Null   bool   // the address 0 means that there is none
+	Most   uint64 // entries; more are a fault. 0: as many as there is memory
 }
 
 // Cost is the fuel that a call of an import takes, besides that of every call and what the

@@ -23,11 +23,14 @@ func described(b *bytes.Buffer, t table.Table, f table.Func) {
 		if p.Access == table.None {
 			continue
 		}
-		null := ""
+		more := ""
 		if p.Null {
-			null = ", Null: true"
+			more = ", Null: true"
 		}
-		lists += fmt.Sprintf("{At: %d, N: %d, List: %s, Access: %s%s},", at, f.Entries(at), camel("list_"+string(p.List)), accesses[p.Access], null)
+		if p.Most != "" {
+			more += ", Most: " + camel("limit_"+p.Most)
+		}
+		lists += fmt.Sprintf("{At: %d, N: %d, List: %s, Access: %s%s},", at, f.Entries(at), camel("list_"+string(p.List)), accesses[p.Access], more)
 	}
 	if lists != "" {
 		b.WriteString(", Memory: []Memory{" + lists + "}")

@@ -63,7 +63,7 @@ func tokensOfBranches() []Func {
 			Doc: "The tokens of a branch, its prompt included, from index `from` on, as `history` returns them.",
 		},
 		{
-			Name: "branches_wait", Added: true, Params: []Value{{Name: "list", Type: I32, Access: Update, List: Handles}, count, {Name: "k", Type: I32}, flags}, Result: I32, Waits: true, Cost: Cost{Fixed: 20_000, Read: true, More: "n_vocab for each row that is ready and in which fewer than k candidates were found"},
+			Name: "branches_wait", Added: true, Params: []Value{{Name: "list", Type: I32, Access: Update, List: Handles, Most: "branches"}, count, {Name: "k", Type: I32}, flags}, Result: I32, Waits: true, Cost: Cost{Fixed: 20_000, Read: true, More: "n_vocab for each row that is ready and in which fewer than k candidates were found"},
 			Doc: "Waits until the model has computed n branches, whose handles are at `list` as `u32`: all of them or, with the *wait bit*, any. Returns how many have their row, and moves those to the beginning of the list, in the order given. " +
 				"k is how many candidates `branch_candidates` will be asked for, at most 4,096. What was shown until now is sent. With n = 0 it only does that. " +
 				"If no token was appended to a branch since it was forked or cut, its row counts as a token that is put into it: if that is one too many, the result is −3.",
@@ -76,7 +76,7 @@ func tokensOfBranches() []Func {
 func rowsOfBranches() []Func {
 	return []Func{
 		{
-			Name: "branch_candidates", Added: true, Params: []Value{branch, {Name: "k", Type: I32}, {Name: "ptr", Type: I32, Access: Write, List: Candidates, Len: "k"}}, Result: I32, Cost: Cost{Per: "k", Each: 16, More: "n_vocab if fewer than k were found in the row before"},
+			Name: "branch_candidates", Added: true, Params: []Value{branch, {Name: "k", Type: I32}, {Name: "ptr", Type: I32, Access: Write, List: Candidates, Len: "k", Most: "candidates"}}, Result: I32, Cost: Cost{Per: "k", Each: 16, More: "n_vocab if fewer than k were found in the row before"},
 			Doc: "The model's prediction after a branch: `f32` log-sum-exp of the logits, `f32` entropy in nats, `u32 id[k]`, `f32 logit[k]`, best first. The result is how many of the k there are, since some may be impossible. " +
 				"A log-probability is a logit minus the log-sum-exp. k may be 0. The logits are the model's own, before any sampler.",
 			Worked: "k = 2: the sum at 0, the entropy at 4, ids at 8 and 12, logits at 16 and 20.",
@@ -102,7 +102,7 @@ func rowsOfBranches() []Func {
 			Worked: "With three tokens whose logits are 0, 1 and 2, the word 3 leaves the first two: the log-sum-exp was ln(1 + e + e²) = 2.4076, and is ln(1 + e) = 1.3133.",
 		},
 		{
-			Name: "branch_mix", Added: true, Params: []Value{branch, {Name: "list", Type: I32, Access: Read, List: Pairs}, count}, Result: I32, Cost: Cost{Fixed: 1_000, Per: "n", Vocabulary: 1},
+			Name: "branch_mix", Added: true, Params: []Value{branch, {Name: "list", Type: I32, Access: Read, List: Pairs, Most: "branches"}, count}, Result: I32, Cost: Cost{Fixed: 1_000, Per: "n", Vocabulary: 1},
 			Doc: "Replaces the row after a branch by a weighted sum of rows: n entries, each a `u32` branch, which has a row, and an `f32` weight, which is finite. n is from 1 to 64; the branch itself may be among them. " +
 				"A token that is impossible in a row whose weight is not 0 is impossible in the sum. It applies as long as a mask does. Returns 0.",
 			Worked: "Guidance with the scale 1.5: with the entries (b, 1.5) and (without, −0.5), a token with the logits 2 and 1 gets 2 × 1.5 − 1 × 0.5 = 2.5.",

@@ -42,6 +42,7 @@ type Value struct {
 	List   List   // for pointers: what lies there
 	Len    string // for pointers: the parameter that counts the entries; empty: the next
 	Null   bool   // for pointers: 0 means that there is no list
+	Most   string // for pointers: the limit of the entries, beyond which the call is a fault
 }
 
 // Entries is the index of the parameter that counts the entries of the list that parameter p
