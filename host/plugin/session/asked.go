@@ -135,21 +135,27 @@ func (c *Call) UnmarshalJSON(text []byte) error {
 // numbered gives grammars of questions their handles: an instance's count from 0, and a rewind may
 // be told to a new one.
 func (s *Session) numbered() {
+	number(s.Warm, 0)
 	next := int32(0)
 	for i := range s.Calls {
-		c := &s.Calls[i]
-		if c.Call == CallRewind {
+		if s.Calls[i].Call == CallRewind {
 			next = 0
 		}
-		for j := range c.Deeds {
-			d := &c.Deeds[j]
-			if d.Do != abi.ImportGrammarOpen || d.Answer < 0 && d.Answer != opensNext {
-				continue
-			}
-			if d.Answer == opensNext {
-				d.Answer = next
-			}
-			next = d.Answer + 1
-		}
+		next = number(s.Calls[i].Deeds, next)
 	}
+}
+
+// number numbers grammars from a handle on, and returns the one after them.
+func number(deeds []Deed, next int32) int32 {
+	for i := range deeds {
+		d := &deeds[i]
+		if d.Do != abi.ImportGrammarOpen || d.Answer < 0 && d.Answer != opensNext {
+			continue
+		}
+		if d.Answer == opensNext {
+			d.Answer = next
+		}
+		next = d.Answer + 1
+	}
+	return next
 }
