@@ -4,7 +4,6 @@ package guest
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"math"
 
@@ -176,16 +175,16 @@ func (i *Instance) afterWait(d *plugin.Deed) {
 	i.beginStretch()
 }
 
-func tokensIn(b []byte) (list []int32) {
-	for ; len(b) >= 4; b = b[4:] {
-		list = append(list, int32(binary.LittleEndian.Uint32(b)))
-	}
-	return list
-}
+func tokensIn(b []byte) []int32 { return copied[int32](b) }
 
-func numbersIn(b []byte) (list []float32) {
-	for ; len(b) >= 4; b = b[4:] {
-		list = append(list, math.Float32frombits(binary.LittleEndian.Uint32(b)))
+func numbersIn(b []byte) []float32 { return copied[float32](b) }
+
+// copied are the numbers that lie in memory; nil: none.
+func copied[T int32 | float32](b []byte) []T {
+	if len(b) < 4 {
+		return nil
 	}
+	list := make([]T, len(b)/4)
+	copy(bytesOf(list), b)
 	return list
 }
